@@ -1,0 +1,293 @@
+//! The batch loop: one contiguous stream of stamped batches.
+//!
+//! A batch is at most .1 ms and a tenth of a tick long, or one operation where that is longer, so that
+//! most batches hold no tick and the 10th percentile of their cost is the cost without ticks, while
+//! the mean over all of them holds every tick. None is dropped for being slow.
+
+use crate::clock::{Clock, Monotonic, Tsc};
+use crate::routine::{Budget, Routine, Sink};
+use crate::sys::CallError;
+use crate::{Counts, Expected, Meter, ProbeError, Spec, SystemMeter};
+use std::num::NonZeroU64;
+use tickmark_timer::{Anchor, Scale};
+use tickmark_wire::{Batches, Disturbance, Nanos, Observations, Part, Picos, Segment, StampClock};
+
+/// Fewer batches than this give no 10th percentile: the loop goes on for up to twice its budget.
+const ENOUGH: usize = 100;
+/// More than this are not kept: the loop ends.
+const MOST: usize = 1 << 18;
+/// The shortest stretch over which the kernel's accounts say anything.
+const SEGMENT: Nanos = Nanos::from_millis(50);
+
+type Body = Box<dyn FnMut(u64) -> Result<(), CallError>>;
+
+/// What the loop must know of what it times.
+#[derive(Debug, Clone, Copy)]
+pub struct Shape {
+    /// Operations in one call of the body's inner step.
+    pub operations: NonZeroU64,
+    /// Bytes that an operation moves.
+    pub bytes: u64,
+    /// What one call does by itself.
+    pub expected: Expected,
+    /// The cost below which the work was not done.
+    pub physical_floor: Picos,
+}
+
+impl Shape {
+    /// One operation a call, as the spec has it.
+    #[must_use]
+    pub const fn of(spec: &Spec) -> Self {
+        Self {
+            operations: NonZeroU64::MIN,
+            bytes: 0,
+            expected: spec.expected,
+            physical_floor: spec.physical_floor,
+        }
+    }
+
+    /// A shape of one operation without switches or faults, for what is taken off or added.
+    #[must_use]
+    pub const fn plain(spec: &Spec) -> Self {
+        Self { expected: Expected::NONE, ..Self::of(spec) }
+    }
+
+    /// `operations` operations a call.
+    #[must_use]
+    pub const fn times(mut self, operations: u64) -> Self {
+        if let Some(operations) = NonZeroU64::new(operations) {
+            self.operations = operations;
+        }
+        self
+    }
+}
+
+/// A metric measured by batches. `Looped` calls the operation in a loop that is compiled with it.
+pub struct Looped {
+    peers: Vec<u32>,
+    parts: Vec<(Part, Shape, Body)>,
+}
+
+/// Times an operation that cannot fail.
+pub fn routine(shape: Shape, mut operation: impl FnMut() + 'static) -> Looped {
+    fallible(shape, move || {
+        operation();
+        Ok(())
+    })
+}
+
+/// Times an operation that can fail; the first failure ends the run.
+pub fn fallible(shape: Shape, operation: impl FnMut() -> Result<(), CallError> + 'static) -> Looped {
+    let parts = vec![(Part::Whole, shape, looped(operation))];
+    Looped { peers: Vec::new(), parts }
+}
+
+fn looped(mut operation: impl FnMut() -> Result<(), CallError> + 'static) -> Body {
+    Box::new(move |count| {
+        for _ in 0..count {
+            operation()?;
+        }
+        Ok(())
+    })
+}
+
+impl Looped {
+    /// Another part of the metric's definition: an operation whose cost is taken off or added.
+    #[must_use]
+    pub fn part(
+        mut self,
+        part: Part,
+        shape: Shape,
+        operation: impl FnMut() -> Result<(), CallError> + 'static,
+    ) -> Self {
+        self.parts.push((part, shape, looped(operation)));
+        self
+    }
+
+    /// Processes that work along: their CPU time is the probe's.
+    #[must_use]
+    pub fn with_peers(mut self, peers: &[u32]) -> Self {
+        self.peers.extend_from_slice(peers);
+        self
+    }
+
+    /// As the agent wants it.
+    #[must_use]
+    pub fn boxed(self) -> Box<dyn Routine> {
+        Box::new(self)
+    }
+}
+
+impl Routine for Looped {
+    fn measure(&mut self, budget: &Budget, sink: &mut dyn Sink) -> Result<(), ProbeError> {
+        let slice = budget.share(1, self.parts.len() as i64);
+        for (part, shape, body) in &mut self.parts {
+            let mut meter = SystemMeter::new(&self.peers);
+            let (batches, segments) = match budget.gauge.clock {
+                StampClock::Tsc => stream(Tsc, &mut meter, shape, &slice, body)?,
+                StampClock::Monotonic => stream(Monotonic, &mut meter, shape, &slice, body)?,
+            };
+            sink.observe(*part, Observations::Batches(batches), segments);
+        }
+        Ok(())
+    }
+}
+
+/// Stamps as they were taken, in ticks.
+struct Stamps {
+    start: Vec<u64>,
+    end: Vec<u64>,
+    disturbed: Vec<Disturbance>,
+}
+
+/// Measures a body: finds how many operations fill a batch, then stamps batches until the budget is
+/// used.
+pub(crate) fn stream<C: Clock>(
+    clock: C,
+    meter: &mut impl Meter,
+    shape: &Shape,
+    budget: &Budget,
+    body: &mut dyn FnMut(u64) -> Result<(), CallError>,
+) -> Result<(Batches, Vec<Segment>), ProbeError> {
+    let rough = budget.gauge.scale;
+    // Before the first call of the body: what it forks must not depend on the room for samples.
+    let room = (budget.time.get().max(1) / (budget.batch.get().max(1) / 2).max(1)) as usize;
+    let mut stamps = Stamps::with_room(room.clamp(ENOUGH, MOST));
+    let calls = calls_in_a_batch(clock, rough, budget.batch, body)?;
+    let expected = shape.expected.over(calls);
+
+    let mut segments = Vec::new();
+    let mut opened = meter.reading();
+    let (first_cpu, anchor) = (opened.cpu.get() + opened.others_cpu.get(), Anchor::take());
+    let origin = clock.now();
+    let since = |then: u64| Nanos::new(rough.nanos(clock.now().saturating_sub(then)) as i64);
+    let mut segment_start = origin;
+    let mut before = meter.counts();
+    loop {
+        let start = clock.now();
+        body(calls)?;
+        let end = clock.now();
+        let after = meter.counts();
+        stamps.push(start, end, expected.deviation(before, after));
+        before = after;
+
+        let spent = since(origin);
+        let used = || Nanos::new(meter.cpu().get() - first_cpu);
+        if stamps.end.len() >= MOST || is_enough(stamps.end.len(), spent, budget.time, used) {
+            break;
+        }
+        let left = budget.time.get() - spent.get();
+        if since(segment_start) >= SEGMENT && left >= SEGMENT.get() {
+            let reading = meter.reading();
+            segments.push((opened, reading, segment_start, clock.now()));
+            (opened, segment_start) = (reading, clock.now());
+            before = meter.counts();
+        }
+    }
+    let end = clock.now();
+    segments.push((opened, meter.reading(), segment_start, end));
+    let scale = budget.gauge.refined(anchor);
+    let at = |ticks: u64| Nanos::new(scale.nanos(ticks.saturating_sub(origin)) as i64);
+    let segments = segments
+        .into_iter()
+        .map(|(from, to, start, end)| {
+            to.since(&from, at(start), Nanos::new(at(end).get() - at(start).get()))
+        })
+        .collect();
+    let batches = stamps.finish(scale, origin, shape, calls)?;
+    Ok((batches, segments))
+}
+
+/// Whether to stop: the budget is used, there are batches enough for a percentile, and the probe had
+/// its CPU for half of the time. Twice and four times the budget are the ends of patience.
+fn is_enough(batches: usize, spent: Nanos, budget: Nanos, used: impl FnOnce() -> Nanos) -> bool {
+    let times = |n: i64| spent.get() >= budget.get().saturating_mul(n);
+    times(1) && (batches >= ENOUGH || times(2)) && (times(4) || used().get() >= budget.get() / 2)
+}
+
+/// Doubles the calls until a batch fills a good part of its length; also the warm-up.
+fn calls_in_a_batch<C: Clock>(
+    clock: C,
+    scale: Scale,
+    length: Nanos,
+    body: &mut dyn FnMut(u64) -> Result<(), CallError>,
+) -> Result<u64, ProbeError> {
+    // Aims below the longest batch, so that noise does not carry one past it.
+    let aim = length.get().max(1) as u64 * 3 / 4;
+    let mut calls = 1;
+    loop {
+        let mut best = u64::MAX;
+        for _ in 0..if calls == 1 { 2 } else { 3 } {
+            let start = clock.now();
+            body(calls)?;
+            best = best.min(scale.nanos(clock.now().saturating_sub(start)));
+        }
+        if best >= aim / 4 || calls >= 1 << 40 {
+            let fitting = u128::from(calls) * u128::from(aim) / u128::from(best.max(1));
+            return Ok(u64::try_from(fitting).unwrap_or(u64::MAX).max(1));
+        }
+        calls *= 2;
+    }
+}
+
+impl Stamps {
+    fn with_room(batches: usize) -> Self {
+        // Touched now, so that no page of it is first touched between two stamps.
+        let column = || {
+            let mut column = vec![1u64; batches];
+            column.clear();
+            column
+        };
+        Self { start: column(), end: column(), disturbed: Vec::with_capacity(batches) }
+    }
+
+    fn push(&mut self, start: u64, end: u64, deviation: Option<(i32, i32)>) {
+        if let Some((switches, faults)) = deviation {
+            let batch = self.end.len() as u32;
+            self.disturbed.push(Disturbance { batch, switches, faults });
+        }
+        self.start.push(start);
+        self.end.push(end);
+    }
+
+    fn finish(self, scale: Scale, origin: u64, shape: &Shape, calls: u64) -> Result<Batches, ProbeError> {
+        let iterations = shape.operations.saturating_mul(NonZeroU64::new(calls).unwrap_or(NonZeroU64::MIN));
+        let column = |ticks: Vec<u64>, from: &dyn Fn(usize) -> u64| -> Vec<Nanos> {
+            let nanos = |(i, t): (usize, &u64)| Nanos::new(scale.nanos(t.saturating_sub(from(i))) as i64);
+            ticks.iter().enumerate().map(nanos).collect()
+        };
+        let elapsed = column(self.end, &|i| self.start[i]);
+        let start = column(self.start, &|_| origin);
+        let fastest = elapsed.iter().min().map_or(Picos::ZERO, |e| Picos::per(*e, iterations.get()));
+        if fastest < shape.physical_floor {
+            return Err(ProbeError::BelowFloor { seen: fastest, floor: shape.physical_floor });
+        }
+        Ok(Batches { start, elapsed, iterations, bytes: shape.bytes, disturbed: self.disturbed })
+    }
+}
+
+/// What a whole batch does by itself.
+struct ExpectedBatch {
+    switches: i64,
+    faults: Option<i64>,
+}
+
+impl Expected {
+    fn over(self, calls: u64) -> ExpectedBatch {
+        let times = |each: u32| i64::from(each).saturating_mul(calls as i64);
+        ExpectedBatch { switches: times(self.switches), faults: self.faults.map(times) }
+    }
+}
+
+impl ExpectedBatch {
+    fn deviation(&self, before: Counts, after: Counts) -> Option<(i32, i32)> {
+        let switches = after.switches - before.switches - self.switches;
+        let faults = self.faults.map_or(0, |expected| after.faults - before.faults - expected);
+        let narrow = |n: i64| n.clamp(i64::from(i32::MIN), i64::from(i32::MAX)) as i32;
+        (switches != 0 || faults != 0).then(|| (narrow(switches), narrow(faults)))
+    }
+}
+
+#[cfg(test)]
+#[path = "batch_tests.rs"]
+mod tests;

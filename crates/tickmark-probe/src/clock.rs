@@ -1,0 +1,41 @@
+//! Clocks that stamp batches.
+
+/// A clock that counts up. Ticks become nanoseconds after the measuring (tickmark-timer's `Scale`).
+pub trait Clock: Copy {
+    /// The present, in ticks.
+    fn now(self) -> u64;
+}
+
+/// The time stamp counter, read after everything before it was executed.
+#[derive(Debug, Clone, Copy)]
+pub struct Tsc;
+
+impl Clock for Tsc {
+    #[inline(always)]
+    fn now(self) -> u64 {
+        tickmark_timer::fenced_tsc()
+    }
+}
+
+/// CLOCK_MONOTONIC; a tick is a nanosecond.
+#[derive(Debug, Clone, Copy)]
+pub struct Monotonic;
+
+impl Clock for Monotonic {
+    #[inline(always)]
+    fn now(self) -> u64 {
+        tickmark_timer::monotonic_ns()
+    }
+}
+
+/// A clock that a test moves by hand; a tick is a nanosecond.
+#[cfg(test)]
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Mock<'a>(pub(crate) &'a std::cell::Cell<u64>);
+
+#[cfg(test)]
+impl Clock for Mock<'_> {
+    fn now(self) -> u64 {
+        self.0.get()
+    }
+}

@@ -1,0 +1,63 @@
+//! Why a probe gives no figure.
+
+use crate::sys::CallError;
+use tickmark_wire::{Picos, Reason};
+
+/// The system lacks what the probe needs: the run is skipped.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Unavailable {
+    /// A system call was refused.
+    #[error(transparent)]
+    Call(#[from] CallError),
+    /// Something else is missing.
+    #[error("{0}")]
+    Missing(String),
+}
+
+/// The probe ran and went wrong: the run has failed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ProbeError {
+    /// A system call failed while it was timed.
+    #[error(transparent)]
+    Call(#[from] CallError),
+    /// A result that no hardware gives: the work was not done.
+    #[error(
+        "{} ps an operation is below the physical floor of {} ps: the work was not done",
+        seen.get(), floor.get()
+    )]
+    BelowFloor {
+        /// What was measured.
+        seen: Picos,
+        /// What the spec holds for possible.
+        floor: Picos,
+    },
+    /// Anything else.
+    #[error("{0}")]
+    Other(String),
+}
+
+impl Unavailable {
+    /// For the stream.
+    #[must_use]
+    pub fn reason(&self) -> Reason {
+        reason(self.to_string(), match self {
+            Self::Call(error) => Some(error),
+            Self::Missing(_) => None,
+        })
+    }
+}
+
+impl ProbeError {
+    /// For the stream.
+    #[must_use]
+    pub fn reason(&self) -> Reason {
+        reason(self.to_string(), match self {
+            Self::Call(error) => Some(error),
+            _ => None,
+        })
+    }
+}
+
+fn reason(message: String, call: Option<&CallError>) -> Reason {
+    Reason { message, call: call.map(|e| e.call.to_owned()), errno: call.map(|e| e.errno) }
+}

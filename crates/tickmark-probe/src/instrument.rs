@@ -1,0 +1,112 @@
+//! The instrument measures itself: which clock stamps, how fine it is, what it costs.
+
+use crate::clock::{Clock, Monotonic, Tsc};
+use crate::sys::chain;
+use std::path::Path;
+use tickmark_timer::{Anchor, Scale, tsc_is_invariant};
+use tickmark_wire::{Instrument, Nanos, Picos, StampClock};
+
+/// The clock to stamp with, and what one of its ticks is worth.
+#[derive(Debug, Clone, Copy)]
+pub struct Gauge {
+    /// The clock.
+    pub clock: StampClock,
+    /// A first calibration, over some milliseconds; runs refine it over their own length.
+    pub scale: Scale,
+    first: Anchor,
+}
+
+impl Gauge {
+    /// Takes the TSC where processor and kernel both trust it, else CLOCK_MONOTONIC.
+    #[must_use]
+    pub fn choose() -> Self {
+        let first = Anchor::take();
+        let monotonic = Self { clock: StampClock::Monotonic, scale: Scale::NANOS, first };
+        if !tsc_is_invariant() || !kernel_trusts_tsc() {
+            return monotonic;
+        }
+        while tickmark_timer::monotonic_ns() - first.nanos < 2_000_000 {}
+        match Scale::between(first, Anchor::take()) {
+            Some(scale) => Self { clock: StampClock::Tsc, scale, first },
+            None => monotonic,
+        }
+    }
+
+    /// A gauge for ticks that are nanoseconds.
+    #[cfg(test)]
+    pub(crate) fn nanos() -> Self {
+        let first = Anchor { ticks: 0, nanos: 0 };
+        Self { clock: StampClock::Monotonic, scale: Scale::NANOS, first }
+    }
+
+    /// The calibration from an earlier anchor to now, where that is longer than the first one.
+    #[must_use]
+    pub fn refined(&self, since: Anchor) -> Scale {
+        match self.clock {
+            StampClock::Monotonic => self.scale,
+            StampClock::Tsc => {
+                let now = Anchor::take();
+                let longer = now.nanos.saturating_sub(since.nanos) > 10_000_000;
+                let from = if longer { since } else { self.first };
+                Scale::between(from, now).unwrap_or(self.scale)
+            }
+        }
+    }
+
+    /// Precision, cost of a stamp and cost of an empty iteration, as this process finds them.
+    #[must_use]
+    pub fn measure(&self) -> Instrument {
+        let (precision, stamp, empty_iteration) = match self.clock {
+            StampClock::Tsc => self.measure_with(Tsc),
+            StampClock::Monotonic => self.measure_with(Monotonic),
+        };
+        let frequency = self.refined(self.first).frequency();
+        Instrument { clock: self.clock, precision, stamp, empty_iteration, frequency }
+    }
+
+    fn measure_with<C: Clock>(&self, clock: C) -> (Picos, Picos, Picos) {
+        let mut step = u64::MAX;
+        let mut last = clock.now();
+        for _ in 0..10_000 {
+            let now = clock.now();
+            if now > last {
+                step = step.min(now - last);
+            }
+            last = now;
+        }
+        let stamp = self.least(clock, 100, |count| {
+            for _ in 0..count {
+                std::hint::black_box(clock.now());
+            }
+        });
+        let empty = self.least(clock, 10_000, |count| {
+            let mut carried = 0;
+            for _ in 0..count {
+                carried = chain::opaque(carried);
+            }
+        });
+        (self.picos(step, 1), stamp, empty)
+    }
+
+    /// The cost of one iteration in the fastest of 20 short batches.
+    fn least<C: Clock>(&self, clock: C, count: u64, body: impl Fn(u64)) -> Picos {
+        let batch = |_| {
+            let start = clock.now();
+            body(count);
+            clock.now() - start
+        };
+        self.picos((0..20).map(batch).min().unwrap_or(0), count)
+    }
+
+    fn picos(&self, ticks: u64, count: u64) -> Picos {
+        // Scaled up first: single ticks are below a nanosecond.
+        Picos::per(Nanos::new(self.scale.nanos(ticks.saturating_mul(1 << 20)) as i64), count << 20)
+    }
+}
+
+/// The kernel takes "tsc" off the list when it found it unstable. Without /sys the processor's word
+/// has to do.
+fn kernel_trusts_tsc() -> bool {
+    let list = Path::new("/sys/devices/system/clocksource/clocksource0/available_clocksource");
+    std::fs::read_to_string(list).map_or(true, |text| text.split_whitespace().any(|name| name == "tsc"))
+}

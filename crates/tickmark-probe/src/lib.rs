@@ -1,0 +1,21 @@
+//! Measuring. A [`Probe`] is a [`Spec`] and a function that prepares a [`Routine`]; the routine
+//! measures and hands raw observations to a [`Sink`]. No statistic is computed here.
+#![deny(unsafe_code)]
+
+pub mod batch;
+pub mod clock;
+mod error;
+mod instrument;
+mod meter;
+mod probes;
+mod routine;
+mod spec;
+#[expect(unsafe_code, reason = "the one place that talks to the kernel and to the processor")]
+pub mod sys;
+
+pub use error::{ProbeError, Unavailable};
+pub use instrument::Gauge;
+pub use meter::{Counts, Meter, Reading, SystemMeter};
+pub use probes::{FILES, all, find};
+pub use routine::{Budget, Params, Probe, Routine, Sink};
+pub use spec::{Expected, Spec, Syscall};

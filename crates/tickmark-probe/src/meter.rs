@@ -1,0 +1,118 @@
+//! What disturbed a batch, and under which conditions a stretch was measured.
+
+use crate::sys::{chain, usage};
+use tickmark_timer::monotonic_ns;
+use tickmark_wire::{Nanos, Picos, Segment};
+
+/// Context switches and page faults of the measuring thread so far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Counts {
+    /// Voluntary and involuntary.
+    pub switches: i64,
+    /// Minor and major.
+    pub faults: i64,
+}
+
+/// Cumulative readings at a moment; a segment is the difference of two.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Reading {
+    /// CPU time of the measuring thread.
+    pub cpu: Nanos,
+    /// CPU time of the probe's other processes and of its children that ended.
+    pub others_cpu: Nanos,
+    /// Time runnable without a CPU.
+    pub run_delay: Option<Nanos>,
+    /// Steal time of this CPU.
+    pub steal: Option<Nanos>,
+    /// Runnable tasks in the machine, without this one.
+    pub runnable: Option<u32>,
+    /// Cost of a dependent multiplication.
+    pub multiply: Picos,
+}
+
+/// Reads what disturbs. Outside the stamps; a mock in tests.
+pub trait Meter {
+    /// Per batch: cheap (getrusage, some 200 ns).
+    fn counts(&mut self) -> Counts;
+    /// Per segment: costly (some 10 us).
+    fn reading(&mut self) -> Reading;
+    /// CPU time of the thread and of the probe's other processes so far, in ns.
+    fn cpu(&mut self) -> Nanos;
+}
+
+/// The kernel's own books. Made on the thread that measures.
+#[derive(Debug)]
+pub struct SystemMeter {
+    peers: Vec<usage::CpuClock>,
+    files: usage::Accounts,
+}
+
+impl SystemMeter {
+    /// Opens the accounts of the calling thread and of the processes that it measures with.
+    #[must_use]
+    pub fn new(peers: &[u32]) -> Self {
+        let peers = peers.iter().filter_map(|pid| usage::CpuClock::of(*pid)).collect();
+        Self { peers, files: usage::Accounts::open() }
+    }
+
+    fn others(&self) -> Nanos {
+        let peers: i64 = self.peers.iter().map(|clock| clock.read().get()).sum();
+        Nanos::new(peers + usage::ended_children().get())
+    }
+}
+
+impl Meter for SystemMeter {
+    fn counts(&mut self) -> Counts {
+        usage::thread_counts()
+    }
+
+    fn reading(&mut self) -> Reading {
+        let machine = self.files.machine();
+        Reading {
+            cpu: usage::thread_cpu(),
+            others_cpu: self.others(),
+            run_delay: self.files.run_delay(),
+            steal: machine.and_then(|m| m.steal),
+            runnable: machine.map(|m| m.runnable.saturating_sub(1)),
+            multiply: multiply_cost(),
+        }
+    }
+
+    fn cpu(&mut self) -> Nanos {
+        Nanos::new(usage::thread_cpu().get() + self.others().get())
+    }
+}
+
+/// The cost of a dependent 64-bit multiplication now: the best of three short chains, so that an
+/// interrupt does not look like a slow processor.
+fn multiply_cost() -> Picos {
+    const CHAIN: u64 = 4096;
+    let mut value = 3;
+    let best = (0..3)
+        .map(|_| {
+            let before = monotonic_ns();
+            value = chain::mul64(value, CHAIN);
+            monotonic_ns().saturating_sub(before)
+        })
+        .min();
+    Picos::per(Nanos::new(best.unwrap_or(0) as i64), CHAIN)
+}
+
+impl Reading {
+    /// The conditions between an earlier reading and this one.
+    #[must_use]
+    pub fn since(&self, earlier: &Self, start: Nanos, wall: Nanos) -> Segment {
+        let less = |now: Nanos, then: Nanos| Nanos::new(now.get() - then.get());
+        let both = |now: Option<Nanos>, then: Option<Nanos>| Some(less(now?, then?));
+        Segment {
+            start,
+            wall,
+            cpu: less(self.cpu, earlier.cpu),
+            others_cpu: less(self.others_cpu, earlier.others_cpu),
+            run_delay: both(self.run_delay, earlier.run_delay),
+            steal: both(self.steal, earlier.steal),
+            runnable: self.runnable,
+            multiply: self.multiply,
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! Whether CLOCK_MONOTONIC is the same clock on two CPUs: a reading is passed to a thread on another
+//! CPU and one is passed back.
+
+use crate::routine::{Budget, routine};
+use crate::sys::{CallError, clock, limits};
+use crate::{Probe, ProbeError, Spec, Syscall, Unavailable};
+use std::sync::atomic::{AtomicI64, Ordering};
+use tickmark_wire::{Exchange, Group, Headline, Nanos, Observations, Part};
+
+/// Other CPUs that are visited, spread over those allowed.
+const PARTNERS: usize = 8;
+/// Exchanges kept with each.
+const EXCHANGES: usize = 2000;
+/// A message that no reading is.
+const NOTHING: i64 = i64::MIN;
+const STOP: i64 = i64::MIN + 1;
+
+pub(super) static PROBES: &[Probe] = &[Probe {
+    spec: Spec {
+        headline: Headline::Offset,
+        timed: "read on this CPU, pass through memory, read on another CPU, pass back, read here; \
+                the offset is half the difference of the fastest ways there and back",
+        needs: &[Syscall::ClockGettime, Syscall::SchedSetaffinity, Syscall::Clone3],
+        source: "Cristian, Probabilistic clock synchronization, 1989",
+        ..Spec::cost(Group::Clock, "clock.monotonic.between_cpus", "MONOTONIC between CPUs")
+    },
+    prepare: |_, params| {
+        let here = params.cpu;
+        let others: Vec<u32> = params.allowed.iter().copied().filter(|cpu| *cpu != here).collect();
+        if others.is_empty() {
+            return Err(Unavailable::Missing("only one CPU is allowed".to_owned()));
+        }
+        let stride = others.len().div_ceil(PARTNERS);
+        let partners: Vec<u32> = others.into_iter().step_by(stride).collect();
+        Ok(routine(move |budget, sink| {
+            let share = budget.share(1, partners.len() as i64);
+            let seen: Result<Vec<_>, _> = partners.iter().map(|cpu| exchange(*cpu, &share)).collect();
+            sink.observe(Part::Whole, Observations::Exchanges(seen?), Vec::new());
+            Ok(())
+        }))
+    },
+}];
+
+/// One word each way, each on a cache line of its own.
+#[repr(align(128))]
+struct Mailbox(AtomicI64);
+
+impl Mailbox {
+    /// Waits for a message and takes it out; none at the deadline.
+    fn take(&self, deadline: i64) -> Option<i64> {
+        for spins in 1u64.. {
+            let message = self.0.load(Ordering::Acquire);
+            if message != NOTHING {
+                self.0.store(NOTHING, Ordering::Relaxed);
+                return Some(message);
+            }
+            if spins.is_multiple_of(4096) && tickmark_timer::monotonic_ns() as i64 > deadline {
+                return None;
+            }
+            std::hint::spin_loop();
+        }
+        None
+    }
+
+    fn put(&self, message: i64) {
+        self.0.store(message, Ordering::Release);
+    }
+}
+
+fn exchange(cpu: u32, budget: &Budget) -> Result<Exchange, ProbeError> {
+    let now = tickmark_timer::monotonic_ns() as i64;
+    let until = now + budget.time.get();
+    let deadline = until + 4 * budget.time.get();
+    let (there, back) = (Mailbox(AtomicI64::new(NOTHING)), Mailbox(AtomicI64::new(NOTHING)));
+    let mut seen = Exchange { cpu, out: Vec::new(), back: Vec::new() };
+    std::thread::scope(|scope| -> Result<(), CallError> {
+        let partner = scope.spawn(|| -> Result<(), CallError> {
+            limits::pin(&[cpu])?;
+            while there.take(deadline).is_some_and(|message| message != STOP) {
+                back.put(clock::read(libc::CLOCK_MONOTONIC)?.get());
+            }
+            Ok(())
+        });
+        while seen.out.len() < EXCHANGES && (tickmark_timer::monotonic_ns() as i64) < until {
+            let before = clock::read(libc::CLOCK_MONOTONIC)?.get();
+            there.put(before);
+            let Some(theirs) = back.take(deadline) else { break };
+            let after = clock::read(libc::CLOCK_MONOTONIC)?.get();
+            seen.out.push(Nanos::new(theirs - before));
+            seen.back.push(Nanos::new(after - theirs));
+        }
+        there.put(STOP);
+        partner.join().unwrap_or(Ok(()))
+    })?;
+    if seen.out.is_empty() {
+        return Err(ProbeError::Other(format!("CPU {cpu} did not answer in time")));
+    }
+    Ok(seen)
+}

@@ -1,0 +1,84 @@
+//! What the kernel says of a clock's resolution, and the smallest step that it was seen to make.
+
+use crate::routine::{Budget, Sink, routine};
+use crate::sys::{CallError, clock};
+use crate::{Probe, Spec, Syscall};
+use tickmark_wire::{Group, Headline, Nanos, Observations, Part};
+
+/// Steps kept of one run; a coarse clock makes far fewer.
+const STEPS: usize = 1000;
+
+const fn spec(name: &'static str, title: &'static str, timed: &'static str, weight: u32) -> Spec {
+    Spec {
+        headline: Headline::Minimum,
+        timed,
+        weight,
+        needs: &[Syscall::ClockGetres, Syscall::ClockGettime],
+        source: "clock_getres(2)",
+        ..Spec::cost(Group::Clock, name, title)
+    }
+}
+
+const fn resolution<const ID: i32>(name: &'static str, title: &'static str) -> Probe {
+    let spec = spec(name, title, "nothing: the value that clock_getres gives", 1);
+    Probe {
+        spec,
+        prepare: |_, _| {
+            let step = clock::resolution(ID)?;
+            Ok(routine(move |_, sink| {
+                sink.observe(Part::Whole, Observations::Latencies(vec![step]), Vec::new());
+                Ok(())
+            }))
+        },
+    }
+}
+
+const fn step<const ID: i32>(name: &'static str, title: &'static str) -> Probe {
+    let timed = "differences other than zero between readings in a tight loop; the smallest counts";
+    Probe {
+        spec: spec(name, title, timed, 3),
+        prepare: |_, _| {
+            clock::read(ID)?;
+            Ok(routine(|budget, sink| Ok(steps(ID, budget, sink)?)))
+        },
+    }
+}
+
+fn steps(id: i32, budget: &Budget, sink: &mut dyn Sink) -> Result<(), CallError> {
+    // A coarse clock steps once a tick: at least 25 ms hold two of the slowest.
+    let until = Nanos::new(tickmark_timer::monotonic_ns() as i64 + budget.time.get().max(25_000_000));
+    let mut seen = Vec::with_capacity(STEPS);
+    let mut last = clock::read(id)?;
+    while seen.len() < STEPS && (tickmark_timer::monotonic_ns() as i64) < until.get() {
+        for _ in 0..64 {
+            let now = clock::read(id)?;
+            if now != last && seen.len() < STEPS {
+                seen.push(Nanos::new(now.get() - last.get()));
+            }
+            last = now;
+        }
+    }
+    sink.observe(Part::Whole, Observations::Latencies(seen), Vec::new());
+    Ok(())
+}
+
+pub(super) static PROBES: &[Probe] = &[
+    resolution::<0>("clock.realtime.resolution", "REALTIME, resolution as the kernel says"),
+    step::<0>("clock.realtime.step", "  smallest step seen"),
+    resolution::<1>("clock.monotonic.resolution", "MONOTONIC, resolution as the kernel says"),
+    step::<1>("clock.monotonic.step", "  smallest step seen"),
+    resolution::<4>("clock.monotonic_raw.resolution", "MONOTONIC_RAW, resolution as the kernel says"),
+    step::<4>("clock.monotonic_raw.step", "  smallest step seen"),
+    resolution::<7>("clock.boottime.resolution", "BOOTTIME, resolution as the kernel says"),
+    step::<7>("clock.boottime.step", "  smallest step seen"),
+    resolution::<11>("clock.tai.resolution", "TAI, resolution as the kernel says"),
+    step::<11>("clock.tai.step", "  smallest step seen"),
+    resolution::<5>("clock.realtime_coarse.resolution", "REALTIME_COARSE, resolution as the kernel says"),
+    step::<5>("clock.realtime_coarse.step", "  smallest step seen"),
+    resolution::<6>("clock.monotonic_coarse.resolution", "MONOTONIC_COARSE, resolution as the kernel says"),
+    step::<6>("clock.monotonic_coarse.step", "  smallest step seen"),
+    resolution::<2>("clock.process_cpu.resolution", "PROCESS_CPUTIME_ID, resolution as the kernel says"),
+    step::<2>("clock.process_cpu.step", "  smallest step seen"),
+    resolution::<3>("clock.thread_cpu.resolution", "THREAD_CPUTIME_ID, resolution as the kernel says"),
+    step::<3>("clock.thread_cpu.step", "  smallest step seen"),
+];

@@ -1,0 +1,90 @@
+//! The registry: a new probe is one file and one line here.
+
+use crate::Probe;
+
+mod between_cpus;
+mod calendar;
+mod clock_read;
+mod clock_step;
+mod context_switch;
+mod fault;
+mod float;
+mod fork;
+mod gettimeofday;
+mod integer;
+mod nanoseconds;
+mod null;
+mod open_close;
+mod pipe;
+mod read_write;
+mod seconds_and_fraction;
+mod select;
+mod selftest;
+mod signal;
+mod spawn;
+mod stat;
+mod thread;
+mod tick;
+mod tsc;
+mod wake_up;
+
+/// The probes of each file, in the order of the summary.
+pub static FILES: &[&[Probe]] = &[
+    clock_read::PROBES,
+    gettimeofday::PROBES,
+    tsc::PROBES,
+    clock_step::PROBES,
+    between_cpus::PROBES,
+    tick::PROBES,
+    wake_up::PROBES,
+    null::PROBES,
+    read_write::PROBES,
+    stat::PROBES,
+    open_close::PROBES,
+    select::PROBES,
+    signal::PROBES,
+    fault::PROBES,
+    fork::PROBES,
+    spawn::PROBES,
+    thread::PROBES,
+    context_switch::PROBES,
+    pipe::PROBES,
+    seconds_and_fraction::PROBES,
+    nanoseconds::PROBES,
+    calendar::PROBES,
+    integer::PROBES,
+    float::PROBES,
+    selftest::PROBES,
+];
+
+/// Every probe.
+pub fn all() -> impl Iterator<Item = &'static Probe> {
+    FILES.iter().flat_map(|probes| probes.iter())
+}
+
+/// The probe of this name.
+#[must_use]
+pub fn find(name: &str) -> Option<&'static Probe> {
+    all().find(|probe| probe.spec.name == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn every_spec_is_complete_and_its_name_is_its_own() {
+        let mut names = BTreeSet::new();
+        for probe in all() {
+            let spec = &probe.spec;
+            assert!(names.insert(spec.name), "{} stands twice", spec.name);
+            let lower = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '.' || c == '_';
+            assert!(spec.name.chars().all(lower), "{}", spec.name);
+            for (what, text) in [("title", spec.title), ("timed", spec.timed), ("source", spec.source)] {
+                assert!(!text.is_empty(), "{} has no {what}", spec.name);
+            }
+        }
+        assert!(names.len() > 90, "{}", names.len());
+    }
+}

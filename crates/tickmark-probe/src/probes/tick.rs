@@ -1,0 +1,76 @@
+//! The kernel's tick, found by spinning: a loop that does nothing but read the clock sees each
+//! interruption as a gap.
+
+use crate::clock::{Clock, Monotonic, Tsc};
+use crate::routine::{Budget, routine};
+use crate::{Probe, Spec};
+use tickmark_timer::Anchor;
+use tickmark_wire::{GapTrace, Group, Headline, Nanos, Observations, Part, StampClock};
+
+/// Gaps longer than this are kept; a step of the loop takes some 10 to 30 ns.
+const THRESHOLD: Nanos = Nanos::new(300);
+/// Gaps kept at most: beyond this the machine does little else than interrupt.
+const MOST: usize = 200_000;
+
+pub(super) static PROBES: &[Probe] = &[Probe {
+    spec: Spec {
+        headline: Headline::TickTrain,
+        timed: "reading the clock without pause; gaps above 300 ns, of which the periodic train that \
+                matches the timer interrupts is the tick",
+        source: "the method of sysjitter and osnoise, from user space",
+        weight: 140,
+        ..Spec::cost(Group::Tick, "tick", "the tick")
+    },
+    prepare: |_, params| {
+        let cpu = params.cpu;
+        Ok(routine(move |budget, sink| {
+            let trace = match budget.gauge.clock {
+                StampClock::Tsc => spin(Tsc, budget, cpu),
+                StampClock::Monotonic => spin(Monotonic, budget, cpu),
+            };
+            sink.observe(Part::Whole, Observations::Gaps(trace), Vec::new());
+            Ok(())
+        }))
+    },
+}];
+
+fn spin<C: Clock>(clock: C, budget: &Budget, cpu: u32) -> GapTrace {
+    let rough = budget.gauge.scale;
+    let ticks = |nanos: Nanos| (nanos.get() as f64 * rough.frequency() / 1e9) as u64;
+    let (threshold, length) = (ticks(THRESHOLD), ticks(budget.time));
+    let mut gaps: Vec<(u64, u64)> = Vec::with_capacity(MOST.min(budget.time.get() as usize / 10_000 + 1000));
+    let interrupts = timer_interrupts(cpu);
+    let anchor = Anchor::take();
+    let origin = clock.now();
+    let mut last = origin;
+    while last - origin < length && gaps.len() < MOST {
+        let now = clock.now();
+        if now - last > threshold {
+            gaps.push((last, now));
+        }
+        last = now;
+    }
+    let timer_interrupts =
+        timer_interrupts(cpu).zip(interrupts).map(|(after, before)| after.saturating_sub(before));
+    let scale = budget.gauge.refined(anchor);
+    let nanos = |ticks: u64| Nanos::new(scale.nanos(ticks) as i64);
+    GapTrace {
+        threshold: THRESHOLD,
+        span: nanos(last - origin),
+        timer_interrupts,
+        start: gaps.iter().map(|(from, _)| nanos(from - origin)).collect(),
+        length: gaps.iter().map(|(from, to)| nanos(to - from)).collect(),
+    }
+}
+
+/// Local timer interrupts of a CPU so far; none where /proc/interrupts does not say.
+fn timer_interrupts(cpu: u32) -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/interrupts").ok()?;
+    let mut lines = text.lines();
+    let column = lines.next()?.split_whitespace().position(|name| name == format!("CPU{cpu}"))?;
+    let line = lines.find(|line| {
+        let line = line.trim_start();
+        line.starts_with("LOC:") || line.ends_with("arch_timer")
+    })?;
+    line.split_whitespace().nth(column + 1)?.parse().ok()
+}

@@ -1,0 +1,87 @@
+//! What the agent and a probe say to each other.
+
+use crate::{Gauge, ProbeError, Spec, Unavailable};
+use std::path::PathBuf;
+use tickmark_wire::{Nanos, Observations, Part, Segment};
+
+/// A probe: what it is, and how to make it ready.
+#[derive(Clone, Copy)]
+pub struct Probe {
+    /// Its definition.
+    pub spec: Spec,
+    /// Sets everything up outside the timed region; an error skips the run.
+    pub prepare: fn(&'static Spec, &Params) -> Result<Box<dyn Routine>, Unavailable>,
+}
+
+/// What a probe is told about where it runs.
+#[derive(Debug, Clone)]
+pub struct Params {
+    /// The CPU that is measured; this process is pinned to it.
+    pub cpu: u32,
+    /// Every CPU that the process might use.
+    pub allowed: Vec<u32>,
+    /// A directory to make files in; none where no place to write was found.
+    pub scratch: Option<PathBuf>,
+}
+
+impl Params {
+    /// The directory to make files in.
+    ///
+    /// # Errors
+    /// Where no place to write was found.
+    pub fn scratch(&self) -> Result<&std::path::Path, Unavailable> {
+        let none = || Unavailable::Missing("no directory to write a file into".to_owned());
+        self.scratch.as_deref().ok_or_else(none)
+    }
+}
+
+/// How much a probe may measure.
+#[derive(Debug, Clone, Copy)]
+pub struct Budget {
+    /// How long, in ns; a probe that is kept off its CPU may take four times that.
+    pub time: Nanos,
+    /// The longest batch, in ns: at most .1 ms and a tenth of a tick.
+    pub batch: Nanos,
+    /// The instrument to measure with.
+    pub gauge: Gauge,
+}
+
+impl Budget {
+    /// The same budget, cut to `part` of `parts`.
+    #[must_use]
+    pub fn share(&self, part: i64, parts: i64) -> Self {
+        Self { time: Nanos::new(self.time.get() / parts.max(1) * part), ..*self }
+    }
+}
+
+/// A probe that is ready to measure.
+pub trait Routine {
+    /// Measures within the budget and gives raw observations to the sink.
+    ///
+    /// # Errors
+    /// When what is timed fails, or did not happen.
+    fn measure(&mut self, budget: &Budget, sink: &mut dyn Sink) -> Result<(), ProbeError>;
+}
+
+/// Where observations go.
+pub trait Sink: Send {
+    /// Takes the observations of one part of the metric, with the conditions meanwhile.
+    fn observe(&mut self, part: Part, observations: Observations, segments: Vec<Segment>);
+}
+
+/// A routine of its own making, for probes that are no stream of batches.
+pub(crate) fn routine<F>(measure: F) -> Box<dyn Routine>
+where
+    F: FnMut(&Budget, &mut dyn Sink) -> Result<(), ProbeError> + 'static,
+{
+    struct Closure<F>(F);
+    impl<F> Routine for Closure<F>
+    where
+        F: FnMut(&Budget, &mut dyn Sink) -> Result<(), ProbeError>,
+    {
+        fn measure(&mut self, budget: &Budget, sink: &mut dyn Sink) -> Result<(), ProbeError> {
+            (self.0)(budget, sink)
+        }
+    }
+    Box::new(Closure(measure))
+}

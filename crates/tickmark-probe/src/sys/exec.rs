@@ -1,0 +1,123 @@
+//! Programs and threads to start.
+
+use super::{CallError, stub};
+use std::ffi::{CStr, CString};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+/// The exit status of [`tiny_program`], by which its run is proved.
+pub const TINY_STATUS: i32 = 7;
+
+/// A fixed static program of 188 bytes that does nothing but end with [`TINY_STATUS`]: its size is the
+/// same for every version of tickmark and for every C library.
+#[must_use]
+pub fn tiny_program() -> Vec<u8> {
+    const BASE: u64 = 0x40_0000;
+    const HEADERS: u64 = 64 + 2 * 56;
+    let code = [0xbf, TINY_STATUS as u8, 0, 0, 0, 0xb8, 231, 0, 0, 0, 0x0f, 0x05]; // exit_group(7)
+    let mut elf = vec![0x7f, b'E', b'L', b'F', 2, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+    let half = |elf: &mut Vec<u8>, value: u16| elf.extend(value.to_le_bytes());
+    let word = |elf: &mut Vec<u8>, value: u32| elf.extend(value.to_le_bytes());
+    let long = |elf: &mut Vec<u8>, value: u64| elf.extend(value.to_le_bytes());
+    half(&mut elf, 2); // ET_EXEC
+    half(&mut elf, 62); // EM_X86_64
+    word(&mut elf, 1);
+    long(&mut elf, BASE + HEADERS); // entry
+    long(&mut elf, 64); // program headers
+    long(&mut elf, 0); // no section headers
+    word(&mut elf, 0);
+    for value in [64, 56, 2, 64, 0, 0] {
+        half(&mut elf, value);
+    }
+    let size = HEADERS + code.len() as u64;
+    for (kind, flags, at, bytes) in [(1, 5, BASE, size), (0x6474_e551, 6, 0, 0)] {
+        word(&mut elf, kind); // PT_LOAD, PT_GNU_STACK
+        word(&mut elf, flags);
+        for value in [0, at, at, bytes, bytes, 4096] {
+            long(&mut elf, value);
+        }
+    }
+    elf.extend(code);
+    elf
+}
+
+/// Puts the tiny program into a directory; its path.
+///
+/// # Errors
+/// Those of writing a file; ENOEXEC on another architecture than x86-64.
+pub fn install_tiny_program(directory: &Path) -> Result<CString, CallError> {
+    if !cfg!(target_arch = "x86_64") {
+        return Err(CallError { call: "execve", errno: libc::ENOEXEC });
+    }
+    let path = directory.join("tiny");
+    let failed = |e: std::io::Error| CallError::of("openat", &e);
+    let mut options = std::fs::OpenOptions::new();
+    let file = options.write(true).create(true).truncate(true).mode(0o755).open(&path).map_err(failed)?;
+    std::io::Write::write_all(&mut &file, &tiny_program()).map_err(|e| CallError::of("write", &e))?;
+    CString::new(path.as_os_str().as_bytes()).map_err(|_| CallError { call: "openat", errno: libc::EINVAL })
+}
+
+/// posix_spawn of a program with itself as only argument and no environment, and wait; its status.
+///
+/// # Errors
+/// Those of posix_spawn(3) and wait4(2).
+#[inline]
+pub fn spawn_and_wait(program: &CStr) -> Result<i32, CallError> {
+    let mut pid = 0;
+    let argv = [program.as_ptr().cast_mut(), std::ptr::null_mut()];
+    let environment = [std::ptr::null_mut()];
+    // SAFETY: path, arguments and environment end as C wants them; no actions, no attributes.
+    let errno = unsafe {
+        libc::posix_spawn(
+            &raw mut pid,
+            program.as_ptr(),
+            std::ptr::null(),
+            std::ptr::null(),
+            argv.as_ptr(),
+            environment.as_ptr(),
+        )
+    };
+    if errno != 0 {
+        return Err(CallError { call: "posix_spawn", errno });
+    }
+    stub::wait(pid)
+}
+
+extern "C" fn nothing(argument: *mut libc::c_void) -> *mut libc::c_void {
+    argument
+}
+
+/// pthread_create of a thread that does nothing, and pthread_join.
+///
+/// # Errors
+/// EAGAIN where the process may have no more threads.
+#[inline]
+pub fn thread_and_join() -> Result<(), CallError> {
+    let mut thread = std::mem::MaybeUninit::uninit();
+    let none = std::ptr::null_mut();
+    // SAFETY: `thread` is valid to write to, the function takes and gives a pointer that nobody uses.
+    let errno = unsafe { libc::pthread_create(thread.as_mut_ptr(), std::ptr::null(), nothing, none) };
+    if errno != 0 {
+        return Err(CallError { call: "clone3", errno });
+    }
+    // SAFETY: a thread that was created and not yet joined.
+    let errno = unsafe { libc::pthread_join(thread.assume_init(), std::ptr::null_mut()) };
+    if errno == 0 { Ok(()) } else { Err(CallError { call: "futex", errno }) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_tiny_program_runs_and_is_188_bytes() {
+        let directory = std::env::temp_dir().join(format!("tickmark-exec-{}", std::process::id()));
+        std::fs::create_dir_all(&directory).unwrap();
+        let path = install_tiny_program(&directory).unwrap();
+        let status = spawn_and_wait(&path);
+        std::fs::remove_dir_all(&directory).unwrap();
+        assert_eq!(status, Ok(TINY_STATUS));
+        assert_eq!(tiny_program().len(), 188);
+    }
+}

@@ -1,0 +1,133 @@
+//! Files and descriptors, as thin as the C library has them.
+
+use super::{CallError, check, check_long};
+use std::ffi::CStr;
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+
+/// getppid as a system call.
+///
+/// # Errors
+/// None in an ordinary kernel; a filter may refuse it.
+#[inline(always)]
+pub fn getppid() -> Result<i64, CallError> {
+    // SAFETY: no arguments.
+    check_long("getppid", unsafe { libc::syscall(libc::SYS_getppid) })
+}
+
+/// Reads one byte.
+///
+/// # Errors
+/// Those of read(2); EPIPE at the end of the file.
+#[inline(always)]
+pub fn read_byte(fd: BorrowedFd<'_>) -> Result<(), CallError> {
+    let mut byte = 0u8;
+    // SAFETY: one byte is valid to write to.
+    let count = unsafe { libc::read(fd.as_raw_fd(), (&raw mut byte).cast(), 1) };
+    if count == 1 { Ok(()) } else { Err(short("read", count)) }
+}
+
+/// Writes one byte.
+///
+/// # Errors
+/// Those of write(2).
+#[inline(always)]
+pub fn write_byte(fd: BorrowedFd<'_>) -> Result<(), CallError> {
+    let byte = 1u8;
+    // SAFETY: one byte is valid to read.
+    let count = unsafe { libc::write(fd.as_raw_fd(), (&raw const byte).cast(), 1) };
+    if count == 1 { Ok(()) } else { Err(short("write", count)) }
+}
+
+#[cold]
+fn short(call: &'static str, count: isize) -> CallError {
+    if count == 0 { CallError { call, errno: libc::EPIPE } } else { CallError::last(call) }
+}
+
+/// Opens a file.
+///
+/// # Errors
+/// Those of openat(2).
+#[inline(always)]
+pub fn open(path: &CStr, flags: i32) -> Result<OwnedFd, CallError> {
+    // SAFETY: `path` ends in a zero byte.
+    let fd = check("openat", unsafe { libc::open(path.as_ptr(), flags | libc::O_CLOEXEC) })?;
+    // SAFETY: the kernel has just given us this descriptor.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+/// stat of a path; the size of the file.
+///
+/// # Errors
+/// Those of stat(2).
+#[inline(always)]
+pub fn stat(path: &CStr) -> Result<i64, CallError> {
+    let mut status = std::mem::MaybeUninit::<libc::stat>::uninit();
+    // SAFETY: `path` ends in a zero byte, `status` is valid to write to.
+    check("newfstatat", unsafe { libc::stat(path.as_ptr(), status.as_mut_ptr()) })?;
+    // SAFETY: the call has filled it.
+    Ok(unsafe { status.assume_init() }.st_size)
+}
+
+/// Duplicates a descriptor.
+///
+/// # Errors
+/// EMFILE where the process may have no more.
+pub fn duplicate(fd: BorrowedFd<'_>) -> Result<OwnedFd, CallError> {
+    // SAFETY: no pointers.
+    let fd = check("dup", unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_DUPFD_CLOEXEC, 0) })?;
+    // SAFETY: the kernel has just given us this descriptor.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+/// A pipe: the end to read, the end to write.
+///
+/// # Errors
+/// EMFILE where the process may have no more descriptors.
+pub fn pipe() -> Result<(OwnedFd, OwnedFd), CallError> {
+    let mut ends = [0; 2];
+    // SAFETY: room for two descriptors.
+    check("pipe2", unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC) })?;
+    // SAFETY: the kernel has just given us both descriptors.
+    Ok(unsafe { (OwnedFd::from_raw_fd(ends[0]), OwnedFd::from_raw_fd(ends[1])) })
+}
+
+/// A set of descriptors for select(2).
+pub struct SelectSet {
+    set: libc::fd_set,
+    highest: i32,
+}
+
+impl SelectSet {
+    /// The set of these descriptors.
+    ///
+    /// # Errors
+    /// EBADF for a descriptor of 1024 or more, which select cannot take.
+    pub fn new<'a>(fds: impl IntoIterator<Item = BorrowedFd<'a>>) -> Result<Self, CallError> {
+        // SAFETY: a descriptor set is a bit mask, for which zero is a value.
+        let mut set: libc::fd_set = unsafe { std::mem::zeroed() };
+        let mut highest = -1;
+        for fd in fds {
+            let fd = fd.as_raw_fd();
+            if fd as usize >= libc::FD_SETSIZE {
+                return Err(CallError { call: "select", errno: libc::EBADF });
+            }
+            // SAFETY: the index lies in the set.
+            unsafe { libc::FD_SET(fd, &raw mut set) };
+            highest = highest.max(fd);
+        }
+        Ok(Self { set, highest })
+    }
+
+    /// Asks which can be read, without waiting; how many.
+    ///
+    /// # Errors
+    /// Those of select(2).
+    #[inline(always)]
+    pub fn poll(&self) -> Result<i32, CallError> {
+        let mut set = self.set;
+        let mut now = libc::timeval { tv_sec: 0, tv_usec: 0 };
+        let none = std::ptr::null_mut();
+        // SAFETY: `set` and `now` are valid to read and write; the other sets are not asked for.
+        check("select", unsafe { libc::select(self.highest + 1, &raw mut set, none, none, &raw mut now) })
+    }
+}

@@ -1,0 +1,58 @@
+//! Everything that talks to the kernel or to the processor directly. All `unsafe` of this crate is
+//! here, behind functions that are safe to call.
+
+pub mod calendar;
+pub mod chain;
+pub mod clock;
+pub mod exec;
+pub mod file;
+pub mod limits;
+pub mod peer;
+pub mod signal;
+pub mod stub;
+pub mod usage;
+
+use std::ffi::{c_int, c_long};
+
+/// A system call that failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CallError {
+    /// Its name.
+    pub call: &'static str,
+    /// Its error number.
+    pub errno: i32,
+}
+
+impl std::fmt::Display for CallError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}: {}", self.call, std::io::Error::from_raw_os_error(self.errno))
+    }
+}
+
+impl std::error::Error for CallError {}
+
+impl CallError {
+    /// The error that the C library keeps for this thread.
+    #[must_use]
+    pub fn last(call: &'static str) -> Self {
+        Self { call, errno: std::io::Error::last_os_error().raw_os_error().unwrap_or(0) }
+    }
+
+    /// An error of the standard library.
+    #[must_use]
+    pub fn of(call: &'static str, error: &std::io::Error) -> Self {
+        Self { call, errno: error.raw_os_error().unwrap_or(libc::EIO) }
+    }
+}
+
+/// The result of a C call that says -1 for an error.
+#[inline(always)]
+fn check(call: &'static str, result: c_int) -> Result<c_int, CallError> {
+    if result == -1 { Err(CallError::last(call)) } else { Ok(result) }
+}
+
+/// The same for calls that return a long.
+#[inline(always)]
+fn check_long(call: &'static str, result: c_long) -> Result<c_long, CallError> {
+    if result == -1 { Err(CallError::last(call)) } else { Ok(result) }
+}

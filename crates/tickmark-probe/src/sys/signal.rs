@@ -1,0 +1,115 @@
+//! Signals and the fault that a protected page raises.
+
+use super::{CallError, check};
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+static HANDLED: AtomicU64 = AtomicU64::new(0);
+
+extern "C" fn count(_signal: i32) {
+    HANDLED.fetch_add(1, Ordering::Relaxed);
+}
+
+/// How many signals the counting handlers have handled.
+#[must_use]
+pub fn handled() -> u64 {
+    HANDLED.load(Ordering::Relaxed)
+}
+
+fn action(signal: i32, handler: usize, flags: i32) -> Result<(), CallError> {
+    // SAFETY: a sigaction of zeros is the default action with an empty mask.
+    let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
+    action.sa_sigaction = handler;
+    action.sa_flags = flags;
+    // SAFETY: `action` is valid to read; the old one is not asked for. The handlers installed here
+    // only touch an atomic and the saved context.
+    check("rt_sigaction", unsafe { libc::sigaction(signal, &raw const action, std::ptr::null_mut()) })
+        .map(drop)
+}
+
+/// Installs a handler that counts SIGUSR1.
+///
+/// # Errors
+/// Those of sigaction(2).
+#[inline(always)]
+pub fn install_counter() -> Result<(), CallError> {
+    action(libc::SIGUSR1, count as *const () as usize, 0)
+}
+
+/// Sends a signal to this process; 0 only checks that it could.
+///
+/// # Errors
+/// Those of kill(2).
+#[inline(always)]
+pub fn kill_self(pid: u32, signal: i32) -> Result<(), CallError> {
+    // SAFETY: no pointers.
+    check("kill", unsafe { libc::kill(pid as libc::pid_t, signal) }).map(drop)
+}
+
+/// SIGUSR1.
+pub const USR1: i32 = libc::SIGUSR1;
+
+/// A page that must not be written, and a handler that steps over the store which tries to.
+pub struct ProtectedPage {
+    page: NonNull<u8>,
+}
+
+/// The length of the faulting store in [`ProtectedPage::touch`].
+#[cfg(target_arch = "x86_64")]
+const STORE: i64 = 3;
+
+#[cfg(target_arch = "x86_64")]
+extern "C" fn step_over(_signal: i32, _info: *mut libc::siginfo_t, context: *mut libc::c_void) {
+    HANDLED.fetch_add(1, Ordering::Relaxed);
+    // SAFETY: the kernel passes a ucontext_t to handlers that ask for it with SA_SIGINFO, and goes on
+    // from it when the handler returns.
+    let context = unsafe { &mut *context.cast::<libc::ucontext_t>() };
+    context.uc_mcontext.gregs[libc::REG_RIP as usize] += STORE;
+}
+
+impl ProtectedPage {
+    /// Maps a page without the right to write and installs the handler of SIGSEGV.
+    ///
+    /// # Errors
+    /// Those of mmap(2) and sigaction(2); ENOSYS on an architecture whose store is not known.
+    #[cfg(target_arch = "x86_64")]
+    pub fn new() -> Result<Self, CallError> {
+        let kind = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+        // SAFETY: a new mapping where the kernel likes.
+        let page = unsafe { libc::mmap(std::ptr::null_mut(), 4096, libc::PROT_READ, kind, -1, 0) };
+        let page = NonNull::new(page.cast::<u8>()).filter(|p| p.as_ptr().addr() != usize::MAX);
+        let page = page.ok_or_else(|| CallError::last("mmap"))?;
+        action(libc::SIGSEGV, step_over as *const () as usize, libc::SA_SIGINFO)?;
+        Ok(Self { page })
+    }
+
+    /// See above.
+    ///
+    /// # Errors
+    /// Always: ENOSYS.
+    #[cfg(not(target_arch = "x86_64"))]
+    pub fn new() -> Result<Self, CallError> {
+        Err(CallError { call: "rt_sigreturn", errno: libc::ENOSYS })
+    }
+
+    /// Tries to write to the page; the fault's handler steps over the store.
+    #[inline(always)]
+    pub fn touch(&self) {
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: the store faults, as the page is read-only, and the handler steps over its three
+        // bytes (C6 00 00); nothing is written.
+        unsafe {
+            std::arch::asm!("mov byte ptr [rax], 0", in("rax") self.page.as_ptr(), options(nostack));
+        };
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = self.page;
+    }
+}
+
+impl Drop for ProtectedPage {
+    fn drop(&mut self) {
+        let _ = action(libc::SIGSEGV, libc::SIG_DFL, 0);
+        // SAFETY: the page that `new` mapped; nobody holds a reference to it.
+        unsafe { libc::munmap(self.page.as_ptr().cast(), 4096) };
+    }
+}

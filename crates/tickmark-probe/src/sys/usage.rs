@@ -1,0 +1,153 @@
+//! The kernel's accounts: CPU time, switches, faults, run delay, steal.
+
+use crate::Counts;
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use tickmark_wire::Nanos;
+
+fn usage(who: i32) -> libc::rusage {
+    // SAFETY: rusage is plain numbers, for which zero is a value.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: `usage` is valid to write to; `who` is one of the documented values.
+    unsafe { libc::getrusage(who, &raw mut usage) };
+    usage
+}
+
+/// Context switches and page faults of the calling thread.
+#[must_use]
+#[inline]
+pub fn thread_counts() -> Counts {
+    let usage = usage(libc::RUSAGE_THREAD);
+    Counts { switches: usage.ru_nvcsw + usage.ru_nivcsw, faults: usage.ru_minflt + usage.ru_majflt }
+}
+
+/// CPU time of the children that ended and were waited for; in steps of 1 us.
+#[must_use]
+pub fn ended_children() -> Nanos {
+    let usage = usage(libc::RUSAGE_CHILDREN);
+    let nanos = |time: libc::timeval| time.tv_sec * 1_000_000_000 + time.tv_usec * 1_000;
+    Nanos::new(nanos(usage.ru_utime) + nanos(usage.ru_stime))
+}
+
+/// Largest resident size of this process so far, kB.
+#[must_use]
+pub fn resident_kb() -> u64 {
+    u64::try_from(usage(libc::RUSAGE_SELF).ru_maxrss).unwrap_or(0)
+}
+
+/// CPU time of the calling thread.
+#[must_use]
+pub fn thread_cpu() -> Nanos {
+    super::clock::read(libc::CLOCK_THREAD_CPUTIME_ID).unwrap_or_default()
+}
+
+/// The CPU time clock of another process.
+#[derive(Debug)]
+pub struct CpuClock(libc::clockid_t);
+
+impl CpuClock {
+    /// The clock of process `pid`; none where it is gone.
+    #[must_use]
+    pub fn of(pid: u32) -> Option<Self> {
+        let mut clock = 0;
+        // SAFETY: `clock` is valid to write to.
+        let errno = unsafe { libc::clock_getcpuclockid(pid as libc::pid_t, &raw mut clock) };
+        (errno == 0).then_some(Self(clock))
+    }
+
+    /// CPU time used so far; zero once the process is gone.
+    #[must_use]
+    pub fn read(&self) -> Nanos {
+        super::clock::read(self.0).unwrap_or_default()
+    }
+}
+
+/// Files of /proc, held open and read again at each segment.
+#[derive(Debug)]
+pub struct Accounts {
+    schedstat: Option<File>,
+    stat: Option<File>,
+    text: Vec<u8>,
+    cpu: String,
+    tick: i64,
+}
+
+/// What /proc/stat says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Machine {
+    /// Steal time of the CPU.
+    pub steal: Option<Nanos>,
+    /// Runnable tasks on all CPUs.
+    pub runnable: u32,
+}
+
+impl Accounts {
+    /// Opens the accounts of the calling thread and of the CPU that it is on.
+    #[must_use]
+    pub fn open() -> Self {
+        // SAFETY: no arguments.
+        let (cpu, hz) = unsafe { (libc::sched_getcpu(), libc::sysconf(libc::_SC_CLK_TCK)) };
+        Self {
+            schedstat: File::open("/proc/thread-self/schedstat").ok(),
+            stat: File::open("/proc/stat").ok(),
+            text: vec![0; 64 << 10],
+            cpu: format!("cpu{cpu} "),
+            tick: 1_000_000_000 / hz.max(1),
+        }
+    }
+
+    /// Time that the thread stood runnable without a CPU: the second field of schedstat, ns.
+    #[must_use]
+    pub fn run_delay(&mut self) -> Option<Nanos> {
+        let length = self.schedstat.as_ref()?.read_at(&mut self.text, 0).ok()?;
+        let text = std::str::from_utf8(&self.text[..length]).ok()?;
+        text.split_whitespace().nth(1)?.parse().ok().map(Nanos::new)
+    }
+
+    /// Reads /proc/stat; none where it is missing.
+    #[must_use]
+    pub fn machine(&mut self) -> Option<Machine> {
+        let file = self.stat.as_ref()?;
+        let mut length = 0;
+        loop {
+            match file.read_at(&mut self.text[length..], length as u64).ok()? {
+                0 => break,
+                more => length += more,
+            }
+            if length == self.text.len() {
+                self.text.resize(length * 2, 0);
+            }
+        }
+        parse_stat(std::str::from_utf8(&self.text[..length]).ok()?, &self.cpu, self.tick)
+    }
+}
+
+fn parse_stat(text: &str, cpu: &str, tick: i64) -> Option<Machine> {
+    let runnable = text.lines().find_map(|line| line.strip_prefix("procs_running "))?.trim().parse().ok()?;
+    let steal = text.lines().find_map(|line| line.strip_prefix(cpu)).and_then(|fields| {
+        let ticks: i64 = fields.split_whitespace().nth(7)?.parse().ok()?;
+        Some(Nanos::new(ticks * tick))
+    });
+    Some(Machine { steal, runnable })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stat_is_read_by_name() {
+        let text = "cpu  9 9 9 9 9 9 9 99 0 0\ncpu1 4 0 3 900 1 0 2 7 0 0\nintr 5\nprocs_running 3\nprocs_blocked 0\n";
+        let machine = parse_stat(text, "cpu1 ", 10_000_000).unwrap();
+        assert_eq!(machine, Machine { steal: Some(Nanos::new(70_000_000)), runnable: 3 });
+        assert_eq!(parse_stat("cpu 1\n", "cpu1 ", 1), None);
+    }
+
+    #[test]
+    fn a_thread_that_works_uses_cpu() {
+        let before = thread_cpu();
+        std::hint::black_box(crate::sys::chain::mul64(3, 2_000_000));
+        assert!(thread_cpu() > before);
+        assert!(Accounts::open().machine().is_some_and(|m| m.runnable >= 1));
+    }
+}

@@ -1,0 +1,73 @@
+//! Ticks planted among other interruptions, with jitter and loss.
+
+use super::*;
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
+
+/// Gaps of trains (Hz, length ns, share seen) and `noise` others, over `seconds`.
+fn planted(seed: u64, seconds: f64, trains: &[(f64, f64, f64)], noise: usize) -> (Vec<f64>, Vec<f64>) {
+    let mut random = StdRng::seed_from_u64(seed);
+    let mut gaps = Vec::new();
+    for (hz, length, seen) in trains {
+        let phase: f64 = random.random();
+        for slot in 0..(seconds * hz) as usize {
+            if random.random::<f64>() < *seen {
+                // Late by something like an exponential of 1 us: never early.
+                let late = -random.random::<f64>().max(1e-9).ln() * 1_000.0;
+                gaps.push(((slot as f64 + phase) / hz * 1e9 + late, length * (0.9 + 0.4 * random.random::<f64>())));
+            }
+        }
+    }
+    for _ in 0..noise {
+        gaps.push((random.random::<f64>() * seconds * 1e9, 400.0 + random.random::<f64>() * 30_000.0));
+    }
+    gaps.sort_by(|a, b| a.0.total_cmp(&b.0));
+    gaps.into_iter().unzip()
+}
+
+fn look(seed: u64, trains: &[(f64, f64, f64)], noise: usize, interrupts: Option<f64>) -> Result<Train, NotFound> {
+    let seconds = 1.2;
+    let (start, length) = planted(seed, seconds, trains, noise);
+    find(&Gaps { span: seconds * 1e9, start: &start, length: &length, interrupts: interrupts.map(|hz| hz * seconds) })
+}
+
+#[test]
+fn usual_rates_are_found_within_5_ppm() {
+    for hz in [100.0, 250.0, 300.0, 1000.0] {
+        for seed in 0..5 {
+            let train = look(seed, &[(hz, 15_000.0, 0.95)], 60, Some(hz + 3.0)).unwrap();
+            let ppm = (train.frequency / hz - 1.0).abs() * 1e6;
+            assert!(ppm < 5.0, "{hz} Hz, seed {seed}: {ppm} ppm off");
+            assert!(train.confirmed && train.filled > 0.9);
+            let share = hz * 15_000.0 * 1.1 / 1e9;
+            assert!((train.share / share - 1.0).abs() < 0.15, "{hz} Hz takes {}, not {share}", train.share);
+        }
+    }
+}
+
+#[test]
+fn the_kernels_count_tells_the_tick_from_the_hypervisors_trains() {
+    let trains = [(250.0, 15_000.0, 0.95), (100.0, 12_000.0, 0.9), (99.907, 5_000.0, 0.9)];
+    for seed in 0..5 {
+        let train = look(seed, &trains, 40, Some(252.0)).unwrap();
+        assert!((train.frequency - 250.0).abs() < 0.0025, "{}", train.frequency);
+    }
+}
+
+#[test]
+fn half_of_the_slots_suffice() {
+    for seed in 0..5 {
+        let train = look(seed, &[(250.0, 15_000.0, 0.38)], 30, Some(251.0)).unwrap();
+        assert!((train.frequency - 250.0).abs() < 0.0025, "{}", train.frequency);
+    }
+}
+
+#[test]
+fn no_tick_is_found_where_none_is() {
+    for seed in 0..20 {
+        assert!(look(seed, &[], 500, Some(250.0)).is_err(), "seed {seed}");
+    }
+    assert_eq!(look(0, &[], 5, None), Err(NotFound::FewGaps));
+    // A train, but the kernel counted no such interrupts.
+    assert_eq!(look(1, &[(100.0, 12_000.0, 0.95)], 20, Some(1000.0)), Err(NotFound::NoneFits));
+}

@@ -1,0 +1,54 @@
+//! What disturbed or shaped the numbers: facts about the machine, each with where it was read.
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// One fact, or why it is not known.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fact {
+    /// The value as text; none where it could not be read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub value: Option<String>,
+    /// The file or call that it came from.
+    pub source: String,
+    /// Why there is no value.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub missing: Option<String>,
+}
+
+/// Facts by dotted name. Those under `state.` change by themselves (load, steal, pressure); the rest
+/// is configuration.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Environment(BTreeMap<String, Fact>);
+
+impl Environment {
+    /// Keeps a value.
+    pub fn know(&mut self, name: &str, source: &str, value: impl Into<String>) {
+        let fact = Fact { value: Some(value.into()), source: source.to_owned(), missing: None };
+        self.0.insert(name.to_owned(), fact);
+    }
+
+    /// Keeps why there is no value.
+    pub fn miss(&mut self, name: &str, source: &str, why: impl Into<String>) {
+        let fact = Fact { value: None, source: source.to_owned(), missing: Some(why.into()) };
+        self.0.insert(name.to_owned(), fact);
+    }
+
+    /// The value of a fact; none where it is unknown.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.0.get(name)?.value.as_deref()
+    }
+
+    /// Every fact, by name.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &Fact)> {
+        self.0.iter().map(|(name, fact)| (name.as_str(), fact))
+    }
+
+    /// Whether nothing was recorded.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}

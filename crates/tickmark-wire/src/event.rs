@@ -1,0 +1,240 @@
+//! The stream that comes back from the agent: one event a line.
+
+use crate::{Environment, Format, Name, Nanos, Observations, Picos, RunId, Settings};
+use serde::{Deserialize, Serialize};
+
+/// One line of the stream: an object with one key, the kind. Readers leave out kinds they do not know.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Event {
+    /// The agent is ready; a resumed recording has one for each session.
+    Hello(Box<Hello>),
+    /// The agent will not measure at all.
+    Refused(Refusal),
+    /// A run's process was started.
+    Started(Started),
+    /// Raw observations of one metric.
+    Observed(Observed),
+    /// A run measured everything that it should.
+    Finished(Outcome),
+    /// A run could not be made on this system: which call, which error.
+    Skipped(RunId, Reason),
+    /// A run went wrong.
+    Failed(RunId, Reason),
+    /// A run reached its hard limit and was ended.
+    TimedOut(RunId, Reason),
+    /// The agent ends; what changed by itself meanwhile. `complete` is false when it was told to stop.
+    Goodbye {
+        /// Whether the whole plan was carried out.
+        complete: bool,
+        /// The `state.` facts at the end.
+        state: Environment,
+    },
+}
+
+/// What the agent is and where it finds itself.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Hello {
+    /// Version of the stream.
+    pub format: Format,
+    /// Version of the agent.
+    pub agent: String,
+    /// Size of the agent's program file in bytes.
+    pub agent_bytes: u64,
+    /// What the plan asked for.
+    pub asked: Settings,
+    /// What it got.
+    pub settled: Settled,
+    /// The machine.
+    pub environment: Environment,
+}
+
+/// The settings in force.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Settled {
+    /// The CPU that is measured.
+    pub cpu: u32,
+    /// Why that one.
+    pub cpu_because: String,
+    /// The priority that the probes run at.
+    pub priority: crate::Priority,
+    /// Why the priority asked for was refused.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub priority_refused: Option<String>,
+    /// CPUs that the agent may use.
+    pub allowed: Vec<u32>,
+}
+
+/// Why the agent will not start.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Refusal {
+    /// Whose fault it is.
+    pub kind: RefusalKind,
+    /// One line: what, where, and what to try.
+    pub message: String,
+}
+
+/// Whether what was asked for can never be, or this system does not grant it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RefusalKind {
+    /// The request is wrong: exit code 2.
+    Usage,
+    /// The system refuses: exit code 1.
+    System,
+}
+
+/// A run begins.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Started {
+    /// Which.
+    pub run: RunId,
+    /// Its probe.
+    pub probe: Name,
+    /// Its round.
+    pub round: u32,
+    /// CLOCK_REALTIME at the start, ns since 1970.
+    pub at: Nanos,
+}
+
+/// Raw observations of one metric in one run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Observed {
+    /// Which run.
+    pub run: RunId,
+    /// Which metric.
+    pub metric: Name,
+    /// What these observations are for the metric.
+    #[serde(default, skip_serializing_if = "Part::is_whole")]
+    pub part: Part,
+    /// What was seen.
+    pub observations: Observations,
+    /// The conditions meanwhile, in stretches of at least 50 ms.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub segments: Vec<Segment>,
+}
+
+/// A metric's figure is its whole, less one part, plus another, where its definition says so (a
+/// context switch: a trip round the ring, less the same work in one process).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Part {
+    /// What is measured.
+    #[default]
+    Whole,
+    /// To be taken off.
+    Less,
+    /// To be added again.
+    Plus,
+}
+
+impl Part {
+    fn is_whole(&self) -> bool {
+        *self == Self::Whole
+    }
+
+    /// The factor of this part in the sum.
+    #[must_use]
+    pub const fn sign(self) -> f64 {
+        match self {
+            Self::Whole | Self::Plus => 1.0,
+            Self::Less => -1.0,
+        }
+    }
+}
+
+/// The conditions over a stretch of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Segment {
+    /// When it began, from the first stamp of the run, in ns.
+    pub start: Nanos,
+    /// How long it lasted, in ns.
+    pub wall: Nanos,
+    /// CPU time of the measuring thread, in ns.
+    pub cpu: Nanos,
+    /// CPU time of the probe's other processes and of its children that ended, in ns.
+    pub others_cpu: Nanos,
+    /// How long the measuring thread stood runnable without a CPU, in ns.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run_delay: Option<Nanos>,
+    /// Steal time of this CPU, in ns, in steps of 10 ms.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub steal: Option<Nanos>,
+    /// Runnable tasks in the whole machine at the end of the segment, without the measuring thread.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub runnable: Option<u32>,
+    /// Cost of one dependent 64-bit multiplication (3 cycles on x86-64), for the effective frequency.
+    pub multiply: Picos,
+}
+
+/// A run that finished.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Outcome {
+    /// Which.
+    pub run: RunId,
+    /// The instrument as this process found it.
+    pub instrument: Instrument,
+    /// Resident memory of the process at the end, in kB, from getrusage.
+    pub resident_kb: u64,
+}
+
+/// The instrument, measured by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Instrument {
+    /// What stamps the batches.
+    pub clock: StampClock,
+    /// The smallest step seen between two stamps, in ps.
+    pub precision: Picos,
+    /// The cost of a stamp, in ps.
+    pub stamp: Picos,
+    /// The cost of an empty iteration of the batch loop, in ps; it is part of every cost.
+    pub empty_iteration: Picos,
+    /// Stamps a second, as calibrated against CLOCK_MONOTONIC over the run.
+    pub frequency: f64,
+}
+
+/// The clock that stamps batches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StampClock {
+    /// The processor's time stamp counter, converted to CLOCK_MONOTONIC at both ends of the run.
+    Tsc,
+    /// CLOCK_MONOTONIC.
+    Monotonic,
+}
+
+/// Why a run gave no figure.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reason {
+    /// One line.
+    pub message: String,
+    /// The system call that failed, where one did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call: Option<String>,
+    /// Its error number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub errno: Option<i32>,
+}
+
+impl Reason {
+    /// A reason that no system call gave.
+    #[must_use]
+    pub fn new(message: impl Into<String>) -> Self {
+        Self { message: message.into(), call: None, errno: None }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_event_comes_back_as_it_went() {
+        let event = Event::Skipped(
+            RunId(3),
+            Reason { message: "no".into(), call: Some("openat".into()), errno: Some(1) },
+        );
+        let line = serde_json::to_string(&event).unwrap();
+        assert_eq!(serde_json::from_str::<Event>(&line).unwrap(), event);
+    }
+}

@@ -1,0 +1,52 @@
+//! The contract between the agent, which measures, and the host, which keeps and explains.
+//!
+//! Everything that crosses that border is a type of this crate: the [`Plan`] goes to the agent, a
+//! stream of [`Event`]s comes back, one JSON object a line. A recording is that stream, kept. What
+//! a field means, with its unit, stands beside the field; docs/FORMAT.md has the same for readers
+//! in other languages.
+#![forbid(unsafe_code)]
+
+mod environment;
+mod event;
+mod metric;
+mod observations;
+mod plan;
+mod units;
+
+pub use environment::{Environment, Fact};
+pub use event::{
+    Event, Hello, Instrument, Observed, Outcome, Part, Reason, Refusal, RefusalKind, Segment, Settled,
+    StampClock, Started,
+};
+pub use metric::{Better, Group, Headline, Metric, Name, Unit};
+pub use observations::{Batches, Disturbance, Exchange, GapTrace, Observations};
+pub use plan::{Plan, Priority, RunId, RunPlan, Settings};
+pub use units::{Nanos, Picos};
+
+use serde::{Deserialize, Serialize};
+
+/// The version of the event stream and of a recording that this crate writes.
+pub const FORMAT: Format = Format { major: 1, minor: 0 };
+
+/// Version of a recording: a reader accepts its own major version and every minor version of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Format {
+    /// Raised when an older reader would misunderstand.
+    pub major: u32,
+    /// Raised when fields or event kinds are added that an older reader may leave out.
+    pub minor: u32,
+}
+
+impl Format {
+    /// Whether a reader of this crate understands a recording of version `self`.
+    #[must_use]
+    pub fn readable(self) -> bool {
+        self.major == FORMAT.major
+    }
+}
+
+impl std::fmt::Display for Format {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}.{}", self.major, self.minor)
+    }
+}

@@ -1,0 +1,161 @@
+//! What a number is called, what it counts and which way is good.
+
+use serde::{Deserialize, Serialize};
+
+/// The dotted name of a metric, such as `clock.monotonic.read`. It holds no unit.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Name(String);
+
+impl Name {
+    /// A name as it stands in a spec.
+    #[must_use]
+    pub fn new(name: impl Into<String>) -> Self {
+        Self(name.into())
+    }
+
+    /// The name as text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl std::fmt::Display for Name {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(&self.0)
+    }
+}
+
+/// What a value counts. Times are kept in nanoseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Unit {
+    /// Nanoseconds.
+    Time,
+    /// Events a second.
+    Frequency,
+    /// A part of one, shown in per cent.
+    Share,
+    /// A bare number.
+    Count,
+}
+
+/// Which way is an improvement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Better {
+    /// Less is better: costs, errors.
+    Lower,
+    /// More is better: rates of work done.
+    Higher,
+    /// Neither: a fact such as the tick's rate.
+    Neither,
+}
+
+/// The chapter of the summary that a metric belongs to, in the order in which a reader thinks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Group {
+    /// Reading clocks.
+    Clock,
+    /// The timer interrupt that the kernel takes HZ times a second.
+    Tick,
+    /// How late a sleep ends.
+    Timer,
+    /// System calls, signals, faults.
+    SystemCall,
+    /// Making and ending processes and threads.
+    Process,
+    /// Messages and switches between processes.
+    Communication,
+    /// Arithmetic on time stamps.
+    Timestamp,
+    /// Arithmetic of the processor.
+    Arithmetic,
+    /// Probes that misbehave on purpose, to prove the limits; part of no suite.
+    Selftest,
+}
+
+impl Group {
+    /// Every group, in the order of the summary.
+    pub const ALL: [Self; 9] = [
+        Self::Clock,
+        Self::Tick,
+        Self::Timer,
+        Self::SystemCall,
+        Self::Process,
+        Self::Communication,
+        Self::Timestamp,
+        Self::Arithmetic,
+        Self::Selftest,
+    ];
+
+    /// The name of the suite that runs this group.
+    #[must_use]
+    pub const fn suite(self) -> &'static str {
+        match self {
+            Self::Clock => "clock",
+            Self::Tick => "tick",
+            Self::Timer => "timer",
+            Self::SystemCall => "syscall",
+            Self::Process => "process",
+            Self::Communication => "communication",
+            Self::Timestamp => "timestamp",
+            Self::Arithmetic => "arithmetic",
+            Self::Selftest => "selftest",
+        }
+    }
+
+    /// The heading of the group.
+    #[must_use]
+    pub const fn title(self) -> &'static str {
+        match self {
+            Self::Clock => "Clocks",
+            Self::Tick => "Tick",
+            Self::Timer => "Timers",
+            Self::SystemCall => "System calls",
+            Self::Process => "Processes",
+            Self::Communication => "Communication",
+            Self::Timestamp => "Time stamp arithmetic",
+            Self::Arithmetic => "Processor arithmetic",
+            Self::Selftest => "Self-test",
+        }
+    }
+}
+
+/// How the observations of one run become the figure of that run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Headline {
+    /// The 10th percentile of the batches' cost; beside it stand mean cost and CPU cost.
+    Floor,
+    /// The median of latencies or values.
+    Median,
+    /// The smallest positive latency or value.
+    Minimum,
+    /// Rate, cost and share of a periodic interruption, found in gaps.
+    TickTrain,
+    /// Offset and backward steps between CPUs, from exchanges.
+    Offset,
+}
+
+/// What a recording says about a metric, so that it can be read without the program that wrote it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Metric {
+    /// Its name.
+    pub name: Name,
+    /// What a row of the summary calls it.
+    pub title: String,
+    /// Its chapter.
+    pub group: Group,
+    /// What it counts.
+    pub unit: Unit,
+    /// Which way is good.
+    pub better: Better,
+    /// How observations become a figure.
+    pub headline: Headline,
+    /// Whether the probe sleeps by design, so that time off the CPU says nothing of contention.
+    #[serde(default)]
+    pub sleeps: bool,
+}
