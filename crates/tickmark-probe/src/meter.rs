@@ -57,7 +57,7 @@ impl SystemMeter {
 
     fn others(&self) -> Nanos {
         let peers: i64 = self.peers.iter().map(|clock| clock.read().get()).sum();
-        Nanos::new(peers + usage::ended_children().get())
+        Nanos::new(peers + usage::ended_children().get() + usage::other_threads().get())
     }
 }
 

@@ -152,7 +152,7 @@ pub struct Segment {
     pub wall: Nanos,
     /// CPU time of the measuring thread, in ns.
     pub cpu: Nanos,
-    /// CPU time of the probe's other processes and of its children that ended, in ns.
+    /// CPU time of the probe's other threads, processes and children that ended, in ns.
     pub others_cpu: Nanos,
     /// How long the measuring thread stood runnable without a CPU, in ns.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -71,6 +71,8 @@ pub(super) static PROBES: &[Probe] = &[
     Probe {
         spec: Spec {
             needs: &[Syscall::Vfork, Syscall::ExitGroup, Syscall::Wait4],
+            // The parent sleeps until the child has let go of its memory, and until it has ended.
+            expected: Expected { switches: 2, faults: None },
             ..spec("process.vfork", "vfork", "vfork, exit of the child, wait", 10)
         },
         prepare: |spec, _| prepare(spec, Call::Vfork, Child::Exit, 0, &[]),

@@ -6,6 +6,7 @@ pub mod chain;
 pub mod clock;
 pub mod exec;
 pub mod file;
+pub mod host;
 pub mod limits;
 pub mod peer;
 pub mod signal;

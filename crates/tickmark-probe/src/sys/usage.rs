@@ -41,6 +41,14 @@ pub fn thread_cpu() -> Nanos {
     super::clock::read(libc::CLOCK_THREAD_CPUTIME_ID).unwrap_or_default()
 }
 
+/// CPU time of this process's other threads, those that ended included.
+#[must_use]
+pub fn other_threads() -> Nanos {
+    let thread = thread_cpu();
+    let process = super::clock::read(libc::CLOCK_PROCESS_CPUTIME_ID).unwrap_or_default();
+    Nanos::new((process.get() - thread.get()).max(0))
+}
+
 /// The CPU time clock of another process.
 #[derive(Debug)]
 pub struct CpuClock(libc::clockid_t);

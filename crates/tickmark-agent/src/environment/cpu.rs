@@ -1,0 +1,92 @@
+//! The processor: model, frequency, idle states, siblings, isolation.
+
+use super::{file, line};
+use std::path::Path;
+use tickmark_probe::sys::{host, limits};
+use tickmark_wire::Environment;
+
+pub(super) fn collect(facts: &mut Environment, cpu: u32) {
+    let root = "/sys/devices/system/cpu";
+    let this = format!("{root}/cpu{cpu}");
+    line(facts, "cpu.model", "/proc/cpuinfo", "model name");
+    line(facts, "cpu.microcode", "/proc/cpuinfo", "microcode");
+    line(facts, "cpu.flags", "/proc/cpuinfo", "flags");
+    file(facts, "cpu.online", format!("{root}/online"));
+    match limits::allowed_cpus() {
+        Ok(cpus) => facts.know("cpu.allowed", "sched_getaffinity", crate::settle::ranges(&cpus)),
+        Err(error) => facts.miss("cpu.allowed", "sched_getaffinity", error.to_string()),
+    }
+    file(facts, "cpu.driver", format!("{this}/cpufreq/scaling_driver"));
+    file(facts, "cpu.governor", format!("{this}/cpufreq/scaling_governor"));
+    turbo(facts, root);
+    file(facts, "cpu.idle.driver", format!("{root}/cpuidle/current_driver"));
+    file(facts, "cpu.idle.governor", format!("{root}/cpuidle/current_governor"));
+    idle_states(facts, &this);
+    file(facts, "cpu.smt", format!("{root}/smt/control"));
+    file(facts, "cpu.smt.siblings", format!("{this}/topology/thread_siblings_list"));
+    file(facts, "cpu.isolated", format!("{root}/isolated"));
+    file(facts, "cpu.nohz_full", format!("{root}/nohz_full"));
+    for (i, what) in [(0, "L1d"), (1, "L1i"), (2, "L2"), (3, "L3")] {
+        file(facts, &format!("cpu.cache.{what}"), format!("{this}/cache/index{i}/size"));
+    }
+    mitigations(facts, root);
+    match host::hypervisor() {
+        Some(name) => facts.know("virtualisation", "CPUID", name),
+        None => facts.know("virtualisation", "CPUID", "none"),
+    }
+    file(facts, "virtualisation.product", "/sys/class/dmi/id/product_name");
+    match host::cycle_counter() {
+        Ok(()) => facts.know("counters.cycles", "perf_event_open", "yes"),
+        Err(error) => facts.miss("counters.cycles", "perf_event_open", error.to_string()),
+    }
+    file(facts, "counters.paranoid", "/proc/sys/kernel/perf_event_paranoid");
+}
+
+/// Turbo by whichever driver says so, as "on" or "off".
+fn turbo(facts: &mut Environment, root: &str) {
+    let places = [(format!("{root}/intel_pstate/no_turbo"), "0"), (format!("{root}/cpufreq/boost"), "1")];
+    for (place, on) in &places {
+        if let Ok(text) = std::fs::read_to_string(place) {
+            return facts.know("cpu.turbo", place, if text.trim() == *on { "on" } else { "off" });
+        }
+    }
+    facts.miss("cpu.turbo", &places[1].0, "no driver says");
+}
+
+/// Name, exit latency and whether it is disabled, of each idle state.
+fn idle_states(facts: &mut Environment, this: &str) {
+    let folder = format!("{this}/cpuidle");
+    let read = |state: &Path, what: &str| std::fs::read_to_string(state.join(what)).unwrap_or_default();
+    let mut states = Vec::new();
+    for number in 0.. {
+        let state = Path::new(&folder).join(format!("state{number}"));
+        if !state.exists() {
+            break;
+        }
+        let (name, latency) = (read(&state, "name"), read(&state, "latency"));
+        let off = if read(&state, "disable").trim() == "1" { " off" } else { "" };
+        states.push(format!("{} {} us{off}", name.trim(), latency.trim()));
+    }
+    if states.is_empty() {
+        facts.miss("cpu.idle.states", &folder, "no idle state is listed");
+    } else {
+        facts.know("cpu.idle.states", &folder, states.join("; "));
+    }
+}
+
+fn mitigations(facts: &mut Environment, root: &str) {
+    let folder = format!("{root}/vulnerabilities");
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
+        let text = std::fs::read_to_string(entry.path()).unwrap_or_default();
+        if text.trim() != "Not affected" {
+            found.push(format!("{}: {}", entry.file_name().display(), text.trim()));
+        }
+    }
+    found.sort();
+    if Path::new(&folder).exists() {
+        facts.know("cpu.mitigations", &folder, found.join("; "));
+    } else {
+        facts.miss("cpu.mitigations", &folder, "not listed by this kernel");
+    }
+}

@@ -1,0 +1,93 @@
+//! What the scheduler, the memory manager and the cgroups grant.
+
+use super::{file, line};
+use tickmark_probe::sys::host;
+use tickmark_wire::Environment;
+
+/// cgroup files that limit a process, version 2 and version 1.
+const CGROUP: &[(&str, &str)] = &[
+    ("cpu.max", "cpu"),
+    ("cpu.weight", "cpu"),
+    ("cpu.cfs_quota_us", "cpu"),
+    ("cpu.cfs_period_us", "cpu"),
+    ("cpu.shares", "cpu"),
+    ("cpu.rt_runtime_us", "cpu"),
+    ("cpuset.cpus.effective", "cpuset"),
+    ("cpuset.cpus", "cpuset"),
+    ("memory.max", "memory"),
+    ("memory.limit_in_bytes", "memory"),
+    ("pids.max", "pids"),
+];
+
+pub(super) fn collect(facts: &mut Environment, cpu: u32) {
+    file(facts, "sched.rt_runtime_us", "/proc/sys/kernel/sched_rt_runtime_us");
+    file(facts, "sched.rt_period_us", "/proc/sys/kernel/sched_rt_period_us");
+    file(facts, "sched.autogroup", "/proc/sys/kernel/sched_autogroup_enabled");
+    file(facts, "sched.fair_server_ns", format!("/sys/kernel/debug/sched/fair_server/cpu{cpu}/runtime"));
+    file(facts, "interrupts.default_affinity", "/proc/irq/default_smp_affinity");
+    interrupts(facts, cpu);
+    match host::numa_policy() {
+        Ok(mode) => {
+            let names = ["default", "preferred", "bind", "interleave", "local", "preferred many", "weighted"];
+            let name = usize::try_from(mode).ok().and_then(|mode| names.get(mode)).unwrap_or(&"unknown");
+            facts.know("numa.policy", "get_mempolicy", *name);
+        }
+        Err(error) => facts.miss("numa.policy", "get_mempolicy", error.to_string()),
+    }
+    file(facts, "numa.balancing", "/proc/sys/kernel/numa_balancing");
+    file(facts, "numa.nodes", "/sys/devices/system/node/online");
+    file(facts, "memory.thp", "/sys/kernel/mm/transparent_hugepage/enabled");
+    line(facts, "memory.total", "/proc/meminfo", "MemTotal");
+    for (name, key) in [("process.cpus", "Cpus_allowed_list"), ("process.memory_nodes", "Mems_allowed_list")] {
+        line(facts, name, "/proc/self/status", key);
+    }
+    line(facts, "process.capabilities", "/proc/self/status", "CapEff");
+    line(facts, "process.seccomp", "/proc/self/status", "Seccomp");
+    line(facts, "process.rtprio_limit", "/proc/self/limits", "Max realtime priority");
+    cgroups(facts);
+}
+
+/// The interrupts that may be handled on the measured CPU.
+fn interrupts(facts: &mut Environment, cpu: u32) {
+    let folder = "/proc/irq";
+    let Ok(entries) = std::fs::read_dir(folder) else {
+        return facts.miss("interrupts.on_cpu", folder, "cannot be read");
+    };
+    let mut here: Vec<u32> = entries
+        .flatten()
+        .filter(|entry| {
+            let list = entry.path().join("effective_affinity_list");
+            let list = std::fs::read_to_string(list).unwrap_or_default();
+            crate::settle::list(list.trim()).is_some_and(|cpus| cpus.contains(&cpu))
+        })
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+        .collect();
+    here.sort_unstable();
+    facts.know("interrupts.on_cpu", folder, crate::settle::ranges(&here));
+}
+
+/// The limits of this process's cgroups, where the file systems are mounted in the usual places.
+fn cgroups(facts: &mut Environment) {
+    file(facts, "cgroup", "/proc/self/cgroup");
+    let text = std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+    for entry in text.lines() {
+        let mut fields = entry.splitn(3, ':').skip(1);
+        let (Some(controllers), Some(path)) = (fields.next(), fields.next()) else { continue };
+        for (name, controller) in CGROUP {
+            let roots: &[&str] = match controllers {
+                "" => &["/sys/fs/cgroup", "/sys/fs/cgroup/unified"],
+                some if some.split(',').any(|c| c == *controller) => {
+                    &[if *controller == "cpu" { "/sys/fs/cgroup/cpu" } else { "" }, "/sys/fs/cgroup"]
+                }
+                _ => continue,
+            };
+            for root in roots.iter().filter(|root| !root.is_empty()) {
+                let middle = if controllers.is_empty() || root.ends_with("cpu") { "" } else { controller };
+                let place = format!("{root}/{middle}{path}/{name}").replace("//", "/");
+                if std::path::Path::new(&place).exists() {
+                    file(facts, &format!("cgroup.{name}"), &place);
+                }
+            }
+        }
+    }
+}

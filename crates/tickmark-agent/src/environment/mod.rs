@@ -1,0 +1,51 @@
+//! What shaped or disturbed the numbers: every fact with the file or call that it came from. A fact
+//! that cannot be read is kept with the reason.
+
+mod clock;
+mod cpu;
+mod kernel;
+mod limits;
+mod state;
+
+use std::path::Path;
+use tickmark_wire::{Environment, Settled};
+
+/// The whole record.
+pub(crate) fn collect(settled: &Settled) -> Environment {
+    let mut facts = state(settled.cpu);
+    kernel::collect(&mut facts);
+    cpu::collect(&mut facts, settled.cpu);
+    clock::collect(&mut facts);
+    limits::collect(&mut facts, settled.cpu);
+    facts
+}
+
+/// What changes by itself.
+pub(crate) fn state(cpu: u32) -> Environment {
+    let mut facts = Environment::default();
+    state::collect(&mut facts, cpu);
+    facts
+}
+
+/// Reads a small file; keeps the error as the reason.
+fn file(facts: &mut Environment, name: &str, path: impl AsRef<Path>) {
+    let path = path.as_ref();
+    let source = path.display().to_string();
+    match std::fs::read_to_string(path) {
+        Ok(text) => facts.know(name, &source, text.trim().replace('\n', "; ")),
+        Err(error) => facts.miss(name, &source, error.to_string()),
+    }
+}
+
+/// Reads the value of one line `key : value` or `key value` of a file.
+fn line(facts: &mut Environment, name: &str, path: &str, key: &str) {
+    let found = |text: String| {
+        let rest = text.lines().find_map(|line| line.strip_prefix(key).map(str::to_owned))?;
+        Some(rest.trim_start_matches([' ', '\t', ':', '=']).trim().to_owned())
+    };
+    match std::fs::read_to_string(path).map(found) {
+        Ok(Some(value)) => facts.know(name, path, value),
+        Ok(None) => facts.miss(name, path, format!("no line {key}")),
+        Err(error) => facts.miss(name, path, error.to_string()),
+    }
+}

@@ -1,0 +1,119 @@
+//! What the plan asked for and what this system grants.
+
+use crate::cpu;
+use tickmark_probe::sys::limits;
+use tickmark_wire::{Priority, Refusal, RefusalKind, Settings, Settled};
+
+/// Settles CPU and priority. The calling thread itself moves off the measured CPU where there is
+/// another, and takes one priority more than the probes, so that none can keep it from ending them.
+///
+/// # Errors
+/// A CPU that does not exist or is not allowed; a priority that is refused and not optional.
+pub(crate) fn settle(asked: &Settings) -> Result<Settled, Refusal> {
+    let allowed = limits::allowed_cpus().map_err(|e| system(format!("cannot learn the allowed CPUs: {e}")))?;
+    let (cpu, cpu_because) = match asked.cpu {
+        Some(cpu) if allowed.contains(&cpu) => (cpu, "asked for".to_owned()),
+        Some(cpu) => return Err(not_allowed(cpu, &allowed)),
+        None => cpu::quietest(&allowed),
+    };
+    let others: Vec<u32> = allowed.iter().copied().filter(|other| *other != cpu).collect();
+    if !others.is_empty() {
+        limits::pin(&others).map_err(|e| system(format!("cannot leave CPU {cpu} to the probes: {e}")))?;
+    }
+    let mut settled =
+        Settled { cpu, cpu_because, priority: asked.priority, priority_refused: None, allowed };
+    if let Priority::Fifo(level) = asked.priority
+        && let Err(error) = limits::set_priority(Priority::Fifo(level + 1))
+    {
+        let why = refused_because(error.errno);
+        if !asked.priority_optional {
+            return Err(system(format!(
+                "priority {} was refused ({why}); run as root, raise the rtprio limit, or add --priority-optional",
+                asked.priority
+            )));
+        }
+        settled.priority = Priority::Other;
+        settled.priority_refused = Some(why);
+    }
+    Ok(settled)
+}
+
+fn system(message: String) -> Refusal {
+    Refusal { kind: RefusalKind::System, message }
+}
+
+fn not_allowed(cpu: u32, allowed: &[u32]) -> Refusal {
+    let online = std::fs::read_to_string("/sys/devices/system/cpu/online").unwrap_or_default();
+    let exists = list(online.trim()).is_none_or(|online| online.contains(&cpu));
+    let why = if exists { "is not allowed here" } else { "does not exist or is offline" };
+    let message = format!("CPU {cpu} {why}; allowed are {}", ranges(allowed));
+    Refusal { kind: RefusalKind::Usage, message }
+}
+
+/// EPERM where a cgroup has no real-time budget looks like a missing privilege: say which it is.
+fn refused_because(errno: i32) -> String {
+    let text = std::io::Error::from_raw_os_error(errno).to_string();
+    let cgroup = std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+    let group = cgroup.lines().find_map(|line| {
+        let (controllers, path) = line.split_once(':')?.1.split_once(':')?;
+        controllers.split(',').any(|c| c == "cpu").then(|| path.to_owned())
+    });
+    let runtime = group.as_ref().and_then(|path| {
+        std::fs::read_to_string(format!("/sys/fs/cgroup/cpu{path}/cpu.rt_runtime_us")).ok()
+    });
+    match (group, runtime) {
+        (Some(path), Some(runtime)) if runtime.trim() == "0" => {
+            format!("{text}: cgroup {path} has cpu.rt_runtime_us = 0")
+        }
+        _ => text,
+    }
+}
+
+/// The numbers of a list such as `0-3,7`; none where it is not one.
+pub(crate) fn list(text: &str) -> Option<Vec<u32>> {
+    let mut numbers = Vec::new();
+    for range in text.split(',') {
+        let (from, to) = range.split_once('-').unwrap_or((range, range));
+        let (from, to) = (from.trim().parse().ok()?, to.trim().parse::<u32>().ok()?);
+        numbers.extend(from..=to.min(from + 65_536));
+    }
+    Some(numbers)
+}
+
+/// Ascending numbers as a list such as `0-3,7`.
+pub(crate) fn ranges(numbers: &[u32]) -> String {
+    let mut parts: Vec<(u32, u32)> = Vec::new();
+    for number in numbers {
+        match parts.last_mut() {
+            Some((_, to)) if *to + 1 == *number => *to = *number,
+            _ => parts.push((*number, *number)),
+        }
+    }
+    let part = |(from, to): &(u32, u32)| if from == to { from.to_string() } else { format!("{from}-{to}") };
+    parts.iter().map(part).collect::<Vec<_>>().join(",")
+}
+
+/// Size of the running program's file; 0 where it cannot be known.
+pub(crate) fn program_bytes() -> u64 {
+    let path = std::env::current_exe().ok();
+    path.and_then(|path| std::fs::metadata(path).ok()).map_or(0, |status| status.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_of_cpus() {
+        assert_eq!(list("0-2,5"), Some(vec![0, 1, 2, 5]));
+        assert_eq!(list(""), None);
+        assert_eq!(ranges(&[0, 1, 2, 5, 7, 8]), "0-2,5,7-8");
+    }
+
+    #[test]
+    fn a_cpu_that_is_not_there_is_a_usage_error_that_says_which_are() {
+        let refusal = settle(&Settings { cpu: Some(4_000), ..Settings::default() }).unwrap_err();
+        assert_eq!(refusal.kind, RefusalKind::Usage);
+        assert!(refusal.message.starts_with("CPU 4000 does not exist"), "{}", refusal.message);
+    }
+}

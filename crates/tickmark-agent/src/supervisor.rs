@@ -1,0 +1,196 @@
+//! Carries out a plan: starts a fresh process a run, waits for it no longer than its limit, passes on
+//! what it wrote.
+
+use crate::child::Request;
+use crate::scratch::Scratch;
+use crate::{environment, settle};
+use std::ffi::OsString;
+use std::io::{BufRead, Read, Write};
+use std::os::fd::AsRawFd;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Child, Command, ExitCode, ExitStatus, Stdio};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use tickmark_probe::sys::{host, limits};
+use tickmark_wire::{
+    Event, FORMAT, Hello, Nanos, Plan, Reason, Refusal, RefusalKind, RunPlan, Settled, Started,
+};
+
+/// What a run may take beyond ten times its budget before it is ended.
+const PATIENCE: Nanos = Nanos::from_millis(3_000);
+/// A run's own timer comes first; this much later it is killed.
+const GRACE: Nanos = Nanos::from_millis(500);
+/// The longest batch.
+const BATCH: i64 = 100_000;
+
+/// Reads a plan from standard input and carries it out.
+pub(crate) fn run(prefix: &[&str]) -> ExitCode {
+    let mut out = Output(std::io::stdout());
+    let plan = match read_plan() {
+        Ok(plan) => plan,
+        Err(message) => {
+            let refusal = Refusal { kind: RefusalKind::Usage, message: format!("not a plan: {message}") };
+            out.event(&Event::Refused(refusal));
+            return ExitCode::from(2);
+        }
+    };
+    let settled = match settle::settle(&plan.settings) {
+        Ok(settled) => settled,
+        Err(refusal) => {
+            out.event(&Event::Refused(refusal));
+            return ExitCode::FAILURE;
+        }
+    };
+    let environment = environment::collect(&settled);
+    let hz = environment.get("kernel.config.HZ").and_then(|hz| hz.parse::<i64>().ok()).unwrap_or(1000);
+    out.event(&Event::Hello(Box::new(Hello {
+        format: FORMAT,
+        agent: env!("CARGO_PKG_VERSION").to_owned(),
+        agent_bytes: settle::program_bytes(),
+        asked: plan.settings.clone(),
+        settled: settled.clone(),
+        environment,
+    })));
+    let scratch = Scratch::make();
+    let batch = Nanos::new(BATCH.min(1_000_000_000 / hz.max(1) / 10));
+    let supervisor = Supervisor { prefix, plan: &plan, settled: &settled, scratch: &scratch, batch };
+    let complete = plan.runs.iter().all(|run| supervisor.carry_out(run, &mut out));
+    out.event(&Event::Goodbye { complete, state: environment::state(settled.cpu) });
+    if complete { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn read_plan() -> Result<Plan, String> {
+    let mut line = String::new();
+    // Unbuffered beyond the line: later, only the end of standard input is waited for.
+    std::io::stdin().lock().read_line(&mut line).map_err(|e| e.to_string())?;
+    serde_json::from_str(&line).map_err(|e| e.to_string())
+}
+
+/// Standard output, a line an event, flushed each time. Once nobody reads, events are dropped.
+struct Output(std::io::Stdout);
+
+impl Output {
+    fn event(&mut self, event: &Event) {
+        if let Ok(line) = serde_json::to_string(event) {
+            let _ = writeln!(self.0, "{line}").and_then(|()| self.0.flush());
+        }
+    }
+
+    fn raw(&mut self, lines: &[u8]) {
+        let _ = self.0.write_all(lines).and_then(|()| self.0.flush());
+    }
+}
+
+struct Supervisor<'a> {
+    prefix: &'a [&'a str],
+    plan: &'a Plan,
+    settled: &'a Settled,
+    scratch: &'a Scratch,
+    batch: Nanos,
+}
+
+/// How waiting for a run ended.
+enum End {
+    Exited(ExitStatus, Vec<u8>),
+    Limit,
+    Told,
+}
+
+impl Supervisor<'_> {
+    /// Makes one run; false when the agent was told to stop.
+    fn carry_out(&self, run: &RunPlan, out: &mut Output) -> bool {
+        let at = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let started = Started { run: run.id, probe: run.probe.clone(), round: run.round, at: at.into() };
+        out.event(&Event::Started(started));
+        let limit = Nanos::new(run.budget.get().saturating_mul(10).saturating_add(PATIENCE.get()));
+        let request = Request {
+            run: run.id,
+            probe: run.probe.clone(),
+            budget: run.budget,
+            batch: self.batch,
+            limit,
+            cpu: self.settled.cpu,
+            allowed: self.settled.allowed.clone(),
+            priority: self.settled.priority,
+            slack: self.plan.settings.slack,
+            scratch: self.scratch.path(),
+        };
+        let end = self.start(&request, run.padding).and_then(|child| wait(child, limit));
+        let event = match end {
+            Ok(End::Exited(status, lines)) => match status.signal() {
+                None if status.success() && !lines.is_empty() => {
+                    out.raw(&lines);
+                    return true;
+                }
+                Some(libc::SIGALRM | libc::SIGXCPU) => timed_out(run, limit),
+                _ => Event::Failed(run.id, Reason::new(format!("the run's process ended with {status}"))),
+            },
+            Ok(End::Limit) => timed_out(run, limit),
+            Ok(End::Told) => return false,
+            Err(error) => Event::Failed(
+                run.id,
+                Reason {
+                    message: format!("cannot start the run's process: {error}"),
+                    call: None,
+                    errno: error.raw_os_error(),
+                },
+            ),
+        };
+        out.event(&event);
+        true
+    }
+
+    fn start(&self, request: &Request, padding: u32) -> std::io::Result<Child> {
+        // This very file, also when it was replaced meanwhile; without /proc, by its name.
+        let program = if std::path::Path::new("/proc/self/exe").exists() {
+            OsString::from("/proc/self/exe")
+        } else {
+            host::executed_as().unwrap_or_default()
+        };
+        let mut child = Command::new(program)
+            .args(self.prefix)
+            .arg("one")
+            .env("TICKMARK_PADDING", "x".repeat(padding as usize))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .process_group(0)
+            .spawn()?;
+        if let Some(mut stdin) = child.stdin.take() {
+            writeln!(stdin, "{}", serde_json::to_string(request)?)?;
+        }
+        Ok(child)
+    }
+}
+
+fn timed_out(run: &RunPlan, limit: Nanos) -> Event {
+    let seconds = limit.as_f64() / 1e9;
+    Event::TimedOut(run.id, Reason::new(format!("ended after its limit of {seconds:.1} s")))
+}
+
+/// Reads what the run writes until it ends, its limit has passed, or standard input has ended.
+fn wait(mut child: Child, limit: Nanos) -> std::io::Result<End> {
+    let deadline = Instant::now() + limit.to_duration() + GRACE.to_duration();
+    let mut lines = Vec::new();
+    let Some(mut pipe) = child.stdout.take() else { return Err(std::io::ErrorKind::BrokenPipe.into()) };
+    let stdin = std::io::stdin();
+    let mut chunk = [0; 64 << 10];
+    let end = loop {
+        let left = Nanos::from(deadline.saturating_duration_since(Instant::now()));
+        if left <= Nanos::ZERO {
+            break Some(End::Limit);
+        }
+        let ready = limits::wait_readable([pipe.as_raw_fd(), stdin.as_raw_fd()], left);
+        match ready.map_err(|e| std::io::Error::from_raw_os_error(e.errno))? {
+            [true, _] => match pipe.read(&mut chunk)? {
+                0 => break None,
+                count => lines.extend_from_slice(&chunk[..count]),
+            },
+            [false, true] if stdin.lock().read(&mut chunk)? == 0 => break Some(End::Told),
+            _ => {}
+        }
+    };
+    // A run that closed its output and still lives, or whose peers live, ends here.
+    limits::kill_group(child.id());
+    let status = child.wait()?;
+    Ok(end.unwrap_or(End::Exited(status, lines)))
+}

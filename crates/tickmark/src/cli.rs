@@ -1,0 +1,255 @@
+//! The command line. Options become defaulted structures of the commands here and go no further.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+use tickmark_wire::{Nanos, Priority};
+
+const EXIT_CODES: &str = "Exit codes: 0 done, 1 failed, 2 usage, 4 partly done.";
+
+/// Measures what a Linux system charges for time and communication: clock ticks, clock reads, timers,
+/// system calls, processes, messages.
+#[derive(Debug, Parser)]
+#[command(name = "tickmark", version, after_help = EXIT_CODES)]
+pub(crate) struct Cli {
+    /// Where recordings are kept [default: tickmark in the user's data folder]
+    #[arg(long, global = true, value_name = "DIR", env = "TICKMARK_STORE")]
+    pub(crate) store: Option<PathBuf>,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Measure this machine, keep the recording and show it
+    #[command(after_help = RUN_EXAMPLES)]
+    Run(Run),
+    /// Name every probe: what it times and where the definition comes from
+    #[command(after_help = "Examples:\n  tickmark list\n  tickmark list clock 'op.*' --format json")]
+    List(List),
+    /// Run every probe once at its smallest budget; keep nothing
+    #[command(after_help = "Examples:\n  tickmark verify\n  tickmark verify syscall --priority fifo:50")]
+    Verify(Verify),
+    /// List the recordings of the store
+    #[command(after_help = "Examples:\n  tickmark recordings\n  tickmark recordings --rebuild")]
+    Recordings(Recordings),
+    /// Show a recording
+    #[command(after_help = SHOW_EXAMPLES)]
+    Show(Show),
+    /// Write a recording for other programs
+    #[command(after_help = EXPORT_EXAMPLES)]
+    Export(Export),
+    /// Write completions for a shell to standard output
+    Completions(Completions),
+    /// Write man pages into a folder
+    Man(Man),
+}
+
+const RUN_EXAMPLES: &str = "\
+Examples:
+  tickmark run                            everything, about 50 s
+  tickmark run clock 'syscall.*'          a suite and some probes
+  tickmark run syscall.null --budget 2s   one probe
+  tickmark run --priority fifo:50 --cpu 1 --name tuned
+  tickmark run --resume last              go on with a run that was interrupted
+
+Exit codes: 0 done; 1 nothing was obtained; 2 usage; 4 partly done: a run failed, timed out or was
+interrupted, or a probe asked for by its name is not supported here.";
+
+const SHOW_EXAMPLES: &str = "\
+REC is a name, an id or the beginning of one, a path, or last, last~1 ...
+
+Examples:
+  tickmark show last
+  tickmark show web-3 timer.clock_nanosleep.late   with its histogram
+  tickmark show 7f3a --format json";
+
+const EXPORT_EXAMPLES: &str = "\
+Examples:
+  tickmark export last --format csv > runs.csv           a row for each metric and run
+  tickmark export last --format csv --raw > batches.csv  a row for each observation
+  tickmark export last --format json";
+
+#[derive(Debug, Args)]
+pub(crate) struct Run {
+    /// Suites (`tickmark list` names them) or probes, by name or pattern [default: all]
+    #[arg(value_name = "SUITE|PROBE")]
+    pub(crate) select: Vec<String>,
+    /// Runs of each probe, each a fresh process [default: 5]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) runs: Option<u32>,
+    /// How long to measure altogether, such as 60s or 500ms [default: 45s for everything]
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub(crate) budget: Option<Nanos>,
+    #[command(flatten)]
+    pub(crate) settings: Settings,
+    /// Name of the recording [default: the host's name]
+    #[arg(long)]
+    pub(crate) name: Option<String>,
+    /// Go on with a recording that was interrupted
+    #[arg(long, value_name = "REC", conflicts_with_all = ["select", "runs", "budget", "cpu", "priority", "priority_optional", "slack", "name"])]
+    pub(crate) resume: Option<String>,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Settings {
+    /// Measure on this CPU [default: the quietest that is allowed]
+    #[arg(long, value_name = "N")]
+    pub(crate) cpu: Option<u32>,
+    /// Scheduling priority: other, or fifo:1 to fifo:98
+    #[arg(long, value_name = "PRIORITY", default_value = "other")]
+    pub(crate) priority: Priority,
+    /// Measure at ordinary priority where the priority asked for is refused
+    #[arg(long)]
+    pub(crate) priority_optional: bool,
+    /// Timer slack, such as 1ns or 50us [default: the system's]
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub(crate) slack: Option<Nanos>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Output {
+    /// How to print
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub(crate) format: Format,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    Text,
+    Json,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct List {
+    /// Suites or probes, by name or pattern [default: all]
+    #[arg(value_name = "SUITE|PROBE")]
+    pub(crate) select: Vec<String>,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Verify {
+    /// Suites or probes, by name or pattern [default: all]
+    #[arg(value_name = "SUITE|PROBE")]
+    pub(crate) select: Vec<String>,
+    #[command(flatten)]
+    pub(crate) settings: Settings,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Recordings {
+    /// Make the index again from the recordings' folders
+    #[arg(long)]
+    pub(crate) rebuild: bool,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Show {
+    /// Which recording
+    #[arg(value_name = "REC", default_value = "last")]
+    pub(crate) recording: String,
+    /// Only these metrics, in detail; by name or pattern
+    #[arg(value_name = "METRIC")]
+    pub(crate) metrics: Vec<String>,
+    /// Also show the environment
+    #[arg(long)]
+    pub(crate) environment: bool,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Export {
+    /// Which recording
+    #[arg(value_name = "REC")]
+    pub(crate) recording: String,
+    /// What to write
+    #[arg(long, value_enum, default_value_t = ExportFormat::Csv)]
+    pub(crate) format: ExportFormat,
+    /// Every observation instead of the figures of each run
+    #[arg(long)]
+    pub(crate) raw: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ExportFormat {
+    Csv,
+    Json,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Completions {
+    /// The shell
+    #[arg(value_enum)]
+    pub(crate) shell: clap_complete::Shell,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Man {
+    /// The folder
+    #[arg(value_name = "DIR")]
+    pub(crate) folder: PathBuf,
+}
+
+/// Prints what clap has to say (one line for an error, all of it for help) and gives the exit code.
+pub(crate) fn exit(error: &clap::Error) -> ExitCode {
+    if error.use_stderr() && error.kind() != clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        let text = error.render().to_string();
+        let line = text.lines().next().unwrap_or_default();
+        let tip = text.lines().find_map(|line| line.trim().strip_prefix("tip: ")).map(|tip| format!("; {tip}"));
+        let line = line.strip_prefix("error: ").unwrap_or(line);
+        anstream::eprintln!("tickmark: {line}{}; see tickmark --help", tip.unwrap_or_default());
+        return ExitCode::from(2);
+    }
+    let _ = error.print();
+    ExitCode::from(if error.use_stderr() { 2 } else { 0 })
+}
+
+/// A time with its unit: 60s, 1.5s, 500ms, 50us, 1ns, 2min.
+fn duration(text: &str) -> Result<Nanos, String> {
+    let digits = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let factor = match unit {
+        "ns" => 1.0,
+        "us" => 1e3,
+        "ms" => 1e6,
+        "s" => 1e9,
+        "min" => 60e9,
+        _ => return Err("give a time with its unit, such as 60s, 500ms, 50us, 1ns".to_owned()),
+    };
+    let number: f64 = number.trim().parse().map_err(|_| format!("{number} is no number"))?;
+    let nanos = number * factor;
+    if !(1.0..=86_400e9).contains(&nanos) {
+        return Err("give a time from 1ns to 24 hours".to_owned());
+    }
+    Ok(Nanos::from(Duration::from_nanos(nanos as u64)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_definition_is_sound() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn times_need_their_unit() {
+        assert_eq!(duration("1.5s"), Ok(Nanos::new(1_500_000_000)));
+        assert_eq!(duration("50us"), Ok(Nanos::new(50_000)));
+        for wrong in ["60", "", "s", "-1s", "0s", "1e99s", "NaNs", "5 parsecs"] {
+            assert!(duration(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! A recording for other programs: the figures of each run, or every observation.
+
+use crate::cli::{Export, ExportFormat};
+use crate::error::{Code, Error};
+use crate::sample;
+use crate::store::{Recording, Run, Status, Store};
+use serde_json::{Value, json};
+use tickmark_wire::{Metric, Nanos, Observations};
+
+/// A table: the names of its columns, its rows.
+type Table = (&'static [&'static str], Vec<Vec<Value>>);
+
+const FIGURES: &[&str] = &[
+    "recording", "metric", "unit", "better", "round", "run", "status", "value", "mean", "cpu",
+    "disturbed_share", "taken_share", "contended", "reason",
+];
+const OBSERVATIONS: &[&str] =
+    &["recording", "metric", "round", "run", "part", "kind", "index", "start_ns", "value", "iterations"];
+
+pub(super) fn run(store: &Store, export: &Export) -> Result<Code, Error> {
+    let recording = store.find(&export.recording)?;
+    let (columns, rows) = if export.raw { observations(&recording) } else { figures(&recording) };
+    match export.format {
+        ExportFormat::Csv => csv(columns, &rows)?,
+        ExportFormat::Json => {
+            let object = |row: &Vec<Value>| -> Value {
+                columns.iter().map(|name| (*name).to_owned()).zip(row.iter().cloned()).collect::<serde_json::Map<_, _>>().into()
+            };
+            let meta = &recording.meta;
+            super::print_json(&json!({
+                "format": meta.format,
+                "id": meta.id,
+                "name": meta.name,
+                "created": meta.created,
+                "sessions": recording.sessions,
+                "rows": rows.iter().map(object).collect::<Vec<_>>(),
+            }))?;
+        }
+    }
+    Ok(Code::Done)
+}
+
+fn csv(columns: &[&str], rows: &[Vec<Value>]) -> Result<(), Error> {
+    let failed = |error: csv::Error| Error::Output(std::io::Error::other(error));
+    let mut out = csv::Writer::from_writer(Vec::new());
+    out.write_record(columns).map_err(failed)?;
+    for row in rows {
+        let text = |value: &Value| match value {
+            Value::Null => String::new(),
+            Value::String(text) => text.clone(),
+            other => other.to_string(),
+        };
+        out.write_record(row.iter().map(text)).map_err(failed)?;
+    }
+    let bytes = out.into_inner().map_err(|e| Error::Output(std::io::Error::other(e.to_string())))?;
+    super::print(&String::from_utf8_lossy(&bytes))
+}
+
+/// The runs of the plan with the metric of each.
+fn runs(recording: &Recording) -> impl Iterator<Item = (&Run, &Metric)> {
+    recording.runs.iter().filter(|run| run.planned.round > 0).filter_map(|run| {
+        let metric = recording.meta.plan.metrics.iter().find(|metric| metric.name == run.planned.probe)?;
+        Some((run, metric))
+    })
+}
+
+fn figures(recording: &Recording) -> Table {
+    let row = |(run, metric): (&Run, &Metric)| {
+        let (status, mut reason) = match &run.status {
+            Status::Ok => ("ok", None),
+            Status::Open => ("open", None),
+            Status::Unsupported(reason) => ("unsupported", Some(reason.message.clone())),
+            Status::Failed(reason) => ("failed", Some(reason.message.clone())),
+            Status::TimedOut(reason) => ("timeout", Some(reason.message.clone())),
+        };
+        let figures = match (&run.status, sample::figures(metric, run)) {
+            (Status::Ok, Ok(figures)) => Some(figures),
+            (Status::Ok, Err(why)) => {
+                reason = Some(why);
+                None
+            }
+            _ => None,
+        };
+        let of = |pick: &dyn Fn(&sample::Figures) -> Option<f64>| json!(figures.as_ref().and_then(pick));
+        vec![
+            json!(recording.meta.id),
+            json!(metric.name),
+            json!(metric.unit),
+            json!(metric.better),
+            json!(run.planned.round),
+            json!(run.planned.id),
+            json!(status),
+            of(&|f| Some(f.value)),
+            of(&|f| f.mean),
+            of(&|f| f.cpu),
+            of(&|f| f.disturbed.filter(|(_, all)| *all > 0).map(|(some, all)| some as f64 / all as f64)),
+            of(&|f| Some(f.taken)),
+            json!(figures.as_ref().map(|f| f.contended)),
+            json!(reason),
+        ]
+    };
+    (FIGURES, runs(recording).map(row).collect())
+}
+
+fn observations(recording: &Recording) -> Table {
+    let mut rows = Vec::new();
+    for (run, metric) in runs(recording) {
+        for observed in &run.observed {
+            let mut push = |kind: &str, index: usize, start: Option<Nanos>, value: Value, iterations: Option<u64>| {
+                rows.push(vec![
+                    json!(recording.meta.id),
+                    json!(metric.name),
+                    json!(run.planned.round),
+                    json!(run.planned.id),
+                    json!(observed.part),
+                    json!(kind),
+                    json!(index),
+                    json!(start),
+                    value,
+                    json!(iterations),
+                ]);
+            };
+            match &observed.observations {
+                Observations::Batches(b) => {
+                    for (i, (start, elapsed)) in b.start.iter().zip(&b.elapsed).enumerate() {
+                        push("batch", i, Some(*start), json!(elapsed), Some(b.iterations.get()));
+                    }
+                }
+                Observations::Latencies(all) => {
+                    all.iter().enumerate().for_each(|(i, l)| push("latency", i, None, json!(l), None));
+                }
+                Observations::Values(all) => {
+                    all.iter().enumerate().for_each(|(i, v)| push("value", i, None, json!(v), None));
+                }
+                Observations::Gaps(trace) => {
+                    for (i, (start, length)) in trace.start.iter().zip(&trace.length).enumerate() {
+                        push("gap", i, Some(*start), json!(length), None);
+                    }
+                }
+                Observations::Exchanges(all) => {
+                    for exchange in all {
+                        for (i, (out, back)) in exchange.out.iter().zip(&exchange.back).enumerate() {
+                            push(&format!("out to CPU {}", exchange.cpu), i, None, json!(out), None);
+                            push(&format!("back from CPU {}", exchange.cpu), i, None, json!(back), None);
+                        }
+                    }
+                }
+            }
+        }
+    }
+    (OBSERVATIONS, rows)
+}

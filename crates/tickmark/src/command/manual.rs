@@ -1,0 +1,18 @@
+//! Completions and man pages, from the definition of the command line.
+
+use crate::cli::{Cli, Completions, Man};
+use crate::error::{Code, Error};
+use clap::CommandFactory;
+
+pub(super) fn completions(asked: &Completions) -> Result<Code, Error> {
+    let mut text = Vec::new();
+    clap_complete::generate(asked.shell, &mut Cli::command(), "tickmark", &mut text);
+    super::print(&String::from_utf8_lossy(&text))?;
+    Ok(Code::Done)
+}
+
+pub(super) fn man(asked: &Man) -> Result<Code, Error> {
+    std::fs::create_dir_all(&asked.folder).map_err(Error::store("make", &asked.folder))?;
+    clap_mangen::generate_to(Cli::command(), &asked.folder).map_err(Error::store("write", &asked.folder))?;
+    Ok(Code::Done)
+}

@@ -1,0 +1,141 @@
+//! The main job: measure, keep, show.
+
+use crate::cli::{Format, Run};
+use crate::error::{Code, Error};
+use crate::progress::Progress;
+use crate::report;
+use crate::selection::{self, Selected};
+use crate::store::{Meta, Recording, Status, Store, Writer};
+use crate::target::{Stop, Target, ThisMachine};
+use rand::RngExt;
+use tickmark_wire::{Event, FORMAT, Plan, RefusalKind, Settings};
+
+/// Runs of each probe where nothing is said.
+const ROUNDS: u32 = 5;
+
+pub(super) fn run(store: &Store, asked: Run) -> Result<Code, Error> {
+    let (plan, mut writer, id) = match &asked.resume {
+        Some(name) => resume(store, name)?,
+        None => begin(store, &asked)?,
+    };
+    let mut machine = ThisMachine::default();
+    watch_signals(machine.stop.clone());
+    let measured = measure(&mut machine, &plan, &mut writer);
+    let folder = writer.folder().to_owned();
+    drop(writer);
+    store.index(&folder);
+    let stopped = machine.stop.stopped();
+    if let Err(error) = measured {
+        discard_empty(store, &id);
+        return Err(error);
+    }
+    let recording = store.find(&folder.to_string_lossy())?;
+    show(&recording, asked.output.format, stopped)?;
+    Ok(code(&recording, stopped, &asked.select))
+}
+
+/// A new recording. The store is tried first: what cannot be kept is not measured.
+fn begin(store: &Store, asked: &Run) -> Result<(Plan, Writer, String), Error> {
+    let selected: Vec<Selected> = selection::select(&asked.select)?;
+    let settings = Settings {
+        cpu: asked.settings.cpu,
+        priority: asked.settings.priority,
+        priority_optional: asked.settings.priority_optional,
+        slack: asked.settings.slack,
+    };
+    let mut random = rand::rng();
+    let plan = crate::plan::make(&selected, asked.runs.unwrap_or(ROUNDS), asked.budget, settings, &mut random);
+    let [_, _, _, host] = tickmark_probe::sys::host::uname();
+    let meta = Meta {
+        format: FORMAT,
+        id: format!("{:08x}", random.random::<u32>()),
+        name: asked.name.clone().unwrap_or(host),
+        created: jiff::Timestamp::now(),
+        program: format!("tickmark {}", env!("CARGO_PKG_VERSION")),
+        plan: plan.clone(),
+    };
+    let writer = store.create(&meta)?;
+    Ok((plan, writer, meta.id))
+}
+
+/// What an interrupted recording still lacks, on the CPU that it was measured on.
+fn resume(store: &Store, name: &str) -> Result<(Plan, Writer, String), Error> {
+    let recording = store.find(name)?;
+    if recording.complete() {
+        let id = &recording.meta.id;
+        return Err(Error::Usage(format!("recording {id} is complete; nothing is left to resume")));
+    }
+    let mut plan = recording.meta.plan.clone();
+    plan.runs = recording.open().map(|run| run.planned.clone()).collect();
+    if let Some(session) = recording.sessions.first() {
+        plan.settings.cpu = Some(session.settled.cpu);
+    }
+    let writer = store.append(&recording)?;
+    Ok((plan, writer, recording.meta.id))
+}
+
+/// Keeps each event as it comes.
+fn measure(target: &mut dyn Target, plan: &Plan, writer: &mut Writer) -> Result<(), Error> {
+    let mut progress = Progress::new(plan);
+    let mut greeted = false;
+    let result = target.run(plan, &mut |event| {
+        progress.follow(&event);
+        match &event {
+            Event::Refused(refusal) => {
+                return Err(match refusal.kind {
+                    RefusalKind::Usage => Error::Usage(refusal.message.clone()),
+                    RefusalKind::System => Error::Refused(refusal.message.clone()),
+                });
+            }
+            Event::Hello(_) => greeted = true,
+            _ => {}
+        }
+        writer.write(&event)
+    });
+    progress.finish();
+    result?;
+    if greeted { Ok(()) } else { Err(Error::AgentEnded("it said nothing".to_owned())) }
+}
+
+/// Ctrl-C, SIGTERM and SIGHUP end the agent; the recording stays valid and the rest is shown.
+fn watch_signals(stop: Stop) {
+    // Without the handler a signal ends this process, the agent sees its input end, and the recording
+    // is as valid.
+    let _ = ctrlc::set_handler(move || stop.stop());
+}
+
+/// A recording in which nothing was measured is not kept: the error has been told.
+fn discard_empty(store: &Store, id: &str) {
+    let path = store.root().join("recordings").join(id);
+    let empty = store.find(&path.to_string_lossy()).is_ok_and(|r| r.sessions.is_empty());
+    if empty {
+        let _ = std::fs::remove_dir_all(path);
+    }
+}
+
+fn show(recording: &Recording, format: Format, stopped: bool) -> Result<(), Error> {
+    let model = report::build(recording, &|_| true, false);
+    if format == Format::Json {
+        return super::print_json(&report::json::render(&model));
+    }
+    super::print(&report::text::render(&model, false))?;
+    let meta = &recording.meta;
+    let when = meta.created.to_zoned(jiff::tz::TimeZone::system()).strftime("%Y-%m-%d %H:%M").to_string();
+    let how = if stopped { "interrupted; " } else { "" };
+    super::print(&format!("\n{how}kept as {} ({}, {when})        tickmark show {}\n", meta.id, meta.name, meta.id))
+}
+
+/// 0 where all was done that this system can do; 4 where something failed, was interrupted, or was
+/// asked for by name and is not supported; 1 where there is no figure at all.
+fn code(recording: &Recording, stopped: bool, select: &[String]) -> Code {
+    let own = || recording.runs.iter().filter(|run| run.planned.round > 0);
+    if !own().any(|run| run.status == Status::Ok) {
+        return Code::Failed;
+    }
+    let partly = own().any(|run| match &run.status {
+        Status::Ok => false,
+        Status::Unsupported(_) => select.iter().any(|name| name == run.planned.probe.as_str()),
+        Status::Open | Status::Failed(_) | Status::TimedOut(_) => true,
+    });
+    if partly || stopped { Code::Partly } else { Code::Done }
+}

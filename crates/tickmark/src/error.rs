@@ -1,0 +1,89 @@
+//! What can go wrong, each as one line: what, where, and what to try.
+
+use std::path::PathBuf;
+use tickmark_wire::Format;
+
+/// The exit codes of every command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Code {
+    /// Everything that was asked for was done.
+    Done,
+    /// Nothing was obtained.
+    Failed,
+    /// The request is wrong.
+    Usage,
+    /// Some of it was done; the rest is named.
+    Partly,
+}
+
+impl Code {
+    pub(crate) const fn number(self) -> u8 {
+        match self {
+            Self::Done => 0,
+            Self::Failed => 1,
+            Self::Usage => 2,
+            Self::Partly => 4,
+        }
+    }
+}
+
+/// An error that ends a command.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Error {
+    #[error("no probe or suite is called {name}{}; `tickmark list` names them", nearest(suggestion))]
+    UnknownProbe { name: String, suggestion: Option<String> },
+    #[error("{0}")]
+    Usage(String),
+    #[error("{0}")]
+    Refused(String),
+    #[error("no recording {name} in {}; `tickmark recordings` lists them", store.display())]
+    NoRecording { name: String, store: PathBuf },
+    #[error("{prefix} could be any of {}; give more of the id", candidates.join(", "))]
+    Ambiguous { prefix: String, candidates: Vec<String> },
+    #[error("recording {} has format {format}, and this tickmark reads {}.x; a newer one will show it", path.display(), tickmark_wire::FORMAT.major)]
+    NewerFormat { path: PathBuf, format: Format },
+    #[error("{} is not a recording: {why}", path.display())]
+    NotARecording { path: PathBuf, why: String },
+    #[error("recording {0} is being written by another tickmark; wait for it to end")]
+    InUse(String),
+    #[error("cannot {what} {}: {source}{}", path.display(), hint(source))]
+    Store { what: &'static str, path: PathBuf, source: std::io::Error },
+    #[error("the index {}: {source}; `tickmark recordings --rebuild` makes it again", path.display())]
+    Index { path: PathBuf, source: rusqlite::Error },
+    #[error("cannot start the agent: {0}")]
+    Agent(std::io::Error),
+    #[error("the agent ended without measuring: {0}")]
+    AgentEnded(String),
+    #[error("cannot write the output: {0}")]
+    Output(std::io::Error),
+}
+
+impl Error {
+    pub(crate) fn code(&self) -> Code {
+        match self {
+            Self::UnknownProbe { .. } | Self::Usage(_) => Code::Usage,
+            Self::NoRecording { .. } | Self::Ambiguous { .. } => Code::Usage,
+            _ => Code::Failed,
+        }
+    }
+
+    pub(crate) fn store(what: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(std::io::Error) -> Self {
+        let path = path.into();
+        move |source| Self::Store { what, path, source }
+    }
+}
+
+fn nearest(suggestion: &Option<String>) -> String {
+    suggestion.as_ref().map_or(String::new(), |name| format!(" (did you mean {name}?)"))
+}
+
+fn hint(error: &std::io::Error) -> &'static str {
+    use std::io::ErrorKind;
+    match error.kind() {
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
+            "; free some space and go on with --resume, or take another --store"
+        }
+        ErrorKind::ReadOnlyFilesystem | ErrorKind::PermissionDenied => "; take another place with --store DIR",
+        _ => "",
+    }
+}

@@ -1,0 +1,35 @@
+//! tickmark measures what a Linux system charges for time and communication.
+#![forbid(unsafe_code)]
+
+mod cli;
+mod command;
+mod error;
+mod plan;
+mod progress;
+mod report;
+mod sample;
+mod selection;
+mod store;
+mod target;
+
+use clap::Parser;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let mut arguments = std::env::args_os().skip(1);
+    // Before anything else is set up: a run's process starts here too, and should be small.
+    if arguments.next().is_some_and(|first| first == "agent") {
+        return tickmark_agent::main(arguments, &["agent"]);
+    }
+    let cli = match cli::Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return cli::exit(&error),
+    };
+    match command::dispatch(cli) {
+        Ok(code) => ExitCode::from(code.number()),
+        Err(error) => {
+            anstream::eprintln!("tickmark: {error}");
+            ExitCode::from(error.code().number())
+        }
+    }
+}

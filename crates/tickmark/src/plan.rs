@@ -1,0 +1,106 @@
+//! Which runs are made, in which order, for how long.
+
+use crate::selection::Selected;
+use rand::seq::SliceRandom;
+use rand::{Rng, RngExt};
+use tickmark_wire::{Group, Name, Nanos, Plan, RunId, RunPlan, Settings};
+
+/// What one probe gets for each run unless a budget is given: everything then takes about 45 s.
+const SLICE: Nanos = Nanos::from_millis(72);
+/// The least: a batch loop finds its batches and stamps some.
+const LEAST: Nanos = Nanos::from_millis(2);
+/// The least that shows a tick of 100 Hz and its rate.
+const LEAST_TICK: Nanos = Nanos::from_millis(300);
+/// Environments differ by up to a page, in steps of a stack's alignment.
+const PADDING: std::ops::Range<u32> = 0..256;
+
+/// The runs of the selected probes: `rounds` rounds, each in an order of its own. Where the tick is
+/// not among them, one short run of it comes first, for the environment record.
+pub(crate) fn make(
+    selected: &[Selected],
+    rounds: u32,
+    budget: Option<Nanos>,
+    settings: Settings,
+    random: &mut impl Rng,
+) -> Plan {
+    let weight: u32 = selected.iter().map(|s| s.probe.spec.weight).sum();
+    let slice = budget.map_or(SLICE.get() as f64, |budget| {
+        budget.as_f64() * 10.0 / f64::from(weight.max(1)) / f64::from(rounds.max(1))
+    });
+    let share = |weight: u32| Nanos::new((slice * f64::from(weight) / 10.0) as i64).max(LEAST);
+    let mut runs = Vec::new();
+    let mut add = |round, probe: &str, budget, random: &mut dyn FnMut() -> u32| {
+        let id = RunId(runs.len() as u32);
+        let probe = Name::new(probe);
+        runs.push(RunPlan { id, round, probe, budget, padding: random() * 16 });
+    };
+    let asked = |name| selected.iter().any(|s| s.probe.spec.name == name);
+    let selftest = selected.iter().all(|s| s.probe.spec.group == Group::Selftest);
+    if !asked("tick") && !selftest {
+        add(0, "tick", LEAST_TICK, &mut || random.random_range(PADDING));
+    }
+    for round in 1..=rounds {
+        let mut order: Vec<&Selected> = selected.iter().collect();
+        order.shuffle(random);
+        for Selected { probe, .. } in order {
+            let spec = &probe.spec;
+            let least = if spec.name == "tick" { LEAST_TICK } else { LEAST };
+            add(round, spec.name, share(spec.weight).max(least), &mut || random.random_range(PADDING));
+        }
+    }
+    let metrics = selected.iter().map(|s| s.probe.spec.metric()).collect();
+    Plan { settings, metrics, runs }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::selection::select;
+    use rand::SeedableRng;
+    use rand::rngs::StdRng;
+    use std::collections::BTreeSet;
+
+    fn plan(names: &[&str], rounds: u32, budget: Option<Nanos>, seed: u64) -> Plan {
+        let names: Vec<String> = names.iter().map(|s| (*s).to_owned()).collect();
+        let selected = select(&names).unwrap();
+        make(&selected, rounds, budget, Settings::default(), &mut StdRng::seed_from_u64(seed))
+    }
+
+    #[test]
+    fn each_round_runs_every_probe_once_in_its_own_order() {
+        let plan = plan(&[], 5, None, 1);
+        let round = |n| plan.runs.iter().filter(move |r| r.round == n).map(|r| r.probe.as_str());
+        let sets: BTreeSet<BTreeSet<&str>> = (1..=5).map(|n| round(n).collect()).collect();
+        assert_eq!(sets.len(), 1);
+        let orders: BTreeSet<Vec<&str>> = (1..=5).map(|n| round(n).collect()).collect();
+        assert_eq!(orders.len(), 5);
+        let paddings: BTreeSet<u32> = plan.runs.iter().map(|r| r.padding).collect();
+        assert!(paddings.len() > 100);
+    }
+
+    #[test]
+    fn the_default_measures_for_less_than_a_minute() {
+        let total: i64 = plan(&[], 5, None, 1).runs.iter().map(|r| r.budget.get()).sum();
+        assert!((35_000_000_000..55_000_000_000).contains(&total), "{total}");
+    }
+
+    #[test]
+    fn a_budget_is_kept() {
+        let total = |budget| plan(&[], 5, Some(Nanos::new(budget)), 1).runs.iter().map(|r| r.budget.get()).sum::<i64>();
+        assert!((total(60_000_000_000) - 60_000_000_000).abs() < 600_000_000);
+        let one = plan(&["syscall.null"], 2, Some(Nanos::new(1_000_000_000)), 1);
+        let null: Vec<i64> = one.runs.iter().filter(|r| r.round > 0).map(|r| r.budget.get()).collect();
+        assert_eq!(null, [500_000_000, 500_000_000]);
+    }
+
+    #[test]
+    fn the_tick_is_looked_at_once_where_it_was_not_asked_for() {
+        let rounds = |names: &[&str]| {
+            let plan = plan(names, 2, None, 1);
+            plan.runs.iter().filter(|r| r.probe.as_str() == "tick").map(|r| r.round).collect::<Vec<_>>()
+        };
+        assert_eq!(rounds(&["syscall.null"]), [0]);
+        assert_eq!(rounds(&["tick"]), [1, 2]);
+        assert!(rounds(&["selftest.hang"]).is_empty());
+    }
+}

@@ -1,0 +1,78 @@
+//! Progress with the time left, on the error stream, only on a terminal.
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::time::{Duration, Instant};
+use tickmark_wire::{Event, Plan, RunId};
+
+/// Follows the events of a plan.
+pub(crate) struct Progress {
+    bar: ProgressBar,
+    plan: Plan,
+    rounds: u32,
+    started: Instant,
+    done: Duration,
+    total: Duration,
+}
+
+/// What starting a process adds to a run's budget.
+const OVERHEAD: Duration = Duration::from_millis(12);
+
+impl Progress {
+    /// A bar over the whole plan.
+    pub(crate) fn new(plan: &Plan) -> Self {
+        let cost = |budget: tickmark_wire::Nanos| budget.to_duration() + OVERHEAD;
+        let total = plan.runs.iter().map(|run| cost(run.budget)).sum();
+        let bar = ProgressBar::with_draw_target(Some(1000), ProgressDrawTarget::stderr());
+        let style = ProgressStyle::with_template("{prefix} [{bar:30}] {msg}");
+        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("=> "));
+        let rounds = plan.runs.iter().map(|run| run.round).max().unwrap_or(0);
+        Self { bar, plan: plan.clone(), rounds, started: Instant::now(), done: Duration::ZERO, total }
+    }
+
+    /// Shows where the plan stands.
+    pub(crate) fn follow(&mut self, event: &Event) {
+        match event {
+            Event::Started(started) => {
+                let share = self.done.as_secs_f64() / self.total.as_secs_f64().max(1e-9);
+                self.bar.set_position((share * 1000.0) as u64);
+                self.bar.set_prefix(format!("round {} of {}", started.round, self.rounds));
+                let left = seconds_left(self.started.elapsed(), self.done, self.total);
+                self.bar.set_message(format!("{left} s left  {}", started.probe));
+            }
+            Event::Finished(outcome) => self.count(outcome.run),
+            Event::Skipped(run, _) | Event::Failed(run, _) | Event::TimedOut(run, _) => self.count(*run),
+            _ => {}
+        }
+    }
+
+    fn count(&mut self, id: RunId) {
+        if let Some(run) = self.plan.runs.iter().find(|run| run.id == id) {
+            self.done += run.budget.to_duration() + OVERHEAD;
+        }
+    }
+
+    /// Takes the bar away.
+    pub(crate) fn finish(&self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+/// What is left of the plan, at the pace so far once there is one.
+fn seconds_left(elapsed: Duration, done: Duration, total: Duration) -> u64 {
+    let left = total.saturating_sub(done).as_secs_f64();
+    let pace = if done.as_secs_f64() > 1.0 { elapsed.as_secs_f64() / done.as_secs_f64() } else { 1.0 };
+    (left * pace).ceil() as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_left_goes_by_the_pace_so_far() {
+        let s = Duration::from_secs;
+        assert_eq!(seconds_left(s(0), s(0), s(50)), 50);
+        assert_eq!(seconds_left(s(20), s(10), s(50)), 80);
+        assert_eq!(seconds_left(s(60), s(60), s(50)), 0);
+    }
+}

@@ -1,0 +1,92 @@
+//! Which machine, which kernel, which settings, how much was measured.
+
+use crate::sample::{Detail, figures};
+use crate::store::{Recording, Status};
+use serde::Serialize;
+use tickmark_probe::find;
+use tickmark_stats::median;
+use tickmark_wire::{Environment, Instrument, Settled};
+
+/// What stands above the rows.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Header {
+    pub(crate) id: String,
+    pub(crate) name: String,
+    pub(crate) created: String,
+    pub(crate) complete: bool,
+    pub(crate) host: Option<String>,
+    pub(crate) cpu_model: Option<String>,
+    pub(crate) cpus: Option<usize>,
+    pub(crate) virtualisation: Option<String>,
+    pub(crate) kernel: Option<String>,
+    pub(crate) hz_configured: Option<f64>,
+    pub(crate) hz_measured: Option<f64>,
+    pub(crate) clock_source: Option<String>,
+    pub(crate) rounds: u32,
+    pub(crate) settled: Option<Settled>,
+    /// From the first run's start to the last one's end, where each took its budget, in s.
+    pub(crate) seconds: f64,
+    pub(crate) instrument: Option<Instrument>,
+    /// Effective GHz over all segments: least, median, greatest.
+    pub(crate) gigahertz: Option<[f64; 3]>,
+    pub(crate) cpu_time_has_interrupts: Option<bool>,
+    pub(crate) agent_bytes: Option<u64>,
+}
+
+/// Cycles of a dependent 64-bit multiplication on x86-64 (Fog, Instruction tables).
+const MULTIPLY_CYCLES: f64 = 3.0;
+
+pub(super) fn of(recording: &Recording) -> Header {
+    let session = recording.sessions.first();
+    let empty = Environment::default();
+    let facts = session.map_or(&empty, |hello| &hello.environment);
+    let text = |name: &str| facts.get(name).map(str::to_owned);
+    let irq = facts.get("kernel.config.IRQ_TIME_ACCOUNTING").map(|value| value != "y");
+    let ok = || recording.runs.iter().filter(|run| run.status == Status::Ok);
+    Header {
+        id: recording.meta.id.clone(),
+        name: recording.meta.name.clone(),
+        created: recording.meta.created.to_string(),
+        complete: recording.complete(),
+        host: text("host.name"),
+        cpu_model: text("cpu.model"),
+        cpus: session.map(|hello| hello.settled.allowed.len()),
+        virtualisation: text("virtualisation").filter(|v| v != "none"),
+        kernel: text("kernel.release"),
+        hz_configured: facts.get("kernel.config.HZ").and_then(|hz| hz.parse().ok()),
+        hz_measured: hz_measured(recording),
+        clock_source: text("clock.source"),
+        rounds: recording.runs.iter().map(|run| run.planned.round).max().unwrap_or(0),
+        settled: session.map(|hello| hello.settled.clone()),
+        seconds: seconds(recording),
+        instrument: ok().find_map(|run| run.outcome.as_ref()).map(|outcome| outcome.instrument),
+        gigahertz: gigahertz(recording),
+        cpu_time_has_interrupts: irq,
+        agent_bytes: session.map(|hello| hello.agent_bytes),
+    }
+}
+
+/// The tick's rate by the tick's own runs, or by the run that was made for the environment.
+fn hz_measured(recording: &Recording) -> Option<f64> {
+    let metric = find("tick")?.spec.metric();
+    let runs = recording.runs.iter().filter(|r| r.planned.probe == metric.name && r.status == Status::Ok);
+    let rates = runs.filter_map(|run| match figures(&metric, run).ok()?.detail {
+        Detail::Tick(train) => Some(train.frequency),
+        _ => None,
+    });
+    median(rates)
+}
+
+fn seconds(recording: &Recording) -> f64 {
+    let ran = recording.runs.iter().filter_map(|run| Some((run.started?, run.planned.budget)));
+    let first = ran.clone().map(|(start, _)| start.get()).min();
+    let last = ran.map(|(start, budget)| start.get() + budget.get()).max();
+    first.zip(last).map_or(0.0, |(first, last)| (last - first) as f64 / 1e9)
+}
+
+fn gigahertz(recording: &Recording) -> Option<[f64; 3]> {
+    let segments = recording.runs.iter().flat_map(|run| &run.observed).flat_map(|o| &o.segments);
+    let speeds = segments.filter(|s| s.multiply.get() > 0).map(|s| MULTIPLY_CYCLES / s.multiply.as_nanos_f64());
+    let sorted = tickmark_stats::Sorted::new(speeds);
+    Some([sorted.quantile(0.0)?, sorted.quantile(0.5)?, sorted.quantile(1.0)?])
+}

@@ -1,0 +1,13 @@
+//! From a recording to what a person or a program reads: one model, several renderers. The model
+//! computes; a renderer never does.
+
+mod detail;
+mod header;
+pub(crate) mod json;
+mod model;
+mod number;
+mod remarks;
+mod rows;
+pub(crate) mod text;
+
+pub(crate) use model::build;

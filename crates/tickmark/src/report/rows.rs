@@ -1,0 +1,176 @@
+//! From the runs of a metric to its rows.
+
+use super::model::{Row, RowStatus, Unit};
+use super::number;
+use crate::sample::{Detail, Figures, Sample};
+use crate::store::{Recording, Status};
+use tickmark_stats::{Sorted, median, median_of_runs, spread};
+use tickmark_wire::{Better, Headline, Reason};
+
+/// The rows of a metric: one, or one for each figure that it gives.
+pub(super) fn of(sample: &Sample<'_>, recording: &Recording) -> Vec<Row> {
+    if sample.runs.is_empty() {
+        return vec![without(sample)];
+    }
+    match sample.metric.headline {
+        Headline::TickTrain => tick(sample, recording),
+        Headline::Offset => offsets(sample),
+        _ => vec![plain(sample)],
+    }
+}
+
+fn base(sample: &Sample<'_>, suffix: &str, title: &str) -> Row {
+    let metric = sample.metric;
+    Row {
+        metric: format!("{}{suffix}", metric.name),
+        title: title.to_owned(),
+        unit: metric.unit.into(),
+        better: metric.better,
+        status: RowStatus::Ok,
+        value: None,
+        deviation: None,
+        mean: None,
+        cpu: None,
+        runs: sample.runs.len(),
+        disturbed: None,
+        contended: None,
+        frequency: None,
+        notes: Vec::new(),
+    }
+}
+
+/// A row whose value is taken from each run.
+fn row(sample: &Sample<'_>, suffix: &str, title: &str, value: impl Fn(&Figures) -> Option<f64>) -> Row {
+    let values: Vec<f64> = sample.runs.iter().filter_map(value).collect();
+    let contended = sample.runs.iter().filter(|run| run.contended);
+    let contended = contended.map(|run| run.taken).max_by(f64::total_cmp);
+    let mut row = Row {
+        value: median_of_runs(&values),
+        deviation: spread(&values).filter(|_| values.len() > 1).map(|s| s.deviation),
+        contended,
+        ..base(sample, suffix, title)
+    };
+    if let Some(share) = contended {
+        row.notes.push(format!("contended: others had up to {}", number::percent(share)));
+    }
+    if let Some(failed) = sample.failures.first() {
+        row.status = RowStatus::Partly;
+        row.notes.push(format!("{} of its runs gave nothing: {}", sample.failures.len(), why(failed).1));
+    } else if let Some(why) = &sample.without {
+        row.status = RowStatus::Partly;
+        row.notes.push(format!("a run gave nothing: {why}"));
+    }
+    row
+}
+
+fn plain(sample: &Sample<'_>) -> Row {
+    let mut row = row(sample, "", &sample.metric.title, |run| Some(run.value));
+    let counts = sample.runs.iter().filter_map(|run| run.disturbed);
+    let (disturbed, all) = counts.fold((0, 0), |sum, (some, all)| (sum.0 + some, sum.1 + all));
+    row.disturbed = (all > 0).then(|| disturbed as f64 / all as f64);
+    row.mean = median(sample.runs.iter().filter_map(|run| run.mean));
+    row.cpu = median(sample.runs.iter().filter_map(|run| run.cpu));
+    if sample.runs.iter().any(|run| run.few) {
+        row.notes.push("the median: too few batches for a floor".to_owned());
+    }
+    latencies(sample, &mut row);
+    row
+}
+
+/// Percentiles over the wake-ups of all runs, and backward steps of a clock.
+fn latencies(sample: &Sample<'_>, row: &mut Row) {
+    let all = sample.runs.iter().filter_map(|run| match &run.detail {
+        Detail::Latencies(sorted) => Some(sorted.as_slice().iter().copied()),
+        _ => None,
+    });
+    let all = Sorted::new(all.flatten());
+    if sample.metric.headline == Headline::Minimum {
+        let backwards = all.as_slice().iter().filter(|step| **step < 0.0).count();
+        if backwards > 0 {
+            row.notes.push(format!("{backwards} steps backwards"));
+        }
+        return;
+    }
+    let at = |q: f64| all.quantile(q).map(number::time);
+    if let (Some(p99), Some(most)) = (at(0.99), at(1.0)) {
+        row.notes.push(format!("p99 {p99}, max {most}, {} wake-ups", all.as_slice().len()));
+    }
+}
+
+fn tick(sample: &Sample<'_>, recording: &Recording) -> Vec<Row> {
+    let train = |run: &Figures| match &run.detail {
+        Detail::Tick(train) => Some(train.clone()),
+        _ => None,
+    };
+    let each = |pick: fn(&tickmark_stats::tick::Train) -> f64| {
+        move |run: &Figures| train(run).map(|train| pick(&train))
+    };
+    let mut rate = row(sample, ".rate", "rate", each(|train| train.frequency));
+    rate.unit = Unit::Hz;
+    rate.better = Better::Neither;
+    let unconfirmed = sample.runs.iter().filter_map(train).any(|train| !train.confirmed);
+    if unconfirmed {
+        rate.notes.push("not confirmed: the kernel's count of timer interrupts is not known".to_owned());
+    }
+    let frequency = rate.value.map(|value| value.point);
+    rate.frequency = frequency;
+
+    let mut cost = row(sample, ".cost", "one tick", each(|train| train.length[1]));
+    let ends = |pick: fn(&tickmark_stats::tick::Train) -> f64| median(sample.runs.iter().filter_map(each(pick)));
+    if let (Some(low), Some(high)) = (ends(|t| t.length[0]), ends(|t| t.length[2])) {
+        cost.notes.push(format!("{} to {} (p10 to p90)", number::time(low), number::time(high)));
+    }
+    cost.frequency = frequency;
+
+    let cpu = recording.sessions.first().map_or(0, |hello| hello.settled.cpu);
+    let mut share = row(sample, ".share", &format!("taken from CPU {cpu}"), each(|train| train.share));
+    share.unit = Unit::Share;
+    share.frequency = frequency;
+    let filled = sample.runs.iter().filter_map(train).map(|train| train.filled);
+    if let Some(least) = filled.min_by(f64::total_cmp) {
+        share.notes.push(format!("seen in at least {} of its slots", number::percent(least)));
+    }
+    vec![rate, cost, share]
+}
+
+fn offsets(sample: &Sample<'_>) -> Vec<Row> {
+    let all = |run: &Figures| match &run.detail {
+        Detail::Offsets(offsets) => offsets.clone(),
+        _ => Vec::new(),
+    };
+    let mut offset = row(sample, ".offset", "MONOTONIC, offset between CPUs", |run| Some(run.value));
+    let within = sample.runs.iter().flat_map(all).map(|(_, offset)| offset.within);
+    if let Some(within) = within.max_by(f64::total_cmp) {
+        let cpus = sample.runs.first().map_or(0, |run| all(run).len());
+        offset.notes.push(format!("known to {}, {cpus} other CPUs", number::time(within)));
+    }
+    let mut backwards = row(sample, ".backwards", "MONOTONIC, steps backwards", |run| {
+        Some(all(run).iter().map(|(_, offset)| offset.backwards as f64).sum())
+    });
+    backwards.unit = Unit::Count;
+    vec![offset, backwards]
+}
+
+/// The row of a metric that gave no figure.
+fn without(sample: &Sample<'_>) -> Row {
+    let mut row = base(sample, "", &sample.metric.title);
+    (row.status, row.notes) = match (sample.failures.first(), &sample.without) {
+        (Some(failed), _) => {
+            let (status, why) = why(failed);
+            (status, vec![why])
+        }
+        (None, Some(why)) => (RowStatus::Failed, vec![why.clone()]),
+        (None, None) => (RowStatus::Missing, vec!["not run yet".to_owned()]),
+    };
+    row
+}
+
+fn why(status: &Status) -> (RowStatus, String) {
+    let text = |reason: &Reason| reason.message.clone();
+    match status {
+        Status::Unsupported(reason) => (RowStatus::Unsupported, text(reason)),
+        Status::Failed(reason) => (RowStatus::Failed, text(reason)),
+        Status::TimedOut(reason) => (RowStatus::Timeout, text(reason)),
+        Status::Ok | Status::Open => (RowStatus::Missing, String::new()),
+    }
+}

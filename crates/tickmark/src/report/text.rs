@@ -1,0 +1,149 @@
+//! The model as text for a person.
+
+use super::detail::Detail;
+use super::header::Header;
+use super::model::{Model, Row, RowStatus};
+use super::number;
+use anstyle::{AnsiColor, Style};
+use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+use std::fmt::Write;
+
+const HEADING: Style = Style::new().bold();
+const MARK: Style = AnsiColor::Yellow.on_default();
+
+/// The whole model, with colours that the output stream strips where they are not wanted.
+pub(crate) fn render(model: &Model, environment: bool) -> String {
+    let mut out = format!("{}\n", header(&model.header));
+    rows(&mut out, model);
+    for detail in &model.details {
+        in_detail(&mut out, detail);
+    }
+    if environment {
+        let _ = writeln!(out, "\n{HEADING}Environment{HEADING:#}");
+        for (name, value, source) in &model.environment {
+            let _ = writeln!(out, "  {name} = {value}  [{source}]");
+        }
+    }
+    if !model.remarks.is_empty() {
+        let _ = writeln!(out, "\n{HEADING}Remarkable{HEADING:#}");
+        for remark in &model.remarks {
+            let _ = writeln!(out, "  {MARK}-{MARK:#} {remark}");
+        }
+    }
+    out
+}
+
+fn header(h: &Header) -> String {
+    let mut parts = vec![h.host.clone().unwrap_or_else(|| h.name.clone())];
+    let cpu = h.cpu_model.clone().unwrap_or_else(|| "unknown CPU".to_owned());
+    let guest = h.virtualisation.as_ref().map_or(String::new(), |v| format!(", guest of {v}"));
+    parts.push(format!("{cpu}, {} CPUs{guest}", h.cpus.map_or("?".to_owned(), |n| n.to_string())));
+    parts.push(format!("Linux {}", h.kernel.as_deref().unwrap_or("unknown")));
+    let configured = h.hz_configured.map_or("HZ unknown".to_owned(), |hz| format!("HZ {hz}"));
+    let measured = h.hz_measured.map_or("not measured".to_owned(), |hz| format!("{hz:.3} measured"));
+    parts.push(format!("{configured} ({measured})"));
+    parts.push(format!("clock source {}", h.clock_source.as_deref().unwrap_or("unknown")));
+    if let Some(settled) = &h.settled {
+        let priority = match settled.priority {
+            tickmark_wire::Priority::Other => String::new(),
+            other => format!(" at {other}"),
+        };
+        parts.push(format!("{} runs on CPU {}{priority}", h.rounds, settled.cpu));
+    }
+    parts.push(format!("{:.0} s", h.seconds));
+    let mut text = parts.join(" · ");
+    if let Some(i) = h.instrument {
+        let clock = match i.clock {
+            tickmark_wire::StampClock::Tsc => "TSC",
+            tickmark_wire::StampClock::Monotonic => "CLOCK_MONOTONIC",
+        };
+        let ns = |p: tickmark_wire::Picos| number::time(p.as_nanos_f64());
+        let speed = h.gigahertz.map_or(String::new(), |[_, middle, _]| format!(" · {middle:.2} GHz effective"));
+        let interrupts = match h.cpu_time_has_interrupts {
+            Some(true) => " · CPU time includes interrupts",
+            Some(false) => " · CPU time without interrupts",
+            None => "",
+        };
+        let _ = write!(
+            text,
+            "\ninstrument: {clock}, step {}, a stamp {}, an empty iteration {}{speed}{interrupts}",
+            ns(i.precision),
+            ns(i.stamp),
+            ns(i.empty_iteration)
+        );
+    }
+    text
+}
+
+fn rows(out: &mut String, model: &Model) {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
+    // Headings are put in afterwards: a group's name is no cell that a column must be as wide as.
+    for row in model.groups.iter().flat_map(|(_, rows)| rows) {
+        table.add_row(cells(row));
+    }
+    for column in 1..=4 {
+        if let Some(column) = table.column_mut(column) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    let lines: Vec<String> = table.lines().map(|line| line.trim_end().to_owned()).collect();
+    let mut lines = lines.iter();
+    for (group, rows) in &model.groups {
+        let _ = writeln!(out, "\n{HEADING}{}{HEADING:#}", group.title());
+        for (row, line) in rows.iter().zip(&mut lines) {
+            let marked = row.contended.is_some() || !matches!(row.status, RowStatus::Ok);
+            let style = if marked { MARK } else { Style::new() };
+            let _ = writeln!(out, " {style}{line}{style:#}");
+        }
+    }
+    if !model.groups.is_empty() {
+        out.push_str(
+            "\ncolumns: floor (10th percentile of batches, or what the row says), mean with ticks and all else,\n\
+             spread between runs (standard deviation), share of batches disturbed\n",
+        );
+    }
+}
+
+fn cells(row: &Row) -> [String; 6] {
+    let empty = String::new;
+    let value = |v: f64, deviation| number::value(v, deviation, row.unit);
+    let shown = match (&row.value, row.status) {
+        (Some(estimate), _) => value(estimate.point, row.deviation),
+        (None, RowStatus::Unsupported) => "unsupported".to_owned(),
+        (None, RowStatus::Timeout) => "timed out".to_owned(),
+        (None, RowStatus::Missing) => "-".to_owned(),
+        (None, _) => "failed".to_owned(),
+    };
+    [
+        row.title.clone(),
+        shown,
+        row.mean.map_or_else(empty, |mean| value(mean, row.deviation)),
+        row.spread().map_or_else(empty, number::percent),
+        row.disturbed.map_or_else(empty, number::percent),
+        row.notes.join("; "),
+    ]
+}
+
+fn in_detail(out: &mut String, detail: &Detail) {
+    let _ = writeln!(out, "\n{HEADING}{}{HEADING:#}", detail.metric);
+    for (round, value) in &detail.runs {
+        let _ = writeln!(out, "  round {round}: {value:.3}");
+    }
+    if detail.percentiles.len() > 1 && detail.histogram.len() > 1 {
+        for (share, value) in &detail.percentiles {
+            let name = match *share {
+                s if s == 0.0 => "min".to_owned(),
+                s if s == 1.0 => "max".to_owned(),
+                s => format!("p{}", s * 100.0),
+            };
+            let _ = writeln!(out, "  {name:>6} {}", number::time(*value));
+        }
+        let most = detail.histogram.iter().map(|bin| bin.count).max().unwrap_or(1);
+        for bin in &detail.histogram {
+            let bar = "#".repeat((bin.count * 50).div_ceil(most));
+            let (from, to) = (number::time(bin.from), number::time(bin.to));
+            let _ = writeln!(out, "  {from:>9} to {to:>9} {:>7} {bar}", bin.count);
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! From what a person types to probes: suites, names, patterns.
+
+use crate::error::Error;
+use tickmark_probe::Probe;
+use tickmark_wire::Group;
+
+/// What was selected, and whether each probe was asked for by its own name.
+#[derive(Clone)]
+pub(crate) struct Selected {
+    pub(crate) probe: &'static Probe,
+    pub(crate) by_name: bool,
+}
+
+/// The suites: one for each group, and all of them.
+pub(crate) fn suites() -> impl Iterator<Item = &'static str> {
+    let groups = Group::ALL.into_iter().filter(|group| *group != Group::Selftest).map(Group::suite);
+    std::iter::once("all").chain(groups)
+}
+
+/// The probes that the names select, each once, in the order of the registry. No name selects all.
+///
+/// # Errors
+/// A name that is neither a suite nor a probe, or a pattern that fits none.
+pub(crate) fn select(names: &[String]) -> Result<Vec<Selected>, Error> {
+    let all = ["all".to_owned()];
+    let names = if names.is_empty() { &all[..] } else { names };
+    let mut wanted: Vec<Selected> = Vec::new();
+    for name in names {
+        let before = wanted.len();
+        let by_name = tickmark_probe::find(name).is_some();
+        for probe in tickmark_probe::all().filter(|probe| fits(name, probe)) {
+            match wanted.iter_mut().find(|w| w.probe.spec.name == probe.spec.name) {
+                Some(known) => known.by_name |= by_name,
+                None => wanted.push(Selected { probe, by_name }),
+            }
+        }
+        let known = tickmark_probe::all().any(|probe| fits(name, probe));
+        if wanted.len() == before && !known {
+            return Err(Error::UnknownProbe { name: name.clone(), suggestion: nearest(name) });
+        }
+    }
+    let order = |name| tickmark_probe::all().position(|probe| probe.spec.name == name);
+    wanted.sort_by_key(|w| order(w.probe.spec.name));
+    Ok(wanted)
+}
+
+fn fits(name: &str, probe: &Probe) -> bool {
+    let spec = &probe.spec;
+    if spec.name == name || spec.group.suite() == name {
+        return true;
+    }
+    // Self-tests run only when they are named.
+    if spec.group == Group::Selftest {
+        return false;
+    }
+    let is_pattern = name.contains(['*', '?', '[']);
+    name == "all" || is_pattern && glob::Pattern::new(name).is_ok_and(|pattern| pattern.matches(spec.name))
+}
+
+fn nearest(name: &str) -> Option<String> {
+    let names = tickmark_probe::all().map(|probe| probe.spec.name).chain(suites());
+    let close = names.map(|known| (strsim::normalized_damerau_levenshtein(name, known), known));
+    let (likeness, best) = close.max_by(|a, b| a.0.total_cmp(&b.0))?;
+    (likeness > 0.5).then(|| best.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(select_by: &[&str]) -> Vec<&'static str> {
+        let names: Vec<String> = select_by.iter().map(|s| (*s).to_owned()).collect();
+        select(&names).unwrap().into_iter().map(|s| s.probe.spec.name).collect()
+    }
+
+    #[test]
+    fn suites_names_and_patterns() {
+        assert_eq!(names(&["syscall.null"]), ["syscall.null"]);
+        assert_eq!(names(&["tick", "tick", "tic?"]), ["tick"]);
+        assert!(names(&["clock"]).iter().all(|name| name.starts_with("clock.")));
+        assert!(names(&["op.int32.*"]).len() == 5);
+        assert_eq!(names(&["selftest.hang"]), ["selftest.hang"]);
+        assert!(!names(&[]).iter().chain(&names(&["*"])).any(|name| name.starts_with("selftest")));
+    }
+
+    #[test]
+    fn a_typing_error_gets_the_nearest_name() {
+        let error = select(&["syscal.nul".to_owned()]).err().unwrap().to_string();
+        assert!(error.contains("syscall.null"), "{error}");
+        assert!(select(&["nothing.*".to_owned()]).is_err());
+        assert!(select(&["[".to_owned()]).is_err());
+    }
+}

@@ -1,0 +1,136 @@
+//! Where recordings are kept: a folder each, and an index over them that can be made again.
+
+mod index;
+mod read;
+mod recording;
+mod write;
+
+pub(crate) use index::Entry;
+pub(crate) use recording::{Meta, Recording, Run, Status};
+pub(crate) use write::Writer;
+
+use crate::error::Error;
+use index::Index;
+use std::path::{Path, PathBuf};
+
+/// A store; nothing is made in it before something is kept.
+pub(crate) struct Store {
+    root: PathBuf,
+}
+
+impl Store {
+    /// The store at `root`, else `tickmark` in the user's data folder (XDG_DATA_HOME).
+    ///
+    /// # Errors
+    /// Where neither is known.
+    pub(crate) fn at(root: Option<PathBuf>) -> Result<Self, Error> {
+        let data = || std::env::var_os("XDG_DATA_HOME").filter(|v| !v.is_empty()).map(PathBuf::from);
+        let home = || std::env::var_os("HOME").map(|home| Path::new(&home).join(".local/share"));
+        let default = || data().or_else(home).map(|folder| folder.join("tickmark"));
+        let none = || Error::Usage("neither HOME nor XDG_DATA_HOME is set; use --store DIR".to_owned());
+        root.or_else(default).map(|root| Self { root }).ok_or_else(none)
+    }
+
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    fn folder(&self, id: &str) -> PathBuf {
+        self.root.join("recordings").join(id)
+    }
+
+    /// Begins a recording.
+    pub(crate) fn create(&self, meta: &Meta) -> Result<Writer, Error> {
+        Writer::create(&self.folder(&meta.id), meta)
+    }
+
+    /// Goes on with one.
+    pub(crate) fn append(&self, recording: &Recording) -> Result<Writer, Error> {
+        Writer::append(&recording.folder, &recording.meta.id)
+    }
+
+    /// Puts a recording into the index as it stands now. The index is a convenience: that it cannot be
+    /// written is said, and loses nothing.
+    pub(crate) fn index(&self, folder: &Path) {
+        let kept = read::load(folder)
+            .and_then(|recording| Index::open(&self.root)?.put(&Entry::of(&recording)));
+        if let Err(error) = kept {
+            anstream::eprintln!("tickmark: warning: {error}");
+        }
+    }
+
+    /// Every recording, oldest first. Recordings that the index does not know, or knows as unfinished,
+    /// are read from their folders; without an index all are.
+    pub(crate) fn list(&self) -> Result<Vec<Entry>, Error> {
+        let known = Index::open_existing(&self.root).and_then(|index| index.all()).unwrap_or_default();
+        let mut entries = Vec::new();
+        for id in self.ids()? {
+            match known.iter().find(|entry| entry.id == id && entry.complete) {
+                Some(entry) => entries.push(entry.clone()),
+                None => match read::load(&self.folder(&id)) {
+                    Ok(recording) => entries.push(Entry::of(&recording)),
+                    Err(error) => anstream::eprintln!("tickmark: warning: {error}"),
+                },
+            }
+        }
+        entries.sort_by(|a, b| (&a.created, &a.id).cmp(&(&b.created, &b.id)));
+        Ok(entries)
+    }
+
+    /// Makes the index again from the folders; how many recordings it holds.
+    pub(crate) fn rebuild(&self) -> Result<usize, Error> {
+        let index = Index::fresh(&self.root)?;
+        let mut count = 0;
+        for id in self.ids()? {
+            match read::load(&self.folder(&id)) {
+                Ok(recording) => {
+                    index.put(&Entry::of(&recording))?;
+                    count += 1;
+                }
+                Err(error) => anstream::eprintln!("tickmark: warning: {error}"),
+            }
+        }
+        Ok(count)
+    }
+
+    fn ids(&self) -> Result<Vec<String>, Error> {
+        let folder = self.root.join("recordings");
+        let entries = match std::fs::read_dir(&folder) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(Error::store("read", folder)(error)),
+        };
+        Ok(entries.flatten().filter_map(|entry| entry.file_name().into_string().ok()).collect())
+    }
+
+    /// Reads the recording that `name` means: a path, `last`, `last~N`, an id or the beginning of one,
+    /// or a name, of which the newest counts.
+    pub(crate) fn find(&self, name: &str) -> Result<Recording, Error> {
+        if name.contains('/') || Path::new(name).join("meta.json").exists() {
+            return read::load(Path::new(name));
+        }
+        let entries = self.list()?;
+        let unknown = || Error::NoRecording { name: name.to_owned(), store: self.root.clone() };
+        let back = match name.strip_prefix("last") {
+            Some("") => Some(0),
+            Some(rest) => rest.strip_prefix('~').and_then(|n| n.parse::<usize>().ok()),
+            None => None,
+        };
+        if let Some(back) = back {
+            let entry = entries.iter().rev().nth(back).ok_or_else(unknown)?;
+            return read::load(&self.folder(&entry.id));
+        }
+        if let Some(entry) = entries.iter().rev().find(|entry| entry.name == name) {
+            return read::load(&self.folder(&entry.id));
+        }
+        let mut fitting: Vec<&Entry> = entries.iter().filter(|entry| entry.id.starts_with(name)).collect();
+        if fitting.len() > 1 {
+            let candidates = fitting.into_iter().map(|entry| entry.id.clone()).collect();
+            return Err(Error::Ambiguous { prefix: name.to_owned(), candidates });
+        }
+        fitting.pop().map_or_else(|| Err(unknown()), |entry| read::load(&self.folder(&entry.id)))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,121 @@
+//! Reads a recording. Lines that are no event are left out and named; every other one counts.
+
+use super::recording::{Meta, Recording, Run, Status};
+use crate::error::Error;
+use std::path::Path;
+use tickmark_wire::{Event, Format};
+
+/// Reads the recording in a folder.
+///
+/// # Errors
+/// No recording there, or one of a format that this program does not know.
+pub(crate) fn load(folder: &Path) -> Result<Recording, Error> {
+    let meta = meta(folder)?;
+    let runs = meta.plan.runs.iter().map(|planned| Run {
+        planned: planned.clone(),
+        status: Status::Open,
+        observed: Vec::new(),
+        outcome: None,
+        started: None,
+    });
+    let mut recording = Recording {
+        folder: folder.to_owned(),
+        runs: runs.collect(),
+        meta,
+        sessions: Vec::new(),
+        ends: Vec::new(),
+        warnings: Vec::new(),
+        torn: false,
+    };
+    let path = folder.join("events.jsonl");
+    let bytes = match std::fs::read(&path) {
+        Ok(bytes) => bytes,
+        // Killed between the two files: a recording without events.
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),
+        Err(error) => return Err(Error::store("read", path)(error)),
+    };
+    recording.torn = bytes.last().is_some_and(|last| *last != b'\n');
+    for (number, line) in bytes.split(|byte| *byte == b'\n').enumerate() {
+        if line.iter().all(u8::is_ascii_whitespace) {
+            continue;
+        }
+        match serde_json::from_slice::<Event>(line) {
+            Ok(event) => take(&mut recording, event),
+            Err(error) => recording.warnings.push(format!("events.jsonl line {}: {}", number + 1, what(line, &error))),
+        }
+    }
+    Ok(recording)
+}
+
+/// Why a line is no event: of a newer minor version, or damaged.
+fn what(line: &[u8], error: &serde_json::Error) -> String {
+    let kind = serde_json::from_slice::<serde_json::Map<String, serde_json::Value>>(line)
+        .ok()
+        .filter(|map| map.len() == 1)
+        .and_then(|map| map.keys().next().cloned());
+    match kind {
+        Some(kind) if error.to_string().starts_with("unknown variant") => {
+            format!("an event of a kind that this version does not know ({kind}); left out")
+        }
+        _ if error.is_eof() => "half an event, as a killed run leaves it; left out".to_owned(),
+        _ => "not an event; left out".to_owned(),
+    }
+}
+
+fn take(recording: &mut Recording, event: Event) {
+    let mut status = |id, status| {
+        if let Some(run) = recording.run(id) {
+            run.status = status;
+        }
+    };
+    match event {
+        Event::Hello(hello) => recording.sessions.push(*hello),
+        Event::Refused(_) => {}
+        Event::Started(started) => {
+            if let Some(run) = recording.run(started.run) {
+                // What an interrupted session left of this run is not mixed with a second try.
+                run.observed.clear();
+                run.started = Some(started.at);
+            }
+        }
+        Event::Observed(observed) => {
+            if let Some(run) = recording.run(observed.run) {
+                run.observed.push(observed);
+            }
+        }
+        Event::Finished(outcome) => {
+            if let Some(run) = recording.run(outcome.run) {
+                run.status = Status::Ok;
+                run.outcome = Some(outcome);
+            }
+        }
+        Event::Skipped(id, reason) => status(id, Status::Unsupported(reason)),
+        Event::Failed(id, reason) => status(id, Status::Failed(reason)),
+        Event::TimedOut(id, reason) => status(id, Status::TimedOut(reason)),
+        Event::Goodbye { state, .. } => recording.ends.push(state),
+    }
+}
+
+/// meta.json, its version first: a newer one may not fit the rest.
+fn meta(folder: &Path) -> Result<Meta, Error> {
+    #[derive(serde::Deserialize)]
+    struct Version {
+        format: Format,
+    }
+    let path = folder.join("meta.json");
+    let text = std::fs::read(&path).map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound => {
+            Error::NotARecording { path: folder.to_owned(), why: "it has no meta.json".to_owned() }
+        }
+        _ => Error::store("read", &path)(error),
+    })?;
+    let broken = |error: serde_json::Error| Error::NotARecording {
+        path: folder.to_owned(),
+        why: format!("its meta.json cannot be read ({error})"),
+    };
+    let Version { format } = serde_json::from_slice(&text).map_err(broken)?;
+    if !format.readable() {
+        return Err(Error::NewerFormat { path: folder.to_owned(), format });
+    }
+    serde_json::from_slice(&text).map_err(broken)
+}

@@ -1,0 +1,85 @@
+//! A recording as it is read: what was planned, what came of each run.
+
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+use tickmark_wire::{Format, Hello, Observed, Outcome, Plan, Reason, RunId, RunPlan};
+
+/// The file meta.json: written once, before anything is measured.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Meta {
+    /// Version of the recording.
+    pub(crate) format: Format,
+    /// Its id: 8 hexadecimal digits.
+    pub(crate) id: String,
+    /// Its name, which others may share.
+    pub(crate) name: String,
+    /// When it was begun.
+    pub(crate) created: jiff::Timestamp,
+    /// The program that made it.
+    pub(crate) program: String,
+    /// Everything that is to be run.
+    pub(crate) plan: Plan,
+}
+
+/// What came of a run.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Status {
+    /// Nothing yet: not started, or interrupted.
+    Open,
+    /// It finished.
+    Ok,
+    /// It cannot be made on this system.
+    Unsupported(Reason),
+    /// It went wrong.
+    Failed(Reason),
+    /// It reached its limit.
+    TimedOut(Reason),
+}
+
+/// A run with all that it gave.
+#[derive(Debug, Clone)]
+pub(crate) struct Run {
+    pub(crate) planned: RunPlan,
+    pub(crate) status: Status,
+    pub(crate) observed: Vec<Observed>,
+    pub(crate) outcome: Option<Outcome>,
+    /// CLOCK_REALTIME at its start, ns.
+    pub(crate) started: Option<tickmark_wire::Nanos>,
+}
+
+/// A recording, read.
+#[derive(Debug, Clone)]
+pub(crate) struct Recording {
+    pub(crate) folder: PathBuf,
+    pub(crate) meta: Meta,
+    /// One for each session: a resumed recording has more.
+    pub(crate) sessions: Vec<Hello>,
+    /// In the order of the plan.
+    pub(crate) runs: Vec<Run>,
+    /// The machine's state at the end of each session that ended by itself.
+    pub(crate) ends: Vec<tickmark_wire::Environment>,
+    /// Lines that are no event.
+    pub(crate) warnings: Vec<String>,
+    /// Bytes of events.jsonl after which no line break stands: a killed writer left half a line.
+    pub(crate) torn: bool,
+}
+
+impl Recording {
+    pub(crate) fn run(&mut self, id: RunId) -> Option<&mut Run> {
+        // Ids count the runs of a plan; a foreign plan may number them otherwise.
+        let at = id.0 as usize;
+        if self.runs.get(at).is_some_and(|run| run.planned.id == id) {
+            return self.runs.get_mut(at);
+        }
+        self.runs.iter_mut().find(|run| run.planned.id == id)
+    }
+
+    /// What is still to be done.
+    pub(crate) fn open(&self) -> impl Iterator<Item = &Run> {
+        self.runs.iter().filter(|run| run.status == Status::Open)
+    }
+
+    pub(crate) fn complete(&self) -> bool {
+        self.open().next().is_none()
+    }
+}

@@ -1,0 +1,93 @@
+//! Where a plan is carried out.
+
+use crate::error::Error;
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
+use tickmark_wire::{Event, Plan};
+
+/// A machine that carries out plans.
+pub(crate) trait Target {
+    /// Carries out a plan and passes on each event; an error of the receiver stops the agent.
+    fn run(&mut self, plan: &Plan, on: &mut dyn FnMut(Event) -> Result<(), Error>) -> Result<(), Error>;
+}
+
+/// Stops the agent from another thread: its standard input ends.
+#[derive(Clone, Default)]
+pub(crate) struct Stop(Arc<Mutex<Lifeline>>);
+
+#[derive(Default)]
+struct Lifeline {
+    stdin: Option<ChildStdin>,
+    stopped: bool,
+}
+
+impl Stop {
+    /// Ends the agent, now or as soon as it is started.
+    pub(crate) fn stop(&self) {
+        let mut line = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        line.stopped = true;
+        line.stdin = None;
+    }
+
+    /// Whether it was told to stop.
+    pub(crate) fn stopped(&self) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).stopped
+    }
+
+    fn hold(&self, stdin: ChildStdin) {
+        let mut line = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if !line.stopped {
+            line.stdin = Some(stdin);
+        }
+    }
+}
+
+/// This machine: the agent is this program, started again.
+#[derive(Default)]
+pub(crate) struct ThisMachine {
+    pub(crate) stop: Stop,
+}
+
+impl ThisMachine {
+    fn start(&self, plan: &Plan) -> std::io::Result<Child> {
+        use std::os::unix::process::CommandExt;
+        // /proc/self/exe would do, but /proc may be missing.
+        let program = std::env::current_exe()
+            .or_else(|e| tickmark_probe::sys::host::executed_as().map(Into::into).ok_or(e))?;
+        let mut agent = Command::new(program)
+            .args(["agent", "run"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            // Ctrl-C is for this process alone; it tells the agent by ending its standard input.
+            .process_group(0)
+            .spawn()?;
+        if let Some(mut stdin) = agent.stdin.take() {
+            // An agent that refuses may end before it has read all; its events say why.
+            let _ = serde_json::to_writer(&mut stdin, plan).map(|()| stdin.write_all(b"\n"));
+            self.stop.hold(stdin);
+        }
+        Ok(agent)
+    }
+}
+
+impl Target for ThisMachine {
+    fn run(&mut self, plan: &Plan, on: &mut dyn FnMut(Event) -> Result<(), Error>) -> Result<(), Error> {
+        let mut agent = self.start(plan).map_err(Error::Agent)?;
+        let mut result = Ok(());
+        if let Some(stdout) = agent.stdout.take() {
+            for line in BufReader::new(stdout).lines().map_while(Result::ok) {
+                // An agent of the same program writes nothing that this one does not know.
+                let Ok(event) = serde_json::from_str(&line) else { continue };
+                if result.is_ok() {
+                    result = on(event);
+                    if result.is_err() {
+                        self.stop.stop();
+                    }
+                }
+            }
+        }
+        let _ = agent.wait();
+        result
+    }
+}
