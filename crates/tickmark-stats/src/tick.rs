@@ -8,6 +8,8 @@ const LOWEST: f64 = 20.0;
 const HIGHEST: f64 = 2_500.0;
 /// A train has power at its frequency and at these multiples of it.
 const MULTIPLES: usize = 3;
+/// Ticks begin within this of each other, in ns, but for the late ones.
+const WINDOW: f64 = 20_000.0;
 /// Gaps that enter the periodogram at most: the longest, which a tick's are among.
 const MOST: usize = 4_000;
 
@@ -70,76 +72,104 @@ pub fn find(gaps: &Gaps<'_>) -> Result<Train, NotFound> {
         return Err(NotFound::FewGaps);
     }
     let rate = gaps.interrupts.map(|count| count / seconds);
-    let mut trains: Vec<Train> = candidates(gaps, seconds)
-        .into_iter()
-        .filter_map(|frequency| fit(gaps, frequency))
-        .map(|train| {
-            let confirmed = rate.is_some_and(|rate| (train.frequency / rate - 1.0).abs() < 0.1);
-            Train { confirmed, ..train }
-        })
-        .collect();
-    if trains.is_empty() {
-        return Err(NotFound::NoPeriod);
+    let periodogram = Periodogram::of(gaps, seconds);
+    let near = |frequency: f64| rate.is_some_and(|rate| (frequency / rate - 1.0).abs() < 0.1);
+    // Where the kernel counted, its count says where to look first.
+    let counted = rate.map(|rate| periodogram.peaks(0.9 * rate, 1.1 * rate)).unwrap_or_default();
+    let fitted = |frequencies: Vec<f64>| {
+        let trains = frequencies.into_iter().filter_map(|f| fit(gaps, f, periodogram.step));
+        trains.map(|train| Train { confirmed: near(train.frequency), ..train }).collect::<Vec<_>>()
+    };
+    if let Some(train) = fitted(counted).into_iter().find(|train| train.confirmed) {
+        return Ok(train);
     }
-    match rate {
-        Some(_) => trains.into_iter().find(|train| train.confirmed).ok_or(NotFound::NoneFits),
-        None => Ok(trains.swap_remove(0)),
+    let trains = fitted(periodogram.fundamentals());
+    match (trains.into_iter().next(), rate) {
+        (None, _) => Err(NotFound::NoPeriod),
+        (Some(_), Some(_)) => Err(NotFound::NoneFits),
+        (Some(train), None) => Ok(train),
     }
 }
 
-/// Frequencies that stand out at their first multiples too, strongest first; a multiple of a frequency
-/// that is about as strong is that one's overtone and left out.
-fn candidates(gaps: &Gaps<'_>, seconds: f64) -> Vec<f64> {
-    let mut longest: Vec<(f64, f64)> = gaps.length.iter().copied().zip(gaps.start.iter().copied()).collect();
-    longest.sort_unstable_by(|a, b| b.0.total_cmp(&a.0));
-    let times: Vec<f64> = longest.iter().take(MOST).map(|(_, start)| start / 1e9).collect();
-    let step = 0.125 / seconds;
-    let power = rayleigh(&times, step, HIGHEST * MULTIPLES as f64);
-    let around = |line: usize| (line.saturating_sub(1)..=line + 1).filter_map(|i| power.get(i)).copied();
-    let strength = |line: usize| {
-        (1..=MULTIPLES).map(|m| around(line * m).fold(0.0, f64::max)).fold(f64::INFINITY, f64::min)
-    };
-    let (first, last) = ((LOWEST / step) as usize, (HIGHEST / step) as usize);
-    let all: Vec<f64> = (0..=last).map(|line| if line < first { 0.0 } else { strength(line) }).collect();
-    // Five times what points at random give.
-    let floor = (5.0 / (times.len() as f64).sqrt()).min(0.5);
-    let neighbours = |line: usize| all[line.saturating_sub(8)..=(line + 8).min(last)].iter().copied();
-    let peak = |line: &usize| all[*line] > floor && neighbours(*line).all(|other| other <= all[*line]);
-    let mut peaks: Vec<usize> = (first..=last).filter(peak).collect();
-    peaks.sort_by(|a, b| all[*b].total_cmp(&all[*a]));
-    let overtone = |line: usize| {
-        peaks.iter().any(|base| {
-            let multiple = (line as f64 / *base as f64).round();
-            multiple >= 2.0
-                && (line as f64 - multiple * *base as f64).abs() <= multiple * 4.0
-                && all[*base] > 0.6 * all[line]
-        })
-    };
-    let heard = peaks.iter().filter(|line| !overtone(**line)).take(8);
-    heard.map(|line| *line as f64 * step).collect()
+/// How strongly each frequency and its first multiples stand out among the gaps.
+struct Periodogram {
+    /// Hz from one line to the next: an eighth of what the time resolves.
+    step: f64,
+    /// The weakest of a line and its multiples.
+    strength: Vec<f64>,
+    /// Four times what points at random give.
+    floor: f64,
+}
+
+impl Periodogram {
+    fn of(gaps: &Gaps<'_>, seconds: f64) -> Self {
+        let mut longest: Vec<(f64, f64)> =
+            gaps.length.iter().copied().zip(gaps.start.iter().copied()).collect();
+        longest.sort_unstable_by(|a, b| b.0.total_cmp(&a.0));
+        let times: Vec<f64> = longest.iter().take(MOST).map(|(_, start)| start / 1e9).collect();
+        let step = 0.125 / seconds;
+        let power = rayleigh(&times, step, HIGHEST * MULTIPLES as f64);
+        let around = |line: usize| (line.saturating_sub(1)..=line + 1).filter_map(|i| power.get(i)).copied();
+        let strength = |line: usize| {
+            (1..=MULTIPLES).map(|m| around(line * m).fold(0.0, f64::max)).fold(f64::INFINITY, f64::min)
+        };
+        let (first, last) = ((LOWEST / step) as usize, (HIGHEST / step) as usize);
+        let strength = (0..=last).map(|line| if line < first { 0.0 } else { strength(line) }).collect();
+        Self { step, strength, floor: (4.0 / (times.len() as f64).sqrt()).min(0.5) }
+    }
+
+    /// Frequencies that stand out between two, in Hz, strongest first, eight at most.
+    fn peaks(&self, low: f64, high: f64) -> Vec<f64> {
+        let mut lines = self.lines(low, high);
+        lines.truncate(8);
+        lines.into_iter().map(|line| line as f64 * self.step).collect()
+    }
+
+    fn lines(&self, low: f64, high: f64) -> Vec<usize> {
+        let last = self.strength.len() - 1;
+        let (from, to) = ((low / self.step) as usize, ((high / self.step) as usize).min(last));
+        let all = &self.strength;
+        let around = |line: usize| all[line.saturating_sub(8)..=(line + 8).min(last)].iter().copied();
+        let peak = |line: &usize| all[*line] > self.floor && around(*line).all(|other| other <= all[*line]);
+        let mut lines: Vec<usize> = (from..=to).filter(peak).collect();
+        lines.sort_by(|a, b| all[*b].total_cmp(&all[*a]));
+        lines
+    }
+
+    /// Peaks anywhere that are not the multiple of one about as strong: overtones are left out.
+    fn fundamentals(&self) -> Vec<f64> {
+        let lines = self.lines(LOWEST, HIGHEST);
+        let overtone = |line: usize| {
+            lines.iter().any(|base| {
+                let multiple = (line as f64 / *base as f64).round();
+                multiple >= 2.0
+                    && (line as f64 - multiple * *base as f64).abs() <= multiple + 1.0
+                    && self.strength[*base] > 0.7 * self.strength[line]
+            })
+        };
+        let heard = lines.iter().filter(|line| !overtone(**line)).take(8);
+        heard.map(|line| *line as f64 * self.step).collect()
+    }
 }
 
 /// Gives each gap the slot that it falls into, and fits a line through slot and time, again without
 /// what lies far off.
-fn fit(gaps: &Gaps<'_>, frequency: f64) -> Option<Train> {
-    let mut period = 1e9 / frequency;
-    let mut phase = phase(gaps.start, period);
-    let mut tolerance = period / 10.0;
+fn fit(gaps: &Gaps<'_>, frequency: f64, step: f64) -> Option<Train> {
+    let (mut period, mut phase) = comb(gaps, frequency, step)?;
+    let mut tolerance = WINDOW;
     let mut taken = Vec::new();
     for _ in 0..6 {
         taken = slots(gaps.start, period, phase, tolerance);
-        let (slope, intercept) = line(&taken)?;
-        (period, phase) = (slope, intercept);
+        (period, phase) = line(&taken)?;
         let off = taken.iter().map(|(slot, at, _)| (at - phase - period * slot).abs());
         // Six median deviations: four standard deviations of a normal error.
-        let median = Sorted::new(off).quantile(0.5)?;
-        tolerance = (6.0 * median).clamp(1_000.0, period / 10.0);
+        tolerance = (6.0 * Sorted::new(off).quantile(0.5)?).clamp(WINDOW / 10.0, WINDOW);
     }
     // The line is fitted without what was late; a late tick is a tick all the same.
-    let all = slots(gaps.start, period, phase, period / 10.0);
+    let all = slots(gaps.start, period, phase, period / 20.0);
     let lengths = Sorted::new(all.iter().map(|(_, _, gap)| gaps.length[*gap]));
     let expected = gaps.span / period;
-    if taken.len() < 10 || (all.len() as f64) < 0.1 * expected {
+    if taken.len() < 10 || (all.len() as f64) < 0.1 * expected || is_overtone(&all) {
         return None;
     }
     let [low, middle, high] = [0.1, 0.5, 0.9].map(|q| lengths.quantile(q));
@@ -155,11 +185,43 @@ fn fit(gaps: &Gaps<'_>, frequency: f64) -> Option<Train> {
     })
 }
 
-/// The mean direction of the gaps on the circle of the period, as a time.
-fn phase(start: &[f64], period: f64) -> f64 {
-    let turn = |t: &f64| (std::f64::consts::TAU * (t / period).fract()).sin_cos();
-    let (y, x) = start.iter().map(turn).fold((0.0, 0.0), |sum, (s, c)| (sum.0 + s, sum.1 + c));
-    y.atan2(x) / std::f64::consts::TAU * period
+/// Whether nearly all filled slots are the same one of every 2 to 12: the train is a slower one.
+fn is_overtone(taken: &[(f64, f64, usize)]) -> bool {
+    (2..=12).any(|every| {
+        let mut classes = vec![0usize; every];
+        for (slot, _, _) in taken {
+            classes[slot.rem_euclid(every as f64) as usize] += 1;
+        }
+        classes.iter().any(|count| *count as f64 > 0.85 * taken.len() as f64)
+    })
+}
+
+/// Among the frequencies within one line of the periodogram, the one whose comb catches most gaps in a
+/// narrow window, and where that window lies: period and phase in ns.
+fn comb(gaps: &Gaps<'_>, frequency: f64, step: f64) -> Option<(f64, f64)> {
+    // Fine enough that the last tooth moves by a quarter of the window.
+    let fine = frequency * WINDOW / 4.0 / gaps.span;
+    let tries = (2.0 * step / fine).ceil() as usize + 1;
+    let mut best: Option<(usize, f64, f64)> = None;
+    for i in 0..tries {
+        let period = 1e9 / (frequency - step + i as f64 * fine);
+        let mut phases: Vec<f64> = gaps.start.iter().map(|t| t % period).collect();
+        phases.sort_unstable_by(f64::total_cmp);
+        // The circle is closed: what lies at its beginning also follows its end.
+        let wrapped = phases.iter().take_while(|p| **p < WINDOW).map(|p| p + period).collect::<Vec<_>>();
+        phases.extend(wrapped);
+        let mut from = 0;
+        for to in 0..phases.len() {
+            while phases[to] - phases[from] > WINDOW {
+                from += 1;
+            }
+            let count = to - from + 1;
+            if best.is_none_or(|(most, _, _)| count > most) {
+                best = Some((count, period, phases[from + count / 2]));
+            }
+        }
+    }
+    best.map(|(_, period, phase)| (period, phase))
 }
 
 /// The nearest gap of each slot within `tolerance`: slot, time, index of the gap.

@@ -54,6 +54,24 @@ fn the_kernels_count_tells_the_tick_from_the_hypervisors_trains() {
     }
 }
 
+/// Traces of a real guest with a tick of 250 Hz: a line for span and count, then start and length, ns.
+#[test]
+fn the_tick_of_a_real_guest_is_found_among_twice_as_many_other_gaps() {
+    let traces =
+        [include_str!("../fixtures/gaps-guest-fifo.txt"), include_str!("../fixtures/gaps-guest-busy-neighbour.txt")];
+    for text in traces {
+        let mut pairs = text.lines().map(|line| {
+            let (a, b) = line.split_once(' ').unwrap();
+            (a.parse::<f64>().unwrap(), b.parse::<f64>().unwrap())
+        });
+        let (span, interrupts) = pairs.next().unwrap();
+        let (start, length): (Vec<f64>, Vec<f64>) = pairs.unzip();
+        let train = find(&Gaps { span, start: &start, length: &length, interrupts: Some(interrupts) }).unwrap();
+        let ppm = (train.frequency / 250.0 - 1.0).abs() * 1e6;
+        assert!(ppm < 2.0, "{ppm} ppm off");
+    }
+}
+
 #[test]
 fn half_of_the_slots_suffice() {
     for seed in 0..5 {

@@ -2,7 +2,7 @@
 
 use crate::routine::{Budget, Sink, routine};
 use crate::sys::{CallError, clock};
-use crate::{Probe, Spec, Syscall};
+use crate::{Meter, Probe, Spec, Syscall, SystemMeter};
 use tickmark_wire::{Group, Headline, Nanos, Observations, Part};
 
 /// Steps kept of one run; a coarse clock makes far fewer.
@@ -48,6 +48,8 @@ fn steps(id: i32, budget: &Budget, sink: &mut dyn Sink) -> Result<(), CallError>
     // A coarse clock steps once a tick: at least 25 ms hold two of the slowest.
     let until = Nanos::new(tickmark_timer::monotonic_ns() as i64 + budget.time.get().max(25_000_000));
     let mut seen = Vec::with_capacity(STEPS);
+    let mut meter = SystemMeter::new(&[]);
+    let (before, origin) = (meter.reading(), tickmark_timer::monotonic_ns());
     let mut last = clock::read(id)?;
     while seen.len() < STEPS && (tickmark_timer::monotonic_ns() as i64) < until.get() {
         for _ in 0..64 {
@@ -58,7 +60,9 @@ fn steps(id: i32, budget: &Budget, sink: &mut dyn Sink) -> Result<(), CallError>
             last = now;
         }
     }
-    sink.observe(Part::Whole, Observations::Latencies(seen), Vec::new());
+    let wall = Nanos::new((tickmark_timer::monotonic_ns() - origin) as i64);
+    let segment = meter.reading().since(&before, Nanos::ZERO, wall);
+    sink.observe(Part::Whole, Observations::Latencies(seen), vec![segment]);
     Ok(())
 }
 

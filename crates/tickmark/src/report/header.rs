@@ -51,7 +51,7 @@ pub(super) fn of(recording: &Recording) -> Header {
         host: text("host.name"),
         cpu_model: text("cpu.model"),
         cpus: session.map(|hello| hello.settled.allowed.len()),
-        virtualisation: text("virtualisation").filter(|v| v != "none"),
+        virtualisation: facts.get("virtualisation").filter(|v| *v != "none").map(hypervisor),
         kernel: text("kernel.release"),
         hz_configured: facts.get("kernel.config.HZ").and_then(|hz| hz.parse().ok()),
         hz_measured: hz_measured(recording),
@@ -64,6 +64,19 @@ pub(super) fn of(recording: &Recording) -> Header {
         cpu_time_has_interrupts: irq,
         agent_bytes: session.map(|hello| hello.agent_bytes),
     }
+}
+
+/// What CPUID calls a hypervisor, as people do.
+fn hypervisor(name: &str) -> String {
+    let known = [
+        ("KVMKVMKVM", "KVM"),
+        ("Microsoft Hv", "Hyper-V"),
+        ("VMwareVMware", "VMware"),
+        ("XenVMMXenVMM", "Xen"),
+        ("TCGTCGTCGTCG", "QEMU TCG"),
+        ("bhyve bhyve ", "bhyve"),
+    ];
+    known.iter().find(|(id, _)| *id == name).map_or(name, |(_, people)| people).to_owned()
 }
 
 /// The tick's rate by the tick's own runs, or by the run that was made for the environment.

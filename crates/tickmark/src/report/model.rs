@@ -46,6 +46,8 @@ pub(crate) struct Row {
     /// Standard deviation between runs, in the unit of the value.
     pub(crate) deviation: Option<f64>,
     pub(crate) mean: Option<f64>,
+    /// Standard deviation of the mean cost between runs.
+    pub(crate) mean_deviation: Option<f64>,
     pub(crate) cpu: Option<f64>,
     pub(crate) runs: usize,
     pub(crate) disturbed: Option<f64>,

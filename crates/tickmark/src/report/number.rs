@@ -2,8 +2,9 @@
 
 use super::model::Unit;
 
-/// Most significant digits that are ever shown, and those of a value without a spread.
-const MOST: i32 = 6;
+/// Most significant digits that are ever shown (a batch of .1 ms is stamped to about one part in 10,000),
+/// and those of a value without a spread.
+const MOST: i32 = 4;
 const PLAIN: i32 = 3;
 
 /// A value in its unit; `deviation` says how many digits mean anything.
@@ -46,7 +47,7 @@ fn scale(nanos: f64) -> (f64, &'static str) {
 }
 
 /// A number down to the first digit of its deviation: 20.66 with 0.4 is 20.7, with 4 it is 21. A
-/// deviation of zero leaves all that is exact, up to six digits.
+/// deviation of zero leaves what is exact, up to four digits.
 fn digits(value: f64, deviation: Option<f64>) -> String {
     if value == 0.0 {
         return "0".to_owned();

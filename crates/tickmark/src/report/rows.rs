@@ -30,6 +30,7 @@ fn base(sample: &Sample<'_>, suffix: &str, title: &str) -> Row {
         value: None,
         deviation: None,
         mean: None,
+        mean_deviation: None,
         cpu: None,
         runs: sample.runs.len(),
         disturbed: None,
@@ -68,7 +69,9 @@ fn plain(sample: &Sample<'_>) -> Row {
     let counts = sample.runs.iter().filter_map(|run| run.disturbed);
     let (disturbed, all) = counts.fold((0, 0), |sum, (some, all)| (sum.0 + some, sum.1 + all));
     row.disturbed = (all > 0).then(|| disturbed as f64 / all as f64);
-    row.mean = median(sample.runs.iter().filter_map(|run| run.mean));
+    let means: Vec<f64> = sample.runs.iter().filter_map(|run| run.mean).collect();
+    row.mean = median(means.iter().copied());
+    row.mean_deviation = spread(&means).filter(|_| means.len() > 1).map(|s| s.deviation);
     row.cpu = median(sample.runs.iter().filter_map(|run| run.cpu));
     if sample.runs.iter().any(|run| run.few) {
         row.notes.push("the median: too few batches for a floor".to_owned());
@@ -139,6 +142,8 @@ fn offsets(sample: &Sample<'_>) -> Vec<Row> {
         _ => Vec::new(),
     };
     let mut offset = row(sample, ".offset", "MONOTONIC, offset between CPUs", |run| Some(run.value));
+    // What lies within the uncertainty of a round trip spreads by more than it is.
+    offset.deviation = None;
     let within = sample.runs.iter().flat_map(all).map(|(_, offset)| offset.within);
     if let Some(within) = within.max_by(f64::total_cmp) {
         let cpus = sample.runs.first().map_or(0, |run| all(run).len());

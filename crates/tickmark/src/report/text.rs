@@ -36,7 +36,7 @@ pub(crate) fn render(model: &Model, environment: bool) -> String {
 fn header(h: &Header) -> String {
     let mut parts = vec![h.host.clone().unwrap_or_else(|| h.name.clone())];
     let cpu = h.cpu_model.clone().unwrap_or_else(|| "unknown CPU".to_owned());
-    let guest = h.virtualisation.as_ref().map_or(String::new(), |v| format!(", guest of {v}"));
+    let guest = h.virtualisation.as_ref().map_or(String::new(), |v| format!(", {v} guest"));
     parts.push(format!("{cpu}, {} CPUs{guest}", h.cpus.map_or("?".to_owned(), |n| n.to_string())));
     parts.push(format!("Linux {}", h.kernel.as_deref().unwrap_or("unknown")));
     let configured = h.hz_configured.map_or("HZ unknown".to_owned(), |hz| format!("HZ {hz}"));
@@ -78,7 +78,7 @@ fn header(h: &Header) -> String {
 fn rows(out: &mut String, model: &Model) {
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
-    // Headings are put in afterwards: a group's name is no cell that a column must be as wide as.
+    table.add_row(["", "cost", "mean", "spread", "disturbed", ""]);
     for row in model.groups.iter().flat_map(|(_, rows)| rows) {
         table.add_row(cells(row));
     }
@@ -89,8 +89,12 @@ fn rows(out: &mut String, model: &Model) {
     }
     let lines: Vec<String> = table.lines().map(|line| line.trim_end().to_owned()).collect();
     let mut lines = lines.iter();
+    let columns = lines.next().cloned().unwrap_or_default();
     for (group, rows) in &model.groups {
-        let _ = writeln!(out, "\n{HEADING}{}{HEADING:#}", group.title());
+        // The group's name lies over the empty first cell of the line that names the columns.
+        let title = group.title();
+        let rest = columns.get(title.len()..).unwrap_or_default();
+        let _ = writeln!(out, "\n{HEADING}{title} {rest}{HEADING:#}");
         for (row, line) in rows.iter().zip(&mut lines) {
             let marked = row.contended.is_some() || !matches!(row.status, RowStatus::Ok);
             let style = if marked { MARK } else { Style::new() };
@@ -99,8 +103,8 @@ fn rows(out: &mut String, model: &Model) {
     }
     if !model.groups.is_empty() {
         out.push_str(
-            "\ncolumns: floor (10th percentile of batches, or what the row says), mean with ticks and all else,\n\
-             spread between runs (standard deviation), share of batches disturbed\n",
+            "\ncost: 10th percentile of short batches, without ticks; mean: ticks and all else included;\n\
+             spread: standard deviation between runs; disturbed: share of the batches\n",
         );
     }
 }
@@ -118,7 +122,7 @@ fn cells(row: &Row) -> [String; 6] {
     [
         row.title.clone(),
         shown,
-        row.mean.map_or_else(empty, |mean| value(mean, row.deviation)),
+        row.mean.map_or_else(empty, |mean| value(mean, row.mean_deviation)),
         row.spread().map_or_else(empty, number::percent),
         row.disturbed.map_or_else(empty, number::percent),
         row.notes.join("; "),
