@@ -36,7 +36,8 @@ pub(crate) fn run() -> ExitCode {
     };
     let mut out = std::io::stdout().lock();
     for event in events {
-        let written = serde_json::to_string(&event).map_err(Into::into).and_then(|text| writeln!(out, "{text}"));
+        let written =
+            serde_json::to_string(&event).map_err(Into::into).and_then(|text| writeln!(out, "{text}"));
         if written.is_err() {
             return ExitCode::FAILURE;
         }
@@ -48,8 +49,11 @@ fn measure(request: &Request) -> Vec<Event> {
     let run = request.run;
     // First of all: whatever happens from here on, it ends.
     if let Err(error) = limits::end_after(request.limit).and_then(|()| take_place(request)) {
-        let reason =
-            Reason { message: error.to_string(), call: Some(error.call.to_owned()), errno: Some(error.errno) };
+        let reason = Reason {
+            message: error.to_string(),
+            call: Some(error.call.to_owned()),
+            errno: Some(error.errno),
+        };
         return vec![Event::Failed(run, reason)];
     }
     let Some(probe) = tickmark_probe::find(request.probe.as_str()) else {

@@ -23,18 +23,16 @@ pub(crate) fn quietest(allowed: &[u32]) -> (u32, String) {
     let before = loads();
     std::thread::sleep(WATCH);
     let after = loads();
-    choose(allowed, &before, &after)
-        .map_or((last, "the last one allowed; /proc/stat cannot be read".to_owned()), |(cpu, load)| {
+    choose(allowed, &before, &after).map_or(
+        (last, "the last one allowed; /proc/stat cannot be read".to_owned()),
+        |(cpu, load)| {
             let Load { busy, interrupts } = load;
             (cpu, format!("the quietest over 200 ms: {busy} ticks busy, {interrupts} interrupts"))
-        })
+        },
+    )
 }
 
-fn choose(
-    allowed: &[u32],
-    before: &BTreeMap<u32, Load>,
-    after: &BTreeMap<u32, Load>,
-) -> Option<(u32, Load)> {
+fn choose(allowed: &[u32], before: &BTreeMap<u32, Load>, after: &BTreeMap<u32, Load>) -> Option<(u32, Load)> {
     let difference = |cpu: &u32| {
         let (b, a) = (before.get(cpu)?, after.get(cpu)?);
         let busy = a.busy.saturating_sub(b.busy);
@@ -58,7 +56,8 @@ fn parse(stat: &str, interrupts: &str) -> BTreeMap<u32, Load> {
         };
         let times: Vec<u64> = fields.map_while(|field| field.parse().ok()).collect();
         // user nice system [idle iowait] irq softirq steal
-        let busy = times.iter().take(8).enumerate().filter(|(i, _)| !matches!(i, 3 | 4)).map(|(_, t)| t).sum();
+        let busy =
+            times.iter().take(8).enumerate().filter(|(i, _)| !matches!(i, 3 | 4)).map(|(_, t)| t).sum();
         loads.insert(cpu, Load { busy, interrupts: 0 });
     }
     let mut lines = interrupts.lines();
@@ -85,7 +84,9 @@ mod tests {
 
     #[test]
     fn the_idle_cpu_with_few_interrupts_is_chosen() {
-        let stat = |a, b, c| format!("cpu  9 9\ncpu0 {a} 0 0 5 5 0 0 0\ncpu1 {b} 0 0 5 5 0 0 0\ncpu3 {c} 0 0 5 5 0 0 0\n");
+        let stat = |a, b, c| {
+            format!("cpu  9 9\ncpu0 {a} 0 0 5 5 0 0 0\ncpu1 {b} 0 0 5 5 0 0 0\ncpu3 {c} 0 0 5 5 0 0 0\n")
+        };
         let before = parse(&stat(0, 0, 0), "");
         let interrupts = "      CPU0 CPU1 CPU3\n LOC: 5 50 5 Local\n 24: 0 0 40 disk\n";
         let after = parse(&stat(9, 2, 2), interrupts);

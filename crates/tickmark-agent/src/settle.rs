@@ -10,7 +10,8 @@ use tickmark_wire::{Priority, Refusal, RefusalKind, Settings, Settled};
 /// # Errors
 /// A CPU that does not exist or is not allowed; a priority that is refused and not optional.
 pub(crate) fn settle(asked: &Settings) -> Result<Settled, Refusal> {
-    let allowed = limits::allowed_cpus().map_err(|e| system(format!("cannot learn the allowed CPUs: {e}")))?;
+    let allowed =
+        limits::allowed_cpus().map_err(|e| system(format!("cannot learn the allowed CPUs: {e}")))?;
     let (cpu, cpu_because) = match asked.cpu {
         Some(cpu) if allowed.contains(&cpu) => (cpu, "asked for".to_owned()),
         Some(cpu) => return Err(not_allowed(cpu, &allowed)),
@@ -20,8 +21,7 @@ pub(crate) fn settle(asked: &Settings) -> Result<Settled, Refusal> {
     if !others.is_empty() {
         limits::pin(&others).map_err(|e| system(format!("cannot leave CPU {cpu} to the probes: {e}")))?;
     }
-    let mut settled =
-        Settled { cpu, cpu_because, priority: asked.priority, priority_refused: None, allowed };
+    let mut settled = Settled { cpu, cpu_because, priority: asked.priority, priority_refused: None, allowed };
     if let Priority::Fifo(level) = asked.priority
         && let Err(error) = limits::set_priority(Priority::Fifo(level + 1))
     {
@@ -58,9 +58,9 @@ fn refused_because(errno: i32) -> String {
         let (controllers, path) = line.split_once(':')?.1.split_once(':')?;
         controllers.split(',').any(|c| c == "cpu").then(|| path.to_owned())
     });
-    let runtime = group.as_ref().and_then(|path| {
-        std::fs::read_to_string(format!("/sys/fs/cgroup/cpu{path}/cpu.rt_runtime_us")).ok()
-    });
+    let runtime = group
+        .as_ref()
+        .and_then(|path| std::fs::read_to_string(format!("/sys/fs/cgroup/cpu{path}/cpu.rt_runtime_us")).ok());
     match (group, runtime) {
         (Some(path), Some(runtime)) if runtime.trim() == "0" => {
             format!("{text}: cgroup {path} has cpu.rt_runtime_us = 0")

@@ -140,13 +140,7 @@ impl Supervisor<'_> {
     }
 
     fn start(&self, request: &Request, padding: u32) -> std::io::Result<Child> {
-        // This very file, also when it was replaced meanwhile; without /proc, by its name.
-        let program = if std::path::Path::new("/proc/self/exe").exists() {
-            OsString::from("/proc/self/exe")
-        } else {
-            host::executed_as().unwrap_or_default()
-        };
-        let mut child = Command::new(program)
+        let mut child = Command::new(own_program())
             .args(self.prefix)
             .arg("one")
             .env("TICKMARK_PADDING", "x".repeat(padding as usize))
@@ -159,6 +153,17 @@ impl Supervisor<'_> {
             writeln!(stdin, "{}", serde_json::to_string(request)?)?;
         }
         Ok(child)
+    }
+}
+
+/// This very program: by its path, by the kernel's handle where the file was replaced meanwhile, by the
+/// name it was executed as where there is no /proc.
+fn own_program() -> OsString {
+    let handle = std::path::Path::new("/proc/self/exe");
+    match std::env::current_exe() {
+        Ok(path) if path.exists() => path.into_os_string(),
+        _ if handle.exists() => handle.into(),
+        _ => host::executed_as().unwrap_or_default(),
     }
 }
 

@@ -190,9 +190,7 @@ pub(crate) fn stream<C: Clock>(
     let at = |ticks: u64| Nanos::new(scale.nanos(ticks.saturating_sub(origin)) as i64);
     let segments = segments
         .into_iter()
-        .map(|(from, to, start, end)| {
-            to.since(&from, at(start), Nanos::new(at(end).get() - at(start).get()))
-        })
+        .map(|(from, to, start, end)| to.since(&from, at(start), Nanos::new(at(end).get() - at(start).get())))
         .collect();
     let batches = stamps.finish(scale, origin, shape, calls)?;
     Ok((batches, segments))

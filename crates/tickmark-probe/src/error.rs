@@ -40,10 +40,13 @@ impl Unavailable {
     /// For the stream.
     #[must_use]
     pub fn reason(&self) -> Reason {
-        reason(self.to_string(), match self {
-            Self::Call(error) => Some(error),
-            Self::Missing(_) => None,
-        })
+        reason(
+            self.to_string(),
+            match self {
+                Self::Call(error) => Some(error),
+                Self::Missing(_) => None,
+            },
+        )
     }
 }
 
@@ -51,10 +54,13 @@ impl ProbeError {
     /// For the stream.
     #[must_use]
     pub fn reason(&self) -> Reason {
-        reason(self.to_string(), match self {
-            Self::Call(error) => Some(error),
-            _ => None,
-        })
+        reason(
+            self.to_string(),
+            match self {
+                Self::Call(error) => Some(error),
+                _ => None,
+            },
+        )
     }
 }
 

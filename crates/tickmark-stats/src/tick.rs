@@ -248,7 +248,8 @@ fn slots(start: &[f64], period: f64, phase: f64, tolerance: f64) -> Vec<(f64, f6
 /// Least squares: slope and intercept.
 fn line(points: &[(f64, f64, usize)]) -> Option<(f64, f64)> {
     let count = points.len() as f64;
-    let (x0, y0) = (points.iter().map(|p| p.0).sum::<f64>() / count, points.iter().map(|p| p.1).sum::<f64>() / count);
+    let (x0, y0) =
+        (points.iter().map(|p| p.0).sum::<f64>() / count, points.iter().map(|p| p.1).sum::<f64>() / count);
     let across: f64 = points.iter().map(|p| (p.0 - x0) * (p.1 - y0)).sum();
     let along: f64 = points.iter().map(|p| (p.0 - x0).powi(2)).sum();
     (along > 0.0).then(|| (across / along, y0 - across / along * x0))

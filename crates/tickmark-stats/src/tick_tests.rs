@@ -14,7 +14,10 @@ fn planted(seed: u64, seconds: f64, trains: &[(f64, f64, f64)], noise: usize) ->
             if random.random::<f64>() < *seen {
                 // Late by something like an exponential of 1 us: never early.
                 let late = -random.random::<f64>().max(1e-9).ln() * 1_000.0;
-                gaps.push(((slot as f64 + phase) / hz * 1e9 + late, length * (0.9 + 0.4 * random.random::<f64>())));
+                gaps.push((
+                    (slot as f64 + phase) / hz * 1e9 + late,
+                    length * (0.9 + 0.4 * random.random::<f64>()),
+                ));
             }
         }
     }
@@ -25,10 +28,20 @@ fn planted(seed: u64, seconds: f64, trains: &[(f64, f64, f64)], noise: usize) ->
     gaps.into_iter().unzip()
 }
 
-fn look(seed: u64, trains: &[(f64, f64, f64)], noise: usize, interrupts: Option<f64>) -> Result<Train, NotFound> {
+fn look(
+    seed: u64,
+    trains: &[(f64, f64, f64)],
+    noise: usize,
+    interrupts: Option<f64>,
+) -> Result<Train, NotFound> {
     let seconds = 1.2;
     let (start, length) = planted(seed, seconds, trains, noise);
-    find(&Gaps { span: seconds * 1e9, start: &start, length: &length, interrupts: interrupts.map(|hz| hz * seconds) })
+    find(&Gaps {
+        span: seconds * 1e9,
+        start: &start,
+        length: &length,
+        interrupts: interrupts.map(|hz| hz * seconds),
+    })
 }
 
 #[test]
@@ -57,8 +70,10 @@ fn the_kernels_count_tells_the_tick_from_the_hypervisors_trains() {
 /// Traces of a real guest with a tick of 250 Hz: a line for span and count, then start and length, ns.
 #[test]
 fn the_tick_of_a_real_guest_is_found_among_twice_as_many_other_gaps() {
-    let traces =
-        [include_str!("../fixtures/gaps-guest-fifo.txt"), include_str!("../fixtures/gaps-guest-busy-neighbour.txt")];
+    let traces = [
+        include_str!("../fixtures/gaps-guest-fifo.txt"),
+        include_str!("../fixtures/gaps-guest-busy-neighbour.txt"),
+    ];
     for text in traces {
         let mut pairs = text.lines().map(|line| {
             let (a, b) = line.split_once(' ').unwrap();
@@ -66,7 +81,8 @@ fn the_tick_of_a_real_guest_is_found_among_twice_as_many_other_gaps() {
         });
         let (span, interrupts) = pairs.next().unwrap();
         let (start, length): (Vec<f64>, Vec<f64>) = pairs.unzip();
-        let train = find(&Gaps { span, start: &start, length: &length, interrupts: Some(interrupts) }).unwrap();
+        let train =
+            find(&Gaps { span, start: &start, length: &length, interrupts: Some(interrupts) }).unwrap();
         let ppm = (train.frequency / 250.0 - 1.0).abs() * 1e6;
         assert!(ppm < 2.0, "{ppm} ppm off");
     }

@@ -202,10 +202,12 @@ pub(crate) struct Man {
 
 /// Prints what clap has to say (one line for an error, all of it for help) and gives the exit code.
 pub(crate) fn exit(error: &clap::Error) -> ExitCode {
-    if error.use_stderr() && error.kind() != clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+    if error.use_stderr() && error.kind() != clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
+    {
         let text = error.render().to_string();
         let line = text.lines().next().unwrap_or_default();
-        let tip = text.lines().find_map(|line| line.trim().strip_prefix("tip: ")).map(|tip| format!("; {tip}"));
+        let tip =
+            text.lines().find_map(|line| line.trim().strip_prefix("tip: ")).map(|tip| format!("; {tip}"));
         let line = line.strip_prefix("error: ").unwrap_or(line);
         anstream::eprintln!("tickmark: {line}{}; see tickmark --help", tip.unwrap_or_default());
         return ExitCode::from(2);

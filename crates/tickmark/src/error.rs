@@ -83,7 +83,9 @@ fn hint(error: &std::io::Error) -> &'static str {
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
             "; free some space and go on with --resume, or take another --store"
         }
-        ErrorKind::ReadOnlyFilesystem | ErrorKind::PermissionDenied => "; take another place with --store DIR",
+        ErrorKind::ReadOnlyFilesystem | ErrorKind::PermissionDenied => {
+            "; take another place with --store DIR"
+        }
         _ => "",
     }
 }

@@ -86,7 +86,9 @@ mod tests {
 
     #[test]
     fn a_budget_is_kept() {
-        let total = |budget| plan(&[], 5, Some(Nanos::new(budget)), 1).runs.iter().map(|r| r.budget.get()).sum::<i64>();
+        let total = |budget| {
+            plan(&[], 5, Some(Nanos::new(budget)), 1).runs.iter().map(|r| r.budget.get()).sum::<i64>()
+        };
         assert!((total(60_000_000_000) - 60_000_000_000).abs() < 600_000_000);
         let one = plan(&["syscall.null"], 2, Some(Nanos::new(1_000_000_000)), 1);
         let null: Vec<i64> = one.runs.iter().filter(|r| r.round > 0).map(|r| r.budget.get()).collect();

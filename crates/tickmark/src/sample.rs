@@ -117,7 +117,8 @@ pub(crate) fn figures(metric: &Metric, run: &Run) -> Result<Figures, String> {
             Ok(plain(value, Detail::None))
         }
         (Observations::Gaps(trace), _) => {
-            let column = |values: &[tickmark_wire::Nanos]| values.iter().map(|v| v.as_f64()).collect::<Vec<_>>();
+            let column =
+                |values: &[tickmark_wire::Nanos]| values.iter().map(|v| v.as_f64()).collect::<Vec<_>>();
             let (start, length) = (column(&trace.start), column(&trace.length));
             let gaps = tick::Gaps {
                 span: trace.span.as_f64(),
@@ -177,7 +178,8 @@ fn computing(segments: &[Segment]) -> Option<f64> {
 
 /// Steal time, and the time over which it was counted, in ns.
 fn steal(observed: &[Observed]) -> (f64, f64) {
-    let counted = observed.iter().flat_map(|o| &o.segments).filter_map(|s| Some((s.steal?.as_f64(), s.wall.as_f64())));
+    let counted =
+        observed.iter().flat_map(|o| &o.segments).filter_map(|s| Some((s.steal?.as_f64(), s.wall.as_f64())));
     counted.fold((0.0, 0.0), |sum, (steal, wall)| (sum.0 + steal, sum.1 + wall))
 }
 

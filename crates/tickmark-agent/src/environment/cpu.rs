@@ -2,7 +2,7 @@
 
 use super::{file, line};
 use std::path::Path;
-use tickmark_probe::sys::{host, limits};
+use tickmark_probe::sys::host;
 use tickmark_wire::Environment;
 
 pub(super) fn collect(facts: &mut Environment, cpu: u32) {
@@ -12,10 +12,6 @@ pub(super) fn collect(facts: &mut Environment, cpu: u32) {
     line(facts, "cpu.microcode", "/proc/cpuinfo", "microcode");
     line(facts, "cpu.flags", "/proc/cpuinfo", "flags");
     file(facts, "cpu.online", format!("{root}/online"));
-    match limits::allowed_cpus() {
-        Ok(cpus) => facts.know("cpu.allowed", "sched_getaffinity", crate::settle::ranges(&cpus)),
-        Err(error) => facts.miss("cpu.allowed", "sched_getaffinity", error.to_string()),
-    }
     file(facts, "cpu.driver", format!("{this}/cpufreq/scaling_driver"));
     file(facts, "cpu.governor", format!("{this}/cpufreq/scaling_governor"));
     turbo(facts, root);

@@ -106,7 +106,8 @@ fn preemption(facts: &mut Environment, version: &str) {
         return facts.know(NAME, "uname", "rt");
     }
     let command_line = facts.get("kernel.command_line").unwrap_or_default().to_owned();
-    if let Some(model) = command_line.split_whitespace().rev().find_map(|word| word.strip_prefix("preempt=")) {
+    if let Some(model) = command_line.split_whitespace().rev().find_map(|word| word.strip_prefix("preempt="))
+    {
         return facts.know(NAME, "/proc/cmdline", model);
     }
     let on = |option: &str| facts.get(&format!("kernel.config.{option}")) == Some("y");
@@ -114,7 +115,11 @@ fn preemption(facts: &mut Environment, version: &str) {
     let model = models.iter().find(|(option, _)| on(option)).map(|(_, model)| *model);
     let model = model.or_else(|| on("PREEMPT").then_some("full"));
     let dynamic = on("PREEMPT_DYNAMIC");
-    let source = if dynamic { "configuration: the default, which could have been changed since" } else { "configuration" };
+    let source = if dynamic {
+        "configuration: the default, which could have been changed since"
+    } else {
+        "configuration"
+    };
     match model {
         Some(model) => facts.know(NAME, source, model),
         None => facts.miss(NAME, debug, "neither debugfs nor command line nor configuration say"),

@@ -38,9 +38,7 @@ pub(super) fn collect(facts: &mut Environment, cpu: u32) {
     file(facts, "numa.nodes", "/sys/devices/system/node/online");
     file(facts, "memory.thp", "/sys/kernel/mm/transparent_hugepage/enabled");
     line(facts, "memory.total", "/proc/meminfo", "MemTotal");
-    for (name, key) in [("process.cpus", "Cpus_allowed_list"), ("process.memory_nodes", "Mems_allowed_list")] {
-        line(facts, name, "/proc/self/status", key);
-    }
+    line(facts, "process.memory_nodes", "/proc/self/status", "Mems_allowed_list");
     line(facts, "process.capabilities", "/proc/self/status", "CapEff");
     line(facts, "process.seccomp", "/proc/self/status", "Seccomp");
     line(facts, "process.rtprio_limit", "/proc/self/limits", "Max realtime priority");

@@ -13,6 +13,9 @@ use tickmark_wire::{Environment, Settled};
 /// The whole record.
 pub(crate) fn collect(settled: &Settled) -> Environment {
     let mut facts = state(settled.cpu);
+    // As they were before the agent itself left the measured CPU.
+    facts.know("cpu.allowed", "sched_getaffinity", crate::settle::ranges(&settled.allowed));
+    facts.know("cpu.measured", &settled.cpu_because, settled.cpu.to_string());
     kernel::collect(&mut facts);
     cpu::collect(&mut facts, settled.cpu);
     clock::collect(&mut facts);

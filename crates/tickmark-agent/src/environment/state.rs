@@ -12,11 +12,7 @@ pub(super) fn collect(facts: &mut Environment, cpu: u32) {
     for what in ["cpu", "memory", "io"] {
         file(facts, &format!("state.pressure.{what}"), format!("/proc/pressure/{what}"));
     }
-    file(
-        facts,
-        "state.frequency_khz",
-        format!("/sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_cur_freq"),
-    );
+    file(facts, "state.frequency_khz", format!("/sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_cur_freq"));
     siblings(facts, cpu);
 }
 

@@ -9,13 +9,7 @@ pub(super) static PROBES: &[Probe] = &[Probe {
     spec: Spec {
         timed: "a store to a read-only page, whose SIGSEGV handler steps over it, less handling a \
                 signal (kill of the own process with SIGUSR1, less kill with signal 0)",
-        needs: &[
-            Syscall::Mmap,
-            Syscall::Mprotect,
-            Syscall::RtSigaction,
-            Syscall::Kill,
-            Syscall::RtSigreturn,
-        ],
+        needs: &[Syscall::Mmap, Syscall::Mprotect, Syscall::RtSigaction, Syscall::Kill, Syscall::RtSigreturn],
         source: "McVoy and Staelin, USENIX 1996 (lat_sig prot)",
         // The whole, before signal handling is taken off, is far above; the difference may be small.
         physical_floor: Picos::new(10_000),

@@ -41,13 +41,27 @@ pub(super) static PROBES: &[Probe] = &[
     chain!("op.float.add", "float, add", "addition", 150, opaque_f32, 1.5, 0.000_001, |x, y| x + y),
     chain!("op.float.mul", "float, multiply", "multiplication", 200, opaque_f32, 1.5, 1.0, |x, y| x * y),
     chain!("op.float.div", "float, divide", "division", 400, opaque_f32, 1.5, 1.0, |x, y| x / y),
-    chain!("op.float.bogo", "float, bogo",
+    chain!(
+        "op.float.bogo",
+        "float, bogo",
         "(1 + x)(1.5 - x)/x, times zero and plus x: five operations in a row and a sum beside them",
-        1_000, opaque_f32, 0.75, 0.0, |x, y| bogo!(opaque_f32, x, y)),
+        1_000,
+        opaque_f32,
+        0.75,
+        0.0,
+        |x, y| bogo!(opaque_f32, x, y)
+    ),
     chain!("op.double.add", "double, add", "addition", 150, opaque_f64, 1.5, 0.000_001, |x, y| x + y),
     chain!("op.double.mul", "double, multiply", "multiplication", 200, opaque_f64, 1.5, 1.0, |x, y| x * y),
     chain!("op.double.div", "double, divide", "division", 400, opaque_f64, 1.5, 1.0, |x, y| x / y),
-    chain!("op.double.bogo", "double, bogo",
+    chain!(
+        "op.double.bogo",
+        "double, bogo",
         "(1 + x)(1.5 - x)/x, times zero and plus x: five operations in a row and a sum beside them",
-        1_000, opaque_f64, 0.75, 0.0, |x, y| bogo!(opaque_f64, x, y)),
+        1_000,
+        opaque_f64,
+        0.75,
+        0.0,
+        |x, y| bogo!(opaque_f64, x, y)
+    ),
 ];

@@ -20,16 +20,14 @@ pub(super) static PROBES: &[Probe] = &[
             needs: &[Syscall::Gettimeofday],
             ..spec("clock.gettimeofday.read", "gettimeofday()", "gettimeofday of the C library", 300)
         },
-        prepare: |spec, _| {
-            Ok(batch::fallible(Shape::of(spec), || clock::gettimeofday().map(drop)).boxed())
-        },
+        prepare: |spec, _| Ok(batch::fallible(Shape::of(spec), || clock::gettimeofday().map(drop)).boxed()),
     },
     Probe {
         spec: Spec {
             needs: &[Syscall::Gettimeofday],
             ..spec(
                 "clock.gettimeofday.syscall",
-                "  the same as a system call",
+                "gettimeofday(), system call",
                 "gettimeofday as a system call, past the vDSO",
                 10_000,
             )
@@ -53,7 +51,7 @@ pub(super) static PROBES: &[Probe] = &[
             needs: &[Syscall::Time],
             ..spec(
                 "clock.time.syscall",
-                "  the same as a system call",
+                "time(), system call",
                 "time as a system call, past the vDSO",
                 10_000,
             )

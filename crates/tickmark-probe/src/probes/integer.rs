@@ -57,23 +57,79 @@ fn divisor64(value: u64) -> NonZeroU64 {
 }
 
 pub(super) static PROBES: &[Probe] = &[
-    chain!("op.int32.bit", "int 32, bit (xor)", "exclusive or", 100, opaque_u32, 0x5555, opaque_u32(0x1234),
-        |x, y| x ^ y),
-    chain!("op.int32.add", "int 32, add", "addition", 100, opaque_u32, 1, opaque_u32(3),
-        |x, y| x.wrapping_add(y)),
-    chain!("op.int32.mul", "int 32, multiply", "multiplication", 200, opaque_u32, 3, opaque_u32(5),
-        |x, y| x.wrapping_mul(y)),
-    chain!("op.int32.div", "int 32, divide", "an or, and a division of 31 bits by 10 bits", 400, opaque_u32, 7,
-        divisor32(1_000), |x, y| (x | 0x4000_0000) / y),
-    chain!("op.int32.mod", "int 32, modulo", "an or, and the remainder of 31 bits by 10 bits", 400, opaque_u32, 7,
-        divisor32(1_000), |x, y| (x | 0x4000_0000) % y),
-    chain!("op.int64.bit", "int 64, bit (xor)", "exclusive or", 100, opaque, 0x5555, opaque(0x1234),
-        |x, y| x ^ y),
+    chain!(
+        "op.int32.bit",
+        "int 32, bit (xor)",
+        "exclusive or",
+        100,
+        opaque_u32,
+        0x5555,
+        opaque_u32(0x1234),
+        |x, y| x ^ y
+    ),
+    chain!("op.int32.add", "int 32, add", "addition", 100, opaque_u32, 1, opaque_u32(3), |x, y| x
+        .wrapping_add(y)),
+    chain!(
+        "op.int32.mul",
+        "int 32, multiply",
+        "multiplication",
+        200,
+        opaque_u32,
+        3,
+        opaque_u32(5),
+        |x, y| x.wrapping_mul(y)
+    ),
+    chain!(
+        "op.int32.div",
+        "int 32, divide",
+        "an or, and a division of 31 bits by 10 bits",
+        400,
+        opaque_u32,
+        7,
+        divisor32(1_000),
+        |x, y| (x | 0x4000_0000) / y
+    ),
+    chain!(
+        "op.int32.mod",
+        "int 32, modulo",
+        "an or, and the remainder of 31 bits by 10 bits",
+        400,
+        opaque_u32,
+        7,
+        divisor32(1_000),
+        |x, y| (x | 0x4000_0000) % y
+    ),
+    chain!(
+        "op.int64.bit",
+        "int 64, bit (xor)",
+        "exclusive or",
+        100,
+        opaque,
+        0x5555,
+        opaque(0x1234),
+        |x, y| x ^ y
+    ),
     chain!("op.int64.add", "int 64, add", "addition", 100, opaque, 1, opaque(3), |x, y| x.wrapping_add(y)),
-    chain!("op.int64.mul", "int 64, multiply", "multiplication", 200, opaque, 3, opaque(5),
-        |x, y| x.wrapping_mul(y)),
-    chain!("op.int64.div", "int 64, divide", "an or, and a division of 63 bits by 35 bits", 400, opaque, 7,
-        divisor64(30_000_000_001), |x, y| (x | 1 << 62) / y),
-    chain!("op.int64.mod", "int 64, modulo", "an or, and the remainder of 63 bits by 35 bits", 400, opaque, 7,
-        divisor64(30_000_000_001), |x, y| (x | 1 << 62) % y),
+    chain!("op.int64.mul", "int 64, multiply", "multiplication", 200, opaque, 3, opaque(5), |x, y| x
+        .wrapping_mul(y)),
+    chain!(
+        "op.int64.div",
+        "int 64, divide",
+        "an or, and a division of 63 bits by 35 bits",
+        400,
+        opaque,
+        7,
+        divisor64(30_000_000_001),
+        |x, y| (x | 1 << 62) / y
+    ),
+    chain!(
+        "op.int64.mod",
+        "int 64, modulo",
+        "an or, and the remainder of 63 bits by 35 bits",
+        400,
+        opaque,
+        7,
+        divisor64(30_000_000_001),
+        |x, y| (x | 1 << 62) % y
+    ),
 ];

@@ -70,19 +70,36 @@ pub(super) static PROBES: &[Probe] = &[
             .boxed())
         },
     },
-    chain!("stamp.bintime.to_nanoseconds", "64.64 fraction, to nanoseconds",
+    chain!(
+        "stamp.bintime.to_nanoseconds",
+        "64.64 fraction, to nanoseconds",
         "multiplication of the fraction by 1e9, the upper half kept, seconds added; its outcome put into the next",
-        "bintime2timespec of FreeBSD", |x, y| (1 << 61) | (y.wrapping_mul(SECOND) + fraction_to_nanos(x))),
-    chain!("stamp.nanoseconds.add", "nanoseconds, add", "64-bit addition", "ktime_add of Linux",
-        |x, y| x.wrapping_add(y)),
-    chain!("stamp.nanoseconds.subtract", "nanoseconds, subtract", "64-bit subtraction", "ktime_sub of Linux",
-        |x, y| x.wrapping_sub(y)),
-    chain!("stamp.nanoseconds.compare", "nanoseconds, compare",
-        "comparison, its outcome put into the next one's operand", "ktime_compare of Linux",
-        |x, y| x ^ u64::from(x < y)),
-    chain!("stamp.nanoseconds.split", "nanoseconds, to timespec",
-        "division by 1e9 with remainder, its outcome put into the next", "ktime_to_timespec64 of Linux",
-        |x, y| ((x / SECOND) ^ (x % SECOND)).wrapping_add(y) | (1 << 61)),
+        "bintime2timespec of FreeBSD",
+        |x, y| (1 << 61) | (y.wrapping_mul(SECOND) + fraction_to_nanos(x))
+    ),
+    chain!("stamp.nanoseconds.add", "nanoseconds, add", "64-bit addition", "ktime_add of Linux", |x, y| x
+        .wrapping_add(y)),
+    chain!(
+        "stamp.nanoseconds.subtract",
+        "nanoseconds, subtract",
+        "64-bit subtraction",
+        "ktime_sub of Linux",
+        |x, y| x.wrapping_sub(y)
+    ),
+    chain!(
+        "stamp.nanoseconds.compare",
+        "nanoseconds, compare",
+        "comparison, its outcome put into the next one's operand",
+        "ktime_compare of Linux",
+        |x, y| x ^ u64::from(x < y)
+    ),
+    chain!(
+        "stamp.nanoseconds.split",
+        "nanoseconds, to timespec",
+        "division by 1e9 with remainder, its outcome put into the next",
+        "ktime_to_timespec64 of Linux",
+        |x, y| ((x / SECOND) ^ (x % SECOND)).wrapping_add(y) | (1 << 61)
+    ),
     Probe {
         spec: Spec {
             timed: "a 64 by 64 bit multiplication and a shift, its outcome put into the next",

@@ -79,23 +79,49 @@ macro_rules! operation {
 
 pub(super) static PROBES: &[Probe] = &[
     operation!("stamp.timespec.add", "timespec, add", "addition with carry", NANOSECONDS, |x, y| x.add(y)),
-    operation!("stamp.timespec.subtract", "timespec, subtract", "subtraction with borrow", NANOSECONDS,
-        |x, y| x.subtract(y)),
-    operation!("stamp.timespec.compare", "timespec, compare",
-        "comparison, its outcome put into the next one's operand", NANOSECONDS,
-        |x, y| Stamp { seconds: x.seconds ^ u64::from(x < y), ..x }),
-    operation!("stamp.timespec.normalise", "timespec, normalise",
-        "adding 1.7 s to the fraction, then taking whole seconds out of it", NANOSECONDS,
-        |x, y| Stamp::<NANOSECONDS> { fraction: x.fraction + y.fraction + 1_100_000_000, ..x }.normalise()),
+    operation!(
+        "stamp.timespec.subtract",
+        "timespec, subtract",
+        "subtraction with borrow",
+        NANOSECONDS,
+        |x, y| x.subtract(y)
+    ),
+    operation!(
+        "stamp.timespec.compare",
+        "timespec, compare",
+        "comparison, its outcome put into the next one's operand",
+        NANOSECONDS,
+        |x, y| Stamp { seconds: x.seconds ^ u64::from(x < y), ..x }
+    ),
+    operation!(
+        "stamp.timespec.normalise",
+        "timespec, normalise",
+        "adding 1.7 s to the fraction, then taking whole seconds out of it",
+        NANOSECONDS,
+        |x, y| Stamp::<NANOSECONDS> { fraction: x.fraction + y.fraction + 1_100_000_000, ..x }.normalise()
+    ),
     operation!("stamp.timeval.add", "timeval, add", "addition with carry", MICROSECONDS, |x, y| x.add(y)),
-    operation!("stamp.timeval.subtract", "timeval, subtract", "subtraction with borrow", MICROSECONDS,
-        |x, y| x.subtract(y)),
-    operation!("stamp.timeval.compare", "timeval, compare",
-        "comparison, its outcome put into the next one's operand", MICROSECONDS,
-        |x, y| Stamp { seconds: x.seconds ^ u64::from(x < y), ..x }),
-    operation!("stamp.timeval.normalise", "timeval, normalise",
-        "adding 1.7 s to the fraction, then taking whole seconds out of it", MICROSECONDS,
-        |x, y| Stamp::<MICROSECONDS> { fraction: x.fraction + y.fraction + 1_100_000, ..x }.normalise()),
+    operation!(
+        "stamp.timeval.subtract",
+        "timeval, subtract",
+        "subtraction with borrow",
+        MICROSECONDS,
+        |x, y| x.subtract(y)
+    ),
+    operation!(
+        "stamp.timeval.compare",
+        "timeval, compare",
+        "comparison, its outcome put into the next one's operand",
+        MICROSECONDS,
+        |x, y| Stamp { seconds: x.seconds ^ u64::from(x < y), ..x }
+    ),
+    operation!(
+        "stamp.timeval.normalise",
+        "timeval, normalise",
+        "adding 1.7 s to the fraction, then taking whole seconds out of it",
+        MICROSECONDS,
+        |x, y| Stamp::<MICROSECONDS> { fraction: x.fraction + y.fraction + 1_100_000, ..x }.normalise()
+    ),
 ];
 
 #[cfg(test)]
@@ -106,10 +132,14 @@ mod tests {
 
     #[test]
     fn sums_carry_and_differences_borrow() {
-        let (a, b) = (Timespec { seconds: 5, fraction: 700_000_000 }, Timespec { seconds: 1, fraction: 800_000_000 });
+        let (a, b) =
+            (Timespec { seconds: 5, fraction: 700_000_000 }, Timespec { seconds: 1, fraction: 800_000_000 });
         assert_eq!(a.add(b), Timespec { seconds: 7, fraction: 500_000_000 });
         assert_eq!(a.add(b).subtract(b), a);
-        assert_eq!(Timespec { seconds: 1, fraction: 3_500_000_000 }.normalise(), Timespec { seconds: 4, fraction: 500_000_000 });
+        assert_eq!(
+            Timespec { seconds: 1, fraction: 3_500_000_000 }.normalise(),
+            Timespec { seconds: 4, fraction: 500_000_000 }
+        );
         assert!(b < a);
     }
 }

@@ -1,8 +1,8 @@
 //! select on exactly 100 descriptors, none of them ready.
 
 use crate::batch::{self, Shape};
-use crate::sys::file::{self, SelectSet};
 use crate::sys::CallError;
+use crate::sys::file::{self, SelectSet};
 use crate::{Probe, Spec, Syscall};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::os::fd::AsFd;

@@ -19,8 +19,10 @@ pub(super) static PROBES: &[Probe] = &[
     Probe {
         spec: spec("selftest.hang", "never ends", "a loop without an end, reached by the hard limit"),
         prepare: |_, _| {
-            Ok(routine(|_, _| loop {
-                std::hint::spin_loop();
+            Ok(routine(|_, _| {
+                loop {
+                    std::hint::spin_loop();
+                }
             }))
         },
     },

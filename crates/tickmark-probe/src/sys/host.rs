@@ -90,7 +90,8 @@ pub fn numa_policy() -> Result<i32, CallError> {
     let mut mode = 0i32;
     let none = std::ptr::null_mut::<libc::c_ulong>();
     // SAFETY: `mode` is valid to write to; no mask is asked for.
-    let result = unsafe { libc::syscall(libc::SYS_get_mempolicy, &raw mut mode, none, 0usize, 0usize, 0usize) };
+    let result =
+        unsafe { libc::syscall(libc::SYS_get_mempolicy, &raw mut mode, none, 0usize, 0usize, 0usize) };
     super::check_long("get_mempolicy", result)?;
     Ok(mode)
 }

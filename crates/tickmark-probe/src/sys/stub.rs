@@ -50,7 +50,9 @@ fn map(pages: usize) -> Result<NonNull<u8>, CallError> {
     let (rights, kind) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
     // SAFETY: a new mapping where the kernel likes.
     let at = unsafe { libc::mmap(std::ptr::null_mut(), pages * PAGE, rights, kind, -1, 0) };
-    NonNull::new(at.cast::<u8>()).filter(|p| p.as_ptr().addr() != usize::MAX).ok_or_else(|| CallError::last("mmap"))
+    NonNull::new(at.cast::<u8>())
+        .filter(|p| p.as_ptr().addr() != usize::MAX)
+        .ok_or_else(|| CallError::last("mmap"))
 }
 
 #[cfg(target_arch = "x86_64")]

@@ -11,8 +11,20 @@ use tickmark_wire::{Metric, Nanos, Observations};
 type Table = (&'static [&'static str], Vec<Vec<Value>>);
 
 const FIGURES: &[&str] = &[
-    "recording", "metric", "unit", "better", "round", "run", "status", "value", "mean", "cpu",
-    "disturbed_share", "taken_share", "contended", "reason",
+    "recording",
+    "metric",
+    "unit",
+    "better",
+    "round",
+    "run",
+    "status",
+    "value",
+    "mean",
+    "cpu",
+    "disturbed_share",
+    "taken_share",
+    "contended",
+    "reason",
 ];
 const OBSERVATIONS: &[&str] =
     &["recording", "metric", "round", "run", "part", "kind", "index", "start_ns", "value", "iterations"];
@@ -24,7 +36,12 @@ pub(super) fn run(store: &Store, export: &Export) -> Result<Code, Error> {
         ExportFormat::Csv => csv(columns, &rows)?,
         ExportFormat::Json => {
             let object = |row: &Vec<Value>| -> Value {
-                columns.iter().map(|name| (*name).to_owned()).zip(row.iter().cloned()).collect::<serde_json::Map<_, _>>().into()
+                columns
+                    .iter()
+                    .map(|name| (*name).to_owned())
+                    .zip(row.iter().cloned())
+                    .collect::<serde_json::Map<_, _>>()
+                    .into()
             };
             let meta = &recording.meta;
             super::print_json(&json!({
@@ -106,20 +123,21 @@ fn observations(recording: &Recording) -> Table {
     let mut rows = Vec::new();
     for (run, metric) in runs(recording) {
         for observed in &run.observed {
-            let mut push = |kind: &str, index: usize, start: Option<Nanos>, value: Value, iterations: Option<u64>| {
-                rows.push(vec![
-                    json!(recording.meta.id),
-                    json!(metric.name),
-                    json!(run.planned.round),
-                    json!(run.planned.id),
-                    json!(observed.part),
-                    json!(kind),
-                    json!(index),
-                    json!(start),
-                    value,
-                    json!(iterations),
-                ]);
-            };
+            let mut push =
+                |kind: &str, index: usize, start: Option<Nanos>, value: Value, iterations: Option<u64>| {
+                    rows.push(vec![
+                        json!(recording.meta.id),
+                        json!(metric.name),
+                        json!(run.planned.round),
+                        json!(run.planned.id),
+                        json!(observed.part),
+                        json!(kind),
+                        json!(index),
+                        json!(start),
+                        value,
+                        json!(iterations),
+                    ]);
+                };
             match &observed.observations {
                 Observations::Batches(b) => {
                     for (i, (start, elapsed)) in b.start.iter().zip(&b.elapsed).enumerate() {

@@ -44,7 +44,8 @@ fn begin(store: &Store, asked: &Run) -> Result<(Plan, Writer, String), Error> {
         slack: asked.settings.slack,
     };
     let mut random = rand::rng();
-    let plan = crate::plan::make(&selected, asked.runs.unwrap_or(ROUNDS), asked.budget, settings, &mut random);
+    let plan =
+        crate::plan::make(&selected, asked.runs.unwrap_or(ROUNDS), asked.budget, settings, &mut random);
     let [_, _, _, host] = tickmark_probe::sys::host::uname();
     let meta = Meta {
         format: FORMAT,
@@ -122,7 +123,10 @@ fn show(recording: &Recording, format: Format, stopped: bool) -> Result<(), Erro
     let meta = &recording.meta;
     let when = meta.created.to_zoned(jiff::tz::TimeZone::system()).strftime("%Y-%m-%d %H:%M").to_string();
     let how = if stopped { "interrupted; " } else { "" };
-    super::print(&format!("\n{how}kept as {} ({}, {when})        tickmark show {}\n", meta.id, meta.name, meta.id))
+    super::print(&format!(
+        "\n{how}kept as {} ({}, {when})        tickmark show {}\n",
+        meta.id, meta.name, meta.id
+    ))
 }
 
 /// 0 where all was done that this system can do; 4 where something failed, was interrupted, or was
@@ -138,4 +142,67 @@ fn code(recording: &Recording, stopped: bool, select: &[String]) -> Code {
         Status::Open | Status::Failed(_) | Status::TimedOut(_) => true,
     });
     if partly || stopped { Code::Partly } else { Code::Done }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    /// An agent that replays the events of a recording: the same on every machine.
+    struct Replay<'a>(&'a Path);
+
+    impl Target for Replay<'_> {
+        fn run(&mut self, _: &Plan, on: &mut dyn FnMut(Event) -> Result<(), Error>) -> Result<(), Error> {
+            let text = std::fs::read_to_string(self.0.join("events.jsonl")).unwrap();
+            text.lines().map(|line| serde_json::from_str(line).unwrap()).try_for_each(on)
+        }
+    }
+
+    struct Refuses(RefusalKind);
+
+    impl Target for Refuses {
+        fn run(&mut self, _: &Plan, on: &mut dyn FnMut(Event) -> Result<(), Error>) -> Result<(), Error> {
+            on(Event::Refused(tickmark_wire::Refusal { kind: self.0, message: "no".to_owned() }))
+        }
+    }
+
+    fn fixture() -> std::path::PathBuf {
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/format-1.0")
+    }
+
+    fn begun(store: &Store) -> (Plan, Writer) {
+        let recording = store.find(&fixture().to_string_lossy()).unwrap();
+        let writer = store.create(&recording.meta).unwrap();
+        (recording.meta.plan, writer)
+    }
+
+    #[test]
+    fn what_the_agent_says_is_kept_to_the_letter() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::at(Some(folder.path().to_owned())).unwrap();
+        let (plan, mut writer) = begun(&store);
+        measure(&mut Replay(&fixture()), &plan, &mut writer).unwrap();
+        let parsed = |folder: &Path| -> Vec<Event> {
+            let text = std::fs::read_to_string(folder.join("events.jsonl")).unwrap();
+            text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+        };
+        assert_eq!(parsed(writer.folder()), parsed(&fixture()));
+        let recording = store.find("last").unwrap();
+        assert!(recording.complete());
+        // One metric is unsupported: no failure of a suite, but of one that was asked for by its name.
+        assert_eq!(code(&recording, false, &["clock".to_owned()]), Code::Done);
+        assert_eq!(code(&recording, false, &["clock.realtime_alarm.read".to_owned()]), Code::Partly);
+        assert_eq!(code(&recording, true, &[]), Code::Partly);
+    }
+
+    #[test]
+    fn a_refusal_says_whose_fault_it_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::at(Some(folder.path().to_owned())).unwrap();
+        let (plan, mut writer) = begun(&store);
+        let mut code = |kind| measure(&mut Refuses(kind), &plan, &mut writer).unwrap_err().code();
+        assert_eq!(code(RefusalKind::Usage), Code::Usage);
+        assert_eq!(code(RefusalKind::System), Code::Failed);
+    }
 }

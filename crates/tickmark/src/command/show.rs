@@ -10,14 +10,17 @@ pub(super) fn run(store: &Store, show: &Show) -> Result<Code, Error> {
     let recording = store.find(&show.recording)?;
     let fits = |name: &str, metric: &Metric| {
         let known = metric.name.as_str();
-        known == name || metric.group.suite() == name || glob::Pattern::new(name).is_ok_and(|p| p.matches(known))
+        known == name
+            || metric.group.suite() == name
+            || glob::Pattern::new(name).is_ok_and(|p| p.matches(known))
     };
     for name in &show.metrics {
         if !recording.meta.plan.metrics.iter().any(|metric| fits(name, metric)) {
             return Err(Error::Usage(format!("recording {} has no metric {name}", recording.meta.id)));
         }
     }
-    let chosen = |metric: &Metric| show.metrics.is_empty() || show.metrics.iter().any(|name| fits(name, metric));
+    let chosen =
+        |metric: &Metric| show.metrics.is_empty() || show.metrics.iter().any(|name| fits(name, metric));
     let model = report::build(&recording, &chosen, !show.metrics.is_empty());
     match show.output.format {
         Format::Json => super::print_json(&report::json::render(&model))?,

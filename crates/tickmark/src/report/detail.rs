@@ -47,7 +47,13 @@ pub(super) fn of(sample: &Sample<'_>) -> Option<Detail> {
 fn histogram(sorted: &[f64]) -> Vec<Bin> {
     let bin = |value: f64| {
         let octave = |v: f64| (v.log2() * 4.0).floor() as i32;
-        if value >= 1.0 { octave(value) + 1 } else if value > -1.0 { 0 } else { -octave(-value) - 1 }
+        if value >= 1.0 {
+            octave(value) + 1
+        } else if value > -1.0 {
+            0
+        } else {
+            -octave(-value) - 1
+        }
     };
     let edge = |bin: i32| match bin {
         0 => (-1.0, 1.0),
@@ -91,7 +97,10 @@ mod tests {
             let touches = |b: &&Bin| b.count > 0 && b.from <= *value && *value <= b.to;
             assert!(bins.iter().any(|b| inside(&b) || touches(&b)), "{value}");
         }
-        assert!(bins.windows(2).all(|pair| (pair[0].to - pair[1].from).abs() < 1e-6 * pair[1].from.abs().max(1.0)));
+        assert!(
+            bins.windows(2)
+                .all(|pair| (pair[0].to - pair[1].from).abs() < 1e-6 * pair[1].from.abs().max(1.0))
+        );
         assert!(histogram(&[]).is_empty());
     }
 }

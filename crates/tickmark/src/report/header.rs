@@ -99,7 +99,8 @@ fn seconds(recording: &Recording) -> f64 {
 
 fn gigahertz(recording: &Recording) -> Option<[f64; 3]> {
     let segments = recording.runs.iter().flat_map(|run| &run.observed).flat_map(|o| &o.segments);
-    let speeds = segments.filter(|s| s.multiply.get() > 0).map(|s| MULTIPLY_CYCLES / s.multiply.as_nanos_f64());
+    let speeds =
+        segments.filter(|s| s.multiply.get() > 0).map(|s| MULTIPLY_CYCLES / s.multiply.as_nanos_f64());
     let sorted = tickmark_stats::Sorted::new(speeds);
     Some([sorted.quantile(0.0)?, sorted.quantile(0.5)?, sorted.quantile(1.0)?])
 }

@@ -11,3 +11,6 @@ mod rows;
 pub(crate) mod text;
 
 pub(crate) use model::build;
+
+#[cfg(test)]
+mod tests;

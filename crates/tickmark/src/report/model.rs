@@ -95,7 +95,8 @@ pub(crate) fn build(recording: &Recording, metrics: &dyn Fn(&Metric) -> bool, in
     let mut groups: Vec<(Group, Vec<Row>)> = Vec::new();
     for group in Group::ALL {
         let own = samples.iter().filter(|s| s.metric.group == group);
-        let rows: Vec<Row> = own.flat_map(|sample| rows::of(sample, recording)).collect();
+        let mut rows: Vec<Row> = own.flat_map(|sample| rows::of(sample, recording)).collect();
+        rows::note_paths(&mut rows);
         if !rows.is_empty() {
             groups.push((group, rows));
         }

@@ -3,6 +3,7 @@
 use super::header::Header;
 use super::model::{Row, RowStatus};
 use super::number;
+use super::rows::KERNEL_PATH;
 use crate::sample::Sample;
 use crate::store::Recording;
 use serde::Serialize;
@@ -140,7 +141,7 @@ fn clocks(recording: &Recording, header: &Header, rows: &[&Row], remarks: &mut V
         let read = point(rows, &format!("clock.{clock}.read"));
         let syscall = point(rows, &format!("clock.{clock}.syscall"));
         if let (Some(read), Some(syscall)) = (read, syscall)
-            && read > 0.7 * syscall
+            && read > KERNEL_PATH * syscall
         {
             let source = header.clock_source.clone().unwrap_or_else(|| "unknown".to_owned());
             remarks.push(Remark::KernelClock { clock: clock.to_owned(), read, syscall, source });

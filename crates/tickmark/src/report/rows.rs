@@ -7,6 +7,9 @@ use crate::store::{Recording, Status};
 use tickmark_stats::{Sorted, median, median_of_runs, spread};
 use tickmark_wire::{Better, Headline, Reason};
 
+/// A read that costs more than this part of the system call went through the kernel.
+pub(super) const KERNEL_PATH: f64 = 0.7;
+
 /// The rows of a metric: one, or one for each figure that it gives.
 pub(super) fn of(sample: &Sample<'_>, recording: &Recording) -> Vec<Row> {
     if sample.runs.is_empty() {
@@ -119,7 +122,8 @@ fn tick(sample: &Sample<'_>, recording: &Recording) -> Vec<Row> {
     rate.frequency = frequency;
 
     let mut cost = row(sample, ".cost", "one tick", each(|train| train.length[1]));
-    let ends = |pick: fn(&tickmark_stats::tick::Train) -> f64| median(sample.runs.iter().filter_map(each(pick)));
+    let ends =
+        |pick: fn(&tickmark_stats::tick::Train) -> f64| median(sample.runs.iter().filter_map(each(pick)));
     if let (Some(low), Some(high)) = (ends(|t| t.length[0]), ends(|t| t.length[2])) {
         cost.notes.push(format!("{} to {} (p10 to p90)", number::time(low), number::time(high)));
     }
@@ -147,13 +151,28 @@ fn offsets(sample: &Sample<'_>) -> Vec<Row> {
     let within = sample.runs.iter().flat_map(all).map(|(_, offset)| offset.within);
     if let Some(within) = within.max_by(f64::total_cmp) {
         let cpus = sample.runs.first().map_or(0, |run| all(run).len());
-        offset.notes.push(format!("known to {}, {cpus} other CPUs", number::time(within)));
+        let them = if cpus == 1 { "1 other CPU".to_owned() } else { format!("{cpus} other CPUs") };
+        offset.notes.push(format!("known to {}, with {them}", number::time(within)));
     }
     let mut backwards = row(sample, ".backwards", "MONOTONIC, steps backwards", |run| {
         Some(all(run).iter().map(|(_, offset)| offset.backwards as f64).sum())
     });
     backwards.unit = Unit::Count;
     vec![offset, backwards]
+}
+
+/// How a clock is read: by the vDSO where a read costs much less than the system call.
+pub(super) fn note_paths(rows: &mut [Row]) {
+    let costs: Vec<(String, f64)> =
+        rows.iter().filter_map(|row| Some((row.metric.clone(), row.value?.point))).collect();
+    for row in rows {
+        let (Some(clock), Some(read)) = (row.metric.strip_suffix(".read"), row.value) else { continue };
+        let syscall = format!("{clock}.syscall");
+        if let Some((_, cost)) = costs.iter().find(|(metric, _)| *metric == syscall) {
+            let path = if read.point < KERNEL_PATH * cost { "vDSO" } else { "through the kernel" };
+            row.notes.insert(0, path.to_owned());
+        }
+    }
 }
 
 /// The row of a metric that gave no figure.

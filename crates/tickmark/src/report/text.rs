@@ -58,7 +58,8 @@ fn header(h: &Header) -> String {
             tickmark_wire::StampClock::Monotonic => "CLOCK_MONOTONIC",
         };
         let ns = |p: tickmark_wire::Picos| number::time(p.as_nanos_f64());
-        let speed = h.gigahertz.map_or(String::new(), |[_, middle, _]| format!(" · {middle:.2} GHz effective"));
+        let speed =
+            h.gigahertz.map_or(String::new(), |[_, middle, _]| format!(" · {middle:.2} GHz effective"));
         let interrupts = match h.cpu_time_has_interrupts {
             Some(true) => " · CPU time includes interrupts",
             Some(false) => " · CPU time without interrupts",

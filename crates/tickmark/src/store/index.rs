@@ -103,7 +103,15 @@ impl Index {
     pub(super) fn put(&self, e: &Entry) -> Result<(), Error> {
         let statement = "insert or replace into recordings values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
         let values = params![
-            e.id, e.name, e.created, e.complete, e.runs_done, e.runs_planned, e.metrics, e.host, e.kernel,
+            e.id,
+            e.name,
+            e.created,
+            e.complete,
+            e.runs_done,
+            e.runs_planned,
+            e.metrics,
+            e.host,
+            e.kernel,
             e.clock_source
         ];
         self.connection.execute(statement, values).map(drop).map_err(self.failed())

@@ -52,8 +52,8 @@ impl Store {
     /// Puts a recording into the index as it stands now. The index is a convenience: that it cannot be
     /// written is said, and loses nothing.
     pub(crate) fn index(&self, folder: &Path) {
-        let kept = read::load(folder)
-            .and_then(|recording| Index::open(&self.root)?.put(&Entry::of(&recording)));
+        let kept =
+            read::load(folder).and_then(|recording| Index::open(&self.root)?.put(&Entry::of(&recording)));
         if let Err(error) = kept {
             anstream::eprintln!("tickmark: warning: {error}");
         }

@@ -30,7 +30,8 @@ impl Writer {
     /// Opens an existing recording at its end; half a line that a killed writer left becomes a line of
     /// its own, which readers leave out.
     pub(super) fn append(folder: &Path, id: &str) -> Result<Self, Error> {
-        let torn = std::fs::read(folder.join("events.jsonl")).is_ok_and(|b| b.last().is_some_and(|l| *l != b'\n'));
+        let torn =
+            std::fs::read(folder.join("events.jsonl")).is_ok_and(|b| b.last().is_some_and(|l| *l != b'\n'));
         let mut writer = Self::open(folder, id)?;
         if torn {
             writer.events.write_all(b"\n").map_err(Error::store("write", folder.join("events.jsonl")))?;

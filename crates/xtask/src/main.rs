@@ -1,0 +1,49 @@
+//! Tasks of tickmark's developers: `cargo xtask test` does everything that CI does.
+#![forbid(unsafe_code)]
+
+mod agent;
+mod docs;
+mod licences;
+mod peers;
+mod shell;
+mod test;
+
+use std::process::ExitCode;
+
+const HELP: &str = "\
+cargo xtask test              install what the tests need, run them all
+cargo xtask agent             build the static tickmark-agent; check its size and what it depends on
+cargo xtask docs [--check]    write docs/PROBES.md from the specs, or only check it
+cargo xtask licences          check the licences of all dependencies against deny.toml
+cargo xtask peers             side by side with perf bench, cyclictest and a plain C loop (3 min)
+cargo xtask peers steady      spread and marks, idle and beside 8 competitors (25 min)
+";
+
+/// What went wrong, in one line.
+type Result<T> = std::result::Result<T, String>;
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let result = match words[..] {
+        ["test"] => test::run(),
+        ["agent"] => agent::build().map(drop),
+        ["docs"] => docs::write(),
+        ["docs", "--check"] => docs::check(),
+        ["licences"] => licences::check(),
+        ["peers"] => peers::tools::run(),
+        ["peers", "steady"] => peers::steady::run(),
+        [] | ["help" | "--help" | "-h"] => {
+            print!("{HELP}");
+            Ok(())
+        }
+        _ => Err(format!("no task {}; see cargo xtask help", words.join(" "))),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("xtask: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! tickmark beside perf bench, cyclictest and a plain C loop: interleaved rounds, medians, ratios.
+
+use super::{Tickmark, figure};
+use crate::{Result, shell};
+use std::path::Path;
+use std::process::Command;
+use tickmark_stats::median;
+
+const ROUNDS: usize = 7;
+
+/// Short batches of a call in C, their 10th percentile in ns: what tickmark's floor claims to be.
+const LOOP: &str = r#"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+static double now(void) { struct timespec t; clock_gettime(CLOCK_MONOTONIC, &t); return t.tv_sec * 1e9 + t.tv_nsec; }
+static int order(const void *a, const void *b) { double x = *(const double *)a, y = *(const double *)b; return (x > y) - (x < y); }
+int main(int argc, char **argv) {
+  static double cost[2000];
+  struct timespec t;
+  int read = argc > 1 && !strcmp(argv[1], "read"), calls = read ? 3000 : 400;
+  for (int i = 0; i < 2000; i++) {
+    double start = now();
+    if (read) for (int j = 0; j < calls; j++) clock_gettime(CLOCK_MONOTONIC, &t);
+    else for (int j = 0; j < calls; j++) syscall(SYS_getppid);
+    cost[i] = (now() - start) / calls;
+  }
+  qsort(cost, 2000, sizeof *cost, order);
+  printf("%f\n", cost[200]);
+}
+"#;
+
+/// One comparison: a name, our figure, theirs, both in ns.
+struct Pair {
+    name: &'static str,
+    ours: fn(&Tickmark) -> Result<Option<f64>>,
+    theirs: fn(&Tickmark, &Path) -> Result<Option<f64>>,
+}
+
+const PAIRS: &[Pair] = &[
+    Pair {
+        name: "null call, floor : C loop",
+        ours: |t| floor(t, "syscall.null", "value"),
+        theirs: |t, c| c_loop(t, c, "getppid"),
+    },
+    Pair {
+        name: "null call, mean : perf bench syscall basic",
+        ours: |t| floor(t, "syscall.null", "mean"),
+        theirs: |t, _| perf(t, &["syscall", "basic", "-l", "3000000"]),
+    },
+    Pair {
+        name: "clock read, floor : C loop",
+        ours: |t| floor(t, "clock.monotonic.read", "value"),
+        theirs: |t, c| c_loop(t, c, "read"),
+    },
+    Pair {
+        name: "pipe, mean : perf bench sched pipe",
+        ours: |t| floor(t, "ipc.pipe.round_trip", "mean"),
+        theirs: |t, _| perf(t, &["sched", "pipe", "-l", "100000"]),
+    },
+    Pair {
+        name: "wake-up, median at fifo:50 : cyclictest",
+        ours: |t| {
+            let arguments =
+                ["timer.clock_nanosleep.late", "--runs", "1", "--budget", "1s", "--priority", "fifo:50"];
+            Ok(figure(&t.measure(&arguments)?, "timer.clock_nanosleep.late", "value"))
+        },
+        theirs: cyclictest,
+    },
+];
+
+/// Installs the peers, runs all pairs and prints their ratios.
+pub(crate) fn run() -> Result<()> {
+    shell::install(&[
+        ("perf", "linux-perf"),
+        ("cyclictest", "rt-tests"),
+        ("gcc", "gcc"),
+        ("taskset", "util-linux"),
+    ])?;
+    let tickmark = Tickmark::build()?;
+    let folder = tempfile::tempdir().map_err(|e| e.to_string())?;
+    let (source, program) = (folder.path().join("loop.c"), folder.path().join("loop"));
+    std::fs::write(&source, LOOP).map_err(|e| e.to_string())?;
+    shell::output(Command::new("gcc").arg("-O2").arg("-o").arg(&program).arg(&source))?;
+    println!("{ROUNDS} interleaved rounds on CPU {}; medians, ns", tickmark.cpu);
+    let mut off = Vec::new();
+    for pair in PAIRS {
+        let (mut ours, mut theirs, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
+        for _ in 0..ROUNDS {
+            let our = (pair.ours)(&tickmark)?.ok_or("no figure of ours")?;
+            let their = (pair.theirs)(&tickmark, &program)?.ok_or("no figure of theirs")?;
+            ours.push(our);
+            theirs.push(their);
+            ratios.push(our / their);
+        }
+        let middle = |values: Vec<f64>| median(values).unwrap_or(f64::NAN);
+        let (our, their, ratio) = (middle(ours), middle(theirs), middle(ratios));
+        println!(
+            "{:45} {our:10.2} {their:10.2}  ratio {:.3}  median of the pairs' ratios {ratio:.3}",
+            pair.name,
+            our / their
+        );
+        if (our / their - 1.0).abs() > 0.1 {
+            off.push(pair.name);
+        }
+    }
+    if off.is_empty() { Ok(()) } else { Err(format!("more than 10 % apart: {}", off.join(", "))) }
+}
+
+fn floor(tickmark: &Tickmark, metric: &str, which: &str) -> Result<Option<f64>> {
+    Ok(figure(&tickmark.measure(&[metric, "--runs", "1", "--budget", "500ms"])?, metric, which))
+}
+
+fn c_loop(tickmark: &Tickmark, program: &Path, call: &str) -> Result<Option<f64>> {
+    let mut command = Command::new("taskset");
+    let (text, _) = shell::output(command.args(["-c", &tickmark.cpu]).arg(program).arg(call))?;
+    Ok(text.trim().parse().ok())
+}
+
+/// The "usecs/op" of a benchmark, in ns.
+fn perf(tickmark: &Tickmark, benchmark: &[&str]) -> Result<Option<f64>> {
+    let mut command = Command::new("taskset");
+    let (text, errors) = shell::output(command.args(["-c", &tickmark.cpu, "perf", "bench"]).args(benchmark))?;
+    let both = format!("{text}{errors}");
+    let line = both.lines().find(|line| line.contains("usecs/op"));
+    Ok(line.and_then(|line| line.split_whitespace().next()?.parse::<f64>().ok()).map(|micros| micros * 1e3))
+}
+
+/// The median of cyclictest's histogram, in ns, interpolated inside its bin of 1 us. --laptop: without
+/// it cyclictest forbids idle states, which is another machine.
+fn cyclictest(tickmark: &Tickmark, _: &Path) -> Result<Option<f64>> {
+    let mut command = Command::new("cyclictest");
+    command.args([
+        "--laptop",
+        "-q",
+        "-m",
+        "-t1",
+        "-p50",
+        "-i",
+        "500",
+        "-l",
+        "2000",
+        "-h",
+        "2000",
+        "-a",
+        &tickmark.cpu,
+    ]);
+    let (text, _) = shell::output(&mut command)?;
+    let bins: Vec<(f64, f64)> = text
+        .lines()
+        .filter(|line| !line.starts_with('#'))
+        .filter_map(|line| {
+            let mut fields = line.split_whitespace();
+            Some((fields.next()?.parse().ok()?, fields.next()?.parse().ok()?))
+        })
+        .collect();
+    let half = bins.iter().map(|(_, count)| count).sum::<f64>() / 2.0;
+    let mut below = 0.0;
+    for (micros, count) in bins {
+        if below + count >= half && count > 0.0 {
+            return Ok(Some((micros + (half - below) / count) * 1e3));
+        }
+        below += count;
+    }
+    Ok(None)
+}
