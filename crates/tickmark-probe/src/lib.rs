@@ -17,5 +17,5 @@ pub use error::{ProbeError, Unavailable};
 pub use instrument::Gauge;
 pub use meter::{Counts, Meter, Reading, SystemMeter};
 pub use probes::{FILES, all, find};
-pub use routine::{Budget, Params, Probe, Routine, Sink};
+pub use routine::{Budget, Params, Prepare, Probe, Routine, Sink};
 pub use spec::{Expected, Spec, Syscall};

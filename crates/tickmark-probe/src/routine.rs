@@ -10,8 +10,11 @@ pub struct Probe {
     /// Its definition.
     pub spec: Spec,
     /// Sets everything up outside the timed region; an error skips the run.
-    pub prepare: fn(&'static Spec, &Params) -> Result<Box<dyn Routine>, Unavailable>,
+    pub prepare: Prepare,
 }
+
+/// Makes a probe ready.
+pub type Prepare = fn(&'static Spec, &Params) -> Result<Box<dyn Routine>, Unavailable>;
 
 /// What a probe is told about where it runs.
 #[derive(Debug, Clone)]

@@ -91,7 +91,7 @@ mod tests {
     fn order_statistics_as_tables_have_them() {
         // Conover: n = 10 leaves one out on each side (97.85 %), n = 20 leaves five out (95.86 %).
         for (n, low, confidence) in
-            [(6, 1.0, 0.96875), (10, 2.0, 0.978_515_625), (20, 6.0, 0.958_610_534_667_968_75)]
+            [(6, 1.0, 0.96875), (10, 2.0, 0.978_515_625), (20, 6.0, 0.958_610_534_667_968_8)]
         {
             let values: Vec<f64> = (1..=n).map(f64::from).collect();
             let e = median_of_runs(&values).unwrap();

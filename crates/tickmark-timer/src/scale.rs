@@ -54,7 +54,7 @@ impl Scale {
     #[must_use]
     #[inline]
     pub fn nanos(self, ticks: u64) -> u64 {
-        (u128::from(ticks) * u128::from(self.mult) >> SHIFT) as u64
+        ((u128::from(ticks) * u128::from(self.mult)) >> SHIFT) as u64
     }
 
     /// The factor of the multiplication; the shift is 32.

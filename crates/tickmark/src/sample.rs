@@ -188,7 +188,7 @@ fn contention(segments: &[Segment], sleeps: bool) -> (f64, bool) {
     let stretch = |s: &Segment| Stretch {
         wall: s.wall.as_f64(),
         own: s.cpu.as_f64() + s.others_cpu.as_f64(),
-        delay: s.run_delay.map(|d| d.as_f64()),
+        delay: s.run_delay.map(tickmark_wire::Nanos::as_f64),
         sleeps,
     };
     let wall: f64 = segments.iter().map(|s| s.wall.as_f64()).sum();

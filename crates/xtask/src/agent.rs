@@ -54,36 +54,53 @@ fn dependencies() -> Result<()> {
     Err(format!("{LIST} is not what the agent depends on: new {new:?}, gone {gone:?}"))
 }
 
-/// The figure of fork from the static agent and from the whole program, in turns: the programs differ in
-/// size by several megabytes, the figure must not. Medians of seven pairs.
+/// The figures of fork and exec from the static agent and from the whole program, which is several
+/// megabytes larger, and with six times the samples: in turns, medians of seven pairs.
 pub(crate) fn weighs_the_same() -> Result<()> {
     let small = build()?;
     let large = target_folder().join("release/tickmark");
-    let small_bytes = std::fs::metadata(&small).map_or(0, |status| status.len());
-    let large_bytes = std::fs::metadata(&large).map_or(0, |status| status.len());
-    let mut ratios = Vec::new();
-    for _ in 0..7 {
-        ratios.push(
-            fork_floor(Command::new(&small).arg("run"))?
-                / fork_floor(Command::new(&large).args(["agent", "run"]))?,
+    let bytes = |path: &PathBuf| std::fs::metadata(path).map_or(0, |status| status.len());
+    let (small_bytes, large_bytes) = (bytes(&small), bytes(&large));
+    let mut off = Vec::new();
+    for probe in ["process.fork", "process.exec"] {
+        let (mut size, mut samples) = (Vec::new(), Vec::new());
+        for _ in 0..7 {
+            let few = floor(Command::new(&small).arg("run"), probe, 100)?;
+            let whole = floor(Command::new(&large).args(["agent", "run"]), probe, 100)?;
+            let many = floor(Command::new(&small).arg("run"), probe, 600)?;
+            size.push(whole / few);
+            samples.push(many / few);
+        }
+        let middle = |ratios| tickmark_stats::median(ratios).unwrap_or(f64::NAN);
+        let (size, samples) = (middle(size), middle(samples));
+        println!(
+            "{probe}: from {large_bytes} bytes over from {small_bytes} bytes {size:.3}; six times the samples {samples:.3}"
         );
+        if !((size - 1.0).abs() < 0.1 && (samples - 1.0).abs() < 0.1) {
+            off.push(probe);
+        }
     }
-    let ratio = tickmark_stats::median(ratios).unwrap_or(f64::NAN);
-    println!("fork from {small_bytes} bytes against fork from {large_bytes} bytes: {ratio:.3}");
-    if (ratio - 1.0).abs() < 0.1 { Ok(()) } else { Err(format!("fork weighs the program: ratio {ratio:.3}")) }
+    if off.is_empty() {
+        Ok(())
+    } else {
+        Err(format!("the figure moves with the program: {}", off.join(", ")))
+    }
 }
 
-/// The 10th percentile of fork, in ns, as an agent measures it.
-fn fork_floor(agent: &mut Command) -> Result<f64> {
-    let plan = r#"{"settings":{"cpu":null,"priority":"other","priority_optional":false,"slack":null},"metrics":[],
-        "runs":[{"id":0,"round":1,"probe":"process.fork","budget":100000000,"padding":0}]}"#;
+/// The 10th percentile of a probe, in ns, as an agent measures it for some milliseconds.
+fn floor(agent: &mut Command, probe: &str, millis: u32) -> Result<f64> {
+    let plan = serde_json::json!({
+        "settings": { "cpu": null, "priority": "other", "priority_optional": false, "slack": null },
+        "metrics": [],
+        "runs": [{ "id": 0, "round": 1, "probe": probe, "budget": millis * 1_000_000, "padding": 0 }],
+    });
     let mut child = agent
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
         .map_err(|e| format!("cannot start the agent: {e}"))?;
     let mut stdin = child.stdin.take().ok_or("no standard input")?;
-    writeln!(stdin, "{}", plan.replace('\n', " ")).map_err(|e| e.to_string())?;
+    writeln!(stdin, "{plan}").map_err(|e| e.to_string())?;
     let output = child.wait_with_output().map_err(|e| e.to_string())?;
     drop(stdin);
     let elapsed = String::from_utf8_lossy(&output.stdout).lines().find_map(|line| {

@@ -34,7 +34,7 @@ macro_rules! chain {
 /// Nanoseconds in a 64-bit binary fraction of a second.
 #[inline(always)]
 fn fraction_to_nanos(fraction: u64) -> u64 {
-    (u128::from(fraction) * u128::from(SECOND) >> 64) as u64
+    ((u128::from(fraction) * u128::from(SECOND)) >> 64) as u64
 }
 
 /// Cycles to nanoseconds without a prepared factor: whole seconds apart, so that nothing overflows.

@@ -17,9 +17,9 @@ use std::io::Write;
 pub(crate) fn dispatch(cli: Cli) -> Result<Code, Error> {
     let store = || Store::at(cli.store.clone());
     match cli.command {
-        Command::Run(run) => run::run(&store()?, run),
+        Command::Run(run) => run::run(&store()?, &run),
         Command::List(list) => list::run(&list),
-        Command::Verify(verify) => verify::run(verify),
+        Command::Verify(verify) => verify::run(&verify),
         Command::Recordings(recordings) => recordings::run(&store()?, &recordings),
         Command::Show(show) => show::run(&store()?, &show),
         Command::Export(export) => export::run(&store()?, &export),

@@ -13,10 +13,10 @@ use tickmark_wire::{Event, FORMAT, Plan, RefusalKind, Settings};
 /// Runs of each probe where nothing is said.
 const ROUNDS: u32 = 5;
 
-pub(super) fn run(store: &Store, asked: Run) -> Result<Code, Error> {
+pub(super) fn run(store: &Store, asked: &Run) -> Result<Code, Error> {
     let (plan, mut writer, id) = match &asked.resume {
         Some(name) => resume(store, name)?,
-        None => begin(store, &asked)?,
+        None => begin(store, asked)?,
     };
     let mut machine = ThisMachine::default();
     watch_signals(machine.stop.clone());

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use std::fmt::Write;
 use tickmark_wire::{Event, Nanos, Reason, Settings};
 
-pub(super) fn run(verify: Verify) -> Result<Code, Error> {
+pub(super) fn run(verify: &Verify) -> Result<Code, Error> {
     let selected = selection::select(&verify.select)?;
     let settings = Settings {
         cpu: verify.settings.cpu,

@@ -14,7 +14,7 @@ pub(super) fn value(value: f64, deviation: Option<f64>, unit: Unit) -> String {
             let (factor, name) = scale(value);
             format!("{} {name}", digits(value / factor, deviation.map(|d| d / factor)))
         }
-        Unit::Hz => format!("{:.3} Hz", value),
+        Unit::Hz => format!("{value:.3} Hz"),
         Unit::Share => format!("{} %", digits(value * 100.0, deviation.map(|d| d * 100.0))),
         Unit::Count => format!("{value:.0}"),
     }
@@ -29,7 +29,7 @@ pub(super) fn time(nanos: f64) -> String {
 pub(super) fn percent(share: f64) -> String {
     let percent = share * 100.0;
     match percent {
-        p if p == 0.0 => "0 %".to_owned(),
+        0.0 => "0 %".to_owned(),
         p if p < 0.1 => "<0.1 %".to_owned(),
         p if p < 9.95 => format!("{p:.1} %"),
         p => format!("{p:.0} %"),

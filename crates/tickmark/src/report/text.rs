@@ -138,8 +138,8 @@ fn in_detail(out: &mut String, detail: &Detail) {
     if detail.percentiles.len() > 1 && detail.histogram.len() > 1 {
         for (share, value) in &detail.percentiles {
             let name = match *share {
-                s if s == 0.0 => "min".to_owned(),
-                s if s == 1.0 => "max".to_owned(),
+                0.0 => "min".to_owned(),
+                1.0 => "max".to_owned(),
                 s => format!("p{}", s * 100.0),
             };
             let _ = writeln!(out, "  {name:>6} {}", number::time(*value));

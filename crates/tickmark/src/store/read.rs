@@ -42,7 +42,7 @@ pub(crate) fn load(folder: &Path) -> Result<Recording, Error> {
         match serde_json::from_slice::<Event>(line) {
             Ok(event) => take(&mut recording, event),
             Err(error) => {
-                recording.warnings.push(format!("events.jsonl line {}: {}", number + 1, what(line, &error)))
+                recording.warnings.push(format!("events.jsonl line {}: {}", number + 1, what(line, &error)));
             }
         }
     }

@@ -4,57 +4,57 @@ use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-pub struct Bench {
+pub(crate) struct Bench {
     folder: tempfile::TempDir,
 }
 
-pub fn program() -> &'static str {
+pub(crate) fn program() -> &'static str {
     env!("CARGO_BIN_EXE_tickmark")
 }
 
 impl Bench {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { folder: tempfile::tempdir().unwrap() }
     }
 
-    pub fn store(&self) -> PathBuf {
+    pub(crate) fn store(&self) -> PathBuf {
         self.folder.path().join("store")
     }
 
     /// `tickmark ARGUMENTS` with the store of this bench.
-    pub fn command(&self, arguments: &[&str]) -> Command {
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(program());
         command.args(arguments).env("TICKMARK_STORE", self.store());
         command
     }
 
-    pub fn run(&self, arguments: &[&str]) -> Output {
+    pub(crate) fn run(&self, arguments: &[&str]) -> Output {
         self.command(arguments).output().unwrap()
     }
 
-    pub fn json(&self, arguments: &[&str]) -> Value {
+    pub(crate) fn json(&self, arguments: &[&str]) -> Value {
         let output = self.run(&[arguments, &["--format", "json"]].concat());
         serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e}: {}", err(&output)))
     }
 
     /// The recording's folder, of the only recording.
-    pub fn recording(&self) -> PathBuf {
+    pub(crate) fn recording(&self) -> PathBuf {
         let mut all = std::fs::read_dir(self.store().join("recordings")).unwrap();
         all.next().unwrap().unwrap().path()
     }
 }
 
-pub fn err(output: &Output) -> String {
+pub(crate) fn err(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-pub fn out(output: &Output) -> String {
+pub(crate) fn out(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
 /// Asserts one clear line on the error stream and the exit code.
 #[track_caller]
-pub fn refused(output: &Output, code: i32, says: &[&str]) {
+pub(crate) fn refused(output: &Output, code: i32, says: &[&str]) {
     let text = err(output);
     assert_eq!(output.status.code(), Some(code), "{text}");
     assert_eq!(text.trim_end().lines().count(), 1, "{text}");
@@ -65,13 +65,13 @@ pub fn refused(output: &Output, code: i32, says: &[&str]) {
 
 /// The row of a metric.
 #[track_caller]
-pub fn row<'a>(model: &'a Value, metric: &str) -> &'a Value {
+pub(crate) fn row<'a>(model: &'a Value, metric: &str) -> &'a Value {
     let rows = model["rows"].as_array().unwrap();
     rows.iter().find(|row| row["metric"] == metric).unwrap_or_else(|| panic!("no {metric} in {rows:?}"))
 }
 
 /// Whether a program that a test needs is there. In CI it has to be.
-pub fn has(program: &str) -> bool {
+pub(crate) fn has(program: &str) -> bool {
     let there = Command::new(program).arg("--version").output().is_ok_and(|o| o.status.success());
     assert!(
         there || std::env::var_os("CI").is_none(),
@@ -84,7 +84,7 @@ pub fn has(program: &str) -> bool {
 }
 
 /// A `bwrap` that shows the whole system, with these additions, and runs tickmark in it.
-pub fn sandboxed(store: &Path, additions: &[&str], arguments: &[&str]) -> Command {
+pub(crate) fn sandboxed(store: &Path, additions: &[&str], arguments: &[&str]) -> Command {
     let mut command = Command::new("bwrap");
     command.args(["--bind", "/", "/", "--dev-bind", "/dev", "/dev", "--cap-add", "ALL"]);
     command.args(additions).arg(program()).args(arguments).env("TICKMARK_STORE", store);

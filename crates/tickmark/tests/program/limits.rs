@@ -1,8 +1,6 @@
 //! Nothing hangs a run or the machine, and nothing passes for a number that is none.
 
-mod common;
-
-use common::{Bench, err, row};
+use crate::bench::{Bench, err, program, row};
 use std::time::Instant;
 
 #[test]
@@ -23,7 +21,7 @@ fn a_probe_that_never_ends_is_ended_also_at_real_time_priority() {
 fn a_single_cpu_is_no_trap_at_real_time_priority() {
     let bench = Bench::new();
     let output = std::process::Command::new("taskset")
-        .args(["-c", "0", common::program(), "run", "selftest.hang", "ipc.pipe.round_trip", "--runs", "1"])
+        .args(["-c", "0", program(), "run", "selftest.hang", "ipc.pipe.round_trip", "--runs", "1"])
         .args(["--budget", "50ms", "--priority", "fifo:80", "--format", "json"])
         .env("TICKMARK_STORE", bench.store())
         .output()

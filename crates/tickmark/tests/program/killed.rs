@@ -1,8 +1,6 @@
 //! A run that is killed or interrupted leaves a valid recording, which --resume completes.
 
-mod common;
-
-use common::{Bench, err, out};
+use crate::bench::{Bench, err, out, refused};
 use std::fs;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -22,12 +20,16 @@ fn ended(bench: &Bench) -> Vec<u64> {
     lines.filter_map(|event| event["finished"]["run"].as_u64()).collect()
 }
 
-/// Processes that `pid` started, directly or not, by their command line holding the program's path.
-fn agents() -> usize {
-    let all = fs::read_dir("/proc").unwrap().flatten();
-    let lines = all.filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());
-    let own = [common::program().as_bytes(), b"\0agent\0"].concat();
-    lines.filter(|line| line.windows(own.len()).any(|window| window == own)).count()
+/// Agents of this bench: their environment names its store.
+fn agents(bench: &Bench) -> usize {
+    let store = format!("TICKMARK_STORE={}\0", bench.store().display()).into_bytes();
+    let holds = |bytes: Vec<u8>, part: &[u8]| bytes.windows(part.len()).any(|window| window == part);
+    let processes = fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path());
+    let ours = processes.filter(|path| {
+        fs::read(path.join("environ")).is_ok_and(|environ| holds(environ, &store))
+            && fs::read(path.join("cmdline")).is_ok_and(|line| holds(line, b"\0agent\0"))
+    });
+    ours.count()
 }
 
 #[test]
@@ -56,7 +58,7 @@ fn kill_9_at_fifty_moments_loses_no_finished_probe() {
         let after = ended(&bench);
         assert_eq!(after.len(), 22, "moment {moment}: each run once: {after:?}");
         assert_eq!(after[..before.len()], before[..], "moment {moment}: what was there stays");
-        common::refused(&bench.run(&["run", "--resume", "last"]), 2, &["complete"]);
+        refused(&bench.run(&["run", "--resume", "last"]), 2, &["complete"]);
     }
     assert!(interrupted >= 25, "only {interrupted} of 50 moments fell into a run");
 }
@@ -70,9 +72,10 @@ fn the_agent_ends_with_the_program() {
         assert!(Instant::now() < deadline);
         std::thread::sleep(Duration::from_millis(10));
     }
+    assert!(agents(&bench) > 0, "the agent is seen while it lives");
     run.kill().unwrap();
     run.wait().unwrap();
-    while agents() > 0 {
+    while agents(&bench) > 0 {
         assert!(Instant::now() < deadline, "agents live on");
         std::thread::sleep(Duration::from_millis(10));
     }

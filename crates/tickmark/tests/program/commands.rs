@@ -1,8 +1,6 @@
 //! The commands as a user types them.
 
-mod common;
-
-use common::{Bench, err, out, row};
+use crate::bench::{Bench, err, out, row};
 
 #[test]
 fn from_run_to_export() {

@@ -1,8 +1,6 @@
 //! Bad input: one clear line, a documented exit code, nothing lost.
 
-mod common;
-
-use common::{Bench, err, has, out, refused, row, sandboxed};
+use crate::bench::{Bench, err, has, out, program, refused, row, sandboxed};
 use std::fs;
 
 #[test]
@@ -28,10 +26,10 @@ fn a_cpu_that_is_not_there_or_not_allowed() {
         2,
         &["CPU 4000 does not exist", "allowed are"],
     );
-    let allowed = common::out(&std::process::Command::new("nproc").output().unwrap());
+    let allowed = out(&std::process::Command::new("nproc").output().unwrap());
     if allowed.trim() != "1" {
         let output = std::process::Command::new("taskset")
-            .args(["-c", "0", common::program(), "run", "syscall.null", "--cpu", "1"])
+            .args(["-c", "0", program(), "run", "syscall.null", "--cpu", "1"])
             .env("TICKMARK_STORE", bench.store())
             .output()
             .unwrap();
@@ -49,7 +47,7 @@ fn a_priority_that_is_refused() {
     let bench = Bench::new();
     let run = |more: &[&str]| {
         std::process::Command::new("setpriv")
-            .args(["--bounding-set=-sys_nice", common::program(), "run", "syscall.null"])
+            .args(["--bounding-set=-sys_nice", program(), "run", "syscall.null"])
             .args(["--budget", "100ms", "--priority", "fifo:10"])
             .args(more)
             .env("TICKMARK_STORE", bench.store())
@@ -89,7 +87,7 @@ fn a_store_that_runs_full_keeps_what_was_measured() {
     // What stands in the full store is copied out before the sandbox goes.
     let script = format!(
         "{} run arithmetic --budget 4s; code=$?; cp -r /mnt/recordings {}; exit $code",
-        common::program(),
+        program(),
         inside.path().display()
     );
     let output = std::process::Command::new("bwrap")
@@ -190,7 +188,7 @@ fn a_system_call_that_a_filter_denies() {
     let run = ["run", "syscall.null", "syscall.read", "--runs", "2", "--budget", "50ms", "--format", "json"];
     let script = format!(
         "exec bwrap --bind / / --dev-bind /dev /dev --seccomp 9 {} {} 9<{}",
-        common::program(),
+        program(),
         run.join(" "),
         filter.display()
     );
@@ -218,7 +216,7 @@ fn without_a_vdso() {
     let bench = Bench::new();
     let clock = ["clock.monotonic.read", "clock.monotonic.syscall"];
     let arguments =
-        [&["--tool=none", "--quiet", "--trace-children=yes", common::program(), "run"], &clock[..]].concat();
+        [&["--tool=none", "--quiet", "--trace-children=yes", program(), "run"], &clock[..]].concat();
     let output = std::process::Command::new("valgrind")
         .args(arguments)
         .args(["--runs", "1", "--budget", "200ms", "--format", "json"])

@@ -1,0 +1,8 @@
+//! The real program, as a user runs it.
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on has failed")]
+
+mod bad_input;
+mod bench;
+mod commands;
+mod killed;
+mod limits;
