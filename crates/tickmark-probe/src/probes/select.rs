@@ -1,7 +1,8 @@
-//! select on exactly 100 descriptors, none of them ready.
+//! select on exactly 100 descriptors.
 
 use crate::batch::{self, Shape};
 use crate::sys::CallError;
+use crate::sys::exec;
 use crate::sys::file::{self, SelectSet};
 use crate::{Probe, Spec, Syscall};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
@@ -22,22 +23,22 @@ const fn spec(name: &'static str, title: &'static str, timed: &'static str) -> S
 pub(super) static PROBES: &[Probe] = &[
     Probe {
         spec: Spec {
-            needs: &[Syscall::Pipe2, Syscall::Dup, Syscall::Select],
+            needs: &[Syscall::Openat, Syscall::Write, Syscall::Dup, Syscall::Select],
             ..spec(
                 "syscall.select.files",
                 "select on 100 files",
-                "select without waiting on 100 descriptors of an empty pipe",
+                "select without waiting on 100 descriptors of a regular file, all of them ready",
             )
         },
-        prepare: |spec, _| {
-            let (empty, writer) = file::pipe()?;
-            let copies = (0..DESCRIPTORS).map(|_| file::duplicate(empty.as_fd()));
+        prepare: |spec, params| {
+            let path = exec::install_tiny_program(params.scratch()?)?;
+            let file = file::open(&path, libc::O_RDONLY)?;
+            let copies = (0..DESCRIPTORS).map(|_| file::duplicate(file.as_fd()));
             let files = copies.collect::<Result<Vec<_>, _>>()?;
             let set = SelectSet::new(files.iter().map(AsFd::as_fd))?;
-            let kept = (files, writer);
             Ok(batch::fallible(Shape::of(spec), move || {
-                let _ = &kept;
-                none_ready(set.poll()?)
+                let _ = &files;
+                ready(set.poll()?, DESCRIPTORS)
             })
             .boxed())
         },
@@ -55,7 +56,7 @@ pub(super) static PROBES: &[Probe] = &[
             ..spec(
                 "syscall.select.tcp",
                 "select on 100 TCP sockets",
-                "select without waiting on 100 connected TCP sockets of the loopback interface",
+                "select without waiting on 100 connected TCP sockets of the loopback interface, none ready",
             )
         },
         prepare: |spec, _| {
@@ -63,7 +64,7 @@ pub(super) static PROBES: &[Probe] = &[
             let set = SelectSet::new(sockets.iter().map(|(ours, _)| ours.as_fd()))?;
             Ok(batch::fallible(Shape::of(spec), move || {
                 let _ = &sockets;
-                none_ready(set.poll()?)
+                ready(set.poll()?, 0)
             })
             .boxed())
         },
@@ -78,6 +79,6 @@ fn connected() -> std::io::Result<Vec<(TcpStream, TcpStream)>> {
 }
 
 #[inline(always)]
-fn none_ready(ready: i32) -> Result<(), CallError> {
-    if ready == 0 { Ok(()) } else { Err(CallError { call: "select", errno: libc::EBUSY }) }
+fn ready(seen: i32, expected: usize) -> Result<(), CallError> {
+    if seen as usize == expected { Ok(()) } else { Err(CallError { call: "select", errno: libc::EBUSY }) }
 }
