@@ -14,6 +14,7 @@ use tickmark_wire::{
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Request {
     pub(crate) run: RunId,
+    pub(crate) parent: u32,
     pub(crate) probe: Name,
     pub(crate) budget: Nanos,
     pub(crate) batch: Nanos,
@@ -48,7 +49,7 @@ pub(crate) fn run() -> ExitCode {
 fn measure(request: &Request) -> Vec<Event> {
     let run = request.run;
     // First of all: whatever happens from here on, it ends.
-    if let Err(error) = limits::end_after(request.limit).and_then(|()| take_place(request)) {
+    if let Err(error) = limits::end_after(request.limit, request.parent).and_then(|()| take_place(request)) {
         let reason = Reason {
             message: error.to_string(),
             call: Some(error.call.to_owned()),
@@ -61,8 +62,8 @@ fn measure(request: &Request) -> Vec<Event> {
         return vec![Event::Skipped(run, Reason::new(message))];
     };
     let gauge = Gauge::choose();
-    let params =
-        Params { cpu: request.cpu, allowed: request.allowed.clone(), scratch: request.scratch.clone() };
+    let has_files = request.scratch.as_ref().is_some_and(|path| std::env::set_current_dir(path).is_ok());
+    let params = Params { cpu: request.cpu, allowed: request.allowed.clone(), has_files };
     let mut routine = match (probe.prepare)(&probe.spec, &params) {
         Ok(routine) => routine,
         Err(unavailable) => return vec![Event::Skipped(run, unavailable.reason())],

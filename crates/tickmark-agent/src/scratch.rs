@@ -1,39 +1,78 @@
 //! A directory for the files that probes open, stat and execute.
 
+use std::fs::{DirBuilder, File};
+use std::hash::{BuildHasher, RandomState};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
+use tickmark_probe::sys::{exec, host};
 
-/// Removed with everything in it when dropped.
+const PREFIX: &str = "tickmark-agent-";
+const LOCK: &str = "lock";
+
+/// Held while the agent lives; removed with everything in it when dropped.
 #[derive(Debug)]
-pub(crate) struct Scratch(Option<PathBuf>);
+pub(crate) struct Scratch {
+    made: Option<(PathBuf, File)>,
+    /// Whether the tiny program could be executed there.
+    executable: bool,
+}
 
 impl Scratch {
-    /// Makes a directory `tickmark-PID/files` where files may be made, and removes those that killed
-    /// agents left behind. None where no place can be written to: probes that need one are skipped.
+    /// Makes a private directory with the tiny program in it: where it can be executed if there is such a
+    /// place, else where it can be written. Without either, probes that need a file are skipped.
     pub(crate) fn make() -> Self {
         let temporary = std::env::temp_dir();
         let places = [temporary.as_path(), Path::new("/dev/shm"), Path::new("/run")];
-        let made = places.iter().find_map(|place| {
+        let mut fallback = Self { made: None, executable: false };
+        for place in places {
             sweep(place);
-            let path = place.join(format!("tickmark-{}", std::process::id()));
-            std::fs::create_dir_all(path.join("files")).ok().map(|()| path)
-        });
-        Self(made)
+            let Some(scratch) = Self::in_place(place) else { continue };
+            if scratch.executable {
+                return scratch;
+            }
+            if fallback.made.is_none() {
+                fallback = scratch;
+            }
+        }
+        fallback
     }
 
+    fn in_place(place: &Path) -> Option<Self> {
+        // Random, and refused where it exists: nobody else can have prepared it.
+        let random = RandomState::new().hash_one(std::process::id());
+        let path = place.join(format!("{PREFIX}{random:016x}"));
+        DirBuilder::new().mode(0o700).create(&path).ok()?;
+        let lock = File::create_new(path.join(LOCK)).ok()?;
+        lock.lock().ok()?;
+        let mut scratch = Self { made: Some((path.clone(), lock)), executable: false };
+        exec::install_tiny_program(&path).ok()?;
+        scratch.executable = exec::tiny_program_runs(&path);
+        Some(scratch)
+    }
+
+    /// The directory, and the number of its file system's kind (statfs(2)).
     pub(crate) fn path(&self) -> Option<PathBuf> {
-        self.0.as_ref().map(|path| path.join("files"))
+        self.made.as_ref().map(|(path, _)| path.clone())
+    }
+
+    /// Where it is, for the environment record.
+    pub(crate) fn describe(&self) -> Option<(String, String)> {
+        let path = self.path()?;
+        let kind = host::file_system(&path).map_or_else(|e| e.to_string(), |kind| format!("{kind:#x}"));
+        let noexec = if self.executable { "" } else { ", nothing can be executed there" };
+        let place = path.parent().unwrap_or(&path).display().to_string();
+        Some((place, format!("file system {kind}{noexec}")))
     }
 }
 
-/// Removes directories of agents whose process is gone. Without /proc none can be told to be gone.
+/// Removes what killed agents left: directories of ours whose lock nobody holds.
 fn sweep(place: &Path) {
-    if !Path::new("/proc/self").exists() {
-        return;
-    }
+    let own = std::fs::metadata("/proc/self").map(|status| status.uid());
     for entry in std::fs::read_dir(place).into_iter().flatten().flatten() {
-        let name = entry.file_name();
-        let pid = name.to_str().and_then(|n| n.strip_prefix("tickmark-")).and_then(|n| n.parse::<u32>().ok());
-        if pid.is_some_and(|pid| !Path::new("/proc").join(pid.to_string()).exists()) {
+        let ours = entry.file_name().to_string_lossy().starts_with(PREFIX)
+            && entry.metadata().is_ok_and(|status| own.as_ref().is_ok_and(|uid| *uid == status.uid()));
+        let free = || File::open(entry.path().join(LOCK)).is_ok_and(|lock| lock.try_lock().is_ok());
+        if ours && free() {
             let _ = std::fs::remove_dir_all(entry.path());
         }
     }
@@ -41,8 +80,32 @@ fn sweep(place: &Path) {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        if let Some(path) = &self.0 {
+        if let Some((path, _)) = &self.made {
             let _ = std::fs::remove_dir_all(path);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_killed_agents_left_is_removed() {
+        let place = std::env::temp_dir().join(format!("scratch-test-{}", std::process::id()));
+        std::fs::create_dir_all(&place).unwrap();
+        let live = Scratch::in_place(&place).unwrap();
+        let mut dead = Scratch::in_place(&place).unwrap();
+        let left = dead.path().unwrap();
+        // As a kill leaves it: the directory stays, the lock is gone.
+        dead.made = None;
+        let foreign = [place.join("tickmark-2026"), place.join("tickmark-agent-notes")];
+        foreign.iter().for_each(|path| std::fs::create_dir_all(path).unwrap());
+        sweep(&place);
+        assert!(!left.exists());
+        assert!(live.path().unwrap().join("a/b/tiny").exists());
+        assert!(foreign.iter().all(|path| path.exists()), "what holds no lock file is not ours");
+        drop(live);
+        std::fs::remove_dir_all(&place).unwrap();
     }
 }

@@ -23,7 +23,7 @@ pub(crate) fn settle(asked: &Settings) -> Result<Settled, Refusal> {
     }
     let mut settled = Settled { cpu, cpu_because, priority: asked.priority, priority_refused: None, allowed };
     if let Priority::Fifo(level) = asked.priority
-        && let Err(error) = limits::set_priority(Priority::Fifo(level + 1))
+        && let Err(error) = limits::set_priority(Priority::Fifo(level.saturating_add(1).min(99)))
     {
         let why = refused_because(error.errno);
         if !asked.priority_optional {

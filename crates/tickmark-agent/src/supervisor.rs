@@ -40,7 +40,12 @@ pub(crate) fn run(prefix: &[&str]) -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
-    let environment = environment::collect(&settled);
+    let scratch = Scratch::make();
+    let mut environment = environment::collect(&settled);
+    match scratch.describe() {
+        Some((place, kind)) => environment.know("scratch", &place, kind),
+        None => environment.miss("scratch", "TMPDIR, /dev/shm, /run", "no directory can be written to"),
+    }
     let hz = environment.get("kernel.config.HZ").and_then(|hz| hz.parse::<i64>().ok()).unwrap_or(1000);
     out.event(&Event::Hello(Box::new(Hello {
         format: FORMAT,
@@ -50,7 +55,6 @@ pub(crate) fn run(prefix: &[&str]) -> ExitCode {
         settled: settled.clone(),
         environment,
     })));
-    let scratch = Scratch::make();
     let batch = Nanos::new(BATCH.min(1_000_000_000 / hz.max(1) / 10));
     let supervisor = Supervisor { prefix, plan: &plan, settled: &settled, scratch: &scratch, batch };
     let complete = plan.runs.iter().all(|run| supervisor.carry_out(run, &mut out));
@@ -60,7 +64,7 @@ pub(crate) fn run(prefix: &[&str]) -> ExitCode {
 
 fn read_plan() -> Result<Plan, String> {
     let mut line = String::new();
-    // Unbuffered beyond the line: later, only the end of standard input is waited for.
+    // Nothing follows the line: later, only the end of standard input is waited for.
     std::io::stdin().lock().read_line(&mut line).map_err(|e| e.to_string())?;
     serde_json::from_str(&line).map_err(|e| e.to_string())
 }
@@ -104,6 +108,7 @@ impl Supervisor<'_> {
         let limit = Nanos::new(run.budget.get().saturating_mul(10).saturating_add(PATIENCE.get()));
         let request = Request {
             run: run.id,
+            parent: std::process::id(),
             probe: run.probe.clone(),
             budget: run.budget,
             batch: self.batch,
@@ -139,8 +144,8 @@ impl Supervisor<'_> {
         true
     }
 
-    fn start(&self, request: &Request, padding: u32) -> std::io::Result<Child> {
-        let mut child = Command::new(own_program())
+    fn start(&self, request: &Request, padding: u32) -> std::io::Result<Running> {
+        let child = Command::new(own_program())
             .args(self.prefix)
             .arg("one")
             .env("TICKMARK_PADDING", "x".repeat(padding as usize))
@@ -149,10 +154,11 @@ impl Supervisor<'_> {
             .stderr(Stdio::null())
             .process_group(0)
             .spawn()?;
-        if let Some(mut stdin) = child.stdin.take() {
+        let mut running = Running(child);
+        if let Some(mut stdin) = running.0.stdin.take() {
             writeln!(stdin, "{}", serde_json::to_string(request)?)?;
         }
-        Ok(child)
+        Ok(running)
     }
 }
 
@@ -172,11 +178,23 @@ fn timed_out(run: &RunPlan, limit: Nanos) -> Event {
     Event::TimedOut(run.id, Reason::new(format!("ended after its limit of {seconds:.1} s")))
 }
 
+/// A run's process; it and its peers end when this is dropped.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if matches!(self.0.try_wait(), Ok(None)) {
+            limits::kill_group(self.0.id());
+            let _ = self.0.wait();
+        }
+    }
+}
+
 /// Reads what the run writes until it ends, its limit has passed, or standard input has ended.
-fn wait(mut child: Child, limit: Nanos) -> std::io::Result<End> {
+fn wait(mut running: Running, limit: Nanos) -> std::io::Result<End> {
     let deadline = Instant::now() + limit.to_duration() + GRACE.to_duration();
     let mut lines = Vec::new();
-    let Some(mut pipe) = child.stdout.take() else { return Err(std::io::ErrorKind::BrokenPipe.into()) };
+    let Some(mut pipe) = running.0.stdout.take() else { return Err(std::io::ErrorKind::BrokenPipe.into()) };
     let stdin = std::io::stdin();
     let mut chunk = [0; 64 << 10];
     let end = loop {
@@ -195,7 +213,7 @@ fn wait(mut child: Child, limit: Nanos) -> std::io::Result<End> {
         }
     };
     // A run that closed its output and still lives, or whose peers live, ends here.
-    limits::kill_group(child.id());
-    let status = child.wait()?;
+    limits::kill_group(running.0.id());
+    let status = running.0.wait()?;
     Ok(end.unwrap_or(End::Exited(status, lines)))
 }

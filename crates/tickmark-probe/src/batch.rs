@@ -26,8 +26,6 @@ type Body = Box<dyn FnMut(u64) -> Result<(), CallError>>;
 pub struct Shape {
     /// Operations in one call of the body's inner step.
     pub operations: NonZeroU64,
-    /// Bytes that an operation moves.
-    pub bytes: u64,
     /// What one call does by itself.
     pub expected: Expected,
     /// The cost below which the work was not done.
@@ -38,12 +36,7 @@ impl Shape {
     /// One operation a call, as the spec has it.
     #[must_use]
     pub const fn of(spec: &Spec) -> Self {
-        Self {
-            operations: NonZeroU64::MIN,
-            bytes: 0,
-            expected: spec.expected,
-            physical_floor: spec.physical_floor,
-        }
+        Self { operations: NonZeroU64::MIN, expected: spec.expected, physical_floor: spec.physical_floor }
     }
 
     /// A shape of one operation without switches or faults, for what is taken off or added.
@@ -231,12 +224,13 @@ fn calls_in_a_batch<C: Clock>(
 impl Stamps {
     fn with_room(batches: usize) -> Self {
         // Touched now, so that no page of it is first touched between two stamps.
-        let column = || {
-            let mut column = vec![1u64; batches];
+        fn touched<T: Clone>(value: T, room: usize) -> Vec<T> {
+            let mut column = vec![value; room];
             column.clear();
             column
-        };
-        Self { start: column(), end: column(), disturbed: Vec::with_capacity(batches) }
+        }
+        let none = Disturbance { batch: 1, switches: 1, faults: 1 };
+        Self { start: touched(1, batches), end: touched(1, batches), disturbed: touched(none, batches) }
     }
 
     fn push(&mut self, start: u64, end: u64, deviation: Option<(i32, i32)>) {
@@ -260,7 +254,7 @@ impl Stamps {
         if fastest < shape.physical_floor {
             return Err(ProbeError::BelowFloor { seen: fastest, floor: shape.physical_floor });
         }
-        Ok(Batches { start, elapsed, iterations, bytes: shape.bytes, disturbed: self.disturbed })
+        Ok(Batches { start, elapsed, iterations, disturbed: self.disturbed })
     }
 }
 

@@ -6,7 +6,7 @@ use crate::{Gauge, Reading};
 use std::cell::{Cell, RefCell};
 
 fn shape() -> Shape {
-    Shape { operations: NonZeroU64::MIN, bytes: 0, expected: Expected::NONE, physical_floor: Picos::ZERO }
+    Shape { operations: NonZeroU64::MIN, expected: Expected::NONE, physical_floor: Picos::ZERO }
 }
 
 fn budget(time_ms: i32) -> Budget {

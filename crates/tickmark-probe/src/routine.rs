@@ -1,7 +1,8 @@
 //! What the agent and a probe say to each other.
 
+use crate::sys::exec::TINY_PATH;
 use crate::{Gauge, ProbeError, Spec, Unavailable};
-use std::path::PathBuf;
+use std::ffi::CStr;
 use tickmark_wire::{Nanos, Observations, Part, Segment};
 
 /// A probe: what it is, and how to make it ready.
@@ -23,18 +24,18 @@ pub struct Params {
     pub cpu: u32,
     /// Every CPU that the process might use.
     pub allowed: Vec<u32>,
-    /// A directory to make files in; none where no place to write was found.
-    pub scratch: Option<PathBuf>,
+    /// Whether the working directory holds the tiny program at [`TINY_PATH`].
+    pub has_files: bool,
 }
 
 impl Params {
-    /// The directory to make files in.
+    /// The path of a small file that can be opened and, where the file system allows it, executed.
     ///
     /// # Errors
     /// Where no place to write was found.
-    pub fn scratch(&self) -> Result<&std::path::Path, Unavailable> {
+    pub fn tiny(&self) -> Result<&'static CStr, Unavailable> {
         let none = || Unavailable::Missing("no directory to write a file into".to_owned());
-        self.scratch.as_deref().ok_or_else(none)
+        self.has_files.then_some(TINY_PATH).ok_or_else(none)
     }
 }
 

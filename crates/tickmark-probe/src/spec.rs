@@ -78,6 +78,7 @@ impl Spec {
             unit: self.unit,
             better: self.better,
             headline: self.headline,
+            physical_floor: self.physical_floor,
             sleeps: self.sleeps,
         }
     }

@@ -31,14 +31,6 @@ pub struct Spread {
     pub deviation: f64,
 }
 
-impl Spread {
-    /// Standard deviation over mean; none where the mean is zero.
-    #[must_use]
-    pub fn relative(&self) -> Option<f64> {
-        (self.mean != 0.0).then(|| (self.deviation / self.mean).abs())
-    }
-}
-
 /// Mean and standard deviation, in two passes. None of an empty sample.
 #[must_use]
 pub fn spread(values: &[f64]) -> Option<Spread> {
@@ -111,6 +103,5 @@ mod tests {
     fn spread_survives_a_large_offset() {
         let s = spread(&[1e9 + 1.0, 1e9 + 2.0, 1e9 + 3.0]).unwrap();
         assert_eq!(s.deviation, 1.0);
-        assert_eq!(s.relative(), Some(1.0 / (1e9 + 2.0)));
     }
 }

@@ -12,6 +12,8 @@ const MULTIPLES: usize = 3;
 const WINDOW: f64 = 20_000.0;
 /// Gaps that enter the periodogram at most: the longest, which a tick's are among.
 const MOST: usize = 4_000;
+/// The stretch that enters the periodogram at most, in s; the line is fitted through all of it.
+const STRETCH: f64 = 5.0;
 
 /// Gaps of a loop that spun for `span`, all in ns.
 #[derive(Debug, Clone, Copy)]
@@ -48,7 +50,7 @@ pub enum NotFound {
     FewGaps,
     /// Gaps without a period.
     NoPeriod,
-    /// Periods, but none that the kernel's count of timer interrupts fits.
+    /// Periods, but only faster ones than the kernel counted timer interrupts.
     NoneFits,
 }
 
@@ -57,7 +59,7 @@ impl std::fmt::Display for NotFound {
         f.write_str(match self {
             Self::FewGaps => "too few interruptions: no tick on this CPU, or too short a run",
             Self::NoPeriod => "interruptions without a period",
-            Self::NoneFits => "no period that the kernel's count of timer interrupts fits",
+            Self::NoneFits => "only periods shorter than the kernel's count of timer interrupts allows",
         })
     }
 }
@@ -71,7 +73,8 @@ pub fn find(gaps: &Gaps<'_>) -> Result<Train, NotFound> {
     if gaps.start.len() < 10 || seconds <= 0.0 {
         return Err(NotFound::FewGaps);
     }
-    let rate = gaps.interrupts.map(|count| count / seconds);
+    // A count lower than any tick is that of a timer which this machine does not use.
+    let rate = gaps.interrupts.map(|count| count / seconds).filter(|rate| *rate > LOWEST);
     let periodogram = Periodogram::of(gaps, seconds);
     let near = |frequency: f64| rate.is_some_and(|rate| (frequency / rate - 1.0).abs() < 0.1);
     // Where the kernel counted, its count says where to look first.
@@ -83,12 +86,12 @@ pub fn find(gaps: &Gaps<'_>) -> Result<Train, NotFound> {
     if let Some(train) = fitted(counted).into_iter().find(|train| train.confirmed) {
         return Ok(train);
     }
+    // The count holds every other timer as well: it bounds the tick from above, and does not name it.
     let trains = fitted(periodogram.fundamentals());
-    match (trains.into_iter().next(), rate) {
-        (None, _) => Err(NotFound::NoPeriod),
-        (Some(_), Some(_)) => Err(NotFound::NoneFits),
-        (Some(train), None) => Ok(train),
-    }
+    let any = !trains.is_empty();
+    let fits = |train: &Train| rate.is_none_or(|rate| train.frequency < 1.1 * rate);
+    let missing = if any { NotFound::NoneFits } else { NotFound::NoPeriod };
+    trains.into_iter().find(fits).ok_or(missing)
 }
 
 /// How strongly each frequency and its first multiples stand out among the gaps.
@@ -103,8 +106,9 @@ struct Periodogram {
 
 impl Periodogram {
     fn of(gaps: &Gaps<'_>, seconds: f64) -> Self {
-        let mut longest: Vec<(f64, f64)> =
-            gaps.length.iter().copied().zip(gaps.start.iter().copied()).collect();
+        let seconds = seconds.min(STRETCH);
+        let early = gaps.start.iter().take_while(|start| **start < seconds * 1e9);
+        let mut longest: Vec<(f64, f64)> = gaps.length.iter().copied().zip(early.copied()).collect();
         longest.sort_unstable_by(|a, b| b.0.total_cmp(&a.0));
         let times: Vec<f64> = longest.iter().take(MOST).map(|(_, start)| start / 1e9).collect();
         let step = 0.125 / seconds;

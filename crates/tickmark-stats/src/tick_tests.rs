@@ -102,6 +102,15 @@ fn no_tick_is_found_where_none_is() {
         assert!(look(seed, &[], 500, Some(250.0)).is_err(), "seed {seed}");
     }
     assert_eq!(look(0, &[], 5, None), Err(NotFound::FewGaps));
-    // A train, but the kernel counted no such interrupts.
-    assert_eq!(look(1, &[(100.0, 12_000.0, 0.95)], 20, Some(1000.0)), Err(NotFound::NoneFits));
+    // A train faster than the kernel counted timer interrupts is none of the kernel's.
+    assert_eq!(look(1, &[(250.0, 12_000.0, 0.95)], 20, Some(100.0)), Err(NotFound::NoneFits));
+}
+
+#[test]
+fn other_timers_in_the_count_leave_the_tick_unconfirmed() {
+    let train = look(1, &[(250.0, 12_000.0, 0.95)], 20, Some(400.0)).unwrap();
+    assert!((train.frequency - 250.0).abs() < 0.0025 && !train.confirmed);
+    // A count of next to nothing is of a timer that the machine does not use.
+    let train = look(1, &[(250.0, 12_000.0, 0.95)], 20, Some(2.0)).unwrap();
+    assert!((train.frequency - 250.0).abs() < 0.0025 && !train.confirmed);
 }

@@ -5,4 +5,4 @@ mod scale;
 mod sys;
 
 pub use scale::{Anchor, Scale};
-pub use sys::{fenced_tsc, has_tsc, monotonic_ns, rdtscp, tsc, tsc_is_invariant};
+pub use sys::{fenced_tsc, has_rdtscp, has_tsc, monotonic_ns, rdtscp, tsc, tsc_is_invariant};

@@ -27,6 +27,12 @@ mod arch {
         has_tsc() && __cpuid(0x8000_0000).eax >= 0x8000_0007 && __cpuid(0x8000_0007).edx & (1 << 8) != 0
     }
 
+    /// Whether there is RDTSCP (CPUID 8000_0001h, EDX bit 27).
+    #[must_use]
+    pub fn has_rdtscp() -> bool {
+        has_tsc() && __cpuid(0x8000_0000).eax >= 0x8000_0001 && __cpuid(0x8000_0001).edx & (1 << 27) != 0
+    }
+
     /// RDTSC; the processor may move it among its neighbours.
     #[must_use]
     #[inline(always)]
@@ -47,11 +53,14 @@ mod arch {
     }
 
     /// RDTSCP: waits for everything before it, and reads the CPU's number along.
+    ///
+    /// # Safety
+    /// The processor has it: [`has_rdtscp`].
     #[must_use]
     #[inline(always)]
-    pub fn rdtscp() -> u64 {
+    pub unsafe fn rdtscp() -> u64 {
         let mut aux = 0;
-        // SAFETY: callers have checked the flag of RDTSCP; `aux` is valid to write to.
+        // SAFETY: the caller has checked; `aux` is valid to write to.
         unsafe { __rdtscp(&raw mut aux) }
     }
 }
@@ -61,6 +70,11 @@ mod arch {
     /// No counter that this crate reads on this architecture.
     #[must_use]
     pub fn has_tsc() -> bool {
+        false
+    }
+    /// See [`has_tsc`].
+    #[must_use]
+    pub fn has_rdtscp() -> bool {
         false
     }
     /// See [`has_tsc`].
@@ -79,10 +93,13 @@ mod arch {
         super::monotonic_ns()
     }
     /// CLOCK_MONOTONIC in its stead.
+    ///
+    /// # Safety
+    /// None is needed here.
     #[must_use]
-    pub fn rdtscp() -> u64 {
+    pub unsafe fn rdtscp() -> u64 {
         super::monotonic_ns()
     }
 }
 
-pub use arch::{fenced_tsc, has_tsc, rdtscp, tsc, tsc_is_invariant};
+pub use arch::{fenced_tsc, has_rdtscp, has_tsc, rdtscp, tsc, tsc_is_invariant};

@@ -174,7 +174,7 @@ pub struct Outcome {
     pub run: RunId,
     /// The instrument as this process found it.
     pub instrument: Instrument,
-    /// Resident memory of the process at the end, in kB, from getrusage.
+    /// Resident memory of the process at the end, in kB.
     pub resident_kb: u64,
 }
 

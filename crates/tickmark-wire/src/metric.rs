@@ -1,5 +1,6 @@
 //! What a number is called, what it counts and which way is good.
 
+use crate::Picos;
 use serde::{Deserialize, Serialize};
 
 /// The dotted name of a metric, such as `clock.monotonic.read`. It holds no unit.
@@ -155,6 +156,9 @@ pub struct Metric {
     pub better: Better,
     /// How observations become a figure.
     pub headline: Headline,
+    /// The cost below which the work was not done, in ps.
+    #[serde(default)]
+    pub physical_floor: Picos,
     /// Whether the probe sleeps by design, so that time off the CPU says nothing of contention.
     #[serde(default)]
     pub sleeps: bool,

@@ -12,8 +12,6 @@ pub enum Observations {
     Batches(Batches),
     /// One latency a wake-up or a step; negative where it came early or went backwards.
     Latencies(Vec<Nanos>),
-    /// Bare values, in the metric's unit.
-    Values(Vec<f64>),
     /// Interruptions of a spinning loop.
     Gaps(GapTrace),
     /// Clock readings passed to and fro between two CPUs.
@@ -29,16 +27,9 @@ pub struct Batches {
     pub elapsed: Vec<Nanos>,
     /// Operations in each batch; the same for all of a run.
     pub iterations: NonZeroU64,
-    /// Bytes moved by each operation; zero where none is.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub bytes: u64,
     /// The batches whose switches or faults differ from what the probe makes by itself.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub disturbed: Vec<Disturbance>,
-}
-
-fn is_zero(value: &u64) -> bool {
-    *value == 0
 }
 
 /// How far a batch's context switches and page faults lay from what its spec declares.
@@ -87,7 +78,6 @@ impl Observations {
         match self {
             Self::Batches(batches) => batches.elapsed.len(),
             Self::Latencies(latencies) => latencies.len(),
-            Self::Values(values) => values.len(),
             Self::Gaps(gaps) => gaps.length.len(),
             Self::Exchanges(exchanges) => exchanges.iter().map(|e| e.out.len()).sum(),
         }

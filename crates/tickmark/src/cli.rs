@@ -205,10 +205,12 @@ pub(crate) fn exit(error: &clap::Error) -> ExitCode {
     if error.use_stderr() && error.kind() != clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
     {
         let text = error.render().to_string();
-        let line = text.lines().next().unwrap_or_default();
+        // The message with what it lists, as one line; then clap's tip.
+        let message = text.lines().take_while(|line| !line.is_empty()).map(str::trim);
+        let line = message.collect::<Vec<_>>().join(" ");
         let tip =
             text.lines().find_map(|line| line.trim().strip_prefix("tip: ")).map(|tip| format!("; {tip}"));
-        let line = line.strip_prefix("error: ").unwrap_or(line);
+        let line = line.strip_prefix("error: ").unwrap_or(&line);
         anstream::eprintln!("tickmark: {line}{}; see tickmark --help", tip.unwrap_or_default());
         return ExitCode::from(2);
     }

@@ -1,7 +1,7 @@
 //! What can go wrong, each as one line: what, where, and what to try.
 
 use std::path::PathBuf;
-use tickmark_wire::Format;
+use tickmark_wire::{Format, Refusal, RefusalKind};
 
 /// The exit codes of every command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,6 +70,15 @@ impl Error {
     pub(crate) fn store(what: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(std::io::Error) -> Self {
         let path = path.into();
         move |source| Self::Store { what, path, source }
+    }
+}
+
+impl From<Refusal> for Error {
+    fn from(refusal: Refusal) -> Self {
+        match refusal.kind {
+            RefusalKind::Usage => Self::Usage(refusal.message),
+            RefusalKind::System => Self::Refused(refusal.message),
+        }
     }
 }
 

@@ -1,8 +1,8 @@
 //! Which runs are made, in which order, for how long.
 
-use crate::selection::Selected;
 use rand::seq::SliceRandom;
 use rand::{Rng, RngExt};
+use tickmark_probe::Probe;
 use tickmark_wire::{Group, Name, Nanos, Plan, RunId, RunPlan, Settings};
 
 /// What one probe gets for each run unless a budget is given: everything then takes about 45 s.
@@ -17,13 +17,13 @@ const PADDING: std::ops::Range<u32> = 0..256;
 /// The runs of the selected probes: `rounds` rounds, each in an order of its own. Where the tick is
 /// not among them, one short run of it comes first, for the environment record.
 pub(crate) fn make(
-    selected: &[Selected],
+    selected: &[&'static Probe],
     rounds: u32,
     budget: Option<Nanos>,
     settings: Settings,
     random: &mut impl Rng,
 ) -> Plan {
-    let weight: u32 = selected.iter().map(|s| s.probe.spec.weight).sum();
+    let weight: u32 = selected.iter().map(|probe| probe.spec.weight).sum();
     let slice = budget.map_or(SLICE.get() as f64, |budget| {
         budget.as_f64() * 10.0 / f64::from(weight.max(1)) / f64::from(rounds.max(1))
     });
@@ -34,21 +34,21 @@ pub(crate) fn make(
         let probe = Name::new(probe);
         runs.push(RunPlan { id, round, probe, budget, padding: random() * 16 });
     };
-    let asked = |name| selected.iter().any(|s| s.probe.spec.name == name);
-    let selftest = selected.iter().all(|s| s.probe.spec.group == Group::Selftest);
+    let asked = |name| selected.iter().any(|probe| probe.spec.name == name);
+    let selftest = selected.iter().all(|probe| probe.spec.group == Group::Selftest);
     if !asked("tick") && !selftest {
         add(0, "tick", LEAST_TICK, &mut || random.random_range(PADDING));
     }
     for round in 1..=rounds {
-        let mut order: Vec<&Selected> = selected.iter().collect();
+        let mut order = selected.to_vec();
         order.shuffle(random);
-        for Selected { probe, .. } in order {
+        for probe in order {
             let spec = &probe.spec;
             let least = if spec.name == "tick" { LEAST_TICK } else { LEAST };
             add(round, spec.name, share(spec.weight).max(least), &mut || random.random_range(PADDING));
         }
     }
-    let metrics = selected.iter().map(|s| s.probe.spec.metric()).collect();
+    let metrics = selected.iter().map(|probe| probe.spec.metric()).collect();
     Plan { settings, metrics, runs }
 }
 

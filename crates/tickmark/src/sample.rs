@@ -98,6 +98,11 @@ pub(crate) fn figures(metric: &Metric, run: &Run) -> Result<Figures, String> {
     match (&whole.observations, metric.headline) {
         (Observations::Batches(_), _) => {
             let parts = of_batches(&run.observed).ok_or("no batch was stamped")?;
+            // The agent refuses a part that is too fast; a difference only exists here.
+            let least = metric.physical_floor.as_nanos_f64();
+            if parts.floor < least {
+                return Err(format!("{:.3} ns is below the physical floor of {least} ns", parts.floor));
+            }
             Ok(Figures {
                 mean: Some(parts.mean),
                 cpu: parts.cpu,
@@ -112,14 +117,13 @@ pub(crate) fn figures(metric: &Metric, run: &Run) -> Result<Figures, String> {
             let value = if headline == Headline::Minimum { least() } else { sorted.quantile(0.5) };
             Ok(plain(value.ok_or("the clock made no step in the time")?, Detail::Latencies(sorted)))
         }
-        (Observations::Values(values), _) => {
-            let value = Sorted::new(values.iter().copied()).quantile(0.5).ok_or("no value")?;
-            Ok(plain(value, Detail::None))
-        }
         (Observations::Gaps(trace), _) => {
             let column =
                 |values: &[tickmark_wire::Nanos]| values.iter().map(|v| v.as_f64()).collect::<Vec<_>>();
             let (start, length) = (column(&trace.start), column(&trace.length));
+            if start.len() != length.len() {
+                return Err("its columns have different lengths".to_owned());
+            }
             let gaps = tick::Gaps {
                 span: trace.span.as_f64(),
                 start: &start,

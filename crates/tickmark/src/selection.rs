@@ -4,13 +4,6 @@ use crate::error::Error;
 use tickmark_probe::Probe;
 use tickmark_wire::Group;
 
-/// What was selected, and whether each probe was asked for by its own name.
-#[derive(Clone)]
-pub(crate) struct Selected {
-    pub(crate) probe: &'static Probe,
-    pub(crate) by_name: bool,
-}
-
 /// The suites: one for each group, and all of them.
 pub(crate) fn suites() -> impl Iterator<Item = &'static str> {
     let groups = Group::ALL.into_iter().filter(|group| *group != Group::Selftest).map(Group::suite);
@@ -21,27 +14,13 @@ pub(crate) fn suites() -> impl Iterator<Item = &'static str> {
 ///
 /// # Errors
 /// A name that is neither a suite nor a probe, or a pattern that fits none.
-pub(crate) fn select(names: &[String]) -> Result<Vec<Selected>, Error> {
+pub(crate) fn select(names: &[String]) -> Result<Vec<&'static Probe>, Error> {
     let all = ["all".to_owned()];
     let names = if names.is_empty() { &all[..] } else { names };
-    let mut wanted: Vec<Selected> = Vec::new();
-    for name in names {
-        let before = wanted.len();
-        let by_name = tickmark_probe::find(name).is_some();
-        for probe in tickmark_probe::all().filter(|probe| fits(name, probe)) {
-            match wanted.iter_mut().find(|w| w.probe.spec.name == probe.spec.name) {
-                Some(known) => known.by_name |= by_name,
-                None => wanted.push(Selected { probe, by_name }),
-            }
-        }
-        let known = tickmark_probe::all().any(|probe| fits(name, probe));
-        if wanted.len() == before && !known {
-            return Err(Error::UnknownProbe { name: name.clone(), suggestion: nearest(name) });
-        }
+    if let Some(name) = names.iter().find(|name| !tickmark_probe::all().any(|probe| fits(name, probe))) {
+        return Err(Error::UnknownProbe { name: name.clone(), suggestion: nearest(name) });
     }
-    let order = |name| tickmark_probe::all().position(|probe| probe.spec.name == name);
-    wanted.sort_by_key(|w| order(w.probe.spec.name));
-    Ok(wanted)
+    Ok(tickmark_probe::all().filter(|probe| names.iter().any(|name| fits(name, probe))).collect())
 }
 
 fn fits(name: &str, probe: &Probe) -> bool {
@@ -70,7 +49,7 @@ mod tests {
 
     fn names(select_by: &[&str]) -> Vec<&'static str> {
         let names: Vec<String> = select_by.iter().map(|s| (*s).to_owned()).collect();
-        select(&names).unwrap().into_iter().map(|s| s.probe.spec.name).collect()
+        select(&names).unwrap().into_iter().map(|probe| probe.spec.name).collect()
     }
 
     #[test]

@@ -3,9 +3,9 @@
 
 use crate::routine::{Budget, routine};
 use crate::sys::{CallError, clock, limits};
-use crate::{Probe, ProbeError, Spec, Syscall, Unavailable};
+use crate::{Meter, Probe, ProbeError, Spec, Syscall, SystemMeter, Unavailable};
 use std::sync::atomic::{AtomicI64, Ordering};
-use tickmark_wire::{Exchange, Group, Headline, Nanos, Observations, Part};
+use tickmark_wire::{Exchange, Group, Headline, Nanos, Observations, Part, Segment};
 
 /// Other CPUs that are visited, spread over those allowed.
 const PARTNERS: usize = 8;
@@ -34,8 +34,14 @@ pub(super) static PROBES: &[Probe] = &[Probe {
         let partners: Vec<u32> = others.into_iter().step_by(stride).collect();
         Ok(routine(move |budget, sink| {
             let share = budget.share(1, partners.len() as i64);
+            let mut meter = SystemMeter::new(&[]);
+            let (before, origin) = (meter.reading(), tickmark_timer::monotonic_ns());
             let seen: Result<Vec<_>, _> = partners.iter().map(|cpu| exchange(*cpu, &share)).collect();
-            sink.observe(Part::Whole, Observations::Exchanges(seen?), Vec::new());
+            let wall = Nanos::new((tickmark_timer::monotonic_ns() - origin) as i64);
+            let segment = meter.reading().since(&before, Nanos::ZERO, wall);
+            // The partner's time was spent on another CPU: it says nothing of this one.
+            let segment = Segment { others_cpu: Nanos::ZERO, ..segment };
+            sink.observe(Part::Whole, Observations::Exchanges(seen?), vec![segment]);
             Ok(())
         }))
     },

@@ -45,8 +45,8 @@ const fn step<const ID: i32>(name: &'static str, title: &'static str) -> Probe {
 }
 
 fn steps(id: i32, budget: &Budget, sink: &mut dyn Sink) -> Result<(), CallError> {
-    // A coarse clock steps once a tick: at least 25 ms hold two of the slowest.
-    let until = Nanos::new(tickmark_timer::monotonic_ns() as i64 + budget.time.get().max(25_000_000));
+    // A coarse clock steps once a tick: 50 ms hold several of the slowest, and are a whole segment.
+    let until = Nanos::new(tickmark_timer::monotonic_ns() as i64 + budget.time.get().max(50_000_000));
     let mut seen = Vec::with_capacity(STEPS);
     let mut meter = SystemMeter::new(&[]);
     let (before, origin) = (meter.reading(), tickmark_timer::monotonic_ns());

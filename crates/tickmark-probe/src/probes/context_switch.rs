@@ -15,6 +15,7 @@ pub(super) static PROBES: &[Probe] = &[Probe {
         source: "McVoy and Staelin, USENIX 1996 (lat_ctx 2p/0K)",
         physical_floor: Picos::new(50_000),
         expected: Expected { switches: 1, faults: Some(0) },
+        weight: 20,
         ..Spec::cost(Group::Communication, "switch.2p.0k", "context switch, 2 processes of 0 KB")
     },
     prepare: |spec, _| {

@@ -8,18 +8,19 @@ use tickmark_wire::{Group, Part, Picos};
 pub(super) static PROBES: &[Probe] = &[Probe {
     spec: Spec {
         timed: "a store to a read-only page, whose SIGSEGV handler steps over it, less handling a \
-                signal (kill of the own process with SIGUSR1, less kill with signal 0)",
-        needs: &[Syscall::Mmap, Syscall::Mprotect, Syscall::RtSigaction, Syscall::Kill, Syscall::RtSigreturn],
+                signal (kill of the own process with SIGUSR1 to a handler of that kind, less kill with signal 0)",
+        needs: &[Syscall::Mmap, Syscall::RtSigaction, Syscall::Kill, Syscall::RtSigreturn],
         source: "McVoy and Staelin, USENIX 1996 (lat_sig prot)",
         // The whole, before signal handling is taken off, is far above; the difference may be small.
         physical_floor: Picos::new(10_000),
         // The kernel sends the signal before it would count a fault.
         expected: Expected { switches: 0, faults: None },
+        weight: 30,
         ..Spec::cost(Group::SystemCall, "syscall.fault.protection", "protection fault")
     },
     prepare: |spec, _| {
         let pid = std::process::id();
-        signal::install_counter()?;
+        signal::install_counter_with_info()?;
         let page = ProtectedPage::new()?;
         let before = signal::handled();
         page.touch();

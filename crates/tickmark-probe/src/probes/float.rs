@@ -37,7 +37,6 @@ macro_rules! bogo {
 }
 
 pub(super) static PROBES: &[Probe] = &[
-    // 3 * -0.0 keeps the sums normal numbers, whose cost does not depend on their value.
     chain!("op.float.add", "float, add", "addition", 150, opaque_f32, 1.5, 0.000_001, |x, y| x + y),
     chain!("op.float.mul", "float, multiply", "multiplication", 200, opaque_f32, 1.5, 1.0, |x, y| x * y),
     chain!("op.float.div", "float, divide", "division", 400, opaque_f32, 1.5, 1.0, |x, y| x / y),

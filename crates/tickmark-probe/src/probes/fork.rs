@@ -7,7 +7,7 @@ use crate::batch::{self, Shape};
 use crate::routine::{Budget, Routine, Sink};
 use crate::sys::stub::{Call, Child, Stub};
 use crate::sys::{CallError, exec};
-use crate::{Expected, Params, Probe, ProbeError, Spec, Syscall, Unavailable};
+use crate::{Expected, Probe, ProbeError, Spec, Syscall, Unavailable};
 use std::ffi::CStr;
 use tickmark_wire::{Group, Picos};
 
@@ -52,8 +52,9 @@ pub(super) static PROBES: &[Probe] = &[
             20,
         ),
         prepare: |spec, params| {
-            let tiny = exec::install_tiny_program(params.scratch()?)?;
-            prepare(spec, Call::Fork, Child::Exec, exec::TINY_STATUS, &[&tiny])
+            let program = [params.tiny()?];
+            exec::spawn_and_wait(&program)?;
+            prepare(spec, Call::Fork, Child::Exec, exec::TINY_STATUS, &program)
         },
     },
     Probe {
@@ -63,9 +64,10 @@ pub(super) static PROBES: &[Probe] = &[
             "fork as above, execve of /bin/sh -c of that program, its exit, wait",
             20,
         ),
-        prepare: |spec, params: &Params| {
-            let tiny = exec::install_tiny_program(params.scratch()?)?;
-            prepare(spec, Call::Fork, Child::Exec, exec::TINY_STATUS, &[c"/bin/sh", c"-c", &tiny])
+        prepare: |spec, params| {
+            let program = [c"/bin/sh", c"-c", params.tiny()?];
+            exec::spawn_and_wait(&program)?;
+            prepare(spec, Call::Fork, Child::Exec, exec::TINY_STATUS, &program)
         },
     },
     Probe {
@@ -91,10 +93,9 @@ fn prepare(
         return Err(Unavailable::Missing(why.to_owned()));
     }
     let mut stub = Stub::new(call, child, program)?;
-    let count = program.len();
     let shape = Shape::of(spec);
     Ok(Box::new(OnASmallStack(Some(move || {
-        batch::fallible(shape, move || match stub.run(count)? {
+        batch::fallible(shape, move || match stub.run()? {
             seen if seen == status => Ok(()),
             _ => Err(CallError { call: "execve", errno: libc::ENOEXEC }),
         })

@@ -2,7 +2,6 @@
 
 use crate::batch::{self, Shape};
 use crate::sys::CallError;
-use crate::sys::exec;
 use crate::sys::file::{self, SelectSet};
 use crate::{Probe, Spec, Syscall};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
@@ -23,7 +22,7 @@ const fn spec(name: &'static str, title: &'static str, timed: &'static str) -> S
 pub(super) static PROBES: &[Probe] = &[
     Probe {
         spec: Spec {
-            needs: &[Syscall::Openat, Syscall::Write, Syscall::Dup, Syscall::Select],
+            needs: &[Syscall::Openat, Syscall::Dup, Syscall::Select],
             ..spec(
                 "syscall.select.files",
                 "select on 100 files",
@@ -31,8 +30,7 @@ pub(super) static PROBES: &[Probe] = &[
             )
         },
         prepare: |spec, params| {
-            let path = exec::install_tiny_program(params.scratch()?)?;
-            let file = file::open(&path, libc::O_RDONLY)?;
+            let file = file::open(params.tiny()?, libc::O_RDONLY)?;
             let copies = (0..DESCRIPTORS).map(|_| file::duplicate(file.as_fd()));
             let files = copies.collect::<Result<Vec<_>, _>>()?;
             let set = SelectSet::new(files.iter().map(AsFd::as_fd))?;

@@ -25,6 +25,7 @@ pub(super) static PROBES: &[Probe] = &[
             needs: &[Syscall::RtSigaction, Syscall::Kill, Syscall::RtSigreturn],
             source: "McVoy and Staelin, USENIX 1996 (lat_sig catch)",
             physical_floor: Picos::new(10_000),
+            weight: 20,
             ..Spec::cost(Group::SystemCall, "syscall.signal.handle", "signal, handle it")
         },
         prepare: |spec, _| {

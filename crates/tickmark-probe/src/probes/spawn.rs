@@ -17,8 +17,8 @@ pub(super) static PROBES: &[Probe] = &[Probe {
         ..Spec::cost(Group::Process, "process.posix_spawn", "posix_spawn")
     },
     prepare: |spec, params| {
-        let tiny = exec::install_tiny_program(params.scratch()?)?;
-        let spawn = move || match exec::spawn_and_wait(&tiny)? {
+        let tiny = params.tiny()?;
+        let spawn = move || match exec::spawn_and_wait(&[tiny])? {
             exec::TINY_STATUS => Ok(()),
             _ => Err(CallError { call: "posix_spawn", errno: libc::ENOEXEC }),
         };

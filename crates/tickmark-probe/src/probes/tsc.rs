@@ -2,11 +2,12 @@
 
 use crate::batch::{self, Shape};
 use crate::sys::chain;
+use crate::sys::clock::Rdtscp;
 use crate::{Probe, Spec, Unavailable};
 use tickmark_wire::{Group, Picos};
 
 macro_rules! tsc {
-    ($name:literal, $title:literal, $timed:literal, $read:path) => {
+    ($name:literal, $title:literal, $timed:literal, $has:expr, |$proof:ident| $read:expr) => {
         Probe {
             spec: Spec {
                 timed: $timed,
@@ -15,11 +16,11 @@ macro_rules! tsc {
                 ..Spec::cost(Group::Clock, $name, $title)
             },
             prepare: |spec, _| {
-                if !tickmark_timer::has_tsc() {
-                    return Err(Unavailable::Missing("no time stamp counter".to_owned()));
-                }
-                Ok(batch::routine(Shape::of(spec), || {
-                    let _ = chain::opaque($read());
+                let missing =
+                    || Unavailable::Missing(concat!("no ", $timed, " on this processor").to_owned());
+                let $proof = $has.ok_or_else(missing)?;
+                Ok(batch::routine(Shape::of(spec), move || {
+                    let _ = chain::opaque($read);
                 })
                 .boxed())
             },
@@ -27,8 +28,14 @@ macro_rules! tsc {
     };
 }
 
+fn tsc() -> Option<()> {
+    tickmark_timer::has_tsc().then_some(())
+}
+
 pub(super) static PROBES: &[Probe] = &[
-    tsc!("clock.tsc.plain", "TSC, rdtsc", "rdtsc", tickmark_timer::tsc),
-    tsc!("clock.tsc.fenced", "TSC, lfence and rdtsc", "lfence; rdtsc", tickmark_timer::fenced_tsc),
-    tsc!("clock.tsc.rdtscp", "TSC, rdtscp", "rdtscp", tickmark_timer::rdtscp),
+    tsc!("clock.tsc.plain", "TSC, rdtsc", "rdtsc", tsc(), |_proof| tickmark_timer::tsc()),
+    tsc!("clock.tsc.fenced", "TSC, lfence and rdtsc", "lfence; rdtsc", tsc(), |_proof| {
+        tickmark_timer::fenced_tsc()
+    }),
+    tsc!("clock.tsc.rdtscp", "TSC, rdtscp", "rdtscp", Rdtscp::get(), |proof| proof.read()),
 ];

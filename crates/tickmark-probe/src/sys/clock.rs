@@ -9,6 +9,26 @@ fn nanos(time: libc::timespec) -> Nanos {
 
 const NEVER: libc::timespec = libc::timespec { tv_sec: 0, tv_nsec: 0 };
 
+/// That the processor has RDTSCP.
+#[derive(Debug, Clone, Copy)]
+pub struct Rdtscp(());
+
+impl Rdtscp {
+    /// Asks the processor.
+    #[must_use]
+    pub fn get() -> Option<Self> {
+        tickmark_timer::has_rdtscp().then_some(Self(()))
+    }
+
+    /// Reads the counter.
+    #[must_use]
+    #[inline(always)]
+    pub fn read(self) -> u64 {
+        // SAFETY: a value of this type is only made where the processor has the instruction.
+        unsafe { tickmark_timer::rdtscp() }
+    }
+}
+
 /// clock_gettime of the C library, which asks the vDSO where it can.
 ///
 /// # Errors

@@ -42,36 +42,50 @@ pub fn tiny_program() -> Vec<u8> {
     elf
 }
 
-/// Puts the tiny program into a directory; its path.
+/// Where the tiny program stands in a run's working directory: a path of three components, the same on
+/// every machine.
+pub const TINY_PATH: &CStr = c"a/b/tiny";
+
+/// Puts the tiny program into a directory, at [`TINY_PATH`].
 ///
 /// # Errors
-/// Those of writing a file; ENOEXEC on another architecture than x86-64.
-pub fn install_tiny_program(directory: &Path) -> Result<CString, CallError> {
-    if !cfg!(target_arch = "x86_64") {
-        return Err(CallError { call: "execve", errno: libc::ENOEXEC });
-    }
-    let path = directory.join("tiny");
+/// Those of writing a file; EEXIST where it is there already.
+pub fn install_tiny_program(directory: &Path) -> Result<(), CallError> {
+    let folder = directory.join("a/b");
+    std::fs::create_dir_all(&folder).map_err(|e| CallError::of("mkdir", &e))?;
+    let path = folder.join("tiny");
     let failed = |e: std::io::Error| CallError::of("openat", &e);
     let mut options = std::fs::OpenOptions::new();
-    let file = options.write(true).create(true).truncate(true).mode(0o755).open(&path).map_err(failed)?;
-    std::io::Write::write_all(&mut &file, &tiny_program()).map_err(|e| CallError::of("write", &e))?;
-    CString::new(path.as_os_str().as_bytes()).map_err(|_| CallError { call: "openat", errno: libc::EINVAL })
+    let file = options.write(true).create_new(true).mode(0o755).open(&path).map_err(failed)?;
+    std::io::Write::write_all(&mut &file, &tiny_program()).map_err(|e| CallError::of("write", &e))
 }
 
-/// posix_spawn of a program with itself as only argument and no environment, and wait; its status.
+/// Whether the tiny program in a directory can be executed: the file system may forbid it.
+#[must_use]
+pub fn tiny_program_runs(directory: &Path) -> bool {
+    let path = directory.join("a/b/tiny");
+    let path = CString::new(path.as_os_str().as_bytes());
+    path.is_ok_and(|path| spawn_and_wait(&[&path]) == Ok(TINY_STATUS))
+}
+
+/// posix_spawn of a program with its arguments and no environment, and wait; its status.
 ///
 /// # Errors
-/// Those of posix_spawn(3) and wait4(2).
+/// Those of posix_spawn(3), such as ENOENT and EACCES of execve(2), and of wait4(2).
 #[inline]
-pub fn spawn_and_wait(program: &CStr) -> Result<i32, CallError> {
+pub fn spawn_and_wait<const N: usize>(command: &[&CStr; N]) -> Result<i32, CallError> {
     let mut pid = 0;
-    let argv = [program.as_ptr().cast_mut(), std::ptr::null_mut()];
+    let mut argv = [std::ptr::null_mut(); 8];
+    for (slot, argument) in argv.iter_mut().zip(command.iter().take(7)) {
+        *slot = argument.as_ptr().cast_mut();
+    }
     let environment = [std::ptr::null_mut()];
-    // SAFETY: path, arguments and environment end as C wants them; no actions, no attributes.
+    // SAFETY: path, arguments and environment end as C wants them (the last of the eight stays null); no
+    // actions, no attributes.
     let errno = unsafe {
         libc::posix_spawn(
             &raw mut pid,
-            program.as_ptr(),
+            argv[0],
             std::ptr::null(),
             std::ptr::null(),
             argv.as_ptr(),
@@ -113,11 +127,10 @@ mod tests {
     #[test]
     fn the_tiny_program_runs_and_is_188_bytes() {
         let directory = std::env::temp_dir().join(format!("tickmark-exec-{}", std::process::id()));
-        std::fs::create_dir_all(&directory).unwrap();
-        let path = install_tiny_program(&directory).unwrap();
-        let status = spawn_and_wait(&path);
+        install_tiny_program(&directory).unwrap();
+        assert!(tiny_program_runs(&directory));
+        assert!(install_tiny_program(&directory).is_err(), "what is there is not overwritten");
         std::fs::remove_dir_all(&directory).unwrap();
-        assert_eq!(status, Ok(TINY_STATUS));
         assert_eq!(tiny_program().len(), 188);
     }
 }

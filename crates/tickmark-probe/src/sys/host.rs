@@ -75,6 +75,21 @@ pub fn clock_discipline() -> Result<ClockDiscipline, CallError> {
     Ok(ClockDiscipline { state, flags: timex.status, frequency: timex.freq, tick: timex.tick })
 }
 
+/// The number of a file system's kind, as statfs(2) gives it (ext4 0xef53, tmpfs 0x1021994).
+///
+/// # Errors
+/// Those of statfs(2).
+pub fn file_system(path: &std::path::Path) -> Result<i64, CallError> {
+    use std::os::unix::ffi::OsStrExt;
+    let path = std::ffi::CString::new(path.as_os_str().as_bytes())
+        .map_err(|_| CallError { call: "statfs", errno: libc::EINVAL })?;
+    // SAFETY: statfs is plain numbers, for which zero is a value.
+    let mut status: libc::statfs = unsafe { std::mem::zeroed() };
+    // SAFETY: the path ends in a zero, `status` is valid to write to.
+    check("statfs", unsafe { libc::statfs(path.as_ptr(), &raw mut status) })?;
+    Ok(status.f_type)
+}
+
 /// Timer slack of this thread, ns.
 #[must_use]
 pub fn slack() -> i32 {

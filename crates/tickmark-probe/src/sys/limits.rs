@@ -64,10 +64,15 @@ pub fn set_slack(slack: Nanos) -> Result<(), CallError> {
 ///
 /// # Errors
 /// Those of prctl(2), setrlimit(2) and setitimer(2).
-pub fn end_after(limit: Nanos) -> Result<(), CallError> {
-    die_with_parent()?;
+pub fn end_after(limit: Nanos, parent: u32) -> Result<(), CallError> {
+    die_with_parent(parent)?;
     let micros = limit.get() / 1_000;
-    let time = libc::rlimit { rlim_cur: micros as libc::rlim_t, rlim_max: micros as libc::rlim_t + 100_000 };
+    let mut time = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: `time` is valid to write to.
+    check("getrlimit", unsafe { libc::getrlimit(libc::RLIMIT_RTTIME, &raw mut time) })?;
+    // A session may have set a lower one, which must not be raised.
+    time.rlim_max = time.rlim_max.min(micros as libc::rlim_t + 100_000);
+    time.rlim_cur = time.rlim_max.min(micros as libc::rlim_t);
     // SAFETY: `time` is valid to read.
     check("setrlimit", unsafe { libc::setrlimit(libc::RLIMIT_RTTIME, &raw const time) })?;
     let timer = libc::itimerval {
@@ -79,13 +84,19 @@ pub fn end_after(limit: Nanos) -> Result<(), CallError> {
         .map(drop)
 }
 
-/// Ends this process when its parent ends.
+/// Ends this process when its parent, process `parent`, ends.
 ///
 /// # Errors
 /// Those of prctl(2); ESRCH where the parent is gone already.
-pub fn die_with_parent() -> Result<(), CallError> {
+pub fn die_with_parent(parent: u32) -> Result<(), CallError> {
     // SAFETY: no pointers.
-    check("prctl", unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as libc::c_ulong) }).map(drop)
+    check("prctl", unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as libc::c_ulong) })?;
+    // It may have ended before the line above. A filter that denies getppid must not end every run.
+    match std::os::unix::process::parent_id() {
+        u32::MAX => Ok(()),
+        now if now == parent => Ok(()),
+        _ => Err(CallError { call: "prctl", errno: libc::ESRCH }),
+    }
 }
 
 /// Kills a process group that this process started.

@@ -15,11 +15,12 @@ impl Peer {
     /// # Errors
     /// Those of fork(2).
     pub fn start(body: impl FnOnce() -> Result<(), CallError>) -> Result<Self, CallError> {
+        let parent = std::process::id();
         // SAFETY: called while this process has one thread; the child only runs `body`, which makes
         // system calls, and then leaves without running anything of ours.
         let pid = check("fork", unsafe { libc::fork() })?;
         if pid == 0 {
-            let _ = limits::die_with_parent().and_then(|()| body());
+            let _ = limits::die_with_parent(parent).and_then(|()| body());
             // SAFETY: ends the process.
             unsafe { libc::_exit(0) };
         }

@@ -2,9 +2,12 @@
 
 use super::{CallError, check};
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 static HANDLED: AtomicU64 = AtomicU64::new(0);
+/// The address whose fault is ours.
+#[cfg(target_arch = "x86_64")]
+static PAGE: AtomicUsize = AtomicUsize::new(0);
 
 extern "C" fn count(_signal: i32) {
     HANDLED.fetch_add(1, Ordering::Relaxed);
@@ -36,6 +39,18 @@ pub fn install_counter() -> Result<(), CallError> {
     action(libc::SIGUSR1, count as *const () as usize, 0)
 }
 
+extern "C" fn count_with_info(_signal: i32, _info: *mut libc::siginfo_t, _context: *mut libc::c_void) {
+    HANDLED.fetch_add(1, Ordering::Relaxed);
+}
+
+/// The same with a handler that is told more (SA_SIGINFO), which the kernel has to write first.
+///
+/// # Errors
+/// Those of sigaction(2).
+pub fn install_counter_with_info() -> Result<(), CallError> {
+    action(libc::SIGUSR1, count_with_info as *const () as usize, libc::SA_SIGINFO)
+}
+
 /// Sends a signal to this process; 0 only checks that it could.
 ///
 /// # Errors
@@ -59,7 +74,14 @@ pub struct ProtectedPage {
 const STORE: i64 = 3;
 
 #[cfg(target_arch = "x86_64")]
-extern "C" fn step_over(_signal: i32, _info: *mut libc::siginfo_t, context: *mut libc::c_void) {
+extern "C" fn step_over(_signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
+    // SAFETY: the kernel passes a siginfo_t to handlers that ask for it with SA_SIGINFO.
+    let at = unsafe { (*info).si_addr() }.addr();
+    if at != PAGE.load(Ordering::Relaxed) {
+        // Another fault than ours: it happens again without a handler, and ends the process.
+        let _ = action(libc::SIGSEGV, libc::SIG_DFL, 0);
+        return;
+    }
     HANDLED.fetch_add(1, Ordering::Relaxed);
     // SAFETY: the kernel passes a ucontext_t to handlers that ask for it with SA_SIGINFO, and goes on
     // from it when the handler returns.
@@ -79,6 +101,7 @@ impl ProtectedPage {
         let page = unsafe { libc::mmap(std::ptr::null_mut(), 4096, libc::PROT_READ, kind, -1, 0) };
         let page = NonNull::new(page.cast::<u8>()).filter(|p| p.as_ptr().addr() != usize::MAX);
         let page = page.ok_or_else(|| CallError::last("mmap"))?;
+        PAGE.store(page.as_ptr().addr(), Ordering::Relaxed);
         action(libc::SIGSEGV, step_over as *const () as usize, libc::SA_SIGINFO)?;
         Ok(Self { page })
     }

@@ -40,6 +40,7 @@ pub struct Stub {
     code: NonNull<u8>,
     data: NonNull<u8>,
     call: Call,
+    arguments: usize,
     isolated: bool,
 }
 
@@ -90,7 +91,7 @@ impl Stub {
         let rights = libc::PROT_READ | libc::PROT_EXEC;
         // SAFETY: the page that was just mapped, to which no reference exists.
         check("mprotect", unsafe { libc::mprotect(code.as_ptr().cast(), PAGE, rights) })?;
-        let stub = Self { code, data, call, isolated: false };
+        let stub = Self { code, data, call, arguments: program.len(), isolated: false };
         stub.write_arguments(program)?;
         Ok(stub)
     }
@@ -121,7 +122,7 @@ impl Stub {
     /// # Errors
     /// Those of fork(2) and wait4(2).
     #[inline]
-    pub fn run(&mut self, count: usize) -> Result<i32, CallError> {
+    pub fn run(&mut self) -> Result<i32, CallError> {
         if !self.isolated && self.call == Call::Fork {
             self.isolate()?;
             self.isolated = true;
@@ -131,7 +132,7 @@ impl Stub {
         let pid = unsafe {
             let entry: Entry = std::mem::transmute(self.code.as_ptr());
             let argv = self.data.as_ptr().cast::<*const u8>();
-            entry(argv.read(), argv, argv.add(count + 1))
+            entry(argv.read(), argv, argv.add(self.arguments + 1))
         };
         if pid < 0 {
             return Err(CallError { call: self.name(), errno: -pid as i32 });
@@ -242,7 +243,7 @@ mod tests {
         let ballast = vec![1u8; megabytes << 20];
         std::hint::black_box(&ballast);
         let mut stub = Stub::new(Call::Fork, Child::Exit, &[]).unwrap();
-        let status = std::thread::spawn(move || stub.run(0)).join().unwrap();
+        let status = std::thread::spawn(move || stub.run()).join().unwrap();
         assert_eq!(status, Ok(0));
         // SAFETY: rusage is plain numbers, and valid to write to.
         let usage = unsafe {

@@ -29,10 +29,14 @@ pub fn ended_children() -> Nanos {
     Nanos::new(nanos(usage.ru_utime) + nanos(usage.ru_stime))
 }
 
-/// Largest resident size of this process so far, kB.
+/// Resident size of this process now, kB; without /proc its largest so far, in which the program that
+/// executed it may still count.
 #[must_use]
 pub fn resident_kb() -> u64 {
-    u64::try_from(usage(libc::RUSAGE_SELF).ru_maxrss).unwrap_or(0)
+    let text = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let now = line.and_then(|rest| rest.split_whitespace().next()?.parse().ok());
+    now.unwrap_or_else(|| u64::try_from(usage(libc::RUSAGE_SELF).ru_maxrss).unwrap_or(0))
 }
 
 /// CPU time of the calling thread.

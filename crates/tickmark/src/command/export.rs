@@ -147,9 +147,6 @@ fn observations(recording: &Recording) -> Table {
                 Observations::Latencies(all) => {
                     all.iter().enumerate().for_each(|(i, l)| push("latency", i, None, json!(l), None));
                 }
-                Observations::Values(all) => {
-                    all.iter().enumerate().for_each(|(i, v)| push("value", i, None, json!(v), None));
-                }
                 Observations::Gaps(trace) => {
                     for (i, (start, length)) in trace.start.iter().zip(&trace.length).enumerate() {
                         push("gap", i, Some(*start), json!(length), None);

@@ -7,7 +7,7 @@ use std::fmt::Write;
 
 pub(super) fn run(list: &List) -> Result<Code, Error> {
     let selected = selection::select(&list.select)?;
-    let specs = selected.iter().map(|s| &s.probe.spec);
+    let specs = selected.iter().map(|probe| &probe.spec);
     if list.output.format == Format::Json {
         let all: Vec<_> = specs
             .map(|spec| {

@@ -3,18 +3,19 @@
 use crate::cli::{Format, Run};
 use crate::error::{Code, Error};
 use crate::progress::Progress;
-use crate::report;
-use crate::selection::{self, Selected};
-use crate::store::{Meta, Recording, Status, Store, Writer};
+use crate::report::{self, Model, RowStatus};
+use crate::selection;
+use crate::store::{Meta, Recording, Store, Writer};
 use crate::target::{Stop, Target, ThisMachine};
 use rand::RngExt;
-use tickmark_wire::{Event, FORMAT, Plan, RefusalKind, Settings};
+use std::path::Path;
+use tickmark_wire::{Event, FORMAT, Plan, Settings};
 
 /// Runs of each probe where nothing is said.
 const ROUNDS: u32 = 5;
 
 pub(super) fn run(store: &Store, asked: &Run) -> Result<Code, Error> {
-    let (plan, mut writer, id) = match &asked.resume {
+    let (plan, mut writer) = match &asked.resume {
         Some(name) => resume(store, name)?,
         None => begin(store, asked)?,
     };
@@ -23,20 +24,21 @@ pub(super) fn run(store: &Store, asked: &Run) -> Result<Code, Error> {
     let measured = measure(&mut machine, &plan, &mut writer);
     let folder = writer.folder().to_owned();
     drop(writer);
-    store.index(&folder);
     let stopped = machine.stop.stopped();
     if let Err(error) = measured {
-        discard_empty(store, &id);
+        discard_empty(store, &folder);
         return Err(error);
     }
+    store.index(&folder);
     let recording = store.find(&folder.to_string_lossy())?;
-    show(&recording, asked.output.format, stopped)?;
-    Ok(code(&recording, stopped, &asked.select))
+    let model = report::build(&recording, &|_| true, false);
+    show(&recording, &model, asked.output.format, stopped)?;
+    Ok(exit_code(&recording, &model, stopped))
 }
 
 /// A new recording. The store is tried first: what cannot be kept is not measured.
-fn begin(store: &Store, asked: &Run) -> Result<(Plan, Writer, String), Error> {
-    let selected: Vec<Selected> = selection::select(&asked.select)?;
+fn begin(store: &Store, asked: &Run) -> Result<(Plan, Writer), Error> {
+    let selected = selection::select(&asked.select)?;
     let settings = Settings {
         cpu: asked.settings.cpu,
         priority: asked.settings.priority,
@@ -53,15 +55,16 @@ fn begin(store: &Store, asked: &Run) -> Result<(Plan, Writer, String), Error> {
         name: asked.name.clone().unwrap_or(host),
         created: jiff::Timestamp::now(),
         program: format!("tickmark {}", env!("CARGO_PKG_VERSION")),
+        select: asked.select.clone(),
         plan: plan.clone(),
     };
     let writer = store.create(&meta)?;
-    Ok((plan, writer, meta.id))
+    Ok((plan, writer))
 }
 
 /// What an interrupted recording still lacks, on the CPU that it was measured on.
-fn resume(store: &Store, name: &str) -> Result<(Plan, Writer, String), Error> {
-    let recording = store.find(name)?;
+fn resume(store: &Store, name: &str) -> Result<(Plan, Writer), Error> {
+    let (recording, writer) = store.resume(name)?;
     if recording.complete() {
         let id = &recording.meta.id;
         return Err(Error::Usage(format!("recording {id} is complete; nothing is left to resume")));
@@ -71,8 +74,7 @@ fn resume(store: &Store, name: &str) -> Result<(Plan, Writer, String), Error> {
     if let Some(session) = recording.sessions.first() {
         plan.settings.cpu = Some(session.settled.cpu);
     }
-    let writer = store.append(&recording)?;
-    Ok((plan, writer, recording.meta.id))
+    Ok((plan, writer))
 }
 
 /// Keeps each event as it comes.
@@ -83,10 +85,7 @@ fn measure(target: &mut dyn Target, plan: &Plan, writer: &mut Writer) -> Result<
         progress.follow(&event);
         match &event {
             Event::Refused(refusal) => {
-                return Err(match refusal.kind {
-                    RefusalKind::Usage => Error::Usage(refusal.message.clone()),
-                    RefusalKind::System => Error::Refused(refusal.message.clone()),
-                });
+                return Err(refusal.clone().into());
             }
             Event::Hello(_) => greeted = true,
             _ => {}
@@ -106,20 +105,17 @@ fn watch_signals(stop: Stop) {
 }
 
 /// A recording in which nothing was measured is not kept: the error has been told.
-fn discard_empty(store: &Store, id: &str) {
-    let path = store.root().join("recordings").join(id);
-    let empty = store.find(&path.to_string_lossy()).is_ok_and(|r| r.sessions.is_empty());
-    if empty {
-        let _ = std::fs::remove_dir_all(path);
+fn discard_empty(store: &Store, folder: &Path) {
+    if store.find(&folder.to_string_lossy()).is_ok_and(|recording| recording.sessions.is_empty()) {
+        let _ = std::fs::remove_dir_all(folder);
     }
 }
 
-fn show(recording: &Recording, format: Format, stopped: bool) -> Result<(), Error> {
-    let model = report::build(recording, &|_| true, false);
+fn show(recording: &Recording, model: &Model, format: Format, stopped: bool) -> Result<(), Error> {
     if format == Format::Json {
-        return super::print_json(&report::json::render(&model));
+        return super::print_json(&report::json::render(model));
     }
-    super::print(&report::text::render(&model, false))?;
+    super::print(&report::text::render(model, false))?;
     let meta = &recording.meta;
     let when = meta.created.to_zoned(jiff::tz::TimeZone::system()).strftime("%Y-%m-%d %H:%M").to_string();
     let how = if stopped { "interrupted; " } else { "" };
@@ -131,23 +127,23 @@ fn show(recording: &Recording, format: Format, stopped: bool) -> Result<(), Erro
 
 /// 0 where all was done that this system can do; 4 where something failed, was interrupted, or was
 /// asked for by name and is not supported; 1 where there is no figure at all.
-fn code(recording: &Recording, stopped: bool, select: &[String]) -> Code {
-    let own = || recording.runs.iter().filter(|run| run.planned.round > 0);
-    if !own().any(|run| run.status == Status::Ok) {
+fn exit_code(recording: &Recording, model: &Model, stopped: bool) -> Code {
+    let rows = || model.groups.iter().flat_map(|(_, rows)| rows);
+    if !rows().any(|row| row.value.is_some()) {
         return Code::Failed;
     }
-    let partly = own().any(|run| match &run.status {
-        Status::Ok => false,
-        Status::Unsupported(_) => select.iter().any(|name| name == run.planned.probe.as_str()),
-        Status::Open | Status::Failed(_) | Status::TimedOut(_) => true,
+    let partly = rows().any(|row| match row.status {
+        RowStatus::Ok => false,
+        RowStatus::Unsupported => recording.meta.select.contains(&row.metric),
+        RowStatus::Partly | RowStatus::Failed | RowStatus::Timeout | RowStatus::Missing => true,
     });
-    if partly || stopped { Code::Partly } else { Code::Done }
+    if partly || stopped || !recording.complete() { Code::Partly } else { Code::Done }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::path::Path;
+    use tickmark_wire::RefusalKind;
 
     /// An agent that replays the events of a recording: the same on every machine.
     struct Replay<'a>(&'a Path);
@@ -188,12 +184,19 @@ mod tests {
             text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
         };
         assert_eq!(parsed(writer.folder()), parsed(&fixture()));
-        let recording = store.find("last").unwrap();
+        let mut recording = store.find("last").unwrap();
         assert!(recording.complete());
         // One metric is unsupported: no failure of a suite, but of one that was asked for by its name.
-        assert_eq!(code(&recording, false, &["clock".to_owned()]), Code::Done);
-        assert_eq!(code(&recording, false, &["clock.realtime_alarm.read".to_owned()]), Code::Partly);
-        assert_eq!(code(&recording, true, &[]), Code::Partly);
+        let code = |recording: &Recording, stopped| {
+            exit_code(recording, &report::build(recording, &|_| true, false), stopped)
+        };
+        recording.meta.select = vec!["clock".to_owned()];
+        assert_eq!(code(&recording, false), Code::Done);
+        assert_eq!(code(&recording, true), Code::Partly);
+        recording.meta.select = vec!["clock.realtime_alarm.read".to_owned()];
+        assert_eq!(code(&recording, false), Code::Partly);
+        recording.runs.clear();
+        assert_eq!(code(&recording, false), Code::Failed, "no figure is left");
     }
 
     #[test]

@@ -24,7 +24,7 @@ pub(super) fn run(verify: &Verify) -> Result<Code, Error> {
     let mut outcomes: Vec<(String, &str, Option<Reason>)> = Vec::new();
     ThisMachine::default().run(&plan, &mut |event| {
         match event {
-            Event::Refused(refusal) => return Err(Error::Refused(refusal.message)),
+            Event::Refused(refusal) => return Err(refusal.into()),
             Event::Finished(outcome) => outcomes.push((name(outcome.run), "ok", None)),
             Event::Skipped(id, reason) => outcomes.push((name(id), "unsupported", Some(reason))),
             Event::Failed(id, reason) => outcomes.push((name(id), "failed", Some(reason))),
@@ -36,7 +36,7 @@ pub(super) fn run(verify: &Verify) -> Result<Code, Error> {
     outcomes.sort_by(|a, b| a.0.cmp(&b.0));
     report(&outcomes, verify.output.format)?;
     let any = |wanted: &[&str]| outcomes.iter().any(|(_, status, _)| wanted.contains(status));
-    Ok(match (any(&["failed", "timeout"]) || outcomes.is_empty(), any(&["unsupported"])) {
+    Ok(match (any(&["failed", "timeout"]) || outcomes.len() < plan.runs.len(), any(&["unsupported"])) {
         (true, _) => Code::Failed,
         (false, true) => Code::Partly,
         (false, false) => Code::Done,

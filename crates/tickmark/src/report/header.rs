@@ -1,7 +1,7 @@
 //! Which machine, which kernel, which settings, how much was measured.
 
-use crate::sample::{Detail, figures};
-use crate::store::{Recording, Status};
+use crate::sample::{Detail, Figures, Sample, figures};
+use crate::store::{Recording, Run, Status};
 use serde::Serialize;
 use tickmark_probe::find;
 use tickmark_stats::median;
@@ -36,7 +36,7 @@ pub(crate) struct Header {
 /// Cycles of a dependent 64-bit multiplication on x86-64 (Fog, Instruction tables).
 const MULTIPLY_CYCLES: f64 = 3.0;
 
-pub(super) fn of(recording: &Recording) -> Header {
+pub(super) fn of(recording: &Recording, samples: &[Sample<'_>]) -> Header {
     let session = recording.sessions.first();
     let empty = Environment::default();
     let facts = session.map_or(&empty, |hello| &hello.environment);
@@ -54,7 +54,7 @@ pub(super) fn of(recording: &Recording) -> Header {
         virtualisation: facts.get("virtualisation").filter(|v| *v != "none").map(hypervisor),
         kernel: text("kernel.release"),
         hz_configured: facts.get("kernel.config.HZ").and_then(|hz| hz.parse().ok()),
-        hz_measured: hz_measured(recording),
+        hz_measured: hz_measured(recording, samples),
         clock_source: text("clock.source"),
         rounds: recording.runs.iter().map(|run| run.planned.round).max().unwrap_or(0),
         settled: session.map(|hello| hello.settled.clone()),
@@ -79,15 +79,20 @@ fn hypervisor(name: &str) -> String {
     known.iter().find(|(id, _)| *id == name).map_or(name, |(_, people)| people).to_owned()
 }
 
-/// The tick's rate by the tick's own runs, or by the run that was made for the environment.
-fn hz_measured(recording: &Recording) -> Option<f64> {
-    let metric = find("tick")?.spec.metric();
-    let runs = recording.runs.iter().filter(|r| r.planned.probe == metric.name && r.status == Status::Ok);
-    let rates = runs.filter_map(|run| match figures(&metric, run).ok()?.detail {
-        Detail::Tick(train) => Some(train.frequency),
+/// The tick's rate by the tick's own runs, else by the run that was made for the environment; only what
+/// the kernel's count of timer interrupts confirms.
+fn hz_measured(recording: &Recording, samples: &[Sample<'_>]) -> Option<f64> {
+    let rate = |figures: &Figures| match &figures.detail {
+        Detail::Tick(train) if train.confirmed => Some(train.frequency),
         _ => None,
-    });
-    median(rates)
+    };
+    let own = samples.iter().flat_map(|sample| &sample.runs).filter_map(rate);
+    median(own).or_else(|| {
+        let metric = find("tick")?.spec.metric();
+        let looked = |run: &&Run| run.planned.probe == metric.name && run.status == Status::Ok;
+        let runs = recording.runs.iter().filter(looked);
+        median(runs.filter_map(|run| rate(&figures(&metric, run).ok()?)))
+    })
 }
 
 fn seconds(recording: &Recording) -> f64 {

@@ -10,7 +10,7 @@ mod remarks;
 mod rows;
 pub(crate) mod text;
 
-pub(crate) use model::build;
+pub(crate) use model::{Model, RowStatus, build};
 
 #[cfg(test)]
 mod tests;

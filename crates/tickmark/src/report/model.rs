@@ -81,7 +81,7 @@ impl From<tickmark_wire::Unit> for Unit {
 }
 
 impl Row {
-    /// Spread between runs: standard deviation over mean.
+    /// Spread between runs: standard deviation over the value.
     pub(crate) fn spread(&self) -> Option<f64> {
         let point = self.value?.point;
         (point != 0.0).then(|| self.deviation.map(|d| (d / point).abs())).flatten()
@@ -92,25 +92,27 @@ impl Row {
 pub(crate) fn build(recording: &Recording, metrics: &dyn Fn(&Metric) -> bool, in_detail: bool) -> Model {
     let chosen: Vec<&Metric> = recording.meta.plan.metrics.iter().filter(|m| metrics(m)).collect();
     let samples: Vec<Sample<'_>> = chosen.iter().map(|metric| Sample::of(recording, metric)).collect();
+    let header = header::of(recording, &samples);
+    let period = header.hz_measured.or(header.hz_configured).map(|hz| 1e9 / hz);
     let mut groups: Vec<(Group, Vec<Row>)> = Vec::new();
     for group in Group::ALL {
         let own = samples.iter().filter(|s| s.metric.group == group);
-        let mut rows: Vec<Row> = own.flat_map(|sample| rows::of(sample, recording)).collect();
+        let mut rows: Vec<Row> = own.flat_map(|sample| rows::of(sample, recording, period)).collect();
         rows::note_paths(&mut rows);
         if !rows.is_empty() {
             groups.push((group, rows));
         }
     }
-    let header = header::of(recording);
     let remarks = remarks::of(recording, &header, &groups, &samples);
     let details = if in_detail { samples.iter().filter_map(detail::of).collect() } else { Vec::new() };
-    let facts = recording.sessions.first().map(|hello| hello.environment.clone()).unwrap_or_default();
-    let environment = facts
-        .iter()
-        .map(|(name, fact)| {
+    let mut environment = Vec::new();
+    let ends = recording.ends.iter().map(|end| (" at the end", end));
+    for (when, facts) in recording.sessions.iter().map(|hello| ("", &hello.environment)).take(1).chain(ends) {
+        for (name, fact) in facts.iter() {
             let missing = || format!("unknown: {}", fact.missing.as_deref().unwrap_or("not recorded"));
-            (name.to_owned(), fact.value.clone().unwrap_or_else(missing), fact.source.clone())
-        })
-        .collect();
+            let value = fact.value.clone().unwrap_or_else(missing);
+            environment.push((format!("{name}{when}"), value, fact.source.clone()));
+        }
+    }
     Model { header, groups, details, remarks, environment }
 }

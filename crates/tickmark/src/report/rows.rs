@@ -10,15 +10,15 @@ use tickmark_wire::{Better, Headline, Reason};
 /// A read that costs more than this part of the system call went through the kernel.
 pub(super) const KERNEL_PATH: f64 = 0.7;
 
-/// The rows of a metric: one, or one for each figure that it gives.
-pub(super) fn of(sample: &Sample<'_>, recording: &Recording) -> Vec<Row> {
+/// The rows of a metric: one, or one for each figure that it gives. `period` is the tick's, in ns.
+pub(super) fn of(sample: &Sample<'_>, recording: &Recording, period: Option<f64>) -> Vec<Row> {
     if sample.runs.is_empty() {
         return vec![without(sample)];
     }
     match sample.metric.headline {
         Headline::TickTrain => tick(sample, recording),
         Headline::Offset => offsets(sample),
-        _ => vec![plain(sample)],
+        _ => vec![plain(sample, period)],
     }
 }
 
@@ -61,13 +61,12 @@ fn row(sample: &Sample<'_>, suffix: &str, title: &str, value: impl Fn(&Figures) 
         row.status = RowStatus::Partly;
         row.notes.push(format!("{} of its runs gave nothing: {}", sample.failures.len(), why(failed).1));
     } else if let Some(why) = &sample.without {
-        row.status = RowStatus::Partly;
         row.notes.push(format!("a run gave nothing: {why}"));
     }
     row
 }
 
-fn plain(sample: &Sample<'_>) -> Row {
+fn plain(sample: &Sample<'_>, period: Option<f64>) -> Row {
     let mut row = row(sample, "", &sample.metric.title, |run| Some(run.value));
     let counts = sample.runs.iter().filter_map(|run| run.disturbed);
     let (disturbed, all) = counts.fold((0, 0), |sum, (some, all)| (sum.0 + some, sum.1 + all));
@@ -78,6 +77,10 @@ fn plain(sample: &Sample<'_>) -> Row {
     row.cpu = median(sample.runs.iter().filter_map(|run| run.cpu));
     if sample.runs.iter().any(|run| run.few) {
         row.notes.push("the median: too few batches for a floor".to_owned());
+    }
+    let longer = |value: f64| period.is_some_and(|period| value > period);
+    if row.mean.is_some() && row.value.is_some_and(|value| longer(value.point)) {
+        row.notes.push("longer than a tick: no floor without ticks".to_owned());
     }
     latencies(sample, &mut row);
     row
@@ -116,7 +119,7 @@ fn tick(sample: &Sample<'_>, recording: &Recording) -> Vec<Row> {
     rate.better = Better::Neither;
     let unconfirmed = sample.runs.iter().filter_map(train).any(|train| !train.confirmed);
     if unconfirmed {
-        rate.notes.push("not confirmed: the kernel's count of timer interrupts is not known".to_owned());
+        rate.notes.push("not confirmed by the kernel's count of timer interrupts".to_owned());
     }
     let frequency = rate.value.map(|value| value.point);
     rate.frequency = frequency;

@@ -104,7 +104,8 @@ fn rows(out: &mut String, model: &Model) {
     }
     if !model.groups.is_empty() {
         out.push_str(
-            "\ncost: 10th percentile of short batches, without ticks; mean: ticks and all else included;\n\
+            "\ncost: 10th percentile of short batches, without ticks (or what the row says: median lateness, smallest\n\
+             step); mean: ticks and all else included;\n\
              spread: standard deviation between runs; disturbed: share of the batches\n",
         );
     }

@@ -58,7 +58,7 @@ pub(super) struct Index {
 }
 
 impl Index {
-    /// Opens the index, making it where it is missing. One that cannot be used is made again.
+    /// Opens the index, making it where it is missing.
     pub(super) fn open(root: &Path) -> Result<Self, Error> {
         Self::connect(root, OpenFlags::default()).and_then(|index| {
             index.execute(SCHEMA)?;
@@ -74,6 +74,7 @@ impl Index {
     /// Throws the index away and begins an empty one.
     pub(super) fn fresh(root: &Path) -> Result<Self, Error> {
         let path = root.join("index.sqlite");
+        std::fs::create_dir_all(root).map_err(Error::store("make", root))?;
         match std::fs::remove_file(&path) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
                 return Err(Error::store("remove", path)(error));

@@ -44,18 +44,24 @@ impl Store {
         Writer::create(&self.folder(&meta.id), meta)
     }
 
-    /// Goes on with one.
-    pub(crate) fn append(&self, recording: &Recording) -> Result<Writer, Error> {
-        Writer::append(&recording.folder, &recording.meta.id)
+    /// Goes on with one: locks it, then reads what is there.
+    pub(crate) fn resume(&self, name: &str) -> Result<(Recording, Writer), Error> {
+        let found = self.find(name)?;
+        let mut writer = Writer::open(&found.folder, &found.meta.id)?;
+        let recording = read::load(&found.folder)?;
+        if recording.torn {
+            writer.end_line()?;
+        }
+        Ok((recording, writer))
     }
 
-    /// Puts a recording into the index as it stands now. The index is a convenience: that it cannot be
-    /// written is said, and loses nothing.
+    /// Puts a recording into the index as it stands now. The index is a convenience: one that cannot be
+    /// used is made again, and what cannot be written is read from the folders.
     pub(crate) fn index(&self, folder: &Path) {
-        let kept =
-            read::load(folder).and_then(|recording| Index::open(&self.root)?.put(&Entry::of(&recording)));
-        if let Err(error) = kept {
-            anstream::eprintln!("tickmark: warning: {error}");
+        let Ok(recording) = read::load(folder) else { return };
+        let put = || Index::open(&self.root)?.put(&Entry::of(&recording));
+        if put().is_err() {
+            let _ = self.rebuild();
         }
     }
 
@@ -100,7 +106,9 @@ impl Store {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
             Err(error) => return Err(Error::store("read", folder)(error)),
         };
-        Ok(entries.flatten().filter_map(|entry| entry.file_name().into_string().ok()).collect())
+        // A folder without meta.json is what a kill at the very start leaves: no recording.
+        let made = entries.flatten().filter(|entry| entry.path().join("meta.json").exists());
+        Ok(made.filter_map(|entry| entry.file_name().into_string().ok()).collect())
     }
 
     /// Reads the recording that `name` means: a path, `last`, `last~N`, an id or the beginning of one,

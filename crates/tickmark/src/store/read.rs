@@ -77,6 +77,7 @@ fn take(recording: &mut Recording, event: Event) {
             if let Some(run) = recording.run(started.run) {
                 // What an interrupted session left of this run is not mixed with a second try.
                 run.observed.clear();
+                (run.status, run.outcome) = (Status::Open, None);
                 run.started = Some(started.at);
             }
         }

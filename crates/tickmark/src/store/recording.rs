@@ -17,6 +17,9 @@ pub(crate) struct Meta {
     pub(crate) created: jiff::Timestamp,
     /// The program that made it.
     pub(crate) program: String,
+    /// What was asked for: suites, names, patterns.
+    #[serde(default)]
+    pub(crate) select: Vec<String>,
     /// Everything that is to be run.
     pub(crate) plan: Plan,
 }
@@ -60,7 +63,7 @@ pub(crate) struct Recording {
     pub(crate) ends: Vec<tickmark_wire::Environment>,
     /// Lines that are no event.
     pub(crate) warnings: Vec<String>,
-    /// Bytes of events.jsonl after which no line break stands: a killed writer left half a line.
+    /// Whether events.jsonl ends without a line break: a killed writer left half a line.
     pub(crate) torn: bool,
 }
 

@@ -21,6 +21,7 @@ fn meta(id: &str, name: &str) -> Meta {
         name: name.to_owned(),
         created: format!("2026-11-20T14:0{}:00Z", id.len() % 10).parse().unwrap(),
         program: "test".to_owned(),
+        select: Vec::new(),
         plan: Plan { settings: Settings::default(), metrics, runs: vec![run(0), run(1)] },
     }
 }
@@ -65,6 +66,7 @@ fn the_index_comes_back_from_the_folders() {
     fs::write(folder.path().join("index.sqlite"), "this is no database").unwrap();
     assert_eq!(store.list().unwrap(), before, "a broken index hides nothing");
     assert_eq!(store.rebuild().unwrap(), 1);
+    assert_eq!(Store::at(Some(folder.path().join("new"))).unwrap().rebuild().unwrap(), 0);
     assert_eq!(store.list().unwrap(), before);
     assert_eq!((before[0].runs_done, before[0].runs_planned, before[0].complete), (1, 2, false));
 }
@@ -89,7 +91,8 @@ fn lines_that_are_no_event_are_left_out_and_named() {
     assert!(half.contains("line 4") && half.contains("half an event"), "{half}");
 
     // Going on after half a line loses nothing of what follows.
-    let mut writer = store.append(&recording).unwrap();
+    let (recording, mut writer) = store.resume("aa01").unwrap();
+    assert_eq!(recording.open().count(), 1);
     writer.write(&failed(1)).unwrap();
     drop(writer);
     assert!(store.find("aa01").unwrap().complete());
@@ -113,6 +116,21 @@ fn a_second_try_replaces_what_an_interrupted_one_left() {
         writer.write(&event).unwrap();
     }
     assert_eq!(store.find("aa01").unwrap().runs[0].observed.len(), 1);
+    // Also of a run that had ended: killed in its second try, it is open again.
+    writer.write(&failed(0)).unwrap();
+    writer.write(&started()).unwrap();
+    assert_eq!(store.find("aa01").unwrap().open().count(), 2);
+}
+
+#[test]
+fn what_a_kill_at_the_very_start_leaves_is_no_recording() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = store(folder.path());
+    store.create(&meta("aa01", "web")).unwrap();
+    fs::create_dir(folder.path().join("recordings/aa02")).unwrap();
+    assert_eq!(store.list().unwrap().len(), 1);
+    assert!(store.create(&meta("aa01", "db")).is_err(), "no recording is written over");
+    assert_eq!(store.find("aa01").unwrap().meta.name, "web");
 }
 
 #[test]
@@ -138,8 +156,7 @@ fn a_recording_in_use_is_left_alone() {
     let folder = tempfile::tempdir().unwrap();
     let store = store(folder.path());
     let writer = store.create(&meta("aa01", "web")).unwrap();
-    let recording = store.find("aa01").unwrap();
-    assert!(matches!(store.append(&recording), Err(Error::InUse(_))));
+    assert!(matches!(store.resume("aa01"), Err(Error::InUse(_))));
     drop(writer);
-    assert!(store.append(&recording).is_ok());
+    assert!(store.resume("aa01").is_ok());
 }

@@ -14,32 +14,27 @@ pub(crate) struct Writer {
 }
 
 impl Writer {
-    /// Makes the folder with meta.json and an empty events.jsonl.
+    /// Makes the folder with meta.json and an empty events.jsonl; of a failure nothing is left.
     pub(super) fn create(folder: &Path, meta: &Meta) -> Result<Self, Error> {
-        std::fs::create_dir_all(folder).map_err(Error::store("make", folder))?;
-        let path = folder.join("meta.json");
-        let text = serde_json::to_vec_pretty(meta).map_err(|e| Error::store("write", &path)(e.into()))?;
-        let written = File::create(&path).and_then(|mut file| {
-            file.write_all(&text)?;
-            file.sync_all()
-        });
-        written.map_err(Error::store("write", &path))?;
-        Self::open(folder, &meta.id)
-    }
-
-    /// Opens an existing recording at its end; half a line that a killed writer left becomes a line of
-    /// its own, which readers leave out.
-    pub(super) fn append(folder: &Path, id: &str) -> Result<Self, Error> {
-        let torn =
-            std::fs::read(folder.join("events.jsonl")).is_ok_and(|b| b.last().is_some_and(|l| *l != b'\n'));
-        let mut writer = Self::open(folder, id)?;
-        if torn {
-            writer.events.write_all(b"\n").map_err(Error::store("write", folder.join("events.jsonl")))?;
+        if let Some(parent) = folder.parent() {
+            std::fs::create_dir_all(parent).map_err(Error::store("make", parent))?;
         }
-        Ok(writer)
+        // Refused where it exists: an id may come twice, and no recording is written over.
+        std::fs::create_dir(folder).map_err(Error::store("make", folder))?;
+        let written = write_meta(folder, meta).and_then(|()| Self::open(folder, &meta.id));
+        if written.is_err() {
+            let _ = std::fs::remove_dir_all(folder);
+        }
+        written
     }
 
-    fn open(folder: &Path, id: &str) -> Result<Self, Error> {
+    /// Ends half a line that a killed writer left: readers leave it out, and what follows is whole.
+    pub(super) fn end_line(&mut self) -> Result<(), Error> {
+        self.events.write_all(b"\n").map_err(Error::store("write", self.folder.join("events.jsonl")))
+    }
+
+    /// Opens an existing recording at its end and locks it.
+    pub(super) fn open(folder: &Path, id: &str) -> Result<Self, Error> {
         let path = folder.join("events.jsonl");
         let events = OpenOptions::new().create(true).append(true).open(&path);
         let events = events.map_err(Error::store("open", &path))?;
@@ -50,6 +45,7 @@ impl Writer {
         }
     }
 
+    /// Where it is written.
     pub(crate) fn folder(&self) -> &Path {
         &self.folder
     }
@@ -65,4 +61,15 @@ impl Writer {
             _ => self.events.sync_data().map_err(failed()),
         }
     }
+}
+
+/// Writes meta.json under another name first: it is there whole or not at all.
+fn write_meta(folder: &Path, meta: &Meta) -> Result<(), Error> {
+    let (path, draft) = (folder.join("meta.json"), folder.join("meta.json.draft"));
+    let text = serde_json::to_vec_pretty(meta).map_err(|e| Error::store("write", &path)(e.into()))?;
+    let written = File::create(&draft).and_then(|mut file| {
+        file.write_all(&text)?;
+        file.sync_all()
+    });
+    written.and_then(|()| std::fs::rename(&draft, &path)).map_err(Error::store("write", &path))
 }
