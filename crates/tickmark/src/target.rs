@@ -71,6 +71,15 @@ impl ThisMachine {
     }
 }
 
+/// Keeping and showing is work too: not on the CPU that is measured, where there is another.
+fn leave(measured: u32, allowed: &[u32]) {
+    let others: Vec<u32> = allowed.iter().copied().filter(|cpu| *cpu != measured).collect();
+    if !others.is_empty() {
+        // Where it is refused, the disturbance is seen in the batches.
+        let _ = tickmark_probe::sys::limits::pin(&others);
+    }
+}
+
 impl Target for ThisMachine {
     fn run(&mut self, plan: &Plan, on: &mut dyn FnMut(Event) -> Result<(), Error>) -> Result<(), Error> {
         let mut agent = self.start(plan).map_err(Error::Agent)?;
@@ -79,6 +88,9 @@ impl Target for ThisMachine {
             for line in BufReader::new(stdout).lines().map_while(Result::ok) {
                 // An agent of the same program writes nothing that this one does not know.
                 let Ok(event) = serde_json::from_str(&line) else { continue };
+                if let Event::Hello(hello) = &event {
+                    leave(hello.settled.cpu, &hello.settled.allowed);
+                }
                 if result.is_ok() {
                     result = on(event);
                     if result.is_err() {

@@ -18,6 +18,8 @@ const STOP: i64 = i64::MIN + 1;
 pub(super) static PROBES: &[Probe] = &[Probe {
     spec: Spec {
         headline: Headline::Offset,
+        // It waits for its partner to start and to end.
+        sleeps: true,
         timed: "read on this CPU, pass through memory, read on another CPU, pass back, read here; \
                 the offset is half the difference of the fastest ways there and back",
         needs: &[Syscall::ClockGettime, Syscall::SchedSetaffinity, Syscall::Clone3],

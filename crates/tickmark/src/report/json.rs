@@ -51,6 +51,7 @@ fn row(group: &str, row: &Row) -> Value {
         "runs": row.runs,
         "disturbed_share": row.disturbed,
         "contended_share": row.contended,
+        "contended_runs": row.contended_runs,
         "notes": row.notes,
     });
     if let Some(frequency) = row.frequency {

@@ -51,8 +51,10 @@ pub(crate) struct Row {
     pub(crate) cpu: Option<f64>,
     pub(crate) runs: usize,
     pub(crate) disturbed: Option<f64>,
-    /// The largest share that other tasks had of a run, where it makes the row contended.
+    /// The largest share that other tasks had of a run, where half of the runs or more were contended.
     pub(crate) contended: Option<f64>,
+    /// How many runs were.
+    pub(crate) contended_runs: usize,
     pub(crate) frequency: Option<f64>,
     pub(crate) notes: Vec<String>,
 }

@@ -38,6 +38,7 @@ fn base(sample: &Sample<'_>, suffix: &str, title: &str) -> Row {
         runs: sample.runs.len(),
         disturbed: None,
         contended: None,
+        contended_runs: 0,
         frequency: None,
         notes: Vec::new(),
     }
@@ -46,16 +47,21 @@ fn base(sample: &Sample<'_>, suffix: &str, title: &str) -> Row {
 /// A row whose value is taken from each run.
 fn row(sample: &Sample<'_>, suffix: &str, title: &str, value: impl Fn(&Figures) -> Option<f64>) -> Row {
     let values: Vec<f64> = sample.runs.iter().filter_map(value).collect();
-    let contended = sample.runs.iter().filter(|run| run.contended);
-    let contended = contended.map(|run| run.taken).max_by(f64::total_cmp);
+    let contended: Vec<f64> = sample.runs.iter().filter(|run| run.contended).map(|run| run.taken).collect();
+    let marked = contended.len();
+    // Fewer than half of the runs cannot carry the median out of the range of the others.
+    let counts = 2 * marked >= sample.runs.len();
+    let contended = contended.into_iter().max_by(f64::total_cmp).filter(|_| counts);
     let mut row = Row {
         value: median_of_runs(&values),
         deviation: spread(&values).filter(|_| values.len() > 1).map(|s| s.deviation),
         contended,
+        contended_runs: marked,
         ..base(sample, suffix, title)
     };
     if let Some(share) = contended {
-        row.notes.push(format!("contended: others had up to {}", number::percent(share)));
+        let (all, share) = (sample.runs.len(), number::percent(share));
+        row.notes.push(format!("contended: others had up to {share} in {marked} of {all} runs"));
     }
     if let Some(failed) = sample.failures.first() {
         row.status = RowStatus::Partly;

@@ -3,7 +3,7 @@
 use super::{Tickmark, figure};
 use crate::{Result, shell};
 use std::path::Path;
-use std::process::Command;
+use std::process::{Child, Command};
 use tickmark_stats::median;
 
 const ROUNDS: usize = 7;
@@ -62,11 +62,10 @@ const PAIRS: &[Pair] = &[
         theirs: |t, _| perf(t, &["sched", "pipe", "-l", "100000"]),
     },
     Pair {
-        name: "wake-up, median at fifo:50 : cyclictest",
+        name: "wake-up at fifo:50 : cyclictest",
         ours: |t| {
-            let arguments =
-                ["timer.clock_nanosleep.late", "--runs", "1", "--budget", "1s", "--priority", "fifo:50"];
-            Ok(figure(&t.measure(&arguments)?, "timer.clock_nanosleep.late", "value"))
+            let _sleeper = Sleeper::start(t)?;
+            wake_up(t)
         },
         theirs: cyclictest,
     },
@@ -107,6 +106,15 @@ pub(crate) fn run() -> Result<()> {
             off.push(pair.name);
         }
     }
+    // What cyclictest's own second thread does to its figure: ours without and with such a thread.
+    let mut change = Vec::new();
+    for _ in 0..ROUNDS {
+        let alone = wake_up(&tickmark)?.ok_or("no figure of ours")?;
+        let _sleeper = Sleeper::start(&tickmark)?;
+        change.push(alone / wake_up(&tickmark)?.ok_or("no figure of ours")?);
+    }
+    let change = median(change).unwrap_or(f64::NAN);
+    println!("wake-up without a task that wakes every 10 ms on the CPU, over with it: {change:.3}");
     if off.is_empty() { Ok(()) } else { Err(format!("more than 10 % apart: {}", off.join(", "))) }
 }
 
@@ -127,6 +135,32 @@ fn perf(tickmark: &Tickmark, benchmark: &[&str]) -> Result<Option<f64>> {
     let both = format!("{text}{errors}");
     let line = both.lines().find(|line| line.contains("usecs/op"));
     Ok(line.and_then(|line| line.split_whitespace().next()?.parse::<f64>().ok()).map(|micros| micros * 1e3))
+}
+
+fn wake_up(tickmark: &Tickmark) -> Result<Option<f64>> {
+    let metric = "timer.clock_nanosleep.late";
+    let model = tickmark.measure(&[metric, "--runs", "1", "--budget", "1s", "--priority", "fifo:50"])?;
+    Ok(figure(&model, metric, "value"))
+}
+
+/// A task that wakes every 10 ms on the measured CPU, as cyclictest's main thread does: a CPU that is woken
+/// more often idles less deeply, and cyclictest measures beside its own.
+struct Sleeper(Child);
+
+impl Sleeper {
+    fn start(tickmark: &Tickmark) -> Result<Self> {
+        // Ends by itself after a minute.
+        let script = "alarm 60; select(undef, undef, undef, 0.01) while 1";
+        let child = Command::new("taskset").args(["-c", &tickmark.cpu, "perl", "-e", script]).spawn();
+        child.map(Self).map_err(|e| format!("cannot start perl: {e}"))
+    }
+}
+
+impl Drop for Sleeper {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
 }
 
 /// The median of cyclictest's histogram, in ns, interpolated inside its bin of 1 us. --laptop: without
