@@ -27,7 +27,7 @@ pub(crate) struct Header {
     /// From the first run's start to the last one's end, where each took its budget, in s.
     pub(crate) seconds: f64,
     pub(crate) instrument: Option<Instrument>,
-    /// Effective GHz over all segments: least, median, greatest.
+    /// Effective GHz over all segments: 5th percentile, median, 95th percentile.
     pub(crate) gigahertz: Option<[f64; 3]>,
     pub(crate) cpu_time_has_interrupts: Option<bool>,
     pub(crate) agent_bytes: Option<u64>,
@@ -107,5 +107,5 @@ fn gigahertz(recording: &Recording) -> Option<[f64; 3]> {
     let speeds =
         segments.filter(|s| s.multiply.get() > 0).map(|s| MULTIPLY_CYCLES / s.multiply.as_nanos_f64());
     let sorted = tickmark_stats::Sorted::new(speeds);
-    Some([sorted.quantile(0.0)?, sorted.quantile(0.5)?, sorted.quantile(1.0)?])
+    Some([sorted.quantile(0.05)?, sorted.quantile(0.5)?, sorted.quantile(0.95)?])
 }
