@@ -17,7 +17,7 @@ const ENOUGH: usize = 100;
 /// More than this are not kept: the loop ends.
 const MOST: usize = 1 << 18;
 /// The shortest stretch over which the kernel's accounts say anything.
-const SEGMENT: Nanos = Nanos::from_millis(50);
+pub(crate) const SEGMENT: Nanos = Nanos::from_millis(50);
 
 type Body = Box<dyn FnMut(u64) -> Result<(), CallError>>;
 
@@ -191,9 +191,26 @@ pub(crate) fn stream<C: Clock>(
 
 /// Whether to stop: the budget is used, there are batches enough for a percentile, and the probe had
 /// its CPU for half of the time. Twice and four times the budget are the ends of patience.
-fn is_enough(batches: usize, spent: Nanos, budget: Nanos, used: impl FnOnce() -> Nanos) -> bool {
+pub(crate) fn is_enough(batches: usize, spent: Nanos, budget: Nanos, used: impl FnOnce() -> Nanos) -> bool {
     let times = |n: i64| spent.get() >= budget.get().saturating_mul(n);
     times(1) && (batches >= ENOUGH || times(2)) && (times(4) || used().get() >= budget.get() / 2)
+}
+
+/// A stream that was stamped elsewhere, one call a batch: start and end in ticks, and the accounts before and
+/// after each.
+pub(crate) fn of_stamps(
+    stamps: &[(u64, u64)],
+    counts: &[(Counts, Counts)],
+    scale: Scale,
+    origin: u64,
+    shape: &Shape,
+) -> Result<Batches, ProbeError> {
+    let mut all = Stamps::with_room(stamps.len());
+    let expected = shape.expected.over(1);
+    for ((start, end), (before, after)) in stamps.iter().zip(counts) {
+        all.push(*start, *end, expected.deviation(*before, *after));
+    }
+    all.finish(scale, origin, shape, 1)
 }
 
 /// Doubles the calls until a batch fills a good part of its length; also the warm-up.

@@ -39,6 +39,18 @@ impl Gauge {
         Self { clock: StampClock::Monotonic, scale: Scale::NANOS, first }
     }
 
+    /// Ticks a second of the TSC, also where another clock stamps.
+    #[must_use]
+    pub fn tsc_frequency(&self) -> f64 {
+        match self.clock {
+            StampClock::Tsc => self.scale.frequency(),
+            StampClock::Monotonic => {
+                while tickmark_timer::monotonic_ns() - self.first.nanos < 2_000_000 {}
+                Scale::between(self.first, Anchor::take()).map_or(1e9, Scale::frequency)
+            }
+        }
+    }
+
     /// The calibration from an earlier anchor to now, where that is longer than the first one.
     #[must_use]
     pub fn refined(&self, since: Anchor) -> Scale {

@@ -12,6 +12,8 @@ const MULTIPLES: usize = 3;
 const WINDOW: f64 = 20_000.0;
 /// Gaps that enter the periodogram at most: the longest, which a tick's are among.
 const MOST: usize = 4_000;
+/// Interrupts of other timers that a short run may hold without hiding the tick.
+const OTHERS: f64 = 15.0;
 /// The stretch that enters the periodogram at most, in s; the line is fitted through all of it.
 const STRETCH: f64 = 5.0;
 
@@ -76,9 +78,12 @@ pub fn find(gaps: &Gaps<'_>) -> Result<Train, NotFound> {
     // A count lower than any tick is that of a timer which this machine does not use.
     let rate = gaps.interrupts.map(|count| count / seconds).filter(|rate| *rate > LOWEST);
     let periodogram = Periodogram::of(gaps, seconds);
-    let near = |frequency: f64| rate.is_some_and(|rate| (frequency / rate - 1.0).abs() < 0.1);
+    let slack = |rate: f64| f64::max(0.1 * rate, OTHERS / seconds);
+    // Within a tenth; of a short run, within the dozen other timers that it may hold.
+    let near = |frequency: f64| rate.is_some_and(|rate| (frequency - rate).abs() < slack(rate));
     // Where the kernel counted, its count says where to look first.
-    let counted = rate.map(|rate| periodogram.peaks(0.9 * rate, 1.1 * rate)).unwrap_or_default();
+    let counted = rate.map(|rate| periodogram.peaks((rate - slack(rate)).max(LOWEST), rate + slack(rate)));
+    let counted = counted.unwrap_or_default();
     let fitted = |frequencies: Vec<f64>| {
         let trains = frequencies.into_iter().filter_map(|f| fit(gaps, f, periodogram.step));
         trains.map(|train| Train { confirmed: near(train.frequency), ..train }).collect::<Vec<_>>()

@@ -110,6 +110,17 @@ pub(crate) struct Settings {
     pub(crate) slack: Option<Nanos>,
 }
 
+impl From<&Settings> for tickmark_wire::Settings {
+    fn from(asked: &Settings) -> Self {
+        Self {
+            cpu: asked.cpu,
+            priority: asked.priority,
+            priority_optional: asked.priority_optional,
+            slack: asked.slack,
+        }
+    }
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct Output {
     /// How to print

@@ -1,31 +1,8 @@
 //! Floating-point operations, each waiting for the one before it.
 
-use super::integer::{UNROLLED, unrolled};
-use crate::batch::{self, Shape};
+use super::integer::chain;
+use crate::Probe;
 use crate::sys::chain::{opaque_f32, opaque_f64};
-use crate::{Probe, Spec};
-use tickmark_wire::{Group, Picos};
-
-macro_rules! chain {
-    ($name:literal, $title:literal, $timed:literal, $floor:literal, $opaque:ident, $start:literal, $other:literal,
-     |$x:ident, $y:ident| $step:expr) => {
-        Probe {
-            spec: Spec {
-                timed: $timed,
-                source: "Staelin, lmbench3 (lat_ops); every operation waits for the one before it",
-                physical_floor: Picos::new($floor),
-                ..Spec::cost(Group::Arithmetic, $name, $title)
-            },
-            prepare: |spec, _| {
-                let (mut $x, $y) = ($opaque($start), $opaque($other));
-                Ok(batch::routine(Shape::of(spec).times(UNROLLED), move || {
-                    unrolled!($x = $opaque($step));
-                })
-                .boxed())
-            },
-        }
-    };
-}
 
 /// (1 + x)(1.5 - x)/x, then back to x by way of a sum with nothing, so that every turn has the same
 /// operands and waits for the turn before.
@@ -37,9 +14,19 @@ macro_rules! bogo {
 }
 
 pub(super) static PROBES: &[Probe] = &[
-    chain!("op.float.add", "float, add", "addition", 150, opaque_f32, 1.5, 0.000_001, |x, y| x + y),
-    chain!("op.float.mul", "float, multiply", "multiplication", 200, opaque_f32, 1.5, 1.0, |x, y| x * y),
-    chain!("op.float.div", "float, divide", "division", 400, opaque_f32, 1.5, 1.0, |x, y| x / y),
+    chain!("op.float.add", "float, add", "addition", 150, opaque_f32, 1.5, opaque_f32(0.000_001), |x, y| x
+        + y),
+    chain!(
+        "op.float.mul",
+        "float, multiply",
+        "multiplication",
+        200,
+        opaque_f32,
+        1.5,
+        opaque_f32(1.0),
+        |x, y| x * y
+    ),
+    chain!("op.float.div", "float, divide", "division", 400, opaque_f32, 1.5, opaque_f32(1.0), |x, y| x / y),
     chain!(
         "op.float.bogo",
         "float, bogo",
@@ -47,12 +34,31 @@ pub(super) static PROBES: &[Probe] = &[
         1_000,
         opaque_f32,
         0.75,
-        0.0,
+        opaque_f32(0.0),
         |x, y| bogo!(opaque_f32, x, y)
     ),
-    chain!("op.double.add", "double, add", "addition", 150, opaque_f64, 1.5, 0.000_001, |x, y| x + y),
-    chain!("op.double.mul", "double, multiply", "multiplication", 200, opaque_f64, 1.5, 1.0, |x, y| x * y),
-    chain!("op.double.div", "double, divide", "division", 400, opaque_f64, 1.5, 1.0, |x, y| x / y),
+    chain!(
+        "op.double.add",
+        "double, add",
+        "addition",
+        150,
+        opaque_f64,
+        1.5,
+        opaque_f64(0.000_001),
+        |x, y| x + y
+    ),
+    chain!(
+        "op.double.mul",
+        "double, multiply",
+        "multiplication",
+        200,
+        opaque_f64,
+        1.5,
+        opaque_f64(1.0),
+        |x, y| x * y
+    ),
+    chain!("op.double.div", "double, divide", "division", 400, opaque_f64, 1.5, opaque_f64(1.0), |x, y| x
+        / y),
     chain!(
         "op.double.bogo",
         "double, bogo",
@@ -60,7 +66,7 @@ pub(super) static PROBES: &[Probe] = &[
         1_000,
         opaque_f64,
         0.75,
-        0.0,
+        opaque_f64(0.0),
         |x, y| bogo!(opaque_f64, x, y)
     ),
 ];

@@ -1,15 +1,17 @@
 //! Making a process: fork, fork and execute a program, the same through a shell, vfork.
 //!
-//! The process that forks is cut down to a fixed size first (sys/stub.rs), and the program that is
-//! executed is 188 bytes of ours, so that neither this program nor its samples weigh in.
+//! The process that forks is a minimal one (sys/forker.rs), and the program that is executed is 188 bytes of
+//! ours, so that neither this program nor its samples weigh in.
 
+use crate::batch::SEGMENT;
 use crate::batch::{self, Shape};
 use crate::routine::{Budget, Routine, Sink};
-use crate::sys::stub::{Call, Child, Stub};
+use crate::sys::forker::{Call, Child, Forker};
 use crate::sys::{CallError, exec};
-use crate::{Expected, Probe, ProbeError, Spec, Syscall, Unavailable};
+use crate::{Counts, Expected, Meter, Probe, ProbeError, Spec, Syscall, SystemMeter, Unavailable};
 use std::ffi::CStr;
-use tickmark_wire::{Group, Picos};
+use tickmark_timer::{Anchor, Scale};
+use tickmark_wire::{Group, Nanos, Observations, Part, Picos};
 
 const NEEDS: &[Syscall] = &[
     Syscall::Mmap,
@@ -39,7 +41,7 @@ pub(super) static PROBES: &[Probe] = &[
         spec: spec(
             "process.fork",
             "fork",
-            "fork of a process cut down to 32 private pages in 16 mappings and a stack, exit of the child, wait",
+            "fork of a minimal process (a stack, and 32 private pages in 16 mappings), exit of the child, wait",
             10,
         ),
         prepare: |spec, _| prepare(spec, Call::Fork, Child::Exit, 0, &[]),
@@ -75,7 +77,7 @@ pub(super) static PROBES: &[Probe] = &[
             needs: &[Syscall::Vfork, Syscall::ExitGroup, Syscall::Wait4],
             // The parent sleeps until the child has let go of its memory, and until it has ended.
             expected: Expected { switches: 2, faults: None },
-            ..spec("process.vfork", "vfork", "vfork, exit of the child, wait", 10)
+            ..spec("process.vfork", "vfork", "vfork of the same process, exit of the child, wait", 10)
         },
         prepare: |spec, _| prepare(spec, Call::Vfork, Child::Exit, 0, &[]),
     },
@@ -88,34 +90,64 @@ fn prepare(
     status: i32,
     program: &[&CStr],
 ) -> Result<Box<dyn Routine>, Unavailable> {
-    if !std::path::Path::new("/proc/self/maps").exists() && call == Call::Fork {
+    if !std::path::Path::new("/proc/self/maps").exists() {
         let why = "without /proc/self/maps the size of this program would weigh in";
         return Err(Unavailable::Missing(why.to_owned()));
     }
-    let mut stub = Stub::new(call, child, program)?;
-    let shape = Shape::of(spec);
-    Ok(Box::new(OnASmallStack(Some(move || {
-        batch::fallible(shape, move || match stub.run()? {
-            seen if seen == status => Ok(()),
-            _ => Err(CallError { call: "execve", errno: libc::ENOEXEC }),
-        })
-        .boxed()
-    }))))
+    let forker = Forker::new(call, child, program)?;
+    Ok(Box::new(Children { forker, status, shape: Shape::of(spec) }))
 }
 
-/// Measures on a thread of its own: the main thread's stack is as deep as the program made it.
-struct OnASmallStack<F>(Option<F>);
+/// Children of a minimal process, one a batch.
+struct Children {
+    forker: Forker,
+    status: i32,
+    shape: Shape,
+}
 
-impl<F: FnOnce() -> Box<dyn Routine> + Send> Routine for OnASmallStack<F> {
+impl Routine for Children {
     fn measure(&mut self, budget: &Budget, sink: &mut dyn Sink) -> Result<(), ProbeError> {
-        let Some(make) = self.0.take() else {
-            return Err(ProbeError::Other("measured twice".to_owned()));
-        };
+        // On a thread of its own, whose stack goes along: the main thread's is as deep as the program made it.
         std::thread::scope(|scope| {
-            let work = || make().measure(budget, sink);
+            let work = || self.stream(budget, sink);
             let thread = std::thread::Builder::new().stack_size(128 << 10).spawn_scoped(scope, work);
             let thread = thread.map_err(|e| CallError::of("clone3", &e))?;
             thread.join().unwrap_or_else(|_| Err(ProbeError::Other("the measuring thread died".to_owned())))
         })
+    }
+}
+
+impl Children {
+    /// Starts a minimal process for each segment, until the budget is used.
+    fn stream(&mut self, budget: &Budget, sink: &mut dyn Sink) -> Result<(), ProbeError> {
+        let mut meter = SystemMeter::new(&[]);
+        let origin = Anchor::take();
+        let (mut made, mut segments) = (Vec::new(), Vec::new());
+        let (mut counts, mut used) = (Vec::new(), 0);
+        loop {
+            let (before, start) = (meter.reading(), Anchor::take());
+            let length = SEGMENT.get().min(budget.time.get()) as f64 * budget.gauge.tsc_frequency() / 1e9;
+            let children = self.forker.run(start.ticks + length as u64)?;
+            let end = Anchor::take();
+            let (from, to) = (start.nanos - origin.nanos, end.nanos - origin.nanos);
+            let segment =
+                meter.reading().since(&before, Nanos::new(from as i64), Nanos::new((to - from) as i64));
+            used += segment.cpu.get() + segment.others_cpu.get();
+            segments.push(segment);
+            if children.is_empty() || children.iter().any(|child| child.status != self.status) {
+                return Err(ProbeError::Other("a child did not end as it should".to_owned()));
+            }
+            // The accounts of each minimal process begin at nothing.
+            let earlier = std::iter::once(Counts::default()).chain(children.iter().map(|child| child.counts));
+            counts.extend(earlier.zip(children.iter().map(|child| child.counts)));
+            made.extend(children.into_iter().map(|child| (child.start, child.end)));
+            if batch::is_enough(made.len(), Nanos::new(to as i64), budget.time, || Nanos::new(used)) {
+                break;
+            }
+        }
+        let scale = Scale::between(origin, Anchor::take()).unwrap_or(budget.gauge.scale);
+        let batches = batch::of_stamps(&made, &counts, scale, origin.ticks, &self.shape)?;
+        sink.observe(Part::Whole, Observations::Batches(batches), segments);
+        Ok(())
     }
 }

@@ -1,10 +1,8 @@
 //! Integer operations, each waiting for the one before it.
 
-use crate::batch::{self, Shape};
+use crate::Probe;
 use crate::sys::chain::{opaque, opaque_u32};
-use crate::{Probe, Spec};
 use std::num::{NonZeroU32, NonZeroU64};
-use tickmark_wire::{Group, Picos};
 
 /// Operations in one call: the loop around them costs less than one of them.
 pub(super) const UNROLLED: u64 = 64;
@@ -26,26 +24,29 @@ macro_rules! unrolled {
 }
 pub(super) use unrolled;
 
+/// A probe of one operation: each of 64 waits for the one before it.
 macro_rules! chain {
     ($name:literal, $title:literal, $timed:literal, $floor:literal, $opaque:ident, $start:expr, $other:expr,
      |$x:ident, $y:ident| $step:expr) => {
-        Probe {
-            spec: Spec {
+        $crate::Probe {
+            spec: $crate::Spec {
                 timed: $timed,
                 source: "Staelin, lmbench3 (lat_ops); every operation waits for the one before it",
-                physical_floor: Picos::new($floor),
-                ..Spec::cost(Group::Arithmetic, $name, $title)
+                physical_floor: tickmark_wire::Picos::new($floor),
+                ..$crate::Spec::cost(tickmark_wire::Group::Arithmetic, $name, $title)
             },
             prepare: |spec, _| {
                 let ($y, mut $x) = ($other, $opaque($start));
-                Ok(batch::routine(Shape::of(spec).times(UNROLLED), move || {
-                    unrolled!($x = $opaque($step));
-                })
-                .boxed())
+                let shape = $crate::batch::Shape::of(spec).times($crate::probes::integer::UNROLLED);
+                let step = move || {
+                    $crate::probes::integer::unrolled!($x = $opaque($step));
+                };
+                Ok($crate::batch::routine(shape, step).boxed())
             },
         }
     };
 }
+pub(super) use chain;
 
 /// A divisor that the compiler does not know.
 fn divisor32(value: u32) -> NonZeroU32 {

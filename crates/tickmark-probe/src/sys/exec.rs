@@ -1,6 +1,6 @@
 //! Programs and threads to start.
 
-use super::{CallError, stub};
+use super::{CallError, forker};
 use std::ffi::{CStr, CString};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::OpenOptionsExt;
@@ -95,7 +95,7 @@ pub fn spawn_and_wait<const N: usize>(command: &[&CStr; N]) -> Result<i32, CallE
     if errno != 0 {
         return Err(CallError { call: "posix_spawn", errno });
     }
-    stub::wait(pid)
+    forker::wait(pid)
 }
 
 extern "C" fn nothing(argument: *mut libc::c_void) -> *mut libc::c_void {

@@ -6,11 +6,11 @@ pub mod chain;
 pub mod clock;
 pub mod exec;
 pub mod file;
+pub mod forker;
 pub mod host;
 pub mod limits;
 pub mod peer;
 pub mod signal;
-pub mod stub;
 pub mod usage;
 
 use std::ffi::{c_int, c_long};

@@ -9,7 +9,7 @@ use crate::store::{Meta, Recording, Store, Writer};
 use crate::target::{Stop, Target, ThisMachine};
 use rand::RngExt;
 use std::path::Path;
-use tickmark_wire::{Event, FORMAT, Plan, Settings};
+use tickmark_wire::{Event, FORMAT, Plan};
 
 /// Runs of each probe where nothing is said.
 const ROUNDS: u32 = 5;
@@ -39,12 +39,7 @@ pub(super) fn run(store: &Store, asked: &Run) -> Result<Code, Error> {
 /// A new recording. The store is tried first: what cannot be kept is not measured.
 fn begin(store: &Store, asked: &Run) -> Result<(Plan, Writer), Error> {
     let selected = selection::select(&asked.select)?;
-    let settings = Settings {
-        cpu: asked.settings.cpu,
-        priority: asked.settings.priority,
-        priority_optional: asked.settings.priority_optional,
-        slack: asked.settings.slack,
-    };
+    let settings = (&asked.settings).into();
     let mut random = rand::rng();
     let plan =
         crate::plan::make(&selected, asked.runs.unwrap_or(ROUNDS), asked.budget, settings, &mut random);

@@ -6,16 +6,11 @@ use crate::selection;
 use crate::target::{Target, ThisMachine};
 use serde_json::{Value, json};
 use std::fmt::Write;
-use tickmark_wire::{Event, Nanos, Reason, Settings};
+use tickmark_wire::{Event, Nanos, Reason};
 
 pub(super) fn run(verify: &Verify) -> Result<Code, Error> {
     let selected = selection::select(&verify.select)?;
-    let settings = Settings {
-        cpu: verify.settings.cpu,
-        priority: verify.settings.priority,
-        priority_optional: verify.settings.priority_optional,
-        slack: verify.settings.slack,
-    };
+    let settings = (&verify.settings).into();
     // The least that plans give to a run.
     let plan = crate::plan::make(&selected, 1, Some(Nanos::new(1)), settings, &mut rand::rng());
     let name = |id: tickmark_wire::RunId| {

@@ -1,6 +1,7 @@
 //! The model as JSON: one object with header, rows, remarks.
 
-use super::model::{Model, Row};
+use super::model::Model;
+use super::row::Row;
 use serde_json::{Value, json};
 
 /// The whole model.

@@ -7,10 +7,12 @@ pub(crate) mod json;
 mod model;
 mod number;
 mod remarks;
+mod row;
 mod rows;
 pub(crate) mod text;
 
-pub(crate) use model::{Model, RowStatus, build};
+pub(crate) use model::{Model, build};
+pub(crate) use row::RowStatus;
 
 #[cfg(test)]
 mod tests;

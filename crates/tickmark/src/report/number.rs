@@ -1,6 +1,6 @@
 //! Numbers with as many digits as their spread allows, in the unit that suits their size.
 
-use super::model::Unit;
+use super::row::Unit;
 
 /// Most significant digits that are ever shown (a batch of .1 ms is stamped to about one part in 10,000),
 /// and those of a value without a spread.

@@ -1,8 +1,8 @@
 //! What is remarkable, in words that say what to do.
 
 use super::header::Header;
-use super::model::{Row, RowStatus};
 use super::number;
+use super::row::{Row, RowStatus};
 use super::rows::KERNEL_PATH;
 use crate::sample::Sample;
 use crate::store::Recording;

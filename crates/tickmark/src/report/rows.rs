@@ -1,7 +1,7 @@
 //! From the runs of a metric to its rows.
 
-use super::model::{Row, RowStatus, Unit};
 use super::number;
+use super::row::{Row, RowStatus, Unit};
 use crate::sample::{Detail, Figures, Sample};
 use crate::store::{Recording, Status};
 use tickmark_stats::{Sorted, median, median_of_runs, spread};

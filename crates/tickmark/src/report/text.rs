@@ -2,8 +2,9 @@
 
 use super::detail::Detail;
 use super::header::Header;
-use super::model::{Model, Row, RowStatus};
+use super::model::Model;
 use super::number;
+use super::row::{Row, RowStatus};
 use anstyle::{AnsiColor, Style};
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use std::fmt::Write;

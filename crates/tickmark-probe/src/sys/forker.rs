@@ -1,0 +1,317 @@
+//! A minimal process that makes children and stamps each, without the weight of the program that measures.
+//!
+//! The cost of fork grows with what there is to copy and with what there is to leave out: each mapping that
+//! is kept from children (`MADV_DONTFORK`) costs the kernel a step as well. So the program first forks a
+//! process that inherits next to nothing: a page of machine code, a page of arguments, the slots for its
+//! stamps (shared), the stack of the calling thread with its thread-local block, and a fixed ballast. That
+//! process then makes children itself, in machine code, so that it is the same whichever program
+//! measures and however many samples are kept.
+
+use super::{CallError, check};
+use crate::{Counts, Unavailable};
+use std::ffi::CStr;
+use std::ptr::NonNull;
+
+/// Mappings of the ballast, and pages touched in each: about what a small program linked with a C
+/// library has (21 mappings, some 30 private pages).
+pub const BALLAST: (usize, usize) = (16, 2);
+/// Children in one go at most.
+const SLOTS: usize = 4096;
+/// Bytes of a slot: start, end, status of the child, error, getrusage of the process.
+const SLOT: usize = 256;
+const PAGE: usize = 4096;
+
+/// What the child does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Child {
+    /// Ends at once.
+    Exit,
+    /// Executes a program.
+    Exec,
+}
+
+/// Which call makes the child.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Call {
+    /// fork(2)
+    Fork,
+    /// vfork(2)
+    Vfork,
+}
+
+/// One child: TSC before the call and after the wait, exit status, and what the process has seen by then.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Made {
+    /// TSC before the call.
+    pub start: u64,
+    /// TSC after the wait.
+    pub end: u64,
+    /// Exit status, or 128 and the signal that ended it.
+    pub status: i32,
+    /// Switches and faults of the minimal process so far.
+    pub counts: Counts,
+}
+
+type Entry = unsafe extern "C" fn(*mut u8, usize, *const *const u8, usize, u64) -> i64;
+
+/// The pages of the minimal process.
+pub struct Forker {
+    code: NonNull<u8>,
+    data: NonNull<u8>,
+    slots: NonNull<u8>,
+    call: Call,
+    isolated: bool,
+}
+
+// SAFETY: the pages belong to this value alone; the process that writes the slots has ended before they
+// are read.
+unsafe impl Send for Forker {}
+
+fn map(bytes: usize, sharing: i32) -> Result<NonNull<u8>, CallError> {
+    let (rights, kind) = (libc::PROT_READ | libc::PROT_WRITE, sharing | libc::MAP_ANONYMOUS);
+    // SAFETY: a new mapping where the kernel likes.
+    let at = unsafe { libc::mmap(std::ptr::null_mut(), bytes, rights, kind, -1, 0) };
+    let at = NonNull::new(at.cast::<u8>()).filter(|p| p.as_ptr().addr() != usize::MAX);
+    at.ok_or_else(|| CallError::last("mmap"))
+}
+
+/// `entry(slots, count, argv, _, deadline)`: forks the minimal process and returns its id; that process
+/// makes children until the slots are full or the deadline (TSC) has passed.
+#[cfg(target_arch = "x86_64")]
+fn machine_code(call: Call, child: Child, arguments: usize) -> Vec<u8> {
+    const STAMP: &[u8] = &[0x0f, 0xae, 0xe8, 0x0f, 0x31, 0x48, 0xc1, 0xe2, 0x20, 0x48, 0x09, 0xd0];
+    const EXIT: &[u8] = &[0xb8, 231, 0, 0, 0, 0x0f, 0x05, 0x0f, 0x0b]; // mov eax, exit_group; syscall; ud2
+    let number = if call == Call::Fork { 57 } else { 58 };
+
+    let mut make = vec![0x49, 0xc7, 0x04, 0x24, 0, 0, 0, 0]; // mov qword [r12], 0: the slot's page is there
+    make.extend_from_slice(STAMP); // lfence; rdtsc; shl rdx, 32; or rax, rdx
+    make.extend([0x4c, 0x39, 0xf8, 0x0f, 0x83]); // cmp rax, r15; jae done
+    let to_done = make.len();
+    make.extend([0; 4]);
+    make.extend([0x49, 0x89, 0x04, 0x24]); // mov [r12], rax
+    make.extend([0xb8, number, 0, 0, 0, 0x0f, 0x05, 0x85, 0xc0, 0x0f, 0x84]); // fork; test eax, eax; jz child
+    let to_child = make.len();
+    make.extend([0; 4]);
+    make.extend([0x0f, 0x88]); // js fail
+    let to_fail = make.len();
+    make.extend([0; 4]);
+    make.extend([0x89, 0xc7, 0x49, 0x8d, 0x74, 0x24, 0x10]); // mov edi, eax; lea rsi, [r12 + 16]
+    make.extend([0x31, 0xd2, 0x45, 0x31, 0xd2, 0xb8, 61, 0, 0, 0, 0x0f, 0x05]); // wait4(edi, rsi, 0, 0)
+    make.extend([0x85, 0xc0, 0x0f, 0x88]); // test eax, eax; js fail
+    let to_fail_of_wait = make.len();
+    make.extend([0; 4]);
+    make.extend_from_slice(STAMP);
+    make.extend([0x49, 0x89, 0x44, 0x24, 0x08]); // mov [r12 + 8], rax
+    make.extend([0xbf, 1, 0, 0, 0, 0x49, 0x8d, 0x74, 0x24, 0x18]); // mov edi, RUSAGE_THREAD; lea rsi, [r12 + 24]
+    make.extend([0xb8, 98, 0, 0, 0, 0x0f, 0x05]); // getrusage
+    make.extend([0x49, 0x81, 0xc4, 0, (SLOT >> 8) as u8, 0, 0, 0x49, 0xff, 0xcd, 0x0f, 0x85]); // add r12; dec r13; jnz
+    let back = -(make.len() as i32 + 4);
+    make.extend(back.to_le_bytes());
+
+    let mut end = vec![0x31, 0xff]; // done: xor edi, edi
+    end.extend_from_slice(EXIT);
+    let fail_at = make.len() + end.len();
+    end.extend([0x41, 0x89, 0x44, 0x24, 0x14, 0xbf, 1, 0, 0, 0]); // fail: mov [r12 + 20], eax; mov edi, 1
+    end.extend_from_slice(EXIT);
+    let child_at = make.len() + end.len();
+    if child == Child::Exec {
+        end.extend([0x49, 0x8b, 0x3e, 0x4c, 0x89, 0xf6, 0x49, 0x8d, 0x96]); // mov rdi, [r14]; mov rsi, r14; lea rdx
+        end.extend(((arguments as u32 + 1) * 8).to_le_bytes()); // the empty environment after argv
+        end.extend([0xb8, 59, 0, 0, 0, 0x0f, 0x05, 0xbf, 127, 0, 0, 0]); // execve; mov edi, 127
+    } else {
+        end.extend([0x31, 0xff]); // xor edi, edi
+    }
+    end.extend_from_slice(EXIT);
+    for (at, target) in
+        [(to_done, make.len()), (to_child, child_at), (to_fail, fail_at), (to_fail_of_wait, fail_at)]
+    {
+        let distance = target as i32 - (at as i32 + 4);
+        make[at..at + 4].copy_from_slice(&distance.to_le_bytes());
+    }
+
+    let mut code = vec![0xb8, 57, 0, 0, 0, 0x0f, 0x05, 0x85, 0xc0, 0x74, 0x01, 0xc3]; // fork; jz over ret; ret
+    // The minimal process: keep the arguments, and end with the parent (prctl PR_SET_PDEATHSIG, SIGKILL).
+    code.extend([0x49, 0x89, 0xfc, 0x49, 0x89, 0xf5, 0x49, 0x89, 0xd6, 0x4d, 0x89, 0xc7]); // r12, r13, r14, r15
+    code.extend([0xb8, 157, 0, 0, 0, 0xbf, 1, 0, 0, 0, 0xbe, 9, 0, 0, 0, 0x0f, 0x05]);
+    code.extend(make);
+    code.extend(end);
+    code
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn machine_code(_: Call, _: Child, _: usize) -> Vec<u8> {
+    Vec::new()
+}
+
+impl Forker {
+    /// Makes the pages. `program` is what an executing child becomes: its path and its arguments.
+    ///
+    /// # Errors
+    /// Those of mmap(2) and mprotect(2); a processor that is not x86-64 or has no TSC.
+    pub fn new(call: Call, child: Child, program: &[&CStr]) -> Result<Self, Unavailable> {
+        let bytes = machine_code(call, child, program.len());
+        if bytes.is_empty() || !tickmark_timer::has_tsc() {
+            return Err(Unavailable::Missing("fork is only written for x86-64 with a TSC".to_owned()));
+        }
+        let (code, data) = (map(PAGE, libc::MAP_PRIVATE)?, map(PAGE, libc::MAP_PRIVATE)?);
+        let slots = map(SLOTS * SLOT, libc::MAP_SHARED)?;
+        // SAFETY: the code is shorter than the page that was just mapped.
+        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), code.as_ptr(), bytes.len()) };
+        let rights = libc::PROT_READ | libc::PROT_EXEC;
+        // SAFETY: the page that was just mapped, to which no reference exists.
+        check("mprotect", unsafe { libc::mprotect(code.as_ptr().cast(), PAGE, rights) })?;
+        let forker = Self { code, data, slots, call, isolated: false };
+        forker.write_arguments(program)?;
+        Ok(forker)
+    }
+
+    /// The data page: argv and an empty environment as arrays of pointers, then the strings.
+    fn write_arguments(&self, program: &[&CStr]) -> Result<(), Unavailable> {
+        let head = (program.len() + 2) * 8;
+        let length = head + program.iter().map(|text| text.to_bytes_with_nul().len()).sum::<usize>();
+        if length > PAGE {
+            return Err(Unavailable::Missing("the path of the program to execute is too long".to_owned()));
+        }
+        let mut at = head;
+        for (i, text) in program.iter().enumerate() {
+            let bytes = text.to_bytes_with_nul();
+            // SAFETY: head and strings fit into the page, as checked; the rest of it is zero, which
+            // ends both arrays.
+            unsafe {
+                std::ptr::copy_nonoverlapping(bytes.as_ptr(), self.data.as_ptr().add(at), bytes.len());
+                self.data.as_ptr().cast::<*const u8>().add(i).write(self.data.as_ptr().add(at));
+            }
+            at += bytes.len();
+        }
+        Ok(())
+    }
+
+    /// Starts the minimal process, which makes children until the TSC passes `deadline`, and waits for it.
+    /// Called from a thread of its own: its stack goes along.
+    ///
+    /// # Errors
+    /// Those of fork(2), vfork(2) and wait4(2), here or in the minimal process.
+    pub fn run(&mut self, deadline: u64) -> Result<Vec<Made>, CallError> {
+        if !self.isolated {
+            self.isolate()?;
+            self.isolated = true;
+        }
+        // SAFETY: the slots that `new` mapped; no process writes them now.
+        unsafe { std::ptr::write_bytes(self.slots.as_ptr(), 0, SLOTS * SLOT) };
+        // SAFETY: the page holds a function of this type. It returns in this process alone; the minimal
+        // process writes to the slots, of which there are as many as it is told, and ends.
+        let pid = unsafe {
+            let entry: Entry = std::mem::transmute(self.code.as_ptr());
+            entry(self.slots.as_ptr(), SLOTS, self.data.as_ptr().cast(), 0, deadline)
+        };
+        if pid < 0 {
+            return Err(CallError { call: "fork", errno: -pid as i32 });
+        }
+        let status = wait(pid as libc::pid_t)?;
+        let made: Vec<Made> = (0..SLOTS).map_while(|i| self.slot(i)).collect();
+        match status {
+            0 => Ok(made),
+            1 => Err(CallError { call: self.name(), errno: self.error(made.len()) }),
+            // Killed: by a filter, or for want of memory.
+            _ => Err(CallError { call: self.name(), errno: libc::EINTR }),
+        }
+    }
+
+    fn name(&self) -> &'static str {
+        if self.call == Call::Fork { "fork" } else { "vfork" }
+    }
+
+    /// A slot that was filled to its end.
+    fn slot(&self, index: usize) -> Option<Made> {
+        // SAFETY: the index lies in the slots; start, end and status stand at the front, then rusage.
+        let (start, end, status, usage) = unsafe {
+            let at = self.slots.as_ptr().add(index * SLOT);
+            let (word, status) = (at.cast::<u64>(), at.add(16).cast::<i32>());
+            (word.read(), word.add(1).read(), status.read(), at.add(24).cast::<libc::rusage>().read())
+        };
+        let switches = usage.ru_nvcsw + usage.ru_nivcsw;
+        let counts = Counts { switches, faults: usage.ru_minflt + usage.ru_majflt };
+        (end != 0).then(|| Made { start, end, status: exit_status(status), counts })
+    }
+
+    fn error(&self, index: usize) -> i32 {
+        // SAFETY: the index lies in the slots, or the last slot stands in for it.
+        unsafe { -self.slots.as_ptr().add(index.min(SLOTS - 1) * SLOT + 20).cast::<i32>().read() }
+    }
+
+    /// Takes every mapping but the own pages and the calling thread's stack out of what a child inherits,
+    /// and adds the ballast.
+    fn isolate(&self) -> Result<(), CallError> {
+        let maps = std::fs::read_to_string("/proc/self/maps").map_err(|e| CallError::of("openat", &e))?;
+        let here = (&raw const maps).addr();
+        let slots = self.slots.as_ptr().addr();
+        let own = [self.code.as_ptr().addr(), self.data.as_ptr().addr()];
+        let keeps = |page: usize| own.contains(&page) || (slots..slots + SLOTS * SLOT).contains(&page);
+        for (from, to) in maps.lines().filter_map(range).filter(|(from, to)| !(*from..*to).contains(&here)) {
+            // An own page may have been merged with a neighbour: it is left out of the range.
+            let mut start = from;
+            for page in (from..to).step_by(PAGE).filter(|page| keeps(*page)).chain([to]) {
+                forget(start, page);
+                start = page + PAGE;
+            }
+        }
+        let (mappings, pages) = BALLAST;
+        for i in 0..mappings {
+            let at = map(pages * PAGE, libc::MAP_PRIVATE)?;
+            for page in 0..pages {
+                // SAFETY: inside the mapping just made.
+                unsafe { at.as_ptr().add(page * PAGE).write_volatile(1) };
+            }
+            // Neighbours with other rights are not merged into one mapping.
+            let rights = if i % 2 == 0 { libc::PROT_READ } else { libc::PROT_READ | libc::PROT_WRITE };
+            // SAFETY: the mapping just made, which nobody uses.
+            check("mprotect", unsafe { libc::mprotect(at.as_ptr().cast(), pages * PAGE, rights) })?;
+        }
+        Ok(())
+    }
+}
+
+/// Keeps a range out of children. Special mappings (vDSO) refuse; they are the same everywhere.
+fn forget(from: usize, to: usize) {
+    if to > from {
+        let at = std::ptr::with_exposed_provenance_mut(from);
+        // SAFETY: changes nothing for this process.
+        unsafe { libc::madvise(at, to - from, libc::MADV_DONTFORK) };
+    }
+}
+
+fn range(line: &str) -> Option<(usize, usize)> {
+    let (from, to) = line.split_whitespace().next()?.split_once('-')?;
+    Some((usize::from_str_radix(from, 16).ok()?, usize::from_str_radix(to, 16).ok()?))
+}
+
+/// Waits for a child; its exit status, or 128 and the signal that ended it.
+///
+/// # Errors
+/// Those of wait4(2).
+#[inline]
+pub fn wait(pid: libc::pid_t) -> Result<i32, CallError> {
+    let mut status = 0;
+    // SAFETY: `status` is valid to write to.
+    check("wait4", unsafe { libc::waitpid(pid, &raw mut status, 0) })?;
+    Ok(exit_status(status))
+}
+
+fn exit_status(status: i32) -> i32 {
+    if libc::WIFEXITED(status) { libc::WEXITSTATUS(status) } else { 128 + libc::WTERMSIG(status) }
+}
+
+impl Drop for Forker {
+    fn drop(&mut self) {
+        // SAFETY: the pages of this value, which nobody uses any more.
+        unsafe {
+            libc::munmap(self.code.as_ptr().cast(), PAGE);
+            libc::munmap(self.data.as_ptr().cast(), PAGE);
+            libc::munmap(self.slots.as_ptr().cast(), SLOTS * SLOT);
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "forker_tests.rs"]
+mod tests;
