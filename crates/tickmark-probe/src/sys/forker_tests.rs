@@ -49,7 +49,8 @@ fn prints_the_size_of_a_child() {
 fn a_child_inherits_the_same_whatever_the_parent_holds() {
     let (small, large) = (child_size_with(0), child_size_with(64));
     assert!(small > 0 && small < 1024, "{small} kB");
-    assert!(large.abs_diff(small) <= 64, "{small} kB, and {large} kB with 64 MB more in the parent");
+    // The kernel counts pages a CPU at a time, so some 100 kB are noise; 64 MB are not.
+    assert!(large.abs_diff(small) <= 1024, "{small} kB, and {large} kB with 64 MB more in the parent");
 }
 
 #[test]
