@@ -28,6 +28,7 @@ Usage: tickmark-agent [run]        carry out a plan
 /// Carries out the command line. `prefix` stands before the agent's own arguments when it starts
 /// itself again (`agent` where it is part of the `tickmark` program).
 pub fn main(arguments: impl IntoIterator<Item = OsString>, prefix: &[&str]) -> ExitCode {
+    tickmark_probe::sys::limits::wait_for_children();
     match command(arguments).as_deref() {
         Ok("run") => supervisor::run(prefix),
         Ok("one") => child::run(),

@@ -42,20 +42,24 @@ impl Scratch {
         let random = RandomState::new().hash_one(std::process::id());
         let path = place.join(format!("{PREFIX}{random:016x}"));
         DirBuilder::new().mode(0o700).create(&path).ok()?;
-        let lock = File::create_new(path.join(LOCK)).ok()?;
-        lock.lock().ok()?;
-        let mut scratch = Self { made: Some((path.clone(), lock)), executable: false };
+        let mut scratch = match lock(&path) {
+            Some(lock) => Self { made: Some((path.clone(), lock)), executable: false },
+            None => {
+                let _ = std::fs::remove_dir_all(&path);
+                return None;
+            }
+        };
         exec::install_tiny_program(&path).ok()?;
         scratch.executable = exec::tiny_program_runs(&path);
         Some(scratch)
     }
 
-    /// The directory, and the number of its file system's kind (statfs(2)).
+    /// The directory.
     pub(crate) fn path(&self) -> Option<PathBuf> {
         self.made.as_ref().map(|(path, _)| path.clone())
     }
 
-    /// Where it is, for the environment record.
+    /// Where it is, and the number of the file system's kind (statfs(2)), for the environment record.
     pub(crate) fn describe(&self) -> Option<(String, String)> {
         let path = self.path()?;
         let kind = host::file_system(&path).map_or_else(|e| e.to_string(), |kind| format!("{kind:#x}"));
@@ -65,14 +69,23 @@ impl Scratch {
     }
 }
 
+/// Makes the lock file and holds it; none where another agent took the directory for abandoned meanwhile.
+fn lock(path: &Path) -> Option<File> {
+    let lock = File::create_new(path.join(LOCK)).ok()?;
+    lock.lock().ok()?;
+    let there = std::fs::metadata(path.join(LOCK)).ok()?;
+    (there.ino() == lock.metadata().ok()?.ino()).then_some(lock)
+}
+
 /// Removes what killed agents left: directories of ours whose lock nobody holds.
 fn sweep(place: &Path) {
     let own = std::fs::metadata("/proc/self").map(|status| status.uid());
     for entry in std::fs::read_dir(place).into_iter().flatten().flatten() {
         let ours = entry.file_name().to_string_lossy().starts_with(PREFIX)
             && entry.metadata().is_ok_and(|status| own.as_ref().is_ok_and(|uid| *uid == status.uid()));
-        let free = || File::open(entry.path().join(LOCK)).is_ok_and(|lock| lock.try_lock().is_ok());
-        if ours && free() {
+        let Some(lock) = ours.then(|| File::open(entry.path().join(LOCK)).ok()).flatten() else { continue };
+        // Held while the directory goes: who waits for it sees that the file is gone.
+        if lock.try_lock().is_ok() {
             let _ = std::fs::remove_dir_all(entry.path());
         }
     }

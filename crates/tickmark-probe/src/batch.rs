@@ -15,7 +15,7 @@ use tickmark_wire::{Batches, Disturbance, Nanos, Observations, Part, Picos, Segm
 /// Fewer batches than this give no 10th percentile: the loop goes on for up to twice its budget.
 const ENOUGH: usize = 100;
 /// More than this are not kept: the loop ends.
-const MOST: usize = 1 << 18;
+pub(crate) const MOST: usize = 1 << 18;
 /// The shortest stretch over which the kernel's accounts say anything.
 pub(crate) const SEGMENT: Nanos = Nanos::from_millis(50);
 
@@ -238,14 +238,15 @@ fn calls_in_a_batch<C: Clock>(
     }
 }
 
+/// Room whose pages are touched already, so that none is first touched between two stamps.
+pub(crate) fn touched<T: Clone>(value: T, room: usize) -> Vec<T> {
+    let mut column = vec![value; room];
+    column.clear();
+    column
+}
+
 impl Stamps {
     fn with_room(batches: usize) -> Self {
-        // Touched now, so that no page of it is first touched between two stamps.
-        fn touched<T: Clone>(value: T, room: usize) -> Vec<T> {
-            let mut column = vec![value; room];
-            column.clear();
-            column
-        }
         let none = Disturbance { batch: 1, switches: 1, faults: 1 };
         Self { start: touched(1, batches), end: touched(1, batches), disturbed: touched(none, batches) }
     }

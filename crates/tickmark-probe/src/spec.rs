@@ -116,6 +116,7 @@ syscalls! {
     Fork = "fork",
     Futex = "futex",
     Getppid = "getppid",
+    Getrusage = "getrusage",
     Gettimeofday = "gettimeofday",
     Kill = "kill",
     Listen = "listen",

@@ -13,7 +13,9 @@ const WINDOW: f64 = 20_000.0;
 /// Gaps that enter the periodogram at most: the longest, which a tick's are among.
 const MOST: usize = 4_000;
 /// Interrupts of other timers that a short run may hold without hiding the tick.
-const OTHERS: f64 = 15.0;
+const OTHERS: f64 = 8.0;
+/// Interrupts that the ends of a run may cut off.
+const ENDS: f64 = 3.0;
 /// The stretch that enters the periodogram at most, in s; the line is fitted through all of it.
 const STRETCH: f64 = 5.0;
 
@@ -41,7 +43,7 @@ pub struct Train {
     pub length: [f64; 3],
     /// The share of the CPU that it takes.
     pub share: f64,
-    /// Whether the kernel's count of timer interrupts agrees within a tenth.
+    /// Whether the kernel's count of timer interrupts agrees: other timers in it may make it somewhat higher.
     pub confirmed: bool,
 }
 
@@ -78,25 +80,30 @@ pub fn find(gaps: &Gaps<'_>) -> Result<Train, NotFound> {
     // A count lower than any tick is that of a timer which this machine does not use.
     let rate = gaps.interrupts.map(|count| count / seconds).filter(|rate| *rate > LOWEST);
     let periodogram = Periodogram::of(gaps, seconds);
-    let slack = |rate: f64| f64::max(0.1 * rate, OTHERS / seconds);
-    // Within a tenth; of a short run, within the dozen other timers that it may hold.
-    let near = |frequency: f64| rate.is_some_and(|rate| (frequency - rate).abs() < slack(rate));
-    // Where the kernel counted, its count says where to look first.
-    let counted = rate.map(|rate| periodogram.peaks((rate - slack(rate)).max(LOWEST), rate + slack(rate)));
-    let counted = counted.unwrap_or_default();
+    // Other timers raise the count: the tick lies a tenth below it at most, or, in a short run, below it by the few
+    // others that it may hold. Ticks that fell together while the CPU was away, and the ends of the run, lower it.
+    let low = |rate: f64| (rate - f64::max(0.1 * rate, OTHERS / seconds)).max(LOWEST);
+    let high = |rate: f64| 1.1 * rate + ENDS / seconds;
+    let near = |frequency: f64| rate.is_some_and(|rate| low(rate) < frequency && frequency < high(rate));
+    let counted = rate.map(|rate| periodogram.peaks(low(rate), high(rate), 0.0)).unwrap_or_default();
     let fitted = |frequencies: Vec<f64>| {
         let trains = frequencies.into_iter().filter_map(|f| fit(gaps, f, periodogram.step));
-        trains.map(|train| Train { confirmed: near(train.frequency), ..train }).collect::<Vec<_>>()
+        trains.map(|train| Train { confirmed: near(train.frequency), ..train })
     };
-    if let Some(train) = fitted(counted).into_iter().find(|train| train.confirmed) {
+    // A train of another makes fewer of the slots: the one that fills most is the tick.
+    let confirmed = fitted(counted).filter(|train| train.confirmed);
+    if let Some(train) = confirmed.max_by(|a, b| a.filled.total_cmp(&b.filled)) {
         return Ok(train);
     }
     // The count holds every other timer as well: it bounds the tick from above, and does not name it.
-    let trains = fitted(periodogram.fundamentals());
-    let any = !trains.is_empty();
-    let fits = |train: &Train| rate.is_none_or(|rate| train.frequency < 1.1 * rate);
-    let missing = if any { NotFound::NoneFits } else { NotFound::NoPeriod };
-    trains.into_iter().find(fits).ok_or(missing)
+    let mut missing = NotFound::NoPeriod;
+    for train in fitted(periodogram.fundamentals()) {
+        if rate.is_none_or(|rate| train.frequency < high(rate)) {
+            return Ok(train);
+        }
+        missing = NotFound::NoneFits;
+    }
+    Err(missing)
 }
 
 /// How strongly each frequency and its first multiples stand out among the gaps.
@@ -127,19 +134,20 @@ impl Periodogram {
         Self { step, strength, floor: (4.0 / (times.len() as f64).sqrt()).min(0.5) }
     }
 
-    /// Frequencies that stand out between two, in Hz, strongest first, eight at most.
-    fn peaks(&self, low: f64, high: f64) -> Vec<f64> {
-        let mut lines = self.lines(low, high);
+    /// Frequencies that stand out from their neighbours between two, in Hz, and are stronger than `floor`;
+    /// strongest first, eight at most.
+    fn peaks(&self, low: f64, high: f64, floor: f64) -> Vec<f64> {
+        let mut lines = self.lines(low, high, floor);
         lines.truncate(8);
         lines.into_iter().map(|line| line as f64 * self.step).collect()
     }
 
-    fn lines(&self, low: f64, high: f64) -> Vec<usize> {
+    fn lines(&self, low: f64, high: f64, floor: f64) -> Vec<usize> {
         let last = self.strength.len() - 1;
         let (from, to) = ((low / self.step) as usize, ((high / self.step) as usize).min(last));
         let all = &self.strength;
         let around = |line: usize| all[line.saturating_sub(8)..=(line + 8).min(last)].iter().copied();
-        let peak = |line: &usize| all[*line] > self.floor && around(*line).all(|other| other <= all[*line]);
+        let peak = |line: &usize| all[*line] > floor && around(*line).all(|other| other <= all[*line]);
         let mut lines: Vec<usize> = (from..=to).filter(peak).collect();
         lines.sort_by(|a, b| all[*b].total_cmp(&all[*a]));
         lines
@@ -147,7 +155,7 @@ impl Periodogram {
 
     /// Peaks anywhere that are not the multiple of one about as strong: overtones are left out.
     fn fundamentals(&self) -> Vec<f64> {
-        let lines = self.lines(LOWEST, HIGHEST);
+        let lines = self.lines(LOWEST, HIGHEST, self.floor);
         let overtone = |line: usize| {
             lines.iter().any(|base| {
                 let multiple = (line as f64 / *base as f64).round();
@@ -164,21 +172,32 @@ impl Periodogram {
 /// Gives each gap the slot that it falls into, and fits a line through slot and time, again without
 /// what lies far off.
 fn fit(gaps: &Gaps<'_>, frequency: f64, step: f64) -> Option<Train> {
-    let (mut period, mut phase) = comb(gaps, frequency, step)?;
-    let mut tolerance = WINDOW;
-    let mut taken = Vec::new();
-    for _ in 0..6 {
-        taken = slots(gaps.start, period, phase, tolerance);
-        (period, phase) = line(&taken)?;
-        let off = taken.iter().map(|(slot, at, _)| (at - phase - period * slot).abs());
-        // Six median deviations: four standard deviations of a normal error.
-        tolerance = (6.0 * Sorted::new(off).quantile(0.5)?).clamp(WINDOW / 10.0, WINDOW);
+    let mut reach = gaps.span.min(STRETCH * 1e9);
+    let (mut period, mut phase) = comb(gaps, frequency, step, reach)?;
+    let mut taken;
+    loop {
+        let mut tolerance = WINDOW;
+        let near = gaps.start.partition_point(|start| *start < reach);
+        taken = Vec::new();
+        for _ in 0..6 {
+            taken = slots(&gaps.start[..near], period, phase, tolerance);
+            (period, phase) = line(&taken)?;
+            let off = taken.iter().map(|(slot, at, _)| (at - phase - period * slot).abs());
+            // Six median deviations: four standard deviations of a normal error.
+            tolerance = (6.0 * Sorted::new(off).quantile(0.5)?).clamp(WINDOW / 10.0, WINDOW);
+        }
+        if reach >= gaps.span {
+            break;
+        }
+        // A line through a stretch is good for one twice as long.
+        reach *= 2.0;
     }
     // The line is fitted without what was late; a late tick is a tick all the same.
     let all = slots(gaps.start, period, phase, period / 20.0);
     let lengths = Sorted::new(all.iter().map(|(_, _, gap)| gaps.length[*gap]));
     let expected = gaps.span / period;
-    if taken.len() < 10 || (all.len() as f64) < 0.1 * expected || is_overtone(&all) {
+    // By chance a window of 20 us catches one gap in a hundred: a fifth of the slots is no chance.
+    if taken.len() < 10 || (taken.len() as f64) < 0.2 * expected || is_overtone(&all) {
         return None;
     }
     let [low, middle, high] = [0.1, 0.5, 0.9].map(|q| lengths.quantile(q));
@@ -206,15 +225,16 @@ fn is_overtone(taken: &[(f64, f64, usize)]) -> bool {
 }
 
 /// Among the frequencies within one line of the periodogram, the one whose comb catches most gaps in a
-/// narrow window, and where that window lies: period and phase in ns.
-fn comb(gaps: &Gaps<'_>, frequency: f64, step: f64) -> Option<(f64, f64)> {
+/// narrow window, and where that window lies: period and phase in ns. Looks at gaps up to `reach` ns.
+fn comb(gaps: &Gaps<'_>, frequency: f64, step: f64, reach: f64) -> Option<(f64, f64)> {
     // Fine enough that the last tooth moves by a quarter of the window.
-    let fine = frequency * WINDOW / 4.0 / gaps.span;
+    let fine = frequency * WINDOW / 4.0 / reach;
     let tries = (2.0 * step / fine).ceil() as usize + 1;
     let mut best: Option<(usize, f64, f64)> = None;
     for i in 0..tries {
         let period = 1e9 / (frequency - step + i as f64 * fine);
-        let mut phases: Vec<f64> = gaps.start.iter().map(|t| t % period).collect();
+        let early = gaps.start.iter().take_while(|start| **start < reach);
+        let mut phases: Vec<f64> = early.map(|t| t % period).collect();
         phases.sort_unstable_by(f64::total_cmp);
         // The circle is closed: what lies at its beginning also follows its end.
         let wrapped = phases.iter().take_while(|p| **p < WINDOW).map(|p| p + period).collect::<Vec<_>>();

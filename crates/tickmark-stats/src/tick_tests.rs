@@ -89,6 +89,30 @@ fn the_tick_of_a_real_guest_is_found_among_twice_as_many_other_gaps() {
 }
 
 #[test]
+fn a_long_run_is_followed_to_its_end() {
+    let (start, length) = planted(3, 40.0, &[(250.000_5, 15_000.0, 0.9)], 2_000);
+    let train =
+        find(&Gaps { span: 40e9, start: &start, length: &length, interrupts: Some(10_050.0) }).unwrap();
+    assert!((train.frequency - 250.000_5).abs() < 250e-7, "{}", train.frequency);
+    assert!(train.filled > 0.85);
+}
+
+#[test]
+fn a_third_of_a_second_shows_it() {
+    for seed in 0..20 {
+        let (start, length) =
+            planted(seed, 0.3, &[(250.0, 15_000.0, 0.95), (100.0, 9_000.0, 0.9), (200.0, 5_000.0, 0.7)], 60);
+        let gaps = Gaps { span: 0.3e9, start: &start, length: &length, interrupts: Some(78.0) };
+        let train = find(&gaps).unwrap();
+        assert!(
+            train.confirmed && (train.frequency - 250.0).abs() < 0.01,
+            "seed {seed}: {}",
+            train.frequency
+        );
+    }
+}
+
+#[test]
 fn half_of_the_slots_suffice() {
     for seed in 0..5 {
         let train = look(seed, &[(250.0, 15_000.0, 0.38)], 30, Some(251.0)).unwrap();

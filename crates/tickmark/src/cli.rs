@@ -48,7 +48,7 @@ pub(crate) enum Command {
 
 const RUN_EXAMPLES: &str = "\
 Examples:
-  tickmark run                            everything, about 50 s
+  tickmark run                            everything, about 45 s
   tickmark run clock 'syscall.*'          a suite and some probes
   tickmark run syscall.null --budget 2s   one probe
   tickmark run --priority fifo:50 --cpu 1 --name tuned

@@ -46,7 +46,9 @@ pub(crate) enum Error {
     NotARecording { path: PathBuf, why: String },
     #[error("recording {0} is being written by another tickmark; wait for it to end")]
     InUse(String),
-    #[error("cannot {what} {}: {source}{}", path.display(), hint(source))]
+    #[error("cannot write {}: {source}", path.display())]
+    File { path: PathBuf, source: std::io::Error },
+    #[error("cannot {what} {}: {source}{}", path.display(), hint(what, source))]
     Store { what: &'static str, path: PathBuf, source: std::io::Error },
     #[error("the index {}: {source}; `tickmark recordings --rebuild` makes it again", path.display())]
     Index { path: PathBuf, source: rusqlite::Error },
@@ -86,9 +88,10 @@ fn nearest(suggestion: &Option<String>) -> String {
     suggestion.as_ref().map_or(String::new(), |name| format!(" (did you mean {name}?)"))
 }
 
-fn hint(error: &std::io::Error) -> &'static str {
+fn hint(what: &str, error: &std::io::Error) -> &'static str {
     use std::io::ErrorKind;
     match error.kind() {
+        _ if what == "read" => "",
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
             "; free some space and go on with --resume, or take another --store"
         }

@@ -48,8 +48,8 @@ pub(crate) struct Sample<'a> {
     pub(crate) runs: Vec<Figures>,
     /// How the runs without figures ended, each once.
     pub(crate) failures: Vec<&'a Status>,
-    /// Runs whose observations hold no figure, and why.
-    pub(crate) without: Option<String>,
+    /// How many runs' observations hold no figure, and why.
+    pub(crate) without: Option<(usize, String)>,
 }
 
 impl<'a> Sample<'a> {
@@ -61,7 +61,7 @@ impl<'a> Sample<'a> {
             match &run.status {
                 Status::Ok => match figures(metric, run) {
                     Ok(figures) => sample.runs.push(figures),
-                    Err(why) => sample.without = Some(why),
+                    Err(why) => sample.without = Some((sample.without.map_or(1, |(runs, _)| runs + 1), why)),
                 },
                 Status::Open => {}
                 failed => sample.failures.push(failed),

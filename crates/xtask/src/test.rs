@@ -60,7 +60,7 @@ fn main_job() -> Result<()> {
     let with_value = rows.iter().filter(|row| row["value"].is_number()).count();
     let bad: Vec<String> = rows
         .iter()
-        .filter(|row| !matches!(row["status"].as_str(), Some("ok" | "unsupported")))
+        .filter(|row| !matches!(row["status"].as_str(), Some("ok" | "partly" | "unsupported")))
         .map(|row| format!("{} {} {}", row["metric"], row["status"], row["notes"]))
         .collect();
     let seconds = model["recording"]["seconds"].as_f64().unwrap_or(f64::INFINITY);

@@ -6,14 +6,26 @@
 use crate::batch::SEGMENT;
 use crate::batch::{self, Shape};
 use crate::routine::{Budget, Routine, Sink};
-use crate::sys::forker::{Call, Child, Forker};
+use crate::sys::forker::{Call, Child, Forker, SLOTS};
 use crate::sys::{CallError, exec};
 use crate::{Counts, Expected, Meter, Probe, ProbeError, Spec, Syscall, SystemMeter, Unavailable};
 use std::ffi::CStr;
 use tickmark_timer::{Anchor, Scale};
 use tickmark_wire::{Group, Nanos, Observations, Part, Picos};
 
-const NEEDS: &[Syscall] = &[
+/// No process is made in less, ns: how many there may be.
+const FASTEST: usize = 10_000;
+
+const FORK: &[Syscall] = &[
+    Syscall::Mmap,
+    Syscall::Mprotect,
+    Syscall::Madvise,
+    Syscall::Fork,
+    Syscall::ExitGroup,
+    Syscall::Wait4,
+    Syscall::Getrusage,
+];
+const EXEC: &[Syscall] = &[
     Syscall::Mmap,
     Syscall::Mprotect,
     Syscall::Madvise,
@@ -21,12 +33,23 @@ const NEEDS: &[Syscall] = &[
     Syscall::Execve,
     Syscall::ExitGroup,
     Syscall::Wait4,
+    Syscall::Getrusage,
+];
+const VFORK: &[Syscall] = &[
+    Syscall::Mmap,
+    Syscall::Mprotect,
+    Syscall::Madvise,
+    Syscall::Fork,
+    Syscall::Vfork,
+    Syscall::ExitGroup,
+    Syscall::Wait4,
+    Syscall::Getrusage,
 ];
 
 const fn spec(name: &'static str, title: &'static str, timed: &'static str, weight: u32) -> Spec {
     Spec {
         timed,
-        needs: NEEDS,
+        needs: EXEC,
         source: "McVoy and Staelin, USENIX 1996 (lat_proc)",
         physical_floor: Picos::new(1_000_000),
         // The parent sleeps once for the child. How many pages it must copy back is the kernel's to say.
@@ -38,12 +61,15 @@ const fn spec(name: &'static str, title: &'static str, timed: &'static str, weig
 
 pub(super) static PROBES: &[Probe] = &[
     Probe {
-        spec: spec(
-            "process.fork",
-            "fork",
-            "fork of a minimal process (a stack, and 32 private pages in 16 mappings), exit of the child, wait",
-            10,
-        ),
+        spec: Spec {
+            needs: FORK,
+            ..spec(
+                "process.fork",
+                "fork",
+                "fork of a minimal process (a stack, and 32 private pages in 16 mappings), exit of the child, wait",
+                10,
+            )
+        },
         prepare: |spec, _| prepare(spec, Call::Fork, Child::Exit, 0, &[]),
     },
     Probe {
@@ -74,7 +100,7 @@ pub(super) static PROBES: &[Probe] = &[
     },
     Probe {
         spec: Spec {
-            needs: &[Syscall::Vfork, Syscall::ExitGroup, Syscall::Wait4],
+            needs: VFORK,
             // The parent sleeps until the child has let go of its memory, and until it has ended.
             expected: Expected { switches: 2, faults: None },
             ..spec("process.vfork", "vfork", "vfork of the same process, exit of the child, wait", 10)
@@ -122,30 +148,37 @@ impl Children {
     fn stream(&mut self, budget: &Budget, sink: &mut dyn Sink) -> Result<(), ProbeError> {
         let mut meter = SystemMeter::new(&[]);
         let origin = Anchor::take();
-        let (mut made, mut segments) = (Vec::new(), Vec::new());
-        let (mut counts, mut used) = (Vec::new(), 0);
+        // Before the first process is made, and touched: what is mapped later would go along to children.
+        let room = (budget.time.get() as usize / FASTEST).clamp(SLOTS, batch::MOST) + SLOTS;
+        let mut made = batch::touched((1u64, 1u64), room);
+        let mut counts = batch::touched((Counts::default(), Counts::default()), room);
+        let (mut segments, mut used) = (Vec::with_capacity(room / 16), 0);
         loop {
             let (before, start) = (meter.reading(), Anchor::take());
             let length = SEGMENT.get().min(budget.time.get()) as f64 * budget.gauge.tsc_frequency() / 1e9;
-            let children = self.forker.run(start.ticks + length as u64)?;
+            let children = self.forker.run(length as u64)?;
             let end = Anchor::take();
             let (from, to) = (start.nanos - origin.nanos, end.nanos - origin.nanos);
             let segment =
                 meter.reading().since(&before, Nanos::new(from as i64), Nanos::new((to - from) as i64));
             used += segment.cpu.get() + segment.others_cpu.get();
             segments.push(segment);
-            if children.is_empty() || children.iter().any(|child| child.status != self.status) {
-                return Err(ProbeError::Other("a child did not end as it should".to_owned()));
+            if let Some(child) = children.iter().find(|child| child.status != self.status) {
+                let (seen, status) = (child.status, self.status);
+                return Err(ProbeError::Other(format!("a child ended with {seen}, not {status}")));
             }
             // The accounts of each minimal process begin at nothing.
             let earlier = std::iter::once(Counts::default()).chain(children.iter().map(|child| child.counts));
             counts.extend(earlier.zip(children.iter().map(|child| child.counts)));
             made.extend(children.into_iter().map(|child| (child.start, child.end)));
-            if batch::is_enough(made.len(), Nanos::new(to as i64), budget.time, || Nanos::new(used)) {
+            if made.len() + SLOTS > room
+                || batch::is_enough(made.len(), Nanos::new(to as i64), budget.time, || Nanos::new(used))
+            {
                 break;
             }
         }
-        let scale = Scale::between(origin, Anchor::take()).unwrap_or(budget.gauge.scale);
+        let scale = Scale::between(origin, Anchor::take());
+        let scale = scale.ok_or_else(|| ProbeError::Other("the TSC stands still".to_owned()))?;
         let batches = batch::of_stamps(&made, &counts, scale, origin.ticks, &self.shape)?;
         sink.observe(Part::Whole, Observations::Batches(batches), segments);
         Ok(())

@@ -1,6 +1,7 @@
 //! The kernel's tick, found by spinning: a loop that does nothing but read the clock sees each
 //! interruption as a gap.
 
+use crate::batch::touched;
 use crate::clock::{Clock, Monotonic, Tsc};
 use crate::routine::{Budget, routine};
 use crate::{Meter, Probe, Spec, SystemMeter};
@@ -41,10 +42,9 @@ fn spin<C: Clock>(clock: C, budget: &Budget, cpu: u32) -> GapTrace {
     let rough = budget.gauge.scale;
     let ticks = |nanos: Nanos| (nanos.get() as f64 * rough.frequency() / 1e9) as u64;
     let (threshold, length) = (ticks(THRESHOLD), ticks(budget.time));
-    // Touched now: a page that is first touched inside the loop would be a gap of our own making.
+    // A page that is first touched inside the loop would be a gap of our own making.
     let room = MOST.min(budget.time.get() as usize / 10_000 + 1000);
-    let mut gaps = vec![(1u64, 1u64); room];
-    gaps.clear();
+    let mut gaps = touched((1u64, 1u64), room);
     let interrupts = timer_interrupts(cpu);
     let anchor = Anchor::take();
     let origin = clock.now();

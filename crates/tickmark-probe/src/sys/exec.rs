@@ -126,6 +126,7 @@ mod tests {
 
     #[test]
     fn the_tiny_program_runs_and_is_188_bytes() {
+        let _alone = crate::sys::ALONE.lock();
         let directory = std::env::temp_dir().join(format!("tickmark-exec-{}", std::process::id()));
         install_tiny_program(&directory).unwrap();
         assert!(tiny_program_runs(&directory));

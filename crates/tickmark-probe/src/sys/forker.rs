@@ -16,7 +16,7 @@ use std::ptr::NonNull;
 /// library has (21 mappings, some 30 private pages).
 pub const BALLAST: (usize, usize) = (16, 2);
 /// Children in one go at most.
-const SLOTS: usize = 4096;
+pub const SLOTS: usize = 4096;
 /// Bytes of a slot: start, end, status of the child, error, getrusage of the process.
 const SLOT: usize = 256;
 const PAGE: usize = 4096;
@@ -76,7 +76,7 @@ fn map(bytes: usize, sharing: i32) -> Result<NonNull<u8>, CallError> {
 }
 
 /// `entry(slots, count, argv, _, deadline)`: forks the minimal process and returns its id; that process
-/// makes children until the slots are full or the deadline (TSC) has passed.
+/// makes children, one at least, until the slots are full or the deadline (TSC) has passed.
 #[cfg(target_arch = "x86_64")]
 fn machine_code(call: Call, child: Child, arguments: usize) -> Vec<u8> {
     const STAMP: &[u8] = &[0x0f, 0xae, 0xe8, 0x0f, 0x31, 0x48, 0xc1, 0xe2, 0x20, 0x48, 0x09, 0xd0];
@@ -85,9 +85,6 @@ fn machine_code(call: Call, child: Child, arguments: usize) -> Vec<u8> {
 
     let mut make = vec![0x49, 0xc7, 0x04, 0x24, 0, 0, 0, 0]; // mov qword [r12], 0: the slot's page is there
     make.extend_from_slice(STAMP); // lfence; rdtsc; shl rdx, 32; or rax, rdx
-    make.extend([0x4c, 0x39, 0xf8, 0x0f, 0x83]); // cmp rax, r15; jae done
-    let to_done = make.len();
-    make.extend([0; 4]);
     make.extend([0x49, 0x89, 0x04, 0x24]); // mov [r12], rax
     make.extend([0xb8, number, 0, 0, 0, 0x0f, 0x05, 0x85, 0xc0, 0x0f, 0x84]); // fork; test eax, eax; jz child
     let to_child = make.len();
@@ -104,6 +101,10 @@ fn machine_code(call: Call, child: Child, arguments: usize) -> Vec<u8> {
     make.extend([0x49, 0x89, 0x44, 0x24, 0x08]); // mov [r12 + 8], rax
     make.extend([0xbf, 1, 0, 0, 0, 0x49, 0x8d, 0x74, 0x24, 0x18]); // mov edi, RUSAGE_THREAD; lea rsi, [r12 + 24]
     make.extend([0xb8, 98, 0, 0, 0, 0x0f, 0x05]); // getrusage
+    // At the end: however late it starts, one child is made.
+    make.extend([0x4d, 0x39, 0x7c, 0x24, 0x08, 0x0f, 0x83]); // cmp [r12 + 8], r15; jae done
+    let to_done = make.len();
+    make.extend([0; 4]);
     make.extend([0x49, 0x81, 0xc4, 0, (SLOT >> 8) as u8, 0, 0, 0x49, 0xff, 0xcd, 0x0f, 0x85]); // add r12; dec r13; jnz
     let back = -(make.len() as i32 + 4);
     make.extend(back.to_le_bytes());
@@ -186,18 +187,19 @@ impl Forker {
         Ok(())
     }
 
-    /// Starts the minimal process, which makes children until the TSC passes `deadline`, and waits for it.
-    /// Called from a thread of its own: its stack goes along.
+    /// Starts the minimal process, which makes children for `length` ticks of the TSC, one at least, and waits
+    /// for it. Called from a thread of its own: its stack goes along.
     ///
     /// # Errors
     /// Those of fork(2), vfork(2) and wait4(2), here or in the minimal process.
-    pub fn run(&mut self, deadline: u64) -> Result<Vec<Made>, CallError> {
+    pub fn run(&mut self, length: u64) -> Result<Vec<Made>, CallError> {
         if !self.isolated {
             self.isolate()?;
             self.isolated = true;
         }
         // SAFETY: the slots that `new` mapped; no process writes them now.
         unsafe { std::ptr::write_bytes(self.slots.as_ptr(), 0, SLOTS * SLOT) };
+        let deadline = tickmark_timer::tsc().saturating_add(length);
         // SAFETY: the page holds a function of this type. It returns in this process alone; the minimal
         // process writes to the slots, of which there are as many as it is told, and ends.
         let pid = unsafe {
@@ -247,11 +249,18 @@ impl Forker {
         let slots = self.slots.as_ptr().addr();
         let own = [self.code.as_ptr().addr(), self.data.as_ptr().addr()];
         let keeps = |page: usize| own.contains(&page) || (slots..slots + SLOTS * SLOT).contains(&page);
-        for (from, to) in maps.lines().filter_map(range).filter(|(from, to)| !(*from..*to).contains(&here)) {
+        // The kernel's own mappings ([vdso], [vvar]) stay: every process has them.
+        let mappings = maps.lines().filter(|line| !line.contains("[v")).filter_map(range);
+        for (from, to) in mappings {
+            if (from..to).contains(&here) {
+                // Stacks are used again: this one may have been taken out for an earlier thread.
+                inherit(from, to, libc::MADV_DOFORK);
+                continue;
+            }
             // An own page may have been merged with a neighbour: it is left out of the range.
             let mut start = from;
             for page in (from..to).step_by(PAGE).filter(|page| keeps(*page)).chain([to]) {
-                forget(start, page);
+                inherit(start, page, libc::MADV_DONTFORK);
                 start = page + PAGE;
             }
         }
@@ -271,12 +280,12 @@ impl Forker {
     }
 }
 
-/// Keeps a range out of children. Special mappings (vDSO) refuse; they are the same everywhere.
-fn forget(from: usize, to: usize) {
+/// Keeps a range out of what children inherit (MADV_DONTFORK), or puts it back (MADV_DOFORK).
+fn inherit(from: usize, to: usize, advice: i32) {
     if to > from {
         let at = std::ptr::with_exposed_provenance_mut(from);
         // SAFETY: changes nothing for this process.
-        unsafe { libc::madvise(at, to - from, libc::MADV_DONTFORK) };
+        unsafe { libc::madvise(at, to - from, advice) };
     }
 }
 

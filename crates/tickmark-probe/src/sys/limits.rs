@@ -99,6 +99,12 @@ pub fn die_with_parent(parent: u32) -> Result<(), CallError> {
     }
 }
 
+/// Lets this process wait for its children, also where the one that started it ignored theirs.
+pub fn wait_for_children() {
+    // SAFETY: the default action runs no code of ours.
+    unsafe { libc::signal(libc::SIGCHLD, libc::SIG_DFL) };
+}
+
 /// Kills a process group that this process started.
 pub fn kill_group(leader: u32) {
     // SAFETY: no pointers; a group that is gone is no harm.

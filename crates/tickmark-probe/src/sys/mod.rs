@@ -57,3 +57,9 @@ fn check(call: &'static str, result: c_int) -> Result<c_int, CallError> {
 fn check_long(call: &'static str, result: c_long) -> Result<c_long, CallError> {
     if result == -1 { Err(CallError::last(call)) } else { Ok(result) }
 }
+
+/// Tests that make processes go one at a time: a process made meanwhile holds the program that another test
+/// is writing, which then cannot be executed, and pages that one keeps from children are missing in
+/// another's.
+#[cfg(test)]
+static ALONE: std::sync::Mutex<()> = std::sync::Mutex::new(());

@@ -12,7 +12,8 @@ pub(super) fn completions(asked: &Completions) -> Result<Code, Error> {
 }
 
 pub(super) fn man(asked: &Man) -> Result<Code, Error> {
-    std::fs::create_dir_all(&asked.folder).map_err(Error::store("make", &asked.folder))?;
-    clap_mangen::generate_to(Cli::command(), &asked.folder).map_err(Error::store("write", &asked.folder))?;
+    let written = std::fs::create_dir_all(&asked.folder);
+    let written = written.and_then(|()| clap_mangen::generate_to(Cli::command(), &asked.folder));
+    written.map_err(|source| Error::File { path: asked.folder.clone(), source })?;
     Ok(Code::Done)
 }

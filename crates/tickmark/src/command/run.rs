@@ -5,7 +5,7 @@ use crate::error::{Code, Error};
 use crate::progress::Progress;
 use crate::report::{self, Model, RowStatus};
 use crate::selection;
-use crate::store::{Meta, Recording, Store, Writer};
+use crate::store::{Meta, Recording, Run as Made, Status, Store, Writer};
 use crate::target::{Stop, Target, ThisMachine};
 use rand::RngExt;
 use std::path::Path;
@@ -26,7 +26,10 @@ pub(super) fn run(store: &Store, asked: &Run) -> Result<Code, Error> {
     drop(writer);
     let stopped = machine.stop.stopped();
     if let Err(error) = measured {
-        discard_empty(store, &folder);
+        // What is resumed is never taken away.
+        if asked.resume.is_none() {
+            discard_empty(store, &folder);
+        }
         return Err(error);
     }
     store.index(&folder);
@@ -130,9 +133,16 @@ fn exit_code(recording: &Recording, model: &Model, stopped: bool) -> Code {
     let partly = rows().any(|row| match row.status {
         RowStatus::Ok => false,
         RowStatus::Unsupported => recording.meta.select.contains(&row.metric),
-        RowStatus::Partly | RowStatus::Failed | RowStatus::Timeout | RowStatus::Missing => true,
+        // Of its runs some have a figure; those that failed are counted below.
+        RowStatus::Partly => false,
+        RowStatus::Failed | RowStatus::Timeout | RowStatus::Missing => true,
     });
-    if partly || stopped || !recording.complete() { Code::Partly } else { Code::Done }
+    let failed = |run: &Made| matches!(run.status, Status::Failed(_) | Status::TimedOut(_));
+    if partly || stopped || !recording.complete() || recording.runs.iter().any(failed) {
+        Code::Partly
+    } else {
+        Code::Done
+    }
 }
 
 #[cfg(test)]

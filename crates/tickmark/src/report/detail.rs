@@ -1,14 +1,17 @@
 //! One metric in detail: each run, and the whole histogram of its latencies.
 
+use super::row::Unit;
 use crate::sample::{self, Sample};
 use serde::Serialize;
 use tickmark_stats::Sorted;
+use tickmark_wire::Headline;
 
 /// A metric in detail.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Detail {
     pub(crate) metric: String,
-    /// Round and headline of each run, in ns for times.
+    pub(crate) unit: Unit,
+    /// Round and headline of each run.
     pub(crate) runs: Vec<(u32, f64)>,
     /// Percentiles of all latencies together: share, ns.
     pub(crate) percentiles: Vec<(f64, f64)>,
@@ -33,9 +36,11 @@ pub(super) fn of(sample: &Sample<'_>) -> Option<Detail> {
         _ => None,
     });
     let all = Sorted::new(latencies.flatten());
+    let tick = sample.metric.headline == Headline::TickTrain;
     let shares = [0.0, 0.1, 0.5, 0.9, 0.99, 0.999, 1.0];
     Some(Detail {
         metric: sample.metric.name.to_string(),
+        unit: if tick { Unit::Hz } else { sample.metric.unit.into() },
         runs: sample.runs.iter().map(|run| (run.round, run.value)).collect(),
         percentiles: shares.iter().filter_map(|q| Some((*q, all.quantile(*q)?))).collect(),
         histogram: histogram(all.as_slice()),

@@ -16,7 +16,9 @@ pub(crate) struct Header {
     pub(crate) complete: bool,
     pub(crate) host: Option<String>,
     pub(crate) cpu_model: Option<String>,
+    /// CPUs that are online, and how many of them may be used.
     pub(crate) cpus: Option<usize>,
+    pub(crate) cpus_allowed: Option<usize>,
     pub(crate) virtualisation: Option<String>,
     pub(crate) kernel: Option<String>,
     pub(crate) hz_configured: Option<f64>,
@@ -50,7 +52,8 @@ pub(super) fn of(recording: &Recording, samples: &[Sample<'_>]) -> Header {
         complete: recording.complete(),
         host: text("host.name"),
         cpu_model: text("cpu.model"),
-        cpus: session.map(|hello| hello.settled.allowed.len()),
+        cpus: facts.get("cpu.online").and_then(count),
+        cpus_allowed: session.map(|hello| hello.settled.allowed.len()),
         virtualisation: facts.get("virtualisation").filter(|v| *v != "none").map(hypervisor),
         kernel: text("kernel.release"),
         hz_configured: facts.get("kernel.config.HZ").and_then(|hz| hz.parse().ok()),
@@ -64,6 +67,15 @@ pub(super) fn of(recording: &Recording, samples: &[Sample<'_>]) -> Header {
         cpu_time_has_interrupts: irq,
         agent_bytes: session.map(|hello| hello.agent_bytes),
     }
+}
+
+/// How many numbers are in a list such as `0-3,7`.
+fn count(list: &str) -> Option<usize> {
+    let range = |range: &str| {
+        let (from, to) = range.split_once('-').unwrap_or((range, range));
+        Some(to.parse::<usize>().ok()?.checked_sub(from.parse().ok()?)? + 1)
+    };
+    list.split(',').map(range).sum()
 }
 
 /// What CPUID calls a hypervisor, as people do.

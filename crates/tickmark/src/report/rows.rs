@@ -66,8 +66,10 @@ fn row(sample: &Sample<'_>, suffix: &str, title: &str, value: impl Fn(&Figures) 
     if let Some(failed) = sample.failures.first() {
         row.status = RowStatus::Partly;
         row.notes.push(format!("{} of its runs gave nothing: {}", sample.failures.len(), why(failed).1));
-    } else if let Some(why) = &sample.without {
-        row.notes.push(format!("a run gave nothing: {why}"));
+    }
+    if let Some((runs, why)) = &sample.without {
+        row.status = RowStatus::Partly;
+        row.notes.push(format!("{runs} of its runs gave nothing: {why}"));
     }
     row
 }
@@ -192,7 +194,7 @@ fn without(sample: &Sample<'_>) -> Row {
             let (status, why) = why(failed);
             (status, vec![why])
         }
-        (None, Some(why)) => (RowStatus::Failed, vec![why.clone()]),
+        (None, Some((_, why))) => (RowStatus::Failed, vec![why.clone()]),
         (None, None) => (RowStatus::Missing, vec!["not run yet".to_owned()]),
     };
     row

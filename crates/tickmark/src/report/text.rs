@@ -38,7 +38,12 @@ fn header(h: &Header) -> String {
     let mut parts = vec![h.host.clone().unwrap_or_else(|| h.name.clone())];
     let cpu = h.cpu_model.clone().unwrap_or_else(|| "unknown CPU".to_owned());
     let guest = h.virtualisation.as_ref().map_or(String::new(), |v| format!(", {v} guest"));
-    parts.push(format!("{cpu}, {} CPUs{guest}", h.cpus.map_or("?".to_owned(), |n| n.to_string())));
+    let cpus = match (h.cpus, h.cpus_allowed) {
+        (Some(all), Some(some)) if some < all => format!("{some} of {all} CPUs allowed"),
+        (Some(all), _) | (None, Some(all)) => format!("{all} CPUs"),
+        (None, None) => "CPUs unknown".to_owned(),
+    };
+    parts.push(format!("{cpu}, {cpus}{guest}"));
     parts.push(format!("Linux {}", h.kernel.as_deref().unwrap_or("unknown")));
     let configured = h.hz_configured.map_or("HZ unknown".to_owned(), |hz| format!("HZ {hz}"));
     let measured = h.hz_measured.map_or("not measured".to_owned(), |hz| format!("{hz:.3} measured"));
@@ -135,7 +140,7 @@ fn cells(row: &Row) -> [String; 6] {
 fn in_detail(out: &mut String, detail: &Detail) {
     let _ = writeln!(out, "\n{HEADING}{}{HEADING:#}", detail.metric);
     for (round, value) in &detail.runs {
-        let _ = writeln!(out, "  round {round}: {value:.3}");
+        let _ = writeln!(out, "  round {round}: {}", number::value(*value, Some(0.0), detail.unit));
     }
     if detail.percentiles.len() > 1 && detail.histogram.len() > 1 {
         for (share, value) in &detail.percentiles {
