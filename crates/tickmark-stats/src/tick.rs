@@ -85,7 +85,7 @@ pub fn find(gaps: &Gaps<'_>) -> Result<Train, NotFound> {
     let low = |rate: f64| (rate - f64::max(0.1 * rate, OTHERS / seconds)).max(LOWEST);
     let high = |rate: f64| 1.1 * rate + ENDS / seconds;
     let near = |frequency: f64| rate.is_some_and(|rate| low(rate) < frequency && frequency < high(rate));
-    let counted = rate.map(|rate| periodogram.peaks(low(rate), high(rate), 0.0)).unwrap_or_default();
+    let counted = rate.map(|rate| periodogram.peaks(low(rate), high(rate))).unwrap_or_default();
     let fitted = |frequencies: Vec<f64>| {
         let trains = frequencies.into_iter().filter_map(|f| fit(gaps, f, periodogram.step));
         trains.map(|train| Train { confirmed: near(train.frequency), ..train })
@@ -110,8 +110,10 @@ pub fn find(gaps: &Gaps<'_>) -> Result<Train, NotFound> {
 struct Periodogram {
     /// Hz from one line to the next: an eighth of what the time resolves.
     step: f64,
-    /// The weakest of a line and its multiples.
-    strength: Vec<f64>,
+    /// The weakest of a line and its multiples: high for a train that stands alone.
+    weakest: Vec<f64>,
+    /// The mean of them: high also where another train hides one of them, as one at half a period's distance does.
+    mean: Vec<f64>,
     /// Four times what points at random give.
     floor: f64,
 }
@@ -126,26 +128,28 @@ impl Periodogram {
         let step = 0.125 / seconds;
         let power = rayleigh(&times, step, HIGHEST * MULTIPLES as f64);
         let around = |line: usize| (line.saturating_sub(1)..=line + 1).filter_map(|i| power.get(i)).copied();
-        let strength = |line: usize| {
-            (1..=MULTIPLES).map(|m| around(line * m).fold(0.0, f64::max)).fold(f64::INFINITY, f64::min)
-        };
+        let multiples = |line: usize| (1..=MULTIPLES).map(move |m| around(line * m).fold(0.0, f64::max));
         let (first, last) = ((LOWEST / step) as usize, (HIGHEST / step) as usize);
-        let strength = (0..=last).map(|line| if line < first { 0.0 } else { strength(line) }).collect();
-        Self { step, strength, floor: (4.0 / (times.len() as f64).sqrt()).min(0.5) }
+        let column = |of: &dyn Fn(usize) -> f64| {
+            (0..=last).map(|line| if line < first { 0.0 } else { of(line) }).collect()
+        };
+        Self {
+            step,
+            weakest: column(&|line| multiples(line).fold(f64::INFINITY, f64::min)),
+            mean: column(&|line| multiples(line).sum::<f64>() / MULTIPLES as f64),
+            floor: (4.0 / (times.len() as f64).sqrt()).min(0.5),
+        }
     }
 
-    /// Frequencies that stand out from their neighbours between two, in Hz, and are stronger than `floor`;
-    /// strongest first, eight at most.
-    fn peaks(&self, low: f64, high: f64, floor: f64) -> Vec<f64> {
-        let mut lines = self.lines(low, high, floor);
-        lines.truncate(8);
-        lines.into_iter().map(|line| line as f64 * self.step).collect()
+    /// Frequencies between two, in Hz, that stand out from their neighbours; strongest first, eight at most.
+    fn peaks(&self, low: f64, high: f64) -> Vec<f64> {
+        let lines = self.lines(&self.mean, low, high, 0.0);
+        lines.into_iter().take(8).map(|line| line as f64 * self.step).collect()
     }
 
-    fn lines(&self, low: f64, high: f64, floor: f64) -> Vec<usize> {
-        let last = self.strength.len() - 1;
+    fn lines(&self, all: &[f64], low: f64, high: f64, floor: f64) -> Vec<usize> {
+        let last = all.len() - 1;
         let (from, to) = ((low / self.step) as usize, ((high / self.step) as usize).min(last));
-        let all = &self.strength;
         let around = |line: usize| all[line.saturating_sub(8)..=(line + 8).min(last)].iter().copied();
         let peak = |line: &usize| all[*line] > floor && around(*line).all(|other| other <= all[*line]);
         let mut lines: Vec<usize> = (from..=to).filter(peak).collect();
@@ -155,13 +159,13 @@ impl Periodogram {
 
     /// Peaks anywhere that are not the multiple of one about as strong: overtones are left out.
     fn fundamentals(&self) -> Vec<f64> {
-        let lines = self.lines(LOWEST, HIGHEST, self.floor);
+        let lines = self.lines(&self.weakest, LOWEST, HIGHEST, self.floor);
         let overtone = |line: usize| {
             lines.iter().any(|base| {
                 let multiple = (line as f64 / *base as f64).round();
                 multiple >= 2.0
                     && (line as f64 - multiple * *base as f64).abs() <= multiple + 1.0
-                    && self.strength[*base] > 0.7 * self.strength[line]
+                    && self.weakest[*base] > 0.7 * self.weakest[line]
             })
         };
         let heard = lines.iter().filter(|line| !overtone(**line)).take(8);

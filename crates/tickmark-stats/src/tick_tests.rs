@@ -73,6 +73,7 @@ fn the_tick_of_a_real_guest_is_found_among_twice_as_many_other_gaps() {
     let traces = [
         include_str!("../fixtures/gaps-guest-fifo.txt"),
         include_str!("../fixtures/gaps-guest-busy-neighbour.txt"),
+        include_str!("../fixtures/gaps-guest-idle.txt"),
     ];
     for text in traces {
         let mut pairs = text.lines().map(|line| {
