@@ -1,13 +1,13 @@
 //! One run: this process is fresh, measures one probe and ends.
 
 use serde::{Deserialize, Serialize};
-use std::io::Write;
+use std::os::fd::AsFd;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use tickmark_probe::sys::{limits, usage};
-use tickmark_probe::{Budget, Gauge, Params, Sink, Spec};
+use tickmark_probe::sys::{file, limits, seccomp, usage};
+use tickmark_probe::{Budget, Gauge, Params, Sink, Spec, Syscall, Unavailable};
 use tickmark_wire::{
-    Event, Name, Nanos, Observations, Observed, Outcome, Part, Priority, Reason, RunId, Segment,
+    Deny, Event, Name, Nanos, Observations, Observed, Outcome, Part, Priority, Reason, RunId, Segment,
 };
 
 /// What the supervisor asks of this process, as one line on standard input.
@@ -24,6 +24,30 @@ pub(crate) struct Request {
     pub(crate) priority: Priority,
     pub(crate) slack: Option<Nanos>,
     pub(crate) scratch: Option<PathBuf>,
+    pub(crate) sizes: Sizes,
+    pub(crate) deny: Option<Deny>,
+}
+
+/// The sizes of tickmark-probe, which knows nothing of JSON.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub(crate) struct Sizes {
+    memory: u64,
+    mapped: u64,
+    l1: u64,
+    l2: u64,
+    line: u64,
+}
+
+impl From<tickmark_probe::Sizes> for Sizes {
+    fn from(tickmark_probe::Sizes { memory, mapped, l1, l2, line }: tickmark_probe::Sizes) -> Self {
+        Self { memory, mapped, l1, l2, line }
+    }
+}
+
+impl From<Sizes> for tickmark_probe::Sizes {
+    fn from(Sizes { memory, mapped, l1, l2, line }: Sizes) -> Self {
+        Self { memory, mapped, l1, l2, line }
+    }
 }
 
 /// Carries out the request; the exit code says only whether every event was written.
@@ -35,15 +59,15 @@ pub(crate) fn run() -> ExitCode {
         Ok(request) => measure(&request),
         Err(_) => return ExitCode::from(2),
     };
-    let mut out = std::io::stdout().lock();
+    let mut text = String::new();
     for event in events {
-        let written =
-            serde_json::to_string(&event).map_err(Into::into).and_then(|text| writeln!(out, "{text}"));
-        if written.is_err() {
-            return ExitCode::FAILURE;
+        match serde_json::to_string(&event) {
+            Ok(line) => text.extend([line.as_str(), "\n"]),
+            Err(_) => return ExitCode::FAILURE,
         }
     }
-    if out.flush().is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    let written = file::write_vectored(std::io::stdout().as_fd(), text.as_bytes());
+    if written.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 fn measure(request: &Request) -> Vec<Event> {
@@ -63,7 +87,11 @@ fn measure(request: &Request) -> Vec<Event> {
     };
     let gauge = Gauge::choose();
     let has_files = request.scratch.as_ref().is_some_and(|path| std::env::set_current_dir(path).is_ok());
-    let params = Params { cpu: request.cpu, allowed: request.allowed.clone(), has_files };
+    let params =
+        Params { cpu: request.cpu, allowed: request.allowed.clone(), sizes: request.sizes.into(), has_files };
+    if let Err(unavailable) = request.deny.as_ref().map_or(Ok(()), deny) {
+        return vec![Event::Failed(run, unavailable.reason())];
+    }
     let mut routine = match (probe.prepare)(&probe.spec, &params) {
         Ok(routine) => routine,
         Err(unavailable) => return vec![Event::Skipped(run, unavailable.reason())],
@@ -79,6 +107,15 @@ fn measure(request: &Request) -> Vec<Event> {
         }
         Err(error) => vec![Event::Failed(run, error.reason())],
     }
+}
+
+/// From here on the kernel refuses a system call to this process and its children.
+fn deny(deny: &Deny) -> Result<(), Unavailable> {
+    let known = Syscall::ALL.iter().find(|call| call.name() == deny.call);
+    let number = known.and_then(|call| call.number());
+    let number =
+        number.ok_or_else(|| Unavailable::Missing(format!("no number is known for {}", deny.call)))?;
+    Ok(seccomp::deny(number, deny.errno)?)
 }
 
 /// CPU, slack, priority, in this order: a real-time process on the wrong CPU would disturb it.

@@ -11,6 +11,7 @@ mod cpu;
 mod environment;
 mod scratch;
 mod settle;
+mod sizes;
 mod supervisor;
 
 use std::ffi::OsString;

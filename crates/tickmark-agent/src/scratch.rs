@@ -8,6 +8,8 @@ use tickmark_probe::sys::{exec, host};
 
 const PREFIX: &str = "tickmark-agent-";
 const LOCK: &str = "lock";
+/// Room for the files that are read again and mapped.
+const ROOM: u64 = 512 << 20;
 
 /// Held while the agent lives; removed with everything in it when dropped.
 #[derive(Debug)]
@@ -18,23 +20,34 @@ pub(crate) struct Scratch {
 }
 
 impl Scratch {
-    /// Makes a private directory with the tiny program in it: where it can be executed if there is such a
-    /// place, else where it can be written. Without either, probes that need a file are skipped.
+    /// Makes a private directory with the tiny program in it: where there is room for large files and it can be
+    /// executed, else where it can be executed, else where it can be written. Without any, probes that need a
+    /// file are skipped.
     pub(crate) fn make() -> Self {
-        let temporary = std::env::temp_dir();
-        let places = [temporary.as_path(), Path::new("/dev/shm"), Path::new("/run")];
-        let mut fallback = Self { made: None, executable: false };
-        for place in places {
+        // Memory before disks: what is measured is the kernel, and no journal makes it wait.
+        let temporary = std::env::var_os("TMPDIR").map(PathBuf::from);
+        let usual = ["/dev/shm", "/run", "/tmp"].map(PathBuf::from);
+        let mut best = Self { made: None, executable: false };
+        let mut worth = (false, false, false);
+        // TMPDIR is a wish: no other place is better.
+        let wished = temporary.iter().flat_map(|place| Self::in_place(place)).next();
+        if let Some(wished) = wished {
+            temporary.iter().for_each(|place| sweep(place));
+            return wished;
+        }
+        for place in &usual {
             sweep(place);
             let Some(scratch) = Self::in_place(place) else { continue };
-            if scratch.executable {
-                return scratch;
+            let roomy = host::free_bytes(place).is_ok_and(|free| free >= ROOM);
+            let this = (true, scratch.executable, scratch.executable && roomy);
+            if this > worth {
+                (best, worth) = (scratch, this);
             }
-            if fallback.made.is_none() {
-                fallback = scratch;
+            if worth.2 {
+                break;
             }
         }
-        fallback
+        best
     }
 
     fn in_place(place: &Path) -> Option<Self> {
@@ -62,11 +75,30 @@ impl Scratch {
     /// Where it is, and the number of the file system's kind (statfs(2)), for the environment record.
     pub(crate) fn describe(&self) -> Option<(String, String)> {
         let path = self.path()?;
-        let kind = host::file_system(&path).map_or_else(|e| e.to_string(), |kind| format!("{kind:#x}"));
+        let kind = host::file_system(&path).map_or_else(|e| e.to_string(), kind);
         let noexec = if self.executable { "" } else { ", nothing can be executed there" };
         let place = path.parent().unwrap_or(&path).display().to_string();
         Some((place, format!("file system {kind}{noexec}")))
     }
+}
+
+/// The name of a kind of file system, by the numbers of statfs(2); others stay numbers.
+fn kind(magic: i64) -> String {
+    let known = [
+        (0x0102_1994, "tmpfs"),
+        (0xef53, "ext2/ext3/ext4"),
+        (0x5846_5342, "xfs"),
+        (0x9123_683e, "btrfs"),
+        (0x794c_7630, "overlay"),
+        (0x8584_58f6, "ramfs"),
+        (0x6969, "nfs"),
+        (0xf2f5_2010, "f2fs"),
+        (0x2fc1_2fc1, "zfs"),
+    ];
+    known
+        .iter()
+        .find(|(number, _)| *number == magic)
+        .map_or_else(|| format!("{magic:#x}"), |(_, name)| (*name).to_owned())
 }
 
 /// Makes the lock file and holds it; none where another agent took the directory for abandoned meanwhile.

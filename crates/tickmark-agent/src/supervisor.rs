@@ -3,13 +3,14 @@
 
 use crate::child::Request;
 use crate::scratch::Scratch;
-use crate::{environment, settle};
+use crate::{environment, settle, sizes};
 use std::ffi::OsString;
 use std::io::{BufRead, Read, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitCode, ExitStatus, Stdio};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use tickmark_probe::sys::peer::PEER_ENDED;
 use tickmark_probe::sys::{host, limits};
 use tickmark_wire::{
     Event, FORMAT, Hello, Nanos, Plan, Reason, Refusal, RefusalKind, RunPlan, Settled, Started,
@@ -46,6 +47,7 @@ pub(crate) fn run(prefix: &[&str]) -> ExitCode {
         Some((place, kind)) => environment.know("scratch", &place, kind),
         None => environment.miss("scratch", "TMPDIR, /dev/shm, /run", "no directory can be written to"),
     }
+    let sizes = sizes::choose(&mut environment, plan.settings.small);
     let hz = environment.get("kernel.config.HZ").and_then(|hz| hz.parse::<i64>().ok()).unwrap_or(1000);
     out.event(&Event::Hello(Box::new(Hello {
         format: FORMAT,
@@ -56,7 +58,7 @@ pub(crate) fn run(prefix: &[&str]) -> ExitCode {
         environment,
     })));
     let batch = Nanos::new(BATCH.min(1_000_000_000 / hz.max(1) / 10));
-    let supervisor = Supervisor { prefix, plan: &plan, settled: &settled, scratch: &scratch, batch };
+    let supervisor = Supervisor { prefix, plan: &plan, settled: &settled, scratch: &scratch, sizes, batch };
     let complete = plan.runs.iter().all(|run| supervisor.carry_out(run, &mut out));
     out.event(&Event::Goodbye { complete, state: environment::state(settled.cpu) });
     if complete { ExitCode::SUCCESS } else { ExitCode::FAILURE }
@@ -89,6 +91,7 @@ struct Supervisor<'a> {
     plan: &'a Plan,
     settled: &'a Settled,
     scratch: &'a Scratch,
+    sizes: tickmark_probe::Sizes,
     batch: Nanos,
 }
 
@@ -118,6 +121,8 @@ impl Supervisor<'_> {
             priority: self.settled.priority,
             slack: self.plan.settings.slack,
             scratch: self.scratch.path(),
+            sizes: self.sizes.into(),
+            deny: self.plan.settings.deny.clone(),
         };
         let end = self.start(&request, run.padding).and_then(|child| wait(child, limit));
         let event = match end {
@@ -127,6 +132,10 @@ impl Supervisor<'_> {
                     return true;
                 }
                 Some(libc::SIGALRM | libc::SIGXCPU) => timed_out(run, limit),
+                None if status.code() == Some(PEER_ENDED) => Event::Failed(
+                    run.id,
+                    Reason::new("a process that the probe measured with ended by itself"),
+                ),
                 _ => Event::Failed(run.id, Reason::new(format!("the run's process ended with {status}"))),
             },
             Ok(End::Limit) => timed_out(run, limit),

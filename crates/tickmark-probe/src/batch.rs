@@ -19,7 +19,8 @@ pub(crate) const MOST: usize = 1 << 18;
 /// The shortest stretch over which the kernel's accounts say anything.
 pub(crate) const SEGMENT: Nanos = Nanos::from_millis(50);
 
-type Body = Box<dyn FnMut(u64) -> Result<(), CallError>>;
+pub(crate) type Body = Box<dyn FnMut(u64) -> Result<(), CallError>>;
+type Between = Box<dyn FnMut() -> Result<(), CallError>>;
 
 /// What the loop must know of what it times.
 #[derive(Debug, Clone, Copy)]
@@ -30,19 +31,60 @@ pub struct Shape {
     pub expected: Expected,
     /// The cost below which the work was not done.
     pub physical_floor: Picos,
+    /// Bytes that one operation moves.
+    pub bytes: u64,
+    /// Bytes that the work goes over.
+    pub over: u64,
+    /// The most calls in a batch.
+    pub most: u64,
 }
 
 impl Shape {
     /// One operation a call, as the spec has it.
     #[must_use]
     pub const fn of(spec: &Spec) -> Self {
-        Self { operations: NonZeroU64::MIN, expected: spec.expected, physical_floor: spec.physical_floor }
+        Self {
+            operations: NonZeroU64::MIN,
+            expected: spec.expected,
+            physical_floor: spec.physical_floor,
+            bytes: 0,
+            over: 0,
+            most: 1 << 40,
+        }
     }
 
     /// A shape of one operation without switches or faults, for what is taken off or added.
     #[must_use]
     pub const fn plain(spec: &Spec) -> Self {
         Self { expected: Expected::NONE, ..Self::of(spec) }
+    }
+
+    /// Whatever it costs: the floor is held against the difference.
+    #[must_use]
+    pub const fn any_cost(mut self) -> Self {
+        self.physical_floor = Picos::ZERO;
+        self
+    }
+
+    /// Each operation moves `bytes` bytes of `over`.
+    #[must_use]
+    pub const fn moving(mut self, bytes: u64, over: u64) -> Self {
+        (self.bytes, self.over) = (bytes, over);
+        self
+    }
+
+    /// The work goes over `bytes` bytes of memory or of a file.
+    #[must_use]
+    pub const fn over(mut self, bytes: u64) -> Self {
+        self.over = bytes;
+        self
+    }
+
+    /// At most `calls` calls a batch.
+    #[must_use]
+    pub const fn at_most(mut self, calls: u64) -> Self {
+        self.most = calls;
+        self
     }
 
     /// `operations` operations a call.
@@ -59,6 +101,7 @@ impl Shape {
 pub struct Looped {
     peers: Vec<u32>,
     parts: Vec<(Part, Shape, Body)>,
+    between: Between,
 }
 
 /// Times an operation that cannot fail.
@@ -72,10 +115,11 @@ pub fn routine(shape: Shape, mut operation: impl FnMut() + 'static) -> Looped {
 /// Times an operation that can fail; the first failure ends the run.
 pub fn fallible(shape: Shape, operation: impl FnMut() -> Result<(), CallError> + 'static) -> Looped {
     let parts = vec![(Part::Whole, shape, looped(operation))];
-    Looped { peers: Vec::new(), parts }
+    Looped { peers: Vec::new(), parts, between: Box::new(|| Ok(())) }
 }
 
-fn looped(mut operation: impl FnMut() -> Result<(), CallError> + 'static) -> Body {
+/// The operation in a loop that is compiled with it.
+pub(crate) fn looped(mut operation: impl FnMut() -> Result<(), CallError> + 'static) -> Body {
     Box::new(move |count| {
         for _ in 0..count {
             operation()?;
@@ -104,6 +148,13 @@ impl Looped {
         self
     }
 
+    /// What is done after each batch, outside the stamps: making ready for the next one.
+    #[must_use]
+    pub fn between(mut self, work: impl FnMut() -> Result<(), CallError> + 'static) -> Self {
+        self.between = Box::new(work);
+        self
+    }
+
     /// As the agent wants it.
     #[must_use]
     pub fn boxed(self) -> Box<dyn Routine> {
@@ -116,13 +167,24 @@ impl Routine for Looped {
         let slice = budget.share(1, self.parts.len() as i64);
         for (part, shape, body) in &mut self.parts {
             let mut meter = SystemMeter::new(&self.peers);
-            let (batches, segments) = match budget.gauge.clock {
-                StampClock::Tsc => stream(Tsc, &mut meter, shape, &slice, body)?,
-                StampClock::Monotonic => stream(Monotonic, &mut meter, shape, &slice, body)?,
-            };
+            let (batches, segments) = measure(&mut meter, shape, &slice, body, &mut self.between)?;
             sink.observe(*part, Observations::Batches(batches), segments);
         }
         Ok(())
+    }
+}
+
+/// A stream with the clock that the budget names.
+pub(crate) fn measure(
+    meter: &mut impl Meter,
+    shape: &Shape,
+    budget: &Budget,
+    body: &mut dyn FnMut(u64) -> Result<(), CallError>,
+    between: &mut dyn FnMut() -> Result<(), CallError>,
+) -> Result<(Batches, Vec<Segment>), ProbeError> {
+    match budget.gauge.clock {
+        StampClock::Tsc => stream(Tsc, meter, shape, budget, body, between),
+        StampClock::Monotonic => stream(Monotonic, meter, shape, budget, body, between),
     }
 }
 
@@ -141,12 +203,13 @@ pub(crate) fn stream<C: Clock>(
     shape: &Shape,
     budget: &Budget,
     body: &mut dyn FnMut(u64) -> Result<(), CallError>,
+    between: &mut dyn FnMut() -> Result<(), CallError>,
 ) -> Result<(Batches, Vec<Segment>), ProbeError> {
     let rough = budget.gauge.scale;
     // Before the first call of the body: what it forks must not depend on the room for samples.
     let room = (budget.time.get().max(1) / (budget.batch.get().max(1) / 2).max(1)) as usize;
     let mut stamps = Stamps::with_room(room.clamp(ENOUGH, MOST));
-    let calls = calls_in_a_batch(clock, rough, budget.batch, body)?;
+    let calls = calls_in_a_batch(clock, rough, budget.batch, shape.most, body, between)?;
     let expected = shape.expected.over(calls);
 
     let mut segments = Vec::new();
@@ -162,7 +225,8 @@ pub(crate) fn stream<C: Clock>(
         let end = clock.now();
         let after = meter.counts();
         stamps.push(start, end, expected.deviation(before, after));
-        before = after;
+        between()?;
+        before = meter.counts();
 
         let spent = since(origin);
         let used = || Nanos::new(meter.cpu().get() - first_cpu);
@@ -218,7 +282,9 @@ fn calls_in_a_batch<C: Clock>(
     clock: C,
     scale: Scale,
     length: Nanos,
+    most: u64,
     body: &mut dyn FnMut(u64) -> Result<(), CallError>,
+    between: &mut dyn FnMut() -> Result<(), CallError>,
 ) -> Result<u64, ProbeError> {
     // Aims below the longest batch, so that noise does not carry one past it.
     let aim = length.get().max(1) as u64 * 3 / 4;
@@ -229,12 +295,13 @@ fn calls_in_a_batch<C: Clock>(
             let start = clock.now();
             body(calls)?;
             best = best.min(scale.nanos(clock.now().saturating_sub(start)));
+            between()?;
         }
-        if best >= aim / 4 || calls >= 1 << 40 {
+        if best >= aim / 4 || calls >= most {
             let fitting = u128::from(calls) * u128::from(aim) / u128::from(best.max(1));
-            return Ok(u64::try_from(fitting).unwrap_or(u64::MAX).max(1));
+            return Ok(u64::try_from(fitting).unwrap_or(u64::MAX).clamp(1, most));
         }
-        calls *= 2;
+        calls = (calls * 2).min(most);
     }
 }
 
@@ -247,14 +314,13 @@ pub(crate) fn touched<T: Clone>(value: T, room: usize) -> Vec<T> {
 
 impl Stamps {
     fn with_room(batches: usize) -> Self {
-        let none = Disturbance { batch: 1, switches: 1, faults: 1 };
+        let none = Disturbance { batch: 1, switches: 1, faults: 1, reclaimed: 1, retransmits: 1 };
         Self { start: touched(1, batches), end: touched(1, batches), disturbed: touched(none, batches) }
     }
 
-    fn push(&mut self, start: u64, end: u64, deviation: Option<(i32, i32)>) {
-        if let Some((switches, faults)) = deviation {
-            let batch = self.end.len() as u32;
-            self.disturbed.push(Disturbance { batch, switches, faults });
+    fn push(&mut self, start: u64, end: u64, deviation: Option<Disturbance>) {
+        if let Some(deviation) = deviation {
+            self.disturbed.push(Disturbance { batch: self.end.len() as u32, ..deviation });
         }
         self.start.push(start);
         self.end.push(end);
@@ -272,29 +338,45 @@ impl Stamps {
         if fastest < shape.physical_floor {
             return Err(ProbeError::BelowFloor { seen: fastest, floor: shape.physical_floor });
         }
-        Ok(Batches { start, elapsed, iterations, disturbed: self.disturbed })
+        Ok(Batches {
+            start,
+            elapsed,
+            iterations,
+            bytes: shape.bytes,
+            over: shape.over,
+            disturbed: self.disturbed,
+        })
     }
 }
 
 /// What a whole batch does by itself.
 struct ExpectedBatch {
-    switches: i64,
+    switches: Option<i64>,
     faults: Option<i64>,
 }
 
 impl Expected {
     fn over(self, calls: u64) -> ExpectedBatch {
         let times = |each: u32| i64::from(each).saturating_mul(calls as i64);
-        ExpectedBatch { switches: times(self.switches), faults: self.faults.map(times) }
+        ExpectedBatch { switches: self.switches.map(times), faults: self.faults.map(times) }
     }
 }
 
 impl ExpectedBatch {
-    fn deviation(&self, before: Counts, after: Counts) -> Option<(i32, i32)> {
-        let switches = after.switches - before.switches - self.switches;
-        let faults = self.faults.map_or(0, |expected| after.faults - before.faults - expected);
+    /// How far a batch's accounts are from what it does by itself; `batch` is left to the caller.
+    fn deviation(&self, before: Counts, after: Counts) -> Option<Disturbance> {
         let narrow = |n: i64| n.clamp(i64::from(i32::MIN), i64::from(i32::MAX)) as i32;
-        (switches != 0 || faults != 0).then(|| (narrow(switches), narrow(faults)))
+        let beyond =
+            |seen: i64, expected: Option<i64>| expected.map_or(0, |expected| narrow(seen - expected));
+        let seen = Disturbance {
+            batch: 0,
+            switches: beyond(after.switches - before.switches, self.switches),
+            faults: beyond(after.faults - before.faults, self.faults),
+            reclaimed: narrow(after.reclaimed - before.reclaimed),
+            retransmits: narrow(after.retransmits - before.retransmits),
+        };
+        let Disturbance { switches, faults, reclaimed, retransmits, .. } = seen;
+        [switches, faults, reclaimed, retransmits].iter().any(|count| *count != 0).then_some(seen)
     }
 }
 

@@ -6,7 +6,14 @@ use crate::{Gauge, Reading};
 use std::cell::{Cell, RefCell};
 
 fn shape() -> Shape {
-    Shape { operations: NonZeroU64::MIN, expected: Expected::NONE, physical_floor: Picos::ZERO }
+    Shape {
+        operations: NonZeroU64::MIN,
+        expected: Expected::NONE,
+        physical_floor: Picos::ZERO,
+        bytes: 0,
+        over: 0,
+        most: 1 << 40,
+    }
 }
 
 fn budget(time_ms: i32) -> Budget {
@@ -45,7 +52,7 @@ fn run(cost: u64, period: u64, tick: u64, share: u64, time_ms: i32) -> (Batches,
         now.set(before + work + ticks * tick);
         Ok(())
     };
-    stream(Mock(&now), &mut meter, &shape(), &budget(time_ms), &mut body).unwrap()
+    stream(Mock(&now), &mut meter, &shape(), &budget(time_ms), &mut body, &mut || Ok(())).unwrap()
 }
 
 #[test]
@@ -103,11 +110,12 @@ fn a_batch_carries_its_deviation_from_what_the_spec_declares() {
         now.set(now.get() + count * 10_000);
         let extra = i64::from(calls.get() == 40);
         let mut c = counts.borrow_mut();
-        *c = Counts { switches: c.switches + count as i64 + extra, faults: c.faults + 2 * extra };
+        *c = Counts { switches: c.switches + count as i64 + extra, faults: c.faults + 2 * extra, ..*c };
         Ok(())
     };
-    let shape = Shape { expected: Expected { switches: 1, faults: Some(0) }, ..shape() };
-    let (batches, _) = stream(Mock(&now), &mut meter, &shape, &budget(10), &mut body).unwrap();
+    let shape = Shape { expected: Expected { switches: Some(1), faults: Some(0) }, ..shape() };
+    let (batches, _) =
+        stream(Mock(&now), &mut meter, &shape, &budget(10), &mut body, &mut || Ok(())).unwrap();
     assert_eq!(batches.disturbed.len(), 1);
     assert_eq!((batches.disturbed[0].switches, batches.disturbed[0].faults), (1, 2));
     let warm_up = 40 - 1 - batches.disturbed[0].batch;
@@ -124,7 +132,7 @@ fn a_cost_below_the_physical_floor_is_refused() {
         Ok(())
     };
     let shape = Shape { physical_floor: Picos::new(100), ..shape() };
-    let error = stream(Mock(&now), &mut meter, &shape, &budget(1), &mut body).unwrap_err();
+    let error = stream(Mock(&now), &mut meter, &shape, &budget(1), &mut body, &mut || Ok(())).unwrap_err();
     assert!(matches!(error, ProbeError::BelowFloor { .. }), "{error}");
 }
 
@@ -134,6 +142,6 @@ fn a_failing_operation_ends_the_run() {
     let counts = RefCell::new(Counts::default());
     let mut meter = MockMeter { clock: &now, counts: &counts, share: 100 };
     let mut body = |_| Err(CallError { call: "read", errno: libc::EIO });
-    let error = stream(Mock(&now), &mut meter, &shape(), &budget(1), &mut body).unwrap_err();
+    let error = stream(Mock(&now), &mut meter, &shape(), &budget(1), &mut body, &mut || Ok(())).unwrap_err();
     assert!(matches!(error, ProbeError::Call(CallError { errno: libc::EIO, .. })));
 }

@@ -7,8 +7,10 @@ pub mod clock;
 mod error;
 mod instrument;
 mod meter;
+mod permutation;
 mod probes;
 mod routine;
+pub mod rpc;
 mod spec;
 #[expect(unsafe_code, reason = "the one place that talks to the kernel and to the processor")]
 pub mod sys;
@@ -17,5 +19,5 @@ pub use error::{ProbeError, Unavailable};
 pub use instrument::Gauge;
 pub use meter::{Counts, Meter, Reading, SystemMeter};
 pub use probes::{FILES, all, find};
-pub use routine::{Budget, Params, Prepare, Probe, Routine, Sink};
+pub use routine::{Budget, Folder, Params, Prepare, Probe, Routine, Sink, Sizes};
 pub use spec::{Expected, Spec, Syscall};

@@ -11,6 +11,10 @@ pub struct Counts {
     pub switches: i64,
     /// Minor and major.
     pub faults: i64,
+    /// Major faults and reads that went to a disk.
+    pub reclaimed: i64,
+    /// Segments that TCP sent again, of the connections that the probe looked at.
+    pub retransmits: i64,
 }
 
 /// Cumulative readings at a moment; a segment is the difference of two.

@@ -1,8 +1,10 @@
 //! What the agent and a probe say to each other.
 
+use crate::sys::CallError;
 use crate::sys::exec::TINY_PATH;
 use crate::{Gauge, ProbeError, Spec, Unavailable};
-use std::ffi::CStr;
+use std::ffi::{CStr, CString};
+use std::path::PathBuf;
 use tickmark_wire::{Nanos, Observations, Part, Segment};
 
 /// A probe: what it is, and how to make it ready.
@@ -24,8 +26,25 @@ pub struct Params {
     pub cpu: u32,
     /// Every CPU that the process might use.
     pub allowed: Vec<u32>,
+    /// How much memory and how large files to work on.
+    pub sizes: Sizes,
     /// Whether the working directory holds the tiny program at [`TINY_PATH`].
     pub has_files: bool,
+}
+
+/// How much memory and how large files probes work on, and what the caches are, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sizes {
+    /// Memory for bandwidths and latencies; files that are read again.
+    pub memory: u64,
+    /// The file that is mapped whole.
+    pub mapped: u64,
+    /// Data cache of the first level.
+    pub l1: u64,
+    /// Cache of the second level.
+    pub l2: u64,
+    /// A cache line.
+    pub line: u64,
 }
 
 impl Params {
@@ -36,6 +55,40 @@ impl Params {
     pub fn tiny(&self) -> Result<&'static CStr, Unavailable> {
         let none = || Unavailable::Missing("no directory to write a file into".to_owned());
         self.has_files.then_some(TINY_PATH).ok_or_else(none)
+    }
+
+    /// A folder of this run's own, empty, in the working directory.
+    ///
+    /// # Errors
+    /// Where no place to write was found, or it cannot be made.
+    pub fn folder(&self) -> Result<Folder, Unavailable> {
+        self.tiny()?;
+        Ok(Folder::make()?)
+    }
+}
+
+/// A folder that is removed with what is in it when it is dropped.
+#[derive(Debug)]
+pub struct Folder(PathBuf);
+
+impl Folder {
+    fn make() -> Result<Self, CallError> {
+        let path = PathBuf::from(format!("run-{}", std::process::id()));
+        std::fs::create_dir(&path).map_err(|e| CallError::of("mkdir", &e))?;
+        Ok(Self(path))
+    }
+
+    /// The path of the file with this number: all are of one length.
+    #[must_use]
+    pub fn path(&self, number: usize) -> CString {
+        CString::new(format!("{}/{number:04}", self.0.display())).unwrap_or_default()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // What is left goes with the working directory, at the end.
+        let _ = std::fs::remove_dir_all(&self.0);
     }
 }
 

@@ -36,15 +36,17 @@ pub struct Spec {
 /// The context switches and page faults that one call of the timed step makes by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Expected {
-    /// Context switches of the measuring thread, voluntary or not.
-    pub switches: u32,
+    /// Context switches of the measuring thread, voluntary or not; none where their number is the kernel's to say.
+    pub switches: Option<u32>,
     /// Page faults of the measuring thread; none where their number is not the probe's to say.
     pub faults: Option<u32>,
 }
 
 impl Expected {
     /// Neither switches nor faults.
-    pub const NONE: Self = Self { switches: 0, faults: Some(0) };
+    pub const NONE: Self = Self { switches: Some(0), faults: Some(0) };
+    /// Both are the kernel's to say.
+    pub const UNKNOWN: Self = Self { switches: None, faults: None };
 }
 
 impl Spec {
@@ -85,55 +87,80 @@ impl Spec {
 }
 
 macro_rules! syscalls {
-    ($($variant:ident = $name:literal),* $(,)?) => {
+    ($($variant:ident = $name:literal $number:ident),* $(,)?) => {
         /// A system call that a probe needs.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
         pub enum Syscall { $(#[doc = $name] $variant),* }
 
         impl Syscall {
+            /// Every one that a probe names.
+            pub const ALL: &[Self] = &[$(Self::$variant),*];
+
             /// Its name in the kernel's table.
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$variant => $name),* }
+            }
+
+            /// Its number on this architecture, where it is known.
+            #[must_use]
+            pub const fn number(self) -> Option<i64> {
+                #[cfg(target_arch = "x86_64")]
+                { Some(match self { $(Self::$variant => libc::$number),* }) }
+                #[cfg(not(target_arch = "x86_64"))]
+                { None }
             }
         }
     };
 }
 
 syscalls! {
-    Accept = "accept4",
-    Bind = "bind",
-    ClockGetres = "clock_getres",
-    ClockGettime = "clock_gettime",
-    ClockNanosleep = "clock_nanosleep",
-    Clone = "clone",
-    Clone3 = "clone3",
-    Close = "close",
-    Connect = "connect",
-    Dup = "dup",
-    Execve = "execve",
-    ExitGroup = "exit_group",
-    Fork = "fork",
-    Futex = "futex",
-    Getppid = "getppid",
-    Getrusage = "getrusage",
-    Gettimeofday = "gettimeofday",
-    Kill = "kill",
-    Listen = "listen",
-    Madvise = "madvise",
-    Mmap = "mmap",
-    Mprotect = "mprotect",
-    Openat = "openat",
-    Pipe2 = "pipe2",
-    Read = "read",
-    RtSigaction = "rt_sigaction",
-    RtSigreturn = "rt_sigreturn",
-    SchedSetaffinity = "sched_setaffinity",
-    Select = "select",
-    Socket = "socket",
-    Stat = "newfstatat",
-    Time = "time",
-    Vfork = "vfork",
-    Wait4 = "wait4",
-    Write = "write",
+    Accept = "accept4" SYS_accept4,
+    Bind = "bind" SYS_bind,
+    ClockGetres = "clock_getres" SYS_clock_getres,
+    ClockGettime = "clock_gettime" SYS_clock_gettime,
+    ClockNanosleep = "clock_nanosleep" SYS_clock_nanosleep,
+    Clone = "clone" SYS_clone,
+    Clone3 = "clone3" SYS_clone3,
+    Close = "close" SYS_close,
+    Connect = "connect" SYS_connect,
+    EpollCreate = "epoll_create1" SYS_epoll_create1,
+    EpollCtl = "epoll_ctl" SYS_epoll_ctl,
+    EpollWait = "epoll_wait" SYS_epoll_wait,
+    Eventfd = "eventfd2" SYS_eventfd2,
+    Execve = "execve" SYS_execve,
+    ExitGroup = "exit_group" SYS_exit_group,
+    Fcntl = "fcntl" SYS_fcntl,
+    Fork = "fork" SYS_fork,
+    Ftruncate = "ftruncate" SYS_ftruncate,
+    Futex = "futex" SYS_futex,
+    Getcpu = "getcpu" SYS_getcpu,
+    Getppid = "getppid" SYS_getppid,
+    Getrusage = "getrusage" SYS_getrusage,
+    Gettimeofday = "gettimeofday" SYS_gettimeofday,
+    IoUringEnter = "io_uring_enter" SYS_io_uring_enter,
+    IoUringSetup = "io_uring_setup" SYS_io_uring_setup,
+    Kill = "kill" SYS_kill,
+    Listen = "listen" SYS_listen,
+    Lseek = "lseek" SYS_lseek,
+    Madvise = "madvise" SYS_madvise,
+    Mmap = "mmap" SYS_mmap,
+    Mprotect = "mprotect" SYS_mprotect,
+    Munmap = "munmap" SYS_munmap,
+    Openat = "openat" SYS_openat,
+    Pipe2 = "pipe2" SYS_pipe2,
+    Read = "read" SYS_read,
+    RtSigaction = "rt_sigaction" SYS_rt_sigaction,
+    RtSigreturn = "rt_sigreturn" SYS_rt_sigreturn,
+    SchedSetaffinity = "sched_setaffinity" SYS_sched_setaffinity,
+    Select = "select" SYS_select,
+    Setsockopt = "setsockopt" SYS_setsockopt,
+    Socket = "socket" SYS_socket,
+    Socketpair = "socketpair" SYS_socketpair,
+    Stat = "newfstatat" SYS_newfstatat,
+    Time = "time" SYS_time,
+    Unlink = "unlink" SYS_unlink,
+    Vfork = "vfork" SYS_vfork,
+    Wait4 = "wait4" SYS_wait4,
+    Write = "write" SYS_write,
 }

@@ -3,6 +3,7 @@
 
 pub mod batches;
 pub mod contention;
+pub mod curve;
 mod estimate;
 pub mod offset;
 mod quantile;

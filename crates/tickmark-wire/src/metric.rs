@@ -40,6 +40,12 @@ pub enum Unit {
     Share,
     /// A bare number.
     Count,
+    /// Bytes a second.
+    Throughput,
+    /// Bytes.
+    Bytes,
+    /// A number of times, such as a speed-up.
+    Ratio,
 }
 
 /// Which way is an improvement.
@@ -68,27 +74,39 @@ pub enum Group {
     SystemCall,
     /// Making and ending processes and threads.
     Process,
+    /// Files, mappings and page faults.
+    File,
     /// Messages and switches between processes.
     Communication,
+    /// Bytes a second through pipes, sockets, files and memory.
+    Bandwidth,
+    /// How long a load takes, by the size of what is loaded from.
+    Memory,
     /// Arithmetic on time stamps.
     Timestamp,
     /// Arithmetic of the processor.
     Arithmetic,
+    /// What the processor is: clock rate, TLB, cache line, loads at once.
+    Machine,
     /// Probes that misbehave on purpose, to prove the limits; part of no suite.
     Selftest,
 }
 
 impl Group {
     /// Every group, in the order of the summary.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 13] = [
         Self::Clock,
         Self::Tick,
         Self::Timer,
         Self::SystemCall,
         Self::Process,
+        Self::File,
         Self::Communication,
+        Self::Bandwidth,
+        Self::Memory,
         Self::Timestamp,
         Self::Arithmetic,
+        Self::Machine,
         Self::Selftest,
     ];
 
@@ -101,9 +119,13 @@ impl Group {
             Self::Timer => "timer",
             Self::SystemCall => "syscall",
             Self::Process => "process",
+            Self::File => "file",
             Self::Communication => "communication",
+            Self::Bandwidth => "bandwidth",
+            Self::Memory => "memory",
             Self::Timestamp => "timestamp",
             Self::Arithmetic => "arithmetic",
+            Self::Machine => "machine",
             Self::Selftest => "selftest",
         }
     }
@@ -117,9 +139,13 @@ impl Group {
             Self::Timer => "Timers",
             Self::SystemCall => "System calls",
             Self::Process => "Processes",
+            Self::File => "Files and virtual memory",
             Self::Communication => "Communication",
+            Self::Bandwidth => "Bandwidths",
+            Self::Memory => "Memory latency",
             Self::Timestamp => "Time stamp arithmetic",
             Self::Arithmetic => "Processor arithmetic",
+            Self::Machine => "Machine",
             Self::Selftest => "Self-test",
         }
     }
@@ -139,6 +165,16 @@ pub enum Headline {
     TickTrain,
     /// Offset and backward steps between CPUs, from exchanges.
     Offset,
+    /// The latencies of the caches and of memory, from a curve over sizes.
+    Levels,
+    /// The cost at the largest size of a curve.
+    Farthest,
+    /// The largest size of a curve before its cost first rises.
+    Capacity,
+    /// The smallest size of a curve at which its cost has risen.
+    Step,
+    /// The cost of a curve's first point over its least.
+    Speedup,
 }
 
 /// What a recording says about a metric, so that it can be read without the program that wrote it.

@@ -16,6 +16,10 @@ pub enum Observations {
     Gaps(GapTrace),
     /// Clock readings passed to and fro between two CPUs.
     Exchanges(Vec<Exchange>),
+    /// The same work at several sizes, ascending.
+    Curve(Vec<Point>),
+    /// Figures that another program printed, in the metric's unit.
+    Values(Values),
 }
 
 /// A contiguous stream of batches, in columns: `start` and `elapsed` have one entry a batch.
@@ -27,9 +31,37 @@ pub struct Batches {
     pub elapsed: Vec<Nanos>,
     /// Operations in each batch; the same for all of a run.
     pub iterations: NonZeroU64,
+    /// Bytes that one operation moves; 0 where that is not what is measured.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub bytes: u64,
+    /// Bytes of memory or of a file that the work goes over; 0 where there are none.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub over: u64,
     /// The batches whose switches or faults differ from what the probe makes by itself.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub disturbed: Vec<Disturbance>,
+}
+
+fn is_zero<T: PartialEq + Default>(value: &T) -> bool {
+    *value == T::default()
+}
+
+/// One point of a curve.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Point {
+    /// The size: bytes, pages or chains, as the probe says.
+    pub at: u64,
+    /// What was seen there.
+    pub observations: Observations,
+}
+
+/// Figures as another program printed them.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Values {
+    /// In the metric's unit (ns, Hz, bytes a second).
+    pub values: Vec<f64>,
+    /// What one step of the last printed digit is worth, in the same unit.
+    pub step: f64,
 }
 
 /// How far a batch's context switches and page faults lay from what its spec declares.
@@ -41,6 +73,12 @@ pub struct Disturbance {
     pub switches: i32,
     /// Page faults, seen less declared.
     pub faults: i32,
+    /// Of them, those for which a page had to be read again, and reads that went to a disk.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub reclaimed: i32,
+    /// Segments that TCP sent again.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub retransmits: i32,
 }
 
 /// The gaps that a loop which does nothing but read the clock saw.
@@ -80,6 +118,8 @@ impl Observations {
             Self::Latencies(latencies) => latencies.len(),
             Self::Gaps(gaps) => gaps.length.len(),
             Self::Exchanges(exchanges) => exchanges.iter().map(|e| e.out.len()).sum(),
+            Self::Curve(points) => points.iter().map(|point| point.observations.len()).sum(),
+            Self::Values(values) => values.values.len(),
         }
     }
 

@@ -45,6 +45,21 @@ pub struct Settings {
     pub priority_optional: bool,
     /// Timer slack in ns; none leaves the system's (50,000 ns).
     pub slack: Option<Nanos>,
+    /// Work on little memory and small files, also where there is room.
+    #[serde(default)]
+    pub small: bool,
+    /// A system call that the kernel is to refuse to the measured processes, to see what comes of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deny: Option<Deny>,
+}
+
+/// A system call that is refused.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Deny {
+    /// Its name.
+    pub call: String,
+    /// The error that it gives.
+    pub errno: i32,
 }
 
 /// Scheduling priority of a measured process.

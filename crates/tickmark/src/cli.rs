@@ -108,6 +108,9 @@ pub(crate) struct Settings {
     /// Timer slack, such as 1ns or 50us [default: the system's]
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(crate) slack: Option<Nanos>,
+    /// Work on little memory and small files, also where there is room
+    #[arg(long)]
+    pub(crate) small: bool,
 }
 
 impl From<&Settings> for tickmark_wire::Settings {
@@ -117,6 +120,8 @@ impl From<&Settings> for tickmark_wire::Settings {
             priority: asked.priority,
             priority_optional: asked.priority_optional,
             slack: asked.slack,
+            small: asked.small,
+            deny: None,
         }
     }
 }

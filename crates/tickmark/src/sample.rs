@@ -2,8 +2,8 @@
 
 use crate::store::{Recording, Run, Status};
 use tickmark_stats::contention::Stretch;
-use tickmark_stats::{Sorted, batches, offset, tick};
-use tickmark_wire::{Headline, Metric, Observations, Observed, Part, Segment};
+use tickmark_stats::{Sorted, batches, curve, offset, tick};
+use tickmark_wire::{Batches, Headline, Metric, Observations, Observed, Part, Point, Segment, Unit};
 
 /// What one run says of a metric. Times in ns.
 #[derive(Debug, Clone)]
@@ -17,6 +17,10 @@ pub(crate) struct Figures {
     pub(crate) cpu: Option<f64>,
     /// Batches disturbed, and all of them.
     pub(crate) disturbed: Option<(usize, usize)>,
+    /// Batches that belong to another mode than the rest, by what happened in them.
+    pub(crate) apart: Apart,
+    /// Bytes of memory or of a file that the work went over.
+    pub(crate) over: u64,
     /// Whether the median stands in for the floor.
     pub(crate) few: bool,
     /// The share of the run that other tasks had.
@@ -25,8 +29,31 @@ pub(crate) struct Figures {
     pub(crate) contended: bool,
     /// Steal time and the time over which it was counted.
     pub(crate) steal: (f64, f64),
+    /// What one step of the last digit is worth, where another program printed the value.
+    pub(crate) step: Option<f64>,
     /// What the metric's kind adds.
     pub(crate) detail: Detail,
+}
+
+/// Batches in which something else happened than what is measured: counted, not averaged in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Apart {
+    /// TCP sent a segment again and waited for its timer.
+    pub(crate) retransmits: usize,
+    /// Others had the CPU for at least a millisecond.
+    pub(crate) slices: usize,
+    /// A page had been taken away and was read again, or a read went to a disk.
+    pub(crate) reclaimed: usize,
+}
+
+impl Apart {
+    pub(crate) fn plus(self, other: Self) -> Self {
+        Self {
+            retransmits: self.retransmits + other.retransmits,
+            slices: self.slices + other.slices,
+            reclaimed: self.reclaimed + other.reclaimed,
+        }
+    }
 }
 
 /// What a kind of observation adds to its figures.
@@ -39,6 +66,8 @@ pub(crate) enum Detail {
     Tick(tick::Train),
     /// Offsets to the other CPUs.
     Offsets(Vec<(u32, offset::Offset)>),
+    /// Size, floor and mean of each point of a curve.
+    Curve(Vec<(u64, f64, f64)>),
 }
 
 /// All runs of one metric.
@@ -89,27 +118,61 @@ pub(crate) fn figures(metric: &Metric, run: &Run) -> Result<Figures, String> {
         mean: None,
         cpu: None,
         disturbed: None,
+        apart: Apart::default(),
+        over: 0,
         few: false,
         taken,
         contended,
         steal: steal(&run.observed),
+        step: None,
         detail,
     };
     match (&whole.observations, metric.headline) {
-        (Observations::Batches(_), _) => {
+        (Observations::Batches(b), _) => {
             let parts = of_batches(&run.observed).ok_or("no batch was stamped")?;
             // The agent refuses a part that is too fast; a difference only exists here.
             let least = metric.physical_floor.as_nanos_f64();
             if parts.floor < least {
                 return Err(format!("{:.3} ns is below the physical floor of {least} ns", parts.floor));
             }
+            let figure = |cost| in_unit(cost, metric.unit, b.bytes);
             Ok(Figures {
-                mean: Some(parts.mean),
-                cpu: parts.cpu,
+                mean: Some(figure(parts.mean)),
+                cpu: parts.cpu.filter(|_| metric.unit == Unit::Time),
                 disturbed: Some(parts.disturbed),
+                apart: parts.apart,
+                over: b.over,
                 few: parts.few,
-                ..plain(parts.floor, Detail::None)
+                ..plain(figure(parts.floor), Detail::None)
             })
+        }
+        (Observations::Curve(points), headline) => {
+            let less = run.observed.iter().find_map(|part| match &part.observations {
+                Observations::Curve(points) if part.part == Part::Less => Some(points),
+                _ => None,
+            });
+            let points = of_curve(points, less.map_or(&[], Vec::as_slice)).ok_or("no point of the curve")?;
+            let floors: Vec<(f64, f64)> = points.iter().map(|(at, floor, _)| (*at as f64, *floor)).collect();
+            let value = match headline {
+                Headline::Capacity => {
+                    curve::capacity(&floors, TLB_MISS).ok_or("no size was found at which a load costs more")
+                }
+                Headline::Step => curve::step(&floors).ok_or("no distance makes a difference"),
+                Headline::Speedup => curve::speedup(&floors).ok_or("no point of the curve"),
+                _ => floors.last().map(|(_, floor)| *floor).ok_or("no point of the curve"),
+            };
+            let over = points.last().map_or(0, |(at, ..)| *at);
+            let figures = plain(value?, Detail::Curve(points.clone()));
+            Ok(match headline {
+                Headline::Farthest => {
+                    Figures { mean: points.last().map(|(_, _, mean)| *mean), over, ..figures }
+                }
+                _ => figures,
+            })
+        }
+        (Observations::Values(values), _) => {
+            let value = tickmark_stats::median(values.values.iter().copied()).ok_or("no value")?;
+            Ok(Figures { mean: Some(value), step: Some(values.step), ..plain(value, Detail::None) })
         }
         (Observations::Latencies(latencies), headline) => {
             let sorted = Sorted::new(latencies.iter().map(|l| l.as_f64()));
@@ -145,20 +208,43 @@ pub(crate) fn figures(metric: &Metric, run: &Run) -> Result<Figures, String> {
     }
 }
 
+/// How much more than in the smallest set a load costs once its page is not in the first-level TLB, in ns: less
+/// than the 7 cycles that a hit in the second level takes, more than what noise does.
+const TLB_MISS: f64 = 0.4;
+/// A slice of the scheduler is at least this long, in ns; errands of kernel threads are shorter.
+const SLICE: f64 = 1e6;
+
+/// The cost of an operation, in ns, in the metric's unit.
+fn in_unit(cost: f64, unit: Unit, bytes: u64) -> f64 {
+    match unit {
+        Unit::Throughput => bytes as f64 * 1e9 / cost,
+        Unit::Frequency => 1e9 / cost,
+        _ => cost,
+    }
+}
+
 struct Parts {
     floor: f64,
     mean: f64,
     cpu: Option<f64>,
     disturbed: (usize, usize),
+    apart: Apart,
     few: bool,
 }
 
 /// Whole, less what is taken off, plus what is added: figure by figure.
 fn of_batches(observed: &[Observed]) -> Option<Parts> {
-    let mut sum = Parts { floor: 0.0, mean: 0.0, cpu: Some(0.0), disturbed: (0, 0), few: false };
+    let mut sum = Parts {
+        floor: 0.0,
+        mean: 0.0,
+        cpu: Some(0.0),
+        disturbed: (0, 0),
+        apart: Apart::default(),
+        few: false,
+    };
     for part in observed {
         let Observations::Batches(b) = &part.observations else { continue };
-        let elapsed: Vec<f64> = b.elapsed.iter().map(|e| e.as_f64()).collect();
+        let (elapsed, apart) = of_one_mode(b);
         let f = batches::figures(&elapsed, b.iterations.get() as f64)?;
         let sign = part.part.sign();
         sum.floor += sign * f.floor;
@@ -168,9 +254,54 @@ fn of_batches(observed: &[Observed]) -> Option<Parts> {
         sum.cpu = sum.cpu.zip(computing(&part.segments)).map(|(cpu, share)| cpu + sign * f.mean * share);
         sum.disturbed.0 += b.disturbed.len();
         sum.disturbed.1 += b.elapsed.len();
+        sum.apart = sum.apart.plus(apart);
         sum.few |= f.few;
     }
     Some(sum)
+}
+
+/// The batches without those of another mode, which are told by their cause: a segment sent again, a page read
+/// again, or the CPU lost for a slice. Where there are no others, all.
+fn of_one_mode(b: &Batches) -> (Vec<f64>, Apart) {
+    let mut elapsed: Vec<f64> = b.elapsed.iter().map(|e| e.as_f64()).collect();
+    let middle = tickmark_stats::median(elapsed.iter().copied()).unwrap_or(0.0);
+    let mut apart = Apart::default();
+    let mut others = vec![false; elapsed.len()];
+    for d in &b.disturbed {
+        let Some(took) = elapsed.get(d.batch as usize) else { continue };
+        let mode = if d.retransmits > 0 {
+            &mut apart.retransmits
+        } else if d.reclaimed > 0 {
+            &mut apart.reclaimed
+        } else if d.switches > 0 && *took > middle + SLICE {
+            &mut apart.slices
+        } else {
+            continue;
+        };
+        *mode += 1;
+        others[d.batch as usize] = true;
+    }
+    if others.contains(&false) {
+        let mut other = others.iter();
+        elapsed.retain(|_| other.next() == Some(&false));
+    }
+    (elapsed, apart)
+}
+
+/// Floor and mean of each point, less those of the same size in another curve.
+fn of_curve(points: &[Point], less: &[Point]) -> Option<Vec<(u64, f64, f64)>> {
+    let figures = |point: &Point| match &point.observations {
+        Observations::Batches(b) => batches::figures(&of_one_mode(b).0, b.iterations.get() as f64),
+        _ => None,
+    };
+    let of = |point: &Point| {
+        let f = figures(point)?;
+        let off = less.iter().find(|other| other.at == point.at).and_then(figures);
+        let (floor, mean) = off.map_or((0.0, 0.0), |off| (off.floor, off.mean));
+        Some((point.at, f.floor - floor, f.mean - mean))
+    };
+    let all: Vec<_> = points.iter().filter_map(of).collect();
+    (!all.is_empty()).then_some(all)
 }
 
 /// CPU time over wall time.

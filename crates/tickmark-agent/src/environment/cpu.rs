@@ -25,6 +25,7 @@ pub(super) fn collect(facts: &mut Environment, cpu: u32) {
     for (i, what) in [(0, "L1d"), (1, "L1i"), (2, "L2"), (3, "L3")] {
         file(facts, &format!("cpu.cache.{what}"), format!("{this}/cache/index{i}/size"));
     }
+    file(facts, "cpu.cache.line", format!("{this}/cache/index0/coherency_line_size"));
     mitigations(facts, root);
     match host::hypervisor() {
         Some(name) => facts.know("virtualisation", "CPUID", name),

@@ -9,6 +9,7 @@ pub(super) fn collect(facts: &mut Environment, cpu: u32) {
     // user nice system idle iowait irq softirq steal guest guest_nice, in 1/100 s
     line(facts, "state.cpu_times", "/proc/stat", &format!("cpu{cpu} "));
     line(facts, "state.all_cpu_times", "/proc/stat", "cpu ");
+    line(facts, "state.memory.available", "/proc/meminfo", "MemAvailable");
     for what in ["cpu", "memory", "io"] {
         file(facts, &format!("state.pressure.{what}"), format!("/proc/pressure/{what}"));
     }

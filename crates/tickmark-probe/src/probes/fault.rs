@@ -14,7 +14,7 @@ pub(super) static PROBES: &[Probe] = &[Probe {
         // The whole, before signal handling is taken off, is far above; the difference may be small.
         physical_floor: Picos::new(10_000),
         // The kernel sends the signal before it would count a fault.
-        expected: Expected { switches: 0, faults: None },
+        expected: Expected { switches: Some(0), faults: None },
         weight: 30,
         ..Spec::cost(Group::SystemCall, "syscall.fault.protection", "protection fault")
     },

@@ -53,7 +53,7 @@ const fn spec(name: &'static str, title: &'static str, timed: &'static str, weig
         source: "McVoy and Staelin, USENIX 1996 (lat_proc)",
         physical_floor: Picos::new(1_000_000),
         // The parent sleeps once for the child. How many pages it must copy back is the kernel's to say.
-        expected: Expected { switches: 1, faults: None },
+        expected: Expected { switches: Some(1), faults: None },
         weight,
         ..Spec::cost(Group::Process, name, title)
     }
@@ -102,7 +102,7 @@ pub(super) static PROBES: &[Probe] = &[
         spec: Spec {
             needs: VFORK,
             // The parent sleeps until the child has let go of its memory, and until it has ended.
-            expected: Expected { switches: 2, faults: None },
+            expected: Expected { switches: Some(2), faults: None },
             ..spec("process.vfork", "vfork", "vfork of the same process, exit of the child, wait", 10)
         },
         prepare: |spec, _| prepare(spec, Call::Vfork, Child::Exit, 0, &[]),

@@ -2,30 +2,39 @@
 
 use crate::Probe;
 
+mod bandwidth;
 mod between_cpus;
 mod calendar;
 mod clock_read;
 mod clock_step;
-mod context_switch;
 mod fault;
+mod files;
 mod float;
 mod fork;
 mod gettimeofday;
 mod integer;
+mod machine;
+mod mapping;
+mod memory;
 mod nanoseconds;
 mod null;
 mod open_close;
-mod pipe;
 mod read_write;
+mod ready;
+mod round_trip;
+mod rpc_call;
 mod seconds_and_fraction;
 mod select;
 mod selftest;
 mod signal;
 mod spawn;
 mod stat;
+mod switch;
+mod tcp_connect;
 mod thread;
 mod tick;
 mod tsc;
+mod wake;
 mod wake_up;
 
 /// The probes of each file, in the order of the summary.
@@ -42,18 +51,27 @@ pub static FILES: &[&[Probe]] = &[
     stat::PROBES,
     open_close::PROBES,
     select::PROBES,
+    ready::PROBES,
     signal::PROBES,
     fault::PROBES,
     fork::PROBES,
     spawn::PROBES,
     thread::PROBES,
-    context_switch::PROBES,
-    pipe::PROBES,
+    files::PROBES,
+    mapping::PROBES,
+    switch::PROBES,
+    round_trip::PROBES,
+    rpc_call::PROBES,
+    tcp_connect::PROBES,
+    wake::PROBES,
+    bandwidth::PROBES,
+    memory::PROBES,
     seconds_and_fraction::PROBES,
     nanoseconds::PROBES,
     calendar::PROBES,
     integer::PROBES,
     float::PROBES,
+    machine::PROBES,
     selftest::PROBES,
 ];
 

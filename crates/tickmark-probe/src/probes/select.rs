@@ -3,12 +3,13 @@
 use crate::batch::{self, Shape};
 use crate::sys::CallError;
 use crate::sys::file::{self, SelectSet};
+use crate::sys::net;
 use crate::{Probe, Spec, Syscall};
-use std::net::{Ipv4Addr, TcpListener, TcpStream};
-use std::os::fd::AsFd;
+use std::net::Ipv4Addr;
+use std::os::fd::{AsFd, OwnedFd};
 use tickmark_wire::{Group, Picos};
 
-const DESCRIPTORS: usize = 100;
+pub(super) const DESCRIPTORS: usize = 100;
 
 const fn spec(name: &'static str, title: &'static str, timed: &'static str) -> Spec {
     Spec {
@@ -22,7 +23,7 @@ const fn spec(name: &'static str, title: &'static str, timed: &'static str) -> S
 pub(super) static PROBES: &[Probe] = &[
     Probe {
         spec: Spec {
-            needs: &[Syscall::Openat, Syscall::Dup, Syscall::Select],
+            needs: &[Syscall::Openat, Syscall::Fcntl, Syscall::Select],
             ..spec(
                 "syscall.select.files",
                 "select on 100 files",
@@ -58,7 +59,7 @@ pub(super) static PROBES: &[Probe] = &[
             )
         },
         prepare: |spec, _| {
-            let sockets = connected().map_err(|e| CallError::of("connect", &e))?;
+            let sockets = connected()?;
             let set = SelectSet::new(sockets.iter().map(|(ours, _)| ours.as_fd()))?;
             Ok(batch::fallible(Shape::of(spec), move || {
                 let _ = &sockets;
@@ -69,11 +70,10 @@ pub(super) static PROBES: &[Probe] = &[
     },
 ];
 
-fn connected() -> std::io::Result<Vec<(TcpStream, TcpStream)>> {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
-    let address = listener.local_addr()?;
-    let pair = |_| Ok((TcpStream::connect(address)?, listener.accept()?.0));
-    (0..DESCRIPTORS).map(pair).collect()
+/// Pairs of connected sockets, as many as there are descriptors.
+pub(super) fn connected() -> Result<Vec<(OwnedFd, OwnedFd)>, CallError> {
+    let listener = net::listener(Ipv4Addr::LOCALHOST)?;
+    (0..DESCRIPTORS).map(|_| net::connection(&listener)).collect()
 }
 
 #[inline(always)]

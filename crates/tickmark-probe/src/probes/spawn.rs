@@ -12,7 +12,7 @@ pub(super) static PROBES: &[Probe] = &[Probe {
         source: "POSIX.1-2024 posix_spawn",
         physical_floor: Picos::new(1_000_000),
         // Sleeps twice: until the child has executed, and until it has ended.
-        expected: Expected { switches: 2, faults: None },
+        expected: Expected { switches: Some(2), faults: None },
         weight: 20,
         ..Spec::cost(Group::Process, "process.posix_spawn", "posix_spawn")
     },

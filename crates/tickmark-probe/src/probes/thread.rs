@@ -11,7 +11,7 @@ pub(super) static PROBES: &[Probe] = &[Probe {
         needs: &[Syscall::Clone3, Syscall::Mmap, Syscall::Mprotect, Syscall::Madvise, Syscall::Futex],
         source: "POSIX.1-2024 pthread_create",
         physical_floor: Picos::new(500_000),
-        expected: Expected { switches: 1, faults: None },
+        expected: Expected { switches: Some(1), faults: None },
         ..Spec::cost(Group::Process, "process.thread", "thread, create and join")
     },
     prepare: |spec, _| {

@@ -55,6 +55,108 @@ pub fn open(path: &CStr, flags: i32) -> Result<OwnedFd, CallError> {
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
+/// Makes a file, or empties it, to be read and written.
+///
+/// # Errors
+/// Those of openat(2).
+#[inline(always)]
+pub fn create(path: &CStr) -> Result<OwnedFd, CallError> {
+    let flags = libc::O_RDWR | libc::O_CREAT | libc::O_TRUNC | libc::O_CLOEXEC;
+    // SAFETY: `path` ends in a zero byte.
+    let fd = check("openat", unsafe { libc::open(path.as_ptr(), flags, 0o600) })?;
+    // SAFETY: the kernel has just given us this descriptor.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+/// Removes a file.
+///
+/// # Errors
+/// Those of unlink(2).
+#[inline(always)]
+pub fn unlink(path: &CStr) -> Result<(), CallError> {
+    // SAFETY: `path` ends in a zero byte.
+    check("unlink", unsafe { libc::unlink(path.as_ptr()) }).map(drop)
+}
+
+/// Writes all bytes.
+///
+/// # Errors
+/// Those of write(2); ENOSPC also where less was written than given.
+#[inline(always)]
+pub fn write_all(fd: BorrowedFd<'_>, mut bytes: &[u8]) -> Result<(), CallError> {
+    while !bytes.is_empty() {
+        // SAFETY: `bytes` is valid to read for its length.
+        match unsafe { libc::write(fd.as_raw_fd(), bytes.as_ptr().cast(), bytes.len()) } {
+            -1 => return Err(CallError::last("write")),
+            0 => return Err(CallError { call: "write", errno: libc::ENOSPC }),
+            count => bytes = &bytes[count as usize..],
+        }
+    }
+    Ok(())
+}
+
+/// Writes all bytes with writev, so that it is done also where write is refused.
+///
+/// # Errors
+/// Those of writev(2).
+pub fn write_vectored(fd: BorrowedFd<'_>, mut bytes: &[u8]) -> Result<(), CallError> {
+    while !bytes.is_empty() {
+        let piece = libc::iovec { iov_base: bytes.as_ptr().cast_mut().cast(), iov_len: bytes.len() };
+        // SAFETY: one piece, valid to read for its length.
+        match unsafe { libc::writev(fd.as_raw_fd(), &raw const piece, 1) } {
+            -1 => return Err(CallError::last("writev")),
+            count => bytes = &bytes[count as usize..],
+        }
+    }
+    Ok(())
+}
+
+/// Reads until the buffer is full.
+///
+/// # Errors
+/// Those of read(2); EPIPE at the end of the file.
+#[inline(always)]
+pub fn read_all(fd: BorrowedFd<'_>, mut buffer: &mut [u8]) -> Result<(), CallError> {
+    while !buffer.is_empty() {
+        let count = read(fd, buffer)?;
+        if count == 0 {
+            return Err(CallError { call: "read", errno: libc::EPIPE });
+        }
+        buffer = &mut buffer[count..];
+    }
+    Ok(())
+}
+
+/// Reads what is there, up to the buffer's length; 0 at the end.
+///
+/// # Errors
+/// Those of read(2).
+#[inline(always)]
+pub fn read(fd: BorrowedFd<'_>, buffer: &mut [u8]) -> Result<usize, CallError> {
+    // SAFETY: `buffer` is valid to write for its length.
+    let count = unsafe { libc::read(fd.as_raw_fd(), buffer.as_mut_ptr().cast(), buffer.len()) };
+    if count < 0 { Err(CallError::last("read")) } else { Ok(count as usize) }
+}
+
+/// Goes back to the start of a file.
+///
+/// # Errors
+/// Those of lseek(2).
+#[inline(always)]
+pub fn rewind(fd: BorrowedFd<'_>) -> Result<(), CallError> {
+    // SAFETY: no pointers.
+    check_long("lseek", unsafe { libc::lseek(fd.as_raw_fd(), 0, libc::SEEK_SET) }).map(drop)
+}
+
+/// Gives a file a length without writing it.
+///
+/// # Errors
+/// Those of ftruncate(2).
+pub fn set_length(fd: BorrowedFd<'_>, length: u64) -> Result<(), CallError> {
+    // SAFETY: no pointers.
+    check("ftruncate", unsafe { libc::ftruncate(fd.as_raw_fd(), length as libc::off_t) }).map(drop)
+}
+
 /// stat of a path; the size of the file.
 ///
 /// # Errors

@@ -232,7 +232,8 @@ impl Forker {
             (word.read(), word.add(1).read(), status.read(), at.add(24).cast::<libc::rusage>().read())
         };
         let switches = usage.ru_nvcsw + usage.ru_nivcsw;
-        let counts = Counts { switches, faults: usage.ru_minflt + usage.ru_majflt };
+        let faults = usage.ru_minflt + usage.ru_majflt;
+        let counts = Counts { switches, faults, reclaimed: usage.ru_majflt, retransmits: 0 };
         (end != 0).then(|| Made { start, end, status: exit_status(status), counts })
     }
 

@@ -90,6 +90,21 @@ pub fn file_system(path: &std::path::Path) -> Result<i64, CallError> {
     Ok(status.f_type)
 }
 
+/// Bytes that may still be written to the file system of a path.
+///
+/// # Errors
+/// Those of statvfs(3).
+pub fn free_bytes(path: &std::path::Path) -> Result<u64, CallError> {
+    use std::os::unix::ffi::OsStrExt;
+    let path = std::ffi::CString::new(path.as_os_str().as_bytes())
+        .map_err(|_| CallError { call: "statfs", errno: libc::EINVAL })?;
+    // SAFETY: statvfs is plain numbers, for which zero is a value.
+    let mut status: libc::statvfs = unsafe { std::mem::zeroed() };
+    // SAFETY: the path ends in a zero, `status` is valid to write to.
+    check("statfs", unsafe { libc::statvfs(path.as_ptr(), &raw mut status) })?;
+    Ok(status.f_bavail.saturating_mul(status.f_frsize))
+}
+
 /// Timer slack of this thread, ns.
 #[must_use]
 pub fn slack() -> i32 {

@@ -9,9 +9,14 @@ pub mod file;
 pub mod forker;
 pub mod host;
 pub mod limits;
+pub mod memory;
+pub mod net;
 pub mod peer;
+pub mod seccomp;
 pub mod signal;
+pub mod uring;
 pub mod usage;
+pub mod wake;
 
 use std::ffi::{c_int, c_long};
 

@@ -1,7 +1,21 @@
-//! Another process of ours that answers.
+//! Another process of ours that answers. When one ends by itself, so does the run: nobody waits for an answer
+//! that cannot come.
 
 use super::{CallError, check, file, limits};
 use std::os::fd::{AsFd, OwnedFd};
+
+/// With this status a run ends whose peer has ended.
+pub const PEER_ENDED: i32 = 97;
+
+extern "C" fn peer_ended(_signal: i32) {
+    // SAFETY: ends the process, which a handler may.
+    unsafe { libc::_exit(PEER_ENDED) };
+}
+
+fn when_a_peer_ends(handler: usize) {
+    // SAFETY: either the default action, or a handler that only ends the process.
+    unsafe { libc::signal(libc::SIGCHLD, handler) };
+}
 
 /// A child process that runs a closure and ends with us, or when it is dropped.
 #[derive(Debug)]
@@ -16,6 +30,7 @@ impl Peer {
     /// Those of fork(2).
     pub fn start(body: impl FnOnce() -> Result<(), CallError>) -> Result<Self, CallError> {
         let parent = std::process::id();
+        when_a_peer_ends(peer_ended as *const () as usize);
         // SAFETY: called while this process has one thread; the child only runs `body`, which makes
         // system calls, and then leaves without running anything of ours.
         let pid = check("fork", unsafe { libc::fork() })?;
@@ -27,6 +42,26 @@ impl Peer {
         Ok(Self { pid: pid as u32 })
     }
 
+    /// A child that answers: `body` is called over and over with its ends, ours being closed in it.
+    ///
+    /// # Errors
+    /// Those of fork(2).
+    pub fn serve<T>(
+        ours: &[&OwnedFd],
+        theirs: T,
+        mut body: impl FnMut(&mut T) -> Result<(), CallError>,
+    ) -> Result<Self, CallError> {
+        let mut theirs = Some(theirs);
+        Self::start(|| {
+            // The child holds copies of our ends; only when they are closed does it see ours close.
+            Self::close(ours.iter().copied());
+            let mut theirs = theirs.take().ok_or(CallError { call: "fork", errno: libc::EINVAL })?;
+            loop {
+                body(&mut theirs)?;
+            }
+        })
+    }
+
     /// A child that sends back each byte that it reads, and the two ends to talk to it.
     ///
     /// # Errors
@@ -34,20 +69,16 @@ impl Peer {
     pub fn echo() -> Result<(Self, OwnedFd, OwnedFd), CallError> {
         let (there, to_peer) = file::pipe()?;
         let (from_peer, back) = file::pipe()?;
-        let ours = (to_peer, from_peer);
-        let mut kept = Some((there, back));
-        let peer = Self::start(|| {
-            // The child holds copies of our ends; only when they are closed does it see ours close.
-            let (there, back) = kept.take().ok_or(CallError { call: "fork", errno: libc::EINVAL })?;
-            close(&ours.0);
-            close(&ours.1);
-            loop {
-                file::read_byte(there.as_fd())?;
-                file::write_byte(back.as_fd())?;
-            }
+        let peer = Self::serve(&[&to_peer, &from_peer], (there, back), |(there, back)| {
+            file::read_byte(there.as_fd())?;
+            file::write_byte(back.as_fd())
         })?;
-        drop(kept);
-        Ok((peer, ours.0, ours.1))
+        Ok((peer, to_peer, from_peer))
+    }
+
+    /// In a child: closes descriptors that it has copies of.
+    pub fn close<'a>(ends: impl Iterator<Item = &'a OwnedFd>) {
+        ends.for_each(close);
     }
 
     /// Its process id.
@@ -65,6 +96,7 @@ fn close(fd: &OwnedFd) {
 
 impl Drop for Peer {
     fn drop(&mut self) {
+        when_a_peer_ends(libc::SIG_DFL);
         // SAFETY: our own child, not yet waited for, so its id is not another's.
         unsafe {
             libc::kill(self.pid as libc::pid_t, libc::SIGKILL);

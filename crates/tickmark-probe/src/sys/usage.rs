@@ -18,7 +18,12 @@ fn usage(who: i32) -> libc::rusage {
 #[inline]
 pub fn thread_counts() -> Counts {
     let usage = usage(libc::RUSAGE_THREAD);
-    Counts { switches: usage.ru_nvcsw + usage.ru_nivcsw, faults: usage.ru_minflt + usage.ru_majflt }
+    Counts {
+        switches: usage.ru_nvcsw + usage.ru_nivcsw,
+        faults: usage.ru_minflt + usage.ru_majflt,
+        reclaimed: usage.ru_majflt + usage.ru_inblock,
+        retransmits: super::net::retransmits(),
+    }
 }
 
 /// CPU time of the children that ended and were waited for; in steps of 1 us.

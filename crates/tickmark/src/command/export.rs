@@ -152,6 +152,18 @@ fn observations(recording: &Recording) -> Table {
                         push("gap", i, Some(*start), json!(length), None);
                     }
                 }
+                Observations::Curve(points) => {
+                    for point in points {
+                        let Observations::Batches(b) = &point.observations else { continue };
+                        for (i, (start, elapsed)) in b.start.iter().zip(&b.elapsed).enumerate() {
+                            let kind = format!("batch at {}", point.at);
+                            push(&kind, i, Some(*start), json!(elapsed), Some(b.iterations.get()));
+                        }
+                    }
+                }
+                Observations::Values(all) => {
+                    all.values.iter().enumerate().for_each(|(i, v)| push("value", i, None, json!(v), None));
+                }
                 Observations::Exchanges(all) => {
                     for exchange in all {
                         for (i, (out, back)) in exchange.out.iter().zip(&exchange.back).enumerate() {

@@ -17,6 +17,8 @@ pub(crate) struct Detail {
     pub(crate) percentiles: Vec<(f64, f64)>,
     /// Bins from (ns, inclusive) to (ns, exclusive) and their counts; every latency is in one.
     pub(crate) histogram: Vec<Bin>,
+    /// The curve, where the metric is one: size, median floor of the runs in ns.
+    pub(crate) curve: Vec<(u64, f64)>,
 }
 
 /// One bin of a histogram.
@@ -44,6 +46,7 @@ pub(super) fn of(sample: &Sample<'_>) -> Option<Detail> {
         runs: sample.runs.iter().map(|run| (run.round, run.value)).collect(),
         percentiles: shares.iter().filter_map(|q| Some((*q, all.quantile(*q)?))).collect(),
         histogram: histogram(all.as_slice()),
+        curve: super::levels::pooled(sample).into_iter().map(|(at, floor)| (at as u64, floor)).collect(),
     })
 }
 

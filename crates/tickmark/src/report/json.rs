@@ -53,6 +53,11 @@ fn row(group: &str, row: &Row) -> Value {
         "disturbed_share": row.disturbed,
         "contended_share": row.contended,
         "contended_runs": row.contended_runs,
+        "counted_apart": {
+            "syn_retransmits": row.apart.retransmits,
+            "lost_slices": row.apart.slices,
+            "reclaimed_pages": row.apart.reclaimed,
+        },
         "notes": row.notes,
     });
     if let Some(frequency) = row.frequency {

@@ -4,6 +4,7 @@
 mod detail;
 mod header;
 pub(crate) mod json;
+mod levels;
 mod model;
 mod number;
 mod remarks;

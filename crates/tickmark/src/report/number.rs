@@ -14,9 +14,23 @@ pub(super) fn value(value: f64, deviation: Option<f64>, unit: Unit) -> String {
             let (factor, name) = scale(value);
             format!("{} {name}", digits(value / factor, deviation.map(|d| d / factor)))
         }
+        Unit::Hz if value > 1e6 => format!("{} MHz", digits(value / 1e6, deviation.map(|d| d / 1e6))),
         Unit::Hz => format!("{value:.3} Hz"),
+        Unit::Throughput => format!("{} MB/s", digits(value / 1e6, deviation.map(|d| d / 1e6))),
+        Unit::Bytes => bytes(value),
+        Unit::Ratio => digits(value, deviation),
         Unit::Share => format!("{} %", digits(value * 100.0, deviation.map(|d| d * 100.0))),
         Unit::Count => format!("{value:.0}"),
+    }
+}
+
+/// Bytes in the unit that divides them best: 64 B, 32 KB, 128 MB.
+pub(super) fn bytes(value: f64) -> String {
+    let (kilo, mega) = (1024.0, 1_048_576.0);
+    match value {
+        v if v >= mega => format!("{} MB", digits(v / mega, Some(0.0))),
+        v if v >= kilo => format!("{} KB", digits(v / kilo, Some(0.0))),
+        v => format!("{v:.0} B"),
     }
 }
 

@@ -1,5 +1,6 @@
 //! One line of the report.
 
+use crate::sample::Apart;
 use serde::Serialize;
 use tickmark_stats::Estimate;
 use tickmark_wire::Better;
@@ -34,13 +35,28 @@ pub(crate) struct Row {
     pub(crate) mean_deviation: Option<f64>,
     pub(crate) cpu: Option<f64>,
     pub(crate) runs: usize,
+    /// What each run says.
+    pub(crate) each: Vec<Each>,
     pub(crate) disturbed: Option<f64>,
     /// The largest share that other tasks had of a run, where half of the runs or more were contended.
     pub(crate) contended: Option<f64>,
     /// How many runs were.
     pub(crate) contended_runs: usize,
+    /// Batches of other modes, over all runs.
+    pub(crate) apart: Apart,
     pub(crate) frequency: Option<f64>,
     pub(crate) notes: Vec<String>,
+}
+
+/// What one run says of a row, in the unit of its value.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Each {
+    pub(crate) round: u32,
+    pub(crate) value: f64,
+    /// With everything that happened; the value where there is no such figure.
+    pub(crate) mean: f64,
+    /// What one step of the last digit is worth, where another program printed it.
+    pub(crate) step: Option<f64>,
 }
 
 /// The unit of a row's value, as it is kept.
@@ -53,6 +69,12 @@ pub(crate) enum Unit {
     Share,
     #[serde(rename = "count")]
     Count,
+    #[serde(rename = "B/s")]
+    Throughput,
+    #[serde(rename = "B")]
+    Bytes,
+    #[serde(rename = "ratio")]
+    Ratio,
 }
 
 impl From<tickmark_wire::Unit> for Unit {
@@ -62,6 +84,9 @@ impl From<tickmark_wire::Unit> for Unit {
             tickmark_wire::Unit::Frequency => Self::Hz,
             tickmark_wire::Unit::Share => Self::Share,
             tickmark_wire::Unit::Count => Self::Count,
+            tickmark_wire::Unit::Throughput => Self::Throughput,
+            tickmark_wire::Unit::Bytes => Self::Bytes,
+            tickmark_wire::Unit::Ratio => Self::Ratio,
         }
     }
 }

@@ -1,8 +1,8 @@
 //! From the runs of a metric to its rows.
 
 use super::number;
-use super::row::{Row, RowStatus, Unit};
-use crate::sample::{Detail, Figures, Sample};
+use super::row::{Each, Row, RowStatus, Unit};
+use crate::sample::{Apart, Detail, Figures, Sample};
 use crate::store::{Recording, Status};
 use tickmark_stats::{Sorted, median, median_of_runs, spread};
 use tickmark_wire::{Better, Headline, Reason};
@@ -18,6 +18,7 @@ pub(super) fn of(sample: &Sample<'_>, recording: &Recording, period: Option<f64>
     match sample.metric.headline {
         Headline::TickTrain => tick(sample, recording),
         Headline::Offset => offsets(sample),
+        Headline::Levels => super::levels::rows(sample, recording),
         _ => vec![plain(sample, period)],
     }
 }
@@ -36,17 +37,43 @@ fn base(sample: &Sample<'_>, suffix: &str, title: &str) -> Row {
         mean_deviation: None,
         cpu: None,
         runs: sample.runs.len(),
+        each: Vec::new(),
         disturbed: None,
         contended: None,
         contended_runs: 0,
+        apart: Apart::default(),
         frequency: None,
         notes: Vec::new(),
     }
 }
 
 /// A row whose value is taken from each run.
-fn row(sample: &Sample<'_>, suffix: &str, title: &str, value: impl Fn(&Figures) -> Option<f64>) -> Row {
-    let values: Vec<f64> = sample.runs.iter().filter_map(value).collect();
+pub(super) fn row(
+    sample: &Sample<'_>,
+    suffix: &str,
+    title: &str,
+    value: impl Fn(&Figures) -> Option<f64>,
+) -> Row {
+    let with_mean = |run: &Figures| value(run).map(|value| (value, value));
+    row_with_mean(sample, suffix, title, with_mean)
+}
+
+/// The same for a value that has a mean beside it.
+pub(super) fn row_with_mean(
+    sample: &Sample<'_>,
+    suffix: &str,
+    title: &str,
+    value: impl Fn(&Figures) -> Option<(f64, f64)>,
+) -> Row {
+    let each: Vec<Each> = sample
+        .runs
+        .iter()
+        .filter_map(|run| {
+            let (value, mean) = value(run)?;
+            Some(Each { round: run.round, value, mean, step: run.step })
+        })
+        .collect();
+    let values: Vec<f64> = each.iter().map(|each| each.value).collect();
     let contended: Vec<f64> = sample.runs.iter().filter(|run| run.contended).map(|run| run.taken).collect();
     let marked = contended.len();
     // Fewer than half of the runs cannot carry the median out of the range of the others.
@@ -57,6 +84,7 @@ fn row(sample: &Sample<'_>, suffix: &str, title: &str, value: impl Fn(&Figures) 
         deviation: spread(&values).filter(|_| values.len() > 1).map(|s| s.deviation),
         contended,
         contended_runs: marked,
+        each,
         ..base(sample, suffix, title)
     };
     if let Some(share) = contended {
@@ -75,7 +103,8 @@ fn row(sample: &Sample<'_>, suffix: &str, title: &str, value: impl Fn(&Figures) 
 }
 
 fn plain(sample: &Sample<'_>, period: Option<f64>) -> Row {
-    let mut row = row(sample, "", &sample.metric.title, |run| Some(run.value));
+    let both = |run: &Figures| Some((run.value, run.mean.unwrap_or(run.value)));
+    let mut row = row_with_mean(sample, "", &sample.metric.title, both);
     let counts = sample.runs.iter().filter_map(|run| run.disturbed);
     let (disturbed, all) = counts.fold((0, 0), |sum, (some, all)| (sum.0 + some, sum.1 + all));
     row.disturbed = (all > 0).then(|| disturbed as f64 / all as f64);
@@ -83,15 +112,32 @@ fn plain(sample: &Sample<'_>, period: Option<f64>) -> Row {
     row.mean = median(means.iter().copied());
     row.mean_deviation = spread(&means).filter(|_| means.len() > 1).map(|s| s.deviation);
     row.cpu = median(sample.runs.iter().filter_map(|run| run.cpu));
+    note_modes(sample, &mut row);
     if sample.runs.iter().any(|run| run.few) {
         row.notes.push("the median: too few batches for a floor".to_owned());
     }
     let longer = |value: f64| period.is_some_and(|period| value > period);
-    if row.mean.is_some() && row.value.is_some_and(|value| longer(value.point)) {
+    let is_time = sample.metric.unit == tickmark_wire::Unit::Time;
+    if is_time && row.mean.is_some() && row.value.is_some_and(|value| longer(value.point)) {
         row.notes.push("longer than a tick: no floor without ticks".to_owned());
     }
     latencies(sample, &mut row);
     row
+}
+
+/// Batches of other modes, and over how much memory the work went.
+fn note_modes(sample: &Sample<'_>, row: &mut Row) {
+    row.apart = sample.runs.iter().fold(Apart::default(), |sum, run| sum.plus(run.apart));
+    let counts = [
+        (row.apart.retransmits, "SYN retransmits"),
+        (row.apart.slices, "lost slices"),
+        (row.apart.reclaimed, "reclaimed pages"),
+    ];
+    let counted = counts.iter().filter(|(count, _)| *count > 0);
+    row.notes.extend(counted.map(|(count, what)| format!("{count} {what} counted apart")));
+    if let Some(over) = sample.runs.iter().map(|run| run.over).find(|over| *over > 0) {
+        row.notes.push(format!("over {}", number::bytes(over as f64)));
+    }
 }
 
 /// Percentiles over the wake-ups of all runs, and backward steps of a clock.

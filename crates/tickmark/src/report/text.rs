@@ -142,6 +142,9 @@ fn in_detail(out: &mut String, detail: &Detail) {
     for (round, value) in &detail.runs {
         let _ = writeln!(out, "  round {round}: {}", number::value(*value, Some(0.0), detail.unit));
     }
+    for (size, floor) in &detail.curve {
+        let _ = writeln!(out, "  {:>9} {}", number::bytes(*size as f64), number::time(*floor));
+    }
     if detail.percentiles.len() > 1 && detail.histogram.len() > 1 {
         for (share, value) in &detail.percentiles {
             let name = match *share {

@@ -1,0 +1,222 @@
+//! Bytes a second through pipes, sockets, files and memory.
+
+use super::{mapping, round_trip};
+use crate::batch::{self, Shape};
+use crate::sys::memory::{Pages, Region};
+use crate::sys::peer::Peer;
+use crate::sys::{CallError, file, net};
+use crate::{Expected, Params, Probe, Routine, Spec, Syscall, Unavailable};
+use std::os::fd::{AsFd, OwnedFd};
+use tickmark_wire::{Better, Group, Picos, Unit};
+
+/// What goes through a pipe or a socket, or is read of a file, in one piece.
+const PIECE: usize = 64 << 10;
+/// What goes through a pipe or a socket between two stamps at least: many times what it holds, so that what
+/// lies in it at the start and at the end weighs little.
+const STRETCH: usize = 1 << 20;
+/// What the buffers of a TCP socket hold: left to themselves they grow while it is measured.
+const BUFFER: i32 = 64 << 10;
+
+const fn spec(name: &'static str, title: &'static str, timed: &'static str, source: &'static str) -> Spec {
+    Spec {
+        unit: Unit::Throughput,
+        better: Better::Higher,
+        timed,
+        source,
+        // 64 KB in less would be more than 60 TB/s.
+        physical_floor: Picos::new(1_000),
+        ..Spec::cost(Group::Bandwidth, name, title)
+    }
+}
+
+const STREAM: &str = "McVoy and Staelin, USENIX 1996 (bw_pipe, bw_unix, bw_tcp)";
+const FILE: &str = "McVoy and Staelin, USENIX 1996 (bw_file_rd, bw_mmap_rd)";
+const MEMORY: &str = "McVoy and Staelin, USENIX 1996 (bw_mem)";
+
+/// A peer that writes without end.
+const fn stream(
+    name: &'static str,
+    title: &'static str,
+    timed: &'static str,
+    needs: &'static [Syscall],
+) -> Spec {
+    Spec { needs, expected: Expected::UNKNOWN, weight: 20, ..spec(name, title, timed, STREAM) }
+}
+
+const fn memory(name: &'static str, title: &'static str, timed: &'static str) -> Spec {
+    Spec { needs: &[Syscall::Mmap], weight: 20, ..spec(name, title, timed, MEMORY) }
+}
+
+pub(super) static PROBES: &[Probe] = &[
+    Probe {
+        spec: stream(
+            "bandwidth.pipe",
+            "pipe",
+            "read 1 MB of a pipe, 64 KB at a time, into which a peer on the same CPU writes 64 KB at a time",
+            &[Syscall::Pipe2, Syscall::Clone, Syscall::Read, Syscall::Write],
+        ),
+        prepare: |spec, _| received(spec, PIECE, file::pipe),
+    },
+    Probe {
+        spec: stream(
+            "bandwidth.unix",
+            "AF_UNIX stream",
+            "the same through a pair of stream sockets of the UNIX domain",
+            &[Syscall::Socketpair, Syscall::Clone, Syscall::Read, Syscall::Write],
+        ),
+        prepare: |spec, _| received(spec, PIECE, net::unix_pair),
+    },
+    Probe {
+        spec: stream(
+            "bandwidth.tcp",
+            "TCP",
+            "the same over a TCP connection of the loopback interface, 128 KB at a time; its buffers are fixed at 64 KB",
+            round_trip::TCP,
+        ),
+        prepare: |spec, _| {
+            received(spec, 2 * PIECE, || {
+                let (ours, theirs) = net::tcp_pair()?;
+                net::hold(&ours, BUFFER)?;
+                net::hold(&theirs, BUFFER)?;
+                Ok((ours, theirs))
+            })
+        },
+    },
+    Probe {
+        spec: Spec {
+            needs: &[Syscall::Openat, Syscall::Write, Syscall::Ftruncate, Syscall::Read, Syscall::Lseek],
+            weight: 20,
+            ..spec(
+                "bandwidth.file_reread",
+                "file, read again",
+                "read 64 KB of a file in the page cache, from its start to its end over and over",
+                FILE,
+            )
+        },
+        prepare: |spec, params| {
+            let length = params.sizes.memory as usize;
+            let (folder, file) = mapping::file(params, length, length)?;
+            let (mut piece, mut at) = (vec![0; PIECE], length);
+            let read = move || {
+                let _ = &folder;
+                if at + PIECE > length {
+                    file::rewind(file.as_fd())?;
+                    at = 0;
+                }
+                at += PIECE;
+                file::read_all(file.as_fd(), &mut piece)
+            };
+            Ok(batch::fallible(moving(spec, length), read).boxed())
+        },
+    },
+    Probe {
+        spec: Spec {
+            needs: &[Syscall::Openat, Syscall::Write, Syscall::Ftruncate, Syscall::Mmap],
+            weight: 20,
+            ..spec(
+                "bandwidth.mmap_reread",
+                "file, mapped, read again",
+                "add up the words of 64 KB of a mapped file in the page cache, from its start to its end over and over",
+                FILE,
+            )
+        },
+        prepare: |spec, params| {
+            let length = params.sizes.memory as usize;
+            let (folder, file) = mapping::file(params, length, length)?;
+            let region = Region::file(file.as_fd(), length, false)?;
+            let whole = region.sum(0, length);
+            std::hint::black_box(whole);
+            let sum = over(length, PIECE, move |at| {
+                let _ = &folder;
+                std::hint::black_box(region.sum(at, PIECE));
+            });
+            Ok(batch::routine(moving(spec, length), sum).boxed())
+        },
+    },
+    Probe {
+        spec: memory(
+            "bandwidth.copy.libc",
+            "memory, copy by libc",
+            "memcpy of one half of the memory to the other, in one call",
+        ),
+        prepare: |spec, params| copy(spec, params, params.sizes.memory as usize / 2, Region::copy),
+    },
+    Probe {
+        spec: memory(
+            "bandwidth.copy.hand",
+            "memory, copy by hand",
+            "the same with loads and stores of 8 bytes, 64 KB a time, over and over",
+        ),
+        prepare: |spec, params| copy(spec, params, PIECE, Region::copy_by_hand),
+    },
+    Probe {
+        spec: memory(
+            "bandwidth.memory.read",
+            "memory, read",
+            "add up the 8-byte words of 64 KB of memory, piece by piece, over and over",
+        ),
+        prepare: |spec, params| {
+            let region = Region::private(params.sizes.memory as usize, Pages::Small)?;
+            let length = region.len();
+            let sum = over(length, PIECE, move |at| {
+                std::hint::black_box(region.sum(at, PIECE));
+            });
+            Ok(batch::routine(moving(spec, length), sum).boxed())
+        },
+    },
+    Probe {
+        spec: memory(
+            "bandwidth.memory.write",
+            "memory, write",
+            "store 8 bytes a time over 64 KB of memory, piece by piece, over and over",
+        ),
+        prepare: |spec, params| {
+            let region = Region::private(params.sizes.memory as usize, Pages::Small)?;
+            let length = region.len();
+            let fill = over(length, PIECE, move |at| region.fill(at, PIECE, at as u64));
+            Ok(batch::routine(moving(spec, length), fill).boxed())
+        },
+    },
+];
+
+fn moving(spec: &Spec, length: usize) -> Shape {
+    Shape::of(spec).moving(PIECE as u64, length as u64)
+}
+
+/// Calls `work` for each piece of `length` bytes in turn, over and over.
+fn over(length: usize, piece: usize, mut work: impl FnMut(usize)) -> impl FnMut() {
+    let mut at = 0;
+    move || {
+        work(at);
+        at = if at + 2 * piece > length { 0 } else { at + piece };
+    }
+}
+
+fn copy(
+    spec: &Spec,
+    params: &Params,
+    piece: usize,
+    work: fn(&Region, &Region, usize, usize),
+) -> Result<Box<dyn Routine>, Unavailable> {
+    let length = params.sizes.memory as usize / 2;
+    let (from, to) = (Region::private(length, Pages::Small)?, Region::private(length, Pages::Small)?);
+    let copy = over(length, piece, move |at| work(&from, &to, at, piece));
+    Ok(batch::routine(Shape::of(spec).moving(piece as u64, 2 * length as u64), copy).boxed())
+}
+
+/// Reads what a peer sends.
+fn received(
+    spec: &Spec,
+    piece: usize,
+    pair: impl FnOnce() -> Result<(OwnedFd, OwnedFd), CallError>,
+) -> Result<Box<dyn Routine>, Unavailable> {
+    let (ours, theirs) = pair()?;
+    let content = vec![1; piece];
+    let peer = Peer::serve(&[&ours], theirs, |theirs| file::write_all(theirs.as_fd(), &content))?;
+    let (pid, mut piece) = (peer.pid(), vec![0; piece]);
+    let read = move || {
+        let _ = &peer;
+        (0..STRETCH / piece.len()).try_for_each(|_| file::read_all(ours.as_fd(), &mut piece))
+    };
+    Ok(batch::fallible(Shape::of(spec).moving(STRETCH as u64, 0), read).with_peers(&[pid]).boxed())
+}

@@ -1,0 +1,96 @@
+//! Mapping a file, and touching its pages.
+
+use crate::batch::{self, Shape};
+use crate::permutation::Permutation;
+use crate::sys::file;
+use crate::sys::memory::Region;
+use crate::{Expected, Folder, Params, Probe, Spec, Syscall, Unavailable};
+use std::os::fd::{AsFd, OwnedFd};
+use tickmark_wire::{Group, Part, Picos};
+
+const PAGE: usize = 4096;
+/// A store to every 16th KB of the first tenth.
+const STRIDE: usize = 16 << 10;
+
+const fn spec(name: &'static str, title: &'static str, timed: &'static str) -> Spec {
+    Spec {
+        timed,
+        needs: &[Syscall::Openat, Syscall::Ftruncate, Syscall::Write, Syscall::Mmap, Syscall::Munmap],
+        physical_floor: Picos::new(10_000),
+        // How many pages one fault maps is the kernel's to say.
+        expected: Expected { switches: Some(0), faults: None },
+        ..Spec::cost(Group::File, name, title)
+    }
+}
+
+pub(super) static PROBES: &[Probe] = &[
+    Probe {
+        spec: Spec {
+            source: "McVoy and Staelin, USENIX 1996 (lat_mmap)",
+            weight: 30,
+            ..spec(
+                "vm.mmap",
+                "mmap",
+                "map a whole file (128 MB, or 1 MB where memory is short), shared and writable, store to every 16th KB of \
+                 its first tenth, unmap it",
+            )
+        },
+        prepare: |spec, params| {
+            let length = params.sizes.mapped as usize;
+            let (folder, file) = file(params, length, length / 10 + STRIDE)?;
+            let map = move || {
+                let _ = &folder;
+                let region = Region::file(file.as_fd(), length, true)?;
+                (0..length / 10).step_by(STRIDE).for_each(|offset| region.store(offset));
+                Ok(())
+            };
+            Ok(batch::fallible(Shape::of(spec).over(length as u64), map).boxed())
+        },
+    },
+    Probe {
+        spec: Spec {
+            source: "McVoy and Staelin, USENIX 1996 (lat_pagefault)",
+            weight: 30,
+            ..spec(
+                "vm.fault.page",
+                "page fault",
+                "load a byte of every page of a mapped file (16 MB, or 128 KB where memory is short) in random \
+                 order, per page, less mapping and unmapping it; the kernel maps neighbours along",
+            )
+        },
+        prepare: |spec, params| {
+            let length = params.sizes.mapped as usize / 8;
+            let pages = length / PAGE;
+            let (folder, file) = file(params, length, length)?;
+            let other = file::duplicate(file.as_fd())?;
+            let order = Permutation::new(pages as u64, tickmark_timer::monotonic_ns());
+            let order: Vec<usize> = (0..pages).map(|i| order.place(i as u64) as usize * PAGE).collect();
+            let touch = move || {
+                let _ = &folder;
+                let region = Region::file(file.as_fd(), length, false)?;
+                let sum = order.iter().fold(0u8, |sum, page| sum.wrapping_add(region.touch(*page)));
+                std::hint::black_box(sum);
+                Ok(())
+            };
+            let map = move || Region::file(other.as_fd(), length, false).map(drop);
+            Ok(batch::fallible(Shape::of(spec).times(pages as u64).over(length as u64), touch)
+                .part(Part::Less, Shape::of(spec).times(pages as u64).any_cost(), map)
+                .boxed())
+        },
+    },
+];
+
+/// A file of `length` bytes whose first `written` are written.
+pub(super) fn file(params: &Params, length: usize, written: usize) -> Result<(Folder, OwnedFd), Unavailable> {
+    let folder = params.folder()?;
+    let file = file::create(&folder.path(0))?;
+    let chunk = vec![1; 64 << 10];
+    let mut left = written.min(length);
+    while left > 0 {
+        let count = left.min(chunk.len());
+        file::write_all(file.as_fd(), &chunk[..count])?;
+        left -= count;
+    }
+    file::set_length(file.as_fd(), length as u64)?;
+    Ok((folder, file))
+}

@@ -1,0 +1,158 @@
+//! How long a load takes that waits for the one before it, by the size of what is loaded from.
+
+use crate::batch::{self, Shape};
+use crate::permutation::Permutation;
+use crate::routine::{Budget, Sink, routine};
+use crate::sys::memory::{Pages, Region, STEPS, walk};
+use crate::{Params, Probe, ProbeError, Routine, Sizes, Spec, Syscall, SystemMeter, Unavailable};
+use tickmark_wire::{Group, Headline, Observations, Part, Picos, Point};
+
+const SMALLEST: u64 = 4 << 10;
+/// Two lines: what a stride is.
+const STRIDE: u64 = 128;
+
+const fn spec(name: &'static str, title: &'static str, timed: &'static str, source: &'static str) -> Spec {
+    Spec {
+        headline: Headline::Levels,
+        timed,
+        needs: &[Syscall::Mmap],
+        source,
+        physical_floor: Picos::new(100),
+        weight: 45,
+        ..Spec::cost(Group::Memory, name, title)
+    }
+}
+
+pub(super) static PROBES: &[Probe] = &[
+    Probe {
+        spec: spec(
+            "memory.latency.random",
+            "random",
+            "a chain of dependent loads through every cache line once in random order, pages of 4 KB; at each \
+             size, 4 KB to four times the last cache",
+            "McVoy and Staelin, USENIX 1996 (lat_mem_rd); order: a permutation by multiplication and shift",
+        ),
+        prepare: |spec, params| curve(spec, params, Pages::Small, Order::Random),
+    },
+    Probe {
+        spec: Spec {
+            needs: &[Syscall::Mmap, Syscall::Madvise],
+            ..spec(
+                "memory.latency.huge",
+                "random, huge pages",
+                "the same in pages of 2 MB (transparent huge pages)",
+                "madvise(2), MADV_HUGEPAGE",
+            )
+        },
+        prepare: |spec, params| curve(spec, params, Pages::Huge, Order::Random),
+    },
+    Probe {
+        spec: Spec {
+            headline: Headline::Farthest,
+            ..spec(
+                "memory.latency.strided",
+                "at a stride, prefetched",
+                "a chain of dependent loads at a stride of 128 bytes, over four times the last cache: what the \
+                 prefetcher leaves of the latency of memory; the curve has the smaller sizes",
+                "McVoy and Staelin, USENIX 1996 (lat_mem_rd, stride 128)",
+            )
+        },
+        prepare: |spec, params| curve(spec, params, Pages::Small, Order::Strided),
+    },
+];
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Order {
+    Random,
+    Strided,
+}
+
+/// Two sizes an octave, up to all of the memory.
+fn sizes(most: u64) -> Vec<u64> {
+    let octaves = std::iter::successors(Some(SMALLEST), |size| Some(size * 2));
+    let mut sizes: Vec<u64> =
+        octaves.take_while(|size| *size <= most).flat_map(|size| [size, size / 2 * 3]).collect();
+    sizes.retain(|size| *size <= most);
+    sizes
+}
+
+fn curve(
+    spec: &'static Spec,
+    params: &Params,
+    pages: Pages,
+    order: Order,
+) -> Result<Box<dyn Routine>, Unavailable> {
+    let limits = params.sizes;
+    let region = Region::private(limits.memory as usize, pages)?;
+    if pages == Pages::Huge && region.huge_share().is_some_and(|share| share < 0.9) {
+        return Err(Unavailable::Missing("the kernel gave no huge pages".to_owned()));
+    }
+    let points = sizes(limits.memory);
+    Ok(routine(move |budget, sink| measure(spec, &region, &points, order, &limits, budget, sink)))
+}
+
+fn measure(
+    spec: &Spec,
+    region: &Region,
+    points: &[u64],
+    order: Order,
+    limits: &Sizes,
+    budget: &Budget,
+    sink: &mut dyn Sink,
+) -> Result<(), ProbeError> {
+    let mut meter = SystemMeter::new(&[]);
+    let slice = budget.share(1, points.len() as i64);
+    let (mut curve, mut segments) = (Vec::new(), Vec::new());
+    for size in points {
+        let first = link(region, *size, order, limits);
+        let mut walkers = [region.walker(first)];
+        // What fits the caches is brought there; what does not is not there from linking it.
+        if *size <= limits.memory / 4 {
+            let round = size / limits.line.min(STRIDE) / STEPS + 1;
+            (0..round).for_each(|_| walk(&mut walkers));
+        } else {
+            region.flush(limits.line as usize);
+        }
+        let mut body = batch::looped(move || {
+            walk(&mut walkers);
+            Ok(())
+        });
+        let shape = Shape::of(spec).times(STEPS).over(*size);
+        let (batches, seen) = batch::measure(&mut meter, &shape, &slice, &mut body, &mut || Ok(()))?;
+        curve.push(Point { at: *size, observations: Observations::Batches(batches) });
+        segments.extend(seen);
+    }
+    sink.observe(Part::Whole, Observations::Curve(curve), segments);
+    Ok(())
+}
+
+/// Links the first `size` bytes into a ring; the offset of a place in it.
+fn link(region: &Region, size: u64, order: Order, limits: &Sizes) -> usize {
+    match order {
+        Order::Random => link_random(region, size, limits.line),
+        Order::Strided => {
+            let count = size / STRIDE;
+            let next = |place| ((place + 1) % count * STRIDE) as usize;
+            region.link((0..count).map(|place| ((place * STRIDE) as usize, next(place))));
+            0
+        }
+    }
+}
+
+/// Links every line of the first `size` bytes into a ring of random order.
+pub(super) fn link_random(region: &Region, size: u64, line: u64) -> usize {
+    let count = size / line;
+    let order = Permutation::new(count, tickmark_timer::monotonic_ns());
+    region.link((0..count).map(|place| ((place * line) as usize, (order.after(place) * line) as usize)));
+    0
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn two_sizes_an_octave_from_4_kb_to_all() {
+        assert_eq!(super::sizes(16 << 10), [4096, 6144, 8192, 12288, 16384]);
+        assert_eq!(super::sizes(24 << 10).last(), Some(&24576));
+        assert_eq!(super::sizes(128 << 20).len(), 31);
+    }
+}

@@ -1,0 +1,167 @@
+//! A token goes round a ring of processes, each of which adds up some memory on its turn.
+
+use crate::batch::{self, Shape};
+use crate::sys::file;
+use crate::sys::memory::{Pages, Region};
+use crate::sys::peer::Peer;
+use crate::sys::{CallError, limits};
+use crate::{Expected, Params, Probe, Routine, Spec, Syscall, Unavailable};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use tickmark_wire::{Group, Part, Picos};
+
+/// Where the processes of a ring run.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// All on the measured CPU.
+    Same,
+    /// In turn on the measured CPU and another, so that every switch is between two.
+    Across,
+    /// On any CPU that is allowed.
+    Unpinned,
+}
+
+const fn spec(
+    name: &'static str,
+    title: &'static str,
+    timed: &'static str,
+    processes: u32,
+    sleeps: bool,
+) -> Spec {
+    Spec {
+        timed,
+        needs: &[Syscall::Pipe2, Syscall::Clone, Syscall::Read, Syscall::Write],
+        source: "McVoy and Staelin, USENIX 1996 (lat_ctx)",
+        physical_floor: Picos::new(50_000),
+        // With more than two, the one that is woken may come before the one that wakes has gone to sleep.
+        expected: Expected { switches: if processes == 2 { Some(1) } else { None }, faults: Some(0) },
+        sleeps,
+        ..Spec::cost(Group::Communication, name, title)
+    }
+}
+
+/// The rows of one ring: same CPU, across CPUs, unpinned.
+macro_rules! ring {
+    ($($processes:literal $kilobytes:literal),* $(,)?) => {
+        &[$(
+            ring!(one $processes, $kilobytes, "", "", Place::Same, "on one CPU", false),
+            ring!(one $processes, $kilobytes, ".across", ", across CPUs", Place::Across, "on two CPUs in turn", true),
+            ring!(one $processes, $kilobytes, ".unpinned", ", unpinned", Place::Unpinned, "on any CPU", true),
+        )*]
+    };
+    (one $processes:literal, $kilobytes:literal, $suffix:literal, $title:literal, $place:expr, $where:literal, $sleeps:literal) => {
+        Probe {
+            spec: spec(
+                concat!("switch.", $processes, "p.", $kilobytes, "k", $suffix),
+                concat!("context switch, ", $processes, " processes of ", $kilobytes, " KB", $title),
+                concat!(
+                    "a token goes round a ring of ", $processes, " processes ", $where, ", joined by pipes, each adding up ",
+                    $kilobytes, " KB of its own; per switch, less the same work in one process"
+                ),
+                $processes,
+                $sleeps,
+            ),
+            prepare: |spec, params| prepare(spec, params, $processes, $kilobytes << 10, $place),
+        }
+    };
+}
+
+pub(super) static PROBES: &[Probe] = ring![2 0, 2 16, 2 64, 8 0, 8 16, 8 64, 16 0, 16 16, 16 64];
+
+/// What a process does on its turn.
+fn work(array: Option<&Region>) {
+    if let Some(array) = array {
+        std::hint::black_box(array.sum(0, array.len()));
+    }
+}
+
+fn turn(from: BorrowedFd<'_>, array: Option<&Region>, to: BorrowedFd<'_>) -> Result<(), CallError> {
+    file::read_byte(from)?;
+    work(array);
+    file::write_byte(to)
+}
+
+fn own_array(bytes: usize) -> Result<Option<Region>, CallError> {
+    (bytes > 0).then(|| Region::private(bytes, Pages::Small)).transpose()
+}
+
+fn prepare(
+    spec: &Spec,
+    params: &Params,
+    processes: usize,
+    bytes: usize,
+    place: Place,
+) -> Result<Box<dyn Routine>, Unavailable> {
+    let other = params.allowed.iter().copied().find(|cpu| *cpu != params.cpu);
+    let cpus = match (place, other) {
+        (Place::Same, _) => vec![params.cpu],
+        (_, None) => return Err(Unavailable::Missing("only one CPU is allowed".to_owned())),
+        (Place::Across, Some(other)) => vec![params.cpu, other],
+        (Place::Unpinned, _) => params.allowed.clone(),
+    };
+    let on = |process: usize| match place {
+        Place::Unpinned => cpus.clone(),
+        _ => vec![cpus[process % cpus.len()]],
+    };
+    let pipes = (0..processes).map(|_| file::pipe()).collect::<Result<Vec<_>, _>>()?;
+    let mut peers = Vec::with_capacity(processes);
+    for process in 1..processes {
+        let (from, to) = (&pipes[process].0, &pipes[(process + 1) % processes].1);
+        let cpus = on(process);
+        peers.push(Peer::start(|| {
+            let others = pipes.iter().flat_map(|(read, write)| [read, write]);
+            Peer::close(others.filter(|end| ![from.as_raw_fd(), to.as_raw_fd()].contains(&end.as_raw_fd())));
+            limits::pin(&cpus)?;
+            let array = own_array(bytes)?;
+            loop {
+                turn(from.as_fd(), array.as_ref(), to.as_fd())?;
+            }
+        })?);
+    }
+    limits::pin(&on(0))?;
+    let mut from = None;
+    let mut to = None;
+    for (process, (read, write)) in pipes.into_iter().enumerate() {
+        match process {
+            0 => from = Some(read),
+            1 => to = Some(write),
+            _ => {}
+        }
+    }
+    let ends = from.zip(to).ok_or_else(|| Unavailable::Missing("a ring of one".to_owned()))?;
+    Ok(routine(spec, processes as u64, ends, own_array(bytes)?, own_array(bytes)?, peers, file::pipe()?))
+}
+
+fn routine(
+    spec: &Spec,
+    processes: u64,
+    (from, to): (OwnedFd, OwnedFd),
+    array: Option<Region>,
+    alone: Option<Region>,
+    peers: Vec<Peer>,
+    (inward, outward): (OwnedFd, OwnedFd),
+) -> Box<dyn Routine> {
+    let pids: Vec<u32> = peers.iter().map(Peer::pid).collect();
+    let over = array.as_ref().map_or(0, |array| array.len() as u64);
+    let ring = move || {
+        let _ = &peers;
+        file::write_byte(to.as_fd())?;
+        file::read_byte(from.as_fd())?;
+        work(array.as_ref());
+        Ok(())
+    };
+    let alone = move || {
+        file::write_byte(outward.as_fd())?;
+        turn_alone(inward.as_fd(), alone.as_ref())
+    };
+    // A trip is as many switches as there are processes, one of them of this process.
+    batch::fallible(Shape::of(spec).times(processes).over(over), ring)
+        .part(Part::Less, Shape::plain(spec), alone)
+        .with_peers(&pids)
+        .boxed()
+}
+
+fn turn_alone(from: BorrowedFd<'_>, array: Option<&Region>) -> Result<(), CallError> {
+    file::read_byte(from)?;
+    work(array);
+    Ok(())
+}

@@ -1,0 +1,255 @@
+//! A stretch of memory: chains of loads through it, and reading, writing and copying it.
+
+use super::{CallError, check};
+use std::os::fd::{AsRawFd, BorrowedFd};
+use std::ptr::NonNull;
+
+const PAGE: usize = 4096;
+
+/// Which pages a stretch is made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pages {
+    /// Of 4 KB, also where the system would join them.
+    Small,
+    /// Of 2 MB, or none.
+    Huge,
+}
+
+/// A mapping of our own.
+#[derive(Debug)]
+pub struct Region {
+    start: NonNull<u8>,
+    length: usize,
+}
+
+fn map(length: usize, protection: i32, kind: i32, fd: i32) -> Result<Region, CallError> {
+    // SAFETY: a new mapping where the kernel likes.
+    let start = unsafe { libc::mmap(std::ptr::null_mut(), length, protection, kind, fd, 0) };
+    let start = NonNull::new(start.cast::<u8>()).filter(|start| start.as_ptr().addr() != usize::MAX);
+    Ok(Region { start: start.ok_or_else(|| CallError::last("mmap"))?, length })
+}
+
+const READ_WRITE: i32 = libc::PROT_READ | libc::PROT_WRITE;
+
+impl Region {
+    /// Private memory of `length` bytes, every page touched.
+    ///
+    /// # Errors
+    /// Those of mmap(2) and madvise(2); ENOMEM where the kernel gave no huge pages.
+    pub fn private(length: usize, pages: Pages) -> Result<Self, CallError> {
+        let region = map(length, READ_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1)?;
+        let advice = match pages {
+            Pages::Small => libc::MADV_NOHUGEPAGE,
+            Pages::Huge => libc::MADV_HUGEPAGE,
+        };
+        // SAFETY: the mapping just made.
+        let advised = check("madvise", unsafe { libc::madvise(region.at(0).cast(), length, advice) });
+        // A kernel without huge pages refuses both, and then all pages are small.
+        if pages == Pages::Huge {
+            advised?;
+        }
+        for offset in (0..length).step_by(PAGE) {
+            // SAFETY: the offset lies in the mapping.
+            unsafe { region.at(offset).write_volatile(1) };
+        }
+        Ok(region)
+    }
+
+    /// Memory that is shared with children.
+    ///
+    /// # Errors
+    /// Those of mmap(2).
+    pub fn shared(length: usize) -> Result<Self, CallError> {
+        map(length, READ_WRITE, libc::MAP_SHARED | libc::MAP_ANONYMOUS, -1)
+    }
+
+    /// A file, shared; to be written where `write` says so.
+    ///
+    /// # Errors
+    /// Those of mmap(2).
+    pub fn file(file: BorrowedFd<'_>, length: usize, write: bool) -> Result<Self, CallError> {
+        let protection = if write { READ_WRITE } else { libc::PROT_READ };
+        map(length, protection, libc::MAP_SHARED, file.as_raw_fd())
+    }
+
+    /// Bytes of it.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.length
+    }
+
+    /// Whether it is empty; it never is.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.length == 0
+    }
+
+    /// The share of its bytes that huge pages hold, by /proc/self/smaps.
+    #[must_use]
+    pub fn huge_share(&self) -> Option<f64> {
+        let text = std::fs::read_to_string("/proc/self/smaps").ok()?;
+        let (from, to) = (self.start.as_ptr().addr(), self.start.as_ptr().addr() + self.length);
+        let (mut inside, mut kilobytes) = (false, 0.0);
+        for line in text.lines() {
+            let first = line.split_whitespace().next()?;
+            if let Some((begin, end)) = first.split_once('-') {
+                let parse = |text| usize::from_str_radix(text, 16).ok();
+                inside = parse(begin).zip(parse(end)).is_some_and(|(begin, end)| begin < to && end > from);
+            } else if inside && first == "AnonHugePages:" {
+                kilobytes += line.split_whitespace().nth(1)?.parse::<f64>().ok()?;
+            }
+        }
+        Some(kilobytes * 1024.0 / self.length as f64)
+    }
+
+    fn at(&self, offset: usize) -> *mut u8 {
+        debug_assert!(offset < self.length);
+        // SAFETY: callers stay inside the mapping.
+        unsafe { self.start.as_ptr().add(offset) }
+    }
+
+    /// The words at an offset, for an atomic shared with children.
+    #[must_use]
+    pub fn word(&self, index: usize) -> &std::sync::atomic::AtomicU32 {
+        assert!((index + 1) * 64 <= self.length, "a word of its own cache line inside the mapping");
+        // SAFETY: inside the mapping, aligned to a cache line, and only used as an atomic.
+        unsafe { std::sync::atomic::AtomicU32::from_ptr(self.at(index * 64).cast()) }
+    }
+
+    /// Joins places into one ring: `next` gives the offset of the place after each of `places`.
+    ///
+    /// # Panics
+    /// Where a place lies outside.
+    pub fn link(&self, places: impl IntoIterator<Item = (usize, usize)>) {
+        for (from, to) in places {
+            assert!(from + 8 <= self.length && to + 8 <= self.length && from % 8 == 0, "inside the mapping");
+            // SAFETY: checked above.
+            unsafe { self.at(from).cast::<*mut u8>().write(self.at(to)) };
+        }
+    }
+
+    /// Takes all of its lines out of the caches, where the processor has an instruction for that.
+    pub fn flush(&self, line: usize) {
+        #[cfg(target_arch = "x86_64")]
+        {
+            for offset in (0..self.length).step_by(line.max(16)) {
+                // SAFETY: inside the mapping; every x86-64 processor has the instruction.
+                unsafe { std::arch::x86_64::_mm_clflush(self.at(offset)) };
+            }
+            // SAFETY: waits for them.
+            unsafe { std::arch::x86_64::_mm_mfence() };
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = line;
+    }
+
+    /// A walker that stands at an offset which [`Region::link`] has joined.
+    #[must_use]
+    pub fn walker(&self, offset: usize) -> Walker {
+        Walker(self.at(offset))
+    }
+
+    /// Adds up the 64-bit words of `length` bytes from `offset`, both multiples of 64.
+    ///
+    /// # Panics
+    /// Where they lie outside.
+    #[must_use]
+    #[inline]
+    pub fn sum(&self, offset: usize, length: usize) -> u64 {
+        self.inside(offset, length);
+        // SAFETY: inside the mapping; nothing writes meanwhile.
+        let words = unsafe { std::slice::from_raw_parts(self.at(offset).cast::<u64>(), length / 8) };
+        words.iter().fold(0, |sum, word| word.wrapping_add(sum))
+    }
+
+    /// Stores a word over `length` bytes from `offset`, 8 bytes a store.
+    ///
+    /// # Panics
+    /// Where they lie outside.
+    #[inline]
+    pub fn fill(&self, offset: usize, length: usize, word: u64) {
+        self.inside(offset, length);
+        let words = self.start.as_ptr().wrapping_add(offset).cast::<u64>();
+        for index in 0..length / 8 {
+            // SAFETY: inside the mapping. Volatile: the loop stays one of plain stores.
+            unsafe { words.add(index).write_volatile(word) };
+        }
+    }
+
+    /// Copies `length` bytes from `offset` to the same offset of another stretch, 8 bytes a time.
+    ///
+    /// # Panics
+    /// Where they lie outside.
+    #[inline]
+    pub fn copy_by_hand(&self, to: &Self, offset: usize, length: usize) {
+        self.inside(offset, length);
+        to.inside(offset, length);
+        let from = self.start.as_ptr().wrapping_add(offset).cast::<u64>();
+        let to = to.start.as_ptr().wrapping_add(offset).cast::<u64>();
+        for index in 0..length / 8 {
+            // SAFETY: inside both mappings. Volatile: it stays a loop and becomes no call of memcpy.
+            unsafe { to.add(index).write_volatile(from.add(index).read_volatile()) };
+        }
+    }
+
+    /// Copies `length` bytes from `offset` to the same offset of another stretch with memcpy.
+    ///
+    /// # Panics
+    /// Where they lie outside.
+    #[inline]
+    pub fn copy(&self, to: &Self, offset: usize, length: usize) {
+        self.inside(offset, length);
+        to.inside(offset, length);
+        // SAFETY: inside both mappings, which are apart.
+        unsafe { std::ptr::copy_nonoverlapping(self.at(offset), to.at(offset), length) };
+    }
+
+    /// Loads one byte of a page.
+    #[inline(always)]
+    #[must_use]
+    pub fn touch(&self, offset: usize) -> u8 {
+        self.inside(offset, 1);
+        // SAFETY: inside the mapping.
+        unsafe { self.at(offset).read_volatile() }
+    }
+
+    /// Stores one byte of a page.
+    #[inline(always)]
+    pub fn store(&self, offset: usize) {
+        self.inside(offset, 1);
+        // SAFETY: inside the mapping.
+        unsafe { self.at(offset).write_volatile(1) };
+    }
+
+    #[inline(always)]
+    fn inside(&self, offset: usize, length: usize) {
+        assert!(offset + length <= self.length, "inside the mapping");
+    }
+}
+
+impl Drop for Region {
+    fn drop(&mut self) {
+        // SAFETY: our own mapping; walkers into it are used no more.
+        unsafe { libc::munmap(self.start.as_ptr().cast(), self.length) };
+    }
+}
+
+/// A place in a chain of pointers.
+#[derive(Debug, Clone, Copy)]
+pub struct Walker(*mut u8);
+
+/// Loads of one [`walk`].
+pub const STEPS: u64 = 64;
+
+/// Goes `STEPS` steps along each of `N` chains, side by side; each load waits for the one before it in
+/// its chain.
+#[inline]
+pub fn walk<const N: usize>(walkers: &mut [Walker; N]) {
+    for _ in 0..STEPS {
+        for walker in walkers.iter_mut() {
+            // SAFETY: every place of a linked ring holds the address of another; the region lives as long
+            // as the routine that walks it. Volatile: each load is made.
+            walker.0 = unsafe { walker.0.cast::<*mut u8>().read_volatile() };
+        }
+    }
+}
