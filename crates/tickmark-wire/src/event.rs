@@ -11,6 +11,8 @@ pub enum Event {
     Hello(Box<Hello>),
     /// The agent will not measure at all.
     Refused(Refusal),
+    /// The recording was not measured here: where its figures come from.
+    Imported(Box<ImportedFrom>),
     /// A run's process was started.
     Started(Started),
     /// Raw observations of one metric.
@@ -46,6 +48,15 @@ pub struct Hello {
     /// What it got.
     pub settled: Settled,
     /// The machine.
+    pub environment: Environment,
+}
+
+/// Another program's results.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ImportedFrom {
+    /// The program that measured, with its version.
+    pub tool: String,
+    /// What its results say of the machine; the sources are file names and lines.
     pub environment: Environment,
 }
 

@@ -15,8 +15,8 @@ mod units;
 
 pub use environment::{Environment, Fact};
 pub use event::{
-    Event, Hello, Instrument, Observed, Outcome, Part, Reason, Refusal, RefusalKind, Segment, Settled,
-    StampClock, Started,
+    Event, Hello, ImportedFrom, Instrument, Observed, Outcome, Part, Reason, Refusal, RefusalKind, Segment,
+    Settled, StampClock, Started,
 };
 pub use metric::{Better, Group, Headline, Metric, Name, Unit};
 pub use observations::{Batches, Disturbance, Exchange, GapTrace, Observations, Point, Values};

@@ -37,6 +37,12 @@ pub(crate) enum Command {
     /// Show a recording
     #[command(after_help = SHOW_EXAMPLES)]
     Show(Show),
+    /// Put two recordings side by side
+    #[command(after_help = COMPARE_EXAMPLES)]
+    Compare(Compare),
+    /// Read result files of other programs into recordings: lmbench 2 and 3
+    #[command(after_help = IMPORT_EXAMPLES)]
+    Import(Import),
     /// Write a recording for other programs
     #[command(after_help = EXPORT_EXAMPLES)]
     Export(Export),
@@ -63,7 +69,23 @@ REC is a name, an id or the beginning of one, a path, or last, last~1 ...
 Examples:
   tickmark show last
   tickmark show web-3 timer.clock_nanosleep.late   with its histogram
-  tickmark show 7f3a --format json";
+  tickmark show 7f3a --format json
+  tickmark show last --lmbench                     lmbench's ten tables, mean costs";
+
+const COMPARE_EXAMPLES: &str = "\
+The figures are means of what the runs say. Whether a difference is real is not judged.
+
+Examples:
+  tickmark compare last~1 last
+  tickmark compare tqm860l tqm860l1k --lmbench   lmbench's ten tables with averages and per cent";
+
+const IMPORT_EXAMPLES: &str = "\
+Raw files (results/<os>/<host>.0, .1 ...) of one host become the runs of one recording; a summary page gives one
+recording for each host name. Averages and per cent are not imported: they come back from the rows.
+
+Examples:
+  tickmark import results/i686-pc-linux-gnu/board.*
+  tickmark import summary.txt";
 
 const EXPORT_EXAMPLES: &str = "\
 Examples:
@@ -179,6 +201,42 @@ pub(crate) struct Show {
     /// Also show the environment
     #[arg(long)]
     pub(crate) environment: bool,
+    /// As lmbench's ten tables: mean costs, a row a run
+    #[arg(long, conflicts_with_all = ["metrics", "environment"])]
+    pub(crate) lmbench: bool,
+    /// Floors instead of mean costs, in lmbench's tables
+    #[arg(long, requires = "lmbench")]
+    pub(crate) floor: bool,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Compare {
+    /// What to compare with
+    #[arg(value_name = "BASE")]
+    pub(crate) base: String,
+    /// What is compared
+    #[arg(value_name = "CANDIDATE")]
+    pub(crate) candidate: String,
+    /// As lmbench's ten tables, with averages and per cent
+    #[arg(long)]
+    pub(crate) lmbench: bool,
+    /// Floors instead of mean costs
+    #[arg(long)]
+    pub(crate) floor: bool,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Import {
+    /// Result files or summary pages
+    #[arg(value_name = "FILE", required = true)]
+    pub(crate) files: Vec<PathBuf>,
+    /// Name of the recording [default: the host's name in the file]
+    #[arg(long)]
+    pub(crate) name: Option<String>,
     #[command(flatten)]
     pub(crate) output: Output,
 }

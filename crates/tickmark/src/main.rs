@@ -4,6 +4,7 @@
 mod cli;
 mod command;
 mod error;
+mod lmbench;
 mod plan;
 mod progress;
 mod report;

@@ -1,6 +1,8 @@
 //! One file a command.
 
+mod compare;
 mod export;
+mod import;
 mod list;
 mod manual;
 mod recordings;
@@ -22,6 +24,8 @@ pub(crate) fn dispatch(cli: Cli) -> Result<Code, Error> {
         Command::Verify(verify) => verify::run(&verify),
         Command::Recordings(recordings) => recordings::run(&store()?, &recordings),
         Command::Show(show) => show::run(&store()?, &show),
+        Command::Compare(compare) => compare::run(&store()?, &compare),
+        Command::Import(import) => import::run(&store()?, &import),
         Command::Export(export) => export::run(&store()?, &export),
         Command::Completions(completions) => manual::completions(&completions),
         Command::Man(man) => manual::man(&man),

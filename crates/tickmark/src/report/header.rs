@@ -14,6 +14,8 @@ pub(crate) struct Header {
     pub(crate) name: String,
     pub(crate) created: String,
     pub(crate) complete: bool,
+    /// The program that measured, where it was not this one.
+    pub(crate) imported: Option<String>,
     pub(crate) host: Option<String>,
     pub(crate) cpu_model: Option<String>,
     /// CPUs that are online, and how many of them may be used.
@@ -41,7 +43,7 @@ const MULTIPLY_CYCLES: f64 = 3.0;
 pub(super) fn of(recording: &Recording, samples: &[Sample<'_>]) -> Header {
     let session = recording.sessions.first();
     let empty = Environment::default();
-    let facts = session.map_or(&empty, |hello| &hello.environment);
+    let facts = recording.environment().unwrap_or(&empty);
     let text = |name: &str| facts.get(name).map(str::to_owned);
     let irq = facts.get("kernel.config.IRQ_TIME_ACCOUNTING").map(|value| value != "y");
     let ok = || recording.runs.iter().filter(|run| run.status == Status::Ok);
@@ -50,6 +52,7 @@ pub(super) fn of(recording: &Recording, samples: &[Sample<'_>]) -> Header {
         name: recording.meta.name.clone(),
         created: recording.meta.created.to_string(),
         complete: recording.complete(),
+        imported: recording.imported.as_ref().map(|from| from.tool.clone()),
         host: text("host.name"),
         cpu_model: text("cpu.model"),
         cpus: facts.get("cpu.online").and_then(count),

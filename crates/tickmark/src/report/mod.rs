@@ -13,7 +13,8 @@ mod rows;
 pub(crate) mod text;
 
 pub(crate) use model::{Model, build};
-pub(crate) use row::RowStatus;
+pub(crate) use number::{count, value};
+pub(crate) use row::{Each, Row, RowStatus};
 
 #[cfg(test)]
 mod tests;

@@ -38,7 +38,7 @@ pub(crate) fn build(recording: &Recording, metrics: &dyn Fn(&Metric) -> bool, in
     let details = if in_detail { samples.iter().filter_map(detail::of).collect() } else { Vec::new() };
     let mut environment = Vec::new();
     let ends = recording.ends.iter().map(|end| (" at the end", end));
-    for (when, facts) in recording.sessions.iter().map(|hello| ("", &hello.environment)).take(1).chain(ends) {
+    for (when, facts) in recording.environment().map(|facts| ("", facts)).into_iter().chain(ends) {
         for (name, fact) in facts.iter() {
             let missing = || format!("unknown: {}", fact.missing.as_deref().unwrap_or("not recorded"));
             let value = fact.value.clone().unwrap_or_else(missing);

@@ -8,7 +8,7 @@ const MOST: i32 = 4;
 const PLAIN: i32 = 3;
 
 /// A value in its unit; `deviation` says how many digits mean anything.
-pub(super) fn value(value: f64, deviation: Option<f64>, unit: Unit) -> String {
+pub(crate) fn value(value: f64, deviation: Option<f64>, unit: Unit) -> String {
     match unit {
         Unit::Nanoseconds => {
             let (factor, name) = scale(value);
@@ -32,6 +32,11 @@ pub(super) fn bytes(value: f64) -> String {
         v if v >= kilo => format!("{} KB", digits(v / kilo, Some(0.0))),
         v => format!("{v:.0} B"),
     }
+}
+
+/// A count with its noun.
+pub(crate) fn count(count: u32, noun: &str) -> String {
+    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
 }
 
 /// A time with three digits.

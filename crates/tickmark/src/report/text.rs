@@ -36,6 +36,11 @@ pub(crate) fn render(model: &Model, environment: bool) -> String {
 
 fn header(h: &Header) -> String {
     let mut parts = vec![h.host.clone().unwrap_or_else(|| h.name.clone())];
+    if let Some(tool) = &h.imported {
+        parts.push(format!("Linux {}", h.kernel.as_deref().unwrap_or("unknown")));
+        parts.push(format!("{} measured by {tool}, imported", number::count(h.rounds, "run")));
+        return parts.join(" · ");
+    }
     let cpu = h.cpu_model.clone().unwrap_or_else(|| "unknown CPU".to_owned());
     let guest = h.virtualisation.as_ref().map_or(String::new(), |v| format!(", {v} guest"));
     let cpus = match (h.cpus, h.cpus_allowed) {
@@ -54,7 +59,7 @@ fn header(h: &Header) -> String {
             tickmark_wire::Priority::Other => String::new(),
             other => format!(" at {other}"),
         };
-        parts.push(format!("{} runs on CPU {}{priority}", h.rounds, settled.cpu));
+        parts.push(format!("{} on CPU {}{priority}", number::count(h.rounds, "run"), settled.cpu));
     }
     parts.push(format!("{:.0} s", h.seconds));
     let mut text = parts.join(" · ");

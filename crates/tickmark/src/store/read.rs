@@ -3,7 +3,7 @@
 use super::recording::{Meta, Recording, Run, Status};
 use crate::error::Error;
 use std::path::Path;
-use tickmark_wire::{Event, Format};
+use tickmark_wire::{Event, Format, Observations};
 
 /// Reads the recording in a folder.
 ///
@@ -23,6 +23,8 @@ pub(crate) fn load(folder: &Path) -> Result<Recording, Error> {
         runs: runs.collect(),
         meta,
         sessions: Vec::new(),
+        imported: None,
+        at_once: 0,
         ends: Vec::new(),
         warnings: Vec::new(),
         torn: false,
@@ -35,18 +37,35 @@ pub(crate) fn load(folder: &Path) -> Result<Recording, Error> {
         Err(error) => return Err(Error::store("read", path)(error)),
     };
     recording.torn = bytes.last().is_some_and(|last| *last != b'\n');
+    let mut open = 0u32;
     for (number, line) in bytes.split(|byte| *byte == b'\n').enumerate() {
         if line.iter().all(u8::is_ascii_whitespace) {
             continue;
         }
         match serde_json::from_slice::<Event>(line) {
-            Ok(event) => take(&mut recording, event),
+            Ok(event) => {
+                open = at_once(open, &event);
+                recording.at_once = recording.at_once.max(open);
+                take(&mut recording, event);
+            }
             Err(error) => {
                 recording.warnings.push(format!("events.jsonl line {}: {}", number + 1, what(line, &error)));
             }
         }
     }
     Ok(recording)
+}
+
+/// How many runs are open after an event. A new session begins with none.
+fn at_once(open: u32, event: &Event) -> u32 {
+    match event {
+        Event::Hello(_) => 0,
+        Event::Started(_) => open + 1,
+        Event::Finished(_) | Event::Skipped(..) | Event::Failed(..) | Event::TimedOut(..) => {
+            open.saturating_sub(1)
+        }
+        _ => open,
+    }
 }
 
 /// Why a line is no event: of a newer minor version, or damaged.
@@ -72,6 +91,7 @@ fn take(recording: &mut Recording, event: Event) {
     };
     match event {
         Event::Hello(hello) => recording.sessions.push(*hello),
+        Event::Imported(from) => recording.imported = Some(*from),
         Event::Refused(_) => {}
         Event::Started(started) => {
             if let Some(run) = recording.run(started.run) {
@@ -83,6 +103,10 @@ fn take(recording: &mut Recording, event: Event) {
         }
         Event::Observed(observed) => {
             if let Some(run) = recording.run(observed.run) {
+                // Figures of another program are whole as they are.
+                if matches!(observed.observations, Observations::Values(_)) {
+                    run.status = Status::Ok;
+                }
                 run.observed.push(observed);
             }
         }

@@ -57,6 +57,10 @@ pub(crate) struct Recording {
     pub(crate) meta: Meta,
     /// One for each session: a resumed recording has more.
     pub(crate) sessions: Vec<Hello>,
+    /// Where the figures come from, if another program measured them.
+    pub(crate) imported: Option<tickmark_wire::ImportedFrom>,
+    /// The most runs that were open at the same time.
+    pub(crate) at_once: u32,
     /// In the order of the plan.
     pub(crate) runs: Vec<Run>,
     /// The machine's state at the end of each session that ended by itself.
@@ -75,6 +79,12 @@ impl Recording {
             return self.runs.get_mut(at);
         }
         self.runs.iter_mut().find(|run| run.planned.id == id)
+    }
+
+    /// What is known of the machine: of the first session, or of what was imported.
+    pub(crate) fn environment(&self) -> Option<&tickmark_wire::Environment> {
+        let imported = self.imported.as_ref().map(|from| &from.environment);
+        self.sessions.first().map(|hello| &hello.environment).or(imported)
     }
 
     /// What is still to be done.

@@ -50,6 +50,12 @@ impl Writer {
         &self.folder
     }
 
+    /// Puts everything on the disk; the folder.
+    pub(crate) fn finish(self) -> Result<PathBuf, Error> {
+        self.events.sync_data().map_err(Error::store("write", self.folder.join("events.jsonl")))?;
+        Ok(self.folder)
+    }
+
     /// Appends an event in one write; what ends a run goes to the disk at once.
     pub(crate) fn write(&mut self, event: &Event) -> Result<(), Error> {
         let failed = || Error::store("write", self.folder.join("events.jsonl"));
