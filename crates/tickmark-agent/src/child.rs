@@ -72,6 +72,8 @@ pub(crate) fn run() -> ExitCode {
 
 fn measure(request: &Request) -> Vec<Event> {
     let run = request.run;
+    // Where memory runs out, this process goes, and not the one that keeps the recording.
+    let _ = std::fs::write("/proc/self/oom_score_adj", "1000");
     // First of all: whatever happens from here on, it ends.
     if let Err(error) = limits::end_after(request.limit, request.parent).and_then(|()| take_place(request)) {
         let reason = Reason {
@@ -94,6 +96,7 @@ fn measure(request: &Request) -> Vec<Event> {
     }
     let mut routine = match (probe.prepare)(&probe.spec, &params) {
         Ok(routine) => routine,
+        Err(spent) if spent.is_exhaustion() => return vec![Event::Failed(run, spent.reason())],
         Err(unavailable) => return vec![Event::Skipped(run, unavailable.reason())],
     };
     let instrument = gauge.measure();
@@ -105,6 +108,7 @@ fn measure(request: &Request) -> Vec<Event> {
             events.events.push(Event::Finished(outcome));
             events.events
         }
+        Err(error) if error.is_refusal() => vec![Event::Skipped(run, error.reason())],
         Err(error) => vec![Event::Failed(run, error.reason())],
     }
 }

@@ -10,8 +10,9 @@ use std::os::fd::AsRawFd;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitCode, ExitStatus, Stdio};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
-use tickmark_probe::sys::peer::PEER_ENDED;
-use tickmark_probe::sys::{host, limits};
+use tickmark_probe::ProbeError;
+use tickmark_probe::sys::peer::{PEER_ENDED, PEER_FAILED};
+use tickmark_probe::sys::{CallError, host, limits};
 use tickmark_wire::{
     Event, FORMAT, Hello, Nanos, Plan, Reason, Refusal, RefusalKind, RunPlan, Settled, Started,
 };
@@ -132,10 +133,13 @@ impl Supervisor<'_> {
                     return true;
                 }
                 Some(libc::SIGALRM | libc::SIGXCPU) => timed_out(run, limit),
-                None if status.code() == Some(PEER_ENDED) => Event::Failed(
-                    run.id,
-                    Reason::new("a process that the probe measured with ended by itself"),
-                ),
+                None if status.code().is_some_and(|code| code == PEER_ENDED || code > PEER_FAILED) => {
+                    peer_ended(run, status.code().unwrap_or(PEER_ENDED))
+                }
+                Some(libc::SIGKILL) => {
+                    let why = "the run's process was killed (SIGKILL): for want of memory, or by hand";
+                    Event::Failed(run.id, Reason::new(why))
+                }
                 _ => Event::Failed(run.id, Reason::new(format!("the run's process ended with {status}"))),
             },
             Ok(End::Limit) => timed_out(run, limit),
@@ -180,6 +184,20 @@ fn own_program() -> OsString {
         _ if handle.exists() => handle.into(),
         _ => host::executed_as().unwrap_or_default(),
     }
+}
+
+/// A process that the probe measured with was ended, or failed with an error of a call that it makes.
+fn peer_ended(run: &RunPlan, code: i32) -> Event {
+    let errno = code.checked_sub(PEER_FAILED).filter(|errno| *errno > 0);
+    let Some(errno) = errno else {
+        return Event::Failed(run.id, Reason::new("a process that the probe measured with was ended"));
+    };
+    let why = ProbeError::Call(CallError { call: "a process that the probe measured with failed", errno });
+    let needs = tickmark_probe::find(run.probe.as_str()).map_or(&[][..], |probe| probe.spec.needs);
+    let calls: Vec<&str> = needs.iter().map(|call| call.name()).collect();
+    let message = format!("{why}; it needs {}", calls.join(", "));
+    let reason = Reason { message, call: None, errno: Some(errno) };
+    if why.is_refusal() { Event::Skipped(run.id, reason) } else { Event::Failed(run.id, reason) }
 }
 
 fn timed_out(run: &RunPlan, limit: Nanos) -> Event {

@@ -260,21 +260,32 @@ pub(crate) fn is_enough(batches: usize, spent: Nanos, budget: Nanos, used: impl 
     times(1) && (batches >= ENOUGH || times(2)) && (times(4) || used().get() >= budget.get() / 2)
 }
 
-/// A stream that was stamped elsewhere, one call a batch: start and end in ticks, and the accounts before and
-/// after each.
-pub(crate) fn of_stamps(
-    stamps: &[(u64, u64)],
-    counts: &[(Counts, Counts)],
-    scale: Scale,
-    origin: u64,
-    shape: &Shape,
-) -> Result<Batches, ProbeError> {
-    let mut all = Stamps::with_room(stamps.len());
-    let expected = shape.expected.over(1);
-    for ((start, end), (before, after)) in stamps.iter().zip(counts) {
-        all.push(*start, *end, expected.deviation(*before, *after));
+/// A stream that is stamped elsewhere, one call a batch.
+pub(crate) struct Stamped<'a> {
+    stamps: Stamps,
+    expected: ExpectedBatch,
+    shape: &'a Shape,
+}
+
+impl<'a> Stamped<'a> {
+    /// With room for so many, touched already.
+    pub(crate) fn with_room(batches: usize, shape: &'a Shape) -> Self {
+        Self { stamps: Stamps::with_room(batches), expected: shape.expected.over(1), shape }
     }
-    all.finish(scale, origin, shape, 1)
+
+    /// Takes start and end in ticks, and the accounts before and after.
+    pub(crate) fn push(&mut self, start: u64, end: u64, before: Counts, after: Counts) {
+        self.stamps.push(start, end, self.expected.deviation(before, after));
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.stamps.end.len()
+    }
+
+    /// The batches, from `origin` on.
+    pub(crate) fn finish(self, scale: Scale, origin: u64) -> Result<Batches, ProbeError> {
+        self.stamps.finish(scale, origin, self.shape, 1)
+    }
 }
 
 /// Doubles the calls until a batch fills a good part of its length; also the warm-up.

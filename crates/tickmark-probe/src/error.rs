@@ -37,6 +37,14 @@ pub enum ProbeError {
 }
 
 impl Unavailable {
+    /// Whether something that there is has run out (room, descriptors, processes, memory): a failure, as the system
+    /// has the call.
+    #[must_use]
+    pub fn is_exhaustion(&self) -> bool {
+        let spent = [libc::ENOSPC, libc::EDQUOT, libc::EMFILE, libc::ENFILE, libc::EAGAIN, libc::ENOMEM];
+        matches!(self, Self::Call(error) if spent.contains(&error.errno))
+    }
+
     /// For the stream.
     #[must_use]
     pub fn reason(&self) -> Reason {
@@ -51,6 +59,13 @@ impl Unavailable {
 }
 
 impl ProbeError {
+    /// Whether the kernel refuses a call that the probe needs: not a failure, but unsupported.
+    #[must_use]
+    pub fn is_refusal(&self) -> bool {
+        let refused = [libc::ENOSYS, libc::EPERM, libc::EACCES, libc::EOPNOTSUPP];
+        matches!(self, Self::Call(error) if refused.contains(&error.errno))
+    }
+
     /// For the stream.
     #[must_use]
     pub fn reason(&self) -> Reason {

@@ -1,10 +1,10 @@
 //! What the agent and a probe say to each other.
 
-use crate::sys::CallError;
 use crate::sys::exec::TINY_PATH;
+use crate::sys::{CallError, file};
 use crate::{Gauge, ProbeError, Spec, Unavailable};
+use std::cell::Cell;
 use std::ffi::{CStr, CString};
-use std::path::PathBuf;
 use tickmark_wire::{Nanos, Observations, Part, Segment};
 
 /// A probe: what it is, and how to make it ready.
@@ -69,26 +69,39 @@ impl Params {
 
 /// A folder that is removed with what is in it when it is dropped.
 #[derive(Debug)]
-pub struct Folder(PathBuf);
+pub struct Folder {
+    path: CString,
+    files: Cell<usize>,
+}
 
 impl Folder {
     fn make() -> Result<Self, CallError> {
-        let path = PathBuf::from(format!("run-{}", std::process::id()));
+        let path = format!("run-{}", std::process::id());
         std::fs::create_dir(&path).map_err(|e| CallError::of("mkdir", &e))?;
-        Ok(Self(path))
+        Ok(Self { path: CString::new(path).unwrap_or_default(), files: Cell::new(0) })
     }
 
     /// The path of the file with this number: all are of one length.
     #[must_use]
     pub fn path(&self, number: usize) -> CString {
-        CString::new(format!("{}/{number:04}", self.0.display())).unwrap_or_default()
+        self.files.set(self.files.get().max(number + 1));
+        self.file(number)
+    }
+}
+
+impl Folder {
+    fn file(&self, number: usize) -> CString {
+        CString::new(format!("{}/{number:04}", self.path.to_string_lossy())).unwrap_or_default()
     }
 }
 
 impl Drop for Folder {
     fn drop(&mut self) {
         // What is left goes with the working directory, at the end.
-        let _ = std::fs::remove_dir_all(&self.0);
+        for number in 0..self.files.get() {
+            let _ = file::unlink(&self.file(number));
+        }
+        let _ = file::remove_directory(&self.path);
     }
 }
 

@@ -4,7 +4,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
-use tickmark_wire::{Nanos, Priority};
+use tickmark_wire::{Deny, Nanos, Priority};
 
 const EXIT_CODES: &str = "Exit codes: 0 done, 1 failed, 2 usage, 4 partly done.";
 
@@ -26,10 +26,14 @@ pub(crate) enum Command {
     #[command(after_help = RUN_EXAMPLES)]
     Run(Run),
     /// Name every probe: what it times and where the definition comes from
-    #[command(after_help = "Examples:\n  tickmark list\n  tickmark list clock 'op.*' --format json")]
+    #[command(
+        after_help = "Examples:\n  tickmark list\n  tickmark list --syscalls lmbench\n  tickmark list clock 'op.*' --format json"
+    )]
     List(List),
     /// Run every probe once at its smallest budget; keep nothing
-    #[command(after_help = "Examples:\n  tickmark verify\n  tickmark verify syscall --priority fifo:50")]
+    #[command(
+        after_help = "Examples:\n  tickmark verify\n  tickmark verify syscall --priority fifo:50\n  tickmark verify --deny io_uring_setup=ENOSYS"
+    )]
     Verify(Verify),
     /// List the recordings of the store
     #[command(after_help = "Examples:\n  tickmark recordings\n  tickmark recordings --rebuild")]
@@ -54,9 +58,11 @@ pub(crate) enum Command {
 
 const RUN_EXAMPLES: &str = "\
 Examples:
-  tickmark run                            everything, about 45 s
+  tickmark run                            everything, about a minute
   tickmark run clock 'syscall.*'          a suite and some probes
+  tickmark run lmbench                    the columns of lmbench's ten tables
   tickmark run syscall.null --budget 2s   one probe
+  tickmark run syscall.null --once --format json   one figure in a second, for a CI
   tickmark run --priority fifo:50 --cpu 1 --name tuned
   tickmark run --resume last              go on with a run that was interrupted
 
@@ -101,7 +107,10 @@ pub(crate) struct Run {
     /// Runs of each probe, each a fresh process [default: 5]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) runs: Option<u32>,
-    /// How long to measure altogether, such as 60s or 500ms [default: 45s for everything]
+    /// One run of each and nothing else: a metric takes about a second
+    #[arg(long, conflicts_with = "runs")]
+    pub(crate) once: bool,
+    /// How long to measure altogether, such as 60s or 500ms [default: a minute for everything]
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(crate) budget: Option<Nanos>,
     #[command(flatten)]
@@ -110,7 +119,7 @@ pub(crate) struct Run {
     #[arg(long)]
     pub(crate) name: Option<String>,
     /// Go on with a recording that was interrupted
-    #[arg(long, value_name = "REC", conflicts_with_all = ["select", "runs", "budget", "cpu", "priority", "priority_optional", "slack", "name"])]
+    #[arg(long, value_name = "REC", conflicts_with_all = ["select", "runs", "once", "budget", "cpu", "priority", "priority_optional", "slack", "small", "name"])]
     pub(crate) resume: Option<String>,
     #[command(flatten)]
     pub(crate) output: Output,
@@ -166,6 +175,9 @@ pub(crate) struct List {
     /// Suites or probes, by name or pattern [default: all]
     #[arg(value_name = "SUITE|PROBE")]
     pub(crate) select: Vec<String>,
+    /// Name the system calls that each probe needs
+    #[arg(long)]
+    pub(crate) syscalls: bool,
     #[command(flatten)]
     pub(crate) output: Output,
 }
@@ -175,6 +187,9 @@ pub(crate) struct Verify {
     /// Suites or probes, by name or pattern [default: all]
     #[arg(value_name = "SUITE|PROBE")]
     pub(crate) select: Vec<String>,
+    /// See what comes of it when the kernel refuses a system call, such as openat or openat=ENOSYS [default: EPERM]
+    #[arg(long, value_name = "CALL[=ERROR]", value_parser = deny)]
+    pub(crate) deny: Option<Deny>,
     #[command(flatten)]
     pub(crate) settings: Settings,
     #[command(flatten)]
@@ -290,6 +305,25 @@ pub(crate) fn exit(error: &clap::Error) -> ExitCode {
     }
     let _ = error.print();
     ExitCode::from(if error.use_stderr() { 2 } else { 0 })
+}
+
+/// A system call that a probe names, and an error by name.
+fn deny(text: &str) -> Result<Deny, String> {
+    let (call, error) = text.split_once('=').unwrap_or((text, "EPERM"));
+    let known = tickmark_probe::Syscall::ALL.iter().any(|known| known.name() == call);
+    if !known {
+        return Err(format!("no probe names {call}; `tickmark list --syscalls` has them all"));
+    }
+    let errno = match error {
+        "EPERM" => 1,
+        "EAGAIN" => 11,
+        "ENOMEM" => 12,
+        "EACCES" => 13,
+        "EINVAL" => 22,
+        "ENOSYS" => 38,
+        _ => return Err("give EPERM, EACCES, EAGAIN, EINVAL, ENOMEM or ENOSYS".to_owned()),
+    };
+    Ok(Deny { call: call.to_owned(), errno })
 }
 
 /// A time with its unit: 60s, 1.5s, 500ms, 50us, 1ns, 2min.

@@ -88,7 +88,7 @@ impl<'a> Sample<'a> {
         let own = recording.runs.iter().filter(|r| r.planned.probe == metric.name && r.planned.round > 0);
         for run in own {
             match &run.status {
-                Status::Ok => match figures(metric, run) {
+                Status::Ok => match figures(recording, metric, run) {
                     Ok(figures) => sample.runs.push(figures),
                     Err(why) => sample.without = Some((sample.without.map_or(1, |(runs, _)| runs + 1), why)),
                 },
@@ -104,14 +104,15 @@ impl<'a> Sample<'a> {
 ///
 /// # Errors
 /// Why the observations hold none.
-pub(crate) fn figures(metric: &Metric, run: &Run) -> Result<Figures, String> {
+pub(crate) fn figures(recording: &Recording, metric: &Metric, run: &Run) -> Result<Figures, String> {
+    let observed = recording.observed(run);
     let (mut taken, mut contended) = (0.0, false);
-    for part in &run.observed {
+    for part in &observed {
         let (share, over) = contention(&part.segments, metric.sleeps);
         taken = f64::max(taken, share);
         contended |= over;
     }
-    let whole = run.observed.iter().find(|part| part.part == Part::Whole).ok_or("nothing was observed")?;
+    let whole = observed.iter().find(|part| part.part == Part::Whole).ok_or("nothing was observed")?;
     let plain = |value, detail| Figures {
         round: run.planned.round,
         value,
@@ -123,13 +124,13 @@ pub(crate) fn figures(metric: &Metric, run: &Run) -> Result<Figures, String> {
         few: false,
         taken,
         contended,
-        steal: steal(&run.observed),
+        steal: steal(&observed),
         step: None,
         detail,
     };
     match (&whole.observations, metric.headline) {
         (Observations::Batches(b), _) => {
-            let parts = of_batches(&run.observed).ok_or("no batch was stamped")?;
+            let parts = of_batches(&observed).ok_or("no batch was stamped")?;
             // The agent refuses a part that is too fast; a difference only exists here.
             let least = metric.physical_floor.as_nanos_f64();
             if parts.floor < least {
@@ -147,7 +148,7 @@ pub(crate) fn figures(metric: &Metric, run: &Run) -> Result<Figures, String> {
             })
         }
         (Observations::Curve(points), headline) => {
-            let less = run.observed.iter().find_map(|part| match &part.observations {
+            let less = observed.iter().find_map(|part| match &part.observations {
                 Observations::Curve(points) if part.part == Part::Less => Some(points),
                 _ => None,
             });
@@ -162,11 +163,13 @@ pub(crate) fn figures(metric: &Metric, run: &Run) -> Result<Figures, String> {
                 _ => floors.last().map(|(_, floor)| *floor).ok_or("no point of the curve"),
             };
             let over = points.last().map_or(0, |(at, ..)| *at);
+            let area = area(&whole.observations);
             let figures = plain(value?, Detail::Curve(points.clone()));
             Ok(match headline {
                 Headline::Farthest => {
                     Figures { mean: points.last().map(|(_, _, mean)| *mean), over, ..figures }
                 }
+                Headline::Speedup => Figures { over: area, ..figures },
                 _ => figures,
             })
         }
@@ -205,6 +208,18 @@ pub(crate) fn figures(metric: &Metric, run: &Run) -> Result<Figures, String> {
             let worst = offsets.iter().map(|(_, o)| o.ahead.abs()).max_by(f64::total_cmp);
             Ok(plain(worst.ok_or("no exchange")?, Detail::Offsets(offsets)))
         }
+    }
+}
+
+/// Bytes that the points of a curve went over.
+fn area(observations: &Observations) -> u64 {
+    let over = |point: &Point| match &point.observations {
+        Observations::Batches(b) => b.over,
+        _ => 0,
+    };
+    match observations {
+        Observations::Curve(points) => points.iter().map(over).max().unwrap_or(0),
+        _ => 0,
     }
 }
 

@@ -1,13 +1,17 @@
 //! From what a person types to probes: suites, names, patterns.
 
 use crate::error::Error;
+use crate::lmbench;
 use tickmark_probe::Probe;
 use tickmark_wire::Group;
 
-/// The suites: one for each group, and all of them.
+/// The suite of everything that stands in lmbench's tables, with the other rows of its rings.
+const LMBENCH: &str = "lmbench";
+
+/// The suites: one for each group, lmbench's columns, and all of them.
 pub(crate) fn suites() -> impl Iterator<Item = &'static str> {
     let groups = Group::ALL.into_iter().filter(|group| *group != Group::Selftest).map(Group::suite);
-    std::iter::once("all").chain(groups)
+    ["all", LMBENCH].into_iter().chain(groups)
 }
 
 /// The probes that the names select, each once, in the order of the registry. No name selects all.
@@ -32,8 +36,19 @@ fn fits(name: &str, probe: &Probe) -> bool {
     if spec.group == Group::Selftest {
         return false;
     }
+    if name == LMBENCH {
+        return is_column(spec.name);
+    }
     let is_pattern = name.contains(['*', '?', '[']);
     name == "all" || is_pattern && glob::Pattern::new(name).is_ok_and(|pattern| pattern.matches(spec.name))
+}
+
+/// Whether a column of lmbench's tables comes from a probe.
+fn is_column(probe: &str) -> bool {
+    let of = |metric: &str| {
+        metric.strip_prefix(probe).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    };
+    probe.starts_with("switch.") || lmbench::metrics().any(|column| of(column.metric))
 }
 
 fn nearest(name: &str) -> Option<String> {
@@ -58,6 +73,12 @@ mod tests {
         assert_eq!(names(&["tick", "tick", "tic?"]), ["tick"]);
         assert!(names(&["clock"]).iter().all(|name| name.starts_with("clock.")));
         assert!(names(&["op.int32.*"]).len() == 5);
+        let lmbench = names(&["lmbench"]);
+        for column in lmbench::metrics().filter(|column| column.metric != "machine.load") {
+            let of = |probe: &&str| column.metric.starts_with(*probe);
+            assert!(lmbench.iter().any(of), "{} is measured", column.metric);
+        }
+        assert!(!lmbench.contains(&"tick") && !lmbench.contains(&"ipc.futex.round_trip"));
         assert_eq!(names(&["selftest.hang"]), ["selftest.hang"]);
         assert!(!names(&[]).iter().chain(&names(&["*"])).any(|name| name.starts_with("selftest")));
     }

@@ -2,7 +2,7 @@
 
 use crate::{Result, shell};
 use std::fmt::Write;
-use tickmark_wire::{Better, Group, Headline};
+use tickmark_wire::{Better, Group, Headline, Unit};
 
 const PATH: &str = "docs/PROBES.md";
 
@@ -31,11 +31,16 @@ fn page() -> String {
         for probe in tickmark_probe::all().filter(|probe| probe.spec.group == group) {
             let spec = &probe.spec;
             let gives = match spec.headline {
+                Headline::Floor if spec.unit == Unit::Throughput => "bytes a second",
+                Headline::Floor if spec.unit == Unit::Frequency => "operations a second",
                 Headline::Floor => "cost",
                 Headline::Median => "median and every value",
                 Headline::Minimum => "the smallest",
                 Headline::TickTrain => "rate, cost, share",
                 Headline::Offset => "offset, backward steps",
+                Headline::Levels => "the curve, its levels",
+                Headline::Farthest => "the curve, its end",
+                Headline::Capacity | Headline::Step | Headline::Speedup => "the curve, a figure from it",
             };
             let better = match spec.better {
                 Better::Lower => "lower",

@@ -73,14 +73,7 @@ pub(super) static PROBES: &[Probe] = &[
             "the same over a TCP connection of the loopback interface, 128 KB at a time; its buffers are fixed at 64 KB",
             round_trip::TCP,
         ),
-        prepare: |spec, _| {
-            received(spec, 2 * PIECE, || {
-                let (ours, theirs) = net::tcp_pair()?;
-                net::hold(&ours, BUFFER)?;
-                net::hold(&theirs, BUFFER)?;
-                Ok((ours, theirs))
-            })
-        },
+        prepare: |spec, _| received(spec, 2 * PIECE, || net::tcp_pair_of(BUFFER)),
     },
     Probe {
         spec: Spec {

@@ -78,17 +78,19 @@ impl Mailbox {
 fn exchange(cpu: u32, budget: &Budget) -> Result<Exchange, ProbeError> {
     let now = tickmark_timer::monotonic_ns() as i64;
     let until = now + budget.time.get();
-    let deadline = until + 4 * budget.time.get();
+    // A partner that other tasks keep from its CPU gets some slices of time to come back.
+    let deadline = until + 4 * budget.time.get() + 200_000_000;
     let (there, back) = (Mailbox(AtomicI64::new(NOTHING)), Mailbox(AtomicI64::new(NOTHING)));
     let mut seen = Exchange { cpu, out: Vec::new(), back: Vec::new() };
     std::thread::scope(|scope| -> Result<(), CallError> {
-        let partner = scope.spawn(|| -> Result<(), CallError> {
+        let partner = std::thread::Builder::new().spawn_scoped(scope, || -> Result<(), CallError> {
             limits::pin(&[cpu])?;
             while there.take(deadline).is_some_and(|message| message != STOP) {
                 back.put(clock::read(libc::CLOCK_MONOTONIC)?.get());
             }
             Ok(())
         });
+        let partner = partner.map_err(|e| CallError::of("pthread_create (mmap, mprotect or clone3)", &e))?;
         while seen.out.len() < EXCHANGES && (tickmark_timer::monotonic_ns() as i64) < until {
             let before = clock::read(libc::CLOCK_MONOTONIC)?.get();
             there.put(before);

@@ -73,7 +73,8 @@ impl Files {
 
     fn make(&self, number: usize) -> Result<(), CallError> {
         let file = file::create(&self.paths[number])?;
-        file::write_all(file.as_fd(), &self.content)
+        file::write_all(file.as_fd(), &self.content)?;
+        file::close(file)
     }
 
     /// Does something to the next file.

@@ -4,27 +4,27 @@
 //! ours, so that neither this program nor its samples weigh in.
 
 use crate::batch::SEGMENT;
-use crate::batch::{self, Shape};
+use crate::batch::{self, Shape, Stamped};
 use crate::routine::{Budget, Routine, Sink};
 use crate::sys::forker::{Call, Child, Forker, SLOTS};
 use crate::sys::{CallError, exec};
-use crate::{Counts, Expected, Meter, Probe, ProbeError, Spec, Syscall, SystemMeter, Unavailable};
+use crate::{Counts, Expected, Meter, Params, Probe, ProbeError, Spec, Syscall, SystemMeter, Unavailable};
 use std::ffi::CStr;
+use std::time::Duration;
 use tickmark_timer::{Anchor, Scale};
 use tickmark_wire::{Group, Nanos, Observations, Part, Picos};
 
 /// No process is made in less, ns: how many there may be.
-const FASTEST: usize = 10_000;
+const FASTEST: usize = 20_000;
 
-const FORK: &[Syscall] = &[
-    Syscall::Mmap,
-    Syscall::Mprotect,
-    Syscall::Madvise,
-    Syscall::Fork,
-    Syscall::ExitGroup,
-    Syscall::Wait4,
-    Syscall::Getrusage,
-];
+/// Less memory than this is short: the kernel frees what a process took some time after it ended, and many that
+/// end in a row take all there is. Children are then made in short stretches with pauses between them.
+const SHORT: u64 = 16 << 20;
+const STRETCH: Nanos = Nanos::from_millis(10);
+const PAUSE: Duration = Duration::from_millis(30);
+
+const FORK: &[Syscall] =
+    &[Syscall::Mmap, Syscall::Mprotect, Syscall::Madvise, Syscall::Fork, Syscall::ExitGroup, Syscall::Wait4];
 const EXEC: &[Syscall] = &[
     Syscall::Mmap,
     Syscall::Mprotect,
@@ -33,7 +33,6 @@ const EXEC: &[Syscall] = &[
     Syscall::Execve,
     Syscall::ExitGroup,
     Syscall::Wait4,
-    Syscall::Getrusage,
 ];
 const VFORK: &[Syscall] = &[
     Syscall::Mmap,
@@ -43,7 +42,6 @@ const VFORK: &[Syscall] = &[
     Syscall::Vfork,
     Syscall::ExitGroup,
     Syscall::Wait4,
-    Syscall::Getrusage,
 ];
 
 const fn spec(name: &'static str, title: &'static str, timed: &'static str, weight: u32) -> Spec {
@@ -70,7 +68,7 @@ pub(super) static PROBES: &[Probe] = &[
                 10,
             )
         },
-        prepare: |spec, _| prepare(spec, Call::Fork, Child::Exit, 0, &[]),
+        prepare: |spec, params| prepare(spec, params, Call::Fork, Child::Exit, 0, &[]),
     },
     Probe {
         spec: spec(
@@ -82,7 +80,7 @@ pub(super) static PROBES: &[Probe] = &[
         prepare: |spec, params| {
             let program = [params.tiny()?];
             exec::spawn_and_wait(&program)?;
-            prepare(spec, Call::Fork, Child::Exec, exec::TINY_STATUS, &program)
+            prepare(spec, params, Call::Fork, Child::Exec, exec::TINY_STATUS, &program)
         },
     },
     Probe {
@@ -95,7 +93,7 @@ pub(super) static PROBES: &[Probe] = &[
         prepare: |spec, params| {
             let program = [c"/bin/sh", c"-c", params.tiny()?];
             exec::spawn_and_wait(&program)?;
-            prepare(spec, Call::Fork, Child::Exec, exec::TINY_STATUS, &program)
+            prepare(spec, params, Call::Fork, Child::Exec, exec::TINY_STATUS, &program)
         },
     },
     Probe {
@@ -105,12 +103,13 @@ pub(super) static PROBES: &[Probe] = &[
             expected: Expected { switches: Some(2), faults: None },
             ..spec("process.vfork", "vfork", "vfork of the same process, exit of the child, wait", 10)
         },
-        prepare: |spec, _| prepare(spec, Call::Vfork, Child::Exit, 0, &[]),
+        prepare: |spec, params| prepare(spec, params, Call::Vfork, Child::Exit, 0, &[]),
     },
 ];
 
 fn prepare(
     spec: &Spec,
+    params: &Params,
     call: Call,
     child: Child,
     status: i32,
@@ -121,7 +120,8 @@ fn prepare(
         return Err(Unavailable::Missing(why.to_owned()));
     }
     let forker = Forker::new(call, child, program)?;
-    Ok(Box::new(Children { forker, status, shape: Shape::of(spec) }))
+    let pause = (params.sizes.memory < SHORT).then_some(PAUSE);
+    Ok(Box::new(Children { forker, status, shape: Shape::of(spec), pause }))
 }
 
 /// Children of a minimal process, one a batch.
@@ -129,6 +129,7 @@ struct Children {
     forker: Forker,
     status: i32,
     shape: Shape,
+    pause: Option<Duration>,
 }
 
 impl Routine for Children {
@@ -150,12 +151,12 @@ impl Children {
         let origin = Anchor::take();
         // Before the first process is made, and touched: what is mapped later would go along to children.
         let room = (budget.time.get() as usize / FASTEST).clamp(SLOTS, batch::MOST) + SLOTS;
-        let mut made = batch::touched((1u64, 1u64), room);
-        let mut counts = batch::touched((Counts::default(), Counts::default()), room);
+        let mut made = Stamped::with_room(room, &self.shape);
         let (mut segments, mut used) = (Vec::with_capacity(room / 16), 0);
         loop {
             let (before, start) = (meter.reading(), Anchor::take());
-            let length = SEGMENT.get().min(budget.time.get()) as f64 * budget.gauge.tsc_frequency() / 1e9;
+            let longest = if self.pause.is_some() { STRETCH.get() } else { SEGMENT.get() };
+            let length = longest.min(budget.time.get()) as f64 * budget.gauge.tsc_frequency() / 1e9;
             let children = self.forker.run(length as u64)?;
             let end = Anchor::take();
             let (from, to) = (start.nanos - origin.nanos, end.nanos - origin.nanos);
@@ -168,18 +169,21 @@ impl Children {
                 return Err(ProbeError::Other(format!("a child ended with {seen}, not {status}")));
             }
             // The accounts of each minimal process begin at nothing.
-            let earlier = std::iter::once(Counts::default()).chain(children.iter().map(|child| child.counts));
-            counts.extend(earlier.zip(children.iter().map(|child| child.counts)));
-            made.extend(children.into_iter().map(|child| (child.start, child.end)));
+            let mut before = Counts::default();
+            for child in children {
+                made.push(child.start, child.end, before, child.counts);
+                before = child.counts;
+            }
             if made.len() + SLOTS > room
                 || batch::is_enough(made.len(), Nanos::new(to as i64), budget.time, || Nanos::new(used))
             {
                 break;
             }
+            self.pause.into_iter().for_each(std::thread::sleep);
         }
         let scale = Scale::between(origin, Anchor::take());
         let scale = scale.ok_or_else(|| ProbeError::Other("the TSC stands still".to_owned()))?;
-        let batches = batch::of_stamps(&made, &counts, scale, origin.ticks, &self.shape)?;
+        let batches = made.finish(scale, origin.ticks)?;
         sink.observe(Part::Whole, Observations::Batches(batches), segments);
         Ok(())
     }

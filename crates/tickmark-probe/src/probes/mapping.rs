@@ -42,7 +42,7 @@ pub(super) static PROBES: &[Probe] = &[
                 let _ = &folder;
                 let region = Region::file(file.as_fd(), length, true)?;
                 (0..length / 10).step_by(STRIDE).for_each(|offset| region.store(offset));
-                Ok(())
+                region.unmap()
             };
             Ok(batch::fallible(Shape::of(spec).over(length as u64), map).boxed())
         },
@@ -70,9 +70,9 @@ pub(super) static PROBES: &[Probe] = &[
                 let region = Region::file(file.as_fd(), length, false)?;
                 let sum = order.iter().fold(0u8, |sum, page| sum.wrapping_add(region.touch(*page)));
                 std::hint::black_box(sum);
-                Ok(())
+                region.unmap()
             };
-            let map = move || Region::file(other.as_fd(), length, false).map(drop);
+            let map = move || Region::file(other.as_fd(), length, false)?.unmap();
             Ok(batch::fallible(Shape::of(spec).times(pages as u64).over(length as u64), touch)
                 .part(Part::Less, Shape::of(spec).times(pages as u64).any_cost(), map)
                 .boxed())

@@ -15,7 +15,7 @@ pub(super) static PROBES: &[Probe] = &[Probe {
     },
     prepare: |spec, params| {
         let path = params.tiny()?;
-        let open = move || file::open(path, libc::O_RDONLY).map(drop);
+        let open = move || file::open(path, libc::O_RDONLY).and_then(file::close);
         open()?;
         Ok(batch::fallible(Shape::of(spec), open).boxed())
     },

@@ -3,7 +3,7 @@
 use crate::batch::{self, Shape};
 use crate::sys::CallError;
 use crate::sys::file::{self, SelectSet};
-use crate::sys::net;
+use crate::sys::net::{self, Listener};
 use crate::{Probe, Spec, Syscall};
 use std::net::Ipv4Addr;
 use std::os::fd::{AsFd, OwnedFd};
@@ -23,7 +23,7 @@ const fn spec(name: &'static str, title: &'static str, timed: &'static str) -> S
 pub(super) static PROBES: &[Probe] = &[
     Probe {
         spec: Spec {
-            needs: &[Syscall::Openat, Syscall::Fcntl, Syscall::Select],
+            needs: &[Syscall::Openat, Syscall::Fcntl, Syscall::Pselect],
             ..spec(
                 "syscall.select.files",
                 "select on 100 files",
@@ -50,7 +50,7 @@ pub(super) static PROBES: &[Probe] = &[
                 Syscall::Listen,
                 Syscall::Connect,
                 Syscall::Accept,
-                Syscall::Select,
+                Syscall::Pselect,
             ],
             ..spec(
                 "syscall.select.tcp",
@@ -72,11 +72,11 @@ pub(super) static PROBES: &[Probe] = &[
 
 /// Pairs of connected sockets, as many as there are descriptors.
 pub(super) fn connected() -> Result<Vec<(OwnedFd, OwnedFd)>, CallError> {
-    let listener = net::listener(Ipv4Addr::LOCALHOST)?;
-    (0..DESCRIPTORS).map(|_| net::connection(&listener)).collect()
+    let listener = Listener::at(Ipv4Addr::LOCALHOST, None)?;
+    (0..DESCRIPTORS).map(|_| net::connection(&listener, None)).collect()
 }
 
 #[inline(always)]
 fn ready(seen: i32, expected: usize) -> Result<(), CallError> {
-    if seen as usize == expected { Ok(()) } else { Err(CallError { call: "select", errno: libc::EBUSY }) }
+    if seen as usize == expected { Ok(()) } else { Err(CallError { call: "pselect6", errno: libc::EBUSY }) }
 }

@@ -20,7 +20,8 @@ pub(super) static PROBES: &[Probe] = &[Probe {
         let tiny = params.tiny()?;
         let spawn = move || match exec::spawn_and_wait(&[tiny])? {
             exec::TINY_STATUS => Ok(()),
-            _ => Err(CallError { call: "posix_spawn", errno: libc::ENOEXEC }),
+            // It could not end as it does.
+            _ => Err(CallError { call: "exit_group", errno: libc::EINTR }),
         };
         spawn()?;
         Ok(batch::fallible(Shape::of(spec), spawn).boxed())

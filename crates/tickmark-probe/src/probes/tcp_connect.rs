@@ -1,9 +1,8 @@
 //! Opening a TCP connection and closing it.
 
 use crate::batch::{self, Shape};
-use crate::sys::{CallError, net};
-use crate::{Probe, Spec, Syscall, Unavailable};
-use std::net::SocketAddr;
+use crate::sys::net::{self, Listener};
+use crate::{Probe, Spec, Syscall};
 use tickmark_wire::{Group, Picos};
 
 pub(super) static PROBES: &[Probe] = &[Probe {
@@ -23,18 +22,14 @@ pub(super) static PROBES: &[Probe] = &[Probe {
         ..Spec::cost(Group::Communication, "ipc.tcp.connect", "TCP, connect and close")
     },
     prepare: |spec, _| {
-        let listener = net::listener(net::own_address())?;
-        let failed = |call| move |error: std::io::Error| CallError::of(call, &error);
-        let SocketAddr::V4(address) = listener.local_addr().map_err(failed("getsockname"))? else {
-            return Err(Unavailable::Missing("no IPv4 address".to_owned()));
-        };
-        listener.set_nonblocking(true).map_err(failed("ioctl"))?;
-        let accept_all = move || loop {
-            match listener.accept() {
-                Ok(connection) => drop(connection),
-                Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => return Ok(()),
-                Err(error) => return Err(CallError::of("accept4", &error)),
-            }
+        let listener = Listener::at(net::own_address(), None)?;
+        let address = listener.address();
+        // Once before it is timed: what is refused is found here.
+        net::connect(address)?;
+        listener.accept(true)?;
+        let accept_all = move || {
+            while listener.accept(false)?.is_some() {}
+            Ok(())
         };
         // The queue of a listener takes 128 at least.
         let shape = Shape::of(spec).at_most(64);

@@ -8,7 +8,7 @@ use tickmark_wire::{Group, Picos};
 pub(super) static PROBES: &[Probe] = &[Probe {
     spec: Spec {
         timed: "pthread_create of a thread that ends at once, pthread_join",
-        needs: &[Syscall::Clone3, Syscall::Mmap, Syscall::Mprotect, Syscall::Madvise, Syscall::Futex],
+        needs: &[Syscall::Clone3, Syscall::Mmap, Syscall::Mprotect, Syscall::Futex],
         source: "POSIX.1-2024 pthread_create",
         physical_floor: Picos::new(500_000),
         expected: Expected { switches: Some(1), faults: None },

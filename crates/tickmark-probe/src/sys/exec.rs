@@ -93,7 +93,7 @@ pub fn spawn_and_wait<const N: usize>(command: &[&CStr; N]) -> Result<i32, CallE
         )
     };
     if errno != 0 {
-        return Err(CallError { call: "posix_spawn", errno });
+        return Err(CallError { call: "posix_spawn (mmap, clone3 or execve)", errno });
     }
     forker::wait(pid)
 }
@@ -113,7 +113,7 @@ pub fn thread_and_join() -> Result<(), CallError> {
     // SAFETY: `thread` is valid to write to, the function takes and gives a pointer that nobody uses.
     let errno = unsafe { libc::pthread_create(thread.as_mut_ptr(), std::ptr::null(), nothing, none) };
     if errno != 0 {
-        return Err(CallError { call: "clone3", errno });
+        return Err(CallError { call: "pthread_create (mmap, mprotect or clone3)", errno });
     }
     // SAFETY: a thread that was created and not yet joined.
     let errno = unsafe { libc::pthread_join(thread.assume_init(), std::ptr::null_mut()) };

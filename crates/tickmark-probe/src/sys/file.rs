@@ -2,7 +2,7 @@
 
 use super::{CallError, check, check_long};
 use std::ffi::CStr;
-use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, IntoRawFd, OwnedFd};
 
 /// getppid as a system call.
 ///
@@ -66,6 +66,25 @@ pub fn create(path: &CStr) -> Result<OwnedFd, CallError> {
     let fd = check("openat", unsafe { libc::open(path.as_ptr(), flags, 0o600) })?;
     // SAFETY: the kernel has just given us this descriptor.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+/// Closes a descriptor and says whether that was done.
+///
+/// # Errors
+/// Those of close(2).
+#[inline(always)]
+pub fn close(fd: OwnedFd) -> Result<(), CallError> {
+    // SAFETY: our own descriptor, of which no copy is left.
+    check("close", unsafe { libc::close(fd.into_raw_fd()) }).map(drop)
+}
+
+/// Removes an empty directory.
+///
+/// # Errors
+/// Those of rmdir(2).
+pub fn remove_directory(path: &CStr) -> Result<(), CallError> {
+    // SAFETY: `path` ends in a zero byte.
+    check("rmdir", unsafe { libc::rmdir(path.as_ptr()) }).map(drop)
 }
 
 /// Removes a file.
@@ -176,7 +195,7 @@ pub fn stat(path: &CStr) -> Result<i64, CallError> {
 /// EMFILE where the process may have no more.
 pub fn duplicate(fd: BorrowedFd<'_>) -> Result<OwnedFd, CallError> {
     // SAFETY: no pointers.
-    let fd = check("dup", unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_DUPFD_CLOEXEC, 0) })?;
+    let fd = check("fcntl", unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_DUPFD_CLOEXEC, 0) })?;
     // SAFETY: the kernel has just given us this descriptor.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
@@ -230,6 +249,6 @@ impl SelectSet {
         let mut now = libc::timeval { tv_sec: 0, tv_usec: 0 };
         let none = std::ptr::null_mut();
         // SAFETY: `set` and `now` are valid to read and write; the other sets are not asked for.
-        check("select", unsafe { libc::select(self.highest + 1, &raw mut set, none, none, &raw mut now) })
+        check("pselect6", unsafe { libc::select(self.highest + 1, &raw mut set, none, none, &raw mut now) })
     }
 }

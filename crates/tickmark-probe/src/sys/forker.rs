@@ -214,8 +214,8 @@ impl Forker {
         match status {
             0 => Ok(made),
             1 => Err(CallError { call: self.name(), errno: self.error(made.len()) }),
-            // Killed: by a filter, or for want of memory.
-            _ => Err(CallError { call: self.name(), errno: libc::EINTR }),
+            // Killed: by a filter, for want of memory, or because it could not end.
+            _ => Err(CallError { call: "exit_group", errno: libc::EINTR }),
         }
     }
 
@@ -255,13 +255,13 @@ impl Forker {
         for (from, to) in mappings {
             if (from..to).contains(&here) {
                 // Stacks are used again: this one may have been taken out for an earlier thread.
-                inherit(from, to, libc::MADV_DOFORK);
+                inherit(from, to, libc::MADV_DOFORK)?;
                 continue;
             }
             // An own page may have been merged with a neighbour: it is left out of the range.
             let mut start = from;
             for page in (from..to).step_by(PAGE).filter(|page| keeps(*page)).chain([to]) {
-                inherit(start, page, libc::MADV_DONTFORK);
+                inherit(start, page, libc::MADV_DONTFORK)?;
                 start = page + PAGE;
             }
         }
@@ -282,12 +282,13 @@ impl Forker {
 }
 
 /// Keeps a range out of what children inherit (MADV_DONTFORK), or puts it back (MADV_DOFORK).
-fn inherit(from: usize, to: usize, advice: i32) {
-    if to > from {
-        let at = std::ptr::with_exposed_provenance_mut(from);
-        // SAFETY: changes nothing for this process.
-        unsafe { libc::madvise(at, to - from, advice) };
+fn inherit(from: usize, to: usize, advice: i32) -> Result<(), CallError> {
+    if to <= from {
+        return Ok(());
     }
+    let at = std::ptr::with_exposed_provenance_mut(from);
+    // SAFETY: changes nothing for this process.
+    check("madvise", unsafe { libc::madvise(at, to - from, advice) }).map(drop)
 }
 
 fn range(line: &str) -> Option<(usize, usize)> {

@@ -72,6 +72,17 @@ impl Region {
         map(length, protection, libc::MAP_SHARED, file.as_raw_fd())
     }
 
+    /// Unmaps it and says whether that was done.
+    ///
+    /// # Errors
+    /// Those of munmap(2).
+    #[inline]
+    pub fn unmap(self) -> Result<(), CallError> {
+        let region = std::mem::ManuallyDrop::new(self);
+        // SAFETY: our own mapping; walkers into it are used no more.
+        check("munmap", unsafe { libc::munmap(region.start.as_ptr().cast(), region.length) }).map(drop)
+    }
+
     /// Bytes of it.
     #[must_use]
     pub fn len(&self) -> usize {

@@ -1,11 +1,10 @@
 //! Sockets of the loopback interface.
 
-use super::{CallError, check};
-use std::net::{Ipv4Addr, SocketAddrV4, TcpListener, TcpStream, UdpSocket};
+use super::{CallError, check, file};
+use std::net::{Ipv4Addr, SocketAddrV4};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::time::Duration;
 
 static RETRANSMITS: AtomicI64 = AtomicI64::new(0);
 
@@ -14,9 +13,6 @@ static RETRANSMITS: AtomicI64 = AtomicI64::new(0);
 pub fn retransmits() -> i64 {
     RETRANSMITS.load(Ordering::Relaxed)
 }
-
-/// How long a reader waits for a message that should be there at once.
-const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Two connected stream sockets of the UNIX domain.
 ///
@@ -30,69 +26,149 @@ pub fn unix_pair() -> Result<(OwnedFd, OwnedFd), CallError> {
 /// Two UDP sockets, each connected to the other. A datagram that is lost ends the wait after a second.
 ///
 /// # Errors
-/// Those of socket(2), bind(2) and connect(2).
+/// Those of socket(2), bind(2), getsockname(2), connect(2) and setsockopt(2).
 pub fn udp_pair() -> Result<(OwnedFd, OwnedFd), CallError> {
-    let bound = || UdpSocket::bind((Ipv4Addr::LOCALHOST, 0));
-    let open = |error: std::io::Error| CallError::of(opening(&error), &error);
-    let (ours, theirs) = (bound().map_err(open)?, bound().map_err(open)?);
-    let join = |from: &UdpSocket, to: &UdpSocket| from.connect(to.local_addr()?);
-    join(&ours, &theirs).and_then(|()| join(&theirs, &ours)).map_err(|e| CallError::of("connect", &e))?;
-    let patient = ours.set_read_timeout(Some(PATIENCE));
-    patient.map_err(|e| CallError::of("setsockopt", &e))?;
-    Ok((ours.into(), theirs.into()))
+    let bound = || -> Result<(OwnedFd, SocketAddrV4), CallError> {
+        let socket = socket(libc::SOCK_DGRAM)?;
+        bind(&socket, Ipv4Addr::LOCALHOST)?;
+        let address = address(&socket)?;
+        Ok((socket, address))
+    };
+    let ((ours, here), (theirs, there)) = (bound()?, bound()?);
+    connect_to(&ours, there)?;
+    connect_to(&theirs, here)?;
+    let patience = libc::timeval { tv_sec: 1, tv_usec: 0 };
+    set(&ours, libc::SO_RCVTIMEO, &patience)?;
+    Ok((ours, theirs))
 }
 
-/// Which call a library function that opens and binds has failed in.
-fn opening(error: &std::io::Error) -> &'static str {
-    match error.raw_os_error() {
-        Some(libc::EADDRINUSE | libc::EADDRNOTAVAIL | libc::EACCES) => "bind",
-        _ => "socket",
+/// A listening TCP socket.
+#[derive(Debug)]
+pub struct Listener {
+    socket: OwnedFd,
+    address: SocketAddrV4,
+}
+
+impl Listener {
+    /// Listens at an address of the loopback network; its buffers and those of the connections that it accepts
+    /// hold `bytes` where that is said.
+    ///
+    /// # Errors
+    /// Those of socket(2), setsockopt(2), bind(2), listen(2) and getsockname(2).
+    pub fn at(address: Ipv4Addr, bytes: Option<i32>) -> Result<Self, CallError> {
+        let listening = socket(libc::SOCK_STREAM)?;
+        bytes.map_or(Ok(()), |bytes| hold(&listening, bytes))?;
+        bind(&listening, address)?;
+        // SAFETY: no pointers.
+        check("listen", unsafe { libc::listen(listening.as_raw_fd(), 128) })?;
+        let address = self::address(&listening)?;
+        Ok(Self { socket: listening, address })
+    }
+
+    /// Where it listens.
+    #[must_use]
+    pub fn address(&self) -> SocketAddrV4 {
+        self.address
+    }
+
+    /// Takes a connection, waiting for it where `wait` says so; none where there is none.
+    ///
+    /// # Errors
+    /// Those of poll(2) and accept4(2).
+    pub fn accept(&self, wait: bool) -> Result<Option<OwnedFd>, CallError> {
+        if !wait && !readable(&self.socket)? {
+            return Ok(None);
+        }
+        let none = std::ptr::null_mut();
+        // SAFETY: the peer's address is not asked for.
+        let fd = unsafe { libc::accept4(self.socket.as_raw_fd(), none, none.cast(), libc::SOCK_CLOEXEC) };
+        let fd = check("accept4", fd)?;
+        // SAFETY: the kernel has just given us this descriptor.
+        Ok(Some(unsafe { OwnedFd::from_raw_fd(fd) }))
     }
 }
 
-/// A listening socket at an address of its own, 127.x.y.z.
-///
-/// # Errors
-/// Those of socket(2), bind(2) and listen(2).
-pub fn listener(address: Ipv4Addr) -> Result<TcpListener, CallError> {
-    TcpListener::bind((address, 0)).map_err(|e| CallError::of(opening(&e), &e))
+fn readable(socket: &OwnedFd) -> Result<bool, CallError> {
+    let mut polled = libc::pollfd { fd: socket.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+    // SAFETY: `polled` is valid to read and write.
+    check("poll", unsafe { libc::poll(&raw mut polled, 1, 0) }).map(|ready| ready > 0)
 }
 
 /// Two connected TCP sockets that send small messages at once.
 ///
 /// # Errors
-/// Those of socket(2), bind(2), connect(2), accept4(2) and setsockopt(2).
+/// Those of socket(2), bind(2), listen(2), connect(2), accept4(2) and setsockopt(2).
 pub fn tcp_pair() -> Result<(OwnedFd, OwnedFd), CallError> {
-    connection(&listener(Ipv4Addr::LOCALHOST)?)
+    let (ours, theirs) = connection(&Listener::at(Ipv4Addr::LOCALHOST, None)?, None)?;
+    for end in [&ours, &theirs] {
+        let yes: libc::c_int = 1;
+        set_at(end, libc::IPPROTO_TCP, libc::TCP_NODELAY, &yes)?;
+    }
+    Ok((ours, theirs))
 }
 
-/// A connection to a listener of this process: both ends, which send small messages at once.
+/// Two connected TCP sockets whose buffers hold `bytes` in each direction, from before they are connected: what a
+/// connection agrees on depends on it.
 ///
 /// # Errors
-/// Those of socket(2), connect(2), accept4(2) and setsockopt(2).
-pub fn connection(listener: &TcpListener) -> Result<(OwnedFd, OwnedFd), CallError> {
-    let address = listener.local_addr().map_err(|e| CallError::of("getsockname", &e))?;
-    let ours = TcpStream::connect(address).map_err(|e| CallError::of("connect", &e))?;
-    let (theirs, _) = listener.accept().map_err(|e| CallError::of("accept4", &e))?;
-    for end in [&ours, &theirs] {
-        end.set_nodelay(true).map_err(|e| CallError::of("setsockopt", &e))?;
-    }
-    Ok((ours.into(), theirs.into()))
+/// Those of [`tcp_pair`].
+pub fn tcp_pair_of(bytes: i32) -> Result<(OwnedFd, OwnedFd), CallError> {
+    connection(&Listener::at(Ipv4Addr::LOCALHOST, Some(bytes))?, Some(bytes))
+}
+
+/// A connection to a listener of this process: both ends.
+///
+/// # Errors
+/// Those of socket(2), setsockopt(2), connect(2) and accept4(2).
+pub fn connection(listener: &Listener, bytes: Option<i32>) -> Result<(OwnedFd, OwnedFd), CallError> {
+    let ours = socket(libc::SOCK_STREAM)?;
+    bytes.map_or(Ok(()), |bytes| hold(&ours, bytes))?;
+    connect_to(&ours, listener.address())?;
+    let lost = CallError { call: "accept4", errno: libc::EAGAIN };
+    Ok((ours, listener.accept(true)?.ok_or(lost)?))
 }
 
 /// Fixes how much a socket's buffers hold, in both directions.
-///
-/// # Errors
-/// Those of setsockopt(2).
-pub fn hold(socket: &OwnedFd, bytes: i32) -> Result<(), CallError> {
-    let length = size_of::<i32>() as libc::socklen_t;
-    for option in [libc::SO_SNDBUF, libc::SO_RCVBUF] {
-        let value = (&raw const bytes).cast();
-        // SAFETY: `bytes` is valid to read.
-        let set = unsafe { libc::setsockopt(socket.as_raw_fd(), libc::SOL_SOCKET, option, value, length) };
-        check("setsockopt", set)?;
-    }
-    Ok(())
+fn hold(socket: &OwnedFd, bytes: i32) -> Result<(), CallError> {
+    set(socket, libc::SO_SNDBUF, &bytes)?;
+    set(socket, libc::SO_RCVBUF, &bytes)
+}
+
+fn set<T>(socket: &OwnedFd, option: i32, value: &T) -> Result<(), CallError> {
+    set_at(socket, libc::SOL_SOCKET, option, value)
+}
+
+fn set_at<T>(socket: &OwnedFd, level: i32, option: i32, value: &T) -> Result<(), CallError> {
+    let (value, length) = (std::ptr::from_ref(value), size_of::<T>() as libc::socklen_t);
+    // SAFETY: `value` is valid to read for its length.
+    let done = unsafe { libc::setsockopt(socket.as_raw_fd(), level, option, value.cast(), length) };
+    check("setsockopt", done).map(drop)
+}
+
+fn bind(socket: &OwnedFd, to: Ipv4Addr) -> Result<(), CallError> {
+    let (address, length) = raw(SocketAddrV4::new(to, 0));
+    // SAFETY: `address` is valid to read for its length.
+    check("bind", unsafe { libc::bind(socket.as_raw_fd(), (&raw const address).cast(), length) }).map(drop)
+}
+
+/// Where a socket is bound.
+fn address(socket: &OwnedFd) -> Result<SocketAddrV4, CallError> {
+    let (mut address, mut length) = raw(SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 0));
+    // SAFETY: `address` is valid to write to for its length.
+    let done = unsafe { libc::getsockname(socket.as_raw_fd(), (&raw mut address).cast(), &raw mut length) };
+    check("getsockname", done)?;
+    let ip = Ipv4Addr::from(address.sin_addr.s_addr.to_ne_bytes());
+    Ok(SocketAddrV4::new(ip, u16::from_be(address.sin_port)))
+}
+
+fn raw(address: SocketAddrV4) -> (libc::sockaddr_in, libc::socklen_t) {
+    let address = libc::sockaddr_in {
+        sin_family: libc::AF_INET as libc::sa_family_t,
+        sin_port: address.port().to_be(),
+        sin_addr: libc::in_addr { s_addr: u32::from_ne_bytes(address.ip().octets()) },
+        sin_zero: [0; 8],
+    };
+    (address, size_of::<libc::sockaddr_in>() as libc::socklen_t)
 }
 
 /// An address of the loopback network that this process alone uses, as far as chance can say: the ports
@@ -109,28 +185,32 @@ pub fn own_address() -> Ipv4Addr {
 /// it had to send again.
 ///
 /// # Errors
-/// Those of socket(2) and connect(2).
+/// Those of socket(2), connect(2) and close(2).
 #[inline]
 pub fn connect(to: SocketAddrV4) -> Result<(), CallError> {
-    // SAFETY: no pointers.
-    let fd = unsafe { libc::socket(libc::AF_INET, libc::SOCK_STREAM | libc::SOCK_CLOEXEC, 0) };
-    let fd = check("socket", fd)?;
-    // SAFETY: the kernel has just given us this descriptor.
-    let socket = unsafe { OwnedFd::from_raw_fd(fd) };
-    let address = libc::sockaddr_in {
-        sin_family: libc::AF_INET as libc::sa_family_t,
-        sin_port: to.port().to_be(),
-        sin_addr: libc::in_addr { s_addr: u32::from_ne_bytes(to.ip().octets()) },
-        sin_zero: [0; 8],
-    };
-    let length = size_of::<libc::sockaddr_in>() as libc::socklen_t;
+    let socket = socket(libc::SOCK_STREAM)?;
     let before = tickmark_timer::monotonic_ns();
-    // SAFETY: `address` is valid to read for its length.
-    check("connect", unsafe { libc::connect(socket.as_raw_fd(), (&raw const address).cast(), length) })?;
+    connect_to(&socket, to)?;
     if tickmark_timer::monotonic_ns() - before > 100_000_000 {
         RETRANSMITS.fetch_add(sent_again(&socket), Ordering::Relaxed);
     }
-    Ok(())
+    file::close(socket)
+}
+
+#[inline]
+fn socket(kind: i32) -> Result<OwnedFd, CallError> {
+    // SAFETY: no pointers.
+    let fd = check("socket", unsafe { libc::socket(libc::AF_INET, kind | libc::SOCK_CLOEXEC, 0) })?;
+    // SAFETY: the kernel has just given us this descriptor.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+#[inline]
+fn connect_to(socket: &OwnedFd, to: SocketAddrV4) -> Result<(), CallError> {
+    let (address, length) = raw(to);
+    // SAFETY: `address` is valid to read for its length.
+    let done = unsafe { libc::connect(socket.as_raw_fd(), (&raw const address).cast(), length) };
+    check("connect", done).map(drop)
 }
 
 #[cold]

@@ -4,17 +4,23 @@
 use super::{CallError, check, file, limits};
 use std::os::fd::{AsFd, OwnedFd};
 
-/// With this status a run ends whose peer has ended.
+/// With this status a run ends whose peer was ended.
 pub const PEER_ENDED: i32 = 97;
+/// With this and the peer's error number a run ends whose peer has failed. (101 is what a panic ends with.)
+pub const PEER_FAILED: i32 = 110;
 
-extern "C" fn peer_ended(_signal: i32) {
+extern "C" fn peer_ended(_signal: i32, info: *mut libc::siginfo_t, _context: *mut libc::c_void) {
+    // SAFETY: the kernel passes a siginfo_t, of SIGCHLD, to handlers that ask for it with SA_SIGINFO.
+    let (how, status) = unsafe { ((*info).si_code, (*info).si_status()) };
+    let failed = how == libc::CLD_EXITED && (1..=255 - PEER_FAILED).contains(&status);
     // SAFETY: ends the process, which a handler may.
-    unsafe { libc::_exit(PEER_ENDED) };
+    unsafe { libc::_exit(if failed { PEER_FAILED + status } else { PEER_ENDED }) };
 }
 
-fn when_a_peer_ends(handler: usize) {
-    // SAFETY: either the default action, or a handler that only ends the process.
-    unsafe { libc::signal(libc::SIGCHLD, handler) };
+/// Sets what SIGCHLD does: ends this process, or nothing.
+fn end_with_peers(yes: bool) -> Result<(), CallError> {
+    let handler = if yes { peer_ended as *const () as usize } else { libc::SIG_DFL };
+    super::signal::action(libc::SIGCHLD, handler, libc::SA_SIGINFO)
 }
 
 /// A child process that runs a closure and ends with us, or when it is dropped.
@@ -30,14 +36,14 @@ impl Peer {
     /// Those of fork(2).
     pub fn start(body: impl FnOnce() -> Result<(), CallError>) -> Result<Self, CallError> {
         let parent = std::process::id();
-        when_a_peer_ends(peer_ended as *const () as usize);
+        end_with_peers(true)?;
         // SAFETY: called while this process has one thread; the child only runs `body`, which makes
         // system calls, and then leaves without running anything of ours.
-        let pid = check("fork", unsafe { libc::fork() })?;
+        let pid = check("clone", unsafe { libc::fork() })?;
         if pid == 0 {
-            let _ = limits::die_with_parent(parent).and_then(|()| body());
+            let ended = limits::die_with_parent(parent).and_then(|()| body());
             // SAFETY: ends the process.
-            unsafe { libc::_exit(0) };
+            unsafe { libc::_exit(ended.map_or_else(|error| error.errno, |()| 0)) };
         }
         Ok(Self { pid: pid as u32 })
     }
@@ -96,7 +102,7 @@ fn close(fd: &OwnedFd) {
 
 impl Drop for Peer {
     fn drop(&mut self) {
-        when_a_peer_ends(libc::SIG_DFL);
+        let _ = end_with_peers(false);
         // SAFETY: our own child, not yet waited for, so its id is not another's.
         unsafe {
             libc::kill(self.pid as libc::pid_t, libc::SIGKILL);

@@ -19,7 +19,7 @@ pub fn handled() -> u64 {
     HANDLED.load(Ordering::Relaxed)
 }
 
-fn action(signal: i32, handler: usize, flags: i32) -> Result<(), CallError> {
+pub(super) fn action(signal: i32, handler: usize, flags: i32) -> Result<(), CallError> {
     // SAFETY: a sigaction of zeros is the default action with an empty mask.
     let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
     action.sa_sigaction = handler;

@@ -12,7 +12,7 @@ impl Ring {
     /// # Errors
     /// Those of io_uring_setup(2): ENOSYS, EPERM where it is forbidden.
     pub fn new() -> Result<Self, CallError> {
-        IoUring::new(8).map(Self).map_err(|e| CallError::of("io_uring_setup", &e))
+        IoUring::new(8).map(Self).map_err(|e| CallError::of("io_uring_setup or mmap", &e))
     }
 
     /// Submits an operation that does nothing, and takes its completion.

@@ -90,7 +90,7 @@ fn figures(recording: &Recording) -> Table {
             Status::Failed(reason) => ("failed", Some(reason.message.clone())),
             Status::TimedOut(reason) => ("timeout", Some(reason.message.clone())),
         };
-        let figures = match (&run.status, sample::figures(metric, run)) {
+        let figures = match (&run.status, sample::figures(recording, metric, run)) {
             (Status::Ok, Ok(figures)) => Some(figures),
             (Status::Ok, Err(why)) => {
                 reason = Some(why);
@@ -122,7 +122,7 @@ fn figures(recording: &Recording) -> Table {
 fn observations(recording: &Recording) -> Table {
     let mut rows = Vec::new();
     for (run, metric) in runs(recording) {
-        for observed in &run.observed {
+        for observed in &recording.observed(run) {
             let mut push =
                 |kind: &str, index: usize, start: Option<Nanos>, value: Value, iterations: Option<u64>| {
                     rows.push(vec![

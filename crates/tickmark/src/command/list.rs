@@ -29,6 +29,16 @@ pub(super) fn run(list: &List) -> Result<Code, Error> {
         return Ok(Code::Done);
     }
     let mut text = String::new();
+    if list.syscalls {
+        for spec in specs {
+            let calls: Vec<&str> = spec.needs.iter().map(|call| call.name()).collect();
+            let calls = if calls.is_empty() { "none of its own".to_owned() } else { calls.join(", ") };
+            let _ = writeln!(text, "{:34} {calls}", spec.name);
+        }
+        text.push_str("\nbeside what it takes to start a process, to stamp and to write the result\n");
+        super::print(&text)?;
+        return Ok(Code::Done);
+    }
     let mut last = None;
     for spec in specs {
         if last != Some(spec.group) {

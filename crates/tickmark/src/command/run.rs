@@ -44,8 +44,8 @@ fn begin(store: &Store, asked: &Run) -> Result<(Plan, Writer), Error> {
     let selected = selection::select(&asked.select)?;
     let settings = (&asked.settings).into();
     let mut random = rand::rng();
-    let plan =
-        crate::plan::make(&selected, asked.runs.unwrap_or(ROUNDS), asked.budget, settings, &mut random);
+    let rounds = asked.runs.unwrap_or(ROUNDS);
+    let plan = crate::plan::make(&selected, rounds, asked.budget, settings, asked.once, &mut random);
     let [_, _, _, host] = tickmark_probe::sys::host::uname();
     let meta = Meta {
         format: FORMAT,

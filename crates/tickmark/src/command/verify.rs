@@ -6,13 +6,14 @@ use crate::selection;
 use crate::target::{Target, ThisMachine};
 use serde_json::{Value, json};
 use std::fmt::Write;
-use tickmark_wire::{Event, Nanos, Reason};
+use tickmark_wire::{Event, Nanos, Reason, Settings};
 
 pub(super) fn run(verify: &Verify) -> Result<Code, Error> {
     let selected = selection::select(&verify.select)?;
-    let settings = (&verify.settings).into();
+    let settings: Settings = (&verify.settings).into();
     // The least that plans give to a run.
-    let plan = crate::plan::make(&selected, 1, Some(Nanos::new(1)), settings, &mut rand::rng());
+    let settings = Settings { deny: verify.deny.clone(), small: true, ..settings };
+    let plan = crate::plan::make(&selected, 1, Some(Nanos::new(1)), settings, true, &mut rand::rng());
     let name = |id: tickmark_wire::RunId| {
         plan.runs.iter().find(|run| run.id == id).map_or_else(String::new, |run| run.probe.to_string())
     };

@@ -29,7 +29,8 @@ pub(super) fn step(value: f64, deviation: f64) -> f64 {
         return 1.0;
     }
     if deviation <= 0.0 {
-        return power(4);
+        // What is counted is whole.
+        return if value.fract() == 0.0 { 1.0 } else { power(4) };
     }
     10f64.powf(deviation.log10().floor()).clamp(power(5), power(2))
 }

@@ -56,12 +56,13 @@ pub(super) fn read(name: &str, text: &str, all: &mut Vec<Imported>, warnings: &m
         let Some(at) = first_figure(&words) else { continue };
         let figures =
             words[at..].iter().take_while(|word| printed(word).is_some() || word.starts_with('-')).count();
-        let cells: Vec<Option<&str>> = if figures == table.columns.len() {
+        let wanted = table.columns.len();
+        let placed = || by_place(line, &spans, wanted).filter(|_| figures < wanted);
+        let cells: Vec<Option<&str>> = if figures == wanted {
             words[at..at + figures].iter().map(|word| Some(*word)).collect()
-        } else if let Some(cells) = by_place(line, &spans, table.columns.len()) {
+        } else if let Some(cells) = placed() {
             cells
         } else {
-            let wanted = table.columns.len();
             warnings.push(format!("{}: {figures} figures for {wanted} columns; left out", source(number)));
             continue;
         };

@@ -206,7 +206,7 @@ impl Run<'_> {
             let line = line.strip_prefix('"').unwrap_or(line);
             if title.ends_with(' ') { line.starts_with(title) } else { line.trim_end() == title }
         };
-        let Some(at) = self.lines.iter().position(|line| is_title(line)) else { return Vec::new() };
+        let Some(at) = self.lines.iter().position(is_title) else { return Vec::new() };
         table(&self.lines[at + 1..])
     }
 

@@ -106,7 +106,7 @@ fn hz_measured(recording: &Recording, samples: &[Sample<'_>]) -> Option<f64> {
         let metric = find("tick")?.spec.metric();
         let looked = |run: &&Run| run.planned.probe == metric.name && run.status == Status::Ok;
         let runs = recording.runs.iter().filter(looked);
-        median(runs.filter_map(|run| rate(&figures(&metric, run).ok()?)))
+        median(runs.filter_map(|run| rate(&figures(recording, &metric, run).ok()?)))
     })
 }
 
@@ -118,9 +118,7 @@ fn seconds(recording: &Recording) -> f64 {
 }
 
 fn gigahertz(recording: &Recording) -> Option<[f64; 3]> {
-    let segments = recording.runs.iter().flat_map(|run| &run.observed).flat_map(|o| &o.segments);
-    let speeds =
-        segments.filter(|s| s.multiply.get() > 0).map(|s| MULTIPLY_CYCLES / s.multiply.as_nanos_f64());
+    let speeds = recording.multiplications.iter().map(|cost| MULTIPLY_CYCLES / cost);
     let sorted = tickmark_stats::Sorted::new(speeds);
     Some([sorted.quantile(0.05)?, sorted.quantile(0.5)?, sorted.quantile(0.95)?])
 }

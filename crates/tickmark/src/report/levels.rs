@@ -1,7 +1,7 @@
 //! The levels of a memory, named from a curve of latencies and held against what the system lists.
 
 use super::number;
-use super::row::Row;
+use super::row::{Row, RowStatus};
 use super::rows;
 use crate::sample::{Detail, Figures, Sample};
 use crate::store::Recording;
@@ -30,32 +30,55 @@ pub(super) fn rows(sample: &Sample<'_>, recording: &Recording) -> Vec<Row> {
     let listed = listed(recording);
     let last = levels.len().saturating_sub(1);
     let beyond = listed.last().is_none_or(|(_, bytes)| points.last().is_some_and(|(size, _)| size > bytes));
-    let mut rows: Vec<Row> = levels
-        .iter()
-        .enumerate()
-        .map(|(number, level)| {
-            let (from, to) = (points[level.first].0, points[level.last].0);
-            let is_memory = number == last && beyond;
-            let name = if is_memory { "main".to_owned() } else { format!("l{}", number + 1) };
-            let called = if is_memory { "main memory".to_owned() } else { format!("L{}", number + 1) };
-            let title = format!("{}, {called}", sample.metric.title);
-            let mut row =
-                rows::row_with_mean(sample, &format!(".{name}"), &title, |run| within(run, from, to));
-            row.notes.push(match is_memory {
-                true => format!("from {}", number::bytes(from)),
-                false => against(&listed, number, points[level.reach].0),
-            });
-            row
-        })
-        .collect();
-    if let Some(row) = rows.last_mut().filter(|_| !beyond) {
-        row.notes.push("memory was too short to leave the last cache".to_owned());
+    let mut names = Names { listed: &listed, next: 0 };
+    let mut rows: Vec<Row> = Vec::new();
+    for (number, level) in levels.iter().enumerate() {
+        let (from, to) = (points[level.first].0, points[level.last].0);
+        let (called, note) = match number == last && beyond {
+            true => ("main memory".to_owned(), format!("from {}", number::bytes(from))),
+            false => names.name(number, points[level.reach].0),
+        };
+        let suffix =
+            if called == "main memory" { ".main".to_owned() } else { format!(".{}", called.to_lowercase()) };
+        let title = format!("{}, {called}", sample.metric.title);
+        let mut row = rows::row_with_mean(sample, &suffix, &title, |run| within(run, from, to));
+        row.notes.push(note);
+        rows.push(row);
     }
     let wanted = listed.len() + usize::from(beyond);
     if let Some(row) = rows.first_mut().filter(|_| !listed.is_empty() && levels.len() != wanted) {
         row.notes.push(format!("{} levels by the curve, {wanted} listed", levels.len()));
     }
+    if let (false, Some((size, _)), Some((name, bytes))) = (beyond, points.last(), listed.last()) {
+        let mut row = rows::row(sample, ".main", &format!("{}, main memory", sample.metric.title), |_| None);
+        let (size, bytes) = (number::bytes(*size), number::bytes(*bytes));
+        row.notes = vec![format!("{size} of memory do not leave {name} of {bytes}")];
+        rows.push(Row { status: RowStatus::Unsupported, ..row });
+    }
     rows
+}
+
+/// Names levels by the caches that the system lists: each by the one whose size it is nearest to, in ascending
+/// order; by their number where there are no more.
+struct Names<'a> {
+    listed: &'a [(&'static str, f64)],
+    next: usize,
+}
+
+impl Names<'_> {
+    /// The name of the next level, and how far it reaches by the curve and by the list.
+    fn name(&mut self, number: usize, reach: f64) -> (String, String) {
+        let seen = format!("up to {} by the curve", number::bytes(reach));
+        let far = |(_, (_, bytes)): &(usize, &(&str, f64))| (reach / bytes).ln().abs();
+        let left = self.listed.iter().enumerate().skip(self.next);
+        let Some((index, (name, bytes))) = left.min_by(|a, b| far(a).total_cmp(&far(b))) else {
+            return (format!("L{}", number + 1), format!("{seen}, not listed in sysfs"));
+        };
+        self.next = index + 1;
+        let same = if reach > 2.0 * bytes || reach < bytes / 2.0 { ", not the same" } else { "" };
+        let note = format!("{seen}, {name} {} by sysfs{same}", number::bytes(*bytes));
+        (name.trim_end_matches('d').to_owned(), note)
+    }
 }
 
 /// Floor and mean of a run at a level: medians over its sizes.
@@ -75,16 +98,4 @@ fn listed(recording: &Recording) -> Vec<(&'static str, f64)> {
         Some((name, kilobytes(text)? * 1024.0))
     };
     ["L1d", "L2", "L3"].into_iter().filter_map(cache).collect()
-}
-
-/// How far a level reaches by the curve, and by the system's list.
-fn against(listed: &[(&str, f64)], number: usize, to: f64) -> String {
-    let seen = format!("up to {}", number::bytes(to));
-    match listed.get(number) {
-        Some((name, bytes)) => {
-            let far = if to > 2.0 * bytes || to < bytes / 2.0 { ", not the same" } else { "" };
-            format!("{seen} by the curve, {name} {} by sysfs{far}", number::bytes(*bytes))
-        }
-        None => format!("{seen} by the curve, not listed in sysfs"),
-    }
 }

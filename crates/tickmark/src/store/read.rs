@@ -1,7 +1,8 @@
 //! Reads a recording. Lines that are no event are left out and named; every other one counts.
 
-use super::recording::{Meta, Recording, Run, Status};
+use super::recording::{Meta, Recording, Run, Span, Status};
 use crate::error::Error;
+use std::io::{BufRead, BufReader};
 use std::path::Path;
 use tickmark_wire::{Event, Format, Observations};
 
@@ -25,33 +26,41 @@ pub(crate) fn load(folder: &Path) -> Result<Recording, Error> {
         sessions: Vec::new(),
         imported: None,
         at_once: 0,
+        multiplications: Vec::new(),
         ends: Vec::new(),
         warnings: Vec::new(),
         torn: false,
     };
     let path = folder.join("events.jsonl");
-    let bytes = match std::fs::read(&path) {
-        Ok(bytes) => bytes,
+    let failed = |error| Error::store("read", &path)(error);
+    let file = match std::fs::File::open(&path) {
+        Ok(file) => file,
         // Killed between the two files: a recording without events.
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),
-        Err(error) => return Err(Error::store("read", path)(error)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(recording),
+        Err(error) => return Err(failed(error)),
     };
-    recording.torn = bytes.last().is_some_and(|last| *last != b'\n');
-    let mut open = 0u32;
-    for (number, line) in bytes.split(|byte| *byte == b'\n').enumerate() {
-        if line.iter().all(u8::is_ascii_whitespace) {
-            continue;
+    let mut lines = BufReader::new(file);
+    let (mut line, mut start, mut open) = (Vec::new(), 0, 0u32);
+    for number in 1.. {
+        line.clear();
+        let length = lines.read_until(b'\n', &mut line).map_err(failed)?;
+        if length == 0 {
+            break;
         }
-        match serde_json::from_slice::<Event>(line) {
-            Ok(event) => {
-                open = at_once(open, &event);
-                recording.at_once = recording.at_once.max(open);
-                take(&mut recording, event);
-            }
-            Err(error) => {
-                recording.warnings.push(format!("events.jsonl line {}: {}", number + 1, what(line, &error)));
+        recording.torn = !line.ends_with(b"\n");
+        if !line.iter().all(u8::is_ascii_whitespace) {
+            match serde_json::from_slice::<Event>(&line) {
+                Ok(event) => {
+                    open = at_once(open, &event);
+                    recording.at_once = recording.at_once.max(open);
+                    take(&mut recording, event, Span { start, length });
+                }
+                Err(error) => {
+                    recording.warnings.push(format!("events.jsonl line {number}: {}", what(&line, &error)));
+                }
             }
         }
+        start += length as u64;
     }
     Ok(recording)
 }
@@ -83,7 +92,7 @@ fn what(line: &[u8], error: &serde_json::Error) -> String {
     }
 }
 
-fn take(recording: &mut Recording, event: Event) {
+fn take(recording: &mut Recording, event: Event, span: Span) {
     let mut status = |id, status| {
         if let Some(run) = recording.run(id) {
             run.status = status;
@@ -102,12 +111,14 @@ fn take(recording: &mut Recording, event: Event) {
             }
         }
         Event::Observed(observed) => {
+            let costs = observed.segments.iter().map(|segment| segment.multiply.as_nanos_f64());
+            recording.multiplications.extend(costs.filter(|cost| *cost > 0.0));
             if let Some(run) = recording.run(observed.run) {
                 // Figures of another program are whole as they are.
                 if matches!(observed.observations, Observations::Values(_)) {
                     run.status = Status::Ok;
                 }
-                run.observed.push(observed);
+                run.observed.push(span);
             }
         }
         Event::Finished(outcome) => {

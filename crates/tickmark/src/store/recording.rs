@@ -1,8 +1,9 @@
 //! A recording as it is read: what was planned, what came of each run.
 
 use serde::{Deserialize, Serialize};
+use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
-use tickmark_wire::{Format, Hello, Observed, Outcome, Plan, Reason, RunId, RunPlan};
+use tickmark_wire::{Event, Format, Hello, Observed, Outcome, Plan, Reason, RunId, RunPlan};
 
 /// The file meta.json: written once, before anything is measured.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -39,12 +40,21 @@ pub(crate) enum Status {
     TimedOut(Reason),
 }
 
+/// A line of events.jsonl.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Span {
+    pub(crate) start: u64,
+    pub(crate) length: usize,
+}
+
 /// A run with all that it gave.
 #[derive(Debug, Clone)]
 pub(crate) struct Run {
     pub(crate) planned: RunPlan,
     pub(crate) status: Status,
-    pub(crate) observed: Vec<Observed>,
+    /// Where its observations stand in events.jsonl: they are read when they are needed, so that a recording of
+    /// any length fits a small machine.
+    pub(crate) observed: Vec<Span>,
     pub(crate) outcome: Option<Outcome>,
     /// CLOCK_REALTIME at its start, ns.
     pub(crate) started: Option<tickmark_wire::Nanos>,
@@ -61,6 +71,8 @@ pub(crate) struct Recording {
     pub(crate) imported: Option<tickmark_wire::ImportedFrom>,
     /// The most runs that were open at the same time.
     pub(crate) at_once: u32,
+    /// What a dependent multiplication cost in each segment of each run, in ns.
+    pub(crate) multiplications: Vec<f64>,
     /// In the order of the plan.
     pub(crate) runs: Vec<Run>,
     /// The machine's state at the end of each session that ended by itself.
@@ -79,6 +91,20 @@ impl Recording {
             return self.runs.get_mut(at);
         }
         self.runs.iter_mut().find(|run| run.planned.id == id)
+    }
+
+    /// The observations of a run, in the order in which they were written. What cannot be read any more is missing.
+    pub(crate) fn observed(&self, run: &Run) -> Vec<Observed> {
+        let Ok(file) = std::fs::File::open(self.folder.join("events.jsonl")) else { return Vec::new() };
+        let read = |span: &Span| {
+            let mut line = vec![0; span.length];
+            file.read_exact_at(&mut line, span.start).ok()?;
+            match serde_json::from_slice(&line).ok()? {
+                Event::Observed(observed) => Some(observed),
+                _ => None,
+            }
+        };
+        run.observed.iter().filter_map(read).collect()
     }
 
     /// What is known of the machine: of the first session, or of what was imported.

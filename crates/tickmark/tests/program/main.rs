@@ -4,5 +4,6 @@
 mod bad_input;
 mod bench;
 mod commands;
+mod faults;
 mod killed;
 mod limits;
