@@ -42,6 +42,9 @@ pub(super) fn rows(sample: &Sample<'_>, recording: &Recording) -> Vec<Row> {
             if called == "main memory" { ".main".to_owned() } else { format!(".{}", called.to_lowercase()) };
         let title = format!("{}, {called}", sample.metric.title);
         let mut row = rows::row_with_mean(sample, &suffix, &title, |run| within(run, from, to));
+        let means = row.each.iter().map(|each| each.mean);
+        row.mean = median(means.clone());
+        row.mean_deviation = tickmark_stats::spread(&means.collect::<Vec<_>>()).map(|s| s.deviation);
         row.notes.push(note);
         rows.push(row);
     }

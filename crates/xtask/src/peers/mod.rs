@@ -1,13 +1,15 @@
 //! Side by side with other tools, and with itself under load. Not part of CI: it takes its time, and its
 //! figures are looked at by a person.
 
+pub(crate) mod catalogue;
 pub(crate) mod steady;
 pub(crate) mod tools;
 
 use crate::{Result, shell};
 use serde_json::Value;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
+use tickmark_stats::median;
 
 /// The program, built for release, with a store of its own.
 pub(crate) struct Tickmark {
@@ -44,4 +46,57 @@ pub(crate) fn figure(model: &Value, metric: &str, which: &str) -> Option<f64> {
 
 pub(crate) fn rows(model: &Value) -> impl Iterator<Item = &Value> {
     model["rows"].as_array().into_iter().flatten()
+}
+
+/// Rounds of each comparison.
+pub(crate) const ROUNDS: usize = 7;
+
+/// A figure of ours or of theirs, in the same unit; the path is the folder of compiled programs.
+pub(crate) type Measure = fn(&Tickmark, &Path) -> Result<Option<f64>>;
+
+/// One comparison.
+pub(crate) struct Pair {
+    pub(crate) name: &'static str,
+    pub(crate) ours: Measure,
+    pub(crate) theirs: Measure,
+}
+
+/// Measures all pairs in interleaved rounds and prints their ratios; the inner result names those that are farther
+/// apart than the limit.
+pub(crate) fn pairs(tickmark: &Tickmark, folder: &Path, pairs: &[Pair], limit: f64) -> Result<Result<()>> {
+    println!("{ROUNDS} interleaved rounds on CPU {}; medians, ns or bytes a second", tickmark.cpu);
+    let mut off = Vec::new();
+    for pair in pairs {
+        let (mut ours, mut theirs, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
+        for _ in 0..ROUNDS {
+            let our =
+                (pair.ours)(tickmark, folder)?.ok_or_else(|| format!("no figure of ours: {}", pair.name))?;
+            let their = (pair.theirs)(tickmark, folder)?
+                .ok_or_else(|| format!("no figure of theirs: {}", pair.name))?;
+            ours.push(our);
+            theirs.push(their);
+            ratios.push(our / their);
+        }
+        let middle = |values: Vec<f64>| median(values).unwrap_or(f64::NAN);
+        let (our, their, ratio) = (middle(ours), middle(theirs), middle(ratios));
+        println!(
+            "{:50} {our:15.2} {their:15.2}  ratio {:.3}  median of the pairs' ratios {ratio:.3}",
+            pair.name,
+            our / their
+        );
+        if (our / their - 1.0).abs() > limit {
+            off.push(pair.name);
+        }
+    }
+    let apart = || Err(format!("more than {:.0} % apart: {}", limit * 100.0, off.join(", ")));
+    Ok(if off.is_empty() { Ok(()) } else { apart() })
+}
+
+/// Compiles a C program into a folder.
+pub(crate) fn compile(source: &str, folder: &Path, name: &str) -> Result<()> {
+    let path = folder.join(format!("{name}.c"));
+    std::fs::write(&path, source).map_err(|e| e.to_string())?;
+    // A copy loop stays a loop.
+    let options = ["-O2", "-fno-tree-loop-distribute-patterns", "-o"];
+    shell::output(Command::new("gcc").args(options).arg(folder.join(name)).arg(&path)).map(drop)
 }

@@ -1,12 +1,10 @@
 //! tickmark beside perf bench, cyclictest and a plain C loop: interleaved rounds, medians, ratios.
 
-use super::{Tickmark, figure};
+use super::{Pair, ROUNDS, Tickmark, figure};
 use crate::{Result, shell};
 use std::path::Path;
 use std::process::{Child, Command};
 use tickmark_stats::median;
-
-const ROUNDS: usize = 7;
 
 /// Short batches of a call in C, their 10th percentile in ns: what tickmark's floor claims to be.
 const LOOP: &str = r#"
@@ -33,37 +31,30 @@ int main(int argc, char **argv) {
 }
 "#;
 
-/// One comparison: a name, our figure, theirs, both in ns.
-struct Pair {
-    name: &'static str,
-    ours: fn(&Tickmark) -> Result<Option<f64>>,
-    theirs: fn(&Tickmark, &Path) -> Result<Option<f64>>,
-}
-
 const PAIRS: &[Pair] = &[
     Pair {
         name: "null call, floor : C loop",
-        ours: |t| floor(t, "syscall.null", "value"),
+        ours: |t, _| floor(t, "syscall.null", "value"),
         theirs: |t, c| c_loop(t, c, "getppid"),
     },
     Pair {
         name: "null call, mean : perf bench syscall basic",
-        ours: |t| floor(t, "syscall.null", "mean"),
+        ours: |t, _| floor(t, "syscall.null", "mean"),
         theirs: |t, _| perf(t, &["syscall", "basic", "-l", "3000000"]),
     },
     Pair {
         name: "clock read, floor : C loop",
-        ours: |t| floor(t, "clock.monotonic.read", "value"),
+        ours: |t, _| floor(t, "clock.monotonic.read", "value"),
         theirs: |t, c| c_loop(t, c, "read"),
     },
     Pair {
         name: "pipe, mean : perf bench sched pipe",
-        ours: |t| floor(t, "ipc.pipe.round_trip", "mean"),
+        ours: |t, _| floor(t, "ipc.pipe.round_trip", "mean"),
         theirs: |t, _| perf(t, &["sched", "pipe", "-l", "100000"]),
     },
     Pair {
         name: "wake-up at fifo:50 : cyclictest",
-        ours: |t| {
+        ours: |t, _| {
             let _sleeper = Sleeper::start(t)?;
             wake_up(t)
         },
@@ -81,31 +72,8 @@ pub(crate) fn run() -> Result<()> {
     ])?;
     let tickmark = Tickmark::build()?;
     let folder = tempfile::tempdir().map_err(|e| e.to_string())?;
-    let (source, program) = (folder.path().join("loop.c"), folder.path().join("loop"));
-    std::fs::write(&source, LOOP).map_err(|e| e.to_string())?;
-    shell::output(Command::new("gcc").arg("-O2").arg("-o").arg(&program).arg(&source))?;
-    println!("{ROUNDS} interleaved rounds on CPU {}; medians, ns", tickmark.cpu);
-    let mut off = Vec::new();
-    for pair in PAIRS {
-        let (mut ours, mut theirs, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
-        for _ in 0..ROUNDS {
-            let our = (pair.ours)(&tickmark)?.ok_or("no figure of ours")?;
-            let their = (pair.theirs)(&tickmark, &program)?.ok_or("no figure of theirs")?;
-            ours.push(our);
-            theirs.push(their);
-            ratios.push(our / their);
-        }
-        let middle = |values: Vec<f64>| median(values).unwrap_or(f64::NAN);
-        let (our, their, ratio) = (middle(ours), middle(theirs), middle(ratios));
-        println!(
-            "{:45} {our:10.2} {their:10.2}  ratio {:.3}  median of the pairs' ratios {ratio:.3}",
-            pair.name,
-            our / their
-        );
-        if (our / their - 1.0).abs() > 0.1 {
-            off.push(pair.name);
-        }
-    }
+    super::compile(LOOP, folder.path(), "loop")?;
+    let off = super::pairs(&tickmark, folder.path(), PAIRS, 0.10)?;
     // What cyclictest's own second thread does to its figure: ours without and with such a thread.
     let mut change = Vec::new();
     for _ in 0..ROUNDS {
@@ -115,16 +83,16 @@ pub(crate) fn run() -> Result<()> {
     }
     let change = median(change).unwrap_or(f64::NAN);
     println!("wake-up without a task that wakes every 10 ms on the CPU, over with it: {change:.3}");
-    if off.is_empty() { Ok(()) } else { Err(format!("more than 10 % apart: {}", off.join(", "))) }
+    off
 }
 
 fn floor(tickmark: &Tickmark, metric: &str, which: &str) -> Result<Option<f64>> {
     Ok(figure(&tickmark.measure(&[metric, "--runs", "1", "--budget", "500ms"])?, metric, which))
 }
 
-fn c_loop(tickmark: &Tickmark, program: &Path, call: &str) -> Result<Option<f64>> {
+fn c_loop(tickmark: &Tickmark, folder: &Path, call: &str) -> Result<Option<f64>> {
     let mut command = Command::new("taskset");
-    let (text, _) = shell::output(command.args(["-c", &tickmark.cpu]).arg(program).arg(call))?;
+    let (text, _) = shell::output(command.args(["-c", &tickmark.cpu]).arg(folder.join("loop")).arg(call))?;
     Ok(text.trim().parse().ok())
 }
 

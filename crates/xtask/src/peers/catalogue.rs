@@ -1,0 +1,196 @@
+//! Messages, bandwidths and memory beside the tools that Debian has for them.
+
+use super::{Pair, Tickmark, figure, pairs};
+use crate::{Result, shell};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+/// McCalpin's definition of STREAM copy: c[i] = a[i] of doubles, arrays of four times the last cache; the best of
+/// ten, in bytes copied a second (STREAM counts them twice). And a chain of loads in random order over 128 MB.
+const LOOPS: &str = r#"
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+static double now(void) { struct timespec t; clock_gettime(CLOCK_MONOTONIC, &t); return t.tv_sec + t.tv_nsec * 1e-9; }
+static void *area(size_t bytes) {
+  void *a = mmap(0, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  madvise(a, bytes, MADV_NOHUGEPAGE);
+  memset(a, 1, bytes);
+  return a;
+}
+static void copy(void) {
+  size_t n = 8 << 20;
+  double *a = area(n * 8), *c = area(n * 8), best = 1e9;
+  for (int k = 0; k < 10; k++) {
+    double t = now();
+    for (size_t i = 0; i < n; i++) c[i] = a[i];
+    t = now() - t;
+    if (t < best) best = t;
+    a[k] = c[n - 1 - k];
+  }
+  printf("%f\n", n * 8 / best);
+}
+static void chase(void) {
+  size_t lines = 2 << 20;
+  char *a = area(lines * 64);
+  unsigned *order = malloc(lines * sizeof *order);
+  for (size_t i = 0; i < lines; i++) order[i] = i;
+  for (size_t i = lines - 1; i; i--) {
+    size_t j = (((size_t)rand() << 31) ^ rand()) % (i + 1);
+    unsigned t = order[i];
+    order[i] = order[j];
+    order[j] = t;
+  }
+  for (size_t i = 0; i < lines; i++) *(void **)(a + order[i] * 64ul) = a + order[(i + 1) % lines] * 64ul;
+  void **p = (void **)(a + order[0] * 64ul);
+  double t = now();
+  for (size_t i = 0; i < lines; i++) p = *p;
+  t = now() - t;
+  printf("%f\n", t / lines * 1e9 + (p == 0));
+}
+int main(int argc, char **argv) { if (argc > 1 && !strcmp(argv[1], "chase")) chase(); else copy(); }
+"#;
+
+const PAIRS: &[Pair] = &[
+    Pair {
+        name: "memory, read (mean) : sysbench memory read",
+        ours: |t, _| ours(t, "bandwidth.memory.read", "mean"),
+        theirs: |t, _| sysbench(t, "read"),
+    },
+    Pair {
+        name: "memory, write (mean) : sysbench memory write",
+        ours: |t, _| ours(t, "bandwidth.memory.write", "mean"),
+        theirs: |t, _| sysbench(t, "write"),
+    },
+    Pair {
+        name: "copy by libc (mean) : perf bench mem memcpy",
+        ours: |t, _| ours(t, "bandwidth.copy.libc", "mean"),
+        theirs: |t, _| memcpy(t),
+    },
+    Pair {
+        name: "copy by hand (floor) : STREAM copy",
+        ours: |t, _| ours(t, "bandwidth.copy.hand", "value"),
+        theirs: |t, folder| compiled(t, folder, "copy"),
+    },
+    Pair {
+        name: "random main memory (mean) : shuffled C chain",
+        ours: |t, _| ours(t, "memory.latency.random", "mean"),
+        theirs: |t, folder| compiled(t, folder, "chase"),
+    },
+    Pair {
+        name: "TCP round trip (floor) : NetPIPE",
+        ours: |t, _| ours(t, "ipc.tcp.round_trip", "value"),
+        theirs: |t, _| netpipe(t),
+    },
+    Pair {
+        name: "TCP bandwidth (mean) : iperf3",
+        ours: |t, _| ours(t, "bandwidth.tcp", "mean"),
+        theirs: |t, _| iperf(t),
+    },
+];
+
+/// Installs the peers, runs all pairs and prints their ratios.
+pub(crate) fn run() -> Result<()> {
+    shell::install(&[
+        ("sysbench", "sysbench"),
+        ("NPtcp", "netpipe-tcp"),
+        ("iperf3", "iperf3"),
+        ("perf", "linux-perf"),
+        ("gcc", "gcc"),
+        ("taskset", "util-linux"),
+    ])?;
+    let tickmark = Tickmark::build()?;
+    let folder = tempfile::tempdir().map_err(|e| e.to_string())?;
+    super::compile(LOOPS, folder.path(), "loops")?;
+    pairs(&tickmark, folder.path(), PAIRS, 0.15)?
+}
+
+fn ours(tickmark: &Tickmark, metric: &str, which: &str) -> Result<Option<f64>> {
+    let model = tickmark.measure(&[metric, "--runs", "1", "--budget", "1s"])?;
+    // The curve's last level is the row of memory.
+    Ok(figure(&model, metric, which).or_else(|| figure(&model, &format!("{metric}.main"), which)))
+}
+
+fn pinned(tickmark: &Tickmark, program: &str) -> Command {
+    let mut command = Command::new("taskset");
+    command.args(["-c", &tickmark.cpu, program]);
+    command
+}
+
+/// The word before one that ends a figure, as a number.
+fn before(text: &str, unit: &str) -> Option<f64> {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let at = words.iter().position(|word| word.trim_end_matches(')') == unit)?;
+    words.get(at.checked_sub(1)?)?.trim_start_matches('(').parse().ok()
+}
+
+fn sysbench(tickmark: &Tickmark, what: &str) -> Result<Option<f64>> {
+    let operation = format!("--memory-oper={what}");
+    let mut command = pinned(tickmark, "sysbench");
+    command.args([
+        "memory",
+        "--threads=1",
+        "--memory-block-size=128M",
+        "--memory-total-size=16G",
+        &operation,
+        "run",
+    ]);
+    let (text, _) = shell::output(&mut command)?;
+    Ok(before(&text, "MiB/sec").map(|mebibytes| mebibytes * 1_048_576.0))
+}
+
+fn memcpy(tickmark: &Tickmark) -> Result<Option<f64>> {
+    let mut command = pinned(tickmark, "perf");
+    command.args(["bench", "mem", "memcpy", "-s", "64MB", "-l", "40", "-f", "default"]);
+    let (text, _) = shell::output(&mut command)?;
+    Ok(before(&text, "GB/sec").map(|gibibytes| gibibytes * 1_073_741_824.0))
+}
+
+fn compiled(tickmark: &Tickmark, folder: &Path, which: &str) -> Result<Option<f64>> {
+    let mut command = Command::new("taskset");
+    let (text, _) = shell::output(command.args(["-c", &tickmark.cpu]).arg(folder.join("loops")).arg(which))?;
+    Ok(text.trim().parse().ok())
+}
+
+/// A server that is ended when it is dropped.
+struct Server(Child);
+
+impl Server {
+    fn start(command: &mut Command) -> Result<Self> {
+        let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+        let server = child.map(Self).map_err(|e| format!("cannot start a server: {e}"))?;
+        // Until it listens.
+        std::thread::sleep(Duration::from_millis(500));
+        Ok(server)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// NetPIPE prints half of a round trip; messages of 1 byte, both sides on the measured CPU.
+fn netpipe(tickmark: &Tickmark) -> Result<Option<f64>> {
+    let _server = Server::start(&mut pinned(tickmark, "NPtcp"))?;
+    let folder = tempfile::tempdir().map_err(|e| e.to_string())?;
+    let mut command = pinned(tickmark, "NPtcp");
+    let (text, errors) =
+        shell::output(command.args(["-h", "127.0.0.1", "-l", "1", "-u", "1"]).current_dir(folder.path()))?;
+    Ok(before(&format!("{text}{errors}"), "usec").map(|half| 2.0 * half * 1e3))
+}
+
+fn iperf(tickmark: &Tickmark) -> Result<Option<f64>> {
+    let _server = Server::start(pinned(tickmark, "iperf3").args(["-s", "-1", "-p", "5995"]))?;
+    let mut command = pinned(tickmark, "iperf3");
+    command.args(["-c", "127.0.0.1", "-p", "5995", "-t", "2", "-w", "64K", "-l", "128K", "-J"]);
+    let (text, _) = shell::output(&mut command)?;
+    let model: serde_json::Value = serde_json::from_str(&text).map_err(|e| e.to_string())?;
+    Ok(model["end"]["sum_received"]["bits_per_second"].as_f64().map(|bits| bits / 8.0))
+}
