@@ -20,7 +20,7 @@ pub(crate) const MOST: usize = 1 << 18;
 pub(crate) const SEGMENT: Nanos = Nanos::from_millis(50);
 
 pub(crate) type Body = Box<dyn FnMut(u64) -> Result<(), CallError>>;
-type Between = Box<dyn FnMut() -> Result<(), CallError>>;
+pub(crate) type Between = Box<dyn FnMut() -> Result<(), CallError>>;
 
 /// What the loop must know of what it times.
 #[derive(Debug, Clone, Copy)]
@@ -101,7 +101,7 @@ impl Shape {
 pub struct Looped {
     peers: Vec<u32>,
     parts: Vec<(Part, Shape, Body)>,
-    between: Between,
+    between: Option<Between>,
 }
 
 /// Times an operation that cannot fail.
@@ -115,7 +115,7 @@ pub fn routine(shape: Shape, mut operation: impl FnMut() + 'static) -> Looped {
 /// Times an operation that can fail; the first failure ends the run.
 pub fn fallible(shape: Shape, operation: impl FnMut() -> Result<(), CallError> + 'static) -> Looped {
     let parts = vec![(Part::Whole, shape, looped(operation))];
-    Looped { peers: Vec::new(), parts, between: Box::new(|| Ok(())) }
+    Looped { peers: Vec::new(), parts, between: None }
 }
 
 /// The operation in a loop that is compiled with it.
@@ -151,7 +151,7 @@ impl Looped {
     /// What is done after each batch, outside the stamps: making ready for the next one.
     #[must_use]
     pub fn between(mut self, work: impl FnMut() -> Result<(), CallError> + 'static) -> Self {
-        self.between = Box::new(work);
+        self.between = Some(Box::new(work));
         self
     }
 
@@ -167,7 +167,7 @@ impl Routine for Looped {
         let slice = budget.share(1, self.parts.len() as i64);
         for (part, shape, body) in &mut self.parts {
             let mut meter = SystemMeter::new(&self.peers);
-            let (batches, segments) = measure(&mut meter, shape, &slice, body, &mut self.between)?;
+            let (batches, segments) = measure(&mut meter, shape, &slice, body, self.between.as_mut())?;
             sink.observe(*part, Observations::Batches(batches), segments);
         }
         Ok(())
@@ -180,7 +180,7 @@ pub(crate) fn measure(
     shape: &Shape,
     budget: &Budget,
     body: &mut dyn FnMut(u64) -> Result<(), CallError>,
-    between: &mut dyn FnMut() -> Result<(), CallError>,
+    between: Option<&mut Between>,
 ) -> Result<(Batches, Vec<Segment>), ProbeError> {
     match budget.gauge.clock {
         StampClock::Tsc => stream(Tsc, meter, shape, budget, body, between),
@@ -203,13 +203,13 @@ pub(crate) fn stream<C: Clock>(
     shape: &Shape,
     budget: &Budget,
     body: &mut dyn FnMut(u64) -> Result<(), CallError>,
-    between: &mut dyn FnMut() -> Result<(), CallError>,
+    mut between: Option<&mut Between>,
 ) -> Result<(Batches, Vec<Segment>), ProbeError> {
     let rough = budget.gauge.scale;
     // Before the first call of the body: what it forks must not depend on the room for samples.
     let room = (budget.time.get().max(1) / (budget.batch.get().max(1) / 2).max(1)) as usize;
     let mut stamps = Stamps::with_room(room.clamp(ENOUGH, MOST));
-    let calls = calls_in_a_batch(clock, rough, budget.batch, shape.most, body, between)?;
+    let calls = calls_in_a_batch(clock, rough, budget.batch, shape.most, body, between.as_deref_mut())?;
     let expected = shape.expected.over(calls);
 
     let mut segments = Vec::new();
@@ -225,8 +225,13 @@ pub(crate) fn stream<C: Clock>(
         let end = clock.now();
         let after = meter.counts();
         stamps.push(start, end, expected.deviation(before, after));
-        between()?;
-        before = meter.counts();
+        before = match &mut between {
+            Some(between) => {
+                between()?;
+                meter.counts()
+            }
+            None => after,
+        };
 
         let spent = since(origin);
         let used = || Nanos::new(meter.cpu().get() - first_cpu);
@@ -295,7 +300,7 @@ fn calls_in_a_batch<C: Clock>(
     length: Nanos,
     most: u64,
     body: &mut dyn FnMut(u64) -> Result<(), CallError>,
-    between: &mut dyn FnMut() -> Result<(), CallError>,
+    mut between: Option<&mut Between>,
 ) -> Result<u64, ProbeError> {
     // Aims below the longest batch, so that noise does not carry one past it.
     let aim = length.get().max(1) as u64 * 3 / 4;
@@ -306,7 +311,7 @@ fn calls_in_a_batch<C: Clock>(
             let start = clock.now();
             body(calls)?;
             best = best.min(scale.nanos(clock.now().saturating_sub(start)));
-            between()?;
+            between.as_mut().map_or(Ok(()), |between| between())?;
         }
         if best >= aim / 4 || calls >= most {
             let fitting = u128::from(calls) * u128::from(aim) / u128::from(best.max(1));

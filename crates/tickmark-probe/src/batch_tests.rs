@@ -52,7 +52,7 @@ fn run(cost: u64, period: u64, tick: u64, share: u64, time_ms: i32) -> (Batches,
         now.set(before + work + ticks * tick);
         Ok(())
     };
-    stream(Mock(&now), &mut meter, &shape(), &budget(time_ms), &mut body, &mut || Ok(())).unwrap()
+    stream(Mock(&now), &mut meter, &shape(), &budget(time_ms), &mut body, None).unwrap()
 }
 
 #[test]
@@ -114,8 +114,7 @@ fn a_batch_carries_its_deviation_from_what_the_spec_declares() {
         Ok(())
     };
     let shape = Shape { expected: Expected { switches: Some(1), faults: Some(0) }, ..shape() };
-    let (batches, _) =
-        stream(Mock(&now), &mut meter, &shape, &budget(10), &mut body, &mut || Ok(())).unwrap();
+    let (batches, _) = stream(Mock(&now), &mut meter, &shape, &budget(10), &mut body, None).unwrap();
     assert_eq!(batches.disturbed.len(), 1);
     assert_eq!((batches.disturbed[0].switches, batches.disturbed[0].faults), (1, 2));
     let warm_up = 40 - 1 - batches.disturbed[0].batch;
@@ -132,7 +131,7 @@ fn a_cost_below_the_physical_floor_is_refused() {
         Ok(())
     };
     let shape = Shape { physical_floor: Picos::new(100), ..shape() };
-    let error = stream(Mock(&now), &mut meter, &shape, &budget(1), &mut body, &mut || Ok(())).unwrap_err();
+    let error = stream(Mock(&now), &mut meter, &shape, &budget(1), &mut body, None).unwrap_err();
     assert!(matches!(error, ProbeError::BelowFloor { .. }), "{error}");
 }
 
@@ -142,6 +141,29 @@ fn a_failing_operation_ends_the_run() {
     let counts = RefCell::new(Counts::default());
     let mut meter = MockMeter { clock: &now, counts: &counts, share: 100 };
     let mut body = |_| Err(CallError { call: "read", errno: libc::EIO });
-    let error = stream(Mock(&now), &mut meter, &shape(), &budget(1), &mut body, &mut || Ok(())).unwrap_err();
+    let error = stream(Mock(&now), &mut meter, &shape(), &budget(1), &mut body, None).unwrap_err();
     assert!(matches!(error, ProbeError::Call(CallError { errno: libc::EIO, .. })));
+}
+
+#[test]
+fn what_is_done_between_batches_is_in_no_batch() {
+    let now = std::rc::Rc::new(Cell::new(1_000));
+    let counts = RefCell::new(Counts::default());
+    let mut meter = MockMeter { clock: &now, counts: &counts, share: 100 };
+    let mut body = |count: u64| {
+        now.set(now.get() + count * 50);
+        Ok(())
+    };
+    let later = std::rc::Rc::clone(&now);
+    let mut between: Between = Box::new(move || {
+        later.set(later.get() + 7_000);
+        Ok(())
+    });
+    let shape = Shape { most: 64, ..shape() };
+    let batches =
+        stream(Mock(&now), &mut meter, &shape, &budget(20), &mut body, Some(&mut between)).unwrap().0;
+    assert_eq!(batches.iterations.get(), 64, "no more calls than what was made ready");
+    assert!(batches.elapsed.iter().all(|elapsed| elapsed.get() == 64 * 50));
+    let gap = |i: usize| batches.start[i + 1].get() - batches.start[i].get() - batches.elapsed[i].get();
+    assert!((0..batches.start.len() - 1).all(|i| gap(i) == 7_000 + 2 * 211));
 }

@@ -162,7 +162,7 @@ fn one<const N: usize>(
         walk(&mut walkers);
         Ok(())
     });
-    let (batches, seen) = batch::measure(meter, &shape, slice, &mut body, &mut || Ok(()))?;
+    let (batches, seen) = batch::measure(meter, &shape, slice, &mut body, None)?;
     segments.extend(seen);
     Ok(Point { at, observations: Observations::Batches(batches) })
 }

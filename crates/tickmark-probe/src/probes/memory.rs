@@ -118,7 +118,7 @@ fn measure(
             Ok(())
         });
         let shape = Shape::of(spec).times(STEPS).over(*size);
-        let (batches, seen) = batch::measure(&mut meter, &shape, &slice, &mut body, &mut || Ok(()))?;
+        let (batches, seen) = batch::measure(&mut meter, &shape, &slice, &mut body, None)?;
         curve.push(Point { at: *size, observations: Observations::Batches(batches) });
         segments.extend(seen);
     }

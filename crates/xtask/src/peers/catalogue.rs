@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-/// McCalpin's definition of STREAM copy: c[i] = a[i] of doubles, arrays of four times the last cache; the best of
+/// McCalpin's definition of STREAM copy, a loop that assigns one array of doubles to another, arrays of four times the last cache; the best of
 /// ten, in bytes copied a second (STREAM counts them twice). And a chain of loads in random order over 128 MB.
 const LOOPS: &str = r#"
 #define _GNU_SOURCE

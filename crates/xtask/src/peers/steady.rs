@@ -12,8 +12,13 @@ const IDLE: usize = 5;
 const CONTENDED: usize = 20;
 const COMPETITORS: usize = 8;
 /// Probes that wait for other processes, and those whose rows cross CPUs.
-const SEVERAL: &[&str] = &["process.", "switch.", "ipc."];
-const ACROSS: &[&str] = &["clock.monotonic.between_cpus"];
+const SEVERAL: &[&str] =
+    &["process.", "switch.", "ipc.", "bandwidth.pipe", "bandwidth.unix", "bandwidth.tcp"];
+const ACROSS: &[&str] = &["between_cpus", ".across", ".unpinned"];
+/// What the caches and the memory of the machine give at that moment.
+const MEMORY: &[&str] = &["memory.", "bandwidth.", "machine.", "vm."];
+/// These two may spread by a tenth.
+const TCP: &[&str] = &["ipc.tcp.connect", "bandwidth.tcp"];
 /// Rows that are no cost of the CPU: sleeping, the tick, steps.
 const NO_FLOOR: &[&str] = &["timer.", "tick.", ".step", ".resolution"];
 
@@ -80,6 +85,10 @@ struct Floor {
     contended: bool,
 }
 
+fn is_across(name: &str) -> bool {
+    ACROSS.iter().any(|part| name.contains(part))
+}
+
 fn starts(name: &str, prefixes: &[&str]) -> bool {
     prefixes.iter().any(|prefix| name.starts_with(prefix))
 }
@@ -89,7 +98,7 @@ fn floors(model: &Value) -> BTreeMap<String, Floor> {
     rows(model)
         .filter_map(|row| {
             let name = row["metric"].as_str()?;
-            let other = starts(name, ACROSS) || NO_FLOOR.iter().any(|part| name.contains(part));
+            let other = is_across(name) || NO_FLOOR.iter().any(|part| name.contains(part));
             let floor =
                 Floor { value: row["value"].as_f64()?, contended: row["contended_share"].is_number() };
             (!other).then(|| (name.to_owned(), floor))
@@ -97,28 +106,34 @@ fn floors(model: &Value) -> BTreeMap<String, Floor> {
         .collect()
 }
 
-/// How many metrics are steady, which are not, how many rows are marked, and the tick's rate.
+/// How steady the metrics are, kind by kind; which rows are marked, and the tick's rate.
 fn describe(name: &str, model: &Value) {
     let spreads: Vec<(&str, f64)> = rows(model)
-        .filter(|row| row["value"].is_number() && !starts(row["metric"].as_str().unwrap_or_default(), ACROSS))
-        .filter(|row| !row["metric"].as_str().unwrap_or_default().ends_with(".resolution"))
+        .filter(|row| row["value"].is_number())
         .filter_map(|row| Some((row["metric"].as_str()?, row["spread"].as_f64()?)))
+        .filter(|(metric, _)| !metric.ends_with(".resolution"))
         .collect();
-    let steady = spreads.iter().filter(|(_, spread)| *spread <= 0.03).count();
-    let wide: Vec<String> = spreads
-        .iter()
-        .filter(|(_, spread)| *spread > 0.03)
-        .map(|(metric, spread)| format!("{metric} {:.1} %", spread * 100.0))
-        .collect();
+    let kind = |what: &str, limit: f64, of: &dyn Fn(&str) -> bool| {
+        let own: Vec<_> = spreads.iter().filter(|(metric, _)| of(metric)).collect();
+        let wide: Vec<String> = own
+            .iter()
+            .filter(|(_, spread)| *spread > limit)
+            .map(|(metric, spread)| format!("{metric} {:.1} %", spread * 100.0))
+            .collect();
+        let (steady, all) = (own.len() - wide.len(), own.len());
+        let wide = if wide.is_empty() { "none".to_owned() } else { wide.join(", ") };
+        println!("  {what}: at most {:.0} % for {steady} of {all}; wider: {wide}", limit * 100.0);
+    };
     let contended = rows(model).filter(|row| row["contended_share"].is_number()).count();
     let rate =
         super::figure(model, "tick.rate", "value").map_or("not found".to_owned(), |hz| format!("{hz:.5} Hz"));
     let seconds = model["recording"]["seconds"].as_f64().unwrap_or(0.0);
-    println!(
-        "{name}: {seconds:.0} s; spread at most 3 % for {steady} of {} metrics (wider: {}); rows marked contended: {contended}; tick {rate}",
-        spreads.len(),
-        if wide.is_empty() { "none".to_owned() } else { wide.join(", ") }
-    );
+    println!("{name}: {seconds:.0} s; rows marked contended: {contended}; tick {rate}; spread between runs");
+    let short = |metric: &str| !is_across(metric) && !TCP.contains(&metric) && !starts(metric, MEMORY);
+    kind("short, one CPU", 0.05, &short);
+    kind("TCP connect and bandwidth", 0.10, &|metric| TCP.contains(&metric));
+    kind("memory, bandwidths", 0.10, &|m| starts(m, MEMORY) && !TCP.contains(&m));
+    kind("across CPUs, unpinned", 0.10, &is_across);
 }
 
 fn compare(name: &str, base: &BTreeMap<String, Floor>, other: &BTreeMap<String, Floor>, limit: f64) {
