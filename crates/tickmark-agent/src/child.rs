@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 use std::os::fd::AsFd;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use tickmark_probe::sys::{file, limits, seccomp, usage};
-use tickmark_probe::{Budget, Gauge, Params, Sink, Spec, Syscall, Unavailable};
+use tickmark_probe::sys::{file, limits, peer, seccomp, usage};
+use tickmark_probe::{Budget, Gauge, Params, ProbeError, Sink, Spec, Syscall, Unavailable};
 use tickmark_wire::{
     Deny, Event, Name, Nanos, Observations, Observed, Outcome, Part, Priority, Reason, RunId, Segment,
 };
@@ -35,18 +35,21 @@ pub(crate) struct Sizes {
     mapped: u64,
     l1: u64,
     l2: u64,
+    last: u64,
     line: u64,
+    short: bool,
 }
 
 impl From<tickmark_probe::Sizes> for Sizes {
-    fn from(tickmark_probe::Sizes { memory, mapped, l1, l2, line }: tickmark_probe::Sizes) -> Self {
-        Self { memory, mapped, l1, l2, line }
+    fn from(sizes: tickmark_probe::Sizes) -> Self {
+        let tickmark_probe::Sizes { memory, mapped, l1, l2, last, line, short } = sizes;
+        Self { memory, mapped, l1, l2, last, line, short }
     }
 }
 
 impl From<Sizes> for tickmark_probe::Sizes {
-    fn from(Sizes { memory, mapped, l1, l2, line }: Sizes) -> Self {
-        Self { memory, mapped, l1, l2, line }
+    fn from(Sizes { memory, mapped, l1, l2, last, line, short }: Sizes) -> Self {
+        Self { memory, mapped, l1, l2, last, line, short }
     }
 }
 
@@ -59,15 +62,25 @@ pub(crate) fn run() -> ExitCode {
         Ok(request) => measure(&request),
         Err(_) => return ExitCode::from(2),
     };
+    if write(&events) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// Writes events to standard output; whether that was done.
+fn write(events: &[Event]) -> bool {
     let mut text = String::new();
     for event in events {
-        match serde_json::to_string(&event) {
+        match serde_json::to_string(event) {
             Ok(line) => text.extend([line.as_str(), "\n"]),
-            Err(_) => return ExitCode::FAILURE,
+            Err(_) => return false,
         }
     }
-    let written = file::write_vectored(std::io::stdout().as_fd(), text.as_bytes());
-    if written.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    file::write_vectored(std::io::stdout().as_fd(), text.as_bytes()).is_ok()
+}
+
+/// How a run ended in which a call failed: what is refused is unsupported.
+fn ended(run: RunId, error: &ProbeError) -> Event {
+    let reason = error.reason();
+    if error.is_refusal() { Event::Skipped(run, reason) } else { Event::Failed(run, reason) }
 }
 
 fn measure(request: &Request) -> Vec<Event> {
@@ -94,6 +107,9 @@ fn measure(request: &Request) -> Vec<Event> {
     if let Err(unavailable) = request.deny.as_ref().map_or(Ok(()), deny) {
         return vec![Event::Failed(run, unavailable.reason())];
     }
+    peer::peers_tell(move |error| {
+        write(&[ended(run, &ProbeError::Call(*error))]);
+    });
     let mut routine = match (probe.prepare)(&probe.spec, &params) {
         Ok(routine) => routine,
         Err(spent) if spent.is_exhaustion() => return vec![Event::Failed(run, spent.reason())],
@@ -108,8 +124,7 @@ fn measure(request: &Request) -> Vec<Event> {
             events.events.push(Event::Finished(outcome));
             events.events
         }
-        Err(error) if error.is_refusal() => vec![Event::Skipped(run, error.reason())],
-        Err(error) => vec![Event::Failed(run, error.reason())],
+        Err(error) => vec![ended(run, &error)],
     }
 }
 

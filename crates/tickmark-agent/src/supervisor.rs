@@ -10,9 +10,8 @@ use std::os::fd::AsRawFd;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitCode, ExitStatus, Stdio};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
-use tickmark_probe::ProbeError;
-use tickmark_probe::sys::peer::{PEER_ENDED, PEER_FAILED};
-use tickmark_probe::sys::{CallError, host, limits};
+use tickmark_probe::sys::peer::{PEER_ENDED, PEER_TOLD};
+use tickmark_probe::sys::{host, limits};
 use tickmark_wire::{
     Event, FORMAT, Hello, Nanos, Plan, Reason, Refusal, RefusalKind, RunPlan, Settled, Started,
 };
@@ -125,16 +124,22 @@ impl Supervisor<'_> {
             sizes: self.sizes.into(),
             deny: self.plan.settings.deny.clone(),
         };
-        let end = self.start(&request, run.padding).and_then(|child| wait(child, limit));
+        let end = self.start(&request, run.padding).and_then(|child| {
+            let folder = self.scratch.path().map(|path| path.join(format!("run-{}", child.0.id())));
+            let end = wait(child, limit);
+            // A run that was ended left its files.
+            folder.map(std::fs::remove_dir_all);
+            end
+        });
         let event = match end {
             Ok(End::Exited(status, lines)) => match status.signal() {
-                None if status.success() && !lines.is_empty() => {
-                    out.raw(&lines);
+                None if (status.success() || status.code() == Some(PEER_TOLD)) && !lines.is_empty() => {
+                    out.raw(words(&lines));
                     return true;
                 }
                 Some(libc::SIGALRM | libc::SIGXCPU) => timed_out(run, limit),
-                None if status.code().is_some_and(|code| code == PEER_ENDED || code > PEER_FAILED) => {
-                    peer_ended(run, status.code().unwrap_or(PEER_ENDED))
+                None if matches!(status.code(), Some(PEER_ENDED | PEER_TOLD)) => {
+                    Event::Failed(run.id, Reason::new("a process that the probe measured with was ended"))
                 }
                 Some(libc::SIGKILL) => {
                     let why = "the run's process was killed (SIGKILL): for want of memory, or by hand";
@@ -186,18 +191,12 @@ fn own_program() -> OsString {
     }
 }
 
-/// A process that the probe measured with was ended, or failed with an error of a call that it makes.
-fn peer_ended(run: &RunPlan, code: i32) -> Event {
-    let errno = code.checked_sub(PEER_FAILED).filter(|errno| *errno > 0);
-    let Some(errno) = errno else {
-        return Event::Failed(run.id, Reason::new("a process that the probe measured with was ended"));
-    };
-    let why = ProbeError::Call(CallError { call: "a process that the probe measured with failed", errno });
-    let needs = tickmark_probe::find(run.probe.as_str()).map_or(&[][..], |probe| probe.spec.needs);
-    let calls: Vec<&str> = needs.iter().map(|call| call.name()).collect();
-    let message = format!("{why}; it needs {}", calls.join(", "));
-    let reason = Reason { message, call: None, errno: Some(errno) };
-    if why.is_refusal() { Event::Skipped(run.id, reason) } else { Event::Failed(run.id, reason) }
+/// What a run's process and its peers wrote: everything; of a run that gave nothing the first word on it, as whoever
+/// lost the other side may have complained too.
+fn words(lines: &[u8]) -> &[u8] {
+    let failed = [&b"{\"skipped\""[..], b"{\"failed\""].iter().any(|kind| lines.starts_with(kind));
+    let first = lines.iter().position(|byte| *byte == b'\n').map_or(lines.len(), |at| at + 1);
+    if failed { &lines[..first] } else { lines }
 }
 
 fn timed_out(run: &RunPlan, limit: Nanos) -> Event {

@@ -4,13 +4,18 @@
 //! most batches hold no tick and the 10th percentile of their cost is the cost without ticks, while
 //! the mean over all of them holds every tick. None is dropped for being slow.
 
+mod stamps;
+
 use crate::clock::{Clock, Monotonic, Tsc};
 use crate::routine::{Budget, Routine, Sink};
 use crate::sys::CallError;
-use crate::{Counts, Expected, Meter, ProbeError, Spec, SystemMeter};
+use crate::{Expected, Meter, ProbeError, Spec, SystemMeter};
 use std::num::NonZeroU64;
 use tickmark_timer::{Anchor, Scale};
-use tickmark_wire::{Batches, Disturbance, Nanos, Observations, Part, Picos, Segment, StampClock};
+use tickmark_wire::{Batches, Nanos, Observations, Part, Picos, Segment, StampClock};
+
+use stamps::Stamps;
+pub(crate) use stamps::{Stamped, touched};
 
 /// Fewer batches than this give no 10th percentile: the loop goes on for up to twice its budget.
 const ENOUGH: usize = 100;
@@ -188,13 +193,6 @@ pub(crate) fn measure(
     }
 }
 
-/// Stamps as they were taken, in ticks.
-struct Stamps {
-    start: Vec<u64>,
-    end: Vec<u64>,
-    disturbed: Vec<Disturbance>,
-}
-
 /// Measures a body: finds how many operations fill a batch, then stamps batches until the budget is
 /// used.
 pub(crate) fn stream<C: Clock>(
@@ -265,34 +263,6 @@ pub(crate) fn is_enough(batches: usize, spent: Nanos, budget: Nanos, used: impl 
     times(1) && (batches >= ENOUGH || times(2)) && (times(4) || used().get() >= budget.get() / 2)
 }
 
-/// A stream that is stamped elsewhere, one call a batch.
-pub(crate) struct Stamped<'a> {
-    stamps: Stamps,
-    expected: ExpectedBatch,
-    shape: &'a Shape,
-}
-
-impl<'a> Stamped<'a> {
-    /// With room for so many, touched already.
-    pub(crate) fn with_room(batches: usize, shape: &'a Shape) -> Self {
-        Self { stamps: Stamps::with_room(batches), expected: shape.expected.over(1), shape }
-    }
-
-    /// Takes start and end in ticks, and the accounts before and after.
-    pub(crate) fn push(&mut self, start: u64, end: u64, before: Counts, after: Counts) {
-        self.stamps.push(start, end, self.expected.deviation(before, after));
-    }
-
-    pub(crate) fn len(&self) -> usize {
-        self.stamps.end.len()
-    }
-
-    /// The batches, from `origin` on.
-    pub(crate) fn finish(self, scale: Scale, origin: u64) -> Result<Batches, ProbeError> {
-        self.stamps.finish(scale, origin, self.shape, 1)
-    }
-}
-
 /// Doubles the calls until a batch fills a good part of its length; also the warm-up.
 fn calls_in_a_batch<C: Clock>(
     clock: C,
@@ -318,81 +288,6 @@ fn calls_in_a_batch<C: Clock>(
             return Ok(u64::try_from(fitting).unwrap_or(u64::MAX).clamp(1, most));
         }
         calls = (calls * 2).min(most);
-    }
-}
-
-/// Room whose pages are touched already, so that none is first touched between two stamps.
-pub(crate) fn touched<T: Clone>(value: T, room: usize) -> Vec<T> {
-    let mut column = vec![value; room];
-    column.clear();
-    column
-}
-
-impl Stamps {
-    fn with_room(batches: usize) -> Self {
-        let none = Disturbance { batch: 1, switches: 1, faults: 1, reclaimed: 1, retransmits: 1 };
-        Self { start: touched(1, batches), end: touched(1, batches), disturbed: touched(none, batches) }
-    }
-
-    fn push(&mut self, start: u64, end: u64, deviation: Option<Disturbance>) {
-        if let Some(deviation) = deviation {
-            self.disturbed.push(Disturbance { batch: self.end.len() as u32, ..deviation });
-        }
-        self.start.push(start);
-        self.end.push(end);
-    }
-
-    fn finish(self, scale: Scale, origin: u64, shape: &Shape, calls: u64) -> Result<Batches, ProbeError> {
-        let iterations = shape.operations.saturating_mul(NonZeroU64::new(calls).unwrap_or(NonZeroU64::MIN));
-        let column = |ticks: Vec<u64>, from: &dyn Fn(usize) -> u64| -> Vec<Nanos> {
-            let nanos = |(i, t): (usize, &u64)| Nanos::new(scale.nanos(t.saturating_sub(from(i))) as i64);
-            ticks.iter().enumerate().map(nanos).collect()
-        };
-        let elapsed = column(self.end, &|i| self.start[i]);
-        let start = column(self.start, &|_| origin);
-        let fastest = elapsed.iter().min().map_or(Picos::ZERO, |e| Picos::per(*e, iterations.get()));
-        if fastest < shape.physical_floor {
-            return Err(ProbeError::BelowFloor { seen: fastest, floor: shape.physical_floor });
-        }
-        Ok(Batches {
-            start,
-            elapsed,
-            iterations,
-            bytes: shape.bytes,
-            over: shape.over,
-            disturbed: self.disturbed,
-        })
-    }
-}
-
-/// What a whole batch does by itself.
-struct ExpectedBatch {
-    switches: Option<i64>,
-    faults: Option<i64>,
-}
-
-impl Expected {
-    fn over(self, calls: u64) -> ExpectedBatch {
-        let times = |each: u32| i64::from(each).saturating_mul(calls as i64);
-        ExpectedBatch { switches: self.switches.map(times), faults: self.faults.map(times) }
-    }
-}
-
-impl ExpectedBatch {
-    /// How far a batch's accounts are from what it does by itself; `batch` is left to the caller.
-    fn deviation(&self, before: Counts, after: Counts) -> Option<Disturbance> {
-        let narrow = |n: i64| n.clamp(i64::from(i32::MIN), i64::from(i32::MAX)) as i32;
-        let beyond =
-            |seen: i64, expected: Option<i64>| expected.map_or(0, |expected| narrow(seen - expected));
-        let seen = Disturbance {
-            batch: 0,
-            switches: beyond(after.switches - before.switches, self.switches),
-            faults: beyond(after.faults - before.faults, self.faults),
-            reclaimed: narrow(after.reclaimed - before.reclaimed),
-            retransmits: narrow(after.retransmits - before.retransmits),
-        };
-        let Disturbance { switches, faults, reclaimed, retransmits, .. } = seen;
-        [switches, faults, reclaimed, retransmits].iter().any(|count| *count != 0).then_some(seen)
     }
 }
 

@@ -1,6 +1,7 @@
 //! The batch loop under a mock clock: nothing here depends on the machine.
 
 use super::*;
+use crate::Counts;
 use crate::clock::Mock;
 use crate::{Gauge, Reading};
 use std::cell::{Cell, RefCell};

@@ -37,11 +37,23 @@ pub enum ProbeError {
 }
 
 impl Unavailable {
-    /// Whether something that there is has run out (room, descriptors, processes, memory): a failure, as the system
-    /// has the call.
+    /// Whether something that there is has run out (room, descriptors, processes, memory, ports) or broke: a failure,
+    /// as the system has the call.
     #[must_use]
     pub fn is_exhaustion(&self) -> bool {
-        let spent = [libc::ENOSPC, libc::EDQUOT, libc::EMFILE, libc::ENFILE, libc::EAGAIN, libc::ENOMEM];
+        let spent = [
+            libc::ENOSPC,
+            libc::EDQUOT,
+            libc::EMFILE,
+            libc::ENFILE,
+            libc::EAGAIN,
+            libc::ENOMEM,
+            libc::ENOBUFS,
+            libc::EADDRNOTAVAIL,
+            libc::EADDRINUSE,
+            libc::EIO,
+            libc::EEXIST,
+        ];
         matches!(self, Self::Call(error) if spent.contains(&error.errno))
     }
 

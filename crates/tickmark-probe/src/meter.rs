@@ -24,7 +24,7 @@ pub struct Reading {
     pub cpu: Nanos,
     /// CPU time of the probe's other processes and of its children that ended.
     pub others_cpu: Nanos,
-    /// Time runnable without a CPU.
+    /// Time runnable without a CPU, of the thread and of its peers.
     pub run_delay: Option<Nanos>,
     /// Steal time of this CPU.
     pub steal: Option<Nanos>,
@@ -55,8 +55,9 @@ impl SystemMeter {
     /// Opens the accounts of the calling thread and of the processes that it measures with.
     #[must_use]
     pub fn new(peers: &[u32]) -> Self {
+        let files = usage::Accounts::open(peers);
         let peers = peers.iter().filter_map(|pid| usage::CpuClock::of(*pid)).collect();
-        Self { peers, files: usage::Accounts::open() }
+        Self { peers, files }
     }
 
     fn others(&self) -> Nanos {

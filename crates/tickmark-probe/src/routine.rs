@@ -43,8 +43,12 @@ pub struct Sizes {
     pub l1: u64,
     /// Cache of the second level.
     pub l2: u64,
+    /// Cache of the last level; 0 where it is not known.
+    pub last: u64,
     /// A cache line.
     pub line: u64,
+    /// Whether memory is so short that processes which ended are felt.
+    pub short: bool,
 }
 
 impl Params {
@@ -117,6 +121,12 @@ pub struct Budget {
 }
 
 impl Budget {
+    /// The same time in batches of a part of the length, so that little time holds enough of them.
+    #[must_use]
+    pub fn finer(&self, parts: i64) -> Self {
+        Self { batch: Nanos::new((self.batch.get() / parts.max(1)).max(1)), ..*self }
+    }
+
     /// The same budget, cut to `part` of `parts`.
     #[must_use]
     pub fn share(&self, part: i64, parts: i64) -> Self {

@@ -29,6 +29,8 @@ pub struct Spec {
     pub expected: Expected,
     /// Whether it sleeps by design.
     pub sleeps: bool,
+    /// Whether its processes may run on any CPU.
+    pub roams: bool,
     /// How many slices of the budget a run gets, in tenths of an ordinary probe's.
     pub weight: u32,
 }
@@ -66,6 +68,7 @@ impl Spec {
             physical_floor: Picos::ZERO,
             expected: Expected::NONE,
             sleeps: false,
+            roams: false,
             weight: 10,
         }
     }
@@ -82,6 +85,7 @@ impl Spec {
             headline: self.headline,
             physical_floor: self.physical_floor,
             sleeps: self.sleeps,
+            roams: self.roams,
         }
     }
 }
@@ -135,6 +139,7 @@ syscalls! {
     Ftruncate = "ftruncate" SYS_ftruncate,
     Futex = "futex" SYS_futex,
     Getcpu = "getcpu" SYS_getcpu,
+    Getsockname = "getsockname" SYS_getsockname,
     Getppid = "getppid" SYS_getppid,
     Gettimeofday = "gettimeofday" SYS_gettimeofday,
     IoUringEnter = "io_uring_enter" SYS_io_uring_enter,
@@ -143,11 +148,14 @@ syscalls! {
     Listen = "listen" SYS_listen,
     Lseek = "lseek" SYS_lseek,
     Madvise = "madvise" SYS_madvise,
+    Mkdir = "mkdir" SYS_mkdir,
     Mmap = "mmap" SYS_mmap,
     Mprotect = "mprotect" SYS_mprotect,
     Munmap = "munmap" SYS_munmap,
     Openat = "openat" SYS_openat,
     Pipe2 = "pipe2" SYS_pipe2,
+    Poll = "poll" SYS_poll,
+    Prctl = "prctl" SYS_prctl,
     Pselect = "pselect6" SYS_pselect6,
     Read = "read" SYS_read,
     RtSigaction = "rt_sigaction" SYS_rt_sigaction,

@@ -14,19 +14,44 @@ pub struct Stretch {
     pub own: f64,
     /// How long the measuring thread stood runnable without a CPU, where known.
     pub delay: Option<f64>,
-    /// Whether the probe sleeps by design.
-    pub sleeps: bool,
+    /// How the probe runs.
+    pub manner: Manner,
+    /// Runnable tasks in the machine besides the measuring thread at the end, where known.
+    pub runnable: Option<u32>,
+}
+
+/// How a probe runs, which says what tells that others had its CPU.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Manner {
+    /// On one CPU, without a pause.
+    Busy,
+    /// It sleeps by design, or waits for another CPU.
+    Sleeps,
+    /// On any of so many CPUs.
+    Roams {
+        /// How many.
+        cpus: usize,
+    },
 }
 
 impl Stretch {
     /// The share of the stretch that others had. A probe that never sleeps owns its CPU: what it did
-    /// not use, others did. For one that sleeps, only waiting while runnable counts.
+    /// not use, others did. For one that sleeps, only waiting while runnable counts. One that may run anywhere may
+    /// wait for a CPU that its own processes have: for it, other runnable tasks count that are as many as the CPUs or
+    /// more, as the part that so many would take of them.
     #[must_use]
     pub fn taken(&self) -> f64 {
         if self.wall <= 0.0 {
             return 0.0;
         }
-        let taken = if self.sleeps { self.delay.unwrap_or(0.0) } else { self.wall - self.own };
+        let taken = match self.manner {
+            Manner::Busy => self.wall - self.own,
+            Manner::Sleeps => self.delay.unwrap_or(0.0),
+            Manner::Roams { cpus } => {
+                let (others, cpus) = (self.runnable.map_or(0.0, f64::from), cpus as f64);
+                if others >= cpus { self.wall * others / (others + cpus) } else { 0.0 }
+            }
+        };
         (taken / self.wall).clamp(0.0, 1.0)
     }
 
@@ -43,11 +68,14 @@ mod tests {
 
     #[test]
     fn a_competitor_shows_and_the_machines_own_threads_do_not() {
-        let stretch = |own, delay, sleeps| Stretch { wall: 100.0, own, delay, sleeps };
-        assert!(stretch(50.0, None, false).contended());
-        assert!(!stretch(98.0, Some(40.0), false).contended(), "a peer that runs is no competitor");
-        assert!(!stretch(3.0, Some(0.5), true).contended(), "sleeping is no contention");
-        assert!(stretch(3.0, Some(30.0), true).contended());
-        assert_eq!(Stretch { wall: 0.0, own: 0.0, delay: None, sleeps: false }.taken(), 0.0);
+        let stretch = |own, delay, manner| Stretch { wall: 100.0, own, delay, manner, runnable: Some(8) };
+        assert!(stretch(50.0, None, Manner::Busy).contended());
+        assert!(!stretch(98.0, Some(40.0), Manner::Busy).contended(), "a peer that runs is no competitor");
+        assert!(!stretch(3.0, Some(0.5), Manner::Sleeps).contended(), "sleeping is no contention");
+        assert!(stretch(3.0, Some(30.0), Manner::Sleeps).contended());
+        assert!(stretch(50.0, Some(30.0), Manner::Roams { cpus: 2 }).contended());
+        let alone = Stretch { runnable: Some(1), ..stretch(50.0, Some(30.0), Manner::Roams { cpus: 2 }) };
+        assert!(!alone.contended(), "it waits for its own peer");
+        assert_eq!(Stretch { wall: 0.0, ..stretch(0.0, None, Manner::Busy) }.taken(), 0.0);
     }
 }

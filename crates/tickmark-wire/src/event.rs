@@ -165,7 +165,7 @@ pub struct Segment {
     pub cpu: Nanos,
     /// CPU time of the probe's other threads, processes and children that ended, in ns.
     pub others_cpu: Nanos,
-    /// How long the measuring thread stood runnable without a CPU, in ns.
+    /// How long the measuring thread and the probe's other processes stood runnable without a CPU, in ns.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_delay: Option<Nanos>,
     /// Steal time of this CPU, in ns, in steps of 10 ms.

@@ -167,7 +167,7 @@ pub enum Headline {
     Offset,
     /// The latencies of the caches and of memory, from a curve over sizes.
     Levels,
-    /// The cost at the largest size of a curve.
+    /// The cost at the largest sizes of a curve: the median of three.
     Farthest,
     /// The largest size of a curve before its cost first rises.
     Capacity,
@@ -198,4 +198,7 @@ pub struct Metric {
     /// Whether the probe sleeps by design, so that time off the CPU says nothing of contention.
     #[serde(default)]
     pub sleeps: bool,
+    /// Whether it may run on any CPU, so that its own processes may wait for each other's CPU.
+    #[serde(default)]
+    pub roams: bool,
 }

@@ -1,7 +1,7 @@
 //! From a recording to a figure a run: the step between what was observed and what is claimed.
 
 use crate::store::{Recording, Run, Status};
-use tickmark_stats::contention::Stretch;
+use tickmark_stats::contention::{Manner, Stretch};
 use tickmark_stats::{Sorted, batches, curve, offset, tick};
 use tickmark_wire::{Batches, Headline, Metric, Observations, Observed, Part, Point, Segment, Unit};
 
@@ -19,6 +19,8 @@ pub(crate) struct Figures {
     pub(crate) disturbed: Option<(usize, usize)>,
     /// Batches that belong to another mode than the rest, by what happened in them.
     pub(crate) apart: Apart,
+    /// The median batch, in ns.
+    pub(crate) batch: Option<f64>,
     /// Bytes of memory or of a file that the work went over.
     pub(crate) over: u64,
     /// Whether the median stands in for the floor.
@@ -106,9 +108,12 @@ impl<'a> Sample<'a> {
 /// Why the observations hold none.
 pub(crate) fn figures(recording: &Recording, metric: &Metric, run: &Run) -> Result<Figures, String> {
     let observed = recording.observed(run);
+    if observed.len() != run.observed.len() {
+        return Err("its observations cannot be read any more".to_owned());
+    }
     let (mut taken, mut contended) = (0.0, false);
     for part in &observed {
-        let (share, over) = contention(&part.segments, metric.sleeps);
+        let (share, over) = contention(&part.segments, manner(recording, metric));
         taken = f64::max(taken, share);
         contended |= over;
     }
@@ -120,6 +125,7 @@ pub(crate) fn figures(recording: &Recording, metric: &Metric, run: &Run) -> Resu
         cpu: None,
         disturbed: None,
         apart: Apart::default(),
+        batch: None,
         over: 0,
         few: false,
         taken,
@@ -142,6 +148,7 @@ pub(crate) fn figures(recording: &Recording, metric: &Metric, run: &Run) -> Resu
                 cpu: parts.cpu.filter(|_| metric.unit == Unit::Time),
                 disturbed: Some(parts.disturbed),
                 apart: parts.apart,
+                batch: tickmark_stats::median(b.elapsed.iter().map(|e| e.as_f64())),
                 over: b.over,
                 few: parts.few,
                 ..plain(figure(parts.floor), Detail::None)
@@ -160,14 +167,23 @@ pub(crate) fn figures(recording: &Recording, metric: &Metric, run: &Run) -> Resu
                 }
                 Headline::Step => curve::step(&floors).ok_or("no distance makes a difference"),
                 Headline::Speedup => curve::speedup(&floors).ok_or("no point of the curve"),
+                Headline::Farthest => {
+                    farthest(&points, |(_, floor, _)| *floor).ok_or("no point of the curve")
+                }
                 _ => floors.last().map(|(_, floor)| *floor).ok_or("no point of the curve"),
             };
             let over = points.last().map_or(0, |(at, ..)| *at);
             let area = area(&whole.observations);
-            let figures = plain(value?, Detail::Curve(points.clone()));
+            let (apart, disturbed, few) = accounts(&observed);
+            let figures = Figures {
+                apart,
+                disturbed: Some(disturbed),
+                few,
+                ..plain(value?, Detail::Curve(points.clone()))
+            };
             Ok(match headline {
                 Headline::Farthest => {
-                    Figures { mean: points.last().map(|(_, _, mean)| *mean), over, ..figures }
+                    Figures { mean: farthest(&points, |(_, _, mean)| *mean), over, ..figures }
                 }
                 Headline::Speedup => Figures { over: area, ..figures },
                 _ => figures,
@@ -209,6 +225,11 @@ pub(crate) fn figures(recording: &Recording, metric: &Metric, run: &Run) -> Resu
             Ok(plain(worst.ok_or("no exchange")?, Detail::Offsets(offsets)))
         }
     }
+}
+
+/// The median over the three largest sizes.
+fn farthest(points: &[(u64, f64, f64)], of: fn(&(u64, f64, f64)) -> f64) -> Option<f64> {
+    tickmark_stats::median(points.iter().rev().take(3).map(of))
 }
 
 /// Bytes that the points of a curve went over.
@@ -319,6 +340,24 @@ fn of_curve(points: &[Point], less: &[Point]) -> Option<Vec<(u64, f64, f64)>> {
     (!all.is_empty()).then_some(all)
 }
 
+/// Of all points of all curves: batches of other modes, batches disturbed and all of them, and whether a point has
+/// too few for a floor.
+fn accounts(observed: &[Observed]) -> (Apart, (usize, usize), bool) {
+    let points = observed.iter().flat_map(|part| match &part.observations {
+        Observations::Curve(points) => points.as_slice(),
+        _ => &[],
+    });
+    let mut sum = (Apart::default(), (0, 0), false);
+    for point in points {
+        if let Observations::Batches(b) = &point.observations {
+            sum.0 = sum.0.plus(of_one_mode(b).1);
+            sum.1 = (sum.1.0 + b.disturbed.len(), sum.1.1 + b.elapsed.len());
+            sum.2 |= b.elapsed.len() < batches::ENOUGH;
+        }
+    }
+    sum
+}
+
 /// CPU time over wall time.
 fn computing(segments: &[Segment]) -> Option<f64> {
     let wall: f64 = segments.iter().map(|s| s.wall.as_f64()).sum();
@@ -333,13 +372,23 @@ fn steal(observed: &[Observed]) -> (f64, f64) {
     counted.fold((0.0, 0.0), |sum, (steal, wall)| (sum.0 + steal, sum.1 + wall))
 }
 
+fn manner(recording: &Recording, metric: &Metric) -> Manner {
+    let cpus = recording.sessions.first().map_or(1, |hello| hello.settled.allowed.len());
+    match (metric.roams, metric.sleeps) {
+        (true, _) => Manner::Roams { cpus },
+        (false, true) => Manner::Sleeps,
+        (false, false) => Manner::Busy,
+    }
+}
+
 /// The share that others had over all segments, and whether contended ones make up a third of the time.
-fn contention(segments: &[Segment], sleeps: bool) -> (f64, bool) {
+fn contention(segments: &[Segment], manner: Manner) -> (f64, bool) {
     let stretch = |s: &Segment| Stretch {
         wall: s.wall.as_f64(),
         own: s.cpu.as_f64() + s.others_cpu.as_f64(),
         delay: s.run_delay.map(tickmark_wire::Nanos::as_f64),
-        sleeps,
+        manner,
+        runnable: s.runnable,
     };
     let wall: f64 = segments.iter().map(|s| s.wall.as_f64()).sum();
     if wall <= 0.0 {

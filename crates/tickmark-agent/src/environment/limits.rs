@@ -16,6 +16,9 @@ const CGROUP: &[(&str, &str)] = &[
     ("cpuset.cpus", "cpuset"),
     ("memory.max", "memory"),
     ("memory.limit_in_bytes", "memory"),
+    ("memory.current", "memory"),
+    ("memory.usage_in_bytes", "memory"),
+    ("memory.stat", "memory"),
     ("pids.max", "pids"),
 ];
 

@@ -16,6 +16,11 @@ pub(crate) fn collect(settled: &Settled) -> Environment {
     // As they were before the agent itself left the measured CPU.
     facts.know("cpu.allowed", "sched_getaffinity", crate::settle::ranges(&settled.allowed));
     facts.know("cpu.measured", &settled.cpu_because, settled.cpu.to_string());
+    let other = settled.allowed.iter().find(|cpu| **cpu != settled.cpu);
+    match other {
+        Some(cpu) => facts.know("cpu.across", "the first other CPU that is allowed", cpu.to_string()),
+        None => facts.miss("cpu.across", "sched_getaffinity", "only one CPU is allowed"),
+    }
     kernel::collect(&mut facts);
     cpu::collect(&mut facts, settled.cpu);
     clock::collect(&mut facts);

@@ -13,7 +13,7 @@ use tickmark_wire::{Better, Group, Picos, Unit};
 const PIECE: usize = 64 << 10;
 /// What goes through a pipe or a socket between two stamps at least: many times what it holds, so that what
 /// lies in it at the start and at the end weighs little.
-const STRETCH: usize = 1 << 20;
+const STRETCH: usize = 4 << 20;
 /// What the buffers of a TCP socket hold: left to themselves they grow while it is measured.
 const BUFFER: i32 = 64 << 10;
 
@@ -40,7 +40,7 @@ const fn stream(
     timed: &'static str,
     needs: &'static [Syscall],
 ) -> Spec {
-    Spec { needs, expected: Expected::UNKNOWN, weight: 20, ..spec(name, title, timed, STREAM) }
+    Spec { needs, expected: Expected::UNKNOWN, weight: 30, ..spec(name, title, timed, STREAM) }
 }
 
 const fn memory(name: &'static str, title: &'static str, timed: &'static str) -> Spec {
@@ -52,8 +52,15 @@ pub(super) static PROBES: &[Probe] = &[
         spec: stream(
             "bandwidth.pipe",
             "pipe",
-            "read 1 MB of a pipe, 64 KB at a time, into which a peer on the same CPU writes 64 KB at a time",
-            &[Syscall::Pipe2, Syscall::Clone, Syscall::Read, Syscall::Write],
+            "read 4 MB of a pipe, 64 KB at a time, into which a peer on the same CPU writes 64 KB at a time",
+            &[
+                Syscall::Pipe2,
+                Syscall::RtSigaction,
+                Syscall::Clone,
+                Syscall::Prctl,
+                Syscall::Read,
+                Syscall::Write,
+            ],
         ),
         prepare: |spec, _| received(spec, PIECE, file::pipe),
     },
@@ -62,7 +69,14 @@ pub(super) static PROBES: &[Probe] = &[
             "bandwidth.unix",
             "AF_UNIX stream",
             "the same through a pair of stream sockets of the UNIX domain",
-            &[Syscall::Socketpair, Syscall::Clone, Syscall::Read, Syscall::Write],
+            &[
+                Syscall::Socketpair,
+                Syscall::RtSigaction,
+                Syscall::Clone,
+                Syscall::Prctl,
+                Syscall::Read,
+                Syscall::Write,
+            ],
         ),
         prepare: |spec, _| received(spec, PIECE, net::unix_pair),
     },
@@ -77,7 +91,14 @@ pub(super) static PROBES: &[Probe] = &[
     },
     Probe {
         spec: Spec {
-            needs: &[Syscall::Openat, Syscall::Write, Syscall::Ftruncate, Syscall::Read, Syscall::Lseek],
+            needs: &[
+                Syscall::Mkdir,
+                Syscall::Openat,
+                Syscall::Write,
+                Syscall::Ftruncate,
+                Syscall::Read,
+                Syscall::Lseek,
+            ],
             weight: 20,
             ..spec(
                 "bandwidth.file_reread",
@@ -104,7 +125,7 @@ pub(super) static PROBES: &[Probe] = &[
     },
     Probe {
         spec: Spec {
-            needs: &[Syscall::Openat, Syscall::Write, Syscall::Ftruncate, Syscall::Mmap],
+            needs: &[Syscall::Mkdir, Syscall::Openat, Syscall::Write, Syscall::Ftruncate, Syscall::Mmap],
             weight: 20,
             ..spec(
                 "bandwidth.mmap_reread",
@@ -119,7 +140,7 @@ pub(super) static PROBES: &[Probe] = &[
             let region = Region::file(file.as_fd(), length, false)?;
             let whole = region.sum(0, length);
             std::hint::black_box(whole);
-            let sum = over(length, PIECE, move |at| {
+            let sum = over(length, move |at| {
                 let _ = &folder;
                 std::hint::black_box(region.sum(at, PIECE));
             });
@@ -130,17 +151,17 @@ pub(super) static PROBES: &[Probe] = &[
         spec: memory(
             "bandwidth.copy.libc",
             "memory, copy by libc",
-            "memcpy of one half of the memory to the other, in one call",
+            "memcpy of 64 KB from one half of the memory to the other, piece by piece, over and over",
         ),
-        prepare: |spec, params| copy(spec, params, params.sizes.memory as usize / 2, Region::copy),
+        prepare: |spec, params| copy(spec, params, Region::copy),
     },
     Probe {
         spec: memory(
             "bandwidth.copy.hand",
             "memory, copy by hand",
-            "the same with loads and stores of 8 bytes, 64 KB a time, over and over",
+            "the same with loads and stores of 8 bytes",
         ),
-        prepare: |spec, params| copy(spec, params, PIECE, Region::copy_by_hand),
+        prepare: |spec, params| copy(spec, params, Region::copy_by_hand),
     },
     Probe {
         spec: memory(
@@ -151,7 +172,7 @@ pub(super) static PROBES: &[Probe] = &[
         prepare: |spec, params| {
             let region = Region::private(params.sizes.memory as usize, Pages::Small)?;
             let length = region.len();
-            let sum = over(length, PIECE, move |at| {
+            let sum = over(length, move |at| {
                 std::hint::black_box(region.sum(at, PIECE));
             });
             Ok(batch::routine(moving(spec, length), sum).boxed())
@@ -166,7 +187,7 @@ pub(super) static PROBES: &[Probe] = &[
         prepare: |spec, params| {
             let region = Region::private(params.sizes.memory as usize, Pages::Small)?;
             let length = region.len();
-            let fill = over(length, PIECE, move |at| region.fill(at, PIECE, at as u64));
+            let fill = over(length, move |at| region.fill(at, PIECE, at as u64));
             Ok(batch::routine(moving(spec, length), fill).boxed())
         },
     },
@@ -177,24 +198,23 @@ fn moving(spec: &Spec, length: usize) -> Shape {
 }
 
 /// Calls `work` for each piece of `length` bytes in turn, over and over.
-fn over(length: usize, piece: usize, mut work: impl FnMut(usize)) -> impl FnMut() {
+fn over(length: usize, mut work: impl FnMut(usize)) -> impl FnMut() {
     let mut at = 0;
     move || {
         work(at);
-        at = if at + 2 * piece > length { 0 } else { at + piece };
+        at = if at + 2 * PIECE > length { 0 } else { at + PIECE };
     }
 }
 
 fn copy(
     spec: &Spec,
     params: &Params,
-    piece: usize,
     work: fn(&Region, &Region, usize, usize),
 ) -> Result<Box<dyn Routine>, Unavailable> {
     let length = params.sizes.memory as usize / 2;
     let (from, to) = (Region::private(length, Pages::Small)?, Region::private(length, Pages::Small)?);
-    let copy = over(length, piece, move |at| work(&from, &to, at, piece));
-    Ok(batch::routine(Shape::of(spec).moving(piece as u64, 2 * length as u64), copy).boxed())
+    let copy = over(length, move |at| work(&from, &to, at, PIECE));
+    Ok(batch::routine(moving(spec, 2 * length), copy).boxed())
 }
 
 /// Reads what a peer sends.
@@ -206,10 +226,18 @@ fn received(
     let (ours, theirs) = pair()?;
     let content = vec![1; piece];
     let peer = Peer::serve(&[&ours], theirs, |theirs| file::write_all(theirs.as_fd(), &content))?;
-    let (pid, mut piece) = (peer.pid(), vec![0; piece]);
+    let (pid, mut piece, mut ahead) = (peer.pid(), vec![0; piece], 0);
     let read = move || {
         let _ = &peer;
-        (0..STRETCH / piece.len()).try_for_each(|_| file::read_all(ours.as_fd(), &mut piece))
+        while ahead < STRETCH {
+            match file::read(ours.as_fd(), &mut piece)? {
+                0 => return Err(CallError { call: "read", errno: libc::EPIPE }),
+                count => ahead += count,
+            }
+        }
+        // What was read beyond counts for the next one.
+        ahead -= STRETCH;
+        Ok(())
     };
     Ok(batch::fallible(Shape::of(spec).moving(STRETCH as u64, 0), read).with_peers(&[pid]).boxed())
 }

@@ -16,7 +16,7 @@ const TEN_KB: usize = 10 << 10;
 const fn spec(name: &'static str, title: &'static str, timed: &'static str) -> Spec {
     Spec {
         timed,
-        needs: &[Syscall::Openat, Syscall::Close, Syscall::Unlink],
+        needs: &[Syscall::Mkdir, Syscall::Openat, Syscall::Close, Syscall::Unlink],
         source: "McVoy and Staelin, USENIX 1996 (lat_fs)",
         physical_floor: Picos::new(100_000),
         // A journal may make it wait.
@@ -25,7 +25,8 @@ const fn spec(name: &'static str, title: &'static str, timed: &'static str) -> S
     }
 }
 
-const WRITING: &[Syscall] = &[Syscall::Openat, Syscall::Write, Syscall::Close, Syscall::Unlink];
+const WRITING: &[Syscall] =
+    &[Syscall::Mkdir, Syscall::Openat, Syscall::Write, Syscall::Close, Syscall::Unlink];
 
 pub(super) static PROBES: &[Probe] = &[
     Probe {

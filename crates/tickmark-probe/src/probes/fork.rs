@@ -17,9 +17,8 @@ use tickmark_wire::{Group, Nanos, Observations, Part, Picos};
 /// No process is made in less, ns: how many there may be.
 const FASTEST: usize = 20_000;
 
-/// Less memory than this is short: the kernel frees what a process took some time after it ended, and many that
-/// end in a row take all there is. Children are then made in short stretches with pauses between them.
-const SHORT: u64 = 16 << 20;
+/// Where memory is short: the kernel frees what a process took some time after it ended, and many that end in a row
+/// take all there is. Children are then made in short stretches with pauses between them.
 const STRETCH: Nanos = Nanos::from_millis(10);
 const PAUSE: Duration = Duration::from_millis(30);
 
@@ -120,7 +119,7 @@ fn prepare(
         return Err(Unavailable::Missing(why.to_owned()));
     }
     let forker = Forker::new(call, child, program)?;
-    let pause = (params.sizes.memory < SHORT).then_some(PAUSE);
+    let pause = params.sizes.short.then_some(PAUSE);
     Ok(Box::new(Children { forker, status, shape: Shape::of(spec), pause }))
 }
 
@@ -152,7 +151,7 @@ impl Children {
         // Before the first process is made, and touched: what is mapped later would go along to children.
         let room = (budget.time.get() as usize / FASTEST).clamp(SLOTS, batch::MOST) + SLOTS;
         let mut made = Stamped::with_room(room, &self.shape);
-        let (mut segments, mut used) = (Vec::with_capacity(room / 16), 0);
+        let (mut segments, mut used, mut paused) = (Vec::with_capacity(room / 16), 0, 0);
         loop {
             let (before, start) = (meter.reading(), Anchor::take());
             let longest = if self.pause.is_some() { STRETCH.get() } else { SEGMENT.get() };
@@ -175,11 +174,16 @@ impl Children {
                 before = child.counts;
             }
             if made.len() + SLOTS > room
-                || batch::is_enough(made.len(), Nanos::new(to as i64), budget.time, || Nanos::new(used))
+                || batch::is_enough(made.len(), Nanos::new(to as i64 - paused), budget.time, || {
+                    Nanos::new(used)
+                })
             {
                 break;
             }
-            self.pause.into_iter().for_each(std::thread::sleep);
+            if let Some(pause) = self.pause {
+                std::thread::sleep(pause);
+                paused += pause.as_nanos() as i64;
+            }
         }
         let scale = Scale::between(origin, Anchor::take());
         let scale = scale.ok_or_else(|| ProbeError::Other("the TSC stands still".to_owned()))?;

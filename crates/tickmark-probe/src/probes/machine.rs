@@ -5,8 +5,9 @@ use crate::permutation::Permutation;
 use crate::probes::integer::{UNROLLED, unrolled};
 use crate::routine::{Budget, Sink, routine};
 use crate::sys::chain::opaque;
-use crate::sys::memory::{Pages, Region, STEPS, Walker, walk};
+use crate::sys::memory::{Chains, Pages, Region, STEPS};
 use crate::{Params, Probe, ProbeError, Spec, Syscall, SystemMeter};
+use std::rc::Rc;
 use tickmark_wire::{Better, Group, Headline, Observations, Part, Picos, Point, Segment, Unit};
 
 const PAGE: u64 = 4096;
@@ -51,7 +52,7 @@ pub(super) static PROBES: &[Probe] = &[
         prepare: |spec, params| {
             let line = params.sizes.line;
             let most = (params.sizes.memory / PAGE).min(1024);
-            let region = Region::private((most * PAGE) as usize, Pages::Small)?;
+            let region = Rc::new(Region::private((most * PAGE) as usize, Pages::Small)?);
             Ok(routine(move |budget, sink| {
                 let pages = curve(spec, budget, &region, &points(most), Part::Whole, sink, |count| {
                     // One line a page, in turn of another place in it: the lines spread over the cache.
@@ -75,7 +76,7 @@ pub(super) static PROBES: &[Probe] = &[
             // Five lines of 64 bytes: every set of the cache gets its share.
             const BLOCK: u64 = 320;
             let size = (params.sizes.l1 * 10).min(params.sizes.memory) / BLOCK * BLOCK;
-            let region = Region::private(size as usize, Pages::Small)?;
+            let region = Rc::new(Region::private(size as usize, Pages::Small)?);
             Ok(routine(move |budget, sink| {
                 let distances = [8, 16, 32, 64, 128, 256];
                 curve(spec, budget, &region, &distances, Part::Whole, sink, |distance| {
@@ -97,7 +98,7 @@ pub(super) static PROBES: &[Probe] = &[
             ..spec("machine.memory_parallelism", "loads at once", Unit::Ratio, Headline::Speedup)
         },
         prepare: |spec, params| {
-            let region = Region::private(params.sizes.memory as usize, Pages::Small)?;
+            let region = Rc::new(Region::private(params.sizes.memory as usize, Pages::Small)?);
             let params = params.clone();
             Ok(routine(move |budget, sink| parallel(spec, &region, &params, budget, sink)))
         },
@@ -115,7 +116,7 @@ fn points(most: u64) -> Vec<u64> {
 }
 
 /// Joins `count` places, `together` of them at a time in order and these groups in random order.
-fn ring(region: &Region, count: u64, together: u64, offset: impl Fn(u64) -> u64) -> Walker {
+fn ring(region: &Rc<Region>, count: u64, together: u64, offset: impl Fn(u64) -> u64) -> Chains<1> {
     let groups = count / together;
     let order = Permutation::new(groups, tickmark_timer::monotonic_ns());
     let after = |place: u64| match (place + 1) % together {
@@ -124,7 +125,7 @@ fn ring(region: &Region, count: u64, together: u64, offset: impl Fn(u64) -> u64)
     };
     let at = |place| offset(place) as usize;
     region.link((0..groups * together).map(|place| (at(place), at(after(place)))));
-    region.walker(at(0))
+    region.chains([at(0)])
 }
 
 /// One chain, linked anew for each point.
@@ -135,14 +136,13 @@ fn curve(
     points: &[u64],
     part: Part,
     sink: &mut dyn Sink,
-    link: impl Fn(u64) -> Walker,
+    link: impl Fn(u64) -> Chains<1>,
 ) -> Result<(), ProbeError> {
     let mut meter = SystemMeter::new(&[]);
-    let slice = budget.share(1, 2 * points.len() as i64);
+    let slice = budget.share(1, 2 * points.len() as i64).finer(5);
     let (mut curve, mut segments) = (Vec::new(), Vec::new());
     for point in points {
-        let walkers = [link(*point)];
-        curve.push(one(spec, &slice, region, *point, walkers, &mut meter, &mut segments)?);
+        curve.push(one(spec, &slice, region, *point, link(*point), &mut meter, &mut segments)?);
     }
     sink.observe(part, Observations::Curve(curve), segments);
     Ok(())
@@ -153,13 +153,13 @@ fn one<const N: usize>(
     slice: &Budget,
     region: &Region,
     at: u64,
-    mut walkers: [Walker; N],
+    mut chains: Chains<N>,
     meter: &mut SystemMeter,
     segments: &mut Vec<Segment>,
 ) -> Result<Point, ProbeError> {
     let shape = Shape::of(spec).times(STEPS * N as u64).over(region.len() as u64);
     let mut body = batch::looped(move || {
-        walk(&mut walkers);
+        chains.walk();
         Ok(())
     });
     let (batches, seen) = batch::measure(meter, &shape, slice, &mut body, None)?;
@@ -169,7 +169,7 @@ fn one<const N: usize>(
 
 fn parallel(
     spec: &Spec,
-    region: &Region,
+    region: &Rc<Region>,
     params: &Params,
     budget: &Budget,
     sink: &mut dyn Sink,
@@ -178,16 +178,16 @@ fn parallel(
     let count = region.len() as u64 / line;
     let order = Permutation::new(count, tickmark_timer::monotonic_ns());
     region.link((0..count).map(|place| ((place * line) as usize, (order.after(place) * line) as usize)));
-    let slice = budget.share(1, 7);
+    let slice = budget.share(1, 7).finer(2);
     let mut meter = SystemMeter::new(&[]);
     let (mut curve, mut segments) = (Vec::new(), Vec::new());
     macro_rules! chains {
         ($($n:literal)*) => {$(
             region.flush(line as usize);
             // Far apart in the one ring, and elsewhere for each number of them.
-            let start = |i: usize| order.place((count / 33 * i as u64 + count / 1089 * $n) % count) * line;
-            let walkers: [Walker; $n] = std::array::from_fn(|i| region.walker(start(i) as usize));
-            curve.push(one(spec, &slice, region, $n, walkers, &mut meter, &mut segments)?);
+            let start = |i: usize| order.place((count / $n * i as u64 + count / 1089 * $n) % count) * line;
+            let chains: Chains<$n> = region.chains(std::array::from_fn(|i| start(i) as usize));
+            curve.push(one(spec, &slice, region, $n, chains, &mut meter, &mut segments)?);
         )*};
     }
     chains!(1 2 4 8 16 24 32);

@@ -12,10 +12,22 @@ const PAGE: usize = 4096;
 /// A store to every 16th KB of the first tenth.
 const STRIDE: usize = 16 << 10;
 
+const MAPPING: &[Syscall] =
+    &[Syscall::Mkdir, Syscall::Openat, Syscall::Write, Syscall::Ftruncate, Syscall::Mmap, Syscall::Munmap];
+const TOUCHING: &[Syscall] = &[
+    Syscall::Mkdir,
+    Syscall::Openat,
+    Syscall::Write,
+    Syscall::Ftruncate,
+    Syscall::Fcntl,
+    Syscall::Mmap,
+    Syscall::Munmap,
+];
+
 const fn spec(name: &'static str, title: &'static str, timed: &'static str) -> Spec {
     Spec {
         timed,
-        needs: &[Syscall::Openat, Syscall::Ftruncate, Syscall::Write, Syscall::Mmap, Syscall::Munmap],
+        needs: MAPPING,
         physical_floor: Picos::new(10_000),
         // How many pages one fault maps is the kernel's to say.
         expected: Expected { switches: Some(0), faults: None },
@@ -50,6 +62,7 @@ pub(super) static PROBES: &[Probe] = &[
     Probe {
         spec: Spec {
             source: "McVoy and Staelin, USENIX 1996 (lat_pagefault)",
+            needs: TOUCHING,
             weight: 30,
             ..spec(
                 "vm.fault.page",

@@ -1,15 +1,19 @@
 //! How long a load takes that waits for the one before it, by the size of what is loaded from.
 
-use crate::batch::{self, Shape};
+use crate::batch::{self, Between, Shape};
 use crate::permutation::Permutation;
 use crate::routine::{Budget, Sink, routine};
-use crate::sys::memory::{Pages, Region, STEPS, walk};
+use crate::sys::memory::{Pages, Region, STEPS};
 use crate::{Params, Probe, ProbeError, Routine, Sizes, Spec, Syscall, SystemMeter, Unavailable};
+use std::cell::Cell;
+use std::rc::Rc;
 use tickmark_wire::{Group, Headline, Observations, Part, Picos, Point};
 
 const SMALLEST: u64 = 4 << 10;
 /// Two lines: what a stride is.
 const STRIDE: u64 = 128;
+/// Loads that are worth their time before anything is timed: 16 MB of lines.
+const WARM: u64 = 1 << 18;
 
 const fn spec(name: &'static str, title: &'static str, timed: &'static str, source: &'static str) -> Spec {
     Spec {
@@ -83,7 +87,7 @@ fn curve(
     order: Order,
 ) -> Result<Box<dyn Routine>, Unavailable> {
     let limits = params.sizes;
-    let region = Region::private(limits.memory as usize, pages)?;
+    let region = Rc::new(Region::private(limits.memory as usize, pages)?);
     if pages == Pages::Huge && region.huge_share().is_some_and(|share| share < 0.9) {
         return Err(Unavailable::Missing("the kernel gave no huge pages".to_owned()));
     }
@@ -93,7 +97,7 @@ fn curve(
 
 fn measure(
     spec: &Spec,
-    region: &Region,
+    region: &Rc<Region>,
     points: &[u64],
     order: Order,
     limits: &Sizes,
@@ -101,24 +105,35 @@ fn measure(
     sink: &mut dyn Sink,
 ) -> Result<(), ProbeError> {
     let mut meter = SystemMeter::new(&[]);
-    let slice = budget.share(1, points.len() as i64);
+    let slice = budget.share(1, points.len() as i64).finer(2);
     let (mut curve, mut segments) = (Vec::new(), Vec::new());
     for size in points {
-        let first = link(region, *size, order, limits);
-        let mut walkers = [region.walker(first)];
-        // What fits the caches is brought there; what does not is not there from linking it.
-        if *size <= limits.memory / 4 {
-            let round = size / limits.line.min(STRIDE) / STEPS + 1;
-            (0..round).for_each(|_| walk(&mut walkers));
-        } else {
-            region.flush(limits.line as usize);
+        link(region, *size, order, limits);
+        let mut chain = region.chains([0]);
+        let round = size / if order == Order::Random { limits.line } else { STRIDE };
+        // Walked once, or as far as is worth the time. What is far beyond every cache begins, and begins again
+        // after each round, with nothing in them: neither linking nor the last round left anything there.
+        let beyond = limits.last > 0 && *size >= 2 * limits.last;
+        if !beyond {
+            (0..round.min(WARM) / STEPS + 1).for_each(|_| chain.walk());
         }
+        let walked = Rc::new(Cell::new(if beyond { round } else { 0 }));
+        let (count, memory, line) = (Rc::clone(&walked), Rc::clone(region), limits.line as usize);
+        let mut empty: Between = Box::new(move || {
+            if beyond && walked.get() + round / 8 > round {
+                memory.flush(line);
+                walked.set(0);
+            }
+            Ok(())
+        });
+        empty()?;
         let mut body = batch::looped(move || {
-            walk(&mut walkers);
+            chain.walk();
+            count.set(count.get() + STEPS);
             Ok(())
         });
         let shape = Shape::of(spec).times(STEPS).over(*size);
-        let (batches, seen) = batch::measure(&mut meter, &shape, &slice, &mut body, None)?;
+        let (batches, seen) = batch::measure(&mut meter, &shape, &slice, &mut body, Some(&mut empty))?;
         curve.push(Point { at: *size, observations: Observations::Batches(batches) });
         segments.extend(seen);
     }
@@ -126,25 +141,23 @@ fn measure(
     Ok(())
 }
 
-/// Links the first `size` bytes into a ring; the offset of a place in it.
-fn link(region: &Region, size: u64, order: Order, limits: &Sizes) -> usize {
+/// Links the first `size` bytes into a ring through its beginning.
+fn link(region: &Region, size: u64, order: Order, limits: &Sizes) {
     match order {
         Order::Random => link_random(region, size, limits.line),
         Order::Strided => {
             let count = size / STRIDE;
             let next = |place| ((place + 1) % count * STRIDE) as usize;
             region.link((0..count).map(|place| ((place * STRIDE) as usize, next(place))));
-            0
         }
     }
 }
 
 /// Links every line of the first `size` bytes into a ring of random order.
-pub(super) fn link_random(region: &Region, size: u64, line: u64) -> usize {
+fn link_random(region: &Region, size: u64, line: u64) {
     let count = size / line;
     let order = Permutation::new(count, tickmark_timer::monotonic_ns());
     region.link((0..count).map(|place| ((place * line) as usize, (order.after(place) * line) as usize)));
-    0
 }
 
 #[cfg(test)]

@@ -20,6 +20,7 @@ pub(super) static PROBES: &[Probe] = &[
                 Syscall::Socket,
                 Syscall::Bind,
                 Syscall::Listen,
+                Syscall::Getsockname,
                 Syscall::Connect,
                 Syscall::Accept,
                 Syscall::Write,

@@ -22,7 +22,14 @@ pub(super) const fn spec(name: &'static str, title: &'static str, timed: &'stati
 pub(super) static PROBES: &[Probe] = &[
     Probe {
         spec: Spec {
-            needs: &[Syscall::Pipe2, Syscall::Clone, Syscall::Read, Syscall::Write],
+            needs: &[
+                Syscall::Pipe2,
+                Syscall::RtSigaction,
+                Syscall::Clone,
+                Syscall::Prctl,
+                Syscall::Read,
+                Syscall::Write,
+            ],
             ..spec(
                 "ipc.pipe.round_trip",
                 "pipe, round trip",
@@ -42,7 +49,14 @@ pub(super) static PROBES: &[Probe] = &[
     },
     Probe {
         spec: Spec {
-            needs: &[Syscall::Socketpair, Syscall::Clone, Syscall::Read, Syscall::Write],
+            needs: &[
+                Syscall::Socketpair,
+                Syscall::RtSigaction,
+                Syscall::Clone,
+                Syscall::Prctl,
+                Syscall::Read,
+                Syscall::Write,
+            ],
             // Waking the peer may switch to it at once, or when this process sleeps.
             expected: Expected { switches: None, faults: Some(0) },
             ..spec(
@@ -55,14 +69,7 @@ pub(super) static PROBES: &[Probe] = &[
     },
     Probe {
         spec: Spec {
-            needs: &[
-                Syscall::Socket,
-                Syscall::Bind,
-                Syscall::Connect,
-                Syscall::Clone,
-                Syscall::Read,
-                Syscall::Write,
-            ],
+            needs: UDP,
             ..spec(
                 "ipc.udp.round_trip",
                 "UDP, round trip",
@@ -86,15 +93,32 @@ pub(super) static PROBES: &[Probe] = &[
     },
 ];
 
+/// What a pair of UDP sockets with a peer process takes.
+pub(super) const UDP: &[Syscall] = &[
+    Syscall::Socket,
+    Syscall::Bind,
+    Syscall::Getsockname,
+    Syscall::Connect,
+    Syscall::Setsockopt,
+    Syscall::RtSigaction,
+    Syscall::Clone,
+    Syscall::Prctl,
+    Syscall::Read,
+    Syscall::Write,
+];
+
 /// What a TCP connection with a peer process takes.
 pub(super) const TCP: &[Syscall] = &[
     Syscall::Socket,
     Syscall::Bind,
     Syscall::Listen,
+    Syscall::Getsockname,
     Syscall::Connect,
     Syscall::Accept,
     Syscall::Setsockopt,
+    Syscall::RtSigaction,
     Syscall::Clone,
+    Syscall::Prctl,
     Syscall::Read,
     Syscall::Write,
 ];

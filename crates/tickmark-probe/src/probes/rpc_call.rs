@@ -4,7 +4,7 @@ use super::round_trip;
 use crate::batch::{self, Shape};
 use crate::sys::peer::Peer;
 use crate::sys::{CallError, file, net};
-use crate::{Probe, Spec, Syscall, rpc};
+use crate::{Probe, Spec, rpc};
 use std::os::fd::{AsFd, BorrowedFd};
 
 const SOURCE: &str = "RFC 5531; McVoy and Staelin, USENIX 1996 (lat_rpc, there through a library)";
@@ -14,14 +14,7 @@ pub(super) static PROBES: &[Probe] = &[
     Probe {
         spec: Spec {
             source: SOURCE,
-            needs: &[
-                Syscall::Socket,
-                Syscall::Bind,
-                Syscall::Connect,
-                Syscall::Clone,
-                Syscall::Read,
-                Syscall::Write,
-            ],
+            needs: round_trip::UDP,
             ..round_trip::spec(
                 "ipc.rpc_udp.round_trip",
                 "ONC RPC over UDP, null call",

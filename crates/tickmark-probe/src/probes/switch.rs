@@ -20,21 +20,43 @@ enum Place {
     Unpinned,
 }
 
+const WITHOUT: &[Syscall] = &[
+    Syscall::Pipe2,
+    Syscall::RtSigaction,
+    Syscall::Clone,
+    Syscall::Prctl,
+    Syscall::SchedSetaffinity,
+    Syscall::Read,
+    Syscall::Write,
+];
+const WITH_MEMORY: &[Syscall] = &[
+    Syscall::Pipe2,
+    Syscall::RtSigaction,
+    Syscall::Clone,
+    Syscall::Prctl,
+    Syscall::SchedSetaffinity,
+    Syscall::Mmap,
+    Syscall::Read,
+    Syscall::Write,
+];
+
 const fn spec(
     name: &'static str,
     title: &'static str,
     timed: &'static str,
     processes: u32,
-    sleeps: bool,
+    memory: bool,
+    place: Place,
 ) -> Spec {
     Spec {
         timed,
-        needs: &[Syscall::Pipe2, Syscall::Clone, Syscall::Read, Syscall::Write],
+        needs: if memory { WITH_MEMORY } else { WITHOUT },
         source: "McVoy and Staelin, USENIX 1996 (lat_ctx)",
         physical_floor: Picos::new(50_000),
         // With more than two, the one that is woken may come before the one that wakes has gone to sleep.
         expected: Expected { switches: if processes == 2 { Some(1) } else { None }, faults: Some(0) },
-        sleeps,
+        sleeps: matches!(place, Place::Across),
+        roams: matches!(place, Place::Unpinned),
         ..Spec::cost(Group::Communication, name, title)
     }
 }
@@ -43,12 +65,12 @@ const fn spec(
 macro_rules! ring {
     ($($processes:literal $kilobytes:literal),* $(,)?) => {
         &[$(
-            ring!(one $processes, $kilobytes, "", "", Place::Same, "on one CPU", false),
-            ring!(one $processes, $kilobytes, ".across", ", across CPUs", Place::Across, "on two CPUs in turn", true),
-            ring!(one $processes, $kilobytes, ".unpinned", ", unpinned", Place::Unpinned, "on any CPU", true),
+            ring!(one $processes, $kilobytes, "", "", Place::Same, "on one CPU"),
+            ring!(one $processes, $kilobytes, ".across", ", across CPUs", Place::Across, "on two CPUs in turn"),
+            ring!(one $processes, $kilobytes, ".unpinned", ", unpinned", Place::Unpinned, "on any CPU"),
         )*]
     };
-    (one $processes:literal, $kilobytes:literal, $suffix:literal, $title:literal, $place:expr, $where:literal, $sleeps:literal) => {
+    (one $processes:literal, $kilobytes:literal, $suffix:literal, $title:literal, $place:expr, $where:literal) => {
         Probe {
             spec: spec(
                 concat!("switch.", $processes, "p.", $kilobytes, "k", $suffix),
@@ -58,7 +80,8 @@ macro_rules! ring {
                     $kilobytes, " KB of its own; per switch, less the same work in one process"
                 ),
                 $processes,
-                $sleeps,
+                $kilobytes > 0,
+                $place,
             ),
             prepare: |spec, params| prepare(spec, params, $processes, $kilobytes << 10, $place),
         }

@@ -11,7 +11,7 @@ use std::os::fd::AsFd;
 pub(super) static PROBES: &[Probe] = &[
     Probe {
         spec: Spec {
-            needs: &[Syscall::Mmap, Syscall::Clone, Syscall::Futex],
+            needs: &[Syscall::Mmap, Syscall::RtSigaction, Syscall::Clone, Syscall::Prctl, Syscall::Futex],
             source: "futex(2)",
             ..spec(
                 "ipc.futex.round_trip",
@@ -41,7 +41,14 @@ pub(super) static PROBES: &[Probe] = &[
     },
     Probe {
         spec: Spec {
-            needs: &[Syscall::Eventfd, Syscall::Clone, Syscall::Read, Syscall::Write],
+            needs: &[
+                Syscall::Eventfd,
+                Syscall::RtSigaction,
+                Syscall::Clone,
+                Syscall::Prctl,
+                Syscall::Read,
+                Syscall::Write,
+            ],
             source: "eventfd(2)",
             ..spec(
                 "ipc.eventfd.round_trip",

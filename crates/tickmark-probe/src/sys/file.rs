@@ -55,13 +55,13 @@ pub fn open(path: &CStr, flags: i32) -> Result<OwnedFd, CallError> {
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
-/// Makes a file, or empties it, to be read and written.
+/// Makes a new file, to be read and written.
 ///
 /// # Errors
-/// Those of openat(2).
+/// Those of openat(2); EEXIST where there is one.
 #[inline(always)]
 pub fn create(path: &CStr) -> Result<OwnedFd, CallError> {
-    let flags = libc::O_RDWR | libc::O_CREAT | libc::O_TRUNC | libc::O_CLOEXEC;
+    let flags = libc::O_RDWR | libc::O_CREAT | libc::O_EXCL | libc::O_CLOEXEC;
     // SAFETY: `path` ends in a zero byte.
     let fd = check("openat", unsafe { libc::open(path.as_ptr(), flags, 0o600) })?;
     // SAFETY: the kernel has just given us this descriptor.

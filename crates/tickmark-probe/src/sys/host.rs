@@ -105,6 +105,17 @@ pub fn free_bytes(path: &std::path::Path) -> Result<u64, CallError> {
     Ok(status.f_bavail.saturating_mul(status.f_frsize))
 }
 
+/// Memory that is free or holds buffers, by sysinfo(2), where /proc does not say.
+#[must_use]
+pub fn free_memory() -> Option<u64> {
+    // SAFETY: sysinfo is plain numbers, for which zero is a value.
+    let mut info: libc::sysinfo = unsafe { std::mem::zeroed() };
+    // SAFETY: `info` is valid to write to.
+    let done = unsafe { libc::sysinfo(&raw mut info) };
+    let unit = u64::from(info.mem_unit.max(1));
+    (done == 0).then(|| (info.freeram + info.bufferram).saturating_mul(unit))
+}
+
 /// Timer slack of this thread, ns.
 #[must_use]
 pub fn slack() -> i32 {

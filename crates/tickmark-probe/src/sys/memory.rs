@@ -3,8 +3,10 @@
 use super::{CallError, check};
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::ptr::NonNull;
+use std::rc::Rc;
 
 const PAGE: usize = 4096;
+const HUGE: usize = 2 << 20;
 
 /// Which pages a stretch is made of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,13 +22,16 @@ pub enum Pages {
 pub struct Region {
     start: NonNull<u8>,
     length: usize,
+    /// What was mapped: more where the start had to be aligned.
+    mapping: (NonNull<u8>, usize),
 }
 
 fn map(length: usize, protection: i32, kind: i32, fd: i32) -> Result<Region, CallError> {
     // SAFETY: a new mapping where the kernel likes.
     let start = unsafe { libc::mmap(std::ptr::null_mut(), length, protection, kind, fd, 0) };
     let start = NonNull::new(start.cast::<u8>()).filter(|start| start.as_ptr().addr() != usize::MAX);
-    Ok(Region { start: start.ok_or_else(|| CallError::last("mmap"))?, length })
+    let start = start.ok_or_else(|| CallError::last("mmap"))?;
+    Ok(Region { start, length, mapping: (start, length) })
 }
 
 const READ_WRITE: i32 = libc::PROT_READ | libc::PROT_WRITE;
@@ -37,7 +42,14 @@ impl Region {
     /// # Errors
     /// Those of mmap(2) and madvise(2); ENOMEM where the kernel gave no huge pages.
     pub fn private(length: usize, pages: Pages) -> Result<Self, CallError> {
-        let region = map(length, READ_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1)?;
+        let more = if pages == Pages::Huge { HUGE } else { 0 };
+        let mut region = map(length + more, READ_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1)?;
+        region.length = length;
+        if pages == Pages::Huge {
+            let over = region.start.as_ptr().addr().next_multiple_of(HUGE) - region.start.as_ptr().addr();
+            // SAFETY: less than what was mapped beside the length.
+            region.start = unsafe { region.start.add(over) };
+        }
         let advice = match pages {
             Pages::Small => libc::MADV_NOHUGEPAGE,
             Pages::Huge => libc::MADV_HUGEPAGE,
@@ -79,8 +91,10 @@ impl Region {
     #[inline]
     pub fn unmap(self) -> Result<(), CallError> {
         let region = std::mem::ManuallyDrop::new(self);
-        // SAFETY: our own mapping; walkers into it are used no more.
-        check("munmap", unsafe { libc::munmap(region.start.as_ptr().cast(), region.length) }).map(drop)
+        // SAFETY: our own mapping; chains into it hold it.
+        let (start, length) = region.mapping;
+        // SAFETY: our own mapping; chains into it hold it.
+        check("munmap", unsafe { libc::munmap(start.as_ptr().cast(), length) }).map(drop)
     }
 
     /// Bytes of it.
@@ -154,10 +168,22 @@ impl Region {
         let _ = line;
     }
 
-    /// A walker that stands at an offset which [`Region::link`] has joined.
+    /// Chains that stand at offsets which [`Region::link`] has joined.
+    ///
+    /// # Panics
+    /// Where no ring goes through one of them.
     #[must_use]
-    pub fn walker(&self, offset: usize) -> Walker {
-        Walker(self.at(offset))
+    pub fn chains<const N: usize>(self: &Rc<Self>, offsets: [usize; N]) -> Chains<N> {
+        let inside = self.start.as_ptr().addr()..self.start.as_ptr().addr() + self.length;
+        let at = offsets.map(|offset| {
+            self.inside(offset, 8);
+            let place = self.at(offset).cast::<*mut u8>();
+            // SAFETY: inside the mapping, which is written from its first page to its last.
+            let next = unsafe { place.read_unaligned() };
+            assert!(offset % 8 == 0 && inside.contains(&next.addr()), "a place of a ring");
+            place.cast()
+        });
+        Chains { _region: Rc::clone(self), at }
     }
 
     /// Adds up the 64-bit words of `length` bytes from `offset`, both multiples of 64.
@@ -240,27 +266,31 @@ impl Region {
 
 impl Drop for Region {
     fn drop(&mut self) {
-        // SAFETY: our own mapping; walkers into it are used no more.
-        unsafe { libc::munmap(self.start.as_ptr().cast(), self.length) };
+        // SAFETY: our own mapping; chains into it hold it.
+        unsafe { libc::munmap(self.mapping.0.as_ptr().cast(), self.mapping.1) };
     }
 }
 
-/// A place in a chain of pointers.
-#[derive(Debug, Clone, Copy)]
-pub struct Walker(*mut u8);
-
-/// Loads of one [`walk`].
+/// Loads in each chain of one [`Chains::walk`].
 pub const STEPS: u64 = 64;
 
-/// Goes `STEPS` steps along each of `N` chains, side by side; each load waits for the one before it in
-/// its chain.
-#[inline]
-pub fn walk<const N: usize>(walkers: &mut [Walker; N]) {
-    for _ in 0..STEPS {
-        for walker in walkers.iter_mut() {
-            // SAFETY: every place of a linked ring holds the address of another; the region lives as long
-            // as the routine that walks it. Volatile: each load is made.
-            walker.0 = unsafe { walker.0.cast::<*mut u8>().read_volatile() };
+/// Places in rings of pointers.
+#[derive(Debug)]
+pub struct Chains<const N: usize> {
+    _region: Rc<Region>,
+    at: [*mut u8; N],
+}
+
+impl<const N: usize> Chains<N> {
+    /// Goes `STEPS` steps along each chain, side by side; each load waits for the one before it in its chain.
+    #[inline]
+    pub fn walk(&mut self) {
+        for _ in 0..STEPS {
+            for at in &mut self.at {
+                // SAFETY: every place of a linked ring holds the address of another; the mapping is held, and
+                // nobody writes to it meanwhile. Volatile: each load is made.
+                *at = unsafe { at.cast::<*mut u8>().read_volatile() };
+            }
         }
     }
 }

@@ -3,24 +3,47 @@
 
 use super::{CallError, check, file, limits};
 use std::os::fd::{AsFd, OwnedFd};
+use std::sync::OnceLock;
 
 /// With this status a run ends whose peer was ended.
 pub const PEER_ENDED: i32 = 97;
-/// With this and the peer's error number a run ends whose peer has failed. (101 is what a panic ends with.)
-pub const PEER_FAILED: i32 = 110;
+/// With this one a run ends whose peer has failed and has said so itself.
+pub const PEER_TOLD: i32 = 98;
+
+/// What a peer does when a call of its own fails.
+static TELL: OnceLock<Tell> = OnceLock::new();
+type Tell = Box<dyn Fn(&CallError) + Send + Sync>;
+
+/// Says how peers tell of a call that failed; they do it themselves, as nobody else knows.
+pub fn peers_tell(tell: impl Fn(&CallError) + Send + Sync + 'static) {
+    let _ = TELL.set(Box::new(tell));
+}
 
 extern "C" fn peer_ended(_signal: i32, info: *mut libc::siginfo_t, _context: *mut libc::c_void) {
     // SAFETY: the kernel passes a siginfo_t, of SIGCHLD, to handlers that ask for it with SA_SIGINFO.
     let (how, status) = unsafe { ((*info).si_code, (*info).si_status()) };
-    let failed = how == libc::CLD_EXITED && (1..=255 - PEER_FAILED).contains(&status);
+    let told = how == libc::CLD_EXITED && status == PEER_TOLD;
     // SAFETY: ends the process, which a handler may.
-    unsafe { libc::_exit(if failed { PEER_FAILED + status } else { PEER_ENDED }) };
+    unsafe { libc::_exit(if told { PEER_TOLD } else { PEER_ENDED }) };
+}
+
+/// Tells why a peer ends; its status. That the other side is gone is no news.
+fn last_words(ended: Result<(), CallError>) -> i32 {
+    let Err(error) = ended else { return 0 };
+    let gone = [libc::EPIPE, libc::ECONNRESET, libc::ECONNREFUSED];
+    match TELL.get().filter(|_| !gone.contains(&error.errno)) {
+        Some(tell) => {
+            tell(&error);
+            PEER_TOLD
+        }
+        None => 0,
+    }
 }
 
 /// Sets what SIGCHLD does: ends this process, or nothing.
 fn end_with_peers(yes: bool) -> Result<(), CallError> {
     let handler = if yes { peer_ended as *const () as usize } else { libc::SIG_DFL };
-    super::signal::action(libc::SIGCHLD, handler, libc::SA_SIGINFO)
+    super::signal::action(libc::SIGCHLD, handler, libc::SA_SIGINFO | libc::SA_NOCLDSTOP)
 }
 
 /// A child process that runs a closure and ends with us, or when it is dropped.
@@ -43,7 +66,7 @@ impl Peer {
         if pid == 0 {
             let ended = limits::die_with_parent(parent).and_then(|()| body());
             // SAFETY: ends the process.
-            unsafe { libc::_exit(ended.map_or_else(|error| error.errno, |()| 0)) };
+            unsafe { libc::_exit(last_words(ended)) };
         }
         Ok(Self { pid: pid as u32 })
     }

@@ -82,7 +82,8 @@ impl CpuClock {
 /// Files of /proc, held open and read again at each segment.
 #[derive(Debug)]
 pub struct Accounts {
-    schedstat: Option<File>,
+    /// Of the thread, then of its peers.
+    schedstat: Vec<Option<File>>,
     stat: Option<File>,
     text: Vec<u8>,
     cpu: String,
@@ -99,13 +100,15 @@ pub struct Machine {
 }
 
 impl Accounts {
-    /// Opens the accounts of the calling thread and of the CPU that it is on.
+    /// Opens the accounts of the calling thread, of its peers, and of the CPU that it is on.
     #[must_use]
-    pub fn open() -> Self {
+    pub fn open(peers: &[u32]) -> Self {
+        let of = |process: String| File::open(format!("/proc/{process}/schedstat")).ok();
+        let own = of("thread-self".to_owned());
         // SAFETY: no arguments.
         let (cpu, hz) = unsafe { (libc::sched_getcpu(), libc::sysconf(libc::_SC_CLK_TCK)) };
         Self {
-            schedstat: File::open("/proc/thread-self/schedstat").ok(),
+            schedstat: std::iter::once(own).chain(peers.iter().map(|pid| of(pid.to_string()))).collect(),
             stat: File::open("/proc/stat").ok(),
             text: vec![0; 64 << 10],
             cpu: format!("cpu{cpu} "),
@@ -113,12 +116,17 @@ impl Accounts {
         }
     }
 
-    /// Time that the thread stood runnable without a CPU: the second field of schedstat, ns.
+    /// Time that the thread and its peers stood runnable without a CPU: the second field of schedstat, ns.
     #[must_use]
     pub fn run_delay(&mut self) -> Option<Nanos> {
-        let length = self.schedstat.as_ref()?.read_at(&mut self.text, 0).ok()?;
-        let text = std::str::from_utf8(&self.text[..length]).ok()?;
-        text.split_whitespace().nth(1)?.parse().ok().map(Nanos::new)
+        let text = &mut self.text;
+        let mut of = |file: &Option<File>| {
+            let length = file.as_ref()?.read_at(text, 0).ok()?;
+            let text = std::str::from_utf8(&text[..length]).ok()?;
+            text.split_whitespace().nth(1)?.parse::<i64>().ok()
+        };
+        let all: Option<i64> = self.schedstat.iter().map(&mut of).sum();
+        all.map(Nanos::new)
     }
 
     /// Reads /proc/stat; none where it is missing.
@@ -165,6 +173,6 @@ mod tests {
         let before = thread_cpu();
         std::hint::black_box(crate::sys::chain::mul64(3, 2_000_000));
         assert!(thread_cpu() > before);
-        assert!(Accounts::open().machine().is_some_and(|m| m.runnable >= 1));
+        assert!(Accounts::open(&[]).machine().is_some_and(|m| m.runnable >= 1));
     }
 }

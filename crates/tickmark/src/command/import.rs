@@ -13,8 +13,19 @@ use tickmark_wire::{
     Observed, Part, Picos, Plan, RunId, RunPlan, Settings, Unit, Values,
 };
 
+/// No result file is larger, in bytes.
+const MOST: u64 = 64 << 20;
+
 pub(super) fn run(store: &Store, import: &Import) -> Result<Code, Error> {
     let read = |path: &std::path::PathBuf| {
+        let length = std::fs::metadata(path).map_err(Error::store("read", path))?.len();
+        if length > MOST {
+            let path = path.display();
+            return Err(Error::Usage(format!(
+                "{path} has {} MB: too much for results of lmbench",
+                length >> 20
+            )));
+        }
         let bytes = std::fs::read(path).map_err(Error::store("read", path))?;
         let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
         Ok((name, String::from_utf8_lossy(&bytes).into_owned()))
@@ -95,10 +106,15 @@ fn keep(store: &Store, host: &Imported, name: Option<&str>) -> Result<String, Er
     };
     let mut facts = Environment::default();
     host.facts.iter().for_each(|(name, value, source)| facts.know(name, source, value));
+    let from = Event::Imported(Box::new(ImportedFrom { tool: host.tool.clone(), environment: facts }));
     let mut writer = store.create(&meta)?;
-    writer.write(&Event::Imported(Box::new(ImportedFrom { tool: host.tool.clone(), environment: facts })))?;
-    events.iter().try_for_each(|event| writer.write(event))?;
-    let folder = writer.finish()?;
+    let folder = writer.folder().to_owned();
+    let written = std::iter::once(&from).chain(&events).try_for_each(|event| writer.write(event));
+    if let Err(error) = written.and_then(|()| writer.finish()) {
+        // Half a recording would pass for a whole one.
+        let _ = std::fs::remove_dir_all(&folder);
+        return Err(error);
+    }
     store.index(&folder);
     Ok(meta.id)
 }
@@ -125,5 +141,6 @@ fn metric(name: &str) -> Metric {
         headline: Headline::Median,
         physical_floor: Picos::ZERO,
         sleeps: false,
+        roams: false,
     }
 }

@@ -133,9 +133,7 @@ fn exit_code(recording: &Recording, model: &Model, stopped: bool) -> Code {
     let partly = rows().any(|row| match row.status {
         RowStatus::Ok => false,
         RowStatus::Unsupported => recording.meta.select.contains(&row.metric),
-        // Of its runs some have a figure; those that failed are counted below.
-        RowStatus::Partly => false,
-        RowStatus::Failed | RowStatus::Timeout | RowStatus::Missing => true,
+        RowStatus::Partly | RowStatus::Failed | RowStatus::Timeout | RowStatus::Missing => true,
     });
     let failed = |run: &Made| matches!(run.status, Status::Failed(_) | Status::TimedOut(_));
     if partly || stopped || !recording.complete() || recording.runs.iter().any(failed) {

@@ -30,13 +30,13 @@ pub(super) fn rows(sample: &Sample<'_>, recording: &Recording) -> Vec<Row> {
     let listed = listed(recording);
     let last = levels.len().saturating_sub(1);
     let beyond = listed.last().is_none_or(|(_, bytes)| points.last().is_some_and(|(size, _)| size > bytes));
-    let mut names = Names { listed: &listed, next: 0 };
+    let mut names = Names { listed: &listed, next: 0, last: 0 };
     let mut rows: Vec<Row> = Vec::new();
     for (number, level) in levels.iter().enumerate() {
         let (from, to) = (points[level.first].0, points[level.last].0);
         let (called, note) = match number == last && beyond {
             true => ("main memory".to_owned(), format!("from {}", number::bytes(from))),
-            false => names.name(number, points[level.reach].0),
+            false => names.name(points[level.reach].0),
         };
         let suffix =
             if called == "main memory" { ".main".to_owned() } else { format!(".{}", called.to_lowercase()) };
@@ -45,6 +45,8 @@ pub(super) fn rows(sample: &Sample<'_>, recording: &Recording) -> Vec<Row> {
         let means = row.each.iter().map(|each| each.mean);
         row.mean = median(means.clone());
         row.mean_deviation = tickmark_stats::spread(&means.collect::<Vec<_>>()).map(|s| s.deviation);
+        rows::note_modes(sample, &mut row);
+        row.disturbed = rows::disturbed(sample);
         row.notes.push(note);
         rows.push(row);
     }
@@ -66,18 +68,21 @@ pub(super) fn rows(sample: &Sample<'_>, recording: &Recording) -> Vec<Row> {
 struct Names<'a> {
     listed: &'a [(&'static str, f64)],
     next: usize,
+    /// The number in the last name that was given.
+    last: usize,
 }
 
 impl Names<'_> {
     /// The name of the next level, and how far it reaches by the curve and by the list.
-    fn name(&mut self, number: usize, reach: f64) -> (String, String) {
+    fn name(&mut self, reach: f64) -> (String, String) {
         let seen = format!("up to {} by the curve", number::bytes(reach));
         let far = |(_, (_, bytes)): &(usize, &(&str, f64))| (reach / bytes).ln().abs();
         let left = self.listed.iter().enumerate().skip(self.next);
         let Some((index, (name, bytes))) = left.min_by(|a, b| far(a).total_cmp(&far(b))) else {
-            return (format!("L{}", number + 1), format!("{seen}, not listed in sysfs"));
+            self.last += 1;
+            return (format!("L{}", self.last), format!("{seen}, not listed in sysfs"));
         };
-        self.next = index + 1;
+        (self.next, self.last) = (index + 1, index + 1);
         let same = if reach > 2.0 * bytes || reach < bytes / 2.0 { ", not the same" } else { "" };
         let note = format!("{seen}, {name} {} by sysfs{same}", number::bytes(*bytes));
         (name.trim_end_matches('d').to_owned(), note)

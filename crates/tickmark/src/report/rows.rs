@@ -105,11 +105,11 @@ pub(super) fn row_with_mean(
 fn plain(sample: &Sample<'_>, period: Option<f64>) -> Row {
     let both = |run: &Figures| Some((run.value, run.mean.unwrap_or(run.value)));
     let mut row = row_with_mean(sample, "", &sample.metric.title, both);
-    let counts = sample.runs.iter().filter_map(|run| run.disturbed);
-    let (disturbed, all) = counts.fold((0, 0), |sum, (some, all)| (sum.0 + some, sum.1 + all));
-    row.disturbed = (all > 0).then(|| disturbed as f64 / all as f64);
+    row.disturbed = disturbed(sample);
     let means: Vec<f64> = sample.runs.iter().filter_map(|run| run.mean).collect();
-    row.mean = median(means.iter().copied());
+    // What another program printed is one figure, with no mean beside it.
+    let imported = sample.runs.iter().any(|run| run.step.is_some());
+    row.mean = median(means.iter().copied()).filter(|_| !imported);
     row.mean_deviation = spread(&means).filter(|_| means.len() > 1).map(|s| s.deviation);
     row.cpu = median(sample.runs.iter().filter_map(|run| run.cpu));
     note_modes(sample, &mut row);
@@ -117,16 +117,22 @@ fn plain(sample: &Sample<'_>, period: Option<f64>) -> Row {
         row.notes.push("the median: too few batches for a floor".to_owned());
     }
     let longer = |value: f64| period.is_some_and(|period| value > period);
-    let is_time = sample.metric.unit == tickmark_wire::Unit::Time;
-    if is_time && row.mean.is_some() && row.value.is_some_and(|value| longer(value.point)) {
-        row.notes.push("longer than a tick: no floor without ticks".to_owned());
+    if median(sample.runs.iter().filter_map(|run| run.batch)).is_some_and(longer) {
+        row.notes.push("batches longer than a tick: no floor without ticks".to_owned());
     }
     latencies(sample, &mut row);
     row
 }
 
+/// The share of the batches that was disturbed.
+pub(super) fn disturbed(sample: &Sample<'_>) -> Option<f64> {
+    let counts = sample.runs.iter().filter_map(|run| run.disturbed);
+    let (disturbed, all) = counts.fold((0, 0), |sum, (some, all)| (sum.0 + some, sum.1 + all));
+    (all > 0).then(|| disturbed as f64 / all as f64)
+}
+
 /// Batches of other modes, and over how much memory the work went.
-fn note_modes(sample: &Sample<'_>, row: &mut Row) {
+pub(super) fn note_modes(sample: &Sample<'_>, row: &mut Row) {
     row.apart = sample.runs.iter().fold(Apart::default(), |sum, run| sum.plus(run.apart));
     let counts = [
         (row.apart.retransmits, "SYN retransmits"),

@@ -4,7 +4,7 @@ use super::recording::{Meta, Recording, Run, Span, Status};
 use crate::error::Error;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
-use tickmark_wire::{Event, Format, Observations};
+use tickmark_wire::{Event, Format, Observations, Reason, RunId};
 
 /// Reads the recording in a folder.
 ///
@@ -41,6 +41,9 @@ pub(crate) fn load(folder: &Path) -> Result<Recording, Error> {
     };
     let mut lines = BufReader::new(file);
     let (mut line, mut start, mut open) = (Vec::new(), 0, 0u32);
+    // The run that a damaged line may belong to.
+    let mut running = None;
+    let mut damaged: Vec<RunId> = Vec::new();
     for number in 1.. {
         line.clear();
         let length = lines.read_until(b'\n', &mut line).map_err(failed)?;
@@ -52,15 +55,30 @@ pub(crate) fn load(folder: &Path) -> Result<Recording, Error> {
             match serde_json::from_slice::<Event>(&line) {
                 Ok(event) => {
                     open = at_once(open, &event);
+                    match &event {
+                        Event::Started(started) => {
+                            running = Some(started.run);
+                            damaged.retain(|run| *run != started.run);
+                        }
+                        Event::Observed(_) => {}
+                        _ => running = None,
+                    }
                     recording.at_once = recording.at_once.max(open);
                     take(&mut recording, event, Span { start, length });
                 }
                 Err(error) => {
+                    damaged.extend(running);
                     recording.warnings.push(format!("events.jsonl line {number}: {}", what(&line, &error)));
                 }
             }
         }
         start += length as u64;
+    }
+    for id in damaged {
+        // Without one of its parts a figure would be another one.
+        if let Some(run) = recording.run(id).filter(|run| run.status == Status::Ok) {
+            run.status = Status::Failed(Reason::new("a line of its observations is damaged"));
+        }
     }
     Ok(recording)
 }

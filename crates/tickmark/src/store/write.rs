@@ -50,10 +50,9 @@ impl Writer {
         &self.folder
     }
 
-    /// Puts everything on the disk; the folder.
-    pub(crate) fn finish(self) -> Result<PathBuf, Error> {
-        self.events.sync_data().map_err(Error::store("write", self.folder.join("events.jsonl")))?;
-        Ok(self.folder)
+    /// Puts everything on the disk.
+    pub(crate) fn finish(self) -> Result<(), Error> {
+        self.events.sync_data().map_err(Error::store("write", self.folder.join("events.jsonl")))
     }
 
     /// Appends an event in one write; what ends a run goes to the disk at once.

@@ -7,3 +7,4 @@ mod commands;
 mod faults;
 mod killed;
 mod limits;
+mod lmbench;

@@ -1,0 +1,160 @@
+//! lmbench's files come in, its tables go out.
+
+use crate::bench::{Bench, err, out, refused, row};
+use serde_json::Value;
+use std::path::PathBuf;
+
+fn fixture(name: &str) -> String {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/lmbench").join(name);
+    path.to_str().unwrap().to_owned()
+}
+
+/// A cell of a table: `what` is "average" or "percent", of the system with this number.
+fn cell(page: &Value, metric: &str, system: usize, what: &str) -> Value {
+    let tables = page["tables"].as_array().unwrap();
+    let found = tables.iter().find_map(|table| {
+        let column = table["columns"].as_array()?.iter().position(|column| column["metric"] == metric)?;
+        Some(table["systems"][system][what][column].clone())
+    });
+    found.unwrap_or_else(|| panic!("no column {metric}"))
+}
+
+#[test]
+fn a_page_becomes_a_recording_a_host_and_comes_back_with_its_percentages() {
+    let bench = Bench::new();
+    let output = bench.run(&["import", &fixture("tqm860l-summary.txt")]);
+    assert_eq!(output.status.code(), Some(0), "{}", err(&output));
+    assert_eq!(out(&output).matches("5 runs, 63 metrics").count(), 2, "{}", out(&output));
+    let listed = bench.json(&["recordings"]);
+    let names: Vec<&str> = listed.as_array().unwrap().iter().map(|r| r["name"].as_str().unwrap()).collect();
+    assert_eq!(names.len(), 2);
+    assert!(names.contains(&"tqm860l") && names.contains(&"tqm860l1k"));
+
+    let page = bench.json(&["compare", "tqm860l", "tqm860l1k", "--lmbench"]);
+    let tenth = |value: &Value| (value.as_f64().unwrap() * 10.0).round() / 10.0;
+    assert_eq!(cell(&page, "syscall.null", 0, "average"), 6.2);
+    assert_eq!(tenth(&cell(&page, "syscall.null", 1, "percent")), -6.1, "from the rounded averages");
+    assert_eq!(tenth(&cell(&page, "switch.2p.0k", 1, "percent")), -18.4);
+    let plain = bench.json(&["compare", "tqm860l", "tqm860l1k"]);
+    let null = row(&plain, "syscall.null");
+    assert_eq!(tenth(&Value::from(null["change"].as_f64().unwrap() * 100.0)), -6.0, "from the rows");
+    assert!(null["verdict"].is_null(), "nothing is called real");
+
+    let text = out(&bench.run(&["show", "tqm860l", "--lmbench"]));
+    let rows = text.lines().filter(|line| line.starts_with("tqm860l ")).count();
+    assert_eq!(rows, 60, "ten tables of five rows and their average");
+    assert!(text.contains("30000 105000"), "no figure is cut to four characters");
+    let header = out(&bench.run(&["show", "tqm860l"]));
+    assert!(
+        header.starts_with("tqm860l · Linux 2.4.25- · 5 runs measured by lmbench 3.0, imported"),
+        "{header}"
+    );
+    let line = header.lines().find(|line| line.contains("null call")).unwrap();
+    assert_eq!(line.matches("6.200 us").count(), 1, "there is no mean beside it: {line}");
+}
+
+#[test]
+fn raw_files_become_runs_and_every_column_is_there() {
+    let bench = Bench::new();
+    let output = bench.run(&["import", &fixture("lmbench3.raw"), "--name", "board", "--format", "json"]);
+    assert_eq!(output.status.code(), Some(0), "{}", err(&output));
+    let page = bench.json(&["show", "board", "--lmbench"]);
+    assert_eq!(page["tables"].as_array().unwrap().len(), 10);
+    for table in page["tables"].as_array().unwrap() {
+        for average in table["systems"][0]["average"].as_array().unwrap() {
+            assert!(average.is_number(), "{table}");
+        }
+    }
+    assert_eq!(page["missing"], Value::Array(Vec::new()));
+}
+
+#[test]
+fn bad_files_import_nothing() {
+    let bench = Bench::new();
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str, content: &[u8]| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, content).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let empty = file("empty.txt", b"");
+    let binary = file("binary.bin", &[0xff, 0xfe, 0, 1, b'\n', 0x80]);
+    for path in [&empty, &binary] {
+        refused(
+            &bench.run(&["import", path]),
+            2,
+            &["neither a result file of lmbench", "nothing was imported"],
+        );
+        // A good file beside it is not imported either: all or nothing.
+        refused(&bench.run(&["import", &fixture("lmbench3.raw"), path]), 2, &["nothing was imported"]);
+    }
+    refused(&bench.run(&["import", folder.path().to_str().unwrap()]), 1, &["cannot read"]);
+    refused(&bench.run(&["import", "/nowhere/results.0"]), 1, &["cannot read /nowhere/results.0"]);
+    refused(&bench.run(&["import"]), 2, &["<FILE>..."]);
+    let page = fixture("tqm860l-summary.txt");
+    refused(&bench.run(&["import", &page, "--name", "x"]), 2, &["--name is for one host", "tqm860l1k"]);
+    assert!(!bench.store().exists(), "nothing was kept");
+}
+
+#[test]
+fn our_own_figures_stand_in_the_tables_and_what_lacks_is_named() {
+    let bench = Bench::new();
+    let run = ["run", "lmbench", "--runs", "2", "--budget", "4s", "--small", "--name", "here"];
+    let output = bench.run(&run);
+    assert_eq!(output.status.code(), Some(0), "{}", err(&output));
+    let page = bench.json(&["show", "here", "--lmbench"]);
+    assert_eq!(page["figures"], "mean");
+    assert_eq!(cell(&page, "machine.load", 0, "average"), 1.0, "one run at a time");
+    for table in page["tables"].as_array().unwrap() {
+        for (column, average) in table["columns"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .zip(table["systems"][0]["average"].as_array().unwrap())
+        {
+            let metric = column["metric"].as_str().unwrap();
+            let named = || page["missing"].as_array().unwrap().iter().any(|m| m["metric"] == metric);
+            assert!(average.is_number() || named(), "{metric} is blank and nothing says why");
+        }
+    }
+    let mean = cell(&page, "syscall.null", 0, "average").as_f64().unwrap();
+    let floors = bench.json(&["show", "here", "--lmbench", "--floor"]);
+    assert_eq!(floors["figures"], "floor");
+    let floor = cell(&floors, "syscall.null", 0, "average").as_f64().unwrap();
+    assert!(floor <= mean, "{floor} {mean}");
+    refused(&bench.run(&["show", "here", "--floor"]), 2, &["--lmbench"]);
+
+    // A recording without any column is a mistake of the user's.
+    let output = bench.run(&["run", "tick", "--once", "--name", "tick"]);
+    assert_eq!(output.status.code(), Some(0), "{}", err(&output));
+    refused(&bench.run(&["show", "tick", "--lmbench"]), 2, &["no metric of lmbench's tables"]);
+    refused(&bench.run(&["compare", "here", "tick"]), 2, &["in common"]);
+}
+
+#[test]
+fn once_is_one_run_of_what_was_asked_for_and_nothing_else() {
+    let bench = Bench::new();
+    let model = bench.json(&["run", "syscall.null", "--once"]);
+    assert_eq!(model["rows"].as_array().unwrap().len(), 1);
+    assert_eq!(row(&model, "syscall.null")["runs"], 1);
+    assert!(model["recording"]["hz_measured"].is_null(), "no tick was looked for");
+    let events = std::fs::read_to_string(bench.recording().join("events.jsonl")).unwrap();
+    assert_eq!(events.matches("\"started\"").count(), 1);
+    refused(&bench.run(&["run", "syscall.null", "--once", "--runs", "3"]), 2, &["--once"]);
+}
+
+#[test]
+fn what_each_probe_needs_is_listed() {
+    let bench = Bench::new();
+    let text = out(&bench.run(&["list", "--syscalls", "ipc", "ipc.pipe.round_trip"]));
+    assert!(text.is_empty(), "ipc is no suite");
+    let text = out(&bench.run(&["list", "--syscalls", "ipc.pipe.round_trip", "op.int32.add"]));
+    let line = |name: &str| text.lines().find(|line| line.starts_with(name)).unwrap_or_default().to_owned();
+    assert!(
+        line("ipc.pipe.round_trip").ends_with("pipe2, rt_sigaction, clone, prctl, read, write"),
+        "{text}"
+    );
+    assert!(line("op.int32.add").ends_with("none of its own"), "{text}");
+    refused(&bench.run(&["verify", "--deny", "nonsense"]), 2, &["no probe names nonsense"]);
+    refused(&bench.run(&["verify", "--deny", "read=EIEIO"]), 2, &["ENOSYS"]);
+}
