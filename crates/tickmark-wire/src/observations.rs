@@ -62,6 +62,9 @@ pub struct Values {
     pub values: Vec<f64>,
     /// What one step of the last printed digit is worth, in the same unit.
     pub step: f64,
+    /// Bytes of memory or of a file that the work went over; 0 where that is not known.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub over: u64,
 }
 
 /// How far a batch's context switches and page faults lay from what its spec declares.

@@ -67,7 +67,7 @@ Examples:
   tickmark run --resume last              go on with a run that was interrupted
 
 Exit codes: 0 done; 1 nothing was obtained; 2 usage; 4 partly done: a run failed, timed out or was
-interrupted, or a probe asked for by its name is not supported here.";
+interrupted, or what was asked for by name is not supported here (`status` in JSON says which).";
 
 const SHOW_EXAMPLES: &str = "\
 REC is a name, an id or the beginning of one, a path, or last, last~1 ...
@@ -86,8 +86,9 @@ Examples:
   tickmark compare tqm860l tqm860l1k --lmbench   lmbench's ten tables with averages and per cent";
 
 const IMPORT_EXAMPLES: &str = "\
-Raw files (results/<os>/<host>.0, .1 ...) of one host become the runs of one recording; a summary page gives one
-recording for each host name. Averages and per cent are not imported: they come back from the rows.
+Raw files (results/<os>/<host>.0, .1 ...) of one host and kernel become the runs of one recording;
+a summary page gives one recording for each host and kernel. Averages and per cent are not imported:
+they come back from the rows. Exit code 4 says that something was left out, which is named.
 
 Examples:
   tickmark import results/i686-pc-linux-gnu/board.*

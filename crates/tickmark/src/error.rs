@@ -93,7 +93,7 @@ fn hint(what: &str, error: &std::io::Error) -> &'static str {
     match error.kind() {
         _ if what == "read" => "",
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
-            "; free some space and go on with --resume, or take another --store"
+            "; free some space (a run goes on with --resume), or take another --store"
         }
         ErrorKind::ReadOnlyFilesystem | ErrorKind::PermissionDenied => {
             "; take another place with --store DIR"

@@ -191,7 +191,8 @@ pub(crate) fn figures(recording: &Recording, metric: &Metric, run: &Run) -> Resu
         }
         (Observations::Values(values), _) => {
             let value = tickmark_stats::median(values.values.iter().copied()).ok_or("no value")?;
-            Ok(Figures { mean: Some(value), step: Some(values.step), ..plain(value, Detail::None) })
+            let (step, over) = (Some(values.step), values.over);
+            Ok(Figures { mean: Some(value), step, over, ..plain(value, Detail::None) })
         }
         (Observations::Latencies(latencies), headline) => {
             let sorted = Sorted::new(latencies.iter().map(|l| l.as_f64()));

@@ -2,12 +2,14 @@
 
 use crate::cli::{Format, Import};
 use crate::error::{Code, Error};
-use crate::lmbench::{self, Imported, Series};
+use crate::lmbench::{self, Imported, Series, Value};
 use crate::report;
 use crate::store::{Meta, Store};
 use rand::RngExt;
 use serde_json::json;
 use std::fmt::Write;
+use std::io::Read;
+use std::path::Path;
 use tickmark_wire::{
     Better, Environment, Event, FORMAT, Group, Headline, ImportedFrom, Metric, Name, Nanos, Observations,
     Observed, Part, Picos, Plan, RunId, RunPlan, Settings, Unit, Values,
@@ -17,41 +19,38 @@ use tickmark_wire::{
 const MOST: u64 = 64 << 20;
 
 pub(super) fn run(store: &Store, import: &Import) -> Result<Code, Error> {
-    let read = |path: &std::path::PathBuf| {
-        let length = std::fs::metadata(path).map_err(Error::store("read", path))?.len();
-        if length > MOST {
-            let path = path.display();
-            return Err(Error::Usage(format!(
-                "{path} has {} MB: too much for results of lmbench",
-                length >> 20
-            )));
-        }
-        let bytes = std::fs::read(path).map_err(Error::store("read", path))?;
-        let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
-        Ok((name, String::from_utf8_lossy(&bytes).into_owned()))
-    };
-    let texts = import.files.iter().map(read).collect::<Result<Vec<_>, Error>>()?;
+    let texts = import.files.iter().map(|path| text(path)).collect::<Result<Vec<_>, Error>>()?;
     let (found, warnings) = lmbench::read(&texts).map_err(|name| {
         Error::Usage(format!(
             "{name} is neither a result file of lmbench 2 or 3 nor a summary page of lmbench; nothing was imported"
         ))
     })?;
-    if import.name.is_some() && found.len() > 1 {
-        let hosts: Vec<&str> = found.iter().map(|host| host.host.as_str()).collect();
-        return Err(Error::Usage(format!("--name is for one host; these are {}", hosts.join(", "))));
+    let mut names = lmbench::names(&found);
+    if let Some(name) = &import.name {
+        if names.len() > 1 {
+            return Err(Error::Usage(format!("--name is for one system; these are {}", names.join(", "))));
+        }
+        names = vec![name.clone()];
     }
     let mut kept = Vec::new();
-    for host in &found {
-        kept.push((keep(store, host, import.name.as_deref())?, host));
+    for (host, name) in found.iter().zip(&names) {
+        match keep(store, host, name) {
+            Ok(id) => kept.push((id, name, host)),
+            Err(error) => {
+                // All or nothing.
+                kept.iter().for_each(|(id, ..)| store.discard(id));
+                return Err(error);
+            }
+        }
     }
     for warning in &warnings {
         anstream::eprintln!("tickmark: warning: {warning}");
     }
     if import.output.format == Format::Json {
-        let row = |(id, host): &(String, &Imported)| {
+        let row = |(id, name, host): &(String, &String, &Imported)| {
             json!({
                 "id": id,
-                "name": host.host,
+                "name": name,
                 "tool": host.tool,
                 "runs": host.rounds,
                 "metrics": host.series.len(),
@@ -61,20 +60,38 @@ pub(super) fn run(store: &Store, import: &Import) -> Result<Code, Error> {
         super::print_json(&json!({ "recordings": rows, "warnings": warnings }))?;
     } else {
         let mut text = String::new();
-        for (id, host) in &kept {
+        for (id, name, host) in &kept {
             let (runs, metrics) = (report::count(host.rounds, "run"), host.series.len());
-            let _ = writeln!(text, "{} ({}, {runs}, {metrics} metrics) kept as {id}", host.host, host.tool);
+            let _ = writeln!(text, "{name} ({}, {runs}, {metrics} metrics) kept as {id}", host.tool);
         }
-        if let [.., (id, _)] = &kept[..] {
-            let _ = writeln!(text, "tickmark show {id} --lmbench");
-        }
+        let _ = match &kept[..] {
+            [(base, ..), (candidate, ..), ..] => {
+                writeln!(text, "tickmark compare {base} {candidate} --lmbench")
+            }
+            [(id, ..)] => writeln!(text, "tickmark show {id} --lmbench"),
+            [] => Ok(()),
+        };
         super::print(&text)?;
     }
     Ok(if warnings.is_empty() { Code::Done } else { Code::Partly })
 }
 
+/// The name of a file and its text. What is no UTF-8 in it is replaced; what is too long for results is refused.
+fn text(path: &Path) -> Result<(String, String), Error> {
+    let mut bytes = Vec::new();
+    let file = std::fs::File::open(path).map_err(Error::store("read", path))?;
+    file.take(MOST + 1).read_to_end(&mut bytes).map_err(Error::store("read", path))?;
+    if bytes.len() as u64 > MOST {
+        let (path, most) = (path.display(), MOST >> 20);
+        return Err(Error::Usage(format!("{path} has more than {most} MB: too much for results of lmbench")));
+    }
+    let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+    let text = String::from_utf8_lossy(&bytes);
+    Ok((name, text.trim_start_matches('\u{feff}').to_owned()))
+}
+
 /// Writes one host's figures as a recording; its id.
-fn keep(store: &Store, host: &Imported, name: Option<&str>) -> Result<String, Error> {
+fn keep(store: &Store, host: &Imported, name: &str) -> Result<String, Error> {
     let mut metrics: Vec<Metric> = host.series.keys().map(|name| metric(name)).collect();
     let place =
         |metric: &Metric| tickmark_probe::all().position(|probe| probe.spec.name == metric.name.as_str());
@@ -82,10 +99,10 @@ fn keep(store: &Store, host: &Imported, name: Option<&str>) -> Result<String, Er
     let mut runs = Vec::new();
     let mut events = Vec::new();
     for (name, Series { values }) in &host.series {
-        for (round, value, step) in values {
+        for Value { round, value, step, over } in values {
             let id = RunId(runs.len() as u32);
             runs.push(RunPlan { id, round: *round, probe: Name::new(name), budget: Nanos::ZERO, padding: 0 });
-            let values = Values { values: vec![*value], step: *step };
+            let values = Values { values: vec![*value], step: *step, over: *over };
             events.push(Event::Observed(Observed {
                 run: id,
                 metric: Name::new(name),
@@ -98,7 +115,7 @@ fn keep(store: &Store, host: &Imported, name: Option<&str>) -> Result<String, Er
     let meta = Meta {
         format: FORMAT,
         id: format!("{:08x}", rand::rng().random::<u32>()),
-        name: name.unwrap_or(&host.host).to_owned(),
+        name: name.to_owned(),
         created: jiff::Timestamp::now(),
         program: format!("tickmark {}", env!("CARGO_PKG_VERSION")),
         select: Vec::new(),
@@ -112,7 +129,7 @@ fn keep(store: &Store, host: &Imported, name: Option<&str>) -> Result<String, Er
     let written = std::iter::once(&from).chain(&events).try_for_each(|event| writer.write(event));
     if let Err(error) = written.and_then(|()| writer.finish()) {
         // Half a recording would pass for a whole one.
-        let _ = std::fs::remove_dir_all(&folder);
+        store.discard(&meta.id);
         return Err(error);
     }
     store.index(&folder);
@@ -124,13 +141,17 @@ fn metric(name: &str) -> Metric {
     if let Some(probe) = tickmark_probe::find(name) {
         return Metric { headline: Headline::Median, physical_floor: Picos::ZERO, ..probe.spec.metric() };
     }
-    let column = lmbench::metrics().find(|column| column.metric == name);
+    // What lmbench measures at a stride stands where ours is at random.
+    let other = name.replace("strided.l", "random.l").replace(".lmbench2", "");
+    let column = lmbench::metrics().find(|column| column.metric == other);
     let (unit, better) = column.map_or((Unit::Time, Better::Lower), |column| (column.unit, column.better));
-    let words = column.map_or(String::new(), |column| column.head.join(" ").trim().to_owned());
-    let groups = Group::ALL.into_iter();
+    let mut words = column.map_or(String::new(), |column| column.head.join(" ").trim().to_owned());
+    if name != other {
+        words += if name.ends_with("2") && name.starts_with("vm") { ", lmbench 2" } else { ", at a stride" };
+    }
     let group = match name.split('.').next().unwrap_or_default() {
         "vm" => Group::File,
-        first => groups.clone().find(|group| group.suite() == first).unwrap_or(Group::Machine),
+        first => Group::ALL.into_iter().find(|group| group.suite() == first).unwrap_or(Group::Machine),
     };
     Metric {
         name: Name::new(name),

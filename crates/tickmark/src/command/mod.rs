@@ -10,9 +10,10 @@ mod run;
 mod show;
 mod verify;
 
-use crate::cli::{Cli, Command};
+use crate::cli::{Cli, Command, Format};
 use crate::error::{Code, Error};
-use crate::store::Store;
+use crate::store::{Recording, Store};
+use crate::{lmbench, report};
 use std::io::Write;
 
 /// Carries out a command line.
@@ -30,6 +31,29 @@ pub(crate) fn dispatch(cli: Cli) -> Result<Code, Error> {
         Command::Completions(completions) => manual::completions(&completions),
         Command::Man(man) => manual::man(&man),
     }
+}
+
+/// Prints lmbench's tables of these recordings, the first of which is what the others are compared with.
+fn lmbench_tables(recordings: &[&Recording], floor: bool, format: Format) -> Result<Code, Error> {
+    if let Some(one) = recordings.iter().find(|recording| floor && recording.imported.is_some()) {
+        let id = &one.meta.id;
+        return Err(Error::Usage(format!(
+            "recording {id} was imported: another program's figures have no floors"
+        )));
+    }
+    let models: Vec<_> =
+        recordings.iter().map(|recording| report::build(recording, &|_| true, false)).collect();
+    let both: Vec<_> = recordings.iter().copied().zip(&models).collect();
+    let page = lmbench::page(&both, floor);
+    if page.tables.is_empty() {
+        let ids: Vec<&str> = recordings.iter().map(|recording| recording.meta.id.as_str()).collect();
+        return Err(Error::Usage(format!("no metric of lmbench's tables is in {}", ids.join(" or "))));
+    }
+    match format {
+        Format::Json => print_json(&page)?,
+        Format::Text => print(lmbench::render(&page).trim_start())?,
+    }
+    Ok(Code::Done)
 }
 
 /// Writes text to standard output; colours go where they are wanted. A reader that has gone (`| head`)

@@ -63,6 +63,12 @@ fn begin(store: &Store, asked: &Run) -> Result<(Plan, Writer), Error> {
 /// What an interrupted recording still lacks, on the CPU that it was measured on.
 fn resume(store: &Store, name: &str) -> Result<(Plan, Writer), Error> {
     let (recording, writer) = store.resume(name)?;
+    if let Some(from) = &recording.imported {
+        let (id, tool) = (&recording.meta.id, &from.tool);
+        return Err(Error::Usage(format!(
+            "recording {id} was measured by {tool}; it cannot be resumed here"
+        )));
+    }
     if recording.complete() {
         let id = &recording.meta.id;
         return Err(Error::Usage(format!("recording {id} is complete; nothing is left to resume")));
@@ -124,11 +130,13 @@ fn show(recording: &Recording, model: &Model, format: Format, stopped: bool) -> 
 }
 
 /// 0 where all was done that this system can do; 4 where something failed, was interrupted, or was
-/// asked for by name and is not supported; 1 where there is no figure at all.
+/// asked for by name and is not supported; 1 where there is no figure at all, for another reason.
 fn exit_code(recording: &Recording, model: &Model, stopped: bool) -> Code {
     let rows = || model.groups.iter().flat_map(|(_, rows)| rows);
     if !rows().any(|row| row.value.is_some()) {
-        return Code::Failed;
+        // A system that lacks what was asked for is another answer than a failure.
+        let lacks = rows().count() > 0 && rows().all(|row| row.status == RowStatus::Unsupported);
+        return if lacks { Code::Partly } else { Code::Failed };
     }
     let partly = rows().any(|row| match row.status {
         RowStatus::Ok => false,

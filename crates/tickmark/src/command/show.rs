@@ -2,7 +2,6 @@
 
 use crate::cli::{Format, Show};
 use crate::error::{Code, Error};
-use crate::lmbench;
 use crate::report;
 use crate::store::Store;
 use tickmark_wire::Metric;
@@ -10,17 +9,7 @@ use tickmark_wire::Metric;
 pub(super) fn run(store: &Store, show: &Show) -> Result<Code, Error> {
     let recording = store.find(&show.recording)?;
     if show.lmbench {
-        let model = report::build(&recording, &|_| true, false);
-        let page = lmbench::page(&[(&recording, &model)], show.floor);
-        if page.tables.is_empty() {
-            let id = &recording.meta.id;
-            return Err(Error::Usage(format!("recording {id} has no metric of lmbench's tables")));
-        }
-        match show.output.format {
-            Format::Json => super::print_json(&page)?,
-            Format::Text => super::print(lmbench::render(&page).trim_start())?,
-        }
-        return Ok(Code::Done);
+        return super::lmbench_tables(&[&recording], show.floor, show.output.format);
     }
     let fits = |name: &str, metric: &Metric| {
         let known = metric.name.as_str();

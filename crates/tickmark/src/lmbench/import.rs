@@ -7,6 +7,8 @@ use std::collections::BTreeMap;
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Imported {
     pub(crate) host: String,
+    /// The kernel's release: another kernel is another system.
+    pub(crate) release: String,
     /// The program that measured, with its version.
     pub(crate) tool: String,
     /// Facts of the environment: name, value, where it stood.
@@ -19,18 +21,27 @@ pub(crate) struct Imported {
 /// The figures of one metric, in its own unit.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Series {
-    /// Run, value, what one step of the last printed digit is worth.
-    pub(crate) values: Vec<(u32, f64, f64)>,
+    pub(crate) values: Vec<Value>,
+}
+
+/// One figure.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Value {
+    pub(crate) round: u32,
+    pub(crate) value: f64,
+    /// What one step of the last printed digit is worth.
+    pub(crate) step: f64,
+    /// Bytes that the work went over, where the file says so; else 0.
+    pub(crate) over: u64,
 }
 
 impl Imported {
     /// Keeps the figure of a run; the first one counts where a page prints it twice.
-    pub(super) fn put(&mut self, metric: &str, round: u32, value: f64, step: f64) {
+    pub(super) fn put(&mut self, metric: &str, round: u32, value: f64, step: f64, over: u64) {
         let values = &mut self.series.entry(metric.to_owned()).or_default().values;
-        if !values.iter().any(|(known, ..)| *known == round) {
-            values.push((round, value, step));
+        if !values.iter().any(|known| known.round == round) {
+            values.push(Value { round, value, step, over });
         }
-        self.rounds = self.rounds.max(round);
     }
 
     /// Keeps a fact once.
@@ -48,7 +59,10 @@ impl Imported {
 /// The name of a text that is neither.
 pub(crate) fn read(texts: &[(String, String)]) -> Result<(Vec<Imported>, Vec<String>), String> {
     let (mut all, mut warnings) = (Vec::new(), Vec::new());
-    for (name, text) in texts {
+    for (number, (name, text)) in texts.iter().enumerate() {
+        if let Some((earlier, _)) = texts[..number].iter().find(|(_, earlier)| earlier == text) {
+            warnings.push(format!("{name} holds the same as {earlier}: the same run counts twice"));
+        }
         let found = if raw::is(text) {
             raw::read(name, text, &mut all, &mut warnings)
         } else {
@@ -61,10 +75,31 @@ pub(crate) fn read(texts: &[(String, String)]) -> Result<(Vec<Imported>, Vec<Str
     Ok((all, warnings))
 }
 
-/// What was read of a host so far by this tool, or a new one.
-pub(super) fn host<'a>(all: &'a mut Vec<Imported>, host: &str, tool: &str) -> &'a mut Imported {
-    let at = all.iter().position(|known| known.host == host && known.tool == tool).unwrap_or_else(|| {
-        all.push(Imported { host: host.to_owned(), tool: tool.to_owned(), ..Imported::default() });
+/// What a recording of each is called: its host, and where that stands for several its kernel and tool as well.
+pub(crate) fn names(all: &[Imported]) -> Vec<String> {
+    let alone = |one: &Imported| all.iter().filter(|other| other.host == one.host).count() == 1;
+    let same = |one: &Imported| {
+        all.iter().filter(|other| other.host == one.host && other.release == one.release).count() > 1
+    };
+    let name = |one: &Imported| match (alone(one), same(one)) {
+        (true, _) => one.host.clone(),
+        (false, false) => format!("{} {}", one.host, one.release),
+        (false, true) => format!("{} {} {}", one.host, one.release, one.tool),
+    };
+    all.iter().map(name).collect()
+}
+
+/// What was read of a host and its kernel so far by this tool, or a new one.
+pub(super) fn host<'a>(
+    all: &'a mut Vec<Imported>,
+    host: &str,
+    release: &str,
+    tool: &str,
+) -> &'a mut Imported {
+    let same = |known: &Imported| known.host == host && known.release == release && known.tool == tool;
+    let at = all.iter().position(same).unwrap_or_else(|| {
+        let (host, release, tool) = (host.to_owned(), release.to_owned(), tool.to_owned());
+        all.push(Imported { host, release, tool, ..Imported::default() });
         all.len() - 1
     });
     &mut all[at]

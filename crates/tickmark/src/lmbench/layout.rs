@@ -24,6 +24,32 @@ pub(crate) struct Column {
     pub(crate) better: Better,
 }
 
+impl Column {
+    /// The unit in which it is printed.
+    pub(super) fn unit(&self) -> &'static str {
+        match (self.unit, self.scale) {
+            (Unit::Time, scale) if scale > 1.0 => "us",
+            (Unit::Time, _) => "ns",
+            (Unit::Throughput, _) => "MB/s",
+            (Unit::Frequency, _) => "MHz",
+            (Unit::Bytes, _) => "B",
+            (Unit::Ratio, _) => "ratio",
+            (Unit::Count | Unit::Share, _) => "count",
+        }
+    }
+
+    /// The metric that a figure of a tool becomes: what lmbench calls L1 and L2 are loads at a stride from 1 KB and 128 KB,
+    /// and its page fault was another one in version 2.
+    pub(super) fn imported_by(&self, tool: &str) -> &'static str {
+        match self.metric {
+            "memory.latency.random.l1" => "memory.latency.strided.l1",
+            "memory.latency.random.l2" => "memory.latency.strided.l2",
+            "vm.fault.page" if tool.starts_with("lmbench 2") => "vm.fault.page.lmbench2",
+            metric => metric,
+        }
+    }
+}
+
 const fn column(head: [&'static str; 2], metric: &'static str, scale: f64) -> Column {
     Column { head, metric, scale, unit: Unit::Time, better: Better::Lower }
 }

@@ -8,7 +8,7 @@ mod page;
 mod raw;
 mod table;
 
-pub(crate) use import::{Imported, Series, read};
+pub(crate) use import::{Imported, Series, Value, names, read};
 pub(crate) use layout::metrics;
 pub(crate) use table::{page, render};
 

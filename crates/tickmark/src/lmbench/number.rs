@@ -18,7 +18,13 @@ pub(super) fn printed(text: &str) -> Option<(f64, f64)> {
 
 /// Rounds to the nearest multiple of a step.
 pub(super) fn rounded(value: f64, step: f64) -> f64 {
-    if step > 0.0 { (value / step).round() * step } else { value }
+    if step <= 0.0 {
+        return value;
+    }
+    // Divided by the inverse where that is whole: 3.8 and not 3.8000000000000003.
+    let inverse = (1.0 / step).round();
+    let count = (value / step).round();
+    if step < 1.0 && (inverse * step - 1.0).abs() < 1e-9 { count / inverse } else { count * step }
 }
 
 /// The step that figures with this deviation are worth: down to the first digit of the deviation, two digits of the

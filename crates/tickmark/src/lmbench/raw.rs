@@ -84,19 +84,45 @@ struct Run<'a> {
     lines: &'a [&'a str],
 }
 
+/// A figure as it is printed: value, what one step of its last digit is worth, bytes that it goes over.
+#[derive(Debug, Clone, Copy)]
+struct Figure {
+    value: f64,
+    step: f64,
+    over: u64,
+}
+
+impl Figure {
+    fn of(text: &str) -> Option<Self> {
+        printed(text).map(|(value, step)| Self { value, step, over: 0 })
+    }
+}
+
+/// Words that end a figure; without one the line was cut.
+const UNITS: &[&str] = &["microseconds", "nanoseconds", "usecs", "MB/sec", "KB/sec", "pages"];
+
 impl Run<'_> {
     fn take(&self, all: &mut Vec<Imported>, warnings: &mut Vec<String>) {
         let title = self.lines.first().copied().unwrap_or_default();
         let version = title[HEADER.len()..].split_whitespace().next().unwrap_or_default();
-        let tool = format!("lmbench {version}");
-        let machine =
-            self.header("NODENAME").unwrap_or_else(|| title.split_whitespace().nth(4).unwrap_or("unknown"));
-        let host = host(all, machine, &tool);
+        let is_2 = version.starts_with('2');
+        let copies = self.header("SYNC_MAX").and_then(|copies| copies.parse::<u32>().ok()).unwrap_or(1);
+        // Figures of several copies are sums or waits of all: another kind of run.
+        let tool = match (version.starts_with(|c: char| c.is_ascii_digit()), copies) {
+            (false, _) => "lmbench".to_owned(),
+            (true, 0 | 1) => format!("lmbench {version}"),
+            (true, _) => format!("lmbench {version}, {copies} copies at once"),
+        };
+        let source = format!("{}, line {}", self.name, self.first);
+        let word = |number| title.split_whitespace().nth(number);
+        let machine = self.header("NODENAME").or(word(4)).unwrap_or("unknown");
+        let release = self.header("RELEASE").or(word(5)).unwrap_or("unknown");
+        let host = host(all, machine, release, &tool);
         let round = host.rounds + 1;
         let mut count = 0;
-        let mut put = |metric: &str, figure: Option<(f64, f64)>, factor: f64| {
-            if let Some((value, step)) = figure {
-                host.put(metric, round, value * factor, step * factor);
+        let mut put = |metric: &str, figure: Option<Figure>, factor: f64| {
+            if let Some(Figure { value, step, over }) = figure {
+                host.put(metric, round, value * factor, step * factor, over);
                 count += 1;
             }
         };
@@ -108,16 +134,18 @@ impl Run<'_> {
                 put(&format!("op.{ours}.{op}"), self.labelled(&format!("{kind} {op}:")), 1.0);
             }
         }
-        if let (Some((read, a)), Some((write, b))) =
-            (self.labelled("Simple read:"), self.labelled("Simple write:"))
-        {
-            put("syscall.null_io", Some((f64::midpoint(read, write), a.max(b) / 2.0)), US);
+        if let (Some(read), Some(write)) = (self.labelled("Simple read:"), self.labelled("Simple write:")) {
+            let value = f64::midpoint(read.value, write.value);
+            put(
+                "syscall.null_io",
+                Some(Figure { value, step: read.step.max(write.step) / 2.0, over: 0 }),
+                US,
+            );
         }
         // lmbench 2 touches other pages in another way: not the same quantity.
-        let method = if version.starts_with('2') { "vm.fault.page.lmbench2" } else { "vm.fault.page" };
-        put(method, self.after("Pagefaults on ", ": "), US);
+        put(if is_2 { "vm.fault.page.lmbench2" } else { "vm.fault.page" }, self.page_fault(), US);
         for (title, metric, factor) in TABLES {
-            put(metric, self.rows(title).last().and_then(|row| printed(row.get(1)?)), *factor);
+            put(metric, self.last(title), *factor);
         }
         for row in self.rows("File system latency") {
             let length = match row.first() {
@@ -129,31 +157,44 @@ impl Run<'_> {
                 // A rate: its last digit is worth that much of the time.
                 let rate = row.get(field).and_then(|rate| printed(rate));
                 let time = rate.map(|(rate, step)| (1e9 / rate, 1e9 / rate * step / rate));
-                put(&format!("file.{what}.{length}"), time, 1.0);
+                put(
+                    &format!("file.{what}.{length}"),
+                    time.map(|(value, step)| Figure { value, step, over: 0 }),
+                    1.0,
+                );
             }
         }
         for kilobytes in [0, 16, 64] {
             for row in self.rows(&format!("size={kilobytes}k ")) {
                 if let [processes @ ("2" | "8" | "16"), time] = row[..] {
-                    put(&format!("switch.{processes}p.{kilobytes}k"), printed(time), US);
+                    put(&format!("switch.{processes}p.{kilobytes}k"), Figure::of(time), US);
                 }
             }
         }
-        for (metric, figure) in self.latencies(version) {
+        for (metric, figure) in self.latencies(is_2) {
             put(metric, figure, 1.0);
         }
-        let word = |key: &str| printed(self.header(key)?.split_whitespace().next()?);
+        let word = |key: &str| Figure::of(self.header(key)?.split_whitespace().next()?);
         put("machine.clock_rate", word("MHZ"), 1e6);
         put("machine.cache_line", word("LINE_SIZE"), 1.0);
         put(super::layout::LOAD, word("SYNC_MAX"), 1.0);
         if count == 0 {
-            warnings.push(format!("{}, line {}: a run without figures", self.name, self.first));
+            warnings.push(format!("{source}: a run without figures"));
+        } else if self
+            .lines
+            .iter()
+            .rev()
+            .find(|line| !line.trim().is_empty())
+            .is_none_or(|l| !l.starts_with('['))
+        {
+            warnings.push(format!(
+                "{source}: the run has no closing date: it was cut, and what followed is missing"
+            ));
         }
-        let source = format!("{}, line {}", self.name, self.first);
-        host.know("host.name", machine, &source);
         host.rounds = round;
+        host.know("host.name", machine, &source);
+        host.know("kernel.release", release, &source);
         let keys = [
-            ("RELEASE", "kernel.release"),
             ("VERSION", "kernel.version"),
             ("MACHINE", "kernel.machine"),
             ("LMBENCH VERSION", "lmbench.version"),
@@ -161,14 +202,15 @@ impl Run<'_> {
             ("ENOUGH", "lmbench.enough_us"),
             ("FSDIR", "lmbench.fsdir"),
             ("LMBENCH_SCHED", "lmbench.sched"),
-            ("SYNC_MAX", "lmbench.sync_max"),
         ];
         for (key, fact) in keys {
             let Some(value) = self.header(key) else { continue };
-            let other = host.facts.iter().find(|(name, known, _)| name == fact && known != value);
-            if let Some((_, known, _)) = other {
-                warnings
-                    .push(format!("{source}: {key} is {value}, in an earlier run {known}: not one sample"));
+            if let Some((_, known, _)) =
+                host.facts.iter().find(|(name, known, _)| name == fact && known != value)
+            {
+                warnings.push(format!(
+                    "{source}: {key} is {value}, in an earlier run of this recording {known}: the runs are not alike"
+                ));
             }
             host.know(fact, value, &source);
         }
@@ -182,25 +224,28 @@ impl Run<'_> {
         })
     }
 
-    /// The number that follows a label at once. A message without a line break may stand before the label.
-    fn labelled(&self, label: &str) -> Option<(f64, f64)> {
+    /// The number that follows a label at once, and its unit. A message without a line break may stand before the
+    /// label.
+    fn labelled(&self, label: &str) -> Option<Figure> {
         self.lines.iter().filter(|line| !line.starts_with('[')).find_map(|line| {
             let at = line.find(label)?;
             // "Simple read:" is not part of another label.
             let alone = at == 0 || !line.as_bytes()[at - 1].is_ascii_alphanumeric();
-            let number = line[at + label.len()..].split_whitespace().next()?;
-            alone.then(|| printed(number)).flatten()
+            let mut words = line[at + label.len()..].split_whitespace();
+            let (number, unit) = (words.next()?, words.next()?);
+            (alone && UNITS.contains(&unit)).then(|| Figure::of(number)).flatten()
         })
     }
 
-    /// The number after `marker` on the line that begins with `start`.
-    fn after(&self, start: &str, marker: &str) -> Option<(f64, f64)> {
-        let line = self.lines.iter().find_map(|line| line.strip_prefix(start))?;
-        printed(line.rsplit_once(marker)?.1.split_whitespace().next()?)
+    /// `Pagefaults on FILE: NUMBER UNIT`
+    fn page_fault(&self) -> Option<Figure> {
+        let line = self.lines.iter().find_map(|line| line.strip_prefix("Pagefaults on "))?;
+        let mut words = line.rsplit_once(": ")?.1.split_whitespace();
+        let (number, unit) = (words.next()?, words.next()?);
+        UNITS.contains(&unit).then(|| Figure::of(number)).flatten()
     }
 
-    /// The rows of a table, up to an empty line or one that does not begin with a digit. Titles stand at the start of
-    /// a line, behind a quotation mark or not.
+    /// The rows of a table. Titles stand at the start of a line, behind a quotation mark or not.
     fn rows(&self, title: &str) -> Vec<Vec<&str>> {
         let is_title = |line: &&str| {
             let line = line.strip_prefix('"').unwrap_or(line);
@@ -210,33 +255,50 @@ impl Run<'_> {
         table(&self.lines[at + 1..])
     }
 
+    /// The last row of a table by size, in units of 1e6 bytes.
+    fn last(&self, title: &str) -> Option<Figure> {
+        let rows = self.rows(title);
+        let row = rows.last()?;
+        let size: f64 = row.first()?.parse().ok()?;
+        Some(Figure { over: (size * 1e6) as u64, ..Figure::of(row.get(1)?)? })
+    }
+
     /// First level, second level, main memory at a stride, main memory at random.
-    fn latencies(&self, version: &str) -> [(&'static str, Option<(f64, f64)>); 4] {
+    fn latencies(&self, is_2: bool) -> [(&'static str, Option<Figure>); 4] {
         let under = |section: &str, title: &str| {
-            let from =
-                self.lines.iter().position(|line| line.trim_start_matches('"').trim_end() == section)?;
-            let titles = self.lines[from + 1..].iter();
+            let is = |line: &&str, name: &str| line.trim_start_matches('"').trim_end() == name;
+            let from = self.lines.iter().position(|line| is(line, section))?;
             // The section ends where another bare title begins.
-            let at = titles
-                .take_while(|line| !line.contains("latency"))
-                .position(|line| line.trim_start_matches('"').trim_end() == title)?;
+            let mut titles = self.lines[from + 1..].iter().take_while(|line| !line.contains("latency"));
+            let at = titles.position(|line| is(line, title))?;
             Some(table(&self.lines[from + 1 + at + 1..]))
         };
         let strided = under("Memory load latency", "stride=128").unwrap_or_default();
         let random = under("Random load latency", "stride=16").unwrap_or_default();
-        let cost = |row: Option<&Vec<&str>>| printed(row?.get(1)?);
+        let cost = |row: Option<&Vec<&str>>| {
+            let size: f64 = row?.first()?.parse().ok()?;
+            Some(Figure { over: (size * 1_048_576.0) as u64, ..Figure::of(row?.get(1)?)? })
+        };
         let at = |size: &str| strided.iter().find(|row| row.first() == Some(&size));
-        let main = if version.starts_with('2') { at("8.00000") } else { strided.last() };
+        // lmbench 2 took 8 MB, or the largest from 4 MB on.
+        let large = |row: &&Vec<&str>| {
+            row.first().is_some_and(|size| ["4.", "5.", "6.", "7."].iter().any(|s| size.starts_with(s)))
+        };
+        let main = if is_2 { at("8.00000").or(strided.iter().rev().find(large)) } else { strided.last() };
         [
-            ("memory.latency.random.l1", cost(at("0.00098"))),
-            ("memory.latency.random.l2", cost(at("0.12500"))),
+            ("memory.latency.strided.l1", cost(at("0.00098"))),
+            ("memory.latency.strided.l2", cost(at("0.12500"))),
             ("memory.latency.strided", cost(main)),
             ("memory.latency.random.main", cost(random.last())),
         ]
     }
 }
 
+/// The rows up to an empty line or the next thing in brackets; messages between them are passed over. A table that
+/// nothing ends was cut: its last row is not the one that was meant.
 fn table<'a>(lines: &[&'a str]) -> Vec<Vec<&'a str>> {
-    let rows = lines.iter().take_while(|line| line.starts_with(|c: char| c.is_ascii_digit()));
+    let ends = |line: &&str| line.trim().is_empty() || line.starts_with(['[', '"']);
+    let Some(end) = lines.iter().position(ends) else { return Vec::new() };
+    let rows = lines[..end].iter().filter(|line| line.starts_with(|c: char| c.is_ascii_digit()));
     rows.map(|line| line.split_whitespace().collect()).collect()
 }

@@ -2,19 +2,20 @@
 
 use super::layout::{Column, LOAD, TABLES};
 use super::number::{rounded, step, to_step};
-use crate::report::{Each, Model, Row, RowStatus};
+use crate::report::{self, Each, Model, Row, RowStatus};
 use crate::store::Recording;
 use anstyle::Style;
 use serde::Serialize;
 use std::fmt::Write;
+use tickmark_wire::Better;
 
 const HEADING: Style = Style::new().bold();
 
 /// All tables that hold a figure.
 #[derive(Debug, Serialize)]
 pub(crate) struct Page {
-    /// "mean", with ticks and all that happened, or "floor".
-    pub(crate) figures: &'static str,
+    /// "mean", with ticks and all that happened; "floor"; or "imported", as another program printed them.
+    pub(crate) figures: Vec<&'static str>,
     pub(crate) tables: Vec<Filled>,
     /// Titles of tables without any figure.
     pub(crate) without: Vec<String>,
@@ -34,6 +35,8 @@ pub(crate) struct Filled {
 pub(crate) struct Head {
     pub(crate) head: [&'static str; 2],
     pub(crate) metric: &'static str,
+    pub(crate) unit: &'static str,
+    pub(crate) better: Better,
 }
 
 /// The rows of one recording.
@@ -45,7 +48,9 @@ pub(crate) struct System {
     pub(crate) rows: Vec<Vec<Option<f64>>>,
     /// What one step of the last digit is worth, a column each.
     pub(crate) steps: Vec<f64>,
-    /// Averages of the rows, rounded to the step.
+    /// The same for the averages.
+    pub(crate) average_steps: Vec<f64>,
+    /// Averages of the rows, rounded to their step.
     pub(crate) average: Vec<Option<f64>>,
     /// Against the first system, from the rounded averages, in per cent.
     pub(crate) percent: Option<Vec<Option<f64>>>,
@@ -54,22 +59,28 @@ pub(crate) struct System {
 #[derive(Debug, Serialize)]
 pub(crate) struct Missing {
     pub(crate) system: String,
-    pub(crate) metric: String,
+    pub(crate) metric: &'static str,
     pub(crate) why: String,
 }
 
 /// Fills the tables; of several recordings the first is what the others are compared with.
 pub(crate) fn page(recordings: &[(&Recording, &Model)], floor: bool) -> Page {
+    let figures = |(recording, _): &(&Recording, &Model)| match (&recording.imported, floor) {
+        (Some(_), _) => "imported",
+        (None, true) => "floor",
+        (None, false) => "mean",
+    };
     let mut page = Page {
-        figures: if floor { "floor" } else { "mean" },
+        figures: recordings.iter().map(figures).collect(),
         tables: Vec::new(),
         without: Vec::new(),
         missing: Vec::new(),
     };
+    let names = names(recordings);
     for table in TABLES {
         let mut systems: Vec<System> = Vec::new();
-        for (recording, model) in recordings {
-            let system = system(recording, model, table.columns, floor);
+        for ((recording, model), name) in recordings.iter().zip(&names) {
+            let system = system(recording, model, name, table.columns, floor);
             let percent = systems.first().map(|base| percent(base, &system));
             systems.push(System { percent, ..system });
         }
@@ -80,23 +91,87 @@ pub(crate) fn page(recordings: &[(&Recording, &Model)], floor: bool) -> Page {
         };
         let title = format!("{} {}", table.title, table.unit).trim().to_owned();
         if !table.columns.iter().enumerate().any(says) {
-            page.without.push(title);
+            page.without.push(table.title.to_owned());
             continue;
         }
-        let columns = table.columns.iter().map(|c| Head { head: c.head, metric: c.metric }).collect();
-        page.tables.push(Filled { title, columns, systems });
-    }
-    for (recording, model) in recordings {
-        let rows = model.groups.iter().flat_map(|(_, rows)| rows);
-        let silent =
-            rows.filter(|row| row.value.is_none() && super::metrics().any(|c| c.metric == row.metric));
-        page.missing.extend(silent.map(|row| Missing {
-            system: recording.meta.name.clone(),
-            metric: row.metric.clone(),
-            why: format!("{}: {}", ended(row.status), row.notes.join("; ")),
-        }));
+        for (index, column) in table.columns.iter().enumerate() {
+            for ((recording, model), system) in recordings.iter().zip(&systems) {
+                if system.rows.iter().any(|row| row[index].is_none()) {
+                    let why = why(recording, model, column);
+                    let (system, metric) = (system.name.clone(), column.metric);
+                    if !page.missing.iter().any(|known| known.system == system && known.metric == metric) {
+                        page.missing.push(Missing { system, metric, why });
+                    }
+                }
+            }
+            unlike(recordings, &mut systems, index, column, &mut page.missing);
+        }
+        let head = |c: &Column| Head { head: c.head, metric: c.metric, unit: c.unit(), better: c.better };
+        page.tables.push(Filled { title, columns: table.columns.iter().map(head).collect(), systems });
     }
     page
+}
+
+/// The recordings' names; where two are called the same, with their ids.
+fn names(recordings: &[(&Recording, &Model)]) -> Vec<String> {
+    let name = |recording: &Recording| recording.meta.name.clone();
+    let alone =
+        |one: &Recording| recordings.iter().filter(|(other, _)| name(other) == name(one)).count() == 1;
+    recordings
+        .iter()
+        .map(|(one, _)| if alone(one) { name(one) } else { format!("{} {}", name(one), one.meta.id) })
+        .collect()
+}
+
+/// The row of a column in a recording.
+fn row<'a>(recording: &Recording, model: &'a Model, column: &Column) -> Option<&'a Row> {
+    let metric = match &recording.imported {
+        Some(from) => column.imported_by(&from.tool),
+        None => column.metric,
+    };
+    model.groups.iter().flat_map(|(_, rows)| rows).find(|row| row.metric == metric)
+}
+
+/// Why a column lacks figures of a recording.
+fn why(recording: &Recording, model: &Model, column: &Column) -> String {
+    if recording.imported.is_some() {
+        return "not in the file".to_owned();
+    }
+    // A metric of several rows that failed has one row, with its own name.
+    let parent = column.metric.rsplit_once('.').map_or("", |(parent, _)| parent);
+    let rows = || model.groups.iter().flat_map(|(_, rows)| rows);
+    let own = rows().find(|row| row.metric == column.metric);
+    match own.or_else(|| rows().find(|row| row.metric == parent)) {
+        Some(row) if row.value.is_none() => format!("{}: {}", ended(row.status), row.notes.join("; ")),
+        Some(row) if row.status == RowStatus::Partly => row.notes.join("; "),
+        Some(_) => "not run yet in every round".to_owned(),
+        None if recording.meta.plan.metrics.iter().any(|metric| metric.name.as_str() == parent) => {
+            "the curve shows no such level".to_owned()
+        }
+        None => "not among what was measured".to_owned(),
+    }
+}
+
+/// Figures over different sizes are no ratio.
+fn unlike(
+    recordings: &[(&Recording, &Model)],
+    systems: &mut [System],
+    index: usize,
+    column: &Column,
+    missing: &mut Vec<Missing>,
+) {
+    let rows: Vec<_> = recordings.iter().map(|(recording, model)| row(recording, model, column)).collect();
+    let Some(Some(base)) = rows.first() else { return };
+    for (row, system) in rows.iter().zip(systems).skip(1) {
+        if let (Some(row), Some(percent)) = (row, &mut system.percent)
+            && !row.same_size(base)
+        {
+            percent[index] = None;
+            let (ours, theirs) = (report::bytes(row.over as f64), report::bytes(base.over as f64));
+            let why = format!("over {ours} and not {theirs}: no percentage");
+            missing.push(Missing { system: system.name.clone(), metric: column.metric, why });
+        }
+    }
 }
 
 fn ended(status: RowStatus) -> &'static str {
@@ -108,11 +183,8 @@ fn ended(status: RowStatus) -> &'static str {
     }
 }
 
-fn system(recording: &Recording, model: &Model, columns: &[Column], floor: bool) -> System {
-    let rows: Vec<Option<&Row>> = columns
-        .iter()
-        .map(|column| model.groups.iter().flat_map(|(_, rows)| rows).find(|row| row.metric == column.metric))
-        .collect();
+fn system(recording: &Recording, model: &Model, name: &str, columns: &[Column], floor: bool) -> System {
+    let rows: Vec<Option<&Row>> = columns.iter().map(|column| row(recording, model, column)).collect();
     let figure = |each: &Each, column: &Column| {
         // What a machine is has no ticks in it.
         let mean = column.unit == tickmark_wire::Unit::Time || column.unit == tickmark_wire::Unit::Throughput;
@@ -131,25 +203,26 @@ fn system(recording: &Recording, model: &Model, columns: &[Column], floor: bool)
         (1..=rounds).map(|round| (0..columns.len()).map(|index| cell(round, index)).collect()).collect();
     let of = |index: usize| cells.iter().filter_map(|row| row[index]).collect::<Vec<f64>>();
     let mean = |index: usize| tickmark_stats::spread(&of(index));
-    let steps: Vec<f64> = (0..columns.len())
-        .map(|index| {
-            let printed = rows[index].and_then(|row| {
-                row.each
-                    .iter()
-                    .filter_map(|each| each.step)
-                    .max_by(f64::total_cmp)
-                    .map(|s| s / columns[index].scale)
-            });
-            printed.unwrap_or_else(|| mean(index).map_or(1.0, |s| step(s.mean, s.deviation)))
-        })
-        .collect();
-    let average =
-        (0..columns.len()).map(|index| mean(index).map(|s| rounded(s.mean, steps[index]))).collect();
+    let printed = |index: usize| {
+        let steps = rows[index]?.each.iter().filter_map(|each| each.step);
+        steps.max_by(f64::total_cmp).map(|step| step / columns[index].scale)
+    };
+    // Of runs of ours the average is known better than each of them.
+    let step_of = |index: usize, spread: &dyn Fn(&tickmark_stats::Spread) -> f64| {
+        printed(index).unwrap_or_else(|| mean(index).map_or(1.0, |s| step(s.mean, spread(&s))))
+    };
+    let root = f64::from(rounds.max(1)).sqrt();
+    let all = 0..columns.len();
+    let steps: Vec<f64> = all.clone().map(|index| step_of(index, &|s| s.deviation)).collect();
+    let average_steps: Vec<f64> =
+        all.clone().map(|index| step_of(index, &|s| (s.deviation / root).min(s.mean / 1e3))).collect();
+    let average = all.map(|index| mean(index).map(|s| rounded(s.mean, average_steps[index]))).collect();
     System {
-        name: recording.meta.name.clone(),
+        name: name.to_owned(),
         os: model.header.kernel.as_ref().map_or_else(String::new, |kernel| format!("Linux {kernel}")),
         rows: cells,
         steps,
+        average_steps,
         average,
         percent: None,
     }
@@ -177,16 +250,27 @@ pub(crate) fn render(page: &Page) -> String {
         let _ = writeln!(out, "\n{HEADING}{}{HEADING:#}", table.title);
         lines(&mut out, table);
     }
-    let what = match page.figures {
-        "mean" => "mean costs, ticks and all else included (--floor has the costs without ticks)",
-        _ => "floors: the 10th percentile of short batches, without ticks",
-    };
-    let _ = writeln!(out, "\n{what}; one row a run. Nothing here says that a difference is real.");
+    let legends = [
+        ("mean", "mean costs, ticks and all else included (--floor has the costs without ticks)"),
+        ("floor", "floors: the 10th percentile of short batches, without ticks"),
+        ("imported", "imported figures are as another program printed them: lmbench's are medians or minima"),
+    ];
+    let _ = writeln!(out, "\nOne row a run. Nothing here says that a difference is real.");
+    for (_, legend) in legends.iter().filter(|(kind, _)| page.figures.contains(kind)) {
+        let _ = writeln!(out, "{legend}");
+    }
     if !page.without.is_empty() {
         let _ = writeln!(out, "not measured: {}", page.without.join("; "));
     }
-    for missing in &page.missing {
-        let _ = writeln!(out, "-: {} {} {}", missing.system, missing.metric, missing.why);
+    let mut reasons: Vec<(&str, &str, Vec<&str>)> = Vec::new();
+    for Missing { system, metric, why } in &page.missing {
+        match reasons.iter_mut().find(|(known, reason, _)| known == system && reason == why) {
+            Some((.., metrics)) => metrics.push(metric),
+            None => reasons.push((system, why, vec![metric])),
+        }
+    }
+    for (system, why, metrics) in reasons {
+        let _ = writeln!(out, "-: {system}, {why}: {}", metrics.join(", "));
     }
     out
 }
@@ -199,17 +283,17 @@ fn lines(out: &mut String, table: &Filled) {
         grid[line].extend(table.columns.iter().map(|column| column.head[line].to_owned()));
     }
     for system in &table.systems {
-        let shown = |cells: &[Option<f64>]| -> Vec<String> {
+        let shown = |cells: &[Option<f64>], steps: &[f64]| -> Vec<String> {
             let cell = |(cell, step): (&Option<f64>, &f64)| {
                 cell.map_or_else(|| "-".to_owned(), |v| to_step(v, *step))
             };
-            cells.iter().zip(&system.steps).map(cell).collect()
+            cells.iter().zip(steps).map(cell).collect()
         };
         for row in &system.rows {
-            grid.push([vec![system.name.clone(), system.os.clone()], shown(row)].concat());
+            grid.push([vec![system.name.clone(), system.os.clone()], shown(row, &system.steps)].concat());
         }
         let average = vec![system.name.clone(), "average".to_owned()];
-        grid.push([average, shown(&system.average)].concat());
+        grid.push([average, shown(&system.average, &system.average_steps)].concat());
         if let Some(percent) = &system.percent {
             let cells = percent.iter().map(|p| p.map_or_else(|| "-".to_owned(), percent_cell));
             let base = table.systems.first().map_or("", |base| base.name.as_str());

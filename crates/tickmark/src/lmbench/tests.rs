@@ -19,9 +19,9 @@ fn hosts(names: &[&str]) -> Vec<Imported> {
 
 /// Average of a column's rows, in the table's unit, rounded to their last digit; and how it is printed.
 fn average(host: &Imported, column: &layout::Column) -> (f64, String) {
-    let values = &host.series[column.metric].values;
-    let step = values.iter().map(|(_, _, step)| *step).max_by(f64::total_cmp).unwrap() / column.scale;
-    let mean = values.iter().map(|(_, value, _)| value).sum::<f64>() / values.len() as f64 / column.scale;
+    let values = &host.series[column.imported_by(&host.tool)].values;
+    let step = values.iter().map(|value| value.step).max_by(f64::total_cmp).unwrap() / column.scale;
+    let mean = values.iter().map(|value| value.value).sum::<f64>() / values.len() as f64 / column.scale;
     (rounded(mean, step), number::to_step(mean, step))
 }
 
@@ -65,14 +65,15 @@ fn one_recording_a_host_five_rows_each() {
     for host in &hosts {
         assert_eq!((host.tool.as_str(), host.rounds, host.series.len()), ("lmbench 3.0", 5, 63));
         assert!(host.series.values().all(|series| series.values.len() == 5));
-        let known: BTreeSet<&str> = metrics().map(|column| column.metric).collect();
+        let known: BTreeSet<&str> = metrics().map(|column| column.imported_by(&host.tool)).collect();
         assert!(host.series.keys().all(|metric| known.contains(metric.as_str())));
     }
     let first = |metric: &str| hosts[0].series[metric].values[0];
-    assert_eq!(first("syscall.null"), (1, 6_190.0, 10.0), "in ns, to the last printed digit");
-    assert_eq!(first("process.exec"), (1, 30_000_000.0, 1_000_000.0));
-    assert_eq!(first("bandwidth.pipe").1, 9_820_000.0);
-    assert_eq!(first("machine.clock_rate").1, 50e6);
+    let value = |round, value, step| Value { round, value, step, over: 0 };
+    assert_eq!(first("syscall.null"), value(1, 6_190.0, 10.0), "in ns, to the last printed digit");
+    assert_eq!(first("process.exec"), value(1, 30_000_000.0, 1_000_000.0));
+    assert_eq!(first("bandwidth.pipe").value, 9_820_000.0);
+    assert_eq!(first("machine.clock_rate").value, 50e6);
 }
 
 #[test]
@@ -169,7 +170,7 @@ fn from_our_averages_four_more_differ_whose_averages_did_not_follow() {
 /// What a raw file gives, in the unit of lmbench's tables.
 fn figures(host: &Imported, metrics: &[&str]) -> Vec<f64> {
     let scale = |metric: &str| layout::metrics().find(|c| c.metric == metric).map_or(1.0, |c| c.scale);
-    let of = |metric: &&str| host.series.get(*metric).map_or(f64::NAN, |s| s.values[0].1 / scale(metric));
+    let of = |metric: &&str| host.series.get(*metric).map_or(f64::NAN, |s| s.values[0].value / scale(metric));
     metrics.iter().map(|metric| (of(metric) * 1e4).round() / 1e4).collect()
 }
 
@@ -178,7 +179,8 @@ fn a_raw_file_of_lmbench_3() {
     let hosts = hosts(&["lmbench3.raw"]);
     let [host] = &hosts[..] else { panic!("{hosts:?}") };
     assert_eq!((host.host.as_str(), host.tool.as_str(), host.rounds), ("board3", "lmbench 3.0", 1));
-    let missing: Vec<&str> = metrics().map(|c| c.metric).filter(|m| !host.series.contains_key(*m)).collect();
+    let missing: Vec<&str> =
+        metrics().map(|c| c.imported_by(&host.tool)).filter(|m| !host.series.contains_key(*m)).collect();
     assert_eq!(missing, [] as [&str; 0], "every column of the ten tables");
     let of = |names: &[&str]| figures(host, names);
     let machine = [
@@ -200,8 +202,8 @@ fn a_raw_file_of_lmbench_3() {
         [2684.19, 3870.68, 7112.36]
     );
     let levels = [
-        "memory.latency.random.l1",
-        "memory.latency.random.l2",
+        "memory.latency.strided.l1",
+        "memory.latency.strided.l2",
         "memory.latency.strided",
         "memory.latency.random.main",
     ];
@@ -210,7 +212,9 @@ fn a_raw_file_of_lmbench_3() {
 
 #[test]
 fn a_raw_file_of_lmbench_2_and_files_of_one_host_are_runs() {
-    let hosts = hosts(&["lmbench2.raw", "lmbench2.raw", "lmbench3.raw"]);
+    let texts: Vec<_> = ["lmbench2.raw", "lmbench2.raw", "lmbench3.raw"].into_iter().map(fixture).collect();
+    let (hosts, warnings) = read(&texts).unwrap();
+    assert_eq!(warnings, ["lmbench2.raw holds the same as lmbench2.raw: the same run counts twice"]);
     assert_eq!(
         hosts.iter().map(|host| (host.tool.as_str(), host.rounds)).collect::<Vec<_>>(),
         [("lmbench 2.0", 2), ("lmbench 3.0", 1)]
@@ -251,7 +255,113 @@ fn a_page_that_kept_its_blanks_may_lack_cells() {
                 board     Linux 2.4.25- 1 2 3 4 5 6\n";
     let (hosts, warnings) = read(&[("page".to_owned(), page.to_owned())]).unwrap();
     let series = &hosts[0].series;
-    assert_eq!(series["op.float.div"].values[0].1, 3.0);
+    assert_eq!(series["op.float.div"].values[0].value, 3.0);
     assert!(!series.contains_key("op.float.mul"));
     assert_eq!(warnings, ["page, line 7: 6 figures for 4 columns; left out"]);
+}
+
+/// Imports one text; hosts and warnings.
+fn text(content: &str) -> (Vec<Imported>, Vec<String>) {
+    read(&[("page".to_owned(), content.to_owned())]).unwrap()
+}
+
+#[test]
+fn a_cell_that_lacks_takes_no_digits_of_its_neighbours() {
+    let (_, page) = fixture("tqm860l-summary.txt");
+    let row = "tqm860l1k Linux 2.4.25- 21.2 21.0 42.7 164.6 268.6";
+    let (hosts, warnings) = text(&page.replacen(row, "tqm860l1k Linux 2.4.25- 21.2 21.0 42.7 268.6", 1));
+    assert_eq!(warnings.len(), 1, "{warnings:?}");
+    assert!(warnings[0].contains("4 figures for 5 columns"), "{warnings:?}");
+    let rounds = |metric: &str| hosts[1].series[metric].values.iter().map(|v| v.round).collect::<Vec<_>>();
+    assert_eq!(rounds("op.int32.mul"), [2, 3, 4, 5], "the rows after it are the runs that they were");
+    assert_eq!(rounds("op.float.mul"), [1, 2, 3, 4, 5]);
+    assert!(hosts[1].series["op.int32.mul"].values.iter().all(|v| (42.0..43.0).contains(&v.value)));
+}
+
+const MEMORY: &str = "\
+Memory latencies in nanoseconds - smaller is better
+------------------------------------------------------------------------------
+Host                 OS   Mhz   L1 $   L2 $    Main mem    Rand mem    Guesses
+--------- ------------- ----- ------ ------ ----------- ----------- -------
+board     Linux 2.6.11-  2881 1.3880 4.8630        48.0                  No L2 cache?
+board     Linux 2.6.11-  2881 1.3880 4.8630        48.0       120.0
+";
+
+#[test]
+fn guesses_are_no_column() {
+    let (hosts, warnings) = text(MEMORY);
+    assert_eq!(warnings, [] as [String; 0]);
+    let series = &hosts[0].series;
+    assert_eq!(series["memory.latency.strided"].values.len(), 2);
+    assert_eq!(series["machine.clock_rate"].values[0].value, 2881e6);
+    let random = &series["memory.latency.random.main"].values;
+    assert_eq!(random.iter().map(|v| (v.round, v.value)).collect::<Vec<_>>(), [(2, 120.0)]);
+}
+
+#[test]
+fn a_page_of_lmbench_2_has_fewer_columns() {
+    let page = "\
+                 L M B E N C H  2 . 0   S U M M A R Y
+Memory latencies in nanoseconds - smaller is better
+---------------------------------------------------
+Host                 OS   Mhz  L1 $   L2 $    Main mem    Guesses
+--------- -------------  ---- ----- ------    --------    -------
+board      Linux 2.4.19   733 4.081 9.6870       169.3
+File & VM system latencies in microseconds - smaller is better
+--------------------------------------------------------------
+Host                 OS   0K File      10K File      Mmap    Prot    Page
+                        Create Delete Create Delete  Latency Fault   Fault
+--------- ------------- ------ ------ ------ ------  ------- -----   -----
+board      Linux 2.4.19   72.2   17.2  196.2   34.0    842.0 0.894 3.00000
+";
+    let (hosts, warnings) = text(page);
+    assert_eq!(warnings, [] as [String; 0]);
+    assert_eq!((hosts[0].tool.as_str(), hosts[0].release.as_str()), ("lmbench 2.0", "2.4.19"));
+    let series = &hosts[0].series;
+    assert_eq!(series["memory.latency.strided"].values[0].value, 169.3);
+    assert_eq!(series["vm.fault.page.lmbench2"].values[0].value, 3_000.0, "another method, another metric");
+    assert!(!series.contains_key("syscall.select.files") && !series.contains_key("vm.fault.page"));
+}
+
+#[test]
+fn a_title_that_is_not_known_ends_a_table_and_another_kernel_is_another_system() {
+    let (_, page) = fixture("tqm860l-summary.txt");
+    let (hosts, _) = text(&page.replace("File & VM", "File &amp; VM"));
+    assert_eq!(hosts[0].rounds, 5);
+    assert!(hosts[0].series.contains_key("vm.mmap"));
+    let (hosts, warnings) = text(&page.replace("File & VM system latencies", "Some other latencies"));
+    assert_eq!(hosts[0].rounds, 5, "its rows are nobody's");
+    assert!(!hosts[0].series.contains_key("vm.mmap"));
+    assert_eq!(hosts[0].series["ipc.pipe.round_trip"].values.len(), 5);
+    assert_eq!(warnings.len(), 1, "{warnings:?}");
+
+    let (hosts, _) = text(&page.replace("tqm860l1k Linux 2.4.25-", "tqm860l Linux 2.6.11-"));
+    assert_eq!(names(&hosts), ["tqm860l 2.4.25-", "tqm860l 2.6.11-"]);
+    assert!(hosts.iter().all(|host| host.rounds == 5));
+}
+
+#[test]
+fn what_was_cut_off_is_missing_and_said() {
+    let (_, raw) = fixture("lmbench3.raw");
+    let cut = |marker: &str, more: usize| {
+        let at = raw.find(marker).unwrap();
+        let end = raw[at..].match_indices('\n').nth(more).unwrap().0;
+        text(&raw[..at + end + 1])
+    };
+    let (hosts, warnings) = cut("Memory read bandwidth", 4);
+    assert!(
+        !hosts[0].series.contains_key("bandwidth.memory.read"),
+        "its last row is not the one that was meant"
+    );
+    assert!(hosts[0].series.contains_key("bandwidth.copy.libc"));
+    assert!(warnings[0].contains("no closing date"), "{warnings:?}");
+    let at = raw.find("Pipe latency: ").unwrap() + "Pipe latency: 1".len();
+    assert!(!text(&raw[..at]).0[0].series.contains_key("ipc.pipe.round_trip"));
+    let message = raw.replacen("\"mappings\n", "\"mappings\n./lat_mmap: no such thing\n", 1);
+    assert_eq!(text(&message).0[0].series["vm.mmap"].values[0].over, 16_777_216);
+
+    let several = text(&raw.replace("[SYNC_MAX: 1]", "[SYNC_MAX: 4]")).0;
+    assert_eq!(several[0].tool, "lmbench 3.0, 4 copies at once");
+    let crlf = text(&raw.replace('\n', "\r\n")).0;
+    assert_eq!(crlf[0].series.len(), text(&raw).0[0].series.len());
 }

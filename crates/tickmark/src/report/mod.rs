@@ -13,7 +13,7 @@ mod rows;
 pub(crate) mod text;
 
 pub(crate) use model::{Model, build};
-pub(crate) use number::{count, value};
+pub(crate) use number::{bytes, count, value};
 pub(crate) use row::{Each, Row, RowStatus};
 
 #[cfg(test)]

@@ -25,7 +25,7 @@ pub(crate) fn value(value: f64, deviation: Option<f64>, unit: Unit) -> String {
 }
 
 /// Bytes in the unit that divides them best: 64 B, 32 KB, 128 MB.
-pub(super) fn bytes(value: f64) -> String {
+pub(crate) fn bytes(value: f64) -> String {
     let (kilo, mega) = (1024.0, 1_048_576.0);
     match value {
         v if v >= mega => format!("{} MB", digits(v / mega, Some(0.0))),

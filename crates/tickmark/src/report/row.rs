@@ -44,6 +44,8 @@ pub(crate) struct Row {
     pub(crate) contended_runs: usize,
     /// Batches of other modes, over all runs.
     pub(crate) apart: Apart,
+    /// Bytes of memory or of a file that the work went over; 0 where there are none.
+    pub(crate) over: u64,
     pub(crate) frequency: Option<f64>,
     pub(crate) notes: Vec<String>,
 }
@@ -92,6 +94,13 @@ impl From<tickmark_wire::Unit> for Unit {
 }
 
 impl Row {
+    /// Whether two rows went over the same bytes, to 5 % (16 MB and 16 MiB are the same). Where one does not say, they
+    /// are.
+    pub(crate) fn same_size(&self, other: &Self) -> bool {
+        let (a, b) = (self.over as f64, other.over as f64);
+        a == 0.0 || b == 0.0 || (a / b - 1.0).abs() <= 0.05
+    }
+
     /// Spread between runs: standard deviation over the value.
     pub(crate) fn spread(&self) -> Option<f64> {
         let point = self.value?.point;

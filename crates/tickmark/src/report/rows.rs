@@ -42,6 +42,7 @@ fn base(sample: &Sample<'_>, suffix: &str, title: &str) -> Row {
         contended: None,
         contended_runs: 0,
         apart: Apart::default(),
+        over: 0,
         frequency: None,
         notes: Vec::new(),
     }
@@ -113,9 +114,6 @@ fn plain(sample: &Sample<'_>, period: Option<f64>) -> Row {
     row.mean_deviation = spread(&means).filter(|_| means.len() > 1).map(|s| s.deviation);
     row.cpu = median(sample.runs.iter().filter_map(|run| run.cpu));
     note_modes(sample, &mut row);
-    if sample.runs.iter().any(|run| run.few) {
-        row.notes.push("the median: too few batches for a floor".to_owned());
-    }
     let longer = |value: f64| period.is_some_and(|period| value > period);
     if median(sample.runs.iter().filter_map(|run| run.batch)).is_some_and(longer) {
         row.notes.push("batches longer than a tick: no floor without ticks".to_owned());
@@ -139,9 +137,15 @@ pub(super) fn note_modes(sample: &Sample<'_>, row: &mut Row) {
         (row.apart.slices, "lost slices"),
         (row.apart.reclaimed, "reclaimed pages"),
     ];
+    // What is told from a curve's shape is no floor.
+    let shape = [Headline::Capacity, Headline::Step, Headline::Speedup].contains(&sample.metric.headline);
+    if !shape && sample.runs.iter().any(|run| run.few) {
+        row.notes.push("the median: too few batches for a floor".to_owned());
+    }
     let counted = counts.iter().filter(|(count, _)| *count > 0);
     row.notes.extend(counted.map(|(count, what)| format!("{count} {what} counted apart")));
     if let Some(over) = sample.runs.iter().map(|run| run.over).find(|over| *over > 0) {
+        row.over = over;
         row.notes.push(format!("over {}", number::bytes(over as f64)));
     }
 }

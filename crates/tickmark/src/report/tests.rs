@@ -4,8 +4,28 @@ use crate::report;
 use crate::store::{Recording, Store};
 
 fn fixture() -> Recording {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/format-1.0");
-    Store::at(Some("/nonexistent".into())).unwrap().find(folder).unwrap()
+    of_format("1.0")
+}
+
+fn of_format(version: &str) -> Recording {
+    let folder = format!("{}/../../fixtures/format-{version}", env!("CARGO_MANIFEST_DIR"));
+    Store::at(Some("/nonexistent".into())).unwrap().find(&folder).unwrap()
+}
+
+/// Curves, bandwidths, modes counted apart, and a level that lacks.
+#[test]
+fn text_of_a_recording_of_format_1_1() {
+    let recording = of_format("1.1");
+    let model = report::build(&recording, &|_| true, false);
+    insta::assert_snapshot!(anstream::adapter::strip_str(&report::text::render(&model, false)).to_string());
+    let page = crate::lmbench::page(&[(&recording, &model)], false);
+    insta::assert_snapshot!(anstream::adapter::strip_str(&crate::lmbench::render(&page)).to_string());
+}
+
+#[test]
+fn a_curve_in_detail() {
+    let model = report::build(&of_format("1.1"), &|m| m.name.as_str() == "memory.latency.random", true);
+    insta::assert_snapshot!(anstream::adapter::strip_str(&report::text::render(&model, false)).to_string());
 }
 
 #[test]

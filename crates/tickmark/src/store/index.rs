@@ -24,9 +24,7 @@ pub(crate) struct Entry {
 
 impl Entry {
     pub(crate) fn of(recording: &Recording) -> Self {
-        let fact = |name: &str| {
-            recording.sessions.first().and_then(|hello| hello.environment.get(name)).map(str::to_owned)
-        };
+        let fact = |name: &str| recording.environment().and_then(|facts| facts.get(name)).map(str::to_owned);
         let done = recording.runs.iter().filter(|run| run.status != Status::Open).count();
         Self {
             id: recording.meta.id.clone(),

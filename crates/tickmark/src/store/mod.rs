@@ -55,6 +55,11 @@ impl Store {
         Ok((recording, writer))
     }
 
+    /// Takes a recording away that this process has just made.
+    pub(crate) fn discard(&self, id: &str) {
+        let _ = std::fs::remove_dir_all(self.folder(id));
+    }
+
     /// Puts a recording into the index as it stands now. The index is a convenience: one that cannot be
     /// used is made again, and what cannot be written is read from the folders.
     pub(crate) fn index(&self, folder: &Path) {

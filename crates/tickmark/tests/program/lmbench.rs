@@ -66,6 +66,28 @@ fn raw_files_become_runs_and_every_column_is_there() {
         }
     }
     assert_eq!(page["missing"], Value::Array(Vec::new()));
+    let null = &page["tables"][1]["columns"][1];
+    assert_eq!((&null["unit"], &null["better"]), (&Value::from("us"), &Value::from("lower")));
+    assert_eq!(page["figures"], serde_json::json!(["imported"]), "they are not called means");
+    refused(&bench.run(&["show", "board", "--lmbench", "--floor"]), 2, &["was imported", "no floors"]);
+    refused(
+        &bench.run(&["run", "--resume", "board"]),
+        2,
+        &["measured by lmbench 3.0", "cannot be resumed here"],
+    );
+    let listed = bench.json(&["recordings"]);
+    assert_eq!(listed[0]["kernel"], "6.8.0-31-generic");
+
+    // Beside another version, and beside what lacks: each dash has its reason, each size its figure.
+    bench.run(&["import", &fixture("lmbench2.raw")]);
+    let text = out(&bench.run(&["show", "board2", "--lmbench"]));
+    assert!(text.contains("-: board2, not in the file: machine.tlb, machine.cache_line"), "{text}");
+    let plain = out(&bench.run(&["compare", "board", "board2"]));
+    assert!(plain.contains("was measured by lmbench 3.0") && plain.contains("by lmbench 2.0"), "{plain}");
+    assert!(plain.contains("without a figure to compare with, board"), "{plain}");
+    assert!(plain.contains("vm.fault.page.lmbench2"), "another method is another metric: {plain}");
+    let main = plain.lines().find(|line| line.starts_with("memory.latency.strided ")).unwrap();
+    assert!(main.contains("over 16 MB") && main.contains("over 8 MB") && main.ends_with('-'), "{main}");
 }
 
 #[test]
@@ -92,7 +114,7 @@ fn bad_files_import_nothing() {
     refused(&bench.run(&["import", "/nowhere/results.0"]), 1, &["cannot read /nowhere/results.0"]);
     refused(&bench.run(&["import"]), 2, &["<FILE>..."]);
     let page = fixture("tqm860l-summary.txt");
-    refused(&bench.run(&["import", &page, "--name", "x"]), 2, &["--name is for one host", "tqm860l1k"]);
+    refused(&bench.run(&["import", &page, "--name", "x"]), 2, &["--name is for one system", "tqm860l1k"]);
     assert!(!bench.store().exists(), "nothing was kept");
 }
 
@@ -103,7 +125,7 @@ fn our_own_figures_stand_in_the_tables_and_what_lacks_is_named() {
     let output = bench.run(&run);
     assert_eq!(output.status.code(), Some(0), "{}", err(&output));
     let page = bench.json(&["show", "here", "--lmbench"]);
-    assert_eq!(page["figures"], "mean");
+    assert_eq!(page["figures"], serde_json::json!(["mean"]));
     assert_eq!(cell(&page, "machine.load", 0, "average"), 1.0, "one run at a time");
     for table in page["tables"].as_array().unwrap() {
         for (column, average) in table["columns"]
@@ -119,7 +141,7 @@ fn our_own_figures_stand_in_the_tables_and_what_lacks_is_named() {
     }
     let mean = cell(&page, "syscall.null", 0, "average").as_f64().unwrap();
     let floors = bench.json(&["show", "here", "--lmbench", "--floor"]);
-    assert_eq!(floors["figures"], "floor");
+    assert_eq!(floors["figures"], serde_json::json!(["floor"]));
     let floor = cell(&floors, "syscall.null", 0, "average").as_f64().unwrap();
     assert!(floor <= mean, "{floor} {mean}");
     refused(&bench.run(&["show", "here", "--floor"]), 2, &["--lmbench"]);
