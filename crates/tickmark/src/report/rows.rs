@@ -133,9 +133,9 @@ pub(super) fn disturbed(sample: &Sample<'_>) -> Option<f64> {
 pub(super) fn note_modes(sample: &Sample<'_>, row: &mut Row) {
     row.apart = sample.runs.iter().fold(Apart::default(), |sum, run| sum.plus(run.apart));
     let counts = [
-        (row.apart.retransmits, "SYN retransmits"),
-        (row.apart.slices, "lost slices"),
-        (row.apart.reclaimed, "reclaimed pages"),
+        (row.apart.retransmits, "SYN retransmit"),
+        (row.apart.slices, "lost slice"),
+        (row.apart.reclaimed, "reclaimed page"),
     ];
     // What is told from a curve's shape is no floor.
     let shape = [Headline::Capacity, Headline::Step, Headline::Speedup].contains(&sample.metric.headline);
@@ -143,7 +143,8 @@ pub(super) fn note_modes(sample: &Sample<'_>, row: &mut Row) {
         row.notes.push("the median: too few batches for a floor".to_owned());
     }
     let counted = counts.iter().filter(|(count, _)| *count > 0);
-    row.notes.extend(counted.map(|(count, what)| format!("{count} {what} counted apart")));
+    row.notes
+        .extend(counted.map(|(count, what)| format!("{} counted apart", number::count(*count as u32, what))));
     if let Some(over) = sample.runs.iter().map(|run| run.over).find(|over| *over > 0) {
         row.over = over;
         row.notes.push(format!("over {}", number::bytes(over as f64)));
