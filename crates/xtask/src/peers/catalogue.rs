@@ -7,14 +7,20 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 /// McCalpin's definition of STREAM copy, a loop that assigns one array of doubles to another, arrays of four times the last cache; the best of
-/// ten, in bytes copied a second (STREAM counts them twice). And a chain of loads in random order over 128 MB.
+/// ten, in bytes copied a second (STREAM counts them twice). A chain of loads in random order over 128 MB. And a stream over TCP
+/// between two processes, with the buffers and pieces of our probe.
 const LOOPS: &str = r#"
 #define _GNU_SOURCE
+#include <netinet/in.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 static double now(void) { struct timespec t; clock_gettime(CLOCK_MONOTONIC, &t); return t.tv_sec + t.tv_nsec * 1e-9; }
 static void *area(size_t bytes) {
   void *a = mmap(0, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -52,7 +58,38 @@ static void chase(void) {
   t = now() - t;
   printf("%f\n", t / lines * 1e9 + (p == 0));
 }
-int main(int argc, char **argv) { if (argc > 1 && !strcmp(argv[1], "chase")) chase(); else copy(); }
+static void tcp(void) {
+  enum { PIECE = 128 << 10 };
+  static char piece[PIECE];
+  struct sockaddr_in to = { .sin_family = AF_INET, .sin_addr = { htonl(INADDR_LOOPBACK) } };
+  socklen_t length = sizeof to;
+  int hold = 64 << 10, in = socket(AF_INET, SOCK_STREAM, 0), out = socket(AF_INET, SOCK_STREAM, 0);
+  for (int i = 0; i < 4; i++) setsockopt(i & 1 ? in : out, SOL_SOCKET, i & 2 ? SO_RCVBUF : SO_SNDBUF, &hold, sizeof hold);
+  bind(in, (void *)&to, sizeof to);
+  listen(in, 1);
+  getsockname(in, (void *)&to, &length);
+  connect(out, (void *)&to, sizeof to);
+  int from = accept(in, 0, 0), child = fork();
+  if (!child) {
+    close(from);
+    while (write(out, piece, PIECE) > 0);
+    _exit(0);
+  }
+  close(out);
+  double total = 0, start = now();
+  while (now() - start < 1) {
+    ssize_t count = read(from, piece, PIECE);
+    if (count <= 0) break;
+    total += count;
+  }
+  printf("%f\n", total / (now() - start));
+  kill(child, SIGKILL);
+  waitpid(child, 0, 0);
+}
+int main(int argc, char **argv) {
+  const char *what = argc > 1 ? argv[1] : "copy";
+  if (!strcmp(what, "chase")) chase(); else if (!strcmp(what, "tcp")) tcp(); else copy();
+}
 "#;
 
 const PAIRS: &[Pair] = &[
@@ -60,36 +97,49 @@ const PAIRS: &[Pair] = &[
         name: "memory, read (mean) : sysbench memory read",
         ours: |t, _| ours(t, "bandwidth.memory.read", "mean"),
         theirs: |t, _| sysbench(t, "read"),
+        explained: "",
     },
     Pair {
         name: "memory, write (mean) : sysbench memory write",
         ours: |t, _| ours(t, "bandwidth.memory.write", "mean"),
         theirs: |t, _| sysbench(t, "write"),
+        explained: "",
     },
     Pair {
         name: "copy by libc (mean) : perf bench mem memcpy",
         ours: |t, _| ours(t, "bandwidth.copy.libc", "mean"),
         theirs: |t, _| memcpy(t),
+        explained: "",
     },
     Pair {
         name: "copy by hand (floor) : STREAM copy",
         ours: |t, _| ours(t, "bandwidth.copy.hand", "value"),
         theirs: |t, folder| compiled(t, folder, "copy"),
+        explained: "",
     },
     Pair {
         name: "random main memory (mean) : shuffled C chain",
         ours: |t, _| ours(t, "memory.latency.random", "mean"),
         theirs: |t, folder| compiled(t, folder, "chase"),
+        explained: "",
     },
     Pair {
         name: "TCP round trip (floor) : NetPIPE",
         ours: |t, _| ours(t, "ipc.tcp.round_trip", "value"),
         theirs: |t, _| netpipe(t),
+        explained: "",
+    },
+    Pair {
+        name: "TCP bandwidth (mean) : C loop",
+        ours: |t, _| ours(t, "bandwidth.tcp", "mean"),
+        theirs: |t, folder| compiled(t, folder, "tcp"),
+        explained: "",
     },
     Pair {
         name: "TCP bandwidth (mean) : iperf3",
         ours: |t, _| ours(t, "bandwidth.tcp", "mean"),
         theirs: |t, _| iperf(t),
+        explained: "iperf3 reads until each block is full, this probe and the C loop read what is there",
     },
 ];
 

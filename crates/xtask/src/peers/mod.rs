@@ -59,6 +59,8 @@ pub(crate) struct Pair {
     pub(crate) name: &'static str,
     pub(crate) ours: Measure,
     pub(crate) theirs: Measure,
+    /// Why they differ by more than the limit, where that is known; else empty.
+    pub(crate) explained: &'static str,
 }
 
 /// Measures all pairs in interleaved rounds and prints their ratios; the inner result names those that are farther
@@ -84,8 +86,10 @@ pub(crate) fn pairs(tickmark: &Tickmark, folder: &Path, pairs: &[Pair], limit: f
             pair.name,
             our / their
         );
-        if (our / their - 1.0).abs() > limit {
-            off.push(pair.name);
+        match ((our / their - 1.0).abs() > limit, pair.explained) {
+            (true, "") => off.push(pair.name),
+            (true, why) => println!("    {why}"),
+            (false, _) => {}
         }
     }
     let apart = || Err(format!("more than {:.0} % apart: {}", limit * 100.0, off.join(", ")));

@@ -36,21 +36,25 @@ const PAIRS: &[Pair] = &[
         name: "null call, floor : C loop",
         ours: |t, _| floor(t, "syscall.null", "value"),
         theirs: |t, c| c_loop(t, c, "getppid"),
+        explained: "",
     },
     Pair {
         name: "null call, mean : perf bench syscall basic",
         ours: |t, _| floor(t, "syscall.null", "mean"),
         theirs: |t, _| perf(t, &["syscall", "basic", "-l", "3000000"]),
+        explained: "",
     },
     Pair {
         name: "clock read, floor : C loop",
         ours: |t, _| floor(t, "clock.monotonic.read", "value"),
         theirs: |t, c| c_loop(t, c, "read"),
+        explained: "",
     },
     Pair {
         name: "pipe, mean : perf bench sched pipe",
         ours: |t, _| floor(t, "ipc.pipe.round_trip", "mean"),
         theirs: |t, _| perf(t, &["sched", "pipe", "-l", "100000"]),
+        explained: "",
     },
     Pair {
         name: "wake-up at fifo:50 : cyclictest",
@@ -59,6 +63,7 @@ const PAIRS: &[Pair] = &[
             wake_up(t)
         },
         theirs: cyclictest,
+        explained: "",
     },
 ];
 
