@@ -6,7 +6,8 @@ use std::process::ExitCode;
 use std::time::Duration;
 use tickmark_wire::{Deny, Nanos, Priority};
 
-const EXIT_CODES: &str = "Exit codes: 0 done, 1 failed, 2 usage, 4 partly done.";
+const EXIT_CODES: &str =
+    "Exit codes: 0 done, 1 failed, 2 usage, 3 a difference that --fail-on names, 4 partly done.";
 
 /// Measures what a Linux system charges for time and communication: clock ticks, clock reads, timers,
 /// system calls, processes, messages.
@@ -41,7 +42,7 @@ pub(crate) enum Command {
     /// Show a recording
     #[command(after_help = SHOW_EXAMPLES)]
     Show(Show),
-    /// Put two recordings side by side
+    /// Say of each metric whether two recordings differ
     #[command(after_help = COMPARE_EXAMPLES)]
     Compare(Compare),
     /// Read result files of other programs into recordings: lmbench 2 and 3
@@ -79,11 +80,15 @@ Examples:
   tickmark show last --lmbench                     lmbench's ten tables, mean costs";
 
 const COMPARE_EXAMPLES: &str = "\
-The figures are means of what the runs say. Whether a difference is real is not judged.
+The runs of one recording share its occasion: two recordings made one after the other differ also where
+nothing was changed. So a recording is one occasion, and fewer than three a side decide nothing. Runs of
+imported lmbench results were made apart: each is an occasion. --unit run takes every run for one, which
+claims too much wherever occasions differ.
 
 Examples:
   tickmark compare last~1 last
-  tickmark compare tqm860l tqm860l1k --lmbench   lmbench's ten tables with averages and per cent";
+  tickmark compare tqm860l tqm860l1k --lmbench   lmbench's ten tables with averages and per cent
+  tickmark compare before after --unit run --fail-on worse   exit code 3 where something got worse";
 
 const IMPORT_EXAMPLES: &str = "\
 Raw files (results/<os>/<host>.0, .1 ...) of one host and kernel become the runs of one recording;
@@ -241,8 +246,30 @@ pub(crate) struct Compare {
     /// Floors instead of mean costs
     #[arg(long)]
     pub(crate) floor: bool,
+    /// A smaller change does not matter
+    #[arg(long, value_name = "SHARE", default_value = "1%", value_parser = share)]
+    pub(crate) margin: f64,
+    /// What counts as an occasion of its own
+    #[arg(long, value_enum, default_value_t = Unit::Recording)]
+    pub(crate) unit: Unit,
+    /// Exit with code 3 where a metric has changed, or got worse
+    #[arg(long, value_enum)]
+    pub(crate) fail_on: Option<FailOn>,
     #[command(flatten)]
     pub(crate) output: Output,
+}
+
+/// The unit of inference.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Unit {
+    Recording,
+    Run,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FailOn {
+    Changed,
+    Worse,
 }
 
 #[derive(Debug, Args)]
@@ -308,6 +335,13 @@ pub(crate) fn exit(error: &clap::Error) -> ExitCode {
     ExitCode::from(if error.use_stderr() { 2 } else { 0 })
 }
 
+/// A share such as 1% or 0.01.
+fn share(text: &str) -> Result<f64, String> {
+    let (number, factor) = text.strip_suffix('%').map_or((text, 1.0), |number| (number, 0.01));
+    let share = number.trim().parse::<f64>().map_err(|_| format!("{number} is no number"))? * factor;
+    if share > 0.0 && share < 1.0 { Ok(share) } else { Err("give a share such as 1% or 0.01".to_owned()) }
+}
+
 /// A system call that a probe names, and an error by name.
 fn deny(text: &str) -> Result<Deny, String> {
     let (call, error) = text.split_once('=').unwrap_or((text, "EPERM"));
@@ -355,6 +389,14 @@ mod tests {
     #[test]
     fn the_definition_is_sound() {
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn shares_are_between_none_and_all() {
+        assert_eq!((share("1%"), share("0.01"), share("2.5 %")), (Ok(0.01), Ok(0.01), Ok(0.025)));
+        for wrong in ["", "%", "0", "100%", "-1%", "NaN", "one"] {
+            assert!(share(wrong).is_err(), "{wrong}");
+        }
     }
 
     #[test]

@@ -12,6 +12,8 @@ pub(crate) enum Code {
     Failed,
     /// The request is wrong.
     Usage,
+    /// There is a difference of the kind that was asked about.
+    Differs,
     /// Some of it was done; the rest is named.
     Partly,
 }
@@ -22,6 +24,7 @@ impl Code {
             Self::Done => 0,
             Self::Failed => 1,
             Self::Usage => 2,
+            Self::Differs => 3,
             Self::Partly => 4,
         }
     }

@@ -34,7 +34,13 @@ pub(crate) fn dispatch(cli: Cli) -> Result<Code, Error> {
 }
 
 /// Prints lmbench's tables of these recordings, the first of which is what the others are compared with.
-fn lmbench_tables(recordings: &[&Recording], floor: bool, format: Format) -> Result<Code, Error> {
+/// Metrics in `real` have changed.
+fn lmbench_tables(
+    recordings: &[&Recording],
+    real: &[&str],
+    floor: bool,
+    format: Format,
+) -> Result<Code, Error> {
     if let Some(one) = recordings.iter().find(|recording| floor && recording.imported.is_some()) {
         let id = &one.meta.id;
         return Err(Error::Usage(format!(
@@ -44,7 +50,7 @@ fn lmbench_tables(recordings: &[&Recording], floor: bool, format: Format) -> Res
     let models: Vec<_> =
         recordings.iter().map(|recording| report::build(recording, &|_| true, false)).collect();
     let both: Vec<_> = recordings.iter().copied().zip(&models).collect();
-    let page = lmbench::page(&both, floor);
+    let page = lmbench::page(&both, real, floor);
     if page.tables.is_empty() {
         let ids: Vec<&str> = recordings.iter().map(|recording| recording.meta.id.as_str()).collect();
         return Err(Error::Usage(format!("no metric of lmbench's tables is in {}", ids.join(" or "))));

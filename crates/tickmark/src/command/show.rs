@@ -9,7 +9,7 @@ use tickmark_wire::Metric;
 pub(super) fn run(store: &Store, show: &Show) -> Result<Code, Error> {
     let recording = store.find(&show.recording)?;
     if show.lmbench {
-        return super::lmbench_tables(&[&recording], show.floor, show.output.format);
+        return super::lmbench_tables(&[&recording], &[], show.floor, show.output.format);
     }
     let fits = |name: &str, metric: &Metric| {
         let known = metric.name.as_str();

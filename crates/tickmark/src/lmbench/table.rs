@@ -54,6 +54,8 @@ pub(crate) struct System {
     pub(crate) average: Vec<Option<f64>>,
     /// Against the first system, from the rounded averages, in per cent.
     pub(crate) percent: Option<Vec<Option<f64>>>,
+    /// Which of them are more than what occasions make.
+    pub(crate) real: Option<Vec<bool>>,
 }
 
 #[derive(Debug, Serialize)]
@@ -64,7 +66,7 @@ pub(crate) struct Missing {
 }
 
 /// Fills the tables; of several recordings the first is what the others are compared with.
-pub(crate) fn page(recordings: &[(&Recording, &Model)], floor: bool) -> Page {
+pub(crate) fn page(recordings: &[(&Recording, &Model)], real: &[&str], floor: bool) -> Page {
     let figures = |(recording, _): &(&Recording, &Model)| match (&recording.imported, floor) {
         (Some(_), _) => "imported",
         (None, true) => "floor",
@@ -82,7 +84,13 @@ pub(crate) fn page(recordings: &[(&Recording, &Model)], floor: bool) -> Page {
         for ((recording, model), name) in recordings.iter().zip(&names) {
             let system = system(recording, model, name, table.columns, floor);
             let percent = systems.first().map(|base| percent(base, &system));
-            systems.push(System { percent, ..system });
+            let is = |column: &Column| {
+                let metric =
+                    recording.imported.as_ref().map_or(column.metric, |from| column.imported_by(&from.tool));
+                real.contains(&metric)
+            };
+            let real = percent.is_some().then(|| table.columns.iter().map(is).collect());
+            systems.push(System { percent, real, ..system });
         }
         // The clock rate stands in several tables; alone it fills none.
         let says = |(index, column): (usize, &Column)| {
@@ -225,6 +233,7 @@ fn system(recording: &Recording, model: &Model, name: &str, columns: &[Column], 
         average_steps,
         average,
         percent: None,
+        real: None,
     }
 }
 
@@ -255,7 +264,15 @@ pub(crate) fn render(page: &Page) -> String {
         ("floor", "floors: the 10th percentile of short batches, without ticks"),
         ("imported", "imported figures are as another program printed them: lmbench's are medians or minima"),
     ];
-    let _ = writeln!(out, "\nOne row a run. Nothing here says that a difference is real.");
+    let marked =
+        page.tables.iter().flat_map(|t| &t.systems).any(|s| s.real.iter().flatten().any(|real| *real));
+    let _ = match marked {
+        true => writeln!(
+            out,
+            "\nOne row a run. * changed: more than what occasions and the number of columns explain."
+        ),
+        false => writeln!(out, "\nOne row a run. No difference is called real."),
+    };
     for (_, legend) in legends.iter().filter(|(kind, _)| page.figures.contains(kind)) {
         let _ = writeln!(out, "{legend}");
     }
@@ -295,7 +312,11 @@ fn lines(out: &mut String, table: &Filled) {
         let average = vec![system.name.clone(), "average".to_owned()];
         grid.push([average, shown(&system.average, &system.average_steps)].concat());
         if let Some(percent) = &system.percent {
-            let cells = percent.iter().map(|p| p.map_or_else(|| "-".to_owned(), percent_cell));
+            let marks = system.real.iter().flatten().map(|real| if *real { "*" } else { "" });
+            let cells = percent
+                .iter()
+                .zip(marks)
+                .map(|(p, mark)| p.map_or_else(|| "-".to_owned(), |p| percent_cell(p) + mark));
             let base = table.systems.first().map_or("", |base| base.name.as_str());
             grid.push([format!("against {base}"), "%".to_owned()].into_iter().chain(cells).collect());
         }

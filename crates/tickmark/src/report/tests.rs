@@ -18,7 +18,7 @@ fn text_of_a_recording_of_format_1_1() {
     let recording = of_format("1.1");
     let model = report::build(&recording, &|_| true, false);
     insta::assert_snapshot!(anstream::adapter::strip_str(&report::text::render(&model, false)).to_string());
-    let page = crate::lmbench::page(&[(&recording, &model)], false);
+    let page = crate::lmbench::page(&[(&recording, &model)], &[], false);
     insta::assert_snapshot!(anstream::adapter::strip_str(&crate::lmbench::render(&page)).to_string());
 }
 

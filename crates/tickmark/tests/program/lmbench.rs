@@ -38,7 +38,18 @@ fn a_page_becomes_a_recording_a_host_and_comes_back_with_its_percentages() {
     let plain = bench.json(&["compare", "tqm860l", "tqm860l1k"]);
     let null = row(&plain, "syscall.null");
     assert_eq!(tenth(&Value::from(null["change"].as_f64().unwrap() * 100.0)), -6.0, "from the rows");
-    assert!(null["verdict"].is_null(), "nothing is called real");
+    // lmbench's runs were made apart: each is an occasion.
+    assert_eq!((&null["verdict"], &null["worse"]), (&Value::from("changed"), &Value::from(false)));
+    assert!(null["p"].as_f64().unwrap() < 1e-9 && null["p_holm"].as_f64().unwrap() < 1e-7);
+    let two = row(&plain, "switch.2p.0k");
+    assert_eq!(two["verdict"], "undecided", "the headline of the page is none");
+    assert!(two["runs_needed"].as_u64() > Some(100), "{two}");
+    let marked = bench.json(&["compare", "tqm860l", "tqm860l1k", "--lmbench"]);
+    assert_eq!(cell(&marked, "syscall.null", 1, "real"), true);
+    assert_eq!(cell(&marked, "switch.2p.0k", 1, "real"), false);
+    let gate = |kind| bench.run(&["compare", "tqm860l", "tqm860l1k", "--fail-on", kind]).status.code();
+    assert_eq!((gate("worse"), gate("changed")), (Some(3), Some(3)));
+    assert_eq!(bench.run(&["compare", "tqm860l", "tqm860l", "--fail-on", "changed"]).status.code(), Some(0));
 
     let text = out(&bench.run(&["show", "tqm860l", "--lmbench"]));
     let rows = text.lines().filter(|line| line.starts_with("tqm860l ")).count();
@@ -87,7 +98,8 @@ fn raw_files_become_runs_and_every_column_is_there() {
     assert!(plain.contains("without a figure to compare with, board"), "{plain}");
     assert!(plain.contains("vm.fault.page.lmbench2"), "another method is another metric: {plain}");
     let main = plain.lines().find(|line| line.starts_with("memory.latency.strided ")).unwrap();
-    assert!(main.contains("over 16 MB") && main.contains("over 8 MB") && main.ends_with('-'), "{main}");
+    assert!(main.contains("over 16 MB") && main.contains("over 8 MB"), "{main}");
+    assert!(main.ends_with("not compared: other sizes"), "{main}");
 }
 
 #[test]
@@ -145,6 +157,30 @@ fn our_own_figures_stand_in_the_tables_and_what_lacks_is_named() {
     let floor = cell(&floors, "syscall.null", 0, "average").as_f64().unwrap();
     assert!(floor <= mean, "{floor} {mean}");
     refused(&bench.run(&["show", "here", "--floor"]), 2, &["--lmbench"]);
+
+    // Two recordings are two occasions: the runs of each say nothing of others.
+    let output = bench.run(&[
+        "run",
+        "syscall.null",
+        "op.int32.add",
+        "--runs",
+        "3",
+        "--budget",
+        "300ms",
+        "--name",
+        "again",
+    ]);
+    assert_eq!(output.status.code(), Some(0), "{}", err(&output));
+    let compared = bench.json(&["compare", "here", "again", "--fail-on", "changed"]);
+    let null = row(&compared, "syscall.null");
+    assert_eq!(
+        (&null["verdict"], &null["why"]),
+        (&Value::from("undecided"), &Value::from("not interleaved"))
+    );
+    assert!(null["ratio"].is_number() && null["p"].is_null());
+    let text = out(&bench.run(&["compare", "here", "again", "--unit", "run"]));
+    assert!(text.contains("if the occasions of both recordings were alike"), "the caveat is printed: {text}");
+    refused(&bench.run(&["compare", "here", "again", "--margin", "0"]), 2, &["1% or 0.01"]);
 
     // A recording without any column is a mistake of the user's.
     let output = bench.run(&["run", "tick", "--once", "--name", "tick"]);

@@ -1,0 +1,230 @@
+//! Two samples: is there a difference, how large is it, and how large could it be. The unit of each sample is a run,
+//! a recording or a boot, never what was observed inside one.
+
+use crate::student::{t_above, t_point};
+use crate::{Interval, spread};
+
+/// A difference of two means.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Difference {
+    /// Second mean less first.
+    pub point: f64,
+    /// Its standard error.
+    pub error: f64,
+    /// Degrees of freedom.
+    pub df: f64,
+}
+
+impl Difference {
+    /// Of two independent samples whose variances may differ: Welch, The generalization of Student's problem when
+    /// several different population variances are involved, 1947. None where a sample has fewer than two values or
+    /// nothing varies.
+    #[must_use]
+    pub fn welch(first: &[f64], second: &[f64]) -> Option<Self> {
+        let part = |sample: &[f64]| {
+            let s = spread(sample).filter(|_| sample.len() > 1)?;
+            Some((s.mean, s.deviation.powi(2) / sample.len() as f64, sample.len() as f64 - 1.0))
+        };
+        let ((a, va, da), (b, vb, db)) = (part(first)?, part(second)?);
+        let df = (va + vb).powi(2) / (va * va / da + vb * vb / db);
+        (va + vb > 0.0).then_some(Self { point: b - a, error: (va + vb).sqrt(), df })
+    }
+
+    /// Of pairs, such as the blocks of an interleaved experiment: Student's t of their differences.
+    #[must_use]
+    pub fn paired(first: &[f64], second: &[f64]) -> Option<Self> {
+        if first.len() != second.len() || first.len() < 2 {
+            return None;
+        }
+        let differences: Vec<f64> = first.iter().zip(second).map(|(a, b)| b - a).collect();
+        let s = spread(&differences)?;
+        let count = differences.len() as f64;
+        let error = s.deviation / count.sqrt();
+        (error > 0.0).then_some(Self { point: s.mean, error, df: count - 1.0 })
+    }
+
+    /// The difference in standard errors.
+    #[must_use]
+    pub fn t(&self) -> f64 {
+        self.point / self.error
+    }
+
+    /// The chance of a difference this far from zero on either side where there is none.
+    #[must_use]
+    pub fn p(&self) -> f64 {
+        2.0 * t_above(self.t().abs(), self.df)
+    }
+
+    /// Where the difference lies with this confidence, 0 to 1.
+    #[must_use]
+    pub fn interval(&self, confidence: f64) -> Interval {
+        let half = self.error * t_point((1.0 - confidence) / 2.0, self.df);
+        Interval { low: self.point - half, high: self.point + half }
+    }
+
+    /// Two one-sided tests for a difference smaller than `margin`: the larger of their chances; equivalent where it is
+    /// below the level. Schuirmann, A comparison of the two one-sided tests procedure..., 1987.
+    #[must_use]
+    pub fn tost(&self, margin: f64) -> f64 {
+        let above = t_above((self.point + margin) / self.error, self.df);
+        let below = t_above((margin - self.point) / self.error, self.df);
+        above.max(below)
+    }
+
+    /// The smallest difference that is found at this level with this power, by an experiment with `df` degrees of freedom
+    /// (pairs less one; values of both sides less two) whose errors are as they were: (t(1 - level/2) + t(power)) standard
+    /// errors (Bloom, Minimum detectable effects, 1995).
+    #[must_use]
+    pub fn detectable(&self, level: f64, power: f64, df: f64) -> f64 {
+        self.error * (t_point(level / 2.0, df) + t_point(1.0 - power, df))
+    }
+}
+
+/// The ratio of the second mean to the first, with Fieller's interval at Welch's degrees of freedom: Fieller, Some
+/// problems in interval estimation, 1954. None where the first mean is not told from zero: then there is no such interval.
+#[must_use]
+pub fn ratio(first: &[f64], second: &[f64], confidence: f64) -> Option<(f64, Interval)> {
+    let difference = Difference::welch(first, second)?;
+    let part = |sample: &[f64]| {
+        let s = spread(sample)?;
+        Some((s.mean, s.deviation.powi(2) / sample.len() as f64))
+    };
+    let ((a, va), (b, vb)) = (part(first)?, part(second)?);
+    fieller(a, va, b, vb, t_point((1.0 - confidence) / 2.0, difference.df))
+}
+
+/// b / a where a and b have these variances and `t` is the quantile.
+pub(crate) fn fieller(a: f64, va: f64, b: f64, vb: f64, t: f64) -> Option<(f64, Interval)> {
+    let square = t * t;
+    let denominator = a * a - square * va;
+    let root = (a * b).powi(2) - denominator * (b * b - square * vb);
+    if denominator <= 0.0 || root < 0.0 {
+        return None;
+    }
+    let ends = [(a * b - root.sqrt()) / denominator, (a * b + root.sqrt()) / denominator];
+    Some((b / a, Interval { low: ends[0], high: ends[1] }))
+}
+
+/// How many pairs or values a side would give an interval of half the width `wanted`, by what `n` have given.
+#[must_use]
+pub fn runs_for(half_width: f64, n: usize, wanted: f64) -> Option<usize> {
+    let enough = wanted > 0.0 && half_width.is_finite();
+    enough.then(|| (n as f64 * (half_width / wanted).powi(2)).ceil().min(1e9) as usize)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// timecounter-cost.txt, in the order of its runs.
+    const ACPI: [f64; 5] = [14_097.47, 13_741.43, 13_704.01, 13_626.05, 13_769.32];
+    const TSC: [f64; 5] = [13_638.09, 15_204.89, 15_126.16, 15_199.22, 15_111.09];
+    const NULL: ([f64; 5], [f64; 5]) = ([6.19, 6.20, 6.20, 6.20, 6.20], [5.83, 5.82, 5.83, 5.83, 5.81]);
+    const SELECT: ([f64; 5], [f64; 5]) =
+        ([154.0, 155.0, 154.0, 153.0, 153.0], [128.0, 163.0, 166.0, 164.0, 161.0]);
+
+    fn near(seen: f64, expected: f64, digits: i32) {
+        assert!((seen / expected - 1.0).abs() < 10f64.powi(-digits), "{seen} is not {expected}");
+    }
+
+    // Golden values: scipy.
+    #[test]
+    fn the_time_counters_without_their_outliers() {
+        let d = Difference::welch(&ACPI[1..], &TSC[1..]).unwrap();
+        near(d.point, 1450.1375, 9);
+        near(d.error, 39.454_845_16, 9);
+        near(d.df, 5.670_933_487, 9);
+        near(d.t(), 36.754_357_91, 9);
+        near(d.p(), 5.777_988_417e-8, 8);
+        let i = d.interval(0.95);
+        near(i.low, 1_352.220_618, 9);
+        near(i.high, 1_548.054_382, 9);
+        let (point, i) = ratio(&ACPI[1..], &TSC[1..], 0.95).unwrap();
+        near(point, 1.105_770_684_28, 11);
+        near(i.low, 1.098_186_070_66, 10);
+        near(i.high, 1.113_425_288_33, 10);
+    }
+
+    #[test]
+    fn the_time_counters_with_them() {
+        let d = Difference::welch(&ACPI, &TSC).unwrap();
+        near(d.point, 1068.234, 9);
+        near(d.error, 315.630_888_9, 9);
+        near(d.df, 4.562_813_435, 9);
+        near(d.t(), 3.384_440_616, 9);
+        near(d.p(), 0.022_565_353_84, 9);
+        let i = d.interval(0.95);
+        near(i.low, 232.929_479_2, 8);
+        near(i.high, 1_903.538_521, 8);
+    }
+
+    #[test]
+    fn the_null_call_and_the_select_of_two_ticks() {
+        let d = Difference::welch(&NULL.0, &NULL.1).unwrap();
+        near(d.point, -0.374, 9);
+        near(d.df, 5.882_352_941, 9);
+        near(d.p(), 2.839_62e-10, 5);
+        let i = d.interval(0.95);
+        near(i.low, -0.384_996_2, 6);
+        near(i.high, -0.363_003_8, 6);
+        near(Difference::welch(&SELECT.0, &SELECT.1).unwrap().p(), 0.734_629, 5);
+    }
+
+    /// hz-and-http.txt, rebuilt from its page.
+    const SMP: ([f64; 10], [f64; 10]) = (
+        [13715.0, 13719.0, 13726.0, 13734.0, 13735.0, 13750.0, 13778.0, 13778.0, 13783.0, 13793.0],
+        [13813.0, 13864.0, 13880.0, 13889.0, 13905.0, 13921.0, 13924.0, 13933.0, 13966.0, 13970.0],
+    );
+    const UP: ([f64; 10], [f64; 10]) = (
+        [14067.0, 14098.0, 14104.0, 14107.0, 14116.0, 14116.0, 14135.0, 14136.0, 14155.0, 14178.0],
+        [14141.0, 14149.0, 14153.0, 14159.0, 14169.0, 14170.0, 14179.0, 14185.0, 14197.0, 14257.0],
+    );
+
+    #[test]
+    fn hz_and_http_is_changed_and_below_the_margin() {
+        let base = |sample: &[f64]| spread(sample).unwrap().mean;
+        let d = Difference::welch(&SMP.0, &SMP.1).unwrap();
+        let mean = base(&SMP.0);
+        near(d.df, 14.979, 4);
+        near(d.t(), 8.7966, 4);
+        near(d.tost(0.01 * mean), 0.836_343, 5);
+        near(d.tost(0.02 * mean), 3.168_64e-6, 5);
+        let i = d.interval(0.90);
+        near(i.low / mean, 0.009_049, 3);
+        near(i.high / mean, 0.013_553, 3);
+        near(d.detectable(0.05, 0.8, 18.0) / mean, 0.003_806, 3);
+        let d = Difference::welch(&UP.0, &UP.1).unwrap();
+        let mean = base(&UP.0);
+        near(d.df, 17.933, 4);
+        near(d.t(), 3.7893, 4);
+        near(d.p(), 0.001_351, 3);
+        near(d.tost(0.01 * mean), 5.806_03e-6, 5);
+        near(d.detectable(0.05, 0.8, 18.0) / mean, 0.003_029, 3);
+    }
+
+    #[test]
+    fn pairs_take_off_what_both_share() {
+        let drift: Vec<f64> = (0..10).map(|i| f64::from(i * i)).collect();
+        let second: Vec<f64> =
+            drift.iter().enumerate().map(|(i, v)| v + 1.0 + 0.01 * f64::from(i as u32 % 2)).collect();
+        let d = Difference::paired(&drift, &second).unwrap();
+        near(d.point, 1.005, 9);
+        assert!(d.p() < 1e-15 && Difference::welch(&drift, &second).unwrap().p() > 0.9);
+        assert!(Difference::paired(&drift, &second[1..]).is_none());
+        assert!(
+            Difference::welch(&[1.0, 1.0], &[1.0, 1.0]).is_none(),
+            "nothing varies: nothing is known of it"
+        );
+        assert!(ratio(&[-1.0, 1.0, 0.5], &[1.0, 2.0, 3.0], 0.95).is_none(), "a base that may be zero");
+    }
+
+    #[test]
+    fn swapping_turns_the_sign_and_scaling_scales() {
+        let there = Difference::welch(&ACPI, &TSC).unwrap();
+        let back = Difference::welch(&TSC, &ACPI).unwrap();
+        assert_eq!((there.point, there.df, there.p()), (-back.point, back.df, back.p()));
+        let scaled = |sample: &[f64]| sample.iter().map(|v| v * 1e-6 + 5.0).collect::<Vec<_>>();
+        let small = Difference::welch(&scaled(&ACPI), &scaled(&TSC)).unwrap();
+        near(small.p(), there.p(), 6);
+    }
+}
