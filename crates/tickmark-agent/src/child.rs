@@ -26,6 +26,7 @@ pub(crate) struct Request {
     pub(crate) scratch: Option<PathBuf>,
     pub(crate) sizes: Sizes,
     pub(crate) deny: Option<Deny>,
+    pub(crate) only_needed: bool,
 }
 
 /// The sizes of tickmark-probe, which knows nothing of JSON.
@@ -104,7 +105,8 @@ fn measure(request: &Request) -> Vec<Event> {
     let has_files = request.scratch.as_ref().is_some_and(|path| std::env::set_current_dir(path).is_ok());
     let params =
         Params { cpu: request.cpu, allowed: request.allowed.clone(), sizes: request.sizes.into(), has_files };
-    if let Err(unavailable) = request.deny.as_ref().map_or(Ok(()), deny) {
+    let only_needed = || if request.only_needed { allow_needed(&probe.spec) } else { Ok(()) };
+    if let Err(unavailable) = request.deny.as_ref().map_or(Ok(()), deny).and_then(|()| only_needed()) {
         return vec![Event::Failed(run, unavailable.reason())];
     }
     peer::peers_tell(move |error| {
@@ -135,6 +137,13 @@ fn deny(deny: &Deny) -> Result<(), Unavailable> {
     let number =
         number.ok_or_else(|| Unavailable::Missing(format!("no number is known for {}", deny.call)))?;
     Ok(seccomp::deny(number, deny.errno)?)
+}
+
+/// From here on the kernel refuses what neither the probe names nor every run needs.
+fn allow_needed(spec: &Spec) -> Result<(), Unavailable> {
+    let named = spec.needs.iter().filter_map(|call| call.number());
+    let every = tickmark_probe::EVERY_RUN.iter().map(|(_, number)| *number);
+    Ok(seccomp::allow_only(&named.chain(every).collect::<Vec<_>>())?)
 }
 
 /// CPU, slack, priority, in this order: a real-time process on the wrong CPU would disturb it.

@@ -123,6 +123,7 @@ impl Supervisor<'_> {
             scratch: self.scratch.path(),
             sizes: self.sizes.into(),
             deny: self.plan.settings.deny.clone(),
+            only_needed: self.plan.settings.only_needed,
         };
         let end = self.start(&request, run.padding).and_then(|child| {
             let folder = self.scratch.path().map(|path| path.join(format!("run-{}", child.0.id())));

@@ -20,4 +20,4 @@ pub use instrument::Gauge;
 pub use meter::{Counts, Meter, Reading, SystemMeter};
 pub use probes::{FILES, all, find};
 pub use routine::{Budget, Folder, Params, Prepare, Probe, Routine, Sink, Sizes};
-pub use spec::{Expected, Spec, Syscall};
+pub use spec::{EVERY_RUN, Expected, Spec, Syscall};

@@ -171,3 +171,42 @@ syscalls! {
     Wait4 = "wait4" SYS_wait4,
     Write = "write" SYS_write,
 }
+
+/// What every run takes beside what its probe names, on x86-64: to get memory, to read the kernel's accounts, to
+/// stamp, to make its threads, to write the result and to end.
+#[cfg(target_arch = "x86_64")]
+pub const EVERY_RUN: &[(&str, i64)] = &[
+    ("brk", libc::SYS_brk),
+    ("clock_gettime", libc::SYS_clock_gettime),
+    ("close", libc::SYS_close),
+    ("exit", libc::SYS_exit),
+    ("exit_group", libc::SYS_exit_group),
+    ("fstat", libc::SYS_fstat),
+    ("getpid", libc::SYS_getpid),
+    ("getrusage", libc::SYS_getrusage),
+    ("gettid", libc::SYS_gettid),
+    ("lseek", libc::SYS_lseek),
+    ("madvise", libc::SYS_madvise),
+    ("mmap", libc::SYS_mmap),
+    ("mprotect", libc::SYS_mprotect),
+    ("mremap", libc::SYS_mremap),
+    ("munmap", libc::SYS_munmap),
+    ("newfstatat", libc::SYS_newfstatat),
+    ("openat", libc::SYS_openat),
+    ("prctl", libc::SYS_prctl),
+    ("pread64", libc::SYS_pread64),
+    ("read", libc::SYS_read),
+    ("rseq", libc::SYS_rseq),
+    ("rt_sigaction", libc::SYS_rt_sigaction),
+    ("rt_sigprocmask", libc::SYS_rt_sigprocmask),
+    ("rt_sigreturn", libc::SYS_rt_sigreturn),
+    ("sched_getaffinity", libc::SYS_sched_getaffinity),
+    ("set_robust_list", libc::SYS_set_robust_list),
+    ("sigaltstack", libc::SYS_sigaltstack),
+    ("statx", libc::SYS_statx),
+    ("write", libc::SYS_write),
+    ("writev", libc::SYS_writev),
+];
+/// The numbers are known for x86-64 alone.
+#[cfg(not(target_arch = "x86_64"))]
+pub const EVERY_RUN: &[(&str, i64)] = &[];

@@ -48,6 +48,9 @@ pub struct Settings {
     /// Work on little memory and small files, also where there is room.
     #[serde(default)]
     pub small: bool,
+    /// Refuse to each probe every system call that neither it nor every run needs.
+    #[serde(default)]
+    pub only_needed: bool,
     /// A system call that the kernel is to refuse to the measured processes, to see what comes of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deny: Option<Deny>,

@@ -159,6 +159,7 @@ impl From<&Settings> for tickmark_wire::Settings {
             slack: asked.slack,
             small: asked.small,
             deny: None,
+            only_needed: false,
         }
     }
 }
@@ -196,6 +197,9 @@ pub(crate) struct Verify {
     /// See what comes of it when the kernel refuses a system call, such as openat or openat=ENOSYS [default: EPERM]
     #[arg(long, value_name = "CALL[=ERROR]", value_parser = deny)]
     pub(crate) deny: Option<Deny>,
+    /// Refuse to each probe every system call that `list --syscalls` does not name for it
+    #[arg(long, conflicts_with = "deny")]
+    pub(crate) only_needed: bool,
     #[command(flatten)]
     pub(crate) settings: Settings,
     #[command(flatten)]

@@ -22,7 +22,7 @@ pub(super) static PROBES: &[Probe] = &[Probe {
         sleeps: true,
         timed: "read on this CPU, pass through memory, read on another CPU, pass back, read here; \
                 the offset is half the difference of the fastest ways there and back",
-        needs: &[Syscall::ClockGettime, Syscall::SchedSetaffinity, Syscall::Clone3],
+        needs: &[Syscall::ClockGettime, Syscall::SchedSetaffinity, Syscall::Clone3, Syscall::Futex],
         source: "Cristian, Probabilistic clock synchronization, 1989",
         ..Spec::cost(Group::Clock, "clock.monotonic.between_cpus", "MONOTONIC between CPUs")
     },

@@ -22,12 +22,22 @@ const FASTEST: usize = 20_000;
 const STRETCH: Nanos = Nanos::from_millis(10);
 const PAUSE: Duration = Duration::from_millis(30);
 
-const FORK: &[Syscall] =
-    &[Syscall::Mmap, Syscall::Mprotect, Syscall::Madvise, Syscall::Fork, Syscall::ExitGroup, Syscall::Wait4];
+const FORK: &[Syscall] = &[
+    Syscall::Mmap,
+    Syscall::Mprotect,
+    Syscall::Madvise,
+    Syscall::Clone3,
+    Syscall::Futex,
+    Syscall::Fork,
+    Syscall::ExitGroup,
+    Syscall::Wait4,
+];
 const EXEC: &[Syscall] = &[
     Syscall::Mmap,
     Syscall::Mprotect,
     Syscall::Madvise,
+    Syscall::Clone3,
+    Syscall::Futex,
     Syscall::Fork,
     Syscall::Execve,
     Syscall::ExitGroup,
@@ -37,6 +47,8 @@ const VFORK: &[Syscall] = &[
     Syscall::Mmap,
     Syscall::Mprotect,
     Syscall::Madvise,
+    Syscall::Clone3,
+    Syscall::Futex,
     Syscall::Fork,
     Syscall::Vfork,
     Syscall::ExitGroup,

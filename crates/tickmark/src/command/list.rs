@@ -35,7 +35,9 @@ pub(super) fn run(list: &List) -> Result<Code, Error> {
             let calls = if calls.is_empty() { "none of its own".to_owned() } else { calls.join(", ") };
             let _ = writeln!(text, "{:34} {calls}", spec.name);
         }
-        text.push_str("\nbeside what it takes to start a process, to stamp and to write the result\n");
+        let every: Vec<&str> = tickmark_probe::EVERY_RUN.iter().map(|(name, _)| *name).collect();
+        let _ =
+            writeln!(text, "\nbeside what every run takes once its process is started: {}", every.join(", "));
         super::print(&text)?;
         return Ok(Code::Done);
     }

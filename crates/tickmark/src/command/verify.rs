@@ -12,7 +12,8 @@ pub(super) fn run(verify: &Verify) -> Result<Code, Error> {
     let selected = selection::select(&verify.select)?;
     let settings: Settings = (&verify.settings).into();
     // The least that plans give to a run.
-    let settings = Settings { deny: verify.deny.clone(), small: true, ..settings };
+    let settings =
+        Settings { deny: verify.deny.clone(), only_needed: verify.only_needed, small: true, ..settings };
     let plan = crate::plan::make(&selected, 1, Some(Nanos::new(1)), settings, true, &mut rand::rng());
     let name = |id: tickmark_wire::RunId| {
         plan.runs.iter().find(|run| run.id == id).map_or_else(String::new, |run| run.probe.to_string())

@@ -79,6 +79,27 @@ fn each_system_call_that_a_probe_names_is_denied_in_turn() {
     }
 }
 
+#[test]
+fn no_probe_needs_more_than_it_names() {
+    let bench = Bench::new();
+    let status = |outcomes: &Value| -> BTreeMap<String, (String, Value)> {
+        let one = |o: &Value| {
+            let text = |key: &str| o[key].as_str().unwrap().to_owned();
+            (text("probe"), (text("status"), o["reason"].clone()))
+        };
+        outcomes.as_array().unwrap().iter().map(one).collect()
+    };
+    let free = status(&bench.json(&["verify"]));
+    let held = status(&bench.json(&["verify", "--only-needed"]));
+    assert_eq!(free.len(), held.len());
+    for (probe, (status, _)) in &free {
+        // What the system's shell needs is not ours to say.
+        if probe != "process.sh" {
+            assert_eq!(&held[probe].0, status, "{probe}: {}", held[probe].1);
+        }
+    }
+}
+
 /// Processes that descend from one, with the generation of each.
 fn descendants(of: u32) -> Vec<(u32, usize)> {
     let parent = |pid: u32| -> Option<u32> {
