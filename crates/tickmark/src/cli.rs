@@ -1,10 +1,12 @@
 //! The command line. Options become defaulted structures of the commands here and go no further.
 
+mod values;
+
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::Duration;
 use tickmark_wire::{Deny, Nanos, Priority};
+use values::{deny, duration, share};
 
 const EXIT_CODES: &str =
     "Exit codes: 0 done, 1 failed, 2 usage, 3 a difference that --fail-on names, 4 partly done.";
@@ -339,52 +341,6 @@ pub(crate) fn exit(error: &clap::Error) -> ExitCode {
     ExitCode::from(if error.use_stderr() { 2 } else { 0 })
 }
 
-/// A share such as 1% or 0.01.
-fn share(text: &str) -> Result<f64, String> {
-    let (number, factor) = text.strip_suffix('%').map_or((text, 1.0), |number| (number, 0.01));
-    let share = number.trim().parse::<f64>().map_err(|_| format!("{number} is no number"))? * factor;
-    if share > 0.0 && share < 1.0 { Ok(share) } else { Err("give a share such as 1% or 0.01".to_owned()) }
-}
-
-/// A system call that a probe names, and an error by name.
-fn deny(text: &str) -> Result<Deny, String> {
-    let (call, error) = text.split_once('=').unwrap_or((text, "EPERM"));
-    let known = tickmark_probe::Syscall::ALL.iter().any(|known| known.name() == call);
-    if !known {
-        return Err(format!("no probe names {call}; `tickmark list --syscalls` has them all"));
-    }
-    let errno = match error {
-        "EPERM" => 1,
-        "EAGAIN" => 11,
-        "ENOMEM" => 12,
-        "EACCES" => 13,
-        "EINVAL" => 22,
-        "ENOSYS" => 38,
-        _ => return Err("give EPERM, EACCES, EAGAIN, EINVAL, ENOMEM or ENOSYS".to_owned()),
-    };
-    Ok(Deny { call: call.to_owned(), errno })
-}
-
-/// A time with its unit: 60s, 1.5s, 500ms, 50us, 1ns, 2min.
-fn duration(text: &str) -> Result<Nanos, String> {
-    let digits = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
-    let (number, unit) = text.split_at(digits);
-    let factor = match unit {
-        "ns" => 1.0,
-        "us" => 1e3,
-        "ms" => 1e6,
-        "s" => 1e9,
-        "min" => 60e9,
-        _ => return Err("give a time with its unit, such as 60s, 500ms, 50us, 1ns".to_owned()),
-    };
-    let number: f64 = number.trim().parse().map_err(|_| format!("{number} is no number"))?;
-    let nanos = number * factor;
-    if !(1.0..=86_400e9).contains(&nanos) {
-        return Err("give a time from 1ns to 24 hours".to_owned());
-    }
-    Ok(Nanos::from(Duration::from_nanos(nanos as u64)))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -393,22 +349,5 @@ mod tests {
     #[test]
     fn the_definition_is_sound() {
         Cli::command().debug_assert();
-    }
-
-    #[test]
-    fn shares_are_between_none_and_all() {
-        assert_eq!((share("1%"), share("0.01"), share("2.5 %")), (Ok(0.01), Ok(0.01), Ok(0.025)));
-        for wrong in ["", "%", "0", "100%", "-1%", "NaN", "one"] {
-            assert!(share(wrong).is_err(), "{wrong}");
-        }
-    }
-
-    #[test]
-    fn times_need_their_unit() {
-        assert_eq!(duration("1.5s"), Ok(Nanos::new(1_500_000_000)));
-        assert_eq!(duration("50us"), Ok(Nanos::new(50_000)));
-        for wrong in ["60", "", "s", "-1s", "0s", "1e99s", "NaNs", "5 parsecs"] {
-            assert!(duration(wrong).is_err(), "{wrong}");
-        }
     }
 }

@@ -1,9 +1,14 @@
 //! From a recording to a figure a run: the step between what was observed and what is claimed.
 
+mod modes;
+
 use crate::store::{Recording, Run, Status};
 use tickmark_stats::contention::{Manner, Stretch};
 use tickmark_stats::{Sorted, batches, curve, offset, tick};
-use tickmark_wire::{Batches, Headline, Metric, Observations, Observed, Part, Point, Segment, Unit};
+use tickmark_wire::{Headline, Metric, Observations, Observed, Part, Point, Segment, Unit};
+
+pub(crate) use modes::Apart;
+use modes::of_one_mode;
 
 /// What one run says of a metric. Times in ns.
 #[derive(Debug, Clone)]
@@ -35,27 +40,6 @@ pub(crate) struct Figures {
     pub(crate) step: Option<f64>,
     /// What the metric's kind adds.
     pub(crate) detail: Detail,
-}
-
-/// Batches in which something else happened than what is measured: counted, not averaged in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Apart {
-    /// TCP sent a segment again and waited for its timer.
-    pub(crate) retransmits: usize,
-    /// Others had the CPU for at least a millisecond.
-    pub(crate) slices: usize,
-    /// A page had been taken away and was read again, or a read went to a disk.
-    pub(crate) reclaimed: usize,
-}
-
-impl Apart {
-    pub(crate) fn plus(self, other: Self) -> Self {
-        Self {
-            retransmits: self.retransmits + other.retransmits,
-            slices: self.slices + other.slices,
-            reclaimed: self.reclaimed + other.reclaimed,
-        }
-    }
 }
 
 /// What a kind of observation adds to its figures.
@@ -248,9 +232,6 @@ fn area(observations: &Observations) -> u64 {
 /// How much more than in the smallest set a load costs once its page is not in the first-level TLB, in ns: less
 /// than the 7 cycles that a hit in the second level takes, more than what noise does.
 const TLB_MISS: f64 = 0.4;
-/// A slice of the scheduler is at least this long, in ns; errands of kernel threads are shorter.
-const SLICE: f64 = 1e6;
-
 /// The cost of an operation, in ns, in the metric's unit.
 fn in_unit(cost: f64, unit: Unit, bytes: u64) -> f64 {
     match unit {
@@ -295,34 +276,6 @@ fn of_batches(observed: &[Observed]) -> Option<Parts> {
         sum.few |= f.few;
     }
     Some(sum)
-}
-
-/// The batches without those of another mode, which are told by their cause: a segment sent again, a page read
-/// again, or the CPU lost for a slice. Where there are no others, all.
-fn of_one_mode(b: &Batches) -> (Vec<f64>, Apart) {
-    let mut elapsed: Vec<f64> = b.elapsed.iter().map(|e| e.as_f64()).collect();
-    let middle = tickmark_stats::median(elapsed.iter().copied()).unwrap_or(0.0);
-    let mut apart = Apart::default();
-    let mut others = vec![false; elapsed.len()];
-    for d in &b.disturbed {
-        let Some(took) = elapsed.get(d.batch as usize) else { continue };
-        let mode = if d.retransmits > 0 {
-            &mut apart.retransmits
-        } else if d.reclaimed > 0 {
-            &mut apart.reclaimed
-        } else if d.switches > 0 && *took > middle + SLICE {
-            &mut apart.slices
-        } else {
-            continue;
-        };
-        *mode += 1;
-        others[d.batch as usize] = true;
-    }
-    if others.contains(&false) {
-        let mut other = others.iter();
-        elapsed.retain(|_| other.next() == Some(&false));
-    }
-    (elapsed, apart)
 }
 
 /// Floor and mean of each point, less those of the same size in another curve.
