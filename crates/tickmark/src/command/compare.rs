@@ -11,6 +11,7 @@ use tickmark_wire::Better;
 
 pub(super) fn run(store: &Store, compare: &Compare) -> Result<Code, Error> {
     let (base, candidate) = (store.find(&compare.base)?, store.find(&compare.candidate)?);
+    super::refuse_floors(&[&base, &candidate], compare.floor)?;
     let models = [&base, &candidate].map(|recording| report::build(recording, &|_| true, false));
     let [first, second] = models.each_ref().map(rows);
     let with_value = |row: &&Row, others: &[&Row]| {
@@ -212,7 +213,11 @@ fn text(
         let [a, b, c, d, e] = widths;
         let _ = writeln!(out, "{metric:a$}  {one:>b$}  {other:>c$}  {change:>d$}  {interval:>e$}  {verdict}");
     }
-    let what = if compare.floor { "means of the runs' floors" } else { "means of the runs' mean costs" };
+    let what = match (compare.floor, measured.as_str(), by.as_str()) {
+        (true, ..) => "means of the runs' floors",
+        (false, "tickmark", "tickmark") => "means of the runs' mean costs",
+        (false, ..) => "means of the runs' mean costs, or of what another program printed for each",
+    };
     let _ = writeln!(out, "\n{what}; claims are corrected for {} metrics (Holm)", judged.len());
     if by_run && compare.unit == Unit::Run {
         out.push_str(

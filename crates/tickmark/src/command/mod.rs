@@ -33,6 +33,19 @@ pub(crate) fn dispatch(cli: Cli) -> Result<Code, Error> {
     }
 }
 
+/// Floors are asked for, and one of the recordings has none.
+fn refuse_floors(recordings: &[&Recording], floor: bool) -> Result<(), Error> {
+    match recordings.iter().find(|recording| floor && recording.imported.is_some()) {
+        Some(one) => {
+            let id = &one.meta.id;
+            Err(Error::Usage(format!(
+                "recording {id} was imported: another program's figures have no floors"
+            )))
+        }
+        None => Ok(()),
+    }
+}
+
 /// Prints lmbench's tables of these recordings, the first of which is what the others are compared with.
 /// Metrics in `real` have changed.
 fn lmbench_tables(
@@ -41,12 +54,7 @@ fn lmbench_tables(
     floor: bool,
     format: Format,
 ) -> Result<Code, Error> {
-    if let Some(one) = recordings.iter().find(|recording| floor && recording.imported.is_some()) {
-        let id = &one.meta.id;
-        return Err(Error::Usage(format!(
-            "recording {id} was imported: another program's figures have no floors"
-        )));
-    }
+    refuse_floors(recordings, floor)?;
     let models: Vec<_> =
         recordings.iter().map(|recording| report::build(recording, &|_| true, false)).collect();
     let both: Vec<_> = recordings.iter().copied().zip(&models).collect();

@@ -113,12 +113,20 @@ fn rows(out: &mut String, model: &Model) {
             let _ = writeln!(out, " {style}{line}{style:#}");
         }
     }
-    if !model.groups.is_empty() {
-        out.push_str(
+    match &model.header.imported {
+        _ if model.groups.is_empty() => {}
+        Some(tool) => {
+            let _ = writeln!(
+                out,
+                "\ncost: the median of what {tool} printed for each run, as it defines it; what disturbed it is not known;\n\
+                 spread: standard deviation between runs"
+            );
+        }
+        None => out.push_str(
             "\ncost: 10th percentile of short batches, without ticks (or what the row says: median lateness, smallest\n\
              step); mean: ticks and all else included;\n\
              spread: standard deviation between runs; disturbed: share of the batches\n",
-        );
+        ),
     }
 }
 

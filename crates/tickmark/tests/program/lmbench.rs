@@ -62,6 +62,7 @@ fn a_page_becomes_a_recording_a_host_and_comes_back_with_its_percentages() {
     );
     let line = header.lines().find(|line| line.contains("null call")).unwrap();
     assert_eq!(line.matches("6.200 us").count(), 1, "there is no mean beside it: {line}");
+    assert!(header.contains("what lmbench 3.0 printed") && !header.contains("10th percentile"), "{header}");
 }
 
 #[test]
@@ -81,6 +82,7 @@ fn raw_files_become_runs_and_every_column_is_there() {
     assert_eq!((&null["unit"], &null["better"]), (&Value::from("us"), &Value::from("lower")));
     assert_eq!(page["figures"], serde_json::json!(["imported"]), "they are not called means");
     refused(&bench.run(&["show", "board", "--lmbench", "--floor"]), 2, &["was imported", "no floors"]);
+    refused(&bench.run(&["compare", "board", "board", "--floor"]), 2, &["was imported", "no floors"]);
     refused(
         &bench.run(&["run", "--resume", "board"]),
         2,
