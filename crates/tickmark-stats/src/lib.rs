@@ -2,16 +2,20 @@
 #![forbid(unsafe_code)]
 
 pub mod batches;
+pub mod bootstrap;
 pub mod contention;
 pub mod curve;
 mod estimate;
 pub mod multiple;
 pub mod nested;
 pub mod offset;
+pub mod plan;
 mod quantile;
 pub mod rank;
+pub mod series;
 mod spectrum;
 pub mod student;
+pub mod summary;
 pub mod tick;
 pub mod two;
 pub mod verdict;

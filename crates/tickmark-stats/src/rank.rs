@@ -2,7 +2,7 @@
 
 use crate::Interval;
 use crate::quantile::Sorted;
-use crate::student::normal_above;
+use crate::student::{normal_above, normal_point};
 
 /// Up to so many values together the distribution of U is counted, if there are no ties.
 const COUNTED: usize = 60;
@@ -19,26 +19,22 @@ pub struct MannWhitney {
     pub exact: bool,
 }
 
-/// Compares two samples. None where one is empty.
+/// Compares two samples of any length. None where one is empty.
 #[must_use]
 pub fn mann_whitney(first: &[f64], second: &[f64]) -> Option<MannWhitney> {
     if first.is_empty() || second.is_empty() {
         return None;
     }
-    let wins = |b: &f64| {
-        first.iter().map(|a| if b > a { 1.0 } else { f64::from(u8::from(a == b)) / 2.0 }).sum::<f64>()
-    };
-    let u: f64 = second.iter().map(wins).sum();
+    let Ranks { u, ties, tied_across } = ranks(first, second);
     let (m, n) = (first.len(), second.len());
-    let pairs = (m * n) as f64;
-    let ties = ties(first, second);
-    if m + n <= COUNTED && !ties.tied_across {
+    let pairs = m as f64 * n as f64;
+    if m + n <= COUNTED && !tied_across {
         let least = u.min(pairs - u);
         let below: f64 = distribution(m, n).iter().take(least as usize + 1).sum();
         return Some(MannWhitney { u, p: (2.0 * below).min(1.0), exact: true });
     }
     let all = (m + n) as f64;
-    let variance = pairs / 12.0 * (all + 1.0 - ties.sum / (all * (all - 1.0)));
+    let variance = pairs / 12.0 * (all + 1.0 - ties / (all * (all - 1.0)));
     if variance <= 0.0 {
         return Some(MannWhitney { u, p: 1.0, exact: false });
     }
@@ -46,26 +42,29 @@ pub fn mann_whitney(first: &[f64], second: &[f64]) -> Option<MannWhitney> {
     Some(MannWhitney { u, p: (2.0 * normal_above(z)).min(1.0), exact: false })
 }
 
-struct Ties {
+struct Ranks {
+    /// How many pairs the second sample wins; a tie is half a pair.
+    u: f64,
     /// Sum of t^3 - t over the groups of equal values.
-    sum: f64,
+    ties: f64,
     /// Whether a value stands in both samples.
     tied_across: bool,
 }
 
-fn ties(first: &[f64], second: &[f64]) -> Ties {
-    let all = Sorted::new(first.iter().chain(second).copied());
-    let (mut sum, mut at) = (0.0, 0);
-    let values = all.as_slice();
-    while at < values.len() {
-        let end = values[at..].partition_point(|v| *v == values[at]) + at;
-        let count = (end - at) as f64;
-        sum += count.powi(3) - count;
-        at = end;
+fn ranks(first: &[f64], second: &[f64]) -> Ranks {
+    let mut all: Vec<(f64, bool)> = first.iter().map(|v| (*v, false)).chain(second.iter().map(|v| (*v, true))).collect();
+    all.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+    let mut ranks = Ranks { u: 0.0, ties: 0.0, tied_across: false };
+    let mut below = 0.0;
+    for group in all.chunk_by(|a, b| a.0 == b.0) {
+        let own = group.iter().filter(|(_, of_second)| *of_second).count() as f64;
+        let (count, others) = (group.len() as f64, group.len() as f64 - own);
+        ranks.u += own * (below + others / 2.0);
+        ranks.ties += count.powi(3) - count;
+        ranks.tied_across |= own > 0.0 && others > 0.0;
+        below += others;
     }
-    let own = Sorted::new(first.iter().copied());
-    let tied_across = second.iter().any(|v| own.as_slice().binary_search_by(|a| a.total_cmp(v)).is_ok());
-    Ties { sum, tied_across }
+    ranks
 }
 
 /// The chance of each value of U from 0 to m n, by the recurrence of Mann and Whitney's paper in the form of a product:
@@ -87,22 +86,87 @@ fn distribution(m: usize, n: usize) -> Vec<f64> {
 }
 
 /// Hodges and Lehmann's estimate of the shift from the first sample to the second, the median of all differences, with
-/// the interval whose ends are two of them: Estimates of location based on rank tests, 1963. The confidence is what
-/// the counted distribution gives, at least what was asked for where the samples are large enough, else the most that
-/// they give.
+/// the interval whose ends are two of them: Estimates of location based on rank tests, 1963. The confidence is what the
+/// distribution of U gives (counted, above 60 values its normal approximation): at least what was asked for where the
+/// samples are large enough, else the most that they give.
 #[must_use]
 pub fn hodges_lehmann(first: &[f64], second: &[f64], confidence: f64) -> Option<(f64, Interval, f64)> {
-    let differences = Sorted::new(first.iter().flat_map(|a| second.iter().map(move |b| b - a)));
-    let point = differences.quantile(0.5)?;
-    let values = differences.as_slice();
-    let chances = distribution(first.len(), second.len());
-    let (mut left_out, mut below) = (0, chances[0]);
-    while left_out + 1 < values.len() / 2 && below + chances[left_out + 1] <= (1.0 - confidence) / 2.0 {
-        left_out += 1;
-        below += chances[left_out];
+    let differences = Differences::new(first, second)?;
+    let count = differences.count();
+    let (left_out, sure) = left_out(first.len(), second.len(), confidence);
+    let interval = Interval { low: differences.at(left_out), high: differences.at(count - 1 - left_out) };
+    let point = f64::midpoint(differences.at((count - 1) / 2), differences.at(count / 2));
+    Some((point, interval, sure))
+}
+
+/// How many differences are left out on each side, and the confidence that this gives.
+fn left_out(m: usize, n: usize, confidence: f64) -> (usize, f64) {
+    let tail = (1.0 - confidence) / 2.0;
+    if m + n > COUNTED {
+        let pairs = m as f64 * n as f64;
+        let reach = normal_point(tail) * (pairs * (m + n + 1) as f64 / 12.0).sqrt();
+        let out = (pairs / 2.0 - reach - 0.5).floor().max(0.0);
+        return (out as usize, confidence);
     }
-    let interval = Interval { low: values[left_out], high: values[values.len() - 1 - left_out] };
-    Some((point, interval, 1.0 - 2.0 * below))
+    let chances = distribution(m, n);
+    let (mut out, mut below) = (0, chances[0]);
+    while out + 1 < m * n / 2 && below + chances[out + 1] <= tail {
+        out += 1;
+        below += chances[out];
+    }
+    (out, 1.0 - 2.0 * below)
+}
+
+/// All differences of a value of the second sample and one of the first, in ascending order, without making them.
+struct Differences {
+    first: Sorted,
+    second: Sorted,
+}
+
+impl Differences {
+    fn new(first: &[f64], second: &[f64]) -> Option<Self> {
+        let own = Self { first: Sorted::new(first.iter().copied()), second: Sorted::new(second.iter().copied()) };
+        (own.count() > 0).then_some(own)
+    }
+
+    fn count(&self) -> usize {
+        self.first.as_slice().len() * self.second.as_slice().len()
+    }
+
+    /// How many are `limit` or less: one walk over both samples.
+    fn up_to(&self, limit: f64) -> usize {
+        let (first, mut from, mut count) = (self.first.as_slice(), 0, 0);
+        for b in self.second.as_slice() {
+            while from < first.len() && b - first[from] > limit {
+                from += 1;
+            }
+            count += first.len() - from;
+        }
+        count
+    }
+
+    /// The difference with so many below it, by halving the range of numbers until one is left.
+    fn at(&self, rank: usize) -> f64 {
+        let (mut low, mut high) = (0u64, u64::MAX);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            let value = from_ordered(middle);
+            if value == f64::INFINITY || (!value.is_nan() && self.up_to(value) > rank) {
+                high = middle;
+            } else if value.is_nan() && middle > u64::MAX / 2 {
+                high = middle;
+            } else {
+                low = middle + 1;
+            }
+        }
+        from_ordered(low)
+    }
+}
+
+/// The number at a place in the order of all numbers.
+fn from_ordered(place: u64) -> f64 {
+    let sign = 1u64 << 63;
+    f64::from_bits(if place & sign != 0 { place ^ sign } else { !place })
 }
 
 #[cfg(test)]
@@ -146,6 +210,19 @@ mod tests {
             .unwrap()
             .p;
         assert!((p - 2.0 / 3432.0).abs() < 1e-12 && p < 0.05 / 80.0);
+    }
+
+    #[test]
+    fn many_values_are_ranked_as_few_are() {
+        // Half of 400 x 400 differences of two ladders are below their distance.
+        let a: Vec<f64> = (0..400).map(f64::from).collect();
+        let b: Vec<f64> = (0..400).map(|i| f64::from(i) + 20.5).collect();
+        let (point, i, confidence) = hodges_lehmann(&a, &b, 0.95).unwrap();
+        assert_eq!(point, 20.5);
+        assert!(i.low > 3.0 && i.low < 6.0 && i.high > 35.0 && i.high < 38.0, "{i:?}");
+        assert_eq!(confidence, 0.95);
+        let same = mann_whitney(&a, &a).unwrap();
+        assert_eq!((same.u, same.p), (80_000.0, 1.0));
     }
 
     #[test]
