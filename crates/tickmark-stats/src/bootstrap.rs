@@ -39,7 +39,8 @@ pub fn bca<T: Clone>(
     }
     // Half of those that are equal count as below: the statistic may be one of few values.
     let below = values.partition_point(|v| *v < seen) + values.partition_point(|v| *v <= seen);
-    let share = (below as f64 / 2.0 / values.len() as f64).clamp(0.5 / draws as f64, 1.0 - 0.5 / draws as f64);
+    let share =
+        (below as f64 / 2.0 / values.len() as f64).clamp(0.5 / draws as f64, 1.0 - 0.5 / draws as f64);
     let bias = normal_point(1.0 - share);
     let acceleration = acceleration(&own, &statistic);
     let end = |p: f64| {
@@ -104,9 +105,8 @@ mod tests {
     #[test]
     fn runs_are_drawn_and_not_their_samples() {
         // Thirty observations in each of five runs that differ: drawing observations would give an interval a fifth as wide.
-        let runs: Vec<Vec<f64>> = (0..5)
-            .map(|run| (0..30).map(|i| f64::from(run) * 10.0 + f64::from(i % 3)).collect())
-            .collect();
+        let runs: Vec<Vec<f64>> =
+            (0..5).map(|run| (0..30).map(|i| f64::from(run) * 10.0 + f64::from(i % 3)).collect()).collect();
         let all = |samples: &[Vec<Vec<f64>>]| mean(&samples[0].concat());
         let i = bca(&[&runs], all, 0.95, 4000, &mut StdRng::seed_from_u64(2)).unwrap();
         assert!(i.high - i.low > 18.0, "{i:?}");

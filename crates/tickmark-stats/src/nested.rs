@@ -64,7 +64,7 @@ impl Nested {
     #[must_use]
     pub fn ratio(&self, other: &Self, confidence: f64) -> Option<(f64, Interval)> {
         let squares = [self, other].map(|nested| nested.half_width(confidence).powi(2));
-        fieller(self.mean, squares[0], other.mean, squares[1], 1.0)
+        fieller(self.mean, squares[0], other.mean, squares[1], 0.0, 1.0)
     }
 }
 

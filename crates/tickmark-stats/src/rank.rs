@@ -52,7 +52,8 @@ struct Ranks {
 }
 
 fn ranks(first: &[f64], second: &[f64]) -> Ranks {
-    let mut all: Vec<(f64, bool)> = first.iter().map(|v| (*v, false)).chain(second.iter().map(|v| (*v, true))).collect();
+    let mut all: Vec<(f64, bool)> =
+        first.iter().map(|v| (*v, false)).chain(second.iter().map(|v| (*v, true))).collect();
     all.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
     let mut ranks = Ranks { u: 0.0, ties: 0.0, tied_across: false };
     let mut below = 0.0;
@@ -125,7 +126,8 @@ struct Differences {
 
 impl Differences {
     fn new(first: &[f64], second: &[f64]) -> Option<Self> {
-        let own = Self { first: Sorted::new(first.iter().copied()), second: Sorted::new(second.iter().copied()) };
+        let own =
+            Self { first: Sorted::new(first.iter().copied()), second: Sorted::new(second.iter().copied()) };
         (own.count() > 0).then_some(own)
     }
 

@@ -90,18 +90,37 @@ pub fn ratio(first: &[f64], second: &[f64], confidence: f64) -> Option<(f64, Int
         Some((s.mean, s.deviation.powi(2) / sample.len() as f64))
     };
     let ((a, va), (b, vb)) = (part(first)?, part(second)?);
-    fieller(a, va, b, vb, t_point((1.0 - confidence) / 2.0, difference.df))
+    fieller(a, va, b, vb, 0.0, t_point((1.0 - confidence) / 2.0, difference.df))
 }
 
-/// b / a where a and b have these variances and `t` is the quantile.
-pub(crate) fn fieller(a: f64, va: f64, b: f64, vb: f64, t: f64) -> Option<(f64, Interval)> {
-    let square = t * t;
-    let denominator = a * a - square * va;
-    let root = (a * b).powi(2) - denominator * (b * b - square * vb);
-    if denominator <= 0.0 || root < 0.0 {
+/// The same for pairs: what the two values of a pair share falls out of their ratio.
+#[must_use]
+pub fn paired_ratio(first: &[f64], second: &[f64], confidence: f64) -> Option<(f64, Interval)> {
+    if first.len() != second.len() || first.len() < 2 {
         return None;
     }
-    let ends = [(a * b - root.sqrt()) / denominator, (a * b + root.sqrt()) / denominator];
+    let count = first.len() as f64;
+    let (a, b) = (spread(first)?, spread(second)?);
+    let together: f64 = first.iter().zip(second).map(|(x, y)| (x - a.mean) * (y - b.mean)).sum();
+    let of_means = |variance: f64| variance / count;
+    let t = t_point((1.0 - confidence) / 2.0, count - 1.0);
+    let (va, vb) = (of_means(a.deviation.powi(2)), of_means(b.deviation.powi(2)));
+    fieller(a.mean, va, b.mean, vb, of_means(together / (count - 1.0)), t)
+}
+
+/// b / a where a and b have these variances and this covariance, and `t` is the quantile: the ratios r at which b - r a is
+/// not told from zero.
+pub(crate) fn fieller(a: f64, va: f64, b: f64, vb: f64, together: f64, t: f64) -> Option<(f64, Interval)> {
+    let square = t * t;
+    let denominator = a * a - square * va;
+    let middle = a * b - square * together;
+    let root = middle.powi(2) - denominator * (b * b - square * vb);
+    // Nothing but rounding makes the root negative where the first mean is told from zero.
+    if denominator <= 0.0 || root < -1e-9 * middle.powi(2) {
+        return None;
+    }
+    let root = root.max(0.0).sqrt();
+    let ends = [(middle - root) / denominator, (middle + root) / denominator];
     Some((b / a, Interval { low: ends[0], high: ends[1] }))
 }
 

@@ -1,7 +1,7 @@
 //! What two samples say together: four verdicts.
 
 use crate::multiple::holm;
-use crate::two::{Difference, ratio, runs_for};
+use crate::two::{Difference, paired_ratio, ratio, runs_for};
 use crate::{Interval, spread};
 
 /// The chance of a wrong claim that is accepted: for one metric and, by Holm's correction, for all together.
@@ -23,11 +23,36 @@ pub enum Verdict {
     },
 }
 
+/// The values of two sides, each of them an occasion of its own.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Sides {
+    /// Each side for itself.
+    Apart(Vec<f64>, Vec<f64>),
+    /// The values at one place belong together: the blocks of an interleaved experiment.
+    Paired(Vec<f64>, Vec<f64>),
+    /// A mean of so many occasions a side, and how far single occasions of this kind were from each other on
+    /// earlier ones: a standard deviation relative to the mean, with its degrees of freedom.
+    Known {
+        /// The mean of each side.
+        means: [f64; 2],
+        /// How many occasions it stands for.
+        counts: [usize; 2],
+        /// The relative standard deviation between occasions.
+        deviation: f64,
+        /// Its degrees of freedom.
+        df: f64,
+    },
+}
+
 /// A comparison of one metric.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Comparison {
-    /// Second mean over the first.
-    pub ratio: f64,
+    /// The mean of each side.
+    pub means: [f64; 2],
+    /// Values of the smaller side.
+    pub values: usize,
+    /// Second mean over the first, where the first is above zero: else there is no ratio, and no margin to judge by.
+    pub ratio: Option<f64>,
     /// Where that lies with 95 %, where it can be told.
     pub interval: Option<Interval>,
     /// The chance of such a difference where there is none, for this metric alone.
@@ -38,46 +63,92 @@ pub struct Comparison {
     pub verdict: Verdict,
 }
 
-/// Compares each pair of samples, whose values are occasions of their own, and corrects for their number. A sample whose
-/// values do not differ at all says nothing of what another occasion would give: such a pair is equivalent where
-/// both have the same value, else undecided.
+/// Compares each pair of samples and corrects for their number. Sides whose values do not differ at all say nothing
+/// of what another occasion would give: they are equivalent where both have the same value, else undecided. None where
+/// a side is empty.
 #[must_use]
-pub fn compare(pairs: &[(Vec<f64>, Vec<f64>)], margin: f64) -> Vec<Option<Comparison>> {
-    let chances: Vec<Option<f64>> =
-        pairs.iter().map(|(a, b)| Difference::welch(a, b).map(|d| d.p())).collect();
+pub fn compare(all: &[Sides], margin: f64) -> Vec<Option<Comparison>> {
+    let chances: Vec<Option<f64>> = all.iter().map(Sides::p).collect();
     let known: Vec<f64> = chances.iter().flatten().copied().collect();
     let mut adjusted = holm(&known).into_iter();
-    pairs
-        .iter()
+    all.iter()
         .zip(&chances)
-        .map(|((a, b), p)| one(a, b, margin, *p, p.and_then(|_| adjusted.next())))
+        .map(|(sides, p)| one(sides, margin, *p, p.and_then(|_| adjusted.next())))
         .collect()
 }
 
-fn one(a: &[f64], b: &[f64], margin: f64, p: Option<f64>, adjusted: Option<f64>) -> Option<Comparison> {
-    let (base, other) = (spread(a)?.mean, spread(b)?.mean);
-    if base == 0.0 {
-        return None;
+impl Sides {
+    fn means(&self) -> Option<[f64; 2]> {
+        match self {
+            Self::Apart(a, b) | Self::Paired(a, b) => Some([spread(a)?.mean, spread(b)?.mean]),
+            Self::Known { means, .. } => Some(*means),
+        }
     }
-    let point = other / base;
-    let interval = ratio(a, b, 1.0 - LEVEL).map(|(_, interval)| interval);
-    let verdict = match (Difference::welch(a, b), adjusted) {
-        (Some(difference), Some(adjusted)) => {
-            let within = interval.is_some_and(|i| i.low > 1.0 - margin && i.high < 1.0 + margin);
-            let half = interval.map(|i| (i.high - i.low) / 2.0);
-            if adjusted < LEVEL {
-                if within { Verdict::BelowMargin } else { Verdict::Changed }
-            } else if difference.tost(margin * base.abs()) < LEVEL {
-                Verdict::Equivalent
-            } else {
-                let values = a.len().min(b.len());
-                Verdict::Undecided { needed: half.and_then(|half| runs_for(half, values, margin)) }
+
+    /// The values of the smaller side.
+    fn values(&self) -> usize {
+        match self {
+            Self::Apart(a, b) | Self::Paired(a, b) => a.len().min(b.len()),
+            Self::Known { counts: [a, b], .. } => *a.min(b),
+        }
+    }
+
+    /// The difference; of known spreads, of the logarithms.
+    fn difference(&self) -> Option<Difference> {
+        match self {
+            Self::Apart(a, b) => Difference::welch(a, b),
+            Self::Paired(a, b) => Difference::paired(a, b),
+            Self::Known { means: [a, b], counts, deviation, df } => {
+                let [m, n] = counts.map(|count| 1.0 / count as f64);
+                let possible = *a > 0.0 && *b > 0.0 && *deviation > 0.0;
+                let error = deviation * (m + n).sqrt();
+                possible.then(|| Difference { point: (b / a).ln(), error, df: *df })
             }
         }
-        _ if a.len() > 1 && b.len() > 1 && point == 1.0 => Verdict::Equivalent,
-        _ => Verdict::Undecided { needed: None },
+    }
+
+    fn p(&self) -> Option<f64> {
+        self.difference().map(|difference| difference.p())
+    }
+
+    /// Where the ratio lies with this confidence.
+    fn ratio(&self, confidence: f64) -> Option<Interval> {
+        match self {
+            Self::Apart(a, b) => ratio(a, b, confidence).map(|(_, interval)| interval),
+            Self::Paired(a, b) => paired_ratio(a, b, confidence).map(|(_, interval)| interval),
+            Self::Known { .. } => {
+                let i = self.difference()?.interval(confidence);
+                Some(Interval { low: i.low.exp(), high: i.high.exp() })
+            }
+        }
+    }
+}
+
+fn one(sides: &Sides, margin: f64, p: Option<f64>, adjusted: Option<f64>) -> Option<Comparison> {
+    let means = sides.means()?;
+    let [base, other] = means;
+    let ratio = (base > 0.0).then_some(other / base);
+    let interval = ratio.and_then(|_| sides.ratio(1.0 - LEVEL));
+    let within =
+        |interval: Option<Interval>| interval.is_some_and(|i| i.low > 1.0 - margin && i.high < 1.0 + margin);
+    let verdict = match adjusted {
+        Some(adjusted) if adjusted < LEVEL => {
+            if within(interval) {
+                Verdict::BelowMargin
+            } else {
+                Verdict::Changed
+            }
+        }
+        // Two one-sided tests: the interval of twice the level lies within the margin (Schuirmann 1987).
+        Some(_) if ratio.is_some() && within(sides.ratio(1.0 - 2.0 * LEVEL)) => Verdict::Equivalent,
+        Some(_) => {
+            let half = interval.map(|i| (i.high - i.low) / 2.0);
+            Verdict::Undecided { needed: half.and_then(|half| runs_for(half, sides.values(), margin)) }
+        }
+        None if sides.values() > 1 && base == other => Verdict::Equivalent,
+        None => Verdict::Undecided { needed: None },
     };
-    Some(Comparison { ratio: point, interval, p, adjusted, verdict })
+    Some(Comparison { means, values: sides.values(), ratio, interval, p, adjusted, verdict })
 }
 
 #[cfg(test)]
@@ -85,7 +156,7 @@ mod tests {
     use super::*;
 
     fn verdicts(pairs: &[(&[f64], &[f64])], margin: f64) -> Vec<Verdict> {
-        let pairs: Vec<_> = pairs.iter().map(|(a, b)| (a.to_vec(), b.to_vec())).collect();
+        let pairs: Vec<_> = pairs.iter().map(|(a, b)| Sides::Apart(a.to_vec(), b.to_vec())).collect();
         compare(&pairs, margin).into_iter().map(|c| c.unwrap().verdict).collect()
     }
 
@@ -112,11 +183,11 @@ mod tests {
         assert_eq!(verdicts(&[(&same, &other)], 0.01), [Verdict::Equivalent]);
         // A chance of 1 % is a claim alone and none among fifty.
         let (a, b) = ([10.0, 10.2, 9.8, 10.1, 9.9], [10.4, 10.5, 10.2, 10.3, 10.1]);
-        let alone = compare(&[(a.to_vec(), b.to_vec())], 0.01);
+        let alone = compare(&[Sides::Apart(a.to_vec(), b.to_vec())], 0.01);
         let p = alone[0].unwrap().p.unwrap();
         assert!(p < LEVEL && p > LEVEL / 50.0, "{p}");
         assert_eq!(alone[0].unwrap().verdict, Verdict::Changed);
-        let among: Vec<_> = (0..50).map(|_| (a.to_vec(), b.to_vec())).collect();
+        let among: Vec<_> = (0..50).map(|_| Sides::Apart(a.to_vec(), b.to_vec())).collect();
         assert!(matches!(compare(&among, 0.01)[7].unwrap().verdict, Verdict::Undecided { .. }));
     }
 
@@ -125,10 +196,37 @@ mod tests {
         assert_eq!(verdicts(&[(&[5.0, 5.0], &[5.0, 5.0])], 0.01), [Verdict::Equivalent]);
         assert_eq!(verdicts(&[(&[5.0, 5.0], &[6.0, 6.0])], 0.01), [Verdict::Undecided { needed: None }]);
         assert_eq!(verdicts(&[(&[5.0], &[6.0])], 0.01), [Verdict::Undecided { needed: None }]);
-        assert!(compare(&[(vec![], vec![1.0])], 0.01)[0].is_none());
-        assert!(
-            compare(&[(vec![0.0, 0.0], vec![1.0, 2.0])], 0.01)[0].is_none(),
-            "there is no ratio to nothing"
-        );
+        assert!(compare(&[Sides::Apart(vec![], vec![1.0])], 0.01)[0].is_none());
+    }
+
+    #[test]
+    fn there_is_no_ratio_to_nothing() {
+        let to_zero = compare(&[Sides::Apart(vec![-1.0, 0.0, 1.0], vec![9.0, 10.0, 11.0])], 0.01)[0].unwrap();
+        assert_eq!((to_zero.ratio, to_zero.interval, to_zero.verdict), (None, None, Verdict::Changed));
+        let below =
+            compare(&[Sides::Apart(vec![-5.0, -4.0, -6.0], vec![-5.1, -4.2, -6.0])], 0.01)[0].unwrap();
+        assert_eq!((below.ratio, below.verdict), (None, Verdict::Undecided { needed: None }));
+    }
+
+    #[test]
+    fn pairs_take_out_what_they_share() {
+        // Blocks that differ by 20 % and a change of 2 % in each: seen in pairs, not seen apart.
+        let blocks = [100.0, 120.0, 95.0, 110.0, 105.0, 90.0];
+        let other: Vec<f64> =
+            blocks.iter().enumerate().map(|(i, v)| v * (1.02 + 0.0005 * (i % 3) as f64)).collect();
+        let both = [Sides::Apart(blocks.to_vec(), other.clone()), Sides::Paired(blocks.to_vec(), other)];
+        let seen: Vec<Verdict> =
+            both.iter().map(|s| compare(std::slice::from_ref(s), 0.01)[0].unwrap().verdict).collect();
+        assert!(matches!(seen[..], [Verdict::Undecided { needed: Some(_) }, Verdict::Changed]), "{seen:?}");
+    }
+
+    #[test]
+    fn the_spread_of_earlier_occasions_judges_one_a_side() {
+        let known =
+            |other: f64| Sides::Known { means: [100.0, other], counts: [1, 1], deviation: 0.01, df: 9.0 };
+        let verdict = |other| compare(&[known(other)], 0.05)[0].unwrap().verdict;
+        // t(9) at 97.5 % is 2.262: 3.2 % of two occasions.
+        assert!(matches!(verdict(103.0), Verdict::Undecided { needed: Some(_) } | Verdict::Equivalent));
+        assert_eq!((verdict(104.0), verdict(100.5)), (Verdict::Changed, Verdict::Equivalent));
     }
 }
