@@ -24,34 +24,51 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Puts `values` in another order, so that it needs neither a copy nor a sort. None of an empty sample; no value may be
-    /// NaN.
+    /// None of an empty sample; no value may be NaN.
     #[must_use]
-    pub fn of(values: &mut [f64]) -> Option<Self> {
+    pub fn of(values: &[f64]) -> Option<Self> {
+        Self::with_ranks(values, &[]).map(|(summary, _)| summary)
+    }
+
+    /// The same with the values at some ranks, counted from 0, in the same walks over the sample.
+    #[must_use]
+    pub fn with_ranks(values: &[f64], ranks: &[usize]) -> Option<(Self, Vec<f64>)> {
         let count = values.len();
+        if count == 0 {
+            return None;
+        }
         let n = count as f64;
-        // Scaled, so that the squares of the largest values that there are can be summed.
-        let least = values.iter().copied().min_by(f64::total_cmp)?;
-        let most = values.iter().copied().max_by(f64::total_cmp)?;
-        let mean = {
-            let rough = values.iter().map(|v| v / n).sum::<f64>();
-            rough + values.iter().map(|v| (v - rough) / n).sum::<f64>()
+        let (least, most) = ends(values);
+        let sum = |of: &dyn Fn(f64) -> f64| values.iter().map(|v| of(*v)).sum::<f64>();
+        let rough = values.iter().sum::<f64>() / n;
+        let rough = if rough.is_finite() { rough } else { sum(&|v| v / n) };
+        let mean = rough + values.iter().map(|v| v - rough).sum::<f64>() / n;
+        let (mut first, mut squares) = (0.0, 0.0);
+        for value in values {
+            let part = value - mean;
+            first += part;
+            squares += part * part;
+        }
+        let mut variance = (squares - first * first / n) / (n - 1.0).max(1.0);
+        let mut scale = 1.0;
+        if !(variance > f64::MIN_POSITIVE && variance.is_finite()) {
+            // Squares of the largest and of the least numbers that there are need another scale.
+            scale = (most - mean).abs().max((least - mean).abs());
+            let scaled = || sum(&|v| ((v - mean) / scale).powi(2)) / (n - 1.0).max(1.0);
+            variance = if scale > 0.0 { scaled() } else { 0.0 };
+        }
+        let deviation = variance.max(0.0).sqrt() * scale;
+        let places = [0.25, 0.5, 0.75].map(|q| q * (n - 1.0));
+        let around = places.iter().flat_map(|at| [*at as usize, (*at as usize + 1).min(count - 1)]);
+        let wanted: Vec<usize> = around.chain(ranks.iter().copied()).collect();
+        let found = found(values, &wanted, (least, most));
+        let between = |which: usize| {
+            let (below, above) = (found[2 * which], found[2 * which + 1]);
+            below + (above - below) * (places[which] - places[which].floor())
         };
-        let scale = (most - mean).abs().max((least - mean).abs());
-        let deviation = if scale > 0.0 && count > 1 {
-            let (mut sum, mut squares) = (0.0, 0.0);
-            for value in values.iter() {
-                let part = (value - mean) / scale;
-                sum += part;
-                squares += part * part;
-            }
-            ((squares - sum * sum / n) / (n - 1.0)).max(0.0).sqrt() * scale
-        } else {
-            0.0
-        };
-        let median = quantile(values, 0.5);
-        let quartiles = [quantile(values, 0.25), quantile(values, 0.75)];
-        Some(Self { count, least, most, median, quartiles, mean, deviation })
+        let (quartiles, median) = ([between(0), between(2)], between(1));
+        let summary = Self { count, least, most, median, quartiles, mean, deviation };
+        Some((summary, found[6..].to_vec()))
     }
 
     /// Below and above these a value is an outlier: one and a half times the distance of the quartiles beyond them (Tukey,
@@ -64,14 +81,62 @@ impl Summary {
     }
 }
 
-/// As `Sorted::quantile`, by selection instead of sorting.
-fn quantile(values: &mut [f64], q: f64) -> f64 {
-    let at = q * (values.len() - 1) as f64;
-    let part = at - at.floor();
-    let (_, below, above) = values.select_nth_unstable_by(at.floor() as usize, f64::total_cmp);
-    let below = *below;
-    let next = above.iter().copied().min_by(f64::total_cmp).unwrap_or(below);
-    below + (next - below) * part
+/// The least and the greatest value.
+fn ends(values: &[f64]) -> (f64, f64) {
+    values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(*v), high.max(*v)))
+}
+
+/// Samples that are sorted for their ranks.
+const SORTED: usize = 50_000;
+const BUCKETS: usize = 1 << 16;
+
+/// The values with these ranks, counted from 0, of a sample of any order and length: of a long one only the neighbours of
+/// each rank are sorted, which are found by counting the values of 65,536 equal ranges. No value may be NaN, and each rank must be
+/// below the number of values.
+#[must_use]
+pub fn at_ranks(values: &[f64], ranks: &[usize]) -> Vec<f64> {
+    found(values, ranks, ends(values))
+}
+
+fn found(values: &[f64], ranks: &[usize], (least, most): (f64, f64)) -> Vec<f64> {
+    let width = (most - least) / BUCKETS as f64;
+    if values.len() <= SORTED || !(width > f64::MIN_POSITIVE && width.is_finite()) {
+        let mut sorted = values.to_vec();
+        sorted.sort_unstable_by(f64::total_cmp);
+        return ranks.iter().map(|rank| sorted[*rank]).collect();
+    }
+    let wide = width.recip();
+    let bucket = |value: f64| (((value - least) * wide) as usize).min(BUCKETS - 1);
+    let mut counts = vec![0u32; BUCKETS];
+    values.iter().for_each(|value| counts[bucket(*value)] += 1);
+    // For each rank its bucket, and how many values are in those below.
+    let place = |rank: &usize| {
+        let (mut below, mut at) = (0, 0);
+        while below + counts[at] as usize <= *rank {
+            below += counts[at] as usize;
+            at += 1;
+        }
+        (at, below)
+    };
+    let places: Vec<(usize, usize)> = ranks.iter().map(place).collect();
+    let mut wanted = vec![u32::MAX; BUCKETS];
+    let mut kept: Vec<Vec<f64>> = Vec::new();
+    for (at, _) in &places {
+        if wanted[*at] == u32::MAX {
+            wanted[*at] = kept.len() as u32;
+            kept.push(Vec::with_capacity(counts[*at] as usize));
+        }
+    }
+    for value in values {
+        if let Some(own) = kept.get_mut(wanted[bucket(*value)] as usize) {
+            own.push(*value);
+        }
+    }
+    let found = ranks.iter().zip(&places).map(|(rank, (at, below))| {
+        let own = &mut kept[wanted[*at] as usize];
+        *own.select_nth_unstable_by(rank - below, f64::total_cmp).1
+    });
+    found.collect()
 }
 
 /// The ranks, counted from 0, of the two values of a sorted sample between which its quantile `q` lies with this confidence or
@@ -119,14 +184,14 @@ mod tests {
     #[test]
     fn what_the_old_tool_gets_wrong() {
         // statistics.md: ministat prints 0, -nan and the upper of two medians.
-        assert_eq!(Summary::of(&mut [1e9 + 1.0, 1e9 + 2.0, 1e9 + 3.0]).unwrap().deviation, 1.0);
-        let s = Summary::of(&mut [1.7e18, 1.7e18 + 512.0, 1.7e18 + 1024.0]).unwrap();
+        assert_eq!(Summary::of(&[1e9 + 1.0, 1e9 + 2.0, 1e9 + 3.0]).unwrap().deviation, 1.0);
+        let s = Summary::of(&[1.7e18, 1.7e18 + 512.0, 1.7e18 + 1024.0]).unwrap();
         assert!((s.deviation - 512.0).abs() < 1e-6, "{s:?}");
-        let s = Summary::of(&mut [1e300, 3e300, 2e300]).unwrap();
+        let s = Summary::of(&[1e300, 3e300, 2e300]).unwrap();
         assert!((s.deviation / 1e300 - 1.0).abs() < 1e-9, "{s:?}");
-        let four = Summary::of(&mut [13_626.05, 13_704.01, 13_741.43, 13_769.32]).unwrap();
+        let four = Summary::of(&[13_626.05, 13_704.01, 13_741.43, 13_769.32]).unwrap();
         assert!((four.median - 13_722.72).abs() < 1e-9, "{four:?}");
-        assert_eq!(Summary::of(&mut []), None);
+        assert_eq!(Summary::of(&[]), None);
     }
 
     #[test]
@@ -143,11 +208,31 @@ mod tests {
         assert!((low as i64 - 499_019).abs() < 4 && (high as i64 - 500_981).abs() < 4, "{low} {high}");
     }
 
+    #[test]
+    fn ranks_of_long_samples() {
+        // Plain, with most values in one bucket, and with few different values.
+        let mut state = 1u64;
+        let mut next = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (state >> 33) as f64
+        };
+        let plain: Vec<f64> = (0..SORTED * 2).map(|_| next()).collect();
+        let spiked: Vec<f64> =
+            plain.iter().enumerate().map(|(i, v)| if i == 7 { 1e18 } else { *v }).collect();
+        let coarse: Vec<f64> = plain.iter().map(|v| (v / 1e9).floor()).collect();
+        for values in [plain, spiked, coarse] {
+            let mut sorted = values.clone();
+            sorted.sort_unstable_by(f64::total_cmp);
+            let ranks = [0, 1, 777, SORTED, SORTED, 2 * SORTED - 2, 2 * SORTED - 1];
+            assert_eq!(at_ranks(&values, &ranks), ranks.map(|rank| sorted[rank]));
+        }
+    }
+
     proptest! {
         #[test]
-        fn selection_is_sorting(mut values in prop::collection::vec(-1e6f64..1e6, 1..80)) {
+        fn selection_is_sorting(values in prop::collection::vec(-1e6f64..1e6, 1..80)) {
             let sorted = Sorted::new(values.clone());
-            let s = Summary::of(&mut values).unwrap();
+            let s = Summary::of(&values).unwrap();
             prop_assert_eq!(s.median, sorted.quantile(0.5).unwrap());
             prop_assert_eq!(s.quartiles, [sorted.quantile(0.25).unwrap(), sorted.quantile(0.75).unwrap()]);
             prop_assert!(s.least <= s.mean + 1e-6 && s.mean <= s.most + 1e-6);

@@ -4,6 +4,31 @@
 use crate::student::{t_above, t_point};
 use crate::{Interval, spread};
 
+/// What a test of means needs of a sample.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Moments {
+    /// How many values.
+    pub count: f64,
+    /// Their mean.
+    pub mean: f64,
+    /// Their variance with n - 1.
+    pub variance: f64,
+}
+
+impl Moments {
+    /// None for fewer than two values.
+    #[must_use]
+    pub fn of(sample: &[f64]) -> Option<Self> {
+        let s = spread(sample).filter(|_| sample.len() > 1)?;
+        Some(Self { count: sample.len() as f64, mean: s.mean, variance: s.deviation.powi(2) })
+    }
+
+    /// The variance of the mean.
+    fn of_mean(&self) -> f64 {
+        self.variance / self.count
+    }
+}
+
 /// A difference of two means.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Difference {
@@ -21,13 +46,15 @@ impl Difference {
     /// nothing varies.
     #[must_use]
     pub fn welch(first: &[f64], second: &[f64]) -> Option<Self> {
-        let part = |sample: &[f64]| {
-            let s = spread(sample).filter(|_| sample.len() > 1)?;
-            Some((s.mean, s.deviation.powi(2) / sample.len() as f64, sample.len() as f64 - 1.0))
-        };
-        let ((a, va, da), (b, vb, db)) = (part(first)?, part(second)?);
-        let df = (va + vb).powi(2) / (va * va / da + vb * vb / db);
-        (va + vb > 0.0).then_some(Self { point: b - a, error: (va + vb).sqrt(), df })
+        Self::between(&Moments::of(first)?, &Moments::of(second)?)
+    }
+
+    /// The same of samples that are known by their moments.
+    #[must_use]
+    pub fn between(first: &Moments, second: &Moments) -> Option<Self> {
+        let (va, vb) = (first.of_mean(), second.of_mean());
+        let df = (va + vb).powi(2) / (va * va / (first.count - 1.0) + vb * vb / (second.count - 1.0));
+        (va + vb > 0.0).then_some(Self { point: second.mean - first.mean, error: (va + vb).sqrt(), df })
     }
 
     /// Of pairs, such as the blocks of an interleaved experiment: Student's t of their differences.
@@ -84,13 +111,15 @@ impl Difference {
 /// problems in interval estimation, 1954. None where the first mean is not told from zero: then there is no such interval.
 #[must_use]
 pub fn ratio(first: &[f64], second: &[f64], confidence: f64) -> Option<(f64, Interval)> {
-    let difference = Difference::welch(first, second)?;
-    let part = |sample: &[f64]| {
-        let s = spread(sample)?;
-        Some((s.mean, s.deviation.powi(2) / sample.len() as f64))
-    };
-    let ((a, va), (b, vb)) = (part(first)?, part(second)?);
-    fieller(a, va, b, vb, 0.0, t_point((1.0 - confidence) / 2.0, difference.df))
+    ratio_between(&Moments::of(first)?, &Moments::of(second)?, confidence)
+}
+
+/// The same of samples that are known by their moments.
+#[must_use]
+pub fn ratio_between(first: &Moments, second: &Moments, confidence: f64) -> Option<(f64, Interval)> {
+    let difference = Difference::between(first, second)?;
+    let t = t_point((1.0 - confidence) / 2.0, difference.df);
+    fieller(first.mean, first.of_mean(), second.mean, second.of_mean(), 0.0, t)
 }
 
 /// The same for pairs: what the two values of a pair share falls out of their ratio.

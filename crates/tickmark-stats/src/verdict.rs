@@ -1,11 +1,26 @@
 //! What two samples say together: four verdicts.
 
 use crate::multiple::holm;
-use crate::two::{Difference, paired_ratio, ratio, runs_for};
+use crate::two::{Difference, Moments, paired_ratio, ratio, ratio_between, runs_for};
 use crate::{Interval, spread};
 
 /// The chance of a wrong claim that is accepted: for one metric and, by Holm's correction, for all together.
 pub const LEVEL: f64 = 0.05;
+
+/// What is claimed, and when.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Rule {
+    /// A smaller change does not matter: a share of the first mean.
+    pub margin: f64,
+    /// The chance of a wrong claim that is accepted.
+    pub level: f64,
+}
+
+impl Default for Rule {
+    fn default() -> Self {
+        Self { margin: 0.01, level: LEVEL }
+    }
+}
 
 /// Whether a difference mattered.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -24,12 +39,14 @@ pub enum Verdict {
 }
 
 /// The values of two sides, each of them an occasion of its own.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Sides {
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Sides<'a> {
     /// Each side for itself.
-    Apart(Vec<f64>, Vec<f64>),
+    Apart(&'a [f64], &'a [f64]),
+    /// The same, known by their moments.
+    Moments(&'a Moments, &'a Moments),
     /// The values at one place belong together: the blocks of an interleaved experiment.
-    Paired(Vec<f64>, Vec<f64>),
+    Paired(&'a [f64], &'a [f64]),
     /// A mean of so many occasions a side, and how far single occasions of this kind were from each other on
     /// earlier ones: a standard deviation relative to the mean, with its degrees of freedom.
     Known {
@@ -53,7 +70,7 @@ pub struct Comparison {
     pub values: usize,
     /// Second mean over the first, where the first is above zero: else there is no ratio, and no margin to judge by.
     pub ratio: Option<f64>,
-    /// Where that lies with 95 %, where it can be told.
+    /// Where that lies with one less the rule's level, where it can be told.
     pub interval: Option<Interval>,
     /// The chance of such a difference where there is none, for this metric alone.
     pub p: Option<f64>,
@@ -67,20 +84,18 @@ pub struct Comparison {
 /// of what another occasion would give: they are equivalent where both have the same value, else undecided. None where
 /// a side is empty.
 #[must_use]
-pub fn compare(all: &[Sides], margin: f64) -> Vec<Option<Comparison>> {
+pub fn compare(all: &[Sides<'_>], rule: Rule) -> Vec<Option<Comparison>> {
     let chances: Vec<Option<f64>> = all.iter().map(Sides::p).collect();
     let known: Vec<f64> = chances.iter().flatten().copied().collect();
     let mut adjusted = holm(&known).into_iter();
-    all.iter()
-        .zip(&chances)
-        .map(|(sides, p)| one(sides, margin, *p, p.and_then(|_| adjusted.next())))
-        .collect()
+    all.iter().zip(&chances).map(|(sides, p)| one(sides, rule, *p, p.and_then(|_| adjusted.next()))).collect()
 }
 
-impl Sides {
+impl Sides<'_> {
     fn means(&self) -> Option<[f64; 2]> {
         match self {
             Self::Apart(a, b) | Self::Paired(a, b) => Some([spread(a)?.mean, spread(b)?.mean]),
+            Self::Moments(a, b) => Some([a.mean, b.mean]),
             Self::Known { means, .. } => Some(*means),
         }
     }
@@ -89,6 +104,7 @@ impl Sides {
     fn values(&self) -> usize {
         match self {
             Self::Apart(a, b) | Self::Paired(a, b) => a.len().min(b.len()),
+            Self::Moments(a, b) => a.count.min(b.count) as usize,
             Self::Known { counts: [a, b], .. } => *a.min(b),
         }
     }
@@ -97,6 +113,7 @@ impl Sides {
     fn difference(&self) -> Option<Difference> {
         match self {
             Self::Apart(a, b) => Difference::welch(a, b),
+            Self::Moments(a, b) => Difference::between(a, b),
             Self::Paired(a, b) => Difference::paired(a, b),
             Self::Known { means: [a, b], counts, deviation, df } => {
                 let [m, n] = counts.map(|count| 1.0 / count as f64);
@@ -115,6 +132,7 @@ impl Sides {
     fn ratio(&self, confidence: f64) -> Option<Interval> {
         match self {
             Self::Apart(a, b) => ratio(a, b, confidence).map(|(_, interval)| interval),
+            Self::Moments(a, b) => ratio_between(a, b, confidence).map(|(_, interval)| interval),
             Self::Paired(a, b) => paired_ratio(a, b, confidence).map(|(_, interval)| interval),
             Self::Known { .. } => {
                 let i = self.difference()?.interval(confidence);
@@ -124,15 +142,16 @@ impl Sides {
     }
 }
 
-fn one(sides: &Sides, margin: f64, p: Option<f64>, adjusted: Option<f64>) -> Option<Comparison> {
+fn one(sides: &Sides<'_>, rule: Rule, p: Option<f64>, adjusted: Option<f64>) -> Option<Comparison> {
+    let Rule { margin, level } = rule;
     let means = sides.means()?;
     let [base, other] = means;
     let ratio = (base > 0.0).then_some(other / base);
-    let interval = ratio.and_then(|_| sides.ratio(1.0 - LEVEL));
+    let interval = ratio.and_then(|_| sides.ratio(1.0 - level));
     let within =
         |interval: Option<Interval>| interval.is_some_and(|i| i.low > 1.0 - margin && i.high < 1.0 + margin);
     let verdict = match adjusted {
-        Some(adjusted) if adjusted < LEVEL => {
+        Some(adjusted) if adjusted < level => {
             if within(interval) {
                 Verdict::BelowMargin
             } else {
@@ -140,7 +159,7 @@ fn one(sides: &Sides, margin: f64, p: Option<f64>, adjusted: Option<f64>) -> Opt
             }
         }
         // Two one-sided tests: the interval of twice the level lies within the margin (Schuirmann 1987).
-        Some(_) if ratio.is_some() && within(sides.ratio(1.0 - 2.0 * LEVEL)) => Verdict::Equivalent,
+        Some(_) if ratio.is_some() && within(sides.ratio(1.0 - 2.0 * level)) => Verdict::Equivalent,
         Some(_) => {
             let half = interval.map(|i| (i.high - i.low) / 2.0);
             Verdict::Undecided { needed: half.and_then(|half| runs_for(half, sides.values(), margin)) }
@@ -156,8 +175,8 @@ mod tests {
     use super::*;
 
     fn verdicts(pairs: &[(&[f64], &[f64])], margin: f64) -> Vec<Verdict> {
-        let pairs: Vec<_> = pairs.iter().map(|(a, b)| Sides::Apart(a.to_vec(), b.to_vec())).collect();
-        compare(&pairs, margin).into_iter().map(|c| c.unwrap().verdict).collect()
+        let pairs: Vec<_> = pairs.iter().map(|(a, b)| Sides::Apart(a, b)).collect();
+        compare(&pairs, Rule { margin, ..Rule::default() }).into_iter().map(|c| c.unwrap().verdict).collect()
     }
 
     const NULL: (&[f64], &[f64]) = (&[6.19, 6.20, 6.20, 6.20, 6.20], &[5.83, 5.82, 5.83, 5.83, 5.81]);
@@ -183,12 +202,12 @@ mod tests {
         assert_eq!(verdicts(&[(&same, &other)], 0.01), [Verdict::Equivalent]);
         // A chance of 1 % is a claim alone and none among fifty.
         let (a, b) = ([10.0, 10.2, 9.8, 10.1, 9.9], [10.4, 10.5, 10.2, 10.3, 10.1]);
-        let alone = compare(&[Sides::Apart(a.to_vec(), b.to_vec())], 0.01);
+        let alone = compare(&[Sides::Apart(&a, &b)], Rule::default());
         let p = alone[0].unwrap().p.unwrap();
         assert!(p < LEVEL && p > LEVEL / 50.0, "{p}");
         assert_eq!(alone[0].unwrap().verdict, Verdict::Changed);
-        let among: Vec<_> = (0..50).map(|_| Sides::Apart(a.to_vec(), b.to_vec())).collect();
-        assert!(matches!(compare(&among, 0.01)[7].unwrap().verdict, Verdict::Undecided { .. }));
+        let among: Vec<_> = (0..50).map(|_| Sides::Apart(&a, &b)).collect();
+        assert!(matches!(compare(&among, Rule::default())[7].unwrap().verdict, Verdict::Undecided { .. }));
     }
 
     #[test]
@@ -196,15 +215,16 @@ mod tests {
         assert_eq!(verdicts(&[(&[5.0, 5.0], &[5.0, 5.0])], 0.01), [Verdict::Equivalent]);
         assert_eq!(verdicts(&[(&[5.0, 5.0], &[6.0, 6.0])], 0.01), [Verdict::Undecided { needed: None }]);
         assert_eq!(verdicts(&[(&[5.0], &[6.0])], 0.01), [Verdict::Undecided { needed: None }]);
-        assert!(compare(&[Sides::Apart(vec![], vec![1.0])], 0.01)[0].is_none());
+        assert!(compare(&[Sides::Apart(&[], &[1.0])], Rule::default())[0].is_none());
     }
 
     #[test]
     fn there_is_no_ratio_to_nothing() {
-        let to_zero = compare(&[Sides::Apart(vec![-1.0, 0.0, 1.0], vec![9.0, 10.0, 11.0])], 0.01)[0].unwrap();
+        let to_zero =
+            compare(&[Sides::Apart(&[-1.0, 0.0, 1.0], &[9.0, 10.0, 11.0])], Rule::default())[0].unwrap();
         assert_eq!((to_zero.ratio, to_zero.interval, to_zero.verdict), (None, None, Verdict::Changed));
         let below =
-            compare(&[Sides::Apart(vec![-5.0, -4.0, -6.0], vec![-5.1, -4.2, -6.0])], 0.01)[0].unwrap();
+            compare(&[Sides::Apart(&[-5.0, -4.0, -6.0], &[-5.1, -4.2, -6.0])], Rule::default())[0].unwrap();
         assert_eq!((below.ratio, below.verdict), (None, Verdict::Undecided { needed: None }));
     }
 
@@ -214,9 +234,11 @@ mod tests {
         let blocks = [100.0, 120.0, 95.0, 110.0, 105.0, 90.0];
         let other: Vec<f64> =
             blocks.iter().enumerate().map(|(i, v)| v * (1.02 + 0.0005 * (i % 3) as f64)).collect();
-        let both = [Sides::Apart(blocks.to_vec(), other.clone()), Sides::Paired(blocks.to_vec(), other)];
-        let seen: Vec<Verdict> =
-            both.iter().map(|s| compare(std::slice::from_ref(s), 0.01)[0].unwrap().verdict).collect();
+        let both = [Sides::Apart(&blocks, &other), Sides::Paired(&blocks, &other)];
+        let seen: Vec<Verdict> = both
+            .iter()
+            .map(|s| compare(std::slice::from_ref(s), Rule::default())[0].unwrap().verdict)
+            .collect();
         assert!(matches!(seen[..], [Verdict::Undecided { needed: Some(_) }, Verdict::Changed]), "{seen:?}");
     }
 
@@ -224,7 +246,8 @@ mod tests {
     fn the_spread_of_earlier_occasions_judges_one_a_side() {
         let known =
             |other: f64| Sides::Known { means: [100.0, other], counts: [1, 1], deviation: 0.01, df: 9.0 };
-        let verdict = |other| compare(&[known(other)], 0.05)[0].unwrap().verdict;
+        let verdict =
+            |other| compare(&[known(other)], Rule { margin: 0.05, ..Rule::default() })[0].unwrap().verdict;
         // t(9) at 97.5 % is 2.262: 3.2 % of two occasions.
         assert!(matches!(verdict(103.0), Verdict::Undecided { needed: Some(_) } | Verdict::Equivalent));
         assert_eq!((verdict(104.0), verdict(100.5)), (Verdict::Changed, Verdict::Equivalent));

@@ -6,7 +6,7 @@ use rand::{RngExt, SeedableRng};
 use tickmark_stats::plan;
 use tickmark_stats::spread;
 use tickmark_stats::student::normal_point;
-use tickmark_stats::verdict::{LEVEL, Sides, Verdict, compare};
+use tickmark_stats::verdict::{LEVEL, Rule, Sides, Verdict, compare};
 
 /// Blocks of an experiment.
 const BLOCKS: usize = 10;
@@ -82,7 +82,7 @@ fn intervals_cover_what_they_say() {
         let (mut covered, all) = (0, 20_000);
         for _ in 0..all {
             let (a, b) = experiment(random, noise, BLOCKS, 1.02);
-            let c = compare(&[Sides::Paired(a, b)], 0.01)[0].unwrap();
+            let c = compare(&[Sides::Paired(&a, &b)], Rule::default())[0].unwrap();
             covered += u32::from(c.interval.is_some_and(|i| i.low <= 1.02 && 1.02 <= i.high));
         }
         let share = f64::from(covered) / f64::from(all);
@@ -96,13 +96,10 @@ fn among_eighty_metrics_of_nothing_none_is_claimed() {
     let random = &mut StdRng::seed_from_u64(2);
     let (mut wrong, mut plain_wrong, suites) = (0, 0, 1000);
     for _ in 0..suites {
-        let sides: Vec<Sides> = (0..80)
-            .map(|metric| {
-                let (a, b) = experiment(random, NOISES[metric % NOISES.len()].1, BLOCKS, 1.0);
-                Sides::Paired(a, b)
-            })
-            .collect();
-        let verdicts: Vec<_> = compare(&sides, 0.01).into_iter().flatten().collect();
+        let metrics: Vec<_> =
+            (0..80).map(|metric| experiment(random, NOISES[metric % NOISES.len()].1, BLOCKS, 1.0)).collect();
+        let sides: Vec<_> = metrics.iter().map(|(a, b)| Sides::Paired(a, b)).collect();
+        let verdicts: Vec<_> = compare(&sides, Rule::default()).into_iter().flatten().collect();
         let claimed = |v: &Verdict| matches!(v, Verdict::Changed | Verdict::BelowMargin);
         wrong += u32::from(verdicts.iter().any(|c| claimed(&c.verdict)));
         plain_wrong += u32::from(verdicts.iter().any(|c| c.p.is_some_and(|p| p < LEVEL)));
@@ -124,7 +121,8 @@ fn the_effect_that_was_promised_is_found() {
             let pilot = spread(&differences).unwrap().deviation;
             let effect = plan::detectable(plan::upper_deviation(pilot, 6), BLOCKS, LEVEL, 0.8) / 100.0;
             let (a, b) = experiment(random, noise, BLOCKS, 1.0 + effect);
-            found += u32::from(compare(&[Sides::Paired(a, b)], 0.01)[0].unwrap().p.unwrap() < LEVEL);
+            found +=
+                u32::from(compare(&[Sides::Paired(&a, &b)], Rule::default())[0].unwrap().p.unwrap() < LEVEL);
         }
         let share = f64::from(found) / f64::from(all);
         println!("power at the effect that a pilot promises, {name}: {:.1} %", share * 100.0);
@@ -133,17 +131,17 @@ fn the_effect_that_was_promised_is_found() {
 }
 
 #[test]
-fn equivalence_is_rarely_claimed_of_a_difference_of_the_margin() {
+fn a_difference_of_the_margin_is_rarely_called_smaller() {
     for (name, noise) in NOISES {
         let random = &mut StdRng::seed_from_u64(4);
         let (mut wrong, all) = (0, 20_000);
         for _ in 0..all {
             let (a, b) = experiment(random, noise, 4 * BLOCKS, 1.02);
-            let c = compare(&[Sides::Paired(a, b)], 0.02)[0].unwrap();
-            wrong += u32::from(c.verdict == Verdict::Equivalent);
+            let c = compare(&[Sides::Paired(&a, &b)], Rule { margin: 0.02, level: LEVEL })[0].unwrap();
+            wrong += u32::from(matches!(c.verdict, Verdict::Equivalent | Verdict::BelowMargin));
         }
         let share = f64::from(wrong) / f64::from(all);
-        println!("equivalent within 2 % where the truth is 2 %, {name}: {:.2} %", share * 100.0);
-        assert!(share <= 0.055, "{name}: {share}");
+        println!("within 2 % where the truth is 2 %, {name}: {:.2} %", share * 100.0);
+        assert!(share <= 0.05, "{name}: {share}");
     }
 }

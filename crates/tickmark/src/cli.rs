@@ -6,7 +6,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use tickmark_wire::{Deny, Nanos, Priority};
-use values::{deny, duration, share};
+use values::{column, confidence, deny, duration, share};
 
 const EXIT_CODES: &str =
     "Exit codes: 0 done, 1 failed, 2 usage, 3 a difference that --fail-on names, 4 partly done.";
@@ -47,6 +47,9 @@ pub(crate) enum Command {
     /// Say of each metric whether two recordings differ
     #[command(after_help = COMPARE_EXAMPLES)]
     Compare(Compare),
+    /// Describe columns of numbers and compare them with the first: ministat, made right
+    #[command(after_help = STAT_EXAMPLES)]
+    Stat(Stat),
     /// Read result files of other programs into recordings: lmbench 2 and 3
     #[command(after_help = IMPORT_EXAMPLES)]
     Import(Import),
@@ -91,6 +94,18 @@ Examples:
   tickmark compare last~1 last
   tickmark compare tqm860l tqm860l1k --lmbench   lmbench's ten tables with averages and per cent
   tickmark compare before after --unit run --fail-on worse   exit code 3 where something got worse";
+
+const STAT_EXAMPLES: &str = "\
+A verdict is one of four: changed; changed, but by less than the margin; equivalent within the margin;
+undecided, with the number of values that would tell. Values must be occasions of their own: samples of
+one process are not (docs/METHODOLOGY.md says why).
+
+Examples:
+  tickmark stat before after
+  tickmark stat -C 3 -d , runs.csv other.csv
+  tickmark stat --paired --margin 0.5% a b --format json
+  tickmark stat --compat -A before after      byte for byte what Debian's ministat prints: all of its options
+  tickmark stat --compat=freebsd a b          with the figures of FreeBSD's of today";
 
 const IMPORT_EXAMPLES: &str = "\
 Raw files (results/<os>/<host>.0, .1 ...) of one host and kernel become the runs of one recording;
@@ -276,6 +291,48 @@ pub(crate) enum Unit {
 pub(crate) enum FailOn {
     Changed,
     Worse,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Stat {
+    /// Files with a number on each line; - is standard input [default: -]
+    #[arg(value_name = "FILE", num_args = 0..=7)]
+    pub(crate) files: Vec<String>,
+    /// Which column, counted from 1
+    #[arg(short = 'C', long, value_name = "N", default_value = "1", value_parser = column)]
+    pub(crate) column: usize,
+    /// Confidence of intervals, and one less the chance of a wrong claim
+    #[arg(short, long, value_name = "SHARE", default_value = "95%", value_parser = confidence)]
+    pub(crate) confidence: f64,
+    /// What separates columns: any of these characters
+    #[arg(short, long, value_name = "CHARACTERS", default_value = " \t", hide_default_value = true)]
+    pub(crate) delimiters: String,
+    /// Width of the plot [default: the terminal's, else 74]
+    #[arg(short, long, value_name = "N")]
+    pub(crate) width: Option<usize>,
+    /// No plot
+    #[arg(short = 'A', long)]
+    pub(crate) no_plot: bool,
+    /// No plot and no comparison
+    #[arg(short = 'n', long)]
+    pub(crate) no_test: bool,
+    /// Values at the same place belong together, as those of interleaved runs
+    #[arg(long)]
+    pub(crate) paired: bool,
+    /// Take out values beyond 1.5 times the distance of the quartiles
+    #[arg(long, conflicts_with = "paired")]
+    pub(crate) drop_outliers: bool,
+    /// A smaller change does not matter
+    #[arg(long, value_name = "SHARE", default_value = "1%", value_parser = share)]
+    pub(crate) margin: f64,
+    /// Exit with code 3 where a set has changed by more than the margin may be
+    #[arg(long)]
+    pub(crate) fail_on_changed: bool,
+    /// Be ministat, byte for byte: debian, or freebsd for the figures of today's FreeBSD
+    #[arg(long, value_name = "WHOSE", num_args = 0..=1, require_equals = true, default_missing_value = "debian", value_parser = ["debian", "freebsd"])]
+    pub(crate) compat: Option<String>,
+    #[command(flatten)]
+    pub(crate) output: Output,
 }
 
 #[derive(Debug, Args)]

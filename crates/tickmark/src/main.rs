@@ -10,6 +10,7 @@ mod progress;
 mod report;
 mod sample;
 mod selection;
+mod stat;
 mod store;
 mod target;
 
@@ -22,11 +23,18 @@ fn main() -> ExitCode {
     if arguments.next().is_some_and(|first| first == "agent") {
         return tickmark_agent::main(arguments, &["agent"]);
     }
+    if let Some((flavour, rest)) = stat::compat::asked(std::env::args().skip(1)) {
+        return exit(stat::compat::run(flavour, &rest));
+    }
     let cli = match cli::Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => return cli::exit(&error),
     };
-    match command::dispatch(cli) {
+    exit(command::dispatch(cli))
+}
+
+fn exit(result: Result<error::Code, error::Error>) -> ExitCode {
+    match result {
         Ok(code) => ExitCode::from(code.number()),
         Err(error) => {
             anstream::eprintln!("tickmark: {error}");

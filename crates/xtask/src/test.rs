@@ -5,8 +5,13 @@ use std::process::Command;
 use std::time::Instant;
 
 /// A program that the tests run, and Debian's package that has it.
-const NEEDED: &[(&str, &str)] =
-    &[("bwrap", "bubblewrap"), ("valgrind", "valgrind"), ("taskset", "util-linux"), ("kill", "procps")];
+const NEEDED: &[(&str, &str)] = &[
+    ("bwrap", "bubblewrap"),
+    ("ministat", "ministat"),
+    ("valgrind", "valgrind"),
+    ("taskset", "util-linux"),
+    ("kill", "procps"),
+];
 
 type Step = (&'static str, fn() -> Result<()>);
 

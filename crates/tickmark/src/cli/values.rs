@@ -10,6 +10,24 @@ pub(super) fn share(text: &str) -> Result<f64, String> {
     if share > 0.0 && share < 1.0 { Ok(share) } else { Err("give a share such as 1% or 0.01".to_owned()) }
 }
 
+/// A confidence such as 95% or 0.99.
+pub(super) fn confidence(text: &str) -> Result<f64, String> {
+    // As the older tool has it: 95 is 95 %.
+    let bare = text.parse::<f64>().is_ok_and(|number| number >= 1.0);
+    let share = share(&if bare { format!("{text}%") } else { text.to_owned() })?;
+    if (0.5..=0.9999).contains(&share) {
+        Ok(share)
+    } else {
+        Err("give a confidence of 50% to 99.99%".to_owned())
+    }
+}
+
+/// A column, counted from 1.
+pub(super) fn column(text: &str) -> Result<usize, String> {
+    let number = text.parse().ok().filter(|number| *number > 0);
+    number.ok_or_else(|| "columns are counted from 1".to_owned())
+}
+
 /// A system call that a probe names, and an error by name.
 pub(super) fn deny(text: &str) -> Result<Deny, String> {
     let (call, error) = text.split_once('=').unwrap_or((text, "EPERM"));

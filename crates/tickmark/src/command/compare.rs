@@ -6,7 +6,7 @@ use crate::report::{self, Model, Row};
 use crate::store::{Recording, Store};
 use serde_json::{Value, json};
 use std::fmt::Write;
-use tickmark_stats::verdict::{self, Comparison, Verdict};
+use tickmark_stats::verdict::{self, Comparison, Rule, Sides, Verdict};
 use tickmark_wire::Better;
 
 pub(super) fn run(store: &Store, compare: &Compare) -> Result<Code, Error> {
@@ -82,9 +82,11 @@ fn judge<'a>(pairs: &[(&'a Row, &'a Row)], compare: &Compare, by_run: bool) -> V
         )
         .collect();
     let mean = |row: &Row| values(row).iter().sum::<f64>() / row.each.len().max(1) as f64;
+    let sides: Vec<_> = samples.iter().map(|(a, b)| Sides::Apart(a, b)).collect();
+    let rule = Rule { margin: compare.margin, ..Rule::default() };
     pairs
         .iter()
-        .zip(verdict::compare(&samples, compare.margin))
+        .zip(verdict::compare(&sides, rule))
         .map(|((base, candidate), comparison)| Judged {
             base,
             candidate,
@@ -148,8 +150,8 @@ impl Judged<'_> {
             "better": self.base.better,
             "mean": self.means,
             "over": [self.base.over, self.candidate.over],
-            "change": c.map(|c| c.ratio - 1.0),
-            "ratio": c.map(|c| c.ratio),
+            "change": c.and_then(|c| c.ratio).map(|r| r - 1.0),
+            "ratio": c.and_then(|c| c.ratio),
             "ratio_interval": c.filter(|_| self.decided).and_then(|c| c.interval).map(|i| [i.low, i.high]),
             "p": c.filter(|_| self.decided).and_then(|c| c.p),
             "p_holm": c.filter(|_| self.decided).and_then(|c| c.adjusted),
@@ -198,7 +200,7 @@ fn text(
         };
         let percent = |ratio: f64| format!("{:+.1} %", (ratio - 1.0) * 100.0);
         let dash = || "-".to_owned();
-        let change = one.comparison.map_or_else(dash, |c| percent(c.ratio));
+        let change = one.comparison.and_then(|c| c.ratio).map_or_else(dash, percent);
         let interval = one.comparison.filter(|_| one.decided).and_then(|c| c.interval);
         let interval = interval.map_or_else(dash, |i| format!("{} to {}", percent(i.low), percent(i.high)));
         let [low, high] = one.means;

@@ -8,6 +8,7 @@ mod manual;
 mod recordings;
 mod run;
 mod show;
+mod stat;
 mod verify;
 
 use crate::cli::{Cli, Command, Format};
@@ -26,6 +27,7 @@ pub(crate) fn dispatch(cli: Cli) -> Result<Code, Error> {
         Command::Recordings(recordings) => recordings::run(&store()?, &recordings),
         Command::Show(show) => show::run(&store()?, &show),
         Command::Compare(compare) => compare::run(&store()?, &compare),
+        Command::Stat(asked) => stat::run(&asked),
         Command::Import(import) => import::run(&store()?, &import),
         Command::Export(export) => export::run(&store()?, &export),
         Command::Completions(completions) => manual::completions(&completions),

@@ -8,3 +8,4 @@ mod faults;
 mod killed;
 mod limits;
 mod lmbench;
+mod stat;

@@ -1,0 +1,103 @@
+//! Columns of numbers, described and compared with the first.
+
+use crate::cli::{Format, Stat};
+use crate::error::{Code, Error};
+use crate::stat::column::{Bad, Column};
+use crate::stat::{self, Manner};
+use tickmark_stats::verdict::{Rule, Verdict};
+
+/// As wide as the older tool's plot.
+const WIDTH: usize = 74;
+
+pub(super) fn run(asked: &Stat) -> Result<Code, Error> {
+    if asked.compat.is_some() {
+        return Err(Error::Usage(
+            "with --compat the command begins with stat: tickmark stat --compat FILE".to_owned(),
+        ));
+    }
+    let mut sets = read(asked)?;
+    let manner = Manner {
+        rule: Rule { margin: asked.margin, level: 1.0 - asked.confidence },
+        paired: asked.paired,
+        drop_outliers: asked.drop_outliers,
+        test: !asked.no_test,
+    };
+    check(&sets, asked)?;
+    let model = stat::build(&mut sets, manner);
+    match asked.output.format {
+        Format::Json => super::print_json(&stat::json::render(&model))?,
+        Format::Text => {
+            let terminal = terminal_size::terminal_size().map(|(width, _)| usize::from(width.0) - 2);
+            let width = asked.width.unwrap_or(terminal.unwrap_or(WIDTH)).clamp(10, 500);
+            let plot = (!asked.no_plot && !asked.no_test).then(|| stat::plot(&sets, &model, width));
+            super::print(&stat::text::render(&model, plot.as_deref()))?;
+        }
+    }
+    let changed = model.against.iter().any(|one| one.comparison.verdict == Verdict::Changed);
+    Ok(if asked.fail_on_changed && changed { Code::Differs } else { Code::Done })
+}
+
+/// Reads all files at once.
+fn read(asked: &Stat) -> Result<Vec<(String, Vec<f64>)>, Error> {
+    let stdin = "-".to_owned();
+    let files = if asked.files.is_empty() { std::slice::from_ref(&stdin) } else { asked.files.as_slice() };
+    if files.iter().filter(|file| **file == stdin).count() > 1 {
+        return Err(Error::Usage("standard input can be read once; name - once".to_owned()));
+    }
+    let column = Column {
+        number: asked.column,
+        delimiters: asked.delimiters.as_bytes(),
+        longest: usize::MAX,
+        any: false,
+    };
+    let one = |file: &String| {
+        let name = if *file == stdin { "standard input".to_owned() } else { file.clone() };
+        let read = if *file == stdin {
+            column.read(std::io::stdin().lock())
+        } else {
+            column.read(std::fs::File::open(file).map_err(Error::store("read", file))?)
+        };
+        let values = read.map_err(|bad| match bad {
+            Bad::Line(line, token) => {
+                let short: String = token.chars().take(40).collect();
+                Error::Usage(format!(
+                    "line {line} of {name}: {short:?} is not a plain finite number (column {})",
+                    asked.column
+                ))
+            }
+            Bad::Io(error) => Error::store("read", file)(error),
+        })?;
+        Ok((name, values))
+    };
+    std::thread::scope(|scope| {
+        let one = &one;
+        let readers: Vec<_> = files.iter().map(|file| scope.spawn(move || one(file))).collect();
+        let ended = |_| Err(Error::Usage("a reader ended; is there enough memory?".to_owned()));
+        readers.into_iter().map(|reader| reader.join().unwrap_or_else(ended)).collect()
+    })
+}
+
+fn check(sets: &[(String, Vec<f64>)], asked: &Stat) -> Result<(), Error> {
+    for (name, values) in sets {
+        let column = asked.column;
+        match values.len() {
+            0 => return Err(Error::Usage(format!("{name} has no number in column {column}"))),
+            1 => {
+                return Err(Error::Usage(format!(
+                    "{name} has one number in column {column}: two or more are needed to say how far they spread"
+                )));
+            }
+            _ => {}
+        }
+    }
+    let count = |at: usize| sets[at].1.len();
+    if let Some(other) = (1..sets.len()).find(|other| asked.paired && count(*other) != count(0)) {
+        let (base, name) = (&sets[0].0, &sets[other].0);
+        return Err(Error::Usage(format!(
+            "--paired needs as many values in each file: {base} has {}, {name} has {}",
+            count(0),
+            count(other)
+        )));
+    }
+    Ok(())
+}

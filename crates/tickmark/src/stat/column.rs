@@ -1,0 +1,220 @@
+//! Reads a column of numbers, as ministat does: split at the delimiters, a token that starts with # ends the line, lines
+//! that lack the column and blank ones are skipped.
+
+use std::io::Read;
+
+/// Which column, and how lines are taken.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Column<'a> {
+    /// Counted from 1.
+    pub(crate) number: usize,
+    pub(crate) delimiters: &'a [u8],
+    /// Longer lines are two or more, where the older tool's buffer ends.
+    pub(crate) longest: usize,
+    /// Whether nan and inf are numbers.
+    pub(crate) any: bool,
+}
+
+/// What is wrong with a column.
+#[derive(Debug)]
+pub(crate) enum Bad {
+    /// A token of this line (counted from 1) is no number, or not a finite one.
+    Line(usize, String),
+    Io(std::io::Error),
+}
+
+/// What is read at once.
+const PIECE: usize = 1 << 20;
+
+impl Column<'_> {
+    /// Every number of the column.
+    pub(crate) fn read(&self, mut from: impl Read) -> Result<Vec<f64>, Bad> {
+        let (mut buffer, mut filled, mut values) = (vec![0; PIECE], 0, Vec::new());
+        let mut line = 0;
+        let within = |byte: &u8| byte.is_ascii_digit() || matches!(byte, b'.' | b'-');
+        let simple = self.number == 1 && !self.delimiters.iter().any(within);
+        loop {
+            let got = match from.read(&mut buffer[filled..]) {
+                Ok(got) => got,
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(Bad::Io(error)),
+            };
+            filled += got;
+            let (mut start, last) = (0, got == 0);
+            loop {
+                let rest = &buffer[start..filled];
+                if simple && let Some((value, end)) = plain(rest) {
+                    line += 1;
+                    values.push(value);
+                    start += end;
+                    continue;
+                }
+                let window = &rest[..rest.len().min(self.longest)];
+                let end = match memchr::memchr(b'\n', window) {
+                    Some(at) => at + 1,
+                    None if rest.len() >= self.longest => self.longest,
+                    None if last && !rest.is_empty() => rest.len(),
+                    None => break,
+                };
+                line += 1;
+                values.extend(self.value(&rest[..end]).map_err(|token| Bad::Line(line, token))?);
+                start += end;
+            }
+            buffer.copy_within(start..filled, 0);
+            filled -= start;
+            if last {
+                return Ok(values);
+            }
+            if filled == buffer.len() {
+                buffer.resize(2 * filled, 0);
+            }
+        }
+    }
+
+    /// The number that a line has in the column, if it has one.
+    fn value(&self, line: &[u8]) -> Result<Option<f64>, String> {
+        let line = &line[..memchr::memchr(0, line).unwrap_or(line.len())];
+        let blank = |byte: &u8| matches!(byte, b' ' | b'\t'..=b'\r');
+        let end = line.iter().rposition(|byte| !blank(byte)).map_or(0, |at| at + 1);
+        let mut tokens = line[..end]
+            .split(|byte| self.delimiters.contains(byte))
+            .filter(|token| !token.is_empty())
+            .take_while(|token| token[0] != b'#');
+        let Some(token) = tokens.nth(self.number - 1) else { return Ok(None) };
+        match number(token) {
+            Some(value) if self.any || value.is_finite() => Ok(Some(value)),
+            _ => Err(String::from_utf8_lossy(token).into_owned()),
+        }
+    }
+}
+
+/// A line that is nothing but digits with at most one point and a minus: its value and its length with the line break. Exact,
+/// as both the digits and the power of ten are numbers without rounding (Clinger, How to read floating point numbers
+/// accurately, 1990). None for all others.
+fn plain(line: &[u8]) -> Option<(f64, usize)> {
+    let negative = line.first() == Some(&b'-');
+    let (mut digits, mut seen, mut point, mut at) = (0u64, 0, None, usize::from(negative));
+    loop {
+        match *line.get(at)? {
+            digit @ b'0'..=b'9' => {
+                digits = digits * 10 + u64::from(digit - b'0');
+                seen += 1;
+            }
+            b'.' if point.is_none() => point = Some(seen),
+            b'\n' if (1..=15).contains(&seen) => break,
+            _ => return None,
+        }
+        if seen > 15 {
+            return None;
+        }
+        at += 1;
+    }
+    let value = digits as f64 / POWERS[point.map_or(0, |point| seen - point)];
+    Some((if negative { -value } else { value }, at + 1))
+}
+
+/// Powers of ten.
+const POWERS: [f64; 16] =
+    [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15];
+
+/// A whole token as C's strtod takes it: blanks before it, a sign, decimal or hexadecimal, inf and nan.
+pub(crate) fn number(token: &[u8]) -> Option<f64> {
+    if let Ok(value) = fast_float2::parse(token) {
+        return Some(value);
+    }
+    let text = std::str::from_utf8(token).ok()?.trim_start_matches([' ', '\t', '\n', '\u{b}', '\u{c}', '\r']);
+    let (negative, bare) = match text.strip_prefix(['+', '-']) {
+        Some(bare) => (text.starts_with('-'), bare),
+        None => (false, text),
+    };
+    if bare.starts_with(['+', '-']) {
+        return None;
+    }
+    let lower = bare.to_ascii_lowercase();
+    let value = if let Some(digits) = lower.strip_prefix("0x") {
+        hexadecimal(digits)?
+    } else if let Some(rest) = lower.strip_prefix("nan(") {
+        let inside = rest.strip_suffix(')')?;
+        inside.chars().all(|c| c.is_ascii_alphanumeric() || c == '_').then_some(f64::NAN)?
+    } else {
+        lower.parse().ok()?
+    };
+    Some(if negative { -value } else { value })
+}
+
+/// The digits after 0x: with a point and a power of two, such as 1.8p3.
+fn hexadecimal(text: &str) -> Option<f64> {
+    let (digits, power) = match text.split_once('p') {
+        Some((digits, power)) => (digits, power.parse::<i32>().ok()?),
+        None => (text, 0),
+    };
+    let (whole, part) = digits.split_once('.').unwrap_or((digits, ""));
+    if whole.len() + part.len() == 0 {
+        return None;
+    }
+    let mut value = 0.0;
+    for digit in whole.chars().chain(part.chars()) {
+        value = value * 16.0 + f64::from(digit.to_digit(16)?);
+    }
+    Some(value * 2f64.powi(power - 4 * part.len() as i32))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FIRST: Column<'_> = Column { number: 1, delimiters: b" \t", longest: usize::MAX, any: false };
+
+    fn read(column: Column<'_>, text: &str) -> Result<Vec<f64>, (usize, String)> {
+        column.read(text.as_bytes()).map_err(|bad| match bad {
+            Bad::Line(line, token) => (line, token),
+            Bad::Io(error) => panic!("{error}"),
+        })
+    }
+
+    #[test]
+    fn lines_as_the_older_tool_takes_them() {
+        let text = "1 #c\n\n#x\n 2\r\n\t0x10\n1e3 9\n+.5e1\n";
+        assert_eq!(read(FIRST, text).unwrap(), [1.0, 2.0, 16.0, 1000.0, 5.0]);
+        assert_eq!(read(Column { number: 2, ..FIRST }, "1 2\n3\n4  5 6").unwrap(), [2.0, 5.0]);
+        assert_eq!(
+            read(Column { delimiters: b",;", number: 2, ..FIRST }, "1,2;3\n,4;; 5\n").unwrap(),
+            [2.0, 5.0]
+        );
+        assert_eq!(read(FIRST, "1\nabc\n").unwrap_err(), (2, "abc".to_owned()));
+        assert_eq!(read(FIRST, "1\n2\ninf\n").unwrap_err(), (3, "inf".to_owned()));
+        assert!(read(Column { any: true, ..FIRST }, "nan\n-inf").unwrap()[0].is_nan());
+        assert_eq!(read(FIRST, "").unwrap(), [0.0; 0]);
+        let pieces = Column { longest: 4, ..FIRST };
+        assert_eq!(read(pieces, "123456\n7\n").unwrap(), [1234.0, 56.0, 7.0]);
+    }
+
+    #[test]
+    fn numbers_as_c_reads_them() {
+        for (text, value) in [
+            ("-0x1.8p1", -3.0),
+            ("0X.8", 0.5),
+            ("infinity", f64::INFINITY),
+            ("-INF", f64::NEG_INFINITY),
+            ("1e400", f64::INFINITY),
+            ("5.", 5.0),
+            ("+7", 7.0),
+        ] {
+            assert_eq!(number(text.as_bytes()), Some(value), "{text}");
+        }
+        assert!(number(b"nan(x1)").unwrap().is_nan());
+        for text in ["", "1e", "0x", "1.2.3", "--1", "+-1", "nan(", "1_000", "12abc", "0x1p", "e5", "."] {
+            assert_eq!(number(text.as_bytes()), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn lines_across_pieces_are_whole() {
+        let text: String = (0..300_000).map(|i| format!("{i}.25\n")).collect();
+        let values = read(FIRST, &text).unwrap();
+        assert_eq!(
+            (values.len(), values[299_999], values.iter().sum::<f64>()),
+            (300_000, 299_999.25, 44_999_925_000.0)
+        );
+    }
+}

@@ -1,0 +1,73 @@
+//! The same for programs.
+
+use super::model::{Against, Model, Set};
+use serde_json::{Value, json};
+use tickmark_stats::Interval;
+use tickmark_stats::verdict::Verdict;
+
+pub(crate) fn render(model: &Model) -> Value {
+    json!({
+        "margin": model.manner.rule.margin,
+        "confidence": 1.0 - model.manner.rule.level,
+        "paired": model.manner.paired,
+        "sets": model.sets.iter().map(set).collect::<Vec<_>>(),
+        "comparisons": model.against.iter().map(|one| against(model, one)).collect::<Vec<_>>(),
+        "left_out": model.left_out,
+    })
+}
+
+fn ends(interval: Interval) -> [f64; 2] {
+    [interval.low, interval.high]
+}
+
+fn set(set: &Set) -> Value {
+    let s = &set.summary;
+    json!({
+        "name": set.name,
+        "count": s.count,
+        "min": s.least,
+        "max": s.most,
+        "median": s.median,
+        "median_interval": set.median.map(ends),
+        "quartiles": s.quartiles,
+        "mean": s.mean,
+        "std_dev": s.deviation,
+        "outliers": { "count": set.outliers.count, "farthest": set.outliers.listed, "dropped": set.outliers.dropped },
+        "sorted": set.sorted,
+        "lag_1": set.lag_1.map(|(seen, _)| seen),
+        "lag_1_beyond_chance": set.lag_1.map(|(_, beyond)| beyond),
+        "drift": set.drift.map(|drift| json!({ "over": drift.over, "p": drift.p })),
+    })
+}
+
+fn against(model: &Model, against: &Against) -> Value {
+    let c = &against.comparison;
+    let level = model.manner.rule.level;
+    let (verdict, needed) = match c.verdict {
+        Verdict::Changed => ("changed", None),
+        Verdict::BelowMargin => ("below_margin", None),
+        Verdict::Equivalent => ("equivalent", None),
+        Verdict::Undecided { needed } => ("undecided", needed),
+    };
+    let d = &against.difference;
+    json!({
+        "base": model.sets.first().map(|set| set.name.as_str()),
+        "candidate": model.sets.get(against.set).map(|set| set.name.as_str()),
+        "means": c.means,
+        "difference": c.means[1] - c.means[0],
+        "difference_interval": d.map(|d| ends(d.interval(1.0 - level))),
+        "t": d.map(|d| d.t()),
+        "df": d.map(|d| d.df),
+        "p": c.p,
+        "p_holm": c.adjusted,
+        "ratio": c.ratio,
+        "ratio_interval": c.interval.map(ends),
+        "verdict": verdict,
+        "values_needed": needed,
+        "shift": against.shift.map(|(point, _)| point),
+        "shift_interval": against.shift.map(|(_, interval)| ends(interval)),
+        "p_mann_whitney": against.ranks.map(|ranks| ranks.p),
+        "medians_difference": against.medians.map(|(point, _)| point),
+        "medians_interval": against.medians.map(|(_, interval)| ends(interval)),
+    })
+}

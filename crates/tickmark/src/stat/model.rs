@@ -1,0 +1,197 @@
+//! What there is to say of columns of numbers: each for itself, and each against the first.
+
+use rand::SeedableRng;
+use rand::rngs::StdRng;
+use tickmark_stats::bootstrap::bca;
+use tickmark_stats::rank::{MannWhitney, hodges_lehmann, mann_whitney};
+use tickmark_stats::series::{Drift, drift, lag_1, lag_1_by_chance};
+use tickmark_stats::summary::{Summary, quantile_ranks};
+use tickmark_stats::two::{Difference, Moments};
+use tickmark_stats::verdict::{Comparison, Rule, Sides, compare};
+use tickmark_stats::{Interval, median};
+
+/// Above so many values a side the checks by ranks are left out: they sort.
+const RANKED: usize = 100_000;
+/// Above so many a side the medians have no interval: it is drawn.
+const DRAWN: usize = 1_000;
+const DRAWS: usize = 2_000;
+/// So many outliers are listed.
+const LISTED: usize = 8;
+
+/// How columns are compared.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Manner {
+    pub(crate) rule: Rule,
+    /// Whether values of one line belong together.
+    pub(crate) paired: bool,
+    /// Whether outliers are taken out.
+    pub(crate) drop_outliers: bool,
+    /// Whether later sets are compared with the first at all.
+    pub(crate) test: bool,
+}
+
+/// One set.
+#[derive(Debug, Clone)]
+pub(crate) struct Set {
+    pub(crate) name: String,
+    pub(crate) summary: Summary,
+    /// Where the median lies, where the set is large enough to tell.
+    pub(crate) median: Option<Interval>,
+    pub(crate) outliers: Outliers,
+    /// Whether the values come in order of size: what they were taken in is not known.
+    pub(crate) sorted: bool,
+    /// The correlation of neighbours, and whether it is more than chance gives in 95 of 100 sets.
+    pub(crate) lag_1: Option<(f64, bool)>,
+    pub(crate) drift: Option<Drift>,
+}
+
+/// Values beyond the fences.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Outliers {
+    pub(crate) count: usize,
+    /// The farthest of them.
+    pub(crate) listed: Vec<f64>,
+    pub(crate) dropped: bool,
+}
+
+/// A later set against the first.
+#[derive(Debug, Clone)]
+pub(crate) struct Against {
+    /// Which set.
+    pub(crate) set: usize,
+    /// None where nothing varies.
+    pub(crate) difference: Option<Difference>,
+    pub(crate) comparison: Comparison,
+    /// The median of all differences with its interval.
+    pub(crate) shift: Option<(f64, Interval)>,
+    pub(crate) ranks: Option<MannWhitney>,
+    /// Where the difference of the medians lies, by drawing the values again.
+    pub(crate) medians: Option<(f64, Interval)>,
+}
+
+pub(crate) struct Model {
+    pub(crate) manner: Manner,
+    pub(crate) sets: Vec<Set>,
+    pub(crate) against: Vec<Against>,
+    /// Why a check is missing.
+    pub(crate) left_out: Option<String>,
+}
+
+/// Describes and compares.
+pub(crate) fn build(sets: &mut [(String, Vec<f64>)], manner: Manner) -> Model {
+    let described: Vec<Option<Set>> = std::thread::scope(|scope| {
+        let one = |(name, values): &mut (String, Vec<f64>)| describe(name, values, manner);
+        let workers: Vec<_> = sets.iter_mut().map(|set| scope.spawn(move || one(set))).collect();
+        workers.into_iter().map(|worker| worker.join().ok().flatten()).collect()
+    });
+    let described: Vec<Set> = described.into_iter().flatten().collect();
+    let against = if manner.test { against(sets, &described, manner) } else { Vec::new() };
+    let large = sets.iter().map(|(_, values)| values.len()).max().unwrap_or(0);
+    let left_out = (manner.test && sets.len() > 1 && large > DRAWN).then(|| match large > RANKED {
+        true => format!("checks by ranks and by drawing again are left out above {RANKED} values a side"),
+        false => format!("the interval of the medians is left out above {DRAWN} values a side"),
+    });
+    Model { manner, sets: described, against, left_out }
+}
+
+/// One set; outliers are taken out where that was asked for.
+fn describe(name: &str, values: &mut Vec<f64>, manner: Manner) -> Option<Set> {
+    let (sorted, lag_1, drift) = order(values);
+    let (mut summary, mut median) = summarised(values, manner)?;
+    let outliers = outliers(values, &summary, manner);
+    if outliers.dropped {
+        (summary, median) = summarised(values, manner)?;
+    }
+    Some(Set { name: name.to_owned(), summary, median, outliers, sorted, lag_1, drift })
+}
+
+/// A set's figures, and where its median lies.
+fn summarised(values: &[f64], manner: Manner) -> Option<(Summary, Option<Interval>)> {
+    let ranks = quantile_ranks(values.len(), 0.5, 1.0 - manner.rule.level);
+    let ranks = ranks.map_or(Vec::new(), |(low, high, _)| vec![low, high]);
+    let (summary, ends) = Summary::with_ranks(values, &ranks)?;
+    let interval = |ends: &[f64]| Interval { low: ends[0], high: ends[1] };
+    Some((summary, (ends.len() == 2).then(|| interval(&ends))))
+}
+
+/// What the order in which the values came says.
+fn order(values: &[f64]) -> (bool, Option<(f64, bool)>, Option<Drift>) {
+    let sorted = values.len() > 4 && (values.is_sorted() || values.is_sorted_by(|a, b| a >= b));
+    if sorted { (true, None, None) } else { (false, neighbours(values), drift(values)) }
+}
+
+fn neighbours(values: &[f64]) -> Option<(f64, bool)> {
+    let seen = lag_1(values)?;
+    let (low, high) = lag_1_by_chance(values.len());
+    // Of many values the least correlation is more than chance; a small one does no harm.
+    Some((seen, (seen < low || seen > high) && seen.abs() > 0.1))
+}
+
+/// Finds the outliers, and takes them out where that was asked for.
+fn outliers(values: &mut Vec<f64>, summary: &Summary, manner: Manner) -> Outliers {
+    let [low, high] = summary.fences();
+    let beyond = |value: &f64| *value < low || *value > high;
+    let mut listed: Vec<f64> = values.iter().copied().filter(beyond).collect();
+    let count = listed.len();
+    let far = |value: &f64| (value - summary.median).abs();
+    if count > LISTED {
+        listed.select_nth_unstable_by(LISTED, |a, b| far(b).total_cmp(&far(a)));
+        listed.truncate(LISTED);
+    }
+    listed.sort_by(f64::total_cmp);
+    if manner.drop_outliers {
+        values.retain(|value| !beyond(value));
+    }
+    Outliers { count, listed, dropped: manner.drop_outliers && count > 0 }
+}
+
+fn against(sets: &[(String, Vec<f64>)], described: &[Set], manner: Manner) -> Vec<Against> {
+    let Some(((_, base), others)) = sets.split_first() else { return Vec::new() };
+    let moments: Vec<Moments> = described.iter().map(|set| moments(&set.summary)).collect();
+    let Some((first, later)) = moments.split_first() else { return Vec::new() };
+    let sides: Vec<Sides<'_>> = others
+        .iter()
+        .zip(later)
+        .map(|((_, other), own)| match manner.paired {
+            true => Sides::Paired(base, other),
+            false => Sides::Moments(first, own),
+        })
+        .collect();
+    let compared = compare(&sides, manner.rule).into_iter().zip(others.iter().zip(later)).zip(1..);
+    compared
+        .filter_map(|((comparison, ((_, other), own)), set)| {
+            let large = base.len().max(other.len());
+            let ranked = large <= RANKED && !manner.paired;
+            let confidence = 1.0 - manner.rule.level;
+            Some(Against {
+                set,
+                difference: match manner.paired {
+                    true => Difference::paired(base, other),
+                    false => Difference::between(first, own),
+                },
+                comparison: comparison?,
+                shift: ranked
+                    .then(|| hodges_lehmann(base, other, confidence))
+                    .flatten()
+                    .map(|(point, interval, _)| (point, interval)),
+                ranks: ranked.then(|| mann_whitney(base, other)).flatten(),
+                medians: (large <= DRAWN && !manner.paired)
+                    .then(|| medians(base, other, confidence))
+                    .flatten(),
+            })
+        })
+        .collect()
+}
+
+fn moments(summary: &Summary) -> Moments {
+    Moments { count: summary.count as f64, mean: summary.mean, variance: summary.deviation.powi(2) }
+}
+
+/// The difference of the medians. The seed is fixed: the same numbers give the same page.
+fn medians(base: &[f64], other: &[f64], confidence: f64) -> Option<(f64, Interval)> {
+    let middle = |values: &[f64]| median(values.iter().copied()).unwrap_or(f64::NAN);
+    let statistic = |samples: &[Vec<f64>]| middle(&samples[1]) - middle(&samples[0]);
+    let mut random = StdRng::seed_from_u64(1);
+    let interval = bca(&[base, other], statistic, confidence, DRAWS, &mut random)?;
+    Some((middle(other) - middle(base), interval))
+}

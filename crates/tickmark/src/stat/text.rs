@@ -1,0 +1,143 @@
+//! The page that `tickmark stat` prints.
+
+use super::c_format::g;
+use super::compat::SYMBOLS;
+use super::model::{Against, Model, Set};
+use crate::report::count;
+use std::fmt::Write;
+use tickmark_stats::verdict::Verdict;
+
+/// Digits of a value.
+const DIGITS: usize = 8;
+
+pub(crate) fn render(model: &Model, plot: Option<&str>) -> String {
+    let mut out = String::new();
+    for (set, symbol) in model.sets.iter().zip(&SYMBOLS[1..]) {
+        let _ = writeln!(out, "{symbol} {}", set.name);
+    }
+    out.push_str(plot.unwrap_or_default());
+    let heads = ["", "N", "min", "max", "median", "mean", "std dev"].map(str::to_owned);
+    let mut grid = vec![heads];
+    for (set, symbol) in model.sets.iter().zip(&SYMBOLS[1..]) {
+        let s = &set.summary;
+        let [a, b, c, d, e] = [s.least, s.most, s.median, s.mean, s.deviation].map(|value| g(value, DIGITS));
+        grid.push([symbol.to_string(), s.count.to_string(), a, b, c, d, e]);
+    }
+    let width = |column: usize| grid.iter().map(|line| line[column].len()).max().unwrap_or(0);
+    for line in &grid {
+        let _ = write!(out, "{}", line[0].replace(' ', ""));
+        let _ = write!(out, "{:1$}", "", 1 - line[0].len().min(1));
+        for (column, cell) in line.iter().enumerate().skip(1) {
+            let _ = write!(out, "  {cell:>0$}", width(column));
+        }
+        out.push('\n');
+    }
+    for (index, set) in model.sets.iter().enumerate() {
+        notes(&mut out, SYMBOLS[index + 1], set);
+    }
+    for against in &model.against {
+        compared(&mut out, model, against);
+    }
+    if model.against.len() > 1 {
+        let _ = writeln!(out, "claims are corrected for {} comparisons (Holm)", model.against.len());
+    }
+    if let Some(why) = &model.left_out {
+        let _ = writeln!(out, "{why}");
+    }
+    out
+}
+
+/// What makes a set less than independent values around one mean.
+fn notes(out: &mut String, symbol: char, set: &Set) {
+    let outliers = &set.outliers;
+    if outliers.count > 0 {
+        let listed: Vec<String> = outliers.listed.iter().map(|value| g(*value, DIGITS)).collect();
+        let more = if outliers.count > listed.len() { " ..." } else { "" };
+        let what =
+            if outliers.dropped { "dropped, as asked" } else { "kept; --drop-outliers takes them out" };
+        let all = count(outliers.count as u32, "outlier");
+        let _ = writeln!(out, "{symbol} {all} ({}{more}): {what}", listed.join(", "));
+    }
+    if set.sorted && set.summary.deviation > 0.0 {
+        let _ = writeln!(
+            out,
+            "{symbol} is sorted: whether it drifted while it was measured cannot be told any more"
+        );
+    }
+    if let Some((seen, true)) = set.lag_1.filter(|(seen, _)| *seen > 0.0) {
+        let _ = writeln!(
+            out,
+            "{symbol} neighbours resemble each other (lag-1 correlation {seen:.2}): intervals are narrower than they should be"
+        );
+    }
+    if let Some(drift) = set.drift.filter(|drift| drift.p < 0.01) {
+        let (over, p) = (g(drift.over, 4), g(drift.p, 2));
+        let _ = writeln!(
+            out,
+            "{symbol} drifts by {over} from first to last (p = {p}): the order in which sets were taken matters"
+        );
+    }
+}
+
+fn compared(out: &mut String, model: &Model, against: &Against) {
+    let (base, other) = (SYMBOLS[1], SYMBOLS[against.set + 1]);
+    let level = model.manner.rule.level;
+    let confidence = g((1.0 - level) * 100.0, 4);
+    let c = &against.comparison;
+    let _ = writeln!(out, "\n{other} against {base}: {}", words(model, against));
+    let [a, b] = c.means;
+    let _ = write!(out, "  difference of means {}", g(b - a, 6));
+    if let Some(difference) = &against.difference {
+        let i = difference.interval(1.0 - level);
+        let _ = write!(out, ", {confidence} % [{}, {}]", g(i.low, 6), g(i.high, 6));
+    }
+    out.push('\n');
+    match (c.ratio, c.interval) {
+        (Some(ratio), Some(i)) => {
+            let percent = |ratio: f64| format!("{:+.4} %", (ratio - 1.0) * 100.0);
+            let [point, low, high] = [ratio, i.low, i.high].map(percent);
+            let _ = writeln!(out, "  change {point}, {confidence} % [{low}, {high}] (Fieller)");
+        }
+        (Some(ratio), None) => {
+            let _ = writeln!(out, "  change {:+.4} %, which has no interval", (ratio - 1.0) * 100.0);
+        }
+        (None, _) => out.push_str("  no per cent: the first mean is not above zero\n"),
+    }
+    if let Some(d) = &against.difference {
+        let name = if model.manner.paired { "paired t" } else { "Welch's t" };
+        let p = g(d.p(), 4);
+        let adjusted = c.adjusted.filter(|_| model.against.len() > 1);
+        let corrected = adjusted.map_or(String::new(), |p| format!(", corrected {}", g(p, 4)));
+        let _ = writeln!(out, "  {name} {}, df {}, p = {p}{corrected}", g(d.t(), 5), g(d.df, 5));
+    }
+    if let (Some((shift, i)), Some(ranks)) = (against.shift, against.ranks) {
+        let how = if ranks.exact { "exact" } else { "asymptotic" };
+        let [point, low, high] = [shift, i.low, i.high].map(|value| g(value, 6));
+        let p = g(ranks.p, 4);
+        let _ = writeln!(
+            out,
+            "  by ranks: shift {point} [{low}, {high}] (Hodges-Lehmann), p = {p} (Mann-Whitney, {how})"
+        );
+    }
+    if let Some((point, i)) = against.medians {
+        let [point, low, high] = [point, i.low, i.high].map(|value| g(value, 6));
+        let _ = writeln!(out, "  difference of medians {point} [{low}, {high}] (bootstrap, BCa)");
+    }
+}
+
+fn words(model: &Model, against: &Against) -> String {
+    let margin = g(model.manner.rule.margin * 100.0, 4);
+    match against.comparison.verdict {
+        Verdict::Changed => "changed".to_owned(),
+        Verdict::BelowMargin => format!("changed, but by less than {margin} %"),
+        Verdict::Equivalent => format!("equivalent within {margin} %"),
+        Verdict::Undecided { needed: Some(values) } => {
+            let both = if model.manner.paired { "pairs" } else { "values a side" };
+            format!("undecided; {values} {both} would tell it from {margin} %")
+        }
+        Verdict::Undecided { needed: None } if against.difference.is_none() => {
+            "undecided: nothing varies, so there is nothing to judge by".to_owned()
+        }
+        Verdict::Undecided { needed: None } => "undecided".to_owned(),
+    }
+}
