@@ -2,11 +2,13 @@
 
 mod values;
 
+use crate::comparison::Unit;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use tickmark_wire::{Deny, Nanos, Priority};
-use values::{column, confidence, deny, duration, share};
+use values::{column, confidence, deny};
+pub(crate) use values::{duration, share};
 
 const EXIT_CODES: &str =
     "Exit codes: 0 done, 1 failed, 2 usage, 3 a difference that --fail-on names, 4 partly done.";
@@ -44,9 +46,12 @@ pub(crate) enum Command {
     /// Show a recording
     #[command(after_help = SHOW_EXAMPLES)]
     Show(Show),
-    /// Say of each metric whether two recordings differ
+    /// Say of each metric whether recordings differ
     #[command(after_help = COMPARE_EXAMPLES)]
     Compare(Compare),
+    /// Turn a knob in interleaved blocks and say what it changes; everything is put back
+    #[command(after_help = EXPERIMENT_EXAMPLES)]
+    Experiment(Experiment),
     /// Describe columns of numbers and compare them with the first: ministat, made right
     #[command(after_help = STAT_EXAMPLES)]
     Stat(Stat),
@@ -90,10 +95,29 @@ nothing was changed. So a recording is one occasion, and fewer than three a side
 imported lmbench results were made apart: each is an occasion. --unit run takes every run for one, which
 claims too much wherever occasions differ.
 
+A side may be several recordings, with commas or as a pattern of names: from three a side on each is an
+occasion. Where the store holds five or more earlier recordings of this machine, their spread judges single
+ones. Settings of one experiment are compared block by block.
+
 Examples:
   tickmark compare last~1 last
+  tickmark compare 'before*' 'after*' --format markdown
+  tickmark compare clocksource:tsc clocksource:kvm-clock --format html > clocks.html
   tickmark compare tqm860l tqm860l1k --lmbench   lmbench's ten tables with averages and per cent
   tickmark compare before after --unit run --fail-on worse   exit code 3 where something got worse";
+
+const EXPERIMENT_EXAMPLES: &str = "\
+Knobs: clocksource, slack, policy, cpu, sysctl:NAME, a file of /sys or /proc by its path, hugepages, quota (of a
+cgroup); in a file also commands that make a setting and take it back. Every setting is read back after
+each block, and put back at the end, after an error and after Ctrl-C; --restore does it after a kill -9.
+
+Examples:
+  tickmark experiment clocksource=tsc,kvm-clock clock syscall.null
+  tickmark experiment slack=50us,1ns timer --blocks 20
+  tickmark experiment policy=other,fifo:50 communication --width 2%
+  tickmark experiment sysctl:kernel.sched_autogroup_enabled=0,1 --command './bench.sh' --budget 10min
+  tickmark experiment swappiness.toml
+  tickmark experiment --restore";
 
 const STAT_EXAMPLES: &str = "\
 A verdict is one of four: changed; changed, but by less than the margin; equivalent within the margin;
@@ -258,14 +282,14 @@ pub(crate) struct Compare {
     /// What to compare with
     #[arg(value_name = "BASE")]
     pub(crate) base: String,
-    /// What is compared
-    #[arg(value_name = "CANDIDATE")]
-    pub(crate) candidate: String,
+    /// What is compared with it: one or more, each REC or several occasions as REC,REC
+    #[arg(value_name = "CANDIDATE", required = true)]
+    pub(crate) candidates: Vec<String>,
     /// As lmbench's ten tables, with averages and per cent
     #[arg(long)]
     pub(crate) lmbench: bool,
-    /// Floors instead of mean costs
-    #[arg(long)]
+    /// Floors instead of mean costs, in lmbench's tables
+    #[arg(long, requires = "lmbench")]
     pub(crate) floor: bool,
     /// A smaller change does not matter
     #[arg(long, value_name = "SHARE", default_value = "1%", value_parser = share)]
@@ -276,15 +300,62 @@ pub(crate) struct Compare {
     /// Exit with code 3 where a metric has changed, or got worse
     #[arg(long, value_enum)]
     pub(crate) fail_on: Option<FailOn>,
-    #[command(flatten)]
-    pub(crate) output: Output,
+    /// How to print
+    #[arg(long, value_enum, default_value_t = CompareFormat::Text)]
+    pub(crate) format: CompareFormat,
 }
 
-/// The unit of inference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Unit {
-    Recording,
-    Run,
+pub(crate) enum CompareFormat {
+    Text,
+    Json,
+    Markdown,
+    Html,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Experiment {
+    /// KNOB=A,B with two or more settings, or a file
+    #[arg(value_name = "KNOB=A,B|FILE.toml", required_unless_present = "restore")]
+    pub(crate) what: Option<String>,
+    /// What to look at: suites or probes, by name or pattern [default: all]
+    #[arg(value_name = "SUITE|PROBE")]
+    pub(crate) select: Vec<String>,
+    /// Blocks, each with every setting once in random order [default: 10; with --width up to 100]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=1000))]
+    pub(crate) blocks: Option<u32>,
+    /// End when the interval of every change is this narrow on both sides, such as 0.5%
+    #[arg(long, value_name = "SHARE", value_parser = share)]
+    pub(crate) width: Option<f64>,
+    /// End when this time is over, with the block that runs
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub(crate) budget: Option<Nanos>,
+    /// Also look at a command: the only number that it prints
+    #[arg(long, value_name = "COMMAND")]
+    pub(crate) command: Option<String>,
+    /// More is better, of the command's number
+    #[arg(long, requires = "command")]
+    pub(crate) higher_is_better: bool,
+    /// Do not look first at how far runs spread: the smallest effect that can be seen is not said
+    #[arg(long)]
+    pub(crate) no_pilot: bool,
+    /// A smaller change does not matter [default: 1%]
+    #[arg(long, value_name = "SHARE", value_parser = share)]
+    pub(crate) margin: Option<f64>,
+    /// Exit with code 3 where a metric has changed, or got worse
+    #[arg(long, value_enum)]
+    pub(crate) fail_on: Option<FailOn>,
+    #[command(flatten)]
+    pub(crate) settings: Settings,
+    /// Name of the recordings, before their setting [default: the knob]
+    #[arg(long)]
+    pub(crate) name: Option<String>,
+    /// Put back what an experiment that was killed left changed
+    #[arg(long, conflicts_with_all = ["what", "select"])]
+    pub(crate) restore: bool,
+    /// How to print
+    #[arg(long, value_enum, default_value_t = CompareFormat::Text)]
+    pub(crate) format: CompareFormat,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

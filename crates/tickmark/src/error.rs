@@ -55,6 +55,8 @@ pub(crate) enum Error {
     Store { what: &'static str, path: PathBuf, source: std::io::Error },
     #[error("the index {}: {source}; `tickmark recordings --rebuild` makes it again", path.display())]
     Index { path: PathBuf, source: rusqlite::Error },
+    #[error("cannot write {value:?} to {}: {source}", path.display())]
+    Setting { path: PathBuf, value: String, source: std::io::Error },
     #[error("cannot start the agent: {0}")]
     Agent(std::io::Error),
     #[error("the agent ended without measuring: {0}")]

@@ -3,7 +3,9 @@
 
 mod cli;
 mod command;
+mod comparison;
 mod error;
+mod experiment;
 mod lmbench;
 mod plan;
 mod progress;

@@ -57,6 +57,39 @@ impl Progress {
     }
 }
 
+/// Follows the blocks of an experiment.
+pub(crate) struct Blocks {
+    bar: ProgressBar,
+    what: &'static str,
+    blocks: u32,
+    started: Instant,
+}
+
+impl Blocks {
+    /// A bar over so many blocks.
+    pub(crate) fn new(what: &'static str, blocks: u32) -> Self {
+        let bar = ProgressBar::with_draw_target(Some(u64::from(blocks)), ProgressDrawTarget::stderr());
+        let style = ProgressStyle::with_template("{prefix} [{bar:30}] {msg}");
+        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("=> "));
+        Self { bar, what, blocks, started: Instant::now() }
+    }
+
+    /// A setting of a block begins.
+    pub(crate) fn at(&mut self, block: u32, setting: &str) {
+        let done = Duration::from_secs(u64::from(block - 1));
+        let left = seconds_left(self.started.elapsed(), done, Duration::from_secs(u64::from(self.blocks)));
+        let left = if block > 2 { format!("{left} s left") } else { String::new() };
+        self.bar.set_position(u64::from(block - 1));
+        self.bar.set_prefix(format!("{} {block} of {}", self.what, self.blocks));
+        self.bar.set_message(format!("{left}  {setting}"));
+    }
+
+    /// Takes the bar away.
+    pub(crate) fn finish(&self) {
+        self.bar.finish_and_clear();
+    }
+}
+
 /// What is left of the plan, at the pace so far once there is one.
 fn seconds_left(elapsed: Duration, done: Duration, total: Duration) -> u64 {
     let left = total.saturating_sub(done).as_secs_f64();

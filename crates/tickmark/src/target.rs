@@ -2,6 +2,7 @@
 
 use crate::error::Error;
 use std::io::{BufRead, BufReader, Write};
+use std::path::PathBuf;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use tickmark_wire::{Event, Plan};
@@ -47,6 +48,8 @@ impl Stop {
 #[derive(Default)]
 pub(crate) struct ThisMachine {
     pub(crate) stop: Stop,
+    /// A cgroup's list of processes, which the agent is to join.
+    pub(crate) joins: Option<PathBuf>,
 }
 
 impl ThisMachine {
@@ -63,6 +66,14 @@ impl ThisMachine {
             .process_group(0)
             .spawn()?;
         if let Some(mut stdin) = agent.stdin.take() {
+            // It waits for its plan, so it has done nothing yet.
+            if let Some(procs) = &self.joins
+                && let Err(error) = std::fs::write(procs, agent.id().to_string())
+            {
+                drop(stdin);
+                let _ = agent.wait();
+                return Err(error);
+            }
             // An agent that refuses may end before it has read all; its events say why.
             let _ = serde_json::to_writer(&mut stdin, plan).map(|()| stdin.write_all(b"\n"));
             self.stop.hold(stdin);
@@ -82,6 +93,8 @@ fn leave(measured: u32, allowed: &[u32]) {
 
 impl Target for ThisMachine {
     fn run(&mut self, plan: &Plan, on: &mut dyn FnMut(Event) -> Result<(), Error>) -> Result<(), Error> {
+        // The agent may have every CPU that this program had, before it left the one that is measured.
+        let allowed = tickmark_probe::sys::limits::allowed_cpus();
         let mut agent = self.start(plan).map_err(Error::Agent)?;
         let mut result = Ok(());
         if let Some(stdout) = agent.stdout.take() {
@@ -100,6 +113,7 @@ impl Target for ThisMachine {
             }
         }
         let _ = agent.wait();
+        let _ = allowed.map(|allowed| tickmark_probe::sys::limits::pin(&allowed));
         result
     }
 }

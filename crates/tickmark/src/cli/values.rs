@@ -4,7 +4,7 @@ use std::time::Duration;
 use tickmark_wire::{Deny, Nanos};
 
 /// A share such as 1% or 0.01.
-pub(super) fn share(text: &str) -> Result<f64, String> {
+pub(crate) fn share(text: &str) -> Result<f64, String> {
     let (number, factor) = text.strip_suffix('%').map_or((text, 1.0), |number| (number, 0.01));
     let share = number.trim().parse::<f64>().map_err(|_| format!("{number} is no number"))? * factor;
     if share > 0.0 && share < 1.0 { Ok(share) } else { Err("give a share such as 1% or 0.01".to_owned()) }
@@ -48,7 +48,7 @@ pub(super) fn deny(text: &str) -> Result<Deny, String> {
 }
 
 /// A time with its unit: 60s, 1.5s, 500ms, 50us, 1ns, 2min.
-pub(super) fn duration(text: &str) -> Result<Nanos, String> {
+pub(crate) fn duration(text: &str) -> Result<Nanos, String> {
     let digits = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);
     let factor = match unit {

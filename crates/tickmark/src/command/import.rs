@@ -120,6 +120,7 @@ fn keep(store: &Store, host: &Imported, name: &str) -> Result<String, Error> {
         program: format!("tickmark {}", env!("CARGO_PKG_VERSION")),
         select: Vec::new(),
         plan: Plan { settings: Settings::default(), metrics, runs },
+        arm: None,
     };
     let mut facts = Environment::default();
     host.facts.iter().for_each(|(name, value, source)| facts.know(name, source, value));

@@ -1,6 +1,7 @@
 //! One file a command.
 
 mod compare;
+mod experiment;
 mod export;
 mod import;
 mod list;
@@ -26,6 +27,7 @@ pub(crate) fn dispatch(cli: Cli) -> Result<Code, Error> {
         Command::Verify(verify) => verify::run(&verify),
         Command::Recordings(recordings) => recordings::run(&store()?, &recordings),
         Command::Show(show) => show::run(&store()?, &show),
+        Command::Experiment(asked) => experiment::run(&store()?, &asked),
         Command::Compare(compare) => compare::run(&store()?, &compare),
         Command::Stat(asked) => stat::run(&asked),
         Command::Import(import) => import::run(&store()?, &import),

@@ -55,6 +55,7 @@ fn begin(store: &Store, asked: &Run) -> Result<(Plan, Writer), Error> {
         program: format!("tickmark {}", env!("CARGO_PKG_VERSION")),
         select: asked.select.clone(),
         plan: plan.clone(),
+        arm: None,
     };
     let writer = store.create(&meta)?;
     Ok((plan, writer))
@@ -67,6 +68,12 @@ fn resume(store: &Store, name: &str) -> Result<(Plan, Writer), Error> {
         let (id, tool) = (&recording.meta.id, &from.tool);
         return Err(Error::Usage(format!(
             "recording {id} was measured by {tool}; it cannot be resumed here"
+        )));
+    }
+    if let Some(arm) = &recording.meta.arm {
+        let (id, knob) = (&recording.meta.id, &arm.knob);
+        return Err(Error::Usage(format!(
+            "recording {id} is one setting of {knob} in an experiment; run the experiment again"
         )));
     }
     if recording.complete() {

@@ -14,7 +14,7 @@ pub(crate) mod text;
 
 pub(crate) use model::{Model, build};
 pub(crate) use number::{bytes, count, value};
-pub(crate) use row::{Each, Row, RowStatus};
+pub(crate) use row::{Each, Row, RowStatus, Unit as RowUnit};
 
 #[cfg(test)]
 mod tests;

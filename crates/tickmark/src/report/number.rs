@@ -20,7 +20,8 @@ pub(crate) fn value(value: f64, deviation: Option<f64>, unit: Unit) -> String {
         Unit::Bytes => bytes(value),
         Unit::Ratio => digits(value, deviation),
         Unit::Share => format!("{} %", digits(value * 100.0, deviation.map(|d| d * 100.0))),
-        Unit::Count => format!("{value:.0}"),
+        Unit::Count if value.fract() == 0.0 => format!("{value:.0}"),
+        Unit::Count => digits(value, deviation),
     }
 }
 

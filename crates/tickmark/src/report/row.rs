@@ -101,6 +101,20 @@ impl Row {
         a == 0.0 || b == 0.0 || (a / b - 1.0).abs() <= 0.05
     }
 
+    /// What can be compared: the floor and the mean cost, or the one value that there is; of each run in the order of the
+    /// rounds.
+    pub(crate) fn figures(&self) -> Vec<(&'static str, Vec<(u32, f64)>)> {
+        let column = |of: fn(&Each) -> f64| {
+            let mut values: Vec<(u32, f64)> = self.each.iter().map(|each| (each.round, of(each))).collect();
+            values.sort_by_key(|(round, _)| *round);
+            values
+        };
+        match self.mean {
+            Some(_) => vec![("floor", column(|each| each.value)), ("mean", column(|each| each.mean))],
+            None => vec![("value", column(|each| each.value))],
+        }
+    }
+
     /// Spread between runs: standard deviation over the value.
     pub(crate) fn spread(&self) -> Option<f64> {
         let point = self.value?.point;

@@ -32,7 +32,7 @@ impl Column<'_> {
         let (mut buffer, mut filled, mut values) = (vec![0; PIECE], 0, Vec::new());
         let mut line = 0;
         let within = |byte: &u8| byte.is_ascii_digit() || matches!(byte, b'.' | b'-');
-        let simple = self.number == 1 && !self.delimiters.iter().any(within);
+        let simple = self.number == 1 && self.longest > 18 && !self.delimiters.iter().any(within);
         loop {
             let got = match from.read(&mut buffer[filled..]) {
                 Ok(got) => got,

@@ -115,8 +115,7 @@ fn options(arguments: &[String]) -> Result<Asked, End> {
         if word == "--" {
             asked.files.extend(words.by_ref().cloned());
         } else if word.len() > 1 && word.starts_with('-') {
-            let mut letters = word[1..].char_indices();
-            while let Some((at, letter)) = letters.next() {
+            for (at, letter) in word[1..].char_indices() {
                 match letter {
                     'A' => asked.plot = false,
                     'n' => asked.test = false,
@@ -267,7 +266,7 @@ fn read(asked: &Asked, flavour: Flavour) -> Result<Vec<Set>, End> {
     std::thread::scope(|scope| {
         let one = &one;
         let readers: Vec<_> = asked.files.iter().map(|file| scope.spawn(move || one(file))).collect();
-        let joined = readers.into_iter().map(|reader| reader.join());
+        let joined = readers.into_iter().map(std::thread::ScopedJoinHandle::join);
         joined
             .map(|read| read.unwrap_or_else(|_| Err(End("ministat: out of memory\n".to_owned(), 1))))
             .collect()

@@ -69,10 +69,10 @@ pub(super) fn draw(
     for row in (1..heights.last().copied().unwrap_or(1)).rev() {
         line.clear();
         line.push('|');
-        for column in 0..width {
+        line.extend((0..width).map(|column| {
             let cell = (0..sets.len()).filter(|set| row < seen[*set] && dots[*set][column] >= row);
-            line.push(SYMBOLS[cell.fold(0, |cell, set| cell | (set + 1))]);
-        }
+            SYMBOLS[cell.fold(0, |cell, set| cell | (set + 1))]
+        }));
         line.push_str("|\n");
         out.write_all(line.as_bytes())?;
     }

@@ -6,7 +6,7 @@ mod recording;
 mod write;
 
 pub(crate) use index::Entry;
-pub(crate) use recording::{Meta, Recording, Run, Status};
+pub(crate) use recording::{Arm, Meta, Recording, Run, Status};
 pub(crate) use write::Writer;
 
 use crate::error::Error;

@@ -23,6 +23,24 @@ pub(crate) struct Meta {
     pub(crate) select: Vec<String>,
     /// Everything that is to be run.
     pub(crate) plan: Plan,
+    /// What it is in an experiment.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) arm: Option<Arm>,
+}
+
+/// A recording's place in an interleaved experiment: one setting, whose rounds are the blocks.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Arm {
+    /// What its recordings share.
+    pub(crate) experiment: String,
+    /// What was turned.
+    pub(crate) knob: String,
+    /// To what.
+    pub(crate) setting: String,
+    /// Counted from 0, which the others are compared with.
+    pub(crate) number: u32,
+    /// Runs at the first setting before the blocks began.
+    pub(crate) pilot: bool,
 }
 
 /// What came of a run.
@@ -118,7 +136,8 @@ impl Recording {
         self.runs.iter().filter(|run| run.status == Status::Open)
     }
 
+    /// Whether nothing is to be done any more: blocks that an experiment did not need are not missing.
     pub(crate) fn complete(&self) -> bool {
-        self.open().next().is_none()
+        self.meta.arm.is_some() || self.open().next().is_none()
     }
 }

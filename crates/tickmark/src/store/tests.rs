@@ -23,6 +23,7 @@ fn meta(id: &str, name: &str) -> Meta {
         program: "test".to_owned(),
         select: Vec::new(),
         plan: Plan { settings: Settings::default(), metrics, runs: vec![run(0), run(1)] },
+        arm: None,
     }
 }
 

@@ -1,0 +1,124 @@
+//! What counts as an occasion: by that stands or falls what can be claimed.
+
+use super::model::Side;
+
+/// The unit of inference that was asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Unit {
+    Recording,
+    Run,
+}
+
+/// The unit of inference that the recordings allow.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Basis {
+    /// The runs of one block belong together: settings of one interleaved experiment.
+    Blocks { experiment: String, knob: String },
+    /// Each recording is an occasion.
+    Recordings { counts: [usize; 2], order: String },
+    /// Each run was made apart, as those that other programs printed.
+    Apart,
+    /// Each run, because that was asked for.
+    Asked,
+    /// Too few occasions: earlier recordings of the machine may say how far they spread.
+    Few,
+}
+
+/// Fewer recordings a side say nothing of how occasions spread.
+pub(super) const ENOUGH: usize = 3;
+
+impl Basis {
+    pub(super) fn of(base: &Side, other: &Side, unit: Unit) -> Self {
+        let arm = |side: &Side| match &side.recordings[..] {
+            [one] => one.meta.arm.clone().filter(|arm| !arm.pilot),
+            _ => None,
+        };
+        if let (Some(first), Some(second)) = (arm(base), arm(other))
+            && first.experiment == second.experiment
+            && first.number != second.number
+        {
+            return Self::Blocks { experiment: first.experiment, knob: first.knob };
+        }
+        let both = || [base, other].into_iter().flat_map(|side| &side.recordings);
+        if both().all(|recording| recording.imported.is_some()) {
+            return Self::Apart;
+        }
+        if unit == Unit::Run {
+            return Self::Asked;
+        }
+        let counts = [base.recordings.len(), other.recordings.len()];
+        if counts.iter().all(|count| *count >= ENOUGH) {
+            return Self::Recordings { counts, order: order(base, other) };
+        }
+        Self::Few
+    }
+
+    /// For programs.
+    pub(super) fn name(&self) -> &'static str {
+        match self {
+            Self::Blocks { .. } => "block",
+            Self::Recordings { .. } | Self::Few => "recording",
+            Self::Apart | Self::Asked => "run",
+        }
+    }
+
+    /// Whether the recordings came by turns: no side waited for the other to be over.
+    pub(super) fn by_turns(order: &str) -> bool {
+        let changes = order.as_bytes().windows(2).filter(|pair| pair[0] != pair[1]).count();
+        // A..A B..B changes once; half of the steps is what chance gives.
+        changes * 3 >= order.len()
+    }
+
+    /// How the values were obtained, and what that means.
+    pub(super) fn notes(&self) -> Vec<String> {
+        match self {
+            Self::Blocks { experiment, knob } => {
+                vec![format!("interleaved: {knob} was turned in experiment {experiment}; the runs of one block are a pair")]
+            }
+            Self::Recordings { counts: [a, b], order } => {
+                let mut notes = vec![format!("each recording is an occasion: {a} and {b}, made in the order {order}")];
+                if !Self::by_turns(order) {
+                    notes.push(
+                        "they were not made by turns: what drifted meanwhile looks like a change; `tickmark experiment` interleaves"
+                            .to_owned(),
+                    );
+                }
+                notes
+            }
+            Self::Apart => vec!["each run counts as an occasion: another program's runs were made apart".to_owned()],
+            Self::Asked => {
+                vec!["--unit run: this is what the runs would say if the occasions of both recordings were alike".to_owned()]
+            }
+            Self::Few => vec![
+                "one or two recordings a side are so many occasions, and occasions differ also where nothing was changed; \
+                 in brackets what the runs would say if they did not"
+                    .to_owned(),
+            ],
+        }
+    }
+}
+
+/// In which order the recordings were begun, as letters.
+fn order(base: &Side, other: &Side) -> String {
+    let begun = |side: &Side, letter: char| -> Vec<_> {
+        side.recordings.iter().map(|recording| (recording.meta.created, letter)).collect()
+    };
+    let mut all = [begun(base, 'A'), begun(other, 'B')].concat();
+    all.sort();
+    all.into_iter().map(|(_, letter)| letter).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Basis;
+
+    #[test]
+    fn turns() {
+        for order in ["ABABAB", "ABBAABBA", "AABABBAB"] {
+            assert!(Basis::by_turns(order), "{order}");
+        }
+        for order in ["AAABBB", "AAAABBBB", "BBBBBAAAAAB"] {
+            assert!(!Basis::by_turns(order), "{order}");
+        }
+    }
+}

@@ -1,0 +1,267 @@
+//! From recordings to the model.
+
+use super::basis::{Basis, Unit};
+use super::environment::{differences, knob};
+use super::history::{self, History};
+use super::line::{Figure, Line, Word};
+use super::model::{Against, Model, Party, Side};
+use crate::error::Error;
+use crate::report::{self, Row};
+use crate::store::{Recording, Store};
+use std::collections::BTreeMap;
+use tickmark_stats::verdict::{Comparison, Rule, Sides, compare};
+
+/// How sides are compared.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Asked {
+    pub(crate) margin: f64,
+    pub(crate) unit: Unit,
+}
+
+/// A side with the rows of each of its recordings.
+struct Read<'a> {
+    side: &'a Side,
+    rows: Vec<Vec<Row>>,
+}
+
+/// Compares every other side with the first.
+///
+/// # Errors
+/// Nothing in common; a recording on both sides.
+pub(crate) fn build(store: &Store, sides: &[Side], asked: Asked) -> Result<Model, Error> {
+    let read: Vec<Read<'_>> = sides.iter().map(Read::of).collect();
+    let Some((base, others)) = read.split_first() else {
+        return Err(Error::Usage("nothing to compare".to_owned()));
+    };
+    for (at, side) in sides.iter().enumerate() {
+        let same = |recording: &&Recording| {
+            sides[..at]
+                .iter()
+                .flat_map(|other| &other.recordings)
+                .any(|other| other.meta.id == recording.meta.id)
+        };
+        if let Some(twice) = side.recordings.iter().find(same) {
+            let id = &twice.meta.id;
+            return Err(Error::Usage(format!(
+                "recording {id} is on both sides: it would be compared with itself"
+            )));
+        }
+    }
+    let basis: Vec<Basis> = others.iter().map(|other| Basis::of(base.side, other.side, asked.unit)).collect();
+    let few: Vec<&Side> =
+        others.iter().zip(&basis).filter(|(_, b)| **b == Basis::Few).map(|(o, _)| o.side).collect();
+    let history =
+        if few.is_empty() { History::new() } else { history::of(store, &[&few[..], &[base.side]].concat()) };
+    let figures: Vec<Vec<Figure>> =
+        others.iter().zip(&basis).map(|(other, basis)| base.figures(other, basis, &history)).collect();
+    if figures.iter().all(Vec::is_empty) {
+        return Err(Error::Usage("the recordings have no metric with figures in common".to_owned()));
+    }
+    let rule = Rule { margin: asked.margin, ..Rule::default() };
+    // All claims of all sides are corrected for each other.
+    let claims = judged(&figures, rule, claim);
+    let alone = judged(&figures, rule, runs_alone);
+    let known = claims.iter().flatten().flatten().filter(|c| c.p.is_some()).count();
+    let party = |read: &Read<'_>| {
+        let runs = read.rows.first().into_iter().flatten().map(|row| row.runs).max().unwrap_or(0);
+        Party::of(read.side, runs)
+    };
+    let against = others.iter().zip(basis).zip(figures).zip(claims.into_iter().zip(alone)).map(
+        |(((other, basis), figures), (claims, alone))| {
+            let without = [base.without(other), other.without(base)];
+            let lines: Vec<Line> = figures
+                .into_iter()
+                .zip(claims.into_iter().zip(alone))
+                .map(|(figure, (claim, alone))| figure.line(claim, alone, asked.margin))
+                .collect();
+            let differences = differences(base.side, other.side);
+            let mut notes = basis.notes();
+            notes.extend(wanders(&lines));
+            let open: Vec<&str> = lines
+                .iter()
+                .filter(|line| line.word == Word::Undecided)
+                .map(|line| line.metric.as_str())
+                .collect();
+            let experiment =
+                (basis == Basis::Few && !open.is_empty()).then(|| experiment(&differences, &open)).flatten();
+            Against { party: party(other), basis, notes, differences, lines, without, experiment }
+        },
+    );
+    Ok(Model { base: party(base), margin: asked.margin, claims: known, against: against.collect() })
+}
+
+/// What the occasions of a figure say; none where there are too few.
+fn claim(figure: &Figure) -> Option<Sides<'_>> {
+    let [a, b] = &figure.values;
+    if figure.unlike.is_some() || a.is_empty() || b.is_empty() {
+        return None;
+    }
+    if figure.paired {
+        return Some(Sides::Paired(a, b));
+    }
+    match figure.history {
+        Some(history) => {
+            let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+            Some(Sides::Known {
+                means: [mean(a), mean(b)],
+                counts: [a.len(), b.len()],
+                deviation: history.deviation,
+                df: history.df,
+            })
+        }
+        None => Some(Sides::Apart(a, b)),
+    }
+}
+
+fn runs_alone(figure: &Figure) -> Option<Sides<'_>> {
+    let [a, b] = &figure.runs;
+    (figure.unlike.is_none() && (figure.values[0].is_empty() || figure.history.is_some()))
+        .then_some(Sides::Apart(a, b))
+}
+
+/// Judges those that there are, together.
+fn judged<'a>(
+    figures: &'a [Vec<Figure>],
+    rule: Rule,
+    of: impl Fn(&'a Figure) -> Option<Sides<'a>>,
+) -> Vec<Vec<Option<Comparison>>> {
+    let sides: Vec<Vec<Option<Sides<'_>>>> =
+        figures.iter().map(|own| own.iter().map(&of).collect()).collect();
+    let known: Vec<Sides<'_>> = sides.iter().flatten().flatten().copied().collect();
+    let mut compared = compare(&known, rule).into_iter();
+    let mut next = |sides: Option<Sides<'_>>| sides.and_then(|_| compared.next().flatten());
+    sides.into_iter().map(|own| own.into_iter().map(&mut next).collect()).collect()
+}
+
+/// Figures whose differences change from block to block, if there are more than chance gives.
+fn wanders(lines: &[Line]) -> Option<String> {
+    let drifting: Vec<&Line> =
+        lines.iter().filter(|l| l.checks.drift.is_some_and(|p| p < 0.01 / lines.len() as f64)).collect();
+    let [first, ..] = drifting[..] else { return None };
+    Some(format!(
+        "the difference drifts from block to block in {} of {} figures, such as {} {}: it is not one number",
+        drifting.len(),
+        lines.len(),
+        first.metric,
+        first.figure
+    ))
+}
+
+/// The command that would decide.
+fn experiment(differences: &[super::environment::Difference], open: &[&str]) -> Option<String> {
+    let knob = knob(differences)?;
+    let mut metrics: Vec<&str> = open.to_vec();
+    metrics.dedup();
+    // Rows that a metric gives several of are not probes.
+    metrics.retain(|metric| tickmark_probe::find(metric).is_some());
+    let probes = if metrics.len() > 4 { String::new() } else { format!(" {}", metrics.join(" ")) };
+    Some(format!("tickmark experiment {knob}{}", probes.trim_end()))
+}
+
+impl<'a> Read<'a> {
+    fn of(side: &'a Side) -> Self {
+        let rows = |recording: &Recording| {
+            let model = report::build(recording, &|_| true, false);
+            model.groups.into_iter().flat_map(|(_, rows)| rows).collect()
+        };
+        Self { side, rows: side.recordings.iter().map(rows).collect() }
+    }
+
+    /// The rows of a metric, one for each recording that has it with a figure.
+    fn rows(&self, metric: &str) -> Vec<&Row> {
+        let own = |rows: &'_ [Row]| rows.iter().position(|row| row.metric == metric && row.value.is_some());
+        self.rows.iter().filter_map(|rows| rows.get(own(rows)?)).collect()
+    }
+
+    /// Every metric with a figure, in the order of the summary.
+    fn metrics(&self) -> Vec<&str> {
+        let mut metrics: Vec<&str> = Vec::new();
+        for row in self.rows.iter().flatten().filter(|row| row.value.is_some()) {
+            if !metrics.contains(&row.metric.as_str()) {
+                metrics.push(&row.metric);
+            }
+        }
+        metrics
+    }
+
+    /// Metrics that the other side has no figure of.
+    fn without(&self, other: &Self) -> Vec<String> {
+        let theirs = other.metrics();
+        self.metrics().into_iter().filter(|metric| !theirs.contains(metric)).map(str::to_owned).collect()
+    }
+
+    fn figures(&self, other: &Self, basis: &Basis, history: &History) -> Vec<Figure> {
+        let mut figures = Vec::new();
+        for metric in self.metrics() {
+            let (ours, theirs) = (self.rows(metric), other.rows(metric));
+            let ([first, ..], [second, ..]) = (&ours[..], &theirs[..]) else { continue };
+            let unlike = if first.unit != second.unit {
+                Some("other units")
+            } else if !first.same_size(second) {
+                Some("other sizes")
+            } else {
+                None
+            };
+            let names: Vec<&'static str> = first.figures().into_iter().map(|(name, _)| name).collect();
+            let known = |name: &&'static str| second.figures().iter().any(|(other, _)| other == name);
+            // What another program printed is neither a floor nor a mean cost.
+            let shared: Vec<&'static str> = names.iter().copied().filter(known).collect();
+            let shared = if shared.is_empty() { vec!["value"] } else { shared };
+            for figure in shared {
+                let history =
+                    history.get(&(metric.to_owned(), figure)).copied().filter(|_| *basis == Basis::Few);
+                let runs = [runs(&ours, figure), runs(&theirs, figure)];
+                figures.push(Figure {
+                    metric: metric.to_owned(),
+                    figure,
+                    unit: first.unit,
+                    better: first.better,
+                    over: [first.over, second.over],
+                    unlike,
+                    values: occasions(&runs, basis, history.is_some()),
+                    runs: runs.map(|of| of.into_iter().flatten().map(|(_, value)| value).collect()),
+                    history,
+                    paired: matches!(basis, Basis::Blocks { .. }),
+                });
+            }
+        }
+        figures
+    }
+}
+
+/// Round and value of each run of each recording. A figure that a row lacks is the one that it has.
+fn runs(rows: &[&Row], figure: &str) -> Vec<Vec<(u32, f64)>> {
+    let of = |row: &&Row| {
+        let mut figures = row.figures();
+        let at =
+            figures.iter().position(|(name, _)| *name == figure).unwrap_or(figures.len().saturating_sub(1));
+        if figures.is_empty() { Vec::new() } else { figures.swap_remove(at).1 }
+    };
+    rows.iter().map(of).collect()
+}
+
+/// The values that count as occasions; none where there are too few to say how they spread.
+fn occasions(runs: &[Vec<Vec<(u32, f64)>>; 2], basis: &Basis, known: bool) -> [Vec<f64>; 2] {
+    let each = |side: &Vec<Vec<(u32, f64)>>| -> Vec<f64> {
+        let mean =
+            |own: &Vec<(u32, f64)>| own.iter().map(|(_, value)| value).sum::<f64>() / own.len().max(1) as f64;
+        side.iter().map(mean).collect()
+    };
+    match basis {
+        Basis::Blocks { .. } => {
+            let column =
+                |side: &Vec<Vec<(u32, f64)>>| side.iter().flatten().copied().collect::<BTreeMap<u32, f64>>();
+            let [a, b] = runs.each_ref().map(column);
+            a.iter()
+                .filter_map(|(block, value)| Some((*value, *b.get(block)?)))
+                .unzip::<_, _, Vec<_>, Vec<_>>()
+                .into()
+        }
+        Basis::Apart | Basis::Asked => {
+            runs.each_ref().map(|side| side.iter().flatten().map(|(_, value)| *value).collect())
+        }
+        Basis::Recordings { .. } => runs.each_ref().map(each),
+        Basis::Few if known => runs.each_ref().map(each),
+        Basis::Few => [Vec::new(), Vec::new()],
+    }
+}

@@ -1,0 +1,161 @@
+//! What the environments of two sides do not share.
+
+use super::model::Side;
+use crate::store::Recording;
+use std::collections::BTreeMap;
+
+/// One fact that differs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Difference {
+    pub(crate) name: String,
+    pub(crate) base: String,
+    pub(crate) other: String,
+}
+
+/// Facts that change by themselves.
+const SELF_CHANGING: [&str; 3] = ["state.", "cgroup.memory.stat", "cgroup.memory.usage"];
+
+/// What is shown of a long value.
+const SHOWN: usize = 48;
+
+/// Every fact that differs between the first recordings of two sides, or within a side.
+pub(super) fn differences(base: &Side, other: &Side) -> Vec<Difference> {
+    let (first, second) = (facts(base), facts(other));
+    let names: std::collections::BTreeSet<&String> = first.keys().chain(second.keys()).collect();
+    let none = || "not recorded".to_owned();
+    let differ = |name: &&String| first.get(*name) != second.get(*name);
+    let one = |name: &String| Difference {
+        name: name.clone(),
+        base: first.get(name).cloned().unwrap_or_else(none),
+        other: second.get(name).cloned().unwrap_or_else(none),
+    };
+    names.into_iter().filter(differ).map(one).collect()
+}
+
+/// The facts of a side, joined where its recordings do not agree.
+fn facts(side: &Side) -> BTreeMap<String, String> {
+    let mut all: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for recording in &side.recordings {
+        for (name, value) in of(recording) {
+            let values = all.entry(name).or_default();
+            if !values.contains(&value) {
+                values.push(value);
+            }
+        }
+    }
+    all.into_iter().map(|(name, values)| (name, values.join(" or "))).collect()
+}
+
+/// Configuration alone: what changes by itself stands under `state.`.
+fn of(recording: &Recording) -> Vec<(String, String)> {
+    let mut facts = Vec::new();
+    for (name, fact) in recording.environment().into_iter().flat_map(tickmark_wire::Environment::iter) {
+        if !SELF_CHANGING.iter().any(|prefix| name.starts_with(prefix)) {
+            facts.push((name.to_owned(), fact.value.clone().unwrap_or_else(|| "unknown".to_owned())));
+        }
+    }
+    let settings = &recording.meta.plan.settings;
+    if recording.imported.is_none() {
+        let slack = settings.slack.map_or("the system's".to_owned(), |slack| format!("{} ns", slack.get()));
+        let priority = recording.sessions.first().map_or(settings.priority, |hello| hello.settled.priority);
+        facts.push(("settings.slack".to_owned(), slack));
+        facts.push(("settings.priority".to_owned(), priority.to_string()));
+        facts.push(("settings.small".to_owned(), settings.small.to_string()));
+        facts.push(("tickmark".to_owned(), recording.meta.program.clone()));
+    }
+    facts
+}
+
+impl Difference {
+    /// One line.
+    pub(super) fn text(&self) -> String {
+        format!("{}: {} -> {}", self.name, short(&self.base, &self.other), short(&self.other, &self.base))
+    }
+}
+
+/// A long value from shortly before where it begins to differ.
+fn short(value: &str, other: &str) -> String {
+    if value.chars().count() <= SHOWN {
+        return value.to_owned();
+    }
+    let same = value.chars().zip(other.chars()).take_while(|(a, b)| a == b).count();
+    let skip = same.saturating_sub(12);
+    let shown: String = value.chars().skip(skip).take(SHOWN).collect();
+    let rest = if value.chars().count() > skip + SHOWN { "..." } else { "" };
+    format!("{}{shown}{rest}", if skip > 0 { "..." } else { "" })
+}
+
+/// The experiment that turns what differs, if one knob does.
+pub(super) fn knob(differences: &[Difference]) -> Option<String> {
+    let knob = |difference: &Difference| {
+        let name = match difference.name.as_str() {
+            "clock.source" => "clocksource",
+            "memory.thp" => "hugepages",
+            "cpu.measured" => "cpu",
+            "settings.priority" => "policy",
+            "settings.slack" => "slack",
+            "numa.balancing" => "sysctl:kernel.numa_balancing",
+            "sched.autogroup" => "sysctl:kernel.sched_autogroup_enabled",
+            "sched.rt_runtime_us" => "sysctl:kernel.sched_rt_runtime_us",
+            _ => return None,
+        };
+        let bare = |value: &str| {
+            let value = match value.split_once('[').and_then(|(_, rest)| rest.split_once(']')) {
+                Some((chosen, _)) => chosen,
+                None => value,
+            };
+            if value == "the system's" { "50us".to_owned() } else { value.replace(' ', "") }
+        };
+        Some(format!("{name}={},{}", bare(&difference.base), bare(&difference.other)))
+    };
+    // Where more differs than the CPU, the rest is the question.
+    let found: Vec<(&Difference, String)> = differences.iter().filter_map(|d| Some((d, knob(d)?))).collect();
+    let first = found.iter().find(|(difference, _)| difference.name != "cpu.measured").or(found.first());
+    first.map(|(_, knob)| knob.clone())
+}
+
+/// What makes two recordings occasions of the same configuration.
+pub(super) fn signature(recording: &Recording) -> Vec<String> {
+    const FACTS: [&str; 9] = [
+        "host.name",
+        "kernel.release",
+        "kernel.version",
+        "kernel.command_line",
+        "clock.source",
+        "cpu.model",
+        "cpu.governor",
+        "memory.thp",
+        "settings.priority",
+    ];
+    let all: BTreeMap<String, String> = of(recording).into_iter().collect();
+    let more = ["settings.slack", "settings.small"];
+    FACTS.iter().chain(&more).map(|name| all.get(*name).cloned().unwrap_or_default()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_values_are_shown_where_they_differ() {
+        let (a, b) = (format!("{}hpet", "x".repeat(100)), format!("{}tsc", "x".repeat(100)));
+        assert_eq!(short(&a, &b), "...xxxxxxxxxxxxhpet");
+        assert_eq!(short("tsc", "hpet"), "tsc");
+    }
+
+    #[test]
+    fn a_difference_that_a_knob_turns() {
+        let d = |name: &str, base: &str, other: &str| Difference {
+            name: name.to_owned(),
+            base: base.to_owned(),
+            other: other.to_owned(),
+        };
+        assert_eq!(
+            knob(&[d("cpu.measured", "0", "1"), d("clock.source", "tsc", "hpet")]),
+            Some("clocksource=tsc,hpet".to_owned())
+        );
+        let thp = d("memory.thp", "[always] madvise never", "always madvise [never]");
+        assert_eq!(knob(&[thp]), Some("hugepages=always,never".to_owned()));
+        assert_eq!(knob(&[d("kernel.release", "6.1", "6.2")]), None);
+    }
+}

@@ -1,0 +1,104 @@
+//! How far occasions of this machine were from each other before: what judges single recordings.
+
+use super::environment::signature;
+use super::model::Side;
+use crate::report;
+use crate::store::{Recording, Store};
+use std::collections::BTreeMap;
+use tickmark_stats::spread;
+
+/// Degrees of freedom that are enough: five earlier recordings of one configuration.
+const ENOUGH: f64 = 4.0;
+/// No more are read.
+const MOST: usize = 20;
+
+/// The relative standard deviation between occasions of one figure.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Occasions {
+    pub(super) deviation: f64,
+    pub(super) df: f64,
+    pub(super) recordings: usize,
+}
+
+/// By metric and figure.
+pub(super) type History = BTreeMap<(String, &'static str), Occasions>;
+
+/// Reads the newest recordings of the same configurations as these sides, but not they themselves.
+pub(super) fn of(store: &Store, sides: &[&Side]) -> History {
+    let own: Vec<&Recording> = sides.iter().flat_map(|side| &side.recordings).collect();
+    let wanted: Vec<Vec<String>> = own.iter().map(|recording| signature(recording)).collect();
+    let hosts: Vec<Option<&str>> = own
+        .iter()
+        .map(|recording| recording.environment().and_then(|facts| facts.get("host.name")))
+        .collect();
+    let metrics: Vec<&str> = own
+        .iter()
+        .flat_map(|recording| &recording.meta.plan.metrics)
+        .map(|metric| metric.name.as_str())
+        .collect();
+    let mut groups: BTreeMap<Vec<String>, Vec<BTreeMap<(String, &'static str), f64>>> = BTreeMap::new();
+    let mut read = 0;
+    let entries = store.list().unwrap_or_default();
+    for entry in entries.iter().rev().filter(|entry| entry.complete && hosts.contains(&entry.host.as_deref()))
+    {
+        if read == MOST || own.iter().any(|recording| recording.meta.id == entry.id) {
+            continue;
+        }
+        let Ok(earlier) = store.find(&entry.id) else { continue };
+        let made = signature(&earlier);
+        if earlier.imported.is_some() || earlier.meta.arm.is_some() || !wanted.contains(&made) {
+            continue;
+        }
+        read += 1;
+        let model = report::build(&earlier, &|metric| metrics.contains(&metric.name.as_str()), false);
+        let mut figures = BTreeMap::new();
+        for row in model.groups.iter().flat_map(|(_, rows)| rows) {
+            for (figure, values) in row.figures() {
+                let mean = values.iter().map(|(_, value)| value).sum::<f64>() / values.len() as f64;
+                if mean > 0.0 {
+                    figures.insert((row.metric.clone(), figure), mean);
+                }
+            }
+        }
+        groups.entry(made).or_default().push(figures);
+    }
+    pooled(groups.into_values())
+}
+
+/// The variances of the logarithms within each configuration, together.
+fn pooled(groups: impl Iterator<Item = Vec<BTreeMap<(String, &'static str), f64>>>) -> History {
+    let mut sums: BTreeMap<(String, &'static str), (f64, f64, usize)> = BTreeMap::new();
+    for group in groups {
+        let names: std::collections::BTreeSet<_> = group.iter().flat_map(BTreeMap::keys).cloned().collect();
+        for name in names {
+            let logs: Vec<f64> =
+                group.iter().filter_map(|figures| figures.get(&name)).map(|mean| mean.ln()).collect();
+            let Some(s) = spread(&logs).filter(|_| logs.len() > 1) else { continue };
+            let df = logs.len() as f64 - 1.0;
+            let sum = sums.entry(name).or_default();
+            *sum = (sum.0 + s.deviation.powi(2) * df, sum.1 + df, sum.2 + logs.len());
+        }
+    }
+    let enough = sums.into_iter().filter(|(_, (squares, df, _))| *df >= ENOUGH && *squares > 0.0);
+    enough
+        .map(|(name, (squares, df, recordings))| {
+            (name, Occasions { deviation: (squares / df).sqrt(), df, recordings })
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn configurations_are_pooled_and_their_difference_is_not() {
+        let one = |value: f64| BTreeMap::from([(("m".to_owned(), "floor"), value)]);
+        let around = |middle: f64| [0.99, 1.0, 1.01].map(|part| one(middle * part)).to_vec();
+        let found = pooled([around(100.0), around(500.0)].into_iter());
+        let occasions = found[&("m".to_owned(), "floor")];
+        assert!((occasions.deviation - 0.01).abs() < 1e-4, "{occasions:?}");
+        assert_eq!((occasions.df, occasions.recordings), (4.0, 6));
+        assert!(pooled([around(1.0)].into_iter()).is_empty(), "three earlier recordings are not enough");
+    }
+}

@@ -1,0 +1,185 @@
+//! An experiment in a file.
+
+use super::knob::{self, Commands, Knob};
+use super::outcome::{Outcome, Take};
+use crate::error::Error;
+use serde::Deserialize;
+use std::path::Path;
+use std::time::Duration;
+use tickmark_wire::Better;
+
+/// What the file says.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    knob: Turned,
+    #[serde(default)]
+    probes: Vec<String>,
+    #[serde(default)]
+    command: Vec<Command>,
+    name: Option<String>,
+    blocks: Option<u32>,
+    width: Option<String>,
+    budget: Option<String>,
+    margin: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum Turned {
+    /// As on the command line.
+    Line(String),
+    Commands(Table),
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Table {
+    name: String,
+    settings: Vec<Setting>,
+    get: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Setting {
+    name: String,
+    #[serde(default)]
+    set: String,
+    #[serde(default)]
+    reset: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Command {
+    name: String,
+    run: String,
+    after: Option<String>,
+    #[serde(default)]
+    time: bool,
+    better: Option<Better>,
+    limit: Option<String>,
+}
+
+/// An experiment as it was asked for: what the command line and a file have in common.
+#[derive(Debug)]
+pub(crate) struct Asked {
+    pub(crate) knob: (String, Knob, Vec<String>),
+    pub(crate) probes: Vec<String>,
+    pub(crate) outcomes: Vec<Outcome>,
+    pub(crate) name: Option<String>,
+    pub(crate) blocks: Option<u32>,
+    pub(crate) width: Option<f64>,
+    pub(crate) budget: Option<tickmark_wire::Nanos>,
+    pub(crate) margin: Option<f64>,
+}
+
+/// Reads a file.
+pub(crate) fn read(path: &Path) -> Result<Asked, Error> {
+    let text = std::fs::read_to_string(path).map_err(Error::store("read", path))?;
+    parse(&text).map_err(|why| Error::Usage(format!("{}: {why}", path.display())))
+}
+
+fn parse(text: &str) -> Result<Asked, String> {
+    let file: File = toml::from_str(text).map_err(|error| {
+        let line =
+            error.span().map_or(1, |span| 1 + text[..span.start.min(text.len())].matches('\n').count());
+        format!("line {line}: {}", error.message().replace('\n', " "))
+    })?;
+    let knob = match file.knob {
+        Turned::Line(line) => knob::parse(&line).map_err(|error| error.to_string())?,
+        Turned::Commands(table) => {
+            let names: Vec<String> = table.settings.iter().map(|setting| setting.name.clone()).collect();
+            knob::distinct(&table.name, &names).map_err(|error| error.to_string())?;
+            let commands = Commands {
+                set: table.settings.iter().map(|setting| setting.set.clone()).collect(),
+                reset: table.settings.iter().map(|setting| setting.reset.clone()).collect(),
+                get: table.get,
+            };
+            (table.name, Knob::Commands(commands), names)
+        }
+    };
+    if file.blocks.is_some_and(|blocks| !(2..=1000).contains(&blocks)) {
+        return Err("blocks: give 2 to 1000".to_owned());
+    }
+    let share = |text: &Option<String>| text.as_deref().map(crate::cli::share).transpose();
+    Ok(Asked {
+        knob,
+        probes: file.probes,
+        outcomes: file.command.into_iter().map(outcome).collect::<Result<_, _>>()?,
+        name: file.name,
+        blocks: file.blocks,
+        width: share(&file.width).map_err(|why| format!("width: {why}"))?,
+        budget: file.budget.as_deref().map(crate::cli::duration).transpose()?,
+        margin: share(&file.margin).map_err(|why| format!("margin: {why}"))?,
+    })
+}
+
+fn outcome(command: Command) -> Result<Outcome, String> {
+    let take = match (command.time, command.after) {
+        (true, Some(_)) => return Err(format!("command {}: either time or after", command.name)),
+        (true, None) => Take::Time,
+        (false, Some(text)) => Take::After(text),
+        (false, None) => Take::Only,
+    };
+    let limit = command.limit.as_deref().map(crate::cli::duration).transpose()?;
+    Ok(Outcome {
+        name: command.name,
+        command: command.run,
+        take,
+        better: command.better.unwrap_or(Better::Lower),
+        limit: limit.map_or(Duration::from_secs(60), tickmark_wire::Nanos::to_duration),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_with_everything() {
+        let asked = parse(
+            r#"
+            name = "swap"
+            blocks = 6
+            budget = "5min"
+            width = "0.5%"
+            probes = ["clock", "syscall.null"]
+
+            [knob]
+            name = "swappiness"
+            settings = [{ name = "10", set = "echo 10" }, { name = "60", set = "echo 60", reset = "echo back" }]
+            get = "echo 10"
+
+            [[command]]
+            name = "requests"
+            run = "echo Requests/sec: 5"
+            after = "Requests/sec:"
+            better = "higher"
+            "#,
+        )
+        .unwrap();
+        assert_eq!((asked.knob.0.as_str(), asked.knob.2.len(), asked.blocks), ("swappiness", 2, Some(6)));
+        assert_eq!((asked.width, asked.outcomes[0].better), (Some(0.005), Better::Higher));
+        assert_eq!(asked.outcomes[0].take, Take::After("Requests/sec:".to_owned()));
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_with_its_line() {
+        let wrong = |text: &str| parse(text).map(|asked| asked.blocks).unwrap_err();
+        assert!(
+            wrong("knob = \"slack=1ns,50us\"\nblock = 5").contains("line 2"),
+            "{}",
+            wrong("knob = \"slack=1ns,50us\"\nblock = 5")
+        );
+        assert!(wrong("knob = \"slack=1ns\"").contains("one setting"));
+        assert!(wrong("probes = []").contains("knob"));
+        assert!(wrong("knob = \"slack=1ns,50us\"\nblocks = 1").contains("2 to 1000"));
+        assert!(wrong("knob = \"slack=1ns,50us\"\nwidth = \"much\"").contains("width"));
+        assert!(
+            wrong("knob = \"slack=1ns,50us\"\n[[command]]\nname=\"a\"\nrun=\"b\"\ntime=true\nafter=\"c\"")
+                .contains("either")
+        );
+    }
+}

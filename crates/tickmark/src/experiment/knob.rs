@@ -1,0 +1,281 @@
+//! What an experiment turns: a file of the kernel, a setting of the measured processes, a cgroup's quota, or a pair of
+//! commands.
+
+use super::journal::Undo;
+use super::quota::Quota;
+use super::shell;
+use crate::error::Error;
+use std::path::PathBuf;
+use std::time::Duration;
+use tickmark_wire::{Hello, Nanos, Priority, Settings};
+
+/// A knob.
+#[derive(Debug, Clone)]
+pub(crate) enum Knob {
+    /// A file that is written and read: /sys, /proc/sys.
+    File(PathBuf),
+    /// Timer slack of the measured processes.
+    Slack,
+    /// Their scheduling policy.
+    Policy,
+    /// Their CPU.
+    Cpu,
+    /// The share of a CPU that a cgroup leaves them.
+    Quota(Quota),
+    /// Commands of the user.
+    Commands(Commands),
+}
+
+/// Commands that make a setting and take it back.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Commands {
+    /// One for each setting, in their order; empty where there is nothing to do.
+    pub(crate) set: Vec<String>,
+    pub(crate) reset: Vec<String>,
+    /// Prints the setting in force.
+    pub(crate) get: Option<String>,
+}
+
+/// No command of a knob takes longer.
+const LIMIT: Duration = Duration::from_secs(300);
+const CLOCK_SOURCE: &str = "/sys/devices/system/clocksource/clocksource0";
+const HUGE_PAGES: &str = "/sys/kernel/mm/transparent_hugepage/enabled";
+
+/// A knob with its settings, from KNOB=A,B.
+pub(crate) fn parse(text: &str) -> Result<(String, Knob, Vec<String>), Error> {
+    let form = "give KNOB=A,B such as clocksource=tsc,kvm-clock, slack=50us,1ns, policy=other,fifo:50, cpu=0,1, \
+                sysctl:kernel.sched_autogroup_enabled=0,1, /sys/...=a,b, hugepages=always,never or quota=none,50%";
+    let wrong = |why: String| Error::Usage(format!("{why}; {form}"));
+    let (name, settings) = text.split_once('=').ok_or_else(|| wrong(format!("{text} has no settings")))?;
+    let settings: Vec<String> = settings.split(',').map(|setting| setting.trim().to_owned()).collect();
+    let knob = match name {
+        "clocksource" => Knob::File(PathBuf::from(CLOCK_SOURCE).join("current_clocksource")),
+        "hugepages" => Knob::File(PathBuf::from(HUGE_PAGES)),
+        "slack" => Knob::Slack,
+        "policy" => Knob::Policy,
+        "cpu" => Knob::Cpu,
+        "quota" => Knob::Quota(Quota::new()?),
+        _ => match name.strip_prefix("sysctl:") {
+            // As sysctl(8) has it: dots are slashes.
+            Some(variable) => Knob::File(PathBuf::from("/proc/sys").join(variable.replace('.', "/"))),
+            None if name.starts_with('/') => Knob::File(PathBuf::from(name)),
+            None => return Err(wrong(format!("no knob is called {name}"))),
+        },
+    };
+    distinct(name, &settings)?;
+    for setting in &settings {
+        knob.check(setting)?;
+    }
+    Ok((name.to_owned(), knob, settings))
+}
+
+/// Two or more settings, none of them twice.
+pub(super) fn distinct(name: &str, settings: &[String]) -> Result<(), Error> {
+    let twice = settings.iter().enumerate().find(|(at, setting)| settings[..*at].contains(setting));
+    match twice {
+        Some((_, setting)) => {
+            Err(Error::Usage(format!("{name} is to be {setting} twice; nothing would differ")))
+        }
+        None if settings.len() < 2 => {
+            let only = settings.first().map_or("", String::as_str);
+            Err(Error::Usage(format!("{name}={only} is one setting; an experiment compares two or more")))
+        }
+        None if settings.iter().any(String::is_empty) => {
+            Err(Error::Usage(format!("one of the settings of {name} is empty")))
+        }
+        None => Ok(()),
+    }
+}
+
+impl Knob {
+    /// Whether a setting can be meant at all.
+    fn check(&self, setting: &str) -> Result<(), Error> {
+        match self {
+            Self::File(path) if path.starts_with(CLOCK_SOURCE) => {
+                let available = path.with_file_name("available_clocksource");
+                let text = std::fs::read_to_string(&available).map_err(Error::store("read", available))?;
+                match text.split_whitespace().any(|source| source == setting) {
+                    true => Ok(()),
+                    false => Err(Error::Usage(format!(
+                        "this machine has no clock source {setting}; it has {}",
+                        text.trim().replace(' ', ", ")
+                    ))),
+                }
+            }
+            Self::Slack => slack(setting).map(drop),
+            Self::Policy => policy(setting).map(drop),
+            Self::Cpu => cpu(setting).map(drop),
+            Self::Quota(_) => Quota::micros(setting).map(drop),
+            Self::File(_) | Self::Commands(_) => Ok(()),
+        }
+    }
+
+    /// How everything is put back, as it stands now.
+    pub(super) fn undo(&self) -> Result<Vec<Undo>, Error> {
+        Ok(match self {
+            Self::File(path) => vec![Undo::Write { path: path.clone(), value: read(path)? }],
+            Self::Slack | Self::Policy | Self::Cpu => Vec::new(),
+            Self::Quota(quota) => vec![Undo::Remove { path: quota.folder().to_owned() }],
+            Self::Commands(commands) => {
+                let resets = commands.reset.iter().filter(|reset| !reset.is_empty());
+                let mut all: Vec<Undo> = resets.map(|reset| Undo::Run { command: reset.clone() }).collect();
+                all.dedup();
+                all
+            }
+        })
+    }
+
+    /// Makes a setting, the one with this number.
+    pub(super) fn set(&self, number: usize, setting: &str) -> Result<(), Error> {
+        match self {
+            Self::File(path) => write(path, setting),
+            Self::Slack => slack(setting).and_then(set_slack),
+            Self::Policy | Self::Cpu => Ok(()),
+            Self::Quota(quota) => quota.set(Quota::micros(setting)?),
+            Self::Commands(commands) => run("set", setting, commands.set.get(number)),
+        }
+    }
+
+    /// Takes a setting back that is made by commands; the others are only put back at the end.
+    pub(super) fn leave(&self, number: usize, setting: &str) -> Result<(), Error> {
+        match self {
+            Self::Commands(commands) => run("reset", setting, commands.reset.get(number)),
+            _ => Ok(()),
+        }
+    }
+
+    /// What is in force; none where nothing tells.
+    pub(super) fn get(&self, hello: Option<&Hello>) -> Result<Option<String>, Error> {
+        Ok(match self {
+            Self::File(path) => Some(read(path)?),
+            Self::Slack => {
+                hello.and_then(|h| h.environment.get("clock.slack_ns")).map(|ns| format!("{ns}ns"))
+            }
+            Self::Policy => hello.map(|hello| hello.settled.priority.to_string()),
+            Self::Cpu => hello.map(|hello| hello.settled.cpu.to_string()),
+            Self::Quota(quota) => Some(quota.get()?),
+            Self::Commands(commands) => match &commands.get {
+                Some(command) => Some(shell::run(command, LIMIT, |_| {})?.trim().to_owned()),
+                None => None,
+            },
+        })
+    }
+
+    /// Whether what is in force is the setting.
+    pub(super) fn is(&self, seen: &str, setting: &str) -> bool {
+        match self {
+            Self::Slack => slack(seen).ok() == slack(setting).ok(),
+            Self::Quota(_) => Quota::micros(seen).ok() == Quota::micros(setting).ok(),
+            _ => seen == setting,
+        }
+    }
+
+    /// What the measured processes are given.
+    pub(super) fn settings(&self, setting: &str, settings: &Settings) -> Settings {
+        let mut settings = settings.clone();
+        match self {
+            Self::Slack => settings.slack = slack(setting).ok(),
+            Self::Policy => settings.priority = policy(setting).unwrap_or_default(),
+            Self::Cpu => settings.cpu = cpu(setting).ok(),
+            _ => {}
+        }
+        settings
+    }
+
+    /// The file by which a process joins the cgroup.
+    pub(super) fn joins(&self) -> Option<PathBuf> {
+        match self {
+            Self::Quota(quota) => Some(quota.folder().join("cgroup.procs")),
+            _ => None,
+        }
+    }
+}
+
+fn slack(text: &str) -> Result<Nanos, Error> {
+    crate::cli::duration(text).map_err(|why| Error::Usage(format!("slack {text}: {why}")))
+}
+
+fn policy(text: &str) -> Result<Priority, Error> {
+    text.parse().map_err(|why| Error::Usage(format!("policy {text}: {why}")))
+}
+
+fn cpu(text: &str) -> Result<u32, Error> {
+    let number = text.parse().map_err(|_| Error::Usage(format!("cpu {text}: CPUs have numbers")))?;
+    match tickmark_probe::sys::limits::allowed_cpus() {
+        Ok(allowed) if !allowed.contains(&number) => {
+            let list: Vec<String> = allowed.iter().map(u32::to_string).collect();
+            Err(Error::Usage(format!("CPU {number} is not allowed here; {} are", list.join(", "))))
+        }
+        _ => Ok(number),
+    }
+}
+
+/// Gives this thread a timer slack, and so what it starts.
+pub(super) fn set_slack(slack: Nanos) -> Result<(), Error> {
+    tickmark_probe::sys::limits::set_slack(slack).map_err(|error| Error::Refused(error.to_string()))
+}
+
+/// A file's value: of a choice such as `always [madvise] never` what is in brackets.
+pub(super) fn read(path: &std::path::Path) -> Result<String, Error> {
+    let text = std::fs::read_to_string(path).map_err(Error::store("read", path))?;
+    let chosen = text.split_once('[').and_then(|(_, rest)| rest.split_once(']')).map(|(chosen, _)| chosen);
+    Ok(chosen.map_or_else(|| text.split_whitespace().collect::<Vec<_>>().join(" "), str::to_owned))
+}
+
+pub(super) fn write(path: &std::path::Path, value: &str) -> Result<(), Error> {
+    // In one write, as the kernel takes it.
+    std::fs::OpenOptions::new()
+        .write(true)
+        .truncate(true)
+        .open(path)
+        .and_then(|mut file| std::io::Write::write_all(&mut file, value.as_bytes()))
+        .map_err(|source| Error::Setting { path: path.to_owned(), value: value.to_owned(), source })
+}
+
+fn run(what: &str, setting: &str, command: Option<&String>) -> Result<(), Error> {
+    let Some(command) = command.filter(|command| !command.is_empty()) else { return Ok(()) };
+    let ended = shell::run(command, LIMIT, |_| {}).map(drop);
+    ended.map_err(|error| Error::Refused(format!("the {what} command of {setting} failed: {error}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(text: &str) -> String {
+        parse(text).map(|(name, ..)| name).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn knobs_as_they_are_typed() {
+        let (name, knob, settings) = parse("sysctl:kernel.sched_autogroup_enabled=0,1").unwrap();
+        assert_eq!(
+            (name.as_str(), settings),
+            ("sysctl:kernel.sched_autogroup_enabled", vec!["0".to_owned(), "1".to_owned()])
+        );
+        assert!(matches!(knob, Knob::File(path) if path.ends_with("sys/kernel/sched_autogroup_enabled")));
+        assert!(matches!(parse("slack=50us,1ns").unwrap().1, Knob::Slack));
+        assert!(matches!(parse("policy=other,fifo:50").unwrap().1, Knob::Policy));
+        assert!(refused("slack=50us").contains("one setting"));
+        assert!(refused("slack=50us,50us").contains("twice"));
+        assert!(refused("slack=50us,").contains("empty"));
+        assert!(refused("slack=1,2").contains("unit"));
+        assert!(refused("policy=other,fast").contains("fifo:1"));
+        assert!(refused("cpu=0,4095").contains("not allowed"));
+        assert!(refused("clocksource=tsc,sundial").contains("no clock source sundial"));
+        assert!(refused("colour=red,blue").contains("no knob is called colour"));
+        assert!(refused("clock").contains("KNOB=A,B"));
+    }
+
+    #[test]
+    fn a_choice_is_what_is_in_brackets() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("enabled");
+        std::fs::write(&path, "always [madvise] never\n").unwrap();
+        assert_eq!(read(&path).unwrap(), "madvise");
+        std::fs::write(&path, "4096\t131072  6291456\n").unwrap();
+        assert_eq!(read(&path).unwrap(), "4096 131072 6291456");
+        let knob = Knob::Slack;
+        assert!(knob.is("50000ns", "50us") && !knob.is("50000ns", "1ns"));
+    }
+}

@@ -1,0 +1,17 @@
+//! Interleaved experiments: a knob, its settings in blocks of random order, everything put back at the end.
+
+mod file;
+mod journal;
+mod knob;
+mod outcome;
+mod pilot;
+mod quota;
+mod run;
+mod shell;
+
+pub(crate) use file::{Asked, read};
+pub(crate) use journal::restore;
+pub(crate) use knob::parse;
+pub(crate) use outcome::{Outcome, Take};
+pub(crate) use pilot::{PAIRS, POWER, Reach, expected, reach};
+pub(crate) use run::{Experiment, Halt};

@@ -1,0 +1,93 @@
+//! What an experiment can be expected to show, before it starts.
+
+use super::knob::Knob;
+use crate::report::{Model, Row};
+use tickmark_stats::verdict::LEVEL;
+use tickmark_stats::{plan, spread};
+use tickmark_wire::{Nanos, Settings};
+
+/// Pairs of runs at one setting; both runs of a pair would be those of a block.
+pub(crate) const PAIRS: u32 = 6;
+/// The chance with which the smallest effect is found.
+pub(crate) const POWER: f64 = 0.8;
+
+/// What can be seen of one figure.
+#[derive(Debug, Clone)]
+pub(crate) struct Reach {
+    pub(crate) metric: String,
+    /// `floor`, `mean` or `value`.
+    pub(crate) figure: &'static str,
+    /// The smallest change that is found, as a share of the mean.
+    pub(crate) detectable: f64,
+}
+
+/// For each figure the smallest change that so many blocks find with 80 %, as one of all figures of the experiment (Bonferroni's
+/// level, below which Holm's first step lies).
+pub(crate) fn reach(model: &Model, blocks: u32) -> Vec<Reach> {
+    let rows = model.groups.iter().flat_map(|(_, rows)| rows);
+    let figures: Vec<(&Row, &'static str, Vec<f64>)> = rows
+        .flat_map(|row| {
+            let warm = |(round, _): &(u32, f64)| *round > 1;
+            let values =
+                move |all: Vec<(u32, f64)>| all.into_iter().filter(warm).map(|(_, value)| value).collect();
+            row.figures().into_iter().map(move |(name, all)| (row, name, values(all)))
+        })
+        .collect();
+    let level = LEVEL / figures.len().max(1) as f64;
+    let one = |(row, figure, values): &(&Row, &'static str, Vec<f64>)| {
+        let mean = spread(values)?.mean;
+        let differences: Vec<f64> = values.chunks_exact(2).map(|pair| pair[1] - pair[0]).collect();
+        let seen = spread(&differences)?.deviation;
+        let deviation = plan::upper_deviation(seen, differences.len());
+        let detectable = plan::detectable(deviation, blocks as usize, level, POWER) / mean;
+        (mean > 0.0).then(|| Reach { metric: row.metric.clone(), figure, detectable })
+    };
+    figures.iter().filter_map(one).collect()
+}
+
+/// What a model of the knob says will happen, as lines.
+pub(crate) fn expected(
+    knob: &Knob,
+    name: &str,
+    settings: &[String],
+    of: &Settings,
+    model: &Model,
+) -> Vec<String> {
+    let value = |metric: &str| {
+        let row = model.groups.iter().flat_map(|(_, rows)| rows).find(|row| row.metric == metric)?;
+        row.value.map(|value| value.point)
+    };
+    let [base, others @ ..] = settings else { return Vec::new() };
+    let mut lines = Vec::new();
+    for other in others {
+        match knob {
+            Knob::Slack => {
+                let slack = |setting: &str| knob.settings(setting, of).slack.map_or(0, Nanos::get);
+                let shift = (slack(other) - slack(base)) as f64;
+                if let Some(late) = value("timer.clock_nanosleep.late") {
+                    let percent = shift / late * 100.0;
+                    lines.push(format!(
+                        "timer.clock_nanosleep.late {percent:+.0} % from {base} to {other}: a sleep ends up to the slack later (prctl(2))"
+                    ));
+                }
+            }
+            _ if name == "clocksource" && !by_vdso(other) && by_vdso(base) => {
+                if let (Some(read), Some(call)) =
+                    (value("clock.monotonic.read"), value("clock.monotonic.syscall"))
+                {
+                    let percent = (call / read - 1.0) * 100.0;
+                    lines.push(format!(
+                        "clock.monotonic.read {percent:+.0} % or more from {base} to {other}: without the vDSO each read is a system call"
+                    ));
+                }
+            }
+            _ => {}
+        }
+    }
+    lines
+}
+
+/// Clock sources that the vDSO reads without the kernel (arch/x86/include/asm/vdso/gettimeofday.h).
+fn by_vdso(source: &str) -> bool {
+    matches!(source, "tsc" | "kvm-clock" | "hyperv_clocksource_tsc_page")
+}

@@ -1,0 +1,355 @@
+//! Carries an experiment out: sets, measures, reads back, keeps.
+
+use super::journal::Journal;
+use super::knob::{Knob, set_slack};
+use super::outcome::Outcome;
+use crate::error::Error;
+use crate::progress::Blocks;
+use crate::store::{Arm, Meta, Store, Writer};
+use crate::target::{Stop, Target, ThisMachine};
+use rand::RngExt;
+use rand::rngs::StdRng;
+use rand::seq::SliceRandom;
+use std::time::{Duration, Instant};
+use tickmark_probe::Probe;
+use tickmark_wire::{
+    Event, FORMAT, Hello, Name, Nanos, Observations, Observed, Part, Plan, Reason, RunId, RunPlan, Settings,
+    Started, Values,
+};
+
+/// What is to be done.
+pub(crate) struct Experiment {
+    pub(crate) name: String,
+    pub(crate) knob_name: String,
+    pub(crate) knob: Knob,
+    /// The first is what the others are compared with.
+    pub(crate) settings: Vec<String>,
+    pub(crate) probes: Vec<&'static Probe>,
+    pub(crate) outcomes: Vec<Outcome>,
+    pub(crate) blocks: u32,
+    /// What one block of one setting may measure.
+    pub(crate) slice: Nanos,
+    /// Ends it, after the block that runs.
+    pub(crate) budget: Option<Duration>,
+    pub(crate) measured: Settings,
+}
+
+/// Why it ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Halt {
+    /// All blocks were made.
+    Done,
+    /// The intervals are as narrow as was asked for.
+    Narrow,
+    /// The time is over.
+    Budget,
+    /// The user ended it.
+    Stopped,
+}
+
+/// One setting's recording.
+struct Side {
+    id: String,
+    plan: Plan,
+    writer: Writer,
+}
+
+/// Puts everything back when it goes out of scope, in whatever way.
+struct Changed<'a> {
+    journal: &'a Journal,
+    slack: i32,
+    restored: bool,
+}
+
+impl Changed<'_> {
+    fn restore(&mut self) -> Result<(), Error> {
+        self.restored = true;
+        let _ = set_slack(Nanos::new(i64::from(self.slack)));
+        self.journal.restore()
+    }
+}
+
+impl Drop for Changed<'_> {
+    fn drop(&mut self) {
+        if !self.restored
+            && let Err(error) = self.restore()
+        {
+            anstream::eprintln!(
+                "tickmark: not everything could be put back: {error}; `tickmark experiment --restore` tries again"
+            );
+        }
+    }
+}
+
+impl Experiment {
+    /// Carries `work` out with everything that it changes put back afterwards.
+    ///
+    /// # Errors
+    /// Those of `work`, and of what could not be put back.
+    pub(crate) fn guarded<T>(
+        &self,
+        store: &Store,
+        work: impl FnOnce() -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        let journal = Journal::begin(store.root(), self.knob.undo()?)?;
+        let slack = tickmark_probe::sys::host::slack();
+        let mut changed = Changed { journal: &journal, slack, restored: false };
+        let result = work();
+        let restored = changed.restore();
+        let result = result?;
+        restored.map(|()| result)
+    }
+
+    /// Makes each setting once and reads it back, so that one that does not stick is known before anything is measured.
+    ///
+    /// # Errors
+    /// Which one, and what was there instead.
+    pub(crate) fn try_settings(&self) -> Result<(), Error> {
+        for (number, setting) in self.settings.iter().enumerate() {
+            let made = self.knob.set(number, setting).and_then(|()| self.check(setting, None));
+            // What failed halfway is taken back as well.
+            let left = self.knob.leave(number, setting);
+            made.and(left)?;
+        }
+        Ok(())
+    }
+
+    fn check(&self, setting: &str, hello: Option<&Hello>) -> Result<(), Error> {
+        match self.knob.get(hello)? {
+            Some(seen) if !self.knob.is(&seen, setting) => Err(Error::Refused(format!(
+                "{} does not stay {setting}: it is {seen}; everything is put back",
+                self.knob_name
+            ))),
+            _ => Ok(()),
+        }
+    }
+
+    /// Pairs of runs at the first setting, before anything is compared: the id of their recording.
+    pub(crate) fn pilot(
+        &self,
+        store: &Store,
+        pairs: u32,
+        stop: &Stop,
+        random: &mut StdRng,
+    ) -> Result<String, Error> {
+        // The first finds caches and pages cold, as no later one does.
+        let rounds = 1 + 2 * pairs;
+        let mut side = self.side(store, None, rounds, &new_id(random), random)?;
+        let mut progress = Blocks::new("pilot", rounds);
+        let (mut cpu, mut result) = (self.measured.cpu, Ok(()));
+        for round in 1..=rounds {
+            progress.at(round, &self.settings[0]);
+            result = self.visit(&mut side, 0, round, &mut cpu, stop);
+            if result.is_err() || stop.stopped() {
+                break;
+            }
+        }
+        progress.finish();
+        let id = side.id.clone();
+        self.end(store, vec![side], result.is_err());
+        result.map(|()| id)
+    }
+
+    /// All blocks; the ids of the recordings, one for each setting, and why it ended. `narrow` is asked after each block.
+    pub(crate) fn run(
+        &self,
+        store: &Store,
+        stop: &Stop,
+        random: &mut StdRng,
+        narrow: &dyn Fn(&[String], u32) -> bool,
+    ) -> Result<(Vec<String>, u32, Halt), Error> {
+        let experiment = new_id(random);
+        let mut sides = Vec::new();
+        for number in 0..self.settings.len() {
+            match self.side(store, Some(number), self.blocks, &experiment, random) {
+                Ok(side) => sides.push(side),
+                Err(error) => {
+                    sides.iter().for_each(|side: &Side| store.discard(&side.id));
+                    return Err(error);
+                }
+            }
+        }
+        let ids: Vec<String> = sides.iter().map(|side| side.id.clone()).collect();
+        let mut progress = Blocks::new("block", self.blocks);
+        let (started, mut cpu) = (Instant::now(), self.measured.cpu);
+        let (mut made, mut halt, mut result) = (0, Halt::Done, Ok(()));
+        'blocks: for block in 1..=self.blocks {
+            let mut order: Vec<usize> = (0..self.settings.len()).collect();
+            order.shuffle(random);
+            for number in order {
+                progress.at(block, &self.settings[number]);
+                result = self.visit(&mut sides[number], number, block, &mut cpu, stop);
+                if result.is_err() || stop.stopped() {
+                    halt = Halt::Stopped;
+                    break 'blocks;
+                }
+            }
+            made = block;
+            let (spent, left) = (started.elapsed(), self.blocks - block);
+            if left > 0 && narrow(&ids, block) {
+                halt = Halt::Narrow;
+                break;
+            }
+            if left > 0 && self.budget.is_some_and(|budget| spent + spent / block > budget) {
+                halt = Halt::Budget;
+                break;
+            }
+        }
+        progress.finish();
+        let nothing = made == 0 && result.is_err();
+        self.end(store, sides, nothing);
+        match result {
+            Err(error) if nothing => Err(error),
+            // What was measured stays.
+            Err(error) => Err(Error::Refused(format!(
+                "{error}; {made} blocks are kept: tickmark compare {}",
+                ids.join(" ")
+            ))),
+            Ok(()) => Ok((ids, made, halt)),
+        }
+    }
+
+    /// Closes recordings and puts them into the index; takes them away where nothing was measured.
+    fn end(&self, store: &Store, sides: Vec<Side>, discard: bool) {
+        for side in sides {
+            let folder = side.writer.folder().to_owned();
+            let _ = side.writer.finish();
+            if discard { store.discard(&side.id) } else { store.index(&folder) }
+        }
+    }
+
+    /// One setting in one block.
+    fn visit(
+        &self,
+        side: &mut Side,
+        number: usize,
+        block: u32,
+        cpu: &mut Option<u32>,
+        stop: &Stop,
+    ) -> Result<(), Error> {
+        let setting = &self.settings[number];
+        let made =
+            self.knob.set(number, setting).and_then(|()| self.measure(side, setting, block, cpu, stop));
+        let left = self.knob.leave(number, setting);
+        made.and(left)
+    }
+
+    fn measure(
+        &self,
+        side: &mut Side,
+        setting: &str,
+        block: u32,
+        cpu: &mut Option<u32>,
+        stop: &Stop,
+    ) -> Result<(), Error> {
+        // The same CPU in all blocks, unless the knob is the CPU.
+        let settings = self.knob.settings(setting, &Settings { cpu: *cpu, ..self.measured.clone() });
+        let own = side.plan.runs.iter().filter(|run| run.round == block);
+        let is_probe = |run: &&RunPlan| tickmark_probe::find(run.probe.as_str()).is_some();
+        let plan = Plan {
+            settings: settings.clone(),
+            metrics: side.plan.metrics.clone(),
+            runs: own.clone().filter(is_probe).cloned().collect(),
+        };
+        let others: Vec<RunPlan> = own.filter(|run| !is_probe(run)).cloned().collect();
+        let mut hello: Option<Hello> = None;
+        if !plan.runs.is_empty() {
+            let mut machine = ThisMachine { stop: stop.clone(), joins: self.knob.joins() };
+            machine.run(&plan, &mut |event| {
+                match &event {
+                    Event::Refused(refusal) => return Err(refusal.clone().into()),
+                    Event::Hello(said) => hello = Some((**said).clone()),
+                    _ => {}
+                }
+                side.writer.write(&event)
+            })?;
+            let said = hello.as_ref().ok_or_else(|| Error::AgentEnded("it said nothing".to_owned()))?;
+            if !matches!(self.knob, Knob::Cpu) {
+                *cpu = Some(said.settled.cpu);
+            }
+        }
+        for run in others {
+            if stop.stopped() {
+                break;
+            }
+            self.outcome(side, &run, &settings)?;
+        }
+        self.check(setting, hello.as_ref())
+    }
+
+    /// Runs a command and keeps its number as it keeps a probe's.
+    fn outcome(&self, side: &mut Side, run: &RunPlan, settings: &Settings) -> Result<(), Error> {
+        let Some(outcome) = self.outcomes.iter().find(|outcome| outcome.name == run.probe.as_str()) else {
+            return Ok(());
+        };
+        let at = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+        let started =
+            Started { run: run.id, round: run.round, probe: run.probe.clone(), at: Nanos::from(at) };
+        side.writer.write(&Event::Started(started))?;
+        match outcome.run(settings, self.knob.joins().as_deref()) {
+            Ok(value) => {
+                let values = Values { values: vec![value], step: 0.0, over: 0 };
+                side.writer.write(&Event::Observed(Observed {
+                    run: run.id,
+                    metric: run.probe.clone(),
+                    part: Part::Whole,
+                    observations: Observations::Values(values),
+                    segments: Vec::new(),
+                }))
+            }
+            Err(error) => side.writer.write(&Event::Failed(run.id, Reason::new(error.to_string()))),
+        }
+    }
+
+    /// The recording of a setting, or of the pilot, with all of its runs drawn.
+    fn side(
+        &self,
+        store: &Store,
+        number: Option<usize>,
+        rounds: u32,
+        experiment: &str,
+        random: &mut StdRng,
+    ) -> Result<Side, Error> {
+        let setting = number.map_or("pilot", |number| self.settings[number].as_str());
+        let mut runs: Vec<RunPlan> = Vec::new();
+        let mut metrics = Vec::new();
+        for round in 1..=rounds {
+            let budget = Some(self.slice);
+            let one = crate::plan::make(&self.probes, 1, budget, self.measured.clone(), true, random);
+            metrics = one.metrics;
+            let commands = self.outcomes.iter().map(|outcome| (Name::new(&outcome.name), Nanos::ZERO, 0));
+            let probes = one.runs.into_iter().map(|run| (run.probe, run.budget, run.padding));
+            for (probe, budget, padding) in probes.chain(commands) {
+                runs.push(RunPlan { id: RunId(runs.len() as u32), round, probe, budget, padding });
+            }
+        }
+        metrics.extend(self.outcomes.iter().map(Outcome::metric));
+        let settings = number.map_or_else(
+            || self.measured.clone(),
+            |number| self.knob.settings(&self.settings[number], &self.measured),
+        );
+        let plan = Plan { settings, metrics, runs };
+        let meta = Meta {
+            format: FORMAT,
+            id: new_id(random),
+            name: format!("{}:{setting}", self.name),
+            created: jiff::Timestamp::now(),
+            program: format!("tickmark {}", env!("CARGO_PKG_VERSION")),
+            select: Vec::new(),
+            plan: plan.clone(),
+            arm: Some(Arm {
+                experiment: experiment.to_owned(),
+                knob: self.knob_name.clone(),
+                setting: setting.to_owned(),
+                number: number.map_or(0, |number| number as u32),
+                pilot: number.is_none(),
+            }),
+        };
+        let writer = store.create(&meta)?;
+        Ok(Side { id: meta.id, plan, writer })
+    }
+}
+
+fn new_id(random: &mut StdRng) -> String {
+    format!("{:08x}", random.random::<u32>())
+}
