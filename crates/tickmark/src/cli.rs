@@ -1,17 +1,19 @@
 //! The command line. Options become defaulted structures of the commands here and go no further.
 
+mod examples;
 mod values;
 
 use crate::comparison::Unit;
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use examples::{
+    COMPARE_EXAMPLES, EXIT_CODES, EXPERIMENT_EXAMPLES, EXPORT_EXAMPLES, IMPORT_EXAMPLES, RUN_EXAMPLES,
+    SHOW_EXAMPLES, STAT_EXAMPLES,
+};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use tickmark_wire::{Deny, Nanos, Priority};
 use values::{column, confidence, deny};
 pub(crate) use values::{duration, share};
-
-const EXIT_CODES: &str =
-    "Exit codes: 0 done, 1 failed, 2 usage, 3 a difference that --fail-on names, 4 partly done.";
 
 /// Measures what a Linux system charges for time and communication: clock ticks, clock reads, timers,
 /// system calls, processes, messages.
@@ -66,85 +68,6 @@ pub(crate) enum Command {
     /// Write man pages into a folder
     Man(Man),
 }
-
-const RUN_EXAMPLES: &str = "\
-Examples:
-  tickmark run                            everything, about a minute
-  tickmark run clock 'syscall.*'          a suite and some probes
-  tickmark run lmbench                    the columns of lmbench's ten tables
-  tickmark run syscall.null --budget 2s   one probe
-  tickmark run syscall.null --once --format json   one figure in a second, for a CI
-  tickmark run --priority fifo:50 --cpu 1 --name tuned
-  tickmark run --resume last              go on with a run that was interrupted
-
-Exit codes: 0 done; 1 nothing was obtained; 2 usage; 4 partly done: a run failed, timed out or was
-interrupted, or what was asked for by name is not supported here (`status` in JSON says which).";
-
-const SHOW_EXAMPLES: &str = "\
-REC is a name, an id or the beginning of one, a path, or last, last~1 ...
-
-Examples:
-  tickmark show last
-  tickmark show web-3 timer.clock_nanosleep.late   with its histogram
-  tickmark show 7f3a --format json
-  tickmark show last --lmbench                     lmbench's ten tables, mean costs";
-
-const COMPARE_EXAMPLES: &str = "\
-The runs of one recording share its occasion: two recordings made one after the other differ also where
-nothing was changed. So a recording is one occasion, and fewer than three a side decide nothing. Runs of
-imported lmbench results were made apart: each is an occasion. --unit run takes every run for one, which
-claims too much wherever occasions differ.
-
-A side may be several recordings, with commas or as a pattern of names: from three a side on each is an
-occasion. Where the store holds five or more earlier recordings of this machine, their spread judges single
-ones. Settings of one experiment are compared block by block.
-
-Examples:
-  tickmark compare last~1 last
-  tickmark compare 'before*' 'after*' --format markdown
-  tickmark compare clocksource:tsc clocksource:kvm-clock --format html > clocks.html
-  tickmark compare tqm860l tqm860l1k --lmbench   lmbench's ten tables with averages and per cent
-  tickmark compare before after --unit run --fail-on worse   exit code 3 where something got worse";
-
-const EXPERIMENT_EXAMPLES: &str = "\
-Knobs: clocksource, slack, policy, cpu, sysctl:NAME, a file of /sys or /proc by its path, hugepages, quota (of a
-cgroup); in a file also commands that make a setting and take it back. Every setting is read back after
-each block, and put back at the end, after an error and after Ctrl-C; --restore does it after a kill -9.
-
-Examples:
-  tickmark experiment clocksource=tsc,kvm-clock clock syscall.null
-  tickmark experiment slack=50us,1ns timer --blocks 20
-  tickmark experiment policy=other,fifo:50 communication --width 2%
-  tickmark experiment sysctl:kernel.sched_autogroup_enabled=0,1 --command './bench.sh' --budget 10min
-  tickmark experiment swappiness.toml
-  tickmark experiment --restore";
-
-const STAT_EXAMPLES: &str = "\
-A verdict is one of four: changed; changed, but by less than the margin; equivalent within the margin;
-undecided, with the number of values that would tell. Values must be occasions of their own: samples of
-one process are not (docs/METHODOLOGY.md says why).
-
-Examples:
-  tickmark stat before after
-  tickmark stat -C 3 -d , runs.csv other.csv
-  tickmark stat --paired --margin 0.5% a b --format json
-  tickmark stat --compat -A before after      byte for byte what Debian's ministat prints: all of its options
-  tickmark stat --compat=freebsd a b          with the figures of FreeBSD's of today";
-
-const IMPORT_EXAMPLES: &str = "\
-Raw files (results/<os>/<host>.0, .1 ...) of one host and kernel become the runs of one recording;
-a summary page gives one recording for each host and kernel. Averages and per cent are not imported:
-they come back from the rows. Exit code 4 says that something was left out, which is named.
-
-Examples:
-  tickmark import results/i686-pc-linux-gnu/board.*
-  tickmark import summary.txt";
-
-const EXPORT_EXAMPLES: &str = "\
-Examples:
-  tickmark export last --format csv > runs.csv           a row for each metric and run
-  tickmark export last --format csv --raw > batches.csv  a row for each observation
-  tickmark export last --format json";
 
 #[derive(Debug, Args)]
 pub(crate) struct Run {

@@ -17,6 +17,7 @@ cargo xtask docs [--check]    write docs/PROBES.md from the specs, or only check
 cargo xtask licences          check the licences of all dependencies against deny.toml
 cargo xtask peers             side by side with perf bench, cyclictest and a plain C loop (3 min)
 cargo xtask peers catalogue   side by side with sysbench, NetPIPE, iperf3, perf bench and a copy loop (5 min)
+cargo xtask peers aa          nothing against nothing, and known slowdowns: how often is which claimed (15 min)
 cargo xtask peers steady      spread and marks, idle and beside 8 competitors (25 min)
 ";
 
@@ -33,6 +34,7 @@ fn main() -> ExitCode {
         ["docs", "--check"] => docs::check(),
         ["licences"] => licences::check(),
         ["peers"] => peers::tools::run(),
+        ["peers", "aa"] => peers::aa::run(),
         ["peers", "catalogue"] => peers::catalogue::run(),
         ["peers", "steady"] => peers::steady::run(),
         [] | ["help" | "--help" | "-h"] => {

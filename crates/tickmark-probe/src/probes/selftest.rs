@@ -3,6 +3,7 @@
 use crate::batch::{self, Shape};
 use crate::routine::routine;
 use crate::sys::CallError;
+use crate::sys::chain::opaque;
 use crate::{Probe, ProbeError, Spec, Unavailable};
 use tickmark_wire::{Group, Picos};
 
@@ -15,7 +16,29 @@ const fn spec(name: &'static str, title: &'static str, timed: &'static str) -> S
     }
 }
 
+/// A slowdown of a known size: so many multiplications, each waiting for the one before it.
+macro_rules! work {
+    ($name:literal, $times:literal) => {
+        Probe {
+            spec: spec($name, concat!(stringify!($times), " multiplications"), "a chain of multiplications"),
+            prepare: |spec, _| {
+                let (mut value, factor) = (opaque(3), opaque(5));
+                let step = move || {
+                    for _ in 0..$times {
+                        value = opaque(value.wrapping_mul(factor));
+                    }
+                };
+                Ok(batch::routine(Shape::of(spec), step).boxed())
+            },
+        }
+    };
+}
+
 pub(super) static PROBES: &[Probe] = &[
+    work!("selftest.work.1000", 1000),
+    work!("selftest.work.1010", 1010),
+    work!("selftest.work.1020", 1020),
+    work!("selftest.work.1050", 1050),
     Probe {
         spec: spec("selftest.hang", "never ends", "a loop without an end, reached by the hard limit"),
         prepare: |_, _| {

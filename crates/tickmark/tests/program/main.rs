@@ -4,6 +4,8 @@
 mod bad_input;
 mod bench;
 mod commands;
+mod comparing;
+mod experiment;
 mod faults;
 mod killed;
 mod limits;

@@ -1,6 +1,7 @@
 //! Side by side with other tools, and with itself under load. Not part of CI: it takes its time, and its
 //! figures are looked at by a person.
 
+pub(crate) mod aa;
 pub(crate) mod catalogue;
 pub(crate) mod steady;
 pub(crate) mod tools;
@@ -28,11 +29,17 @@ impl Tickmark {
         Ok(Self { program: shell::root().join("target/release/tickmark"), store, cpu: last.to_string() })
     }
 
+    /// `tickmark ARGUMENTS` in that store.
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(&self.program);
+        command.args(arguments).env("TICKMARK_STORE", self.store.path());
+        command
+    }
+
     /// `tickmark run` on that CPU; the model.
     pub(crate) fn measure(&self, arguments: &[&str]) -> Result<Value> {
-        let mut command = Command::new(&self.program);
-        command.args(["run", "--cpu", &self.cpu, "--format", "json"]).args(arguments);
-        command.env("TICKMARK_STORE", self.store.path());
+        let mut command = self.command(&["run", "--cpu", &self.cpu, "--format", "json"]);
+        command.args(arguments);
         let output = command.output().map_err(|e| e.to_string())?;
         let text = String::from_utf8_lossy(&output.stdout);
         serde_json::from_str(&text).map_err(|e| format!("{e}: {}", String::from_utf8_lossy(&output.stderr)))

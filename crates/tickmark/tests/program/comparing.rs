@@ -1,0 +1,120 @@
+//! `tickmark compare`: what counts as an occasion, and four formats that say the same.
+
+use crate::bench::{Bench, err, out, refused, row};
+use serde_json::Value;
+
+const PROBE: &str = "selftest.work.1000";
+
+/// A short recording under this name.
+fn record(bench: &Bench, name: &str, probe: &str) {
+    let output = bench.run(&["run", probe, "--runs", "2", "--budget", "40ms", "--name", name, "--cpu", "0"]);
+    assert_eq!(output.status.code(), Some(0), "{}", err(&output));
+}
+
+fn rows(model: &Value) -> &Vec<Value> {
+    model["candidates"][0]["rows"].as_array().unwrap()
+}
+
+#[test]
+fn occasions_decide_and_runs_do_not() {
+    let bench = Bench::new();
+    record(&bench, "a1", PROBE);
+    record(&bench, "b1", PROBE);
+    let two = bench.json(&["compare", "a1", "b1"]);
+    let line = row(&two["candidates"][0], PROBE);
+    assert_eq!((&line["verdict"], &line["why"]), (&"undecided".into(), &"not interleaved".into()));
+    assert!(
+        line["by_runs_alone"]["verdict"].is_string() && line["p"].is_null() && line["ratio"].is_f64(),
+        "{line}"
+    );
+    let claimed = bench.json(&["compare", "a1", "b1", "--unit", "run"]);
+    assert!(row(&claimed["candidates"][0], PROBE)["p"].is_f64());
+    assert!(claimed["candidates"][0]["notes"][0].as_str().unwrap().contains("if the occasions of both"));
+
+    // Three a side are occasions; made one after the other they are named so.
+    for name in ["a2", "b2", "a3", "b3"] {
+        record(&bench, name, PROBE);
+    }
+    let sides = bench.json(&["compare", "a*", "b1,b2,b3"]);
+    let notes = sides["candidates"][0]["notes"].to_string();
+    assert!(notes.contains("ABABAB") && !notes.contains("drifted meanwhile"), "{notes}");
+    assert_eq!(row(&sides["candidates"][0], PROBE)["occasions"], serde_json::json!([3, 3]));
+    let sides = bench.json(&["compare", "a1,b1,a2", "b2,a3,b3"]);
+    assert!(sides["candidates"][0]["notes"].to_string().contains("drifted meanwhile"));
+
+    // Single recordings are judged by how far earlier ones of this machine were apart.
+    for name in ["c1", "c2"] {
+        record(&bench, name, PROBE);
+    }
+    let known = bench.json(&["compare", "c1", "c2"]);
+    let line = row(&known["candidates"][0], PROBE);
+    let earlier = &line["earlier_occasions"];
+    assert!(earlier["recordings"].as_u64().unwrap() >= 5 && line["p"].is_f64(), "{line}");
+    let text = out(&bench.run(&["compare", "c1", "c2"]));
+    assert!(text.contains("earlier ones)"), "{text}");
+
+    // More than two, the first of which the others are compared with.
+    let three = bench.json(&["compare", "a*", "b*", "c1"]);
+    assert_eq!(three["candidates"].as_array().unwrap().len(), 2);
+    refused(&bench.run(&["compare", "a*", "a1"]), 2, &["on both sides"]);
+    refused(&bench.run(&["compare", "a1", "nothing*"]), 2, &["nothing*"]);
+    refused(&bench.run(&["compare", "a1", ","]), 2, &["empty"]);
+    refused(&bench.run(&["compare", "a1"]), 2, &["CANDIDATE"]);
+    record(&bench, "other", "selftest.work.1050");
+    refused(&bench.run(&["compare", "a1", "other"]), 2, &["in common"]);
+}
+
+#[test]
+fn all_formats_say_the_same() {
+    let bench = Bench::new();
+    let arguments = ["experiment", "slack=50us,1ns", PROBE, "timer.clock_nanosleep.late", "syscall.null"];
+    let made = bench
+        .run(&[&arguments[..], &["--blocks", "3", "--no-pilot", "--name", "e", "--margin", "2%"]].concat());
+    assert_eq!(made.status.code(), Some(0), "{}", err(&made));
+    let compared =
+        |format: &str| out(&bench.run(&["compare", "e:50us", "e:1ns", "--margin", "2%", "--format", format]));
+    let model: Value = serde_json::from_str(&compared("json")).unwrap();
+    let (text, markdown, html) = (compared("text"), compared("markdown"), compared("html"));
+    assert!(out(&made).starts_with(text.trim_end()), "the experiment prints what compare says");
+    assert_eq!(rows(&model).len(), 5);
+    let mut metric = String::new();
+    let (mut in_text, mut in_markdown, mut in_html) = (
+        text.lines(),
+        markdown.lines().filter(|l| l.starts_with("| ")),
+        html.lines().filter(|l| l.starts_with("<tr class")),
+    );
+    in_text.by_ref().find(|line| line.starts_with("metric")).unwrap();
+    in_markdown.next().unwrap();
+    for line in rows(&model) {
+        let shown: Vec<&str> = ["base", "candidate", "change", "interval", "verdict"]
+            .map(|part| line["shown"][part].as_str().unwrap())
+            .to_vec();
+        let lines = [
+            in_text.next().unwrap(),
+            &in_markdown.next().unwrap().replace('\\', ""),
+            in_html.next().unwrap(),
+        ];
+        metric = line["metric"].as_str().unwrap().to_owned();
+        for place in lines {
+            let mut rest = place;
+            for part in &shown {
+                let at = rest.find(part).unwrap_or_else(|| panic!("{part} of {metric} is not in {place}"));
+                rest = &rest[at + part.len()..];
+            }
+        }
+        // The words are those of the numbers.
+        let percent = |value: &Value| format!("{:+.2} %", (value.as_f64().unwrap() - 1.0) * 100.0);
+        assert_eq!(line["shown"]["change"], percent(&line["ratio"]));
+        let ends =
+            format!("{} to {}", percent(&line["ratio_interval"][0]), percent(&line["ratio_interval"][1]));
+        assert_eq!(line["shown"]["interval"].as_str().unwrap(), ends);
+    }
+    assert_eq!(metric, rows(&model)[4]["metric"].as_str().unwrap());
+    assert!(html.starts_with("<!doctype html>") && html.contains("<svg") && !html.contains("<script"));
+    let late = row(&model["candidates"][0], "timer.clock_nanosleep.late");
+    assert!(late["ratio"].as_f64().unwrap() < 1.0, "less slack, less late: {late}");
+    let gate = |kind: &str| bench.run(&["compare", "e:1ns", "e:50us", "--fail-on", kind]).status.code();
+    if late["verdict"] == "changed" {
+        assert_eq!((gate("changed"), gate("worse")), (Some(3), Some(3)));
+    }
+}

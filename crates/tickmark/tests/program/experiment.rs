@@ -1,0 +1,267 @@
+//! `tickmark experiment`: settings by turns, and everything put back, however it ends.
+
+use crate::bench::{Bench, err, out, refused, row};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+/// A file that stands for one of the kernel's.
+fn knob(folder: &Path) -> PathBuf {
+    let path = folder.join("knob");
+    std::fs::write(&path, "before\n").unwrap();
+    path
+}
+
+fn held(path: &Path) -> String {
+    std::fs::read_to_string(path).unwrap().trim().to_owned()
+}
+
+fn recordings(bench: &Bench) -> Vec<Value> {
+    bench.json(&["recordings"]).as_array().unwrap().clone()
+}
+
+#[test]
+fn settings_come_by_turns_and_go_back() {
+    let (bench, folder) = (Bench::new(), tempfile::tempdir().unwrap());
+    let path = knob(folder.path());
+    let turned = format!("{}=one,two", path.display());
+    let output = bench.run(&[
+        "experiment",
+        &turned,
+        "selftest.work.1000",
+        "--blocks",
+        "4",
+        "--name",
+        "t",
+        "--format",
+        "json",
+    ]);
+    assert_eq!(output.status.code(), Some(0), "{}", err(&output));
+    assert_eq!(held(&path), "before");
+    assert!(err(&output).contains("the smallest change that 4 blocks find"), "{}", err(&output));
+    let model: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let other = &model["candidates"][0];
+    assert_eq!(other["unit"], "block");
+    assert_eq!(row(other, "selftest.work.1000")["occasions"], serde_json::json!([4, 4]));
+    let all = recordings(&bench);
+    let names: Vec<&str> = all.iter().map(|r| r["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["t:pilot", "t:one", "t:two"]);
+    // The same is said again at any time, and the order of the blocks is not always the same.
+    let again = bench.json(&["compare", "t:one", "t:two"]);
+    assert_eq!(again["candidates"][0]["rows"], other["rows"]);
+    let first = |id: &Value| {
+        let path = bench.store().join("recordings").join(id.as_str().unwrap()).join("events.jsonl");
+        let text = std::fs::read_to_string(path).unwrap();
+        let at = |line: &str| serde_json::from_str::<Value>(line).unwrap()["started"]["at"].as_i64();
+        text.lines().filter_map(at).collect::<Vec<i64>>()
+    };
+    let (one, two) = (first(&all[1]["id"]), first(&all[2]["id"]));
+    assert_eq!((one.len(), two.len()), (4, 4));
+    for block in 0..3 {
+        assert!(one[block].max(two[block]) < one[block + 1].min(two[block + 1]), "blocks follow each other");
+    }
+    let resumed = bench.run(&["run", "--resume", "t:one"]);
+    refused(&resumed, 2, &["in an experiment"]);
+}
+
+#[test]
+fn a_known_slowdown_is_found_and_nothing_is_not() {
+    // The setting is what the command costs: 5 % more, in a fraction of the noise that is added.
+    let (bench, folder) = (Bench::new(), tempfile::tempdir().unwrap());
+    let path = knob(folder.path());
+    let noise = "$(od -An -N1 -tu1 /dev/urandom)";
+    let command =
+        |base: &str| format!("v=$(cat {}); echo $(( (v {base}) * 1000 + {noise} ))", path.display());
+    let run = |base: &str| {
+        let turned = format!("{}=100,105", path.display());
+        let command = command(base);
+        bench.json(&["experiment", &turned, "--command", &command, "--blocks", "8", "--no-pilot"])
+    };
+    let found = run("");
+    let line = &found["candidates"][0]["rows"][0];
+    assert_eq!(
+        (&line["verdict"], &line["worse"], &line["metric"]),
+        (&"changed".into(), &true.into(), &"command".into())
+    );
+    let ratio = line["ratio"].as_f64().unwrap();
+    assert!((1.045..1.055).contains(&ratio), "{line}");
+    let nothing = run("* 0 + 100");
+    assert_eq!(nothing["candidates"][0]["rows"][0]["verdict"], "equivalent", "{nothing}");
+}
+
+#[test]
+fn what_goes_wrong_is_one_line_and_everything_is_put_back() {
+    let (bench, folder) = (Bench::new(), tempfile::tempdir().unwrap());
+    let path = knob(folder.path());
+    let run = |arguments: &[&str]| bench.run(&[&["experiment"], arguments].concat());
+    refused(&run(&["/dev/null=a,b", "syscall.null"]), 1, &["does not stay a"]);
+    refused(&run(&["colour=red,blue"]), 2, &["no knob is called colour"]);
+    refused(&run(&["slack=1ns"]), 2, &["one setting"]);
+    refused(&run(&["slack=1ns,2parsecs"]), 2, &["unit"]);
+    refused(&run(&["slack=1ns,50us", "syscall.nul"]), 2, &["syscall.null"]);
+    refused(&run(&["missing.toml"]), 1, &["missing.toml"]);
+    refused(&run(&["/nowhere/at/all=1,2", "syscall.null"]), 1, &["/nowhere/at/all"]);
+    refused(&run(&[]), 2, &["KNOB=A,B"]);
+
+    // A set command that does half of its work and fails.
+    let toml = folder.path().join("half.toml");
+    let write = |set: &str, get: &str| {
+        let path = path.display();
+        let text = format!(
+            "probes = [\"syscall.null\"]\n[knob]\nname = \"half\"\nget = \"{get}\"\nsettings = [\n\
+             {{ name = \"a\", set = \"echo a > {path}\", reset = \"echo before > {path}\" }},\n\
+             {{ name = \"b\", set = \"echo b > {path}; {set}\", reset = \"echo before > {path}\" }},\n]\n"
+        );
+        std::fs::write(&toml, text).unwrap();
+    };
+    let file = toml.to_string_lossy().into_owned();
+    write("echo no luck >&2; exit 7", &format!("cat {}", path.display()));
+    refused(&run(&[&file]), 1, &["the set command of b failed", "no luck"]);
+    assert_eq!(held(&path), "before");
+    write("true", "echo a");
+    refused(&run(&[&file]), 1, &["half does not stay b: it is a"]);
+    assert_eq!(held(&path), "before");
+    write("true", &format!("cat {}", path.display()));
+    let output = run(&[&file, "--blocks", "2", "--no-pilot"]);
+    assert_eq!(output.status.code(), Some(0), "{}", err(&output));
+    assert_eq!(held(&path), "before");
+    std::fs::write(&toml, "knob = \"slack=1ns,50us\"\nprobe = []\n").unwrap();
+    refused(&run(&[&file]), 2, &["line 2", "probe"]);
+
+    // What a command prints is no number, in every block.
+    let turned = format!("{}=1,2", path.display());
+    let output = run(&[&turned, "--command", "echo none", "--blocks", "2", "--no-pilot"]);
+    refused(&output, 2, &["no metric with figures"]);
+    assert_eq!(held(&path), "before");
+}
+
+fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    let end = Instant::now() + Duration::from_secs(60);
+    while !holds() {
+        assert!(Instant::now() < end, "{what} did not come");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[test]
+fn a_signal_puts_back_and_a_kill_is_put_back_by_hand() {
+    for signal in ["INT", "TERM", "KILL"] {
+        let (bench, folder) = (Bench::new(), tempfile::tempdir().unwrap());
+        let path = knob(folder.path());
+        let turned = format!("{}=one,two", path.display());
+        let arguments = ["experiment", &turned, "syscall.null", "--blocks", "500", "--no-pilot"];
+        let mut child = bench
+            .command(&arguments)
+            .stdout(std::process::Stdio::piped())
+            .stderr(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        // In the middle of the blocks, and not while settings are tried.
+        let made = || {
+            let folders = std::fs::read_dir(bench.store().join("recordings")).into_iter().flatten().flatten();
+            let texts =
+                folders.filter_map(|folder| std::fs::read_to_string(folder.path().join("events.jsonl")).ok());
+            texts.map(|text| text.matches("{\"finished\"").count()).collect::<Vec<_>>()
+        };
+        until("three blocks", || made().len() == 2 && made().iter().all(|blocks| *blocks > 2));
+        until("a setting", || held(&path) == "two");
+        let sent = Command::new("kill").args(["-s", signal, &child.id().to_string()]).status().unwrap();
+        assert!(sent.success());
+        if signal == "KILL" {
+            child.wait().unwrap();
+            if held(&path) == "before" {
+                panic!("nothing was left changed");
+            }
+            let second = bench.run(&["experiment", &turned, "syscall.null", "--blocks", "2"]);
+            refused(&second, 1, &["--restore"]);
+            let restored = bench.run(&["experiment", "--restore"]);
+            assert!(out(&restored).contains("is before again"), "{}", out(&restored));
+            assert!(out(&bench.run(&["experiment", "--restore"])).contains("no killed experiment"));
+        } else {
+            let output = child.wait_with_output().unwrap();
+            assert_eq!(output.status.code(), Some(4), "{}", err(&output));
+            assert!(out(&output).contains("interrupted; "), "{}", out(&output));
+        }
+        assert_eq!(held(&path), "before", "{signal}");
+        // What was measured until then is there.
+        for recording in recordings(&bench) {
+            let id = recording["id"].as_str().unwrap();
+            assert!(row(&bench.json(&["show", id]), "syscall.null")["value"].is_f64(), "{signal}");
+        }
+    }
+}
+
+#[test]
+fn it_ends_by_width_and_by_time() {
+    let bench = Bench::new();
+    let by = |arguments: &[&str]| {
+        let command = ["experiment", "slack=50us,1ns", "selftest.work.1000", "--no-pilot"];
+        let output = bench.run(&[&command, arguments].concat());
+        assert_eq!(output.status.code(), Some(0), "{}", err(&output));
+        out(&output).lines().last().unwrap().to_owned()
+    };
+    let narrow = by(&["--width", "90%"]);
+    assert!(narrow.starts_with("3 blocks, as the intervals are narrow enough"), "{narrow}");
+    let short = by(&["--budget", "1s", "--blocks", "500"]);
+    assert!(short.contains("as the time is over"), "{short}");
+}
+
+/// What the machine has decides whether these knobs can be turned; as root on a virtual machine they can.
+#[test]
+fn knobs_of_the_machine() {
+    let bench = Bench::new();
+    let sources = "/sys/devices/system/clocksource/clocksource0";
+    let available = std::fs::read_to_string(format!("{sources}/available_clocksource")).unwrap_or_default();
+    let now = || std::fs::read_to_string(format!("{sources}/current_clocksource")).unwrap_or_default();
+    let writable =
+        || std::fs::OpenOptions::new().write(true).open(format!("{sources}/current_clocksource")).is_ok();
+    let few = ["--blocks", "2", "--no-pilot"];
+    let run = |what: &str, probe: &str| {
+        let output = bench.run(&[&["experiment", what, probe, "--format", "json"][..], &few].concat());
+        assert_eq!(output.status.code(), Some(0), "{what}: {}", err(&output));
+        serde_json::from_slice::<Value>(&output.stdout).unwrap()["candidates"][0].clone()
+    };
+    let facts = |other: &Value| -> Vec<String> {
+        other["environment"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|d| d["name"].as_str().unwrap().to_owned())
+            .collect()
+    };
+    let names: Vec<&str> = available.split_whitespace().collect();
+    match names[..] {
+        [first, second, ..] if writable() => {
+            let before = now();
+            let other = run(&format!("clocksource={first},{second}"), "clock.monotonic.read");
+            assert_eq!(facts(&other), ["clock.source"]);
+            assert_eq!(now(), before);
+        }
+        _ => println!("SKIPPED: one clock source, or no right to choose: {available}"),
+    }
+    assert!(
+        facts(&run("slack=50us,1ns", "timer.clock_nanosleep.late")).contains(&"clock.slack_ns".to_owned())
+    );
+    assert!(facts(&run("policy=other,fifo:50", "syscall.null")).contains(&"settings.priority".to_owned()));
+    let allowed = Command::new("nproc").output().unwrap();
+    if out(&allowed).trim() != "1" {
+        assert!(facts(&run("cpu=0,1", "syscall.null")).contains(&"cpu.measured".to_owned()));
+    }
+    let output = bench.run(&[&["experiment", "quota=none,50%", "syscall.null"][..], &few].concat());
+    match output.status.code() {
+        Some(0) => {}
+        _ => refused(&output, 1, &["quota"]),
+    }
+    let left = std::fs::read_to_string("/proc/mounts").unwrap();
+    let groups =
+        left.lines().filter(|line| line.contains(" cgroup")).filter_map(|line| line.split(' ').nth(1));
+    for group in groups {
+        let own = std::fs::read_dir(group).into_iter().flatten().flatten();
+        let ours = own.filter(|entry| entry.file_name().to_string_lossy().starts_with("tickmark-"));
+        for group in ours {
+            let id = group.file_name().to_string_lossy()[9..].to_owned();
+            assert!(Path::new("/proc").join(&id).exists(), "{} was left", group.path().display());
+        }
+    }
+}

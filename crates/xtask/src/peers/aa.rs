@@ -1,0 +1,277 @@
+//! Nothing against nothing: how often is a difference claimed where there is none, by tickmark's designs and by the usual ones;
+//! and how often is a known one found.
+
+use super::Tickmark;
+use crate::{Result, shell};
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
+use std::collections::BTreeMap;
+use std::process::Command;
+use tickmark_stats::rank::mann_whitney;
+use tickmark_stats::two::{Difference, Moments};
+use tickmark_stats::verdict::{LEVEL, Rule, Sides, Verdict, compare};
+use tickmark_stats::{plan, spread};
+
+/// Of five kinds: a clock, a system call, two processes, a sleep, memory.
+const METRICS: [&str; 5] = [
+    "clock.monotonic.read",
+    "syscall.null",
+    "ipc.pipe.round_trip",
+    "timer.clock_nanosleep.late",
+    "bandwidth.copy.libc",
+];
+/// The same work, and 1, 2 and 5 % more of it.
+const WORK: [(&str, f64); 4] = [
+    ("selftest.work.1000", 0.0),
+    ("selftest.work.1010", 0.01),
+    ("selftest.work.1020", 0.02),
+    ("selftest.work.1050", 0.05),
+];
+/// Comparisons of each metric, and blocks in each: two rounds make a block.
+const PAIRS: usize = 400;
+const BLOCKS: usize = 5;
+/// Rounds of one recording, as many as a run takes.
+const ROUNDS: usize = 1000;
+/// The 99 % bound of 5 % of 400.
+const BOUND: usize = 32;
+/// Blocks of the experiments that look for a known slowdown, and of their pilots.
+const SEARCH: usize = 10;
+const PILOT: usize = 6;
+/// Samples of a run, as the tools that count samples take them.
+const SAMPLES: usize = 30;
+
+/// Floor and mean of each round, by metric and figure.
+type Figures = BTreeMap<(String, &'static str), Vec<f64>>;
+
+/// Prints all figures; an error where a design of tickmark's claims too much.
+pub(crate) fn run() -> Result<()> {
+    let tickmark = Tickmark::build()?;
+    let mut figures = Figures::new();
+    let rounds = PAIRS * BLOCKS * 2;
+    println!("{} rounds of {} metrics on CPU {}", rounds, METRICS.len(), tickmark.cpu);
+    let mut id = String::new();
+    for _ in 0..rounds / ROUNDS {
+        id = collect(&tickmark, &METRICS, "45s", &mut figures)?;
+    }
+    let samples = samples(&tickmark, &id)?;
+    let work: Vec<&str> = WORK.iter().map(|(name, _)| *name).collect();
+    let mut worked = Figures::new();
+    collect(&tickmark, &work, "60s", &mut worked)?;
+    let too_many = nothing(&figures, &samples);
+    known(&worked);
+    promised(&figures);
+    simulated()?;
+    if too_many.is_empty() {
+        Ok(())
+    } else {
+        Err(format!("too many claims of nothing: {}", too_many.join(", ")))
+    }
+}
+
+/// A recording of a thousand rounds; its id. A round counts where all of its runs gave a figure.
+fn collect(tickmark: &Tickmark, metrics: &[&str], budget: &str, figures: &mut Figures) -> Result<String> {
+    let rounds = ROUNDS.to_string();
+    let model = tickmark.measure(&[metrics, &["--runs", &rounds, "--budget", budget]].concat())?;
+    let id = model["recording"]["id"].as_str().ok_or("no id")?.to_owned();
+    let (csv, _) = shell::output(&mut tickmark.command(&["export", &id, "--format", "csv"]))?;
+    let mut lines = csv.lines().map(|line| line.split(',').collect::<Vec<_>>());
+    let heads = lines.next().ok_or("no header")?;
+    let at =
+        |name: &str| heads.iter().position(|head| *head == name).ok_or_else(|| format!("no column {name}"));
+    let (metric, round, value, mean) = (at("metric")?, at("round")?, at("value")?, at("mean")?);
+    let mut found: BTreeMap<(String, &'static str), BTreeMap<usize, f64>> = BTreeMap::new();
+    for line in lines.filter(|line| metrics.contains(&line[metric])) {
+        let number: usize = line[round].parse().map_err(|_| "a round is no number")?;
+        for (figure, column) in [("floor", value), ("mean", mean)] {
+            if let Ok(seen) = line[column].parse::<f64>() {
+                found.entry((line[metric].to_owned(), figure)).or_default().insert(number, seen);
+            }
+        }
+    }
+    for (name, rounds) in found {
+        if rounds.len() < ROUNDS {
+            println!("  {} {}: {} of {ROUNDS} rounds have a figure", name.0, name.1, rounds.len());
+        }
+        figures.entry(name).or_default().extend(rounds.into_values());
+    }
+    Ok(id)
+}
+
+/// The first samples of each run of a recording, by metric.
+fn samples(tickmark: &Tickmark, id: &str) -> Result<BTreeMap<String, Vec<Vec<f64>>>> {
+    let (csv, _) = shell::output(&mut tickmark.command(&["export", id, "--format", "csv", "--raw"]))?;
+    let mut lines = csv.lines().map(|line| line.split(',').collect::<Vec<_>>());
+    let heads = lines.next().ok_or("no header")?;
+    let at = |name: &str| {
+        heads.iter().position(|head| *head == name).ok_or_else(|| format!("no column {name} in {heads:?}"))
+    };
+    let (metric, run, value) = (at("metric")?, at("run")?, at("value")?);
+    let mut runs: BTreeMap<(String, usize), Vec<f64>> = BTreeMap::new();
+    for line in lines.filter(|line| METRICS.contains(&line[metric])) {
+        let own = runs.entry((line[metric].to_owned(), line[run].parse().unwrap_or(0))).or_default();
+        if own.len() < SAMPLES {
+            own.extend(line[value].parse::<f64>());
+        }
+    }
+    let mut all: BTreeMap<String, Vec<Vec<f64>>> = BTreeMap::new();
+    for ((metric, _), own) in runs.into_iter().filter(|(_, own)| own.len() == SAMPLES) {
+        all.entry(metric).or_default().push(own);
+    }
+    Ok(all)
+}
+
+fn claimed(sides: Sides<'_>) -> bool {
+    let comparison = compare(&[sides], Rule::default())[0];
+    comparison.is_some_and(|c| matches!(c.verdict, Verdict::Changed | Verdict::BelowMargin))
+}
+
+/// Claims among comparisons of nothing with nothing. What the designs of tickmark get too often is given back.
+fn nothing(figures: &Figures, samples: &BTreeMap<String, Vec<Vec<f64>>>) -> Vec<String> {
+    let mut too_many = Vec::new();
+    let mut random = StdRng::seed_from_u64(1);
+    println!("\nclaims of a difference where there is none, of {PAIRS} comparisons ({BLOCKS} runs a side)");
+    println!(
+        "{:40} {:>11} {:>12} {:>12} {:>12}",
+        "", "interleaved", "recordings", "with history", "--unit run"
+    );
+    for ((metric, figure), values) in figures {
+        let mut interleaved = 0;
+        for chunk in values.chunks_exact(2 * BLOCKS).take(PAIRS) {
+            let turn =
+                |block: &[f64]| if random.random() { (block[0], block[1]) } else { (block[1], block[0]) };
+            let (a, b): (Vec<f64>, Vec<f64>) = chunk.chunks(2).map(turn).unzip();
+            interleaved += usize::from(claimed(Sides::Paired(&a, &b)));
+        }
+        // Five rounds are a recording; the other of the pair was made a hundred recordings later.
+        let recordings: Vec<&[f64]> = values.chunks_exact(BLOCKS).collect();
+        let apart = 100;
+        let firsts = (0..recordings.len())
+            .filter(|at| (at / apart).is_multiple_of(2) && at + apart < recordings.len());
+        let (mut history, mut by_run, mut pairs) = (0, 0, 0);
+        for first in firsts {
+            let (a, b) = (recordings[first], recordings[first + apart]);
+            pairs += 1;
+            by_run += usize::from(claimed(Sides::Apart(a, b)));
+            // Ten earlier occasions, as far from each other as the pair is, as far as there are.
+            let earlier: Vec<f64> = (1..=10)
+                .map(|back| {
+                    recordings[(first + recordings.len() - back * 37 % recordings.len()) % recordings.len()]
+                })
+                .filter_map(|own| spread(own).map(|s| s.mean.ln()))
+                .collect();
+            let means = [a, b].map(|own| spread(own).map_or(f64::NAN, |s| s.mean));
+            let deviation = spread(&earlier).map_or(f64::NAN, |s| s.deviation);
+            let df = earlier.len() as f64 - 1.0;
+            history += usize::from(claimed(Sides::Known { means, counts: [1, 1], deviation, df }));
+        }
+        println!(
+            "{metric:34} {figure:5} {interleaved:11} {:>12} {:>12} {:>12}",
+            format!("0 of {pairs}"),
+            format!("{history} of {pairs}"),
+            format!("{by_run} of {pairs}")
+        );
+        if interleaved > BOUND {
+            too_many.push(format!("{metric} {figure}"));
+        }
+        if history as f64 > 0.08 * pairs as f64 {
+            too_many.push(format!("{metric} {figure} by history"));
+        }
+    }
+    println!("(single recordings claim nothing by themselves: they are undecided)");
+    println!("\nthe same runs by their samples, {SAMPLES} of each of two runs:");
+    for (metric, runs) in samples {
+        let pairs: Vec<(&Vec<f64>, &Vec<f64>)> =
+            runs.chunks_exact(2).map(|pair| (&pair[0], &pair[1])).collect();
+        let pooled = pairs.iter().filter(|(a, b)| ministat(a, b)).count();
+        let ranks = pairs.iter().filter(|(a, b)| mann_whitney(a, b).is_some_and(|mw| mw.p < LEVEL)).count();
+        let percent = |count: usize| format!("{:.1} %", count as f64 * 100.0 / pairs.len() as f64);
+        println!(
+            "{metric:40} {:4} pairs: ministat {:>7}  Mann-Whitney {:>7}",
+            pairs.len(),
+            percent(pooled),
+            percent(ranks)
+        );
+    }
+    too_many
+}
+
+/// What ministat says at 95 %: pooled variances.
+fn ministat(a: &[f64], b: &[f64]) -> bool {
+    let (Some(m), Some(n)) = (Moments::of(a), Moments::of(b)) else { return false };
+    let df = m.count + n.count - 2.0;
+    let pooled = ((m.count - 1.0) * m.variance + (n.count - 1.0) * n.variance) / df;
+    let error = (pooled * (1.0 / m.count + 1.0 / n.count)).sqrt();
+    error > 0.0 && (Difference { point: n.mean - m.mean, error, df }).p() < LEVEL
+}
+
+/// How often a slowdown that a probe really has is found.
+fn known(figures: &Figures) {
+    println!("\na slowdown that is in the probe, {SEARCH} blocks, experiments that find it");
+    for (name, more) in &WORK[1..] {
+        for figure in ["floor", "mean"] {
+            let of = |name: &str| figures.get(&(name.to_owned(), figure)).map_or(&[][..], Vec::as_slice);
+            let (base, other) = (of(WORK[0].0), of(name));
+            let experiments = base.chunks_exact(SEARCH).zip(other.chunks_exact(SEARCH));
+            let (mut found, mut all, mut ratios) = (0, 0, Vec::new());
+            for (a, b) in experiments {
+                all += 1;
+                found += usize::from(claimed(Sides::Paired(a, b)));
+                ratios.extend(compare(&[Sides::Paired(a, b)], Rule::default())[0].and_then(|c| c.ratio));
+            }
+            let ratio = tickmark_stats::median(ratios).unwrap_or(f64::NAN);
+            println!(
+                "  +{:.0} % {figure:5}: {found} of {all}; median change {:+.2} %",
+                more * 100.0,
+                (ratio - 1.0) * 100.0
+            );
+        }
+    }
+}
+
+/// How often the effect that a pilot promised is found: pilots and experiments of real runs, one side of which is made so much
+/// slower.
+fn promised(figures: &Figures) {
+    println!(
+        "\nthe smallest effect that a pilot of {PILOT} pairs promises with 80 %, added to one side: experiments that find it"
+    );
+    for ((metric, figure), values) in figures {
+        let (mut found, mut all, mut effects) = (0, 0, Vec::new());
+        for chunk in values.chunks_exact(2 * (PILOT + SEARCH)) {
+            let (pilot, rest) = chunk.split_at(2 * PILOT);
+            let differences: Vec<f64> = pilot.chunks(2).map(|pair| pair[1] - pair[0]).collect();
+            let (Some(s), Some(mean)) = (spread(&differences), spread(pilot)) else { continue };
+            let deviation = plan::upper_deviation(s.deviation, PILOT);
+            let effect = plan::detectable(deviation, SEARCH, LEVEL, 0.8) / mean.mean;
+            let (a, b): (Vec<f64>, Vec<f64>) =
+                rest.chunks(2).map(|pair| (pair[0], pair[1] * (1.0 + effect))).unzip();
+            all += 1;
+            found += usize::from(claimed(Sides::Paired(&a, &b)));
+            effects.push(effect);
+        }
+        let percent = found as f64 * 100.0 / f64::from(all.max(1));
+        let middle = tickmark_stats::median(effects).unwrap_or(f64::NAN) * 100.0;
+        println!("  {metric:34} {figure:5}: {percent:5.1} % of {all}; median effect {middle:.2} %");
+    }
+}
+
+/// Coverage, families and power on noise that is made.
+fn simulated() -> Result<()> {
+    println!("\non noise that is made:");
+    let mut test = Command::new("cargo");
+    test.args([
+        "test",
+        "--quiet",
+        "--release",
+        "-p",
+        "tickmark-stats",
+        "--test",
+        "simulated",
+        "--",
+        "--nocapture",
+    ]);
+    let (out, _) = shell::output(test.current_dir(shell::root()))?;
+    out.lines()
+        .filter(|line| line.contains(':') && !line.contains("test result"))
+        .for_each(|line| println!("  {line}"));
+    Ok(())
+}
