@@ -38,7 +38,12 @@ pub fn spread(values: &[f64]) -> Option<Spread> {
         return None;
     }
     let count = values.len() as f64;
-    let mean = values.iter().sum::<f64>() / count;
+    // What is all the same does not vary, whatever rounding makes of its mean.
+    if values.iter().all(|value| *value == values[0]) {
+        return Some(Spread { mean: values[0], deviation: 0.0 });
+    }
+    let rough = values.iter().sum::<f64>() / count;
+    let mean = rough + values.iter().map(|v| v - rough).sum::<f64>() / count;
     let squares: f64 = values.iter().map(|v| (v - mean).powi(2)).sum();
     let deviation = if values.len() > 1 { (squares / (count - 1.0)).sqrt() } else { 0.0 };
     Some(Spread { mean, deviation })
@@ -97,6 +102,11 @@ mod tests {
         assert_eq!(median_of_runs(&[7.0]).unwrap().confidence, 0.0);
         assert_eq!(median_of_runs(&[]), None);
         assert_eq!(spread(&[7.0]).unwrap(), Spread { mean: 7.0, deviation: 0.0 });
+    }
+
+    #[test]
+    fn what_is_all_the_same_does_not_vary() {
+        assert_eq!(spread(&[0.1, 0.1, 0.1]).unwrap(), Spread { mean: 0.1, deviation: 0.0 });
     }
 
     #[test]

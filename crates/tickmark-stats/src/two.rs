@@ -53,8 +53,14 @@ impl Difference {
     #[must_use]
     pub fn between(first: &Moments, second: &Moments) -> Option<Self> {
         let (va, vb) = (first.of_mean(), second.of_mean());
-        let df = (va + vb).powi(2) / (va * va / (first.count - 1.0) + vb * vb / (second.count - 1.0));
-        (va + vb > 0.0).then_some(Self { point: second.mean - first.mean, error: (va + vb).sqrt(), df })
+        // Of shares, so that squares neither overflow nor vanish.
+        let (a, b) = (va / (va + vb), vb / (va + vb));
+        let df = (a * a / (first.count - 1.0) + b * b / (second.count - 1.0)).recip();
+        (va + vb > 0.0 && df.is_finite()).then_some(Self {
+            point: second.mean - first.mean,
+            error: (va + vb).sqrt(),
+            df,
+        })
     }
 
     /// Of pairs, such as the blocks of an interleaved experiment: Student's t of their differences.
@@ -67,7 +73,9 @@ impl Difference {
         let s = spread(&differences)?;
         let count = differences.len() as f64;
         let error = s.deviation / count.sqrt();
-        (error > 0.0).then_some(Self { point: s.mean, error, df: count - 1.0 })
+        // Differences of values that differ by the same are equal but for rounding.
+        let largest = first.iter().chain(second).fold(0.0f64, |most, value| most.max(value.abs()));
+        (error > 1e-14 * largest).then_some(Self { point: s.mean, error, df: count - 1.0 })
     }
 
     /// The difference in standard errors.

@@ -92,6 +92,27 @@ fn intervals_cover_what_they_say() {
 }
 
 #[test]
+fn stopping_at_a_width_keeps_the_coverage() {
+    for (name, noise) in NOISES {
+        let random = &mut StdRng::seed_from_u64(5);
+        let (mut covered, all) = (0, 4000);
+        for _ in 0..all {
+            let (a, b) = experiment(random, noise, 60, 1.02);
+            // From the tenth block on, as `tickmark experiment --width 0.7%` does.
+            let at = |blocks: usize| {
+                compare(&[Sides::Paired(&a[..blocks], &b[..blocks])], Rule::default())[0].unwrap().interval
+            };
+            let narrow = |blocks: &usize| at(*blocks).is_some_and(|i| i.high - i.low < 0.014);
+            let end = (10..=60).find(narrow).unwrap_or(60);
+            covered += u32::from(at(end).is_some_and(|i| i.low <= 1.02 && 1.02 <= i.high));
+        }
+        let share = f64::from(covered) / f64::from(all);
+        println!("coverage where the interval's width ends it, {name}: {:.2} %", share * 100.0);
+        assert!(share >= 0.93, "{name}: {share}");
+    }
+}
+
+#[test]
 fn among_eighty_metrics_of_nothing_none_is_claimed() {
     let random = &mut StdRng::seed_from_u64(2);
     let (mut wrong, mut plain_wrong, suites) = (0, 0, 1000);

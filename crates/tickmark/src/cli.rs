@@ -57,7 +57,7 @@ pub(crate) enum Command {
     /// Describe columns of numbers and compare them with the first: ministat, made right
     #[command(after_help = STAT_EXAMPLES)]
     Stat(Stat),
-    /// Read result files of other programs into recordings: lmbench 2 and 3
+    /// Read results of other programs into recordings: lmbench, hyperfine, sysbench, wrk, cyclictest ...
     #[command(after_help = IMPORT_EXAMPLES)]
     Import(Import),
     /// Write a recording for other programs
@@ -320,7 +320,7 @@ pub(crate) struct Stat {
     #[arg(long, value_name = "SHARE", default_value = "1%", value_parser = share)]
     pub(crate) margin: f64,
     /// Exit with code 3 where a set has changed by more than the margin may be
-    #[arg(long)]
+    #[arg(long, conflicts_with = "no_test")]
     pub(crate) fail_on_changed: bool,
     /// Be ministat, byte for byte: debian, or freebsd for the figures of today's FreeBSD
     #[arg(long, value_name = "WHOSE", num_args = 0..=1, require_equals = true, default_missing_value = "debian", value_parser = ["debian", "freebsd"])]

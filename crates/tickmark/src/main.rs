@@ -6,6 +6,7 @@ mod command;
 mod comparison;
 mod error;
 mod experiment;
+mod foreign;
 mod lmbench;
 mod plan;
 mod progress;
@@ -25,7 +26,10 @@ fn main() -> ExitCode {
     if arguments.next().is_some_and(|first| first == "agent") {
         return tickmark_agent::main(arguments, &["agent"]);
     }
-    if let Some((flavour, rest)) = stat::compat::asked(std::env::args().skip(1)) {
+    // A name that is no text is left to what follows.
+    let words: Result<Vec<String>, _> =
+        std::env::args_os().skip(1).map(std::ffi::OsString::into_string).collect();
+    if let Some((flavour, rest)) = words.ok().and_then(|words| stat::compat::asked(words.into_iter())) {
         return exit(stat::compat::run(flavour, &rest));
     }
     let cli = match cli::Cli::try_parse() {

@@ -18,6 +18,7 @@ cargo xtask licences          check the licences of all dependencies against den
 cargo xtask peers             side by side with perf bench, cyclictest and a plain C loop (3 min)
 cargo xtask peers catalogue   side by side with sysbench, NetPIPE, iperf3, perf bench and a copy loop (5 min)
 cargo xtask peers aa          nothing against nothing, and known slowdowns: how often is which claimed (15 min)
+cargo xtask peers stat        time and memory of tickmark stat beside ministat (2 min)
 cargo xtask peers steady      spread and marks, idle and beside 8 competitors (25 min)
 ";
 
@@ -34,6 +35,7 @@ fn main() -> ExitCode {
         ["docs", "--check"] => docs::check(),
         ["licences"] => licences::check(),
         ["peers"] => peers::tools::run(),
+        ["peers", "stat"] => peers::stat::run(),
         ["peers", "aa"] => peers::aa::run(),
         ["peers", "catalogue"] => peers::catalogue::run(),
         ["peers", "steady"] => peers::steady::run(),

@@ -70,11 +70,15 @@ Examples:
 pub(super) const IMPORT_EXAMPLES: &str = "\
 Raw files (results/<os>/<host>.0, .1 ...) of one host and kernel become the runs of one recording;
 a summary page gives one recording for each host and kernel. Averages and per cent are not imported:
-they come back from the rows. Exit code 4 says that something was left out, which is named.
+they come back from the rows. Files of sysbench, wrk, cyclictest (text, histogram, JSON) and perf bench are
+runs of one recording; each command of hyperfine's JSON, each block of super-smack's lines and each file
+of number columns is a recording. Exit code 4 says that something was left out, which is named.
 
 Examples:
   tickmark import results/i686-pc-linux-gnu/board.*
-  tickmark import summary.txt";
+  tickmark import summary.txt
+  tickmark import before.txt after.txt                  columns of numbers
+  tickmark import run1.txt run2.txt run3.txt --name tsc   three runs of sysbench or wrk";
 
 pub(super) const EXPORT_EXAMPLES: &str = "\
 Examples:

@@ -16,6 +16,12 @@ pub(super) fn run(store: &Store, asked: &Compare) -> Result<Code, Error> {
             CompareFormat::Json => Format::Json,
             _ => return Err(Error::Usage("--lmbench has the formats text and json".to_owned())),
         };
+        if let Some(side) = sides.iter().find(|side| side.recordings.len() > 1) {
+            let count = side.recordings.len();
+            return Err(Error::Usage(format!(
+                "--lmbench shows one recording a side; here one side has {count}"
+            )));
+        }
         let recordings: Vec<&Recording> = sides.iter().filter_map(|side| side.recordings.first()).collect();
         let lines = model.against.iter().flat_map(|against| &against.lines);
         let own = if asked.floor { "floor" } else { "mean" };

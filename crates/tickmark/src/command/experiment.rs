@@ -4,15 +4,15 @@ use super::compare;
 use crate::cli::{CompareFormat, Experiment as Asked};
 use crate::comparison::{self, Model, Side, Unit};
 use crate::error::{Code, Error};
-use crate::experiment::{self, Experiment, Halt, Outcome, Reach, Take};
+use crate::experiment::{self, Experiment, Guard, Halt, Outcome, Reach, Take};
 use crate::report::{self, RowStatus};
 use crate::selection;
-use crate::store::Store;
+use crate::store::{Recording, Status, Store};
 use crate::target::Stop;
 use rand::SeedableRng;
 use rand::rngs::StdRng;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tickmark_wire::{Better, Nanos};
 
 /// Blocks where nothing is said, and the most that a width may ask for.
@@ -21,6 +21,8 @@ const MOST: u32 = 100;
 /// What one setting of one block measures at most, and each probe of it.
 const BLOCK: Nanos = Nanos::from_millis(9_000);
 const SLICE: Nanos = Nanos::from_millis(60);
+/// What starting a run takes, in s.
+const STARTS: f64 = 0.012;
 
 pub(super) fn run(store: &Store, asked: &Asked) -> Result<Code, Error> {
     if asked.restore {
@@ -36,32 +38,38 @@ pub(super) fn run(store: &Store, asked: &Asked) -> Result<Code, Error> {
     // The blocks end, everything is put back, and what was measured is shown.
     let _ = ctrlc::set_handler(move || own.stop());
     let mut random = StdRng::from_rng(&mut rand::rng());
-    let ended = experiment.guarded(store, || {
-        experiment.try_settings()?;
+    let begun = Instant::now();
+    let ended = experiment.guarded(store, |guard| {
+        experiment.try_settings(guard)?;
+        anstream::eprintln!("{}", duration(&experiment, !asked.no_pilot));
         if !asked.no_pilot {
-            announce(store, &experiment, &stop, &mut random)?;
+            announce(store, &experiment, guard, &stop, &mut random)?;
         }
         let narrow = |ids: &[String], blocks: u32| {
-            let wide = |width| blocks < 3 || !is_narrow(store, ids, margin, width);
+            let wide = |width| blocks < BLOCKS || !is_narrow(store, ids, margin, width);
             width.is_some_and(|width| !wide(width))
         };
         if stop.stopped() {
-            return Err(Error::Refused(
-                "interrupted before the first block; everything is put back".to_owned(),
-            ));
+            return Err(Error::Refused("interrupted before the first block".to_owned()));
         }
-        experiment.run(store, &stop, &mut random, &narrow)
+        experiment.run(store, guard, &stop, &mut random, begun, &narrow)
     });
-    let (ids, made, halt) = ended?;
+    let ((ids, made, halt), left) = ended?;
+    if let Some(error) = &left {
+        anstream::eprintln!("tickmark: {}", experiment::not_restored(error));
+    }
     if made < 2 {
         let kept = ids.join(" ");
         return Err(Error::Refused(format!("ended after {made} blocks, too few to compare; kept as {kept}")));
     }
+    if let Some(why) = nothing(store, &ids) {
+        return Err(Error::Refused(format!("no figure was obtained: {why}; kept as {}", ids.join(" "))));
+    }
     let model = model(store, &ids, margin)?;
     compare::show(&model, asked.format)?;
-    tell(&experiment, &ids, made, halt, asked.format)?;
+    tell(&experiment, &ids, made, halt, left.is_none(), asked.format)?;
     let code = compare::code(&model, asked.fail_on);
-    let partly = halt == Halt::Stopped || failed(store, &ids, made);
+    let partly = left.is_some() || halt == Halt::Stopped || failed(store, &ids, made);
     Ok(if code == Code::Done && partly { Code::Partly } else { code })
 }
 
@@ -120,14 +128,36 @@ fn plan(asked: &Asked) -> Result<(Experiment, Option<f64>, f64), Error> {
     Ok((experiment, width, asked.margin.or(from.margin).unwrap_or(0.01)))
 }
 
+/// How long it will take, in words: commands take what they take.
+fn duration(experiment: &Experiment, pilot: bool) -> String {
+    let (blocks, settings) = (experiment.blocks, experiment.settings.len() as u32);
+    let turns = blocks * settings + if pilot { 2 * experiment::PAIRS + 1 } else { 0 };
+    let starts = STARTS * experiment.probes.len() as f64;
+    let seconds = f64::from(turns) * (experiment.slice.as_f64() / 1e9 + starts);
+    let time = if seconds < 90.0 { format!("{seconds:.0} s") } else { format!("{:.0} min", seconds / 60.0) };
+    let time = match (experiment.probes.is_empty(), experiment.outcomes.is_empty()) {
+        (false, true) => format!("about {time}"),
+        (false, false) => format!("about {time} and what the commands take"),
+        _ => "what the commands take".to_owned(),
+    };
+    let first = if pilot { "a pilot, then " } else { "" };
+    format!("{first}{blocks} blocks of {settings} settings: {time}")
+}
+
 /// Looks how far runs spread, and says what the experiment will be able to see.
-fn announce(store: &Store, experiment: &Experiment, stop: &Stop, random: &mut StdRng) -> Result<(), Error> {
-    let id = experiment.pilot(store, experiment::PAIRS, stop, random)?;
+fn announce(
+    store: &Store,
+    experiment: &Experiment,
+    guard: &Guard<'_>,
+    stop: &Stop,
+    random: &mut StdRng,
+) -> Result<(), Error> {
+    let id = experiment.pilot(store, guard, experiment::PAIRS, stop, random)?;
     if stop.stopped() {
         return Ok(());
     }
     let model = report::build(&store.find(&id)?, &|_| true, false);
-    let mut reach = experiment::reach(&model, experiment.blocks);
+    let mut reach = experiment::reach(&model, experiment.blocks, experiment.settings.len());
     reach.sort_by(|a, b| a.detectable.total_cmp(&b.detectable));
     let percent = |reach: &Reach| format!("{:.2} %", reach.detectable * 100.0);
     let (blocks, power) = (experiment.blocks, experiment::POWER * 100.0);
@@ -174,10 +204,28 @@ fn model(store: &Store, ids: &[String], margin: f64) -> Result<Model, Error> {
     comparison::build(store, &sides, comparison::Asked { margin, unit: Unit::Recording })
 }
 
+/// Why there is no figure at all, if there is none.
+fn nothing(store: &Store, ids: &[String]) -> Option<String> {
+    let recordings: Vec<Recording> = ids.iter().filter_map(|id| store.find(id).ok()).collect();
+    let runs = || recordings.iter().flat_map(|recording| &recording.runs);
+    let why = || {
+        runs().find_map(|run| match &run.status {
+            Status::Failed(why) | Status::TimedOut(why) | Status::Unsupported(why) => {
+                Some(why.message.clone())
+            }
+            _ => None,
+        })
+    };
+    let none = !runs().any(|run| run.status == Status::Ok);
+    none.then(|| why().unwrap_or_else(|| "no run was made".to_owned()))
+}
+
 /// Whether every interval is this narrow.
 fn is_narrow(store: &Store, ids: &[String], margin: f64, width: f64) -> bool {
-    let narrow = |model: Model| !model.any(|line| line.half_width().is_none_or(|half| half > width));
-    model(store, ids, margin).is_ok_and(narrow)
+    // Figures that have no interval never get a narrow one.
+    let wide = |model: &Model| model.any(|line| line.half_width().is_some_and(|half| half > width));
+    model(store, ids, margin)
+        .is_ok_and(|model| model.any(|line| line.half_width().is_some()) && !wide(&model))
 }
 
 /// Whether a run of a block that was made gave nothing for another reason than that the system lacks it.
@@ -199,6 +247,7 @@ fn tell(
     ids: &[String],
     made: u32,
     halt: Halt,
+    restored: bool,
     format: CompareFormat,
 ) -> Result<(), Error> {
     let why = match halt {
@@ -208,7 +257,8 @@ fn tell(
         Halt::Stopped => ", interrupted".to_owned(),
     };
     let knob = &experiment.knob_name;
-    let line = format!("{made} blocks{why}; {knob} is as it was; kept as {}\n", ids.join(" "));
+    let back = if restored { format!("{knob} is as it was") } else { format!("{knob} is NOT as it was") };
+    let line = format!("{made} blocks{why}; {back}; kept as {}\n", ids.join(" "));
     if format == CompareFormat::Text {
         return super::print(&line);
     }

@@ -2,6 +2,7 @@
 
 use crate::cli::{Format, Import};
 use crate::error::{Code, Error};
+use crate::foreign;
 use crate::lmbench::{self, Imported, Series, Value};
 use crate::report;
 use crate::store::{Meta, Store};
@@ -20,11 +21,7 @@ const MOST: u64 = 64 << 20;
 
 pub(super) fn run(store: &Store, import: &Import) -> Result<Code, Error> {
     let texts = import.files.iter().map(|path| text(path)).collect::<Result<Vec<_>, Error>>()?;
-    let (found, warnings) = lmbench::read(&texts).map_err(|name| {
-        Error::Usage(format!(
-            "{name} is neither a result file of lmbench 2 or 3 nor a summary page of lmbench; nothing was imported"
-        ))
-    })?;
+    let (found, warnings) = read(&texts)?;
     let mut names = lmbench::names(&found);
     if let Some(name) = &import.name {
         if names.len() > 1 {
@@ -65,15 +62,51 @@ pub(super) fn run(store: &Store, import: &Import) -> Result<Code, Error> {
             let _ = writeln!(text, "{name} ({}, {runs}, {metrics} metrics) kept as {id}", host.tool);
         }
         let _ = match &kept[..] {
-            [(base, ..), (candidate, ..), ..] => {
-                writeln!(text, "tickmark compare {base} {candidate} --lmbench")
+            [(base, _, first), (candidate, ..), ..] => {
+                writeln!(text, "tickmark compare {base} {candidate}{}", tables(first))
             }
-            [(id, ..)] => writeln!(text, "tickmark show {id} --lmbench"),
+            [(id, _, first)] => writeln!(text, "tickmark show {id}{}", tables(first)),
             [] => Ok(()),
         };
         super::print(&text)?;
     }
     Ok(if warnings.is_empty() { Code::Done } else { Code::Partly })
+}
+
+/// What is added to a command that shows lmbench's results.
+fn tables(of: &Imported) -> &'static str {
+    if of.kinds.is_empty() { " --lmbench" } else { "" }
+}
+
+/// Reads every text as what it is: a format that names itself, lmbench's, or columns of numbers.
+fn read(texts: &[(String, String)]) -> Result<(Vec<Imported>, Vec<String>), Error> {
+    let (mut found, mut warnings, mut lmbench) = (Vec::new(), Vec::new(), Vec::new());
+    for (name, text) in texts {
+        let nothing = |why: String| Error::Usage(format!("{why}; nothing was imported"));
+        if foreign::read(name, text, &mut found).map_err(nothing)? {
+            continue;
+        }
+        let own = [(name.clone(), text.clone())];
+        if lmbench::read(&own).is_ok() {
+            lmbench.extend(own);
+        } else if let Some((columns, others)) = foreign::columns(name, text) {
+            found.push(columns);
+            warnings.extend(others);
+        } else {
+            return Err(nothing(format!(
+                "{name} is no result of lmbench 2 or 3, super-smack, hyperfine (JSON), sysbench, wrk, cyclictest or perf bench, \
+                 and no columns of numbers"
+            )));
+        }
+    }
+    foreign::number(&mut found);
+    if !lmbench.is_empty() {
+        let (hosts, others) = lmbench::read(&lmbench)
+            .map_err(|name| Error::Usage(format!("{name} cannot be read; nothing was imported")))?;
+        found.extend(hosts);
+        warnings.extend(others);
+    }
+    Ok((found, warnings))
 }
 
 /// The name of a file and its text. What is no UTF-8 in it is replaced; what is too long for results is refused.
@@ -83,7 +116,7 @@ fn text(path: &Path) -> Result<(String, String), Error> {
     file.take(MOST + 1).read_to_end(&mut bytes).map_err(Error::store("read", path))?;
     if bytes.len() as u64 > MOST {
         let (path, most) = (path.display(), MOST >> 20);
-        return Err(Error::Usage(format!("{path} has more than {most} MB: too much for results of lmbench")));
+        return Err(Error::Usage(format!("{path} has more than {most} MB: too much for results")));
     }
     let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
     let text = String::from_utf8_lossy(&bytes);
@@ -92,7 +125,8 @@ fn text(path: &Path) -> Result<(String, String), Error> {
 
 /// Writes one host's figures as a recording; its id.
 fn keep(store: &Store, host: &Imported, name: &str) -> Result<String, Error> {
-    let mut metrics: Vec<Metric> = host.series.keys().map(|name| metric(name)).collect();
+    let known = |name: &String| host.kinds.get(name).cloned().unwrap_or_else(|| metric(name));
+    let mut metrics: Vec<Metric> = host.series.keys().map(known).collect();
     let place =
         |metric: &Metric| tickmark_probe::all().position(|probe| probe.spec.name == metric.name.as_str());
     metrics.sort_by_key(|metric| place(metric).unwrap_or(usize::MAX));

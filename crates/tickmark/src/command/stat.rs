@@ -4,6 +4,7 @@ use crate::cli::{Format, Stat};
 use crate::error::{Code, Error};
 use crate::stat::column::{Bad, Column};
 use crate::stat::{self, Manner};
+use std::io::IsTerminal;
 use tickmark_stats::verdict::{Rule, Verdict};
 
 /// As wide as the older tool's plot.
@@ -27,7 +28,8 @@ pub(super) fn run(asked: &Stat) -> Result<Code, Error> {
     match asked.output.format {
         Format::Json => super::print_json(&stat::json::render(&model))?,
         Format::Text => {
-            let terminal = terminal_size::terminal_size().map(|(width, _)| usize::from(width.0) - 2);
+            let wide = std::io::stdout().is_terminal().then(terminal_size::terminal_size).flatten();
+            let terminal = wide.map(|(width, _)| usize::from(width.0).saturating_sub(2));
             let width = asked.width.unwrap_or(terminal.unwrap_or(WIDTH)).clamp(10, 500);
             let plot = (!asked.no_plot && !asked.no_test).then(|| stat::plot(&sets, &model, width));
             super::print(&stat::text::render(&model, plot.as_deref()))?;
@@ -49,6 +51,7 @@ fn read(asked: &Stat) -> Result<Vec<(String, Vec<f64>)>, Error> {
         delimiters: asked.delimiters.as_bytes(),
         longest: usize::MAX,
         any: false,
+        strict: asked.paired,
     };
     let one = |file: &String| {
         let name = if *file == stdin { "standard input".to_owned() } else { file.clone() };
@@ -58,6 +61,10 @@ fn read(asked: &Stat) -> Result<Vec<(String, Vec<f64>)>, Error> {
             column.read(std::fs::File::open(file).map_err(Error::store("read", file))?)
         };
         let values = read.map_err(|bad| match bad {
+            Bad::Missing(line) => Error::Usage(format!(
+                "line {line} of {name} has no number in column {}: with --paired every line needs one",
+                asked.column
+            )),
             Bad::Line(line, token) => {
                 let short: String = token.chars().take(40).collect();
                 Error::Usage(format!(
@@ -89,6 +96,9 @@ fn check(sets: &[(String, Vec<f64>)], asked: &Stat) -> Result<(), Error> {
             }
             _ => {}
         }
+    }
+    if asked.fail_on_changed && sets.len() < 2 {
+        return Err(Error::Usage("--fail-on-changed compares: give two files or more".to_owned()));
     }
     let count = |at: usize| sets[at].1.len();
     if let Some(other) = (1..sets.len()).find(|other| asked.paired && count(*other) != count(0)) {

@@ -16,8 +16,8 @@ pub(crate) enum Basis {
     Blocks { experiment: String, knob: String },
     /// Each recording is an occasion.
     Recordings { counts: [usize; 2], order: String },
-    /// Each run was made apart, as those that other programs printed.
-    Apart,
+    /// Each run was made apart, as those that other programs printed; or, of columns of numbers, each line.
+    Apart { lines: bool },
     /// Each run, because that was asked for.
     Asked,
     /// Too few occasions: earlier recordings of the machine may say how far they spread.
@@ -39,10 +39,6 @@ impl Basis {
         {
             return Self::Blocks { experiment: first.experiment, knob: first.knob };
         }
-        let both = || [base, other].into_iter().flat_map(|side| &side.recordings);
-        if both().all(|recording| recording.imported.is_some()) {
-            return Self::Apart;
-        }
         if unit == Unit::Run {
             return Self::Asked;
         }
@@ -50,7 +46,24 @@ impl Basis {
         if counts.iter().all(|count| *count >= ENOUGH) {
             return Self::Recordings { counts, order: order(base, other) };
         }
+        let all = || [base, other].into_iter().flat_map(|side| &side.recordings);
+        let tools = || all().map(|recording| recording.imported.as_ref().map(|from| from.tool.as_str()));
+        // What hyperfine ran, it ran one after the other.
+        if tools().all(|tool| tool.is_some_and(|tool| !tool.starts_with("hyperfine"))) {
+            let lines = tools().flatten().any(|tool| tool == "columns");
+            return Self::Apart { lines };
+        }
         Self::Few
+    }
+
+    /// What more of would decide.
+    pub(super) fn noun(&self) -> &'static str {
+        match self {
+            Self::Blocks { .. } => "blocks",
+            Self::Recordings { .. } | Self::Few => "recordings a side",
+            Self::Apart { lines: true } => "lines a side",
+            Self::Apart { lines: false } | Self::Asked => "runs a side",
+        }
     }
 
     /// For programs.
@@ -58,7 +71,7 @@ impl Basis {
         match self {
             Self::Blocks { .. } => "block",
             Self::Recordings { .. } | Self::Few => "recording",
-            Self::Apart | Self::Asked => "run",
+            Self::Apart { .. } | Self::Asked => "run",
         }
     }
 
@@ -85,7 +98,12 @@ impl Basis {
                 }
                 notes
             }
-            Self::Apart => vec!["each run counts as an occasion: another program's runs were made apart".to_owned()],
+            Self::Apart { lines: false } => {
+                vec!["each run counts as an occasion: another program's runs were made apart".to_owned()]
+            }
+            Self::Apart { lines: true } => vec![
+                "each line counts as an occasion, which only its maker can know: samples of one process are none".to_owned(),
+            ],
             Self::Asked => {
                 vec!["--unit run: this is what the runs would say if the occasions of both recordings were alike".to_owned()]
             }

@@ -9,6 +9,7 @@ use crate::error::Error;
 use crate::report::{self, Row};
 use crate::store::{Recording, Store};
 use std::collections::BTreeMap;
+use tickmark_stats::nested::Nested;
 use tickmark_stats::verdict::{Comparison, Rule, Sides, compare};
 
 /// How sides are compared.
@@ -77,6 +78,7 @@ pub(crate) fn build(store: &Store, sides: &[Side], asked: Asked) -> Result<Model
             let differences = differences(base.side, other.side);
             let mut notes = basis.notes();
             notes.extend(wanders(&lines));
+            notes.extend(missing(&lines, &basis));
             let open: Vec<&str> = lines
                 .iter()
                 .filter(|line| line.word == Word::Undecided)
@@ -88,6 +90,18 @@ pub(crate) fn build(store: &Store, sides: &[Side], asked: Asked) -> Result<Model
         },
     );
     Ok(Model { base: party(base), margin: asked.margin, claims: known, against: against.collect() })
+}
+
+/// Figures that some blocks lack: what is missing may be missing for what is compared.
+fn missing(lines: &[Line], basis: &Basis) -> Option<String> {
+    let Basis::Blocks { .. } = basis else { return None };
+    let most = lines.iter().map(|line| line.values[0]).max()?;
+    let fewer: Vec<String> = lines
+        .iter()
+        .filter(|line| line.values[0] < most)
+        .map(|line| format!("{} {} ({} of {most})", line.metric, line.figure, line.values[0]))
+        .collect();
+    (!fewer.is_empty()).then(|| format!("not in every block: {}", fewer.join(", ")))
 }
 
 /// What the occasions of a figure say; none where there are too few.
@@ -195,9 +209,10 @@ impl<'a> Read<'a> {
         for metric in self.metrics() {
             let (ours, theirs) = (self.rows(metric), other.rows(metric));
             let ([first, ..], [second, ..]) = (&ours[..], &theirs[..]) else { continue };
-            let unlike = if first.unit != second.unit {
+            let unlike = if ours.iter().chain(&theirs).any(|row| row.unit != first.unit) {
                 Some("other units")
-            } else if !first.same_size(second) {
+            } else if !ours.iter().chain(&theirs).all(|row| row.same_size(first)) || !first.same_size(second)
+            {
                 Some("other sizes")
             } else {
                 None
@@ -219,9 +234,11 @@ impl<'a> Read<'a> {
                     over: [first.over, second.over],
                     unlike,
                     values: occasions(&runs, basis, history.is_some()),
+                    between: between(&runs),
                     runs: runs.map(|of| of.into_iter().flatten().map(|(_, value)| value).collect()),
                     history,
                     paired: matches!(basis, Basis::Blocks { .. }),
+                    occasion: basis.noun(),
                 });
             }
         }
@@ -238,6 +255,15 @@ fn runs(rows: &[&Row], figure: &str) -> Vec<Vec<(u32, f64)>> {
         if figures.is_empty() { Vec::new() } else { figures.swap_remove(at).1 }
     };
     rows.iter().map(of).collect()
+}
+
+/// The share of the variance that lies between the recordings of a side, the larger of both sides'.
+fn between(runs: &[Vec<Vec<(u32, f64)>>; 2]) -> Option<f64> {
+    let groups = |side: &Vec<Vec<(u32, f64)>>| -> Vec<Vec<f64>> {
+        side.iter().map(|own| own.iter().map(|(_, value)| *value).collect()).collect()
+    };
+    let shares = runs.iter().filter_map(|side| Some(Nested::of(&groups(side))?.share_between()));
+    shares.max_by(f64::total_cmp)
 }
 
 /// The values that count as occasions; none where there are too few to say how they spread.
@@ -257,7 +283,7 @@ fn occasions(runs: &[Vec<Vec<(u32, f64)>>; 2], basis: &Basis, known: bool) -> [V
                 .unzip::<_, _, Vec<_>, Vec<_>>()
                 .into()
         }
-        Basis::Apart | Basis::Asked => {
+        Basis::Apart { .. } | Basis::Asked => {
             runs.each_ref().map(|side| side.iter().flatten().map(|(_, value)| *value).collect())
         }
         Basis::Recordings { .. } => runs.each_ref().map(each),

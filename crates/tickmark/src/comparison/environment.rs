@@ -129,7 +129,16 @@ pub(super) fn signature(recording: &Recording) -> Vec<String> {
     ];
     let all: BTreeMap<String, String> = of(recording).into_iter().collect();
     let more = ["settings.slack", "settings.small"];
-    FACTS.iter().chain(&more).map(|name| all.get(*name).cloned().unwrap_or_default()).collect()
+    let mut signature: Vec<String> =
+        FACTS.iter().chain(&more).map(|name| all.get(*name).cloned().unwrap_or_default()).collect();
+    // How often and how long each metric was measured: fewer and shorter runs spread farther.
+    let plan = &recording.meta.plan;
+    for metric in &plan.metrics {
+        let own = plan.runs.iter().filter(|run| run.probe == metric.name && run.round > 0);
+        let length = own.clone().map(|run| run.budget.get()).max().unwrap_or(0);
+        signature.push(format!("{} {} {length}", metric.name, own.count()));
+    }
+    signature
 }
 
 #[cfg(test)]

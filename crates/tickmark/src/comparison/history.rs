@@ -4,7 +4,7 @@ use super::environment::signature;
 use super::model::Side;
 use crate::report;
 use crate::store::{Recording, Store};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use tickmark_stats::spread;
 
 /// Degrees of freedom that are enough: five earlier recordings of one configuration.
@@ -20,10 +20,14 @@ pub(super) struct Occasions {
     pub(super) recordings: usize,
 }
 
+/// The figures of one recording, by metric and figure.
+type Figures = BTreeMap<(String, &'static str), f64>;
+
 /// By metric and figure.
 pub(super) type History = BTreeMap<(String, &'static str), Occasions>;
 
-/// Reads the newest recordings of the same configurations as these sides, but not they themselves.
+/// Reads the newest recordings that were made before these sides, of the same configurations and as many runs as long; of each
+/// boot one, where the sides were not made in the same.
 pub(super) fn of(store: &Store, sides: &[&Side]) -> History {
     let own: Vec<&Recording> = sides.iter().flat_map(|side| &side.recordings).collect();
     let wanted: Vec<Vec<String>> = own.iter().map(|recording| signature(recording)).collect();
@@ -36,8 +40,11 @@ pub(super) fn of(store: &Store, sides: &[&Side]) -> History {
         .flat_map(|recording| &recording.meta.plan.metrics)
         .map(|metric| metric.name.as_str())
         .collect();
-    let mut groups: BTreeMap<Vec<String>, Vec<BTreeMap<(String, &'static str), f64>>> = BTreeMap::new();
+    let mut groups: BTreeMap<Vec<String>, Vec<Figures>> = BTreeMap::new();
     let mut read = 0;
+    let boots: BTreeSet<Option<String>> = own.iter().map(|recording| boot(recording)).collect();
+    let (across, mut seen_boots) = (boots.len() > 1, BTreeSet::<Option<String>>::new());
+    let first = own.iter().map(|recording| recording.meta.created).min();
     let entries = store.list().unwrap_or_default();
     for entry in entries.iter().rev().filter(|entry| entry.complete && hosts.contains(&entry.host.as_deref()))
     {
@@ -46,12 +53,17 @@ pub(super) fn of(store: &Store, sides: &[&Side]) -> History {
         }
         let Ok(earlier) = store.find(&entry.id) else { continue };
         let made = signature(&earlier);
-        if earlier.imported.is_some() || earlier.meta.arm.is_some() || !wanted.contains(&made) {
+        let before = first.is_some_and(|first| earlier.meta.created < first);
+        if !before || earlier.imported.is_some() || earlier.meta.arm.is_some() || !wanted.contains(&made) {
+            continue;
+        }
+        // Where a boot lies between the sides, boots are what has to be known.
+        if across && !seen_boots.insert(boot(&earlier)) {
             continue;
         }
         read += 1;
         let model = report::build(&earlier, &|metric| metrics.contains(&metric.name.as_str()), false);
-        let mut figures = BTreeMap::new();
+        let mut figures = Figures::new();
         for row in model.groups.iter().flat_map(|(_, rows)| rows) {
             for (figure, values) in row.figures() {
                 let mean = values.iter().map(|(_, value)| value).sum::<f64>() / values.len() as f64;
@@ -65,11 +77,16 @@ pub(super) fn of(store: &Store, sides: &[&Side]) -> History {
     pooled(groups.into_values())
 }
 
+/// Which session of the machine a recording was made in.
+fn boot(recording: &Recording) -> Option<String> {
+    recording.environment().and_then(|facts| facts.get("boot.id")).map(str::to_owned)
+}
+
 /// The variances of the logarithms within each configuration, together.
-fn pooled(groups: impl Iterator<Item = Vec<BTreeMap<(String, &'static str), f64>>>) -> History {
+fn pooled(groups: impl Iterator<Item = Vec<Figures>>) -> History {
     let mut sums: BTreeMap<(String, &'static str), (f64, f64, usize)> = BTreeMap::new();
     for group in groups {
-        let names: std::collections::BTreeSet<_> = group.iter().flat_map(BTreeMap::keys).cloned().collect();
+        let names: BTreeSet<_> = group.iter().flat_map(BTreeMap::keys).cloned().collect();
         for name in names {
             let logs: Vec<f64> =
                 group.iter().filter_map(|figures| figures.get(&name)).map(|mean| mean.ln()).collect();

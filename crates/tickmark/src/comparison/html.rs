@@ -26,7 +26,8 @@ pub(crate) fn render(model: &Model) -> String {
     for against in &model.against {
         let (base, other) = (escape(&model.base.label), escape(&against.party.label));
         let _ = writeln!(out, "<h1>{other} against {base}</h1>\n<p>{}</p>\n<ul>", escape(&against.summary()));
-        for line in model.environment(against, LISTED).iter().chain(&against.notes) {
+        let parties = model.parties(against);
+        for line in parties.iter().chain(&model.environment(against, LISTED)).chain(&against.notes) {
             let _ = writeln!(out, "<li>{}</li>", escape(line));
         }
         let _ = writeln!(

@@ -67,15 +67,22 @@ fn line(line: &Line) -> Value {
         "verdict": line.word,
         "worse": line.worse(),
         "needed": needed,
-        "why": (c.is_none() && line.alone.is_some()).then_some("not interleaved"),
+        "why": why(line),
         "by_runs_alone": alone,
         "earlier_occasions": line.history.map(|h| json!({ "deviation": h.deviation, "df": h.df, "recordings": h.recordings })),
         "shift_by_ranks": line.checks.shift.map(|(point, _)| point),
         "shift_by_ranks_interval": line.checks.shift.map(|(_, interval)| ends(interval)),
+        "share_between_recordings": line.between,
         "lag_1": line.checks.lag_1,
         "drift_p": line.checks.drift,
         "shown": { "base": line.shown[0], "candidate": line.shown[1], "change": line.change, "interval": line.interval, "verdict": line.words },
     })
+}
+
+/// Why there is no claim at all.
+fn why(line: &Line) -> Option<&str> {
+    let words = line.words.strip_prefix("undecided: ").or(line.words.strip_prefix("not compared: "))?;
+    words.split(';').next().filter(|_| line.claim.is_none())
 }
 
 fn verdict(verdict: Verdict) -> &'static str {

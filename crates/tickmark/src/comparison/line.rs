@@ -50,8 +50,12 @@ pub(super) struct Figure {
     pub(super) values: [Vec<f64>; 2],
     /// One for each run.
     pub(super) runs: [Vec<f64>; 2],
+    /// The share of the variance that lies between recordings, where each side has some.
+    pub(super) between: Option<f64>,
     pub(super) history: Option<Occasions>,
     pub(super) paired: bool,
+    /// What more of would decide.
+    pub(super) occasion: &'static str,
 }
 
 /// A line with its verdict.
@@ -71,6 +75,8 @@ pub(crate) struct Line {
     pub(super) alone: Option<Comparison>,
     pub(super) history: Option<Occasions>,
     pub(super) checks: Checks,
+    /// The share of the variance that lies between recordings.
+    pub(super) between: Option<f64>,
     pub(crate) word: Word,
     /// As printed.
     pub(super) shown: [String; 2],
@@ -124,6 +130,7 @@ impl Figure {
         let words = self.words(word, claim, alone, means, margin);
         Line {
             checks: self.checks(means[0]),
+            between: self.between,
             places: strip::places(if self.values[0].is_empty() { &self.runs } else { &self.values }),
             values: self.values.each_ref().map(Vec::len),
             metric: self.metric,
@@ -186,6 +193,9 @@ impl Figure {
             Word::Changed => format!("changed{way}{by}"),
             Word::BelowMargin => format!("changed{way}, below {margin}{by}"),
             Word::Equivalent => format!("equivalent{by}"),
+            Word::Undecided if claim.is_none() && self.paired => {
+                "undecided: no block has a figure on both sides".to_owned()
+            }
             Word::Undecided if claim.is_none() => {
                 let runs = alone.map(|alone| match alone.verdict {
                     Verdict::Changed => "; by runs alone changed",
@@ -195,16 +205,15 @@ impl Figure {
                 });
                 format!("undecided: not interleaved{}", runs.unwrap_or_default())
             }
-            Word::Undecided => match (needed, self.paired) {
-                (Some(needed), true) => format!("undecided: {needed} blocks would tell{by}"),
-                (Some(needed), false) if self.history.is_some() => {
-                    format!("undecided: {needed} recordings a side would tell{by}")
+            Word::Undecided => match needed {
+                Some(needed) => format!("undecided: {needed} {} would tell{by}", self.occasion),
+                None if self.history.is_none() && self.values.iter().any(|values| values.len() < 2) => {
+                    format!("undecided: too few {}", self.occasion)
                 }
-                (Some(needed), false) => format!("undecided: {needed} runs a side would tell{by}"),
-                (None, _) if claim.is_some_and(|claim| claim.ratio.is_none()) => {
+                None if claim.is_some_and(|claim| claim.ratio.is_none()) => {
                     "undecided: no ratio to a base that is not above zero".to_owned()
                 }
-                (None, _) => "undecided: no variation to judge by".to_owned(),
+                None => "undecided: no variation to judge by".to_owned(),
             },
         }
     }

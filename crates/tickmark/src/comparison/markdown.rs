@@ -11,7 +11,8 @@ pub(crate) fn render(model: &Model) -> String {
     for against in &model.against {
         let (base, other) = (escape(&model.base.label), escape(&against.party.label));
         let _ = writeln!(out, "## {other} against {base}\n");
-        for line in model.environment(against, LISTED).iter().chain(&against.notes) {
+        let parties = model.parties(against);
+        for line in parties.iter().chain(&model.environment(against, LISTED)).chain(&against.notes) {
             let _ = writeln!(out, "- {}", escape(line));
         }
         let _ = writeln!(out, "\n| metric | figure | {base} | {other} | change | 95 % | verdict |");
@@ -45,10 +46,10 @@ pub(crate) fn render(model: &Model) -> String {
 fn escape(text: &str) -> String {
     let mut out = String::new();
     for c in text.chars() {
-        if matches!(c, '|' | '*' | '_' | '`' | '<' | '\\') {
+        if matches!(c, '|' | '*' | '_' | '`' | '<' | '\\' | '[' | ']' | '~' | '&') {
             out.push('\\');
         }
-        out.push(c);
+        out.push(if c.is_control() { ' ' } else { c });
     }
     out
 }

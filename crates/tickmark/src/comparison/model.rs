@@ -65,6 +65,11 @@ impl Against {
 }
 
 impl Model {
+    /// Both sides, each in a line.
+    pub(super) fn parties(&self, against: &Against) -> [String; 2] {
+        [format!("base: {}", self.base.text()), format!("candidate: {}", against.party.text())]
+    }
+
     /// What the environments do not share, as lines, of which so many are listed.
     pub(super) fn environment(&self, against: &Against, listed: usize) -> Vec<String> {
         let all = &against.differences;
@@ -77,7 +82,7 @@ impl Model {
             0 => lines.push("nothing that is recorded of the environment differs".to_owned()),
             1 => {}
             count => {
-                lines.push(format!("{count} facts of the environment differ: any of them may be the cause"))
+                lines.push(format!("{count} facts of the environment differ: any of them may be the cause"));
             }
         }
         lines.extend(all.iter().take(listed).map(Difference::text));
@@ -115,6 +120,13 @@ impl Model {
 }
 
 impl Party {
+    /// Name, ids, runs, program and time.
+    fn text(&self) -> String {
+        let more = if self.ids.len() > 1 { format!(" ({})", self.ids.join(", ")) } else { String::new() };
+        let runs = crate::report::count(self.runs as u32, "run");
+        format!("{}{more}, {runs}, {}, {}", self.label, self.tool, self.created)
+    }
+
     pub(super) fn of(side: &Side, runs: usize) -> Self {
         let first = side.recordings.first();
         let meta = first.map(|recording| &recording.meta);
@@ -122,7 +134,8 @@ impl Party {
         let name = meta.map_or("", |meta| meta.name.as_str());
         let label = match &ids[..] {
             [id] => format!("{name} {id}"),
-            ids => format!("{name} and {} more", ids.len().saturating_sub(1)),
+            [id, rest @ ..] => format!("{name} {id} and {} more", rest.len()),
+            [] => String::new(),
         };
         let tool =
             first.and_then(|recording| recording.imported.as_ref()).map_or("tickmark", |from| &from.tool);

@@ -1,6 +1,6 @@
 //! For a terminal.
 
-use super::model::{Against, Model, Party};
+use super::model::{Against, Model};
 use super::strip;
 use std::fmt::Write;
 
@@ -20,8 +20,9 @@ pub(crate) fn render(model: &Model) -> String {
 }
 
 fn one(out: &mut String, model: &Model, against: &Against) {
-    let _ = writeln!(out, "base       {}", party(&model.base));
-    let _ = writeln!(out, "candidate  {}", party(&against.party));
+    for line in model.parties(against) {
+        let _ = writeln!(out, "{line}");
+    }
     for line in model.environment(against, LISTED) {
         let _ = writeln!(out, "  {line}");
     }
@@ -65,10 +66,4 @@ fn one(out: &mut String, model: &Model, against: &Against) {
     if let Some(command) = &against.experiment {
         let _ = writeln!(out, "what would decide: {command}");
     }
-}
-
-fn party(party: &Party) -> String {
-    let more = if party.ids.len() > 1 { format!(" ({})", party.ids.join(", ")) } else { String::new() };
-    let runs = crate::report::count(party.runs as u32, "run");
-    format!("{}{more}, {runs}, {}, {}", party.label, party.tool, party.created)
 }

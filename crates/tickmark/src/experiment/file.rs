@@ -92,6 +92,13 @@ fn parse(text: &str) -> Result<Asked, String> {
         Turned::Commands(table) => {
             let names: Vec<String> = table.settings.iter().map(|setting| setting.name.clone()).collect();
             knob::distinct(&table.name, &names).map_err(|error| error.to_string())?;
+            let unpaired = |setting: &&Setting| !setting.set.is_empty() && setting.reset.is_empty();
+            if let Some(setting) = table.settings.iter().find(unpaired) {
+                return Err(format!(
+                    "setting {} has no reset, so that it could not be put back (reset = \"true\" where there is nothing to do)",
+                    setting.name
+                ));
+            }
             let commands = Commands {
                 set: table.settings.iter().map(|setting| setting.set.clone()).collect(),
                 reset: table.settings.iter().map(|setting| setting.reset.clone()).collect(),
@@ -149,7 +156,7 @@ mod tests {
 
             [knob]
             name = "swappiness"
-            settings = [{ name = "10", set = "echo 10" }, { name = "60", set = "echo 60", reset = "echo back" }]
+            settings = [{ name = "10", set = "echo 10", reset = "true" }, { name = "60", set = "echo 60", reset = "echo back" }]
             get = "echo 10"
 
             [[command]]
@@ -175,6 +182,9 @@ mod tests {
         );
         assert!(wrong("knob = \"slack=1ns\"").contains("one setting"));
         assert!(wrong("probes = []").contains("knob"));
+        assert!(
+            wrong("[knob]\nname=\"k\"\nsettings=[{name=\"a\",set=\"b\"},{name=\"c\"}]").contains("no reset")
+        );
         assert!(wrong("knob = \"slack=1ns,50us\"\nblocks = 1").contains("2 to 1000"));
         assert!(wrong("knob = \"slack=1ns,50us\"\nwidth = \"much\"").contains("width"));
         assert!(

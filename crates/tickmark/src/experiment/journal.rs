@@ -1,10 +1,10 @@
 //! How a killed experiment is undone: what has to be put back stands in a file before anything is changed.
 
-use super::{knob, shell};
+use super::knob;
 use crate::error::Error;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
-use std::io::Write;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -30,9 +30,18 @@ struct Page {
 /// What has to be put back; locked as long as the experiment runs.
 pub(super) struct Journal {
     path: PathBuf,
-    _lock: Option<File>,
-    undo: Vec<Undo>,
-    boot: String,
+    file: File,
+    page: Page,
+    /// One for each thing that is changed, on the whole machine.
+    _targets: Vec<File>,
+}
+
+impl Page {
+    /// What is still to be put back: what the kernel held is gone with it.
+    fn pending(&self) -> impl DoubleEndedIterator<Item = &Undo> {
+        let same = self.boot == boot();
+        self.undo.iter().filter(move |undo| same || !undo.of_this_boot())
+    }
 }
 
 impl Undo {
@@ -48,7 +57,7 @@ impl Undo {
                     seen => Err(Error::Refused(format!("{} is {seen} and not {value}", path.display()))),
                 }
             }
-            Self::Run { command } => shell::run(command, Duration::from_secs(300), |_| {}).map(drop),
+            Self::Run { command } => knob::shell(command).map(drop),
             Self::Remove { path } => {
                 // Processes of a run that was just ended may still be leaving.
                 for _ in 0..100 {
@@ -67,60 +76,98 @@ impl Undo {
         }
     }
 
-    /// What it changes, so that two experiments do not.
+    /// What it changes.
     fn target(&self) -> String {
         match self {
             Self::Write { path, .. } | Self::Remove { path } => path.display().to_string(),
-            Self::Run { command } => command.clone(),
+            Self::Run { command } => format!("what `{command}` takes back"),
+        }
+    }
+
+    /// Whether it is undone by itself when the machine is started again: what the kernel held.
+    fn of_this_boot(&self) -> bool {
+        match self {
+            Self::Write { path, .. } | Self::Remove { path } => {
+                path.starts_with("/sys") || path.starts_with("/proc")
+            }
+            Self::Run { .. } => false,
         }
     }
 }
 
 impl Journal {
-    /// Keeps what has to be undone in the folder of the store.
+    /// Locks what is going to be changed, and keeps how it is put back.
     ///
     /// # Errors
-    /// The file cannot be written; an experiment that runs, or one that was killed, has changed the same.
-    pub(super) fn begin(store: &Path, undo: Vec<Undo>) -> Result<Self, Error> {
-        let boot = boot();
-        let path = store.join("experiments").join(format!("{}.json", std::process::id()));
-        if undo.is_empty() {
-            return Ok(Self { path, _lock: None, undo, boot });
+    /// An experiment that runs is changing the same; one that was killed has left something; the file cannot be written.
+    pub(super) fn begin(
+        store: &Path,
+        targets: &[String],
+        undo: impl FnOnce() -> Result<Vec<Undo>, Error>,
+    ) -> Result<Self, Error> {
+        let locks = targets.iter().map(|target| lock(target)).collect::<Result<Vec<_>, _>>()?;
+        for (path, lock, page) in pages(store) {
+            if lock.is_none() {
+                continue;
+            }
+            if page.pending().next().is_none() {
+                let _ = std::fs::remove_file(path);
+                continue;
+            }
+            let left = page.undo.first().map_or("something".to_owned(), Undo::target);
+            return Err(Error::Refused(format!(
+                "an experiment that was killed left {left} changed; `tickmark experiment --restore` puts it back"
+            )));
         }
-        for (other, lock, page) in pages(store) {
-            let both = page.undo.iter().find(|one| undo.iter().any(|own| own.target() == one.target()));
-            let Some(both) = both else { continue };
-            let target = both.target();
-            return Err(Error::Refused(match lock {
-                Some(_) if page.boot == boot => format!(
-                    "an experiment that was killed left {target} changed; `tickmark experiment --restore` puts it back"
-                ),
-                Some(_) => {
-                    let _ = std::fs::remove_file(other);
-                    continue;
-                }
-                None => format!("another experiment is changing {target}; wait for it to end"),
-            }));
-        }
-        let failed = || Error::store("write", &path);
+        // Read under the lock: it is what was there before any experiment.
+        let page = Page { boot: boot(), undo: undo()? };
         let folder = store.join("experiments");
         std::fs::create_dir_all(&folder).map_err(Error::store("make", &folder))?;
-        let text = serde_json::to_vec_pretty(&Page { boot: boot.clone(), undo: undo.clone() });
-        let text = text.map_err(|error| failed()(error.into()))?;
-        let mut file = File::create(&path).map_err(failed())?;
-        let _ = file.try_lock();
-        file.write_all(&text).and_then(|()| file.sync_all()).map_err(failed())?;
-        Ok(Self { path, _lock: Some(file), undo, boot })
+        let path = folder.join(format!("{:08x}.json", rand::random::<u32>()));
+        let file = File::options().write(true).read(true).create_new(true).open(&path);
+        let file = file.map_err(Error::store("write", &path))?;
+        file.try_lock().map_err(|_| Error::Refused(format!("{} cannot be locked", path.display())))?;
+        let journal = Self { path, file, page, _targets: locks };
+        journal.write()?;
+        Ok(journal)
+    }
+
+    /// A setting that is about to be made is taken back by this.
+    pub(super) fn push(&mut self, undo: Option<Undo>) -> Result<(), Error> {
+        match undo {
+            Some(undo) => {
+                self.page.undo.push(undo);
+                self.write()
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// It has been taken back.
+    pub(super) fn pop(&mut self, undo: Option<Undo>) -> Result<(), Error> {
+        let Some(undo) = undo else { return Ok(()) };
+        if self.page.undo.last() == Some(&undo) {
+            self.page.undo.pop();
+        }
+        self.write()
+    }
+
+    fn write(&self) -> Result<(), Error> {
+        use std::os::unix::fs::FileExt;
+        let failed = || Error::store("write", &self.path);
+        let mut text = serde_json::to_vec_pretty(&self.page).map_err(|error| failed()(error.into()))?;
+        // Padded, so that a shorter page covers a longer one in one write.
+        let length = self.file.metadata().map_err(failed())?.len() as usize;
+        text.resize(text.len().max(length), b' ');
+        self.file.write_all_at(&text, 0).and_then(|()| self.file.sync_all()).map_err(failed())
     }
 
     /// Puts everything back, the last first; the first error that there was. The file stays where something could not
     /// be put back.
     pub(super) fn restore(&self) -> Result<(), Error> {
         let mut result = Ok(());
-        for undo in self.undo.iter().rev() {
-            // What the kernel held is gone with it; what a command did may not be.
-            let gone = self.boot != boot() && !matches!(undo, Undo::Run { .. });
-            if !gone && let Err(error) = undo.carry_out() {
+        for undo in self.page.pending().rev() {
+            if let Err(error) = undo.carry_out() {
                 result = result.and(Err(error));
             }
         }
@@ -131,20 +178,58 @@ impl Journal {
     }
 }
 
-/// Puts back what killed experiments left: what was put back, as lines.
-pub(crate) fn restore(store: &Path) -> Result<Vec<String>, Error> {
-    let mut lines = Vec::new();
-    for (path, lock, page) in pages(store) {
-        let Some(lock) = lock else { continue };
-        let journal = Journal { path, _lock: Some(lock), undo: page.undo, boot: page.boot };
-        journal.restore()?;
-        lines.extend(journal.undo.iter().map(|undo| match undo {
-            Undo::Write { path, value } => format!("{} is {value} again", path.display()),
-            Undo::Run { command } => format!("ran `{command}`"),
-            Undo::Remove { path } => format!("removed {}", path.display()),
-        }));
+/// Locks one thing on the whole machine: also other users and other stores are told.
+fn lock(target: &str) -> Result<File, Error> {
+    let mut hash = DefaultHasher::new();
+    target.hash(&mut hash);
+    let name = format!("tickmark-{:016x}.lock", hash.finish());
+    let places = [PathBuf::from("/run/lock"), std::env::temp_dir()];
+    // Another user's lock can be read.
+    let open = |folder: &PathBuf| {
+        let path = folder.join(&name);
+        File::options()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .open(&path)
+            .or_else(|_| File::open(&path))
+            .ok()
+    };
+    let Some(file) = places.iter().find_map(open) else {
+        return Err(Error::Refused(format!(
+            "neither {} nor {} can be written to",
+            places[0].display(),
+            places[1].display()
+        )));
+    };
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(_) => Err(Error::Refused(format!("another experiment is changing {target}; wait for it to end"))),
     }
-    Ok(lines)
+}
+
+/// Puts back what killed experiments left, each as far as it goes: what was put back, as lines.
+pub(crate) fn restore(store: &Path) -> Result<Vec<String>, Error> {
+    let (mut lines, mut result) = (Vec::new(), Ok(()));
+    for (path, lock, page) in pages(store) {
+        let Some(file) = lock else { continue };
+        let journal = Journal { path, file, page, _targets: Vec::new() };
+        match journal.restore() {
+            Ok(()) => lines.extend(journal.page.undo.iter().map(|undo| match undo {
+                Undo::Write { path, value } => format!("{} is {value} again", path.display()),
+                Undo::Run { command } => format!("ran `{command}`"),
+                Undo::Remove { path } => format!("removed {}", path.display()),
+            })),
+            Err(error) => {
+                let place = journal.path.display();
+                let told = Error::Refused(format!(
+                    "{error}; what is left stands in {place}: remove it once it is put back by hand"
+                ));
+                result = result.and(Err(told));
+            }
+        }
+    }
+    result.map(|()| lines)
 }
 
 /// The journals of the store, each with its lock where nobody else holds it.
@@ -152,7 +237,7 @@ fn pages(store: &Path) -> Vec<(PathBuf, Option<File>, Page)> {
     let entries = std::fs::read_dir(store.join("experiments")).into_iter().flatten().flatten();
     let read = |path: PathBuf| {
         let page = serde_json::from_slice(&std::fs::read(&path).ok()?).ok()?;
-        let file = File::open(&path).ok()?;
+        let file = File::options().read(true).write(true).open(&path).ok()?;
         let free = file.try_lock().is_ok();
         Some((path, free.then_some(file), page))
     };
@@ -167,8 +252,11 @@ fn boot() -> String {
 mod tests {
     use super::*;
 
-    fn undo(path: &Path) -> Vec<Undo> {
-        vec![Undo::Write { path: path.to_owned(), value: "before".to_owned() }]
+    fn begin(store: &Path, knob: &Path) -> Result<Journal, Error> {
+        let path = knob.to_owned();
+        Journal::begin(store, &[knob.display().to_string()], || {
+            Ok(vec![Undo::Write { value: knob::read(&path)?, path }])
+        })
     }
 
     #[test]
@@ -176,16 +264,17 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let knob = folder.path().join("knob");
         std::fs::write(&knob, "before\n").unwrap();
-        let journal = Journal::begin(folder.path(), undo(&knob)).unwrap();
+        let journal = begin(folder.path(), &knob).unwrap();
         std::fs::write(&knob, "changed\n").unwrap();
-        // Another that wants the same is told; one that wants something else is not.
-        let second = Journal::begin(folder.path(), undo(&knob)).map(drop).unwrap_err();
+        // Another that wants the same is told, also in another store.
+        let elsewhere = tempfile::tempdir().unwrap();
+        let second = begin(elsewhere.path(), &knob).map(drop).unwrap_err();
         assert!(second.to_string().contains("another experiment is changing"), "{second}");
         assert!(restore(folder.path()).unwrap().is_empty(), "a running experiment is left alone");
         journal.restore().unwrap();
         assert_eq!(std::fs::read_to_string(&knob).unwrap(), "before");
         drop(journal);
-        assert!(Journal::begin(folder.path(), undo(&knob)).is_ok());
+        assert!(begin(folder.path(), &knob).is_ok());
     }
 
     #[test]
@@ -193,10 +282,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let knob = folder.path().join("knob");
         std::fs::write(&knob, "before\n").unwrap();
-        let journal = Journal::begin(folder.path(), undo(&knob)).unwrap();
+        let journal = begin(folder.path(), &knob).unwrap();
         std::fs::write(&knob, "changed\n").unwrap();
         drop(journal);
-        let refused = Journal::begin(folder.path(), undo(&knob)).map(drop).unwrap_err();
+        let refused = begin(folder.path(), &knob).map(drop).unwrap_err();
         assert!(refused.to_string().contains("--restore"), "{refused}");
         assert_eq!(restore(folder.path()).unwrap().len(), 1);
         assert_eq!(std::fs::read_to_string(&knob).unwrap(), "before");
@@ -204,10 +293,24 @@ mod tests {
     }
 
     #[test]
+    fn only_a_setting_in_force_is_taken_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let trace = folder.path().join("trace");
+        let undo = |what: &str| Some(Undo::Run { command: format!("echo {what} >> {}", trace.display()) });
+        let mut journal = Journal::begin(folder.path(), &[], || Ok(Vec::new())).unwrap();
+        journal.push(undo("first")).unwrap();
+        journal.pop(undo("first")).unwrap();
+        journal.push(undo("second")).unwrap();
+        drop(journal);
+        assert_eq!(restore(folder.path()).unwrap().len(), 1);
+        assert_eq!(std::fs::read_to_string(&trace).unwrap(), "second\n");
+    }
+
+    #[test]
     fn what_cannot_be_put_back_stays_in_the_journal() {
         let folder = tempfile::tempdir().unwrap();
         let undo = vec![Undo::Run { command: "exit 5".to_owned() }];
-        let journal = Journal::begin(folder.path(), undo).unwrap();
+        let journal = Journal::begin(folder.path(), &[], || Ok(undo)).unwrap();
         assert!(journal.restore().unwrap_err().to_string().contains("exit 5"));
         drop(journal);
         assert!(restore(folder.path()).is_err() && pages(folder.path()).len() == 1);

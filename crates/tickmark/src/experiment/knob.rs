@@ -3,7 +3,7 @@
 
 use super::journal::Undo;
 use super::quota::Quota;
-use super::shell;
+use super::shell::Run;
 use crate::error::Error;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -110,19 +110,34 @@ impl Knob {
         }
     }
 
+    /// What it changes beside the measured processes, so that two experiments do not change the same.
+    pub(super) fn targets(&self) -> Vec<String> {
+        match self {
+            Self::File(path) => vec![path.display().to_string()],
+            Self::Slack | Self::Policy | Self::Cpu | Self::Quota(_) => Vec::new(),
+            Self::Commands(commands) => commands.set.iter().filter(|set| !set.is_empty()).cloned().collect(),
+        }
+    }
+
     /// How everything is put back, as it stands now.
     pub(super) fn undo(&self) -> Result<Vec<Undo>, Error> {
         Ok(match self {
             Self::File(path) => vec![Undo::Write { path: path.clone(), value: read(path)? }],
-            Self::Slack | Self::Policy | Self::Cpu => Vec::new(),
             Self::Quota(quota) => vec![Undo::Remove { path: quota.folder().to_owned() }],
-            Self::Commands(commands) => {
-                let resets = commands.reset.iter().filter(|reset| !reset.is_empty());
-                let mut all: Vec<Undo> = resets.map(|reset| Undo::Run { command: reset.clone() }).collect();
-                all.dedup();
-                all
-            }
+            // A command's setting is undone by its own reset, which the journal holds while it is in force.
+            Self::Slack | Self::Policy | Self::Cpu | Self::Commands(_) => Vec::new(),
         })
+    }
+
+    /// How a setting is taken back that is about to be made by a command.
+    pub(super) fn undo_setting(&self, number: usize) -> Option<Undo> {
+        match self {
+            Self::Commands(commands) => {
+                let reset = commands.reset.get(number).filter(|reset| !reset.is_empty())?;
+                Some(Undo::Run { command: reset.clone() })
+            }
+            _ => None,
+        }
     }
 
     /// Makes a setting, the one with this number.
@@ -155,7 +170,7 @@ impl Knob {
             Self::Cpu => hello.map(|hello| hello.settled.cpu.to_string()),
             Self::Quota(quota) => Some(quota.get()?),
             Self::Commands(commands) => match &commands.get {
-                Some(command) => Some(shell::run(command, LIMIT, |_| {})?.trim().to_owned()),
+                Some(command) => Some(shell(command)?.trim().to_owned()),
                 None => None,
             },
         })
@@ -232,10 +247,17 @@ pub(super) fn write(path: &std::path::Path, value: &str) -> Result<(), Error> {
         .map_err(|source| Error::Setting { path: path.to_owned(), value: value.to_owned(), source })
 }
 
+/// Runs a command that makes or takes back a setting; what it leaves running is meant to run.
+pub(super) fn shell(command: &str) -> Result<String, Error> {
+    let run = Run { command, limit: LIMIT, stop: None, alone: false };
+    run.run(|_| Ok(())).map(|done| done.text)
+}
+
 fn run(what: &str, setting: &str, command: Option<&String>) -> Result<(), Error> {
     let Some(command) = command.filter(|command| !command.is_empty()) else { return Ok(()) };
-    let ended = shell::run(command, LIMIT, |_| {}).map(drop);
-    ended.map_err(|error| Error::Refused(format!("the {what} command of {setting} failed: {error}")))
+    shell(command)
+        .map(drop)
+        .map_err(|error| Error::Refused(format!("the {what} command of {setting} failed: {error}")))
 }
 
 #[cfg(test)]

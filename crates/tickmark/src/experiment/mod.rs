@@ -14,4 +14,4 @@ pub(crate) use journal::restore;
 pub(crate) use knob::parse;
 pub(crate) use outcome::{Outcome, Take};
 pub(crate) use pilot::{PAIRS, POWER, Reach, expected, reach};
-pub(crate) use run::{Experiment, Halt};
+pub(crate) use run::{Experiment, Guard, Halt, not_restored};

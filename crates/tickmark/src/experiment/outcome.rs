@@ -1,9 +1,10 @@
 //! What an experiment looks at beside probes: a number that a command prints, or the time that it takes.
 
-use super::shell;
+use super::shell::{Done, Run};
 use crate::error::Error;
+use crate::target::Stop;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tickmark_wire::{Better, Group, Headline, Metric, Name, Picos, Settings, Unit};
 
 /// A command with one number.
@@ -48,24 +49,16 @@ impl Outcome {
     ///
     /// # Errors
     /// It fails, or what it prints has no number, or more than one to choose from.
-    pub(super) fn run(&self, settings: &Settings, joins: Option<&Path>) -> Result<f64, Error> {
-        use tickmark_probe::sys::limits;
+    pub(super) fn run(&self, settings: &Settings, joins: Option<&Path>, stop: &Stop) -> Result<f64, Error> {
         let command = joins.map_or_else(
             || self.command.clone(),
             |procs| format!("echo $$ > '{}' || exit; {}", procs.display(), self.command),
         );
-        let started = Instant::now();
-        let text = shell::run(&command, self.limit, |shell| {
-            // Refused settings are told by the probes; here the shell starts as it can.
-            let _ = settings.cpu.map(|cpu| limits::pin(&[cpu]));
-            let _ = settings.slack.map(limits::set_slack);
-            let _ = limits::set_priority(settings.priority);
-            shell.env("TICKMARK", "1");
-        })?;
-        let seconds = started.elapsed().as_secs_f64();
+        let run = Run { command: &command, limit: self.limit, stop: Some(stop), alone: true };
+        let Done { text, time } = run.run(|_| settle(settings))?;
         let wrong = |why: String| Error::Refused(format!("`{}` {why}", self.command));
         match &self.take {
-            Take::Time => Ok(seconds * 1e9),
+            Take::Time => Ok(time.as_nanos() as f64),
             Take::Only => match numbers(&text)[..] {
                 [number] => Ok(number),
                 [] => Err(wrong("printed no number".to_owned())),
@@ -82,6 +75,27 @@ impl Outcome {
                     .ok_or_else(|| wrong(format!("printed no number after {before:?}")))
             }
         }
+    }
+}
+
+/// Gives this thread the settings, and so what it starts.
+///
+/// # Errors
+/// Which one the system refuses: a command that ran without would pass for one that ran with it.
+fn settle(settings: &Settings) -> Result<(), Error> {
+    use tickmark_probe::sys::limits;
+    let refused = |what: String| move |error| Error::Refused(format!("{what} was refused: {error}"));
+    if let Some(cpu) = settings.cpu {
+        limits::pin(&[cpu]).map_err(refused(format!("CPU {cpu}")))?;
+    }
+    if let Some(slack) = settings.slack {
+        limits::set_slack(slack).map_err(refused(format!("timer slack {} ns", slack.get())))?;
+    }
+    match limits::set_priority(settings.priority) {
+        Err(error) if !settings.priority_optional => {
+            Err(refused(format!("priority {}", settings.priority))(error))
+        }
+        _ => Ok(()),
     }
 }
 
@@ -120,7 +134,7 @@ mod tests {
             better: Better::Lower,
             limit: Duration::from_secs(5),
         };
-        let run = |o: Outcome| o.run(&Settings::default(), None).map_err(|e| e.to_string());
+        let run = |o: Outcome| o.run(&Settings::default(), None, &Stop::default()).map_err(|e| e.to_string());
         assert_eq!(run(outcome("echo took 42 ms", Take::Only)), Ok(42.0));
         assert_eq!(run(outcome("echo a: 1 b: 2", Take::After("b:".to_owned()))), Ok(2.0));
         assert!(run(outcome("echo 1 2", Take::Only)).unwrap_err().contains("more than one"));

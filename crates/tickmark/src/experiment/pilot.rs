@@ -23,24 +23,24 @@ pub(crate) struct Reach {
 
 /// For each figure the smallest change that so many blocks find with 80 %, as one of all figures of the experiment (Bonferroni's
 /// level, below which Holm's first step lies).
-pub(crate) fn reach(model: &Model, blocks: u32) -> Vec<Reach> {
+pub(crate) fn reach(model: &Model, blocks: u32, settings: usize) -> Vec<Reach> {
     let rows = model.groups.iter().flat_map(|(_, rows)| rows);
-    let figures: Vec<(&Row, &'static str, Vec<f64>)> = rows
-        .flat_map(|row| {
-            let warm = |(round, _): &(u32, f64)| *round > 1;
-            let values =
-                move |all: Vec<(u32, f64)>| all.into_iter().filter(warm).map(|(_, value)| value).collect();
-            row.figures().into_iter().map(move |(name, all)| (row, name, values(all)))
-        })
-        .collect();
-    let level = LEVEL / figures.len().max(1) as f64;
-    let one = |(row, figure, values): &(&Row, &'static str, Vec<f64>)| {
-        let mean = spread(values)?.mean;
-        let differences: Vec<f64> = values.chunks_exact(2).map(|pair| pair[1] - pair[0]).collect();
+    let figures: Vec<(&Row, &'static str, Vec<(u32, f64)>)> =
+        rows.flat_map(|row| row.figures().into_iter().map(move |(name, all)| (row, name, all))).collect();
+    let claims = figures.len() * (settings - 1);
+    let level = LEVEL / claims.max(1) as f64;
+    let one = |(row, figure, all): &(&Row, &'static str, Vec<(u32, f64)>)| {
+        // The first round warms up; after it 2 and 3 are a pair, 4 and 5 ...
+        let at = |round: u32| all.iter().find(|(known, _)| *known == round).map(|(_, value)| *value);
+        let pairs: Vec<(f64, f64)> =
+            (1..=PAIRS).filter_map(|pair| Some((at(2 * pair)?, at(2 * pair + 1)?))).collect();
+        let mean = spread(&pairs.iter().flat_map(|(a, b)| [*a, *b]).collect::<Vec<_>>())?.mean;
+        let differences: Vec<f64> = pairs.iter().map(|(a, b)| b - a).collect();
         let seen = spread(&differences)?.deviation;
         let deviation = plan::upper_deviation(seen, differences.len());
         let detectable = plan::detectable(deviation, blocks as usize, level, POWER) / mean;
-        (mean > 0.0).then(|| Reach { metric: row.metric.clone(), figure, detectable })
+        // Where nothing varied in the pilot nothing is promised.
+        (mean > 0.0 && seen > 0.0).then(|| Reach { metric: row.metric.clone(), figure, detectable })
     };
     figures.iter().filter_map(one).collect()
 }

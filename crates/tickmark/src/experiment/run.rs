@@ -10,6 +10,7 @@ use crate::target::{Stop, Target, ThisMachine};
 use rand::RngExt;
 use rand::rngs::StdRng;
 use rand::seq::SliceRandom;
+use std::cell::RefCell;
 use std::time::{Duration, Instant};
 use tickmark_probe::Probe;
 use tickmark_wire::{
@@ -54,61 +55,83 @@ struct Side {
     writer: Writer,
 }
 
-/// Puts everything back when it goes out of scope, in whatever way.
-struct Changed<'a> {
-    journal: &'a Journal,
+/// Makes settings and takes them back; puts everything back when it goes out of scope, in whatever way.
+pub(crate) struct Guard<'a> {
+    experiment: &'a Experiment,
+    journal: RefCell<Journal>,
     slack: i32,
     restored: bool,
 }
 
-impl Changed<'_> {
+impl Guard<'_> {
+    fn set(&self, number: usize) -> Result<(), Error> {
+        let knob = &self.experiment.knob;
+        self.journal.borrow_mut().push(knob.undo_setting(number))?;
+        knob.set(number, &self.experiment.settings[number])
+    }
+
+    fn leave(&self, number: usize) -> Result<(), Error> {
+        let knob = &self.experiment.knob;
+        knob.leave(number, &self.experiment.settings[number])?;
+        self.journal.borrow_mut().pop(knob.undo_setting(number))
+    }
+
     fn restore(&mut self) -> Result<(), Error> {
         self.restored = true;
         let _ = set_slack(Nanos::new(i64::from(self.slack)));
-        self.journal.restore()
+        self.journal.borrow().restore()
     }
 }
 
-impl Drop for Changed<'_> {
+impl Drop for Guard<'_> {
     fn drop(&mut self) {
         if !self.restored
             && let Err(error) = self.restore()
         {
-            anstream::eprintln!(
-                "tickmark: not everything could be put back: {error}; `tickmark experiment --restore` tries again"
-            );
+            anstream::eprintln!("tickmark: {}", not_restored(&error));
         }
     }
 }
 
+/// What to say where something could not be put back.
+pub(crate) fn not_restored(error: &Error) -> String {
+    format!("not everything could be put back: {error}; `tickmark experiment --restore` tries again")
+}
+
 impl Experiment {
-    /// Carries `work` out with everything that it changes put back afterwards.
+    /// Carries `work` out with everything that it changes put back afterwards. Beside what it gave stands why something could
+    /// not be put back.
     ///
     /// # Errors
-    /// Those of `work`, and of what could not be put back.
+    /// Those of `work`.
     pub(crate) fn guarded<T>(
         &self,
         store: &Store,
-        work: impl FnOnce() -> Result<T, Error>,
-    ) -> Result<T, Error> {
-        let journal = Journal::begin(store.root(), self.knob.undo()?)?;
+        work: impl FnOnce(&Guard<'_>) -> Result<T, Error>,
+    ) -> Result<(T, Option<Error>), Error> {
+        let journal = Journal::begin(store.root(), &self.knob.targets(), || self.knob.undo())?;
         let slack = tickmark_probe::sys::host::slack();
-        let mut changed = Changed { journal: &journal, slack, restored: false };
-        let result = work();
-        let restored = changed.restore();
-        let result = result?;
-        restored.map(|()| result)
+        let mut guard = Guard { experiment: self, journal: RefCell::new(journal), slack, restored: false };
+        let result = work(&guard);
+        let restored = guard.restore().err();
+        match (result, restored) {
+            (Ok(done), restored) => Ok((done, restored)),
+            (Err(error), None) => Err(error),
+            (Err(error), Some(restored)) => {
+                Err(Error::Refused(format!("{error}; {}", not_restored(&restored))))
+            }
+        }
     }
 
     /// Makes each setting once and reads it back, so that one that does not stick is known before anything is measured.
     ///
     /// # Errors
     /// Which one, and what was there instead.
-    pub(crate) fn try_settings(&self) -> Result<(), Error> {
+    pub(crate) fn try_settings(&self, guard: &Guard<'_>) -> Result<(), Error> {
         for (number, setting) in self.settings.iter().enumerate() {
-            let made = self.knob.set(number, setting).and_then(|()| self.check(setting, None));
+            let made = guard.set(number).and_then(|()| self.check(setting, None));
             // What failed halfway is taken back as well.
-            let left = self.knob.leave(number, setting);
+            let left = guard.leave(number);
             made.and(left)?;
         }
         Ok(())
@@ -116,10 +139,9 @@ impl Experiment {
 
     fn check(&self, setting: &str, hello: Option<&Hello>) -> Result<(), Error> {
         match self.knob.get(hello)? {
-            Some(seen) if !self.knob.is(&seen, setting) => Err(Error::Refused(format!(
-                "{} does not stay {setting}: it is {seen}; everything is put back",
-                self.knob_name
-            ))),
+            Some(seen) if !self.knob.is(&seen, setting) => {
+                Err(Error::Refused(format!("{} does not stay {setting}: it is {seen}", self.knob_name)))
+            }
             _ => Ok(()),
         }
     }
@@ -128,6 +150,7 @@ impl Experiment {
     pub(crate) fn pilot(
         &self,
         store: &Store,
+        guard: &Guard<'_>,
         pairs: u32,
         stop: &Stop,
         random: &mut StdRng,
@@ -139,7 +162,7 @@ impl Experiment {
         let (mut cpu, mut result) = (self.measured.cpu, Ok(()));
         for round in 1..=rounds {
             progress.at(round, &self.settings[0]);
-            result = self.visit(&mut side, 0, round, &mut cpu, stop);
+            result = self.visit(guard, &mut side, 0, round, &mut cpu, stop);
             if result.is_err() || stop.stopped() {
                 break;
             }
@@ -154,8 +177,10 @@ impl Experiment {
     pub(crate) fn run(
         &self,
         store: &Store,
+        guard: &Guard<'_>,
         stop: &Stop,
         random: &mut StdRng,
+        begun: Instant,
         narrow: &dyn Fn(&[String], u32) -> bool,
     ) -> Result<(Vec<String>, u32, Halt), Error> {
         let experiment = new_id(random);
@@ -178,7 +203,7 @@ impl Experiment {
             order.shuffle(random);
             for number in order {
                 progress.at(block, &self.settings[number]);
-                result = self.visit(&mut sides[number], number, block, &mut cpu, stop);
+                result = self.visit(guard, &mut sides[number], number, block, &mut cpu, stop);
                 if result.is_err() || stop.stopped() {
                     halt = Halt::Stopped;
                     break 'blocks;
@@ -190,7 +215,7 @@ impl Experiment {
                 halt = Halt::Narrow;
                 break;
             }
-            if left > 0 && self.budget.is_some_and(|budget| spent + spent / block > budget) {
+            if left > 0 && self.budget.is_some_and(|budget| begun.elapsed() + spent / block > budget) {
                 halt = Halt::Budget;
                 break;
             }
@@ -221,6 +246,7 @@ impl Experiment {
     /// One setting in one block.
     fn visit(
         &self,
+        guard: &Guard<'_>,
         side: &mut Side,
         number: usize,
         block: u32,
@@ -228,9 +254,15 @@ impl Experiment {
         stop: &Stop,
     ) -> Result<(), Error> {
         let setting = &self.settings[number];
-        let made =
-            self.knob.set(number, setting).and_then(|()| self.measure(side, setting, block, cpu, stop));
-        let left = self.knob.leave(number, setting);
+        let made = guard.set(number).and_then(|()| self.measure(side, setting, block, cpu, stop));
+        if let Err(error) = &made {
+            // What was measured under another setting than this is no figure of it.
+            let own: Vec<RunId> =
+                side.plan.runs.iter().filter(|run| run.round == block).map(|run| run.id).collect();
+            let failed = |run| side.writer.write(&Event::Failed(run, Reason::new(error.to_string())));
+            let _ = own.into_iter().try_for_each(failed);
+        }
+        let left = guard.leave(number);
         made.and(left)
     }
 
@@ -272,13 +304,17 @@ impl Experiment {
             if stop.stopped() {
                 break;
             }
-            self.outcome(side, &run, &settings)?;
+            let settings = Settings {
+                cpu: if matches!(self.knob, Knob::Cpu) { settings.cpu } else { *cpu },
+                ..settings.clone()
+            };
+            self.outcome(side, &run, &settings, stop)?;
         }
         self.check(setting, hello.as_ref())
     }
 
     /// Runs a command and keeps its number as it keeps a probe's.
-    fn outcome(&self, side: &mut Side, run: &RunPlan, settings: &Settings) -> Result<(), Error> {
+    fn outcome(&self, side: &mut Side, run: &RunPlan, settings: &Settings, stop: &Stop) -> Result<(), Error> {
         let Some(outcome) = self.outcomes.iter().find(|outcome| outcome.name == run.probe.as_str()) else {
             return Ok(());
         };
@@ -286,7 +322,7 @@ impl Experiment {
         let started =
             Started { run: run.id, round: run.round, probe: run.probe.clone(), at: Nanos::from(at) };
         side.writer.write(&Event::Started(started))?;
-        match outcome.run(settings, self.knob.joins().as_deref()) {
+        match outcome.run(settings, self.knob.joins().as_deref(), stop) {
             Ok(value) => {
                 let values = Values { values: vec![value], step: 0.0, over: 0 };
                 side.writer.write(&Event::Observed(Observed {

@@ -1,95 +1,155 @@
 //! Commands of the user, bounded in time.
 
 use crate::error::Error;
+use crate::target::Stop;
 use std::io::Read;
 use std::os::unix::process::CommandExt;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-/// Runs `sh -c COMMAND` in a process group of its own; what it prints. `before` is called in the thread that starts it, whose
-/// CPU, slack and priority it inherits.
-///
-/// # Errors
-/// It cannot be started, ends with another code than 0, or takes longer than the limit; then its group is ended.
-pub(super) fn run(
-    command: &str,
-    limit: Duration,
-    before: impl FnOnce(&mut Command) + Send,
-) -> Result<String, Error> {
-    let failed = |what: String| Error::Refused(format!("`{command}` {what}"));
-    let mut shell = Command::new("sh");
-    shell
-        .args(["-c", command])
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .process_group(0);
-    let started = std::thread::scope(|scope| {
-        let spawn = || {
-            before(&mut shell);
-            shell.spawn()
-        };
-        scope.spawn(spawn).join().unwrap_or_else(|_| Err(std::io::Error::other("a thread ended")))
-    });
-    let mut child = started.map_err(|error| failed(format!("cannot be started: {error}")))?;
-    let (out, err) = (drain(child.stdout.take()), drain(child.stderr.take()));
-    let end = Instant::now() + limit;
-    let status = loop {
-        match child.try_wait() {
-            Ok(Some(status)) => break status,
-            Ok(None) if Instant::now() < end => std::thread::sleep(Duration::from_millis(2)),
-            Ok(None) => {
-                end_group(&mut child);
-                return Err(failed(format!("took longer than {} s", limit.as_secs())));
-            }
-            Err(error) => return Err(failed(format!("is lost: {error}"))),
-        }
-    };
-    // What it left running would hold the pipes open, and has no business here.
-    tickmark_probe::sys::limits::kill_group(child.id());
-    let text = |pipe: std::thread::JoinHandle<Vec<u8>>| {
-        String::from_utf8_lossy(&pipe.join().unwrap_or_default()).into_owned()
-    };
-    let (out, err) = (text(out), text(err));
-    if status.success() {
-        return Ok(out);
-    }
-    let said = err
-        .lines()
-        .find(|line| !line.trim().is_empty())
-        .map_or(String::new(), |line| format!(": {}", line.trim()));
-    Err(failed(format!("ended with {status}{said}")))
+/// How a command is run.
+pub(super) struct Run<'a> {
+    pub(super) command: &'a str,
+    pub(super) limit: Duration,
+    /// Ends it.
+    pub(super) stop: Option<&'a Stop>,
+    /// Whether what it started and left running ends with it.
+    pub(super) alone: bool,
 }
 
-fn drain<P: Read + Send + 'static>(pipe: Option<P>) -> std::thread::JoinHandle<Vec<u8>> {
+/// What came of it.
+pub(super) struct Done {
+    pub(super) text: String,
+    /// From its start to its end.
+    pub(super) time: Duration,
+}
+
+/// What a program says of itself is no longer; the rest is read, so that it does not wait, and left out.
+const MOST: u64 = 16 << 20;
+/// How long what a command left running may hold its output open.
+const PATIENCE: Duration = Duration::from_millis(300);
+
+impl Run<'_> {
+    /// Runs `sh -c COMMAND` in a process group of its own. `before` is called in the thread that starts it, whose CPU, slack and
+    /// priority it inherits.
+    ///
+    /// # Errors
+    /// It cannot be started, ends with another code than 0, takes longer than the limit, or is stopped.
+    pub(super) fn run(
+        &self,
+        before: impl FnOnce(&mut Command) -> Result<(), Error> + Send,
+    ) -> Result<Done, Error> {
+        let failed = |what: String| Error::Refused(format!("`{}` {what}", self.command));
+        let mut shell = Command::new("sh");
+        shell.args(["-c", self.command]).process_group(0);
+        shell.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let spawned = std::thread::scope(|scope| {
+            let spawn = || {
+                before(&mut shell)?;
+                let started = Instant::now();
+                let child = shell.spawn().map_err(|error| failed(format!("cannot be started: {error}")))?;
+                Ok((child, started))
+            };
+            scope.spawn(spawn).join().unwrap_or_else(|_| Err(failed("cannot be started".to_owned())))
+        });
+        let (mut child, started) = spawned?;
+        let group = child.id();
+        let (out, err) = (drain(child.stdout.take()), drain(child.stderr.take()));
+        // A thread that sleeps until it ends: its end is stamped at once.
+        let (send, ended) = channel();
+        std::thread::spawn(move || {
+            let status = child.wait();
+            let _ = send.send((status, started.elapsed()));
+        });
+        let waited = self.wait(&ended);
+        if self.alone || waited.is_err() {
+            tickmark_probe::sys::limits::kill_group(group);
+        }
+        let (status, time) = waited.map_err(failed)?;
+        let text = |pipe: &Receiver<Vec<u8>>| {
+            String::from_utf8_lossy(&pipe.recv_timeout(PATIENCE).unwrap_or_default()).into_owned()
+        };
+        let (text, err) = (text(&out), text(&err));
+        if status.success() {
+            return Ok(Done { text, time });
+        }
+        let said = err.lines().find(|line| !line.trim().is_empty());
+        Err(failed(format!(
+            "ended with {status}{}",
+            said.map_or(String::new(), |line| format!(": {}", line.trim()))
+        )))
+    }
+
+    fn wait(
+        &self,
+        ended: &Receiver<(std::io::Result<ExitStatus>, Duration)>,
+    ) -> Result<(ExitStatus, Duration), String> {
+        let end = Instant::now() + self.limit;
+        loop {
+            match ended.recv_timeout(Duration::from_millis(50)) {
+                Ok((status, time)) => {
+                    return status.map(|status| (status, time)).map_err(|error| format!("is lost: {error}"));
+                }
+                Err(RecvTimeoutError::Disconnected) => return Err("is lost".to_owned()),
+                Err(RecvTimeoutError::Timeout) if self.stop.is_some_and(Stop::stopped) => {
+                    return Err("was interrupted".to_owned());
+                }
+                Err(RecvTimeoutError::Timeout) if Instant::now() > end => {
+                    return Err(format!("took longer than {} s", self.limit.as_secs_f64()));
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+        }
+    }
+}
+
+/// Reads a pipe to its end in a thread of its own.
+fn drain<P: Read + Send + 'static>(pipe: Option<P>) -> Receiver<Vec<u8>> {
+    let (send, receive) = channel();
     std::thread::spawn(move || {
         let mut bytes = Vec::new();
         if let Some(mut pipe) = pipe {
-            // What is more than a program says of itself is left out, and read on so that it does not wait.
-            let _ = (&mut pipe).take(16 << 20).read_to_end(&mut bytes);
-            let _ = std::io::copy(&mut pipe, &mut std::io::sink());
+            let mut piece = [0; 1 << 14];
+            // What is there is sent on also where a child that was left behind keeps the pipe open.
+            while let Ok(got @ 1..) = pipe.read(&mut piece) {
+                if (bytes.len() as u64) < MOST {
+                    bytes.extend_from_slice(&piece[..got]);
+                }
+            }
         }
-        bytes
-    })
-}
-
-fn end_group(child: &mut Child) {
-    tickmark_probe::sys::limits::kill_group(child.id());
-    let _ = child.wait();
+        let _ = send.send(bytes);
+    });
+    receive
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn run(command: &str, limit: Duration, alone: bool) -> Result<String, String> {
+        let run = Run { command, limit, stop: None, alone };
+        run.run(|_| Ok(())).map(|done| done.text).map_err(|error| error.to_string())
+    }
+
     #[test]
     fn what_it_says_and_how_it_ends() {
-        let run = |command: &str| run(command, Duration::from_secs(5), |_| {});
-        assert_eq!(run("echo 42; echo 43 >&2").unwrap(), "42\n");
-        assert!(run("echo no such thing >&2; exit 3").unwrap_err().to_string().contains("no such thing"));
-        // A child that is left behind does not hold the command.
-        assert_eq!(run("sleep 30 & echo done").unwrap(), "done\n");
-        let slow = super::run("sleep 30", Duration::from_millis(50), |_| {}).unwrap_err();
-        assert!(slow.to_string().contains("took longer"));
+        let limit = Duration::from_secs(5);
+        assert_eq!(run("echo 42; echo 43 >&2", limit, true).unwrap(), "42\n");
+        assert!(run("echo no such thing >&2; exit 3", limit, true).unwrap_err().contains("no such thing"));
+        // A child that is left behind ends with it, or is left alone; nobody waits for it.
+        let started = Instant::now();
+        assert_eq!(run("sleep 30 & echo done", limit, true).unwrap(), "done\n");
+        assert!(run("setsid sleep 2 & echo done", limit, false).is_ok());
+        assert!(run("sleep 30", Duration::from_millis(50), true).unwrap_err().contains("took longer"));
+        assert!(started.elapsed() < limit, "nobody waits");
+    }
+
+    #[test]
+    fn it_can_be_stopped() {
+        let stop = Stop::default();
+        stop.stop();
+        let run = Run { command: "sleep 30", limit: Duration::from_secs(30), stop: Some(&stop), alone: true };
+        assert!(run.run(|_| Ok(())).map(|done| done.text).unwrap_err().to_string().contains("interrupted"));
     }
 }

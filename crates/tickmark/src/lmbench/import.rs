@@ -2,6 +2,7 @@
 
 use super::{page, raw};
 use std::collections::BTreeMap;
+use tickmark_wire::Metric;
 
 /// What is known of one host.
 #[derive(Debug, Clone, Default)]
@@ -16,6 +17,8 @@ pub(crate) struct Imported {
     pub(crate) series: BTreeMap<String, Series>,
     /// How many runs.
     pub(crate) rounds: u32,
+    /// Metrics that are not lmbench's, by name.
+    pub(crate) kinds: BTreeMap<String, Metric>,
 }
 
 /// The figures of one metric, in its own unit.
@@ -37,7 +40,7 @@ pub(crate) struct Value {
 
 impl Imported {
     /// Keeps the figure of a run; the first one counts where a page prints it twice.
-    pub(super) fn put(&mut self, metric: &str, round: u32, value: f64, step: f64, over: u64) {
+    pub(crate) fn put(&mut self, metric: &str, round: u32, value: f64, step: f64, over: u64) {
         let values = &mut self.series.entry(metric.to_owned()).or_default().values;
         if !values.iter().any(|known| known.round == round) {
             values.push(Value { round, value, step, over });
@@ -45,7 +48,7 @@ impl Imported {
     }
 
     /// Keeps a fact once.
-    pub(super) fn know(&mut self, name: &str, value: &str, source: &str) {
+    pub(crate) fn know(&mut self, name: &str, value: &str, source: &str) {
         if !value.is_empty() && !self.facts.iter().any(|(known, ..)| known == name) {
             self.facts.push((name.to_owned(), value.to_owned(), source.to_owned()));
         }

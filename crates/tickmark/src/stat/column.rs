@@ -13,6 +13,8 @@ pub(crate) struct Column<'a> {
     pub(crate) longest: usize,
     /// Whether nan and inf are numbers.
     pub(crate) any: bool,
+    /// Whether every line but comments must have a number: pairs would shift.
+    pub(crate) strict: bool,
 }
 
 /// What is wrong with a column.
@@ -20,6 +22,8 @@ pub(crate) struct Column<'a> {
 pub(crate) enum Bad {
     /// A token of this line (counted from 1) is no number, or not a finite one.
     Line(usize, String),
+    /// This line has no such column, and should have.
+    Missing(usize),
     Io(std::io::Error),
 }
 
@@ -57,7 +61,12 @@ impl Column<'_> {
                     None => break,
                 };
                 line += 1;
-                values.extend(self.value(&rest[..end]).map_err(|token| Bad::Line(line, token))?);
+                let value = self.value(&rest[..end]).map_err(|token| Bad::Line(line, token))?;
+                let comment = rest[..end].trim_ascii_start().starts_with(b"#");
+                if self.strict && value.is_none() && !comment {
+                    return Err(Bad::Missing(line));
+                }
+                values.extend(value);
                 start += end;
             }
             buffer.copy_within(start..filled, 0);
@@ -163,11 +172,13 @@ fn hexadecimal(text: &str) -> Option<f64> {
 mod tests {
     use super::*;
 
-    const FIRST: Column<'_> = Column { number: 1, delimiters: b" \t", longest: usize::MAX, any: false };
+    const FIRST: Column<'_> =
+        Column { number: 1, delimiters: b" \t", longest: usize::MAX, any: false, strict: false };
 
     fn read(column: Column<'_>, text: &str) -> Result<Vec<f64>, (usize, String)> {
         column.read(text.as_bytes()).map_err(|bad| match bad {
             Bad::Line(line, token) => (line, token),
+            Bad::Missing(line) => (line, String::new()),
             Bad::Io(error) => panic!("{error}"),
         })
     }
@@ -185,6 +196,9 @@ mod tests {
         assert_eq!(read(FIRST, "1\n2\ninf\n").unwrap_err(), (3, "inf".to_owned()));
         assert!(read(Column { any: true, ..FIRST }, "nan\n-inf").unwrap()[0].is_nan());
         assert_eq!(read(FIRST, "").unwrap(), [0.0; 0]);
+        let strict = Column { strict: true, ..FIRST };
+        assert_eq!(read(strict, "#c\n1\n\n3\n").unwrap_err(), (3, String::new()));
+        assert_eq!(read(strict, "#c\n1\n3\n").unwrap(), [1.0, 3.0]);
         let pieces = Column { longest: 4, ..FIRST };
         assert_eq!(read(pieces, "123456\n7\n").unwrap(), [1234.0, 56.0, 7.0]);
     }

@@ -232,7 +232,13 @@ impl Figures {
 
 /// Reads all files at once, and tells of the first that is bad.
 fn read(asked: &Asked, flavour: Flavour) -> Result<Vec<Set>, End> {
-    let column = Column { number: asked.column, delimiters: &asked.delimiters, longest: LONGEST, any: true };
+    let column = Column {
+        number: asked.column,
+        delimiters: &asked.delimiters,
+        longest: LONGEST,
+        any: true,
+        strict: false,
+    };
     let shown = |file: &str| if file == "-" { "<stdin>".to_owned() } else { file.to_owned() };
     let one = |file: &str| -> Result<Set, End> {
         let name = shown(file);
@@ -251,7 +257,7 @@ fn read(asked: &Asked, flavour: Flavour) -> Result<Vec<Set>, End> {
                 return Err(End(format!("ministat: Invalid data on line {line} in {name}\n"), 2));
             }
             // What cannot be read ends like a file that is over.
-            Err(Bad::Io(_)) => Vec::new(),
+            Err(Bad::Io(_) | Bad::Missing(_)) => Vec::new(),
         };
         if values.len() < 3 {
             return Err(End(format!("Dataset {name} must contain at least 3 data points\n"), 2));

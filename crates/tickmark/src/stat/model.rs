@@ -3,7 +3,7 @@
 use rand::SeedableRng;
 use rand::rngs::StdRng;
 use tickmark_stats::bootstrap::bca;
-use tickmark_stats::rank::{MannWhitney, hodges_lehmann, mann_whitney};
+use tickmark_stats::rank::{MannWhitney, hodges_lehmann, mann_whitney, signed_rank};
 use tickmark_stats::series::{Drift, drift, lag_1, lag_1_by_chance};
 use tickmark_stats::summary::{Summary, quantile_ranks};
 use tickmark_stats::two::{Difference, Moments};
@@ -62,8 +62,8 @@ pub(crate) struct Against {
     /// None where nothing varies.
     pub(crate) difference: Option<Difference>,
     pub(crate) comparison: Comparison,
-    /// The median of all differences with its interval.
-    pub(crate) shift: Option<(f64, Interval)>,
+    /// The median of all differences, or of the means of two of a pair's, with its interval and the confidence that it has.
+    pub(crate) shift: Option<(f64, Interval, f64)>,
     pub(crate) ranks: Option<MannWhitney>,
     /// Where the difference of the medians lies, by drawing the values again.
     pub(crate) medians: Option<(f64, Interval)>,
@@ -88,6 +88,7 @@ pub(crate) fn build(sets: &mut [(String, Vec<f64>)], manner: Manner) -> Model {
     let against = if manner.test { against(sets, &described, manner) } else { Vec::new() };
     let large = sets.iter().map(|(_, values)| values.len()).max().unwrap_or(0);
     let left_out = (manner.test && sets.len() > 1 && large > DRAWN).then(|| match large > RANKED {
+        _ if manner.paired => format!("the check by ranks is left out above {DRAWN} pairs"),
         true => format!("checks by ranks and by drawing again are left out above {RANKED} values a side"),
         false => format!("the interval of the medians is left out above {DRAWN} values a side"),
     });
@@ -170,10 +171,11 @@ fn against(sets: &[(String, Vec<f64>)], described: &[Set], manner: Manner) -> Ve
                     false => Difference::between(first, own),
                 },
                 comparison: comparison?,
-                shift: ranked
-                    .then(|| hodges_lehmann(base, other, confidence))
-                    .flatten()
-                    .map(|(point, interval, _)| (point, interval)),
+                shift: match manner.paired {
+                    true if large <= DRAWN => signed_rank(&differences(base, other), confidence),
+                    false if ranked => hodges_lehmann(base, other, confidence),
+                    _ => None,
+                },
                 ranks: ranked.then(|| mann_whitney(base, other)).flatten(),
                 medians: (large <= DRAWN && !manner.paired)
                     .then(|| medians(base, other, confidence))
@@ -181,6 +183,10 @@ fn against(sets: &[(String, Vec<f64>)], described: &[Set], manner: Manner) -> Ve
             })
         })
         .collect()
+}
+
+fn differences(base: &[f64], other: &[f64]) -> Vec<f64> {
+    base.iter().zip(other).map(|(a, b)| b - a).collect()
 }
 
 fn moments(summary: &Summary) -> Moments {

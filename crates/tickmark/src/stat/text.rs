@@ -33,7 +33,7 @@ pub(crate) fn render(model: &Model, plot: Option<&str>) -> String {
         out.push('\n');
     }
     for (index, set) in model.sets.iter().enumerate() {
-        notes(&mut out, SYMBOLS[index + 1], set);
+        notes(&mut out, SYMBOLS[index + 1], set, model.manner.paired);
     }
     for against in &model.against {
         compared(&mut out, model, against);
@@ -48,13 +48,16 @@ pub(crate) fn render(model: &Model, plot: Option<&str>) -> String {
 }
 
 /// What makes a set less than independent values around one mean.
-fn notes(out: &mut String, symbol: char, set: &Set) {
+fn notes(out: &mut String, symbol: char, set: &Set, paired: bool) {
     let outliers = &set.outliers;
     if outliers.count > 0 {
         let listed: Vec<String> = outliers.listed.iter().map(|value| g(*value, DIGITS)).collect();
         let more = if outliers.count > listed.len() { " ..." } else { "" };
-        let what =
-            if outliers.dropped { "dropped, as asked" } else { "kept; --drop-outliers takes them out" };
+        let what = match (outliers.dropped, paired) {
+            (true, _) => "dropped, as asked",
+            (false, true) => "kept",
+            (false, false) => "kept; --drop-outliers takes them out",
+        };
         let all = count(outliers.count as u32, "outlier");
         let _ = writeln!(out, "{symbol} {all} ({}{more}): {what}", listed.join(", "));
     }
@@ -110,14 +113,14 @@ fn compared(out: &mut String, model: &Model, against: &Against) {
         let corrected = adjusted.map_or(String::new(), |p| format!(", corrected {}", g(p, 4)));
         let _ = writeln!(out, "  {name} {}, df {}, p = {p}{corrected}", g(d.t(), 5), g(d.df, 5));
     }
-    if let (Some((shift, i)), Some(ranks)) = (against.shift, against.ranks) {
-        let how = if ranks.exact { "exact" } else { "asymptotic" };
+    if let Some((shift, i, sure)) = against.shift {
         let [point, low, high] = [shift, i.low, i.high].map(|value| g(value, 6));
-        let p = g(ranks.p, 4);
-        let _ = writeln!(
-            out,
-            "  by ranks: shift {point} [{low}, {high}] (Hodges-Lehmann), p = {p} (Mann-Whitney, {how})"
-        );
+        let p = against.ranks.map_or(String::new(), |ranks| {
+            let how = if ranks.exact { "exact" } else { "asymptotic" };
+            format!(", p = {} (Mann-Whitney, {how})", g(ranks.p, 4))
+        });
+        let sure = g(sure * 100.0, 4);
+        let _ = writeln!(out, "  by ranks: shift {point}, {sure} % [{low}, {high}] (Hodges-Lehmann){p}");
     }
     if let Some((point, i)) = against.medians {
         let [point, low, high] = [point, i.low, i.high].map(|value| g(value, 6));

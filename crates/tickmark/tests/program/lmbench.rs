@@ -44,7 +44,7 @@ fn a_page_becomes_a_recording_a_host_and_comes_back_with_its_percentages() {
     assert!(null["p"].as_f64().unwrap() < 1e-9 && null["p_holm"].as_f64().unwrap() < 1e-7);
     let two = row(plain, "switch.2p.0k");
     assert_eq!(two["verdict"], "undecided", "the headline of the page is none");
-    assert!(two["needed"].as_u64() > Some(100), "{two}");
+    assert!(two["needed"].as_u64() > Some(5), "{two}");
     let marked = bench.json(&["compare", "tqm860l", "tqm860l1k", "--lmbench"]);
     assert_eq!(cell(&marked, "syscall.null", 1, "real"), true);
     assert_eq!(cell(&marked, "switch.2p.0k", 1, "real"), false);
@@ -122,11 +122,7 @@ fn bad_files_import_nothing() {
     let empty = file("empty.txt", b"");
     let binary = file("binary.bin", &[0xff, 0xfe, 0, 1, b'\n', 0x80]);
     for path in [&empty, &binary] {
-        refused(
-            &bench.run(&["import", path]),
-            2,
-            &["neither a result file of lmbench", "nothing was imported"],
-        );
+        refused(&bench.run(&["import", path]), 2, &["is no result of lmbench", "nothing was imported"]);
         // A good file beside it is not imported either: all or nothing.
         refused(&bench.run(&["import", &fixture("lmbench3.raw"), path]), 2, &["nothing was imported"]);
     }

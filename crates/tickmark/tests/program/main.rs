@@ -7,6 +7,7 @@ mod commands;
 mod comparing;
 mod experiment;
 mod faults;
+mod importing;
 mod killed;
 mod limits;
 mod lmbench;

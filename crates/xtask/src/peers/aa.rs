@@ -12,7 +12,7 @@ use tickmark_stats::two::{Difference, Moments};
 use tickmark_stats::verdict::{LEVEL, Rule, Sides, Verdict, compare};
 use tickmark_stats::{plan, spread};
 
-/// Of five kinds: a clock, a system call, two processes, a sleep, memory.
+/// Of five kinds: a clock, a system call, two processes, a sleep, memory (2 MB of it: runs are short).
 const METRICS: [&str; 5] = [
     "clock.monotonic.read",
     "syscall.null",
@@ -71,7 +71,7 @@ pub(crate) fn run() -> Result<()> {
 /// A recording of a thousand rounds; its id. A round counts where all of its runs gave a figure.
 fn collect(tickmark: &Tickmark, metrics: &[&str], budget: &str, figures: &mut Figures) -> Result<String> {
     let rounds = ROUNDS.to_string();
-    let model = tickmark.measure(&[metrics, &["--runs", &rounds, "--budget", budget]].concat())?;
+    let model = tickmark.measure(&[metrics, &["--small", "--runs", &rounds, "--budget", budget]].concat())?;
     let id = model["recording"]["id"].as_str().ok_or("no id")?.to_owned();
     let (csv, _) = shell::output(&mut tickmark.command(&["export", &id, "--format", "csv"]))?;
     let mut lines = csv.lines().map(|line| line.split(',').collect::<Vec<_>>());

@@ -3,6 +3,7 @@
 
 pub(crate) mod aa;
 pub(crate) mod catalogue;
+pub(crate) mod stat;
 pub(crate) mod steady;
 pub(crate) mod tools;
 

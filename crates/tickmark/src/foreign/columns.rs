@@ -1,0 +1,72 @@
+//! Columns of numbers, as ministat reads them: each file is a recording, each line a run, each column a metric.
+
+use super::{begin, named};
+use crate::lmbench::Imported;
+use crate::stat::column::number;
+use tickmark_wire::{Better, Unit};
+
+/// The fields of a line at what separates the file's columns; empty cells keep their place, but for blanks.
+fn fields(line: &str, separator: Option<char>) -> Vec<&str> {
+    match separator {
+        Some(separator) => line.split(separator).map(|field| field.trim().trim_matches('"')).collect(),
+        None => line.split_whitespace().collect(),
+    }
+}
+
+fn finite(field: &str) -> Option<f64> {
+    number(field.as_bytes()).filter(|number| number.is_finite())
+}
+
+/// The numbers, with the lines that hold none where they should; none where a text is anything but columns: every line after the
+/// first has as many fields, and numbers in the same places, but for a few.
+pub(super) fn read(name: &str, text: &str) -> Option<(Imported, Vec<String>)> {
+    if text.trim_start().starts_with(['{', '[', '<']) {
+        return None;
+    }
+    let bare = |line| -> &str { str::split(line, '#').next().unwrap_or_default().trim() };
+    let lines: Vec<(usize, &str)> =
+        (1..).zip(text.lines().map(bare)).filter(|(_, line)| !line.is_empty()).collect();
+    let separator = [';', '\t', ',']
+        .into_iter()
+        .find(|separator| lines.iter().any(|(_, line)| line.contains(*separator)));
+    let split: Vec<(usize, Vec<&str>)> =
+        lines.iter().map(|(at, line)| (*at, fields(line, separator))).collect();
+    // Words above the numbers are their names.
+    let heads = split
+        .first()
+        .filter(|(_, fields)| fields.iter().all(|field| finite(field).is_none()))
+        .map(|(_, heads)| heads);
+    let data = &split[usize::from(heads.is_some())..];
+    let (_, shape) = data.first()?;
+    let numeric: Vec<usize> = (0..shape.len()).filter(|column| finite(shape[*column]).is_some()).collect();
+    let mut found = begin("columns", name);
+    let (mut round, mut others, mut odd) = (0, Vec::new(), 0);
+    for (at, fields) in data {
+        if fields.len() != shape.len() || !numeric.iter().any(|column| finite(fields[*column]).is_some()) {
+            odd += 1;
+            others.push(format!("{name} line {at}: not the columns of the lines before; left out"));
+            continue;
+        }
+        round += 1;
+        for column in &numeric {
+            let head = heads
+                .and_then(|heads| heads.get(*column))
+                .map(|head| named(head))
+                .filter(|head| !head.is_empty());
+            let twice = |head: &String| {
+                heads.is_some_and(|heads| heads.iter().filter(|other| named(other) == *head).count() > 1)
+            };
+            let metric = match head {
+                Some(head) if !twice(&head) => format!("column.{head}"),
+                _ => format!("column.{}", column + 1),
+            };
+            match finite(fields[*column]) {
+                Some(number) => found.figure(&metric, Unit::Count, Better::Neither, round, number),
+                None => {
+                    others.push(format!("{name} line {at}: {:?} is no number; left out", fields[*column]))
+                }
+            }
+        }
+    }
+    (round > 1 && odd * 4 <= data.len()).then_some((found, others))
+}

@@ -1,0 +1,146 @@
+//! What cyclictest prints: its last lines, its histogram (-h) or its JSON; each file is a run. Latencies of all threads
+//! together. Text forms do not say that -N made ns of us: they are taken for us.
+
+use super::{begin, first_number};
+use crate::lmbench::Imported;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use tickmark_wire::{Better, Unit};
+
+pub(super) fn is(text: &str) -> bool {
+    let json =
+        text.trim_start().starts_with('{') && text.contains("cyclictest") && text.contains("\"thread\"");
+    let threads = || text.lines().filter(|line| thread(line).is_some()).count() > 0;
+    json || (text.contains("# Histogram") && text.contains("# Min Latencies:")) || threads()
+}
+
+pub(super) fn read(name: &str, text: &str) -> Result<Vec<Imported>, String> {
+    let all = if text.trim_start().starts_with('{') { json(text)? } else { lines(text) };
+    let mut found = begin("cyclictest", name);
+    let mut figure = |which: &str, value: Option<f64>| {
+        if let Some(value) = value {
+            found.figure(
+                &format!("cyclictest.late.{which}"),
+                Unit::Time,
+                Better::Lower,
+                1,
+                value * all.nanos,
+            );
+        }
+    };
+    figure("min", all.least);
+    figure("avg", all.mean());
+    figure("max", all.most);
+    for (which, share) in [("p50", 0.5), ("p99", 0.99), ("p99_9", 0.999)] {
+        figure(which, all.quantile(share));
+    }
+    if all.overflows > 0 {
+        found.figure("cyclictest.overflows", Unit::Count, Better::Lower, 1, all.overflows as f64);
+    }
+    Ok(vec![found])
+}
+
+/// All threads.
+#[derive(Default)]
+struct All {
+    /// ns of one step.
+    nanos: f64,
+    least: Option<f64>,
+    most: Option<f64>,
+    /// Sum of averages times cycles, and cycles.
+    sums: (f64, f64),
+    counts: BTreeMap<u64, u64>,
+    /// Latencies beyond the histogram.
+    overflows: u64,
+}
+
+impl All {
+    fn thread(&mut self, least: f64, mean: f64, most: f64, cycles: f64) {
+        self.least = Some(self.least.map_or(least, |known| known.min(least)));
+        self.most = Some(self.most.map_or(most, |known| known.max(most)));
+        self.sums = (self.sums.0 + mean * cycles, self.sums.1 + cycles);
+    }
+
+    fn mean(&self) -> Option<f64> {
+        (self.sums.1 > 0.0).then(|| self.sums.0 / self.sums.1)
+    }
+
+    /// The least latency that so much of all are not above; none where it lies beyond the histogram.
+    fn quantile(&self, share: f64) -> Option<f64> {
+        let all = self.counts.values().sum::<u64>() + self.overflows;
+        let wanted = (share * all as f64).ceil().max(1.0) as u64;
+        let mut below = 0;
+        self.counts.iter().find_map(|(latency, count)| {
+            below += count;
+            (below >= wanted).then_some(*latency as f64)
+        })
+    }
+}
+
+/// A line of a thread: `T: 0 ( 1234) P:80 I:1000 C:  10000 Min:      3 Act:    4 Avg:    5 Max:     123`.
+fn thread(line: &str) -> Option<(u64, [f64; 4])> {
+    let rest = line.trim_start().strip_prefix("T:")?;
+    let number = first_number(rest)? as u64;
+    let after = |label: &str| first_number(rest.split_once(label)?.1);
+    Some((number, [after("C:")?, after("Min:")?, after("Avg:")?, after("Max:")?]))
+}
+
+fn lines(text: &str) -> All {
+    let mut all = All { nanos: 1e3, ..All::default() };
+    // With -H a column of sums follows those of the threads.
+    let own = text
+        .lines()
+        .find_map(|line| line.strip_prefix("# Min Latencies:"))
+        .map_or(usize::MAX, |rest| rest.split_whitespace().count());
+    let mut threads: BTreeMap<u64, [f64; 4]> = BTreeMap::new();
+    let mut labels: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+    for line in text.lines() {
+        if let Some((number, figures)) = thread(line) {
+            // Its screen is printed again and again: the last one counts.
+            threads.insert(number, figures);
+        } else if let Some(rest) = line.strip_prefix("# ") {
+            let Some((label, values)) = rest.split_once(':') else { continue };
+            labels.insert(label, values.split_whitespace().filter_map(|value| value.parse().ok()).collect());
+        } else {
+            let mut fields = line.split_whitespace().map(str::parse::<u64>);
+            if let Some(Ok(latency)) = fields.next() {
+                *all.counts.entry(latency).or_default() +=
+                    fields.map_while(Result::ok).take(own).sum::<u64>();
+            }
+        }
+    }
+    let column = |label: &str| labels.get(label).cloned().unwrap_or_default();
+    let totals = column("Total");
+    let figures =
+        column("Min Latencies").into_iter().zip(column("Avg Latencies")).zip(column("Max Latencies"));
+    for (((least, mean), most), cycles) in figures.zip(totals) {
+        all.thread(least, mean, most, cycles);
+    }
+    all.overflows = column("Histogram Overflows").iter().take(own).map(|count| *count as u64).sum();
+    if all.sums.1 == 0.0 {
+        threads.values().for_each(|[cycles, least, mean, most]| all.thread(*least, *mean, *most, *cycles));
+    }
+    all
+}
+
+fn json(text: &str) -> Result<All, String> {
+    let page: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
+    let nanos = page["resolution_in_ns"].as_i64() == Some(1);
+    let mut all = All { nanos: if nanos { 1.0 } else { 1e3 }, ..All::default() };
+    for thread in page["thread"].as_object().ok_or("no threads")?.values() {
+        let number = |name: &str| thread[name].as_f64().ok_or_else(|| format!("a thread without {name}"));
+        let cycles = number("cycles")?;
+        all.thread(number("min")?, number("avg")?, number("max")?, cycles);
+        let mut counted = 0;
+        for (latency, count) in thread["histogram"].as_object().into_iter().flatten() {
+            if let (Ok(latency), Some(count)) = (latency.parse(), count.as_u64()) {
+                *all.counts.entry(latency).or_default() += count;
+                counted += count;
+            }
+        }
+        if counted > 0 {
+            all.overflows += (cycles as u64).saturating_sub(counted);
+        }
+    }
+    Ok(all)
+}

@@ -1,0 +1,53 @@
+//! Lines of super-smack: type of query, number of them, longest and shortest time of one in s, queries a second; each line is a
+//! run. A block of such lines is a recording, called what stands above it, or its file where that is super-smack's own head.
+
+use super::begin;
+use crate::lmbench::Imported;
+use tickmark_wire::{Better, Unit};
+
+/// The type and the queries a second of a line.
+fn line(text: &str) -> Option<(&str, f64)> {
+    let fields: Vec<&str> = text.split_whitespace().collect();
+    let [kind, queries, low, high, rate] = fields[..] else { return None };
+    let counts = queries.parse::<u64>().is_ok() && [low, high].iter().all(|time| time.parse::<f64>().is_ok());
+    let known = kind.starts_with(|c: char| c.is_ascii_alphabetic()) && kind.contains('_');
+    (counts && known).then_some(kind).zip(rate.parse().ok())
+}
+
+/// What super-smack prints above its rows.
+fn is_head(text: &str) -> bool {
+    text.starts_with("Query_type")
+}
+
+pub(super) fn is(text: &str) -> bool {
+    let rows = text.lines().filter_map(line).count();
+    rows >= 2 || (rows == 1 && text.lines().any(is_head))
+}
+
+pub(super) fn read(name: &str, text: &str) -> Result<Vec<Imported>, String> {
+    let mut all: Vec<Imported> = Vec::new();
+    let (mut above, mut open) = ("", false);
+    for text in text.lines() {
+        match line(text) {
+            Some((kind, rate)) => {
+                if !open {
+                    let mut found = begin("super-smack", name);
+                    if !above.is_empty() {
+                        found.host = above.to_owned();
+                    }
+                    all.push(found);
+                    open = true;
+                }
+                if let Some(found) = all.last_mut() {
+                    let metric = format!("smack.{kind}");
+                    let round = found.series.get(&metric).map_or(0, |series| series.values.len()) as u32 + 1;
+                    found.figure(&metric, Unit::Frequency, Better::Higher, round, rate);
+                }
+            }
+            None if is_head(text) => (above, open) = ("", false),
+            None if !text.trim().is_empty() => (above, open) = (text.trim(), false),
+            None => {}
+        }
+    }
+    Ok(all)
+}

@@ -1,0 +1,188 @@
+use super::*;
+
+fn only(name: &str, text: &str) -> Imported {
+    let mut all = Vec::new();
+    assert!(read(name, text, &mut all).unwrap(), "{name} is of no known format");
+    assert_eq!(all.len(), 1);
+    all.remove(0)
+}
+
+fn value(of: &Imported, metric: &str) -> f64 {
+    of.series.get(metric).unwrap_or_else(|| panic!("no {metric} in {:?}", of.series.keys())).values[0].value
+}
+
+#[test]
+fn the_mail_of_2005_as_it_stands() {
+    let text = "ACPI-Fast\n    select_index    20000   0       0       14097.47\n    select_index    20000   0       0       13741.43\n\n\
+                vs\n\nTSC\n    select_index    20000   1       0       13638.09\n    select_index    20000   1       0       15204.89\n\
+                The far right column\n    N           Min           Max        Median           Avg         Stddev\n\
+                x   4      13626.05      13769.32      13722.72     13710.203      62.155788\n";
+    let mut all = Vec::new();
+    assert!(read("timecounter-cost.txt", text, &mut all).unwrap());
+    let names: Vec<&str> = all.iter().map(|one| one.host.as_str()).collect();
+    assert_eq!(names, ["ACPI-Fast", "TSC"]);
+    assert_eq!((all[0].rounds, all[1].series["smack.select_index"].values[1].value), (2, 15_204.89));
+    assert_eq!(all[0].kinds["smack.select_index"].better, Better::Higher);
+}
+
+#[test]
+fn hyperfine() {
+    let text = r#"{"results": [{"command": "true", "mean": 0.001, "user": 0.0005, "system": 0.0003,
+        "times": [0.001, 0.0012], "exit_codes": [0, 0]}, {"command": "sleep 0", "times": [0.002]}]}"#;
+    let mut all = Vec::new();
+    assert!(read("h.json", text, &mut all).unwrap());
+    assert_eq!((all.len(), all[0].host.as_str(), all[0].rounds), (2, "true", 2));
+    assert!((value(&all[1], "hyperfine.time") - 2e6).abs() < 1e-6);
+}
+
+#[test]
+fn sysbench_and_its_runs() {
+    let text = "sysbench 1.0.20 (using system LuaJIT 2.1.0-beta3)\n\nCPU speed:\n    events per second:  1234.50\n\nGeneral statistics:\n    \
+                total time:                          10.0008s\n    total number of events:              12348\n\nLatency (ms):\n         \
+                min:                                    0.80\n         avg:                                    0.81\n         \
+                max:                                    1.23\n         95th percentile:                        0.83\n         sum:    9998.12\n\n\
+                Threads fairness:\n    events (avg/stddev):           12348.0000/0.00\n";
+    let mut all = Vec::new();
+    assert!(read("a.txt", text, &mut all).unwrap() && read("b.txt", text, &mut all).unwrap());
+    assert_eq!((all.len(), all[0].rounds, all[0].tool.as_str()), (1, 2, "sysbench 1.0.20"));
+    assert_eq!(
+        (value(&all[0], "sysbench.cpu.events"), value(&all[0], "sysbench.cpu.latency.p95")),
+        (1234.5, 830_000.0)
+    );
+    let memory = only(
+        "m",
+        "sysbench 1.0.20\n\nTotal operations: 5 ( 2.50 per second)\n\n10240.00 MiB transferred (100.00 MiB/sec)\ntotal time: 2s\n",
+    );
+    assert_eq!(
+        (value(&memory, "sysbench.memory.operations"), value(&memory, "sysbench.memory.throughput")),
+        (2.5, 104_857_600.0)
+    );
+}
+
+#[test]
+fn wrk() {
+    let text = "Running 30s test @ http://127.0.0.1:8080/index.html\n  12 threads and 400 connections\n  Thread Stats   Avg      Stdev     Max   +/- Stdev\n    \
+                Latency   635.91us    0.89ms  12.92ms   93.69%\n    Req/Sec    56.20k     8.07k   62.00k    86.54%\n  Latency Distribution\n     \
+                50%  250.00us\n     99%    1.20s\n  Socket errors: connect 0, read 49, write 0, timeout 458\n  22464657 requests in 30.00s, 17.76GB read\n  Non-2xx or 3xx responses: 7\n\
+                Requests/sec: 748868.53\nTransfer/sec:    606.33MB\n";
+    let found = only("wrk.txt", text);
+    assert_eq!(
+        (
+            value(&found, "wrk.requests"),
+            value(&found, "wrk.errors.status"),
+            value(&found, "wrk.errors.socket")
+        ),
+        (748_868.53, 7.0, 507.0)
+    );
+    assert_eq!(
+        (value(&found, "wrk.latency.max").round(), value(&found, "wrk.latency.p99")),
+        (12_920_000.0, 1.2e9)
+    );
+    assert_eq!(found.facts[0].1, "http://127.0.0.1:8080/index.html");
+}
+
+#[test]
+fn perf_bench() {
+    let text = "# Running 'sched/pipe' benchmark:\n# Executed 1000000 pipe operations between two processes\n\n     Total time: 5.123 [sec]\n\n       \
+                5.123456 usecs/op\n         195181 ops/sec\n\n# Running 'mem/memcpy' benchmark:\n# Copying 1MB bytes ...\n\n      12.5 GB/sec\n";
+    let found = only("perf.txt", text);
+    assert!((value(&found, "perf.sched.pipe") - 5123.456).abs() < 1e-9);
+    assert_eq!(
+        (value(&found, "perf.sched.pipe.total"), value(&found, "perf.mem.memcpy")),
+        (5.123e9, 12.5 * 1_073_741_824.0)
+    );
+}
+
+#[test]
+fn numbers_of_other_languages() {
+    assert_eq!(
+        (first_number("6,180775 GB/sec"), first_number("8,103,727 ops/sec")),
+        (Some(6.180_775), Some(8_103_727.0))
+    );
+    assert_eq!(
+        (first_number("1,234.5"), first_number("-12,5"), first_number("1,23,4")),
+        (Some(1234.5), Some(-12.5), None)
+    );
+}
+
+#[test]
+fn functions_of_perf_are_metrics() {
+    let text = "# Running 'mem/memcpy' benchmark:\n# function 'default' (Default memcpy())\n# Copying 1MB bytes ...\n\n       7.5 GB/sec\n\
+                # function 'x86-64-movsb' (movsb)\n       1.5 GB/sec\n";
+    let found = only("p", text);
+    assert_eq!(
+        found.series.keys().collect::<Vec<_>>(),
+        ["perf.mem.memcpy.default", "perf.mem.memcpy.x86_64_movsb"]
+    );
+}
+
+#[test]
+fn only_the_same_is_joined() {
+    let text = |threads: u32| {
+        format!(
+            "sysbench 1.0.20\nNumber of threads: {threads}\nCPU speed:\n    events per second:  10\ntotal time: 1s\n"
+        )
+    };
+    let mut all = Vec::new();
+    for threads in [1, 1, 2] {
+        assert!(read("a", &text(threads), &mut all).unwrap());
+    }
+    number(&mut all);
+    let kept: Vec<(&str, u32)> = all.iter().map(|one| (one.host.as_str(), one.rounds)).collect();
+    assert_eq!(kept, [("a", 2), ("a (2)", 1)]);
+}
+
+#[test]
+fn cyclictest_in_three_forms() {
+    let screen = "# /dev/cpu_dma_latency set to 0us\npolicy: fifo: loadavg: 0.00 0.00 0.00 1/100 999\n\n\
+                  T: 0 ( 1234) P:80 I:1000 C:    500 Min:      9 Act:    9 Avg:    9 Max:       9\n\
+                  T: 0 ( 1234) P:80 I:1000 C:   1000 Min:      3 Act:    4 Avg:    5 Max:     123\n\
+                  T: 1 ( 1235) P:80 I:1500 C:   3000 Min:      2 Act:    4 Avg:    9 Max:      50\n";
+    let found = only("c.txt", screen);
+    let late = |found: &Imported, which: &str| value(found, &format!("cyclictest.late.{which}"));
+    assert_eq!((late(&found, "min"), late(&found, "avg"), late(&found, "max")), (2e3, 8e3, 123e3));
+
+    let histogram = "# Histogram\n000000 000000\t000000\n000002 000090\t000000\n000005 000008\t000100\n# Total: 000000100 000000100\n\
+                     # Min Latencies: 00002 00005\n# Avg Latencies: 00003 00005\n# Max Latencies: 00700 00005\n# Histogram Overflows: 00002 00000\n\
+                     # Histogram Overflow at cycle number:\n# Thread 0: 00007\n";
+    let found = only("h.txt", histogram);
+    assert_eq!((late(&found, "p50"), late(&found, "p99"), late(&found, "avg")), (5e3, 5e3, 4e3));
+    assert_eq!(value(&found, "cyclictest.overflows"), 2.0);
+    assert!(!found.series.contains_key("cyclictest.late.p99_9"), "it lies beyond the histogram");
+
+    let json = r#"{"file_version": 1, "cmdline": "cyclictest -q --json=x", "num_threads": 1, "resolution_in_ns": 0,
+        "thread": {"0": {"histogram": {"3": 9, "8": 1}, "cycles": 10, "min": 3, "max": 8, "avg": 3.5, "cpu": 0}}}"#;
+    let found = only("c.json", json);
+    assert_eq!((late(&found, "avg"), late(&found, "p50"), late(&found, "p99")), (3500.0, 3e3, 8e3));
+}
+
+#[test]
+fn columns_with_and_without_heads() {
+    let (found, others) = columns("a.csv", "time,rate\n1,10\n2,20 # slow\n3,30ms\n").unwrap();
+    assert_eq!((found.rounds, found.series["column.time"].values.len()), (3, 3));
+    assert_eq!((found.series.len(), others.len()), (2, 1), "{others:?} {:?}", found.series.keys());
+    let (found, others) = columns("gaps.csv", "a,b,c\n1,,3\n2,,4\n5,,N/A\n").unwrap();
+    assert_eq!(
+        (found.series.keys().cloned().collect::<Vec<_>>(), others.len()),
+        (vec!["column.a".to_owned(), "column.c".to_owned()], 1)
+    );
+    let (found, _) = columns("plain", "10 1e3\n\n20 0x10\n").unwrap();
+    assert_eq!((found.host.as_str(), found.series["column.2"].values[1].value), ("plain", 16.0));
+    assert!(
+        columns("words", "this is\nno column of 1 number\nat all\n").is_none()
+            && columns("one", "5\n").is_none()
+    );
+}
+
+#[test]
+fn what_is_damaged_is_said() {
+    let mut all = Vec::new();
+    assert!(read("h.json", "{\"results\": [{\"times\": [1, 2", &mut all).is_err());
+    assert!(
+        read("c.json", "{\"cmdline\": \"cyclictest\", \"thread\": {\"0\": {}}}", &mut all)
+            .unwrap_err()
+            .contains("without")
+    );
+    assert!(read("p", "# Running 'sched/pipe' benchmark:\n", &mut all).unwrap_err().contains("no figure"));
+    assert!(!read("x", "nothing of that kind", &mut all).unwrap() && all.is_empty());
+}
