@@ -63,7 +63,7 @@ pub(super) fn read(name: &str, text: &str) -> Option<(Imported, Vec<String>)> {
             match finite(fields[*column]) {
                 Some(number) => found.figure(&metric, Unit::Count, Better::Neither, round, number),
                 None => {
-                    others.push(format!("{name} line {at}: {:?} is no number; left out", fields[*column]))
+                    others.push(format!("{name} line {at}: {:?} is no number; left out", fields[*column]));
                 }
             }
         }

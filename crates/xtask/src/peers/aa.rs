@@ -5,6 +5,7 @@ use super::Tickmark;
 use crate::{Result, shell};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
+use serde_json::Value;
 use std::collections::BTreeMap;
 use std::process::Command;
 use tickmark_stats::rank::mann_whitney;
@@ -40,6 +41,10 @@ const PILOT: usize = 6;
 /// Samples of a run, as the tools that count samples take them.
 const SAMPLES: usize = 30;
 
+/// Recordings made one after the other, of which so many are only history.
+const RECORDINGS: usize = 120;
+const EARLIER: usize = 20;
+
 /// Floor and mean of each round, by metric and figure.
 type Figures = BTreeMap<(String, &'static str), Vec<f64>>;
 
@@ -57,7 +62,8 @@ pub(crate) fn run() -> Result<()> {
     let work: Vec<&str> = WORK.iter().map(|(name, _)| *name).collect();
     let mut worked = Figures::new();
     collect(&tickmark, &work, "60s", &mut worked)?;
-    let too_many = nothing(&figures, &samples);
+    let mut too_many = nothing(&figures, &samples);
+    too_many.extend(recordings(&tickmark)?);
     known(&worked);
     promised(&figures);
     simulated()?;
@@ -130,10 +136,7 @@ fn nothing(figures: &Figures, samples: &BTreeMap<String, Vec<Vec<f64>>>) -> Vec<
     let mut too_many = Vec::new();
     let mut random = StdRng::seed_from_u64(1);
     println!("\nclaims of a difference where there is none, of {PAIRS} comparisons ({BLOCKS} runs a side)");
-    println!(
-        "{:40} {:>11} {:>12} {:>12} {:>12}",
-        "", "interleaved", "recordings", "with history", "--unit run"
-    );
+    println!("{:40} {:>11} {:>24}", "", "interleaved", "five runs, then five more");
     for ((metric, figure), values) in figures {
         let mut interleaved = 0;
         for chunk in values.chunks_exact(2 * BLOCKS).take(PAIRS) {
@@ -142,42 +145,16 @@ fn nothing(figures: &Figures, samples: &BTreeMap<String, Vec<Vec<f64>>>) -> Vec<
             let (a, b): (Vec<f64>, Vec<f64>) = chunk.chunks(2).map(turn).unzip();
             interleaved += usize::from(claimed(Sides::Paired(&a, &b)));
         }
-        // Five rounds are a recording; the other of the pair was made a hundred recordings later.
-        let recordings: Vec<&[f64]> = values.chunks_exact(BLOCKS).collect();
-        let apart = 100;
-        let firsts = (0..recordings.len())
-            .filter(|at| (at / apart).is_multiple_of(2) && at + apart < recordings.len());
-        let (mut history, mut by_run, mut pairs) = (0, 0, 0);
-        for first in firsts {
-            let (a, b) = (recordings[first], recordings[first + apart]);
-            pairs += 1;
-            by_run += usize::from(claimed(Sides::Apart(a, b)));
-            // Ten earlier occasions, as far from each other as the pair is, as far as there are.
-            let earlier: Vec<f64> = (1..=10)
-                .map(|back| {
-                    recordings[(first + recordings.len() - back * 37 % recordings.len()) % recordings.len()]
-                })
-                .filter_map(|own| spread(own).map(|s| s.mean.ln()))
-                .collect();
-            let means = [a, b].map(|own| spread(own).map_or(f64::NAN, |s| s.mean));
-            let deviation = spread(&earlier).map_or(f64::NAN, |s| s.deviation);
-            let df = earlier.len() as f64 - 1.0;
-            history += usize::from(claimed(Sides::Known { means, counts: [1, 1], deviation, df }));
-        }
-        println!(
-            "{metric:34} {figure:5} {interleaved:11} {:>12} {:>12} {:>12}",
-            format!("0 of {pairs}"),
-            format!("{history} of {pairs}"),
-            format!("{by_run} of {pairs}")
-        );
+        // Five rounds against five that were made a hundred times five later: runs of two occasions.
+        let slices: Vec<&[f64]> = values.chunks_exact(BLOCKS).collect();
+        let firsts = (0..slices.len()).filter(|at| (at / 100).is_multiple_of(2) && at + 100 < slices.len());
+        let pairs: Vec<(&[f64], &[f64])> = firsts.map(|first| (slices[first], slices[first + 100])).collect();
+        let by_run = pairs.iter().filter(|(a, b)| claimed(Sides::Apart(a, b))).count();
+        println!("{metric:34} {figure:5} {interleaved:11} {:>24}", format!("{by_run} of {}", pairs.len()));
         if interleaved > BOUND {
             too_many.push(format!("{metric} {figure}"));
         }
-        if history as f64 > 0.08 * pairs as f64 {
-            too_many.push(format!("{metric} {figure} by history"));
-        }
     }
-    println!("(single recordings claim nothing by themselves: they are undecided)");
     println!("\nthe same runs by their samples, {SAMPLES} of each of two runs:");
     for (metric, runs) in samples {
         let pairs: Vec<(&Vec<f64>, &Vec<f64>)> =
@@ -193,6 +170,69 @@ fn nothing(figures: &Figures, samples: &BTreeMap<String, Vec<Vec<f64>>>) -> Vec<
         );
     }
     too_many
+}
+
+/// Claims, figures with p < .05 for themselves, and figures.
+#[derive(Default)]
+struct Count {
+    claims: usize,
+    alone: usize,
+    all: usize,
+}
+
+impl Count {
+    fn add(&mut self, rows: &[Value]) {
+        let claim = |row: &&Value| matches!(row["verdict"].as_str(), Some("changed" | "below_margin"));
+        self.claims += rows.iter().filter(claim).count();
+        self.alone += rows.iter().filter(|row| row["p"].as_f64().is_some_and(|p| p < LEVEL)).count();
+        self.all += rows.len();
+    }
+}
+
+/// Recordings made one after the other, as a user makes them: what `tickmark compare` claims of neighbours. The designs that
+/// claim too much.
+fn recordings(tickmark: &Tickmark) -> Result<Vec<String>> {
+    let arguments = [&METRICS[..], &["--small", "--runs", "5", "--budget", "1s"]].concat();
+    let mut ids = Vec::new();
+    for _ in 0..RECORDINGS {
+        let model = tickmark.measure(&arguments)?;
+        ids.push(model["recording"]["id"].as_str().ok_or("no id")?.to_owned());
+    }
+    let compare = |base: &str, other: &str, more: &[&str]| -> Result<Vec<Value>> {
+        let arguments = [&["compare", base, other, "--format", "json"], more].concat();
+        let (text, _) = shell::output(&mut tickmark.command(&arguments))?;
+        let model: Value = serde_json::from_str(&text).map_err(|e| e.to_string())?;
+        Ok(model["candidates"][0]["rows"].as_array().cloned().unwrap_or_default())
+    };
+    let [mut without, mut with, mut by_run, mut turns] = <[Count; 4]>::default();
+    // So few earlier ones are no history.
+    for pair in ids[..4].chunks_exact(2) {
+        without.add(&compare(&pair[0], &pair[1], &[])?);
+    }
+    for pair in ids[EARLIER..].chunks_exact(2) {
+        with.add(&compare(&pair[0], &pair[1], &[])?);
+        by_run.add(&compare(&pair[0], &pair[1], &["--unit", "run"])?);
+    }
+    for eight in ids.chunks_exact(8) {
+        let side = |from: usize| [0, 2, 4, 6].map(|at| eight[at + from].as_str()).join(",");
+        turns.add(&compare(&side(0), &side(1), &[])?);
+    }
+    println!(
+        "\n{RECORDINGS} recordings of five runs, one after the other; claims of change, and p < .05 of a figure alone"
+    );
+    let mut too_many = Vec::new();
+    for (name, count, ours) in [
+        ("one against the next, without earlier ones", without, true),
+        ("one against the next, by earlier recordings", with, true),
+        ("four against four, by turns", turns, true),
+        ("one against the next, --unit run", by_run, false),
+    ] {
+        println!("  {name:45} {:3} and {:3} of {}", count.claims, count.alone, count.all);
+        if ours && count.claims * PAIRS > BOUND * count.all {
+            too_many.push(name.to_owned());
+        }
+    }
+    Ok(too_many)
 }
 
 /// What ministat says at 95 %: pooled variances.
