@@ -14,20 +14,17 @@ pub fn detectable(deviation: f64, blocks: usize, level: f64, power: f64) -> f64 
     deviation / (blocks as f64).sqrt() * (t_point(level / 2.0, df) + t_point(1.0 - power, df))
 }
 
-/// How sure the bound on a pilot's deviation is: costs have long tails, of which a few runs show little.
-const SURE: f64 = 0.95;
-
-/// The standard deviation that is most likely not exceeded after a pilot of so many runs: what a few runs show is too small
-/// as often as too large, and an experiment that is planned by it would as often be too short (Browne, On the use of
-/// a pilot sample for sample size determination, 1995). Chi square by Wilson and Hilferty, 1931, to 1 % from 3
+/// The standard deviation that is not exceeded with this chance where so many values showed `deviation`: what a few values
+/// show is too small as often as too large, and what is planned by it would as often be too short (Browne, On the use of
+/// a pilot sample for sample size determination, 1995). Chi square by Wilson and Hilferty, 1931, to some per cent from 3
 /// degrees of freedom.
 #[must_use]
-pub fn upper_deviation(deviation: f64, runs: usize) -> f64 {
-    if runs < 2 {
+pub fn upper_deviation(deviation: f64, values: usize, chance: f64) -> f64 {
+    if values < 2 {
         return f64::INFINITY;
     }
-    let df = runs as f64 - 1.0;
-    let cube = 1.0 - 2.0 / (9.0 * df) - normal_point(1.0 - SURE) * (2.0 / (9.0 * df)).sqrt();
+    let df = values as f64 - 1.0;
+    let cube = 1.0 - 2.0 / (9.0 * df) - normal_point(1.0 - chance) * (2.0 / (9.0 * df)).sqrt();
     deviation / cube.max(0.05).powi(3).sqrt()
 }
 
@@ -46,7 +43,7 @@ mod tests {
         assert!(pairs > two_sided && pairs < 1.1 * two_sided, "{pairs}");
         assert_eq!(detectable(1.0, 1, 0.05, 0.8), f64::INFINITY);
         // Chi square tables: the lower twentieth at 9 degrees of freedom is 3.325, at 4 degrees .711.
-        assert!((upper_deviation(1.0, 10) - (9.0f64 / 3.325).sqrt()).abs() < 0.01);
-        assert!((upper_deviation(1.0, 5) - (4.0f64 / 0.711).sqrt()).abs() < 0.05);
+        assert!((upper_deviation(1.0, 10, 0.95) - (9.0f64 / 3.325).sqrt()).abs() < 0.01);
+        assert!((upper_deviation(1.0, 5, 0.95) - (4.0f64 / 0.711).sqrt()).abs() < 0.05);
     }
 }

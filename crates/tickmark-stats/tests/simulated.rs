@@ -140,7 +140,7 @@ fn the_effect_that_was_promised_is_found() {
             let (a, b) = experiment(random, noise, 6, 1.0);
             let differences: Vec<f64> = a.iter().zip(&b).map(|(a, b)| b - a).collect();
             let pilot = spread(&differences).unwrap().deviation;
-            let effect = plan::detectable(plan::upper_deviation(pilot, 6), BLOCKS, LEVEL, 0.8) / 100.0;
+            let effect = plan::detectable(plan::upper_deviation(pilot, 6, 0.99), BLOCKS, LEVEL, 0.8) / 100.0;
             let (a, b) = experiment(random, noise, BLOCKS, 1.0 + effect);
             found +=
                 u32::from(compare(&[Sides::Paired(&a, &b)], Rule::default())[0].unwrap().p.unwrap() < LEVEL);

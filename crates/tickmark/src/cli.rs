@@ -319,9 +319,9 @@ pub(crate) struct Stat {
     /// A smaller change does not matter
     #[arg(long, value_name = "SHARE", default_value = "1%", value_parser = share)]
     pub(crate) margin: f64,
-    /// Exit with code 3 where a set has changed by more than the margin may be
-    #[arg(long, conflicts_with = "no_test")]
-    pub(crate) fail_on_changed: bool,
+    /// Exit with code 3 where a set has changed
+    #[arg(long, value_name = "WHAT", value_parser = ["changed"], conflicts_with = "no_test")]
+    pub(crate) fail_on: Option<String>,
     /// Be ministat, byte for byte: debian, or freebsd for the figures of today's FreeBSD
     #[arg(long, value_name = "WHOSE", num_args = 0..=1, require_equals = true, default_missing_value = "debian", value_parser = ["debian", "freebsd"])]
     pub(crate) compat: Option<String>,

@@ -32,8 +32,8 @@ imported lmbench results were made apart: each is an occasion. --unit run takes 
 claims too much wherever occasions differ.
 
 A side may be several recordings, with commas or as a pattern of names: from three a side on each is an
-occasion. Where the store holds five or more earlier recordings of this machine, their spread judges single
-ones. Settings of one experiment are compared block by block.
+occasion. Where the store holds five or more earlier recordings of the same configuration and length, their
+spread judges single ones. Settings of one experiment are compared block by block.
 
 Examples:
   tickmark compare last~1 last
@@ -70,8 +70,8 @@ Examples:
 pub(super) const IMPORT_EXAMPLES: &str = "\
 Raw files (results/<os>/<host>.0, .1 ...) of one host and kernel become the runs of one recording;
 a summary page gives one recording for each host and kernel. Averages and per cent are not imported:
-they come back from the rows. Files of sysbench, wrk, cyclictest (text, histogram, JSON) and perf bench are
-runs of one recording; each command of hyperfine's JSON, each block of super-smack's lines and each file
+they come back from the rows. Files of sysbench, wrk, cyclictest (text, histogram, JSON; text is taken for us) and perf
+bench are runs of one recording where they measured the same; each command of hyperfine's JSON, each block of super-smack's lines and each file
 of number columns is a recording. Exit code 4 says that something was left out, which is named.
 
 Examples:

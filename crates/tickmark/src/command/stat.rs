@@ -36,7 +36,7 @@ pub(super) fn run(asked: &Stat) -> Result<Code, Error> {
         }
     }
     let changed = model.against.iter().any(|one| one.comparison.verdict == Verdict::Changed);
-    Ok(if asked.fail_on_changed && changed { Code::Differs } else { Code::Done })
+    Ok(if asked.fail_on.is_some() && changed { Code::Differs } else { Code::Done })
 }
 
 /// Reads all files at once.
@@ -97,8 +97,8 @@ fn check(sets: &[(String, Vec<f64>)], asked: &Stat) -> Result<(), Error> {
             _ => {}
         }
     }
-    if asked.fail_on_changed && sets.len() < 2 {
-        return Err(Error::Usage("--fail-on-changed compares: give two files or more".to_owned()));
+    if asked.fail_on.is_some() && sets.len() < 2 {
+        return Err(Error::Usage("--fail-on compares: give two files or more".to_owned()));
     }
     let count = |at: usize| sets[at].1.len();
     if let Some(other) = (1..sets.len()).find(|other| asked.paired && count(*other) != count(0)) {

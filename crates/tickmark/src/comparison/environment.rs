@@ -58,7 +58,10 @@ fn of(recording: &Recording) -> Vec<(String, String)> {
     if recording.imported.is_none() {
         let slack = settings.slack.map_or("the system's".to_owned(), |slack| format!("{} ns", slack.get()));
         let priority = recording.sessions.first().map_or(settings.priority, |hello| hello.settled.priority);
-        facts.push(("settings.slack".to_owned(), slack));
+        // Turned as a knob, it is the slack of the agent too, and one fact.
+        if recording.meta.arm.as_ref().is_none_or(|arm| arm.knob != "slack") {
+            facts.push(("settings.slack".to_owned(), slack));
+        }
         facts.push(("settings.priority".to_owned(), priority.to_string()));
         facts.push(("settings.small".to_owned(), settings.small.to_string()));
         facts.push(("tickmark".to_owned(), recording.meta.program.clone()));

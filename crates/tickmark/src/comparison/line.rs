@@ -89,8 +89,8 @@ pub(crate) struct Line {
 /// What stands beside the verdict of pairs.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Checks {
-    /// By ranks: the relative shift and its interval.
-    pub(super) shift: Option<(f64, Interval)>,
+    /// By ranks: the relative shift, its interval and the confidence that this has.
+    pub(super) shift: Option<(f64, Interval, f64)>,
     /// The correlation of neighbouring blocks' differences.
     pub(super) lag_1: Option<f64>,
     /// The chance of so steep a line through them.
@@ -156,9 +156,9 @@ impl Figure {
         }
         let differences: Vec<f64> = self.values[0].iter().zip(&self.values[1]).map(|(a, b)| b - a).collect();
         let part = |value: f64| value / base;
-        let shift = signed_rank(&differences, 1.0 - LEVEL)
-            .filter(|_| base > 0.0)
-            .map(|(point, i, _)| (part(point), Interval { low: part(i.low), high: part(i.high) }));
+        let ranks = signed_rank(&differences, 1.0 - LEVEL).filter(|_| base > 0.0);
+        let shift = ranks
+            .map(|(point, i, sure)| (part(point), Interval { low: part(i.low), high: part(i.high) }, sure));
         Checks { shift, lag_1: lag_1(&differences), drift: drift(&differences).map(|drift| drift.p) }
     }
 
@@ -178,7 +178,7 @@ impl Figure {
         };
         let by = self.history.filter(|_| claim.is_some()).map_or(String::new(), |history| {
             format!(
-                " (occasions differ by {:.1} %: {} earlier ones)",
+                " (occasions differ by up to {:.1} %: {} earlier ones)",
                 history.deviation * 100.0,
                 history.recordings
             )

@@ -13,6 +13,9 @@ mod model;
 mod strip;
 mod text;
 
+#[cfg(test)]
+mod tests;
+
 pub(crate) use basis::Unit;
 pub(crate) use build::{Asked, build};
 pub(crate) use html::render as html;

@@ -33,7 +33,7 @@ pub(super) struct Journal {
     file: File,
     page: Page,
     /// One for each thing that is changed, on the whole machine.
-    _targets: Vec<File>,
+    targets: Vec<Lock>,
 }
 
 impl Page {
@@ -95,6 +95,13 @@ impl Undo {
     }
 }
 
+impl Drop for Journal {
+    fn drop(&mut self) {
+        // Still held: nobody else has it.
+        self.targets.iter().for_each(Lock::give_back);
+    }
+}
+
 impl Journal {
     /// Locks what is going to be changed, and keeps how it is put back.
     ///
@@ -105,7 +112,7 @@ impl Journal {
         targets: &[String],
         undo: impl FnOnce() -> Result<Vec<Undo>, Error>,
     ) -> Result<Self, Error> {
-        let locks = targets.iter().map(|target| lock(target)).collect::<Result<Vec<_>, _>>()?;
+        let locks = targets.iter().map(|target| Lock::take(target)).collect::<Result<Vec<_>, _>>()?;
         for (path, lock, page) in pages(store) {
             if lock.is_none() {
                 continue;
@@ -127,7 +134,7 @@ impl Journal {
         let file = File::options().write(true).read(true).create_new(true).open(&path);
         let file = file.map_err(Error::store("write", &path))?;
         file.try_lock().map_err(|_| Error::Refused(format!("{} cannot be locked", path.display())))?;
-        let journal = Self { path, file, page, _targets: locks };
+        let journal = Self { path, file, page, targets: locks };
         journal.write()?;
         Ok(journal)
     }
@@ -178,33 +185,50 @@ impl Journal {
     }
 }
 
-/// Locks one thing on the whole machine: also other users and other stores are told.
-fn lock(target: &str) -> Result<File, Error> {
-    let mut hash = DefaultHasher::new();
-    target.hash(&mut hash);
-    let name = format!("tickmark-{:016x}.lock", hash.finish());
-    let places = [PathBuf::from("/run/lock"), std::env::temp_dir()];
-    // Another user's lock can be read.
-    let open = |folder: &PathBuf| {
-        let path = folder.join(&name);
-        File::options()
-            .create(true)
-            .truncate(false)
-            .write(true)
-            .open(&path)
-            .or_else(|_| File::open(&path))
-            .ok()
-    };
-    let Some(file) = places.iter().find_map(open) else {
-        return Err(Error::Refused(format!(
-            "neither {} nor {} can be written to",
-            places[0].display(),
-            places[1].display()
-        )));
-    };
-    match file.try_lock() {
-        Ok(()) => Ok(file),
-        Err(_) => Err(Error::Refused(format!("another experiment is changing {target}; wait for it to end"))),
+/// One thing that is changed, locked on the whole machine: also other users and other stores are told.
+struct Lock {
+    path: PathBuf,
+    file: File,
+}
+
+impl Lock {
+    fn take(target: &str) -> Result<Self, Error> {
+        let mut hash = DefaultHasher::new();
+        target.hash(&mut hash);
+        let name = format!("tickmark-{:016x}.lock", hash.finish());
+        let places = [PathBuf::from("/run/lock"), std::env::temp_dir()];
+        // Another user's lock can be read.
+        let open = |folder: &PathBuf| {
+            let path = folder.join(&name);
+            let made = File::options().create(true).truncate(false).write(true).open(&path);
+            made.or_else(|_| File::open(&path)).ok().map(|file| Self { path, file })
+        };
+        loop {
+            let Some(lock) = places.iter().find_map(open) else {
+                let [first, second] = places.each_ref().map(|place| place.display().to_string());
+                return Err(Error::Refused(format!("neither {first} nor {second} can be written to")));
+            };
+            if lock.file.try_lock().is_err() {
+                return Err(Error::Refused(format!(
+                    "another experiment is changing {target}; wait for it to end"
+                )));
+            }
+            // Whoever had it may have taken its file away meanwhile.
+            if lock.is_there() {
+                return Ok(lock);
+            }
+        }
+    }
+
+    fn is_there(&self) -> bool {
+        use std::os::unix::fs::MetadataExt;
+        let number =
+            |metadata: std::io::Result<std::fs::Metadata>| metadata.map(|metadata| metadata.ino()).ok();
+        number(self.file.metadata()) == number(std::fs::metadata(&self.path))
+    }
+
+    fn give_back(&self) {
+        let _ = std::fs::remove_file(&self.path);
     }
 }
 
@@ -213,7 +237,7 @@ pub(crate) fn restore(store: &Path) -> Result<Vec<String>, Error> {
     let (mut lines, mut result) = (Vec::new(), Ok(()));
     for (path, lock, page) in pages(store) {
         let Some(file) = lock else { continue };
-        let journal = Journal { path, file, page, _targets: Vec::new() };
+        let journal = Journal { path, file, page, targets: Vec::new() };
         match journal.restore() {
             Ok(()) => lines.extend(journal.page.undo.iter().map(|undo| match undo {
                 Undo::Write { path, value } => format!("{} is {value} again", path.display()),

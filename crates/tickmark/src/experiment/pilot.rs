@@ -11,6 +11,9 @@ pub(crate) const PAIRS: u32 = 6;
 /// The chance with which the smallest effect is found.
 pub(crate) const POWER: f64 = 0.8;
 
+/// How sure the bound on the spread is: costs have long tails, of which a few pairs show little.
+const SURE: f64 = 0.99;
+
 /// What can be seen of one figure.
 #[derive(Debug, Clone)]
 pub(crate) struct Reach {
@@ -40,7 +43,7 @@ pub(crate) fn reach(model: &Model, blocks: u32, settings: usize) -> Vec<Reach> {
         let mean = spread(&pairs.iter().flat_map(|(a, b)| [*a, *b]).collect::<Vec<_>>())?.mean;
         let differences: Vec<f64> = pairs.iter().map(|(a, b)| b - a).collect();
         let seen = spread(&differences)?.deviation;
-        let deviation = plan::upper_deviation(seen, differences.len());
+        let deviation = plan::upper_deviation(seen, differences.len(), SURE);
         let detectable = plan::detectable(deviation, blocks as usize, level, POWER) / mean;
         // Where nothing varied in the pilot nothing is promised.
         (mean > 0.0 && seen > 0.0).then(|| Reach { metric: row.metric.clone(), figure, detectable })

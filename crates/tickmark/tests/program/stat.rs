@@ -236,6 +236,6 @@ fn bad_input_gives_one_line() {
     refused(&stat(&["-c", "5%", "ACPI"]), 2, &["50%"]);
     refused(&stat(&["-C", "0", "ACPI"]), 2, &["from 1"]);
     refused(&stat(&["-", "-"]), 2, &["once"]);
-    let code = stat(&["ACPI4", "TSC4", "--fail-on-changed"]).status.code();
+    let code = stat(&["ACPI4", "TSC4", "--fail-on", "changed"]).status.code();
     assert_eq!(code, Some(3));
 }

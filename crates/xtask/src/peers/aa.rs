@@ -280,7 +280,7 @@ fn promised(figures: &Figures) {
             let (pilot, rest) = chunk.split_at(2 * PILOT);
             let differences: Vec<f64> = pilot.chunks(2).map(|pair| pair[1] - pair[0]).collect();
             let (Some(s), Some(mean)) = (spread(&differences), spread(pilot)) else { continue };
-            let deviation = plan::upper_deviation(s.deviation, PILOT);
+            let deviation = plan::upper_deviation(s.deviation, PILOT, 0.99);
             let effect = plan::detectable(deviation, SEARCH, LEVEL, 0.8) / mean.mean;
             let (a, b): (Vec<f64>, Vec<f64>) =
                 rest.chunks(2).map(|pair| (pair[0], pair[1] * (1.0 + effect))).unzip();
