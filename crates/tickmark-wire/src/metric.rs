@@ -202,3 +202,21 @@ pub struct Metric {
     #[serde(default)]
     pub roams: bool,
 }
+
+impl Metric {
+    /// A metric whose runs give values, and nothing is known of how.
+    #[must_use]
+    pub fn of_values(name: &str, title: &str, group: Group, unit: Unit, better: Better) -> Self {
+        Self {
+            name: Name::new(name),
+            title: title.to_owned(),
+            group,
+            unit,
+            better,
+            headline: Headline::Median,
+            physical_floor: Picos::ZERO,
+            sleeps: false,
+            roams: false,
+        }
+    }
+}

@@ -301,9 +301,9 @@ pub(crate) struct Stat {
     /// What separates columns: any of these characters
     #[arg(short, long, value_name = "CHARACTERS", default_value = " \t", hide_default_value = true)]
     pub(crate) delimiters: String,
-    /// Width of the plot [default: the terminal's, else 74]
-    #[arg(short, long, value_name = "N")]
-    pub(crate) width: Option<usize>,
+    /// Width of the plot, 10 to 500 [default: the terminal's, else 74]
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(10..=500))]
+    pub(crate) width: Option<u16>,
     /// No plot
     #[arg(short = 'A', long)]
     pub(crate) no_plot: bool,

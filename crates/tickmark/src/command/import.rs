@@ -188,15 +188,6 @@ fn metric(name: &str) -> Metric {
         "vm" => Group::File,
         first => Group::ALL.into_iter().find(|group| group.suite() == first).unwrap_or(Group::Machine),
     };
-    Metric {
-        name: Name::new(name),
-        title: if words.is_empty() { name.to_owned() } else { words },
-        group,
-        unit,
-        better,
-        headline: Headline::Median,
-        physical_floor: Picos::ZERO,
-        sleeps: false,
-        roams: false,
-    }
+    let title = if words.is_empty() { name } else { &words };
+    Metric::of_values(name, title, group, unit, better)
 }

@@ -30,7 +30,7 @@ pub(super) fn run(asked: &Stat) -> Result<Code, Error> {
         Format::Text => {
             let wide = std::io::stdout().is_terminal().then(terminal_size::terminal_size).flatten();
             let terminal = wide.map(|(width, _)| usize::from(width.0).saturating_sub(2));
-            let width = asked.width.unwrap_or(terminal.unwrap_or(WIDTH)).clamp(10, 500);
+            let width = asked.width.map_or(terminal.unwrap_or(WIDTH), usize::from).clamp(10, 500);
             let plot = (!asked.no_plot && !asked.no_test).then(|| stat::plot(&sets, &model, width));
             super::print(&stat::text::render(&model, plot.as_deref()))?;
         }

@@ -5,7 +5,7 @@ use crate::error::Error;
 use crate::target::Stop;
 use std::path::Path;
 use std::time::Duration;
-use tickmark_wire::{Better, Group, Headline, Metric, Name, Picos, Settings, Unit};
+use tickmark_wire::{Better, Group, Metric, Settings, Unit};
 
 /// A command with one number.
 #[derive(Debug, Clone, PartialEq)]
@@ -32,16 +32,11 @@ pub(crate) enum Take {
 
 impl Outcome {
     pub(super) fn metric(&self) -> Metric {
+        let unit = if self.take == Take::Time { Unit::Time } else { Unit::Count };
         Metric {
-            name: Name::new(&self.name),
-            title: self.name.clone(),
-            group: Group::Machine,
-            unit: if self.take == Take::Time { Unit::Time } else { Unit::Count },
-            better: self.better,
-            headline: Headline::Median,
-            physical_floor: Picos::ZERO,
             sleeps: true,
             roams: true,
+            ..Metric::of_values(&self.name, &self.name, Group::Machine, unit, self.better)
         }
     }
 

@@ -9,7 +9,7 @@ mod sysbench;
 mod wrk;
 
 use crate::lmbench::Imported;
-use tickmark_wire::{Better, Group, Headline, Metric, Name, Picos, Unit};
+use tickmark_wire::{Better, Group, Metric, Unit};
 
 /// Reads one kind of result.
 struct Format {
@@ -107,17 +107,8 @@ impl Imported {
         }
         self.put(metric, round, value, 0.0, 0);
         self.rounds = self.rounds.max(round);
-        self.kinds.entry(metric.to_owned()).or_insert_with(|| Metric {
-            name: Name::new(metric),
-            title: metric.to_owned(),
-            group: Group::Machine,
-            unit,
-            better,
-            headline: Headline::Median,
-            physical_floor: Picos::ZERO,
-            sleeps: false,
-            roams: false,
-        });
+        let kind = || Metric::of_values(metric, metric, Group::Machine, unit, better);
+        self.kinds.entry(metric.to_owned()).or_insert_with(kind);
     }
 }
 

@@ -44,6 +44,12 @@ impl Bench {
     }
 }
 
+/// Held by tests that change the machine, and by those that need it to stay as it is.
+pub(crate) fn machine() -> std::sync::MutexGuard<'static, ()> {
+    static MACHINE: std::sync::Mutex<()> = std::sync::Mutex::new(());
+    MACHINE.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
 pub(crate) fn err(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }

@@ -1,6 +1,6 @@
 //! `tickmark compare`: what counts as an occasion, and four formats that say the same.
 
-use crate::bench::{Bench, err, out, refused, row};
+use crate::bench::{Bench, err, machine, out, refused, row};
 use serde_json::Value;
 
 const PROBE: &str = "selftest.work.1000";
@@ -17,6 +17,7 @@ fn rows(model: &Value) -> &Vec<Value> {
 
 #[test]
 fn occasions_decide_and_runs_do_not() {
+    let _still = machine();
     let bench = Bench::new();
     record(&bench, "a1", PROBE);
     record(&bench, "b1", PROBE);

@@ -1,6 +1,6 @@
 //! `tickmark experiment`: settings by turns, and everything put back, however it ends.
 
-use crate::bench::{Bench, err, out, refused, row};
+use crate::bench::{Bench, err, machine, out, refused, row};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -215,6 +215,7 @@ fn it_ends_by_width_and_by_time() {
 /// What the machine has decides whether these knobs can be turned; as root on a virtual machine they can.
 #[test]
 fn knobs_of_the_machine() {
+    let _alone = machine();
     let bench = Bench::new();
     let sources = "/sys/devices/system/clocksource/clocksource0";
     let available = std::fs::read_to_string(format!("{sources}/available_clocksource")).unwrap_or_default();

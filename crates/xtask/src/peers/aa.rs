@@ -282,6 +282,8 @@ fn promised(figures: &Figures) {
             let (Some(s), Some(mean)) = (spread(&differences), spread(pilot)) else { continue };
             let deviation = plan::upper_deviation(s.deviation, PILOT, 0.99);
             let effect = plan::detectable(deviation, SEARCH, LEVEL, 0.8) / mean.mean;
+            // As the experiment does: nothing smaller is promised.
+            let effect = effect.max(0.01);
             let (a, b): (Vec<f64>, Vec<f64>) =
                 rest.chunks(2).map(|pair| (pair[0], pair[1] * (1.0 + effect))).unzip();
             all += 1;
