@@ -1,6 +1,6 @@
 //! What counts as an occasion: by that stands or falls what can be claimed.
 
-use super::model::Side;
+use super::side::Side;
 
 /// The unit of inference that was asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]

@@ -1,6 +1,6 @@
 //! What the environments of two sides do not share.
 
-use super::model::Side;
+use super::side::Side;
 use crate::store::Recording;
 use std::collections::BTreeMap;
 

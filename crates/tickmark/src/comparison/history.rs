@@ -1,7 +1,7 @@
 //! How far occasions of this machine were from each other before: what judges single recordings.
 
 use super::environment::signature;
-use super::model::Side;
+use super::side::Side;
 use crate::report;
 use crate::store::{Recording, Store};
 use std::collections::{BTreeMap, BTreeSet};

@@ -10,6 +10,7 @@ mod json;
 mod line;
 mod markdown;
 mod model;
+mod side;
 mod strip;
 mod text;
 
@@ -22,5 +23,6 @@ pub(crate) use html::render as html;
 pub(crate) use json::render as json;
 pub(crate) use line::Line;
 pub(crate) use markdown::render as markdown;
-pub(crate) use model::{Model, Side};
+pub(crate) use model::Model;
+pub(crate) use side::Side;
 pub(crate) use text::render as text;

@@ -4,12 +4,7 @@
 use super::basis::Basis;
 use super::environment::Difference;
 use super::line::{Line, Word};
-use crate::store::Recording;
-
-/// One side: a recording, or several occasions of one setting.
-pub(crate) struct Side {
-    pub(crate) recordings: Vec<Recording>,
-}
+use super::side::Side;
 
 /// A side as it is named.
 #[derive(Debug, Clone)]

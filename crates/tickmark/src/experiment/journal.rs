@@ -1,6 +1,6 @@
 //! How a killed experiment is undone: what has to be put back stands in a file before anything is changed.
 
-use super::knob;
+use super::{setting_file, shell};
 use crate::error::Error;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
@@ -48,16 +48,16 @@ impl Undo {
     fn carry_out(&self) -> Result<(), Error> {
         match self {
             Self::Write { path, value } => {
-                if knob::read(path).is_ok_and(|seen| seen == *value) {
+                if setting_file::read(path).is_ok_and(|seen| seen == *value) {
                     return Ok(());
                 }
-                knob::write(path, value)?;
-                match knob::read(path)? {
+                setting_file::write(path, value)?;
+                match setting_file::read(path)? {
                     seen if seen == *value => Ok(()),
                     seen => Err(Error::Refused(format!("{} is {seen} and not {value}", path.display()))),
                 }
             }
-            Self::Run { command } => knob::shell(command).map(drop),
+            Self::Run { command } => shell::setting(command).map(drop),
             Self::Remove { path } => {
                 // Processes of a run that was just ended may still be leaving.
                 for _ in 0..100 {
@@ -279,7 +279,7 @@ mod tests {
     fn begin(store: &Path, knob: &Path) -> Result<Journal, Error> {
         let path = knob.to_owned();
         Journal::begin(store, &[knob.display().to_string()], || {
-            Ok(vec![Undo::Write { value: knob::read(&path)?, path }])
+            Ok(vec![Undo::Write { value: setting_file::read(&path)?, path }])
         })
     }
 

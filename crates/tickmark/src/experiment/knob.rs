@@ -3,10 +3,10 @@
 
 use super::journal::Undo;
 use super::quota::Quota;
-use super::shell::Run;
+use super::setting_file::{read, write};
+use super::shell::setting as shell;
 use crate::error::Error;
 use std::path::PathBuf;
-use std::time::Duration;
 use tickmark_wire::{Hello, Nanos, Priority, Settings};
 
 /// A knob.
@@ -36,8 +36,6 @@ pub(crate) struct Commands {
     pub(crate) get: Option<String>,
 }
 
-/// No command of a knob takes longer.
-const LIMIT: Duration = Duration::from_secs(300);
 const CLOCK_SOURCE: &str = "/sys/devices/system/clocksource/clocksource0";
 const HUGE_PAGES: &str = "/sys/kernel/mm/transparent_hugepage/enabled";
 
@@ -230,29 +228,6 @@ pub(super) fn set_slack(slack: Nanos) -> Result<(), Error> {
     tickmark_probe::sys::limits::set_slack(slack).map_err(|error| Error::Refused(error.to_string()))
 }
 
-/// A file's value: of a choice such as `always [madvise] never` what is in brackets.
-pub(super) fn read(path: &std::path::Path) -> Result<String, Error> {
-    let text = std::fs::read_to_string(path).map_err(Error::store("read", path))?;
-    let chosen = text.split_once('[').and_then(|(_, rest)| rest.split_once(']')).map(|(chosen, _)| chosen);
-    Ok(chosen.map_or_else(|| text.split_whitespace().collect::<Vec<_>>().join(" "), str::to_owned))
-}
-
-pub(super) fn write(path: &std::path::Path, value: &str) -> Result<(), Error> {
-    // In one write, as the kernel takes it.
-    std::fs::OpenOptions::new()
-        .write(true)
-        .truncate(true)
-        .open(path)
-        .and_then(|mut file| std::io::Write::write_all(&mut file, value.as_bytes()))
-        .map_err(|source| Error::Setting { path: path.to_owned(), value: value.to_owned(), source })
-}
-
-/// Runs a command that makes or takes back a setting; what it leaves running is meant to run.
-pub(super) fn shell(command: &str) -> Result<String, Error> {
-    let run = Run { command, limit: LIMIT, stop: None, alone: false };
-    run.run(|_| Ok(())).map(|done| done.text)
-}
-
 fn run(what: &str, setting: &str, command: Option<&String>) -> Result<(), Error> {
     let Some(command) = command.filter(|command| !command.is_empty()) else { return Ok(()) };
     shell(command)
@@ -278,6 +253,8 @@ mod tests {
         assert!(matches!(knob, Knob::File(path) if path.ends_with("sys/kernel/sched_autogroup_enabled")));
         assert!(matches!(parse("slack=50us,1ns").unwrap().1, Knob::Slack));
         assert!(matches!(parse("policy=other,fifo:50").unwrap().1, Knob::Policy));
+        let knob = Knob::Slack;
+        assert!(knob.is("50000ns", "50us") && !knob.is("50000ns", "1ns"));
         assert!(refused("slack=50us").contains("one setting"));
         assert!(refused("slack=50us,50us").contains("twice"));
         assert!(refused("slack=50us,").contains("empty"));
@@ -287,17 +264,5 @@ mod tests {
         assert!(refused("clocksource=tsc,sundial").contains("no clock source sundial"));
         assert!(refused("colour=red,blue").contains("no knob is called colour"));
         assert!(refused("clock").contains("KNOB=A,B"));
-    }
-
-    #[test]
-    fn a_choice_is_what_is_in_brackets() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("enabled");
-        std::fs::write(&path, "always [madvise] never\n").unwrap();
-        assert_eq!(read(&path).unwrap(), "madvise");
-        std::fs::write(&path, "4096\t131072  6291456\n").unwrap();
-        assert_eq!(read(&path).unwrap(), "4096 131072 6291456");
-        let knob = Knob::Slack;
-        assert!(knob.is("50000ns", "50us") && !knob.is("50000ns", "1ns"));
     }
 }

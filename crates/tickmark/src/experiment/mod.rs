@@ -7,6 +7,7 @@ mod outcome;
 mod pilot;
 mod quota;
 mod run;
+mod setting_file;
 mod shell;
 
 pub(crate) use file::{Asked, read};

@@ -1,6 +1,6 @@
 //! A cgroup with a share of CPU time, of version 1 or 2.
 
-use super::knob;
+use super::setting_file;
 use crate::error::Error;
 use std::path::{Path, PathBuf};
 
@@ -65,16 +65,16 @@ impl Quota {
         }
         if self.unified {
             let quota = micros.map_or("max".to_owned(), |micros| micros.to_string());
-            return knob::write(&self.folder.join("cpu.max"), &format!("{quota} {PERIOD}"));
+            return setting_file::write(&self.folder.join("cpu.max"), &format!("{quota} {PERIOD}"));
         }
-        knob::write(&self.folder.join("cpu.cfs_period_us"), &PERIOD.to_string())?;
+        setting_file::write(&self.folder.join("cpu.cfs_period_us"), &PERIOD.to_string())?;
         let quota = micros.map_or("-1".to_owned(), |micros| micros.to_string());
-        knob::write(&self.folder.join("cpu.cfs_quota_us"), &quota)
+        setting_file::write(&self.folder.join("cpu.cfs_quota_us"), &quota)
     }
 
     pub(super) fn get(&self) -> Result<String, Error> {
         let file = if self.unified { "cpu.max" } else { "cpu.cfs_quota_us" };
-        let text = knob::read(&self.folder.join(file))?;
+        let text = setting_file::read(&self.folder.join(file))?;
         let quota = text.split(' ').next().unwrap_or_default();
         Ok(match quota.parse::<f64>() {
             Ok(micros) if micros > 0.0 => format!("{}%", micros * 100.0 / PERIOD as f64),

@@ -104,6 +104,15 @@ impl Run<'_> {
     }
 }
 
+/// No command of a knob takes longer.
+const LIMIT: Duration = Duration::from_secs(300);
+
+/// Runs a command that makes or takes back a setting; what it leaves running is meant to run.
+pub(super) fn setting(command: &str) -> Result<String, Error> {
+    let run = Run { command, limit: LIMIT, stop: None, alone: false };
+    run.run(|_| Ok(())).map(|done| done.text)
+}
+
 /// Reads a pipe to its end in a thread of its own.
 fn drain<P: Read + Send + 'static>(pipe: Option<P>) -> Receiver<Vec<u8>> {
     let (send, receive) = channel();

@@ -4,6 +4,7 @@
 
 use super::c_format::g;
 use super::column::{Bad, Column, number};
+use super::figures::{Figures, SYMBOLS};
 use super::frame;
 use crate::error::{Code, Error};
 use std::io::Write;
@@ -24,7 +25,6 @@ const LEVELS: [(f64, f64); 6] =
 /// its output for every number of values.
 const MISPRINTS: [(f64, f64); 6] =
     [(7.0, 4.782), (8.0, 4.499), (9.0, 4.296), (10.0, 4.143), (11.0, 4.024), (12.0, 3.929)];
-pub(super) const SYMBOLS: [char; 8] = [' ', 'x', '+', '*', '%', '#', '@', 'O'];
 const USAGE: &str = "\
 Usage: ministat [-C column] [-c confidence] [-d delimiter(s)] [-Ans] [-w width] [file [file ...]]
 \tconfidence = {80%, 90%, 95%, 98%, 99%, 99.5%}
@@ -211,23 +211,6 @@ struct Set {
     name: String,
     values: Vec<f64>,
     figures: Figures,
-}
-
-/// Its figures of a set.
-#[derive(Clone, Copy)]
-pub(super) struct Figures {
-    pub(super) count: f64,
-    pub(super) least: f64,
-    pub(super) most: f64,
-    pub(super) median: f64,
-    pub(super) mean: f64,
-    pub(super) variance: f64,
-}
-
-impl Figures {
-    pub(super) fn deviation(&self) -> f64 {
-        self.variance.sqrt()
-    }
 }
 
 /// Reads all files at once, and tells of the first that is bad.

@@ -1,7 +1,7 @@
 //! ministat's plot: dots that stack upward in columns, a bar with mean, median and deviation below. It is drawn from
 //! the number of dots in each column.
 
-use super::compat::{Figures, SYMBOLS};
+use super::figures::{Figures, SYMBOLS};
 use std::io::Write;
 
 /// The least number that is plotted, and how far it is to the greatest.

@@ -3,6 +3,7 @@
 mod c_format;
 pub(crate) mod column;
 pub(crate) mod compat;
+mod figures;
 mod frame;
 pub(crate) mod json;
 mod model;

@@ -1,7 +1,7 @@
 //! A plot of at most forty rows: a lane for each set, in which dots stack upward; below it a bar with the mean (A), the
 //! median (M) and a standard deviation on both sides.
 
-use super::compat::SYMBOLS;
+use super::figures::SYMBOLS;
 use std::fmt::Write;
 use tickmark_stats::summary::Summary;
 

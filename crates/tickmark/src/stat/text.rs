@@ -1,7 +1,7 @@
 //! The page that `tickmark stat` prints.
 
 use super::c_format::g;
-use super::compat::SYMBOLS;
+use super::figures::SYMBOLS;
 use super::model::{Against, Model, Set};
 use crate::report::count;
 use std::fmt::Write;
