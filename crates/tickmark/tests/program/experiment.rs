@@ -87,7 +87,9 @@ fn a_known_slowdown_is_found_and_nothing_is_not() {
     let ratio = line["ratio"].as_f64().unwrap();
     assert!((1.045..1.055).contains(&ratio), "{line}");
     let nothing = run("* 0 + 100");
-    assert_eq!(nothing["candidates"][0]["rows"][0]["verdict"], "equivalent", "{nothing}");
+    // One in twenty of such experiments sees a difference by chance; none sees one of the margin.
+    let verdict = nothing["candidates"][0]["rows"][0]["verdict"].as_str().unwrap();
+    assert!(["equivalent", "below_margin"].contains(&verdict), "{nothing}");
 }
 
 #[test]
