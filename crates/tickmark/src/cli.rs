@@ -1,6 +1,7 @@
 //! The command line. Options become defaulted structures of the commands here and go no further.
 
 mod examples;
+mod exit;
 mod values;
 
 use crate::comparison::Unit;
@@ -9,8 +10,8 @@ use examples::{
     COMPARE_EXAMPLES, EXIT_CODES, EXPERIMENT_EXAMPLES, EXPORT_EXAMPLES, IMPORT_EXAMPLES, RUN_EXAMPLES,
     SHOW_EXAMPLES, STAT_EXAMPLES,
 };
+pub(crate) use exit::exit;
 use std::path::PathBuf;
-use std::process::ExitCode;
 use tickmark_wire::{Deny, Nanos, Priority};
 use values::{column, confidence, deny};
 pub(crate) use values::{duration, share};
@@ -372,24 +373,6 @@ pub(crate) struct Man {
     /// The folder
     #[arg(value_name = "DIR")]
     pub(crate) folder: PathBuf,
-}
-
-/// Prints what clap has to say (one line for an error, all of it for help) and gives the exit code.
-pub(crate) fn exit(error: &clap::Error) -> ExitCode {
-    if error.use_stderr() && error.kind() != clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
-    {
-        let text = error.render().to_string();
-        // The message with what it lists, as one line; then clap's tip.
-        let message = text.lines().take_while(|line| !line.is_empty()).map(str::trim);
-        let line = message.collect::<Vec<_>>().join(" ");
-        let tip =
-            text.lines().find_map(|line| line.trim().strip_prefix("tip: ")).map(|tip| format!("; {tip}"));
-        let line = line.strip_prefix("error: ").unwrap_or(&line);
-        anstream::eprintln!("tickmark: {line}{}; see tickmark --help", tip.unwrap_or_default());
-        return ExitCode::from(2);
-    }
-    let _ = error.print();
-    ExitCode::from(if error.use_stderr() { 2 } else { 0 })
 }
 
 #[cfg(test)]

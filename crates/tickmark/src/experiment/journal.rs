@@ -4,7 +4,6 @@ use super::{setting_file, shell};
 use crate::error::Error;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -193,9 +192,10 @@ struct Lock {
 
 impl Lock {
     fn take(target: &str) -> Result<Self, Error> {
-        let mut hash = DefaultHasher::new();
-        target.hash(&mut hash);
-        let name = format!("tickmark-{:016x}.lock", hash.finish());
+        // FNV-1a: the same name from every version of this program (Fowler, Noll and Vo, 1991).
+        let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
+        let hash = target.bytes().fold(0xcbf2_9ce4_8422_2325, step);
+        let name = format!("tickmark-{hash:016x}.lock");
         let places = [PathBuf::from("/run/lock"), std::env::temp_dir()];
         // Another user's lock can be read.
         let open = |folder: &PathBuf| {
