@@ -111,8 +111,12 @@ fn all_formats_say_the_same() {
         // The words are those of the numbers.
         let percent = |value: &Value| format!("{:+.2} %", (value.as_f64().unwrap() - 1.0) * 100.0);
         assert_eq!(line["shown"]["change"], percent(&line["ratio"]));
-        let ends =
-            format!("{} to {}", percent(&line["ratio_interval"][0]), percent(&line["ratio_interval"][1]));
+        // A base that three blocks do not tell from zero has no interval, and says so.
+        let interval = &line["ratio_interval"];
+        let ends = match interval.is_null() {
+            true => "-".to_owned(),
+            false => format!("{} to {}", percent(&interval[0]), percent(&interval[1])),
+        };
         assert_eq!(line["shown"]["interval"].as_str().unwrap(), ends);
     }
     assert_eq!(metric, rows(&model)[4]["metric"].as_str().unwrap());
