@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use tickmark_probe::sys::{file, limits, peer, seccomp, usage};
 use tickmark_probe::{Budget, Gauge, Params, ProbeError, Sink, Spec, Syscall, Unavailable};
 use tickmark_wire::{
-    Deny, Event, Name, Nanos, Observations, Observed, Outcome, Part, Priority, Reason, RunId, Segment,
+    Deny, Event, Name, Nanos, Observations, Observed, Outcome, Part, Phase, Priority, Reason, RunId, Segment,
 };
 
 /// What the supervisor asks of this process, as one line on standard input.
@@ -27,6 +27,8 @@ pub(crate) struct Request {
     pub(crate) sizes: Sizes,
     pub(crate) deny: Option<Deny>,
     pub(crate) only_needed: bool,
+    pub(crate) phase: Option<Phase>,
+    pub(crate) trust_tsc: bool,
 }
 
 /// The sizes of tickmark-probe, which knows nothing of JSON.
@@ -101,7 +103,7 @@ fn measure(request: &Request) -> Vec<Event> {
         let message = format!("this agent has no probe {}", request.probe);
         return vec![Event::Skipped(run, Reason::new(message))];
     };
-    let gauge = Gauge::choose();
+    let gauge = Gauge::choose(request.trust_tsc);
     let has_files = request.scratch.as_ref().is_some_and(|path| std::env::set_current_dir(path).is_ok());
     let params =
         Params { cpu: request.cpu, allowed: request.allowed.clone(), sizes: request.sizes.into(), has_files };
@@ -119,7 +121,7 @@ fn measure(request: &Request) -> Vec<Event> {
     };
     let instrument = gauge.measure();
     let mut events = Collect { run, spec: &probe.spec, events: Vec::new() };
-    let budget = Budget { time: request.budget, batch: request.batch, gauge };
+    let budget = Budget { time: request.budget, batch: request.batch, gauge, phase: request.phase };
     match routine.measure(&budget, &mut events) {
         Ok(()) => {
             let outcome = Outcome { run, instrument, resident_kb: usage::resident_kb() };

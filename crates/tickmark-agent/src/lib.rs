@@ -9,6 +9,7 @@
 mod child;
 mod cpu;
 mod environment;
+mod guest;
 mod scratch;
 mod settle;
 mod sizes;
@@ -30,6 +31,9 @@ Usage: tickmark-agent [run]        carry out a plan
 /// itself again (`agent` where it is part of the `tickmark` program).
 pub fn main(arguments: impl IntoIterator<Item = OsString>, prefix: &[&str]) -> ExitCode {
     tickmark_probe::sys::limits::wait_for_children();
+    if guest::is_guest() {
+        guest::run();
+    }
     match command(arguments).as_deref() {
         Ok("run") => supervisor::run(prefix),
         Ok("one") => child::run(),

@@ -6,12 +6,12 @@ use crate::scratch::Scratch;
 use crate::{environment, settle, sizes};
 use std::ffi::OsString;
 use std::io::{BufRead, Read, Write};
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitCode, ExitStatus, Stdio};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use tickmark_probe::sys::peer::{PEER_ENDED, PEER_TOLD};
-use tickmark_probe::sys::{host, limits};
+use tickmark_probe::sys::{guest, host, limits};
 use tickmark_wire::{
     Event, FORMAT, Hello, Nanos, Plan, Reason, Refusal, RefusalKind, RunPlan, Settled, Started,
 };
@@ -78,11 +78,18 @@ impl Output {
     fn event(&mut self, event: &Event) {
         if let Ok(line) = serde_json::to_string(event) {
             let _ = writeln!(self.0, "{line}").and_then(|()| self.0.flush());
+            self.drain();
         }
     }
 
     fn raw(&mut self, lines: &[u8]) {
         let _ = self.0.write_all(lines).and_then(|()| self.0.flush());
+        self.drain();
+    }
+
+    /// What leaves over a serial line is gone before the next run begins.
+    fn drain(&self) {
+        guest::drain(self.0.as_fd());
     }
 }
 
@@ -124,6 +131,8 @@ impl Supervisor<'_> {
             sizes: self.sizes.into(),
             deny: self.plan.settings.deny.clone(),
             only_needed: self.plan.settings.only_needed,
+            phase: self.plan.settings.phase,
+            trust_tsc: self.plan.settings.trust_tsc,
         };
         let end = self.start(&request, run.padding).and_then(|child| {
             let folder = self.scratch.path().map(|path| path.join(format!("run-{}", child.0.id())));

@@ -209,6 +209,7 @@ pub(crate) fn stream<C: Clock>(
     let mut stamps = Stamps::with_room(room.clamp(ENOUGH, MOST));
     let calls = calls_in_a_batch(clock, rough, budget.batch, shape.most, body, between.as_deref_mut())?;
     let expected = shape.expected.over(calls);
+    budget.align();
 
     let mut segments = Vec::new();
     let mut opened = meter.reading();

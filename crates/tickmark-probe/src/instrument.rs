@@ -17,12 +17,12 @@ pub struct Gauge {
 }
 
 impl Gauge {
-    /// Takes the TSC where processor and kernel both trust it, else CLOCK_MONOTONIC.
+    /// Takes the TSC where processor and kernel both trust it, or the plan does, else CLOCK_MONOTONIC.
     #[must_use]
-    pub fn choose() -> Self {
+    pub fn choose(trust_tsc: bool) -> Self {
         let first = Anchor::take();
         let monotonic = Self { clock: StampClock::Monotonic, scale: Scale::NANOS, first };
-        if !tsc_is_invariant() || !kernel_trusts_tsc() {
+        if !trust_tsc && (!tsc_is_invariant() || !kernel_trusts_tsc()) {
             return monotonic;
         }
         while tickmark_timer::monotonic_ns() - first.nanos < 2_000_000 {}

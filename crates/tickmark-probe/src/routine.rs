@@ -1,11 +1,11 @@
 //! What the agent and a probe say to each other.
 
 use crate::sys::exec::TINY_PATH;
-use crate::sys::{CallError, file};
+use crate::sys::{CallError, clock, file};
 use crate::{Gauge, ProbeError, Spec, Unavailable};
 use std::cell::Cell;
 use std::ffi::{CStr, CString};
-use tickmark_wire::{Nanos, Observations, Part, Segment};
+use tickmark_wire::{Nanos, Observations, Part, Phase, Segment};
 
 /// A probe: what it is, and how to make it ready.
 #[derive(Clone, Copy)]
@@ -118,6 +118,8 @@ pub struct Budget {
     pub batch: Nanos,
     /// The instrument to measure with.
     pub gauge: Gauge,
+    /// Where in the tick a stream begins; none is anywhere.
+    pub phase: Option<Phase>,
 }
 
 impl Budget {
@@ -125,6 +127,19 @@ impl Budget {
     #[must_use]
     pub fn finer(&self, parts: i64) -> Self {
         Self { batch: Nanos::new((self.batch.get() / parts.max(1)).max(1)), ..*self }
+    }
+
+    /// Waits for a tick and then for the asked part of one. The coarse clock steps with the tick; where it does not, no
+    /// more than ten ticks are waited for.
+    pub fn align(&self) {
+        let Some(Phase { number, of, tick }) = self.phase else { return };
+        let now = || tickmark_timer::monotonic_ns() as i64;
+        let coarse = || clock::read(libc::CLOCK_MONOTONIC_COARSE).ok();
+        let (begun, first) = (now(), coarse());
+        while coarse() == first && now() - begun < 10 * tick.get() {}
+        let stepped = now();
+        let part = tick.get() * i64::from(number) / i64::from(of.max(1));
+        while now() - stepped < part {}
     }
 
     /// The same budget, cut to `part` of `parts`.

@@ -20,13 +20,13 @@ pub use event::{
 };
 pub use metric::{Better, Group, Headline, Metric, Name, Unit};
 pub use observations::{Batches, Disturbance, Exchange, GapTrace, Observations, Point, Values};
-pub use plan::{Deny, Plan, Priority, RunId, RunPlan, Settings};
+pub use plan::{Deny, Phase, Plan, Priority, RunId, RunPlan, Settings};
 pub use units::{Nanos, Picos};
 
 use serde::{Deserialize, Serialize};
 
 /// The version of the event stream and of a recording that this crate writes.
-pub const FORMAT: Format = Format { major: 1, minor: 2 };
+pub const FORMAT: Format = Format { major: 1, minor: 3 };
 
 /// Version of a recording: a reader accepts its own major version and every minor version of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

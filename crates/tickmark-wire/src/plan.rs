@@ -54,6 +54,23 @@ pub struct Settings {
     /// A system call that the kernel is to refuse to the measured processes, to see what comes of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deny: Option<Deny>,
+    /// Where in the tick each stream begins; none is anywhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub phase: Option<Phase>,
+    /// Stamp with the TSC whatever the processor says of it: in a guest whose TSC counts instructions.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub trust_tsc: bool,
+}
+
+/// A place in the tick.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Phase {
+    /// Counted from 0.
+    pub number: u32,
+    /// Of so many parts.
+    pub of: u32,
+    /// How long a tick is, in ns.
+    pub tick: Nanos,
 }
 
 /// A system call that is refused.

@@ -2,6 +2,7 @@
 
 mod examples;
 mod exit;
+mod lab;
 mod values;
 
 use crate::comparison::Unit;
@@ -11,6 +12,7 @@ use examples::{
     SHOW_EXAMPLES, STAT_EXAMPLES,
 };
 pub(crate) use exit::exit;
+pub(crate) use lab::{Lab, LabBoot, LabKernels, LabRun, Speed};
 use std::path::PathBuf;
 use tickmark_wire::{Deny, Nanos, Priority};
 use values::{column, confidence, deny};
@@ -55,6 +57,9 @@ pub(crate) enum Command {
     /// Turn a knob in interleaved blocks and say what it changes; everything is put back
     #[command(after_help = EXPERIMENT_EXAMPLES)]
     Experiment(Experiment),
+    /// Build kernels that differ in one setting, boot them under QEMU, measure in them
+    #[command(subcommand, after_help = lab::LAB_EXAMPLES)]
+    Lab(Lab),
     /// Describe columns of numbers and compare them with the first: ministat, made right
     #[command(after_help = STAT_EXAMPLES)]
     Stat(Stat),
@@ -125,6 +130,8 @@ impl From<&Settings> for tickmark_wire::Settings {
             small: asked.small,
             deny: None,
             only_needed: false,
+            phase: None,
+            trust_tsc: false,
         }
     }
 }

@@ -7,6 +7,7 @@ mod comparison;
 mod error;
 mod experiment;
 mod foreign;
+mod lab;
 mod lmbench;
 mod plan;
 mod progress;

@@ -57,6 +57,30 @@ impl Progress {
     }
 }
 
+/// Follows work whose length is not known.
+pub(crate) struct Steps(ProgressBar);
+
+impl Steps {
+    /// Shows nothing yet.
+    pub(crate) fn new() -> Self {
+        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+        let style = ProgressStyle::with_template("{spinner} {elapsed_precise} {msg}");
+        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
+        Self(bar)
+    }
+
+    /// What is being done.
+    pub(crate) fn at(&self, what: &str) {
+        self.0.set_message(what.to_owned());
+        self.0.tick();
+    }
+
+    /// Takes it away.
+    pub(crate) fn finish(&self) {
+        self.0.finish_and_clear();
+    }
+}
+
 /// Follows the blocks of an experiment.
 pub(crate) struct Blocks {
     bar: ProgressBar,

@@ -14,10 +14,10 @@ pub(crate) trait Target {
 }
 
 /// Stops the agent from another thread: its standard input ends.
-#[derive(Clone, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Stop(Arc<Mutex<Lifeline>>);
 
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct Lifeline {
     stdin: Option<ChildStdin>,
     stopped: bool,

@@ -9,6 +9,12 @@ pub(super) fn collect(facts: &mut Environment) {
     file(facts, "clock.source", format!("{root}/current_clocksource"));
     file(facts, "clock.sources", format!("{root}/available_clocksource"));
     file(facts, "clock.event_device", "/sys/devices/system/clockevents/clockevent0/current_device");
+    let list = std::fs::read_to_string("/proc/timer_list").unwrap_or_default();
+    let active = list.lines().find_map(|line| line.trim().strip_prefix(".hres_active"));
+    match active.and_then(|rest| rest.split(':').nth(1)) {
+        Some(active) => facts.know("clock.hres_active", "/proc/timer_list", active.trim()),
+        None => facts.miss("clock.hres_active", "/proc/timer_list", "not readable"),
+    }
     match host::clock_discipline() {
         Ok(state) => {
             // STA_UNSYNC is 0x40 (adjtimex(2)).

@@ -159,6 +159,7 @@ impl Children {
     /// Starts a minimal process for each segment, until the budget is used.
     fn stream(&mut self, budget: &Budget, sink: &mut dyn Sink) -> Result<(), ProbeError> {
         let mut meter = SystemMeter::new(&[]);
+        budget.align();
         let origin = Anchor::take();
         // Before the first process is made, and touched: what is mapped later would go along to children.
         let room = (budget.time.get() as usize / FASTEST).clamp(SLOTS, batch::MOST) + SLOTS;

@@ -27,6 +27,7 @@ mod seconds_and_fraction;
 mod select;
 mod selftest;
 mod signal;
+mod spin;
 mod spawn;
 mod stat;
 mod switch;
@@ -45,6 +46,7 @@ pub static FILES: &[&[Probe]] = &[
     clock_step::PROBES,
     between_cpus::PROBES,
     tick::PROBES,
+    spin::PROBES,
     wake_up::PROBES,
     null::PROBES,
     read_write::PROBES,

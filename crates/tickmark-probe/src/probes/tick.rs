@@ -8,7 +8,7 @@ use crate::{Meter, Probe, Spec, SystemMeter};
 use tickmark_timer::Anchor;
 use tickmark_wire::{GapTrace, Group, Headline, Nanos, Observations, Part, StampClock};
 
-/// Gaps longer than this are kept; a step of the loop takes some 10 to 30 ns.
+/// Gaps longer than this are kept; a step of the loop takes some 10 to 30 ns on a machine of today.
 const THRESHOLD: Nanos = Nanos::new(300);
 /// Gaps kept at most: beyond this the machine does little else than interrupt.
 const MOST: usize = 200_000;
@@ -41,11 +41,14 @@ pub(super) static PROBES: &[Probe] = &[Probe {
 fn spin<C: Clock>(clock: C, budget: &Budget, cpu: u32) -> GapTrace {
     let rough = budget.gauge.scale;
     let ticks = |nanos: Nanos| (nanos.get() as f64 * rough.frequency() / 1e9) as u64;
-    let (threshold, length) = (ticks(THRESHOLD), ticks(budget.time));
+    // Where a reading itself takes longer, as in a slow guest, three of them are no gap.
+    let step = (0..100).map(|_| clock.now()).collect::<Vec<u64>>().windows(2).map(|two| two[1] - two[0]).min();
+    let (threshold, length) = (ticks(THRESHOLD).max(3 * step.unwrap_or(0)), ticks(budget.time));
     // A page that is first touched inside the loop would be a gap of our own making.
     let room = MOST.min(budget.time.get() as usize / 10_000 + 1000);
     let mut gaps = touched((1u64, 1u64), room);
     let interrupts = timer_interrupts(cpu);
+    budget.align();
     let anchor = Anchor::take();
     let origin = clock.now();
     let mut last = origin;
@@ -61,7 +64,7 @@ fn spin<C: Clock>(clock: C, budget: &Budget, cpu: u32) -> GapTrace {
     let scale = budget.gauge.refined(anchor);
     let nanos = |ticks: u64| Nanos::new(scale.nanos(ticks) as i64);
     GapTrace {
-        threshold: THRESHOLD,
+        threshold: nanos(threshold),
         span: nanos(last - origin),
         timer_interrupts,
         start: gaps.iter().map(|(from, _)| nanos(from - origin)).collect(),

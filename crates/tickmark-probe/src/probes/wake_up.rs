@@ -26,6 +26,7 @@ fn wake_ups(budget: &Budget, sink: &mut dyn Sink) -> Result<(), ProbeError> {
     let now = || Nanos::new(tickmark_timer::monotonic_ns() as i64);
     let mut late = Vec::with_capacity(budget.time.get() as usize / 200_000 + 1);
     let mut meter = SystemMeter::new(&[]);
+    budget.align();
     let before = meter.reading();
     let origin = now();
     let mut seed = origin.get() as u64;

@@ -125,3 +125,12 @@ pub fn wait_readable(fds: [i32; 2], timeout: Nanos) -> Result<[bool; 2], CallErr
         other => other.map(|_| polled.map(|p| p.revents != 0)),
     }
 }
+
+/// Lets a command's process be killed when the thread that starts it ends, in whatever way.
+pub fn end_with_this(command: &mut std::process::Command) {
+    use std::os::unix::process::CommandExt;
+    let parent = std::process::id();
+    let end = move || die_with_parent(parent).map_err(|error| std::io::Error::from_raw_os_error(error.errno));
+    // SAFETY: between fork and exec two calls of the kernel, and no memory is touched.
+    unsafe { command.pre_exec(end) };
+}

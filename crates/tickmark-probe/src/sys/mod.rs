@@ -7,6 +7,7 @@ pub mod clock;
 pub mod exec;
 pub mod file;
 pub mod forker;
+pub mod guest;
 pub mod host;
 pub mod limits;
 pub mod memory;

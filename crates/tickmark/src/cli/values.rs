@@ -47,6 +47,27 @@ pub(super) fn deny(text: &str) -> Result<Deny, String> {
     Ok(Deny { call: call.to_owned(), errno })
 }
 
+/// A speed in million instructions a second, or the host's.
+pub(super) fn speed(text: &str) -> Result<super::Speed, String> {
+    if text == "host" {
+        return Ok(super::Speed::Host);
+    }
+    let shift = text.parse().ok().and_then(crate::lab::shift);
+    shift.map(super::Speed::Mips).ok_or_else(|| format!("{}, or host", crate::lab::SPEEDS))
+}
+
+/// A part of a tick such as 1/5.
+pub(super) fn phase(text: &str) -> Result<(u32, u32), String> {
+    let parts = text.split_once('/').and_then(|(k, n)| Some((k.parse().ok()?, n.parse().ok()?)));
+    parts.filter(|(k, n): &(u32, u32)| k < n && *n <= 1000).ok_or_else(|| "give K/N with K below N, such as 1/5".to_owned())
+}
+
+/// A file and what is written to it.
+pub(super) fn write_file(text: &str) -> Result<(String, String), String> {
+    let parts = text.split_once('=').filter(|(path, _)| path.starts_with('/'));
+    parts.map(|(path, content)| (path.to_owned(), content.to_owned())).ok_or_else(|| "give /PATH=CONTENT".to_owned())
+}
+
 /// A time with its unit: 60s, 1.5s, 500ms, 50us, 1ns, 2min.
 pub(crate) fn duration(text: &str) -> Result<Nanos, String> {
     let digits = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());

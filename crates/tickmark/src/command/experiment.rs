@@ -32,6 +32,9 @@ pub(super) fn run(store: &Store, asked: &Asked) -> Result<Code, Error> {
         super::print(&format!("{text}\n"))?;
         return Ok(Code::Done);
     }
+    if let Some(kernels) = asked.what.as_deref().and_then(|what| what.strip_prefix("kernel=")) {
+        return super::lab::as_experiment(store, asked, kernels);
+    }
     let (experiment, width, margin) = plan(asked)?;
     let stop = Stop::default();
     let own = stop.clone();
@@ -198,14 +201,14 @@ fn announce(
     Ok(())
 }
 
-fn model(store: &Store, ids: &[String], margin: f64) -> Result<Model, Error> {
+pub(super) fn model(store: &Store, ids: &[String], margin: f64) -> Result<Model, Error> {
     let sides = ids.iter().map(|id| Ok(Side { recordings: vec![store.find(id)?] }));
     let sides: Vec<Side> = sides.collect::<Result<_, Error>>()?;
     comparison::build(store, &sides, comparison::Asked { margin, unit: Unit::Recording })
 }
 
 /// Why there is no figure at all, if there is none.
-fn nothing(store: &Store, ids: &[String]) -> Option<String> {
+pub(super) fn nothing(store: &Store, ids: &[String]) -> Option<String> {
     let recordings: Vec<Recording> = ids.iter().filter_map(|id| store.find(id).ok()).collect();
     let runs = || recordings.iter().flat_map(|recording| &recording.runs);
     let why = || {
@@ -229,7 +232,7 @@ fn is_narrow(store: &Store, ids: &[String], margin: f64, width: f64) -> bool {
 }
 
 /// Whether a run of a block that was made gave nothing for another reason than that the system lacks it.
-fn failed(store: &Store, ids: &[String], made: u32) -> bool {
+pub(super) fn failed(store: &Store, ids: &[String], made: u32) -> bool {
     let rows = |id: &String| {
         let Ok(mut recording) = store.find(id) else { return true };
         recording.runs.retain(|run| run.planned.round <= made);

@@ -124,7 +124,7 @@ fn text(path: &Path) -> Result<(String, String), Error> {
 }
 
 /// Writes one host's figures as a recording; its id.
-fn keep(store: &Store, host: &Imported, name: &str) -> Result<String, Error> {
+pub(super) fn keep(store: &Store, host: &Imported, name: &str) -> Result<String, Error> {
     let known = |name: &String| host.kinds.get(name).cloned().unwrap_or_else(|| metric(name));
     let mut metrics: Vec<Metric> = host.series.keys().map(known).collect();
     let place =

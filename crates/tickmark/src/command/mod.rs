@@ -1,9 +1,11 @@
 //! One file a command.
 
 mod compare;
+mod document;
 mod experiment;
 mod export;
 mod import;
+mod lab;
 mod list;
 mod manual;
 mod recordings;
@@ -29,6 +31,7 @@ pub(crate) fn dispatch(cli: Cli) -> Result<Code, Error> {
         Command::Show(show) => show::run(&store()?, &show),
         Command::Experiment(asked) => experiment::run(&store()?, &asked),
         Command::Compare(compare) => compare::run(&store()?, &compare),
+        Command::Lab(asked) => lab::run(store, &asked),
         Command::Stat(asked) => stat::run(&asked),
         Command::Import(import) => import::run(&store()?, &import),
         Command::Export(export) => export::run(&store()?, &export),

@@ -1,7 +1,8 @@
 //! The main job: measure, keep, show.
 
-use crate::cli::{Format, Run};
+use crate::cli::{Format, LabBoot, Run};
 use crate::error::{Code, Error};
+use crate::lab::Guest;
 use crate::progress::Progress;
 use crate::report::{self, Model, RowStatus};
 use crate::selection;
@@ -15,19 +16,49 @@ use tickmark_wire::{Event, FORMAT, Plan};
 const ROUNDS: u32 = 5;
 
 pub(super) fn run(store: &Store, asked: &Run) -> Result<Code, Error> {
-    let (plan, mut writer) = match &asked.resume {
+    let (plan, writer) = match &asked.resume {
         Some(name) => resume(store, name)?,
         None => begin(store, asked)?,
     };
     let mut machine = ThisMachine::default();
-    watch_signals(machine.stop.clone());
-    let measured = measure(&mut machine, &plan, &mut writer);
+    let stop = machine.stop.clone();
+    watch_signals(stop.clone());
+    keep(store, &mut machine, &stop, &plan, writer, asked.resume.is_none(), asked.output.format)
+}
+
+/// The same in a guest.
+pub(super) fn guest(
+    store: &Store,
+    stop: &Stop,
+    guest: Guest,
+    plan: &Plan,
+    name: &str,
+    asked: &LabBoot,
+) -> Result<Code, Error> {
+    let meta = Meta { plan: plan.clone(), ..new(name.to_owned(), &asked.select) };
+    let writer = store.create(&meta)?;
+    let transcripts = writer.transcripts().join("1");
+    let mut guest = guest.boot(&transcripts, stop, false);
+    keep(store, &mut guest, stop, plan, writer, true, asked.output.format)
+}
+
+/// Measures, keeps and shows; a new recording in which nothing was measured is not kept.
+fn keep(
+    store: &Store,
+    target: &mut dyn Target,
+    stop: &Stop,
+    plan: &Plan,
+    mut writer: Writer,
+    is_new: bool,
+    format: Format,
+) -> Result<Code, Error> {
+    let measured = measure(target, plan, &mut writer);
     let folder = writer.folder().to_owned();
     drop(writer);
-    let stopped = machine.stop.stopped();
+    let stopped = stop.stopped();
     if let Err(error) = measured {
         // What is resumed is never taken away.
-        if asked.resume.is_none() {
+        if is_new {
             discard_empty(store, &folder);
         }
         return Err(error);
@@ -35,7 +66,7 @@ pub(super) fn run(store: &Store, asked: &Run) -> Result<Code, Error> {
     store.index(&folder);
     let recording = store.find(&folder.to_string_lossy())?;
     let model = report::build(&recording, &|_| true, false);
-    show(&recording, &model, asked.output.format, stopped)?;
+    show(&recording, &model, format, stopped)?;
     Ok(exit_code(&recording, &model, stopped))
 }
 
@@ -47,18 +78,24 @@ fn begin(store: &Store, asked: &Run) -> Result<(Plan, Writer), Error> {
     let rounds = asked.runs.unwrap_or(ROUNDS);
     let plan = crate::plan::make(&selected, rounds, asked.budget, settings, asked.once, &mut random);
     let [_, _, _, host] = tickmark_probe::sys::host::uname();
-    let meta = Meta {
-        format: FORMAT,
-        id: format!("{:08x}", random.random::<u32>()),
-        name: asked.name.clone().unwrap_or(host),
-        created: jiff::Timestamp::now(),
-        program: format!("tickmark {}", env!("CARGO_PKG_VERSION")),
-        select: asked.select.clone(),
-        plan: plan.clone(),
-        arm: None,
-    };
+    let name = asked.name.clone().unwrap_or(host);
+    let meta = Meta { plan: plan.clone(), ..new(name, &asked.select) };
     let writer = store.create(&meta)?;
     Ok((plan, writer))
+}
+
+/// A recording that begins now, without its plan.
+fn new(name: String, select: &[String]) -> Meta {
+    Meta {
+        format: FORMAT,
+        id: format!("{:08x}", rand::rng().random::<u32>()),
+        name,
+        created: jiff::Timestamp::now(),
+        program: format!("tickmark {}", env!("CARGO_PKG_VERSION")),
+        select: select.to_vec(),
+        plan: Plan { settings: tickmark_wire::Settings::default(), metrics: Vec::new(), runs: Vec::new() },
+        arm: None,
+    }
 }
 
 /// What an interrupted recording still lacks, on the CPU that it was measured on.

@@ -1,6 +1,7 @@
 //! What counts as an occasion: by that stands or falls what can be claimed.
 
 use super::side::Side;
+use crate::lab;
 
 /// The unit of inference that was asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -12,6 +13,8 @@ pub(crate) enum Unit {
 /// The unit of inference that the recordings allow.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Basis {
+    /// Counts of instructions: nothing varies but where in the tick a boot begins, and each such phase is a pair.
+    Phases { knob: Option<String> },
     /// The runs of one block belong together: settings of one interleaved experiment.
     Blocks { experiment: String, knob: String },
     /// Each recording is an occasion.
@@ -33,6 +36,10 @@ impl Basis {
             [one] => one.meta.arm.clone().filter(|arm| !arm.pilot),
             _ => None,
         };
+        let counted = |side: &Side| matches!(&side.recordings[..], [one] if lab::instruction(one).is_some());
+        if counted(base) && counted(other) {
+            return Self::Phases { knob: arm(base).map(|arm| arm.knob) };
+        }
         if let (Some(first), Some(second)) = (arm(base), arm(other))
             && first.experiment == second.experiment
             && first.number != second.number
@@ -56,10 +63,16 @@ impl Basis {
         Self::Few
     }
 
+    /// What the range beside a change is.
+    pub(super) fn range(&self) -> &'static str {
+        if matches!(self, Self::Phases { .. }) { "over phases" } else { "95 %" }
+    }
+
     /// What more of would decide.
     pub(super) fn noun(&self) -> &'static str {
         match self {
             Self::Blocks { .. } => "blocks",
+            Self::Phases { .. } => "phases",
             Self::Recordings { .. } | Self::Few => "recordings a side",
             Self::Apart { lines: true } => "lines a side",
             Self::Apart { lines: false } | Self::Asked => "runs a side",
@@ -70,6 +83,7 @@ impl Basis {
     pub(super) fn name(&self) -> &'static str {
         match self {
             Self::Blocks { .. } => "block",
+            Self::Phases { .. } => "phase",
             Self::Recordings { .. } | Self::Few => "recording",
             Self::Apart { .. } | Self::Asked => "run",
         }
@@ -85,6 +99,13 @@ impl Basis {
     /// How the values were obtained, and what that means.
     pub(super) fn notes(&self) -> Vec<String> {
         match self {
+            Self::Phases { knob } => {
+                let what = knob.as_ref().map_or(String::new(), |knob| format!(" ({knob})"));
+                vec![format!(
+                    "exact{what}: guests whose time is a count of instructions, the same in every boot; no cache and no device latency. \
+                     The range is over the phases of the tick at which boots begin, and no interval of a chance"
+                )]
+            }
             Self::Blocks { experiment, knob } => {
                 vec![format!("interleaved: {knob} was turned in experiment {experiment}; the runs of one block are a pair")]
             }

@@ -95,20 +95,22 @@ pub(crate) fn build(store: &Store, sides: &[Side], asked: Asked) -> Result<Model
 
 /// Figures that some blocks lack: what is missing may be missing for what is compared.
 fn missing(lines: &[Line], basis: &Basis) -> Option<String> {
-    let Basis::Blocks { .. } = basis else { return None };
+    if !matches!(basis, Basis::Blocks { .. } | Basis::Phases { .. }) {
+        return None;
+    }
     let most = lines.iter().map(|line| line.values[0]).max()?;
     let fewer: Vec<String> = lines
         .iter()
         .filter(|line| line.values[0] < most)
         .map(|line| format!("{} {} ({} of {most})", line.metric, line.figure, line.values[0]))
         .collect();
-    (!fewer.is_empty()).then(|| format!("not in every block: {}", fewer.join(", ")))
+    (!fewer.is_empty()).then(|| format!("not in every {}: {}", basis.name(), fewer.join(", ")))
 }
 
 /// What the occasions of a figure say; none where there are too few.
 fn claim(figure: &Figure) -> Option<Sides<'_>> {
     let [a, b] = &figure.values;
-    if figure.unlike.is_some() || a.is_empty() || b.is_empty() {
+    if figure.exact || figure.unlike.is_some() || a.is_empty() || b.is_empty() {
         return None;
     }
     if figure.paired {
@@ -130,7 +132,7 @@ fn claim(figure: &Figure) -> Option<Sides<'_>> {
 
 fn runs_alone(figure: &Figure) -> Option<Sides<'_>> {
     let [a, b] = &figure.runs;
-    (figure.unlike.is_none() && (figure.values[0].is_empty() || figure.history.is_some()))
+    (!figure.exact && figure.unlike.is_none() && (figure.values[0].is_empty() || figure.history.is_some()))
         .then_some(Sides::Apart(a, b))
 }
 
@@ -239,6 +241,7 @@ impl<'a> Read<'a> {
                     runs: runs.map(|of| of.into_iter().flatten().map(|(_, value)| value).collect()),
                     history,
                     paired: matches!(basis, Basis::Blocks { .. }),
+                    exact: matches!(basis, Basis::Phases { .. }),
                     occasion: basis.noun(),
                 });
             }
@@ -275,7 +278,7 @@ fn occasions(runs: &[Vec<Vec<(u32, f64)>>; 2], basis: &Basis, known: bool) -> [V
         side.iter().map(mean).collect()
     };
     match basis {
-        Basis::Blocks { .. } => {
+        Basis::Blocks { .. } | Basis::Phases { .. } => {
             let column =
                 |side: &Vec<Vec<(u32, f64)>>| side.iter().flatten().copied().collect::<BTreeMap<u32, f64>>();
             let [a, b] = runs.each_ref().map(column);

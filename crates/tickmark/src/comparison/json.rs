@@ -47,6 +47,8 @@ fn line(line: &Line) -> Value {
             "verdict": verdict(alone.verdict),
         })
     });
+    let exact = line.exact.map(|exact| 1.0 + exact.change);
+    let ratio = exact.or_else(|| c.or(line.alone).and_then(|c| c.ratio));
     let needed = c.and_then(|c| match c.verdict {
         Verdict::Undecided { needed } => needed,
         _ => None,
@@ -59,8 +61,9 @@ fn line(line: &Line) -> Value {
         "over": line.over,
         "mean": line.means,
         "occasions": line.values,
-        "ratio": c.or(line.alone).and_then(|c| c.ratio),
-        "change": c.or(line.alone).and_then(|c| c.ratio).map(|ratio| ratio - 1.0),
+        "ratio": ratio,
+        "change": ratio.map(|ratio| ratio - 1.0),
+        "range_over_phases": line.exact.map(|exact| [1.0 + exact.least, 1.0 + exact.most]),
         "ratio_interval": c.and_then(|c| c.interval).map(ends),
         "p": c.and_then(|c| c.p),
         "p_holm": c.and_then(|c| c.adjusted),

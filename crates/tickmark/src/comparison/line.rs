@@ -54,6 +54,8 @@ pub(super) struct Figure {
     pub(super) between: Option<f64>,
     pub(super) history: Option<Occasions>,
     pub(super) paired: bool,
+    /// Whether the values are counts that are the same each time.
+    pub(super) exact: bool,
     /// What more of would decide.
     pub(super) occasion: &'static str,
 }
@@ -73,6 +75,8 @@ pub(crate) struct Line {
     pub(super) claim: Option<Comparison>,
     /// What the runs say if occasions are alike, where they are not what is judged.
     pub(super) alone: Option<Comparison>,
+    /// The change of counts that do not vary, with its range over phases.
+    pub(super) exact: Option<Exact>,
     pub(super) history: Option<Occasions>,
     pub(super) checks: Checks,
     /// The share of the variance that lies between recordings.
@@ -84,6 +88,40 @@ pub(crate) struct Line {
     pub(super) interval: String,
     pub(super) words: String,
     pub(super) places: [Vec<usize>; 2],
+}
+
+/// A change that is known, as a share of the first side.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Exact {
+    pub(super) change: f64,
+    /// The least and the most of any phase.
+    pub(super) least: f64,
+    pub(super) most: f64,
+}
+
+impl Exact {
+    /// Of pairs with a base above zero.
+    fn of([a, b]: &[Vec<f64>; 2]) -> Option<Self> {
+        let base: f64 = a.iter().sum();
+        if a.is_empty() || a.iter().any(|a| *a <= 0.0) {
+            return None;
+        }
+        let each = || a.iter().zip(b).map(|(a, b)| b / a - 1.0);
+        let change = b.iter().sum::<f64>() / base - 1.0;
+        Some(Self { change, least: each().fold(f64::MAX, f64::min), most: each().fold(f64::MIN, f64::max) })
+    }
+
+    /// What can be said of every phase: nothing is left to chance.
+    fn word(self, margin: f64) -> Word {
+        let (least, most) = (self.least, self.most);
+        match () {
+            () if least > margin || most < -margin => Word::Changed,
+            () if least == 0.0 && most == 0.0 => Word::Equivalent,
+            () if least < -margin || most > margin => Word::Undecided,
+            () if least > 0.0 || most < 0.0 => Word::BelowMargin,
+            () => Word::Equivalent,
+        }
+    }
 }
 
 /// What stands beside the verdict of pairs.
@@ -102,6 +140,8 @@ impl Figure {
     pub(super) fn line(self, claim: Option<Comparison>, alone: Option<Comparison>, margin: f64) -> Line {
         let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len().max(1) as f64;
         let means = claim.map_or_else(|| self.runs.each_ref().map(|runs| mean(runs)), |claim| claim.means);
+        let exact = Exact::of(&self.values).filter(|_| self.exact && self.unlike.is_none());
+        let means = if self.exact { self.values.each_ref().map(|values| mean(values)) } else { means };
         let word = match (self.unlike, claim.map(|claim| claim.verdict)) {
             (Some(_), _) => Word::NotCompared,
             (None, None | Some(Verdict::Undecided { .. })) => Word::Undecided,
@@ -109,6 +149,7 @@ impl Figure {
             (None, Some(Verdict::BelowMargin)) => Word::BelowMargin,
             (None, Some(Verdict::Equivalent)) => Word::Equivalent,
         };
+        let word = exact.map_or(word, |exact| exact.word(margin));
         let spread_of = |values: &[f64]| spread(values).filter(|_| values.len() > 1).map(|s| s.deviation);
         let deviations = self.runs.each_ref().map(|runs| spread_of(runs));
         let deviation = deviations.into_iter().flatten().filter(|d| *d > 0.0).min_by(f64::total_cmp);
@@ -120,9 +161,13 @@ impl Figure {
             if unlike { format!("{value} over {}", report::bytes(self.over[side] as f64)) } else { value }
         });
         let percent = |ratio: f64| format!("{:+.2} %", (ratio - 1.0) * 100.0);
-        let ratio = claim.or(alone).and_then(|c| c.ratio).filter(|_| self.unlike.is_none());
+        let ratio = exact.map(|exact| 1.0 + exact.change);
+        let ratio = ratio.or_else(|| claim.or(alone).and_then(|c| c.ratio).filter(|_| self.unlike.is_none()));
         let ends = |c: Comparison| c.interval.map(|i| format!("{} to {}", percent(i.low), percent(i.high)));
         let interval = match (claim, alone) {
+            _ if exact.is_some() => exact.map_or_else(String::new, |exact| {
+                format!("{} to {}", percent(1.0 + exact.least), percent(1.0 + exact.most))
+            }),
             (Some(claim), _) => ends(claim).unwrap_or_else(|| "-".to_owned()),
             (None, Some(alone)) => ends(alone).map_or_else(|| "-".to_owned(), |ends| format!("({ends})")),
             (None, None) => "-".to_owned(),
@@ -141,6 +186,7 @@ impl Figure {
             means,
             claim,
             alone,
+            exact,
             history: self.history,
             word,
             shown,
@@ -193,6 +239,8 @@ impl Figure {
             Word::Changed => format!("changed{way}{by}"),
             Word::BelowMargin => format!("changed{way}, below {margin}{by}"),
             Word::Equivalent => format!("equivalent{by}"),
+            Word::Undecided if self.exact && self.values[0].is_empty() => "undecided: no phase has a figure on both sides".to_owned(),
+            Word::Undecided if self.exact => "undecided: it depends on the phase".to_owned(),
             Word::Undecided if claim.is_none() && self.paired => {
                 "undecided: no block has a figure on both sides".to_owned()
             }

@@ -6,8 +6,10 @@ use super::quota::Quota;
 use super::setting_file::{read, write};
 use super::shell::setting as shell;
 use crate::error::Error;
+use crate::lab::Guest;
+use crate::target::{Stop, Target, ThisMachine};
 use std::path::PathBuf;
-use tickmark_wire::{Hello, Nanos, Priority, Settings};
+use tickmark_wire::{Hello, Nanos, Phase, Priority, Settings};
 
 /// A knob.
 #[derive(Debug, Clone)]
@@ -24,6 +26,8 @@ pub(crate) enum Knob {
     Quota(Quota),
     /// Commands of the user.
     Commands(Commands),
+    /// Guests to boot, one for each setting: nothing here is changed.
+    Boot(Vec<Guest>),
 }
 
 /// Commands that make a setting and take it back.
@@ -68,7 +72,7 @@ pub(crate) fn parse(text: &str) -> Result<(String, Knob, Vec<String>), Error> {
 }
 
 /// Two or more settings, none of them twice.
-pub(super) fn distinct(name: &str, settings: &[String]) -> Result<(), Error> {
+pub(crate) fn distinct(name: &str, settings: &[String]) -> Result<(), Error> {
     let twice = settings.iter().enumerate().find(|(at, setting)| settings[..*at].contains(setting));
     match twice {
         Some((_, setting)) => {
@@ -104,7 +108,7 @@ impl Knob {
             Self::Policy => policy(setting).map(drop),
             Self::Cpu => cpu(setting).map(drop),
             Self::Quota(_) => Quota::micros(setting).map(drop),
-            Self::File(_) | Self::Commands(_) => Ok(()),
+            Self::File(_) | Self::Commands(_) | Self::Boot(_) => Ok(()),
         }
     }
 
@@ -112,7 +116,7 @@ impl Knob {
     pub(super) fn targets(&self) -> Vec<String> {
         match self {
             Self::File(path) => vec![path.display().to_string()],
-            Self::Slack | Self::Policy | Self::Cpu | Self::Quota(_) => Vec::new(),
+            Self::Slack | Self::Policy | Self::Cpu | Self::Quota(_) | Self::Boot(_) => Vec::new(),
             Self::Commands(commands) => commands.set.iter().filter(|set| !set.is_empty()).cloned().collect(),
         }
     }
@@ -123,7 +127,7 @@ impl Knob {
             Self::File(path) => vec![Undo::Write { path: path.clone(), value: read(path)? }],
             Self::Quota(quota) => vec![Undo::Remove { path: quota.folder().to_owned() }],
             // A command's setting is undone by its own reset, which the journal holds while it is in force.
-            Self::Slack | Self::Policy | Self::Cpu | Self::Commands(_) => Vec::new(),
+            Self::Slack | Self::Policy | Self::Cpu | Self::Commands(_) | Self::Boot(_) => Vec::new(),
         })
     }
 
@@ -143,7 +147,7 @@ impl Knob {
         match self {
             Self::File(path) => write(path, setting),
             Self::Slack => slack(setting).and_then(set_slack),
-            Self::Policy | Self::Cpu => Ok(()),
+            Self::Policy | Self::Cpu | Self::Boot(_) => Ok(()),
             Self::Quota(quota) => quota.set(Quota::micros(setting)?),
             Self::Commands(commands) => run("set", setting, commands.set.get(number)),
         }
@@ -171,6 +175,7 @@ impl Knob {
                 Some(command) => Some(shell(command)?.trim().to_owned()),
                 None => None,
             },
+            Self::Boot(_) => None,
         })
     }
 
@@ -193,6 +198,25 @@ impl Knob {
             _ => {}
         }
         settings
+    }
+
+    /// Where a setting is measured in a block of so many: in a guest that is booted for it, or here.
+    pub(super) fn target(&self, number: usize, block: u32, transcripts: &std::path::Path, stop: &Stop) -> Box<dyn Target> {
+        match self {
+            Self::Boot(guests) if number < guests.len() => {
+                let transcript = transcripts.join(block.to_string());
+                Box::new(guests[number].boot(&transcript, stop, block == 1))
+            }
+            _ => Box::new(ThisMachine { stop: stop.clone(), joins: self.joins() }),
+        }
+    }
+
+    /// Where in the tick the streams of a block begin, where that can be said.
+    pub(super) fn phase(&self, number: usize, block: u32, blocks: u32) -> Option<Phase> {
+        match self {
+            Self::Boot(guests) => guests.get(number)?.phase(block - 1, blocks),
+            _ => None,
+        }
     }
 
     /// The file by which a process joins the cgroup.

@@ -12,7 +12,7 @@ mod shell;
 
 pub(crate) use file::{Asked, read};
 pub(crate) use journal::restore;
-pub(crate) use knob::parse;
+pub(crate) use knob::{Knob, distinct, parse};
 pub(crate) use outcome::{Outcome, Take};
 pub(crate) use pilot::{PAIRS, POWER, Reach, expected, reach};
 pub(crate) use run::{Experiment, Guard, Halt, not_restored};

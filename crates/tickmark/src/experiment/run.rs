@@ -6,8 +6,8 @@ use super::outcome::Outcome;
 use crate::error::Error;
 use crate::progress::Blocks;
 use crate::store::{Arm, Meta, Store, Writer};
-use crate::target::{Stop, Target, ThisMachine};
-use rand::RngExt;
+use crate::target::Stop;
+use rand::{RngExt, SeedableRng};
 use rand::rngs::StdRng;
 use rand::seq::SliceRandom;
 use std::cell::RefCell;
@@ -253,8 +253,7 @@ impl Experiment {
         cpu: &mut Option<u32>,
         stop: &Stop,
     ) -> Result<(), Error> {
-        let setting = &self.settings[number];
-        let made = guard.set(number).and_then(|()| self.measure(side, setting, block, cpu, stop));
+        let made = guard.set(number).and_then(|()| self.measure(side, number, block, cpu, stop));
         if let Err(error) = &made {
             // What was measured under another setting than this is no figure of it.
             let own: Vec<RunId> =
@@ -269,13 +268,15 @@ impl Experiment {
     fn measure(
         &self,
         side: &mut Side,
-        setting: &str,
+        number: usize,
         block: u32,
         cpu: &mut Option<u32>,
         stop: &Stop,
     ) -> Result<(), Error> {
+        let setting = &self.settings[number];
         // The same CPU in all blocks, unless the knob is the CPU.
-        let settings = self.knob.settings(setting, &Settings { cpu: *cpu, ..self.measured.clone() });
+        let mut settings = self.knob.settings(setting, &Settings { cpu: *cpu, ..self.measured.clone() });
+        settings.phase = self.knob.phase(number, block, self.blocks);
         let own = side.plan.runs.iter().filter(|run| run.round == block);
         let is_probe = |run: &&RunPlan| tickmark_probe::find(run.probe.as_str()).is_some();
         let plan = Plan {
@@ -286,8 +287,8 @@ impl Experiment {
         let others: Vec<RunPlan> = own.filter(|run| !is_probe(run)).cloned().collect();
         let mut hello: Option<Hello> = None;
         if !plan.runs.is_empty() {
-            let mut machine = ThisMachine { stop: stop.clone(), joins: self.knob.joins() };
-            machine.run(&plan, &mut |event| {
+            let mut target = self.knob.target(number, block, &side.writer.transcripts(), stop);
+            target.run(&plan, &mut |event| {
                 match &event {
                     Event::Refused(refusal) => return Err(refusal.clone().into()),
                     Event::Hello(said) => hello = Some((**said).clone()),
@@ -351,6 +352,9 @@ impl Experiment {
         let mut metrics = Vec::new();
         for round in 1..=rounds {
             let budget = Some(self.slice);
+            // What is to be the same to the last byte has one order and one layout.
+            let mut same = StdRng::seed_from_u64(1);
+            let random = if matches!(self.knob, Knob::Boot(_)) { &mut same } else { &mut *random };
             let one = crate::plan::make(&self.probes, 1, budget, self.measured.clone(), true, random);
             metrics = one.metrics;
             let commands = self.outcomes.iter().map(|outcome| (Name::new(&outcome.name), Nanos::ZERO, 0));

@@ -10,7 +10,7 @@ mod table;
 
 pub(crate) use import::{Imported, Series, Value, names, read};
 pub(crate) use layout::metrics;
-pub(crate) use table::{page, render};
+pub(crate) use table::{Page, page, render};
 
 #[cfg(test)]
 mod tests;

@@ -29,6 +29,9 @@ pub(crate) struct Filled {
     pub(crate) title: String,
     pub(crate) columns: Vec<Head>,
     pub(crate) systems: Vec<System>,
+    /// Per cents of another source, below the others: what they are, a figure a column.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) beside: Option<(String, Vec<Option<f64>>)>,
 }
 
 #[derive(Debug, Serialize)]
@@ -115,7 +118,7 @@ pub(crate) fn page(recordings: &[(&Recording, &Model)], real: &[&str], floor: bo
             unlike(recordings, &mut systems, index, column, &mut page.missing);
         }
         let head = |c: &Column| Head { head: c.head, metric: c.metric, unit: c.unit(), better: c.better };
-        page.tables.push(Filled { title, columns: table.columns.iter().map(head).collect(), systems });
+        page.tables.push(Filled { title, columns: table.columns.iter().map(head).collect(), systems, beside: None });
     }
     page
 }
@@ -320,6 +323,10 @@ fn lines(out: &mut String, table: &Filled) {
             let base = table.systems.first().map_or("", |base| base.name.as_str());
             grid.push([format!("against {base}"), "%".to_owned()].into_iter().chain(cells).collect());
         }
+    }
+    if let Some((what, percents)) = &table.beside {
+        let cells = percents.iter().map(|p| p.map_or_else(|| "-".to_owned(), percent_cell));
+        grid.push([what.clone(), "%".to_owned()].into_iter().chain(cells).collect());
     }
     let width = |column: usize| grid.iter().map(|line| line[column].chars().count()).max().unwrap_or(0);
     let widths: Vec<usize> = (0..table.columns.len() + 2).map(width).collect();

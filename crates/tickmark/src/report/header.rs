@@ -17,6 +17,9 @@ pub(crate) struct Header {
     /// The program that measured, where it was not this one.
     pub(crate) imported: Option<String>,
     pub(crate) host: Option<String>,
+    /// The emulated machine, and what its figures are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) guest: Option<String>,
     pub(crate) cpu_model: Option<String>,
     /// CPUs that are online, and how many of them may be used.
     pub(crate) cpus: Option<usize>,
@@ -53,7 +56,12 @@ pub(super) fn of(recording: &Recording, samples: &[Sample<'_>]) -> Header {
         created: recording.meta.created.to_string(),
         complete: recording.complete(),
         imported: recording.imported.as_ref().map(|from| from.tool.clone()),
-        host: text("host.name"),
+        host: text("host.name").filter(|_| facts.get("guest.machine").is_none()),
+        guest: facts.get("guest.machine").map(|machine| {
+            let memory = facts.get("guest.memory").unwrap_or("unknown memory");
+            let model = facts.get("guest.model").unwrap_or("its times are the host's");
+            format!("guest on {machine}, {memory} ({model})")
+        }),
         cpu_model: text("cpu.model"),
         cpus: facts.get("cpu.online").and_then(count),
         cpus_allowed: session.map(|hello| hello.settled.allowed.len()),

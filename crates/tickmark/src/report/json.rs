@@ -60,6 +60,9 @@ fn row(group: &str, row: &Row) -> Value {
         },
         "notes": row.notes,
     });
+    if let Some(instructions) = row.instructions {
+        out["instructions"] = json!(instructions);
+    }
     if let Some(frequency) = row.frequency {
         out["frequency_hz"] = json!(frequency);
     }

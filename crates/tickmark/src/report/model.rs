@@ -30,6 +30,9 @@ pub(crate) fn build(recording: &Recording, metrics: &dyn Fn(&Metric) -> bool, in
         let own = samples.iter().filter(|s| s.metric.group == group);
         let mut rows: Vec<Row> = own.flat_map(|sample| rows::of(sample, recording, period)).collect();
         rows::note_paths(&mut rows);
+        if let Some(instruction) = crate::lab::instruction(recording) {
+            rows::count_instructions(&mut rows, instruction);
+        }
         if !rows.is_empty() {
             groups.push((group, rows));
         }

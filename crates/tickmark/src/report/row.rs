@@ -47,6 +47,8 @@ pub(crate) struct Row {
     /// Bytes of memory or of a file that the work went over; 0 where there are none.
     pub(crate) over: u64,
     pub(crate) frequency: Option<f64>,
+    /// The value as a number of instructions, in a guest that counts them.
+    pub(crate) instructions: Option<f64>,
     pub(crate) notes: Vec<String>,
 }
 

@@ -19,6 +19,7 @@ pub(super) fn of(sample: &Sample<'_>, recording: &Recording, period: Option<f64>
         Headline::TickTrain => tick(sample, recording),
         Headline::Offset => offsets(sample),
         Headline::Levels => super::levels::rows(sample, recording),
+        _ if sample.metric.name.as_str() == "tick.spin" => vec![plain(sample, period), lost(sample)],
         _ => vec![plain(sample, period)],
     }
 }
@@ -44,6 +45,7 @@ fn base(sample: &Sample<'_>, suffix: &str, title: &str) -> Row {
         apart: Apart::default(),
         over: 0,
         frequency: None,
+        instructions: None,
         notes: Vec::new(),
     }
 }
@@ -120,6 +122,25 @@ fn plain(sample: &Sample<'_>, period: Option<f64>) -> Row {
     }
     latencies(sample, &mut row);
     row
+}
+
+/// What a loop that does nothing loses: the share by which its mean is above its floor.
+fn lost(sample: &Sample<'_>) -> Row {
+    let share = |run: &Figures| run.mean.map(|mean| 1.0 - run.value / mean);
+    let mut row = row(sample, ".lost", "lost to interrupts", share);
+    row.unit = Unit::Share;
+    row
+}
+
+/// Times as numbers of instructions.
+pub(super) fn count_instructions(rows: &mut [Row], instruction: f64) {
+    for row in rows.iter_mut().filter(|row| row.unit == Unit::Nanoseconds) {
+        row.instructions = row.value.map(|value| value.point / instruction);
+        if let Some(count) = row.instructions {
+            let digits = if count < 100.0 { 2 } else { 0 };
+            row.notes.insert(0, format!("{count:.digits$} instructions"));
+        }
+    }
 }
 
 /// The share of the batches that was disturbed.

@@ -48,7 +48,7 @@ fn header(h: &Header) -> String {
         (Some(all), _) | (None, Some(all)) => format!("{all} CPUs"),
         (None, None) => "CPUs unknown".to_owned(),
     };
-    parts.push(format!("{cpu}, {cpus}{guest}"));
+    parts.push(h.guest.clone().unwrap_or_else(|| format!("{cpu}, {cpus}{guest}")));
     parts.push(format!("Linux {}", h.kernel.as_deref().unwrap_or("unknown")));
     let configured = h.hz_configured.map_or("HZ unknown".to_owned(), |hz| format!("HZ {hz}"));
     let measured = h.hz_measured.map_or("not measured".to_owned(), |hz| format!("{hz:.3} measured"));

@@ -50,6 +50,13 @@ impl Writer {
         &self.folder
     }
 
+    /// Where the transcripts of guests are kept that are booted for it: also when the recording is taken away.
+    pub(crate) fn transcripts(&self) -> PathBuf {
+        let id = self.folder.file_name().unwrap_or_default();
+        let root = self.folder.parent().and_then(Path::parent).unwrap_or(&self.folder);
+        root.join("boots").join(id)
+    }
+
     /// Puts everything on the disk.
     pub(crate) fn finish(self) -> Result<(), Error> {
         self.events.sync_data().map_err(Error::store("write", self.folder.join("events.jsonl")))

@@ -1,0 +1,91 @@
+/* The small agent: what its files share. C99 and POSIX; times in ns. */
+#ifndef AGENT_H
+#define AGENT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* What the host asks for, and how a run is carried out. */
+struct settings {
+	int64_t batch;            /* longest batch */
+	int64_t tick;             /* one tick; 0 where it is not known */
+	int phase, phases;        /* where in the tick a stream begins: phase/phases; 0 of 0 is anywhere */
+	size_t memory;            /* bytes that memory probes may use */
+	int out;                  /* where events go */
+};
+
+struct run {
+	const struct settings *settings;
+	const char *probe;
+	long id, round;
+	int64_t budget;
+};
+
+/* A stream of batches: `body` does the work `count` times. */
+struct work {
+	int (*body)(struct work *work, long count); /* 0, or -1 after `failed` */
+	int (*between)(struct work *work);          /* after each batch, not timed; may be NULL */
+	const char *part;                           /* whole, less, plus; NULL is whole */
+	long operations;                            /* of one count */
+	long most;                                  /* counts in a batch at most; 0 is any */
+	uint64_t bytes, over;                       /* moved by one operation, gone over */
+	int in, out;                                /* descriptors */
+	unsigned char *memory, *other;
+	size_t length, at;
+	long next;
+	const char *path;
+};
+
+struct probe {
+	const char *name;             /* as the host knows it */
+	int (*measure)(struct run *run);
+};
+
+
+/* How a run that gives no figure ended: `failed` reads errno, `lacking` says why this system cannot. Both return -1. */
+int failed(const char *call);
+int lacking(const char *why);
+
+/* Events, collected and written at the end of a run. */
+void say(const char *format, ...);
+void say_text(const char *text);
+void say_column(const char *before, const int64_t *values, size_t count);
+void flush_events(int fd); /* to nowhere where fd is -1 */
+
+/* Measuring. */
+int64_t now(void);
+int64_t precision(void);
+int64_t stamp_cost(void);
+void align(const struct run *run);
+int stream(struct run *run, struct work *work);
+int curve(struct run *run, size_t largest, int (*point)(struct run *run, size_t size, struct work *work));
+void observed(struct run *run, const char *part);
+void *room(size_t bytes);
+
+/* A value that the compiler knows nothing of; costs no instruction. */
+#if defined(__GNUC__)
+#define OPAQUE(x) __asm__ volatile("" : "+r"(x))
+#if defined(__x86_64__)
+#define OPAQUE_FLOAT(x) __asm__ volatile("" : "+x"(x))
+#elif defined(__powerpc__)
+#define OPAQUE_FLOAT(x) __asm__ volatile("" : "+f"(x))
+#else
+#define OPAQUE_FLOAT(x) __asm__ volatile("" : "+m"(x))
+#endif
+#else
+extern volatile int agent_opaque;
+#define OPAQUE(x) ((x) += agent_opaque)
+#define OPAQUE_FLOAT(x) ((x) += agent_opaque)
+#endif
+
+/* As process 1 of a guest, and as its shell: guest.c. */
+int begin_guest(void);
+void end_guest(void);
+int shell(int count, char **arguments);
+
+/* The probes' functions, one file a kind. */
+typedef int measure(struct run *run);
+measure op, clock_read, tick_gaps, tick_spin, wake_up, plain_call, signals, protection_fault, files, mapping, page_fault;
+measure process, round_trip, context_switch, pipe_bandwidth, file_bandwidth, memory_bandwidth, memory_latency;
+
+#endif

@@ -1,0 +1,69 @@
+/* What the agent is besides: process 1 of a guest, and the shell and the program that `process.*` start there. */
+#include "agent.h"
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#ifdef __linux__
+#include <sys/mount.h>
+#include <sys/reboot.h>
+
+/* Mounts what the probes need; where events go: the virtio port, or the console. */
+int begin_guest(void)
+{
+	static const char *const places[][2] = {
+		{ "/proc", "proc" }, { "/sys", "sysfs" }, { "/dev", "devtmpfs" }, { "/tmp", "tmpfs" },
+	};
+	size_t i;
+	int out;
+	for (i = 0; i < sizeof places / sizeof *places; i++) {
+		mkdir(places[i][0], 0755);
+		mount("none", places[i][0], places[i][1], 0, NULL);
+	}
+	if (chdir("/tmp"))
+		return 1;
+	out = open("/dev/vport0p1", O_WRONLY);
+	return out < 0 ? 1 : out;
+}
+
+/* The e500 machine resets by this, a PC ends. */
+void end_guest(void)
+{
+	sync();
+	reboot(RB_AUTOBOOT);
+	for (;;)
+		pause();
+}
+#else
+int begin_guest(void)
+{
+	return 1;
+}
+
+void end_guest(void)
+{
+}
+#endif
+
+/* `sh -c WORDS`: executes them. */
+int shell(int count, char **arguments)
+{
+	char *words[32], *word;
+	size_t n = 0;
+	int status = 0;
+	pid_t pid;
+	if (count < 3 || strcmp(arguments[1], "-c"))
+		return 2;
+	for (word = strtok(arguments[2], " "); word && n < 31; word = strtok(NULL, " "))
+		words[n++] = word;
+	words[n] = NULL;
+	pid = n ? fork() : -1;
+	if (!pid) {
+		execv(words[0], words);
+		_exit(127);
+	}
+	if (pid < 0 || waitpid(pid, &status, 0) != pid)
+		return 126;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 126;
+}

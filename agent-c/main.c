@@ -1,0 +1,284 @@
+/*
+ * The small agent of tickmark, for systems that the other one does not reach: C99 and POSIX, no library beside
+ * the C library's. It measures what its plan asks for, a fresh process a run, and writes the same events.
+ *
+ *   agent-c --list
+ *   agent-c [--budget MS] [--batch NS] [--memory KB] [--tick NS --phase K/N] [--plan FILE] [PROBE...]
+ *
+ * As process 1 of a guest it mounts what it needs, writes to the virtio port, or else to the console between two
+ * marks, and reboots. Called `nothing` it ends at once; called `sh` it starts the words of `sh -c WORDS`.
+ */
+#include "agent.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define VERSION "agent-c 0.1.0"
+#define RUNS 1024
+
+static const struct probe probes[] = {
+	{ "tick.spin", tick_spin }, { "tick", tick_gaps }, { "timer.clock_nanosleep.late", wake_up },
+	{ "clock.monotonic.read", clock_read }, { "clock.realtime.read", clock_read }, { "syscall.null", plain_call },
+	{ "syscall.null_io", plain_call }, { "syscall.read", plain_call }, { "syscall.write", plain_call },
+	{ "syscall.stat", plain_call }, { "syscall.open_close", plain_call }, { "syscall.signal.install", signals },
+	{ "syscall.signal.handle", signals }, { "syscall.fault.protection", protection_fault }, { "process.fork", process },
+	{ "process.exec", process }, { "process.sh", process }, { "op.int32.bit", op }, { "op.int32.add", op },
+	{ "op.int32.mul", op }, { "op.int32.div", op }, { "op.int32.mod", op }, { "op.int64.bit", op },
+	{ "op.int64.add", op }, { "op.int64.mul", op }, { "op.int64.div", op }, { "op.int64.mod", op },
+	{ "op.float.add", op }, { "op.float.mul", op }, { "op.float.div", op }, { "op.float.bogo", op },
+	{ "op.double.add", op }, { "op.double.mul", op }, { "op.double.div", op }, { "op.double.bogo", op },
+	{ "switch.2p.0k", context_switch }, { "switch.2p.16k", context_switch }, { "switch.2p.64k", context_switch },
+	{ "switch.8p.16k", context_switch }, { "switch.8p.64k", context_switch }, { "switch.16p.16k", context_switch },
+	{ "switch.16p.64k", context_switch }, { "ipc.pipe.round_trip", round_trip }, { "ipc.unix.round_trip", round_trip },
+	{ "file.create.0k", files }, { "file.delete.0k", files }, { "file.create.10k", files }, { "file.delete.10k", files },
+	{ "vm.mmap", mapping }, { "vm.fault.page", page_fault }, { "bandwidth.pipe", pipe_bandwidth },
+	{ "bandwidth.unix", pipe_bandwidth }, { "bandwidth.file_reread", file_bandwidth },
+	{ "bandwidth.mmap_reread", file_bandwidth }, { "bandwidth.copy.libc", memory_bandwidth },
+	{ "bandwidth.copy.hand", memory_bandwidth }, { "bandwidth.memory.read", memory_bandwidth },
+	{ "bandwidth.memory.write", memory_bandwidth }, { "memory.latency.random", memory_latency },
+	{ "memory.latency.strided", memory_latency },
+};
+static const size_t probe_count = sizeof probes / sizeof *probes;
+
+static const char *why_call, *why_lacking;
+static int why_errno;
+
+int failed(const char *call)
+{
+	why_errno = errno;
+	why_call = call;
+	return -1;
+}
+
+int lacking(const char *why)
+{
+	why_lacking = why;
+	return -1;
+}
+
+static void say_reason(const char *kind, long id, const char *message, const char *call, int error)
+{
+	say("{\"%s\":[%ld,{\"message\":", kind, id);
+	say_text(message);
+	if (call)
+		say(",\"call\":\"%s\",\"errno\":%d", call, error);
+	say("}]}\n");
+}
+
+/* The run's own process: measures, writes, ends. */
+static void in_child(struct run *run, const struct probe *probe)
+{
+	struct rusage usage;
+	if (probe->measure(run)) {
+		flush_events(-1);
+		if (why_lacking)
+			say_reason("skipped", run->id, why_lacking, NULL, 0);
+		else
+			say_reason(why_errno == ENOSYS ? "skipped" : "failed", run->id, strerror(why_errno), why_call, why_errno);
+	} else {
+		memset(&usage, 0, sizeof usage);
+		getrusage(RUSAGE_SELF, &usage);
+		say("{\"finished\":{\"run\":%ld,\"instrument\":{\"clock\":\"monotonic\",\"precision\":%lld,\"stamp\":%lld,"
+		    "\"empty_iteration\":0,\"frequency\":1000000000.0},\"resident_kb\":%ld}}\n",
+		    run->id, (long long)precision() * 1000, (long long)stamp_cost(), usage.ru_maxrss);
+	}
+	flush_events(run->settings->out);
+	_exit(0);
+}
+
+static void one(struct run *run)
+{
+	struct timespec t;
+	pid_t pid;
+	int status = 0;
+	size_t i;
+	clock_gettime(CLOCK_REALTIME, &t);
+	say("{\"started\":{\"run\":%ld,\"probe\":", run->id);
+	say_text(run->probe);
+	say(",\"round\":%ld,\"at\":%lld}}\n", run->round, (long long)t.tv_sec * 1000000000 + t.tv_nsec);
+	for (i = 0; i < probe_count && strcmp(probes[i].name, run->probe); i++)
+		;
+	if (i == probe_count)
+		say_reason("skipped", run->id, "agent-c has no such probe", NULL, 0);
+	flush_events(run->settings->out);
+	if (i == probe_count)
+		return;
+	pid = fork();
+	if (!pid) {
+		setpgid(0, 0);
+		/* Ten times the budget and 3 s, as the other agent. */
+		alarm((unsigned)(run->budget * 10 / 1000000000) + 4);
+		in_child(run, &probes[i]);
+	}
+	if (pid < 0 || waitpid(pid, &status, 0) != pid)
+		say_reason("failed", run->id, strerror(errno), "fork", errno);
+	else if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
+		say_reason("timed_out", run->id, "ended after its limit", NULL, 0);
+	else if (status)
+		say_reason("failed", run->id, "the run's process was ended or has crashed", NULL, 0);
+	if (pid > 0)
+		kill(-pid, SIGKILL);
+	while (waitpid(-1, NULL, WNOHANG) > 0)
+		;
+	flush_events(run->settings->out);
+}
+
+static void fact(const char *name, const char *value, const char *source, int first)
+{
+	say(first ? "\"%s\":{\"value\":" : ",\"%s\":{\"value\":", name);
+	say_text(value);
+	say(",\"source\":\"%s\"}", source);
+}
+
+static void file_fact(const char *name, const char *path)
+{
+	char text[512];
+	int fd = open(path, O_RDONLY);
+	ssize_t count = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+	if (fd >= 0)
+		close(fd);
+	while (count > 0 && (text[count - 1] == '\n' || text[count - 1] == ' '))
+		count--;
+	if (count <= 0)
+		return;
+	text[count] = 0;
+	fact(name, text, path, 0);
+}
+
+/* Whether timers have high resolution: the kernel's own word, -1 where it is silent. */
+static int high_resolution(void)
+{
+	char line[128];
+	FILE *list = fopen("/proc/timer_list", "r");
+	int active = -1;
+	while (list && fgets(line, sizeof line, list))
+		if (sscanf(line, " .hres_active : %d", &active) == 1)
+			break;
+	if (list)
+		fclose(list);
+	return active;
+}
+
+static void hello(const struct settings *settings, const char *self)
+{
+	struct utsname name;
+	struct stat status;
+	int active = high_resolution();
+	memset(&name, 0, sizeof name);
+	uname(&name);
+	if (stat(self, &status))
+		status.st_size = 0;
+	say("{\"hello\":{\"format\":{\"major\":1,\"minor\":3},\"agent\":\"" VERSION "\",\"agent_bytes\":%lld,"
+	    "\"asked\":{\"cpu\":null,\"priority\":\"other\",\"priority_optional\":false,\"slack\":null,\"small\":true},"
+	    "\"settled\":{\"cpu\":0,\"cpu_because\":\"agent-c measures where it is\",\"priority\":\"other\",\"allowed\":[0]},"
+	    "\"environment\":{", (long long)status.st_size);
+	fact("kernel.name", name.sysname, "uname", 1);
+	fact("kernel.release", name.release, "uname", 0);
+	fact("kernel.version", name.version, "uname", 0);
+	fact("machine", name.machine, "uname", 0);
+	fact("host.name", name.nodename, "uname", 0);
+	file_fact("kernel.command_line", "/proc/cmdline");
+	file_fact("clock.source", "/sys/devices/system/clocksource/clocksource0/current_clocksource");
+	if (active >= 0)
+		fact("clock.hres_active", active ? "1" : "0", "/proc/timer_list", 0);
+	say("}}}\n");
+	flush_events(settings->out);
+}
+
+static int usage(const char *why)
+{
+	fprintf(stderr, "agent-c: %s; see the head of agent-c/main.c\n", why);
+	return 2;
+}
+
+int main(int count, char **arguments)
+{
+	struct settings settings = { .batch = 100000, .memory = 1 << 20, .out = 1 };
+	static struct run runs[RUNS];
+	const char *plan = NULL, *called = strrchr(arguments[0], '/');
+	int64_t budget = 100000000;
+	size_t planned = 0, i;
+	int at, first = getpid() == 1, marked = 0;
+	called = called ? called + 1 : arguments[0];
+	if (!strcmp(called, "nothing"))
+		return 0;
+	if (!strcmp(called, "sh"))
+		return shell(count, arguments);
+	if (first)
+		settings.out = begin_guest();
+	for (at = 1; at < count && planned < RUNS; at++) {
+		const char *option = arguments[at], *value = at + 1 < count ? arguments[at + 1] : "";
+		if (option[0] != '-') {
+			runs[planned] = (struct run){ &settings, option, (long)planned, 1, 0 };
+			planned++;
+			continue;
+		}
+		if (!strcmp(option, "--list")) {
+			for (i = 0; i < probe_count; i++)
+				puts(probes[i].name);
+			return 0;
+		}
+		at++;
+		if (!strcmp(option, "--budget"))
+			budget = (int64_t)(strtod(value, NULL) * 1e6);
+		else if (!strcmp(option, "--batch"))
+			settings.batch = strtoll(value, NULL, 10);
+		else if (!strcmp(option, "--memory"))
+			settings.memory = (size_t)strtoul(value, NULL, 10) << 10;
+		else if (!strcmp(option, "--tick"))
+			settings.tick = strtoll(value, NULL, 10);
+		else if (!strcmp(option, "--plan"))
+			plan = value;
+		else if (strcmp(option, "--phase") || sscanf(value, "%d/%d", &settings.phase, &settings.phases) != 2)
+			return usage("no such option");
+	}
+	/* A line a run: its number, its round, its budget in ns, its probe. */
+	if (plan) {
+		static char names[RUNS][64];
+		FILE *lines = fopen(plan, "r");
+		long long each;
+		if (!lines)
+			return usage("the plan cannot be read");
+		for (; planned < RUNS; planned++) {
+			struct run *run = &runs[planned];
+			if (fscanf(lines, "%ld %ld %lld %63s", &run->id, &run->round, &each, names[planned]) != 4)
+				break;
+			run->settings = &settings;
+			run->probe = names[planned];
+			run->budget = each;
+		}
+		fclose(lines);
+	} else {
+		if (!planned)
+			for (; planned < probe_count; planned++)
+				runs[planned] = (struct run){ &settings, probes[planned].name, (long)planned, 1, 0 };
+		for (i = 0; i < planned; i++)
+			runs[i].budget = budget;
+	}
+	if (settings.batch < 1 || settings.memory < 4096 || budget < 1)
+		return usage("sizes and times are above 0");
+	marked = first && settings.out == 1;
+	if (marked)
+		say("\n=== tickmark events begin ===\n");
+	hello(&settings, first ? "/init" : arguments[0]);
+	for (i = 0; i < planned; i++)
+		one(&runs[i]);
+	say("{\"goodbye\":{\"complete\":true,\"state\":{}}}\n");
+	if (marked)
+		say("=== tickmark events end ===\n");
+	flush_events(settings.out);
+	if (first) {
+		close(settings.out);
+		end_guest();
+	}
+	return 0;
+}

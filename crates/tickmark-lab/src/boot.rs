@@ -1,0 +1,198 @@
+//! One boot: starts QEMU, waits no longer than the limit, takes what the agent wrote.
+
+use crate::qemu::{Files, Machine};
+use crate::{Error, tools};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+use tickmark_probe::sys::limits;
+
+/// The marks around events on a console.
+const BEGIN: &str = "=== tickmark events begin ===";
+const END: &str = "=== tickmark events end ===";
+
+/// What is to be booted.
+#[derive(Debug)]
+pub struct Boot<'a> {
+    /// On what.
+    pub machine: Machine,
+    /// Which kernel.
+    pub image: &'a Path,
+    /// Its initial file system, with an agent as `init`.
+    pub initramfs: &'a [u8],
+    /// What the kernel is told beside what every kernel is, and after `--` what its process 1 is.
+    pub append: &'a str,
+    /// How long it may take on the wall.
+    pub limit: Duration,
+    /// How long until the agent's first event, where that is known to be soon.
+    pub first: Option<Duration>,
+    /// An empty folder for its transcript: what it printed, what it wrote, how QEMU was called.
+    pub folder: &'a Path,
+}
+
+/// What came of it.
+#[derive(Debug)]
+pub struct Guest {
+    /// The events, a line each, as they were written.
+    pub events: String,
+    /// Everything that it printed.
+    pub console: String,
+    /// How long it took on the wall.
+    pub took: Duration,
+}
+
+/// A running QEMU: it ends when this is dropped, and with this process.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if matches!(self.0.try_wait(), Ok(None)) {
+            let _ = self.0.kill();
+            let _ = self.0.wait();
+        }
+    }
+}
+
+impl Boot<'_> {
+    /// Boots, and waits until the guest has restarted or its time is over.
+    ///
+    /// # Errors
+    /// QEMU is missing or fails; the guest panics, hangs, ends without its events or in the middle of them: with
+    /// the last thing that it printed and where its transcript is.
+    pub fn run(&self, stop: &dyn Fn() -> bool) -> Result<Guest, Error> {
+        let qemu = tools::require_qemu(self.machine.arch)?;
+        let path = |name: &str| self.folder.join(name);
+        let (initramfs, console, port) = (path("initramfs.cpio"), path("console.txt"), path("port.jsonl"));
+        std::fs::create_dir_all(self.folder).map_err(Error::file("make", self.folder))?;
+        std::fs::write(&initramfs, self.initramfs).map_err(Error::file("write", &initramfs))?;
+        let files = Files { image: self.image, initramfs: &initramfs, console: &console, port: &port };
+        let append = format!("{} {}", self.machine.command_line(), self.append);
+        let options = self.machine.options(&files, append.trim());
+        let said = path("qemu.txt");
+        let called = format!("{} {}\n", qemu.display(), quoted(&options));
+        std::fs::write(&said, called).map_err(Error::file("write", &said))?;
+        let log = std::fs::File::options().append(true).open(&said).map_err(Error::file("open", &said))?;
+        let mut command = Command::new(&qemu);
+        command.args(&options).stdin(Stdio::null()).stdout(Stdio::null()).stderr(log).process_group(0);
+        limits::end_with_this(&mut command);
+        let started = Instant::now();
+        let mut running = Running(command.spawn().map_err(Error::file("start", &qemu))?);
+        let ended = self.wait(&mut running, started, stop, &[&port, &console]);
+        drop(running);
+        let _ = std::fs::remove_file(&initramfs);
+        let console = String::from_utf8_lossy(&std::fs::read(&console).unwrap_or_default()).into_owned();
+        let written = String::from_utf8_lossy(&std::fs::read(&port).unwrap_or_default()).into_owned();
+        let status = ended?;
+        let wrong = |what: String| {
+            let last = last_words(&console).map_or(String::new(), |line| format!("; it printed last: {line}"));
+            Error::Guest(format!("{what}{last}; its transcript is {}", self.folder.display()))
+        };
+        let Some(status) = status else {
+            let what = if written.is_empty() && !console.contains(BEGIN) { "never began to measure" } else { "did not end" };
+            return Err(wrong(format!("the guest {what} within its limit of {} s", self.limit.as_secs())));
+        };
+        if !status.success() {
+            let text = std::fs::read_to_string(&said).unwrap_or_default();
+            let why = text.lines().skip(1).find(|line| !line.trim().is_empty()).unwrap_or("no word why").to_owned();
+            return Err(wrong(format!("QEMU ended with {status}: {why}")));
+        }
+        if let Some(panic) = console.lines().find(|line| line.contains("Kernel panic")) {
+            let panic = panic.trim().to_owned();
+            return Err(Error::Guest(format!("the guest's {panic}; its transcript is {}", self.folder.display())));
+        }
+        let events = if written.is_empty() { framed(&console) } else { whole(&written) };
+        let events = events.map_err(|why| wrong(format!("the guest {why}")))?;
+        Ok(Guest { events, console, took: started.elapsed() })
+    }
+
+    /// Its status; none where the time was over.
+    fn wait(
+        &self,
+        running: &mut Running,
+        started: Instant,
+        stop: &dyn Fn() -> bool,
+        grows: &[&PathBuf],
+    ) -> Result<Option<ExitStatus>, Error> {
+        let mut began = self.first.is_none();
+        loop {
+            if let Some(status) = running.0.try_wait().map_err(Error::file("wait for", "QEMU"))? {
+                return Ok(Some(status));
+            }
+            if stop() {
+                return Err(Error::Stopped);
+            }
+            began = began || grows.iter().any(|path| has_begun(path));
+            let late = self.first.is_some_and(|first| !began && started.elapsed() > first);
+            if late || started.elapsed() > self.limit {
+                return Ok(None);
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+}
+
+fn has_begun(path: &Path) -> bool {
+    std::fs::read(path).is_ok_and(|bytes| String::from_utf8_lossy(&bytes).contains("{\"hello\""))
+}
+
+/// What stands between the marks of a console.
+fn framed(console: &str) -> Result<String, String> {
+    let mut events = String::new();
+    let mut inside = false;
+    for line in console.lines().map(|line| line.trim_end_matches('\r')) {
+        match line {
+            BEGIN => inside = true,
+            END if inside => return Ok(events),
+            _ if inside => events.extend([line, "\n"]),
+            _ => {}
+        }
+    }
+    Err(if inside { "stopped in the middle of its events" } else { "ended without a word of its agent" }.to_owned())
+}
+
+/// What was written to the port, if it was written to its end.
+fn whole(written: &str) -> Result<String, String> {
+    let last = written.lines().next_back().unwrap_or_default();
+    if last.starts_with("{\"goodbye\"") && written.ends_with('\n') {
+        return Ok(written.to_owned());
+    }
+    // The agent says why it did not begin.
+    if last.starts_with("{\"refused\"") {
+        return Ok(written.to_owned());
+    }
+    Err("stopped in the middle of its events".to_owned())
+}
+
+/// The last line of a console that says something, without events.
+fn last_words(console: &str) -> Option<String> {
+    let says = |line: &&str| {
+        let line = line.trim();
+        !line.is_empty() && !line.starts_with('{') && line != BEGIN && line != END
+    };
+    let line = console.lines().rev().find(says)?.trim();
+    Some(line.chars().filter(|c| !c.is_control()).take(160).collect())
+}
+
+/// Options as a shell would take them.
+fn quoted(options: &[String]) -> String {
+    let plain = |word: &str| word.chars().all(|c| c.is_ascii_alphanumeric() || "-_=,./:".contains(c));
+    let quote = |word: &String| if plain(word) { word.clone() } else { format!("'{}'", word.replace('\'', "'\\''")) };
+    options.iter().map(quote).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_stand_between_marks() {
+        let console = format!("booting\r\n{BEGIN}\r\n{{\"a\":1}}\r\n{{\"b\":2}}\r\n{END}\r\nreboot\r\n");
+        assert_eq!(framed(&console).unwrap(), "{\"a\":1}\n{\"b\":2}\n");
+        assert!(framed(&console[..console.len() - 40]).unwrap_err().contains("middle"));
+        assert!(framed("nothing but noise\n\u{fffd}\n").unwrap_err().contains("without a word"));
+        assert_eq!(last_words("one\r\ntwo\u{7}\r\n{\"c\"\r\n").unwrap(), "two");
+        assert!(whole("{\"hello\":{}}\n{\"goodbye\":{}}\n").is_ok());
+        assert!(whole("{\"hello\":{}}\n{\"goodbye\":{}").is_err());
+    }
+}

@@ -1,0 +1,130 @@
+//! What was built, in the user's cache folder: speeds things up, is never needed, and is whole or not there.
+
+use crate::Error;
+use sha2::{Digest, Sha256};
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+/// The cache.
+#[derive(Debug, Clone)]
+pub struct Cache {
+    root: PathBuf,
+}
+
+/// The right to build: one process at a time.
+pub(crate) struct Lock {
+    _file: File,
+}
+
+impl Cache {
+    /// At `root`, else `tickmark` in XDG_CACHE_HOME or ~/.cache.
+    ///
+    /// # Errors
+    /// Where neither is known.
+    pub fn at(root: Option<PathBuf>) -> Result<Self, Error> {
+        let named = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+        let default = || named("XDG_CACHE_HOME").or_else(|| Some(named("HOME")?.join(".cache")));
+        let none = || Error::Usage("neither HOME nor XDG_CACHE_HOME is set; set one for the built kernels".to_owned());
+        let root = root.or_else(|| Some(default()?.join("tickmark"))).ok_or_else(none)?;
+        Ok(Self { root })
+    }
+
+    /// Its folder.
+    #[must_use]
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// An entry's folder, whether it is there or not.
+    pub(crate) fn entry(&self, kind: &str, key: &str) -> PathBuf {
+        self.root.join(kind).join(key)
+    }
+
+    /// Waits for the right to build. `waits` is called once where another has it.
+    pub(crate) fn lock(&self, waits: &mut dyn FnMut(), stop: &dyn Fn() -> bool) -> Result<Lock, Error> {
+        std::fs::create_dir_all(&self.root).map_err(Error::file("make", &self.root))?;
+        let path = self.root.join("lock");
+        let file = File::options().create(true).append(true).open(&path).map_err(Error::file("open", &path))?;
+        let mut told = false;
+        loop {
+            match file.try_lock() {
+                Ok(()) => break,
+                Err(std::fs::TryLockError::Error(error)) => return Err(Error::file("lock", &path)(error)),
+                Err(std::fs::TryLockError::WouldBlock) => {
+                    if !told {
+                        waits();
+                        told = true;
+                    }
+                    if stop() {
+                        return Err(Error::Stopped);
+                    }
+                    std::thread::sleep(std::time::Duration::from_millis(100));
+                }
+            }
+        }
+        // Whoever built here before is gone: what it left is half a build.
+        let _ = std::fs::remove_dir_all(self.work());
+        Ok(Lock { _file: file })
+    }
+
+    /// Where builds are made, under the lock.
+    pub(crate) fn work(&self) -> PathBuf {
+        self.root.join("work")
+    }
+
+    /// Puts a finished folder in its place, in one step.
+    pub(crate) fn install(&self, from: &Path, entry: &Path) -> Result<(), Error> {
+        if let Some(parent) = entry.parent() {
+            std::fs::create_dir_all(parent).map_err(Error::file("make", parent))?;
+        }
+        let _ = std::fs::remove_dir_all(entry);
+        std::fs::rename(from, entry).map_err(Error::file("make", entry))
+    }
+}
+
+/// The hash of texts, each with its length, as 16 hexadecimal digits.
+pub(crate) fn hash(texts: &[&str]) -> String {
+    let mut hasher = Sha256::new();
+    for text in texts {
+        hasher.update((text.len() as u64).to_le_bytes());
+        hasher.update(text.as_bytes());
+    }
+    hex(&hasher.finalize()[..8])
+}
+
+/// The hash of a file's content.
+pub(crate) fn hash_file(path: &Path) -> Result<String, Error> {
+    let bytes = std::fs::read(path).map_err(Error::file("read", path))?;
+    Ok(hex(&Sha256::digest(bytes)))
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_second_to_lock_waits_and_half_a_build_is_taken_away() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = Cache::at(Some(folder.path().join("cache"))).unwrap();
+        let first = cache.lock(&mut || panic!("nobody has it"), &|| false).unwrap();
+        std::fs::create_dir_all(cache.work().join("half")).unwrap();
+        let mut waited = 0;
+        let refused = cache.lock(&mut || waited += 1, &|| true);
+        assert!(matches!(refused, Err(Error::Stopped)));
+        assert_eq!(waited, 1);
+        assert!(cache.work().exists());
+        drop(first);
+        let _second = cache.lock(&mut || panic!("nobody has it"), &|| false).unwrap();
+        assert!(!cache.work().exists());
+    }
+
+    #[test]
+    fn texts_are_hashed_apart() {
+        assert_ne!(hash(&["ab", "c"]), hash(&["a", "bc"]));
+        assert_eq!(hash(&["a"]).len(), 16);
+    }
+}

@@ -1,0 +1,68 @@
+//! The fragments of a kernel's configuration, and whether they took effect.
+
+use crate::Error;
+use crate::kernel::{Arch, Kernel};
+
+/// The fragments by name: the files of `fragments/`.
+macro_rules! fragments {
+    ($($name:literal)*) => { &[$(($name, include_str!(concat!("../fragments/", $name, ".config")))),*] };
+}
+
+const FRAGMENTS: &[(&str, &str)] = fragments!["x86_64" "powerpc" "hz-100" "hz-250" "hz-300" "hz-1000" "tick-periodic"
+    "tick-idle" "highres-on" "highres-off" "preempt-none" "preempt-voluntary" "preempt-full"];
+
+/// All lines that a kernel adds to tinyconfig.
+pub(crate) fn fragment(kernel: &Kernel) -> String {
+    let text = |name: &str| FRAGMENTS.iter().find(|(known, _)| *known == name).map_or("", |(_, text)| text);
+    let settings = kernel.settings().map(|(name, value)| text(&format!("{name}-{value}")).to_owned());
+    let base = match kernel.arch {
+        Arch::X86_64 => text("x86_64"),
+        Arch::PowerPc => text("powerpc"),
+    };
+    std::iter::once(base.to_owned()).chain(settings).collect()
+}
+
+/// Checks each line of a fragment in the configuration that came of it.
+pub(crate) fn verify(kernel: &Kernel, config: &str) -> Result<(), Error> {
+    let fragment = fragment(kernel);
+    for line in fragment.lines() {
+        let symbol = match line.strip_prefix("# CONFIG_") {
+            Some(rest) if rest.ends_with(" is not set") => rest.trim_end_matches(" is not set"),
+            _ => match line.strip_prefix("CONFIG_").and_then(|rest| rest.split_once('=')) {
+                Some((symbol, _)) => symbol,
+                None => continue,
+            },
+        };
+        let set = format!("CONFIG_{symbol}=");
+        let got = config.lines().find(|line| line.starts_with(&set));
+        // What is not asked for may be unknown to this version, or hidden: both are "not set".
+        let right = if line.starts_with('#') { got.is_none() } else { got == Some(line) };
+        if !right {
+            let got = got.map_or_else(|| "not set".to_owned(), str::to_owned);
+            return Err(Error::Symbol { kernel: kernel.to_string(), asked: line.to_owned(), got });
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_setting_has_its_fragment_and_a_symbol_that_is_otherwise_is_named() {
+        for text in ["x86_64:hz=250:tick=idle:highres=off:preempt=full", "powerpc:hz=300:preempt=voluntary"] {
+            let kernel: Kernel = text.parse().unwrap();
+            let config = fragment(&kernel);
+            assert!(config.contains(&format!("CONFIG_HZ_{}=y", kernel.hz)), "{config}");
+            assert!(config.contains("PREEMPT") && config.contains("HIGH_RES_TIMERS"));
+            verify(&kernel, &config).unwrap();
+            let other = config.replace(&format!("CONFIG_HZ_{}=y", kernel.hz), "");
+            let error = verify(&kernel, &other).unwrap_err().to_string();
+            assert!(error.contains(&format!("CONFIG_HZ_{}=y", kernel.hz)) && error.contains("not set"), "{error}");
+        }
+        let kernel: Kernel = "x86_64".parse().unwrap();
+        let config = fragment(&kernel).replace("# CONFIG_USB_SUPPORT is not set", "CONFIG_USB_SUPPORT=y");
+        assert!(verify(&kernel, &config).is_err());
+    }
+}

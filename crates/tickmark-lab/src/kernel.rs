@@ -1,0 +1,149 @@
+//! A kernel as it is asked for: an architecture and named settings.
+
+use crate::Error;
+use std::fmt;
+use std::str::FromStr;
+
+/// The architectures of the lab.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Arch {
+    /// A PC.
+    X86_64,
+    /// PowerPC e500v2: nearest to the board of 2005 that QEMU has.
+    PowerPc,
+}
+
+/// When the kernel ticks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tick {
+    /// Always.
+    Periodic,
+    /// Not while the processor is idle.
+    Idle,
+}
+
+/// Where the kernel may be preempted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Preempt {
+    /// When it returns to a program, or sleeps.
+    None,
+    /// Also where it offers to.
+    Voluntary,
+    /// Everywhere but under a lock.
+    Full,
+}
+
+/// A kernel: `ARCH[:hz=N][:tick=periodic|idle][:highres=on|off][:preempt=none|voluntary|full]`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Kernel {
+    /// For which processor.
+    pub arch: Arch,
+    /// Ticks a second.
+    pub hz: u32,
+    /// When.
+    pub tick: Tick,
+    /// Whether timers are finer than a tick.
+    pub highres: bool,
+    /// The preemption model.
+    pub preempt: Preempt,
+}
+
+impl Arch {
+    /// As it is typed.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::X86_64 => "x86_64",
+            Self::PowerPc => "powerpc",
+        }
+    }
+}
+
+impl FromStr for Kernel {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        let mut parts = text.split(':');
+        let arch = match parts.next() {
+            Some("x86_64") => Arch::X86_64,
+            Some("powerpc") => Arch::PowerPc,
+            other => {
+                let other = other.unwrap_or_default();
+                return Err(Error::Usage(format!(
+                    "no kernels for {other:?} here; give x86_64 or powerpc, then settings as in x86_64:hz=1000:tick=idle"
+                )));
+            }
+        };
+        let plain = Self { arch, hz: 100, tick: Tick::Periodic, highres: true, preempt: Preempt::None };
+        parts.try_fold(plain, |kernel, part| kernel.with(part))
+    }
+}
+
+impl Kernel {
+    /// The same with one setting as it is typed, such as `hz=1000`.
+    ///
+    /// # Errors
+    /// No such setting, or no such value; the line has those that there are.
+    pub fn with(mut self, setting: &str) -> Result<Self, Error> {
+        let wrong = || {
+            Error::Usage(format!(
+                "kernels have no setting {setting:?}; there are hz=100, 250, 300, 1000; tick=periodic, idle; \
+                 highres=on, off; preempt=none, voluntary, full"
+            ))
+        };
+        match setting.split_once('=').ok_or_else(wrong)? {
+            ("hz", hz @ ("100" | "250" | "300" | "1000")) => self.hz = hz.parse().map_err(|_| wrong())?,
+            ("tick", "periodic") => self.tick = Tick::Periodic,
+            ("tick", "idle") => self.tick = Tick::Idle,
+            ("highres", "on") => self.highres = true,
+            ("highres", "off") => self.highres = false,
+            ("preempt", "none") => self.preempt = Preempt::None,
+            ("preempt", "voluntary") => self.preempt = Preempt::Voluntary,
+            ("preempt", "full") => self.preempt = Preempt::Full,
+            _ => return Err(wrong()),
+        }
+        Ok(self)
+    }
+
+    /// Its settings as they are typed, all of them.
+    #[must_use]
+    pub fn settings(&self) -> [(&'static str, String); 4] {
+        let tick = if self.tick == Tick::Periodic { "periodic" } else { "idle" };
+        let preempt = match self.preempt {
+            Preempt::None => "none",
+            Preempt::Voluntary => "voluntary",
+            Preempt::Full => "full",
+        };
+        [
+            ("hz", self.hz.to_string()),
+            ("tick", tick.to_owned()),
+            ("highres", if self.highres { "on" } else { "off" }.to_owned()),
+            ("preempt", preempt.to_owned()),
+        ]
+    }
+}
+
+impl fmt::Display for Kernel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.arch.name())?;
+        self.settings().iter().try_for_each(|(name, value)| write!(f, ":{name}={value}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kernel_reads_what_it_prints() {
+        for text in ["x86_64", "powerpc:hz=1000", "x86_64:tick=idle:highres=off:preempt=full:hz=250"] {
+            let kernel: Kernel = text.parse().unwrap();
+            assert_eq!(kernel.to_string().parse::<Kernel>().unwrap(), kernel);
+        }
+        let kernel: Kernel = "powerpc:hz=1000".parse().unwrap();
+        assert_eq!(kernel.to_string(), "powerpc:hz=1000:tick=periodic:highres=on:preempt=none");
+        for text in ["", "arm", "x86_64:hz=123", "x86_64:hz", "powerpc:colour=red", "x86_64:hz=100:"] {
+            assert!(matches!(text.parse::<Kernel>(), Err(Error::Usage(_))), "{text}");
+        }
+    }
+}

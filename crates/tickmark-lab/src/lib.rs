@@ -1,0 +1,28 @@
+//! Kernels that differ in named settings: built from Debian's source and the fragments beside this file, kept in a
+//! cache, booted under QEMU with an agent as their first process.
+//!
+//! With `-icount` QEMU's time is the number of instructions: 2^shift ns each, whatever the host does. A boot is
+//! then the same to the last byte each time, and what it measures is a count of instructions, without caches and
+//! without the latency of devices.
+#![forbid(unsafe_code)]
+
+mod agent;
+mod boot;
+mod cache;
+mod config;
+mod error;
+mod initramfs;
+mod kernel;
+mod make;
+mod qemu;
+mod tools;
+
+pub use agent::small_agent;
+pub use boot::{Boot, Guest};
+pub use cache::Cache;
+pub use error::Error;
+pub use initramfs::Archive;
+pub use kernel::{Arch, Kernel, Preempt, Tick};
+pub use make::{Built, Progress};
+pub use qemu::{Accel, Machine};
+pub use tools::require_qemu;

@@ -1,0 +1,270 @@
+//! Builds kernels from Debian's source, so that the same request gives the same bytes.
+
+use crate::cache::{Cache, hash, hash_file};
+use crate::kernel::{Arch, Kernel};
+use crate::{Error, config, tools};
+use serde::{Deserialize, Serialize};
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+use tickmark_probe::sys::limits;
+
+/// What the kernel says of when and where it was built.
+const BUILT_AT: &str = "2005-07-06 00:00:00 UTC";
+
+/// A kernel in the cache.
+#[derive(Debug, Clone)]
+pub struct Built {
+    /// What was asked for.
+    pub kernel: Kernel,
+    /// The image to boot.
+    pub image: PathBuf,
+    /// Its configuration.
+    pub config: PathBuf,
+    /// Name of its entry: a hash of the source's version, the fragments, the compiler and the time stamp.
+    pub key: String,
+    /// How long it was built just now, in s; none where it was there.
+    pub seconds: Option<f64>,
+    /// SHA-256 of the image.
+    pub sha256: String,
+}
+
+/// How far a build is.
+#[derive(Debug, Clone, Copy)]
+pub enum Progress<'a> {
+    /// Another lab builds.
+    Waiting,
+    /// The source is unpacked.
+    Unpacking,
+    /// So many files of a kernel are compiled.
+    Compiling(&'a Kernel, usize),
+}
+
+/// The file kernel.json of an entry.
+#[derive(Debug, Serialize, Deserialize)]
+struct Entry {
+    kernel: String,
+    source: String,
+    compiler: String,
+    seconds: f64,
+    sha256: String,
+}
+
+/// Who builds.
+struct Maker<'a> {
+    cache: &'a Cache,
+    stop: &'a dyn Fn() -> bool,
+    on: &'a mut dyn FnMut(Progress<'_>),
+}
+
+impl Cache {
+    /// Builds the kernels that are not there yet; all of them in the order asked. `again` builds those that are
+    /// there as well, and says where the bytes differ.
+    ///
+    /// # Errors
+    /// What is missing with its package; a symbol that did not take effect; why the compiler failed; no space. Nothing
+    /// is left of a kernel that was not finished.
+    pub fn kernels(
+        &self,
+        asked: &[Kernel],
+        again: bool,
+        stop: &dyn Fn() -> bool,
+        on: &mut dyn FnMut(Progress<'_>),
+    ) -> Result<Vec<Built>, Error> {
+        let mut built = Vec::new();
+        let mut maker = Maker { cache: self, stop, on };
+        for kernel in asked {
+            tools::for_kernels(kernel.arch)?;
+        }
+        let (archive, source) = tools::source()?;
+        let mut lock = None;
+        for kernel in asked {
+            let compiler = version(&tools::compiler(kernel.arch)?)?;
+            let key = hash(&[kernel.arch.name(), &source, &config::fragment(kernel), &compiler, BUILT_AT]);
+            let found = found(self, kernel, &key);
+            if let Some(found) = found.as_ref().filter(|_| !again) {
+                built.push(found.clone());
+                continue;
+            }
+            if lock.is_none() {
+                let on = &mut maker.on;
+                lock = Some(self.lock(&mut || on(Progress::Waiting), stop)?);
+                // Whoever had the lock may have built it.
+                if let Some(done) = crate::make::found(self, kernel, &key).filter(|_| !again) {
+                    built.push(done);
+                    continue;
+                }
+            }
+            let made = maker.make(kernel, &key, &archive, &source, compiler);
+            let made = made.inspect_err(|_| {
+                let _ = std::fs::remove_dir_all(self.work());
+            })?;
+            if let Some(before) = found.filter(|before| before.sha256 != made.sha256) {
+                return Err(Error::Build {
+                    what: kernel.to_string(),
+                    why: format!("built again it differs from before ({} and {})", before.sha256, made.sha256),
+                    log: self.root().join("logs"),
+                });
+            }
+            built.push(made);
+        }
+        if lock.is_some() {
+            let _ = std::fs::remove_dir_all(self.work());
+        }
+        Ok(built)
+    }
+}
+
+fn found(cache: &Cache, kernel: &Kernel, key: &str) -> Option<Built> {
+    let folder = cache.entry("kernels", key);
+    let text = std::fs::read_to_string(folder.join("kernel.json")).ok()?;
+    let entry: Entry = serde_json::from_str(&text).ok()?;
+    let image = folder.join("image");
+    image.is_file().then(|| Built {
+        kernel: *kernel,
+        config: folder.join("config"),
+        key: key.to_owned(),
+        seconds: None,
+        sha256: entry.sha256,
+        image,
+    })
+}
+
+/// The first line of what a compiler says of itself.
+fn version(compiler: &Path) -> Result<String, Error> {
+    let said = Command::new(compiler).arg("--version").output().map_err(Error::file("run", compiler))?;
+    let said = String::from_utf8_lossy(&said.stdout).into_owned();
+    Ok(said.lines().next().unwrap_or_default().to_owned())
+}
+
+impl Maker<'_> {
+    fn make(
+        &mut self,
+        kernel: &Kernel,
+        key: &str,
+        archive: &Path,
+        source: &str,
+        compiler: String,
+    ) -> Result<Built, Error> {
+        let started = Instant::now();
+        let work = self.cache.work();
+        let (tree, objects, out) = (work.join("source"), work.join("objects"), work.join("out"));
+        if !tree.join("Makefile").exists() {
+            (self.on)(Progress::Unpacking);
+            std::fs::create_dir_all(&tree).map_err(Error::file("make", &tree))?;
+            let mut tar = Command::new("tar");
+            tar.arg("-xf").arg(archive).args(["--strip-components=1", "-C"]).arg(&tree);
+            self.run(tar, kernel, key, false)?;
+        }
+        let _ = std::fs::remove_dir_all(&objects);
+        std::fs::create_dir_all(&objects).map_err(Error::file("make", &objects))?;
+        let make = |target: &str| {
+            let mut make = Command::new("make");
+            make.arg("-C").arg(&tree).arg(format!("O={}", objects.display())).arg(target);
+            make.args(match kernel.arch {
+                Arch::X86_64 => &["ARCH=x86_64"][..],
+                Arch::PowerPc => &["ARCH=powerpc", "CROSS_COMPILE=powerpc-linux-gnu-"],
+            });
+            // What this process was given for another make is not for this one.
+            make.env_remove("MAKEFLAGS").env_remove("MFLAGS").env_remove("MAKELEVEL").env("LC_ALL", "C");
+            make.env("KBUILD_BUILD_TIMESTAMP", BUILT_AT).env("KBUILD_BUILD_VERSION", "1");
+            make.env("KBUILD_BUILD_USER", "tickmark").env("KBUILD_BUILD_HOST", "lab");
+            make
+        };
+        self.run(make("tinyconfig"), kernel, key, false)?;
+        let path = objects.join(".config");
+        let mut file = std::fs::File::options().append(true).open(&path).map_err(Error::file("open", &path))?;
+        file.write_all(config::fragment(kernel).as_bytes()).map_err(Error::file("write", &path))?;
+        self.run(make("olddefconfig"), kernel, key, false)?;
+        let text = std::fs::read_to_string(&path).map_err(Error::file("read", &path))?;
+        config::verify(kernel, &text)?;
+        let (target, image) = match kernel.arch {
+            Arch::X86_64 => ("bzImage", "arch/x86/boot/bzImage"),
+            Arch::PowerPc => ("vmlinux", "vmlinux"),
+        };
+        let jobs = std::thread::available_parallelism().map_or(1, usize::from);
+        let mut compile = make(target);
+        compile.arg(format!("-j{jobs}"));
+        self.run(compile, kernel, key, true)?;
+        std::fs::create_dir_all(&out).map_err(Error::file("make", &out))?;
+        let copy = |from: PathBuf, name: &str| {
+            std::fs::copy(&from, out.join(name)).map(drop).map_err(Error::file("write", out.join(name)))
+        };
+        copy(objects.join(image), "image")?;
+        copy(path, "config")?;
+        let sha256 = hash_file(&out.join("image"))?;
+        let seconds = started.elapsed().as_secs_f64();
+        let entry = Entry { kernel: kernel.to_string(), source: source.to_owned(), compiler, seconds, sha256 };
+        let text = serde_json::to_string_pretty(&entry).unwrap_or_default();
+        std::fs::write(out.join("kernel.json"), text).map_err(Error::file("write", out.join("kernel.json")))?;
+        let folder = self.cache.entry("kernels", key);
+        self.cache.install(&out, &folder)?;
+        let (image, config, sha256) = (folder.join("image"), folder.join("config"), entry.sha256);
+        Ok(Built { kernel: *kernel, image, config, key: key.to_owned(), seconds: Some(seconds), sha256 })
+    }
+
+    /// Runs a step of a build to its end; its output is kept in a log, which is told where it fails.
+    fn run(&mut self, mut command: Command, kernel: &Kernel, key: &str, counts: bool) -> Result<(), Error> {
+        let logs = self.cache.root().join("logs");
+        std::fs::create_dir_all(&logs).map_err(Error::file("make", &logs))?;
+        let path = logs.join(format!("{key}.log"));
+        let mut log = std::fs::File::create(&path).map_err(Error::file("write", &path))?;
+        let piped = std::io::pipe().and_then(|(read, write)| Ok((read, write.try_clone()?, write)));
+        let (read, out, err) = piped.map_err(Error::file("make", "a pipe"))?;
+        command.stdin(Stdio::null()).stdout(out).stderr(err).process_group(0);
+        limits::end_with_this(&mut command);
+        let name = command.get_program().to_owned();
+        let mut child = command.spawn().map_err(Error::file("start", &name))?;
+        // Its ends of the pipe are the child's alone from here on.
+        drop(command);
+        let compiled = Arc::new(AtomicUsize::new(0));
+        let count = Arc::clone(&compiled);
+        let reader = std::thread::spawn(move || {
+            for line in BufReader::new(read).split(b'\n').map_while(Result::ok) {
+                if line.starts_with(b"  CC") || line.starts_with(b"  AS") {
+                    count.fetch_add(1, Ordering::Relaxed);
+                }
+                // A log that cannot be written must not keep the build from ending.
+                let _ = log.write_all(&line).and_then(|()| log.write_all(b"\n"));
+            }
+        });
+        let status = loop {
+            if let Some(status) = child.try_wait().map_err(Error::file("wait for", &name))? {
+                break Some(status);
+            }
+            if (self.stop)() {
+                break None;
+            }
+            if counts {
+                (self.on)(Progress::Compiling(kernel, compiled.load(Ordering::Relaxed)));
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        };
+        if status.is_none() {
+            limits::kill_group(child.id());
+            let _ = child.wait();
+        }
+        let _ = reader.join();
+        match status {
+            None => Err(Error::Stopped),
+            Some(status) if status.success() => {
+                let _ = std::fs::remove_file(&path);
+                Ok(())
+            }
+            Some(status) => {
+                let bytes = std::fs::read(&path).unwrap_or_default();
+                let text = String::from_utf8_lossy(&bytes).into_owned();
+                if text.contains("No space left on device") || text.contains("Disk quota exceeded") {
+                    return Err(Error::Full(self.cache.root().to_owned()));
+                }
+                let says = |line: &&str| line.contains("error:") || line.contains("Error ") || line.contains("***");
+                let why = text.lines().find(says).map_or_else(|| status.to_string(), |line| line.trim().to_owned());
+                Err(Error::Build { what: kernel.to_string(), why, log: path })
+            }
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! Programs and files of other packages, and the package that has each.
+
+use crate::Error;
+use crate::kernel::Arch;
+use std::path::{Path, PathBuf};
+
+/// Where a program is.
+///
+/// # Errors
+/// It is missing: the package to install.
+pub(crate) fn program(name: &str, package: &'static str) -> Result<PathBuf, Error> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path)
+        .map(|folder| folder.join(name))
+        .find(|path| path.is_file())
+        .ok_or(Error::Missing { what: name.to_owned(), package })
+}
+
+/// The compiler for an architecture.
+pub(crate) fn compiler(arch: Arch) -> Result<PathBuf, Error> {
+    match arch {
+        Arch::X86_64 => program("gcc", "gcc libc6-dev"),
+        Arch::PowerPc => program("powerpc-linux-gnu-gcc", "gcc-powerpc-linux-gnu libc6-dev-powerpc-cross"),
+    }
+}
+
+/// What a kernel is built with.
+pub(crate) fn for_kernels(arch: Arch) -> Result<(), Error> {
+    compiler(arch)?;
+    for (name, package) in [
+        ("gcc", "gcc libc6-dev"),
+        ("make", "make"),
+        ("flex", "flex"),
+        ("bison", "bison"),
+        ("bc", "bc"),
+        ("xz", "xz-utils"),
+        ("tar", "tar"),
+        ("perl", "perl"),
+    ] {
+        program(name, package)?;
+    }
+    if arch == Arch::X86_64 {
+        program("lz4", "lz4")?;
+        if !Path::new("/usr/include/libelf.h").exists() {
+            return Err(Error::Missing { what: "libelf.h".to_owned(), package: "libelf-dev" });
+        }
+    }
+    Ok(())
+}
+
+/// The emulator for an architecture.
+///
+/// # Errors
+/// It is missing: the package to install.
+pub fn require_qemu(arch: Arch) -> Result<PathBuf, Error> {
+    match arch {
+        Arch::X86_64 => program("qemu-system-x86_64", "qemu-system-x86"),
+        Arch::PowerPc => program("qemu-system-ppc", "qemu-system-ppc"),
+    }
+}
+
+/// The newest kernel source of Debian: the archive and its version.
+pub(crate) fn source() -> Result<(PathBuf, String), Error> {
+    let missing =
+        || Error::Missing { what: "the kernel's source (/usr/src/linux-source-*.tar.xz)".to_owned(), package: "linux-source" };
+    let name = |path: &PathBuf| {
+        let name = path.file_name()?.to_str()?;
+        Some(name.strip_prefix("linux-source-")?.strip_suffix(".tar.xz")?.to_owned())
+    };
+    let files = std::fs::read_dir("/usr/src").map_err(|_| missing())?.flatten().map(|entry| entry.path());
+    let number = |version: &str| -> Vec<u32> { version.split('.').map(|part| part.parse().unwrap_or(0)).collect() };
+    let newest = files.filter_map(|path| Some((name(&path)?, path))).max_by_key(|(version, _)| number(version));
+    let (version, path) = newest.ok_or_else(missing)?;
+    // The package's version has what the file's name lacks; the size stands in where dpkg is not there.
+    let package = format!("linux-source-{version}");
+    let asked = std::process::Command::new("dpkg-query").args(["-W", "-f", "${Version}", &package]).output();
+    let known = asked.ok().filter(|output| output.status.success());
+    let full = match known {
+        Some(output) => String::from_utf8_lossy(&output.stdout).into_owned(),
+        None => format!("{version}, {} bytes", std::fs::metadata(&path).map_or(0, |status| status.len())),
+    };
+    Ok((path, full))
+}

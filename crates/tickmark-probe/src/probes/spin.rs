@@ -1,0 +1,29 @@
+//! What a loop that does nothing loses: its mean is above its floor by what interrupts take.
+
+use crate::batch::{self, Shape};
+use crate::sys::chain::opaque;
+use crate::{Probe, Spec};
+use tickmark_wire::{Group, Picos};
+
+/// Turns in one call.
+const TURNS: u64 = 64;
+
+pub(super) static PROBES: &[Probe] = &[Probe {
+    spec: Spec {
+        timed: "a turn of a loop of two instructions (count down, jump); the share by which the mean is above the floor is \
+                lost to interrupts",
+        source: "Denk, Comparing Performance 100 Hz versus 1000 Hz Clock Tick (2005): the tick's share of the processor",
+        physical_floor: Picos::new(100),
+        weight: 60,
+        ..Spec::cost(Group::Tick, "tick.spin", "a spinning loop")
+    },
+    prepare: |spec, _| {
+        let turns = || {
+            let mut left = TURNS;
+            while left > 0 {
+                left = opaque(left - 1);
+            }
+        };
+        Ok(batch::routine(Shape::of(spec).times(TURNS), turns).boxed())
+    },
+}];

@@ -1,0 +1,120 @@
+//! The commands of the lab.
+
+use super::values::{duration, phase, speed, write_file};
+use super::{CompareFormat, FailOn, Output};
+use crate::lab::AgentKind;
+use clap::{Args, Subcommand};
+use std::path::PathBuf;
+use tickmark_wire::Nanos;
+
+pub(super) const LAB_EXAMPLES: &str = "\
+A kernel is ARCH:SETTING:SETTING..., with ARCH x86_64 or powerpc, and the settings hz=100, 250, 300, 1000;
+tick=periodic, idle; highres=on, off; preempt=none, voluntary, full (hz=100:tick=periodic:highres=on:preempt=none
+where nothing is said). They are built from Debian's linux-source and kept in the user's cache folder.
+
+Examples:
+  tickmark lab kernels powerpc:hz=100 powerpc:hz=1000
+  tickmark lab boot --kernel x86_64:hz=1000 tick.spin syscall
+  tickmark lab boot --kernel ./bzImage --speed host
+  tickmark lab run experiments/tick-100-vs-1000.toml";
+
+/// How fast the guest's processor is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Speed {
+    /// Instructions take 2^shift ns.
+    Mips(u8),
+    /// As the host has it: KVM, or emulation.
+    Host,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Lab {
+    /// Build kernels that differ in named settings
+    #[command(after_help = LAB_EXAMPLES)]
+    Kernels(LabKernels),
+    /// Boot one guest and measure in it
+    #[command(after_help = LAB_EXAMPLES)]
+    Boot(LabBoot),
+    /// Boot a matrix of settings, machines, speeds and phases, and compare
+    #[command(after_help = LAB_EXAMPLES)]
+    Run(LabRun),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct LabKernels {
+    /// Which [default: powerpc and x86_64, each at hz=100 and hz=1000]
+    #[arg(value_name = "KERNEL")]
+    pub(crate) kernels: Vec<String>,
+    /// Build also what is in the cache, and compare the bytes
+    #[arg(long)]
+    pub(crate) again: bool,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct LabBoot {
+    /// What to measure: suites or probes, by name or pattern [default: all]
+    #[arg(value_name = "SUITE|PROBE")]
+    pub(crate) select: Vec<String>,
+    /// A kernel of the lab, or an image of your own
+    #[arg(long, value_name = "KERNEL|IMAGE", default_value = "x86_64")]
+    pub(crate) kernel: String,
+    /// Million instructions a second: 1000, 500, 250, 125, 62.5, 31.25; or host: KVM where it works, and no exact figures
+    #[arg(long, value_name = "MIPS", default_value = "62.5", value_parser = speed)]
+    pub(crate) speed: Speed,
+    /// Who measures [default: rust on x86_64, c on powerpc]
+    #[arg(long, value_enum)]
+    pub(crate) agent: Option<AgentKind>,
+    /// Memory in MB [default: 256 on x86_64, 128 on powerpc]
+    #[arg(long, value_name = "MB", value_parser = clap::value_parser!(u32).range(8..=65536))]
+    pub(crate) memory: Option<u32>,
+    /// What the kernel is told besides, such as clocksource=hpet
+    #[arg(long, value_name = "WORDS", default_value = "", hide_default_value = true)]
+    pub(crate) append: String,
+    /// Write a file in the guest before anything is measured
+    #[arg(long, value_name = "PATH=CONTENT", value_parser = write_file)]
+    pub(crate) write: Vec<(String, String)>,
+    /// Begin each stream at this part of a tick, such as 1/5
+    #[arg(long, value_name = "K/N", value_parser = phase)]
+    pub(crate) phase: Option<(u32, u32)>,
+    /// Runs of each probe in the one boot [default: 1]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub(crate) runs: Option<u32>,
+    /// What a probe of ordinary weight measures, in the guest's time [default: 100ms]
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub(crate) slice: Option<Nanos>,
+    /// How long the boot may take on the wall [default: a minute and ten times what is to be measured]
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub(crate) limit: Option<Nanos>,
+    /// Name of the recording [default: lab and the kernel]
+    #[arg(long)]
+    pub(crate) name: Option<String>,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct LabRun {
+    /// The matrix: docs/EXPERIMENTS.md names those that are here
+    #[arg(value_name = "FILE.toml")]
+    pub(crate) file: PathBuf,
+    /// What to measure instead of what the file names
+    #[arg(value_name = "SUITE|PROBE")]
+    pub(crate) select: Vec<String>,
+    /// Only these machines of the file
+    #[arg(long, value_name = "NAME")]
+    pub(crate) machine: Vec<String>,
+    /// Boots of each setting, each at another part of the tick, instead of what the file names
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=1000))]
+    pub(crate) phases: Option<u32>,
+    /// What a probe of ordinary weight measures in each boot, instead of what the file names
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub(crate) slice: Option<Nanos>,
+    /// Exit with code 3 where a metric has changed, or got worse
+    #[arg(long, value_enum)]
+    pub(crate) fail_on: Option<FailOn>,
+    /// How to print
+    #[arg(long, value_enum, default_value_t = CompareFormat::Text)]
+    pub(crate) format: CompareFormat,
+}

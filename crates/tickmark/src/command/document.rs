@@ -1,0 +1,97 @@
+//! What a document of 2005 measured of the tick, beside what was measured here.
+
+use super::import;
+use crate::comparison::{self, Asked, Side, Unit};
+use crate::error::Error;
+use crate::lmbench;
+use crate::report::{self, Model};
+use crate::store::{Recording, Store};
+use std::fmt::Write;
+
+/// The ten tables of "Comparing Performance 100 Hz versus 1000 Hz Clock Tick" (Denk, 2005), five runs a side.
+const DOCUMENT: &str = include_str!("../../../../fixtures/lmbench/tqm860l-summary.txt");
+/// A line of what the document measured beside what was measured here.
+struct Beside {
+    metric: &'static str,
+    document: f64,
+    /// Whether its own five runs a side tell a difference.
+    decided: bool,
+    here: Option<f64>,
+}
+
+/// lmbench's ten tables of the recordings; with the document's per cent rows and what it got from noise.
+pub(super) fn tables(recordings: &[Recording], document: bool) -> Result<String, Error> {
+    let models: Vec<Model> = recordings.iter().map(|recording| report::build(recording, &|_| true, false)).collect();
+    let both: Vec<_> = recordings.iter().zip(&models).collect();
+    let mut page = lmbench::page(&both, &[], false);
+    if !document {
+        return Ok(lmbench::render(&page));
+    }
+    // A store of its own, gone when this ends: the document is imported like any file.
+    let folder = std::env::temp_dir().join(format!("tickmark-document-{}", std::process::id()));
+    let theirs = its_sides(&folder);
+    let _ = std::fs::remove_dir_all(&folder);
+    let (theirs, decided) = theirs?;
+    let mut besides: Vec<Beside> = Vec::new();
+    for table in &mut page.tables {
+        let known = theirs.tables.iter().find(|other| other.title == table.title);
+        let percents = known.and_then(|known| known.systems.get(1)?.percent.clone());
+        let Some(percents) = percents else { continue };
+        for (index, column) in table.columns.iter().enumerate() {
+            let here = table.systems.get(1).and_then(|system| system.percent.as_ref()?[index]);
+            let known = besides.iter().any(|beside| beside.metric == column.metric);
+            if let Some(document) = percents[index].filter(|_| !known && !column.metric.starts_with("machine.")) {
+                let decided = decided.iter().any(|metric| metric == column.metric);
+                besides.push(Beside { metric: column.metric, document, decided, here });
+            }
+        }
+        table.beside = Some(("the document, 2005".to_owned(), percents));
+    }
+    let mut out = lmbench::render(&page);
+    let filled = besides.iter().filter(|beside| beside.here.is_some()).count();
+    let _ = writeln!(out, "\n{filled} of the document's {} columns are filled here.", besides.len());
+    out += &noise(&besides);
+    Ok(out)
+}
+
+/// The document's page, with the metrics that its five runs a side tell apart.
+fn its_sides(folder: &std::path::Path) -> Result<(lmbench::Page, Vec<String>), Error> {
+    let store = Store::at(Some(folder.to_owned()))?;
+    let texts = [("tqm860l-summary.txt".to_owned(), DOCUMENT.to_owned())];
+    let (found, _) = lmbench::read(&texts).map_err(|name| Error::Refused(format!("{name} cannot be read")))?;
+    let ids = found.iter().map(|one| import::keep(&store, one, &one.host)).collect::<Result<Vec<_>, _>>()?;
+    let recordings = ids.iter().map(|id| store.find(id)).collect::<Result<Vec<_>, _>>()?;
+    let models: Vec<Model> = recordings.iter().map(|recording| report::build(recording, &|_| true, false)).collect();
+    let page = lmbench::page(&recordings.iter().zip(&models).collect::<Vec<_>>(), &[], false);
+    let sides: Vec<Side> = recordings.into_iter().map(|recording| Side { recordings: vec![recording] }).collect();
+    let compared = comparison::build(&store, &sides, Asked { margin: 0.01, unit: Unit::Recording })?;
+    let changed = compared.against.iter().flat_map(|against| &against.lines).filter(|line| line.changed());
+    Ok((page, changed.map(|line| line.metric.clone()).collect()))
+}
+
+/// What in the document is not the tick: where its own runs do not tell the sides apart, and where they do and the tick,
+/// which takes the same share of everything, cannot be why.
+fn noise(besides: &[Beside]) -> String {
+    let mut out = String::new();
+    let compared = || besides.iter().filter_map(|beside| Some((beside, beside.here?)));
+    let mut list = |title: &str, of: &dyn Fn(&Beside, f64) -> bool| {
+        let lines: Vec<String> = compared()
+            .filter(|(beside, here)| of(beside, *here))
+            .map(|(beside, here)| format!("{} {:+.1} ({here:+.1} here)", beside.metric, beside.document))
+            .collect();
+        if !lines.is_empty() {
+            let _ = writeln!(out, "{title} ({}): {}", lines.len(), lines.join(", "));
+        }
+    };
+    let same = |a: f64, b: f64| (a >= 0.0) == (b >= 0.0);
+    list("noise: its own runs do not tell", &|beside, _| !beside.decided);
+    list("the other way than a count of instructions", &|beside, here| beside.decided && !same(beside.document, here));
+    list("the same way, more than twice as much or less than half", &|beside, here| {
+        let ratio = beside.document / here;
+        beside.decided && same(beside.document, here) && !(0.5..=2.0).contains(&ratio)
+    });
+    list("the tick explains it", &|beside, here| {
+        beside.decided && same(beside.document, here) && (0.5..=2.0).contains(&(beside.document / here))
+    });
+    out
+}

@@ -1,0 +1,11 @@
+//! Recordings whose times are numbers of instructions.
+
+use crate::store::Recording;
+
+/// The fact that says so; its value is what an instruction takes in ns.
+pub(super) const FACT: &str = "guest.instruction_ns";
+
+/// What an instruction takes in a guest that counts them, in ns.
+pub(crate) fn instruction(recording: &Recording) -> Option<f64> {
+    recording.environment()?.get(FACT)?.parse().ok()
+}

@@ -1,0 +1,190 @@
+//! A matrix of boots in a file: settings, machines, speeds, probes.
+
+use super::guest::AgentKind;
+use crate::error::Error;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::path::Path;
+use tickmark_wire::Nanos;
+
+/// What the file says.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    name: String,
+    answers: Option<String>,
+    phases: Option<u32>,
+    slice: Option<String>,
+    margin: Option<String>,
+    #[serde(default)]
+    probes: Vec<String>,
+    #[serde(default)]
+    speeds: Vec<f64>,
+    #[serde(default)]
+    report: Vec<Report>,
+    setting: Vec<Setting>,
+    machine: Vec<Machine>,
+}
+
+/// What is shown beside the comparison.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Report {
+    /// lmbench's ten tables.
+    Lmbench,
+    /// What the cost of one tick says of another HZ.
+    Prediction,
+    /// The per cent rows of the document of 2005, and what it got from noise.
+    Document,
+}
+
+/// A side of the comparison.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Setting {
+    pub(crate) name: String,
+    /// Settings of the kernel such as `hz=100:tick=idle`, or an image's path.
+    #[serde(default)]
+    pub(crate) kernel: String,
+    /// What the kernel is told.
+    #[serde(default)]
+    pub(crate) append: String,
+    /// Files that are written before anything is measured.
+    #[serde(default)]
+    pub(crate) write: BTreeMap<String, String>,
+}
+
+/// A machine on which all settings are measured.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Machine {
+    pub(crate) name: String,
+    /// The architecture and settings that all of its kernels have.
+    pub(crate) kernel: String,
+    pub(crate) agent: Option<AgentKind>,
+    /// In MB.
+    pub(crate) memory: Option<u32>,
+    #[serde(default)]
+    pub(crate) append: String,
+    #[serde(default)]
+    pub(crate) probes: Vec<String>,
+    #[serde(default)]
+    pub(crate) speeds: Vec<f64>,
+    pub(crate) phases: Option<u32>,
+    /// Stamp with the clock of the kernel, which may be a setting.
+    #[serde(default)]
+    pub(crate) kernel_stamps: bool,
+}
+
+/// A matrix as it was asked for.
+#[derive(Debug)]
+pub(crate) struct Asked {
+    pub(crate) name: String,
+    /// The document that it answers.
+    pub(crate) answers: Option<String>,
+    pub(crate) phases: u32,
+    /// What a probe of ordinary weight measures in each boot, in the guest's time.
+    pub(crate) slice: Nanos,
+    pub(crate) margin: f64,
+    pub(crate) report: Vec<Report>,
+    pub(crate) settings: Vec<Setting>,
+    pub(crate) machines: Vec<Machine>,
+}
+
+/// Boots of a setting, and the time of a probe, where nothing is said.
+const PHASES: u32 = 5;
+const SLICE: Nanos = Nanos::from_millis(100);
+const SPEED: f64 = 62.5;
+
+/// Reads a file.
+///
+/// # Errors
+/// What is wrong with it, with its line.
+pub(crate) fn read(path: &Path) -> Result<Asked, Error> {
+    let text = std::fs::read_to_string(path).map_err(Error::store("read", path))?;
+    parse(&text).map_err(|why| Error::Usage(format!("{}: {why}", path.display())))
+}
+
+fn parse(text: &str) -> Result<Asked, String> {
+    let file: File = toml::from_str(text).map_err(|error| {
+        let line = error.span().map_or(1, |span| 1 + text[..span.start.min(text.len())].matches('\n').count());
+        format!("line {line}: {}", error.message().replace('\n', " "))
+    })?;
+    let names: Vec<&str> = file.setting.iter().map(|setting| setting.name.as_str()).collect();
+    if names.len() < 2 {
+        return Err("a matrix compares two [[setting]] or more".to_owned());
+    }
+    if let Some(twice) = (1..names.len()).find(|at| names[..*at].contains(&names[*at])) {
+        return Err(format!("setting {:?} stands twice", names[twice]));
+    }
+    if file.machine.is_empty() {
+        return Err("no [[machine]] to measure on".to_owned());
+    }
+    let phases = |phases: Option<u32>| match phases {
+        Some(phases) if !(2..=1000).contains(&phases) => Err("phases: give 2 to 1000".to_owned()),
+        phases => Ok(phases),
+    };
+    let all = phases(file.phases)?.unwrap_or(PHASES);
+    let mut machines = file.machine;
+    for machine in &mut machines {
+        machine.phases = Some(phases(machine.phases)?.unwrap_or(all));
+        if machine.probes.is_empty() {
+            machine.probes.clone_from(&file.probes);
+        }
+        if machine.speeds.is_empty() {
+            machine.speeds = if file.speeds.is_empty() { vec![SPEED] } else { file.speeds.clone() };
+        }
+        if let Some(speed) = machine.speeds.iter().find(|speed| shift(**speed).is_none()) {
+            return Err(format!("{}: no speed {speed}; {SPEEDS}", machine.name));
+        }
+        let writes = file.setting.iter().any(|setting| !setting.write.is_empty());
+        if writes && machine.agent == Some(AgentKind::C) {
+            return Err(format!("{}: agent c writes no files; use append", machine.name));
+        }
+    }
+    Ok(Asked {
+        name: file.name,
+        answers: file.answers,
+        phases: all,
+        slice: file.slice.as_deref().map(crate::cli::duration).transpose()?.unwrap_or(SLICE),
+        margin: file.margin.as_deref().map(crate::cli::share).transpose()?.unwrap_or(0.01),
+        report: file.report,
+        settings: file.setting,
+        machines,
+    })
+}
+
+/// The speeds that there are, for people.
+pub(crate) const SPEEDS: &str = "instructions take 2^n ns: give 1000, 500, 250, 125, 62.5, 31.25 (million a second)";
+
+/// The shift that gives so many million instructions a second.
+pub(crate) fn shift(mips: f64) -> Option<u8> {
+    (0..=5u8).find(|shift| (1000.0 / f64::from(1u32 << shift) - mips).abs() < 1e-9)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LEAST: &str = "name = \"x\"\n[[setting]]\nname = \"a\"\nkernel = \"hz=100\"\n[[setting]]\nname = \"b\"\n\
+                         kernel = \"hz=1000\"\n[[machine]]\nname = \"m\"\nkernel = \"powerpc\"\nagent = \"c\"\n";
+
+    #[test]
+    fn what_is_not_said_has_a_default() {
+        let asked = parse(LEAST).unwrap();
+        assert_eq!((asked.phases, asked.slice, asked.settings.len()), (5, SLICE, 2));
+        assert_eq!((&asked.machines[0].speeds[..], asked.machines[0].phases), (&[62.5][..], Some(5)));
+        assert_eq!([1000.0, 500.0, 250.0, 62.5].map(shift), [Some(0), Some(1), Some(2), Some(4)]);
+    }
+
+    #[test]
+    fn what_is_wrong_is_said() {
+        let wrong = |from: &str, to: &str| parse(&LEAST.replacen(from, to, 1)).unwrap_err();
+        assert!(wrong("name = \"b\"", "name = \"a\"").contains("twice"));
+        assert!(wrong("agent = \"c\"", "agent = \"d\"").contains("line 11"));
+        assert!(wrong("agent = \"c\"", "speeds = [100.0]").contains("62.5"));
+        assert!(wrong("name = \"x\"", "name = \"x\"\nphases = 1").contains("2 to 1000"));
+        assert!(wrong("kernel = \"hz=1000\"", "write = { \"/a\" = \"b\" }").contains("append"));
+        assert!(parse("name = \"x\"\nsetting = []\nmachine = []").unwrap_err().contains("two [[setting]]"));
+    }
+}
