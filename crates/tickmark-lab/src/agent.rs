@@ -13,6 +13,8 @@ macro_rules! sources {
 const SOURCES: &[(&str, &str)] =
     sources!["agent.h" "main.c" "guest.c" "events.c" "stream.c" "operations.c" "tick.c" "calls.c" "processes.c" "memory.c"];
 
+/// What is built here.
+const KIND: &str = "agents";
 /// As agent-c/README.md has them.
 const FLAGS: &[&str] = &["-std=c99", "-D_DEFAULT_SOURCE", "-D_POSIX_C_SOURCE=200809L", "-O2", "-static", "-w"];
 
@@ -27,12 +29,12 @@ pub fn small_agent(cache: &Cache, arch: Arch, stop: &dyn Fn() -> bool) -> Result
     let mut texts = vec![arch.name(), &version];
     texts.extend(FLAGS);
     texts.extend(SOURCES.iter().map(|(_, text)| *text));
-    let entry = cache.entry("agents", &hash(&texts));
+    let entry = cache.entry(KIND, &hash(&texts));
     if entry.join("agent-c").is_file() {
         return Ok(entry.join("agent-c"));
     }
-    let _lock = cache.lock(&mut || {}, stop)?;
-    let work = cache.work();
+    let _lock = cache.lock(KIND, &mut || {}, stop)?;
+    let work = cache.work(KIND);
     std::fs::create_dir_all(&work).map_err(Error::file("make", &work))?;
     let mut gcc = Command::new(&compiler);
     gcc.args(FLAGS).args(["-o", "agent-c"]).current_dir(&work);

@@ -40,10 +40,10 @@ impl Cache {
         self.root.join(kind).join(key)
     }
 
-    /// Waits for the right to build. `waits` is called once where another has it.
-    pub(crate) fn lock(&self, waits: &mut dyn FnMut(), stop: &dyn Fn() -> bool) -> Result<Lock, Error> {
+    /// Waits for the right to build things of a kind. `waits` is called once where another has it.
+    pub(crate) fn lock(&self, kind: &str, waits: &mut dyn FnMut(), stop: &dyn Fn() -> bool) -> Result<Lock, Error> {
         std::fs::create_dir_all(&self.root).map_err(Error::file("make", &self.root))?;
-        let path = self.root.join("lock");
+        let path = self.root.join(format!("{kind}.lock"));
         let file = File::options().create(true).append(true).open(&path).map_err(Error::file("open", &path))?;
         let mut told = false;
         loop {
@@ -63,13 +63,13 @@ impl Cache {
             }
         }
         // Whoever built here before is gone: what it left is half a build.
-        let _ = std::fs::remove_dir_all(self.work());
+        let _ = std::fs::remove_dir_all(self.work(kind));
         Ok(Lock { _file: file })
     }
 
-    /// Where builds are made, under the lock.
-    pub(crate) fn work(&self) -> PathBuf {
-        self.root.join("work")
+    /// Where builds of a kind are made, under its lock.
+    pub(crate) fn work(&self, kind: &str) -> PathBuf {
+        self.root.join(format!("{kind}.work"))
     }
 
     /// Puts a finished folder in its place, in one step.
@@ -110,16 +110,16 @@ mod tests {
     fn the_second_to_lock_waits_and_half_a_build_is_taken_away() {
         let folder = tempfile::tempdir().unwrap();
         let cache = Cache::at(Some(folder.path().join("cache"))).unwrap();
-        let first = cache.lock(&mut || panic!("nobody has it"), &|| false).unwrap();
-        std::fs::create_dir_all(cache.work().join("half")).unwrap();
+        let first = cache.lock("kernels", &mut || panic!("nobody has it"), &|| false).unwrap();
+        std::fs::create_dir_all(cache.work("kernels").join("half")).unwrap();
         let mut waited = 0;
-        let refused = cache.lock(&mut || waited += 1, &|| true);
+        let refused = cache.lock("kernels", &mut || waited += 1, &|| true);
         assert!(matches!(refused, Err(Error::Stopped)));
         assert_eq!(waited, 1);
-        assert!(cache.work().exists());
+        assert!(cache.work("kernels").exists());
         drop(first);
-        let _second = cache.lock(&mut || panic!("nobody has it"), &|| false).unwrap();
-        assert!(!cache.work().exists());
+        let _second = cache.lock("kernels", &mut || panic!("nobody has it"), &|| false).unwrap();
+        assert!(!cache.work("kernels").exists());
     }
 
     #[test]

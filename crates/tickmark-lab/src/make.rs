@@ -13,6 +13,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 use tickmark_probe::sys::limits;
 
+/// What is built here.
+const KIND: &str = "kernels";
 /// What the kernel says of when and where it was built.
 const BUILT_AT: &str = "2005-07-06 00:00:00 UTC";
 
@@ -92,7 +94,7 @@ impl Cache {
             }
             if lock.is_none() {
                 let on = &mut maker.on;
-                lock = Some(self.lock(&mut || on(Progress::Waiting), stop)?);
+                lock = Some(self.lock(KIND, &mut || on(Progress::Waiting), stop)?);
                 // Whoever had the lock may have built it.
                 if let Some(done) = crate::make::found(self, kernel, &key).filter(|_| !again) {
                     built.push(done);
@@ -101,7 +103,7 @@ impl Cache {
             }
             let made = maker.make(kernel, &key, &archive, &source, compiler);
             let made = made.inspect_err(|_| {
-                let _ = std::fs::remove_dir_all(self.work());
+                let _ = std::fs::remove_dir_all(self.work(KIND));
             })?;
             if let Some(before) = found.filter(|before| before.sha256 != made.sha256) {
                 return Err(Error::Build {
@@ -113,14 +115,14 @@ impl Cache {
             built.push(made);
         }
         if lock.is_some() {
-            let _ = std::fs::remove_dir_all(self.work());
+            let _ = std::fs::remove_dir_all(self.work(KIND));
         }
         Ok(built)
     }
 }
 
 fn found(cache: &Cache, kernel: &Kernel, key: &str) -> Option<Built> {
-    let folder = cache.entry("kernels", key);
+    let folder = cache.entry(KIND, key);
     let text = std::fs::read_to_string(folder.join("kernel.json")).ok()?;
     let entry: Entry = serde_json::from_str(&text).ok()?;
     let image = folder.join("image");
@@ -151,7 +153,7 @@ impl Maker<'_> {
         compiler: String,
     ) -> Result<Built, Error> {
         let started = Instant::now();
-        let work = self.cache.work();
+        let work = self.cache.work(KIND);
         let (tree, objects, out) = (work.join("source"), work.join("objects"), work.join("out"));
         if !tree.join("Makefile").exists() {
             (self.on)(Progress::Unpacking);
@@ -201,7 +203,7 @@ impl Maker<'_> {
         let entry = Entry { kernel: kernel.to_string(), source: source.to_owned(), compiler, seconds, sha256 };
         let text = serde_json::to_string_pretty(&entry).unwrap_or_default();
         std::fs::write(out.join("kernel.json"), text).map_err(Error::file("write", out.join("kernel.json")))?;
-        let folder = self.cache.entry("kernels", key);
+        let folder = self.cache.entry(KIND, key);
         self.cache.install(&out, &folder)?;
         let (image, config, sha256) = (folder.join("image"), folder.join("config"), entry.sha256);
         Ok(Built { kernel: *kernel, image, config, key: key.to_owned(), seconds: Some(seconds), sha256 })

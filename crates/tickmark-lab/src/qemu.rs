@@ -89,10 +89,12 @@ impl Machine {
     /// What every kernel is told.
     pub(crate) fn command_line(&self) -> &'static str {
         match (self.arch, self.accel) {
-            // Without tsc=reliable timers have no high resolution yet when process 1 starts.
+            // Without tsc=reliable timers have no high resolution yet when process 1 starts. An idle processor polls: when
+            // one that waits goes on is decided between two threads of QEMU, and not by the count of instructions.
             (Arch::X86_64, Accel::Icount { .. }) => {
-                "console=ttyS0 quiet panic=-1 reboot=t nokaslr random.trust_cpu=off tsc=reliable"
+                "console=ttyS0 quiet panic=-1 reboot=t nokaslr random.trust_cpu=off tsc=reliable idle=poll"
             }
+            (Arch::PowerPc, Accel::Icount { .. }) => "console=ttyS0 quiet panic=-1 powersave=off",
             (Arch::X86_64, _) => "console=ttyS0 quiet panic=-1 reboot=t",
             (Arch::PowerPc, _) => "console=ttyS0 quiet panic=-1",
         }

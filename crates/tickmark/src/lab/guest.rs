@@ -63,19 +63,21 @@ pub(crate) fn agent_program() -> Result<PathBuf, Error> {
     let built = "x86_64-unknown-linux-gnu/agent/tickmark-agent";
     let known = [folder.join("tickmark-agent"), folder.join("..").join(built), folder.join("../..").join(built)];
     let named = std::env::var_os("TICKMARK_AGENT").map(PathBuf::from);
-    if let Some(path) = named.into_iter().chain(known).find(|path| path.is_file()) {
-        return Ok(path);
+    let source = folder.join("../..");
+    if named.is_none() && source.join("crates/xtask/Cargo.toml").is_file() {
+        // In its source: an agent of an earlier version would be another instrument.
+        let done = std::process::Command::new("cargo").args(["xtask", "agent"]).current_dir(&source).output();
+        if let Ok(done) = &done
+            && !done.status.success()
+        {
+            let said = String::from_utf8_lossy(&done.stderr).into_owned();
+            let why = said.lines().next_back().unwrap_or_default().to_owned();
+            return Err(Error::Refused(format!("cargo xtask agent does not build the static agent: {why}")));
+        }
     }
     let none = "the static agent is not here; `cargo xtask agent` builds it, TICKMARK_AGENT names one";
-    let source = folder.join("../..");
-    if !source.join("crates/xtask/Cargo.toml").is_file() {
-        return Err(Error::Refused(none.to_owned()));
-    }
-    anstream::eprintln!("building the static agent (cargo xtask agent)");
-    let done = std::process::Command::new("cargo").args(["xtask", "agent"]).current_dir(&source).output();
-    let path = folder.join("..").join(built);
-    let built = done.is_ok_and(|done| done.status.success()) && path.is_file();
-    built.then_some(path).ok_or_else(|| Error::Refused(none.to_owned()))
+    let mut all = named.into_iter().chain(known);
+    all.find(|path| path.is_file()).ok_or_else(|| Error::Refused(none.to_owned()))
 }
 
 impl Guest {
