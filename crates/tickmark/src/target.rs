@@ -53,7 +53,7 @@ pub(crate) struct ThisMachine {
 }
 
 impl ThisMachine {
-    fn start(&self, plan: &Plan) -> std::io::Result<Child> {
+    fn start(&self) -> std::io::Result<Child> {
         use std::os::unix::process::CommandExt;
         // /proc/self/exe would do, but /proc may be missing.
         let program = std::env::current_exe()
@@ -65,7 +65,7 @@ impl ThisMachine {
             // Ctrl-C is for this process alone; it tells the agent by ending its standard input.
             .process_group(0)
             .spawn()?;
-        if let Some(mut stdin) = agent.stdin.take() {
+        if let Some(stdin) = agent.stdin.take() {
             // It waits for its plan, so it has done nothing yet.
             if let Some(procs) = &self.joins
                 && let Err(error) = std::fs::write(procs, agent.id().to_string())
@@ -74,12 +74,38 @@ impl ThisMachine {
                 let _ = agent.wait();
                 return Err(error);
             }
-            // An agent that refuses may end before it has read all; its events say why.
-            let _ = serde_json::to_writer(&mut stdin, plan).map(|()| stdin.write_all(b"\n"));
-            self.stop.hold(stdin);
+            agent.stdin = Some(stdin);
         }
         Ok(agent)
     }
+}
+
+/// Gives an agent its plan and passes on what it says until it ends; an error of the receiver ends it.
+pub(crate) fn follow(
+    agent: &mut Child,
+    plan: &Plan,
+    stop: &Stop,
+    on: &mut dyn FnMut(Event) -> Result<(), Error>,
+) -> Result<(), Error> {
+    if let Some(mut stdin) = agent.stdin.take() {
+        // An agent that refuses may end before it has read all; its events say why.
+        let _ = serde_json::to_writer(&mut stdin, plan).map(|()| stdin.write_all(b"\n"));
+        stop.hold(stdin);
+    }
+    let mut result = Ok(());
+    if let Some(stdout) = agent.stdout.take() {
+        for line in BufReader::new(stdout).lines().map_while(Result::ok) {
+            // An agent of the same program writes nothing that this one does not know.
+            let Ok(event) = serde_json::from_str(&line) else { continue };
+            if result.is_ok() {
+                result = on(event);
+                if result.is_err() {
+                    stop.stop();
+                }
+            }
+        }
+    }
+    result
 }
 
 /// Keeping and showing is work too: not on the CPU that is measured, where there is another.
@@ -95,23 +121,13 @@ impl Target for ThisMachine {
     fn run(&mut self, plan: &Plan, on: &mut dyn FnMut(Event) -> Result<(), Error>) -> Result<(), Error> {
         // The agent may have every CPU that this program had, before it left the one that is measured.
         let allowed = tickmark_probe::sys::limits::allowed_cpus();
-        let mut agent = self.start(plan).map_err(Error::Agent)?;
-        let mut result = Ok(());
-        if let Some(stdout) = agent.stdout.take() {
-            for line in BufReader::new(stdout).lines().map_while(Result::ok) {
-                // An agent of the same program writes nothing that this one does not know.
-                let Ok(event) = serde_json::from_str(&line) else { continue };
-                if let Event::Hello(hello) = &event {
-                    leave(hello.settled.cpu, &hello.settled.allowed);
-                }
-                if result.is_ok() {
-                    result = on(event);
-                    if result.is_err() {
-                        self.stop.stop();
-                    }
-                }
+        let mut agent = self.start().map_err(Error::Agent)?;
+        let result = follow(&mut agent, plan, &self.stop, &mut |event| {
+            if let Event::Hello(hello) = &event {
+                leave(hello.settled.cpu, &hello.settled.allowed);
             }
-        }
+            on(event)
+        });
         let _ = agent.wait();
         let _ = allowed.map(|allowed| tickmark_probe::sys::limits::pin(&allowed));
         result

@@ -111,6 +111,9 @@ pub(crate) struct LabRun {
     /// What a probe of ordinary weight measures in each boot, instead of what the file names
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(crate) slice: Option<Nanos>,
+    /// Go on with a matrix that was interrupted: any of its recordings
+    #[arg(long, value_name = "REC")]
+    pub(crate) resume: Option<String>,
     /// Exit with code 3 where a metric has changed, or got worse
     #[arg(long, value_enum)]
     pub(crate) fail_on: Option<FailOn>,

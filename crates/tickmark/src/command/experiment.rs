@@ -127,6 +127,7 @@ fn plan(asked: &Asked) -> Result<(Experiment, Option<f64>, f64), Error> {
         slice,
         budget: asked.budget.or(from.budget).map(Nanos::to_duration),
         measured: (&asked.settings).into(),
+        resumed: Vec::new(),
     };
     Ok((experiment, width, asked.margin.or(from.margin).unwrap_or(0.01)))
 }

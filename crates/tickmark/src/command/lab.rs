@@ -4,7 +4,7 @@ use super::{compare, document, experiment, run};
 use crate::cli::{CompareFormat, Lab, LabBoot, LabKernels, LabRun, Speed};
 use crate::error::{Code, Error};
 use crate::experiment::{Experiment, Halt, Knob};
-use crate::lab::{self, AgentKind, Asked, Guest, Machine, Report, Setting};
+use crate::lab::{self, AgentKind, Asked, Guest, Machine, Place, Remote, Report, Setting};
 use crate::progress::Steps;
 use crate::selection;
 use crate::store::Store;
@@ -178,6 +178,34 @@ impl Bench {
     }
 }
 
+impl Bench {
+    /// Where a setting of a machine is booted.
+    fn place(&mut self, machine: &Machine, setting: &Setting, shift: u8) -> Result<Place, Error> {
+        if let Some(host) = machine.host() {
+            let (identity, limit) = machine.boots();
+            return Ok(Place::Remote(Remote {
+                host: host.to_owned(),
+                options: machine.ssh.clone(),
+                boot: setting.boot.clone(),
+                identity,
+                limit,
+                agent: self.agent(false, Arch::X86_64)?,
+                stop: self.stop.clone(),
+            }));
+        }
+        let guest = self.guest(Wanted {
+            kernel: kernel_of(machine, setting),
+            agent: machine.agent,
+            memory: machine.memory,
+            append: [&machine.append, &setting.append],
+            writes: setting.write.clone().into_iter().collect(),
+            accel: Accel::Icount { shift },
+            kernel_stamps: machine.kernel_stamps,
+        })?;
+        Ok(Place::Guest(Box::new(guest)))
+    }
+}
+
 /// One guest, as `tickmark run` has one machine.
 fn boot(store: &Store, asked: &LabBoot) -> Result<Code, Error> {
     let selected = selection::select(&asked.select)?;
@@ -228,7 +256,24 @@ fn matrix(store: &Store, asked: &LabRun) -> Result<Code, Error> {
             return Err(Error::Usage(format!("no machine of that name in {}; it has {known}", asked.file.display())));
         }
     }
-    carry_out(store, &from, asked.format, asked.fail_on)
+    let resumed = asked.resume.as_ref().map(|name| arms(store, name)).transpose()?;
+    carry_out(store, &from, resumed, asked.format, asked.fail_on)
+}
+
+/// The recordings that were made together with one, in the order of their settings; with what their names begin with.
+fn arms(store: &Store, name: &str) -> Result<(String, Vec<String>), Error> {
+    let one = store.find(name)?;
+    let none = || Error::Usage(format!("recording {} belongs to no matrix that could go on", one.meta.id));
+    let arm = one.meta.arm.as_ref().ok_or_else(none)?;
+    let begin = one.meta.name.strip_suffix(&arm.setting).ok_or_else(none)?;
+    let mut all = Vec::new();
+    for entry in store.list()? {
+        let other = store.find(&entry.id)?;
+        let same = other.meta.arm.as_ref().filter(|other| other.experiment == arm.experiment && !other.pilot);
+        all.extend(same.map(|arm| (arm.number, entry.id.clone())));
+    }
+    all.sort();
+    Ok((begin.trim_end_matches(':').to_owned(), all.into_iter().map(|(_, id)| id).collect()))
 }
 
 /// `tickmark experiment kernel=A,B`: the same with the settings of the command line.
@@ -239,6 +284,10 @@ pub(super) fn as_experiment(store: &Store, asked: &crate::cli::Experiment, kerne
     let machine = Machine {
         name: "kernel".to_owned(),
         kernel: String::new(),
+        target: None,
+        ssh: Vec::new(),
+        identity: None,
+        boot_limit: None,
         agent: None,
         memory: None,
         append: String::new(),
@@ -257,7 +306,7 @@ pub(super) fn as_experiment(store: &Store, asked: &crate::cli::Experiment, kerne
         settings: settings.collect(),
         machines: vec![machine],
     };
-    carry_out(store, &from, asked.format, asked.fail_on)
+    carry_out(store, &from, None, asked.format, asked.fail_on)
 }
 
 /// The kernel of a setting on a machine: an image, or the machine's with the setting's own words.
@@ -272,6 +321,7 @@ fn kernel_of(machine: &Machine, setting: &Setting) -> String {
 fn carry_out(
     store: &Store,
     from: &Asked,
+    mut resumed: Option<(String, Vec<String>)>,
     format: CompareFormat,
     fail_on: Option<crate::cli::FailOn>,
 ) -> Result<Code, Error> {
@@ -283,6 +333,7 @@ fn carry_out(
     let all: Vec<String> = from
         .machines
         .iter()
+        .filter(|machine| machine.target.is_none())
         .flat_map(|machine| from.settings.iter().map(move |setting| kernel_of(machine, setting)))
         .collect();
     bench.kernels(all.iter())?;
@@ -295,30 +346,29 @@ fn carry_out(
     for (machine, probes) in from.machines.iter().zip(selected) {
         for speed in &machine.speeds {
             let Some(shift) = lab::shift(*speed) else { continue };
-            let mut guests = Vec::new();
+            let name = machine.host().map_or_else(|| format!("{}@{speed}", machine.name), |_| machine.name.clone());
+            // What came before the interrupted one is whole.
+            if resumed.as_ref().is_some_and(|(known, _)| *known != name) {
+                continue;
+            }
+            let again = resumed.take().map(|(_, ids)| ids).unwrap_or_default();
+            let mut places = Vec::new();
             for setting in &from.settings {
-                guests.push(bench.guest(Wanted {
-                    kernel: kernel_of(machine, setting),
-                    agent: machine.agent,
-                    memory: machine.memory,
-                    append: [&machine.append, &setting.append],
-                    writes: setting.write.clone().into_iter().collect(),
-                    accel: Accel::Icount { shift },
-                    kernel_stamps: machine.kernel_stamps,
-                })?);
+                places.push(bench.place(machine, setting, shift)?);
             }
             let weight: u32 = probes.iter().map(|probe| probe.spec.weight).sum();
             let experiment = Experiment {
-                name: format!("{}/{}@{speed}", from.name, machine.name),
-                knob_name: format!("kernel of {} at {speed} MIPS", machine.name),
-                knob: Knob::Boot(guests),
+                knob_name: format!("{}, {name}", from.name),
+                name,
+                knob: Knob::Boot(places),
                 settings: from.settings.iter().map(|setting| setting.name.clone()).collect(),
                 probes: probes.clone(),
                 outcomes: Vec::new(),
                 blocks: machine.phases.unwrap_or(from.phases),
                 slice: Nanos::new(from.slice.get() * i64::from(weight) / 10),
                 budget: None,
-                measured: tickmark_wire::Settings { small: true, ..Default::default() },
+                measured: tickmark_wire::Settings { small: machine.host().is_none(), ..Default::default() },
+                resumed: again,
             };
             let ended = experiment.guarded(store, |guard| {
                 let mut random = StdRng::from_rng(&mut rand::rng());
@@ -341,6 +391,9 @@ fn carry_out(
                 code = differs;
             }
         }
+    }
+    if let Some((name, _)) = resumed {
+        return Err(Error::Usage(format!("no machine {name} in this file: the interrupted recording is of another one")));
     }
     let text = format!("{boots} boots in {:.0} s\n", measuring.elapsed().as_secs_f64());
     if format == CompareFormat::Text { super::print(&text)? } else { anstream::eprint!("{text}") }

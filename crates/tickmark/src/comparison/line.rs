@@ -116,7 +116,8 @@ impl Exact {
         let (least, most) = (self.least, self.most);
         match () {
             () if least > margin || most < -margin => Word::Changed,
-            () if least == 0.0 && most == 0.0 => Word::Equivalent,
+            // Nanoseconds are rounded: what is not seen in the digits shown is nothing.
+            () if least.abs() < 5e-5 && most.abs() < 5e-5 => Word::Equivalent,
             () if least < -margin || most > margin => Word::Undecided,
             () if least > 0.0 || most < 0.0 => Word::BelowMargin,
             () => Word::Equivalent,

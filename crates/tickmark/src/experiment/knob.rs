@@ -6,7 +6,7 @@ use super::quota::Quota;
 use super::setting_file::{read, write};
 use super::shell::setting as shell;
 use crate::error::Error;
-use crate::lab::Guest;
+use crate::lab::Place;
 use crate::target::{Stop, Target, ThisMachine};
 use std::path::PathBuf;
 use tickmark_wire::{Hello, Nanos, Phase, Priority, Settings};
@@ -26,8 +26,8 @@ pub(crate) enum Knob {
     Quota(Quota),
     /// Commands of the user.
     Commands(Commands),
-    /// Guests to boot, one for each setting: nothing here is changed.
-    Boot(Vec<Guest>),
+    /// Machines to boot, one for each setting: nothing here is changed.
+    Boot(Vec<Place>),
 }
 
 /// Commands that make a setting and take it back.
@@ -203,18 +203,20 @@ impl Knob {
     /// Where a setting is measured in a block of so many: in a guest that is booted for it, or here.
     pub(super) fn target(&self, number: usize, block: u32, transcripts: &std::path::Path, stop: &Stop) -> Box<dyn Target> {
         match self {
-            Self::Boot(guests) if number < guests.len() => {
-                let transcript = transcripts.join(block.to_string());
-                Box::new(guests[number].boot(&transcript, stop, block == 1))
-            }
+            Self::Boot(places) if number < places.len() => places[number].target(block, transcripts, stop),
             _ => Box::new(ThisMachine { stop: stop.clone(), joins: self.joins() }),
         }
+    }
+
+    /// Whether its runs are to be the same to the last byte.
+    pub(super) fn is_exact(&self) -> bool {
+        matches!(self, Self::Boot(places) if places.iter().all(Place::is_exact))
     }
 
     /// Where in the tick the streams of a block begin, where that can be said.
     pub(super) fn phase(&self, number: usize, block: u32, blocks: u32) -> Option<Phase> {
         match self {
-            Self::Boot(guests) => guests.get(number)?.phase(block - 1, blocks),
+            Self::Boot(places) => places.get(number)?.phase(block, blocks),
             _ => None,
         }
     }

@@ -5,7 +5,7 @@ use super::knob::{Knob, set_slack};
 use super::outcome::Outcome;
 use crate::error::Error;
 use crate::progress::Blocks;
-use crate::store::{Arm, Meta, Store, Writer};
+use crate::store::{Arm, Meta, Status, Store, Writer};
 use crate::target::Stop;
 use rand::{RngExt, SeedableRng};
 use rand::rngs::StdRng;
@@ -33,6 +33,8 @@ pub(crate) struct Experiment {
     /// Ends it, after the block that runs.
     pub(crate) budget: Option<Duration>,
     pub(crate) measured: Settings,
+    /// The recordings to go on with, one for each setting; none to begin anew.
+    pub(crate) resumed: Vec<String>,
 }
 
 /// Why it ended.
@@ -183,22 +185,13 @@ impl Experiment {
         begun: Instant,
         narrow: &dyn Fn(&[String], u32) -> bool,
     ) -> Result<(Vec<String>, u32, Halt), Error> {
-        let experiment = new_id(random);
-        let mut sides = Vec::new();
-        for number in 0..self.settings.len() {
-            match self.side(store, Some(number), self.blocks, &experiment, random) {
-                Ok(side) => sides.push(side),
-                Err(error) => {
-                    sides.iter().for_each(|side: &Side| store.discard(&side.id));
-                    return Err(error);
-                }
-            }
-        }
+        let (mut sides, first) =
+            if self.resumed.is_empty() { (self.new_sides(store, random)?, 1) } else { self.reopened(store)? };
         let ids: Vec<String> = sides.iter().map(|side| side.id.clone()).collect();
         let mut progress = Blocks::new("block", self.blocks);
         let (started, mut cpu) = (Instant::now(), self.measured.cpu);
-        let (mut made, mut halt, mut result) = (0, Halt::Done, Ok(()));
-        'blocks: for block in 1..=self.blocks {
+        let (mut made, mut halt, mut result) = (first - 1, Halt::Done, Ok(()));
+        'blocks: for block in first..=self.blocks {
             let mut order: Vec<usize> = (0..self.settings.len()).collect();
             order.shuffle(random);
             for number in order {
@@ -221,7 +214,7 @@ impl Experiment {
             }
         }
         progress.finish();
-        let nothing = made == 0 && result.is_err();
+        let nothing = made == 0 && result.is_err() && self.resumed.is_empty();
         self.end(store, sides, nothing);
         match result {
             Err(error) if nothing => Err(error),
@@ -232,6 +225,42 @@ impl Experiment {
             ))),
             Ok(()) => Ok((ids, made, halt)),
         }
+    }
+
+    fn new_sides(&self, store: &Store, random: &mut StdRng) -> Result<Vec<Side>, Error> {
+        let experiment = new_id(random);
+        let mut sides = Vec::new();
+        for number in 0..self.settings.len() {
+            match self.side(store, Some(number), self.blocks, &experiment, random) {
+                Ok(side) => sides.push(side),
+                Err(error) => {
+                    sides.iter().for_each(|side: &Side| store.discard(&side.id));
+                    return Err(error);
+                }
+            }
+        }
+        Ok(sides)
+    }
+
+    /// The recordings of an interrupted experiment, and the first block that not all of them have whole.
+    fn reopened(&self, store: &Store) -> Result<(Vec<Side>, u32), Error> {
+        let mut sides = Vec::new();
+        let mut first = self.blocks + 1;
+        for id in &self.resumed {
+            let (recording, writer) = store.resume(id)?;
+            let plan = recording.meta.plan.clone();
+            let rounds = plan.runs.iter().map(|run| run.round).max().unwrap_or(0);
+            if rounds != self.blocks {
+                let why = format!("recording {id} was planned with {rounds} boots and not {}", self.blocks);
+                return Err(Error::Usage(why));
+            }
+            // A boot that failed as a whole is made again.
+            let lacks = |run: &&crate::store::Run| matches!(run.status, Status::Open | Status::Failed(_));
+            let open = recording.runs.iter().filter(lacks).map(|run| run.planned.round).min();
+            first = first.min(open.unwrap_or(first));
+            sides.push(Side { id: id.clone(), plan, writer });
+        }
+        Ok((sides, first))
     }
 
     /// Closes recordings and puts them into the index; takes them away where nothing was measured.
@@ -354,7 +383,7 @@ impl Experiment {
             let budget = Some(self.slice);
             // What is to be the same to the last byte has one order and one layout.
             let mut same = StdRng::seed_from_u64(1);
-            let random = if matches!(self.knob, Knob::Boot(_)) { &mut same } else { &mut *random };
+            let random = if self.knob.is_exact() { &mut same } else { &mut *random };
             let one = crate::plan::make(&self.probes, 1, budget, self.measured.clone(), true, random);
             metrics = one.metrics;
             let commands = self.outcomes.iter().map(|outcome| (Name::new(&outcome.name), Nanos::ZERO, 0));

@@ -5,6 +5,7 @@ use crate::error::Error;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::time::Duration;
 use tickmark_wire::Nanos;
 
 /// What the file says.
@@ -52,6 +53,9 @@ pub(crate) struct Setting {
     /// Files that are written before anything is measured.
     #[serde(default)]
     pub(crate) write: BTreeMap<String, String>,
+    /// Run on a real machine to boot it into the setting.
+    #[serde(default)]
+    pub(crate) boot: String,
 }
 
 /// A machine on which all settings are measured.
@@ -60,7 +64,17 @@ pub(crate) struct Setting {
 pub(crate) struct Machine {
     pub(crate) name: String,
     /// The architecture and settings that all of its kernels have.
+    #[serde(default)]
     pub(crate) kernel: String,
+    /// A real machine: ssh:HOST.
+    pub(crate) target: Option<String>,
+    /// Options of ssh.
+    #[serde(default)]
+    pub(crate) ssh: Vec<String>,
+    /// Run on a real machine, prints what tells its boots apart.
+    pub(crate) identity: Option<String>,
+    /// How long a real machine may take to boot.
+    pub(crate) boot_limit: Option<String>,
     pub(crate) agent: Option<AgentKind>,
     /// In MB.
     pub(crate) memory: Option<u32>,
@@ -74,6 +88,20 @@ pub(crate) struct Machine {
     /// Stamp with the clock of the kernel, which may be a setting.
     #[serde(default)]
     pub(crate) kernel_stamps: bool,
+}
+
+impl Machine {
+    /// The host of a real machine.
+    pub(crate) fn host(&self) -> Option<&str> {
+        self.target.as_deref().and_then(|target| target.strip_prefix("ssh:"))
+    }
+
+    /// What prints which boot it is in, and how long that may take.
+    pub(crate) fn boots(&self) -> (String, Duration) {
+        let limit = self.boot_limit.as_deref().and_then(|limit| crate::cli::duration(limit).ok());
+        let identity = self.identity.clone().unwrap_or_else(|| super::remote::IDENTITY.to_owned());
+        (identity, limit.map_or(Duration::from_secs(300), Nanos::to_duration))
+    }
 }
 
 /// A matrix as it was asked for.
@@ -136,6 +164,17 @@ fn parse(text: &str) -> Result<Asked, String> {
         }
         if let Some(speed) = machine.speeds.iter().find(|speed| shift(**speed).is_none()) {
             return Err(format!("{}: no speed {speed}; {SPEEDS}", machine.name));
+        }
+        if let Some(target) = &machine.target
+            && machine.host().is_none_or(str::is_empty)
+        {
+            return Err(format!("{}: target is ssh:HOST, and not {target:?}", machine.name));
+        }
+        if machine.target.is_none() && file.setting.iter().any(|setting| !setting.boot.is_empty()) {
+            return Err(format!("{}: boot commands are for a machine with a target", machine.name));
+        }
+        if let Some(limit) = &machine.boot_limit {
+            crate::cli::duration(limit).map_err(|why| format!("{}: boot_limit: {why}", machine.name))?;
         }
         let writes = file.setting.iter().any(|setting| !setting.write.is_empty());
         if writes && machine.agent == Some(AgentKind::C) {

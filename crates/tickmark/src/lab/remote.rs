@@ -1,0 +1,132 @@
+//! A real machine over ssh: it boots another kernel for each setting, and each boot is measured once.
+
+use crate::error::Error;
+use crate::target::{Stop, Target, follow};
+use std::io::Write;
+use std::process::{Command, Output, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tickmark_wire::{Event, Plan};
+
+/// Tells one boot from another.
+pub(super) const IDENTITY: &str = "cat /proc/sys/kernel/random/boot_id";
+/// Where the agent is put, below the home of whoever logs in.
+const FOLDER: &str = ".cache/tickmark";
+
+/// A machine with what boots it into a setting.
+#[derive(Debug, Clone)]
+pub(crate) struct Remote {
+    /// As ssh has it.
+    pub(crate) host: String,
+    /// Options of ssh.
+    pub(crate) options: Vec<String>,
+    /// Run on the machine to boot it into the setting; empty leaves it as it is.
+    pub(crate) boot: String,
+    /// Prints what tells its boots apart.
+    pub(crate) identity: String,
+    /// How long it may take to answer again.
+    pub(crate) limit: Duration,
+    pub(crate) agent: Arc<Vec<u8>>,
+    pub(crate) stop: Stop,
+}
+
+impl Remote {
+    fn ssh(&self, command: &str) -> Command {
+        let mut ssh = Command::new("ssh");
+        // Nobody is there to be asked, and a machine that is down must not be waited for.
+        ssh.args(["-o", "BatchMode=yes", "-o", "ConnectTimeout=5", "-o", "ServerAliveInterval=5"]);
+        ssh.args(&self.options).arg(&self.host).arg(command);
+        tickmark_probe::sys::limits::end_with_this(&mut ssh);
+        ssh
+    }
+
+    fn output(&self, command: &str) -> Result<Output, Error> {
+        self.ssh(command).stdin(Stdio::null()).output().map_err(|error| {
+            Error::Refused(format!("cannot start ssh: {error}; apt-get install openssh-client"))
+        })
+    }
+
+    fn failed(&self, what: &str, output: &Output) -> Error {
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        let why = said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("without a word").to_owned();
+        Error::Refused(format!("{}: {what} failed ({}): {why}", self.host, output.status))
+    }
+
+    /// Which boot the machine is in.
+    fn identity(&self) -> Result<String, Error> {
+        let output = self.output(&self.identity)?;
+        match output.status.success() {
+            true => Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned()),
+            false => Err(self.failed("asking which boot it is in", &output)),
+        }
+    }
+
+    /// Boots it into the setting and waits until it answers from another boot.
+    fn reboot(&self) -> Result<(), Error> {
+        if self.boot.is_empty() {
+            return Ok(());
+        }
+        let before = self.identity()?;
+        let output = self.output(&self.boot)?;
+        // ssh says 255 where the connection ends, as it may while a machine goes down.
+        if !output.status.success() && output.status.code() != Some(255) {
+            return Err(self.failed(&format!("`{}`", self.boot), &output));
+        }
+        let since = Instant::now();
+        while since.elapsed() < self.limit {
+            if self.stop.stopped() {
+                return Err(Error::Refused("interrupted while the machine was booting".to_owned()));
+            }
+            if self.identity().is_ok_and(|now| now != before) {
+                return Ok(());
+            }
+            std::thread::sleep(Duration::from_millis(500));
+        }
+        Err(Error::Refused(format!(
+            "{} did not answer from another boot within {} s after `{}`",
+            self.host,
+            self.limit.as_secs(),
+            self.boot
+        )))
+    }
+
+    /// Puts the agent there.
+    fn install(&self) -> Result<(), Error> {
+        let command = format!("mkdir -p {FOLDER} && cat > {FOLDER}/agent.new && chmod 700 {FOLDER}/agent.new && mv {FOLDER}/agent.new {FOLDER}/agent");
+        let mut ssh = self.ssh(&command);
+        let mut child =
+            ssh.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().map_err(Error::Agent)?;
+        let sent = child.stdin.take().map(|mut stdin| stdin.write_all(&self.agent));
+        let output = child.wait_with_output().map_err(Error::Agent)?;
+        match (output.status.success(), sent) {
+            (true, Some(Ok(()))) => Ok(()),
+            _ => Err(self.failed("copying the agent", &output)),
+        }
+    }
+}
+
+impl Target for Remote {
+    fn run(&mut self, plan: &Plan, on: &mut dyn FnMut(Event) -> Result<(), Error>) -> Result<(), Error> {
+        self.reboot()?;
+        self.install()?;
+        let mut agent = self
+            .ssh(&format!("exec {FOLDER}/agent run"))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .map_err(Error::Agent)?;
+        let (mut greeted, mut complete) = (false, false);
+        let followed = follow(&mut agent, plan, &self.stop, &mut |event| {
+            greeted |= matches!(event, Event::Hello(_) | Event::Refused(_));
+            complete |= matches!(event, Event::Goodbye { .. } | Event::Refused(_));
+            on(event)
+        });
+        let status = agent.wait().map_err(Error::Agent)?;
+        followed?;
+        match () {
+            () if complete || self.stop.stopped() => Ok(()),
+            () if greeted => Err(Error::AgentEnded(format!("{} was lost in the middle of a boot ({status})", self.host))),
+            () => Err(Error::AgentEnded(format!("{} ended ssh with {status}", self.host))),
+        }
+    }
+}
