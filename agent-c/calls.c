@@ -43,10 +43,13 @@ CALL(open_close, "open", (opened = open(work->path, O_RDONLY)) < 0 || close(open
 
 int plain_call(struct run *run)
 {
-	struct work work = { .path = "file" };
+	struct work work = { .path = "a/b/file" };
 	const char *name = run->probe + strlen("syscall.");
 	int fd;
 	if (!strcmp(name, "stat") || !strcmp(name, "open_close")) {
+		/* Three components, as the other agent has it. */
+		mkdir("a", 0700);
+		mkdir("a/b", 0700);
 		fd = open(work.path, O_RDWR | O_CREAT, 0600);
 		if (fd < 0)
 			return failed("open");

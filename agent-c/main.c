@@ -5,8 +5,7 @@
  *   agent-c --list
  *   agent-c [--budget MS] [--batch NS] [--memory KB] [--tick NS --phase K/N] [--plan FILE] [PROBE...]
  *
- * As process 1 of a guest it mounts what it needs, writes to the virtio port, or else to the console between two
- * marks, and reboots. Called `nothing` it ends at once; called `sh` it starts the words of `sh -c WORDS`.
+ * As process 1 it does what guest.c says. Called `nothing` it ends; called `sh` it starts the words of `sh -c WORDS`.
  */
 #include "agent.h"
 #include <errno.h>
@@ -144,14 +143,12 @@ static void file_fact(const char *name, const char *path)
 	char text[512];
 	int fd = open(path, O_RDONLY);
 	ssize_t count = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
-	if (fd >= 0)
-		close(fd);
+	close(fd);
 	while (count > 0 && (text[count - 1] == '\n' || text[count - 1] == ' '))
 		count--;
-	if (count <= 0)
-		return;
-	text[count] = 0;
-	fact(name, text, path, 0);
+	text[count > 0 ? count : 0] = 0;
+	if (count > 0)
+		fact(name, text, path, 0);
 }
 
 /* Whether timers have high resolution: the kernel's own word, -1 where it is silent. */
@@ -160,9 +157,8 @@ static int high_resolution(void)
 	char line[128];
 	FILE *list = fopen("/proc/timer_list", "r");
 	int active = -1;
-	while (list && fgets(line, sizeof line, list))
-		if (sscanf(line, " .hres_active : %d", &active) == 1)
-			break;
+	while (list && fgets(line, sizeof line, list) && sscanf(line, " .hres_active : %d", &active) != 1)
+		;
 	if (list)
 		fclose(list);
 	return active;
@@ -184,7 +180,6 @@ static void hello(const struct settings *settings, const char *self)
 	fact("kernel.name", name.sysname, "uname", 1);
 	fact("kernel.release", name.release, "uname", 0);
 	fact("kernel.version", name.version, "uname", 0);
-	fact("machine", name.machine, "uname", 0);
 	fact("host.name", name.nodename, "uname", 0);
 	file_fact("kernel.command_line", "/proc/cmdline");
 	file_fact("clock.source", "/sys/devices/system/clocksource/clocksource0/current_clocksource");
@@ -209,10 +204,8 @@ int main(int count, char **arguments)
 	size_t planned = 0, i;
 	int at, first = getpid() == 1, marked = 0;
 	called = called ? called + 1 : arguments[0];
-	if (!strcmp(called, "nothing"))
-		return 0;
-	if (!strcmp(called, "sh"))
-		return shell(count, arguments);
+	if (!strcmp(called, "nothing") || !strcmp(called, "sh"))
+		return *called == 'n' ? 0 : shell(count, arguments);
 	if (first)
 		settings.out = begin_guest();
 	for (at = 1; at < count && planned < RUNS; at++) {

@@ -4,7 +4,9 @@
 #include <time.h>
 
 #define UNROLLED 64
-#define EIGHT(step) step; step; step; step; step; step; step; step
+#define TWO(step) step; step
+#define FOUR(step) TWO(step); TWO(step)
+#define CHAINED(step) FOUR(FOUR(FOUR(step)))
 
 /* A body of `count` rounds of 64 dependent steps. */
 #define CHAIN(name, type, opaque, first, second, step)                          \
@@ -12,14 +14,12 @@
 	{                                                                           \
 		type x = first, y = second;                                             \
 		long i;                                                                 \
-		int j;                                                                  \
 		(void)work;                                                             \
 		opaque(y);                                                              \
 		opaque(x);                                                              \
-		for (i = 0; i < count; i++)                                             \
-			for (j = 0; j < UNROLLED / 8; j++) {                                \
-				EIGHT(x = (step); opaque(x));                                   \
-			}                                                                   \
+		for (i = 0; i < count; i++) {                                           \
+			CHAINED(x = (step); opaque(x));                                     \
+		}                                                                       \
 		return 0;                                                               \
 	}
 

@@ -16,7 +16,7 @@ const MOST: usize = 200_000;
 pub(super) static PROBES: &[Probe] = &[Probe {
     spec: Spec {
         headline: Headline::TickTrain,
-        timed: "reading the clock without pause; gaps above 300 ns, of which the periodic train that \
+        timed: "reading the clock without pause; gaps above 300 ns, or three readings where those take longer, of which the periodic train that \
                 matches the timer interrupts is the tick",
         source: "the method of sysjitter and osnoise, from user space",
         weight: 140,
@@ -41,24 +41,19 @@ pub(super) static PROBES: &[Probe] = &[Probe {
 fn spin<C: Clock>(clock: C, budget: &Budget, cpu: u32) -> GapTrace {
     let rough = budget.gauge.scale;
     let ticks = |nanos: Nanos| (nanos.get() as f64 * rough.frequency() / 1e9) as u64;
-    // Where a reading itself takes longer, as in a slow guest, three of them are no gap.
-    let step = (0..100).map(|_| clock.now()).collect::<Vec<u64>>().windows(2).map(|two| two[1] - two[0]).min();
-    let (threshold, length) = (ticks(THRESHOLD).max(3 * step.unwrap_or(0)), ticks(budget.time));
+    let length = ticks(budget.time);
     // A page that is first touched inside the loop would be a gap of our own making.
     let room = MOST.min(budget.time.get() as usize / 10_000 + 1000);
     let mut gaps = touched((1u64, 1u64), room);
+    // Where a turn of the loop itself takes longer, as in a slow guest, three of them are no gap.
+    let turns = |gaps: &[(u64, u64)]| gaps.iter().map(|(from, to)| to - from).min().unwrap_or(0);
+    watch(clock, 0, u64::MAX, 100, &mut gaps);
+    let threshold = ticks(THRESHOLD).max(3 * turns(&gaps));
+    gaps.clear();
     let interrupts = timer_interrupts(cpu);
     budget.align();
     let anchor = Anchor::take();
-    let origin = clock.now();
-    let mut last = origin;
-    while last - origin < length && gaps.len() < room {
-        let now = clock.now();
-        if now - last > threshold {
-            gaps.push((last, now));
-        }
-        last = now;
-    }
+    let (origin, last) = watch(clock, threshold, length, room, &mut gaps);
     let timer_interrupts =
         timer_interrupts(cpu).zip(interrupts).map(|(after, before)| after.saturating_sub(before));
     let scale = budget.gauge.refined(anchor);
@@ -70,6 +65,21 @@ fn spin<C: Clock>(clock: C, budget: &Budget, cpu: u32) -> GapTrace {
         start: gaps.iter().map(|(from, _)| nanos(from - origin)).collect(),
         length: gaps.iter().map(|(from, to)| nanos(to - from)).collect(),
     }
+}
+
+/// Reads the clock without pause for a time, or until there are so many gaps above the threshold; the first reading and the
+/// last.
+fn watch<C: Clock>(clock: C, threshold: u64, length: u64, most: usize, gaps: &mut Vec<(u64, u64)>) -> (u64, u64) {
+    let origin = clock.now();
+    let mut last = origin;
+    while last - origin < length && gaps.len() < most {
+        let now = clock.now();
+        if now - last > threshold {
+            gaps.push((last, now));
+        }
+        last = now;
+    }
+    (origin, last)
 }
 
 /// Local timer interrupts of a CPU so far; none where /proc/interrupts does not say.
