@@ -28,7 +28,7 @@ pub(crate) struct Request {
     pub(crate) deny: Option<Deny>,
     pub(crate) only_needed: bool,
     pub(crate) phase: Option<Phase>,
-    pub(crate) trust_tsc: bool,
+    pub(crate) tsc_is_nanoseconds: bool,
 }
 
 /// The sizes of tickmark-probe, which knows nothing of JSON.
@@ -103,7 +103,7 @@ fn measure(request: &Request) -> Vec<Event> {
         let message = format!("this agent has no probe {}", request.probe);
         return vec![Event::Skipped(run, Reason::new(message))];
     };
-    let gauge = Gauge::choose(request.trust_tsc);
+    let gauge = Gauge::choose(request.tsc_is_nanoseconds);
     let has_files = request.scratch.as_ref().is_some_and(|path| std::env::set_current_dir(path).is_ok());
     let params =
         Params { cpu: request.cpu, allowed: request.allowed.clone(), sizes: request.sizes.into(), has_files };

@@ -132,7 +132,7 @@ impl Supervisor<'_> {
             deny: self.plan.settings.deny.clone(),
             only_needed: self.plan.settings.only_needed,
             phase: self.plan.settings.phase,
-            trust_tsc: self.plan.settings.trust_tsc,
+            tsc_is_nanoseconds: self.plan.settings.tsc_is_nanoseconds,
         };
         let end = self.start(&request, run.padding).and_then(|child| {
             let folder = self.scratch.path().map(|path| path.join(format!("run-{}", child.0.id())));

@@ -14,20 +14,25 @@ pub struct Gauge {
     /// A first calibration, over some milliseconds; runs refine it over their own length.
     pub scale: Scale,
     first: Anchor,
+    /// Whether the scale is known and needs no calibration.
+    exact: bool,
 }
 
 impl Gauge {
-    /// Takes the TSC where processor and kernel both trust it, or the plan does, else CLOCK_MONOTONIC.
+    /// Takes the TSC where processor and kernel both trust it, or the plan knows what it is, else CLOCK_MONOTONIC.
     #[must_use]
-    pub fn choose(trust_tsc: bool) -> Self {
+    pub fn choose(tsc_is_nanoseconds: bool) -> Self {
         let first = Anchor::take();
-        let monotonic = Self { clock: StampClock::Monotonic, scale: Scale::NANOS, first };
-        if !trust_tsc && (!tsc_is_invariant() || !kernel_trusts_tsc()) {
+        let monotonic = Self { clock: StampClock::Monotonic, scale: Scale::NANOS, first, exact: true };
+        if tsc_is_nanoseconds {
+            return Self { clock: StampClock::Tsc, ..monotonic };
+        }
+        if !tsc_is_invariant() || !kernel_trusts_tsc() {
             return monotonic;
         }
         while tickmark_timer::monotonic_ns() - first.nanos < 2_000_000 {}
         match Scale::between(first, Anchor::take()) {
-            Some(scale) => Self { clock: StampClock::Tsc, scale, first },
+            Some(scale) => Self { clock: StampClock::Tsc, scale, first, exact: false },
             None => monotonic,
         }
     }
@@ -36,7 +41,7 @@ impl Gauge {
     #[cfg(test)]
     pub(crate) fn nanos() -> Self {
         let first = Anchor { ticks: 0, nanos: 0 };
-        Self { clock: StampClock::Monotonic, scale: Scale::NANOS, first }
+        Self { clock: StampClock::Monotonic, scale: Scale::NANOS, first, exact: true }
     }
 
     /// Ticks a second of the TSC, also where another clock stamps.
@@ -54,15 +59,13 @@ impl Gauge {
     /// The calibration from an earlier anchor to now, where that is longer than the first one.
     #[must_use]
     pub fn refined(&self, since: Anchor) -> Scale {
-        match self.clock {
-            StampClock::Monotonic => self.scale,
-            StampClock::Tsc => {
-                let now = Anchor::take();
-                let longer = now.nanos.saturating_sub(since.nanos) > 10_000_000;
-                let from = if longer { since } else { self.first };
-                Scale::between(from, now).unwrap_or(self.scale)
-            }
+        if self.exact {
+            return self.scale;
         }
+        let now = Anchor::take();
+        let longer = now.nanos.saturating_sub(since.nanos) > 10_000_000;
+        let from = if longer { since } else { self.first };
+        Scale::between(from, now).unwrap_or(self.scale)
     }
 
     /// Precision, cost of a stamp and cost of an empty iteration, as this process finds them.

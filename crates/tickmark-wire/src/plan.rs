@@ -57,9 +57,9 @@ pub struct Settings {
     /// Where in the tick each stream begins; none is anywhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub phase: Option<Phase>,
-    /// Stamp with the TSC whatever the processor says of it: in a guest whose TSC counts instructions.
+    /// Stamp with the TSC, one tick a nanosecond: in a guest whose TSC counts instructions, whatever clock its kernel has.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub trust_tsc: bool,
+    pub tsc_is_nanoseconds: bool,
 }
 
 /// A place in the tick.

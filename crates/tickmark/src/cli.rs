@@ -131,7 +131,7 @@ impl From<&Settings> for tickmark_wire::Settings {
             deny: None,
             only_needed: false,
             phase: None,
-            trust_tsc: false,
+            tsc_is_nanoseconds: false,
         }
     }
 }

@@ -12,7 +12,7 @@ use crate::{Counts, Expected, Meter, Params, Probe, ProbeError, Spec, Syscall, S
 use std::ffi::CStr;
 use std::time::Duration;
 use tickmark_timer::{Anchor, Scale};
-use tickmark_wire::{Group, Nanos, Observations, Part, Picos};
+use tickmark_wire::{Group, Nanos, Observations, Part, Picos, StampClock};
 
 /// No process is made in less, ns: how many there may be.
 const FASTEST: usize = 20_000;
@@ -198,7 +198,11 @@ impl Children {
                 paused += pause.as_nanos() as i64;
             }
         }
-        let scale = Scale::between(origin, Anchor::take());
+        // The minimal process stamps with the TSC also where another clock stamps the rest.
+        let scale = match budget.gauge.clock {
+            StampClock::Tsc => Some(budget.gauge.refined(origin)),
+            StampClock::Monotonic => Scale::between(origin, Anchor::take()),
+        };
         let scale = scale.ok_or_else(|| ProbeError::Other("the TSC stands still".to_owned()))?;
         let batches = made.finish(scale, origin.ticks)?;
         sink.observe(Part::Whole, Observations::Batches(batches), segments);

@@ -235,7 +235,7 @@ impl Target for Guest {
     fn run(&mut self, plan: &Plan, on: &mut dyn FnMut(Event) -> Result<(), Error>) -> Result<(), Error> {
         let mut plan = plan.clone();
         plan.settings.small = true;
-        plan.settings.trust_tsc =
+        plan.settings.tsc_is_nanoseconds =
             matches!(self.machine.accel, Accel::Icount { .. }) && self.kind == AgentKind::Rust && !self.kernel_stamps;
         let (text, machine) = self.events(&plan)?;
         for (number, line) in text.lines().enumerate() {
