@@ -121,7 +121,8 @@ fn measure(request: &Request) -> Vec<Event> {
     };
     let instrument = gauge.measure();
     let mut events = Collect { run, spec: &probe.spec, events: Vec::new() };
-    let budget = Budget { time: request.budget, batch: request.batch, gauge, phase: request.phase };
+    let batch = gauge.longest_batch(request.batch);
+    let budget = Budget { time: request.budget, batch, gauge, phase: request.phase };
     match routine.measure(&budget, &mut events) {
         Ok(()) => {
             let outcome = Outcome { run, instrument, resident_kb: usage::resident_kb() };

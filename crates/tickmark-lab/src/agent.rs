@@ -10,13 +10,13 @@ macro_rules! sources {
     ($($name:literal)*) => { &[$(($name, include_str!(concat!("../../../agent-c/", $name)))),*] };
 }
 
-const SOURCES: &[(&str, &str)] =
-    sources!["agent.h" "main.c" "guest.c" "events.c" "stream.c" "operations.c" "tick.c" "calls.c" "processes.c" "memory.c"];
+const SOURCES: &[(&str, &str)] = sources!["agent.h" "main.c" "guest.c" "events.c" "stream.c" "operations.c" "tick.c" "calls.c" "processes.c" "memory.c"];
 
 /// What is built here.
 const KIND: &str = "agents";
 /// As agent-c/README.md has them.
-const FLAGS: &[&str] = &["-std=c99", "-D_DEFAULT_SOURCE", "-D_POSIX_C_SOURCE=200809L", "-O2", "-static", "-w"];
+const FLAGS: &[&str] =
+    &["-std=c99", "-D_DEFAULT_SOURCE", "-D_POSIX_C_SOURCE=200809L", "-O2", "-static", "-w"];
 
 /// The small agent for an architecture, compiled where it is not in the cache.
 ///
@@ -52,7 +52,8 @@ pub fn small_agent(cache: &Cache, arch: Arch, stop: &dyn Fn() -> bool) -> Result
         }
         let log = cache.root().join("agent-c.log");
         let _ = std::fs::write(&log, &said);
-        let why = said.lines().find(|line| line.contains("error")).unwrap_or("the compiler failed").to_owned();
+        let why =
+            said.lines().find(|line| line.contains("error")).unwrap_or("the compiler failed").to_owned();
         return Err(Error::Build { what: format!("agent-c for {}", arch.name()), why, log });
     }
     for (name, _) in SOURCES {

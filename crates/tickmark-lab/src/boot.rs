@@ -85,21 +85,30 @@ impl Boot<'_> {
         let written = String::from_utf8_lossy(&std::fs::read(&port).unwrap_or_default()).into_owned();
         let status = ended?;
         let wrong = |what: String| {
-            let last = last_words(&console).map_or(String::new(), |line| format!("; it printed last: {line}"));
+            let last =
+                last_words(&console).map_or(String::new(), |line| format!("; it printed last: {line}"));
             Error::Guest(format!("{what}{last}; its transcript is {}", self.folder.display()))
         };
         let Some(status) = status else {
-            let what = if written.is_empty() && !console.contains(BEGIN) { "never began to measure" } else { "did not end" };
+            let what = if written.is_empty() && !console.contains(BEGIN) {
+                "never began to measure"
+            } else {
+                "did not end"
+            };
             return Err(wrong(format!("the guest {what} within its limit of {} s", self.limit.as_secs())));
         };
         if !status.success() {
             let text = std::fs::read_to_string(&said).unwrap_or_default();
-            let why = text.lines().skip(1).find(|line| !line.trim().is_empty()).unwrap_or("no word why").to_owned();
+            let why =
+                text.lines().skip(1).find(|line| !line.trim().is_empty()).unwrap_or("no word why").to_owned();
             return Err(wrong(format!("QEMU ended with {status}: {why}")));
         }
         if let Some(panic) = console.lines().find(|line| line.contains("Kernel panic")) {
             let panic = panic.trim().to_owned();
-            return Err(Error::Guest(format!("the guest's {panic}; its transcript is {}", self.folder.display())));
+            return Err(Error::Guest(format!(
+                "the guest's {panic}; its transcript is {}",
+                self.folder.display()
+            )));
         }
         let events = if written.is_empty() { framed(&console) } else { whole(&written) };
         let events = events.map_err(|why| wrong(format!("the guest {why}")))?;
@@ -148,7 +157,8 @@ fn framed(console: &str) -> Result<String, String> {
             _ => {}
         }
     }
-    Err(if inside { "stopped in the middle of its events" } else { "ended without a word of its agent" }.to_owned())
+    Err(if inside { "stopped in the middle of its events" } else { "ended without a word of its agent" }
+        .to_owned())
 }
 
 /// What was written to the port, if it was written to its end.
@@ -164,20 +174,26 @@ fn whole(written: &str) -> Result<String, String> {
     Err("stopped in the middle of its events".to_owned())
 }
 
-/// The last line of a console that says something, without events.
+/// What the agent complained of, else the last line of a console that says something: no event, and not that it restarts.
 fn last_words(console: &str) -> Option<String> {
     let says = |line: &&str| {
         let line = line.trim();
-        !line.is_empty() && !line.starts_with('{') && line != BEGIN && line != END
+        !line.is_empty()
+            && !line.starts_with('{')
+            && line != BEGIN
+            && line != END
+            && !line.contains("reboot: ")
     };
-    let line = console.lines().rev().find(says)?.trim();
+    let complains = |line: &&str| line.starts_with("tickmark-agent: ");
+    let line = console.lines().find(complains).or_else(|| console.lines().rev().find(says))?.trim();
     Some(line.chars().filter(|c| !c.is_control()).take(160).collect())
 }
 
 /// Options as a shell would take them.
 fn quoted(options: &[String]) -> String {
     let plain = |word: &str| word.chars().all(|c| c.is_ascii_alphanumeric() || "-_=,./:".contains(c));
-    let quote = |word: &String| if plain(word) { word.clone() } else { format!("'{}'", word.replace('\'', "'\\''")) };
+    let quote =
+        |word: &String| if plain(word) { word.clone() } else { format!("'{}'", word.replace('\'', "'\\''")) };
     options.iter().map(quote).collect::<Vec<_>>().join(" ")
 }
 
@@ -191,7 +207,11 @@ mod tests {
         assert_eq!(framed(&console).unwrap(), "{\"a\":1}\n{\"b\":2}\n");
         assert!(framed(&console[..console.len() - 40]).unwrap_err().contains("middle"));
         assert!(framed("nothing but noise\n\u{fffd}\n").unwrap_err().contains("without a word"));
-        assert_eq!(last_words("one\r\ntwo\u{7}\r\n{\"c\"\r\n").unwrap(), "two");
+        assert_eq!(
+            last_words("one\r\ntwo\u{7}\r\n{\"c\"\r\n[ 1.0] reboot: Restarting system\r\n").unwrap(),
+            "two"
+        );
+        assert_eq!(last_words("tickmark-agent: no\r\ntwo\r\n").unwrap(), "tickmark-agent: no");
         assert!(whole("{\"hello\":{}}\n{\"goodbye\":{}}\n").is_ok());
         assert!(whole("{\"hello\":{}}\n{\"goodbye\":{}").is_err());
     }

@@ -24,7 +24,9 @@ impl Cache {
     pub fn at(root: Option<PathBuf>) -> Result<Self, Error> {
         let named = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         let default = || named("XDG_CACHE_HOME").or_else(|| Some(named("HOME")?.join(".cache")));
-        let none = || Error::Usage("neither HOME nor XDG_CACHE_HOME is set; set one for the built kernels".to_owned());
+        let none = || {
+            Error::Usage("neither HOME nor XDG_CACHE_HOME is set; set one for the built kernels".to_owned())
+        };
         let root = root.or_else(|| Some(default()?.join("tickmark"))).ok_or_else(none)?;
         Ok(Self { root })
     }
@@ -41,10 +43,16 @@ impl Cache {
     }
 
     /// Waits for the right to build things of a kind. `waits` is called once where another has it.
-    pub(crate) fn lock(&self, kind: &str, waits: &mut dyn FnMut(), stop: &dyn Fn() -> bool) -> Result<Lock, Error> {
+    pub(crate) fn lock(
+        &self,
+        kind: &str,
+        waits: &mut dyn FnMut(),
+        stop: &dyn Fn() -> bool,
+    ) -> Result<Lock, Error> {
         std::fs::create_dir_all(&self.root).map_err(Error::file("make", &self.root))?;
         let path = self.root.join(format!("{kind}.lock"));
-        let file = File::options().create(true).append(true).open(&path).map_err(Error::file("open", &path))?;
+        let file =
+            File::options().create(true).append(true).open(&path).map_err(Error::file("open", &path))?;
         let mut told = false;
         loop {
             match file.try_lock() {

@@ -59,7 +59,10 @@ mod tests {
             verify(&kernel, &config).unwrap();
             let other = config.replace(&format!("CONFIG_HZ_{}=y", kernel.hz), "");
             let error = verify(&kernel, &other).unwrap_err().to_string();
-            assert!(error.contains(&format!("CONFIG_HZ_{}=y", kernel.hz)) && error.contains("not set"), "{error}");
+            assert!(
+                error.contains(&format!("CONFIG_HZ_{}=y", kernel.hz)) && error.contains("not set"),
+                "{error}"
+            );
         }
         let kernel: Kernel = "x86_64".parse().unwrap();
         let config = fragment(&kernel).replace("# CONFIG_USB_SUPPORT is not set", "CONFIG_USB_SUPPORT=y");

@@ -80,7 +80,11 @@ mod tests {
         archive.link("bin/sh", "/init");
         let bytes = archive.finish();
         assert_eq!(bytes.len() % 512, 0);
-        let mut cpio = Command::new("cpio").args(["-itv", "--quiet"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
+        let mut cpio = Command::new("cpio")
+            .args(["-itv", "--quiet"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn();
         let cpio = cpio.as_mut().expect("cpio is installed by cargo xtask test");
         cpio.stdin.take().unwrap().write_all(&bytes).unwrap();
         let mut said = String::new();
@@ -88,7 +92,8 @@ mod tests {
         assert!(cpio.wait().unwrap().success());
         let lines: Vec<&str> = said.lines().collect();
         assert_eq!(lines.len(), 8, "{said}");
-        let has = |start: &str, end: &str| lines.iter().any(|line| line.starts_with(start) && line.ends_with(end));
+        let has =
+            |start: &str, end: &str| lines.iter().any(|line| line.starts_with(start) && line.ends_with(end));
         assert!(has("-rwxr-xr-x", " init") && has("lrwxrwxrwx", "bin/sh -> /init"), "{said}");
         assert!(has("crw-------", "dev/console") && has("drwxr-xr-x", " proc"), "{said}");
     }

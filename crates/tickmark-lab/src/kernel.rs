@@ -75,7 +75,7 @@ impl FromStr for Kernel {
             }
         };
         let plain = Self { arch, hz: 100, tick: Tick::Periodic, highres: true, preempt: Preempt::None };
-        parts.try_fold(plain, |kernel, part| kernel.with(part))
+        parts.try_fold(plain, Self::with)
     }
 }
 

@@ -108,7 +108,10 @@ impl Cache {
             if let Some(before) = found.filter(|before| before.sha256 != made.sha256) {
                 return Err(Error::Build {
                     what: kernel.to_string(),
-                    why: format!("built again it differs from before ({} and {})", before.sha256, made.sha256),
+                    why: format!(
+                        "built again it differs from before ({} and {})",
+                        before.sha256, made.sha256
+                    ),
                     log: self.root().join("logs"),
                 });
             }
@@ -179,7 +182,8 @@ impl Maker<'_> {
         };
         self.run(make("tinyconfig"), kernel, key, false)?;
         let path = objects.join(".config");
-        let mut file = std::fs::File::options().append(true).open(&path).map_err(Error::file("open", &path))?;
+        let mut file =
+            std::fs::File::options().append(true).open(&path).map_err(Error::file("open", &path))?;
         file.write_all(config::fragment(kernel).as_bytes()).map_err(Error::file("write", &path))?;
         self.run(make("olddefconfig"), kernel, key, false)?;
         let text = std::fs::read_to_string(&path).map_err(Error::file("read", &path))?;
@@ -200,9 +204,11 @@ impl Maker<'_> {
         copy(path, "config")?;
         let sha256 = hash_file(&out.join("image"))?;
         let seconds = started.elapsed().as_secs_f64();
-        let entry = Entry { kernel: kernel.to_string(), source: source.to_owned(), compiler, seconds, sha256 };
+        let entry =
+            Entry { kernel: kernel.to_string(), source: source.to_owned(), compiler, seconds, sha256 };
         let text = serde_json::to_string_pretty(&entry).unwrap_or_default();
-        std::fs::write(out.join("kernel.json"), text).map_err(Error::file("write", out.join("kernel.json")))?;
+        std::fs::write(out.join("kernel.json"), text)
+            .map_err(Error::file("write", out.join("kernel.json")))?;
         let folder = self.cache.entry(KIND, key);
         self.cache.install(&out, &folder)?;
         let (image, config, sha256) = (folder.join("image"), folder.join("config"), entry.sha256);
@@ -226,13 +232,17 @@ impl Maker<'_> {
         let compiled = Arc::new(AtomicUsize::new(0));
         let count = Arc::clone(&compiled);
         let reader = std::thread::spawn(move || {
+            let mut full = false;
             for line in BufReader::new(read).split(b'\n').map_while(Result::ok) {
                 if line.starts_with(b"  CC") || line.starts_with(b"  AS") {
                     count.fetch_add(1, Ordering::Relaxed);
                 }
+                let is_full = |part: &[u8]| line.windows(part.len()).any(|window| window == part);
+                full |= is_full(b"No space left on device") || is_full(b"Disk quota exceeded");
                 // A log that cannot be written must not keep the build from ending.
-                let _ = log.write_all(&line).and_then(|()| log.write_all(b"\n"));
+                full |= log.write_all(&line).and_then(|()| log.write_all(b"\n")).is_err();
             }
+            full
         });
         let status = loop {
             if let Some(status) = child.try_wait().map_err(Error::file("wait for", &name))? {
@@ -250,21 +260,21 @@ impl Maker<'_> {
             limits::kill_group(child.id());
             let _ = child.wait();
         }
-        let _ = reader.join();
+        let full = reader.join().unwrap_or(false);
         match status {
             None => Err(Error::Stopped),
             Some(status) if status.success() => {
                 let _ = std::fs::remove_file(&path);
                 Ok(())
             }
+            Some(_) if full => Err(Error::Full(self.cache.root().to_owned())),
             Some(status) => {
                 let bytes = std::fs::read(&path).unwrap_or_default();
                 let text = String::from_utf8_lossy(&bytes).into_owned();
-                if text.contains("No space left on device") || text.contains("Disk quota exceeded") {
-                    return Err(Error::Full(self.cache.root().to_owned()));
-                }
-                let says = |line: &&str| line.contains("error:") || line.contains("Error ") || line.contains("***");
-                let why = text.lines().find(says).map_or_else(|| status.to_string(), |line| line.trim().to_owned());
+                let says =
+                    |line: &&str| line.contains("error:") || line.contains("Error ") || line.contains("***");
+                let why =
+                    text.lines().find(says).map_or_else(|| status.to_string(), |line| line.trim().to_owned());
                 Err(Error::Build { what: kernel.to_string(), why, log: path })
             }
         }

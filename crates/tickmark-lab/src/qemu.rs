@@ -76,8 +76,22 @@ impl Machine {
             add(&["-device", "virtio-serial-pci", "-device", "virtserialport,chardev=port"]);
             add(&["-chardev", &format!("file,id=port,path={}", path(files.port))]);
         }
-        add(&["-m", &format!("{}M", self.memory), "-smp", "1", "-display", "none", "-nodefaults", "-no-reboot"]);
-        add(&["-chardev", &format!("file,id=console,path={}", path(files.console)), "-serial", "chardev:console"]);
+        add(&[
+            "-m",
+            &format!("{}M", self.memory),
+            "-smp",
+            "1",
+            "-display",
+            "none",
+            "-nodefaults",
+            "-no-reboot",
+        ]);
+        add(&[
+            "-chardev",
+            &format!("file,id=console,path={}", path(files.console)),
+            "-serial",
+            "chardev:console",
+        ]);
         if let Accel::Icount { shift } = self.accel {
             add(&["-icount", &format!("shift={shift},sleep=off"), "-seed", "1"]);
             add(&["-rtc", "base=2005-07-06T00:00:00,clock=vm"]);

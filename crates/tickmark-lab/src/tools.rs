@@ -61,15 +61,19 @@ pub fn require_qemu(arch: Arch) -> Result<PathBuf, Error> {
 
 /// The newest kernel source of Debian: the archive and its version.
 pub(crate) fn source() -> Result<(PathBuf, String), Error> {
-    let missing =
-        || Error::Missing { what: "the kernel's source (/usr/src/linux-source-*.tar.xz)".to_owned(), package: "linux-source" };
+    let missing = || Error::Missing {
+        what: "the kernel's source (/usr/src/linux-source-*.tar.xz)".to_owned(),
+        package: "linux-source",
+    };
     let name = |path: &PathBuf| {
         let name = path.file_name()?.to_str()?;
         Some(name.strip_prefix("linux-source-")?.strip_suffix(".tar.xz")?.to_owned())
     };
     let files = std::fs::read_dir("/usr/src").map_err(|_| missing())?.flatten().map(|entry| entry.path());
-    let number = |version: &str| -> Vec<u32> { version.split('.').map(|part| part.parse().unwrap_or(0)).collect() };
-    let newest = files.filter_map(|path| Some((name(&path)?, path))).max_by_key(|(version, _)| number(version));
+    let number =
+        |version: &str| -> Vec<u32> { version.split('.').map(|part| part.parse().unwrap_or(0)).collect() };
+    let newest =
+        files.filter_map(|path| Some((name(&path)?, path))).max_by_key(|(version, _)| number(version));
     let (version, path) = newest.ok_or_else(missing)?;
     // The package's version has what the file's name lacks; the size stands in where dpkg is not there.
     let package = format!("linux-source-{version}");

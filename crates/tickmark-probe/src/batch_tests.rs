@@ -18,7 +18,12 @@ fn shape() -> Shape {
 }
 
 fn budget(time_ms: i32) -> Budget {
-    Budget { time: Nanos::from_millis(time_ms), batch: Nanos::new(100_000), gauge: Gauge::nanos(), phase: None }
+    Budget {
+        time: Nanos::from_millis(time_ms),
+        batch: Nanos::new(100_000),
+        gauge: Gauge::nanos(),
+        phase: None,
+    }
 }
 
 /// Says that the thread had `share` per cent of the CPU, and what a test puts into `counts`.

@@ -44,6 +44,26 @@ impl Gauge {
         Self { clock: StampClock::Monotonic, scale: Scale::NANOS, first, exact: true }
     }
 
+    /// The longest batch of a length that the clock can tell: twenty of its steps, where those are longer. A clock that
+    /// steps with the tick rounds everything that is shorter to nothing.
+    #[must_use]
+    pub fn longest_batch(&self, asked: Nanos) -> Nanos {
+        let step = match self.clock {
+            StampClock::Tsc => 0,
+            StampClock::Monotonic => {
+                let step = || {
+                    let begin = Monotonic.now();
+                    let changed = std::iter::repeat_with(|| Monotonic.now()).find(|now| *now != begin);
+                    changed.map_or(0, |now| now - begin)
+                };
+                // The first may be the rest of one.
+                step();
+                step()
+            }
+        };
+        asked.max(Nanos::new(step as i64 * 20))
+    }
+
     /// Ticks a second of the TSC, also where another clock stamps.
     #[must_use]
     pub fn tsc_frequency(&self) -> f64 {

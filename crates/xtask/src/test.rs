@@ -11,6 +11,46 @@ const NEEDED: &[(&str, &str)] = &[
     ("valgrind", "valgrind"),
     ("taskset", "util-linux"),
     ("kill", "procps"),
+    ("cpio", "cpio"),
+    ("ip", "iproute2"),
+    ("ssh", "openssh-client"),
+    ("/usr/sbin/sshd", "openssh-server"),
+    ("make", "make"),
+    ("gcc", "gcc"),
+    ("flex", "flex"),
+    ("bison", "bison"),
+    ("bc", "bc"),
+    ("xz", "xz-utils"),
+    ("lz4", "lz4"),
+    ("/usr/include/libelf.h", "libelf-dev"),
+    ("/usr/include/stdio.h", "libc6-dev"),
+    ("powerpc-linux-gnu-gcc", "gcc-powerpc-linux-gnu"),
+    ("/usr/powerpc-linux-gnu/include/stdio.h", "libc6-dev-powerpc-cross"),
+    ("qemu-system-x86_64", "qemu-system-x86"),
+    ("qemu-system-ppc", "qemu-system-ppc"),
+    ("/usr/src/linux-source-6.1.tar.xz", "linux-source-6.1"),
+];
+
+/// The kernels that the tests boot.
+const KERNELS: &[&str] = &["powerpc:hz=100", "powerpc:hz=1000", "x86_64:hz=100"];
+
+/// The small experiment: the document's own, shortened.
+const EXPERIMENT: &[&str] = &[
+    "run",
+    "--quiet",
+    "--release",
+    "--",
+    "lab",
+    "run",
+    "experiments/tick-100-vs-1000.toml",
+    "--machine",
+    "powerpc",
+    "--machine",
+    "powerpc-16MB",
+    "--phases",
+    "2",
+    "--slice",
+    "20ms",
 ];
 
 type Step = (&'static str, fn() -> Result<()>);
@@ -24,9 +64,15 @@ const STEPS: &[Step] = &[
     ("probes in the docs", docs::check),
     ("licences", licences::check),
     ("documentation", documentation),
-    ("tests", || shell::run("cargo", &["test", "--workspace", "--quiet", "--no-fail-fast"])),
     ("the static agent", || agent::build().map(drop)),
+    ("the small agent", small_agent),
+    ("kernels of the lab", || {
+        let arguments = [&["run", "--quiet", "--release", "--", "lab", "kernels"], KERNELS].concat();
+        shell::run("cargo", &arguments)
+    }),
+    ("tests", || shell::run("cargo", &["test", "--workspace", "--quiet", "--no-fail-fast"])),
     ("the main job", main_job),
+    ("the short experiment", || shell::run("cargo", EXPERIMENT)),
     ("fork weighs neither program", agent::weighs_the_same),
 ];
 
@@ -51,6 +97,28 @@ fn documentation() -> Result<()> {
     doc.args(["doc", "--workspace", "--no-deps", "--document-private-items", "--quiet"]);
     doc.env("RUSTDOCFLAGS", "-D warnings").current_dir(shell::root());
     shell::output(&mut doc).map(drop)
+}
+
+/// The agent in C: standard, without a warning, and no longer than it says.
+fn small_agent() -> Result<()> {
+    let folder = shell::root().join("agent-c");
+    let files = std::fs::read_dir(&folder).map_err(|e| e.to_string())?.flatten().map(|entry| entry.path());
+    let sources: Vec<_> =
+        files.filter(|path| path.extension().is_some_and(|kind| kind == "c" || kind == "h")).collect();
+    let text = sources.iter().map(std::fs::read_to_string).collect::<std::io::Result<String>>();
+    let lines = text.map_err(|e| e.to_string())?.lines().count();
+    println!("agent-c: {lines} lines of at most 1500 in {} files", sources.len());
+    if lines > 1500 {
+        return Err(format!("agent-c has {lines} lines"));
+    }
+    for compiler in ["gcc", "powerpc-linux-gnu-gcc"] {
+        let mut cc = Command::new(compiler);
+        cc.args(["-std=c99", "-D_DEFAULT_SOURCE", "-D_POSIX_C_SOURCE=200809L", "-O2", "-static"]);
+        cc.args(["-Wall", "-Wextra", "-Wpedantic", "-Werror", "-o", "/dev/null"]);
+        cc.args(sources.iter().filter(|path| path.extension().is_some_and(|kind| kind == "c")));
+        shell::output(&mut cc)?;
+    }
+    Ok(())
 }
 
 /// The README's first command, as a user types it, in a store of its own; what it prints is looked at.

@@ -69,7 +69,13 @@ fn spin<C: Clock>(clock: C, budget: &Budget, cpu: u32) -> GapTrace {
 
 /// Reads the clock without pause for a time, or until there are so many gaps above the threshold; the first reading and the
 /// last.
-fn watch<C: Clock>(clock: C, threshold: u64, length: u64, most: usize, gaps: &mut Vec<(u64, u64)>) -> (u64, u64) {
+fn watch<C: Clock>(
+    clock: C,
+    threshold: u64,
+    length: u64,
+    most: usize,
+    gaps: &mut Vec<(u64, u64)>,
+) -> (u64, u64) {
     let origin = clock.now();
     let mut last = origin;
     while last - origin < length && gaps.len() < most {

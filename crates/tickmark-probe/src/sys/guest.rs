@@ -10,10 +10,8 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 /// Those of mount(2).
 pub fn mount(kind: &CStr, at: &CStr) -> Result<(), CallError> {
     // SAFETY: three texts that end in zeros; no data.
-    check("mount", unsafe {
-        libc::mount(c"none".as_ptr(), at.as_ptr(), kind.as_ptr(), 0, std::ptr::null())
-    })
-    .map(drop)
+    check("mount", unsafe { libc::mount(c"none".as_ptr(), at.as_ptr(), kind.as_ptr(), 0, std::ptr::null()) })
+        .map(drop)
 }
 
 /// Raises the interface `lo`.

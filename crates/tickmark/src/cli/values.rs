@@ -59,13 +59,17 @@ pub(super) fn speed(text: &str) -> Result<super::Speed, String> {
 /// A part of a tick such as 1/5.
 pub(super) fn phase(text: &str) -> Result<(u32, u32), String> {
     let parts = text.split_once('/').and_then(|(k, n)| Some((k.parse().ok()?, n.parse().ok()?)));
-    parts.filter(|(k, n): &(u32, u32)| k < n && *n <= 1000).ok_or_else(|| "give K/N with K below N, such as 1/5".to_owned())
+    parts
+        .filter(|(k, n): &(u32, u32)| k < n && *n <= 1000)
+        .ok_or_else(|| "give K/N with K below N, such as 1/5".to_owned())
 }
 
 /// A file and what is written to it.
 pub(super) fn write_file(text: &str) -> Result<(String, String), String> {
     let parts = text.split_once('=').filter(|(path, _)| path.starts_with('/'));
-    parts.map(|(path, content)| (path.to_owned(), content.to_owned())).ok_or_else(|| "give /PATH=CONTENT".to_owned())
+    parts
+        .map(|(path, content)| (path.to_owned(), content.to_owned()))
+        .ok_or_else(|| "give /PATH=CONTENT".to_owned())
 }
 
 /// A time with its unit: 60s, 1.5s, 500ms, 50us, 1ns, 2min.

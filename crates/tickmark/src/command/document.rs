@@ -20,10 +20,11 @@ struct Beside {
 }
 
 /// lmbench's ten tables of the recordings; with the document's per cent rows and what it got from noise.
-pub(super) fn tables(recordings: &[Recording], document: bool) -> Result<String, Error> {
-    let models: Vec<Model> = recordings.iter().map(|recording| report::build(recording, &|_| true, false)).collect();
+pub(super) fn tables(recordings: &[Recording], real: &[&str], document: bool) -> Result<String, Error> {
+    let models: Vec<Model> =
+        recordings.iter().map(|recording| report::build(recording, &|_| true, false)).collect();
     let both: Vec<_> = recordings.iter().zip(&models).collect();
-    let mut page = lmbench::page(&both, &[], false);
+    let mut page = lmbench::page(&both, real, false);
     if !document {
         return Ok(lmbench::render(&page));
     }
@@ -40,7 +41,9 @@ pub(super) fn tables(recordings: &[Recording], document: bool) -> Result<String,
         for (index, column) in table.columns.iter().enumerate() {
             let here = table.systems.get(1).and_then(|system| system.percent.as_ref()?[index]);
             let known = besides.iter().any(|beside| beside.metric == column.metric);
-            if let Some(document) = percents[index].filter(|_| !known && !column.metric.starts_with("machine.")) {
+            if let Some(document) =
+                percents[index].filter(|_| !known && !column.metric.starts_with("machine."))
+            {
                 let decided = decided.iter().any(|metric| metric == column.metric);
                 besides.push(Beside { metric: column.metric, document, decided, here });
             }
@@ -58,12 +61,15 @@ pub(super) fn tables(recordings: &[Recording], document: bool) -> Result<String,
 fn its_sides(folder: &std::path::Path) -> Result<(lmbench::Page, Vec<String>), Error> {
     let store = Store::at(Some(folder.to_owned()))?;
     let texts = [("tqm860l-summary.txt".to_owned(), DOCUMENT.to_owned())];
-    let (found, _) = lmbench::read(&texts).map_err(|name| Error::Refused(format!("{name} cannot be read")))?;
+    let (found, _) =
+        lmbench::read(&texts).map_err(|name| Error::Refused(format!("{name} cannot be read")))?;
     let ids = found.iter().map(|one| import::keep(&store, one, &one.host)).collect::<Result<Vec<_>, _>>()?;
     let recordings = ids.iter().map(|id| store.find(id)).collect::<Result<Vec<_>, _>>()?;
-    let models: Vec<Model> = recordings.iter().map(|recording| report::build(recording, &|_| true, false)).collect();
+    let models: Vec<Model> =
+        recordings.iter().map(|recording| report::build(recording, &|_| true, false)).collect();
     let page = lmbench::page(&recordings.iter().zip(&models).collect::<Vec<_>>(), &[], false);
-    let sides: Vec<Side> = recordings.into_iter().map(|recording| Side { recordings: vec![recording] }).collect();
+    let sides: Vec<Side> =
+        recordings.into_iter().map(|recording| Side { recordings: vec![recording] }).collect();
     let compared = comparison::build(&store, &sides, Asked { margin: 0.01, unit: Unit::Recording })?;
     let changed = compared.against.iter().flat_map(|against| &against.lines).filter(|line| line.changed());
     Ok((page, changed.map(|line| line.metric.clone()).collect()))
@@ -85,7 +91,9 @@ fn noise(besides: &[Beside]) -> String {
     };
     let same = |a: f64, b: f64| (a >= 0.0) == (b >= 0.0);
     list("noise: its own runs do not tell", &|beside, _| !beside.decided);
-    list("the other way than a count of instructions", &|beside, here| beside.decided && !same(beside.document, here));
+    list("the other way than a count of instructions", &|beside, here| {
+        beside.decided && !same(beside.document, here)
+    });
     list("the same way, more than twice as much or less than half", &|beside, here| {
         let ratio = beside.document / here;
         beside.decided && same(beside.document, here) && !(0.5..=2.0).contains(&ratio)

@@ -4,24 +4,19 @@ use super::{compare, document, experiment, run};
 use crate::cli::{CompareFormat, Lab, LabBoot, LabKernels, LabRun, Speed};
 use crate::error::{Code, Error};
 use crate::experiment::{Experiment, Halt, Knob};
-use crate::lab::{self, AgentKind, Asked, Guest, Machine, Place, Remote, Report, Setting};
-use crate::progress::Steps;
+use crate::lab::{self, Asked, Bench, Machine, Report, Setting, Wanted, build, kernel_of};
 use crate::selection;
 use crate::store::Store;
 use crate::target::Stop;
 use rand::SeedableRng;
 use rand::rngs::StdRng;
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::Path;
 use std::time::Instant;
-use tickmark_lab::{Accel, Arch, Built, Cache, Kernel, Progress};
+use tickmark_lab::{Accel, Built, Cache, Kernel};
 use tickmark_wire::Nanos;
 
 /// The kernels of the document, where none is named.
 const DEFAULT: [&str; 4] = ["powerpc:hz=100", "powerpc:hz=1000", "x86_64:hz=100", "x86_64:hz=1000"];
-const MEMORY: u32 = 256;
-const MEMORY_POWERPC: u32 = 128;
 
 pub(super) fn run(store: impl FnOnce() -> Result<Store, Error>, lab: &Lab) -> Result<Code, Error> {
     match lab {
@@ -62,148 +57,11 @@ fn kernels(asked: &LabKernels) -> Result<Code, Error> {
         return Ok(Code::Done);
     }
     for built in &built {
-        let how = built.seconds.map_or("in the cache".to_owned(), |seconds| format!("built in {seconds:.0} s"));
+        let how =
+            built.seconds.map_or("in the cache".to_owned(), |seconds| format!("built in {seconds:.0} s"));
         super::print(&format!("{}  {how}\n  {}\n", built.kernel, built.image.display()))?;
     }
     Ok(Code::Done)
-}
-
-/// Builds what is not in the cache, with progress.
-fn build(cache: &Cache, kernels: &[Kernel], again: bool, stop: &Stop) -> Result<Vec<Built>, Error> {
-    let steps = Steps::new();
-    let built = cache.kernels(kernels, again, &|| stop.stopped(), &mut |progress| match progress {
-        Progress::Waiting => anstream::eprintln!("another lab is building kernels; waiting for it"),
-        Progress::Unpacking => steps.at("unpacking the kernel's source"),
-        Progress::Compiling(kernel, files) => steps.at(&format!("{kernel}: {files} files compiled")),
-    });
-    steps.finish();
-    Ok(built?)
-}
-
-/// An image that is not ours: which processor it is for stands in it.
-fn arch_of(image: &Path) -> Result<Arch, Error> {
-    let bytes = std::fs::read(image).map_err(Error::store("read", image))?;
-    // ELF with the machine EM_PPC; a bzImage has its signature at 0x202 (Documentation/x86/boot.rst).
-    if bytes.starts_with(b"\x7fELF") && bytes.get(18..20) == Some(&[0, 20]) {
-        return Ok(Arch::PowerPc);
-    }
-    if bytes.get(0x202..0x206) == Some(b"HdrS") || bytes.starts_with(b"\x7fELF\x02\x01") {
-        return Ok(Arch::X86_64);
-    }
-    Err(Error::Usage(format!(
-        "{} is no kernel image that the lab can boot: a bzImage for x86-64, or a vmlinux for PowerPC",
-        image.display()
-    )))
-}
-
-/// What is needed to make guests.
-struct Bench {
-    cache: Cache,
-    built: BTreeMap<String, Built>,
-    agents: BTreeMap<(bool, Arch), Arc<Vec<u8>>>,
-    stop: Stop,
-}
-
-/// A guest before its kernel is built.
-struct Wanted<'a> {
-    kernel: String,
-    agent: Option<AgentKind>,
-    memory: Option<u32>,
-    append: [&'a str; 2],
-    writes: Vec<(String, String)>,
-    accel: Accel,
-    kernel_stamps: bool,
-}
-
-impl Bench {
-    fn new(stop: Stop) -> Result<Self, Error> {
-        Ok(Self { cache: Cache::at(None)?, built: BTreeMap::new(), agents: BTreeMap::new(), stop })
-    }
-
-    /// Builds all kernels that are no images.
-    fn kernels<'a>(&mut self, names: impl Iterator<Item = &'a String>) -> Result<(), Error> {
-        let mut names: Vec<&String> = names.filter(|name| !Path::new(name).is_file()).collect();
-        names.sort();
-        names.dedup();
-        let wanted = names.iter().map(|name| name.parse()).collect::<Result<Vec<Kernel>, _>>()?;
-        // Before minutes of building: what they are to be booted with.
-        for kernel in &wanted {
-            tickmark_lab::require_qemu(kernel.arch)?;
-        }
-        let built = build(&self.cache, &wanted, false, &self.stop)?;
-        self.built.extend(names.into_iter().cloned().zip(built));
-        Ok(())
-    }
-
-    fn agent(&mut self, small: bool, arch: Arch) -> Result<Arc<Vec<u8>>, Error> {
-        if let Some(known) = self.agents.get(&(small, arch)) {
-            return Ok(Arc::clone(known));
-        }
-        let path = match small {
-            true => tickmark_lab::small_agent(&self.cache, arch, &|| self.stop.stopped())?,
-            false => lab::agent_program()?,
-        };
-        let bytes = Arc::new(std::fs::read(&path).map_err(Error::store("read", &path))?);
-        self.agents.insert((small, arch), Arc::clone(&bytes));
-        Ok(bytes)
-    }
-
-    fn guest(&mut self, wanted: Wanted<'_>) -> Result<Guest, Error> {
-        let built = self.built.get(&wanted.kernel).cloned();
-        let image = built.as_ref().map_or_else(|| PathBuf::from(&wanted.kernel), |built| built.image.clone());
-        let arch = built.as_ref().map_or_else(|| arch_of(&image), |built| Ok(built.kernel.arch))?;
-        let kind = wanted.agent.unwrap_or(if arch == Arch::PowerPc { AgentKind::C } else { AgentKind::Rust });
-        if kind == AgentKind::Rust && arch == Arch::PowerPc {
-            return Err(Error::Usage("on PowerPC the agent is c: Rust's standard library is not there".to_owned()));
-        }
-        let memory = wanted.memory.unwrap_or(if arch == Arch::PowerPc { MEMORY_POWERPC } else { MEMORY });
-        let agent = self.agent(kind == AgentKind::C, arch)?;
-        // Where there is no compiler for it, the guest has no shell, and its probe says so.
-        let shell = if kind == AgentKind::Rust { self.agent(true, arch).ok() } else { None };
-        Ok(Guest {
-            machine: tickmark_lab::Machine { arch, memory, accel: wanted.accel },
-            image,
-            built,
-            append: wanted.append.join(" ").trim().to_owned(),
-            writes: wanted.writes,
-            kind,
-            agent,
-            shell,
-            kernel_stamps: wanted.kernel_stamps,
-            transcripts: PathBuf::new(),
-            twice: false,
-            limit: None,
-            stop: self.stop.clone(),
-        })
-    }
-}
-
-impl Bench {
-    /// Where a setting of a machine is booted.
-    fn place(&mut self, machine: &Machine, setting: &Setting, shift: u8) -> Result<Place, Error> {
-        if let Some(host) = machine.host() {
-            let (identity, limit) = machine.boots();
-            return Ok(Place::Remote(Remote {
-                host: host.to_owned(),
-                options: machine.ssh.clone(),
-                boot: setting.boot.clone(),
-                identity,
-                limit,
-                agent: self.agent(false, Arch::X86_64)?,
-                stop: self.stop.clone(),
-            }));
-        }
-        let guest = self.guest(Wanted {
-            kernel: kernel_of(machine, setting),
-            agent: machine.agent,
-            memory: machine.memory,
-            append: [&machine.append, &setting.append],
-            writes: setting.write.clone().into_iter().collect(),
-            accel: Accel::Icount { shift },
-            kernel_stamps: machine.kernel_stamps,
-        })?;
-        Ok(Place::Guest(Box::new(guest)))
-    }
 }
 
 /// One guest, as `tickmark run` has one machine.
@@ -231,14 +89,25 @@ fn boot(store: &Store, asked: &LabBoot) -> Result<Code, Error> {
     let all = Nanos::new(slice.get() * i64::from(weight) / 10 * i64::from(rounds));
     let mut random = StdRng::seed_from_u64(1);
     let settings = tickmark_wire::Settings { small: true, ..Default::default() };
-    let mut plan = crate::plan::make(&selected, rounds, Some(all.max(Nanos::new(1))), settings, false, &mut random);
+    let mut plan =
+        crate::plan::make(&selected, rounds, Some(all.max(Nanos::new(1))), settings, false, &mut random);
     plan.settings.phase = asked.phase.and_then(|(number, of)| guest.phase(number, of));
     let name = asked.name.clone().unwrap_or_else(|| format!("lab {}", asked.kernel));
-    run::guest(store, &bench.stop, guest, &plan, &name, asked)
+    run::guest(store, &bench.stop, &guest, &plan, &name, asked)
 }
 
 fn matrix(store: &Store, asked: &LabRun) -> Result<Code, Error> {
     let mut from = lab::read(&asked.file)?;
+    // Everything that it names, also what is not asked for now.
+    for machine in &from.machines {
+        selection::select(&machine.probes)?;
+        for setting in from.settings.iter().filter(|_| machine.target.is_none()) {
+            let kernel = kernel_of(machine, setting);
+            if !Path::new(&kernel).is_file() {
+                kernel.parse::<Kernel>()?;
+            }
+        }
+    }
     if let Some(phases) = asked.phases {
         from.phases = phases;
         from.machines.iter_mut().for_each(|machine| machine.phases = Some(phases));
@@ -253,7 +122,10 @@ fn matrix(store: &Store, asked: &LabRun) -> Result<Code, Error> {
         let known = from.machines.iter().map(|machine| machine.name.clone()).collect::<Vec<_>>().join(", ");
         from.machines.retain(|machine| asked.machine.contains(&machine.name));
         if from.machines.is_empty() {
-            return Err(Error::Usage(format!("no machine of that name in {}; it has {known}", asked.file.display())));
+            return Err(Error::Usage(format!(
+                "no machine of that name in {}; it has {known}",
+                asked.file.display()
+            )));
         }
     }
     let resumed = asked.resume.as_ref().map(|name| arms(store, name)).transpose()?;
@@ -277,10 +149,15 @@ fn arms(store: &Store, name: &str) -> Result<(String, Vec<String>), Error> {
 }
 
 /// `tickmark experiment kernel=A,B`: the same with the settings of the command line.
-pub(super) fn as_experiment(store: &Store, asked: &crate::cli::Experiment, kernels: &str) -> Result<Code, Error> {
+pub(super) fn as_experiment(
+    store: &Store,
+    asked: &crate::cli::Experiment,
+    kernels: &str,
+) -> Result<Code, Error> {
     let names: Vec<String> = kernels.split(',').map(|name| name.trim().to_owned()).collect();
     crate::experiment::distinct("kernel", &names)?;
-    let settings = names.iter().map(|name| Setting { name: name.clone(), kernel: name.clone(), ..Setting::default() });
+    let settings =
+        names.iter().map(|name| Setting { name: name.clone(), kernel: name.clone(), ..Setting::default() });
     let machine = Machine {
         name: "kernel".to_owned(),
         kernel: String::new(),
@@ -309,15 +186,6 @@ pub(super) fn as_experiment(store: &Store, asked: &crate::cli::Experiment, kerne
     carry_out(store, &from, None, asked.format, asked.fail_on)
 }
 
-/// The kernel of a setting on a machine: an image, or the machine's with the setting's own words.
-fn kernel_of(machine: &Machine, setting: &Setting) -> String {
-    let both = [machine.kernel.as_str(), setting.kernel.as_str()];
-    if Path::new(&setting.kernel).is_file() {
-        return setting.kernel.clone();
-    }
-    both.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(":")
-}
-
 fn carry_out(
     store: &Store,
     from: &Asked,
@@ -329,7 +197,11 @@ fn carry_out(
     let begun = Instant::now();
     let mut bench = Bench::new(stop.clone())?;
     // Every name is looked at before the first minute is spent.
-    let selected = from.machines.iter().map(|machine| selection::select(&machine.probes)).collect::<Result<Vec<_>, _>>()?;
+    let selected = from
+        .machines
+        .iter()
+        .map(|machine| selection::select(&machine.probes))
+        .collect::<Result<Vec<_>, _>>()?;
     let all: Vec<String> = from
         .machines
         .iter()
@@ -346,7 +218,8 @@ fn carry_out(
     for (machine, probes) in from.machines.iter().zip(selected) {
         for speed in &machine.speeds {
             let Some(shift) = lab::shift(*speed) else { continue };
-            let name = machine.host().map_or_else(|| format!("{}@{speed}", machine.name), |_| machine.name.clone());
+            let name =
+                machine.host().map_or_else(|| format!("{}@{speed}", machine.name), |_| machine.name.clone());
             // What came before the interrupted one is whole.
             if resumed.as_ref().is_some_and(|(known, _)| *known != name) {
                 continue;
@@ -377,10 +250,16 @@ fn carry_out(
             let ((ids, made, halt), _) = ended;
             boots += (made as usize + 1) * ids.len();
             if made < 1 || halt == Halt::Stopped {
-                return Err(Error::Refused(format!("interrupted after {made} boots a side; kept as {}", ids.join(" "))));
+                return Err(Error::Refused(format!(
+                    "interrupted after {made} boots a side; kept as {}",
+                    ids.join(" ")
+                )));
             }
             if let Some(why) = experiment::nothing(store, &ids) {
-                return Err(Error::Refused(format!("no figure was obtained: {why}; kept as {}", ids.join(" "))));
+                return Err(Error::Refused(format!(
+                    "no figure was obtained: {why}; kept as {}",
+                    ids.join(" ")
+                )));
             }
             if experiment::failed(store, &ids, made) {
                 code = Code::Partly;
@@ -393,10 +272,16 @@ fn carry_out(
         }
     }
     if let Some((name, _)) = resumed {
-        return Err(Error::Usage(format!("no machine {name} in this file: the interrupted recording is of another one")));
+        return Err(Error::Usage(format!(
+            "no machine {name} in this file: the interrupted recording is of another one"
+        )));
     }
     let text = format!("{boots} boots in {:.0} s\n", measuring.elapsed().as_secs_f64());
-    if format == CompareFormat::Text { super::print(&text)? } else { anstream::eprint!("{text}") }
+    if format == CompareFormat::Text {
+        super::print(&text)?;
+    } else {
+        anstream::eprint!("{text}");
+    }
     Ok(code)
 }
 
@@ -417,7 +302,10 @@ fn show(
     }
     if from.report.contains(&Report::Lmbench) || from.report.contains(&Report::Document) {
         let beside = from.report.contains(&Report::Document);
-        super::print(&document::tables(&recordings, beside)?)?;
+        let changed = model.against.iter().flat_map(|against| &against.lines);
+        let changed = changed.filter(|line| line.changed() && line.figure != "floor");
+        let real: Vec<&str> = changed.map(|line| line.metric.as_str()).collect();
+        super::print(&document::tables(&recordings, &real, beside)?)?;
     }
     super::print(&format!("kept as {}\n\n", ids.join(" ")))?;
     Ok(model)

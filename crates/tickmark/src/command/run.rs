@@ -30,7 +30,7 @@ pub(super) fn run(store: &Store, asked: &Run) -> Result<Code, Error> {
 pub(super) fn guest(
     store: &Store,
     stop: &Stop,
-    guest: Guest,
+    guest: &Guest,
     plan: &Plan,
     name: &str,
     asked: &LabBoot,

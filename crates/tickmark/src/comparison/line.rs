@@ -240,7 +240,9 @@ impl Figure {
             Word::Changed => format!("changed{way}{by}"),
             Word::BelowMargin => format!("changed{way}, below {margin}{by}"),
             Word::Equivalent => format!("equivalent{by}"),
-            Word::Undecided if self.exact && self.values[0].is_empty() => "undecided: no phase has a figure on both sides".to_owned(),
+            Word::Undecided if self.exact && self.values[0].is_empty() => {
+                "undecided: no phase has a figure on both sides".to_owned()
+            }
             Word::Undecided if self.exact => "undecided: it depends on the phase".to_owned(),
             Word::Undecided if claim.is_none() && self.paired => {
                 "undecided: no block has a figure on both sides".to_owned()

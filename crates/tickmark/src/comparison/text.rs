@@ -30,7 +30,16 @@ fn one(out: &mut String, model: &Model, against: &Against) {
         let _ = writeln!(out, "{note}");
     }
     out.push('\n');
-    let heads = ["metric", "", "base", "candidate", "change", against.basis.range(), "x base, o candidate", "verdict"];
+    let heads = [
+        "metric",
+        "",
+        "base",
+        "candidate",
+        "change",
+        against.basis.range(),
+        "x base, o candidate",
+        "verdict",
+    ];
     let mut grid = vec![heads.map(str::to_owned)];
     let mut last = "";
     for line in &against.lines {

@@ -201,7 +201,13 @@ impl Knob {
     }
 
     /// Where a setting is measured in a block of so many: in a guest that is booted for it, or here.
-    pub(super) fn target(&self, number: usize, block: u32, transcripts: &std::path::Path, stop: &Stop) -> Box<dyn Target> {
+    pub(super) fn target(
+        &self,
+        number: usize,
+        block: u32,
+        transcripts: &std::path::Path,
+        stop: &Stop,
+    ) -> Box<dyn Target> {
         match self {
             Self::Boot(places) if number < places.len() => places[number].target(block, transcripts, stop),
             _ => Box::new(ThisMachine { stop: stop.clone(), joins: self.joins() }),

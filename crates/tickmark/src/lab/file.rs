@@ -135,7 +135,8 @@ pub(crate) fn read(path: &Path) -> Result<Asked, Error> {
 
 fn parse(text: &str) -> Result<Asked, String> {
     let file: File = toml::from_str(text).map_err(|error| {
-        let line = error.span().map_or(1, |span| 1 + text[..span.start.min(text.len())].matches('\n').count());
+        let line =
+            error.span().map_or(1, |span| 1 + text[..span.start.min(text.len())].matches('\n').count());
         format!("line {line}: {}", error.message().replace('\n', " "))
     })?;
     let names: Vec<&str> = file.setting.iter().map(|setting| setting.name.as_str()).collect();
@@ -194,7 +195,8 @@ fn parse(text: &str) -> Result<Asked, String> {
 }
 
 /// The speeds that there are, for people.
-pub(crate) const SPEEDS: &str = "instructions take 2^n ns: give 1000, 500, 250, 125, 62.5, 31.25 (million a second)";
+pub(crate) const SPEEDS: &str =
+    "instructions take 2^n ns: give 1000, 500, 250, 125, 62.5, 31.25 (million a second)";
 
 /// The shift that gives so many million instructions a second.
 pub(crate) fn shift(mips: f64) -> Option<u8> {

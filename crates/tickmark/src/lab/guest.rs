@@ -61,7 +61,8 @@ pub(crate) fn agent_program() -> Result<PathBuf, Error> {
     let folder = own.parent().unwrap_or(Path::new("/"));
     // target/release/tickmark, and target/release/deps/test.
     let built = "x86_64-unknown-linux-gnu/agent/tickmark-agent";
-    let known = [folder.join("tickmark-agent"), folder.join("..").join(built), folder.join("../..").join(built)];
+    let known =
+        [folder.join("tickmark-agent"), folder.join("..").join(built), folder.join("../..").join(built)];
     let named = std::env::var_os("TICKMARK_AGENT").map(PathBuf::from);
     let source = folder.join("../..");
     if named.is_none() && source.join("crates/xtask/Cargo.toml").is_file() {
@@ -108,7 +109,8 @@ impl Guest {
                 archive.file("plan", lines.as_bytes());
             }
         }
-        let writes: String = self.writes.iter().map(|(path, content)| format!("{path}={content}\n")).collect();
+        let writes: String =
+            self.writes.iter().map(|(path, content)| format!("{path}={content}\n")).collect();
         archive.file("settings", writes.as_bytes());
         Ok(archive.finish())
     }
@@ -148,7 +150,8 @@ impl Guest {
     fn events(&self, plan: &Plan) -> Result<(String, Machine), Error> {
         if self.machine.accel == Accel::Kvm {
             let tried = if Path::new("/dev/kvm").exists() {
-                self.once(self.machine, plan, &self.transcripts.join("kvm")).map_err(|error| error.to_string())
+                self.once(self.machine, plan, &self.transcripts.join("kvm"))
+                    .map_err(|error| error.to_string())
             } else {
                 Err("there is no /dev/kvm".to_owned())
             };
@@ -235,8 +238,9 @@ impl Target for Guest {
     fn run(&mut self, plan: &Plan, on: &mut dyn FnMut(Event) -> Result<(), Error>) -> Result<(), Error> {
         let mut plan = plan.clone();
         plan.settings.small = true;
-        plan.settings.tsc_is_nanoseconds =
-            matches!(self.machine.accel, Accel::Icount { .. }) && self.kind == AgentKind::Rust && !self.kernel_stamps;
+        plan.settings.tsc_is_nanoseconds = matches!(self.machine.accel, Accel::Icount { .. })
+            && self.kind == AgentKind::Rust
+            && !self.kernel_stamps;
         let (text, machine) = self.events(&plan)?;
         for (number, line) in text.lines().enumerate() {
             let garbage = |why: serde_json::Error| {

@@ -48,7 +48,8 @@ impl Remote {
 
     fn failed(&self, what: &str, output: &Output) -> Error {
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        let why = said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("without a word").to_owned();
+        let why =
+            said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("without a word").to_owned();
         Error::Refused(format!("{}: {what} failed ({}): {why}", self.host, output.status))
     }
 
@@ -92,10 +93,16 @@ impl Remote {
 
     /// Puts the agent there.
     fn install(&self) -> Result<(), Error> {
-        let command = format!("mkdir -p {FOLDER} && cat > {FOLDER}/agent.new && chmod 700 {FOLDER}/agent.new && mv {FOLDER}/agent.new {FOLDER}/agent");
+        let command = format!(
+            "mkdir -p {FOLDER} && cat > {FOLDER}/agent.new && chmod 700 {FOLDER}/agent.new && mv {FOLDER}/agent.new {FOLDER}/agent"
+        );
         let mut ssh = self.ssh(&command);
-        let mut child =
-            ssh.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().map_err(Error::Agent)?;
+        let mut child = ssh
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .map_err(Error::Agent)?;
         let sent = child.stdin.take().map(|mut stdin| stdin.write_all(&self.agent));
         let output = child.wait_with_output().map_err(Error::Agent)?;
         match (output.status.success(), sent) {
@@ -125,7 +132,9 @@ impl Target for Remote {
         followed?;
         match () {
             () if complete || self.stop.stopped() => Ok(()),
-            () if greeted => Err(Error::AgentEnded(format!("{} was lost in the middle of a boot ({status})", self.host))),
+            () if greeted => {
+                Err(Error::AgentEnded(format!("{} was lost in the middle of a boot ({status})", self.host)))
+            }
             () => Err(Error::AgentEnded(format!("{} ended ssh with {status}", self.host))),
         }
     }

@@ -25,8 +25,10 @@ fn tick(recording: &Recording) -> Option<Tick> {
     let instruction = exact::instruction(recording)?;
     let model = report::build(recording, &|metric| metric.name.as_str() == "tick.spin", false);
     let rows = model.groups.iter().flat_map(|(_, rows)| rows);
-    let each: Vec<f64> =
-        rows.filter(|row| row.metric == "tick.spin.lost").flat_map(|row| row.each.iter().map(|each| each.value)).collect();
+    let each: Vec<f64> = rows
+        .filter(|row| row.metric == "tick.spin.lost")
+        .flat_map(|row| row.each.iter().map(|each| each.value))
+        .collect();
     let hz: f64 = recording.environment()?.get("kernel.config.HZ")?.parse().ok()?;
     let mean = each.iter().sum::<f64>() / each.len().max(1) as f64;
     let ends = [each.iter().copied().fold(f64::MAX, f64::min), each.iter().copied().fold(f64::MIN, f64::max)];
@@ -81,7 +83,10 @@ pub(crate) fn prediction(recordings: &[Recording]) -> String {
         }
     }
     if !ticks.is_empty() {
-        let _ = writeln!(out, "  the document: 50 us a tick at 50 MHz, 0.5 and 5 %; 10 us at 400 MHz, 0.1 and 1 %");
+        let _ = writeln!(
+            out,
+            "  the document: 50 us a tick at 50 MHz, 0.5 and 5 %; 10 us at 400 MHz, 0.1 and 1 %"
+        );
     }
     out
 }

@@ -21,6 +21,8 @@ pub(crate) struct Page {
     pub(crate) without: Vec<String>,
     /// Metrics that gave no figure, and why.
     pub(crate) missing: Vec<Missing>,
+    /// Whether all figures are counts of instructions.
+    pub(crate) exact: bool,
 }
 
 /// One table.
@@ -80,6 +82,7 @@ pub(crate) fn page(recordings: &[(&Recording, &Model)], real: &[&str], floor: bo
         tables: Vec::new(),
         without: Vec::new(),
         missing: Vec::new(),
+        exact: recordings.iter().all(|(recording, _)| crate::lab::instruction(recording).is_some()),
     };
     let names = names(recordings);
     for table in TABLES {
@@ -118,7 +121,12 @@ pub(crate) fn page(recordings: &[(&Recording, &Model)], real: &[&str], floor: bo
             unlike(recordings, &mut systems, index, column, &mut page.missing);
         }
         let head = |c: &Column| Head { head: c.head, metric: c.metric, unit: c.unit(), better: c.better };
-        page.tables.push(Filled { title, columns: table.columns.iter().map(head).collect(), systems, beside: None });
+        page.tables.push(Filled {
+            title,
+            columns: table.columns.iter().map(head).collect(),
+            systems,
+            beside: None,
+        });
     }
     page
 }
@@ -270,6 +278,10 @@ pub(crate) fn render(page: &Page) -> String {
     let marked =
         page.tables.iter().flat_map(|t| &t.systems).any(|s| s.real.iter().flatten().any(|real| *real));
     let _ = match marked {
+        true if page.exact => writeln!(
+            out,
+            "\nOne row a boot, each begun at another part of the tick. * changed: by more than the margin in every one of them."
+        ),
         true => writeln!(
             out,
             "\nOne row a run. * changed: more than what occasions and the number of columns explain."

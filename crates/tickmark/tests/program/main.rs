@@ -9,6 +9,7 @@ mod experiment;
 mod faults;
 mod importing;
 mod killed;
+mod lab;
 mod limits;
 mod lmbench;
 mod stat;

@@ -1,0 +1,495 @@
+//! Kernels in QEMU. `cargo xtask test` has built those that are booted here; a missing one is built first.
+
+use crate::bench::{Bench, err, has, out, program, refused, row};
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+const TICK: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../experiments/tick-100-vs-1000.toml");
+
+/// The image of a kernel of the lab.
+fn image(kernel: &str) -> PathBuf {
+    let model = Bench::new().json(&["lab", "kernels", kernel]);
+    PathBuf::from(model[0]["image"].as_str().unwrap())
+}
+
+/// QEMUs whose files lie in the store of this bench.
+fn guests(bench: &Bench) -> usize {
+    let store = bench.store().display().to_string().into_bytes();
+    let processes = fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path().join("cmdline"));
+    let ours = processes.filter_map(|path| fs::read(path).ok());
+    let is_guest = |line: &Vec<u8>| line.starts_with(b"/usr/bin/qemu") || line.starts_with(b"qemu");
+    ours.filter(|line| is_guest(line) && line.windows(store.len()).any(|part| part == store)).count()
+}
+
+#[track_caller]
+fn within(seconds: u64, what: &str, is: impl Fn() -> bool) {
+    let begun = Instant::now();
+    while !is() {
+        assert!(begun.elapsed() < Duration::from_secs(seconds), "{what}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+fn line<'a>(model: &'a Value, metric: &str, figure: &str) -> &'a Value {
+    let rows = model["candidates"][0]["rows"].as_array().unwrap();
+    let found = rows.iter().find(|row| row["metric"] == metric && row["figure"] == figure);
+    found.unwrap_or_else(|| panic!("no {metric} {figure} in {rows:?}"))
+}
+
+#[test]
+fn the_document_again_exact_to_the_instruction() {
+    let bench = Bench::new();
+    let model = bench.json(&[
+        "lab",
+        "run",
+        TICK,
+        "--machine",
+        "powerpc",
+        "--phases",
+        "2",
+        "tick",
+        "tick.spin",
+        "syscall.null",
+        "timer.*",
+    ]);
+    // Without ticks nothing differs; with them everything does, in every phase, and no chance is spoken of.
+    let floor = line(&model, "syscall.null", "floor");
+    assert_eq!((floor["ratio"].as_f64(), &floor["verdict"]), (Some(1.0), &Value::from("equivalent")));
+    let mean = line(&model, "syscall.null", "mean");
+    assert_eq!(mean["verdict"], "changed");
+    assert_eq!(model["candidates"][0]["unit"], "phase");
+    assert!(mean["p"].is_null() && mean["ratio_interval"].is_null(), "{mean}");
+    assert_eq!(mean["range_over_phases"].as_array().unwrap().len(), 2);
+    // reference: .455 and 4.516 % of the processor, 3.5 to 4.6 points between them.
+    let lost = &line(&model, "tick.spin.lost", "value")["mean"];
+    let [few, many] = [0, 1].map(|side| lost[side].as_f64().unwrap() * 100.0);
+    assert!((0.40..0.52).contains(&few) && (4.2..4.8).contains(&many), "{few} {many}");
+    assert!((3.5..4.6).contains(&(many - few)));
+    // What one tick costs at HZ=100 foretells what a thousand cost, within 10 %.
+    assert!((few * 10.0 / many - 1.0).abs() < 0.1, "{few} {many}");
+    // Instructions of a tick: about 2840, and a reading of the clock.
+    let shown = bench.json(&["show", "last"]);
+    let tick = row(&shown, "tick.cost")["instructions"].as_f64().unwrap();
+    assert!((2500.0..3400.0).contains(&tick), "{tick}");
+    assert!(shown["recording"]["guest"].as_str().unwrap().contains("no cache and no device latency"));
+    assert_eq!(shown["environment"]["guest.repeated"]["value"], "a second boot gave the same bytes");
+    assert_eq!(shown["environment"]["clock.hres_active"]["value"], "1");
+    // Every boot has its transcript.
+    let transcripts = bench.store().join("boots").join(shown["recording"]["id"].as_str().unwrap());
+    for boot in ["1", "1/again", "2"] {
+        let console = fs::read_to_string(transcripts.join(boot).join("console.txt")).unwrap();
+        assert!(console.contains("events begin") && console.contains("events end"), "{boot}");
+    }
+    assert_eq!(guests(&bench), 0);
+}
+
+#[test]
+fn both_agents_say_the_same_in_one_guest() {
+    let bench = Bench::new();
+    let same = [
+        "tick.spin",
+        "op.int32.add",
+        "op.int64.mul",
+        "op.float.add",
+        "op.double.div",
+        "syscall.null",
+        "syscall.read",
+        "syscall.write",
+        "syscall.stat",
+        "syscall.open_close",
+        "syscall.signal.install",
+        "syscall.signal.handle",
+        "process.fork",
+        "file.create.0k",
+        "bandwidth.copy.libc",
+        "ipc.unix.round_trip",
+    ];
+    let boot = |agent: &str| {
+        bench.json(
+            &[&["lab", "boot", "--kernel", "x86_64", "--agent", agent, "--slice", "50ms"], &same[..]]
+                .concat(),
+        )
+    };
+    let (rust, c) = (boot("rust"), boot("c"));
+    for metric in same {
+        let value = |model: &Value| {
+            row(model, metric)["value"].as_f64().unwrap_or_else(|| panic!("{}", row(model, metric)))
+        };
+        let ratio = value(&c) / value(&rust);
+        assert!((0.9..1.1).contains(&ratio), "{metric}: {ratio}");
+    }
+}
+
+#[test]
+fn a_clock_that_leaves_the_vdso_costs_five_times_by_either_way_to_switch_it() {
+    let bench = Bench::new();
+    let read = |arguments: &[&str]| {
+        let own = ["lab", "boot", "clock.monotonic.read", "tick.spin", "--speed", "250", "--slice", "20ms"];
+        let model = bench.json(&[&own[..], arguments].concat());
+        (row(&model, "clock.monotonic.read")["value"].as_f64().unwrap(), model)
+    };
+    let (tsc, model) = read(&[]);
+    // Instructions are the same at every speed: 60 of 4 ns.
+    let count = row(&model, "clock.monotonic.read")["instructions"].as_f64().unwrap();
+    assert!((50.0..75.0).contains(&count) && (count * 4.0 - tsc).abs() < 1.0, "{count} {tsc}");
+    let (told, _) = read(&["--append", "clocksource=hpet"]);
+    let switched = "/sys/devices/system/clocksource/clocksource0/current_clocksource=hpet";
+    let (written, model) = read(&["--write", switched]);
+    assert_eq!(model["environment"]["clock.source"]["value"], "hpet");
+    assert!((4.0..7.0).contains(&(told / tsc)), "{told} {tsc}");
+    assert!((told / written - 1.0).abs() < 0.01, "{told} {written}");
+    // A file that does not take it ends the boot before anything is measured.
+    let output = bench.run(&["lab", "boot", "syscall.null", "--write", "/sys/kernel/no_such_file=1"]);
+    refused(&output, 1, &["without a word of its agent", "no_such_file", "transcript"]);
+}
+
+#[test]
+fn guests_that_go_wrong() {
+    let bench = Bench::new();
+    let kernel = image("x86_64");
+    let kernel = kernel.to_str().unwrap();
+    let boot =
+        |more: &[&str]| bench.run(&[&["lab", "boot", "--kernel", kernel, "syscall.null"], more].concat());
+    refused(
+        &boot(&["--append", "rdinit=/nowhere init=/nowhere root=none"]),
+        1,
+        &["Kernel panic", "transcript"],
+    );
+    refused(&boot(&["--slice", "60s", "--limit", "3s"]), 1, &["did not end within its limit of 3 s"]);
+    let noise = bench.store().parent().unwrap().join("noise");
+    fs::write(&noise, vec![0x5a; 40_000]).unwrap();
+    let output = bench.run(&["lab", "boot", "--kernel", noise.to_str().unwrap(), "syscall.null"]);
+    refused(&output, 2, &["no kernel image"]);
+    // Agents that say nonsense, and that stop in the middle of a word.
+    let agent = |name: &str, says: &str| {
+        let (source, to) = (noise.with_extension("c"), noise.with_file_name(name));
+        let text = format!(
+            "#include <unistd.h>\n#include <sys/reboot.h>\n#include <string.h>\n#include <termios.h>\nint main(void) \
+             {{ const char *s = {says:?}; write(1, s, strlen(s)); tcdrain(1); reboot(RB_AUTOBOOT); return 0; }}"
+        );
+        fs::write(&source, text).unwrap();
+        let done = Command::new("gcc").args(["-static", "-w", "-o"]).args([&to, &source]).status().unwrap();
+        assert!(done.success());
+        let mut command = bench.command(&["lab", "boot", "--kernel", kernel, "syscall.null"]);
+        command.env("TICKMARK_AGENT", to).output().unwrap()
+    };
+    let begin = "\n=== tickmark events begin ===\n";
+    let garbage = agent("garbage", &format!("{begin}no event\n=== tickmark events end ===\n"));
+    refused(&garbage, 1, &["line 1 of the guest's events is garbage", "no event"]);
+    refused(
+        &agent("half", &format!("{begin}{{\"started\":{{\"ru")),
+        1,
+        &["stopped in the middle of its events"],
+    );
+    refused(&agent("silent", "nothing to say\n"), 1, &["without a word of its agent", "nothing to say"]);
+    assert_eq!(guests(&bench), 0);
+}
+
+#[test]
+fn what_is_missing_is_named_with_its_package() {
+    let bench = Bench::new();
+    // A PATH that has everything but one program.
+    let without = |missing: &str| {
+        let folder = bench.store().parent().unwrap().join(format!("without-{missing}"));
+        fs::create_dir_all(&folder).unwrap();
+        let path = std::env::var("PATH").unwrap();
+        for program in path.split(':').flat_map(|folder| fs::read_dir(folder).into_iter().flatten().flatten())
+        {
+            if !program.file_name().to_str().unwrap_or_default().starts_with(missing) {
+                let _ = std::os::unix::fs::symlink(program.path(), folder.join(program.file_name()));
+            }
+        }
+        folder
+    };
+    let run = |missing: &str, arguments: &[&str]| {
+        bench.command(arguments).env("PATH", without(missing)).output().unwrap()
+    };
+    let boot = ["lab", "boot", "--kernel", "powerpc", "syscall.null"];
+    refused(
+        &run("qemu-system-ppc", &boot),
+        1,
+        &["qemu-system-ppc is missing; apt-get install qemu-system-ppc"],
+    );
+    let kernels = ["lab", "kernels", "powerpc"];
+    refused(&run("powerpc-linux-gnu-gcc", &kernels), 1, &["apt-get install gcc-powerpc-linux-gnu"]);
+    refused(&run("flex", &kernels), 1, &["flex is missing; apt-get install flex"]);
+    if has("bwrap") {
+        let hidden = ["--tmpfs", "/usr/src"];
+        let output = crate::bench::sandboxed(&bench.store(), &hidden, &kernels).output().unwrap();
+        refused(&output, 1, &["the kernel's source", "apt-get install linux-source"]);
+    }
+    refused(&bench.run(&["lab", "kernels", "arm"]), 2, &["x86_64 or powerpc"]);
+    refused(&bench.run(&["lab", "kernels", "powerpc:hz=123"]), 2, &["hz=100, 250, 300, 1000"]);
+}
+
+#[test]
+fn a_cache_that_runs_full_keeps_nothing_half() {
+    if !has("bwrap") {
+        return;
+    }
+    let bench = Bench::new();
+    let inside = tempfile::tempdir().unwrap();
+    let script = format!(
+        "{} lab kernels powerpc; code=$?; find /mnt -name image -o -name '*.work' > {}/left; exit $code",
+        program(),
+        inside.path().display()
+    );
+    let output = Command::new("bwrap")
+        .args(["--bind", "/", "/", "--dev-bind", "/dev", "/dev"])
+        .args(["--size", "60000000", "--tmpfs", "/mnt", "--setenv", "XDG_CACHE_HOME", "/mnt"])
+        .args(["sh", "-c", &script])
+        .env("TICKMARK_STORE", bench.store())
+        .output()
+        .unwrap();
+    refused(&output, 1, &["no space left in /mnt/tickmark", "XDG_CACHE_HOME"]);
+    assert_eq!(fs::read_to_string(inside.path().join("left")).unwrap(), "");
+}
+
+#[test]
+fn two_labs_on_one_cache_that_is_empty() {
+    let bench = Bench::new();
+    let (kernel, cache) = (image("powerpc"), tempfile::tempdir().unwrap());
+    let start = || {
+        let mut command =
+            bench.command(&["lab", "boot", "--kernel", kernel.to_str().unwrap(), "syscall.null"]);
+        command
+            .env("XDG_CACHE_HOME", cache.path())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap()
+    };
+    let both = [start(), start()].map(|child| child.wait_with_output().unwrap());
+    for output in &both {
+        assert_eq!(output.status.code(), Some(0), "{}", err(output));
+        assert!(out(output).contains("instructions"), "{}", out(output));
+    }
+    let built = fs::read_dir(cache.path().join("tickmark/agents")).unwrap().count();
+    assert_eq!(built, 1);
+}
+
+fn start_matrix(bench: &Bench) -> Child {
+    let arguments = [
+        "lab",
+        "run",
+        TICK,
+        "--machine",
+        "powerpc",
+        "--phases",
+        "9",
+        "--slice",
+        "1s",
+        "syscall.null",
+        "tick.spin",
+    ];
+    bench.command(&arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
+#[test]
+fn an_interrupted_matrix_leaves_no_guest_and_goes_on() {
+    let bench = Bench::new();
+    let run = start_matrix(&bench);
+    within(120, "the third boot begins", || {
+        let boots = bench.store().join("boots");
+        fs::read_dir(boots)
+            .is_ok_and(|all| all.flatten().any(|one| one.path().join("2/console.txt").exists()))
+    });
+    assert!(Command::new("kill").args(["-INT", &run.id().to_string()]).status().unwrap().success());
+    let output = run.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{}", err(&output));
+    assert!(err(&output).contains("interrupted"), "{}", err(&output));
+    assert_eq!(guests(&bench), 0);
+    let model = bench.json(&[
+        "lab",
+        "run",
+        TICK,
+        "--machine",
+        "powerpc",
+        "--phases",
+        "9",
+        "--slice",
+        "1s",
+        "syscall.null",
+        "tick.spin",
+        "--resume",
+        "last",
+    ]);
+    assert_eq!(line(&model, "syscall.null", "mean")["occasions"], serde_json::json!([9, 9]), "{model}");
+    assert_eq!(bench.json(&["recordings"]).as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn a_killed_matrix_leaves_no_guest() {
+    let bench = Bench::new();
+    let mut run = start_matrix(&bench);
+    within(120, "a guest runs", || guests(&bench) > 0);
+    run.kill().unwrap();
+    run.wait().unwrap();
+    within(10, "the guest ends with what started it", || guests(&bench) == 0);
+}
+
+#[test]
+fn kernels_are_a_knob_of_experiment() {
+    let bench = Bench::new();
+    let knob = "kernel=powerpc:hz=100,powerpc:hz=1000";
+    let output = bench.run(&["experiment", knob, "syscall.null", "--blocks", "2"]);
+    assert_eq!(output.status.code(), Some(0), "{}", err(&output));
+    let text = out(&output);
+    assert!(text.contains("over phases") && text.contains("changed, worse"), "{text}");
+    refused(&bench.run(&["experiment", "kernel=powerpc"]), 2, &["one setting"]);
+}
+
+/// A second machine: a network namespace with an sshd, whose boots are what a file says.
+struct Board {
+    name: String,
+    folder: tempfile::TempDir,
+    sshd: Child,
+}
+
+impl Drop for Board {
+    fn drop(&mut self) {
+        let _ = self.sshd.kill();
+        let _ = self.sshd.wait();
+        let _ = Command::new("ip").args(["netns", "del", &self.name]).status();
+    }
+}
+
+fn ok(command: &mut Command) {
+    let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    assert!(output.status.success(), "{command:?}: {}", err(&output));
+}
+
+impl Board {
+    /// The number is this test's: it is in the names of the network and in its addresses.
+    fn new(number: u8) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name).display().to_string();
+        let name = format!("tickmark-{}-{number}", std::process::id());
+        let ip = |words: &str| {
+            ok(Command::new("ip").args(words.split(' ').map(|word| word.replace("NAME", &name))));
+        };
+        let (here, there) = (
+            format!("tm{number}a{}", std::process::id() % 1000),
+            format!("tm{number}b{}", std::process::id() % 1000),
+        );
+        ip("netns add NAME");
+        ip(&format!("link add {here} type veth peer name {there}"));
+        ip(&format!("link set {there} netns NAME"));
+        ip(&format!("addr add 10.213.{number}.1/30 dev {here}"));
+        ip(&format!("link set {here} up"));
+        ip(&format!("-n NAME addr add 10.213.{number}.2/30 dev {there}"));
+        ip(&format!("-n NAME link set {there} up"));
+        for key in ["host", "user"] {
+            ok(Command::new("ssh-keygen").args(["-q", "-t", "ed25519", "-N", "", "-f", &at(key)]));
+        }
+        fs::copy(folder.path().join("user.pub"), folder.path().join("keys")).unwrap();
+        fs::write(folder.path().join("boot"), "1\n").unwrap();
+        let config = format!(
+            "ListenAddress 10.213.{number}.2\nHostKey {}\nAuthorizedKeysFile {}\nStrictModes no\nPidFile none\nUsePAM no\n\
+             PermitRootLogin yes\nSetEnv HOME={}\n",
+            at("host"),
+            at("keys"),
+            at("home")
+        );
+        fs::create_dir(folder.path().join("home")).unwrap();
+        fs::write(folder.path().join("sshd_config"), config).unwrap();
+        let _ = fs::create_dir_all("/run/sshd");
+        let mut sshd = Command::new("ip");
+        sshd.args(["netns", "exec", &name, "/usr/sbin/sshd", "-D", "-f", &at("sshd_config")]);
+        let sshd = sshd.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let board = Self { name, folder, sshd };
+        within(10, "sshd answers", || std::net::TcpStream::connect(format!("10.213.{number}.2:22")).is_ok());
+        board
+    }
+
+    /// The matrix of two settings on this board, as a file.
+    fn matrix(&self, number: u8, boot: &str) -> PathBuf {
+        let at = |name: &str| self.folder.path().join(name).display().to_string();
+        let boot = boot.replace("BOOT", &at("boot"));
+        let text = format!(
+            r#"
+            name = "board"
+            phases = 3
+            slice = "20ms"
+            probes = ["syscall.null", "op.int64.mul"]
+            [[setting]]
+            name = "one"
+            boot = "{boot}"
+            [[setting]]
+            name = "other"
+            boot = "{boot}"
+            [[machine]]
+            name = "board"
+            target = "ssh:root@10.213.{number}.2"
+            ssh = ["-i", "{}", "-o", "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=/dev/null", "-o", "LogLevel=ERROR"]
+            identity = "cat {}"
+            boot_limit = "5s"
+            "#,
+            at("user"),
+            at("boot")
+        );
+        let path = self.folder.path().join("board.toml");
+        fs::write(&path, text).unwrap();
+        path
+    }
+}
+
+/// A stub of a reboot: the connection may end, and a while later another boot answers.
+const REBOOT: &str = "n=$(cat BOOT); (sleep 0.3; echo $((n + 1)) > BOOT) > /dev/null 2>&1 &";
+
+#[test]
+fn a_real_machine_is_booted_once_a_setting_and_block_and_goes_on_after_an_interruption() {
+    let _machine = crate::bench::machine();
+    let (bench, board) = (Bench::new(), Board::new(1));
+    let file = board.matrix(1, REBOOT);
+    let file = file.to_str().unwrap();
+    let boots =
+        || fs::read_to_string(board.folder.path().join("boot")).unwrap().trim().parse::<u32>().unwrap_or(0);
+    let run =
+        bench.command(&["lab", "run", file]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    within(60, "the third boot", || boots() >= 4);
+    assert!(Command::new("kill").args(["-INT", &run.id().to_string()]).status().unwrap().success());
+    let output = run.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{}", err(&output));
+    let before = boots();
+    assert!(before < 7);
+    let model = bench.json(&["lab", "run", file, "--resume", "last"]);
+    // Boots are blocks, judged with chance in mind: nothing was changed.
+    assert_eq!(model["candidates"][0]["unit"], "block");
+    let mean = line(&model, "syscall.null", "mean");
+    assert_eq!(mean["occasions"], serde_json::json!([3, 3]), "{mean}");
+    assert!(boots() > before && boots() <= before + 6, "{before} {}", boots());
+    assert_eq!(bench.json(&["recordings"]).as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn a_real_machine_that_does_not_boot_anew_is_named() {
+    let (bench, board) = (Bench::new(), Board::new(2));
+    let run = |boot: &str| bench.run(&["lab", "run", board.matrix(2, boot).to_str().unwrap()]);
+    refused(&run("true"), 1, &["did not answer from another boot within 5 s"]);
+    refused(&run("echo no such kernel >&2; exit 3"), 1, &["root@10.213.2.2", "no such kernel"]);
+    let text = fs::read_to_string(board.matrix(2, "true")).unwrap().replace("10.213.2.2", "10.213.2.99");
+    let path = board.folder.path().join("nobody.toml");
+    fs::write(&path, text).unwrap();
+    refused(&bench.run(&["lab", "run", path.to_str().unwrap()]), 1, &["root@10.213.2.99", "which boot"]);
+}
+
+#[test]
+fn every_experiment_that_is_here_can_be_read() {
+    let folder = Path::new(TICK).parent().unwrap();
+    let index = fs::read_to_string(folder.join("../docs/EXPERIMENTS.md")).unwrap();
+    let mut count = 0;
+    for entry in fs::read_dir(folder).unwrap().flatten() {
+        let (path, name) = (entry.path(), entry.file_name().into_string().unwrap());
+        assert!(index.contains(&name), "docs/EXPERIMENTS.md does not name {name}");
+        // A machine that it has not: everything else was found right before.
+        let output =
+            Bench::new().run(&["lab", "run", path.to_str().unwrap(), "--machine", "no such machine"]);
+        refused(&output, 2, &["no machine of that name"]);
+        count += 1;
+    }
+    assert!(count >= 4);
+}
