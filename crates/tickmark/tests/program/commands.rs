@@ -31,7 +31,7 @@ fn from_run_to_export() {
     assert!(raw.lines().filter(|line| line.contains(",latency,")).count() > 100);
     let json: serde_json::Value =
         serde_json::from_str(&out(&bench.run(&["export", "first", "--format", "json"]))).unwrap();
-    assert_eq!(json["rows"].as_array().unwrap().len(), 12);
+    assert_eq!(json["rows"].as_array().unwrap().len(), 15);
 
     let listed = bench.json(&["recordings"]);
     assert_eq!(listed[0]["name"], "first");
