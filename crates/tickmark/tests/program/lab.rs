@@ -389,12 +389,10 @@ impl Board {
         fs::write(folder.path().join("boot"), "1\n").unwrap();
         let config = format!(
             "ListenAddress 10.213.{number}.2\nHostKey {}\nAuthorizedKeysFile {}\nStrictModes no\nPidFile none\nUsePAM no\n\
-             PermitRootLogin yes\nSetEnv HOME={}\n",
+             PermitRootLogin yes\n",
             at("host"),
-            at("keys"),
-            at("home")
+            at("keys")
         );
-        fs::create_dir(folder.path().join("home")).unwrap();
         fs::write(folder.path().join("sshd_config"), config).unwrap();
         let _ = fs::create_dir_all("/run/sshd");
         let mut sshd = Command::new("ip");
