@@ -1,11 +1,15 @@
 //! The initial file system of a guest, made in memory: a cpio archive of the format that the kernel reads
 //! (Documentation/driver-api/early-userspace/buffer-format.rst, "newc"). The same content gives the same bytes.
 
+use std::io::Write;
+
 /// An archive that grows.
 #[derive(Debug, Clone, Default)]
 pub struct Archive {
     bytes: Vec<u8>,
     entries: u32,
+    /// Memory that a file is to take before anything runs, in MB.
+    ballast: usize,
 }
 
 const DIRECTORY: u32 = 0o040_755;
@@ -33,6 +37,11 @@ impl Archive {
     /// A symbolic link.
     pub fn link(&mut self, path: &str, target: &str) {
         self.add(path, LINK, (0, 0), target.as_bytes());
+    }
+
+    /// Takes so many MB of the guest's memory: a machine that QEMU does not make smaller.
+    pub fn ballast(&mut self, megabytes: u32) {
+        self.ballast = megabytes as usize;
     }
 
     fn add(&mut self, path: &str, mode: u32, device: (u32, u32), content: &[u8]) {
@@ -63,6 +72,15 @@ impl Archive {
         self.entries = 0;
         self.add("TRAILER!!!", 0, (0, 0), &[]);
         self.bytes.resize(self.bytes.len().next_multiple_of(512), 0);
+        if self.ballast > 0 {
+            // A second archive, compressed: the file is large only where it is unpacked.
+            let mut second = Self::default();
+            second.file("ballast", &vec![0; self.ballast << 20]);
+            let mut encoder = flate2::GzBuilder::new().write(self.bytes, flate2::Compression::fast());
+            // Writing into memory does not fail.
+            let _ = encoder.write_all(&second.finish());
+            return encoder.finish().unwrap_or_default();
+        }
         self.bytes
     }
 }
@@ -70,7 +88,6 @@ impl Archive {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::io::Write;
     use std::process::{Command, Stdio};
 
     #[test]

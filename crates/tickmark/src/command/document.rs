@@ -25,6 +25,9 @@ pub(super) fn tables(recordings: &[Recording], real: &[&str], document: bool) ->
         recordings.iter().map(|recording| report::build(recording, &|_| true, false)).collect();
     let both: Vec<_> = recordings.iter().zip(&models).collect();
     let mut page = lmbench::page(&both, real, false);
+    if page.tables.is_empty() {
+        return Ok(String::new());
+    }
     if !document {
         return Ok(lmbench::render(&page));
     }

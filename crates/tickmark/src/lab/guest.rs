@@ -31,6 +31,8 @@ pub(crate) enum AgentKind {
 #[derive(Debug, Clone)]
 pub(crate) struct Guest {
     pub(crate) machine: Machine,
+    /// Memory of the machine that a file takes before anything is measured, in MB.
+    pub(crate) ballast: u32,
     pub(crate) image: PathBuf,
     /// What is known of the kernel, where it was built here.
     pub(crate) built: Option<Built>,
@@ -112,6 +114,7 @@ impl Guest {
         let writes: String =
             self.writes.iter().map(|(path, content)| format!("{path}={content}\n")).collect();
         archive.file("settings", writes.as_bytes());
+        archive.ballast(self.ballast);
         Ok(archive.finish())
     }
 
@@ -121,7 +124,7 @@ impl Guest {
         if self.kind == AgentKind::C {
             let hz = self.built.as_ref().map_or(1000, |built| built.kernel.hz);
             let batch = BATCH.min(1_000_000_000 / i64::from(hz) / 10);
-            let memory = if self.machine.memory < 64 { 512 } else { 1024 };
+            let memory = if self.machine.memory - self.ballast < 64 { 512 } else { 1024 };
             append += &format!(" -- --plan /plan --batch {batch} --memory {memory}");
             if let Some(Phase { number, of, tick }) = plan.settings.phase {
                 append += &format!(" --tick {} --phase {number}/{of}", tick.get());
@@ -184,7 +187,10 @@ impl Guest {
     fn facts(&self, machine: Machine, facts: &mut Environment) {
         let source = "tickmark lab";
         facts.know("guest.machine", source, machine.to_string());
-        facts.know("guest.memory", source, format!("{} MB", machine.memory));
+        let left = machine.memory - self.ballast;
+        let taken = format!("{left} MB ({} MB, of which a file takes {})", machine.memory, self.ballast);
+        let memory = if self.ballast > 0 { taken } else { format!("{left} MB") };
+        facts.know("guest.memory", source, memory);
         if let Accel::Icount { shift } = machine.accel {
             facts.know(exact::FACT, source, (1u32 << shift).to_string());
             let model = "instruction counts, no cache and no device latency, one CPU";

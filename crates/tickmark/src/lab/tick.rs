@@ -2,8 +2,12 @@
 
 use super::exact;
 use crate::report;
-use crate::store::Recording;
+use crate::store::{Recording, Status};
 use std::fmt::Write;
+use tickmark_wire::{Nanos, Observations};
+
+/// The least threshold of the probe `tick`.
+const LEAST: Nanos = Nanos::new(300);
 
 /// The processors of "Comparing Performance 100 Hz versus 1000 Hz Clock Tick" (Denk, 2005), in million cycles a second, which
 /// it takes for instructions.
@@ -19,6 +23,25 @@ struct Tick {
     instructions: f64,
     /// Million instructions a second.
     mips: f64,
+    /// What one tick takes, in ns, where the gaps that a reading loop saw were looked at.
+    cost: Option<f64>,
+    /// The kernel without its HZ: a prediction is for what differs in nothing else.
+    kernel: String,
+}
+
+/// The median gap of the tick's train, without the turn of the loop that lies in it.
+fn cost(recording: &Recording) -> Option<f64> {
+    let model = report::build(recording, &|metric| metric.name.as_str() == "tick", false);
+    let mut rows = model.groups.iter().flat_map(|(_, rows)| rows);
+    let gap = rows.find(|row| row.metric == "tick.cost")?.value?.point;
+    let run =
+        recording.runs.iter().find(|run| run.planned.probe.as_str() == "tick" && run.status == Status::Ok)?;
+    // A threshold above the least one is three turns of the loop.
+    let turn = recording.observed(run).iter().find_map(|observed| match &observed.observations {
+        Observations::Gaps(trace) if trace.threshold > LEAST => Some(trace.threshold.as_f64() / 3.0),
+        _ => None,
+    });
+    Some(gap - turn.unwrap_or(0.0))
 }
 
 fn tick(recording: &Recording) -> Option<Tick> {
@@ -38,10 +61,18 @@ fn tick(recording: &Recording) -> Option<Tick> {
         lost: [mean, ends[0], ends[1]],
         instructions: mean * 1e9 / hz / instruction,
         mips: 1e3 / instruction,
+        cost: cost(recording),
+        kernel: recording
+            .environment()
+            .and_then(|facts| facts.get("guest.kernel"))
+            .map_or_else(String::new, |kernel| {
+                kernel.split(':').filter(|part| !part.starts_with("hz=")).collect::<Vec<_>>().join(":")
+            }),
     })
 }
 
-/// What each setting loses to its tick, and the loss that the first one's cost of a tick foretells of the others.
+/// What each setting loses to its tick, and the loss that the first one's cost of a tick foretells of those that differ from it
+/// in HZ alone.
 pub(crate) fn prediction(recordings: &[Recording]) -> String {
     let ticks: Vec<Tick> = recordings.iter().filter_map(tick).collect();
     let mut out = String::new();
@@ -52,29 +83,41 @@ pub(crate) fn prediction(recordings: &[Recording]) -> String {
         let micros = tick.instructions / tick.mips;
         let _ = writeln!(
             out,
-            "  {}: HZ {}, lost {lost:.3} % ({least:.3} to {most:.3} over phases), {:.0} instructions a tick, {micros:.1} us at {} MIPS",
-            tick.name, tick.hz, tick.instructions, tick.mips
+            "  {}: lost {lost:.3} % ({least:.3} to {most:.3} over phases), by that {:.0} instructions a tick, {micros:.1} us at {} MIPS{}",
+            tick.name,
+            tick.instructions,
+            tick.mips,
+            tick.cost.map_or_else(String::new, |cost| {
+                format!("; seen as a gap: {:.0} instructions, {:.1} us", cost * tick.mips / 1e3, cost / 1e3)
+            })
         );
     }
-    for tick in ticks.iter().skip(1).filter(|tick| (tick.hz - base.hz).abs() > 0.5) {
-        let foretold = base.lost[0] * tick.hz / base.hz;
+    // A tick takes so many seconds, as often as HZ says.
+    let (how, cost) = match base.cost {
+        Some(cost) => ("one tick as a gap", cost),
+        None => ("the share that was lost", base.lost[0] / base.hz * 1e9),
+    };
+    let instructions = cost * base.mips / 1e3;
+    let others =
+        ticks.iter().skip(1).filter(|tick| (tick.hz - base.hz).abs() > 0.5 && tick.kernel == base.kernel);
+    for tick in others {
+        let foretold = cost / 1e9 * tick.hz;
         let off = (foretold / tick.lost[0] - 1.0) * 100.0;
         let _ = writeln!(
             out,
-            "  from HZ {} foretold for HZ {}: {:.3} %, measured {:.3} % ({off:+.1} % of it)",
+            "  from HZ {} ({how}) foretold for HZ {}: {:.3} %, measured {:.3} %: {off:+.1} % off",
             base.hz,
             tick.hz,
             foretold * 100.0,
             tick.lost[0] * 100.0
         );
         for mips in MIPS {
-            // A tick takes so many seconds, as often as HZ says.
-            let at = |hz: f64| base.instructions / (mips * 1e6) * hz * 100.0;
+            let at = |hz: f64| instructions / (mips * 1e6) * hz * 100.0;
             let _ = writeln!(
                 out,
                 "  the same {:.0} instructions at {mips} MIPS: {:.1} us a tick, {:.2} % at HZ {}, {:.2} % at HZ {}",
-                base.instructions,
-                base.instructions / mips,
+                instructions,
+                instructions / mips,
                 at(base.hz),
                 base.hz,
                 at(tick.hz),
