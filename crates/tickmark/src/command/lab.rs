@@ -2,6 +2,7 @@
 
 use super::{compare, document, experiment, run};
 use crate::cli::{CompareFormat, Lab, LabBoot, LabKernels, LabRun, Speed};
+use crate::comparison;
 use crate::error::{Code, Error};
 use crate::experiment::{Experiment, Halt, Knob};
 use crate::lab::{self, Asked, Bench, Machine, Report, Setting, Wanted, build, kernel_of};
@@ -129,7 +130,11 @@ fn matrix(store: &Store, asked: &LabRun) -> Result<Code, Error> {
         }
     }
     let resumed = asked.resume.as_ref().map(|name| arms(store, name)).transpose()?;
-    carry_out(store, &from, resumed, asked.format, asked.fail_on)
+    let (code, models) = carry_out(store, &from, resumed, asked.format, asked.fail_on)?;
+    if asked.format == CompareFormat::Json {
+        super::print_json(&models.iter().map(comparison::json).collect::<Vec<_>>())?;
+    }
+    Ok(code)
 }
 
 /// The recordings that were made together with one, in the order of their settings; with what their names begin with.
@@ -183,7 +188,11 @@ pub(super) fn as_experiment(
         settings: settings.collect(),
         machines: vec![machine],
     };
-    carry_out(store, &from, None, asked.format, asked.fail_on)
+    let (code, models) = carry_out(store, &from, None, asked.format, asked.fail_on)?;
+    if asked.format == CompareFormat::Json {
+        models.iter().try_for_each(|model| super::print_json(&comparison::json(model)))?;
+    }
+    Ok(code)
 }
 
 fn carry_out(
@@ -192,7 +201,7 @@ fn carry_out(
     mut resumed: Option<(String, Vec<String>)>,
     format: CompareFormat,
     fail_on: Option<crate::cli::FailOn>,
-) -> Result<Code, Error> {
+) -> Result<(Code, Vec<comparison::Model>), Error> {
     let stop = watched();
     let begun = Instant::now();
     let mut bench = Bench::new(stop.clone())?;
@@ -213,7 +222,7 @@ fn carry_out(
         super::print(&format!("{}: {answers}\n\n", from.name))?;
     }
     let mut code = Code::Done;
-    let mut boots = 0;
+    let (mut boots, mut models) = (0, Vec::new());
     let measuring = Instant::now();
     for (machine, probes) in from.machines.iter().zip(selected) {
         for speed in &machine.speeds {
@@ -269,6 +278,7 @@ fn carry_out(
             if differs != Code::Done {
                 code = differs;
             }
+            models.push(one);
         }
     }
     if let Some((name, _)) = resumed {
@@ -282,7 +292,7 @@ fn carry_out(
     } else {
         anstream::eprint!("{text}");
     }
-    Ok(code)
+    Ok((code, models))
 }
 
 fn show(
@@ -290,9 +300,12 @@ fn show(
     from: &Asked,
     ids: &[String],
     format: CompareFormat,
-) -> Result<crate::comparison::Model, Error> {
+) -> Result<comparison::Model, Error> {
     let model = experiment::model(store, ids, from.margin)?;
-    compare::show(&model, format)?;
+    // JSON is one value: it is printed when all is there.
+    if format != CompareFormat::Json {
+        compare::show(&model, format)?;
+    }
     if format != CompareFormat::Text {
         return Ok(model);
     }

@@ -81,12 +81,20 @@ pub(crate) fn read(path: &Path) -> Result<Asked, Error> {
     parse(&text).map_err(|why| Error::Usage(format!("{}: {why}", path.display())))
 }
 
-fn parse(text: &str) -> Result<Asked, String> {
-    let file: File = toml::from_str(text).map_err(|error| {
+/// What a text in TOML says.
+///
+/// # Errors
+/// What is wrong with it, with its line.
+pub(crate) fn from_toml<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, String> {
+    toml::from_str(text).map_err(|error| {
         let line =
             error.span().map_or(1, |span| 1 + text[..span.start.min(text.len())].matches('\n').count());
         format!("line {line}: {}", error.message().replace('\n', " "))
-    })?;
+    })
+}
+
+fn parse(text: &str) -> Result<Asked, String> {
+    let file: File = from_toml(text)?;
     let knob = match file.knob {
         Turned::Line(line) => knob::parse(&line).map_err(|error| error.to_string())?,
         Turned::Commands(table) => {

@@ -9,8 +9,9 @@ mod quota;
 mod run;
 mod setting_file;
 mod shell;
+mod sides;
 
-pub(crate) use file::{Asked, read};
+pub(crate) use file::{Asked, from_toml, read};
 pub(crate) use journal::restore;
 pub(crate) use knob::{Knob, distinct, parse};
 pub(crate) use outcome::{Outcome, Take};

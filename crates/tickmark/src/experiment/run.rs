@@ -3,19 +3,19 @@
 use super::journal::Journal;
 use super::knob::{Knob, set_slack};
 use super::outcome::Outcome;
+use super::sides::{Side, new_id};
 use crate::error::Error;
 use crate::progress::Blocks;
-use crate::store::{Arm, Meta, Status, Store, Writer};
+use crate::store::Store;
 use crate::target::Stop;
 use rand::rngs::StdRng;
 use rand::seq::SliceRandom;
-use rand::{RngExt, SeedableRng};
 use std::cell::RefCell;
 use std::time::{Duration, Instant};
 use tickmark_probe::Probe;
 use tickmark_wire::{
-    Event, FORMAT, Hello, Name, Nanos, Observations, Observed, Part, Plan, Reason, RunId, RunPlan, Settings,
-    Started, Values,
+    Event, Hello, Nanos, Observations, Observed, Part, Plan, Reason, RunId, RunPlan, Settings, Started,
+    Values,
 };
 
 /// What is to be done.
@@ -48,13 +48,6 @@ pub(crate) enum Halt {
     Budget,
     /// The user ended it.
     Stopped,
-}
-
-/// One setting's recording.
-struct Side {
-    id: String,
-    plan: Plan,
-    writer: Writer,
 }
 
 /// Makes settings and takes them back; puts everything back when it goes out of scope, in whatever way.
@@ -227,42 +220,6 @@ impl Experiment {
         }
     }
 
-    fn new_sides(&self, store: &Store, random: &mut StdRng) -> Result<Vec<Side>, Error> {
-        let experiment = new_id(random);
-        let mut sides = Vec::new();
-        for number in 0..self.settings.len() {
-            match self.side(store, Some(number), self.blocks, &experiment, random) {
-                Ok(side) => sides.push(side),
-                Err(error) => {
-                    sides.iter().for_each(|side: &Side| store.discard(&side.id));
-                    return Err(error);
-                }
-            }
-        }
-        Ok(sides)
-    }
-
-    /// The recordings of an interrupted experiment, and the first block that not all of them have whole.
-    fn reopened(&self, store: &Store) -> Result<(Vec<Side>, u32), Error> {
-        let mut sides = Vec::new();
-        let mut first = self.blocks + 1;
-        for id in &self.resumed {
-            let (recording, writer) = store.resume(id)?;
-            let plan = recording.meta.plan.clone();
-            let rounds = plan.runs.iter().map(|run| run.round).max().unwrap_or(0);
-            if rounds != self.blocks {
-                let why = format!("recording {id} was planned with {rounds} boots and not {}", self.blocks);
-                return Err(Error::Usage(why));
-            }
-            // A boot that failed as a whole is made again.
-            let lacks = |run: &&crate::store::Run| matches!(run.status, Status::Open | Status::Failed(_));
-            let open = recording.runs.iter().filter(lacks).map(|run| run.planned.round).min();
-            first = first.min(open.unwrap_or(first));
-            sides.push(Side { id: id.clone(), plan, writer });
-        }
-        Ok((sides, first))
-    }
-
     /// Closes recordings and puts them into the index; takes them away where nothing was measured.
     fn end(&self, store: &Store, sides: Vec<Side>, discard: bool) {
         for side in sides {
@@ -366,59 +323,4 @@ impl Experiment {
             Err(error) => side.writer.write(&Event::Failed(run.id, Reason::new(error.to_string()))),
         }
     }
-
-    /// The recording of a setting, or of the pilot, with all of its runs drawn.
-    fn side(
-        &self,
-        store: &Store,
-        number: Option<usize>,
-        rounds: u32,
-        experiment: &str,
-        random: &mut StdRng,
-    ) -> Result<Side, Error> {
-        let setting = number.map_or("pilot", |number| self.settings[number].as_str());
-        let mut runs: Vec<RunPlan> = Vec::new();
-        let mut metrics = Vec::new();
-        for round in 1..=rounds {
-            let budget = Some(self.slice);
-            // What is to be the same to the last byte has one order and one layout.
-            let mut same = StdRng::seed_from_u64(1);
-            let random = if self.knob.is_exact() { &mut same } else { &mut *random };
-            let one = crate::plan::make(&self.probes, 1, budget, self.measured.clone(), true, random);
-            metrics = one.metrics;
-            let commands = self.outcomes.iter().map(|outcome| (Name::new(&outcome.name), Nanos::ZERO, 0));
-            let probes = one.runs.into_iter().map(|run| (run.probe, run.budget, run.padding));
-            for (probe, budget, padding) in probes.chain(commands) {
-                runs.push(RunPlan { id: RunId(runs.len() as u32), round, probe, budget, padding });
-            }
-        }
-        metrics.extend(self.outcomes.iter().map(Outcome::metric));
-        let settings = number.map_or_else(
-            || self.measured.clone(),
-            |number| self.knob.settings(&self.settings[number], &self.measured),
-        );
-        let plan = Plan { settings, metrics, runs };
-        let meta = Meta {
-            format: FORMAT,
-            id: new_id(random),
-            name: format!("{}:{setting}", self.name),
-            created: jiff::Timestamp::now(),
-            program: format!("tickmark {}", env!("CARGO_PKG_VERSION")),
-            select: Vec::new(),
-            plan: plan.clone(),
-            arm: Some(Arm {
-                experiment: experiment.to_owned(),
-                knob: self.knob_name.clone(),
-                setting: setting.to_owned(),
-                number: number.map_or(0, |number| number as u32),
-                pilot: number.is_none(),
-            }),
-        };
-        let writer = store.create(&meta)?;
-        Ok(Side { id: meta.id, plan, writer })
-    }
-}
-
-fn new_id(random: &mut StdRng) -> String {
-    format!("{:08x}", random.random::<u32>())
 }

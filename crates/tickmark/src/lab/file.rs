@@ -134,11 +134,7 @@ pub(crate) fn read(path: &Path) -> Result<Asked, Error> {
 }
 
 fn parse(text: &str) -> Result<Asked, String> {
-    let file: File = toml::from_str(text).map_err(|error| {
-        let line =
-            error.span().map_or(1, |span| 1 + text[..span.start.min(text.len())].matches('\n').count());
-        format!("line {line}: {}", error.message().replace('\n', " "))
-    })?;
+    let file: File = crate::experiment::from_toml(text)?;
     let names: Vec<&str> = file.setting.iter().map(|setting| setting.name.as_str()).collect();
     if names.len() < 2 {
         return Err("a matrix compares two [[setting]] or more".to_owned());

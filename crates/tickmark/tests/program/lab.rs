@@ -34,7 +34,7 @@ fn within(seconds: u64, what: &str, is: impl Fn() -> bool) {
 }
 
 fn line<'a>(model: &'a Value, metric: &str, figure: &str) -> &'a Value {
-    let rows = model["candidates"][0]["rows"].as_array().unwrap();
+    let rows = model[0]["candidates"][0]["rows"].as_array().unwrap();
     let found = rows.iter().find(|row| row["metric"] == metric && row["figure"] == figure);
     found.unwrap_or_else(|| panic!("no {metric} {figure} in {rows:?}"))
 }
@@ -60,7 +60,7 @@ fn the_document_again_exact_to_the_instruction() {
     assert_eq!((floor["ratio"].as_f64(), &floor["verdict"]), (Some(1.0), &Value::from("equivalent")));
     let mean = line(&model, "syscall.null", "mean");
     assert_eq!(mean["verdict"], "changed");
-    assert_eq!(model["candidates"][0]["unit"], "phase");
+    assert_eq!(model[0]["candidates"][0]["unit"], "phase");
     assert!(mean["p"].is_null() && mean["ratio_interval"].is_null(), "{mean}");
     assert_eq!(mean["range_over_phases"].as_array().unwrap().len(), 2);
     // reference: .455 and 4.516 % of the processor, 3.5 to 4.6 points between them.
@@ -456,7 +456,7 @@ fn a_real_machine_is_booted_once_a_setting_and_block_and_goes_on_after_an_interr
     assert!(before < 7);
     let model = bench.json(&["lab", "run", file, "--resume", "last"]);
     // Boots are blocks, judged with chance in mind: nothing was changed.
-    assert_eq!(model["candidates"][0]["unit"], "block");
+    assert_eq!(model[0]["candidates"][0]["unit"], "block");
     let mean = line(&model, "syscall.null", "mean");
     assert_eq!(mean["occasions"], serde_json::json!([3, 3]), "{mean}");
     assert!(boots() > before && boots() <= before + 6, "{before} {}", boots());
