@@ -33,7 +33,6 @@ void say(const char *format, ...)
 		length += count < 512 ? (size_t)count : 511;
 }
 
-/* Numbers with commas between them. */
 void say_column(const char *before, const int64_t *values, size_t count)
 {
 	size_t i;

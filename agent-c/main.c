@@ -257,8 +257,8 @@ int main(int count, char **arguments)
 		for (i = 0; i < planned; i++)
 			runs[i].budget = budget;
 	}
-	if (settings.batch < 1 || settings.memory < 4096 || budget < 1)
-		return usage("sizes and times are above 0");
+	if (settings.batch < 1 || settings.memory < 4096 || budget < 1 || planned == RUNS)
+		return usage("sizes and times are above 0, and runs fewer than 1024");
 	marked = first && settings.out == 1;
 	if (marked)
 		say("\n=== tickmark events begin ===\n");

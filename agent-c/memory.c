@@ -4,7 +4,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
 #define PIECE (64 << 10)
 #define STEPS 64
 #define LINE 64

@@ -33,7 +33,12 @@ pub fn small_agent(cache: &Cache, arch: Arch, stop: &dyn Fn() -> bool) -> Result
     if entry.join("agent-c").is_file() {
         return Ok(entry.join("agent-c"));
     }
+    tools::c_library(arch)?;
     let _lock = cache.lock(KIND, &mut || {}, stop)?;
+    // Whoever had the lock may have built it.
+    if entry.join("agent-c").is_file() {
+        return Ok(entry.join("agent-c"));
+    }
     let work = cache.work(KIND);
     std::fs::create_dir_all(&work).map_err(Error::file("make", &work))?;
     let mut gcc = Command::new(&compiler);

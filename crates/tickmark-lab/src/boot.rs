@@ -64,14 +64,18 @@ impl Boot<'_> {
         let qemu = tools::require_qemu(self.machine.arch)?;
         let path = |name: &str| self.folder.join(name);
         let (initramfs, console, port) = (path("initramfs.cpio"), path("console.txt"), path("port.jsonl"));
-        std::fs::create_dir_all(self.folder).map_err(Error::file("make", self.folder))?;
-        std::fs::write(&initramfs, self.initramfs).map_err(Error::file("write", &initramfs))?;
+        let plain = |what, path: &Path| {
+            let path = path.to_owned();
+            move |source| Error::File { what, path, source }
+        };
+        std::fs::create_dir_all(self.folder).map_err(plain("make", self.folder))?;
+        std::fs::write(&initramfs, self.initramfs).map_err(plain("write", &initramfs))?;
         let files = Files { image: self.image, initramfs: &initramfs, console: &console, port: &port };
         let append = format!("{} {}", self.machine.command_line(), self.append);
         let options = self.machine.options(&files, append.trim());
         let said = path("qemu.txt");
         let called = format!("{} {}\n", qemu.display(), quoted(&options));
-        std::fs::write(&said, called).map_err(Error::file("write", &said))?;
+        std::fs::write(&said, called).map_err(plain("write", &said))?;
         let log = std::fs::File::options().append(true).open(&said).map_err(Error::file("open", &said))?;
         let mut command = Command::new(&qemu);
         command.args(&options).stdin(Stdio::null()).stdout(Stdio::null()).stderr(log).process_group(0);
@@ -152,7 +156,7 @@ fn framed(console: &str) -> Result<String, String> {
     for line in console.lines().map(|line| line.trim_end_matches('\r')) {
         match line {
             BEGIN => inside = true,
-            END if inside => return Ok(events),
+            END if inside => return whole(&events),
             _ if inside => events.extend([line, "\n"]),
             _ => {}
         }
@@ -203,8 +207,11 @@ mod tests {
 
     #[test]
     fn events_stand_between_marks() {
-        let console = format!("booting\r\n{BEGIN}\r\n{{\"a\":1}}\r\n{{\"b\":2}}\r\n{END}\r\nreboot\r\n");
-        assert_eq!(framed(&console).unwrap(), "{\"a\":1}\n{\"b\":2}\n");
+        let console =
+            format!("booting\r\n{BEGIN}\r\n{{\"a\":1}}\r\n{{\"goodbye\":2}}\r\n{END}\r\nreboot\r\n");
+        assert_eq!(framed(&console).unwrap(), "{\"a\":1}\n{\"goodbye\":2}\n");
+        // An agent that was killed takes no leave, whatever process 1 says after it.
+        assert!(framed(&console.replace("goodbye", "b")).unwrap_err().contains("middle"));
         assert!(framed(&console[..console.len() - 40]).unwrap_err().contains("middle"));
         assert!(framed("nothing but noise\n\u{fffd}\n").unwrap_err().contains("without a word"));
         assert_eq!(

@@ -85,8 +85,13 @@ impl Cache {
         if let Some(parent) = entry.parent() {
             std::fs::create_dir_all(parent).map_err(Error::file("make", parent))?;
         }
-        let _ = std::fs::remove_dir_all(entry);
-        std::fs::rename(from, entry).map_err(Error::file("make", entry))
+        // Aside first: whoever boots from it meanwhile has the file open already or finds the new one.
+        let aside = entry.with_extension("old");
+        let _ = std::fs::remove_dir_all(&aside);
+        let _ = std::fs::rename(entry, &aside);
+        let done = std::fs::rename(from, entry).map_err(Error::file("make", entry));
+        let _ = std::fs::remove_dir_all(&aside);
+        done
     }
 }
 

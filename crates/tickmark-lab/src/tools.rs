@@ -24,6 +24,16 @@ pub(crate) fn compiler(arch: Arch) -> Result<PathBuf, Error> {
     }
 }
 
+/// The headers of the C library that the small agent is linked with.
+pub(crate) fn c_library(arch: Arch) -> Result<(), Error> {
+    let (header, package) = match arch {
+        Arch::X86_64 => ("/usr/include/stdio.h", "libc6-dev"),
+        Arch::PowerPc => ("/usr/powerpc-linux-gnu/include/stdio.h", "libc6-dev-powerpc-cross"),
+    };
+    let missing = || Error::Missing { what: header.to_owned(), package };
+    Path::new(header).exists().then_some(()).ok_or_else(missing)
+}
+
 /// What a kernel is built with.
 pub(crate) fn for_kernels(arch: Arch) -> Result<(), Error> {
     compiler(arch)?;

@@ -52,6 +52,7 @@ Examples:
   tickmark experiment slack=50us,1ns timer --blocks 20
   tickmark experiment policy=other,fifo:50 communication --width 2%
   tickmark experiment sysctl:kernel.sched_autogroup_enabled=0,1 --command './bench.sh' --budget 10min
+  tickmark experiment kernel=x86_64:hz=100,x86_64:hz=1000 syscall    guests, 5 boots each (see lab)
   tickmark experiment swappiness.toml
   tickmark experiment --restore";
 

@@ -74,7 +74,7 @@ fn its_sides(folder: &std::path::Path) -> Result<(lmbench::Page, Vec<String>), E
     let sides: Vec<Side> =
         recordings.into_iter().map(|recording| Side { recordings: vec![recording] }).collect();
     let compared = comparison::build(&store, &sides, Asked { margin: 0.01, unit: Unit::Recording })?;
-    let changed = compared.against.iter().flat_map(|against| &against.lines).filter(|line| line.changed());
+    let changed = compared.against.iter().flat_map(|against| &against.lines).filter(|line| line.decided());
     Ok((page, changed.map(|line| line.metric.clone()).collect()))
 }
 
@@ -101,7 +101,7 @@ fn noise(besides: &[Beside]) -> String {
         let ratio = beside.document / here;
         beside.decided && same(beside.document, here) && !(0.5..=2.0).contains(&ratio)
     });
-    list("the tick explains it", &|beside, here| {
+    list("of the sign and size that the tick has here", &|beside, here| {
         beside.decided && same(beside.document, here) && (0.5..=2.0).contains(&(beside.document / here))
     });
     out

@@ -82,7 +82,12 @@ fn boot(store: &Store, asked: &LabBoot) -> Result<Code, Error> {
         writes: asked.write.clone(),
         accel,
         kernel_stamps: false,
+        hz: None,
+        phases: asked.phase.map_or(1, |(_, of)| of),
     })?;
+    if asked.phase.is_some() && asked.speed == Speed::Host {
+        return Err(Error::Usage("a phase is a part of a counted tick; --speed host has none".to_owned()));
+    }
     guest.limit = asked.limit.map(Nanos::to_duration);
     let rounds = asked.runs.unwrap_or(1);
     let weight: u32 = selected.iter().map(|probe| probe.spec.weight).sum();
@@ -101,11 +106,16 @@ fn matrix(store: &Store, asked: &LabRun) -> Result<Code, Error> {
     let mut from = lab::read(&asked.file)?;
     // Everything that it names, also what is not asked for now.
     for machine in &from.machines {
-        selection::select(&machine.probes)?;
+        let place = format!("{}: machine {}", asked.file.display(), machine.name);
+        selection::select(&machine.probes).map_err(|error| Error::Usage(format!("{place}: {error}")))?;
         for setting in from.settings.iter().filter(|_| machine.target.is_none()) {
             let kernel = kernel_of(machine, setting);
             if !Path::new(&kernel).is_file() {
-                kernel.parse::<Kernel>()?;
+                let parsed = kernel.parse::<Kernel>();
+                parsed.map_err(|error| {
+                    let name = &setting.name;
+                    Error::Usage(format!("{place}, setting {name}: {kernel:?} is no file, and {error}"))
+                })?;
             }
         }
     }
@@ -121,8 +131,10 @@ fn matrix(store: &Store, asked: &LabRun) -> Result<Code, Error> {
     }
     if !asked.machine.is_empty() {
         let known = from.machines.iter().map(|machine| machine.name.clone()).collect::<Vec<_>>().join(", ");
+        let unknown = |name: &&String| !from.machines.iter().any(|machine| machine.name == **name);
+        let unknown = asked.machine.iter().find(unknown).cloned();
         from.machines.retain(|machine| asked.machine.contains(&machine.name));
-        if from.machines.is_empty() {
+        if unknown.is_some() {
             return Err(Error::Usage(format!(
                 "no machine of that name in {}; it has {known}",
                 asked.file.display()
@@ -159,6 +171,14 @@ pub(super) fn as_experiment(
     asked: &crate::cli::Experiment,
     kernels: &str,
 ) -> Result<Code, Error> {
+    let settings: tickmark_wire::Settings = (&asked.settings).into();
+    let here = settings != tickmark_wire::Settings { small: settings.small, ..Default::default() };
+    if here || asked.command.is_some() || asked.width.is_some() || asked.budget.is_some() {
+        return Err(Error::Usage(
+            "kernels are booted in guests: --cpu, --priority, --slack, --command, --width and --budget are for this machine"
+                .to_owned(),
+        ));
+    }
     let names: Vec<String> = kernels.split(',').map(|name| name.trim().to_owned()).collect();
     crate::experiment::distinct("kernel", &names)?;
     let settings =
@@ -257,10 +277,12 @@ fn carry_out(
                 experiment.run(store, guard, &stop, &mut random, begun, &|_, _| false)
             })?;
             let ((ids, made, halt), _) = ended;
-            boots += (made as usize + 1) * ids.len();
+            // The first of each guest is booted twice.
+            let boots_of = |made: u32| if machine.host().is_some() { made } else { made + 1 };
+            boots += boots_of(made) as usize * ids.len();
             if made < 1 || halt == Halt::Stopped {
                 return Err(Error::Refused(format!(
-                    "interrupted after {made} boots a side; kept as {}",
+                    "interrupted after {made} boots a side; `tickmark lab run FILE --resume REC` goes on; kept as {}",
                     ids.join(" ")
                 )));
             }

@@ -2,6 +2,7 @@
 
 use super::side::Side;
 use crate::lab;
+use std::collections::BTreeSet;
 
 /// The unit of inference that was asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -36,8 +37,19 @@ impl Basis {
             [one] => one.meta.arm.clone().filter(|arm| !arm.pilot),
             _ => None,
         };
-        let counted = |side: &Side| matches!(&side.recordings[..], [one] if lab::instruction(one).is_some());
-        if counted(base) && counted(other) {
+        // What an instruction takes and where in the tick each boot began, where that was in the guest's hands.
+        let counted = |side: &Side| match &side.recordings[..] {
+            [one] => {
+                let phase =
+                    |hello: &tickmark_wire::Hello| hello.asked.phase.map(|phase| (phase.number, phase.of));
+                let phases = one.sessions.iter().map(phase).collect::<Option<BTreeSet<_>>>()?;
+                let rounds: BTreeSet<u32> = one.runs.iter().map(|run| run.planned.round).collect();
+                let each = phases.len() == rounds.len();
+                lab::instruction(one).filter(|_| each).map(|instruction| (instruction.to_bits(), phases))
+            }
+            _ => None,
+        };
+        if unit == Unit::Recording && counted(base).is_some() && counted(base) == counted(other) {
             return Self::Phases { knob: arm(base).map(|arm| arm.knob) };
         }
         if let (Some(first), Some(second)) = (arm(base), arm(other))

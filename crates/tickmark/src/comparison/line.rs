@@ -243,6 +243,9 @@ impl Figure {
             Word::Undecided if self.exact && self.values[0].is_empty() => {
                 "undecided: no phase has a figure on both sides".to_owned()
             }
+            Word::Undecided if self.exact && self.values[0].iter().any(|value| *value <= 0.0) => {
+                "undecided: no ratio to a base that is not above zero".to_owned()
+            }
             Word::Undecided if self.exact => "undecided: it depends on the phase".to_owned(),
             Word::Undecided if claim.is_none() && self.paired => {
                 "undecided: no block has a figure on both sides".to_owned()
@@ -273,6 +276,11 @@ impl Figure {
 impl Line {
     pub(crate) fn changed(&self) -> bool {
         self.word == Word::Changed
+    }
+
+    /// Whether its values say anything, be it that nothing differs.
+    pub(crate) fn decided(&self) -> bool {
+        !matches!(self.word, Word::Undecided | Word::NotCompared)
     }
 
     pub(crate) fn worse(&self) -> bool {

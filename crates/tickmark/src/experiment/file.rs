@@ -96,6 +96,10 @@ pub(crate) fn from_toml<T: serde::de::DeserializeOwned>(text: &str) -> Result<T,
 fn parse(text: &str) -> Result<Asked, String> {
     let file: File = from_toml(text)?;
     let knob = match file.knob {
+        Turned::Line(line) if line.starts_with("kernel=") => {
+            return Err("kernels stand in a file of their own kind: tickmark lab run (docs/EXPERIMENTS.md)"
+                .to_owned());
+        }
         Turned::Line(line) => knob::parse(&line).map_err(|error| error.to_string())?,
         Turned::Commands(table) => {
             let names: Vec<String> = table.settings.iter().map(|setting| setting.name.clone()).collect();

@@ -46,7 +46,7 @@ const HUGE_PAGES: &str = "/sys/kernel/mm/transparent_hugepage/enabled";
 /// A knob with its settings, from KNOB=A,B.
 pub(crate) fn parse(text: &str) -> Result<(String, Knob, Vec<String>), Error> {
     let form = "give KNOB=A,B such as clocksource=tsc,kvm-clock, slack=50us,1ns, policy=other,fifo:50, cpu=0,1, \
-                sysctl:kernel.sched_autogroup_enabled=0,1, /sys/...=a,b, hugepages=always,never or quota=none,50%";
+                sysctl:kernel.sched_autogroup_enabled=0,1, /sys/...=a,b, hugepages=always,never, quota=none,50% or kernel=x86_64:hz=100,x86_64:hz=1000 (guests)";
     let wrong = |why: String| Error::Usage(format!("{why}; {form}"));
     let (name, settings) = text.split_once('=').ok_or_else(|| wrong(format!("{text} has no settings")))?;
     let settings: Vec<String> = settings.split(',').map(|setting| setting.trim().to_owned()).collect();

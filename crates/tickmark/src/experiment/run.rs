@@ -3,7 +3,7 @@
 use super::journal::Journal;
 use super::knob::{Knob, set_slack};
 use super::outcome::Outcome;
-use super::sides::{Side, new_id};
+use super::sides::{Side, kernel_of, new_id};
 use crate::error::Error;
 use crate::progress::Blocks;
 use crate::store::Store;
@@ -282,6 +282,17 @@ impl Experiment {
                 }
                 side.writer.write(&event)
             })?;
+            if let (Knob::Boot(_), Some(said)) = (&self.knob, &hello) {
+                let now = kernel_of(&said.environment);
+                match &side.kernel {
+                    Some(before) if *before != now => {
+                        return Err(Error::Refused(format!(
+                            "{setting} was booted into {now}, and before into {before}"
+                        )));
+                    }
+                    _ => side.kernel = Some(now),
+                }
+            }
             let said = hello.as_ref().ok_or_else(|| Error::AgentEnded("it said nothing".to_owned()))?;
             if !matches!(self.knob, Knob::Cpu) {
                 *cpu = Some(said.settled.cpu);

@@ -6,6 +6,7 @@ use crate::error::Error;
 use crate::store::{Arm, Meta, Status, Store, Writer};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
+use std::collections::BTreeSet;
 use tickmark_wire::{FORMAT, Name, Nanos, Plan, RunId, RunPlan};
 
 /// One setting's recording.
@@ -13,6 +14,14 @@ pub(super) struct Side {
     pub(super) id: String,
     pub(super) plan: Plan,
     pub(super) writer: Writer,
+    /// Which kernel its first boot had, where it is booted.
+    pub(super) kernel: Option<String>,
+}
+
+/// What tells the kernels of two boots apart.
+pub(super) fn kernel_of(facts: &tickmark_wire::Environment) -> String {
+    let fact = |name| facts.get(name).unwrap_or("unknown");
+    [fact("kernel.release"), fact("kernel.version"), fact("guest.image")].join(", ")
 }
 
 impl Experiment {
@@ -35,19 +44,44 @@ impl Experiment {
     pub(super) fn reopened(&self, store: &Store) -> Result<(Vec<Side>, u32), Error> {
         let mut sides = Vec::new();
         let mut first = self.blocks + 1;
-        for id in &self.resumed {
+        let other = |id: &str, what: &str| {
+            Err(Error::Usage(format!(
+                "recording {id} is of another matrix ({what}); give the file that it was begun with"
+            )))
+        };
+        if self.resumed.len() != self.settings.len() {
+            let id = self.resumed.first().map_or("", String::as_str);
+            return other(id, &format!("{} settings and not {}", self.resumed.len(), self.settings.len()));
+        }
+        for (id, setting) in self.resumed.iter().zip(&self.settings) {
             let (recording, writer) = store.resume(id)?;
             let plan = recording.meta.plan.clone();
             let rounds = plan.runs.iter().map(|run| run.round).max().unwrap_or(0);
+            let same = recording
+                .meta
+                .arm
+                .as_ref()
+                .is_some_and(|arm| arm.knob == self.knob_name && arm.setting == *setting);
+            if !same {
+                return other(id, &format!("not {} of {}", setting, self.knob_name));
+            }
+            let planned: BTreeSet<&str> = plan.runs.iter().map(|run| run.probe.as_str()).collect();
+            if planned != self.probes.iter().map(|probe| probe.spec.name).collect() {
+                return other(id, "other probes");
+            }
             if rounds != self.blocks {
                 let why = format!("recording {id} was planned with {rounds} boots and not {}", self.blocks);
                 return Err(Error::Usage(why));
             }
-            // A boot that failed as a whole is made again.
-            let lacks = |run: &&crate::store::Run| matches!(run.status, Status::Open | Status::Failed(_));
-            let open = recording.runs.iter().filter(lacks).map(|run| run.planned.round).min();
-            first = first.min(open.unwrap_or(first));
-            sides.push(Side { id: id.clone(), plan, writer });
+            // A boot that was not finished, or failed as a whole, is made again; a probe that fails does so in each.
+            let whole = |round: u32| {
+                let own = || recording.runs.iter().filter(move |run| run.planned.round == round);
+                own().all(|run| run.status != Status::Open)
+                    && own().any(|run| !matches!(run.status, Status::Failed(_)))
+            };
+            first = first.min((1..=rounds).find(|round| !whole(*round)).unwrap_or(first));
+            let kernel = recording.sessions.first().map(|hello| kernel_of(&hello.environment));
+            sides.push(Side { id: id.clone(), plan, writer, kernel });
         }
         Ok((sides, first))
     }
@@ -100,7 +134,7 @@ impl Experiment {
             }),
         };
         let writer = store.create(&meta)?;
-        Ok(Side { id: meta.id, plan, writer })
+        Ok(Side { id: meta.id, plan, writer, kernel: None })
     }
 }
 

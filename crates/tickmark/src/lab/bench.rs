@@ -64,6 +64,10 @@ pub(crate) struct Wanted<'a> {
     pub(crate) writes: Vec<(String, String)>,
     pub(crate) accel: Accel,
     pub(crate) kernel_stamps: bool,
+    /// HZ of an image.
+    pub(crate) hz: Option<u32>,
+    /// In how many parts of the tick it is to begin; more than one needs to know the tick.
+    pub(crate) phases: u32,
 }
 
 impl Bench {
@@ -109,6 +113,19 @@ impl Bench {
                 "on PowerPC the agent is c: Rust's standard library is not there".to_owned(),
             ));
         }
+        if kind == AgentKind::C && !wanted.writes.is_empty() {
+            return Err(Error::Usage("agent c writes no files; tell the kernel with append".to_owned()));
+        }
+        let hz = built.as_ref().map(|built| built.kernel.hz).or(wanted.hz).filter(|hz| *hz > 0);
+        if hz.is_none() && wanted.phases > 1 && wanted.accel.mips().is_some() {
+            return Err(Error::Usage(format!(
+                "{} does not say its HZ, and phases are parts of its tick; give hz = N in its setting (lab run FILE.toml)",
+                image.display()
+            )));
+        }
+        // KVM is for the processor that is here.
+        let accel =
+            if arch == Arch::PowerPc && wanted.accel == Accel::Kvm { Accel::Tcg } else { wanted.accel };
         let memory = wanted.memory.unwrap_or(if arch == Arch::PowerPc { MEMORY_POWERPC } else { MEMORY });
         let agent = self.agent(kind == AgentKind::C, arch)?;
         // Where there is no compiler for it, the guest has no shell, and its probe says so.
@@ -116,10 +133,11 @@ impl Bench {
         // QEMU makes PowerPC machines of multiples of 64 MB, and has no place for an initial file system in 64.
         let whole = if arch == Arch::PowerPc { memory.next_multiple_of(64).max(128) } else { memory };
         Ok(Guest {
-            machine: tickmark_lab::Machine { arch, memory: whole, accel: wanted.accel },
+            machine: tickmark_lab::Machine { arch, memory: whole, accel },
             ballast: whole - memory,
             image,
             built,
+            hz,
             append: wanted.append.join(" ").trim().to_owned(),
             writes: wanted.writes,
             kind,
@@ -157,6 +175,8 @@ impl Bench {
             writes: setting.write.clone().into_iter().collect(),
             accel: Accel::Icount { shift },
             kernel_stamps: machine.kernel_stamps,
+            hz: setting.hz,
+            phases: machine.phases.unwrap_or(1),
         })?;
         Ok(Place::Guest(Box::new(guest)))
     }

@@ -47,6 +47,8 @@ pub(crate) struct Setting {
     /// Settings of the kernel such as `hz=100:tick=idle`, or an image's path.
     #[serde(default)]
     pub(crate) kernel: String,
+    /// HZ of an image, which does not say it: phases are parts of its tick.
+    pub(crate) hz: Option<u32>,
     /// What the kernel is told.
     #[serde(default)]
     pub(crate) append: String,
@@ -149,6 +151,10 @@ fn parse(text: &str) -> Result<Asked, String> {
         Some(phases) if !(2..=1000).contains(&phases) => Err("phases: give 2 to 1000".to_owned()),
         phases => Ok(phases),
     };
+    let machines: Vec<&str> = file.machine.iter().map(|machine| machine.name.as_str()).collect();
+    if let Some(twice) = (1..machines.len()).find(|at| machines[..*at].contains(&machines[*at])) {
+        return Err(format!("machine {:?} stands twice", machines[twice]));
+    }
     let all = phases(file.phases)?.unwrap_or(PHASES);
     let mut machines = file.machine;
     for machine in &mut machines {
@@ -159,6 +165,14 @@ fn parse(text: &str) -> Result<Asked, String> {
         if machine.speeds.is_empty() {
             machine.speeds = if file.speeds.is_empty() { vec![SPEED] } else { file.speeds.clone() };
         }
+        if machine.target.is_some() {
+            machine.speeds.truncate(1);
+        }
+        if let Some(twice) =
+            (1..machine.speeds.len()).find(|at| machine.speeds[..*at].contains(&machine.speeds[*at]))
+        {
+            return Err(format!("{}: speed {} stands twice", machine.name, machine.speeds[twice]));
+        }
         if let Some(speed) = machine.speeds.iter().find(|speed| shift(**speed).is_none()) {
             return Err(format!("{}: no speed {speed}; {SPEEDS}", machine.name));
         }
@@ -166,6 +180,12 @@ fn parse(text: &str) -> Result<Asked, String> {
             && machine.host().is_none_or(str::is_empty)
         {
             return Err(format!("{}: target is ssh:HOST, and not {target:?}", machine.name));
+        }
+        if machine.target.is_some() {
+            real(machine, &file.setting).map_err(|why| format!("{}: {why}", machine.name))?;
+        }
+        if machine.memory.is_some_and(|memory| !(8..=65_536).contains(&memory)) {
+            return Err(format!("{}: memory: give 8 to 65536 MB", machine.name));
         }
         if machine.target.is_none() && file.setting.iter().any(|setting| !setting.boot.is_empty()) {
             return Err(format!("{}: boot commands are for a machine with a target", machine.name));
@@ -178,16 +198,47 @@ fn parse(text: &str) -> Result<Asked, String> {
             return Err(format!("{}: agent c writes no files; use append", machine.name));
         }
     }
+    let slice = file.slice.as_deref().map(crate::cli::duration).transpose();
+    let margin = file.margin.as_deref().map(crate::cli::share).transpose();
     Ok(Asked {
         name: file.name,
         answers: file.answers,
         phases: all,
-        slice: file.slice.as_deref().map(crate::cli::duration).transpose()?.unwrap_or(SLICE),
-        margin: file.margin.as_deref().map(crate::cli::share).transpose()?.unwrap_or(0.01),
+        slice: slice.map_err(|why| format!("slice: {why}"))?.unwrap_or(SLICE),
+        margin: margin.map_err(|why| format!("margin: {why}"))?.unwrap_or(0.01),
         report: file.report,
         settings: file.setting,
         machines,
     })
+}
+
+/// What a real machine cannot have: it would be measured as it is, and pass for what was asked.
+fn real(machine: &Machine, settings: &[Setting]) -> Result<(), String> {
+    let guests = [
+        (!machine.kernel.is_empty(), "kernel"),
+        (!machine.append.is_empty(), "append"),
+        (machine.memory.is_some(), "memory"),
+        (machine.agent == Some(AgentKind::C), "agent c"),
+        (machine.kernel_stamps, "kernel_stamps"),
+    ];
+    if let Some((_, key)) = guests.iter().find(|(is, _)| *is) {
+        return Err(format!("{key} is for guests; a machine with a target is booted by its settings' boot"));
+    }
+    for setting in settings {
+        if setting.boot.is_empty() {
+            return Err(format!(
+                "setting {:?} has no boot, the command that boots the machine into it",
+                setting.name
+            ));
+        }
+        if !setting.kernel.is_empty() || !setting.append.is_empty() || !setting.write.is_empty() {
+            return Err(format!(
+                "setting {:?} has a kernel, append or write, which are for guests",
+                setting.name
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// The speeds that there are, for people.

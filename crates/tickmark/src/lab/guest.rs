@@ -14,6 +14,8 @@ use tickmark_wire::{Environment, Event, Hello, Nanos, Phase, Plan};
 const KVM_BEGINS: Duration = Duration::from_secs(10);
 /// What a boot may take beside its runs, on the wall.
 const PATIENCE: Duration = Duration::from_secs(60);
+/// Runs of a boot that the small agent has room for (agent-c/main.c).
+const MOST_C: usize = 1023;
 /// The longest batch, and the tenth of a tick that it is.
 const BATCH: i64 = 100_000;
 
@@ -36,6 +38,8 @@ pub(crate) struct Guest {
     pub(crate) image: PathBuf,
     /// What is known of the kernel, where it was built here.
     pub(crate) built: Option<Built>,
+    /// Its HZ, where that is known.
+    pub(crate) hz: Option<u32>,
     /// Beside what every kernel is told.
     pub(crate) append: String,
     /// Files that process 1 writes before it measures: path, content.
@@ -63,8 +67,9 @@ pub(crate) fn agent_program() -> Result<PathBuf, Error> {
     let folder = own.parent().unwrap_or(Path::new("/"));
     // target/release/tickmark, and target/release/deps/test.
     let built = "x86_64-unknown-linux-gnu/agent/tickmark-agent";
+    // What cargo builds beside this program is linked dynamically, and no process 1: it comes last.
     let known =
-        [folder.join("tickmark-agent"), folder.join("..").join(built), folder.join("../..").join(built)];
+        [folder.join("..").join(built), folder.join("../..").join(built), folder.join("tickmark-agent")];
     let named = std::env::var_os("TICKMARK_AGENT").map(PathBuf::from);
     let source = folder.join("../..");
     if named.is_none() && source.join("crates/xtask/Cargo.toml").is_file() {
@@ -101,6 +106,12 @@ impl Guest {
                     archive.file("bin/sh", shell);
                 }
             }
+            AgentKind::C if plan.runs.len() > MOST_C => {
+                let runs = plan.runs.len();
+                return Err(Error::Usage(format!(
+                    "agent c makes up to {MOST_C} runs in a boot, and not {runs}"
+                )));
+            }
             AgentKind::C => {
                 archive.link("bin/sh", "/init");
                 archive.link("nothing", "/init");
@@ -122,7 +133,7 @@ impl Guest {
     fn append(&self, plan: &Plan) -> String {
         let mut append = self.append.clone();
         if self.kind == AgentKind::C {
-            let hz = self.built.as_ref().map_or(1000, |built| built.kernel.hz);
+            let hz = self.hz.unwrap_or(1000);
             let batch = BATCH.min(1_000_000_000 / i64::from(hz) / 10);
             let memory = if self.machine.memory - self.ballast < 64 { 512 } else { 1024 };
             append += &format!(" -- --plan /plan --batch {batch} --memory {memory}");
@@ -273,7 +284,7 @@ impl Guest {
     /// A plan's settings for the boot with this number, counted from 0.
     pub(crate) fn phase(&self, number: u32, of: u32) -> Option<Phase> {
         let exact = matches!(self.machine.accel, Accel::Icount { .. });
-        let hz = self.built.as_ref()?.kernel.hz;
+        let hz = self.hz?;
         let tick = Nanos::new(1_000_000_000 / i64::from(hz.max(1)));
         exact.then_some(Phase { number, of, tick })
     }

@@ -3,6 +3,7 @@
 use crate::error::Error;
 use crate::target::{Stop, Target, follow};
 use std::io::Write;
+use std::os::unix::process::CommandExt;
 use std::process::{Command, Output, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -37,13 +38,33 @@ impl Remote {
         ssh.args(["-o", "BatchMode=yes", "-o", "ConnectTimeout=5", "-o", "ServerAliveInterval=5"]);
         ssh.args(&self.options).arg(&self.host).arg(command);
         tickmark_probe::sys::limits::end_with_this(&mut ssh);
+        // Ctrl-C is for this process alone; it ends the agent by ending its input.
+        ssh.process_group(0);
         ssh
     }
 
     fn output(&self, command: &str) -> Result<Output, Error> {
-        self.ssh(command).stdin(Stdio::null()).output().map_err(|error| {
+        let mut ssh = self.ssh(command);
+        ssh.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = ssh.spawn().map_err(|error| {
             Error::Refused(format!("cannot start ssh: {error}; apt-get install openssh-client"))
-        })
+        })?;
+        let since = Instant::now();
+        while child.try_wait().map_err(Error::Agent)?.is_none() {
+            // Connecting has a limit of its own.
+            if self.stop.stopped() || since.elapsed() > self.limit + Duration::from_secs(10) {
+                let _ = child.kill();
+                let _ = child.wait();
+                let why = if self.stop.stopped() {
+                    "interrupted".to_owned()
+                } else {
+                    format!("{}: `{command}` took longer than {} s", self.host, self.limit.as_secs())
+                };
+                return Err(Error::Refused(why));
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        child.wait_with_output().map_err(Error::Agent)
     }
 
     fn failed(&self, what: &str, output: &Output) -> Error {
@@ -107,6 +128,7 @@ impl Remote {
         let output = child.wait_with_output().map_err(Error::Agent)?;
         match (output.status.success(), sent) {
             (true, Some(Ok(()))) => Ok(()),
+            _ if self.stop.stopped() => Err(Error::Refused("interrupted".to_owned())),
             _ => Err(self.failed("copying the agent", &output)),
         }
     }
