@@ -50,6 +50,8 @@ int lacking(const char *why);
 void say(const char *format, ...);
 void say_text(const char *text);
 void say_column(const char *before, const int64_t *values, size_t count);
+void say_reason(const char *kind, long id, const char *message, const char *call, int error);
+void say_why(long id);
 void flush_events(int fd); /* to nowhere where fd is -1 */
 
 /* Measuring. */

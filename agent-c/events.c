@@ -41,7 +41,6 @@ void say_column(const char *before, const int64_t *values, size_t count)
 		say(i ? ",%lld" : "%lld", (long long)values[i]);
 }
 
-/* A JSON string with its quotes. */
 void say_text(const char *from)
 {
 	grow(6 * strlen(from) + 8);
@@ -75,4 +74,37 @@ void flush_events(int fd)
 	if (isatty(fd))
 		tcdrain(fd);
 	length = 0;
+}
+
+static const char *why_call, *why_lacking;
+static int why_errno;
+
+int failed(const char *call)
+{
+	why_errno = errno;
+	why_call = call;
+	return -1;
+}
+
+int lacking(const char *why)
+{
+	why_lacking = why;
+	return -1;
+}
+
+void say_reason(const char *kind, long id, const char *message, const char *call, int error)
+{
+	say("{\"%s\":[%ld,{\"message\":", kind, id);
+	say_text(message);
+	if (call)
+		say(",\"call\":\"%s\",\"errno\":%d", call, error);
+	say("}]}\n");
+}
+
+void say_why(long id)
+{
+	if (why_lacking)
+		say_reason("skipped", id, why_lacking, NULL, 0);
+	else
+		say_reason(why_errno == ENOSYS ? "skipped" : "failed", id, strerror(why_errno), why_call, why_errno);
 }

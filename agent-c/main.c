@@ -48,41 +48,12 @@ static const struct probe probes[] = {
 };
 static const size_t probe_count = sizeof probes / sizeof *probes;
 
-static const char *why_call, *why_lacking;
-static int why_errno;
-
-int failed(const char *call)
-{
-	why_errno = errno;
-	why_call = call;
-	return -1;
-}
-
-int lacking(const char *why)
-{
-	why_lacking = why;
-	return -1;
-}
-
-static void say_reason(const char *kind, long id, const char *message, const char *call, int error)
-{
-	say("{\"%s\":[%ld,{\"message\":", kind, id);
-	say_text(message);
-	if (call)
-		say(",\"call\":\"%s\",\"errno\":%d", call, error);
-	say("}]}\n");
-}
-
-/* The run's own process: measures, writes, ends. */
 static void in_child(struct run *run, const struct probe *probe)
 {
 	struct rusage usage;
 	if (probe->measure(run)) {
 		flush_events(-1);
-		if (why_lacking)
-			say_reason("skipped", run->id, why_lacking, NULL, 0);
-		else
-			say_reason(why_errno == ENOSYS ? "skipped" : "failed", run->id, strerror(why_errno), why_call, why_errno);
+		say_why(run->id);
 	} else {
 		memset(&usage, 0, sizeof usage);
 		getrusage(RUSAGE_SELF, &usage);

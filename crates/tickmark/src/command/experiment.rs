@@ -1,13 +1,14 @@
 //! A knob turned in interleaved blocks, and what that changes.
 
+use super::arms::{failed, model, nothing};
 use super::compare;
 use crate::cli::{CompareFormat, Experiment as Asked};
-use crate::comparison::{self, Model, Side, Unit};
+use crate::comparison::Model;
 use crate::error::{Code, Error};
 use crate::experiment::{self, Experiment, Guard, Halt, Outcome, Reach, Take};
-use crate::report::{self, RowStatus};
+use crate::report;
 use crate::selection;
-use crate::store::{Recording, Status, Store};
+use crate::store::Store;
 use crate::target::Stop;
 use rand::SeedableRng;
 use rand::rngs::StdRng;
@@ -31,9 +32,6 @@ pub(super) fn run(store: &Store, asked: &Asked) -> Result<Code, Error> {
         let text = if lines.is_empty() { none } else { lines.join("\n") };
         super::print(&format!("{text}\n"))?;
         return Ok(Code::Done);
-    }
-    if let Some(kernels) = asked.what.as_deref().and_then(|what| what.strip_prefix("kernel=")) {
-        return super::lab::as_experiment(store, asked, kernels);
     }
     let (experiment, width, margin) = plan(asked)?;
     let stop = Stop::default();
@@ -202,48 +200,12 @@ fn announce(
     Ok(())
 }
 
-pub(super) fn model(store: &Store, ids: &[String], margin: f64) -> Result<Model, Error> {
-    let sides = ids.iter().map(|id| Ok(Side { recordings: vec![store.find(id)?] }));
-    let sides: Vec<Side> = sides.collect::<Result<_, Error>>()?;
-    comparison::build(store, &sides, comparison::Asked { margin, unit: Unit::Recording })
-}
-
-/// Why there is no figure at all, if there is none.
-pub(super) fn nothing(store: &Store, ids: &[String]) -> Option<String> {
-    let recordings: Vec<Recording> = ids.iter().filter_map(|id| store.find(id).ok()).collect();
-    let runs = || recordings.iter().flat_map(|recording| &recording.runs);
-    let why = || {
-        runs().find_map(|run| match &run.status {
-            Status::Failed(why) | Status::TimedOut(why) | Status::Unsupported(why) => {
-                Some(why.message.clone())
-            }
-            _ => None,
-        })
-    };
-    let none = !runs().any(|run| run.status == Status::Ok);
-    none.then(|| why().unwrap_or_else(|| "no run was made".to_owned()))
-}
-
 /// Whether every interval is this narrow.
 fn is_narrow(store: &Store, ids: &[String], margin: f64, width: f64) -> bool {
     // Figures that have no interval never get a narrow one.
     let wide = |model: &Model| model.any(|line| line.half_width().is_some_and(|half| half > width));
     model(store, ids, margin)
         .is_ok_and(|model| model.any(|line| line.half_width().is_some()) && !wide(&model))
-}
-
-/// Whether a run of a block that was made gave nothing for another reason than that the system lacks it.
-pub(super) fn failed(store: &Store, ids: &[String], made: u32) -> bool {
-    let rows = |id: &String| {
-        let Ok(mut recording) = store.find(id) else { return true };
-        recording.runs.retain(|run| run.planned.round <= made);
-        let model = report::build(&recording, &|_| true, false);
-        let bad = |status| {
-            matches!(status, RowStatus::Partly | RowStatus::Failed | RowStatus::Timeout | RowStatus::Missing)
-        };
-        model.groups.iter().flat_map(|(_, rows)| rows).any(|row| bad(row.status))
-    };
-    ids.iter().any(rows)
 }
 
 fn tell(

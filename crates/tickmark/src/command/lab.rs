@@ -1,6 +1,6 @@
 //! Kernels in QEMU: building, booting one, a matrix of them.
 
-use super::{compare, document, experiment, run};
+use super::{arms, compare, document, run};
 use crate::cli::{CompareFormat, Lab, LabBoot, LabKernels, LabRun, Speed};
 use crate::comparison;
 use crate::error::{Code, Error};
@@ -141,7 +141,7 @@ fn matrix(store: &Store, asked: &LabRun) -> Result<Code, Error> {
             )));
         }
     }
-    let resumed = asked.resume.as_ref().map(|name| arms(store, name)).transpose()?;
+    let resumed = asked.resume.as_ref().map(|name| together(store, name)).transpose()?;
     let (code, models) = carry_out(store, &from, resumed, asked.format, asked.fail_on)?;
     if asked.format == CompareFormat::Json {
         super::print_json(&models.iter().map(comparison::json).collect::<Vec<_>>())?;
@@ -150,7 +150,7 @@ fn matrix(store: &Store, asked: &LabRun) -> Result<Code, Error> {
 }
 
 /// The recordings that were made together with one, in the order of their settings; with what their names begin with.
-fn arms(store: &Store, name: &str) -> Result<(String, Vec<String>), Error> {
+fn together(store: &Store, name: &str) -> Result<(String, Vec<String>), Error> {
     let one = store.find(name)?;
     let none = || Error::Usage(format!("recording {} belongs to no matrix that could go on", one.meta.id));
     let arm = one.meta.arm.as_ref().ok_or_else(none)?;
@@ -163,6 +163,11 @@ fn arms(store: &Store, name: &str) -> Result<(String, Vec<String>), Error> {
     }
     all.sort();
     Ok((begin.trim_end_matches(':').to_owned(), all.into_iter().map(|(_, id)| id).collect()))
+}
+
+/// The kernels that an experiment is to turn.
+pub(super) fn kernels_of(asked: &crate::cli::Experiment) -> Option<&str> {
+    asked.what.as_deref()?.strip_prefix("kernel=")
 }
 
 /// `tickmark experiment kernel=A,B`: the same with the settings of the command line.
@@ -286,13 +291,13 @@ fn carry_out(
                     ids.join(" ")
                 )));
             }
-            if let Some(why) = experiment::nothing(store, &ids) {
+            if let Some(why) = arms::nothing(store, &ids) {
                 return Err(Error::Refused(format!(
                     "no figure was obtained: {why}; kept as {}",
                     ids.join(" ")
                 )));
             }
-            if experiment::failed(store, &ids, made) {
+            if arms::failed(store, &ids, made) {
                 code = Code::Partly;
             }
             let one = show(store, from, &ids, format)?;
@@ -323,7 +328,7 @@ fn show(
     ids: &[String],
     format: CompareFormat,
 ) -> Result<comparison::Model, Error> {
-    let model = experiment::model(store, ids, from.margin)?;
+    let model = arms::model(store, ids, from.margin)?;
     // JSON is one value: it is printed when all is there.
     if format != CompareFormat::Json {
         compare::show(&model, format)?;

@@ -1,5 +1,6 @@
 //! One file a command.
 
+mod arms;
 mod compare;
 mod document;
 mod experiment;
@@ -29,7 +30,10 @@ pub(crate) fn dispatch(cli: Cli) -> Result<Code, Error> {
         Command::Verify(verify) => verify::run(&verify),
         Command::Recordings(recordings) => recordings::run(&store()?, &recordings),
         Command::Show(show) => show::run(&store()?, &show),
-        Command::Experiment(asked) => experiment::run(&store()?, &asked),
+        Command::Experiment(asked) => match lab::kernels_of(&asked) {
+            Some(kernels) => lab::as_experiment(&store()?, &asked, kernels),
+            None => experiment::run(&store()?, &asked),
+        },
         Command::Compare(compare) => compare::run(&store()?, &compare),
         Command::Lab(asked) => lab::run(store, &asked),
         Command::Stat(asked) => stat::run(&asked),

@@ -1,5 +1,6 @@
 //! Interleaved experiments: a knob, its settings in blocks of random order, everything put back at the end.
 
+mod definition;
 mod file;
 mod journal;
 mod knob;
@@ -11,9 +12,10 @@ mod setting_file;
 mod shell;
 mod sides;
 
+pub(crate) use definition::Experiment;
 pub(crate) use file::{Asked, from_toml, read};
 pub(crate) use journal::restore;
 pub(crate) use knob::{Knob, distinct, parse};
 pub(crate) use outcome::{Outcome, Take};
 pub(crate) use pilot::{PAIRS, POWER, Reach, expected, reach};
-pub(crate) use run::{Experiment, Guard, Halt, not_restored};
+pub(crate) use run::{Guard, Halt, not_restored};

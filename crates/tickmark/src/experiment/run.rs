@@ -1,8 +1,8 @@
 //! Carries an experiment out: sets, measures, reads back, keeps.
 
+use super::definition::Experiment;
 use super::journal::Journal;
 use super::knob::{Knob, set_slack};
-use super::outcome::Outcome;
 use super::sides::{Side, kernel_of, new_id};
 use crate::error::Error;
 use crate::progress::Blocks;
@@ -11,31 +11,11 @@ use crate::target::Stop;
 use rand::rngs::StdRng;
 use rand::seq::SliceRandom;
 use std::cell::RefCell;
-use std::time::{Duration, Instant};
-use tickmark_probe::Probe;
+use std::time::Instant;
 use tickmark_wire::{
     Event, Hello, Nanos, Observations, Observed, Part, Plan, Reason, RunId, RunPlan, Settings, Started,
     Values,
 };
-
-/// What is to be done.
-pub(crate) struct Experiment {
-    pub(crate) name: String,
-    pub(crate) knob_name: String,
-    pub(crate) knob: Knob,
-    /// The first is what the others are compared with.
-    pub(crate) settings: Vec<String>,
-    pub(crate) probes: Vec<&'static Probe>,
-    pub(crate) outcomes: Vec<Outcome>,
-    pub(crate) blocks: u32,
-    /// What one block of one setting may measure.
-    pub(crate) slice: Nanos,
-    /// Ends it, after the block that runs.
-    pub(crate) budget: Option<Duration>,
-    pub(crate) measured: Settings,
-    /// The recordings to go on with, one for each setting; none to begin anew.
-    pub(crate) resumed: Vec<String>,
-}
 
 /// Why it ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! The recordings of an experiment: one for each setting, new or gone on with.
 
+use super::definition::Experiment;
 use super::outcome::Outcome;
-use super::run::Experiment;
 use crate::error::Error;
 use crate::store::{Arm, Meta, Status, Store, Writer};
 use rand::rngs::StdRng;

@@ -1,0 +1,43 @@
+//! What came of the settings of an experiment.
+
+use crate::comparison::{self, Model, Side, Unit};
+use crate::error::Error;
+use crate::report::{self, RowStatus};
+use crate::store::{Recording, Status, Store};
+
+/// The comparison of its recordings, the first of which is what the others are compared with.
+pub(super) fn model(store: &Store, ids: &[String], margin: f64) -> Result<Model, Error> {
+    let sides = ids.iter().map(|id| Ok(Side { recordings: vec![store.find(id)?] }));
+    let sides: Vec<Side> = sides.collect::<Result<_, Error>>()?;
+    comparison::build(store, &sides, comparison::Asked { margin, unit: Unit::Recording })
+}
+
+/// Why there is no figure at all, if there is none.
+pub(super) fn nothing(store: &Store, ids: &[String]) -> Option<String> {
+    let recordings: Vec<Recording> = ids.iter().filter_map(|id| store.find(id).ok()).collect();
+    let runs = || recordings.iter().flat_map(|recording| &recording.runs);
+    let why = || {
+        runs().find_map(|run| match &run.status {
+            Status::Failed(why) | Status::TimedOut(why) | Status::Unsupported(why) => {
+                Some(why.message.clone())
+            }
+            _ => None,
+        })
+    };
+    let none = !runs().any(|run| run.status == Status::Ok);
+    none.then(|| why().unwrap_or_else(|| "no run was made".to_owned()))
+}
+
+/// Whether a run of a block that was made gave nothing for another reason than that the system lacks it.
+pub(super) fn failed(store: &Store, ids: &[String], made: u32) -> bool {
+    let rows = |id: &String| {
+        let Ok(mut recording) = store.find(id) else { return true };
+        recording.runs.retain(|run| run.planned.round <= made);
+        let model = report::build(&recording, &|_| true, false);
+        let bad = |status| {
+            matches!(status, RowStatus::Partly | RowStatus::Failed | RowStatus::Timeout | RowStatus::Missing)
+        };
+        model.groups.iter().flat_map(|(_, rows)| rows).any(|row| bad(row.status))
+    };
+    ids.iter().any(rows)
+}
