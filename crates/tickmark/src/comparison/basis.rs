@@ -49,7 +49,7 @@ impl Basis {
             }
             _ => None,
         };
-        if unit == Unit::Recording && counted(base).is_some() && counted(base) == counted(other) {
+        if counted(base).is_some() && counted(base) == counted(other) {
             return Self::Phases { knob: arm(base).map(|arm| arm.knob) };
         }
         if let (Some(first), Some(second)) = (arm(base), arm(other))
