@@ -109,7 +109,7 @@ impl Machine {
                 "console=ttyS0 quiet panic=-1 reboot=t nokaslr random.trust_cpu=off tsc=reliable idle=poll"
             }
             (Arch::PowerPc, Accel::Icount { .. }) => "console=ttyS0 quiet panic=-1 powersave=off",
-            (Arch::X86_64, _) => "console=ttyS0 quiet panic=-1 reboot=t",
+            (Arch::X86_64, _) => "console=ttyS0 quiet panic=-1 reboot=t tsc=reliable",
             (Arch::PowerPc, _) => "console=ttyS0 quiet panic=-1",
         }
     }

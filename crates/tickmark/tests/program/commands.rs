@@ -6,7 +6,7 @@ use crate::bench::{Bench, err, out, row};
 fn from_run_to_export() {
     let bench = Bench::new();
     let probes = ["syscall.null", "clock.monotonic.read", "tick", "timer.clock_nanosleep.late"];
-    let arguments = [&["run"], &probes[..], &["--runs", "3", "--budget", "3s", "--name", "first"]].concat();
+    let arguments = [&["run"], &probes[..], &["--runs", "3", "--budget", "5s", "--name", "first"]].concat();
     let output = bench.run(&arguments);
     assert_eq!(output.status.code(), Some(0), "{}", err(&output));
     assert!(err(&output).is_empty(), "no progress where there is no terminal: {}", err(&output));

@@ -15,6 +15,12 @@ fn image(kernel: &str) -> PathBuf {
     PathBuf::from(model[0]["image"].as_str().unwrap())
 }
 
+/// Held by tests that boot: one emulated machine at a time leaves the other tests a processor.
+fn emulator() -> std::sync::MutexGuard<'static, ()> {
+    static EMULATOR: std::sync::Mutex<()> = std::sync::Mutex::new(());
+    EMULATOR.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
 /// QEMUs whose files lie in the store of this bench.
 fn guests(bench: &Bench) -> usize {
     let store = bench.store().display().to_string().into_bytes();
@@ -41,6 +47,7 @@ fn line<'a>(model: &'a Value, metric: &str, figure: &str) -> &'a Value {
 
 #[test]
 fn the_document_again_exact_to_the_instruction() {
+    let _alone = emulator();
     let bench = Bench::new();
     let model = bench.json(&[
         "lab",
@@ -88,6 +95,7 @@ fn the_document_again_exact_to_the_instruction() {
 
 #[test]
 fn both_agents_say_the_same_in_one_guest() {
+    let _alone = emulator();
     let bench = Bench::new();
     let same = [
         "tick.spin",
@@ -125,6 +133,7 @@ fn both_agents_say_the_same_in_one_guest() {
 
 #[test]
 fn a_clock_that_leaves_the_vdso_costs_five_times_by_either_way_to_switch_it() {
+    let _alone = emulator();
     let bench = Bench::new();
     let read = |arguments: &[&str]| {
         let own = ["lab", "boot", "clock.monotonic.read", "tick.spin", "--speed", "250", "--slice", "20ms"];
@@ -148,6 +157,7 @@ fn a_clock_that_leaves_the_vdso_costs_five_times_by_either_way_to_switch_it() {
 
 #[test]
 fn guests_that_go_wrong() {
+    let _alone = emulator();
     let bench = Bench::new();
     let kernel = image("x86_64");
     let kernel = kernel.to_str().unwrap();
@@ -204,6 +214,7 @@ fn matrix_of(bench: &Bench, image: &str, more: &str) -> PathBuf {
 
 #[test]
 fn two_boots_that_differ_are_no_count_of_instructions() {
+    let _alone = emulator();
     let bench = Bench::new();
     let kernel = image("x86_64");
     let file = matrix_of(&bench, kernel.to_str().unwrap(), "hz = 100");
@@ -223,6 +234,7 @@ fn two_boots_that_differ_are_no_count_of_instructions() {
 
 #[test]
 fn an_image_needs_no_source_and_its_phases_need_its_hz() {
+    let _alone = emulator();
     let bench = Bench::new();
     let kernel = image("x86_64");
     let kernel = kernel.to_str().unwrap();
@@ -247,6 +259,7 @@ fn an_image_needs_no_source_and_its_phases_need_its_hz() {
 
 #[test]
 fn at_the_hosts_speed_a_guest_measures_too_and_its_figures_are_not_called_exact() {
+    let _alone = emulator();
     let bench = Bench::new();
     let model = bench.json(&["lab", "boot", "--speed", "host", "syscall.null", "--slice", "20ms"]);
     assert!(row(&model, "syscall.null")["value"].as_f64() > Some(0.0));
@@ -345,6 +358,7 @@ fn a_cache_that_runs_full_keeps_nothing_half() {
 
 #[test]
 fn two_labs_on_one_cache_that_is_empty() {
+    let _alone = emulator();
     let bench = Bench::new();
     let (kernel, cache) = (image("powerpc"), tempfile::tempdir().unwrap());
     let start = || {
@@ -385,6 +399,7 @@ fn start_matrix(bench: &Bench) -> Child {
 
 #[test]
 fn an_interrupted_matrix_leaves_no_guest_and_goes_on() {
+    let _alone = emulator();
     let bench = Bench::new();
     let run = start_matrix(&bench);
     within(120, "the third boot begins", || {
@@ -418,6 +433,7 @@ fn an_interrupted_matrix_leaves_no_guest_and_goes_on() {
 
 #[test]
 fn a_killed_matrix_leaves_no_guest() {
+    let _alone = emulator();
     let bench = Bench::new();
     let mut run = start_matrix(&bench);
     within(120, "a guest runs", || guests(&bench) > 0);
@@ -428,6 +444,7 @@ fn a_killed_matrix_leaves_no_guest() {
 
 #[test]
 fn kernels_are_a_knob_of_experiment() {
+    let _alone = emulator();
     let bench = Bench::new();
     let knob = "kernel=powerpc:hz=100,powerpc:hz=1000";
     let output = bench.run(&["experiment", knob, "syscall.null", "--blocks", "2"]);
