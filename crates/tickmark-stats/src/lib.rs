@@ -13,7 +13,6 @@ pub mod plan;
 mod quantile;
 pub mod rank;
 pub mod series;
-mod spectrum;
 pub mod student;
 pub mod summary;
 pub mod tick;

@@ -98,6 +98,10 @@ pub struct GapTrace {
     pub start: Vec<Nanos>,
     /// How long each gap was, in ns.
     pub length: Vec<Nanos>,
+    /// The gaps in which another task had the CPU, as indices, by the thread's involuntary context switches; absent
+    /// where that was not looked at.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preempted: Option<Vec<u32>>,
 }
 
 /// Clock readings passed between the measured CPU and another: this CPU reads, the other reads, this

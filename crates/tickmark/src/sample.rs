@@ -197,10 +197,14 @@ pub(crate) fn figures(recording: &Recording, metric: &Metric, run: &Run) -> Resu
                 span: trace.span.as_f64(),
                 start: &start,
                 length: &length,
+                preempted: trace.preempted.as_deref().unwrap_or_default(),
                 interrupts: trace.timer_interrupts.map(|count| count as f64),
             };
             let train = tick::find(&gaps).map_err(|why| why.to_string())?;
-            Ok(plain(train.frequency, Detail::Tick(train)))
+            refute(&train, recording)?;
+            // What others had of a slot's neighbourhood may be in it: beside them its cost is not known.
+            let cost = train.cost.filter(|_| !contended);
+            Ok(plain(train.frequency, Detail::Tick(tick::Train { cost, ..train })))
         }
         (Observations::Exchanges(exchanges), _) => {
             let column = |legs: &[tickmark_wire::Nanos]| legs.iter().map(|l| l.as_f64()).collect::<Vec<_>>();
@@ -211,6 +215,22 @@ pub(crate) fn figures(recording: &Recording, metric: &Metric, run: &Run) -> Resu
             let worst = offsets.iter().map(|(_, o)| o.ahead.abs()).max_by(f64::total_cmp);
             Ok(plain(worst.ok_or("no exchange")?, Detail::Offsets(offsets)))
         }
+    }
+}
+
+/// The kernel's configured HZ, where it is known.
+pub(crate) fn configured_hz(recording: &Recording) -> Option<f64> {
+    recording.environment()?.get("kernel.config.HZ")?.parse().ok()
+}
+
+/// A tick that the kernel is not configured for is none.
+fn refute(train: &tick::Train, recording: &Recording) -> Result<(), String> {
+    match configured_hz(recording) {
+        Some(hz) if (train.frequency / hz - 1.0).abs() > 0.01 => Err(format!(
+            "periodic interruptions at {:.3} Hz, but the kernel is configured for {hz} Hz: not its tick",
+            train.frequency
+        )),
+        _ => Ok(()),
     }
 }
 

@@ -4,12 +4,15 @@
 use crate::batch::touched;
 use crate::clock::{Clock, Monotonic, Tsc};
 use crate::routine::{Budget, routine};
+use crate::sys::usage::preemptions;
 use crate::{Meter, Probe, Spec, SystemMeter};
 use tickmark_timer::Anchor;
 use tickmark_wire::{GapTrace, Group, Headline, Nanos, Observations, Part, StampClock};
 
 /// Gaps longer than this are kept; a step of the loop takes some 10 to 30 ns on a machine of today.
 const THRESHOLD: Nanos = Nanos::new(300);
+/// Gaps longer than this may hold a context switch: two of them take longer on any machine.
+const LOOKED: Nanos = Nanos::new(1_000);
 /// Gaps kept at most: beyond this the machine does little else than interrupt.
 const MOST: usize = 200_000;
 
@@ -45,15 +48,18 @@ fn spin<C: Clock>(clock: C, budget: &Budget, cpu: u32) -> GapTrace {
     // A page that is first touched inside the loop would be a gap of our own making.
     let room = MOST.min(budget.time.get() as usize / 10_000 + 1000);
     let mut gaps = touched((1u64, 1u64), room);
+    let mut preempted = touched(1u32, room);
     // Where a turn of the loop itself takes longer, as in a slow guest, three of them are no gap.
     let turns = |gaps: &[(u64, u64)]| gaps.iter().map(|(from, to)| to - from).min().unwrap_or(0);
-    watch(clock, 0, u64::MAX, 100, &mut gaps);
+    let looked = ticks(LOOKED);
+    watch(clock, 0, looked, u64::MAX, 100, &mut gaps, &mut preempted);
     let threshold = ticks(THRESHOLD).max(3 * turns(&gaps));
     gaps.clear();
+    preempted.clear();
     let interrupts = timer_interrupts(cpu);
     budget.align();
     let anchor = Anchor::take();
-    let (origin, last) = watch(clock, threshold, length, room, &mut gaps);
+    let (origin, last) = watch(clock, threshold, looked, length, room, &mut gaps, &mut preempted);
     let timer_interrupts =
         timer_interrupts(cpu).zip(interrupts).map(|(after, before)| after.saturating_sub(before));
     let scale = budget.gauge.refined(anchor);
@@ -64,26 +70,42 @@ fn spin<C: Clock>(clock: C, budget: &Budget, cpu: u32) -> GapTrace {
         timer_interrupts,
         start: gaps.iter().map(|(from, _)| nanos(from - origin)).collect(),
         length: gaps.iter().map(|(from, to)| nanos(to - from)).collect(),
+        preempted: Some(preempted),
     }
 }
 
 /// Reads the clock without pause for a time, or until there are so many gaps above the threshold; the first reading and the
-/// last.
+/// last. After a gap that is long enough for a context switch the kernel's count of them says whether another task had
+/// the CPU; what asking takes is in no gap.
 fn watch<C: Clock>(
     clock: C,
     threshold: u64,
+    looked: u64,
     length: u64,
     most: usize,
     gaps: &mut Vec<(u64, u64)>,
+    preempted: &mut Vec<u32>,
 ) -> (u64, u64) {
+    let mut switches = preemptions();
     let origin = clock.now();
     let mut last = origin;
     while last - origin < length && gaps.len() < most {
         let now = clock.now();
-        if now - last > threshold {
-            gaps.push((last, now));
+        if now - last <= threshold {
+            last = now;
+            continue;
         }
+        gaps.push((last, now));
+        let long = now - last > looked;
         last = now;
+        if long {
+            let so_far = preemptions();
+            if so_far != switches {
+                preempted.push(gaps.len() as u32 - 1);
+                switches = so_far;
+            }
+            last = clock.now();
+        }
     }
     (origin, last)
 }

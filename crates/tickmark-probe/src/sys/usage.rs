@@ -26,6 +26,13 @@ pub fn thread_counts() -> Counts {
     }
 }
 
+/// How often the calling thread lost the CPU to another task so far: its involuntary context switches.
+#[must_use]
+#[inline]
+pub fn preemptions() -> i64 {
+    usage(libc::RUSAGE_THREAD).ru_nivcsw
+}
+
 /// CPU time of the children that ended and were waited for; in steps of 1 us.
 #[must_use]
 pub fn ended_children() -> Nanos {

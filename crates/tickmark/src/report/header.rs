@@ -1,6 +1,6 @@
 //! Which machine, which kernel, which settings, how much was measured.
 
-use crate::sample::{Detail, Figures, Sample, figures};
+use crate::sample::{Detail, Figures, Sample, configured_hz, figures};
 use crate::store::{Recording, Run, Status};
 use serde::Serialize;
 use tickmark_probe::find;
@@ -67,7 +67,7 @@ pub(super) fn of(recording: &Recording, samples: &[Sample<'_>]) -> Header {
         cpus_allowed: session.map(|hello| hello.settled.allowed.len()),
         virtualisation: facts.get("virtualisation").filter(|v| *v != "none").map(hypervisor),
         kernel: text("kernel.release"),
-        hz_configured: facts.get("kernel.config.HZ").and_then(|hz| hz.parse().ok()),
+        hz_configured: configured_hz(recording),
         hz_measured: hz_measured(recording, samples),
         clock_source: text("clock.source"),
         rounds: recording.runs.iter().map(|run| run.planned.round).max().unwrap_or(0),
@@ -103,10 +103,10 @@ fn hypervisor(name: &str) -> String {
 }
 
 /// The tick's rate by the tick's own runs, else by the run that was made for the environment; only what
-/// the kernel's count of timer interrupts confirms.
+/// the kernel's count of timer interrupts confirms, and that no other task disturbed.
 fn hz_measured(recording: &Recording, samples: &[Sample<'_>]) -> Option<f64> {
     let rate = |figures: &Figures| match &figures.detail {
-        Detail::Tick(train) if train.confirmed => Some(train.frequency),
+        Detail::Tick(train) if train.confirmed && !figures.contended => Some(train.frequency),
         _ => None,
     };
     let own = samples.iter().flat_map(|sample| &sample.runs).filter_map(rate);

@@ -17,7 +17,6 @@ pub(crate) enum Remark {
     NoVdso,
     KernelClock { clock: String, read: f64, syscall: f64, source: String },
     CostlyTick { share: f64, cost: f64, rate: f64 },
-    OtherHz { configured: f64, measured: f64 },
     PriorityRefused { asked: String, why: String },
     Slack { late: f64, slack: f64 },
     Contended { metrics: Vec<String>, share: f64 },
@@ -52,10 +51,6 @@ impl fmt::Display for Remark {
                 "the tick takes {} of the CPU: {} {rate:.0} times a second; a lower HZ or nohz_full would give it back",
                 percent(share),
                 time(cost)
-            ),
-            Self::OtherHz { configured, measured } => write!(
-                f,
-                "the tick was measured at {measured:.3} Hz; the kernel is configured for {configured} Hz"
             ),
             Self::PriorityRefused { asked, why } => {
                 write!(f, "priority {asked} was refused ({why}); measured at ordinary priority")
@@ -118,7 +113,7 @@ pub(super) fn of(
     let rows: Vec<&Row> = groups.iter().flat_map(|(_, rows)| rows).collect();
     let mut remarks = Vec::new();
     clocks(recording, header, &rows, &mut remarks);
-    tick(header, &rows, &mut remarks);
+    tick(&rows, &mut remarks);
     settings(recording, &rows, &mut remarks);
     disturbances(samples, header, &rows, &mut remarks);
     failures(&rows, &mut remarks);
@@ -155,18 +150,17 @@ fn clocks(recording: &Recording, header: &Header, rows: &[&Row], remarks: &mut V
     }
 }
 
-fn tick(header: &Header, rows: &[&Row], remarks: &mut Vec<Remark>) {
+/// What the tick costs is no advice where another task had a part in it, or the rate is not the kernel's.
+fn tick(rows: &[&Row], remarks: &mut Vec<Remark>) {
+    let row = |name| rows.iter().find(|row| row.metric == name);
     let figure = |name| point(rows, name);
+    let known = row("tick.rate").is_some_and(|rate| !rate.unconfirmed && rate.contended_runs == 0);
     if let (Some(share), Some(cost), Some(rate)) =
         (figure("tick.share"), figure("tick.cost"), figure("tick.rate"))
+        && known
         && share > 0.01
     {
         remarks.push(Remark::CostlyTick { share, cost, rate });
-    }
-    if let (Some(configured), Some(measured)) = (header.hz_configured, header.hz_measured)
-        && (measured / configured - 1.0).abs() > 1e-3
-    {
-        remarks.push(Remark::OtherHz { configured, measured });
     }
 }
 

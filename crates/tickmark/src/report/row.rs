@@ -42,6 +42,8 @@ pub(crate) struct Row {
     pub(crate) contended: Option<f64>,
     /// How many runs were.
     pub(crate) contended_runs: usize,
+    /// Whether the kernel's own count does not confirm it.
+    pub(crate) unconfirmed: bool,
     /// Batches of other modes, over all runs.
     pub(crate) apart: Apart,
     /// Bytes of memory or of a file that the work went over; 0 where there are none.

@@ -4,6 +4,7 @@ use super::number;
 use super::row::{Each, Row, RowStatus, Unit};
 use crate::sample::{Apart, Detail, Figures, Sample};
 use crate::store::{Recording, Status};
+use tickmark_stats::tick::Train;
 use tickmark_stats::{Sorted, median, median_of_runs, spread};
 use tickmark_wire::{Better, Headline, Reason};
 
@@ -42,6 +43,7 @@ fn base(sample: &Sample<'_>, suffix: &str, title: &str) -> Row {
         disturbed: None,
         contended: None,
         contended_runs: 0,
+        unconfirmed: false,
         apart: Apart::default(),
         over: 0,
         frequency: None,
@@ -99,8 +101,12 @@ pub(super) fn row_with_mean(
         row.notes.push(format!("{} of its runs gave nothing: {}", sample.failures.len(), why(failed).1));
     }
     if let Some((runs, why)) = &sample.without {
-        row.status = RowStatus::Partly;
-        row.notes.push(format!("{runs} of its runs gave nothing: {why}"));
+        // What some runs could not tell is a note; what most could not, a failure of theirs.
+        if *runs >= sample.runs.len() {
+            row.status = RowStatus::Partly;
+        }
+        let all = runs + sample.runs.len();
+        row.notes.push(format!("{runs} of {all} runs gave no figure: {why}"));
     }
     row
 }
@@ -197,34 +203,45 @@ fn tick(sample: &Sample<'_>, recording: &Recording) -> Vec<Row> {
         Detail::Tick(train) => Some(train.clone()),
         _ => None,
     };
-    let each = |pick: fn(&tickmark_stats::tick::Train) -> f64| {
-        move |run: &Figures| train(run).map(|train| pick(&train))
-    };
-    let mut rate = row(sample, ".rate", "rate", each(|train| train.frequency));
+    let each = |pick: fn(&Train) -> Option<f64>| move |run: &Figures| pick(&train(run)?);
+    let mut rate = row(sample, ".rate", "rate", each(|train| Some(train.frequency)));
     rate.unit = Unit::Hz;
     rate.better = Better::Neither;
-    let unconfirmed = sample.runs.iter().filter_map(train).any(|train| !train.confirmed);
-    if unconfirmed {
+    rate.unconfirmed = sample.runs.iter().filter_map(train).any(|train| !train.confirmed);
+    if rate.unconfirmed {
         rate.notes.push("not confirmed by the kernel's count of timer interrupts".to_owned());
     }
     let frequency = rate.value.map(|value| value.point);
     rate.frequency = frequency;
 
-    let mut cost = row(sample, ".cost", "one tick", each(|train| train.length[1]));
-    let ends =
-        |pick: fn(&tickmark_stats::tick::Train) -> f64| median(sample.runs.iter().filter_map(each(pick)));
-    if let (Some(low), Some(high)) = (ends(|t| t.length[0]), ends(|t| t.length[2])) {
+    let mut cost = row(sample, ".cost", "one tick", each(|train| Some(train.cost?.length[1])));
+    let ends = |pick: fn(&Train) -> Option<f64>| median(sample.runs.iter().filter_map(each(pick)));
+    if let (Some(low), Some(high)) = (ends(|t| Some(t.cost?.length[0])), ends(|t| Some(t.cost?.length[2]))) {
         cost.notes.push(format!("{} to {} (p10 to p90)", number::time(low), number::time(high)));
     }
-    cost.frequency = frequency;
 
     let cpu = recording.sessions.first().map_or(0, |hello| hello.settled.cpu);
-    let mut share = row(sample, ".share", &format!("taken from CPU {cpu}"), each(|train| train.share));
+    let title = format!("taken from CPU {cpu}");
+    let mut share = row(sample, ".share", &title, each(|train| Some(train.cost?.share)));
     share.unit = Unit::Share;
-    share.frequency = frequency;
     let filled = sample.runs.iter().filter_map(train).map(|train| train.filled);
     if let Some(least) = filled.min_by(f64::total_cmp) {
         share.notes.push(format!("seen in at least {} of its slots", number::percent(least)));
+    }
+    for row in [&mut cost, &mut share] {
+        row.frequency = frequency;
+        let unknown = row.runs - row.each.len();
+        if unknown > 0 {
+            row.status = if row.each.is_empty() { RowStatus::Failed } else { RowStatus::Partly };
+            let (all, runs) = (row.runs, row.each.len());
+            row.notes.insert(
+                0,
+                match runs {
+                    0 => "not known: other tasks had a part of the time".to_owned(),
+                    _ => format!("known in {runs} of {all} runs: other tasks had a part of the others"),
+                },
+            );
+        }
     }
     vec![rate, cost, share]
 }
