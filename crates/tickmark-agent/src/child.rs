@@ -29,6 +29,8 @@ pub(crate) struct Request {
     pub(crate) only_needed: bool,
     pub(crate) phase: Option<Phase>,
     pub(crate) tsc_is_nanoseconds: bool,
+    /// The clock source when the session began.
+    pub(crate) clock_source: Option<String>,
 }
 
 /// The sizes of tickmark-probe, which knows nothing of JSON.
@@ -123,13 +125,46 @@ fn measure(request: &Request) -> Vec<Event> {
     let mut events = Collect { run, spec: &probe.spec, events: Vec::new() };
     let batch = gauge.longest_batch(request.batch);
     let budget = Budget { time: request.budget, batch, gauge, phase: request.phase };
+    let begun = Conditions { clock_source: request.clock_source.clone(), ..Conditions::now() };
     match routine.measure(&budget, &mut events) {
         Ok(()) => {
-            let outcome = Outcome { run, instrument, resident_kb: usage::resident_kb() };
+            let changed = begun.changed(&Conditions::now());
+            let observed = Some(events.events.len() as u32);
+            let outcome = Outcome { run, instrument, resident_kb: usage::resident_kb(), observed, changed };
             events.events.push(Event::Finished(outcome));
             events.events
         }
         Err(error) => vec![ended(run, &error)],
+    }
+}
+
+/// What must stay as it is while a run measures.
+struct Conditions {
+    clock_source: Option<String>,
+    cpus: Option<Vec<u32>>,
+}
+
+impl Conditions {
+    /// What cannot be read is not known to have changed.
+    fn now() -> Self {
+        Self { clock_source: crate::environment::clock_source(), cpus: limits::allowed_cpus().ok() }
+    }
+
+    /// What another time has otherwise, in words.
+    fn changed(&self, now: &Self) -> Vec<String> {
+        let mut changed = Vec::new();
+        if let (Some(before), Some(now)) = (&self.clock_source, &now.clock_source)
+            && before != now
+        {
+            changed.push(format!("clock source {before} became {now}"));
+        }
+        if let (Some(before), Some(now)) = (&self.cpus, &now.cpus)
+            && before != now
+        {
+            let list = |cpus: &[u32]| crate::settle::ranges(cpus);
+            changed.push(format!("CPUs {} became {}", list(before), list(now)));
+        }
+        changed
     }
 }
 

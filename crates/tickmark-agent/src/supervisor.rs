@@ -48,6 +48,7 @@ pub(crate) fn run(prefix: &[&str]) -> ExitCode {
         None => environment.miss("scratch", "TMPDIR, /dev/shm, /run", "no directory can be written to"),
     }
     let sizes = sizes::choose(&mut environment, plan.settings.small);
+    let clock_source = environment.get("clock.source").map(str::to_owned);
     let hz = environment.get("kernel.config.HZ").and_then(|hz| hz.parse::<i64>().ok()).unwrap_or(1000);
     out.event(&Event::Hello(Box::new(Hello {
         format: FORMAT,
@@ -58,7 +59,8 @@ pub(crate) fn run(prefix: &[&str]) -> ExitCode {
         environment,
     })));
     let batch = Nanos::new(BATCH.min(1_000_000_000 / hz.max(1) / 10));
-    let supervisor = Supervisor { prefix, plan: &plan, settled: &settled, scratch: &scratch, sizes, batch };
+    let (plan, settled, scratch) = (&plan, &settled, &scratch);
+    let supervisor = Supervisor { prefix, plan, settled, scratch, sizes, batch, clock_source };
     let complete = plan.runs.iter().all(|run| supervisor.carry_out(run, &mut out));
     out.event(&Event::Goodbye { complete, state: environment::state(settled.cpu) });
     if complete { ExitCode::SUCCESS } else { ExitCode::FAILURE }
@@ -100,6 +102,7 @@ struct Supervisor<'a> {
     scratch: &'a Scratch,
     sizes: tickmark_probe::Sizes,
     batch: Nanos,
+    clock_source: Option<String>,
 }
 
 /// How waiting for a run ended.
@@ -113,7 +116,13 @@ impl Supervisor<'_> {
     /// Makes one run; false when the agent was told to stop.
     fn carry_out(&self, run: &RunPlan, out: &mut Output) -> bool {
         let at = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let started = Started { run: run.id, probe: run.probe.clone(), round: run.round, at: at.into() };
+        let started = Started {
+            run: run.id,
+            probe: run.probe.clone(),
+            round: run.round,
+            at: at.into(),
+            monotonic: tickmark_probe::sys::clock::read(libc::CLOCK_MONOTONIC).ok(),
+        };
         out.event(&Event::Started(started));
         let limit = Nanos::new(run.budget.get().saturating_mul(10).saturating_add(PATIENCE.get()));
         let request = Request {
@@ -133,6 +142,7 @@ impl Supervisor<'_> {
             only_needed: self.plan.settings.only_needed,
             phase: self.plan.settings.phase,
             tsc_is_nanoseconds: self.plan.settings.tsc_is_nanoseconds,
+            clock_source: self.clock_source.clone(),
         };
         let end = self.start(&request, run.padding).and_then(|child| {
             let folder = self.scratch.path().map(|path| path.join(format!("run-{}", child.0.id())));

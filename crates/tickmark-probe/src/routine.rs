@@ -167,6 +167,17 @@ pub trait Sink: Send {
     fn observe(&mut self, part: Part, observations: Observations, segments: Vec<Segment>);
 }
 
+/// A routine after which something is looked at that would make its observations those of another thing.
+pub(crate) fn checked<F>(mut inner: Box<dyn Routine>, check: F) -> Box<dyn Routine>
+where
+    F: Fn() -> Result<(), ProbeError> + 'static,
+{
+    routine(move |budget, sink| {
+        inner.measure(budget, sink)?;
+        check()
+    })
+}
+
 /// A routine of its own making, for probes that are no stream of batches.
 pub(crate) fn routine<F>(measure: F) -> Box<dyn Routine>
 where

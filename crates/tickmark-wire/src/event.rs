@@ -3,7 +3,7 @@
 use crate::{Environment, Format, Name, Nanos, Observations, Picos, RunId, Settings};
 use serde::{Deserialize, Serialize};
 
-/// One line of the stream: an object with one key, the kind. Readers leave out kinds they do not know.
+/// One line of the stream: an object with one key, the kind. Readers keep kinds that they do not know, and name them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Event {
@@ -32,6 +32,9 @@ pub enum Event {
         /// The `state.` facts at the end.
         state: Environment,
     },
+    /// A line of a kind that this version does not know, as it came: a newer minor version has more.
+    #[serde(skip)]
+    Unknown(String),
 }
 
 /// What the agent is and where it finds itself.
@@ -106,6 +109,9 @@ pub struct Started {
     pub round: u32,
     /// CLOCK_REALTIME at the start, ns since 1970.
     pub at: Nanos,
+    /// CLOCK_MONOTONIC at the start, ns: how long a session lasted, also where the other clock was set meanwhile.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub monotonic: Option<Nanos>,
 }
 
 /// Raw observations of one metric in one run.
@@ -187,6 +193,12 @@ pub struct Outcome {
     pub instrument: Instrument,
     /// Resident memory of the process at the end, in kB.
     pub resident_kb: u64,
+    /// How many lines of observations it gave: fewer are not all of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub observed: Option<u32>,
+    /// What was not the same at its end as when the session or the run began, each in words: clock source, CPUs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changed: Vec<String>,
 }
 
 /// The instrument, measured by itself.

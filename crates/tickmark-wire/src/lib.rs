@@ -26,7 +26,7 @@ pub use units::{Nanos, Picos};
 use serde::{Deserialize, Serialize};
 
 /// The version of the event stream and of a recording that this crate writes.
-pub const FORMAT: Format = Format { major: 1, minor: 3 };
+pub const FORMAT: Format = Format { major: 1, minor: 4 };
 
 /// Version of a recording: a reader accepts its own major version and every minor version of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -228,7 +228,7 @@ pub(crate) struct Compare {
     /// What counts as an occasion of its own
     #[arg(long, value_enum, default_value_t = Unit::Recording)]
     pub(crate) unit: Unit,
-    /// Exit with code 3 where a metric has changed, or got worse
+    /// Exit with code 3 where a metric has changed, or got worse; with 5 where that cannot be judged
     #[arg(long, value_enum)]
     pub(crate) fail_on: Option<FailOn>,
     /// How to print
@@ -273,7 +273,7 @@ pub(crate) struct Experiment {
     /// A smaller change does not matter [default: 1%]
     #[arg(long, value_name = "SHARE", value_parser = share)]
     pub(crate) margin: Option<f64>,
-    /// Exit with code 3 where a metric has changed, or got worse
+    /// Exit with code 3 where a metric has changed, or got worse; with 5 where that cannot be judged
     #[arg(long, value_enum)]
     pub(crate) fail_on: Option<FailOn>,
     #[command(flatten)]

@@ -16,9 +16,17 @@ pub(crate) enum Code {
     Differs,
     /// Some of it was done; the rest is named.
     Partly,
+    /// Whether there is a difference of the kind that was asked about cannot be judged.
+    Unjudged,
 }
 
 impl Code {
+    /// The one of two that says more: a difference that was asked about, then what cannot be judged, then what is missing.
+    pub(crate) fn worse(self, other: Self) -> Self {
+        let order = [Self::Differs, Self::Unjudged, Self::Partly];
+        order.into_iter().find(|code| [self, other].contains(code)).unwrap_or(self)
+    }
+
     pub(crate) const fn number(self) -> u8 {
         match self {
             Self::Done => 0,
@@ -26,6 +34,7 @@ impl Code {
             Self::Usage => 2,
             Self::Differs => 3,
             Self::Partly => 4,
+            Self::Unjudged => 5,
         }
     }
 }

@@ -34,6 +34,8 @@ pub(crate) struct Figures {
     pub(crate) taken: f64,
     /// Whether they had more of it than an idle machine's own threads take.
     pub(crate) contended: bool,
+    /// What was not the same at its end as at its beginning: clock source, CPUs.
+    pub(crate) changed: Vec<String>,
     /// Steal time and the time over which it was counted.
     pub(crate) steal: (f64, f64),
     /// What one step of the last digit is worth, where another program printed the value.
@@ -116,6 +118,7 @@ pub(crate) fn figures(recording: &Recording, metric: &Metric, run: &Run) -> Resu
         few: false,
         taken,
         contended,
+        changed: run.outcome.as_ref().map_or_else(Vec::new, |outcome| outcome.changed.clone()),
         steal: steal(&observed),
         step: None,
         detail,

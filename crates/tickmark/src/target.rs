@@ -1,11 +1,12 @@
 //! Where a plan is carried out.
 
 use crate::error::Error;
+use crate::store::parse_line;
 use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
-use tickmark_wire::{Event, Plan};
+use tickmark_wire::{Event, Plan, Reason};
 
 /// A machine that carries out plans.
 pub(crate) trait Target {
@@ -94,9 +95,29 @@ pub(crate) fn follow(
     }
     let mut result = Ok(());
     if let Some(stdout) = agent.stdout.take() {
-        for line in BufReader::new(stdout).lines().map_while(Result::ok) {
-            // An agent of the same program writes nothing that this one does not know.
-            let Ok(event) = serde_json::from_str(&line) else { continue };
+        let (mut running, mut spoilt) = (None, None);
+        for line in BufReader::new(stdout).split(b'\n').map_while(Result::ok) {
+            let event = match parse_line(&line) {
+                Ok(Event::Started(started)) => {
+                    (running, spoilt) = (Some(started.run), None);
+                    Event::Started(started)
+                }
+                // Without one of its lines a run would give another figure.
+                Ok(Event::Finished(outcome)) if spoilt.is_some() => {
+                    let why: String = spoilt.take().unwrap_or_default();
+                    Event::Failed(outcome.run, Reason::new(format!("its agent wrote {why}")))
+                }
+                Ok(event) => event,
+                Err(why) if running.is_some() => {
+                    spoilt = Some(why);
+                    continue;
+                }
+                Err(why) => {
+                    result = result.and(Err(Error::AgentEnded(format!("it wrote {why}"))));
+                    stop.stop();
+                    continue;
+                }
+            };
             if result.is_ok() {
                 result = on(event);
                 if result.is_err() {

@@ -113,7 +113,7 @@ fn short_experiment() -> Result<()> {
     println!("{text}");
     let tables = text.matches("the document, 2005").count();
     // Nine of the ten tables on each of two machines: what the machine is, the small agent does not ask.
-    if tables < 18 || !text.contains("foretold for HZ 1000") {
+    if tables < 18 || !text.contains("predicted for HZ 1000") {
         return Err(format!("{tables} tables and 18 expected, or no prediction"));
     }
     Ok(())

@@ -4,10 +4,17 @@ use super::file;
 use tickmark_probe::sys::host;
 use tickmark_wire::Environment;
 
+const ROOT: &str = "/sys/devices/system/clocksource/clocksource0";
+
+/// The clock source in force.
+pub(crate) fn source() -> Option<String> {
+    let text = std::fs::read_to_string(format!("{ROOT}/current_clocksource")).ok()?;
+    Some(text.trim().to_owned())
+}
+
 pub(super) fn collect(facts: &mut Environment) {
-    let root = "/sys/devices/system/clocksource/clocksource0";
-    file(facts, "clock.source", format!("{root}/current_clocksource"));
-    file(facts, "clock.sources", format!("{root}/available_clocksource"));
+    file(facts, "clock.source", format!("{ROOT}/current_clocksource"));
+    file(facts, "clock.sources", format!("{ROOT}/available_clocksource"));
     file(facts, "clock.event_device", "/sys/devices/system/clockevents/clockevent0/current_device");
     let list = std::fs::read_to_string("/proc/timer_list").unwrap_or_default();
     let active = list.lines().find_map(|line| line.trim().strip_prefix(".hres_active"));

@@ -7,6 +7,8 @@ mod kernel;
 mod limits;
 mod state;
 
+pub(crate) use clock::source as clock_source;
+
 use std::path::Path;
 use tickmark_wire::{Environment, Settled};
 

@@ -5,7 +5,8 @@ use crate::sys::file;
 use crate::sys::memory::{Pages, Region};
 use crate::sys::peer::Peer;
 use crate::sys::{CallError, limits};
-use crate::{Expected, Params, Probe, Routine, Spec, Syscall, Unavailable};
+use crate::routine::checked;
+use crate::{Expected, Params, Probe, ProbeError, Routine, Spec, Syscall, Unavailable};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use tickmark_wire::{Group, Part, Picos};
 
@@ -151,7 +152,20 @@ fn prepare(
         }
     }
     let ends = from.zip(to).ok_or_else(|| Unavailable::Missing("a ring of one".to_owned()))?;
-    Ok(routine(spec, processes as u64, ends, own_array(bytes)?, own_array(bytes)?, peers, file::pipe()?))
+    let placed: Vec<(u32, Vec<u32>)> =
+        std::iter::once(0).chain(peers.iter().map(Peer::pid)).zip((0..processes).map(on)).collect();
+    let ring = routine(spec, processes as u64, ends, own_array(bytes)?, own_array(bytes)?, peers, file::pipe()?);
+    Ok(if place == Place::Across { checked(ring, move || stayed(&placed)) } else { ring })
+}
+
+/// A ring whose processes came together on one CPU is another ring.
+fn stayed(placed: &[(u32, Vec<u32>)]) -> Result<(), ProbeError> {
+    for (pid, cpus) in placed {
+        if limits::cpus_of(*pid)? != *cpus {
+            return Err(ProbeError::Other("a process of the ring was moved to other CPUs".to_owned()));
+        }
+    }
+    Ok(())
 }
 
 fn routine(

@@ -8,11 +8,19 @@ use tickmark_wire::{Nanos, Priority};
 /// # Errors
 /// Those of sched_getaffinity(2).
 pub fn allowed_cpus() -> Result<Vec<u32>, CallError> {
+    cpus_of(0)
+}
+
+/// The CPUs that a process may use; 0 is this thread.
+///
+/// # Errors
+/// Those of sched_getaffinity(2).
+pub fn cpus_of(pid: u32) -> Result<Vec<u32>, CallError> {
     // SAFETY: a CPU set is a bit mask, for which zero is a value.
     let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
     let size = size_of::<libc::cpu_set_t>();
     // SAFETY: `set` is valid to write `size` bytes to.
-    check("sched_getaffinity", unsafe { libc::sched_getaffinity(0, size, &raw mut set) })?;
+    check("sched_getaffinity", unsafe { libc::sched_getaffinity(pid as libc::pid_t, size, &raw mut set) })?;
     // SAFETY: each index lies in the set.
     Ok((0..size * 8).filter(|cpu| unsafe { libc::CPU_ISSET(*cpu, &set) }).map(|cpu| cpu as u32).collect())
 }

@@ -1,7 +1,7 @@
 //! Another process of ours that answers. When one ends by itself, so does the run: nobody waits for an answer
 //! that cannot come.
 
-use super::{CallError, check, file, limits};
+use super::{CallError, check, file, limits, usage};
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::OnceLock;
 
@@ -56,11 +56,15 @@ impl Peer {
     /// Starts a child that runs `body` until it fails, which it does when its pipe is closed.
     ///
     /// # Errors
-    /// Those of fork(2).
+    /// Those of fork(2); EBUSY where this process has more threads than one.
     pub fn start(body: impl FnOnce() -> Result<(), CallError>) -> Result<Self, CallError> {
         let parent = std::process::id();
+        // A lock that another thread holds would be held for ever in the child.
+        if usage::threads().is_some_and(|threads| threads > 1) {
+            return Err(CallError { call: "fork", errno: libc::EBUSY });
+        }
         end_with_peers(true)?;
-        // SAFETY: called while this process has one thread; the child only runs `body`, which makes
+        // SAFETY: this process has one thread; the child only runs `body`, which makes
         // system calls, and then leaves without running anything of ours.
         let pid = check("clone", unsafe { libc::fork() })?;
         if pid == 0 {

@@ -33,6 +33,14 @@ pub fn preemptions() -> i64 {
     usage(libc::RUSAGE_THREAD).ru_nivcsw
 }
 
+/// How many threads this process has; none where /proc does not say.
+#[must_use]
+pub fn threads() -> Option<u32> {
+    let text = std::fs::read_to_string("/proc/self/stat").ok()?;
+    // The 20th field; the second, the name, may hold anything and ends with the last parenthesis (proc(5)).
+    text.rsplit_once(')')?.1.split_whitespace().nth(17)?.parse().ok()
+}
+
 /// CPU time of the children that ended and were waited for; in steps of 1 us.
 #[must_use]
 pub fn ended_children() -> Nanos {

@@ -1,7 +1,7 @@
 //! Recordings side by side.
 
 use crate::cli::{Compare, CompareFormat, FailOn, Format};
-use crate::comparison::{self, Asked, Model, Side};
+use crate::comparison::{self, Asked, Line, Model, Side};
 use crate::error::{Code, Error};
 use crate::store::{Recording, Store};
 
@@ -46,14 +46,29 @@ pub(super) fn show(model: &Model, format: CompareFormat) -> Result<(), Error> {
     }
 }
 
-/// 3 where what was asked about is there.
+/// 3 where what was asked about is there; 5, with a warning, where some figure cannot be judged: it may be there all the
+/// same.
 pub(super) fn code(model: &Model, fail_on: Option<FailOn>) -> Code {
-    let fails = match fail_on {
-        Some(FailOn::Changed) => model.any(comparison::Line::changed),
-        Some(FailOn::Worse) => model.any(comparison::Line::worse),
-        None => false,
+    let (fails, open): (fn(&Line) -> bool, fn(&Line) -> bool) = match fail_on {
+        None => return Code::Done,
+        Some(FailOn::Changed) => (Line::changed, |line| !line.decided()),
+        Some(FailOn::Worse) => (Line::worse, |line| !line.decided() || (line.changed() && !line.has_direction())),
     };
-    if fails { Code::Differs } else { Code::Done }
+    if model.any(fails) {
+        return Code::Differs;
+    }
+    let lines = || model.against.iter().flat_map(|against| &against.lines);
+    let open: Vec<&Line> = lines().filter(|line| open(line)).collect();
+    let Some(first) = open.first() else { return Code::Done };
+    anstream::eprintln!(
+        "tickmark: warning: {} of {} figures cannot be judged for --fail-on, such as {} {}: {}",
+        open.len(),
+        lines().count(),
+        first.metric,
+        first.figure,
+        first.why_open()
+    );
+    Code::Unjudged
 }
 
 /// A side: recordings with commas between them, each by its name, id or path, or all whose name fits a pattern.

@@ -19,17 +19,22 @@ struct Beside {
     here: Option<f64>,
 }
 
-/// lmbench's ten tables of the recordings; with the document's per cent rows and what it got from noise.
-pub(super) fn tables(recordings: &[Recording], real: &[&str], document: bool) -> Result<String, Error> {
+/// lmbench's ten tables of the recordings, with the document's rows of per cent and what it got from noise; and which of its
+/// differences are real, in a sentence.
+pub(super) fn tables(
+    recordings: &[Recording],
+    real: &[&str],
+    document: bool,
+) -> Result<(String, String), Error> {
     let models: Vec<Model> =
         recordings.iter().map(|recording| report::build(recording, &|_| true, false)).collect();
     let both: Vec<_> = recordings.iter().zip(&models).collect();
     let mut page = lmbench::page(&both, real, false);
     if page.tables.is_empty() {
-        return Ok(String::new());
+        return Ok((String::new(), String::new()));
     }
     if !document {
-        return Ok(lmbench::render(&page));
+        return Ok((lmbench::render(&page), String::new()));
     }
     // A store of its own, gone when this ends: the document is imported like any file.
     let folder = std::env::temp_dir().join(format!("tickmark-document-{}", std::process::id()));
@@ -57,7 +62,30 @@ pub(super) fn tables(recordings: &[Recording], real: &[&str], document: bool) ->
     let filled = besides.iter().filter(|beside| beside.here.is_some()).count();
     let _ = writeln!(out, "\n{filled} of the document's {} columns are filled here.", besides.len());
     out += &noise(&besides);
-    Ok(out)
+    Ok((out, real_ones(&besides)))
+}
+
+/// Which of the document's differences the tick explains.
+fn real_ones(besides: &[Beside]) -> String {
+    let compared: Vec<(&Beside, f64)> =
+        besides.iter().filter_map(|beside| Some((beside, beside.here?))).collect();
+    let told = compared.iter().filter(|(beside, _)| beside.decided);
+    let real: Vec<&str> =
+        told.clone().filter(|(beside, here)| beside.is_explained(*here)).map(|(beside, _)| beside.metric).collect();
+    format!(
+        "Of the document's {} differences its own runs tell {} from noise; {} of them have the sign and size of the tick{}.\n",
+        compared.len(),
+        told.count(),
+        real.len(),
+        if real.is_empty() { String::new() } else { format!(": {}", real.join(", ")) }
+    )
+}
+
+impl Beside {
+    /// Whether what was measured here has its sign, and a size between half of it and twice as much.
+    fn is_explained(&self, here: f64) -> bool {
+        (0.5..=2.0).contains(&(self.document / here))
+    }
 }
 
 /// The document's page, with the metrics that its five runs a side tell apart.
@@ -98,11 +126,10 @@ fn noise(besides: &[Beside]) -> String {
         beside.decided && !same(beside.document, here)
     });
     list("the same way, more than twice as much or less than half", &|beside, here| {
-        let ratio = beside.document / here;
-        beside.decided && same(beside.document, here) && !(0.5..=2.0).contains(&ratio)
+        beside.decided && same(beside.document, here) && !beside.is_explained(here)
     });
     list("of the sign and size that the tick has here", &|beside, here| {
-        beside.decided && same(beside.document, here) && (0.5..=2.0).contains(&(beside.document / here))
+        beside.decided && beside.is_explained(here)
     });
     out
 }

@@ -71,7 +71,7 @@ pub(super) fn run(store: &Store, asked: &Asked) -> Result<Code, Error> {
     tell(&experiment, &ids, made, halt, left.is_none(), asked.format)?;
     let code = compare::code(&model, asked.fail_on);
     let partly = left.is_some() || halt == Halt::Stopped || failed(store, &ids, made);
-    Ok(if code == Code::Done && partly { Code::Partly } else { code })
+    Ok(if partly { code.worse(Code::Partly) } else { code })
 }
 
 /// From the command line and a file to what is to be done; with the width and the margin.

@@ -2,10 +2,11 @@
 
 use crate::cli::{Export, ExportFormat};
 use crate::error::{Code, Error};
+use crate::report::RowUnit;
 use crate::sample;
 use crate::store::{Recording, Run, Status, Store};
 use serde_json::{Value, json};
-use tickmark_wire::{Metric, Nanos, Observations};
+use tickmark_wire::{Headline, Metric, Nanos, Observations};
 
 /// A table: the names of its columns, its rows.
 type Table = (&'static [&'static str], Vec<Vec<Value>>);
@@ -81,9 +82,14 @@ fn runs(recording: &Recording) -> impl Iterator<Item = (&Run, &Metric)> {
     })
 }
 
+/// The unit of the value that stands for a run: of a tick its rate.
+fn unit(metric: &Metric) -> RowUnit {
+    if metric.headline == Headline::TickTrain { RowUnit::Hz } else { metric.unit.into() }
+}
+
 fn figures(recording: &Recording) -> Table {
     let row = |(run, metric): (&Run, &Metric)| {
-        let (status, mut reason) = match &run.status {
+        let (mut status, mut reason) = match &run.status {
             Status::Ok => ("ok", None),
             Status::Open => ("open", None),
             Status::Unsupported(reason) => ("unsupported", Some(reason.message.clone())),
@@ -92,7 +98,9 @@ fn figures(recording: &Recording) -> Table {
         };
         let figures = match (&run.status, sample::figures(recording, metric, run)) {
             (Status::Ok, Ok(figures)) => Some(figures),
+            // A run that ended well and gave no figure has failed for whoever wants the figure.
             (Status::Ok, Err(why)) => {
+                status = "failed";
                 reason = Some(why);
                 None
             }
@@ -102,7 +110,7 @@ fn figures(recording: &Recording) -> Table {
         vec![
             json!(recording.meta.id),
             json!(metric.name),
-            json!(metric.unit),
+            json!(unit(metric)),
             json!(metric.better),
             json!(run.planned.round),
             json!(run.planned.id),

@@ -155,6 +155,7 @@ pub(super) fn keep(store: &Store, host: &Imported, name: &str) -> Result<String,
         select: Vec::new(),
         plan: Plan { settings: Settings::default(), metrics, runs },
         arm: None,
+        target: None,
     };
     let mut facts = Environment::default();
     host.facts.iter().for_each(|(name, value, source)| facts.know(name, source, value));

@@ -2,7 +2,7 @@
 
 use super::{arms, compare, document, run};
 use crate::cli::{CompareFormat, Lab, LabBoot, LabKernels, LabRun, Speed};
-use crate::comparison;
+use crate::comparison::{self, Line};
 use crate::error::{Code, Error};
 use crate::experiment::{Experiment, Halt, Knob};
 use crate::lab::{self, Asked, Bench, Machine, Report, Setting, Wanted, build, kernel_of};
@@ -298,13 +298,10 @@ fn carry_out(
                 )));
             }
             if arms::failed(store, &ids, made) {
-                code = Code::Partly;
+                code = code.worse(Code::Partly);
             }
             let one = show(store, from, &ids, format)?;
-            let differs = compare::code(&one, fail_on);
-            if differs != Code::Done {
-                code = differs;
-            }
+            code = code.worse(compare::code(&one, fail_on));
             models.push(one);
         }
     }
@@ -330,23 +327,36 @@ fn show(
 ) -> Result<comparison::Model, Error> {
     let model = arms::model(store, ids, from.margin)?;
     // JSON is one value: it is printed when all is there.
-    if format != CompareFormat::Json {
-        compare::show(&model, format)?;
-    }
     if format != CompareFormat::Text {
+        if format != CompareFormat::Json {
+            compare::show(&model, format)?;
+        }
         return Ok(model);
     }
     let recordings = ids.iter().map(|id| store.find(id)).collect::<Result<Vec<_>, _>>()?;
+    let (mut answer, mut tables) = (String::new(), String::new());
     if from.report.contains(&Report::Prediction) {
-        super::print(&lab::prediction(&recordings))?;
+        let lines = model.against.iter().flat_map(|against| &against.lines);
+        let changes: Vec<f64> = lines.filter_map(Line::exact_change_of_mean).collect();
+        answer += &lab::answer(&recordings, &changes);
     }
     if from.report.contains(&Report::Lmbench) || from.report.contains(&Report::Document) {
         let beside = from.report.contains(&Report::Document);
         let changed = model.against.iter().flat_map(|against| &against.lines);
         let changed = changed.filter(|line| line.changed() && line.figure != "floor");
         let real: Vec<&str> = changed.map(|line| line.metric.as_str()).collect();
-        super::print(&document::tables(&recordings, &real, beside)?)?;
+        let (text, real) = document::tables(&recordings, &real, beside)?;
+        answer += &real;
+        tables = text;
     }
+    // The answer, then what it stands on.
+    let gap = if answer.is_empty() { "" } else { "\n" };
+    super::print(&format!("{answer}{gap}"))?;
+    compare::show(&model, format)?;
+    if from.report.contains(&Report::Prediction) {
+        super::print(&lab::prediction(&recordings))?;
+    }
+    super::print(&tables)?;
     super::print(&format!("kept as {}\n\n", ids.join(" ")))?;
     Ok(model)
 }

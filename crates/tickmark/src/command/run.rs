@@ -35,7 +35,8 @@ pub(super) fn guest(
     name: &str,
     asked: &LabBoot,
 ) -> Result<Code, Error> {
-    let meta = Meta { plan: plan.clone(), ..new(name.to_owned(), &asked.select) };
+    let target = Some(format!("{}, kernel {}", guest.machine, asked.kernel));
+    let meta = Meta { plan: plan.clone(), target, ..new(name.to_owned(), &asked.select) };
     let writer = store.create(&meta)?;
     let transcripts = writer.transcripts().join("1");
     let mut guest = guest.boot(&transcripts, stop, false);
@@ -95,23 +96,15 @@ fn new(name: String, select: &[String]) -> Meta {
         select: select.to_vec(),
         plan: Plan { settings: tickmark_wire::Settings::default(), metrics: Vec::new(), runs: Vec::new() },
         arm: None,
+        target: None,
     }
 }
 
 /// What an interrupted recording still lacks, on the CPU that it was measured on.
 fn resume(store: &Store, name: &str) -> Result<(Plan, Writer), Error> {
     let (recording, writer) = store.resume(name)?;
-    if let Some(from) = &recording.imported {
-        let (id, tool) = (&recording.meta.id, &from.tool);
-        return Err(Error::Usage(format!(
-            "recording {id} was measured by {tool}; it cannot be resumed here"
-        )));
-    }
-    if let Some(arm) = &recording.meta.arm {
-        let (id, knob) = (&recording.meta.id, &arm.knob);
-        return Err(Error::Usage(format!(
-            "recording {id} is one setting of {knob} in an experiment; run the experiment again"
-        )));
+    if let Some(why) = recording.elsewhere() {
+        return Err(Error::Usage(format!("recording {}: {why}", recording.meta.id)));
     }
     if recording.complete() {
         let id = &recording.meta.id;

@@ -9,7 +9,7 @@ use super::side::Side;
 use crate::error::Error;
 use crate::report::{self, Row};
 use crate::store::{Recording, Store};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use tickmark_stats::nested::Nested;
 use tickmark_stats::verdict::{Comparison, Rule, Sides, compare};
 
@@ -220,6 +220,8 @@ impl<'a> Read<'a> {
             } else {
                 None
             };
+            let marks = marks(&ours, &theirs);
+            let no_floor = ours.iter().chain(&theirs).find_map(|row| row.no_floor);
             let names: Vec<&'static str> = first.figures().into_iter().map(|(name, _)| name).collect();
             let known = |name: &&'static str| second.figures().iter().any(|(other, _)| other == name);
             // What another program printed is neither a floor nor a mean cost.
@@ -235,7 +237,9 @@ impl<'a> Read<'a> {
                     unit: first.unit,
                     better: first.better,
                     over: [first.over, second.over],
-                    unlike,
+                    // What is no floor is no figure to compare.
+                    unlike: unlike.or(no_floor.filter(|_| figure == "floor")),
+                    marks: marks.clone(),
                     values: occasions(&runs, basis, history.is_some()),
                     between: between(&runs),
                     runs: runs.map(|of| of.into_iter().flatten().map(|(_, value)| value).collect()),
@@ -248,6 +252,20 @@ impl<'a> Read<'a> {
         }
         figures
     }
+}
+
+/// What is to be known of the rows of both sides, each with the side that it is of.
+fn marks(ours: &[&Row], theirs: &[&Row]) -> Vec<String> {
+    let of = |rows: &[&Row]| -> BTreeSet<String> {
+        // Why there is no floor is what the row says where it is compared.
+        let own = |row: &&Row| row.marks.iter().filter(|mark| row.no_floor != Some(mark.as_str())).cloned().collect();
+        rows.iter().flat_map(own as fn(&&Row) -> Vec<String>).collect()
+    };
+    let (base, candidate) = (of(ours), of(theirs));
+    let both = base.intersection(&candidate).map(|mark| format!("both: {mark}"));
+    let one = base.difference(&candidate).map(|mark| format!("base: {mark}"));
+    let other = candidate.difference(&base).map(|mark| format!("candidate: {mark}"));
+    both.chain(one).chain(other).collect()
 }
 
 /// Round and value of each run of each recording. A figure that a row lacks is the one that it has.

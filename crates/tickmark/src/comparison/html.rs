@@ -32,8 +32,9 @@ pub(crate) fn render(model: &Model) -> String {
         }
         let _ = writeln!(
             out,
-            "</ul>\n<table>\n<thead><tr><th>metric</th><th>figure</th><th>{base}</th><th>{other}</th><th>change</th><th>95 %</th>\
-             <th>values</th><th>verdict</th></tr></thead>\n<tbody>"
+            "</ul>\n<table>\n<thead><tr><th>metric</th><th>figure</th><th>{base}</th><th>{other}</th><th>change</th><th>{}</th>\
+             <th>values</th><th>verdict</th></tr></thead>\n<tbody>",
+            against.basis.range()
         );
         for line in &against.lines {
             let class = if line.worse() {

@@ -71,6 +71,7 @@ fn line(line: &Line) -> Value {
         "worse": line.worse(),
         "needed": needed,
         "why": why(line),
+        "marks": line.marks,
         "by_runs_alone": alone,
         "earlier_occasions": line.history.map(|h| json!({ "deviation": h.deviation, "df": h.df, "recordings": h.recordings })),
         "shift_by_ranks": line.checks.shift.map(|(point, ..)| point),
@@ -86,7 +87,7 @@ fn line(line: &Line) -> Value {
 /// Why there is no claim at all.
 fn why(line: &Line) -> Option<&str> {
     let words = line.words.strip_prefix("undecided: ").or(line.words.strip_prefix("not compared: "))?;
-    words.split(';').next().filter(|_| line.claim.is_none())
+    words.split([';', '[']).next().map(str::trim_end).filter(|_| line.claim.is_none())
 }
 
 fn verdict(verdict: Verdict) -> &'static str {

@@ -56,6 +56,8 @@ pub(super) struct Figure {
     pub(super) paired: bool,
     /// Whether the values are counts that are the same each time.
     pub(super) exact: bool,
+    /// What is to be known of its sides before they are believed.
+    pub(super) marks: Vec<String>,
     /// What more of would decide.
     pub(super) occasion: &'static str,
 }
@@ -87,6 +89,8 @@ pub(crate) struct Line {
     pub(super) change: String,
     pub(super) interval: String,
     pub(super) words: String,
+    /// What is to be known of its sides before they are believed.
+    pub(super) marks: Vec<String>,
     pub(super) places: [Vec<usize>; 2],
 }
 
@@ -142,7 +146,12 @@ impl Figure {
         let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len().max(1) as f64;
         let means = claim.map_or_else(|| self.runs.each_ref().map(|runs| mean(runs)), |claim| claim.means);
         let exact = Exact::of(&self.values).filter(|_| self.exact && self.unlike.is_none());
-        let means = if self.exact { self.values.each_ref().map(|values| mean(values)) } else { means };
+        // Without a phase in common each side has only its own.
+        let means = if self.exact && !self.values[0].is_empty() {
+            self.values.each_ref().map(|values| mean(values))
+        } else {
+            means
+        };
         let word = match (self.unlike, claim.map(|claim| claim.verdict)) {
             (Some(_), _) => Word::NotCompared,
             (None, None | Some(Verdict::Undecided { .. })) => Word::Undecided,
@@ -174,6 +183,7 @@ impl Figure {
             (None, None) => "-".to_owned(),
         };
         let words = self.words(word, claim, alone, means, margin);
+        let words = if self.marks.is_empty() { words } else { format!("{words} [{}]", self.marks.join("; ")) };
         Line {
             checks: self.checks(means[0]),
             between: self.between,
@@ -194,6 +204,7 @@ impl Figure {
             change: ratio.map_or_else(|| "-".to_owned(), percent),
             interval,
             words,
+            marks: self.marks,
         }
     }
 
@@ -283,6 +294,16 @@ impl Line {
         !matches!(self.word, Word::Undecided | Word::NotCompared)
     }
 
+    /// Whether more or less is better.
+    pub(crate) fn has_direction(&self) -> bool {
+        self.better != Better::Neither
+    }
+
+    /// Why it cannot be judged: its verdict, or that no direction is good.
+    pub(crate) fn why_open(&self) -> String {
+        if self.decided() { format!("{}, and neither way is better", self.words) } else { self.words.clone() }
+    }
+
     pub(crate) fn worse(&self) -> bool {
         let up = self.means[1] > self.means[0];
         let worse = match self.better {
@@ -291,6 +312,11 @@ impl Line {
             Better::Neither => false,
         };
         self.changed() && worse
+    }
+
+    /// The exact change of a mean cost, as a share of the base.
+    pub(crate) fn exact_change_of_mean(&self) -> Option<f64> {
+        self.exact.map(|exact| exact.change).filter(|_| self.figure == "mean")
     }
 
     /// Half of the interval's width, as a share of the first mean.

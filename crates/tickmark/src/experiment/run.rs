@@ -298,7 +298,7 @@ impl Experiment {
         };
         let at = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
         let started =
-            Started { run: run.id, round: run.round, probe: run.probe.clone(), at: Nanos::from(at) };
+            Started { run: run.id, round: run.round, probe: run.probe.clone(), at: Nanos::from(at), monotonic: None };
         side.writer.write(&Event::Started(started))?;
         match outcome.run(settings, self.knob.joins().as_deref(), stop) {
             Ok(value) => {

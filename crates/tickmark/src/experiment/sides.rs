@@ -132,6 +132,7 @@ impl Experiment {
                 number: number.map_or(0, |number| number as u32),
                 pilot: number.is_none(),
             }),
+            target: None,
         };
         let writer = store.create(&meta)?;
         Ok(Side { id: meta.id, plan, writer, kernel: None })

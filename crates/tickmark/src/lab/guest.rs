@@ -2,6 +2,7 @@
 
 use super::exact;
 use crate::error::Error;
+use crate::store::parse_line;
 use crate::target::{Stop, Target};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -264,7 +265,7 @@ impl Target for Guest {
             && !self.kernel_stamps;
         let (text, machine) = self.events(&plan)?;
         for (number, line) in text.lines().enumerate() {
-            let garbage = |why: serde_json::Error| {
+            let garbage = |why: String| {
                 let folder = self.transcripts.display();
                 let begin: String = line.chars().take(60).collect();
                 Error::Refused(format!(
@@ -272,7 +273,7 @@ impl Target for Guest {
                     number + 1
                 ))
             };
-            let mut event: Event = serde_json::from_str(line).map_err(garbage)?;
+            let mut event = parse_line(line.as_bytes()).map_err(garbage)?;
             if let Event::Hello(hello) = &mut event {
                 self.facts(machine, &mut hello.environment);
                 self.check(hello)?;

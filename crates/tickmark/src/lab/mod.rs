@@ -12,7 +12,7 @@ pub(crate) use exact::instruction;
 pub(crate) use file::{Asked, Machine, Report, SPEEDS, Setting, read, shift};
 pub(crate) use guest::{AgentKind, Guest};
 pub(crate) use remote::Remote;
-pub(crate) use tick::prediction;
+pub(crate) use tick::{answer, prediction};
 
 use crate::error::Error;
 use crate::target::{Stop, Target};

@@ -4,6 +4,7 @@ use super::exact;
 use crate::report;
 use crate::store::{Recording, Status};
 use std::fmt::Write;
+use tickmark_stats::median;
 use tickmark_wire::{Nanos, Observations};
 
 /// The least threshold of the probe `tick`.
@@ -27,6 +28,12 @@ struct Tick {
     cost: Option<f64>,
     /// The kernel without its HZ: a prediction is for what differs in nothing else.
     kernel: String,
+}
+
+impl Tick {
+    fn differs_in_hz_alone(&self, base: &Self) -> bool {
+        (self.hz - base.hz).abs() > 0.5 && self.kernel == base.kernel
+    }
 }
 
 /// The median gap of the tick's train, without the turn of the loop that lies in it.
@@ -71,7 +78,51 @@ fn tick(recording: &Recording) -> Option<Tick> {
     })
 }
 
-/// What each setting loses to its tick, and the loss that the first one's cost of a tick foretells of those that differ from it
+/// What a tick takes, what more of them take, and what that makes of an operation: the answer to the question of HZ, from
+/// the first setting and those that differ from it in HZ alone. `changes` are those of the operations' mean costs.
+pub(crate) fn answer(recordings: &[Recording], changes: &[f64]) -> String {
+    let ticks: Vec<Tick> = recordings.iter().filter_map(tick).collect();
+    let mut out = String::new();
+    let Some(base) = ticks.first() else { return out };
+    for other in ticks.iter().skip(1).filter(|other| other.differs_in_hz_alone(base)) {
+        let cost = base.cost.unwrap_or(base.lost[0] / base.hz * 1e9);
+        let (before, after) = (base.lost[0], other.lost[0]);
+        let longer = (1.0 - before) / (1.0 - after) - 1.0;
+        let _ = writeln!(
+            out,
+            "One tick takes {:.1} us at {} MIPS ({:.0} instructions). HZ {} instead of {} makes {:.0} more a second:\n\
+             the processor loses {:.3} % instead of {:.3} %, {:+.2} points.",
+            cost / 1e3,
+            base.mips,
+            cost * base.mips / 1e3,
+            other.hz,
+            base.hz,
+            other.hz - base.hz,
+            after * 100.0,
+            before * 100.0,
+            (after - before) * 100.0,
+        );
+        let _ = writeln!(
+            out,
+            "An operation then takes {:+.2} % of its time: it gets {:.3} of the processor instead of {:.3}, and\n\
+             {:.3} / {:.3} = {:.4}.{}",
+            longer * 100.0,
+            1.0 - after,
+            1.0 - before,
+            1.0 - before,
+            1.0 - after,
+            1.0 + longer,
+            median(changes.iter().copied()).map_or_else(String::new, |middle| format!(
+                " Measured: {:+.2} % (median of {} operations).",
+                middle * 100.0,
+                changes.len()
+            )),
+        );
+    }
+    out
+}
+
+/// What each setting loses to its tick, and the loss that the first one's cost of a tick predicts for those that differ from it
 /// in HZ alone.
 pub(crate) fn prediction(recordings: &[Recording]) -> String {
     let ticks: Vec<Tick> = recordings.iter().filter_map(tick).collect();
@@ -98,17 +149,15 @@ pub(crate) fn prediction(recordings: &[Recording]) -> String {
         None => ("the share that was lost", base.lost[0] / base.hz * 1e9),
     };
     let instructions = cost * base.mips / 1e3;
-    let others =
-        ticks.iter().skip(1).filter(|tick| (tick.hz - base.hz).abs() > 0.5 && tick.kernel == base.kernel);
-    for tick in others {
-        let foretold = cost / 1e9 * tick.hz;
-        let off = (foretold / tick.lost[0] - 1.0) * 100.0;
+    for tick in ticks.iter().skip(1).filter(|tick| tick.differs_in_hz_alone(base)) {
+        let predicted = cost / 1e9 * tick.hz;
+        let off = (predicted / tick.lost[0] - 1.0) * 100.0;
         let _ = writeln!(
             out,
-            "  from HZ {} ({how}) foretold for HZ {}: {:.3} %, measured {:.3} %: {off:+.1} % off",
+            "  from HZ {} ({how}) predicted for HZ {}: {:.3} %, measured {:.3} %: {off:+.1} % off",
             base.hz,
             tick.hz,
-            foretold * 100.0,
+            predicted * 100.0,
             tick.lost[0] * 100.0
         );
         for mips in MIPS {

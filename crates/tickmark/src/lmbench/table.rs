@@ -161,8 +161,8 @@ fn why(recording: &Recording, model: &Model, column: &Column) -> String {
     let rows = || model.groups.iter().flat_map(|(_, rows)| rows);
     let own = rows().find(|row| row.metric == column.metric);
     match own.or_else(|| rows().find(|row| row.metric == parent)) {
-        Some(row) if row.value.is_none() => format!("{}: {}", ended(row.status), row.notes.join("; ")),
-        Some(row) if row.status == RowStatus::Partly => row.notes.join("; "),
+        Some(row) if row.value.is_none() => format!("{}: {}", ended(row.status), row.remarks().join("; ")),
+        Some(row) if !row.marks.is_empty() => row.marks.join("; "),
         Some(_) => "not run yet in every round".to_owned(),
         None if recording.meta.plan.metrics.iter().any(|metric| metric.name.as_str() == parent) => {
             "the curve shows no such level".to_owned()

@@ -119,6 +119,17 @@ fn hz_measured(recording: &Recording, samples: &[Sample<'_>]) -> Option<f64> {
 }
 
 fn seconds(recording: &Recording) -> f64 {
+    // Each session by the clock that nobody sets; CLOCK_REALTIME where a recording has no other.
+    let sessions: std::collections::BTreeSet<usize> = recording.measured.iter().map(|(session, ..)| *session).collect();
+    if !sessions.is_empty() {
+        let length = |session: &usize| {
+            let own = recording.measured.iter().filter(|(of, ..)| of == session);
+            let first = own.clone().map(|(_, from, _)| from.get()).min().unwrap_or(0);
+            let last = own.map(|(_, from, budget)| from.get() + budget.get()).max().unwrap_or(0);
+            (last - first) as f64 / 1e9
+        };
+        return sessions.iter().map(length).sum();
+    }
     let ran = recording.runs.iter().filter_map(|run| Some((run.started?, run.planned.budget)));
     let first = ran.clone().map(|(start, _)| start.get()).min();
     let last = ran.map(|(start, budget)| start.get() + budget.get()).max();

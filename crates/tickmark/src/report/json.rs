@@ -58,7 +58,8 @@ fn row(group: &str, row: &Row) -> Value {
             "lost_slices": row.apart.slices,
             "reclaimed_pages": row.apart.reclaimed,
         },
-        "notes": row.notes,
+        "marks": row.marks,
+        "notes": row.remarks(),
     });
     if let Some(instructions) = row.instructions {
         out["instructions"] = json!(instructions);

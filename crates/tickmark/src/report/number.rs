@@ -25,12 +25,12 @@ pub(crate) fn value(value: f64, deviation: Option<f64>, unit: Unit) -> String {
     }
 }
 
-/// Bytes in the unit that divides them best: 64 B, 32 KB, 128 MB.
+/// Bytes in the unit that divides them best: 64 B, 32 KiB, 128 MiB. (MB/s are 10^6 bytes a second.)
 pub(crate) fn bytes(value: f64) -> String {
     let (kilo, mega) = (1024.0, 1_048_576.0);
     match value {
-        v if v >= mega => format!("{} MB", digits(v / mega, Some(0.0))),
-        v if v >= kilo => format!("{} KB", digits(v / kilo, Some(0.0))),
+        v if v >= mega => format!("{} MiB", digits(v / mega, Some(0.0))),
+        v if v >= kilo => format!("{} KiB", digits(v / kilo, Some(0.0))),
         v => format!("{v:.0} B"),
     }
 }

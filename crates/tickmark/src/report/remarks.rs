@@ -27,7 +27,7 @@ pub(crate) enum Remark {
     Offset { nanos: f64 },
     Unsupported { metrics: Vec<String>, why: String },
     Failed { metric: String, status: RowStatus, why: String },
-    Incomplete { open: usize, id: String },
+    Incomplete { open: usize, id: String, elsewhere: Option<String> },
     Resumed { boots: usize, sessions: usize },
     LeftOut { line: String },
 }
@@ -85,9 +85,10 @@ impl fmt::Display for Remark {
             Self::Unsupported { metrics, why } => write!(f, "not supported here: {} ({why})", names(metrics)),
             Self::Failed { metric, status: RowStatus::Timeout, why } => write!(f, "{metric} timed out: {why}"),
             Self::Failed { metric, why, .. } => write!(f, "{metric} failed: {why}"),
-            Self::Incomplete { open, id } => {
+            Self::Incomplete { open, id, elsewhere: None } => {
                 write!(f, "{open} runs are still to be made: tickmark run --resume {id}")
             }
+            Self::Incomplete { open, elsewhere: Some(why), .. } => write!(f, "{open} runs were not made: {why}"),
             Self::Resumed { boots: 1, sessions } => write!(f, "measured in {sessions} sessions"),
             Self::Resumed { boots, sessions } => {
                 write!(f, "measured in {sessions} sessions over {boots} boots: the runs are not alike")
@@ -208,7 +209,7 @@ fn disturbances(samples: &[Sample<'_>], header: &Header, rows: &[&Row], remarks:
 fn failures(rows: &[&Row], remarks: &mut Vec<Remark>) {
     let mut unsupported: Vec<(String, Vec<String>)> = Vec::new();
     for row in rows {
-        let why = row.notes.first().cloned().unwrap_or_default();
+        let why = row.remarks().first().map_or_else(String::new, |why| (*why).to_owned());
         match row.status {
             RowStatus::Unsupported => match unsupported.iter_mut().find(|(reason, _)| *reason == why) {
                 Some((_, metrics)) => metrics.push(row.metric.clone()),
@@ -226,7 +227,7 @@ fn failures(rows: &[&Row], remarks: &mut Vec<Remark>) {
 fn recorded(recording: &Recording, remarks: &mut Vec<Remark>) {
     let open = recording.open().count();
     if open > 0 {
-        remarks.push(Remark::Incomplete { open, id: recording.meta.id.clone() });
+        remarks.push(Remark::Incomplete { open, id: recording.meta.id.clone(), elsewhere: recording.elsewhere() });
     }
     let sessions = recording.sessions.len();
     if sessions > 1 {

@@ -51,6 +51,11 @@ pub(crate) struct Row {
     pub(crate) frequency: Option<f64>,
     /// The value as a number of instructions, in a guest that counts them.
     pub(crate) instructions: Option<f64>,
+    /// Why the 10th percentile is no cost without ticks, where it is none: it is not compared.
+    pub(crate) no_floor: Option<&'static str>,
+    /// What is to be known before its figures are believed; wherever they stand, this does.
+    pub(crate) marks: Vec<String>,
+    /// What else there is to say.
     pub(crate) notes: Vec<String>,
 }
 
@@ -98,6 +103,11 @@ impl From<tickmark_wire::Unit> for Unit {
 }
 
 impl Row {
+    /// Marks and notes.
+    pub(crate) fn remarks(&self) -> Vec<&str> {
+        self.marks.iter().chain(&self.notes).map(String::as_str).collect()
+    }
+
     /// Whether two rows went over the same bytes, to 5 % (16 MB and 16 MiB are the same). Where one does not say, they
     /// are.
     pub(crate) fn same_size(&self, other: &Self) -> bool {

@@ -48,6 +48,8 @@ fn base(sample: &Sample<'_>, suffix: &str, title: &str) -> Row {
         over: 0,
         frequency: None,
         instructions: None,
+        no_floor: None,
+        marks: Vec::new(),
         notes: Vec::new(),
     }
 }
@@ -94,11 +96,12 @@ pub(super) fn row_with_mean(
     };
     if let Some(share) = contended {
         let (all, share) = (sample.runs.len(), number::percent(share));
-        row.notes.push(format!("contended: others had up to {share} in {marked} of {all} runs"));
+        row.marks.push(format!("contended: others had up to {share} in {marked} of {all} runs"));
     }
     if let Some(failed) = sample.failures.first() {
         row.status = RowStatus::Partly;
-        row.notes.push(format!("{} of its runs gave nothing: {}", sample.failures.len(), why(failed).1));
+        let all = sample.failures.len() + sample.runs.len();
+        row.marks.push(format!("{} of {all} runs gave nothing: {}", sample.failures.len(), why(failed).1));
     }
     if let Some((runs, why)) = &sample.without {
         // What some runs could not tell is a note; what most could not, a failure of theirs.
@@ -106,7 +109,12 @@ pub(super) fn row_with_mean(
             row.status = RowStatus::Partly;
         }
         let all = runs + sample.runs.len();
-        row.notes.push(format!("{runs} of {all} runs gave no figure: {why}"));
+        row.marks.push(format!("{runs} of {all} runs gave no figure: {why}"));
+    }
+    let changed: Vec<&Figures> = sample.runs.iter().filter(|run| !run.changed.is_empty()).collect();
+    if let Some(first) = changed.first() {
+        let (what, all) = (first.changed.join(", "), sample.runs.len());
+        row.marks.push(format!("{what} during {} of {all} runs", changed.len()));
     }
     row
 }
@@ -124,10 +132,25 @@ fn plain(sample: &Sample<'_>, period: Option<f64>) -> Row {
     note_modes(sample, &mut row);
     let longer = |value: f64| period.is_some_and(|period| value > period);
     if median(sample.runs.iter().filter_map(|run| run.batch)).is_some_and(longer) {
-        row.notes.push("batches longer than a tick: no floor without ticks".to_owned());
+        row.no_floor = Some("batches longer than a tick: no floor without ticks");
+    } else if let (Some(value), Some(mean)) = (row.value, row.mean)
+        && rises(&row, value.point, mean)
+    {
+        row.no_floor = Some("the floor is above the mean: a part that is taken off varies more than the rest");
     }
+    row.marks.extend(row.no_floor.map(str::to_owned));
     latencies(sample, &mut row);
     row
+}
+
+/// Whether the 10th percentile is dearer than the mean, by more than rounding.
+fn rises(row: &Row, floor: f64, mean: f64) -> bool {
+    let ratio = floor / mean;
+    match row.better {
+        Better::Lower => row.unit == Unit::Nanoseconds && ratio > 1.01,
+        Better::Higher => row.unit == Unit::Throughput && ratio < 1.0 / 1.01,
+        Better::Neither => false,
+    }
 }
 
 /// What a loop that does nothing loses: the share by which its mean is above its floor.
@@ -167,7 +190,7 @@ pub(super) fn note_modes(sample: &Sample<'_>, row: &mut Row) {
     // What is told from a curve's shape is no floor.
     let shape = [Headline::Capacity, Headline::Step, Headline::Speedup].contains(&sample.metric.headline);
     if !shape && sample.runs.iter().any(|run| run.few) {
-        row.notes.push("the median: too few batches for a floor".to_owned());
+        row.marks.push("the median: too few batches for a floor".to_owned());
     }
     let counted = counts.iter().filter(|(count, _)| *count > 0);
     row.notes
@@ -209,7 +232,7 @@ fn tick(sample: &Sample<'_>, recording: &Recording) -> Vec<Row> {
     rate.better = Better::Neither;
     rate.unconfirmed = sample.runs.iter().filter_map(train).any(|train| !train.confirmed);
     if rate.unconfirmed {
-        rate.notes.push("not confirmed by the kernel's count of timer interrupts".to_owned());
+        rate.marks.push("not confirmed by the kernel's count of timer interrupts".to_owned());
     }
     let frequency = rate.value.map(|value| value.point);
     rate.frequency = frequency;
@@ -234,13 +257,10 @@ fn tick(sample: &Sample<'_>, recording: &Recording) -> Vec<Row> {
         if unknown > 0 {
             row.status = if row.each.is_empty() { RowStatus::Failed } else { RowStatus::Partly };
             let (all, runs) = (row.runs, row.each.len());
-            row.notes.insert(
-                0,
-                match runs {
-                    0 => "not known: other tasks had a part of the time".to_owned(),
-                    _ => format!("known in {runs} of {all} runs: other tasks had a part of the others"),
-                },
-            );
+            row.marks.push(match runs {
+                0 => "not known: other tasks had a part of the time".to_owned(),
+                _ => format!("known in {runs} of {all} runs: other tasks had a part of the others"),
+            });
         }
     }
     vec![rate, cost, share]
@@ -284,7 +304,7 @@ pub(super) fn note_paths(rows: &mut [Row]) {
 /// The row of a metric that gave no figure.
 fn without(sample: &Sample<'_>) -> Row {
     let mut row = base(sample, "", &sample.metric.title);
-    (row.status, row.notes) = match (sample.failures.first(), &sample.without) {
+    (row.status, row.marks) = match (sample.failures.first(), &sample.without) {
         (Some(failed), _) => {
             let (status, why) = why(failed);
             (status, vec![why])

@@ -146,7 +146,7 @@ fn cells(row: &Row) -> [String; 6] {
         row.mean.map_or_else(empty, |mean| value(mean, row.mean_deviation)),
         row.spread().map_or_else(empty, number::percent),
         row.disturbed.map_or_else(empty, number::percent),
-        row.notes.join("; "),
+        row.remarks().join("; "),
     ]
 }
 

@@ -1,11 +1,13 @@
 //! Where recordings are kept: a folder each, and an index over them that can be made again.
 
 mod index;
+mod line;
 mod read;
 mod recording;
 mod write;
 
 pub(crate) use index::Entry;
+pub(crate) use line::parse as parse_line;
 pub(crate) use recording::{Arm, Meta, Recording, Run, Status};
 pub(crate) use write::Writer;
 

@@ -1,10 +1,12 @@
-//! Reads a recording. Lines that are no event are left out and named; every other one counts.
+//! Reads a recording. A damaged line fails its run; a line of an unknown kind is named.
 
+use super::line::{kind, parse};
 use super::recording::{Meta, Recording, Run, Span, Status};
 use crate::error::Error;
+use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
-use tickmark_wire::{Event, Format, Observations, Reason, RunId};
+use tickmark_wire::{Event, Format, Name, Observations, Reason, RunId};
 
 /// Reads the recording in a folder.
 ///
@@ -26,6 +28,7 @@ pub(crate) fn load(folder: &Path) -> Result<Recording, Error> {
         sessions: Vec::new(),
         imported: None,
         at_once: 0,
+        measured: Vec::new(),
         multiplications: Vec::new(),
         ends: Vec::new(),
         warnings: Vec::new(),
@@ -52,7 +55,13 @@ pub(crate) fn load(folder: &Path) -> Result<Recording, Error> {
         }
         recording.torn = !line.ends_with(b"\n");
         if !line.iter().all(u8::is_ascii_whitespace) {
-            match serde_json::from_slice::<Event>(&line) {
+            match parse(&line) {
+                Ok(Event::Unknown(_)) => {
+                    let kind = kind(&line).unwrap_or_default();
+                    recording.warnings.push(format!(
+                        "events.jsonl line {number}: an event of a kind that this version does not know ({kind}); kept, not shown"
+                    ));
+                }
                 Ok(event) => {
                     open = at_once(open, &event);
                     match &event {
@@ -66,9 +75,9 @@ pub(crate) fn load(folder: &Path) -> Result<Recording, Error> {
                     recording.at_once = recording.at_once.max(open);
                     take(&mut recording, event, Span { start, length });
                 }
-                Err(error) => {
+                Err(why) => {
                     damaged.extend(running);
-                    recording.warnings.push(format!("events.jsonl line {number}: {}", what(&line, &error)));
+                    recording.warnings.push(format!("events.jsonl line {number}: {why}; left out"));
                 }
             }
         }
@@ -80,6 +89,7 @@ pub(crate) fn load(folder: &Path) -> Result<Recording, Error> {
             run.status = Status::Failed(Reason::new("a line of its observations is damaged"));
         }
     }
+    complete(&mut recording);
     Ok(recording)
 }
 
@@ -95,18 +105,22 @@ fn at_once(open: u32, event: &Event) -> u32 {
     }
 }
 
-/// Why a line is no event: of a newer minor version, or damaged.
-fn what(line: &[u8], error: &serde_json::Error) -> String {
-    let kind = serde_json::from_slice::<serde_json::Map<String, serde_json::Value>>(line)
-        .ok()
-        .filter(|map| map.len() == 1)
-        .and_then(|map| map.keys().next().cloned());
-    match kind {
-        Some(kind) if error.to_string().starts_with("unknown variant") => {
-            format!("an event of a kind that this version does not know ({kind}); left out")
+/// Fails runs of which a line of observations is missing: without one of its parts a figure would be another one. Recordings
+/// of formats before 1.4 do not say how many there are: the other runs of the probe do.
+fn complete(recording: &mut Recording) {
+    let mut most: BTreeMap<Name, usize> = BTreeMap::new();
+    for run in recording.runs.iter().filter(|run| run.status == Status::Ok) {
+        let most = most.entry(run.planned.probe.clone()).or_default();
+        *most = (*most).max(run.observed.len());
+    }
+    for run in recording.runs.iter_mut().filter(|run| run.status == Status::Ok && run.outcome.is_some()) {
+        let told = run.outcome.as_ref().and_then(|outcome| outcome.observed);
+        let all = told.map_or_else(|| most.get(&run.planned.probe).copied().unwrap_or(0), |told| told as usize);
+        if run.observed.len() != all {
+            let here = run.observed.len();
+            let why = format!("{here} of its {all} lines of observations are there: some are missing");
+            run.status = Status::Failed(Reason::new(why));
         }
-        _ if error.is_eof() => "half an event, as a killed run leaves it; left out".to_owned(),
-        _ => "not an event; left out".to_owned(),
     }
 }
 
@@ -126,6 +140,8 @@ fn take(recording: &mut Recording, event: Event, span: Span) {
                 run.observed.clear();
                 (run.status, run.outcome) = (Status::Open, None);
                 run.started = Some(started.at);
+                let budget = run.planned.budget;
+                recording.measured.extend(started.monotonic.map(|from| (recording.sessions.len(), from, budget)));
             }
         }
         Event::Observed(observed) => {
@@ -149,6 +165,8 @@ fn take(recording: &mut Recording, event: Event, span: Span) {
         Event::Failed(id, reason) => status(id, Status::Failed(reason)),
         Event::TimedOut(id, reason) => status(id, Status::TimedOut(reason)),
         Event::Goodbye { state, .. } => recording.ends.push(state),
+        // Named where it was read.
+        Event::Unknown(_) => {}
     }
 }
 

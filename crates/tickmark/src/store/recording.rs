@@ -26,6 +26,9 @@ pub(crate) struct Meta {
     /// What it is in an experiment.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) arm: Option<Arm>,
+    /// Where it is measured, if not on the machine that keeps it: a guest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) target: Option<String>,
 }
 
 /// A recording's place in an interleaved experiment: one setting, whose rounds are the blocks.
@@ -89,6 +92,8 @@ pub(crate) struct Recording {
     pub(crate) imported: Option<tickmark_wire::ImportedFrom>,
     /// The most runs that were open at the same time.
     pub(crate) at_once: u32,
+    /// Session (counted from 1), start by CLOCK_MONOTONIC and budget of each run that says.
+    pub(crate) measured: Vec<(usize, tickmark_wire::Nanos, tickmark_wire::Nanos)>,
     /// What a dependent multiplication cost in each segment of each run, in ns.
     pub(crate) multiplications: Vec<f64>,
     /// In the order of the plan.
@@ -134,6 +139,21 @@ impl Recording {
     /// What is still to be done.
     pub(crate) fn open(&self) -> impl Iterator<Item = &Run> {
         self.runs.iter().filter(|run| run.status == Status::Open)
+    }
+
+    /// Why what is still to be done cannot be done by `run --resume`, if it cannot: that measures this machine.
+    pub(crate) fn elsewhere(&self) -> Option<String> {
+        if let Some(from) = &self.imported {
+            return Some(format!("it was measured by {}; it cannot be resumed here", from.tool));
+        }
+        if let Some(arm) = &self.meta.arm {
+            let knob = &arm.knob;
+            return Some(format!("it is one setting of {knob} in an experiment; run the experiment again"));
+        }
+        // Recordings of formats before 1.4 say it in the environment alone.
+        let guest = self.environment().and_then(|facts| facts.get("guest.machine"));
+        let place = self.meta.target.as_deref().or(guest)?;
+        Some(format!("it was measured in a guest ({place}), and not on this machine; run `tickmark lab boot` again"))
     }
 
     /// Whether nothing is to be done any more: blocks that an experiment did not need are not missing.

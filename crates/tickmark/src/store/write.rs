@@ -65,7 +65,10 @@ impl Writer {
     /// Appends an event in one write; what ends a run goes to the disk at once.
     pub(crate) fn write(&mut self, event: &Event) -> Result<(), Error> {
         let failed = || Error::store("write", self.folder.join("events.jsonl"));
-        let mut line = serde_json::to_vec(event).map_err(|e| failed()(e.into()))?;
+        let mut line = match event {
+            Event::Unknown(line) => line.clone().into_bytes(),
+            event => serde_json::to_vec(event).map_err(|e| failed()(e.into()))?,
+        };
         line.push(b'\n');
         self.events.write_all(&line).map_err(failed())?;
         match event {
