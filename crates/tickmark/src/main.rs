@@ -17,6 +17,7 @@ mod selection;
 mod stat;
 mod store;
 mod target;
+mod text;
 
 use clap::Parser;
 use std::process::ExitCode;

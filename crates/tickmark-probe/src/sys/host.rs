@@ -17,6 +17,16 @@ pub fn uname() -> [String; 4] {
     })
 }
 
+/// Flags of open(2) for a file that another may have put there: through no link, and without waiting.
+pub const OPEN_CAREFULLY: i32 = libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_CLOEXEC;
+
+/// The effective user id of this process.
+#[must_use]
+pub fn effective_user() -> u32 {
+    // SAFETY: no pointers; it cannot fail.
+    unsafe { libc::geteuid() }
+}
+
 /// Whether the kernel gave this process a vDSO (AT_SYSINFO_EHDR).
 #[must_use]
 pub fn has_vdso() -> bool {

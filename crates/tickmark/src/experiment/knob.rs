@@ -3,7 +3,7 @@
 
 use super::journal::Undo;
 use super::quota::Quota;
-use super::setting_file::{read, write};
+use super::setting_file::{bytes, of_kernel, read, write};
 use super::shell::setting as shell;
 use crate::error::Error;
 use crate::lab::Place;
@@ -51,16 +51,16 @@ pub(crate) fn parse(text: &str) -> Result<(String, Knob, Vec<String>), Error> {
     let (name, settings) = text.split_once('=').ok_or_else(|| wrong(format!("{text} has no settings")))?;
     let settings: Vec<String> = settings.split(',').map(|setting| setting.trim().to_owned()).collect();
     let knob = match name {
-        "clocksource" => Knob::File(PathBuf::from(CLOCK_SOURCE).join("current_clocksource")),
-        "hugepages" => Knob::File(PathBuf::from(HUGE_PAGES)),
+        "clocksource" => Knob::File(of_kernel(&PathBuf::from(CLOCK_SOURCE).join("current_clocksource"))?),
+        "hugepages" => Knob::File(of_kernel(HUGE_PAGES.as_ref())?),
         "slack" => Knob::Slack,
         "policy" => Knob::Policy,
         "cpu" => Knob::Cpu,
         "quota" => Knob::Quota(Quota::new()?),
         _ => match name.strip_prefix("sysctl:") {
             // As sysctl(8) has it: dots are slashes.
-            Some(variable) => Knob::File(PathBuf::from("/proc/sys").join(variable.replace('.', "/"))),
-            None if name.starts_with('/') => Knob::File(PathBuf::from(name)),
+            Some(variable) => Knob::File(of_kernel(&PathBuf::from("/proc/sys").join(variable.replace('.', "/")))?),
+            None if name.starts_with('/') => Knob::File(of_kernel(name.as_ref())?),
             None => return Err(wrong(format!("no knob is called {name}"))),
         },
     };
@@ -124,7 +124,7 @@ impl Knob {
     /// How everything is put back, as it stands now.
     pub(super) fn undo(&self) -> Result<Vec<Undo>, Error> {
         Ok(match self {
-            Self::File(path) => vec![Undo::Write { path: path.clone(), value: read(path)? }],
+            Self::File(path) => vec![Undo::Write { path: path.clone(), value: bytes(path)?.into() }],
             Self::Quota(quota) => vec![Undo::Remove { path: quota.folder().to_owned() }],
             // A command's setting is undone by its own reset, which the journal holds while it is in force.
             Self::Slack | Self::Policy | Self::Cpu | Self::Commands(_) | Self::Boot(_) => Vec::new(),
@@ -145,7 +145,7 @@ impl Knob {
     /// Makes a setting, the one with this number.
     pub(super) fn set(&self, number: usize, setting: &str) -> Result<(), Error> {
         match self {
-            Self::File(path) => write(path, setting),
+            Self::File(path) => write(path, setting.as_bytes()),
             Self::Slack => slack(setting).and_then(set_slack),
             Self::Policy | Self::Cpu | Self::Boot(_) => Ok(()),
             Self::Quota(quota) => quota.set(Quota::micros(setting)?),

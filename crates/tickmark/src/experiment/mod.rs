@@ -3,10 +3,12 @@
 mod definition;
 mod file;
 mod journal;
+mod lock;
 mod knob;
 mod outcome;
 mod pilot;
 mod quota;
+mod restore;
 mod run;
 mod setting_file;
 mod shell;
@@ -14,7 +16,7 @@ mod sides;
 
 pub(crate) use definition::Experiment;
 pub(crate) use file::{Asked, from_toml, read};
-pub(crate) use journal::restore;
+pub(crate) use restore::restore;
 pub(crate) use knob::{Knob, distinct, parse};
 pub(crate) use outcome::{Outcome, Take};
 pub(crate) use pilot::{PAIRS, POWER, Reach, expected, reach};

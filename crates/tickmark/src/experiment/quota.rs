@@ -65,11 +65,11 @@ impl Quota {
         }
         if self.unified {
             let quota = micros.map_or("max".to_owned(), |micros| micros.to_string());
-            return setting_file::write(&self.folder.join("cpu.max"), &format!("{quota} {PERIOD}"));
+            return setting_file::write(&self.folder.join("cpu.max"), format!("{quota} {PERIOD}").as_bytes());
         }
-        setting_file::write(&self.folder.join("cpu.cfs_period_us"), &PERIOD.to_string())?;
+        setting_file::write(&self.folder.join("cpu.cfs_period_us"), PERIOD.to_string().as_bytes())?;
         let quota = micros.map_or("-1".to_owned(), |micros| micros.to_string());
-        setting_file::write(&self.folder.join("cpu.cfs_quota_us"), &quota)
+        setting_file::write(&self.folder.join("cpu.cfs_quota_us"), quota.as_bytes())
     }
 
     pub(super) fn get(&self) -> Result<String, Error> {

@@ -6,11 +6,26 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-/// A file that stands for one of the kernel's.
-fn knob(folder: &Path) -> PathBuf {
-    let path = folder.join("knob");
-    std::fs::write(&path, "before\n").unwrap();
-    path
+/// A file of the kernel that holds a number, of a process of our own: nobody else's knob.
+struct Knob {
+    path: PathBuf,
+    process: std::process::Child,
+}
+
+impl Knob {
+    fn new() -> Self {
+        let process = Command::new("sleep").arg("600").spawn().unwrap();
+        let path = PathBuf::from(format!("/proc/{}/oom_score_adj", process.id()));
+        std::fs::write(&path, "7").unwrap();
+        Self { path, process }
+    }
+}
+
+impl Drop for Knob {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
 }
 
 fn held(path: &Path) -> String {
@@ -23,9 +38,9 @@ fn recordings(bench: &Bench) -> Vec<Value> {
 
 #[test]
 fn settings_come_by_turns_and_go_back() {
-    let (bench, folder) = (Bench::new(), tempfile::tempdir().unwrap());
-    let path = knob(folder.path());
-    let turned = format!("{}=one,two", path.display());
+    let (bench, knob) = (Bench::new(), Knob::new());
+    let path = &knob.path;
+    let turned = format!("{}=100,200", path.display());
     let output = bench.run(&[
         "experiment",
         &turned,
@@ -38,7 +53,7 @@ fn settings_come_by_turns_and_go_back() {
         "json",
     ]);
     assert_eq!(output.status.code(), Some(0), "{}", err(&output));
-    assert_eq!(held(&path), "before");
+    assert_eq!(held(path), "7");
     assert!(err(&output).contains("the smallest change that 4 blocks find"), "{}", err(&output));
     let model: Value = serde_json::from_slice(&output.stdout).unwrap();
     let other = &model["candidates"][0];
@@ -46,9 +61,9 @@ fn settings_come_by_turns_and_go_back() {
     assert_eq!(row(other, "selftest.work.1000")["occasions"], serde_json::json!([4, 4]));
     let all = recordings(&bench);
     let names: Vec<&str> = all.iter().map(|r| r["name"].as_str().unwrap()).collect();
-    assert_eq!(names, ["t:pilot", "t:one", "t:two"]);
+    assert_eq!(names, ["t:pilot", "t:100", "t:200"]);
     // The same is said again at any time, and the order of the blocks is not always the same.
-    let again = bench.json(&["compare", "t:one", "t:two"]);
+    let again = bench.json(&["compare", "t:100", "t:200"]);
     assert_eq!(again["candidates"][0]["rows"], other["rows"]);
     let first = |id: &Value| {
         let path = bench.store().join("recordings").join(id.as_str().unwrap()).join("events.jsonl");
@@ -61,15 +76,15 @@ fn settings_come_by_turns_and_go_back() {
     for block in 0..3 {
         assert!(one[block].max(two[block]) < one[block + 1].min(two[block + 1]), "blocks follow each other");
     }
-    let resumed = bench.run(&["run", "--resume", "t:one"]);
+    let resumed = bench.run(&["run", "--resume", "t:100"]);
     refused(&resumed, 2, &["in an experiment"]);
 }
 
 #[test]
 fn a_known_slowdown_is_found_and_nothing_is_not() {
     // The setting is what the command costs: 5 % more, in a fraction of the noise that is added.
-    let (bench, folder) = (Bench::new(), tempfile::tempdir().unwrap());
-    let path = knob(folder.path());
+    let (bench, knob) = (Bench::new(), Knob::new());
+    let path = &knob.path;
     let noise = "$(od -An -N1 -tu1 /dev/urandom)";
     let command =
         |base: &str| format!("v=$(cat {}); echo $(( (v {base}) * 1000 + {noise} ))", path.display());
@@ -95,9 +110,16 @@ fn a_known_slowdown_is_found_and_nothing_is_not() {
 #[test]
 fn what_goes_wrong_is_one_line_and_everything_is_put_back() {
     let (bench, folder) = (Bench::new(), tempfile::tempdir().unwrap());
-    let path = knob(folder.path());
+    let (knob, path) = (Knob::new(), folder.path().join("file"));
+    std::fs::write(&path, "before\n").unwrap();
     let run = |arguments: &[&str]| bench.run(&[&["experiment"], arguments].concat());
-    refused(&run(&["/dev/null=a,b", "syscall.null"]), 1, &["does not stay a"]);
+    refused(&run(&["/dev/null=a,b", "syscall.null"]), 2, &["no file of the kernel"]);
+    let configuration = format!("{}=a,b", path.display());
+    refused(&run(&[&configuration, "syscall.null"]), 2, &["no file of the kernel"]);
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), "before\n");
+    let padded = format!("{}=007,8", knob.path.display());
+    refused(&run(&[&padded, "syscall.null"]), 1, &["does not stay 007"]);
+    assert_eq!(held(&knob.path), "7");
     refused(&run(&["colour=red,blue"]), 2, &["no knob is called colour"]);
     refused(&run(&["slack=1ns"]), 2, &["one setting"]);
     refused(&run(&["slack=1ns,2parsecs"]), 2, &["unit"]);
@@ -132,7 +154,7 @@ fn what_goes_wrong_is_one_line_and_everything_is_put_back() {
     refused(&run(&[&file]), 2, &["line 2", "probe"]);
 
     // What a command prints is no number, in every block.
-    let turned = format!("{}=1,2", path.display());
+    let turned = format!("{}=1,2", knob.path.display());
     let output = run(&[&turned, "--command", "echo none", "--blocks", "2", "--no-pilot"]);
     assert_eq!(output.status.code(), Some(1));
     assert!(
@@ -140,7 +162,7 @@ fn what_goes_wrong_is_one_line_and_everything_is_put_back() {
         "{}",
         err(&output)
     );
-    assert_eq!(held(&path), "before");
+    assert_eq!(held(&knob.path), "7");
 }
 
 fn until(what: &str, mut holds: impl FnMut() -> bool) {
@@ -154,9 +176,11 @@ fn until(what: &str, mut holds: impl FnMut() -> bool) {
 #[test]
 fn a_signal_puts_back_and_a_kill_is_put_back_by_hand() {
     for signal in ["INT", "TERM", "KILL"] {
-        let (bench, folder) = (Bench::new(), tempfile::tempdir().unwrap());
-        let path = knob(folder.path());
-        let turned = format!("{}=one,two", path.display());
+        let (bench, knob) = (Bench::new(), Knob::new());
+        let path = &knob.path;
+        // One file has two spellings here: it is the file that is locked.
+        let turned = format!("{}=100,200", path.display());
+        let respelt = turned.replace("/oom_score_adj", "/./oom_score_adj");
         let arguments = ["experiment", &turned, "syscall.null", "--blocks", "500", "--no-pilot"];
         let mut child = bench
             .command(&arguments)
@@ -172,25 +196,29 @@ fn a_signal_puts_back_and_a_kill_is_put_back_by_hand() {
             texts.map(|text| text.matches("{\"finished\"").count()).collect::<Vec<_>>()
         };
         until("three blocks", || made().len() == 2 && made().iter().all(|blocks| *blocks > 2));
-        until("a setting", || held(&path) == "two");
+        until("a setting", || held(path) == "200");
+        let elsewhere = Bench::new();
+        let second = elsewhere.run(&["experiment", &respelt, "syscall.null", "--blocks", "2"]);
+        refused(&second, 1, &["another experiment is changing"]);
+        until("a setting", || held(path) == "200");
         let sent = Command::new("kill").args(["-s", signal, &child.id().to_string()]).status().unwrap();
         assert!(sent.success());
         if signal == "KILL" {
             child.wait().unwrap();
-            if held(&path) == "before" {
-                panic!("nothing was left changed");
-            }
+            assert_ne!(held(path), "7", "nothing was left changed");
+            let second = elsewhere.run(&["experiment", &respelt, "syscall.null", "--blocks", "2"]);
+            refused(&second, 1, &["--restore --store", &bench.store().to_string_lossy()]);
             let second = bench.run(&["experiment", &turned, "syscall.null", "--blocks", "2"]);
             refused(&second, 1, &["--restore"]);
             let restored = bench.run(&["experiment", "--restore"]);
-            assert!(out(&restored).contains("is before again"), "{}", out(&restored));
+            assert!(out(&restored).contains("is 7 again"), "{}", out(&restored));
             assert!(out(&bench.run(&["experiment", "--restore"])).contains("no killed experiment"));
         } else {
             let output = child.wait_with_output().unwrap();
             assert_eq!(output.status.code(), Some(4), "{}", err(&output));
             assert!(out(&output).contains("interrupted; "), "{}", out(&output));
         }
-        assert_eq!(held(&path), "before", "{signal}");
+        assert_eq!(held(path), "7", "{signal}");
         // What was measured until then is there.
         for recording in recordings(&bench) {
             let id = recording["id"].as_str().unwrap();

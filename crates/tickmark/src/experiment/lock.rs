@@ -1,0 +1,177 @@
+//! Locks of what is changed, on the whole machine: also other stores are told. A lock says where the journal of its
+//! experiment is, so that what a killed one left is known, whatever store it had.
+
+use super::journal::Page;
+use crate::error::Error;
+use serde::{Deserialize, Serialize};
+use std::fs::{DirBuilder, File, OpenOptions};
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use tickmark_probe::sys::host::{OPEN_CAREFULLY, effective_user as own_id};
+
+/// One thing that is changed.
+pub(super) struct Lock {
+    path: PathBuf,
+    file: File,
+}
+
+/// What a lock says.
+#[derive(Debug, Serialize, Deserialize)]
+struct Holder {
+    journal: PathBuf,
+}
+
+impl Lock {
+    /// Locks a thing by its name.
+    ///
+    /// # Errors
+    /// An experiment that runs has it, or one that was killed left it changed; no folder is safe to keep a lock in.
+    pub(super) fn take(target: &str) -> Result<Self, Error> {
+        Self::take_in(&folder()?, target)
+    }
+
+    fn take_in(folder: &Path, target: &str) -> Result<Self, Error> {
+        // FNV-1a: the same name from every version of this program (Fowler, Noll and Vo, 1991).
+        let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
+        let hash = target.bytes().fold(0xcbf2_9ce4_8422_2325, step);
+        let path = folder.join(format!("{hash:016x}.lock"));
+        loop {
+            let mut file = open_own(&path)?;
+            if file.try_lock().is_err() {
+                return Err(Error::Refused(format!(
+                    "another experiment is changing {target}; wait for it to end"
+                )));
+            }
+            // Whoever had it may have taken its file away meanwhile.
+            if std::fs::symlink_metadata(&path).map(|now| now.ino()).ok() != Some(inode(&file, &path)?) {
+                continue;
+            }
+            let mut text = String::new();
+            let _ = file.read_to_string(&mut text);
+            if let Ok(Holder { journal }) = serde_json::from_str(&text)
+                && journal.exists()
+                && !Page::read(&journal).is_ok_and(|page| page.pending().next().is_none())
+            {
+                let store = journal.parent().and_then(Path::parent).unwrap_or(Path::new("?")).display();
+                return Err(Error::Refused(format!(
+                    "an experiment that was killed left {target} changed; \
+                     `tickmark experiment --restore --store {}` puts it back",
+                    crate::text::quoted(&store.to_string())
+                )));
+            }
+            return Ok(Self { path, file });
+        }
+    }
+
+    /// Says which journal has what is put back.
+    pub(super) fn name(&mut self, journal: &Path) -> Result<(), Error> {
+        let failed = || Error::store("write", &self.path);
+        let journal = std::path::absolute(journal).map_err(failed())?;
+        let text = serde_json::to_vec(&Holder { journal }).map_err(|error| failed()(error.into()))?;
+        let mut write = || {
+            self.file.set_len(0)?;
+            self.file.seek(SeekFrom::Start(0))?;
+            self.file.write_all(&text)
+        };
+        write().map_err(failed())
+    }
+
+    /// Takes its file away: everything is as it was.
+    pub(super) fn give_back(&self) {
+        let _ = std::fs::remove_file(&self.path);
+    }
+}
+
+fn inode(file: &File, path: &Path) -> Result<u64, Error> {
+    Ok(file.metadata().map_err(Error::store("read", path))?.ino())
+}
+
+/// Opens or makes a file of our own that nobody else can open: no link, no pipe, no other user's.
+fn open_own(path: &Path) -> Result<File, Error> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false).mode(0o600).custom_flags(OPEN_CAREFULLY);
+    let file = options.open(path).map_err(Error::store("open", path))?;
+    let is = file.metadata().map_err(Error::store("read", path))?;
+    if !is.is_file() || is.uid() != own_id() || is.nlink() > 1 {
+        return Err(Error::Refused(format!("{} is no lock of this user; remove it", path.display())));
+    }
+    Ok(file)
+}
+
+/// The folder of locks: of root one that only root can write, of a user the user's own.
+fn folder() -> Result<PathBuf, Error> {
+    let user = own_id();
+    let mut places = Vec::new();
+    if user == 0 {
+        places.push(PathBuf::from("/run/tickmark"));
+    }
+    let run = std::env::var_os("XDG_RUNTIME_DIR").filter(|run| !run.is_empty());
+    places.extend(run.map(|run| PathBuf::from(run).join("tickmark")));
+    places.push(std::env::temp_dir().join(format!("tickmark-{user}")));
+    let mut why = None;
+    for place in places {
+        match own_folder(&place) {
+            Ok(()) => return Ok(place),
+            Err(error) => why = Some(error),
+        }
+    }
+    Err(why.unwrap_or_else(|| Error::Refused("no place for locks".to_owned())))
+}
+
+/// Makes a folder that only this user can write, or finds that it is one.
+pub(super) fn own_folder(path: &Path) -> Result<(), Error> {
+    match DirBuilder::new().mode(0o700).create(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => {
+            return Err(Error::store("make", path)(error));
+        }
+        _ => {}
+    }
+    let is = std::fs::symlink_metadata(path).map_err(Error::store("read", path))?;
+    if is.is_dir() && is.uid() == own_id() && is.mode() & 0o022 == 0 {
+        return Ok(());
+    }
+    Err(Error::Refused(format!("{} is not a folder that only this user can write", path.display())))
+}
+
+/// Whether a file or folder is this user's, and no other can write it.
+pub(super) fn is_own(path: &Path) -> bool {
+    std::fs::symlink_metadata(path)
+        .is_ok_and(|is| is.uid() == own_id() && is.mode() & 0o022 == 0 && !is.is_symlink())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_stands_in_the_place_of_a_lock_is_neither_followed_nor_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let taken = Lock::take_in(folder.path(), "a").unwrap();
+        let path = taken.path.clone();
+        assert!(Lock::take_in(folder.path(), "a").map(drop).unwrap_err().to_string().contains("another experiment"));
+        taken.give_back();
+        drop(taken);
+        // A pipe that nobody reads.
+        assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
+        assert!(Lock::take_in(folder.path(), "a").is_err());
+        std::fs::remove_file(&path).unwrap();
+        let elsewhere = folder.path().join("made-by-link");
+        std::os::unix::fs::symlink(&elsewhere, &path).unwrap();
+        assert!(Lock::take_in(folder.path(), "a").is_err());
+        assert!(!elsewhere.exists());
+    }
+
+    #[test]
+    fn a_folder_that_others_can_write_is_none_for_locks() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("locks");
+        own_folder(&path).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o777)).unwrap();
+        assert!(own_folder(&path).is_err());
+        let link = folder.path().join("link");
+        std::os::unix::fs::symlink(folder.path(), &link).unwrap();
+        assert!(own_folder(&link).is_err());
+    }
+}
