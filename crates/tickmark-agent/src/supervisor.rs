@@ -8,6 +8,7 @@ use std::ffi::OsString;
 use std::io::{BufRead, Read, Write};
 use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::Path;
 use std::process::{Child, Command, ExitCode, ExitStatus, Stdio};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use tickmark_probe::sys::peer::{PEER_ENDED, PEER_TOLD};
@@ -20,6 +21,8 @@ use tickmark_wire::{
 const PATIENCE: Nanos = Nanos::from_millis(3_000);
 /// A run's own timer comes first; this much later it is killed.
 const GRACE: Nanos = Nanos::from_millis(500);
+/// Bytes added to the environment of a run, at most.
+const MOST_PADDING: u32 = 64 << 10;
 /// The longest batch.
 const BATCH: i64 = 100_000;
 
@@ -34,6 +37,12 @@ pub(crate) fn run(prefix: &[&str]) -> ExitCode {
             return ExitCode::from(2);
         }
     };
+    if let Some(run) = plan.runs.iter().find(|run| run.padding > MOST_PADDING) {
+        let message =
+            format!("run {} has a padding of {} bytes, up to {MOST_PADDING}", run.id.0, run.padding);
+        out.event(&Event::Refused(Refusal { kind: RefusalKind::Usage, message }));
+        return ExitCode::from(2);
+    }
     let settled = match settle::settle(&plan.settings) {
         Ok(settled) => settled,
         Err(refusal) => {
@@ -189,10 +198,12 @@ impl Supervisor<'_> {
             .env("TICKMARK_PADDING", "x".repeat(padding as usize))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            .stderr(Stdio::null())
+            .stderr(if Path::new("/dev/null").exists() { Stdio::null() } else { Stdio::piped() })
             .process_group(0)
             .spawn()?;
         let mut running = Running(child);
+        // Without /dev/null what it complains about goes into a pipe that nobody reads.
+        drop(running.0.stderr.take());
         if let Some(mut stdin) = running.0.stdin.take() {
             writeln!(stdin, "{}", serde_json::to_string(request)?)?;
         }
@@ -203,7 +214,7 @@ impl Supervisor<'_> {
 /// This very program: by its path, by the kernel's handle where the file was replaced meanwhile, by the
 /// name it was executed as where there is no /proc.
 fn own_program() -> OsString {
-    let handle = std::path::Path::new("/proc/self/exe");
+    let handle = Path::new("/proc/self/exe");
     match std::env::current_exe() {
         Ok(path) if path.exists() => path.into_os_string(),
         _ if handle.exists() => handle.into(),

@@ -96,7 +96,9 @@ impl Machine {
             add(&["-icount", &format!("shift={shift},sleep=off"), "-seed", "1"]);
             add(&["-rtc", "base=2005-07-06T00:00:00,clock=vm"]);
         }
-        add(&["-kernel", &path(files.image), "-initrd", &path(files.initramfs), "-append", append]);
+        // These two take a path as it is: only options of several parts have commas between them.
+        let [image, initramfs] = [files.image, files.initramfs].map(|path| path.display().to_string());
+        add(&["-kernel", &image, "-initrd", &initramfs, "-append", append]);
         options
     }
 

@@ -116,7 +116,8 @@ fn agrees(comb: &Comb, counted: f64, seconds: f64) -> bool {
     // Ticks that fell together while the CPU was away, and the ends of the run, lower the count.
     let allowed = |count: f64| 1.1 * count + ENDS / seconds;
     let (own, others) = (comb.frequency(), comb.between as f64 / seconds);
-    own < allowed(counted) && (allowed(own) > counted || own < allowed(counted - others))
+    own < allowed(counted)
+        && (allowed(own) > counted || own < allowed(counted - others))
         && counted - others < OTHERS * own
 }
 

@@ -41,6 +41,17 @@ impl Environment {
         self.0.get(name)?.value.as_deref()
     }
 
+    /// Changes every text: names, values, sources, reasons.
+    pub fn change_texts(&mut self, change: impl Fn(&str) -> String) {
+        let facts = std::mem::take(&mut self.0).into_iter();
+        let one = |(name, fact): (String, Fact)| {
+            let Fact { value, source, missing } = fact;
+            let (value, missing) = (value.map(|text| change(&text)), missing.map(|text| change(&text)));
+            (change(&name), Fact { value, source: change(&source), missing })
+        };
+        self.0 = facts.map(one).collect();
+    }
+
     /// Every fact, by name.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Fact)> {
         self.0.iter().map(|(name, fact)| (name.as_str(), fact))

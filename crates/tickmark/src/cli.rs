@@ -8,8 +8,8 @@ mod values;
 use crate::comparison::Unit;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use examples::{
-    COMPARE_EXAMPLES, EXIT_CODES, EXPERIMENT_EXAMPLES, EXPORT_EXAMPLES, IMPORT_EXAMPLES, RUN_EXAMPLES,
-    SHOW_EXAMPLES, STAT_EXAMPLES,
+    COMPARE_EXAMPLES, EXIT_CODES, EXPERIMENT_EXAMPLES, EXPORT_EXAMPLES, IMPORT_EXAMPLES, RECORDINGS_EXAMPLES,
+    RUN_EXAMPLES, SHOW_EXAMPLES, STAT_EXAMPLES,
 };
 pub(crate) use exit::exit;
 pub(crate) use lab::{Lab, LabBoot, LabKernels, LabRun, Speed};
@@ -45,8 +45,8 @@ pub(crate) enum Command {
         after_help = "Examples:\n  tickmark verify\n  tickmark verify syscall --priority fifo:50\n  tickmark verify --deny io_uring_setup=ENOSYS"
     )]
     Verify(Verify),
-    /// List the recordings of the store
-    #[command(after_help = "Examples:\n  tickmark recordings\n  tickmark recordings --rebuild")]
+    /// List the recordings of the store, delete or rename some
+    #[command(after_help = RECORDINGS_EXAMPLES)]
     Recordings(Recordings),
     /// Show a recording
     #[command(after_help = SHOW_EXAMPLES)]
@@ -180,11 +180,44 @@ pub(crate) struct Verify {
 
 #[derive(Debug, Args)]
 pub(crate) struct Recordings {
+    #[command(subcommand)]
+    pub(crate) change: Option<Change>,
     /// Make the index again from the recordings' folders
     #[arg(long)]
     pub(crate) rebuild: bool,
     #[command(flatten)]
     pub(crate) output: Output,
+}
+
+/// What is done to recordings.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Change {
+    /// Delete recordings for good
+    Delete {
+        /// Which: names, ids, paths are not taken
+        #[arg(value_name = "REC", required = true)]
+        recordings: Vec<String>,
+    },
+    /// Give a recording another name
+    Rename {
+        /// Which
+        #[arg(value_name = "REC")]
+        recording: String,
+        /// Its new name
+        name: String,
+    },
+    /// Delete all recordings but the newest, or those older than a time
+    Prune {
+        /// Keep so many of the newest
+        #[arg(long, value_name = "N")]
+        keep: Option<usize>,
+        /// Delete only what is older than so many days
+        #[arg(long, value_name = "DAYS")]
+        older_than: Option<u32>,
+        /// Say what would be deleted, and delete nothing
+        #[arg(long)]
+        dry_run: bool,
+    },
 }
 
 #[derive(Debug, Args)]
@@ -327,7 +360,7 @@ pub(crate) struct Stat {
     /// A smaller change does not matter
     #[arg(long, value_name = "SHARE", default_value = "1%", value_parser = share)]
     pub(crate) margin: f64,
-    /// Exit with code 3 where a set has changed
+    /// Exit with code 3 where a set has changed; with 5 where that cannot be judged
     #[arg(long, value_name = "WHAT", value_parser = ["changed"], conflicts_with = "no_test")]
     pub(crate) fail_on: Option<String>,
     /// Be ministat, byte for byte: debian, or freebsd for the figures of today's FreeBSD

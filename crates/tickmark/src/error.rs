@@ -109,6 +109,7 @@ fn hint(what: &str, error: &std::io::Error) -> &'static str {
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
             "; free some space (a run goes on with --resume), or take another --store"
         }
+        ErrorKind::FileTooLarge => "; the limit of a file's size is too low (ulimit -f)",
         ErrorKind::ReadOnlyFilesystem | ErrorKind::PermissionDenied => {
             "; take another place with --store DIR"
         }

@@ -34,6 +34,8 @@ fn main() -> ExitCode {
     if let Some((flavour, rest)) = words.ok().and_then(|words| stat::compat::asked(words.into_iter())) {
         return exit(stat::compat::run(flavour, &rest));
     }
+    // A file that may not grow is an error of writing, and not the end of this process.
+    tickmark_probe::sys::limits::keep_writing_errors();
     let cli = match cli::Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => return cli::exit(&error),
@@ -45,7 +47,7 @@ fn exit(result: Result<error::Code, error::Error>) -> ExitCode {
     match result {
         Ok(code) => ExitCode::from(code.number()),
         Err(error) => {
-            anstream::eprintln!("tickmark: {error}");
+            anstream::eprintln!("tickmark: {}", text::printable(&error.to_string(), false));
             ExitCode::from(error.code().number())
         }
     }

@@ -3,6 +3,7 @@
 use crate::error::Error;
 use crate::store::parse_line;
 use std::io::{BufRead, BufReader, Write};
+use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -149,7 +150,15 @@ impl Target for ThisMachine {
             }
             on(event)
         });
-        let _ = agent.wait();
+        let ended = agent.wait();
+        if let Ok(status) = ended
+            && let Some(signal) = status.signal()
+            && !self.stop.stopped()
+        {
+            anstream::eprintln!(
+                "tickmark: the agent was killed by signal {signal}: what it had not measured is missing"
+            );
+        }
         let _ = allowed.map(|allowed| tickmark_probe::sys::limits::pin(&allowed));
         result
     }

@@ -22,10 +22,7 @@ pub(super) fn collect(facts: &mut Environment, cpu: u32) {
     file(facts, "cpu.smt.siblings", format!("{this}/topology/thread_siblings_list"));
     file(facts, "cpu.isolated", format!("{root}/isolated"));
     file(facts, "cpu.nohz_full", format!("{root}/nohz_full"));
-    for (i, what) in [(0, "L1d"), (1, "L1i"), (2, "L2"), (3, "L3")] {
-        file(facts, &format!("cpu.cache.{what}"), format!("{this}/cache/index{i}/size"));
-    }
-    file(facts, "cpu.cache.line", format!("{this}/cache/index0/coherency_line_size"));
+    caches(facts, &this);
     mitigations(facts, root);
     match host::hypervisor() {
         Some(name) => facts.know("virtualisation", "CPUID", name),
@@ -37,6 +34,35 @@ pub(super) fn collect(facts: &mut Environment, cpu: u32) {
         Err(error) => facts.miss("counters.cycles", "perf_event_open", error.to_string()),
     }
     file(facts, "counters.paranoid", "/proc/sys/kernel/perf_event_paranoid");
+}
+
+/// The size of each cache by its level and type: numbers of indexes mean nothing.
+fn caches(facts: &mut Environment, this: &str) {
+    let folder = format!("{this}/cache");
+    let read = |index: u32, what: &str| {
+        std::fs::read_to_string(format!("{folder}/index{index}/{what}"))
+            .ok()
+            .map(|text| text.trim().to_owned())
+    };
+    let of = |level: &str, kinds: &[&str]| {
+        let fits = |index: &u32| {
+            read(*index, "level").is_some_and(|own| own == level)
+                && read(*index, "type").is_some_and(|own| kinds.contains(&own.as_str()))
+        };
+        (0..).take_while(|index| read(*index, "level").is_some()).find(fits)
+    };
+    let all = [("L1d", "1", "Data"), ("L1i", "1", "Instruction"), ("L2", "2", "Data"), ("L3", "3", "Data")];
+    for (name, level, kind) in all {
+        let name = format!("cpu.cache.{name}");
+        match of(level, &[kind, "Unified"]) {
+            Some(index) => file(facts, &name, format!("{folder}/index{index}/size")),
+            None => facts.miss(&name, &folder, "not listed"),
+        }
+    }
+    match of("1", &["Data", "Unified"]) {
+        Some(index) => file(facts, "cpu.cache.line", format!("{folder}/index{index}/coherency_line_size")),
+        None => facts.miss("cpu.cache.line", &folder, "not listed"),
+    }
 }
 
 /// Turbo by whichever driver says so, as "on" or "off".

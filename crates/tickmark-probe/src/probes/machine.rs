@@ -5,7 +5,8 @@ use crate::permutation::Permutation;
 use crate::probes::integer::{UNROLLED, unrolled};
 use crate::routine::{Budget, Sink, routine};
 use crate::sys::chain::opaque;
-use crate::sys::memory::{Chains, Pages, Region, STEPS};
+use crate::sys::memory::{Pages, Region};
+use crate::sys::ring::{Chains, Ring, STEPS};
 use crate::{Params, Probe, ProbeError, Spec, Syscall, SystemMeter};
 use std::rc::Rc;
 use tickmark_wire::{Better, Group, Headline, Observations, Part, Picos, Point, Segment, Unit};
@@ -52,7 +53,7 @@ pub(super) static PROBES: &[Probe] = &[
         prepare: |spec, params| {
             let line = params.sizes.line;
             let most = (params.sizes.memory / PAGE).min(1024);
-            let region = Rc::new(Region::private((most * PAGE) as usize, Pages::Small)?);
+            let region = Ring::over(Region::private((most * PAGE) as usize, Pages::Small)?);
             Ok(routine(move |budget, sink| {
                 let pages = curve(spec, budget, &region, &points(most), Part::Whole, sink, |count| {
                     // One line a page, in turn of another place in it: the lines spread over the cache.
@@ -76,7 +77,7 @@ pub(super) static PROBES: &[Probe] = &[
             // Five lines of 64 bytes: every set of the cache gets its share.
             const BLOCK: u64 = 320;
             let size = (params.sizes.l1 * 10).min(params.sizes.memory) / BLOCK * BLOCK;
-            let region = Rc::new(Region::private(size as usize, Pages::Small)?);
+            let region = Ring::over(Region::private(size as usize, Pages::Small)?);
             Ok(routine(move |budget, sink| {
                 let distances = [8, 16, 32, 64, 128, 256];
                 curve(spec, budget, &region, &distances, Part::Whole, sink, |distance| {
@@ -98,7 +99,7 @@ pub(super) static PROBES: &[Probe] = &[
             ..spec("machine.memory_parallelism", "loads at once", Unit::Ratio, Headline::Speedup)
         },
         prepare: |spec, params| {
-            let region = Rc::new(Region::private(params.sizes.memory as usize, Pages::Small)?);
+            let region = Ring::over(Region::private(params.sizes.memory as usize, Pages::Small)?);
             let params = params.clone();
             Ok(routine(move |budget, sink| parallel(spec, &region, &params, budget, sink)))
         },
@@ -116,7 +117,7 @@ fn points(most: u64) -> Vec<u64> {
 }
 
 /// Joins `count` places, `together` of them at a time in order and these groups in random order.
-fn ring(region: &Rc<Region>, count: u64, together: u64, offset: impl Fn(u64) -> u64) -> Chains<1> {
+fn ring(region: &Rc<Ring>, count: u64, together: u64, offset: impl Fn(u64) -> u64) -> Chains<1> {
     let groups = count / together;
     let order = Permutation::new(groups, tickmark_timer::monotonic_ns());
     let after = |place: u64| match (place + 1) % together {
@@ -132,7 +133,7 @@ fn ring(region: &Rc<Region>, count: u64, together: u64, offset: impl Fn(u64) -> 
 fn curve(
     spec: &Spec,
     budget: &Budget,
-    region: &Region,
+    region: &Ring,
     points: &[u64],
     part: Part,
     sink: &mut dyn Sink,
@@ -151,7 +152,7 @@ fn curve(
 fn one<const N: usize>(
     spec: &Spec,
     slice: &Budget,
-    region: &Region,
+    region: &Ring,
     at: u64,
     mut chains: Chains<N>,
     meter: &mut SystemMeter,
@@ -169,7 +170,7 @@ fn one<const N: usize>(
 
 fn parallel(
     spec: &Spec,
-    region: &Rc<Region>,
+    region: &Rc<Ring>,
     params: &Params,
     budget: &Budget,
     sink: &mut dyn Sink,

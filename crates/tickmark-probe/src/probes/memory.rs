@@ -3,7 +3,8 @@
 use crate::batch::{self, Between, Shape};
 use crate::permutation::Permutation;
 use crate::routine::{Budget, Sink, routine};
-use crate::sys::memory::{Pages, Region, STEPS};
+use crate::sys::memory::{Pages, Region};
+use crate::sys::ring::{Ring, STEPS};
 use crate::{Params, Probe, ProbeError, Routine, Sizes, Spec, Syscall, SystemMeter, Unavailable};
 use std::cell::Cell;
 use std::rc::Rc;
@@ -87,17 +88,18 @@ fn curve(
     order: Order,
 ) -> Result<Box<dyn Routine>, Unavailable> {
     let limits = params.sizes;
-    let region = Rc::new(Region::private(limits.memory as usize, pages)?);
+    let region = Region::private(limits.memory as usize, pages)?;
     if pages == Pages::Huge && region.huge_share().is_some_and(|share| share < 0.9) {
         return Err(Unavailable::Missing("the kernel gave no huge pages".to_owned()));
     }
+    let region = Ring::over(region);
     let points = sizes(limits.memory);
     Ok(routine(move |budget, sink| measure(spec, &region, &points, order, &limits, budget, sink)))
 }
 
 fn measure(
     spec: &Spec,
-    region: &Rc<Region>,
+    region: &Rc<Ring>,
     points: &[u64],
     order: Order,
     limits: &Sizes,
@@ -142,7 +144,7 @@ fn measure(
 }
 
 /// Links the first `size` bytes into a ring through its beginning.
-fn link(region: &Region, size: u64, order: Order, limits: &Sizes) {
+fn link(region: &Ring, size: u64, order: Order, limits: &Sizes) {
     match order {
         Order::Random => link_random(region, size, limits.line),
         Order::Strided => {
@@ -154,7 +156,7 @@ fn link(region: &Region, size: u64, order: Order, limits: &Sizes) {
 }
 
 /// Links every line of the first `size` bytes into a ring of random order.
-fn link_random(region: &Region, size: u64, line: u64) {
+fn link_random(region: &Ring, size: u64, line: u64) {
     let count = size / line;
     let order = Permutation::new(count, tickmark_timer::monotonic_ns());
     region.link((0..count).map(|place| ((place * line) as usize, (order.after(place) * line) as usize)));

@@ -1,11 +1,11 @@
 //! A token goes round a ring of processes, each of which adds up some memory on its turn.
 
 use crate::batch::{self, Shape};
+use crate::routine::checked;
 use crate::sys::file;
 use crate::sys::memory::{Pages, Region};
 use crate::sys::peer::Peer;
 use crate::sys::{CallError, limits};
-use crate::routine::checked;
 use crate::{Expected, Params, Probe, ProbeError, Routine, Spec, Syscall, Unavailable};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use tickmark_wire::{Group, Part, Picos};
@@ -154,7 +154,8 @@ fn prepare(
     let ends = from.zip(to).ok_or_else(|| Unavailable::Missing("a ring of one".to_owned()))?;
     let placed: Vec<(u32, Vec<u32>)> =
         std::iter::once(0).chain(peers.iter().map(Peer::pid)).zip((0..processes).map(on)).collect();
-    let ring = routine(spec, processes as u64, ends, own_array(bytes)?, own_array(bytes)?, peers, file::pipe()?);
+    let ring =
+        routine(spec, processes as u64, ends, own_array(bytes)?, own_array(bytes)?, peers, file::pipe()?);
     Ok(if place == Place::Across { checked(ring, move || stayed(&placed)) } else { ring })
 }
 

@@ -2,7 +2,7 @@
 
 use super::round_trip::spec;
 use crate::batch::{self, Shape};
-use crate::sys::memory::Region;
+use crate::sys::memory::Words;
 use crate::sys::peer::Peer;
 use crate::sys::wake;
 use crate::{Probe, Spec, Syscall};
@@ -21,7 +21,7 @@ pub(super) static PROBES: &[Probe] = &[
             )
         },
         prepare: |spec, _| {
-            let shared = Region::shared(4096)?;
+            let shared = Words::shared(2)?;
             let mut turn = 0u32;
             let peer = Peer::serve(&[], (), |()| {
                 wake::futex_wait(shared.word(0), turn)?;

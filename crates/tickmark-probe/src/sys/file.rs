@@ -124,6 +124,8 @@ pub fn write_vectored(fd: BorrowedFd<'_>, mut bytes: &[u8]) -> Result<(), CallEr
         // SAFETY: one piece, valid to read for its length.
         match unsafe { libc::writev(fd.as_raw_fd(), &raw const piece, 1) } {
             -1 => return Err(CallError::last("writev")),
+            // Nothing was taken of what is not empty: it would never be.
+            0 => return Err(CallError { call: "writev", errno: libc::EIO }),
             count => bytes = &bytes[count as usize..],
         }
     }

@@ -108,6 +108,12 @@ pub fn die_with_parent(parent: u32) -> Result<(), CallError> {
     }
 }
 
+/// A write beyond the limit of a file's size (RLIMIT_FSIZE) gives an error, and no signal ends this process.
+pub fn keep_writing_errors() {
+    // SAFETY: ignoring a signal runs no code of ours.
+    unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
+}
+
 /// Lets this process wait for its children, also where the one that started it ignored theirs.
 pub fn wait_for_children() {
     // SAFETY: the default action runs no code of ours.

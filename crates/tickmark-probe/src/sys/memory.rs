@@ -1,9 +1,8 @@
-//! A stretch of memory: chains of loads through it, and reading, writing and copying it.
+//! A stretch of memory: reading, writing and copying it.
 
 use super::{CallError, check};
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::ptr::NonNull;
-use std::rc::Rc;
 
 const PAGE: usize = 4096;
 const HUGE: usize = 2 << 20;
@@ -24,6 +23,8 @@ pub struct Region {
     length: usize,
     /// What was mapped: more where the start had to be aligned.
     mapping: (NonNull<u8>, usize),
+    /// Whether nobody else has it.
+    private: bool,
 }
 
 fn map(length: usize, protection: i32, kind: i32, fd: i32) -> Result<Region, CallError> {
@@ -31,7 +32,7 @@ fn map(length: usize, protection: i32, kind: i32, fd: i32) -> Result<Region, Cal
     let start = unsafe { libc::mmap(std::ptr::null_mut(), length, protection, kind, fd, 0) };
     let start = NonNull::new(start.cast::<u8>()).filter(|start| start.as_ptr().addr() != usize::MAX);
     let start = start.ok_or_else(|| CallError::last("mmap"))?;
-    Ok(Region { start, length, mapping: (start, length) })
+    Ok(Region { start, length, mapping: (start, length), private: kind & libc::MAP_PRIVATE != 0 })
 }
 
 const READ_WRITE: i32 = libc::PROT_READ | libc::PROT_WRITE;
@@ -43,7 +44,8 @@ impl Region {
     /// Those of mmap(2) and madvise(2); ENOMEM where the kernel gave no huge pages.
     pub fn private(length: usize, pages: Pages) -> Result<Self, CallError> {
         let more = if pages == Pages::Huge { HUGE } else { 0 };
-        let mut region = map(length + more, READ_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1)?;
+        let whole = length.checked_add(more).ok_or(CallError { call: "mmap", errno: libc::ENOMEM })?;
+        let mut region = map(whole, READ_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1)?;
         region.length = length;
         if pages == Pages::Huge {
             let over = region.start.as_ptr().addr().next_multiple_of(HUGE) - region.start.as_ptr().addr();
@@ -67,15 +69,7 @@ impl Region {
         Ok(region)
     }
 
-    /// Memory that is shared with children.
-    ///
-    /// # Errors
-    /// Those of mmap(2).
-    pub fn shared(length: usize) -> Result<Self, CallError> {
-        map(length, READ_WRITE, libc::MAP_SHARED | libc::MAP_ANONYMOUS, -1)
-    }
-
-    /// A file, shared; to be written where `write` says so.
+    /// A file, shared; to be written where `write` says so. It lies in a folder of our own: nobody else writes it.
     ///
     /// # Errors
     /// Those of mmap(2).
@@ -133,24 +127,23 @@ impl Region {
         unsafe { self.start.as_ptr().add(offset) }
     }
 
-    /// The words at an offset, for an atomic shared with children.
-    #[must_use]
-    pub fn word(&self, index: usize) -> &std::sync::atomic::AtomicU32 {
-        assert!((index + 1) * 64 <= self.length, "a word of its own cache line inside the mapping");
-        // SAFETY: inside the mapping, aligned to a cache line, and only used as an atomic.
-        unsafe { std::sync::atomic::AtomicU32::from_ptr(self.at(index * 64).cast()) }
+    /// Where it begins.
+    pub(super) fn start(&self) -> *mut u8 {
+        self.start.as_ptr()
     }
 
-    /// Joins places into one ring: `next` gives the offset of the place after each of `places`.
+    /// Whether nobody else has it.
+    pub(super) fn is_private(&self) -> bool {
+        self.private
+    }
+
+    /// The address of `length` bytes from `offset`.
     ///
     /// # Panics
-    /// Where a place lies outside.
-    pub fn link(&self, places: impl IntoIterator<Item = (usize, usize)>) {
-        for (from, to) in places {
-            assert!(from + 8 <= self.length && to + 8 <= self.length && from % 8 == 0, "inside the mapping");
-            // SAFETY: checked above.
-            unsafe { self.at(from).cast::<*mut u8>().write(self.at(to)) };
-        }
+    /// Where they lie outside.
+    pub(super) fn place(&self, offset: usize, length: usize) -> *mut u8 {
+        self.inside(offset, length);
+        self.at(offset)
     }
 
     /// Takes all of its lines out of the caches, where the processor has an instruction for that.
@@ -168,34 +161,17 @@ impl Region {
         let _ = line;
     }
 
-    /// Chains that stand at offsets which [`Region::link`] has joined.
-    ///
-    /// # Panics
-    /// Where no ring goes through one of them.
-    #[must_use]
-    pub fn chains<const N: usize>(self: &Rc<Self>, offsets: [usize; N]) -> Chains<N> {
-        let inside = self.start.as_ptr().addr()..self.start.as_ptr().addr() + self.length;
-        let at = offsets.map(|offset| {
-            self.inside(offset, 8);
-            let place = self.at(offset).cast::<*mut u8>();
-            // SAFETY: inside the mapping, which is written from its first page to its last.
-            let next = unsafe { place.read_unaligned() };
-            assert!(offset % 8 == 0 && inside.contains(&next.addr()), "a place of a ring");
-            place.cast()
-        });
-        Chains { _region: Rc::clone(self), at }
-    }
-
     /// Adds up the 64-bit words of `length` bytes from `offset`, both multiples of 64.
     ///
     /// # Panics
-    /// Where they lie outside.
+    /// Where they lie outside, or not at a multiple of a word.
     #[must_use]
     #[inline]
     pub fn sum(&self, offset: usize, length: usize) -> u64 {
-        self.inside(offset, length);
-        // SAFETY: inside the mapping; nothing writes meanwhile.
-        let words = unsafe { std::slice::from_raw_parts(self.at(offset).cast::<u64>(), length / 8) };
+        self.words(offset, length);
+        let start = self.start.as_ptr().wrapping_add(offset).cast::<u64>();
+        // SAFETY: inside the mapping, at a multiple of a word; nothing writes meanwhile, as this holds the only way to it.
+        let words = unsafe { std::slice::from_raw_parts(start, length / 8) };
         words.iter().fold(0, |sum, word| word.wrapping_add(sum))
     }
 
@@ -205,7 +181,7 @@ impl Region {
     /// Where they lie outside.
     #[inline]
     pub fn fill(&self, offset: usize, length: usize, word: u64) {
-        self.inside(offset, length);
+        self.words(offset, length);
         let words = self.start.as_ptr().wrapping_add(offset).cast::<u64>();
         for index in 0..length / 8 {
             // SAFETY: inside the mapping. Volatile: the loop stays one of plain stores.
@@ -219,8 +195,8 @@ impl Region {
     /// Where they lie outside.
     #[inline]
     pub fn copy_by_hand(&self, to: &Self, offset: usize, length: usize) {
-        self.inside(offset, length);
-        to.inside(offset, length);
+        self.words(offset, length);
+        to.words(offset, length);
         let from = self.start.as_ptr().wrapping_add(offset).cast::<u64>();
         let to = to.start.as_ptr().wrapping_add(offset).cast::<u64>();
         for index in 0..length / 8 {
@@ -237,8 +213,10 @@ impl Region {
     pub fn copy(&self, to: &Self, offset: usize, length: usize) {
         self.inside(offset, length);
         to.inside(offset, length);
+        assert!(!std::ptr::eq(self, to), "two stretches");
+        let (from, to) = (self.start.as_ptr().wrapping_add(offset), to.start.as_ptr().wrapping_add(offset));
         // SAFETY: inside both mappings, which are apart.
-        unsafe { std::ptr::copy_nonoverlapping(self.at(offset), to.at(offset), length) };
+        unsafe { std::ptr::copy_nonoverlapping(from, to, length) };
     }
 
     /// Loads one byte of a page.
@@ -260,7 +238,14 @@ impl Region {
 
     #[inline(always)]
     fn inside(&self, offset: usize, length: usize) {
-        assert!(offset + length <= self.length, "inside the mapping");
+        assert!(length <= self.length && offset <= self.length - length, "inside the mapping");
+    }
+
+    /// The same for words.
+    #[inline(always)]
+    fn words(&self, offset: usize, length: usize) {
+        self.inside(offset, length);
+        assert!(offset.is_multiple_of(8), "at a multiple of a word");
     }
 }
 
@@ -271,26 +256,27 @@ impl Drop for Region {
     }
 }
 
-/// Loads in each chain of one [`Chains::walk`].
-pub const STEPS: u64 = 64;
-
-/// Places in rings of pointers.
+/// Words that are shared with children, each in a cache line of its own.
 #[derive(Debug)]
-pub struct Chains<const N: usize> {
-    _region: Rc<Region>,
-    at: [*mut u8; N],
-}
+pub struct Words(Region);
 
-impl<const N: usize> Chains<N> {
-    /// Goes `STEPS` steps along each chain, side by side; each load waits for the one before it in its chain.
-    #[inline]
-    pub fn walk(&mut self) {
-        for _ in 0..STEPS {
-            for at in &mut self.at {
-                // SAFETY: every place of a linked ring holds the address of another; the mapping is held, and
-                // nobody writes to it meanwhile. Volatile: each load is made.
-                *at = unsafe { at.cast::<*mut u8>().read_volatile() };
-            }
-        }
+impl Words {
+    /// So many.
+    ///
+    /// # Errors
+    /// Those of mmap(2).
+    pub fn shared(count: usize) -> Result<Self, CallError> {
+        map(count.saturating_mul(64), READ_WRITE, libc::MAP_SHARED | libc::MAP_ANONYMOUS, -1).map(Self)
+    }
+
+    /// One of them.
+    ///
+    /// # Panics
+    /// Where there is none of this index.
+    #[must_use]
+    pub fn word(&self, index: usize) -> &std::sync::atomic::AtomicU32 {
+        assert!(index < self.0.length / 64, "a word of its own cache line inside the mapping");
+        // SAFETY: inside the mapping, aligned to a cache line, and only used as an atomic.
+        unsafe { std::sync::atomic::AtomicU32::from_ptr(self.0.at(index * 64).cast()) }
     }
 }

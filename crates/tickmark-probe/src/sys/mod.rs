@@ -13,6 +13,7 @@ pub mod limits;
 pub mod memory;
 pub mod net;
 pub mod peer;
+pub mod ring;
 pub mod seccomp;
 pub mod signal;
 pub mod uring;

@@ -143,9 +143,8 @@ impl Comb {
         }
         let gone: f64 = away.iter().map(|(from, to)| to - from).sum();
         // A turn of another task that began and ended with a tick.
-        let ended_by_it = |(start, end): (f64, f64)| {
-            end - start > 0.5 * period && (-LATE..=end_within).contains(&off(end))
-        };
+        let ended_by_it =
+            |(start, end): (f64, f64)| end - start > 0.5 * period && (-LATE..=end_within).contains(&off(end));
         let (mut filled, mut seen, mut others) = (0usize, 0usize, 0usize);
         let (mut next_away, mut next_taken, mut next) = (0, 0, 0);
         let first = ((LATE - self.phase) / period).ceil() as i64;
@@ -177,9 +176,8 @@ impl Comb {
                 _ => {
                     seen += 1;
                     let near = here[next..].iter().take_while(|gap| gaps.start[**gap] <= at + LATE);
-                    let closest = near.min_by(|a, b| {
-                        (gaps.start[**a] - at).abs().total_cmp(&(gaps.start[**b] - at).abs())
-                    });
+                    let closest = near
+                        .min_by(|a, b| (gaps.start[**a] - at).abs().total_cmp(&(gaps.start[**b] - at).abs()));
                     if let Some(gap) = closest {
                         filled += 1;
                         self.own.push((slot, *gap));

@@ -152,8 +152,7 @@ fn tasks_that_take_turns_hide_ticks_and_are_no_part_of_their_cost() {
     for hz in [100.0, 250.0, 300.0] {
         for others in [1, 2, 3] {
             for seed in 0..3 {
-                let planted =
-                    Planted::new(seed, 400.0 / hz).train(hz, 15_000.0, 1.0, true, false).noise(100);
+                let planted = Planted::new(seed, 400.0 / hz).train(hz, 15_000.0, 1.0, true, false).noise(100);
                 let train = planted.shared(hz, others).find(true);
                 let right = train.as_ref().is_ok_and(|train| within(train, hz, 50.0));
                 assert!(right, "{hz} Hz beside {others}, seed {seed}: {train:?}");
@@ -247,10 +246,12 @@ fn no_tick_is_found_where_none_is() {
     }
     assert_eq!(Planted::new(0, 1.2).noise(5).find(false), Err(NotFound::FewGaps));
     // A train faster than the kernel counted timer interrupts is none of the kernel's.
-    let of_host = Planted { interrupts: 120.0, ..Planted::new(1, 1.2).train(250.0, 12_000.0, 0.95, false, false) };
+    let of_host =
+        Planted { interrupts: 120.0, ..Planted::new(1, 1.2).train(250.0, 12_000.0, 0.95, false, false) };
     assert!(matches!(of_host.find(true), Err(NotFound::NoPeriod { .. })));
     // One of which the kernel counted twice as many and more is a part of the tick, or of something else.
-    let of_host = Planted { interrupts: 300.0, ..Planted::new(1, 1.2).train(125.0, 12_000.0, 0.95, false, false) };
+    let of_host =
+        Planted { interrupts: 300.0, ..Planted::new(1, 1.2).train(125.0, 12_000.0, 0.95, false, false) };
     assert!(of_host.find(true).is_err());
 }
 

@@ -1,7 +1,14 @@
 //! What stands below the options in --help.
 
-pub(super) const EXIT_CODES: &str =
-    "Exit codes: 0 done, 1 failed, 2 usage, 3 a difference that --fail-on names, 4 partly done.";
+pub(super) const EXIT_CODES: &str = "Exit codes: 0 done, 1 failed, 2 usage, 3 a difference that --fail-on names, 4 partly done,\n5 what --fail-on asks cannot be judged.";
+
+pub(super) const RECORDINGS_EXAMPLES: &str = "\
+Examples:
+  tickmark recordings
+  tickmark recordings delete 7f3a last~1
+  tickmark recordings rename last before-the-update
+  tickmark recordings prune --older-than 90 --keep 50 --dry-run
+  tickmark recordings --rebuild";
 
 pub(super) const RUN_EXAMPLES: &str = "\
 Examples:
@@ -40,7 +47,8 @@ Examples:
   tickmark compare 'before*' 'after*' --format markdown
   tickmark compare clocksource:tsc clocksource:kvm-clock --format html > clocks.html
   tickmark compare tqm860l tqm860l1k --lmbench   lmbench's ten tables with averages and per cent
-  tickmark compare before after --unit run --fail-on worse   exit code 3 where something got worse";
+  tickmark compare 'before*' 'after*' --fail-on worse   three recordings a side and more: exit code 3 where something
+                                                        got worse, 5 where that cannot be judged";
 
 pub(super) const EXPERIMENT_EXAMPLES: &str = "\
 Knobs: clocksource, slack, policy, cpu, sysctl:NAME, a file of /sys or /proc by its path, hugepages, quota (of a

@@ -52,7 +52,9 @@ pub(super) fn code(model: &Model, fail_on: Option<FailOn>) -> Code {
     let (fails, open): (fn(&Line) -> bool, fn(&Line) -> bool) = match fail_on {
         None => return Code::Done,
         Some(FailOn::Changed) => (Line::changed, |line| !line.decided()),
-        Some(FailOn::Worse) => (Line::worse, |line| !line.decided() || (line.changed() && !line.has_direction())),
+        Some(FailOn::Worse) => {
+            (Line::worse, |line| !line.decided() || (line.changed() && !line.has_direction()))
+        }
     };
     if model.any(fails) {
         return Code::Differs;

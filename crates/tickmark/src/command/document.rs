@@ -70,8 +70,11 @@ fn real_ones(besides: &[Beside]) -> String {
     let compared: Vec<(&Beside, f64)> =
         besides.iter().filter_map(|beside| Some((beside, beside.here?))).collect();
     let told = compared.iter().filter(|(beside, _)| beside.decided);
-    let real: Vec<&str> =
-        told.clone().filter(|(beside, here)| beside.is_explained(*here)).map(|(beside, _)| beside.metric).collect();
+    let real: Vec<&str> = told
+        .clone()
+        .filter(|(beside, here)| beside.is_explained(*here))
+        .map(|(beside, _)| beside.metric)
+        .collect();
     format!(
         "Of the document's {} differences its own runs tell {} from noise; {} of them have the sign and size of the tick{}.\n",
         compared.len(),

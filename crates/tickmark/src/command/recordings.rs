@@ -1,14 +1,18 @@
 //! The recordings of the store.
 
-use crate::cli::{Format, Recordings};
+use crate::cli::{Change, Format, Recordings};
 use crate::error::{Code, Error};
-use crate::store::Store;
+use crate::store::{Entry, Store};
+use jiff::Timestamp;
 use std::fmt::Write;
 
 pub(super) fn run(store: &Store, asked: &Recordings) -> Result<Code, Error> {
     if asked.rebuild {
         let count = store.rebuild()?;
         anstream::eprintln!("the index was made again from {count} recordings");
+    }
+    if let Some(change) = &asked.change {
+        return self::change(store, change);
     }
     let entries = store.list()?;
     if asked.output.format == Format::Json {
@@ -38,4 +42,49 @@ pub(super) fn run(store: &Store, asked: &Recordings) -> Result<Code, Error> {
     }
     super::print(&text)?;
     Ok(Code::Done)
+}
+
+fn change(store: &Store, change: &Change) -> Result<Code, Error> {
+    match change {
+        Change::Delete { recordings } => {
+            // All are looked up before the first is gone: last~1 is another one then.
+            let ids = recordings.iter().map(|name| store.id(name)).collect::<Result<Vec<_>, _>>()?;
+            ids.iter().try_for_each(|id| delete(store, id, ""))?;
+        }
+        Change::Rename { recording, name } => {
+            let id = store.id(recording)?;
+            store.rename(&id, name)?;
+            super::print(&format!("{id} is called {} now\n", crate::text::printable(name, false)))?;
+        }
+        Change::Prune { keep: None, older_than: None, .. } => {
+            return Err(Error::Usage("give --keep N, --older-than DAYS, or both".to_owned()));
+        }
+        Change::Prune { keep, older_than, dry_run } => {
+            let entries = store.list()?;
+            let goes = old(&entries, keep.unwrap_or(0), older_than.unwrap_or(0), Timestamp::now());
+            for entry in &goes {
+                let what = format!("  {}  {}", entry.created.get(..10).unwrap_or_default(), entry.name);
+                match dry_run {
+                    true => super::print(&format!("would delete {}{what}\n", entry.id))?,
+                    false => delete(store, &entry.id, &what)?,
+                }
+            }
+            if goes.is_empty() {
+                super::print("nothing to delete\n")?;
+            }
+        }
+    }
+    Ok(Code::Done)
+}
+
+fn delete(store: &Store, id: &str, what: &str) -> Result<(), Error> {
+    store.delete(id)?;
+    super::print(&format!("deleted {id}{what}\n"))
+}
+
+/// All but the newest, of those that are older than so many days; oldest first.
+fn old(entries: &[Entry], keep: usize, days: u32, now: Timestamp) -> Vec<&Entry> {
+    let before = now - jiff::SignedDuration::from_hours(24 * i64::from(days));
+    let age = |entry: &&Entry| entry.created.parse::<Timestamp>().is_ok_and(|created| created <= before);
+    entries[..entries.len().saturating_sub(keep)].iter().filter(age).collect()
 }

@@ -35,8 +35,16 @@ pub(super) fn run(asked: &Stat) -> Result<Code, Error> {
             super::print(&stat::text::render(&model, plot.as_deref()))?;
         }
     }
-    let changed = model.against.iter().any(|one| one.comparison.verdict == Verdict::Changed);
-    Ok(if asked.fail_on.is_some() && changed { Code::Differs } else { Code::Done })
+    let any = |is: fn(&Verdict) -> bool| model.against.iter().any(|one| is(&one.comparison.verdict));
+    Ok(match asked.fail_on {
+        None => Code::Done,
+        Some(_) if any(|verdict| *verdict == Verdict::Changed) => Code::Differs,
+        Some(_) if any(|verdict| matches!(verdict, Verdict::Undecided { .. })) => {
+            anstream::eprintln!("tickmark: warning: a set cannot be judged for --fail-on: undecided");
+            Code::Unjudged
+        }
+        Some(_) => Code::Done,
+    })
 }
 
 /// Reads all files at once.
@@ -95,6 +103,13 @@ fn check(sets: &[(String, Vec<f64>)], asked: &Stat) -> Result<(), Error> {
                 )));
             }
             _ => {}
+        }
+        // The sum of squares of so many values must be a number.
+        let most = (f64::MAX / values.len() as f64).sqrt() / 2.0;
+        if let Some(value) = values.iter().find(|value| value.abs() > most) {
+            return Err(Error::Usage(format!(
+                "{name} has {value:e}: the squares of values above {most:.0e} overflow; divide them all by a constant"
+            )));
         }
     }
     if asked.fail_on.is_some() && sets.len() < 2 {

@@ -172,7 +172,7 @@ fn experiment(differences: &[super::environment::Difference], open: &[&str]) -> 
     // Rows that a metric gives several of are not probes.
     metrics.retain(|metric| tickmark_probe::find(metric).is_some());
     let probes = if metrics.len() > 4 { String::new() } else { format!(" {}", metrics.join(" ")) };
-    Some(format!("tickmark experiment {knob}{}", probes.trim_end()))
+    Some(format!("tickmark experiment {}{}", crate::text::quoted(&knob), probes.trim_end()))
 }
 
 impl<'a> Read<'a> {
@@ -258,7 +258,9 @@ impl<'a> Read<'a> {
 fn marks(ours: &[&Row], theirs: &[&Row]) -> Vec<String> {
     let of = |rows: &[&Row]| -> BTreeSet<String> {
         // Why there is no floor is what the row says where it is compared.
-        let own = |row: &&Row| row.marks.iter().filter(|mark| row.no_floor != Some(mark.as_str())).cloned().collect();
+        let own = |row: &&Row| {
+            row.marks.iter().filter(|mark| row.no_floor != Some(mark.as_str())).cloned().collect()
+        };
         rows.iter().flat_map(own as fn(&&Row) -> Vec<String>).collect()
     };
     let (base, candidate) = (of(ours), of(theirs));

@@ -183,7 +183,8 @@ impl Figure {
             (None, None) => "-".to_owned(),
         };
         let words = self.words(word, claim, alone, means, margin);
-        let words = if self.marks.is_empty() { words } else { format!("{words} [{}]", self.marks.join("; ")) };
+        let words =
+            if self.marks.is_empty() { words } else { format!("{words} [{}]", self.marks.join("; ")) };
         Line {
             checks: self.checks(means[0]),
             between: self.between,

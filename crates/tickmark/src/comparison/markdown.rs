@@ -15,7 +15,11 @@ pub(crate) fn render(model: &Model) -> String {
         for line in parties.iter().chain(&model.environment(against, LISTED)).chain(&against.notes) {
             let _ = writeln!(out, "- {}", escape(line));
         }
-        let _ = writeln!(out, "\n| metric | figure | {base} | {other} | change | {} | verdict |", against.basis.range());
+        let _ = writeln!(
+            out,
+            "\n| metric | figure | {base} | {other} | change | {} | verdict |",
+            against.basis.range()
+        );
         let _ = writeln!(out, "|---|---|---:|---:|---:|---:|---|");
         for line in &against.lines {
             let cells = [

@@ -31,7 +31,10 @@ fn what_was_changed_is_put_back_once() {
     drop(journal);
     let again = begin(folder.path(), &knob).unwrap();
     again.restore().unwrap();
-    assert!(std::fs::read_dir(folder.path().join("experiments")).unwrap().next().is_none(), "nothing is left");
+    assert!(
+        std::fs::read_dir(folder.path().join("experiments")).unwrap().next().is_none(),
+        "nothing is left"
+    );
 }
 
 #[test]

@@ -59,7 +59,9 @@ pub(crate) fn parse(text: &str) -> Result<(String, Knob, Vec<String>), Error> {
         "quota" => Knob::Quota(Quota::new()?),
         _ => match name.strip_prefix("sysctl:") {
             // As sysctl(8) has it: dots are slashes.
-            Some(variable) => Knob::File(of_kernel(&PathBuf::from("/proc/sys").join(variable.replace('.', "/")))?),
+            Some(variable) => {
+                Knob::File(of_kernel(&PathBuf::from("/proc/sys").join(variable.replace('.', "/")))?)
+            }
             None if name.starts_with('/') => Knob::File(of_kernel(name.as_ref())?),
             None => return Err(wrong(format!("no knob is called {name}"))),
         },

@@ -149,7 +149,13 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let taken = Lock::take_in(folder.path(), "a").unwrap();
         let path = taken.path.clone();
-        assert!(Lock::take_in(folder.path(), "a").map(drop).unwrap_err().to_string().contains("another experiment"));
+        assert!(
+            Lock::take_in(folder.path(), "a")
+                .map(drop)
+                .unwrap_err()
+                .to_string()
+                .contains("another experiment")
+        );
         taken.give_back();
         drop(taken);
         // A pipe that nobody reads.

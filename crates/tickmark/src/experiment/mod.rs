@@ -3,8 +3,8 @@
 mod definition;
 mod file;
 mod journal;
-mod lock;
 mod knob;
+mod lock;
 mod outcome;
 mod pilot;
 mod quota;
@@ -16,8 +16,8 @@ mod sides;
 
 pub(crate) use definition::Experiment;
 pub(crate) use file::{Asked, from_toml, read};
-pub(crate) use restore::restore;
 pub(crate) use knob::{Knob, distinct, parse};
 pub(crate) use outcome::{Outcome, Take};
 pub(crate) use pilot::{PAIRS, POWER, Reach, expected, reach};
+pub(crate) use restore::restore;
 pub(crate) use run::{Guard, Halt, not_restored};

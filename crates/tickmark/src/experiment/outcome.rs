@@ -99,6 +99,9 @@ fn numbers(text: &str) -> Vec<f64> {
     let apart =
         |c: char| c.is_whitespace() || matches!(c, ',' | ';' | '(' | ')' | '[' | ']' | '=' | ':' | '"');
     let number = |word: &str| {
+        if word.trim_start_matches(['-', '+']).to_ascii_lowercase().starts_with("0x") {
+            return crate::stat::column::number(word.as_bytes());
+        }
         let end =
             word.find(|c: char| c.is_ascii_alphabetic() && !matches!(c, 'e' | 'E')).unwrap_or(word.len());
         let word = word[..end].trim_end_matches(['.', '%', '/']);
@@ -118,6 +121,8 @@ mod tests {
         assert_eq!(numbers("Requests/sec:  12345.67\n"), [12345.67]);
         assert_eq!(numbers("tps = 1e3 (including), 5ms 7% x9 nan inf -2."), [1000.0, 5.0, 7.0, -2.0]);
         assert_eq!(numbers("no number e E . -"), [0.0; 0]);
+        assert_eq!(numbers("0x1F 1.2e5 1e400"), [31.0, 120_000.0]);
+        assert_eq!(numbers(&"9".repeat(320)), [0.0; 0]);
     }
 
     #[test]

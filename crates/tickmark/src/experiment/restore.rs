@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 /// The journals of a store whose experiment does not run any more: its page, or why it cannot be read.
 pub(super) fn left(store: &Path) -> Vec<(PathBuf, Result<Page, String>)> {
     let entries = std::fs::read_dir(store.join("experiments")).into_iter().flatten().flatten();
-    let journals = entries.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|kind| kind == "json"));
+    let journals =
+        entries.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|kind| kind == "json"));
     let mut journals: Vec<PathBuf> = journals.filter(|path| !runs(path)).collect();
     journals.sort();
     journals.into_iter().map(|path| (path.clone(), Page::read(&path))).collect()

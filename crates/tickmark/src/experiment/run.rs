@@ -297,8 +297,13 @@ impl Experiment {
             return Ok(());
         };
         let at = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
-        let started =
-            Started { run: run.id, round: run.round, probe: run.probe.clone(), at: Nanos::from(at), monotonic: None };
+        let started = Started {
+            run: run.id,
+            round: run.round,
+            probe: run.probe.clone(),
+            at: Nanos::from(at),
+            monotonic: None,
+        };
         side.writer.write(&Event::Started(started))?;
         match outcome.run(settings, self.knob.joins().as_deref(), stop) {
             Ok(value) => {

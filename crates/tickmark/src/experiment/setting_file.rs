@@ -117,7 +117,8 @@ mod tests {
         assert!(of_kernel(&path).unwrap_err().to_string().contains("no file of the kernel"));
         let link = folder.path().join("link");
         std::os::unix::fs::symlink("/proc/sys/kernel/ostype", &link).unwrap();
-        let spelt = ["/proc/sys/kernel/ostype", "/proc/sys/vm/../kernel/ostype", "/proc/sys//kernel/./ostype"];
+        let spelt =
+            ["/proc/sys/kernel/ostype", "/proc/sys/vm/../kernel/ostype", "/proc/sys//kernel/./ostype"];
         for path in spelt.into_iter().map(Path::new).chain([link.as_path()]) {
             assert_eq!(of_kernel(path).unwrap(), Path::new("/proc/sys/kernel/ostype"));
         }

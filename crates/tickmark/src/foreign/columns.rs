@@ -39,29 +39,28 @@ pub(super) fn read(name: &str, text: &str) -> Option<(Imported, Vec<String>)> {
     let data = &split[usize::from(heads.is_some())..];
     let (_, shape) = data.first()?;
     let numeric: Vec<usize> = (0..shape.len()).filter(|column| finite(shape[*column]).is_some()).collect();
+    let metric = |column: usize| {
+        let head = heads.and_then(|heads| heads.get(column)).map(|head| named(head));
+        let once = |head: &String| {
+            !head.is_empty()
+                && heads.is_some_and(|heads| heads.iter().filter(|other| named(other) == *head).count() == 1)
+        };
+        head.filter(once).map_or_else(|| format!("column.{}", column + 1), |head| format!("column.{head}"))
+    };
+    let numeric: Vec<(usize, String)> = numeric.into_iter().map(|column| (column, metric(column))).collect();
     let mut found = begin("columns", name);
     let (mut round, mut others, mut odd) = (0, Vec::new(), 0);
     for (at, fields) in data {
-        if fields.len() != shape.len() || !numeric.iter().any(|column| finite(fields[*column]).is_some()) {
+        if fields.len() != shape.len() || !numeric.iter().any(|(column, _)| finite(fields[*column]).is_some())
+        {
             odd += 1;
             others.push(format!("{name} line {at}: not the columns of the lines before; left out"));
             continue;
         }
         round += 1;
-        for column in &numeric {
-            let head = heads
-                .and_then(|heads| heads.get(*column))
-                .map(|head| named(head))
-                .filter(|head| !head.is_empty());
-            let twice = |head: &String| {
-                heads.is_some_and(|heads| heads.iter().filter(|other| named(other) == *head).count() > 1)
-            };
-            let metric = match head {
-                Some(head) if !twice(&head) => format!("column.{head}"),
-                _ => format!("column.{}", column + 1),
-            };
+        for (column, metric) in &numeric {
             match finite(fields[*column]) {
-                Some(number) => found.figure(&metric, Unit::Count, Better::Neither, round, number),
+                Some(number) => found.figure(metric, Unit::Count, Better::Neither, round, number),
                 None => {
                     others.push(format!("{name} line {at}: {:?} is no number; left out", fields[*column]));
                 }

@@ -15,7 +15,7 @@ pub(super) fn is(text: &str) -> bool {
 }
 
 pub(super) fn read(name: &str, text: &str) -> Result<Vec<Imported>, String> {
-    let all = if text.trim_start().starts_with('{') { json(text)? } else { lines(text) };
+    let all = if text.trim_start().starts_with('{') { json(text)? } else { lines(text)? };
     let mut found = begin("cyclictest", name);
     let mut figure = |which: &str, value: Option<f64>| {
         if let Some(value) = value {
@@ -40,6 +40,9 @@ pub(super) fn read(name: &str, text: &str) -> Result<Vec<Imported>, String> {
     Ok(vec![found])
 }
 
+/// Latencies of one run at most: a century at a million a second is fewer.
+const MOST: u64 = 1 << 62;
+
 /// All threads.
 #[derive(Default)]
 struct All {
@@ -50,6 +53,8 @@ struct All {
     /// Sum of averages times cycles, and cycles.
     sums: (f64, f64),
     counts: BTreeMap<u64, u64>,
+    /// The sum of the counts.
+    counted: u64,
     /// Latencies beyond the histogram.
     overflows: u64,
 }
@@ -61,13 +66,23 @@ impl All {
         self.sums = (self.sums.0 + mean * cycles, self.sums.1 + cycles);
     }
 
+    /// Counts latencies.
+    fn count(&mut self, latency: u64, count: u64) -> Result<(), String> {
+        if self.counted.checked_add(count).is_none_or(|all| all > MOST) {
+            return Err(format!("its histogram counts more than {MOST} latencies"));
+        }
+        self.counted += count;
+        *self.counts.entry(latency).or_default() += count;
+        Ok(())
+    }
+
     fn mean(&self) -> Option<f64> {
         (self.sums.1 > 0.0).then(|| self.sums.0 / self.sums.1)
     }
 
     /// The least latency that so much of all are not above; none where it lies beyond the histogram.
     fn quantile(&self, share: f64) -> Option<f64> {
-        let all = self.counts.values().sum::<u64>() + self.overflows;
+        let all = self.counted.saturating_add(self.overflows);
         let wanted = (share * all as f64).ceil().max(1.0) as u64;
         let mut below = 0;
         self.counts.iter().find_map(|(latency, count)| {
@@ -85,7 +100,7 @@ fn thread(line: &str) -> Option<(u64, [f64; 4])> {
     Some((number, [after("C:")?, after("Min:")?, after("Avg:")?, after("Max:")?]))
 }
 
-fn lines(text: &str) -> All {
+fn lines(text: &str) -> Result<All, String> {
     let mut all = All { nanos: 1e3, ..All::default() };
     // With -H a column of sums follows those of the threads.
     let own = text
@@ -104,8 +119,9 @@ fn lines(text: &str) -> All {
         } else {
             let mut fields = line.split_whitespace().map(str::parse::<u64>);
             if let Some(Ok(latency)) = fields.next() {
-                *all.counts.entry(latency).or_default() +=
-                    fields.map_while(Result::ok).take(own).sum::<u64>();
+                for count in fields.map_while(Result::ok).take(own) {
+                    all.count(latency, count)?;
+                }
             }
         }
     }
@@ -120,7 +136,7 @@ fn lines(text: &str) -> All {
     if all.sums.1 == 0.0 {
         threads.values().for_each(|[cycles, least, mean, most]| all.thread(*least, *mean, *most, *cycles));
     }
-    all
+    Ok(all)
 }
 
 fn json(text: &str) -> Result<All, String> {
@@ -134,7 +150,7 @@ fn json(text: &str) -> Result<All, String> {
         let mut counted = 0;
         for (latency, count) in thread["histogram"].as_object().into_iter().flatten() {
             if let (Ok(latency), Some(count)) = (latency.parse(), count.as_u64()) {
-                *all.counts.entry(latency).or_default() += count;
+                all.count(latency, count)?;
                 counted += count;
             }
         }

@@ -12,11 +12,13 @@ pub(super) fn is(text: &str) -> bool {
 pub(super) fn read(_: &str, text: &str) -> Result<Vec<Imported>, String> {
     let page: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
     let results = page["results"].as_array().ok_or("no results")?;
-    let one = |result: &Value| {
+    let one = |result: &Value| -> Result<Imported, String> {
         let mut found = begin("hyperfine", "");
         found.host = result["command"].as_str().unwrap_or("command").to_owned();
-        let times = result["times"].as_array().into_iter().flatten().filter_map(Value::as_f64);
-        for (round, seconds) in (1..).zip(times) {
+        for (round, time) in (1..).zip(result["times"].as_array().into_iter().flatten()) {
+            let seconds = time
+                .as_f64()
+                .ok_or_else(|| format!("run {round} of {:?} has the time {time}", found.host))?;
             found.figure("hyperfine.time", Unit::Time, Better::Lower, round, seconds * 1e9);
         }
         // Means over all runs of a command: one figure.
@@ -41,7 +43,7 @@ pub(super) fn read(_: &str, text: &str) -> Result<Vec<Imported>, String> {
                 "parameters",
             );
         }
-        found
+        Ok(found)
     };
-    Ok(results.iter().map(one).collect())
+    results.iter().map(one).collect()
 }

@@ -41,6 +41,9 @@ pub(crate) fn read(name: &str, text: &str, all: &mut Vec<Imported>) -> Result<bo
     if found.iter().any(|one| one.series.is_empty()) {
         return Err(format!("{name} has no figure that is known"));
     }
+    for one in &found {
+        one.check().map_err(|why| format!("{name}: {why}"))?;
+    }
     for one in found {
         // Runs of the same: of one program, with the same facts and the same figures.
         let same = |known: &&mut Imported| {
@@ -102,13 +105,30 @@ fn begin(tool: &str, name: &str) -> Imported {
 impl Imported {
     /// Keeps a figure of a run with what it means; `value` is in the unit of recordings.
     fn figure(&mut self, metric: &str, unit: Unit, better: Better, round: u32, value: f64) {
-        if !value.is_finite() {
-            return;
-        }
         self.put(metric, round, value, 0.0, 0);
         self.rounds = self.rounds.max(round);
         let kind = || Metric::of_values(metric, metric, Group::Machine, unit, better);
         self.kinds.entry(metric.to_owned()).or_insert_with(kind);
+    }
+}
+
+impl Imported {
+    /// Whether every figure can be one: a number, and no time or rate below zero.
+    fn check(&self) -> Result<(), String> {
+        for (metric, series) in &self.series {
+            let counts = self.kinds.get(metric).is_none_or(|kind| kind.unit == Unit::Count);
+            let late = metric.contains(".late.");
+            for value in series.values.iter().map(|value| value.value) {
+                if !value.is_finite() {
+                    return Err(format!("{metric} is {value}: no number that can be kept"));
+                }
+                // Only what wakes early may lie before its time.
+                if value < 0.0 && !counts && !late {
+                    return Err(format!("{metric} is below zero"));
+                }
+            }
+        }
+        Ok(())
     }
 }
 
@@ -126,6 +146,13 @@ fn first_number(text: &str) -> Option<f64> {
     let rest = &text[from..];
     let end = rest.find(|c: char| !c.is_ascii_digit() && !matches!(c, '.' | ',')).unwrap_or(rest.len());
     let digits = rest[..end].trim_end_matches(['.', ',']);
+    let signed =
+        |number: f64| Some(if negative { -number } else { number }).filter(|number| number.is_finite());
+    let after = &rest[digits.len()..];
+    if digits == "0" && after.starts_with(['x', 'X']) {
+        let word = rest.split(|c: char| !c.is_ascii_alphanumeric()).next().unwrap_or_default();
+        return crate::stat::column::number(word.as_bytes()).and_then(signed);
+    }
     let (whole, part) = digits.split_once('.').unwrap_or((digits, ""));
     let groups: Vec<&str> = whole.split(',').collect();
     let thousands =
@@ -136,8 +163,15 @@ fn first_number(text: &str) -> Option<f64> {
         (2, false) if part.is_empty() => digits.replace(',', "."),
         _ => return None,
     };
-    let number: f64 = plain.parse().ok()?;
-    Some(if negative { -number } else { number })
+    signed((plain + exponent(after)).parse().ok()?)
+}
+
+/// The power of ten that follows the digits of a number.
+fn exponent(after: &str) -> &str {
+    let Some(rest) = after.strip_prefix(['e', 'E']) else { return "" };
+    let signs = usize::from(rest.starts_with(['+', '-']));
+    let digits = rest[signs..].bytes().take_while(u8::is_ascii_digit).count();
+    if digits > 0 { &after[..1 + signs + digits] } else { "" }
 }
 
 #[cfg(test)]

@@ -181,6 +181,13 @@ fn parse(text: &str) -> Result<Asked, String> {
         {
             return Err(format!("{}: target is ssh:HOST, and not {target:?}", machine.name));
         }
+        // A host that begins with a dash would be an option of ssh.
+        let host = |c: char| c.is_ascii_alphanumeric() || "._-@:[]%".contains(c);
+        if let Some(name) = machine.host()
+            && (name.starts_with('-') || !name.chars().all(host))
+        {
+            return Err(format!("{}: {name:?} is no host's name", machine.name));
+        }
         if machine.target.is_some() {
             real(machine, &file.setting).map_err(|why| format!("{}: {why}", machine.name))?;
         }

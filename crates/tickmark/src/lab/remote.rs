@@ -36,7 +36,7 @@ impl Remote {
         let mut ssh = Command::new("ssh");
         // Nobody is there to be asked, and a machine that is down must not be waited for.
         ssh.args(["-o", "BatchMode=yes", "-o", "ConnectTimeout=5", "-o", "ServerAliveInterval=5"]);
-        ssh.args(&self.options).arg(&self.host).arg(command);
+        ssh.args(&self.options).arg("--").arg(&self.host).arg(command);
         tickmark_probe::sys::limits::end_with_this(&mut ssh);
         // Ctrl-C is for this process alone; it ends the agent by ending its input.
         ssh.process_group(0);

@@ -42,7 +42,9 @@ impl Imported {
     /// Keeps the figure of a run; the first one counts where a page prints it twice.
     pub(crate) fn put(&mut self, metric: &str, round: u32, value: f64, step: f64, over: u64) {
         let values = &mut self.series.entry(metric.to_owned()).or_default().values;
-        if !values.iter().any(|known| known.round == round) {
+        // Rounds come in ascending order, nearly always.
+        let later = values.last().is_none_or(|last| last.round < round);
+        if later || !values.iter().any(|known| known.round == round) {
             values.push(Value { round, value, step, over });
         }
     }

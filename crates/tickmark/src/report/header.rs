@@ -120,7 +120,8 @@ fn hz_measured(recording: &Recording, samples: &[Sample<'_>]) -> Option<f64> {
 
 fn seconds(recording: &Recording) -> f64 {
     // Each session by the clock that nobody sets; CLOCK_REALTIME where a recording has no other.
-    let sessions: std::collections::BTreeSet<usize> = recording.measured.iter().map(|(session, ..)| *session).collect();
+    let sessions: std::collections::BTreeSet<usize> =
+        recording.measured.iter().map(|(session, ..)| *session).collect();
     if !sessions.is_empty() {
         let length = |session: &usize| {
             let own = recording.measured.iter().filter(|(of, ..)| of == session);

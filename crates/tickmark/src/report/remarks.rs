@@ -227,7 +227,11 @@ fn failures(rows: &[&Row], remarks: &mut Vec<Remark>) {
 fn recorded(recording: &Recording, remarks: &mut Vec<Remark>) {
     let open = recording.open().count();
     if open > 0 {
-        remarks.push(Remark::Incomplete { open, id: recording.meta.id.clone(), elsewhere: recording.elsewhere() });
+        remarks.push(Remark::Incomplete {
+            open,
+            id: recording.meta.id.clone(),
+            elsewhere: recording.elsewhere(),
+        });
     }
     let sessions = recording.sessions.len();
     if sessions > 1 {

@@ -136,7 +136,8 @@ fn plain(sample: &Sample<'_>, period: Option<f64>) -> Row {
     } else if let (Some(value), Some(mean)) = (row.value, row.mean)
         && rises(&row, value.point, mean)
     {
-        row.no_floor = Some("the floor is above the mean: a part that is taken off varies more than the rest");
+        row.no_floor =
+            Some("the floor is above the mean: a part that is taken off varies more than the rest");
     }
     row.marks.extend(row.no_floor.map(str::to_owned));
     latencies(sample, &mut row);

@@ -84,9 +84,20 @@ impl Index {
 
     fn connect(root: &Path, flags: OpenFlags) -> Result<Self, Error> {
         let path = root.join("index.sqlite");
-        match Connection::open_with_flags(&path, flags) {
-            Ok(connection) => Ok(Self { path, connection }),
+        // An index through a link is not ours.
+        match Connection::open_with_flags(&path, flags | OpenFlags::SQLITE_OPEN_NOFOLLOW) {
+            Ok(connection) => Self { path, connection }.checked(),
             Err(source) => Err(Error::Index { path, source }),
+        }
+    }
+
+    /// Only a table that this program made is read: what calls itself one may compute anything.
+    fn checked(self) -> Result<Self, Error> {
+        let query = "select count(*) from sqlite_master where name = 'recordings' and type != 'table'";
+        let others: i64 = self.connection.query_row(query, [], |row| row.get(0)).map_err(self.failed())?;
+        match others {
+            0 => Ok(self),
+            _ => Err(self.failed()(rusqlite::Error::InvalidQuery)),
         }
     }
 
@@ -114,6 +125,11 @@ impl Index {
             e.clock_source
         ];
         self.connection.execute(statement, values).map(drop).map_err(self.failed())
+    }
+
+    /// Takes a recording out.
+    pub(super) fn remove(&self, id: &str) -> Result<(), Error> {
+        self.connection.execute("delete from recordings where id = ?1", [id]).map(drop).map_err(self.failed())
     }
 
     /// Every recording.

@@ -4,7 +4,16 @@ use tickmark_wire::Event;
 
 /// The kinds that this version knows.
 const KINDS: [&str; 10] = [
-    "hello", "refused", "imported", "started", "observed", "finished", "skipped", "failed", "timed_out", "goodbye",
+    "hello",
+    "refused",
+    "imported",
+    "started",
+    "observed",
+    "finished",
+    "skipped",
+    "failed",
+    "timed_out",
+    "goodbye",
 ];
 
 /// The event of a line, or the line itself where it is an event of a kind that a newer minor version may have.

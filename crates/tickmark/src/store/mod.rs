@@ -1,5 +1,6 @@
 //! Where recordings are kept: a folder each, and an index over them that can be made again.
 
+mod clean;
 mod index;
 mod line;
 mod read;
@@ -12,8 +13,13 @@ pub(crate) use recording::{Arm, Meta, Recording, Run, Status};
 pub(crate) use write::Writer;
 
 use crate::error::Error;
+use crate::text::printable;
 use index::Index;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// A folder that is no recording is left alone for so long: somebody may be making one of it.
+const SWEPT: Duration = Duration::from_secs(3600);
 
 /// A store; nothing is made in it before something is kept.
 pub(crate) struct Store {
@@ -27,8 +33,9 @@ impl Store {
     /// Where neither is known.
     pub(crate) fn at(root: Option<PathBuf>) -> Result<Self, Error> {
         let data = || std::env::var_os("XDG_DATA_HOME").filter(|v| !v.is_empty()).map(PathBuf::from);
-        let home = || std::env::var_os("HOME").map(|home| Path::new(&home).join(".local/share"));
-        let default = || data().or_else(home).map(|folder| folder.join("tickmark"));
+        let home = || std::env::var_os("HOME").filter(|v| !v.is_empty()).map(PathBuf::from);
+        let share = || home().map(|home| home.join(".local/share"));
+        let default = || data().or_else(share).map(|folder| folder.join("tickmark"));
         let none = || Error::Usage("neither HOME nor XDG_DATA_HOME is set; use --store DIR".to_owned());
         root.or_else(default).map(|root| Self { root }).ok_or_else(none)
     }
@@ -43,6 +50,7 @@ impl Store {
 
     /// Begins a recording.
     pub(crate) fn create(&self, meta: &Meta) -> Result<Writer, Error> {
+        self.sweep();
         Writer::create(&self.folder(&meta.id), meta)
     }
 
@@ -55,6 +63,69 @@ impl Store {
             writer.end_line()?;
         }
         Ok((recording, writer))
+    }
+
+    /// Removes what kills in the first moments left: folders without meta.json that nobody has touched for an hour.
+    fn sweep(&self) {
+        let entries = std::fs::read_dir(self.root.join("recordings")).into_iter().flatten().flatten();
+        for folder in entries.map(|entry| entry.path()).filter(|path| !path.join("meta.json").exists()) {
+            let files = || std::fs::read_dir(&folder).into_iter().flatten().flatten();
+            let ours = files()
+                .all(|file| ["meta.json.draft", "events.jsonl"].iter().any(|name| file.file_name() == *name));
+            let age = folder
+                .symlink_metadata()
+                .ok()
+                .filter(|is| is.is_dir())
+                .and_then(|is| is.modified().ok()?.elapsed().ok());
+            if ours && age.is_some_and(|age| age > SWEPT) {
+                let _ = std::fs::remove_dir_all(&folder);
+            }
+        }
+    }
+
+    /// The id of a recording of this store.
+    pub(crate) fn id(&self, name: &str) -> Result<String, Error> {
+        if name.contains('/') {
+            return Err(Error::Usage(format!(
+                "{name} is a path; give the name or the id of a recording of the store"
+            )));
+        }
+        Ok(self.find(name)?.meta.id)
+    }
+
+    /// Removes a recording that nobody writes, with the transcripts of its guests.
+    pub(crate) fn delete(&self, id: &str) -> Result<(), Error> {
+        let folder = self.folder(id);
+        let _locked = Writer::open(&folder, id)?;
+        // Without meta.json it is no recording any more, whatever happens next.
+        let meta = folder.join("meta.json");
+        std::fs::remove_file(&meta).map_err(Error::store("remove", meta))?;
+        std::fs::remove_dir_all(&folder).map_err(Error::store("remove", &folder))?;
+        let _ = std::fs::remove_dir_all(self.root.join("boots").join(id));
+        if Index::open_existing(&self.root).is_ok() && Index::open(&self.root)?.remove(id).is_err() {
+            self.rebuild()?;
+        }
+        Ok(())
+    }
+
+    /// Gives a recording another name. A setting of an experiment keeps its own: it says which setting it is.
+    pub(crate) fn rename(&self, id: &str, name: &str) -> Result<(), Error> {
+        let folder = self.folder(id);
+        let locked = Writer::open(&folder, id)?;
+        let mut meta = read::load(&folder)?.meta;
+        if let Some(arm) = &meta.arm {
+            return Err(Error::Usage(format!(
+                "recording {id} is one setting of {} and keeps its name",
+                arm.knob
+            )));
+        }
+        if name.trim().is_empty() {
+            return Err(Error::Usage("a name is not empty".to_owned()));
+        }
+        meta.name = name.to_owned();
+        locked.rewrite(&meta)?;
+        self.index(&folder);
+        Ok(())
     }
 
     /// Takes a recording away that this process has just made.
@@ -82,7 +153,7 @@ impl Store {
                 Some(entry) => entries.push(entry.clone()),
                 None => match read::load(&self.folder(&id)) {
                     Ok(recording) => entries.push(Entry::of(&recording)),
-                    Err(error) => anstream::eprintln!("tickmark: warning: {error}"),
+                    Err(error) => warn(&error),
                 },
             }
         }
@@ -100,7 +171,7 @@ impl Store {
                     index.put(&Entry::of(&recording))?;
                     count += 1;
                 }
-                Err(error) => anstream::eprintln!("tickmark: warning: {error}"),
+                Err(error) => warn(&error),
             }
         }
         Ok(count)
@@ -145,6 +216,10 @@ impl Store {
         }
         fitting.pop().map_or_else(|| Err(unknown()), |entry| read::load(&self.folder(&entry.id)))
     }
+}
+
+fn warn(error: &Error) {
+    anstream::eprintln!("tickmark: warning: {}", printable(&error.to_string(), false));
 }
 
 #[cfg(test)]

@@ -1,8 +1,10 @@
 //! Reads a recording. A damaged line fails its run; a line of an unknown kind is named.
 
+use super::clean;
 use super::line::{kind, parse};
 use super::recording::{Meta, Recording, Run, Span, Status};
 use crate::error::Error;
+use crate::text::printable;
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -59,10 +61,12 @@ pub(crate) fn load(folder: &Path) -> Result<Recording, Error> {
                 Ok(Event::Unknown(_)) => {
                     let kind = kind(&line).unwrap_or_default();
                     recording.warnings.push(format!(
-                        "events.jsonl line {number}: an event of a kind that this version does not know ({kind}); kept, not shown"
+                        "events.jsonl line {number}: an event of a kind that this version does not know ({}); kept, not shown",
+                        printable(&kind, false)
                     ));
                 }
-                Ok(event) => {
+                Ok(mut event) => {
+                    clean::event(&mut event);
                     open = at_once(open, &event);
                     match &event {
                         Event::Started(started) => {
@@ -77,6 +81,7 @@ pub(crate) fn load(folder: &Path) -> Result<Recording, Error> {
                 }
                 Err(why) => {
                     damaged.extend(running);
+                    let why = printable(&why, false);
                     recording.warnings.push(format!("events.jsonl line {number}: {why}; left out"));
                 }
             }
@@ -115,7 +120,8 @@ fn complete(recording: &mut Recording) {
     }
     for run in recording.runs.iter_mut().filter(|run| run.status == Status::Ok && run.outcome.is_some()) {
         let told = run.outcome.as_ref().and_then(|outcome| outcome.observed);
-        let all = told.map_or_else(|| most.get(&run.planned.probe).copied().unwrap_or(0), |told| told as usize);
+        let all =
+            told.map_or_else(|| most.get(&run.planned.probe).copied().unwrap_or(0), |told| told as usize);
         if run.observed.len() != all {
             let here = run.observed.len();
             let why = format!("{here} of its {all} lines of observations are there: some are missing");
@@ -141,7 +147,9 @@ fn take(recording: &mut Recording, event: Event, span: Span) {
                 (run.status, run.outcome) = (Status::Open, None);
                 run.started = Some(started.at);
                 let budget = run.planned.budget;
-                recording.measured.extend(started.monotonic.map(|from| (recording.sessions.len(), from, budget)));
+                recording
+                    .measured
+                    .extend(started.monotonic.map(|from| (recording.sessions.len(), from, budget)));
             }
         }
         Event::Observed(observed) => {
@@ -191,5 +199,10 @@ fn meta(folder: &Path) -> Result<Meta, Error> {
     if !format.readable() {
         return Err(Error::NewerFormat { path: folder.to_owned(), format });
     }
-    serde_json::from_slice(&text).map_err(broken)
+    let mut meta: Meta = serde_json::from_slice(&text).map_err(broken)?;
+    if let Some(why) = clean::refuse(&meta) {
+        return Err(Error::NotARecording { path: folder.to_owned(), why });
+    }
+    clean::meta(&mut meta);
+    Ok(meta)
 }

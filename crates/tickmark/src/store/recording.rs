@@ -153,7 +153,9 @@ impl Recording {
         // Recordings of formats before 1.4 say it in the environment alone.
         let guest = self.environment().and_then(|facts| facts.get("guest.machine"));
         let place = self.meta.target.as_deref().or(guest)?;
-        Some(format!("it was measured in a guest ({place}), and not on this machine; run `tickmark lab boot` again"))
+        Some(format!(
+            "it was measured in a guest ({place}), and not on this machine; run `tickmark lab boot` again"
+        ))
     }
 
     /// Whether nothing is to be done any more: blocks that an experiment did not need are not missing.

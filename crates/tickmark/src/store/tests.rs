@@ -106,7 +106,13 @@ fn a_second_try_replaces_what_an_interrupted_one_left() {
     let store = store(folder.path());
     let mut writer = store.create(&meta("aa01", "web")).unwrap();
     let started = || {
-        Event::Started(Started { run: RunId(0), probe: Name::new("syscall.null"), round: 1, at: Nanos::ZERO, monotonic: None })
+        Event::Started(Started {
+            run: RunId(0),
+            probe: Name::new("syscall.null"),
+            round: 1,
+            at: Nanos::ZERO,
+            monotonic: None,
+        })
     };
     let observed = || -> Event {
         serde_json::from_str(

@@ -45,6 +45,11 @@ impl Writer {
         }
     }
 
+    /// Writes meta.json anew: only its name may be another.
+    pub(super) fn rewrite(&self, meta: &Meta) -> Result<(), Error> {
+        write_meta(&self.folder, meta)
+    }
+
     /// Where it is written.
     pub(crate) fn folder(&self) -> &Path {
         &self.folder

@@ -1,0 +1,81 @@
+//! What stands in a recording may come from anywhere: what a terminal would obey is taken out of its texts as they are read, and
+//! what no recording has is refused.
+
+use super::recording::Meta;
+use crate::text::printable;
+use tickmark_wire::{Environment, Event, Hello, Name, Reason};
+
+/// Rounds, and bytes added to the environment of a run, that a plan has at most.
+const MOST_ROUNDS: u32 = 1_000_000;
+const MOST_PADDING: u32 = 64 << 10;
+
+/// Why this is the meta.json of no recording, if it is not.
+pub(super) fn refuse(meta: &Meta) -> Option<String> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    if meta.id.is_empty() || meta.id.len() > 64 || !meta.id.chars().all(plain) {
+        return Some("its id is none: letters and digits".to_owned());
+    }
+    let run = meta.plan.runs.iter().find(|run| run.round > MOST_ROUNDS || run.padding > MOST_PADDING)?;
+    let (id, round, padding) = (run.id.0, run.round, run.padding);
+    Some(format!(
+        "run {id} of its plan has round {round} and padding {padding}: up to {MOST_ROUNDS} and {MOST_PADDING}"
+    ))
+}
+
+fn text(text: &mut String) {
+    if let std::borrow::Cow::Owned(clean) = printable(text, false) {
+        *text = clean;
+    }
+}
+
+fn name(of: &mut Name) {
+    if let std::borrow::Cow::Owned(clean) = printable(of.as_str(), false) {
+        *of = Name::new(clean);
+    }
+}
+
+pub(super) fn meta(meta: &mut Meta) {
+    text(&mut meta.name);
+    text(&mut meta.program);
+    meta.select.iter_mut().chain(&mut meta.target).for_each(text);
+    if let Some(arm) = &mut meta.arm {
+        [&mut arm.experiment, &mut arm.knob, &mut arm.setting].into_iter().for_each(text);
+    }
+    for metric in &mut meta.plan.metrics {
+        name(&mut metric.name);
+        text(&mut metric.title);
+    }
+    meta.plan.runs.iter_mut().for_each(|run| name(&mut run.probe));
+}
+
+pub(super) fn event(event: &mut Event) {
+    match event {
+        Event::Hello(hello) => self::hello(hello),
+        Event::Imported(from) => {
+            text(&mut from.tool);
+            environment(&mut from.environment);
+        }
+        Event::Finished(outcome) => outcome.changed.iter_mut().for_each(text),
+        Event::Skipped(_, reason) | Event::Failed(_, reason) | Event::TimedOut(_, reason) => {
+            self::reason(reason)
+        }
+        Event::Goodbye { state, .. } => environment(state),
+        Event::Refused(_) | Event::Started(_) | Event::Observed(_) | Event::Unknown(_) => {}
+    }
+}
+
+fn hello(hello: &mut Hello) {
+    text(&mut hello.agent);
+    text(&mut hello.settled.cpu_because);
+    hello.settled.priority_refused.iter_mut().for_each(text);
+    environment(&mut hello.environment);
+}
+
+fn reason(reason: &mut Reason) {
+    text(&mut reason.message);
+    reason.call.iter_mut().for_each(text);
+}
+
+fn environment(facts: &mut Environment) {
+    facts.change_texts(|text| printable(text, false).into_owned());
+}
