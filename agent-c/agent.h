@@ -2,6 +2,14 @@
 #ifndef AGENT_H
 #define AGENT_H
 
+/* Before the first header: what C99 alone does not have. */
+#ifndef _POSIX_C_SOURCE
+#define _POSIX_C_SOURCE 200809L
+#endif
+#ifndef _DEFAULT_SOURCE
+#define _DEFAULT_SOURCE 1
+#endif
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -52,7 +60,18 @@ void say_text(const char *text);
 void say_column(const char *before, const int64_t *values, size_t count);
 void say_reason(const char *kind, long id, const char *message, const char *call, int error);
 void say_why(long id);
-void flush_events(int fd); /* to nowhere where fd is -1 */
+int flush_events(int fd);  /* to nowhere where fd is -1; -1 where not all was written */
+
+/* Figures for people: of one part of a run, and the line of the whole run. */
+void add_figure(const struct work *work, const int64_t *elapsed, size_t count, int64_t iterations);
+void add_latencies(const int64_t *values, size_t count);
+void start_figure(void);
+void say_figure(const struct run *run);
+extern int for_people;     /* a line for people in place of events */
+
+/* A folder of our own to work in, and how it goes away. */
+int enter_folder(void);
+void leave_folder(void);
 
 /* Measuring. */
 int64_t now(void);

@@ -8,6 +8,8 @@
 #include <termios.h>
 #include <unistd.h>
 
+int for_people;
+
 static char *text;
 static size_t length, capacity;
 
@@ -60,20 +62,24 @@ void say_text(const char *from)
 }
 
 /* Writes what was said, and waits until it has left the machine: sending it must not disturb the next run. */
-void flush_events(int fd)
+int flush_events(int fd)
 {
 	size_t at = 0;
+	int lost = 0;
 	while (at < length) {
 		ssize_t count = write(fd, text + at, length - at);
 		if (count < 0 && errno == EINTR)
 			continue;
-		if (count <= 0)
+		if (count <= 0) {
+			lost = fd >= 0;
 			break;
+		}
 		at += (size_t)count;
 	}
 	if (isatty(fd))
 		tcdrain(fd);
 	length = 0;
+	return lost ? -1 : 0;
 }
 
 static const char *why_call, *why_lacking;
@@ -94,6 +100,10 @@ int lacking(const char *why)
 
 void say_reason(const char *kind, long id, const char *message, const char *call, int error)
 {
+	if (for_people) {
+		say("%s: %s%s%s\n", kind, message, call ? ", " : "", call ? call : "");
+		return;
+	}
 	say("{\"%s\":[%ld,{\"message\":", kind, id);
 	say_text(message);
 	if (call)

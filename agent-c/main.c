@@ -2,8 +2,7 @@
  * The small agent of tickmark, for systems that the other one does not reach: C99 and POSIX, no library beside
  * the C library's. It measures what its plan asks for, a fresh process a run, and writes the same events.
  *
- *   agent-c --list
- *   agent-c [--budget MS] [--batch NS] [--memory KB] [--tick NS --phase K/N] [--plan FILE] [PROBE...]
+ *   agent-c --help
  *
  * As process 1 it does what guest.c says. Called `nothing` it ends; called `sh` it starts the words of `sh -c WORDS`.
  */
@@ -35,6 +34,7 @@ static const struct probe probes[] = {
 	{ "op.int64.add", op }, { "op.int64.mul", op }, { "op.int64.div", op }, { "op.int64.mod", op },
 	{ "op.float.add", op }, { "op.float.mul", op }, { "op.float.div", op }, { "op.float.bogo", op },
 	{ "op.double.add", op }, { "op.double.mul", op }, { "op.double.div", op }, { "op.double.bogo", op },
+	{ "op.float.bogo_array", op }, { "op.double.bogo_array", op },
 	{ "switch.2p.0k", context_switch }, { "switch.2p.16k", context_switch }, { "switch.2p.64k", context_switch },
 	{ "switch.8p.16k", context_switch }, { "switch.8p.64k", context_switch }, { "switch.16p.16k", context_switch },
 	{ "switch.16p.64k", context_switch }, { "ipc.pipe.round_trip", round_trip }, { "ipc.unix.round_trip", round_trip },
@@ -48,12 +48,42 @@ static const struct probe probes[] = {
 };
 static const size_t probe_count = sizeof probes / sizeof *probes;
 
+static const char help[] =
+	"agent-c [OPTIONS] [PROBE...]   measure, and write events as JSON Lines (all probes where none is named)\n\n"
+	"  --figures        a line for each probe, for people, in place of events\n"
+	"  --list           the probes\n"
+	"  --budget MS      how long each measures (100)\n"
+	"  --memory KB      memory that probes may use (1024)\n"
+	"  --batch NS       the longest batch (100000)\n"
+	"  --plan FILE      runs, a line each: number, round, budget in ns, probe\n"
+	"  --tick NS --phase K/N   where in the tick each stream begins\n\n"
+	"  agent-c --figures syscall.null ipc.pipe.round_trip\n"
+	"  agent-c > events.jsonl; on another system: tickmark import events.jsonl, tickmark show last\n";
+
+/* The process of the run that measures, 0 between runs. */
+static volatile pid_t measuring;
+static int lost;
+
+/* Ctrl-C and its kin: the run ends, and the folder goes away. */
+static void ended(int number)
+{
+	if (measuring > 0)
+		kill(-measuring, SIGKILL);
+	leave_folder();
+	_exit(128 + number);
+}
+
 static void in_child(struct run *run, const struct probe *probe)
 {
+	signal(SIGINT, SIG_DFL);
+	signal(SIGTERM, SIG_DFL);
 	struct rusage usage;
 	if (probe->measure(run)) {
 		flush_events(-1);
 		say_why(run->id);
+	} else if (for_people) {
+		flush_events(-1);
+		say_figure(run);
 	} else {
 		memset(&usage, 0, sizeof usage);
 		getrusage(RUSAGE_SELF, &usage);
@@ -61,8 +91,7 @@ static void in_child(struct run *run, const struct probe *probe)
 		    "\"empty_iteration\":0,\"frequency\":1000000000.0},\"resident_kb\":%ld}}\n",
 		    run->id, (long long)precision() * 1000, (long long)stamp_cost(), usage.ru_maxrss);
 	}
-	flush_events(run->settings->out);
-	_exit(0);
+	_exit(flush_events(run->settings->out) ? 5 : 0);
 }
 
 static void one(struct run *run)
@@ -79,7 +108,12 @@ static void one(struct run *run)
 		;
 	if (i == probe_count)
 		say_reason("skipped", run->id, "agent-c has no such probe", NULL, 0);
-	flush_events(run->settings->out);
+	if (for_people) {
+		flush_events(-1);
+		if (i == probe_count)
+			say("%-28s unknown to agent-c\n", run->probe);
+	}
+	lost |= flush_events(run->settings->out);
 	if (i == probe_count)
 		return;
 	pid = fork();
@@ -89,17 +123,23 @@ static void one(struct run *run)
 		alarm((unsigned)(run->budget * 10 / 1000000000) + 4);
 		in_child(run, &probes[i]);
 	}
+	measuring = pid;
+	if (pid > 0)
+		setpgid(pid, pid);
 	if (pid < 0 || waitpid(pid, &status, 0) != pid)
 		say_reason("failed", run->id, strerror(errno), "fork", errno);
 	else if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
 		say_reason("timed_out", run->id, "ended after its limit", NULL, 0);
+	else if (WIFEXITED(status) && WEXITSTATUS(status) == 5)
+		lost = -1;
 	else if (status)
 		say_reason("failed", run->id, "the run's process was ended or has crashed", NULL, 0);
 	if (pid > 0)
 		kill(-pid, SIGKILL);
+	measuring = 0;
 	while (waitpid(-1, NULL, WNOHANG) > 0)
 		;
-	flush_events(run->settings->out);
+	lost |= flush_events(run->settings->out);
 }
 
 static void fact(const char *name, const char *value, const char *source, int first)
@@ -144,7 +184,7 @@ static void hello(const struct settings *settings, const char *self)
 	uname(&name);
 	if (stat(self, &status))
 		status.st_size = 0;
-	say("{\"hello\":{\"format\":{\"major\":1,\"minor\":3},\"agent\":\"" VERSION "\",\"agent_bytes\":%lld,"
+	say("{\"hello\":{\"format\":{\"major\":1,\"minor\":4},\"agent\":\"" VERSION "\",\"agent_bytes\":%lld,"
 	    "\"asked\":{\"cpu\":null,\"priority\":\"other\",\"priority_optional\":false,\"slack\":null,\"small\":true},"
 	    "\"settled\":{\"cpu\":0,\"cpu_because\":\"agent-c measures where it is\",\"priority\":\"other\",\"allowed\":[0]},"
 	    "\"environment\":{", (long long)status.st_size);
@@ -157,12 +197,12 @@ static void hello(const struct settings *settings, const char *self)
 	if (active >= 0)
 		fact("clock.hres_active", active ? "1" : "0", "/proc/timer_list", 0);
 	say("}}}\n");
-	flush_events(settings->out);
+	lost |= flush_events(for_people ? -1 : settings->out);
 }
 
 static int usage(const char *why)
 {
-	fprintf(stderr, "agent-c: %s; see the head of agent-c/main.c\n", why);
+	fprintf(stderr, "agent-c: %s; see agent-c --help\n", why);
 	return 2;
 }
 
@@ -189,7 +229,15 @@ int main(int count, char **arguments)
 		if (!strcmp(option, "--list")) {
 			for (i = 0; i < probe_count; i++)
 				puts(probes[i].name);
-			return 0;
+			return fflush(stdout) ? 1 : 0;
+		}
+		if (!strcmp(option, "--help")) {
+			fputs(help, stdout);
+			return fflush(stdout) ? 1 : 0;
+		}
+		if (!strcmp(option, "--figures")) {
+			for_people = 1;
+			continue;
 		}
 		at++;
 		if (!strcmp(option, "--budget"))
@@ -234,15 +282,23 @@ int main(int count, char **arguments)
 	if (marked)
 		say("\n=== tickmark events begin ===\n");
 	hello(&settings, first ? "/init" : arguments[0]);
+	signal(SIGINT, ended);
+	signal(SIGTERM, ended);
+	/* A guest's own /tmp is nobody else's. */
+	if (!first && enter_folder())
+		return usage("no folder can be made in TMPDIR or /tmp");
 	for (i = 0; i < planned; i++)
 		one(&runs[i]);
+	leave_folder();
 	say("{\"goodbye\":{\"complete\":true,\"state\":{}}}\n");
 	if (marked)
 		say("=== tickmark events end ===\n");
-	flush_events(settings.out);
+	lost |= flush_events(for_people ? -1 : settings.out);
 	if (first) {
 		close(settings.out);
 		end_guest();
 	}
-	return 0;
+	if (lost)
+		fputs("agent-c: not all that was measured could be written\n", stderr);
+	return lost ? 1 : 0;
 }

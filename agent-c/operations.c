@@ -43,6 +43,29 @@ CHAIN(mul_double, double, OPAQUE_FLOAT, 1.5, 1.0, x *y)
 CHAIN(div_double, double, OPAQUE_FLOAT, 1.5, 1.0, x / y)
 CHAIN(bogo_double, double, OPAQUE_FLOAT, 0.75, 0.0, (1.0 + x) * (1.5 - x) / x * y + 0.75)
 
+/* Each element for itself, and 1 for ever: throughput, as lmbench has it. */
+#define ARRAY(name, type)                                                       \
+	static int name(struct work *work, long count)                              \
+	{                                                                           \
+		type array[UNROLLED], x;                                                \
+		long i, at;                                                             \
+		(void)work;                                                             \
+		for (at = 0; at < UNROLLED; at++)                                       \
+			array[at] = 1;                                                      \
+		for (i = 0; i < count; i++)                                             \
+			for (at = 0; at < UNROLLED; at++) {                                 \
+				x = array[at];                                                  \
+				OPAQUE_FLOAT(x);                                                \
+				array[at] = (1 + x) * ((type)1.5 - x) / x;                      \
+			}                                                                   \
+		x = array[0];                                                           \
+		OPAQUE_FLOAT(x);                                                        \
+		return 0;                                                               \
+	}
+
+ARRAY(array_float, float)
+ARRAY(array_double, double)
+
 static const struct {
 	const char *name;
 	int (*body)(struct work *, long);
@@ -53,6 +76,7 @@ static const struct {
 	{ "op.int64.mod", mod64 },       { "op.float.add", add_float },   { "op.float.mul", mul_float },
 	{ "op.float.div", div_float },   { "op.float.bogo", bogo_float }, { "op.double.add", add_double },
 	{ "op.double.mul", mul_double }, { "op.double.div", div_double }, { "op.double.bogo", bogo_double },
+	{ "op.float.bogo_array", array_float }, { "op.double.bogo_array", array_double },
 };
 
 int op(struct run *run)

@@ -11,6 +11,10 @@
 #define MAP_ANONYMOUS MAP_ANON
 #endif
 
+#if !defined(__GNUC__)
+volatile int agent_opaque;
+#endif
+
 int64_t now(void)
 {
 	struct timespec t;
@@ -153,6 +157,8 @@ static int batches(struct run *run, struct work *work, int64_t length, int64_t b
 		end[i] -= start[i];
 		start[i] -= origin;
 	}
+	if (for_people)
+		add_figure(work, end, kept, (int64_t)count * (work->operations > 0 ? work->operations : 1));
 	say_column("{\"batches\":{\"start\":[", start, kept);
 	say_column("],\"elapsed\":[", end, kept);
 	say("],\"iterations\":%lld", (long long)count * (work->operations > 0 ? work->operations : 1));
@@ -190,6 +196,8 @@ int curve(struct run *run, size_t largest, int (*point)(struct run *, size_t, st
 		size_t step;
 		for (step = size; step <= size / 2 * 3 && step <= largest; step += size / 2) {
 			struct work work = { 0 };
+			/* The figure for people is that of the largest size. */
+			start_figure();
 			if (point(run, step, &work))
 				return -1;
 			say("%s{\"at\":%lu,\"observations\":", step == 4096 ? "" : ",", (unsigned long)step);

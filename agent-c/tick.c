@@ -55,8 +55,10 @@ int tick_gaps(struct run *run)
 /* Sleeps until 200 to 800 us ahead; how late the next reading of the clock is. */
 int wake_up(struct run *run)
 {
+	static int64_t late[4096];
 	int64_t origin, target;
 	uint64_t seed = 1;
+	size_t kept = 0;
 	int first = 1;
 	align(run);
 	observed(run, NULL);
@@ -73,7 +75,11 @@ int wake_up(struct run *run)
 		if (errno)
 			return failed("clock_nanosleep");
 		say(first ? "%lld" : ",%lld", (long long)target);
+		if (kept < sizeof late / sizeof *late)
+			late[kept++] = target;
 	}
+	if (for_people)
+		add_latencies(late, kept);
 	say("]}}}\n");
 	return 0;
 }

@@ -10,13 +10,13 @@ macro_rules! sources {
     ($($name:literal)*) => { &[$(($name, include_str!(concat!("../../../agent-c/", $name)))),*] };
 }
 
-const SOURCES: &[(&str, &str)] = sources!["agent.h" "main.c" "guest.c" "events.c" "stream.c" "operations.c" "tick.c" "calls.c" "processes.c" "memory.c"];
+const SOURCES: &[(&str, &str)] = sources!["agent.h" "main.c" "guest.c" "events.c" "figures.c" "stream.c" "operations.c" "tick.c" "calls.c" "processes.c" "memory.c"];
 
 /// What is built here.
 const KIND: &str = "agents";
 /// As agent-c/README.md has them.
 const FLAGS: &[&str] =
-    &["-std=c99", "-D_DEFAULT_SOURCE", "-D_POSIX_C_SOURCE=200809L", "-O2", "-static", "-w"];
+    &["-std=c99", "-O2", "-static", "-w"];
 
 /// The small agent for an architecture, compiled where it is not in the cache.
 ///

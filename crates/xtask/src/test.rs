@@ -9,6 +9,7 @@ const NEEDED: &[(&str, &str)] = &[
     ("bwrap", "bubblewrap"),
     ("ministat", "ministat"),
     ("valgrind", "valgrind"),
+    ("tcc", "tcc"),
     ("taskset", "util-linux"),
     ("kill", "procps"),
     ("cpio", "cpio"),
@@ -127,18 +128,22 @@ fn small_agent() -> Result<()> {
         files.filter(|path| path.extension().is_some_and(|kind| kind == "c" || kind == "h")).collect();
     let text = sources.iter().map(std::fs::read_to_string).collect::<std::io::Result<String>>();
     let lines = text.map_err(|e| e.to_string())?.lines().count();
-    println!("agent-c: {lines} lines of at most 1500 in {} files", sources.len());
-    if lines > 1500 {
+    println!("agent-c: {lines} lines of at most 1700 in {} files", sources.len());
+    if lines > 1700 {
         return Err(format!("agent-c has {lines} lines"));
     }
     for compiler in ["gcc", "powerpc-linux-gnu-gcc"] {
         let mut cc = Command::new(compiler);
-        cc.args(["-std=c99", "-D_DEFAULT_SOURCE", "-D_POSIX_C_SOURCE=200809L", "-O2", "-static"]);
+        cc.args(["-std=c99", "-pedantic", "-O2", "-static"]);
         cc.args(["-Wall", "-Wextra", "-Wpedantic", "-Werror", "-o", "/dev/null"]);
         cc.args(sources.iter().filter(|path| path.extension().is_some_and(|kind| kind == "c")));
         shell::output(&mut cc)?;
     }
-    Ok(())
+    // A compiler that has nothing of GNU's.
+    let mut tcc = Command::new("tcc");
+    tcc.args(["-o", "/dev/null"]);
+    tcc.args(sources.iter().filter(|path| path.extension().is_some_and(|kind| kind == "c")));
+    shell::output(&mut tcc).map(drop)
 }
 
 /// The README's first command, as a user types it, in a store of its own; what it prints is looked at.

@@ -1,6 +1,7 @@
 //! Results of other programs become recordings.
 
 use crate::cli::{Format, Import};
+use super::import_events;
 use crate::error::{Code, Error};
 use crate::foreign;
 use crate::lmbench::{self, Imported, Series, Value};
@@ -21,6 +22,11 @@ const MOST: u64 = 64 << 20;
 
 pub(super) fn run(store: &Store, import: &Import) -> Result<Code, Error> {
     let texts = import.files.iter().map(|path| text(path)).collect::<Result<Vec<_>, Error>>()?;
+    if let [(file, events)] = &texts[..]
+        && import_events::is(events)
+    {
+        return own_events(store, import, file, events);
+    }
     let (found, warnings) = read(&texts)?;
     let mut names = lmbench::names(&found);
     if let Some(name) = &import.name {
@@ -69,6 +75,23 @@ pub(super) fn run(store: &Store, import: &Import) -> Result<Code, Error> {
             [] => Ok(()),
         };
         super::print(&text)?;
+    }
+    Ok(if warnings.is_empty() { Code::Done } else { Code::Partly })
+}
+
+/// The events of an agent.
+fn own_events(store: &Store, import: &Import, file: &str, events: &str) -> Result<Code, Error> {
+    let kept = import_events::keep(store, file, events, import.name.as_deref())?;
+    for warning in &kept.warnings {
+        anstream::eprintln!("tickmark: warning: {}", crate::text::printable(warning, false));
+    }
+    let import_events::Kept { id, name, runs, metrics, warnings } = &kept;
+    if import.output.format == Format::Json {
+        let row = json!({ "id": id, "name": name, "tool": "agent", "runs": runs, "metrics": metrics });
+        super::print_json(&json!({ "recordings": [row], "warnings": warnings }))?;
+    } else {
+        let (runs, name) = (report::count(*runs as u32, "run"), crate::text::printable(name, false));
+        super::print(&format!("{name} (events, {runs}, {metrics} metrics) kept as {id}\ntickmark show {id}\n"))?;
     }
     Ok(if warnings.is_empty() { Code::Done } else { Code::Partly })
 }

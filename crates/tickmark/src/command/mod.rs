@@ -6,6 +6,7 @@ mod document;
 mod experiment;
 mod export;
 mod import;
+mod import_events;
 mod lab;
 mod list;
 mod manual;

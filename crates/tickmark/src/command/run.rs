@@ -35,7 +35,7 @@ pub(super) fn guest(
     name: &str,
     asked: &LabBoot,
 ) -> Result<Code, Error> {
-    let target = Some(format!("{}, kernel {}", guest.machine, asked.kernel));
+    let target = Some(format!("a guest: {}, kernel {}", guest.machine, asked.kernel));
     let meta = Meta { plan: plan.clone(), target, ..new(name.to_owned(), &asked.select) };
     let writer = store.create(&meta)?;
     let transcripts = writer.transcripts().join("1");
@@ -176,7 +176,7 @@ fn exit_code(recording: &Recording, model: &Model, stopped: bool) -> Code {
         return if lacks { Code::Partly } else { Code::Failed };
     }
     let partly = rows().any(|row| match row.status {
-        RowStatus::Ok => false,
+        RowStatus::Ok | RowStatus::Unknown => false,
         RowStatus::Unsupported => recording.meta.select.contains(&row.metric),
         RowStatus::Partly | RowStatus::Failed | RowStatus::Timeout | RowStatus::Missing => true,
     });

@@ -220,7 +220,6 @@ impl<'a> Read<'a> {
             } else {
                 None
             };
-            let marks = marks(&ours, &theirs);
             let no_floor = ours.iter().chain(&theirs).find_map(|row| row.no_floor);
             let names: Vec<&'static str> = first.figures().into_iter().map(|(name, _)| name).collect();
             let known = |name: &&'static str| second.figures().iter().any(|(other, _)| other == name);
@@ -239,7 +238,7 @@ impl<'a> Read<'a> {
                     over: [first.over, second.over],
                     // What is no floor is no figure to compare.
                     unlike: unlike.or(no_floor.filter(|_| figure == "floor")),
-                    marks: marks.clone(),
+                    marks: marks(&ours, &theirs, figure),
                     values: occasions(&runs, basis, history.is_some()),
                     between: between(&runs),
                     runs: runs.map(|of| of.into_iter().flatten().map(|(_, value)| value).collect()),
@@ -254,14 +253,12 @@ impl<'a> Read<'a> {
     }
 }
 
-/// What is to be known of the rows of both sides, each with the side that it is of.
-fn marks(ours: &[&Row], theirs: &[&Row]) -> Vec<String> {
+/// What is to be known of a figure of the rows of both sides, each with the side that it is of.
+fn marks(ours: &[&Row], theirs: &[&Row], figure: &str) -> Vec<String> {
     let of = |rows: &[&Row]| -> BTreeSet<String> {
-        // Why there is no floor is what the row says where it is compared.
-        let own = |row: &&Row| {
-            row.marks.iter().filter(|mark| row.no_floor != Some(mark.as_str())).cloned().collect()
-        };
-        rows.iter().flat_map(own as fn(&&Row) -> Vec<String>).collect()
+        // Why there is no floor is what the line says in place of a verdict.
+        let of_floor = |row: &'_ Row| row.floor_marks.iter().filter(|_| figure == "floor" && row.no_floor.is_none()).cloned().collect::<Vec<_>>();
+        rows.iter().flat_map(|row| row.marks.iter().cloned().chain(of_floor(row))).collect()
     };
     let (base, candidate) = (of(ours), of(theirs));
     let both = base.intersection(&candidate).map(|mark| format!("both: {mark}"));

@@ -34,8 +34,8 @@ const LABELS: &[(&str, &str, f64)] = &[
     ("AF_UNIX sock stream bandwidth:", "bandwidth.unix", MB),
     ("Socket bandwidth using localhost:", "bandwidth.tcp", MB),
     ("tlb:", "machine.tlb", 1.0),
-    ("float bogomflops:", "op.float.bogo", 1.0),
-    ("double bogomflops:", "op.double.bogo", 1.0),
+    ("float bogomflops:", "op.float.bogo_array", 1.0),
+    ("double bogomflops:", "op.double.bogo_array", 1.0),
 ];
 
 /// Operations by type: `integer bit: 0.56 nanoseconds`. One build says uint64 where others say int64.

@@ -198,6 +198,7 @@ fn ended(status: RowStatus) -> &'static str {
         RowStatus::Unsupported => "unsupported",
         RowStatus::Timeout => "timed out",
         RowStatus::Missing => "not run",
+        RowStatus::Unknown => "not known",
         RowStatus::Ok | RowStatus::Partly | RowStatus::Failed => "failed",
     }
 }

@@ -58,7 +58,7 @@ fn row(group: &str, row: &Row) -> Value {
             "lost_slices": row.apart.slices,
             "reclaimed_pages": row.apart.reclaimed,
         },
-        "marks": row.marks,
+        "marks": row.marks.iter().chain(&row.floor_marks).collect::<Vec<_>>(),
         "notes": row.remarks(),
     });
     if let Some(instructions) = row.instructions {

@@ -218,7 +218,7 @@ fn failures(rows: &[&Row], remarks: &mut Vec<Remark>) {
             RowStatus::Failed | RowStatus::Timeout => {
                 remarks.push(Remark::Failed { metric: row.metric.clone(), status: row.status, why });
             }
-            RowStatus::Ok | RowStatus::Partly | RowStatus::Missing => {}
+            RowStatus::Ok | RowStatus::Partly | RowStatus::Missing | RowStatus::Unknown => {}
         }
     }
     remarks.extend(unsupported.into_iter().map(|(why, metrics)| Remark::Unsupported { metrics, why }));

@@ -17,6 +17,8 @@ pub(crate) enum RowStatus {
     Timeout,
     /// No run of it was made.
     Missing,
+    /// Its runs were made, and what disturbed them leaves it unknown.
+    Unknown,
 }
 
 /// One row: a metric, or one of the figures that a metric gives.
@@ -55,6 +57,8 @@ pub(crate) struct Row {
     pub(crate) no_floor: Option<&'static str>,
     /// What is to be known before its figures are believed; wherever they stand, this does.
     pub(crate) marks: Vec<String>,
+    /// The same of its floor alone.
+    pub(crate) floor_marks: Vec<String>,
     /// What else there is to say.
     pub(crate) notes: Vec<String>,
 }
@@ -105,7 +109,7 @@ impl From<tickmark_wire::Unit> for Unit {
 impl Row {
     /// Marks and notes.
     pub(crate) fn remarks(&self) -> Vec<&str> {
-        self.marks.iter().chain(&self.notes).map(String::as_str).collect()
+        self.marks.iter().chain(&self.floor_marks).chain(&self.notes).map(String::as_str).collect()
     }
 
     /// Whether two rows went over the same bytes, to 5 % (16 MB and 16 MiB are the same). Where one does not say, they

@@ -50,6 +50,7 @@ fn base(sample: &Sample<'_>, suffix: &str, title: &str) -> Row {
         instructions: None,
         no_floor: None,
         marks: Vec::new(),
+        floor_marks: Vec::new(),
         notes: Vec::new(),
     }
 }
@@ -139,7 +140,7 @@ fn plain(sample: &Sample<'_>, period: Option<f64>) -> Row {
         row.no_floor =
             Some("the floor is above the mean: a part that is taken off varies more than the rest");
     }
-    row.marks.extend(row.no_floor.map(str::to_owned));
+    row.floor_marks.extend(row.no_floor.map(str::to_owned));
     latencies(sample, &mut row);
     row
 }
@@ -191,7 +192,7 @@ pub(super) fn note_modes(sample: &Sample<'_>, row: &mut Row) {
     // What is told from a curve's shape is no floor.
     let shape = [Headline::Capacity, Headline::Step, Headline::Speedup].contains(&sample.metric.headline);
     if !shape && sample.runs.iter().any(|run| run.few) {
-        row.marks.push("the median: too few batches for a floor".to_owned());
+        row.floor_marks.push("the median: too few batches for a floor".to_owned());
     }
     let counted = counts.iter().filter(|(count, _)| *count > 0);
     row.notes
@@ -256,7 +257,9 @@ fn tick(sample: &Sample<'_>, recording: &Recording) -> Vec<Row> {
         row.frequency = frequency;
         let unknown = row.runs - row.each.len();
         if unknown > 0 {
-            row.status = if row.each.is_empty() { RowStatus::Failed } else { RowStatus::Partly };
+            if row.each.is_empty() {
+                row.status = RowStatus::Unknown;
+            }
             let (all, runs) = (row.runs, row.each.len());
             row.marks.push(match runs {
                 0 => "not known: other tasks had a part of the time".to_owned(),

@@ -138,6 +138,7 @@ fn cells(row: &Row) -> [String; 6] {
         (None, RowStatus::Unsupported) => "unsupported".to_owned(),
         (None, RowStatus::Timeout) => "timed out".to_owned(),
         (None, RowStatus::Missing) => "-".to_owned(),
+        (None, RowStatus::Unknown) => "not known".to_owned(),
         (None, _) => "failed".to_owned(),
     };
     [

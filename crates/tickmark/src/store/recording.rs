@@ -154,7 +154,7 @@ impl Recording {
         let guest = self.environment().and_then(|facts| facts.get("guest.machine"));
         let place = self.meta.target.as_deref().or(guest)?;
         Some(format!(
-            "it was measured in a guest ({place}), and not on this machine; run `tickmark lab boot` again"
+            "it was measured elsewhere ({place}), and not by this program on this machine: measure there again"
         ))
     }
 

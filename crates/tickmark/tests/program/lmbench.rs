@@ -106,7 +106,7 @@ fn raw_files_become_runs_and_every_column_is_there() {
     assert!(plain.contains("without a figure to compare with, board"), "{plain}");
     assert!(plain.contains("vm.fault.page.lmbench2"), "another method is another metric: {plain}");
     let main = plain.lines().find(|line| line.starts_with("memory.latency.strided ")).unwrap();
-    assert!(main.contains("over 16 MB") && main.contains("over 8 MB"), "{main}");
+    assert!(main.contains("over 16 MiB") && main.contains("over 8 MiB"), "{main}");
     assert!(main.ends_with("not compared: other sizes"), "{main}");
 }
 
