@@ -15,8 +15,7 @@ const SOURCES: &[(&str, &str)] = sources!["agent.h" "main.c" "guest.c" "events.c
 /// What is built here.
 const KIND: &str = "agents";
 /// As agent-c/README.md has them.
-const FLAGS: &[&str] =
-    &["-std=c99", "-O2", "-static", "-w"];
+const FLAGS: &[&str] = &["-std=c99", "-O2", "-static", "-w"];
 
 /// The small agent for an architecture, compiled where it is not in the cache.
 ///

@@ -1,7 +1,7 @@
 //! Results of other programs become recordings.
 
-use crate::cli::{Format, Import};
 use super::import_events;
+use crate::cli::{Format, Import};
 use crate::error::{Code, Error};
 use crate::foreign;
 use crate::lmbench::{self, Imported, Series, Value};
@@ -91,7 +91,9 @@ fn own_events(store: &Store, import: &Import, file: &str, events: &str) -> Resul
         super::print_json(&json!({ "recordings": [row], "warnings": warnings }))?;
     } else {
         let (runs, name) = (report::count(*runs as u32, "run"), crate::text::printable(name, false));
-        super::print(&format!("{name} (events, {runs}, {metrics} metrics) kept as {id}\ntickmark show {id}\n"))?;
+        super::print(&format!(
+            "{name} (events, {runs}, {metrics} metrics) kept as {id}\ntickmark show {id}\n"
+        ))?;
     }
     Ok(if warnings.is_empty() { Code::Done } else { Code::Partly })
 }

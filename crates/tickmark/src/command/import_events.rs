@@ -4,7 +4,8 @@ use crate::error::Error;
 use crate::store::{Meta, Store, parse_line};
 use rand::RngExt;
 use tickmark_wire::{
-    Better, Event, FORMAT, Group, Metric, Name, Nanos, Observations, Plan, RunId, RunPlan, Settings, Started, Unit,
+    Better, Event, FORMAT, Group, Metric, Name, Nanos, Observations, Plan, RunId, RunPlan, Settings, Started,
+    Unit,
 };
 
 /// What came of one stream.
@@ -27,7 +28,8 @@ pub(super) fn is(text: &str) -> bool {
 /// # Errors
 /// It names no run, or cannot be kept.
 pub(super) fn keep(store: &Store, file: &str, text: &str, name: Option<&str>) -> Result<Kept, Error> {
-    let (mut warnings, mut plan, mut host) = (Vec::new(), Plan { settings: Settings::default(), metrics: Vec::new(), runs: Vec::new() }, None);
+    let (mut warnings, mut plan, mut host) =
+        (Vec::new(), Plan { settings: Settings::default(), metrics: Vec::new(), runs: Vec::new() }, None);
     for (number, line) in (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty()) {
         match parse_line(line.as_bytes()) {
             Ok(Event::Hello(hello)) => {
@@ -35,7 +37,9 @@ pub(super) fn keep(store: &Store, file: &str, text: &str, name: Option<&str>) ->
                 plan.settings = hello.asked;
             }
             Ok(Event::Started(started)) => plan.runs.push(planned(&started)),
-            Ok(Event::Observed(observed)) if !plan.metrics.iter().any(|metric| metric.name == observed.metric) => {
+            Ok(Event::Observed(observed))
+                if !plan.metrics.iter().any(|metric| metric.name == observed.metric) =>
+            {
                 plan.metrics.push(metric(&observed.metric, &observed.observations));
             }
             Ok(_) => {}
@@ -67,7 +71,8 @@ pub(super) fn keep(store: &Store, file: &str, text: &str, name: Option<&str>) ->
     let mut writer = store.create(&meta)?;
     let folder = writer.folder().to_owned();
     let lines = text.lines().filter(|line| !line.trim().is_empty());
-    let written = lines.map(|line| Event::Unknown(line.to_owned())).try_for_each(|event| writer.write(&event));
+    let written =
+        lines.map(|line| Event::Unknown(line.to_owned())).try_for_each(|event| writer.write(&event));
     if let Err(error) = written.and_then(|()| writer.finish()) {
         store.discard(&meta.id);
         return Err(error);

@@ -257,7 +257,13 @@ impl<'a> Read<'a> {
 fn marks(ours: &[&Row], theirs: &[&Row], figure: &str) -> Vec<String> {
     let of = |rows: &[&Row]| -> BTreeSet<String> {
         // Why there is no floor is what the line says in place of a verdict.
-        let of_floor = |row: &'_ Row| row.floor_marks.iter().filter(|_| figure == "floor" && row.no_floor.is_none()).cloned().collect::<Vec<_>>();
+        let of_floor = |row: &'_ Row| {
+            row.floor_marks
+                .iter()
+                .filter(|_| figure == "floor" && row.no_floor.is_none())
+                .cloned()
+                .collect::<Vec<_>>()
+        };
         rows.iter().flat_map(|row| row.marks.iter().cloned().chain(of_floor(row))).collect()
     };
     let (base, candidate) = (of(ours), of(theirs));

@@ -51,10 +51,10 @@ pub(crate) struct System {
     pub(crate) os: String,
     /// A row a run, a figure a column.
     pub(crate) rows: Vec<Vec<Option<f64>>>,
-    /// What one step of the last digit is worth, a column each.
+    /// What one step of the last digit is worth, a column each: of rows and averages alike.
     pub(crate) steps: Vec<f64>,
-    /// The same for the averages.
-    pub(crate) average_steps: Vec<f64>,
+    /// What is to be known before the figures of a column are believed, a column each.
+    pub(crate) marks: Vec<Vec<String>>,
     /// Averages of the rows, rounded to their step.
     pub(crate) average: Vec<Option<f64>>,
     /// Against the first system, from the rounded averages, in per cent.
@@ -233,20 +233,29 @@ fn system(recording: &Recording, model: &Model, name: &str, columns: &[Column], 
     };
     let root = f64::from(rounds.max(1)).sqrt();
     let all = 0..columns.len();
-    let steps: Vec<f64> = all.clone().map(|index| step_of(index, &|s| s.deviation)).collect();
-    let average_steps: Vec<f64> =
+    let steps: Vec<f64> =
         all.clone().map(|index| step_of(index, &|s| (s.deviation / root).min(s.mean / 1e3))).collect();
-    let average = all.map(|index| mean(index).map(|s| rounded(s.mean, average_steps[index]))).collect();
+    let average = all.map(|index| mean(index).map(|s| rounded(s.mean, steps[index]))).collect();
+    let marks = rows.iter().map(|row| row.map_or_else(Vec::new, |row| marks(row, floor))).collect();
     System {
         name: name.to_owned(),
         os: model.header.kernel.as_ref().map_or_else(String::new, |kernel| format!("Linux {kernel}")),
         rows: cells,
         steps,
-        average_steps,
+        marks,
         average,
         percent: None,
         real: None,
     }
+}
+
+/// Marks of a row that stand for the figures that are shown of it.
+fn marks(row: &Row, floor: bool) -> Vec<String> {
+    let of_floor = row.floor_marks.iter().filter(|_| floor);
+    let excluded = (!floor && row.apart.slices > 0).then(|| {
+        format!("{} are excluded from the mean", report::count(row.apart.slices as u32, "preempted batch"))
+    });
+    row.marks.iter().chain(of_floor).cloned().chain(excluded).collect()
 }
 
 /// What the averages of a system are against those of the first, in per cent: from the averages as they are
@@ -272,7 +281,10 @@ pub(crate) fn render(page: &Page) -> String {
         lines(&mut out, table);
     }
     let legends = [
-        ("mean", "mean costs, ticks and all else included (--floor has the costs without ticks)"),
+        (
+            "mean",
+            "mean costs with ticks and interrupts, without preempted batches (--floor has the costs without ticks)",
+        ),
         ("floor", "floors: the 10th percentile of short batches, without ticks"),
         ("imported", "imported figures are as another program printed them: lmbench's are medians or minima"),
     ];
@@ -295,6 +307,9 @@ pub(crate) fn render(page: &Page) -> String {
     if !page.without.is_empty() {
         let _ = writeln!(out, "not measured: {}", page.without.join("; "));
     }
+    for (why, metrics) in marked_columns(page) {
+        let _ = writeln!(out, "~ {why}: {}", metrics.join(", "));
+    }
     let mut reasons: Vec<(&str, &str, Vec<&str>)> = Vec::new();
     for Missing { system, metric, why } in &page.missing {
         match reasons.iter_mut().find(|(known, reason, _)| known == system && reason == why) {
@@ -308,6 +323,26 @@ pub(crate) fn render(page: &Page) -> String {
     out
 }
 
+/// Each mark with the metrics that have it, of every system.
+fn marked_columns(page: &Page) -> Vec<(String, Vec<&'static str>)> {
+    let mut all: Vec<(String, Vec<&'static str>)> = Vec::new();
+    for table in &page.tables {
+        for system in &table.systems {
+            for (column, mark) in
+                table.columns.iter().zip(&system.marks).flat_map(|(c, m)| m.iter().map(move |m| (c, m)))
+            {
+                let why = format!("{}, {mark}", system.name);
+                match all.iter_mut().find(|(known, _)| *known == why) {
+                    Some((_, metrics)) if metrics.contains(&column.metric) => {}
+                    Some((_, metrics)) => metrics.push(column.metric),
+                    None => all.push((why, vec![column.metric])),
+                }
+            }
+        }
+    }
+    all
+}
+
 fn lines(out: &mut String, table: &Filled) {
     let mut grid: Vec<Vec<String>> = vec![Vec::new(), Vec::new()];
     for line in 0..2 {
@@ -317,16 +352,17 @@ fn lines(out: &mut String, table: &Filled) {
     }
     for system in &table.systems {
         let shown = |cells: &[Option<f64>], steps: &[f64]| -> Vec<String> {
-            let cell = |(cell, step): (&Option<f64>, &f64)| {
-                cell.map_or_else(|| "-".to_owned(), |v| to_step(v, *step))
+            let cell = |((cell, step), marks): ((&Option<f64>, &f64), &Vec<String>)| {
+                let mark = if marks.is_empty() { "" } else { "~" };
+                cell.map_or_else(|| "-".to_owned(), |v| to_step(v, *step) + mark)
             };
-            cells.iter().zip(steps).map(cell).collect()
+            cells.iter().zip(steps).zip(&system.marks).map(cell).collect()
         };
         for row in &system.rows {
             grid.push([vec![system.name.clone(), system.os.clone()], shown(row, &system.steps)].concat());
         }
         let average = vec![system.name.clone(), "average".to_owned()];
-        grid.push([average, shown(&system.average, &system.average_steps)].concat());
+        grid.push([average, shown(&system.average, &system.steps)].concat());
         if let Some(percent) = &system.percent {
             let marks = system.real.iter().flatten().map(|real| if *real { "*" } else { "" });
             let cells = percent

@@ -37,7 +37,8 @@ pub(crate) fn bytes(value: f64) -> String {
 
 /// A count with its noun.
 pub(crate) fn count(count: u32, noun: &str) -> String {
-    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
+    let plural = if noun.ends_with("ch") { "es" } else { "s" };
+    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}{plural}") }
 }
 
 /// A time with three digits.

@@ -186,7 +186,7 @@ pub(super) fn note_modes(sample: &Sample<'_>, row: &mut Row) {
     row.apart = sample.runs.iter().fold(Apart::default(), |sum, run| sum.plus(run.apart));
     let counts = [
         (row.apart.retransmits, "SYN retransmit"),
-        (row.apart.slices, "lost slice"),
+        (row.apart.slices, "preempted batch"),
         (row.apart.reclaimed, "reclaimed page"),
     ];
     // What is told from a curve's shape is no floor.
@@ -195,8 +195,9 @@ pub(super) fn note_modes(sample: &Sample<'_>, row: &mut Row) {
         row.floor_marks.push("the median: too few batches for a floor".to_owned());
     }
     let counted = counts.iter().filter(|(count, _)| *count > 0);
-    row.notes
-        .extend(counted.map(|(count, what)| format!("{} counted apart", number::count(*count as u32, what))));
+    row.notes.extend(
+        counted.map(|(count, what)| format!("{} excluded, counted", number::count(*count as u32, what))),
+    );
     if let Some(over) = sample.runs.iter().map(|run| run.over).find(|over| *over > 0) {
         row.over = over;
         row.notes.push(format!("over {}", number::bytes(over as f64)));

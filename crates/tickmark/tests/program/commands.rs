@@ -11,7 +11,9 @@ fn from_run_to_export() {
     // Beside other tests there may be no figure of the tick, which is partly done; everything else has its own.
     let shown = bench.json(&["show", "first"]);
     let rows = shown["rows"].as_array().unwrap();
-    let done = |row: &serde_json::Value| row["status"] == "ok" || row["metric"].as_str().unwrap().starts_with("tick");
+    let done = |row: &serde_json::Value| {
+        row["status"] == "ok" || row["metric"].as_str().unwrap().starts_with("tick")
+    };
     assert!(rows.iter().all(done), "{shown:#}");
     let all = rows.iter().all(|row| ["ok", "unknown"].contains(&row["status"].as_str().unwrap()));
     assert_eq!(output.status.code(), Some(if all { 0 } else { 4 }), "{}", err(&output));
