@@ -198,7 +198,7 @@ impl Supervisor<'_> {
             .env("TICKMARK_PADDING", "x".repeat(padding as usize))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            .stderr(if Path::new("/dev/null").exists() { Stdio::null() } else { Stdio::piped() })
+            .stderr(nowhere())
             .process_group(0)
             .spawn()?;
         let mut running = Running(child);
@@ -209,6 +209,12 @@ impl Supervisor<'_> {
         }
         Ok(running)
     }
+}
+
+/// Where nobody reads; without a /dev/null that can be written, a pipe.
+fn nowhere() -> Stdio {
+    let null = std::fs::OpenOptions::new().write(true).open("/dev/null");
+    null.map_or_else(|_| Stdio::piped(), Stdio::from)
 }
 
 /// This very program: by its path, by the kernel's handle where the file was replaced meanwhile, by the

@@ -86,7 +86,8 @@ pub(crate) struct Run {
     /// One run of each and nothing else: a metric takes about a second
     #[arg(long, conflicts_with = "runs")]
     pub(crate) once: bool,
-    /// How long to measure altogether, such as 60s or 500ms [default: a minute for everything]
+    /// How long to measure altogether, such as 60s or 500ms [default: a minute for everything]; beside other tasks a probe takes up to
+    /// four times its part, so that it has its CPU as long
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(crate) budget: Option<Nanos>,
     #[command(flatten)]

@@ -6,7 +6,7 @@
 use crate::batch::SEGMENT;
 use crate::batch::{self, Shape, Stamped};
 use crate::routine::{Budget, Routine, Sink};
-use crate::sys::forker::{Call, Child, Forker, SLOTS};
+use crate::sys::forker::{BALLAST, Ballast, Call, Child, Forker, SLOTS};
 use crate::sys::{CallError, exec};
 use crate::{Counts, Expected, Meter, Params, Probe, ProbeError, Spec, Syscall, SystemMeter, Unavailable};
 use std::ffi::CStr;
@@ -79,7 +79,24 @@ pub(super) static PROBES: &[Probe] = &[
                 10,
             )
         },
-        prepare: |spec, params| prepare(spec, params, Call::Fork, Child::Exit, 0, &[]),
+        prepare: |spec, params| prepare(spec, params, Call::Fork, Child::Exit, 0, &[], BALLAST),
+    },
+    Probe {
+        spec: Spec {
+            needs: FORK,
+            ..spec(
+                "process.fork.16m",
+                "fork, 16 MiB resident",
+                "the same of a process with 4096 private pages in 16 mappings: what its page tables add",
+                10,
+            )
+        },
+        prepare: |spec, params| {
+            if params.sizes.memory < 64 << 20 {
+                return Err(Unavailable::Missing("too little memory for 16 MiB more".to_owned()));
+            }
+            prepare(spec, params, Call::Fork, Child::Exit, 0, &[], Ballast { mappings: 16, pages: 256 })
+        },
     },
     Probe {
         spec: spec(
@@ -91,7 +108,7 @@ pub(super) static PROBES: &[Probe] = &[
         prepare: |spec, params| {
             let program = [params.tiny()?];
             exec::spawn_and_wait(&program)?;
-            prepare(spec, params, Call::Fork, Child::Exec, exec::TINY_STATUS, &program)
+            prepare(spec, params, Call::Fork, Child::Exec, exec::TINY_STATUS, &program, BALLAST)
         },
     },
     Probe {
@@ -104,7 +121,7 @@ pub(super) static PROBES: &[Probe] = &[
         prepare: |spec, params| {
             let program = [c"/bin/sh", c"-c", params.tiny()?];
             exec::spawn_and_wait(&program)?;
-            prepare(spec, params, Call::Fork, Child::Exec, exec::TINY_STATUS, &program)
+            prepare(spec, params, Call::Fork, Child::Exec, exec::TINY_STATUS, &program, BALLAST)
         },
     },
     Probe {
@@ -114,7 +131,7 @@ pub(super) static PROBES: &[Probe] = &[
             expected: Expected { switches: Some(2), faults: None },
             ..spec("process.vfork", "vfork", "vfork of the same process, exit of the child, wait", 10)
         },
-        prepare: |spec, params| prepare(spec, params, Call::Vfork, Child::Exit, 0, &[]),
+        prepare: |spec, params| prepare(spec, params, Call::Vfork, Child::Exit, 0, &[], BALLAST),
     },
 ];
 
@@ -125,12 +142,13 @@ fn prepare(
     child: Child,
     status: i32,
     program: &[&CStr],
+    ballast: Ballast,
 ) -> Result<Box<dyn Routine>, Unavailable> {
     if !std::path::Path::new("/proc/self/maps").exists() {
         let why = "without /proc/self/maps the size of this program would weigh in";
         return Err(Unavailable::Missing(why.to_owned()));
     }
-    let forker = Forker::new(call, child, program)?;
+    let forker = Forker::new(call, child, program, ballast)?;
     let pause = params.sizes.short.then_some(PAUSE);
     Ok(Box::new(Children { forker, status, shape: Shape::of(spec), pause }))
 }

@@ -14,7 +14,16 @@ use std::ptr::NonNull;
 
 /// Mappings of the ballast, and pages touched in each: about what a small program linked with a C
 /// library has (21 mappings, some 30 private pages).
-pub const BALLAST: (usize, usize) = (16, 2);
+pub const BALLAST: Ballast = Ballast { mappings: 16, pages: 2 };
+
+/// Private memory of the minimal process, every page touched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ballast {
+    /// How many mappings.
+    pub mappings: usize,
+    /// Pages of each.
+    pub pages: usize,
+}
 /// Children in one go at most.
 pub const SLOTS: usize = 4096;
 /// Bytes of a slot: start, end, status of the child, error, getrusage of the process.
@@ -60,6 +69,7 @@ pub struct Forker {
     data: NonNull<u8>,
     slots: NonNull<u8>,
     call: Call,
+    ballast: Ballast,
     isolated: bool,
 }
 
@@ -149,7 +159,7 @@ impl Forker {
     ///
     /// # Errors
     /// Those of mmap(2) and mprotect(2); a processor that is not x86-64 or has no TSC.
-    pub fn new(call: Call, child: Child, program: &[&CStr]) -> Result<Self, Unavailable> {
+    pub fn new(call: Call, child: Child, program: &[&CStr], ballast: Ballast) -> Result<Self, Unavailable> {
         let bytes = machine_code(call, child, program.len());
         if bytes.is_empty() || !tickmark_timer::has_tsc() {
             return Err(Unavailable::Missing("fork is only written for x86-64 with a TSC".to_owned()));
@@ -161,7 +171,7 @@ impl Forker {
         let rights = libc::PROT_READ | libc::PROT_EXEC;
         // SAFETY: the page that was just mapped, to which no reference exists.
         check("mprotect", unsafe { libc::mprotect(code.as_ptr().cast(), PAGE, rights) })?;
-        let forker = Self { code, data, slots, call, isolated: false };
+        let forker = Self { code, data, slots, call, ballast, isolated: false };
         forker.write_arguments(program)?;
         Ok(forker)
     }
@@ -265,7 +275,7 @@ impl Forker {
                 start = page + PAGE;
             }
         }
-        let (mappings, pages) = BALLAST;
+        let Ballast { mappings, pages } = self.ballast;
         for i in 0..mappings {
             let at = map(pages * PAGE, libc::MAP_PRIVATE)?;
             for page in 0..pages {

@@ -12,7 +12,7 @@ fn run(call: Call, child: Child, program: &[&CStr]) -> Result<Vec<Made>, CallErr
 
 fn run_for(length: u64, call: Call, child: Child, program: &[&CStr]) -> Result<Vec<Made>, CallError> {
     let _alone = ALONE.lock();
-    let mut forker = Forker::new(call, child, program).unwrap();
+    let mut forker = Forker::new(call, child, program, BALLAST).unwrap();
     std::thread::spawn(move || forker.run(length)).join().unwrap()
 }
 

@@ -17,6 +17,11 @@ fn hosts(names: &[&str]) -> Vec<Imported> {
     found
 }
 
+/// The tables of a page of version 2: what version 3 adds is not on it.
+fn version_2() -> impl Iterator<Item = &'static layout::Table> {
+    layout::TABLES.iter().filter(|table| table.title != "Basic uint64 operations")
+}
+
 /// Average of a column's rows, in the table's unit, rounded to their last digit; and how it is printed.
 fn average(host: &Imported, column: &layout::Column) -> (f64, String) {
     let values = &host.series[column.imported_by(&host.tool)].values;
@@ -81,7 +86,7 @@ fn averages_of_the_page_come_back_but_six() {
     let hosts = hosts(&["tqm860l-summary.txt"]);
     let (averages, _) = derived();
     let mut differ: Vec<(&str, usize, f64, String)> = Vec::new();
-    for table in layout::TABLES {
+    for table in version_2() {
         for column in table.columns {
             for (system, host) in hosts.iter().enumerate() {
                 let page = averages[&(table.title, column.metric, system)];
@@ -111,7 +116,7 @@ fn averages_of_the_page_come_back_but_six() {
 fn not_following(figure: impl Fn(Cell) -> f64) -> Vec<(&'static str, String, String)> {
     let (_, percents) = derived();
     let mut differ = Vec::new();
-    for table in layout::TABLES {
+    for table in version_2() {
         for column in table.columns {
             let of = |system| figure((table.title, column.metric, system));
             let ours = percent_cell((of(1) / of(0) - 1.0) * 100.0);
@@ -193,7 +198,7 @@ fn a_raw_file_of_lmbench_3() {
     assert_eq!(of(&machine), [1796.0, 46.0, 64.0, 4.87, 1.0]);
     assert_eq!(of(&["syscall.null", "syscall.null_io", "syscall.stat"]), [0.2417, 0.3628, 1.5843]);
     assert_eq!(of(&["syscall.select.tcp", "syscall.select.files"]), [8.8751, 2.3145]);
-    assert_eq!(of(&["op.int64.add", "op.double.bogo", "op.int32.mod"]), [0.28, 9.84, 3.35]);
+    assert_eq!(of(&["op.int64.add", "op.double.bogo_array", "op.int32.mod"]), [0.28, 9.84, 3.35]);
     assert_eq!(of(&["switch.2p.0k", "switch.8p.64k", "switch.16p.16k"]), [5.31, 15.63, 8.41]);
     assert_eq!(of(&["file.create.0k", "file.delete.10k"]), [24.2501, 22.8948]);
     assert_eq!(of(&["vm.mmap", "vm.fault.page"]), [388.0, 0.5217]);

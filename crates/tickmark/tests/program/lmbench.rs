@@ -72,7 +72,7 @@ fn raw_files_become_runs_and_every_column_is_there() {
     let output = bench.run(&["import", &fixture("lmbench3.raw"), "--name", "board", "--format", "json"]);
     assert_eq!(output.status.code(), Some(0), "{}", err(&output));
     let page = bench.json(&["show", "board", "--lmbench"]);
-    assert_eq!(page["tables"].as_array().unwrap().len(), 10);
+    assert_eq!(page["tables"].as_array().unwrap().len(), 11);
     for table in page["tables"].as_array().unwrap() {
         for average in table["systems"][0]["average"].as_array().unwrap() {
             assert!(average.is_number(), "{table}");
