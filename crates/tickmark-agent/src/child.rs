@@ -125,7 +125,10 @@ fn measure(request: &Request) -> Vec<Event> {
     let mut events = Collect { run, spec: &probe.spec, events: Vec::new() };
     let batch = gauge.longest_batch(request.batch);
     let budget = Budget { time: request.budget, batch, gauge, phase: request.phase };
-    let begun = Conditions { clock_source: request.clock_source.clone(), ..Conditions::now() };
+    let mut begun = Conditions { clock_source: request.clock_source.clone(), ..Conditions::now() };
+    if !probe.spec.roams {
+        begun.cpus = Some(vec![request.cpu]);
+    }
     match routine.measure(&budget, &mut events) {
         Ok(()) => {
             let changed = begun.changed(&Conditions::now());

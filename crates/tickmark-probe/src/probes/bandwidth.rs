@@ -116,7 +116,8 @@ pub(super) static PROBES: &[Probe] = &[
             let piece = start..start + PIECE;
             for _ in 0..SETTLES {
                 file::rewind(file.as_fd())?;
-                (0..length / PIECE).try_for_each(|_| file::read_all(file.as_fd(), &mut buffer[piece.clone()]))?;
+                (0..length / PIECE)
+                    .try_for_each(|_| file::read_all(file.as_fd(), &mut buffer[piece.clone()]))?;
             }
             let read = move || {
                 let _ = &folder;

@@ -168,3 +168,176 @@ fn a_recording_in_use_is_left_alone() {
     drop(writer);
     assert!(store.resume("aa01").is_ok());
 }
+
+/// A fixture's copy whose meta.json and events a test may change.
+fn copied(folder: &Path, version: &str) -> std::path::PathBuf {
+    let from = format!("{}/../../fixtures/format-{version}", env!("CARGO_MANIFEST_DIR"));
+    let to = folder.join("copy");
+    fs::create_dir_all(&to).unwrap();
+    for file in ["meta.json", "events.jsonl"] {
+        fs::copy(format!("{from}/{file}"), to.join(file)).unwrap();
+    }
+    to
+}
+
+/// Value and mean of each row, by metric.
+fn figures(store: &Store, folder: &Path) -> Vec<(String, Option<f64>, Option<f64>)> {
+    let recording = store.find(&folder.to_string_lossy()).unwrap();
+    let model = crate::report::build(&recording, &|_| true, false);
+    let rows = model.groups.into_iter().flat_map(|(_, rows)| rows);
+    rows.map(|row| (row.metric, row.value.map(|value| value.point), row.mean)).collect()
+}
+
+/// What a program of later may write: more fields, more kinds of events, in a minor version that does not exist.
+#[test]
+fn a_recording_of_a_later_minor_version_gives_the_same_figures() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = store(folder.path());
+    let copy = copied(folder.path(), "1.1");
+    let before = figures(&store, &copy);
+    assert!(before.iter().any(|(_, value, _)| value.is_some()));
+    let text = fs::read_to_string(copy.join("meta.json")).unwrap();
+    let mut meta: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(meta["format"]["minor"], 1);
+    meta["format"]["minor"] = 99.into();
+    meta["invented"] = serde_json::json!({ "by": "later" });
+    meta["plan"]["metrics"][0]["invented"] = 7.into();
+    fs::write(copy.join("meta.json"), meta.to_string()).unwrap();
+    let mut lines = String::new();
+    for line in fs::read_to_string(copy.join("events.jsonl")).unwrap().lines() {
+        let mut event: serde_json::Value = serde_json::from_str(line).unwrap();
+        for body in event.as_object_mut().unwrap().values_mut().filter_map(|body| body.as_object_mut()) {
+            body.insert("invented".to_owned(), "later".into());
+        }
+        lines += &format!("{event}\n{{\"invented_later\":{{\"a\":1}}}}\n");
+    }
+    fs::write(copy.join("events.jsonl"), lines).unwrap();
+    assert_eq!(figures(&store, &copy), before);
+    let warnings = store.find(&copy.to_string_lossy()).unwrap().warnings;
+    assert!(
+        warnings.iter().all(|line| line.contains("invented_later") && line.contains("kept")),
+        "{warnings:?}"
+    );
+}
+
+/// A definition by difference from which a part is gone would be another figure.
+#[test]
+fn a_run_that_lacks_a_line_of_its_observations_has_failed() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = store(folder.path());
+    let copy = copied(folder.path(), "1.1");
+    let text = fs::read_to_string(copy.join("events.jsonl")).unwrap();
+    let parts = |line: &&str| line.starts_with("{\"observed\"") && line.contains("\"part\":\"less\"");
+    let gone = text.lines().position(|line| parts(&line)).expect("a definition by difference");
+    let event: serde_json::Value = serde_json::from_str(text.lines().nth(gone).unwrap()).unwrap();
+    let run = event["observed"]["run"].as_u64().unwrap() as u32;
+    let status = |text: &str| {
+        fs::write(copy.join("events.jsonl"), text).unwrap();
+        let recording = store.find(&copy.to_string_lossy()).unwrap();
+        recording.runs.iter().find(|other| other.planned.id.0 == run).unwrap().status.clone()
+    };
+    assert_eq!(status(&text), Status::Ok);
+    let without: Vec<&str> =
+        text.lines().enumerate().filter(|(at, _)| *at != gone).map(|(_, line)| line).collect();
+    assert!(matches!(status(&(without.join("\n") + "\n")), Status::Failed(_)), "gone");
+    let damaged: Vec<&str> = text
+        .lines()
+        .enumerate()
+        .map(|(at, line)| if at == gone { &line[..line.len() / 2] } else { line })
+        .collect();
+    assert!(matches!(status(&(damaged.join("\n") + "\n")), Status::Failed(_)), "damaged");
+}
+
+#[test]
+fn a_meta_that_no_recording_has_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = store(folder.path());
+    let copy = copied(folder.path(), "1.1");
+    let text = fs::read_to_string(copy.join("meta.json")).unwrap();
+    let changed = |change: &dyn Fn(&mut serde_json::Value)| {
+        let mut meta: serde_json::Value = serde_json::from_str(&text).unwrap();
+        change(&mut meta);
+        fs::write(copy.join("meta.json"), meta.to_string()).unwrap();
+        store
+            .find(&copy.to_string_lossy())
+            .map(|recording| recording.meta.name)
+            .map_err(|error| error.to_string())
+    };
+    for id in ["../../x", "", "a/b", "a\u{1b}[2J"] {
+        assert!(changed(&|meta| meta["id"] = id.into()).unwrap_err().contains("its id is none"), "{id:?}");
+    }
+    let rounds = |meta: &mut serde_json::Value| meta["plan"]["runs"][0]["round"] = u32::MAX.into();
+    assert!(changed(&rounds).unwrap_err().contains("4294967295"));
+    let padding = |meta: &mut serde_json::Value| meta["plan"]["runs"][0]["padding"] = u32::MAX.into();
+    assert!(changed(&padding).unwrap_err().contains("padding"));
+    let name = changed(&|meta| meta["name"] = "a\u{1b}]0;b\u{7}\nc".into()).unwrap();
+    assert!(!name.contains(char::is_control) && name.contains("\\u{1b}"), "{name:?}");
+}
+
+#[test]
+fn an_index_that_is_none_of_ours_is_not_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = store(folder.path());
+    let mut writer = store.create(&meta("aa01", "web")).unwrap();
+    writer.write(&failed(0)).unwrap();
+    store.index(writer.folder());
+    let before = store.list().unwrap();
+    let index = folder.path().join("index.sqlite");
+    let elsewhere = folder.path().join("elsewhere.sqlite");
+    fs::rename(&index, &elsewhere).unwrap();
+    let held = fs::read(&elsewhere).unwrap();
+    std::os::unix::fs::symlink(&elsewhere, &index).unwrap();
+    assert_eq!(store.list().unwrap(), before);
+    store.index(writer.folder());
+    assert_eq!(fs::read(&elsewhere).unwrap(), held, "what the link points to is left alone");
+    fs::remove_file(&index).unwrap();
+    let view = rusqlite::Connection::open(&index).unwrap();
+    view.execute_batch(
+        "create view recordings as select 'zz' as id, 'x' as name, '2026' as created, 1 as complete, 1 as runs_done, \
+         1 as runs_planned, 1 as metrics, null as host, null as kernel, null as clock_source",
+    )
+    .unwrap();
+    assert_eq!(store.list().unwrap(), before);
+}
+
+#[test]
+fn recordings_are_deleted_renamed_and_what_kills_left_is_swept() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = store(folder.path());
+    for id in ["aa01", "aa02"] {
+        let writer = store.create(&meta(id, "web")).unwrap();
+        store.index(writer.folder());
+        assert!(matches!(store.delete(id), Err(Error::InUse(_))), "it is being written");
+    }
+    store.rename("aa01", "before").unwrap();
+    assert_eq!(store.find("before").unwrap().meta.id, "aa01");
+    assert!(store.rename("aa01", " ").is_err());
+    store.delete("aa01").unwrap();
+    assert!(store.find("before").is_err() && store.list().unwrap().len() == 1);
+    let left = folder.path().join("recordings/aa03");
+    fs::create_dir(&left).unwrap();
+    fs::write(left.join("meta.json.draft"), "{").unwrap();
+    drop(store.create(&meta("aa04", "web")).unwrap());
+    assert!(left.exists(), "somebody may be making it");
+    let long_ago = std::time::SystemTime::now() - std::time::Duration::from_secs(7200);
+    fs::File::open(&left).unwrap().set_modified(long_ago).unwrap();
+    let other = folder.path().join("recordings/mine");
+    fs::create_dir(&other).unwrap();
+    fs::write(other.join("notes.txt"), "mine").unwrap();
+    fs::File::open(&other).unwrap().set_modified(long_ago).unwrap();
+    drop(store.create(&meta("aa05", "web")).unwrap());
+    assert!(!left.exists() && other.exists());
+}
+
+/// Killed before it said anything, or after: a guest is not resumed on the machine that booted it.
+#[test]
+fn a_guest_is_not_resumed_here() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = store(folder.path());
+    let guest = Meta { target: Some("a guest: q35, kernel x86_64".to_owned()), ..meta("aa01", "lab") };
+    drop(store.create(&guest).unwrap());
+    let why = store.find("aa01").unwrap().elsewhere().unwrap();
+    assert!(why.contains("a guest: q35"), "{why}");
+    drop(store.create(&meta("aa02", "here")).unwrap());
+    assert_eq!(store.find("aa02").unwrap().elsewhere(), None);
+}

@@ -128,3 +128,54 @@ fn all_formats_say_the_same() {
         assert_eq!((gate("changed"), gate("worse")), (Some(3), Some(3)));
     }
 }
+
+/// Columns of numbers, whose direction nobody knows, and single recordings decide nothing: CI must hear of it.
+#[test]
+fn what_cannot_be_judged_is_no_success() {
+    let (bench, folder) = (Bench::new(), tempfile::tempdir().unwrap());
+    let import = |name: &str, factor: u32| {
+        let path = folder.path().join(name);
+        let text: String = (0..20).map(|i| format!("{}\n", factor * (1000 + i * 7 % 13))).collect();
+        std::fs::write(&path, text).unwrap();
+        assert!(bench.run(&["import", path.to_str().unwrap()]).status.success());
+    };
+    import("before", 1);
+    import("after", 20);
+    let worse = bench.run(&["compare", "before", "after", "--fail-on", "worse"]);
+    assert_eq!(worse.status.code(), Some(5), "{}", err(&worse));
+    assert!(err(&worse).contains("neither way is better"), "{}", err(&worse));
+    assert_eq!(bench.run(&["compare", "before", "after", "--fail-on", "changed"]).status.code(), Some(3));
+    for name in ["one", "two"] {
+        record(&bench, name, PROBE);
+    }
+    let single = bench.run(&["compare", "one", "two", "--fail-on", "worse"]);
+    assert_eq!(single.status.code(), Some(5), "{}", err(&single));
+    assert!(err(&single).contains("cannot be judged for --fail-on"), "{}", err(&single));
+    // The README's line: three a side and more, and a cost that cannot be overlooked.
+    for name in ["x1", "x2", "x3"] {
+        record(&bench, name, PROBE);
+    }
+    for name in ["y1", "y2", "y3"] {
+        record(&bench, name, PROBE);
+        slowed(&bench, name);
+    }
+    let slower = bench.run(&["compare", "x*", "y*", "--fail-on", "worse"]);
+    assert_eq!(slower.status.code(), Some(3), "{}{}", out(&slower), err(&slower));
+}
+
+/// Makes every batch of a recording take three times as long.
+fn slowed(bench: &Bench, name: &str) {
+    let id = bench.json(&["show", name])["recording"]["id"].as_str().unwrap().to_owned();
+    let path = bench.store().join("recordings").join(id).join("events.jsonl");
+    let slower = |line: &str| {
+        let mut event: Value = serde_json::from_str(line).unwrap();
+        let batches =
+            event.pointer_mut("/observed/observations/batches/elapsed").and_then(Value::as_array_mut);
+        for elapsed in batches.into_iter().flatten() {
+            *elapsed = (elapsed.as_i64().unwrap() * 3).into();
+        }
+        format!("{event}\n")
+    };
+    let text: String = std::fs::read_to_string(&path).unwrap().lines().map(slower).collect();
+    std::fs::write(&path, text).unwrap();
+}

@@ -3,6 +3,7 @@
 
 mod bad_input;
 mod bench;
+mod changed;
 mod commands;
 mod comparing;
 mod experiment;
@@ -12,4 +13,5 @@ mod killed;
 mod lab;
 mod limits;
 mod lmbench;
+mod small_agent;
 mod stat;

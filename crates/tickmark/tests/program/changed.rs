@@ -1,0 +1,109 @@
+//! What changes while it measures, and what stands in the way, is said.
+
+use crate::bench::{Bench, err, has, out, program, refused, row, sandboxed};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// The processes below one, and itself.
+fn below(pid: u32) -> Vec<u32> {
+    let text = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
+    let children = text.split_whitespace().filter_map(|word| word.parse().ok());
+    std::iter::once(pid).chain(children.flat_map(below)).collect()
+}
+
+/// Runs a probe on CPU 0 and moves its processes to CPU 1 as soon as they measure.
+fn moved(bench: &Bench, probe: &str) -> serde_json::Value {
+    let arguments = ["run", probe, "--runs", "1", "--budget", "3s", "--cpu", "0", "--name", probe];
+    let mut child: Child =
+        bench.command(&arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let measures = |pid: &u32| {
+        let words = std::fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        words.contains("one")
+    };
+    let end = Instant::now() + Duration::from_secs(60);
+    while child.try_wait().unwrap().is_none() && Instant::now() < end {
+        for pid in below(child.id()).into_iter().filter(measures) {
+            let _ = Command::new("taskset")
+                .args(["-acp", "1", &pid.to_string()])
+                .stdout(Stdio::null())
+                .stderr(Stdio::null())
+                .status();
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    bench.json(&["show", probe])
+}
+
+#[test]
+fn processes_that_were_moved_are_marked_and_a_ring_that_came_together_has_failed() {
+    if !has("taskset") || std::thread::available_parallelism().map_or(1, usize::from) < 2 {
+        return;
+    }
+    let bench = Bench::new();
+    let shown = moved(&bench, "syscall.null");
+    let marks = row(&shown, "syscall.null")["marks"].to_string();
+    assert!(marks.contains("CPUs 0 became 1 during 1 of 1 runs"), "{marks}");
+    let shown = moved(&bench, "switch.2p.0k.across");
+    let ring = row(&shown, "switch.2p.0k.across");
+    assert_eq!(ring["status"], "failed", "{ring}");
+    assert!(ring["notes"].to_string().contains("was moved to other CPUs"), "{ring}");
+}
+
+#[test]
+fn an_empty_home_is_none() {
+    let run = |home: &str| {
+        let mut command = Command::new(program());
+        command.arg("recordings").env_remove("TICKMARK_STORE").env_remove("XDG_DATA_HOME").env("HOME", home);
+        command.output().unwrap()
+    };
+    refused(&run(""), 2, &["neither HOME nor XDG_DATA_HOME is set"]);
+}
+
+#[test]
+fn a_limit_of_file_sizes_is_one_line() {
+    if !has("prlimit") {
+        return;
+    }
+    let bench = Bench::new();
+    let mut command = Command::new("prlimit");
+    command
+        .arg("--fsize=2000")
+        .arg(program())
+        .args(["run", "syscall.null", "--once"])
+        .env("TICKMARK_STORE", bench.store());
+    refused(&command.output().unwrap(), 1, &["limit of a file's size"]);
+}
+
+#[test]
+fn without_dev_null_it_measures() {
+    if !has("bwrap") {
+        return;
+    }
+    let bench = Bench::new();
+    let empty = tempfile::tempdir().unwrap();
+    let additions = ["--bind", empty.path().to_str().unwrap(), "/dev"];
+    let arguments = ["run", "syscall.null", "--once", "--format", "json"];
+    let output = sandboxed(&bench.store(), &additions, &arguments).output().unwrap();
+    let model: serde_json::Value =
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e}: {}", err(&output)));
+    assert!(row(&model, "syscall.null")["value"].is_f64(), "{model:#}");
+}
+
+/// A name that would set the title of the terminal, in every text that shows it.
+#[test]
+fn what_a_terminal_obeys_is_shown_and_not_done() {
+    let bench = Bench::new();
+    let name = "a\u{1b}]0;title\u{7}b";
+    let output = bench.run(&["run", "selftest.work.1000", "--once", "--name", name]);
+    assert_eq!(output.status.code(), Some(0), "{}", err(&output));
+    let texts = [
+        out(&output),
+        out(&bench.run(&["recordings"])),
+        out(&bench.run(&["show", "last"])),
+        err(&bench.run(&["show", name])),
+        err(&bench.run(&["show", "nothing\u{1b}[2J"])),
+    ];
+    for text in texts {
+        assert!(!text.contains(['\u{1b}', '\u{7}']), "{text:?}");
+    }
+}
