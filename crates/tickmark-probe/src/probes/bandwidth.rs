@@ -191,7 +191,8 @@ pub(super) static PROBES: &[Probe] = &[
         spec: memory(
             "bandwidth.memory.write",
             "memory, write",
-            "store 8 bytes a time over 64 KB of memory, piece by piece, over and over",
+            "store 8 bytes a time, upwards, over 64 KB of memory, piece by piece, over and over (lmbench's bw_mem wr stores 4 bytes, \
+             downwards)",
         ),
         prepare: |spec, params| {
             let region = Region::private(params.sizes.memory as usize, Pages::Small)?;
