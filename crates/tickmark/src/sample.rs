@@ -95,7 +95,7 @@ impl<'a> Sample<'a> {
 pub(crate) fn figures(recording: &Recording, metric: &Metric, run: &Run) -> Result<Figures, String> {
     let observed = recording.observed(run);
     if observed.len() != run.observed.len() {
-        return Err("its observations cannot be read any more".to_owned());
+        return Err("a line of its observations is damaged".to_owned());
     }
     let (mut taken, mut contended) = (0.0, false);
     for part in &observed {

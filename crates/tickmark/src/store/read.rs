@@ -8,7 +8,7 @@ use crate::text::printable;
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
-use tickmark_wire::{Event, Format, Name, Observations, Reason, RunId};
+use tickmark_wire::{Event, Format, Name, Reason, RunId, Segment};
 
 /// Reads the recording in a folder.
 ///
@@ -56,7 +56,10 @@ pub(crate) fn load(folder: &Path) -> Result<Recording, Error> {
             break;
         }
         recording.torn = !line.ends_with(b"\n");
-        if !line.iter().all(u8::is_ascii_whitespace) {
+        if let Some(observed) = Observed::of(&line) {
+            // Nearly all bytes are observations, which are only looked at when they are needed.
+            observed.take(&mut recording, Span { start, length });
+        } else if !line.iter().all(u8::is_ascii_whitespace) {
             match parse(&line) {
                 Ok(Event::Unknown(_)) => {
                     let kind = kind(&line).unwrap_or_default();
@@ -73,11 +76,10 @@ pub(crate) fn load(folder: &Path) -> Result<Recording, Error> {
                             running = Some(started.run);
                             damaged.retain(|run| *run != started.run);
                         }
-                        Event::Observed(_) => {}
                         _ => running = None,
                     }
                     recording.at_once = recording.at_once.max(open);
-                    take(&mut recording, event, Span { start, length });
+                    take(&mut recording, event);
                 }
                 Err(why) => {
                     damaged.extend(running);
@@ -96,6 +98,38 @@ pub(crate) fn load(folder: &Path) -> Result<Recording, Error> {
     }
     complete(&mut recording);
     Ok(recording)
+}
+
+/// A line of observations but for these, of which only the kind is kept.
+#[derive(serde::Deserialize)]
+struct Observed {
+    run: RunId,
+    observations: BTreeMap<String, serde::de::IgnoredAny>,
+    #[serde(default)]
+    segments: Vec<Segment>,
+}
+
+impl Observed {
+    fn of(line: &[u8]) -> Option<Self> {
+        #[derive(serde::Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct Line {
+            observed: Observed,
+        }
+        serde_json::from_slice::<Line>(line).ok().map(|line| line.observed)
+    }
+
+    fn take(self, recording: &mut Recording, span: Span) {
+        let costs = self.segments.iter().map(|segment| segment.multiply.as_nanos_f64());
+        recording.multiplications.extend(costs.filter(|cost| *cost > 0.0));
+        if let Some(run) = recording.run(self.run) {
+            // Figures of another program are whole as they are.
+            if self.observations.contains_key("values") {
+                run.status = Status::Ok;
+            }
+            run.observed.push(span);
+        }
+    }
 }
 
 /// How many runs are open after an event. A new session begins with none.
@@ -130,7 +164,7 @@ fn complete(recording: &mut Recording) {
     }
 }
 
-fn take(recording: &mut Recording, event: Event, span: Span) {
+fn take(recording: &mut Recording, event: Event) {
     let mut status = |id, status| {
         if let Some(run) = recording.run(id) {
             run.status = status;
@@ -152,17 +186,8 @@ fn take(recording: &mut Recording, event: Event, span: Span) {
                     .extend(started.monotonic.map(|from| (recording.sessions.len(), from, budget)));
             }
         }
-        Event::Observed(observed) => {
-            let costs = observed.segments.iter().map(|segment| segment.multiply.as_nanos_f64());
-            recording.multiplications.extend(costs.filter(|cost| *cost > 0.0));
-            if let Some(run) = recording.run(observed.run) {
-                // Figures of another program are whole as they are.
-                if matches!(observed.observations, Observations::Values(_)) {
-                    run.status = Status::Ok;
-                }
-                run.observed.push(span);
-            }
-        }
+        // Taken as it was read.
+        Event::Observed(_) => {}
         Event::Finished(outcome) => {
             if let Some(run) = recording.run(outcome.run) {
                 run.status = Status::Ok;
