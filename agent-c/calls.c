@@ -282,7 +282,8 @@ int enter_folder(void)
 	if (!place || !*place || strlen(place) > sizeof folder - 32)
 		place = "/tmp";
 	sprintf(folder, "%s/agent-c-XXXXXX", place);
-	if (!mkdtemp(folder) || chdir(folder)) {
+	/* By its whole name, also where TMPDIR is none. */
+	if (!mkdtemp(folder) || chdir(folder) || !getcwd(folder, sizeof folder)) {
 		folder[0] = 0;
 		return -1;
 	}

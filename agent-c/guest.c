@@ -37,9 +37,9 @@ void end_guest(void)
 {
 #ifdef __linux__
 	sync();
-	reboot(RB_AUTOBOOT);
-	for (;;)
-		pause();
+	if (!reboot(RB_AUTOBOOT))
+		for (;;)
+			pause();
 #endif
 }
 

@@ -75,8 +75,13 @@ static void ended(int number)
 
 static void in_child(struct run *run, const struct probe *probe)
 {
-	signal(SIGINT, SIG_DFL);
-	signal(SIGTERM, SIG_DFL);
+	static const int numbers[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
+	size_t i;
+	sigset_t none;
+	for (i = 0; i < sizeof numbers / sizeof *numbers; i++)
+		signal(numbers[i], SIG_DFL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
 	struct rusage usage;
 	if (probe->measure(run)) {
 		flush_events(-1);
@@ -91,12 +96,15 @@ static void in_child(struct run *run, const struct probe *probe)
 		    "\"empty_iteration\":0,\"frequency\":1000000000.0},\"resident_kb\":%ld}}\n",
 		    run->id, (long long)precision() * 1000, (long long)stamp_cost(), usage.ru_maxrss);
 	}
+	/* Whoever reads may take time: that is not measured. */
+	alarm(0);
 	_exit(flush_events(run->settings->out) ? 5 : 0);
 }
 
 static void one(struct run *run)
 {
 	struct timespec t;
+	sigset_t all, before;
 	pid_t pid;
 	int status = 0;
 	size_t i;
@@ -116,18 +124,26 @@ static void one(struct run *run)
 	lost |= flush_events(run->settings->out);
 	if (i == probe_count)
 		return;
-	pid = fork();
+	sigfillset(&all);
+	sigprocmask(SIG_BLOCK, &all, &before);
+	measuring = pid = fork();
+	if (pid)
+		sigprocmask(SIG_SETMASK, &before, NULL);
 	if (!pid) {
 		setpgid(0, 0);
 		/* Ten times the budget and 3 s, as the other agent. */
 		alarm((unsigned)(run->budget * 10 / 1000000000) + 4);
 		in_child(run, &probes[i]);
 	}
-	measuring = pid;
 	if (pid > 0)
 		setpgid(pid, pid);
 	if (pid < 0 || waitpid(pid, &status, 0) != pid)
 		say_reason("failed", run->id, strerror(errno), "fork", errno);
+	/* It may have ended in the middle of a line. */
+	if (pid > 0 && WIFSIGNALED(status))
+		say("\n");
+	if (pid < 0)
+		;
 	else if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
 		say_reason("timed_out", run->id, "ended after its limit", NULL, 0);
 	else if (WIFEXITED(status) && WEXITSTATUS(status) == 5)
@@ -213,8 +229,10 @@ int main(int count, char **arguments)
 	const char *plan = NULL, *called = strrchr(arguments[0], '/');
 	int64_t budget = 100000000;
 	size_t planned = 0, i;
-	int at, first = getpid() == 1, marked = 0;
+	int at, first, marked = 0;
 	called = called ? called + 1 : arguments[0];
+	/* Process 1 of a container is no guest's. */
+	first = getpid() == 1 && !strcmp(called, "init");
 	if (!strcmp(called, "nothing") || !strcmp(called, "sh"))
 		return *called == 'n' ? 0 : shell(count, arguments);
 	if (first)
@@ -284,6 +302,9 @@ int main(int count, char **arguments)
 	hello(&settings, first ? "/init" : arguments[0]);
 	signal(SIGINT, ended);
 	signal(SIGTERM, ended);
+	signal(SIGHUP, ended);
+	signal(SIGQUIT, ended);
+	signal(SIGPIPE, SIG_IGN);
 	/* A guest's own /tmp is nobody else's. */
 	if (!first && enter_folder())
 		return usage("no folder can be made in TMPDIR or /tmp");

@@ -75,6 +75,8 @@ int file_bandwidth(struct run *run)
 	struct work work = { .bytes = PIECE, .length = run->settings->memory };
 	size_t at;
 	work.over = work.length;
+	if (work.length < PIECE)
+		return lacking("less than 64 KB of memory may be used");
 	work.in = open("reread", O_RDWR | O_CREAT | O_TRUNC, 0600);
 	work.other = room(PIECE);
 	if (work.in < 0 || !work.other)

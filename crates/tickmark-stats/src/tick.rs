@@ -11,6 +11,8 @@ use comb::{Comb, Marked};
 /// Frequencies that are searched, in Hz.
 const LOWEST: f64 = 20.0;
 const HIGHEST: f64 = 2_500.0;
+/// A loop that sees no gap for longer than this, in ns, spins on a CPU without interrupts.
+const LONGEST_REST: f64 = 1e12;
 /// Interrupts that the ends of a run may cut off.
 const ENDS: f64 = 3.0;
 /// Timer interrupts for each of the tick that the kernel counts at most, beside those that woke a task here.
@@ -36,6 +38,25 @@ pub struct Gaps<'a> {
     pub preempted: &'a [u32],
     /// Timer interrupts that the kernel counted meanwhile: the tick and every other timer.
     pub interrupts: Option<f64>,
+}
+
+impl Gaps<'_> {
+    /// Whether the columns can be what a loop saw: numbers, one gap after the other, to the end of the span, which is not much
+    /// longer.
+    fn follow_one_another(&self) -> bool {
+        let mut end = 0.0;
+        let each = self.start.iter().zip(self.length);
+        let ordered = each.into_iter().all(|(start, length)| {
+            let follows = *start >= end && *length > 0.0 && length.is_finite();
+            end = start + length;
+            follows
+        });
+        let rest = self.span - end;
+        self.start.len() == self.length.len()
+            && ordered
+            && (-1.0..LONGEST_REST).contains(&rest)
+            && self.preempted.is_sorted()
+    }
 }
 
 /// A train of interruptions.
@@ -64,6 +85,8 @@ pub struct Cost {
 /// Why no tick was found.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum NotFound {
+    /// Gaps that are not one after the other within the span: a damaged trace.
+    Damaged,
     /// Too few gaps: no tick (nohz_full), or not enough time.
     FewGaps,
     /// Gaps without a period that most of its slots show, up to this many Hz where the kernel's count bounds it.
@@ -76,6 +99,7 @@ pub enum NotFound {
 impl std::fmt::Display for NotFound {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
+            Self::Damaged => f.write_str("its gaps do not follow one another: a damaged trace"),
             Self::FewGaps => f.write_str("too few interruptions: no tick on this CPU, or too short a run"),
             Self::NoPeriod { counted: None } => f.write_str("interruptions without a period"),
             Self::NoPeriod { counted: Some(rate) } => write!(
@@ -93,7 +117,10 @@ impl std::fmt::Display for NotFound {
 /// Where no train fills most of the slots in which the loop had the CPU.
 pub fn find(gaps: &Gaps<'_>) -> Result<Train, NotFound> {
     let seconds = gaps.span / 1e9;
-    if gaps.start.len() < FEWEST || seconds <= 0.0 {
+    if !gaps.follow_one_another() {
+        return Err(NotFound::Damaged);
+    }
+    if gaps.start.len() < FEWEST {
         return Err(NotFound::FewGaps);
     }
     // A count lower than any tick is that of a timer which this machine does not use.

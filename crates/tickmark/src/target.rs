@@ -97,7 +97,14 @@ pub(crate) fn follow(
     let mut result = Ok(());
     if let Some(stdout) = agent.stdout.take() {
         let (mut running, mut spoilt) = (None, None);
+        let mut greeted = false;
         for line in BufReader::new(stdout).split(b'\n').map_while(Result::ok) {
+            // A shell on the way may have words of its own before the agent has.
+            let words = !greeted && !line.starts_with(b"{");
+            if words || line.iter().all(u8::is_ascii_whitespace) {
+                continue;
+            }
+            greeted = true;
             let event = match parse_line(&line) {
                 Ok(Event::Started(started)) => {
                     (running, spoilt) = (Some(started.run), None);

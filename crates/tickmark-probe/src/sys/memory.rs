@@ -25,6 +25,7 @@ pub struct Region {
     mapping: (NonNull<u8>, usize),
     /// Whether nobody else has it.
     private: bool,
+    writable: bool,
 }
 
 fn map(length: usize, protection: i32, kind: i32, fd: i32) -> Result<Region, CallError> {
@@ -32,7 +33,13 @@ fn map(length: usize, protection: i32, kind: i32, fd: i32) -> Result<Region, Cal
     let start = unsafe { libc::mmap(std::ptr::null_mut(), length, protection, kind, fd, 0) };
     let start = NonNull::new(start.cast::<u8>()).filter(|start| start.as_ptr().addr() != usize::MAX);
     let start = start.ok_or_else(|| CallError::last("mmap"))?;
-    Ok(Region { start, length, mapping: (start, length), private: kind & libc::MAP_PRIVATE != 0 })
+    Ok(Region {
+        start,
+        length,
+        mapping: (start, length),
+        private: kind & libc::MAP_PRIVATE != 0,
+        writable: protection & libc::PROT_WRITE != 0,
+    })
 }
 
 const READ_WRITE: i32 = libc::PROT_READ | libc::PROT_WRITE;
@@ -181,6 +188,7 @@ impl Region {
     /// Where they lie outside.
     #[inline]
     pub fn fill(&self, offset: usize, length: usize, word: u64) {
+        assert!(self.writable, "memory that can be written");
         self.words(offset, length);
         let words = self.start.as_ptr().wrapping_add(offset).cast::<u64>();
         for index in 0..length / 8 {
@@ -197,6 +205,7 @@ impl Region {
     pub fn copy_by_hand(&self, to: &Self, offset: usize, length: usize) {
         self.words(offset, length);
         to.words(offset, length);
+        assert!(to.writable, "memory that can be written");
         let from = self.start.as_ptr().wrapping_add(offset).cast::<u64>();
         let to = to.start.as_ptr().wrapping_add(offset).cast::<u64>();
         for index in 0..length / 8 {
@@ -213,7 +222,7 @@ impl Region {
     pub fn copy(&self, to: &Self, offset: usize, length: usize) {
         self.inside(offset, length);
         to.inside(offset, length);
-        assert!(!std::ptr::eq(self, to), "two stretches");
+        assert!(!std::ptr::eq(self, to) && to.writable, "two stretches, the other of which can be written");
         let (from, to) = (self.start.as_ptr().wrapping_add(offset), to.start.as_ptr().wrapping_add(offset));
         // SAFETY: inside both mappings, which are apart.
         unsafe { std::ptr::copy_nonoverlapping(from, to, length) };
@@ -232,6 +241,7 @@ impl Region {
     #[inline(always)]
     pub fn store(&self, offset: usize) {
         self.inside(offset, 1);
+        assert!(self.writable, "memory that can be written");
         // SAFETY: inside the mapping.
         unsafe { self.at(offset).write_volatile(1) };
     }

@@ -22,7 +22,7 @@ pub(super) fn periods(gaps: &Marked, shortest: f64, longest: f64) -> Vec<f64> {
     // Where tasks take turns, the tick begins their turns: seldom, and hidden among what the loop sees in its own.
     let each = gaps.preempted.iter().zip(&gaps.length).zip(&gaps.start);
     let turns = each.filter(|((preempted, length), _)| **preempted && **length > 0.5 * shortest);
-    let begun: Vec<f64> = turns.map(|(_, start)| *start).collect();
+    let begun: Vec<f64> = turns.map(|(_, start)| *start).take(MOST).collect();
     let turns = Lags::of(&begun, longest);
     // Of a train that fills its slots most neighbours are seen, in the time that the loop had the CPU.
     let reach = STRETCH.min(gaps.span);
@@ -123,11 +123,16 @@ impl Lags {
     /// The same period by the farthest of its multiples that stand out: an error of a lag is shared by as many periods.
     fn refined(&self, mut period: f64) -> f64 {
         let mut multiple = 2.0;
+        // Below a few bins a lag is hardly told from none.
+        if period < 8.0 * BIN {
+            return period;
+        }
         while (multiple * period / BIN) as usize + 2 < self.counts.len() {
             let bin = (multiple * period / BIN) as usize;
             let bins = (bin - 2..=bin + 2).filter(|bin| bin + 2 < self.counts.len());
             let found = bins.filter_map(|bin| self.peak(bin)).max_by(|a, b| a.excess.total_cmp(&b.excess));
-            if let Some(peak) = found {
+            let near = |peak: &Peak| (peak.lag - multiple * period).abs() < 4.0 * BIN;
+            if let Some(peak) = found.filter(near) {
                 period = peak.lag / multiple;
             }
             multiple *= 2.0;

@@ -58,8 +58,25 @@ impl Planted {
         self
     }
 
+    /// What begins in a gap is a part of it, and what ends after the loop is not seen whole.
+    fn merge(&mut self) {
+        let mut merged: Vec<(f64, f64, bool)> = Vec::new();
+        for (start, length, preempted) in self.gaps.drain(..) {
+            match merged.last_mut() {
+                Some(last) if start < last.0 + last.1 => {
+                    last.1 = last.1.max(start + length - last.0);
+                    last.2 |= preempted;
+                }
+                _ => merged.push((start, length, preempted)),
+            }
+        }
+        merged.retain(|(start, length, _)| start + length < self.seconds * 1e9);
+        self.gaps = merged;
+    }
+
     fn find(mut self, counted: bool) -> Result<Train, NotFound> {
         self.gaps.sort_by(|a, b| a.0.total_cmp(&b.0));
+        self.merge();
         let start: Vec<f64> = self.gaps.iter().map(|gap| gap.0).collect();
         let length: Vec<f64> = self.gaps.iter().map(|gap| gap.1).collect();
         let preempted: Vec<u32> =
@@ -264,4 +281,35 @@ fn without_a_count_it_stays_unconfirmed() {
         let train = planted.find(interrupts.is_some()).unwrap();
         assert!(within(&train, 250.0, 10.0) && !train.confirmed);
     }
+}
+
+/// What a damaged recording may hold: it is refused, and at once.
+#[test]
+fn columns_that_are_no_trace_are_refused() {
+    let start: Vec<f64> = (0..300).map(|i| f64::from(i) * 4e6).collect();
+    let length = vec![10_000.0; 300];
+    let (span, preempted) = (1.2e9, Vec::new());
+    let whole = Gaps { span, start: &start, length: &length, preempted: &preempted, interrupts: Some(300.0) };
+    assert!(find(&whole).is_ok());
+    for span in [f64::NAN, f64::INFINITY, 9e18, -1.0, 0.0, 1e9] {
+        assert_eq!(find(&Gaps { span, ..whole }), Err(NotFound::Damaged), "{span}");
+    }
+    let with = |at: usize, value: f64| {
+        let mut start = start.clone();
+        start[at] = value;
+        find(&Gaps { start: &start, ..whole })
+    };
+    for value in [f64::NAN, f64::INFINITY, -5.0, start[200], start[149] + 1.0] {
+        assert_eq!(with(150, value), Err(NotFound::Damaged), "{value}");
+    }
+    // Each gap twice, preempted: lags of nothing.
+    let twice: Vec<f64> = (0..200).map(|i| f64::from(i / 2) * 210_000.0).collect();
+    let (length, preempted) = (vec![205_000.0; 200], (0..200).collect::<Vec<u32>>());
+    let damaged =
+        Gaps { span: 21.2e6, start: &twice, length: &length, preempted: &preempted, interrupts: None };
+    assert_eq!(find(&damaged), Err(NotFound::Damaged));
+    let close: Vec<f64> = (0..200).map(|i| f64::from(i) * 206_000.0).collect();
+    let dense = Gaps { span: 41.3e6, start: &close, ..damaged };
+    assert!(find(&dense).is_err());
+    assert!(find(&Gaps { length: &length[..100], ..whole }).is_err());
 }

@@ -61,7 +61,15 @@ pub(super) fn code(model: &Model, fail_on: Option<FailOn>) -> Code {
     }
     let lines = || model.against.iter().flat_map(|against| &against.lines);
     let open: Vec<&Line> = lines().filter(|line| open(line)).collect();
-    let Some(first) = open.first() else { return Code::Done };
+    // A metric that broke on the other side is not known to be as good.
+    let gone = model.against.iter().find_map(|against| against.without[0].first());
+    let Some(first) = open.first() else {
+        let Some(metric) = gone else { return Code::Done };
+        anstream::eprintln!(
+            "tickmark: warning: {metric} cannot be judged for --fail-on: one side has no figure of it"
+        );
+        return Code::Unjudged;
+    };
     anstream::eprintln!(
         "tickmark: warning: {} of {} figures cannot be judged for --fail-on, such as {} {}: {}",
         open.len(),

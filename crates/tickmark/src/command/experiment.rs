@@ -5,7 +5,7 @@ use super::compare;
 use crate::cli::{CompareFormat, Experiment as Asked};
 use crate::comparison::Model;
 use crate::error::{Code, Error};
-use crate::experiment::{self, Experiment, Guard, Halt, Outcome, Reach, Take};
+use crate::experiment::{self, Experiment, Guard, Halt, Knob, Outcome, Reach, Take};
 use crate::report;
 use crate::selection;
 use crate::store::Store;
@@ -223,7 +223,12 @@ fn tell(
         Halt::Stopped => ", interrupted".to_owned(),
     };
     let knob = &experiment.knob_name;
-    let back = if restored { format!("{knob} is as it was") } else { format!("{knob} is NOT as it was") };
+    let back = match (restored, &experiment.knob) {
+        (false, _) => format!("{knob} is NOT as it was"),
+        // What a command did is not read back.
+        (true, Knob::Commands(_)) => format!("the reset commands of {knob} ran"),
+        (true, _) => format!("{knob} is as it was"),
+    };
     let line = format!("{made} blocks{why}; {back}; kept as {}\n", ids.join(" "));
     if format == CompareFormat::Text {
         return super::print(&line);

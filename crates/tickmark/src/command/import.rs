@@ -7,6 +7,7 @@ use crate::foreign;
 use crate::lmbench::{self, Imported, Series, Value};
 use crate::report;
 use crate::store::{Meta, Store};
+use crate::text::printable;
 use rand::RngExt;
 use serde_json::json;
 use std::fmt::Write;
@@ -47,7 +48,7 @@ pub(super) fn run(store: &Store, import: &Import) -> Result<Code, Error> {
         }
     }
     for warning in &warnings {
-        anstream::eprintln!("tickmark: warning: {warning}");
+        anstream::eprintln!("tickmark: warning: {}", printable(warning, false));
     }
     if import.output.format == Format::Json {
         let row = |(id, name, host): &(String, &String, &Imported)| {
@@ -65,7 +66,12 @@ pub(super) fn run(store: &Store, import: &Import) -> Result<Code, Error> {
         let mut text = String::new();
         for (id, name, host) in &kept {
             let (runs, metrics) = (report::count(host.rounds, "run"), host.series.len());
-            let _ = writeln!(text, "{name} ({}, {runs}, {metrics} metrics) kept as {id}", host.tool);
+            let _ = writeln!(
+                text,
+                "{} ({}, {runs}, {metrics} metrics) kept as {id}",
+                printable(name, false),
+                host.tool
+            );
         }
         let _ = match &kept[..] {
             [(base, _, first), (candidate, ..), ..] => {
@@ -83,14 +89,14 @@ pub(super) fn run(store: &Store, import: &Import) -> Result<Code, Error> {
 fn own_events(store: &Store, import: &Import, file: &str, events: &str) -> Result<Code, Error> {
     let kept = import_events::keep(store, file, events, import.name.as_deref())?;
     for warning in &kept.warnings {
-        anstream::eprintln!("tickmark: warning: {}", crate::text::printable(warning, false));
+        anstream::eprintln!("tickmark: warning: {}", printable(warning, false));
     }
     let import_events::Kept { id, name, runs, metrics, warnings } = &kept;
     if import.output.format == Format::Json {
         let row = json!({ "id": id, "name": name, "tool": "agent", "runs": runs, "metrics": metrics });
         super::print_json(&json!({ "recordings": [row], "warnings": warnings }))?;
     } else {
-        let (runs, name) = (report::count(*runs as u32, "run"), crate::text::printable(name, false));
+        let (runs, name) = (report::count(*runs as u32, "run"), printable(name, false));
         super::print(&format!(
             "{name} (events, {runs}, {metrics} metrics) kept as {id}\ntickmark show {id}\n"
         ))?;

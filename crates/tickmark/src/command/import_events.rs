@@ -36,6 +36,13 @@ pub(super) fn keep(store: &Store, file: &str, text: &str, name: Option<&str>) ->
                 host = host.or(hello.environment.get("host.name").map(str::to_owned));
                 plan.settings = hello.asked;
             }
+            // Numbers that come again are of another stream, appended to this one: nobody could tell their observations apart.
+            Ok(Event::Started(started)) if plan.runs.iter().any(|run| run.id == started.run) => {
+                return Err(Error::Usage(format!(
+                    "{file} line {number} begins run {} again: give the events of one call of the agent; nothing was imported",
+                    started.run.0
+                )));
+            }
             Ok(Event::Started(started)) => plan.runs.push(planned(&started)),
             Ok(Event::Observed(observed))
                 if !plan.metrics.iter().any(|metric| metric.name == observed.metric) =>

@@ -336,8 +336,8 @@ fn show(
     let recordings = ids.iter().map(|id| store.find(id)).collect::<Result<Vec<_>, _>>()?;
     let (mut answer, mut tables) = (String::new(), String::new());
     if from.report.contains(&Report::Prediction) {
-        let lines = model.against.iter().flat_map(|against| &against.lines);
-        let changes: Vec<f64> = lines.filter_map(Line::exact_change_of_mean).collect();
+        let of = |lines: &[Line]| lines.iter().filter_map(Line::exact_change_of_mean).collect();
+        let changes: Vec<Vec<f64>> = model.against.iter().map(|against| of(&against.lines)).collect();
         answer += &lab::answer(&recordings, &changes);
     }
     if from.report.contains(&Report::Lmbench) || from.report.contains(&Report::Document) {

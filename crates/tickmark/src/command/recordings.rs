@@ -62,15 +62,25 @@ fn change(store: &Store, change: &Change) -> Result<Code, Error> {
         Change::Prune { keep, older_than, dry_run } => {
             let entries = store.list()?;
             let goes = old(&entries, keep.unwrap_or(0), older_than.unwrap_or(0), Timestamp::now());
+            let mut kept = 0;
             for entry in &goes {
                 let what = format!("  {}  {}", entry.created.get(..10).unwrap_or_default(), entry.name);
                 match dry_run {
                     true => super::print(&format!("would delete {}{what}\n", entry.id))?,
-                    false => delete(store, &entry.id, &what)?,
+                    false => match delete(store, &entry.id, &what) {
+                        Err(Error::InUse(id)) => {
+                            kept += 1;
+                            super::print(&format!("kept {id}{what}: it is being written\n"))?;
+                        }
+                        done => done?,
+                    },
                 }
             }
             if goes.is_empty() {
                 super::print("nothing to delete\n")?;
+            }
+            if kept > 0 {
+                return Ok(Code::Partly);
             }
         }
     }
@@ -84,7 +94,10 @@ fn delete(store: &Store, id: &str, what: &str) -> Result<(), Error> {
 
 /// All but the newest, of those that are older than so many days; oldest first.
 fn old(entries: &[Entry], keep: usize, days: u32, now: Timestamp) -> Vec<&Entry> {
-    let before = now - jiff::SignedDuration::from_hours(24 * i64::from(days));
+    // Nothing is older than what has no date.
+    let Ok(before) = now.checked_sub(jiff::SignedDuration::from_hours(24 * i64::from(days))) else {
+        return Vec::new();
+    };
     let age = |entry: &&Entry| entry.created.parse::<Timestamp>().is_ok_and(|created| created <= before);
     entries[..entries.len().saturating_sub(keep)].iter().filter(age).collect()
 }

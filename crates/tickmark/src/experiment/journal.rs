@@ -1,11 +1,12 @@
 //! How a killed experiment is undone: what has to be put back stands in a file before anything is changed.
 
-use super::lock::{Lock, own_folder};
+use super::lock::{Lock, open_careful, own_folder};
 use super::{setting_file, shell};
 use crate::error::Error;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
-use std::io::Write;
+use std::io::{Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -45,7 +46,7 @@ impl Held {
 }
 
 /// What a journal holds.
-#[derive(Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Page {
     /// The machine's session: what the kernel held does not survive its end.
     boot: String,
@@ -69,13 +70,14 @@ impl Page {
         self.undo.iter().filter(move |undo| same || !undo.of_this_boot())
     }
 
-    /// Reads a journal, or its copy where it is damaged.
+    /// Reads a journal, or its copy where it is damaged: of this user alone, as it may hold commands.
     ///
     /// # Errors
     /// Why neither can be read.
     pub(super) fn read(path: &Path) -> Result<Self, String> {
         let read = |path: &Path| -> Result<Self, String> {
-            let text = std::fs::read(path).map_err(|error| error.to_string())?;
+            let mut text = Vec::new();
+            open_careful(path)?.read_to_end(&mut text).map_err(|error| error.to_string())?;
             serde_json::from_slice(&text).map_err(|error| error.to_string())
         };
         read(path).or_else(|why| read(&copy(path)).map_err(|copy| format!("{why}; its copy: {copy}")))
@@ -133,6 +135,14 @@ impl Undo {
         }
     }
 
+    /// Where a file does not hold what it held: which, and what it holds.
+    pub(super) fn differs(&self) -> Option<String> {
+        let Self::Write { path, value } = self else { return None };
+        let now = setting_file::bytes(path).ok()?;
+        let (now, held) = (setting_file::value(&now), setting_file::value(value.bytes()));
+        (now != held).then(|| format!("{} at {now} and not at {held}", path.display()))
+    }
+
     /// What it changes.
     fn target(&self) -> String {
         match self {
@@ -173,11 +183,11 @@ impl Journal {
         targets: &[String],
         undo: impl FnOnce() -> Result<Vec<Undo>, Error>,
     ) -> Result<Self, Error> {
-        let mut locks = targets.iter().map(|target| Lock::take(target)).collect::<Result<Vec<_>, _>>()?;
+        let locks = targets.iter().map(|target| Lock::take(target)).collect::<Result<Vec<_>, _>>()?;
         let folder = store.join("experiments");
         std::fs::create_dir_all(store).map_err(Error::store("make", store))?;
         own_folder(&folder)?;
-        for (path, page) in super::restore::left(store) {
+        for (path, page, _free) in super::restore::left(store).journals {
             let page = page.map_err(|why| {
                 Error::Refused(format!(
                     "the journal {} cannot be read ({why}); `tickmark experiment --restore` says more",
@@ -200,11 +210,14 @@ impl Journal {
         let held = File::options().write(true).create_new(true).open(&place);
         let held = held.map_err(Error::store("write", &place))?;
         held.try_lock().map_err(|_| Error::Refused(format!("{} cannot be locked", place.display())))?;
-        for lock in &mut locks {
-            lock.name(&path)?;
+        let mut journal = Self { path, page, _running: held, targets: locks };
+        let named = journal.targets.iter_mut().try_for_each(|lock| lock.name(&journal.path, &journal.page));
+        if let Err(error) = named.and_then(|()| journal.write()) {
+            // Nothing was changed: half a journal would put back what somebody may set later.
+            remove(&journal.path);
+            journal.targets.iter().for_each(Lock::give_back);
+            return Err(error);
         }
-        let journal = Self { path, page, _running: held, targets: locks };
-        journal.write()?;
         Ok(journal)
     }
 
@@ -234,7 +247,8 @@ impl Journal {
         let text = serde_json::to_vec_pretty(&self.page).map_err(|error| failed()(error.into()))?;
         for path in [&self.path, &copy(&self.path)] {
             let draft = path.with_extension("draft");
-            let written = File::create(&draft).and_then(|mut file| {
+            let made = File::options().write(true).create(true).truncate(true).mode(0o600).open(&draft);
+            let written = made.and_then(|mut file| {
                 file.write_all(&text)?;
                 file.sync_all()
             });

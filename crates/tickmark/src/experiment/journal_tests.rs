@@ -11,7 +11,7 @@ fn begin(store: &Path, knob: &Path) -> Result<Journal, Error> {
 }
 
 fn journals(store: &Path) -> Vec<PathBuf> {
-    left(store).into_iter().map(|(path, _)| path).collect()
+    left(store).journals.into_iter().map(|(path, ..)| path).collect()
 }
 
 #[test]
@@ -25,7 +25,8 @@ fn what_was_changed_is_put_back_once() {
     let elsewhere = tempfile::tempdir().unwrap();
     let second = begin(elsewhere.path(), &knob).map(drop).unwrap_err();
     assert!(second.to_string().contains("another experiment is changing"), "{second}");
-    assert!(restore(folder.path()).unwrap().is_empty(), "a running experiment is left alone");
+    let alone = restore(folder.path()).unwrap();
+    assert!(alone.len() == 1 && alone[0].contains("left alone"), "a running experiment: {alone:?}");
     journal.restore().unwrap();
     assert_eq!(std::fs::read_to_string(&knob).unwrap(), "be  fore\n\n");
     drop(journal);
@@ -54,6 +55,15 @@ fn a_killed_experiment_is_put_back_by_hand_and_its_leftover_is_nobodys_original(
     assert_eq!(restore(folder.path()).unwrap().len(), 1);
     assert_eq!(std::fs::read_to_string(&knob).unwrap(), "before\n");
     assert!(restore(folder.path()).unwrap().is_empty());
+    begin(elsewhere.path(), &knob).unwrap().restore().unwrap();
+    // Its store is gone with its journal: what the file holds is no original all the same.
+    let gone = tempfile::tempdir().unwrap();
+    drop(begin(gone.path(), &knob).unwrap());
+    std::fs::write(&knob, "changed\n").unwrap();
+    drop(gone);
+    let refused = begin(elsewhere.path(), &knob).map(drop).unwrap_err().to_string();
+    assert!(refused.contains("at changed and not at before") && refused.contains("is gone"), "{refused}");
+    std::fs::write(&knob, "before\n").unwrap();
     begin(elsewhere.path(), &knob).unwrap().restore().unwrap();
 }
 
@@ -98,7 +108,7 @@ fn a_damaged_journal_is_never_all_clear() {
     std::fs::write(path.with_extension("copy"), &whole[..whole.len() / 2]).unwrap();
     std::fs::write(&knob, "changed\n").unwrap();
     let refused = restore(folder.path()).unwrap_err().to_string();
-    assert!(refused.contains("cannot be read") && path.exists(), "{refused}");
+    assert!(refused.contains("what it held is not known") && path.exists(), "{refused}");
     assert!(Journal::begin(folder.path(), &[], || Ok(Vec::new())).is_err());
 }
 
@@ -110,7 +120,9 @@ fn a_journal_that_others_can_write_is_not_carried_out() {
     let undo = vec![Undo::Run { command: format!("touch {}", trace.display()) }];
     drop(Journal::begin(folder.path(), &[], || Ok(undo)).unwrap());
     let path = journals(folder.path()).remove(0);
-    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o666)).unwrap();
+    for path in [path.with_extension("copy"), path] {
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o666)).unwrap();
+    }
     let refused = restore(folder.path()).unwrap_err().to_string();
     assert!(refused.contains("was not carried out"), "{refused}");
     assert!(!trace.exists());

@@ -1,7 +1,7 @@
 //! Locks of what is changed, on the whole machine: also other stores are told. A lock says where the journal of its
 //! experiment is, so that what a killed one left is known, whatever store it had.
 
-use super::journal::Page;
+use super::journal::{Page, Undo};
 use crate::error::Error;
 use serde::{Deserialize, Serialize};
 use std::fs::{DirBuilder, File, OpenOptions};
@@ -20,6 +20,8 @@ pub(super) struct Lock {
 #[derive(Debug, Serialize, Deserialize)]
 struct Holder {
     journal: PathBuf,
+    /// What the journal began with: it tells also where the journal is gone.
+    page: Page,
 }
 
 impl Lock {
@@ -49,26 +51,19 @@ impl Lock {
             }
             let mut text = String::new();
             let _ = file.read_to_string(&mut text);
-            if let Ok(Holder { journal }) = serde_json::from_str(&text)
-                && journal.exists()
-                && !Page::read(&journal).is_ok_and(|page| page.pending().next().is_none())
-            {
-                let store = journal.parent().and_then(Path::parent).unwrap_or(Path::new("?")).display();
-                return Err(Error::Refused(format!(
-                    "an experiment that was killed left {target} changed; \
-                     `tickmark experiment --restore --store {}` puts it back",
-                    crate::text::quoted(&store.to_string())
-                )));
+            if let Ok(holder) = serde_json::from_str::<Holder>(&text) {
+                holder.refuse_leftover(target)?;
             }
             return Ok(Self { path, file });
         }
     }
 
-    /// Says which journal has what is put back.
-    pub(super) fn name(&mut self, journal: &Path) -> Result<(), Error> {
+    /// Says which journal has what is put back, and that.
+    pub(super) fn name(&mut self, journal: &Path, page: &Page) -> Result<(), Error> {
         let failed = || Error::store("write", &self.path);
         let journal = std::path::absolute(journal).map_err(failed())?;
-        let text = serde_json::to_vec(&Holder { journal }).map_err(|error| failed()(error.into()))?;
+        let holder = Holder { journal, page: page.clone() };
+        let text = serde_json::to_vec(&holder).map_err(|error| failed()(error.into()))?;
         let mut write = || {
             self.file.set_len(0)?;
             self.file.seek(SeekFrom::Start(0))?;
@@ -80,6 +75,30 @@ impl Lock {
     /// Takes its file away: everything is as it was.
     pub(super) fn give_back(&self) {
         let _ = std::fs::remove_file(&self.path);
+    }
+}
+
+impl Holder {
+    /// What a killed experiment left changed is nobody's original: where its journal is there, it says so; where it is gone, the
+    /// files themselves do.
+    fn refuse_leftover(&self, target: &str) -> Result<(), Error> {
+        let store =
+            self.journal.parent().and_then(Path::parent).unwrap_or(Path::new("?")).display().to_string();
+        if self.journal.exists() {
+            return match Page::read(&self.journal) {
+                Ok(page) if page.pending().next().is_none() => Ok(()),
+                _ => Err(Error::Refused(format!(
+                    "an experiment that was killed left {target} changed; `tickmark experiment --restore --store {}` puts it back",
+                    crate::text::quoted(&store)
+                ))),
+            };
+        }
+        match self.page.pending().find_map(Undo::differs) {
+            None => Ok(()),
+            Some(difference) => Err(Error::Refused(format!(
+                "an experiment that was killed left {difference}, and its journal in {store} is gone: put it back by hand"
+            ))),
+        }
     }
 }
 
@@ -99,24 +118,19 @@ fn open_own(path: &Path) -> Result<File, Error> {
     Ok(file)
 }
 
-/// The folder of locks: of root one that only root can write, of a user the user's own.
+/// The folder of locks: of root one that only root can write, of a user the user's own. It is the same whatever the
+/// environment says.
 fn folder() -> Result<PathBuf, Error> {
     let user = own_id();
-    let mut places = Vec::new();
-    if user == 0 {
-        places.push(PathBuf::from("/run/tickmark"));
-    }
-    let run = std::env::var_os("XDG_RUNTIME_DIR").filter(|run| !run.is_empty());
-    places.extend(run.map(|run| PathBuf::from(run).join("tickmark")));
-    places.push(std::env::temp_dir().join(format!("tickmark-{user}")));
-    let mut why = None;
-    for place in places {
-        match own_folder(&place) {
-            Ok(()) => return Ok(place),
-            Err(error) => why = Some(error),
-        }
-    }
-    Err(why.unwrap_or_else(|| Error::Refused("no place for locks".to_owned())))
+    let run = PathBuf::from(format!("/run/user/{user}"));
+    let place = match user {
+        0 => PathBuf::from("/run/tickmark"),
+        _ if run.is_dir() => run.join("tickmark"),
+        _ => PathBuf::from(format!("/tmp/tickmark-{user}")),
+    };
+    // A system without /run.
+    let temporary = PathBuf::from(format!("/tmp/tickmark-{user}"));
+    own_folder(&place).map(|()| place).or_else(|_| own_folder(&temporary).map(|()| temporary))
 }
 
 /// Makes a folder that only this user can write, or finds that it is one.
@@ -132,6 +146,24 @@ pub(super) fn own_folder(path: &Path) -> Result<(), Error> {
         return Ok(());
     }
     Err(Error::Refused(format!("{} is not a folder that only this user can write", path.display())))
+}
+
+/// Opens what may have been put there by another: through no link, without waiting, and only a file of this user's that no
+/// other can write.
+///
+/// # Errors
+/// Why not, in words.
+pub(super) fn open_careful(path: &Path) -> Result<File, String> {
+    let file = OpenOptions::new()
+        .read(true)
+        .custom_flags(OPEN_CAREFULLY)
+        .open(path)
+        .map_err(|error| error.to_string())?;
+    let is = file.metadata().map_err(|error| error.to_string())?;
+    if is.is_file() && is.uid() == own_id() && is.mode() & 0o022 == 0 {
+        return Ok(file);
+    }
+    Err("it is another user's, or others can write it".to_owned())
 }
 
 /// Whether a file or folder is this user's, and no other can write it.

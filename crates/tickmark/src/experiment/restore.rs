@@ -1,25 +1,52 @@
 //! Puts back what killed experiments left.
 
-use super::journal::{Page, remove, running};
+use super::journal::{Page, Undo, remove, running};
 use super::lock::is_own;
 use crate::error::Error;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-/// The journals of a store whose experiment does not run any more: its page, or why it cannot be read.
-pub(super) fn left(store: &Path) -> Vec<(PathBuf, Result<Page, String>)> {
-    let entries = std::fs::read_dir(store.join("experiments")).into_iter().flatten().flatten();
-    let journals =
-        entries.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|kind| kind == "json"));
-    let mut journals: Vec<PathBuf> = journals.filter(|path| !runs(path)).collect();
-    journals.sort();
-    journals.into_iter().map(|path| (path.clone(), Page::read(&path))).collect()
+/// The journals of a store.
+pub(super) struct Left {
+    /// Those whose experiment does not run any more: where, its page or why it cannot be read, and what keeps others from it.
+    pub(super) journals: Vec<(PathBuf, Result<Page, String>, File)>,
+    /// How many experiments run, or are being put back by another.
+    pub(super) busy: usize,
 }
 
-/// Whether its experiment holds its lock; of an earlier version, the journal itself.
-fn runs(path: &Path) -> bool {
-    let held = |path: &Path| File::open(path).is_ok_and(|file| file.try_lock().is_err());
-    held(&running(path)) || held(path)
+/// Reads the journals of this user's folder in a store; those of another's are none of ours.
+pub(super) fn left(store: &Path) -> Left {
+    let mut left = Left { journals: Vec::new(), busy: 0 };
+    let folder = store.join("experiments");
+    if !is_own(&folder) {
+        return left;
+    }
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let journals =
+        entries.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|kind| kind == "json"));
+    let mut journals: Vec<PathBuf> = journals.collect();
+    journals.sort();
+    for path in journals {
+        match free(&path) {
+            Some(lock) => {
+                // Read under the lock: who had it may have put it back.
+                if path.exists() {
+                    left.journals.push((path.clone(), Page::read(&path), lock));
+                }
+            }
+            None => left.busy += 1,
+        }
+    }
+    left
+}
+
+/// The lock of a journal whose experiment does not hold it: of an earlier version, the journal itself is locked.
+fn free(path: &Path) -> Option<File> {
+    if super::lock::open_careful(path).is_ok_and(|file| file.try_lock().is_err()) {
+        return None;
+    }
+    let lock = File::options().write(true).create(true).truncate(false).open(running(path)).ok()?;
+    lock.try_lock().ok().map(|()| lock)
 }
 
 /// Puts back what killed experiments of this user left, each as far as it goes: what was put back, as lines. Journals of
@@ -32,20 +59,23 @@ pub(crate) fn restore(store: &Path) -> Result<Vec<String>, Error> {
     match std::fs::read_dir(&folder) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
         Err(error) => return Err(Error::store("read", folder)(error)),
+        Ok(_) if !is_own(&folder) => {
+            let place = folder.display();
+            return Err(Error::Refused(format!(
+                "{place} is another user's, or others can write it: what it holds was not carried out"
+            )));
+        }
         Ok(_) => {}
     }
     let (mut lines, mut wrong) = (Vec::new(), Vec::new());
-    for (path, page) in left(store) {
+    let left = left(store);
+    for (path, page, _free) in left.journals {
         let place = path.display();
-        if !is_own(&folder) || !is_own(&path) {
-            wrong.push(format!("{place} is another user's, or others can write it: it was not carried out"));
-            continue;
-        }
         match page {
-            Err(why) => wrong.push(format!("{place} cannot be read ({why}): what it held is not known")),
+            Err(why) => wrong.push(format!("{place} was not carried out ({why}): what it held is not known")),
             Ok(page) => match page.restore() {
                 Ok(()) => {
-                    lines.extend(page.pending().map(super::journal::Undo::done));
+                    lines.extend(page.pending().map(Undo::done));
                     remove(&path);
                 }
                 Err(error) => wrong.push(format!(
@@ -53,6 +83,12 @@ pub(crate) fn restore(store: &Path) -> Result<Vec<String>, Error> {
                 )),
             },
         }
+    }
+    if left.busy > 0 {
+        lines.push(format!(
+            "{} left alone: running, or being put back by another",
+            crate::report::count(left.busy as u32, "experiment")
+        ));
     }
     match wrong.split_first() {
         None => Ok(lines),

@@ -142,6 +142,8 @@ fn named(title: &str) -> String {
 /// point of some languages; what is neither is no number.
 fn first_number(text: &str) -> Option<f64> {
     let from = text.find(|c: char| c.is_ascii_digit())?;
+    // A number may begin with its point.
+    let from = if text[..from].ends_with('.') { from - 1 } else { from };
     let negative = text[..from].ends_with('-');
     let rest = &text[from..];
     let end = rest.find(|c: char| !c.is_ascii_digit() && !matches!(c, '.' | ',')).unwrap_or(rest.len());
@@ -155,8 +157,10 @@ fn first_number(text: &str) -> Option<f64> {
     }
     let (whole, part) = digits.split_once('.').unwrap_or((digits, ""));
     let groups: Vec<&str> = whole.split(',').collect();
-    let thousands =
-        groups.len() > 1 && groups[0].len() <= 3 && groups[1..].iter().all(|group| group.len() == 3);
+    let thousands = groups.len() > 1
+        && groups[0].len() <= 3
+        && !groups[0].starts_with('0')
+        && groups[1..].iter().all(|group| group.len() == 3);
     let plain = match (groups.len(), thousands) {
         (1, _) => digits.to_owned(),
         (_, true) if !part.contains(',') => digits.replace(',', ""),

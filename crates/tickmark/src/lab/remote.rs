@@ -2,10 +2,11 @@
 
 use crate::error::Error;
 use crate::target::{Stop, Target, follow};
-use std::io::Write;
+use std::io::{Read, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Output, Stdio};
 use std::sync::Arc;
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use tickmark_wire::{Event, Plan};
 
@@ -49,6 +50,8 @@ impl Remote {
         let mut child = ssh.spawn().map_err(|error| {
             Error::Refused(format!("cannot start ssh: {error}; apt-get install openssh-client"))
         })?;
+        // Read all the while: a full pipe would stop what runs there.
+        let (out, err) = (drained(child.stdout.take()), drained(child.stderr.take()));
         let since = Instant::now();
         while child.try_wait().map_err(Error::Agent)?.is_none() {
             // Connecting has a limit of its own.
@@ -64,7 +67,9 @@ impl Remote {
             }
             std::thread::sleep(Duration::from_millis(20));
         }
-        child.wait_with_output().map_err(Error::Agent)
+        let status = child.wait().map_err(Error::Agent)?;
+        let [stdout, stderr] = [out, err].map(|reader| reader.join().unwrap_or_default());
+        Ok(Output { status, stdout, stderr })
     }
 
     fn failed(&self, what: &str, output: &Output) -> Error {
@@ -132,6 +137,15 @@ impl Remote {
             _ => Err(self.failed("copying the agent", &output)),
         }
     }
+}
+
+/// Reads a pipe to its end in a thread of its own.
+fn drained(pipe: Option<impl Read + Send + 'static>) -> JoinHandle<Vec<u8>> {
+    std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        let _ = pipe.map(|mut pipe| pipe.read_to_end(&mut bytes));
+        bytes
+    })
 }
 
 impl Target for Remote {

@@ -79,18 +79,20 @@ fn tick(recording: &Recording) -> Option<Tick> {
 }
 
 /// What a tick takes, what more of them take, and what that makes of an operation: the answer to the question of HZ, from
-/// the first setting and those that differ from it in HZ alone. `changes` are those of the operations' mean costs.
-pub(crate) fn answer(recordings: &[Recording], changes: &[f64]) -> String {
-    let ticks: Vec<Tick> = recordings.iter().filter_map(tick).collect();
+/// the first setting and those that differ from it in HZ alone. `changes` are those of the operations' mean costs, for each
+/// setting after the first.
+pub(crate) fn answer(recordings: &[Recording], changes: &[Vec<f64>]) -> String {
+    let ticks: Vec<Option<Tick>> = recordings.iter().map(tick).collect();
     let mut out = String::new();
-    let Some(base) = ticks.first() else { return out };
-    for other in ticks.iter().skip(1).filter(|other| other.differs_in_hz_alone(base)) {
+    let Some((Some(base), others)) = ticks.split_first() else { return out };
+    let others = others.iter().zip(changes).filter_map(|(tick, changes)| Some((tick.as_ref()?, changes)));
+    for (other, changes) in others.filter(|(other, _)| other.differs_in_hz_alone(base)) {
         let cost = base.cost.unwrap_or(base.lost[0] / base.hz * 1e9);
         let (before, after) = (base.lost[0], other.lost[0]);
         let longer = (1.0 - before) / (1.0 - after) - 1.0;
         let _ = writeln!(
             out,
-            "One tick takes {:.1} us at {} MIPS ({:.0} instructions). HZ {} instead of {} makes {:.0} more a second:\n\
+            "One tick takes {:.1} us at {} MIPS ({:.0} instructions). HZ {} instead of {} makes {:+.0} a second:\n\
              the processor loses {:.3} % instead of {:.3} %, {:+.2} points.",
             cost / 1e3,
             base.mips,

@@ -211,6 +211,8 @@ fn system(recording: &Recording, model: &Model, name: &str, columns: &[Column], 
         (if mean && !floor { each.mean } else { each.value }) / column.scale
     };
     let rounds = recording.runs.iter().map(|run| run.planned.round).max().unwrap_or(0);
+    let made: std::collections::BTreeSet<u32> =
+        recording.runs.iter().map(|run| run.planned.round).filter(|round| *round > 0).collect();
     let cell = |round: u32, index: usize| {
         let column = &columns[index];
         if column.metric == LOAD && recording.imported.is_none() {
@@ -220,7 +222,7 @@ fn system(recording: &Recording, model: &Model, name: &str, columns: &[Column], 
         Some(figure(each, column))
     };
     let cells: Vec<Vec<Option<f64>>> =
-        (1..=rounds).map(|round| (0..columns.len()).map(|index| cell(round, index)).collect()).collect();
+        made.into_iter().map(|round| (0..columns.len()).map(|index| cell(round, index)).collect()).collect();
     let of = |index: usize| cells.iter().filter_map(|row| row[index]).collect::<Vec<f64>>();
     let mean = |index: usize| tickmark_stats::spread(&of(index));
     let printed = |index: usize| {
@@ -236,7 +238,10 @@ fn system(recording: &Recording, model: &Model, name: &str, columns: &[Column], 
     let steps: Vec<f64> =
         all.clone().map(|index| step_of(index, &|s| (s.deviation / root).min(s.mean / 1e3))).collect();
     let average = all.map(|index| mean(index).map(|s| rounded(s.mean, steps[index]))).collect();
-    let marks = rows.iter().map(|row| row.map_or_else(Vec::new, |row| marks(row, floor))).collect();
+    let marks = rows
+        .iter()
+        .map(|row| row.filter(|row| row.value.is_some()).map_or_else(Vec::new, |row| marks(row, floor)))
+        .collect();
     System {
         name: name.to_owned(),
         os: model.header.kernel.as_ref().map_or_else(String::new, |kernel| format!("Linux {kernel}")),

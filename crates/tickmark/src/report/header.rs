@@ -84,9 +84,9 @@ pub(super) fn of(recording: &Recording, samples: &[Sample<'_>]) -> Header {
 fn count(list: &str) -> Option<usize> {
     let range = |range: &str| {
         let (from, to) = range.split_once('-').unwrap_or((range, range));
-        Some(to.parse::<usize>().ok()?.checked_sub(from.parse().ok()?)? + 1)
+        to.parse::<usize>().ok()?.checked_sub(from.parse().ok()?)?.checked_add(1)
     };
-    list.split(',').map(range).sum()
+    list.split(',').map(range).try_fold(0usize, |sum, count| sum.checked_add(count?))
 }
 
 /// What CPUID calls a hypervisor, as people do.
@@ -126,15 +126,16 @@ fn seconds(recording: &Recording) -> f64 {
         let length = |session: &usize| {
             let own = recording.measured.iter().filter(|(of, ..)| of == session);
             let first = own.clone().map(|(_, from, _)| from.get()).min().unwrap_or(0);
-            let last = own.map(|(_, from, budget)| from.get() + budget.get()).max().unwrap_or(0);
-            (last - first) as f64 / 1e9
+            let last =
+                own.map(|(_, from, budget)| from.get().saturating_add(budget.get())).max().unwrap_or(0);
+            last.saturating_sub(first) as f64 / 1e9
         };
         return sessions.iter().map(length).sum();
     }
     let ran = recording.runs.iter().filter_map(|run| Some((run.started?, run.planned.budget)));
     let first = ran.clone().map(|(start, _)| start.get()).min();
-    let last = ran.map(|(start, budget)| start.get() + budget.get()).max();
-    first.zip(last).map_or(0.0, |(first, last)| (last - first) as f64 / 1e9)
+    let last = ran.map(|(start, budget)| start.get().saturating_add(budget.get())).max();
+    first.zip(last).map_or(0.0, |(first, last)| last.saturating_sub(first) as f64 / 1e9)
 }
 
 fn gigahertz(recording: &Recording) -> Option<[f64; 3]> {

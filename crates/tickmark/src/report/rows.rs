@@ -262,9 +262,13 @@ fn tick(sample: &Sample<'_>, recording: &Recording) -> Vec<Row> {
                 row.status = RowStatus::Unknown;
             }
             let (all, runs) = (row.runs, row.each.len());
+            let why = match sample.runs.iter().any(|run| run.contended) {
+                true => "other tasks had a part of the time",
+                false => "too few ticks came alone",
+            };
             row.marks.push(match runs {
-                0 => "not known: other tasks had a part of the time".to_owned(),
-                _ => format!("known in {runs} of {all} runs: other tasks had a part of the others"),
+                0 => format!("not known: {why}"),
+                _ => format!("known in {runs} of {all} runs: {why}"),
             });
         }
     }

@@ -51,6 +51,10 @@ impl Store {
     /// Begins a recording.
     pub(crate) fn create(&self, meta: &Meta) -> Result<Writer, Error> {
         self.sweep();
+        // What could not be read again is not begun.
+        if let Some(why) = clean::refuse(meta) {
+            return Err(Error::Usage(format!("nothing that could be kept: {why}")));
+        }
         Writer::create(&self.folder(&meta.id), meta)
     }
 
@@ -83,19 +87,15 @@ impl Store {
         }
     }
 
-    /// The id of a recording of this store.
+    /// The id of a recording of this store: a folder that is called so elsewhere is none.
     pub(crate) fn id(&self, name: &str) -> Result<String, Error> {
-        if name.contains('/') {
-            return Err(Error::Usage(format!(
-                "{name} is a path; give the name or the id of a recording of the store"
-            )));
-        }
-        Ok(self.find(name)?.meta.id)
+        self.named(name).map(|entry| entry.id)
     }
 
     /// Removes a recording that nobody writes, with the transcripts of its guests.
     pub(crate) fn delete(&self, id: &str) -> Result<(), Error> {
         let folder = self.folder(id);
+        self.load(id)?;
         let _locked = Writer::open(&folder, id)?;
         // Without meta.json it is no recording any more, whatever happens next.
         let meta = folder.join("meta.json");
@@ -112,18 +112,19 @@ impl Store {
     pub(crate) fn rename(&self, id: &str, name: &str) -> Result<(), Error> {
         let folder = self.folder(id);
         let locked = Writer::open(&folder, id)?;
-        let mut meta = read::load(&folder)?.meta;
+        let meta = self.load(id)?.meta;
         if let Some(arm) = &meta.arm {
             return Err(Error::Usage(format!(
                 "recording {id} is one setting of {} and keeps its name",
                 arm.knob
             )));
         }
-        if name.trim().is_empty() {
-            return Err(Error::Usage("a name is not empty".to_owned()));
+        if name.trim().is_empty() || name.contains('/') || name == "last" || name.starts_with("last~") {
+            return Err(Error::Usage(format!(
+                "{name:?} could not be found again: it is empty, a path, or means another"
+            )));
         }
-        meta.name = name.to_owned();
-        locked.rewrite(&meta)?;
+        locked.rename(name)?;
         self.index(&folder);
         Ok(())
     }
@@ -151,7 +152,7 @@ impl Store {
         for id in self.ids()? {
             match known.iter().find(|entry| entry.id == id && entry.complete) {
                 Some(entry) => entries.push(entry.clone()),
-                None => match read::load(&self.folder(&id)) {
+                None => match self.load(&id) {
                     Ok(recording) => entries.push(Entry::of(&recording)),
                     Err(error) => warn(&error),
                 },
@@ -166,7 +167,7 @@ impl Store {
         let index = Index::fresh(&self.root)?;
         let mut count = 0;
         for id in self.ids()? {
-            match read::load(&self.folder(&id)) {
+            match self.load(&id) {
                 Ok(recording) => {
                     index.put(&Entry::of(&recording))?;
                     count += 1;
@@ -175,6 +176,16 @@ impl Store {
             }
         }
         Ok(count)
+    }
+
+    /// The recording of this id. A folder that holds another one is a copy: what is done to the one would happen to the other.
+    fn load(&self, id: &str) -> Result<Recording, Error> {
+        let recording = read::load(&self.folder(id))?;
+        if recording.meta.id == id {
+            return Ok(recording);
+        }
+        let why = format!("it is a copy of {}; give the folder to a command by its path", recording.meta.id);
+        Err(Error::NotARecording { path: self.folder(id), why })
     }
 
     fn ids(&self) -> Result<Vec<String>, Error> {
@@ -195,7 +206,13 @@ impl Store {
         if name.contains('/') || Path::new(name).join("meta.json").exists() {
             return read::load(Path::new(name));
         }
-        let entries = self.list()?;
+        let entry = self.named(name)?;
+        read::load(&self.folder(&entry.id))
+    }
+
+    /// The recording of this store that a name means.
+    fn named(&self, name: &str) -> Result<Entry, Error> {
+        let mut entries = self.list()?;
         let unknown = || Error::NoRecording { name: name.to_owned(), store: self.root.clone() };
         let back = match name.strip_prefix("last") {
             Some("") => Some(0),
@@ -203,18 +220,21 @@ impl Store {
             None => None,
         };
         if let Some(back) = back {
-            let entry = entries.iter().rev().nth(back).ok_or_else(unknown)?;
-            return read::load(&self.folder(&entry.id));
+            return entries.into_iter().rev().nth(back).ok_or_else(unknown);
         }
-        if let Some(entry) = entries.iter().rev().find(|entry| entry.name == name) {
-            return read::load(&self.folder(&entry.id));
+        let exactly = |entry: &Entry| entry.name == name;
+        if let Some(at) =
+            entries.iter().rposition(exactly).or(entries.iter().position(|entry| entry.id == name))
+        {
+            return Ok(entries.swap_remove(at));
         }
-        let mut fitting: Vec<&Entry> = entries.iter().filter(|entry| entry.id.starts_with(name)).collect();
+        let mut fitting: Vec<Entry> =
+            entries.into_iter().filter(|entry| entry.id.starts_with(name)).collect();
         if fitting.len() > 1 {
-            let candidates = fitting.into_iter().map(|entry| entry.id.clone()).collect();
+            let candidates = fitting.into_iter().map(|entry| entry.id).collect();
             return Err(Error::Ambiguous { prefix: name.to_owned(), candidates });
         }
-        fitting.pop().map_or_else(|| Err(unknown()), |entry| read::load(&self.folder(&entry.id)))
+        fitting.pop().ok_or_else(unknown)
     }
 }
 

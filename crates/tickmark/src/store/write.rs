@@ -45,9 +45,15 @@ impl Writer {
         }
     }
 
-    /// Writes meta.json anew: only its name may be another.
-    pub(super) fn rewrite(&self, meta: &Meta) -> Result<(), Error> {
-        write_meta(&self.folder, meta)
+    /// Gives it another name in meta.json, where everything else stays, also what this version does not know.
+    pub(super) fn rename(&self, name: &str) -> Result<(), Error> {
+        let path = self.folder.join("meta.json");
+        let text = std::fs::read(&path).map_err(Error::store("read", &path))?;
+        let broken =
+            |error: serde_json::Error| Error::store("read", self.folder.join("meta.json"))(error.into());
+        let mut meta: serde_json::Value = serde_json::from_slice(&text).map_err(broken)?;
+        meta["name"] = name.into();
+        write_meta(&self.folder, &meta)
     }
 
     /// Where it is written.
@@ -84,7 +90,7 @@ impl Writer {
 }
 
 /// Writes meta.json under another name first: it is there whole or not at all.
-fn write_meta(folder: &Path, meta: &Meta) -> Result<(), Error> {
+fn write_meta(folder: &Path, meta: &impl serde::Serialize) -> Result<(), Error> {
     let (path, draft) = (folder.join("meta.json"), folder.join("meta.json.draft"));
     let text = serde_json::to_vec_pretty(meta).map_err(|e| Error::store("write", &path)(e.into()))?;
     let written = File::create(&draft).and_then(|mut file| {
