@@ -46,10 +46,13 @@ pub(super) fn show(model: &Model, format: CompareFormat) -> Result<(), Error> {
     }
 }
 
+/// What a line may be.
+type Is = fn(&Line) -> bool;
+
 /// 3 where what was asked about is there; 5, with a warning, where some figure cannot be judged: it may be there all the
 /// same.
 pub(super) fn code(model: &Model, fail_on: Option<FailOn>) -> Code {
-    let (fails, open): (fn(&Line) -> bool, fn(&Line) -> bool) = match fail_on {
+    let (fails, open): (Is, Is) = match fail_on {
         None => return Code::Done,
         Some(FailOn::Changed) => (Line::changed, |line| !line.decided()),
         Some(FailOn::Worse) => {

@@ -57,7 +57,7 @@ pub(super) fn event(event: &mut Event) {
         }
         Event::Finished(outcome) => outcome.changed.iter_mut().for_each(text),
         Event::Skipped(_, reason) | Event::Failed(_, reason) | Event::TimedOut(_, reason) => {
-            self::reason(reason)
+            self::reason(reason);
         }
         Event::Goodbye { state, .. } => environment(state),
         Event::Refused(_) | Event::Started(_) | Event::Observed(_) | Event::Unknown(_) => {}

@@ -79,7 +79,7 @@ impl Store {
             let age = folder
                 .symlink_metadata()
                 .ok()
-                .filter(|is| is.is_dir())
+                .filter(std::fs::Metadata::is_dir)
                 .and_then(|is| is.modified().ok()?.elapsed().ok());
             if ours && age.is_some_and(|age| age > SWEPT) {
                 let _ = std::fs::remove_dir_all(&folder);

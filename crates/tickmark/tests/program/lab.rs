@@ -93,6 +93,36 @@ fn the_document_again_exact_to_the_instruction() {
     assert_eq!(guests(&bench), 0);
 }
 
+/// QEMU has commas between the parts of an option. A boot that was killed is not resumed on this machine.
+#[test]
+fn a_store_with_a_comma_boots_and_a_guest_is_not_resumed_here() {
+    let _alone = emulator();
+    let folder = tempfile::tempdir().unwrap();
+    let store = folder.path().join("a,b");
+    let command = |arguments: &[&str]| {
+        let mut command = Command::new(program());
+        command.args(arguments).env("TICKMARK_STORE", &store);
+        command.output().unwrap()
+    };
+    let kernel = ["--kernel", "powerpc:hz=100", "--agent", "c", "--slice", "20ms"];
+    let boot = command(
+        &[&["lab", "boot"], &kernel[..], &["syscall.null", "--name", "comma", "--format", "json"]].concat(),
+    );
+    assert_eq!(boot.status.code(), Some(0), "{}", err(&boot));
+    let model: Value = serde_json::from_slice(&boot.stdout).unwrap();
+    assert!(row(&model, "syscall.null")["value"].is_f64(), "{model:#}");
+    let id = model["recording"]["id"].as_str().unwrap();
+    // As a kill before its first word leaves it.
+    fs::write(store.join("recordings").join(id).join("events.jsonl"), "").unwrap();
+    let shown = command(&["show", "comma"]);
+    assert!(
+        !out(&shown).contains("--resume") && out(&shown).contains("measured elsewhere"),
+        "{}",
+        out(&shown)
+    );
+    refused(&command(&["run", "--resume", "comma"]), 2, &["a guest", "measure there again"]);
+}
+
 #[test]
 fn both_agents_say_the_same_in_one_guest() {
     let _alone = emulator();
@@ -288,6 +318,7 @@ fn settings_that_would_be_ignored_are_refused() {
     wrong("boot = \"x\"\nkernel = \"hz=100\"", "target = \"ssh:nobody\"", "for guests");
     wrong("boot = \"x\"", "kernel = \"x86_64\"", "for a machine with a target");
     wrong("boot = \"x\"", "target = \"nobody\"", "ssh:HOST");
+    wrong("boot = \"x\"", "target = \"ssh:-oProxyCommand=touch x\"", "is no host's name");
     wrong("kernel = \"hz=7\"", "kernel = \"x86_64\"", "setting a: \"x86_64:hz=7\" is no file");
     wrong("", "kernel = \"x86_64\"\nmemory = 1", "8 to 65536");
     let write = ["lab", "boot", "--kernel", "powerpc", "syscall.null", "--write", "/proc/x=1"];
