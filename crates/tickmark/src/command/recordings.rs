@@ -27,7 +27,12 @@ pub(super) fn run(store: &Store, asked: &Recordings) -> Result<Code, Error> {
     for e in &entries {
         let unknown = || "unknown".to_owned();
         let when = e.created.get(..16).unwrap_or(&e.created).replace('T', " ");
-        let state = if e.complete { "complete" } else { "open" };
+        let state = match e.complete {
+            true if e.runs_done == e.runs_planned => "complete",
+            // An experiment that needed no more blocks.
+            true => "ended",
+            false => "open",
+        };
         let _ = writeln!(
             text,
             "{}  {when} UTC  {:20} {:4} metrics  {:>5} of {} runs  {state:8}  Linux {}  clock source {}",

@@ -1,6 +1,6 @@
 //! What changes while it measures, and what stands in the way, is said.
 
-use crate::bench::{Bench, err, has, out, program, refused, row, sandboxed};
+use crate::bench::{Bench, err, has, machine, out, program, refused, row, sandboxed};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -47,6 +47,44 @@ fn processes_that_were_moved_are_marked_and_a_ring_that_came_together_has_failed
     let ring = row(&shown, "switch.2p.0k.across");
     assert_eq!(ring["status"], "failed", "{ring}");
     assert!(ring["notes"].to_string().contains("was moved to other CPUs"), "{ring}");
+}
+
+/// A clock source that is put back when the test ends, in whatever way.
+struct ClockSource {
+    path: std::path::PathBuf,
+    before: String,
+}
+
+impl Drop for ClockSource {
+    fn drop(&mut self) {
+        let _ = std::fs::write(&self.path, &self.before);
+    }
+}
+
+#[test]
+fn a_clock_source_that_was_switched_meanwhile_marks_the_figures() {
+    let _alone = machine();
+    let folder = std::path::Path::new("/sys/devices/system/clocksource/clocksource0");
+    let read = |name: &str| std::fs::read_to_string(folder.join(name)).unwrap_or_default();
+    let before = read("current_clocksource").trim().to_owned();
+    let available = read("available_clocksource");
+    let path = folder.join("current_clocksource");
+    let writable = std::fs::OpenOptions::new().write(true).open(&path).is_ok();
+    let Some(other) = available.split_whitespace().find(|source| *source != before).filter(|_| writable)
+    else {
+        println!("SKIPPED: one clock source, or no right to choose: {available}");
+        return;
+    };
+    let source = ClockSource { path, before };
+    let bench = Bench::new();
+    let arguments = ["run", "syscall.null", "--runs", "1", "--budget", "2s", "--name", "switched"];
+    let mut child = bench.command(&arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    std::thread::sleep(Duration::from_millis(1200));
+    std::fs::write(&source.path, other).unwrap();
+    child.wait().unwrap();
+    let shown = bench.json(&["show", "switched"]);
+    let marks = row(&shown, "syscall.null")["marks"].to_string();
+    assert!(marks.contains(&format!("clock source {} became {other}", source.before)), "{marks}");
 }
 
 #[test]
