@@ -128,8 +128,8 @@ fn small_agent() -> Result<()> {
         files.filter(|path| path.extension().is_some_and(|kind| kind == "c" || kind == "h")).collect();
     let text = sources.iter().map(std::fs::read_to_string).collect::<std::io::Result<String>>();
     let lines = text.map_err(|e| e.to_string())?.lines().count();
-    println!("agent-c: {lines} lines of at most 1700 in {} files", sources.len());
-    if lines > 1700 {
+    println!("agent-c: {lines} lines of at most 1800 in {} files", sources.len());
+    if lines > 1800 {
         return Err(format!("agent-c has {lines} lines"));
     }
     for compiler in ["gcc", "powerpc-linux-gnu-gcc"] {

@@ -79,7 +79,7 @@ fn exchange(cpu: u32, budget: &Budget) -> Result<Exchange, ProbeError> {
     let now = tickmark_timer::monotonic_ns() as i64;
     let until = now + budget.time.get();
     // A partner that other tasks keep from its CPU gets some slices of time to come back.
-    let deadline = until + 4 * budget.time.get() + 200_000_000;
+    let deadline = until + 4 * budget.time.get() + 1_500_000_000;
     let (there, back) = (Mailbox(AtomicI64::new(NOTHING)), Mailbox(AtomicI64::new(NOTHING)));
     let mut seen = Exchange { cpu, out: Vec::new(), back: Vec::new() };
     std::thread::scope(|scope| -> Result<(), CallError> {

@@ -93,7 +93,7 @@ pub(super) static PROBES: &[Probe] = &[
             )
         },
         prepare: |spec, params| {
-            if params.sizes.memory < 64 << 20 {
+            if params.sizes.short {
                 return Err(Unavailable::Missing("too little memory for 16 MiB more".to_owned()));
             }
             prepare(spec, params, Call::Fork, Child::Exit, 0, &[], Ballast { mappings: 16, pages: 256 })
