@@ -106,7 +106,7 @@ pub(crate) fn answer(recordings: &[Recording], changes: &[Vec<f64>]) -> String {
         );
         let _ = writeln!(
             out,
-            "An operation then takes {:+.2} % of its time: it gets {:.3} of the processor instead of {:.3}, and\n\
+            "The time of an operation changes by {:+.2} %: it gets {:.3} of the processor instead of {:.3}, and\n\
              {:.3} / {:.3} = {:.4}.{}",
             longer * 100.0,
             1.0 - after,
