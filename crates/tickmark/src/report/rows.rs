@@ -106,7 +106,7 @@ pub(super) fn row_with_mean(
     }
     if let Some((runs, why)) = &sample.without {
         // What some runs could not tell is a note; what most could not, a failure of theirs.
-        if *runs >= sample.runs.len() {
+        if *runs > sample.runs.len() {
             row.status = RowStatus::Partly;
         }
         let all = runs + sample.runs.len();
