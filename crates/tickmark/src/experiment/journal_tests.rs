@@ -55,6 +55,10 @@ fn a_killed_experiment_is_put_back_by_hand_and_its_leftover_is_nobodys_original(
     assert_eq!(restore(folder.path()).unwrap().len(), 1);
     assert_eq!(std::fs::read_to_string(&knob).unwrap(), "before\n");
     assert!(restore(folder.path()).unwrap().is_empty());
+    // What is set on purpose after it was put back is no leftover.
+    std::fs::write(&knob, "on purpose\n").unwrap();
+    begin(elsewhere.path(), &knob).unwrap().restore().unwrap();
+    std::fs::write(&knob, "before\n").unwrap();
     begin(elsewhere.path(), &knob).unwrap().restore().unwrap();
     // Its store is gone with its journal: what the file holds is no original all the same.
     let gone = tempfile::tempdir().unwrap();

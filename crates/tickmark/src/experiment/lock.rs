@@ -52,7 +52,7 @@ impl Lock {
             let mut text = String::new();
             let _ = file.read_to_string(&mut text);
             if let Ok(holder) = serde_json::from_str::<Holder>(&text) {
-                holder.refuse_leftover(target)?;
+                holder.refuse_leftover(target, &path)?;
             }
             return Ok(Self { path, file });
         }
@@ -78,10 +78,26 @@ impl Lock {
     }
 }
 
+/// Takes the locks away that name a journal, which has been carried out: what somebody sets from now on is no leftover of it.
+pub(super) fn forget(journal: &Path) {
+    let Ok(journal) = std::path::absolute(journal) else { return };
+    let locks = folder().and_then(|place| std::fs::read_dir(&place).map_err(Error::store("read", place)));
+    for path in locks.into_iter().flatten().flatten().map(|entry| entry.path()) {
+        let Ok(mut file) = open_own(&path) else { continue };
+        let mut text = String::new();
+        if file.try_lock().is_ok()
+            && file.read_to_string(&mut text).is_ok()
+            && serde_json::from_str::<Holder>(&text).is_ok_and(|holder| holder.journal == journal)
+        {
+            let _ = std::fs::remove_file(&path);
+        }
+    }
+}
+
 impl Holder {
     /// What a killed experiment left changed is nobody's original: where its journal is there, it says so; where it is gone, the
     /// files themselves do.
-    fn refuse_leftover(&self, target: &str) -> Result<(), Error> {
+    fn refuse_leftover(&self, target: &str, lock: &Path) -> Result<(), Error> {
         let store =
             self.journal.parent().and_then(Path::parent).unwrap_or(Path::new("?")).display().to_string();
         if self.journal.exists() {
@@ -96,7 +112,8 @@ impl Holder {
         match self.page.pending().find_map(Undo::differs) {
             None => Ok(()),
             Some(difference) => Err(Error::Refused(format!(
-                "an experiment that was killed left {difference}, and its journal in {store} is gone: put it back by hand"
+                "an experiment that was killed left {difference}, and its journal in {store} is gone: put it back by hand, or remove {} if it is meant so",
+                lock.display()
             ))),
         }
     }

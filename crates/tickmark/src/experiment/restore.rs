@@ -1,7 +1,7 @@
 //! Puts back what killed experiments left.
 
 use super::journal::{Page, Undo, remove, running};
-use super::lock::is_own;
+use super::lock::{forget, is_own};
 use crate::error::Error;
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -77,6 +77,7 @@ pub(crate) fn restore(store: &Path) -> Result<Vec<String>, Error> {
                 Ok(()) => {
                     lines.extend(page.pending().map(Undo::done));
                     remove(&path);
+                    forget(&path);
                 }
                 Err(error) => wrong.push(format!(
                     "{error}; what is left stands in {place}: remove it once it is put back by hand"
