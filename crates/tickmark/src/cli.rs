@@ -3,6 +3,7 @@
 mod examples;
 mod exit;
 mod lab;
+mod recordings;
 mod values;
 
 use crate::comparison::Unit;
@@ -13,6 +14,7 @@ use examples::{
 };
 pub(crate) use exit::exit;
 pub(crate) use lab::{Lab, LabBoot, LabKernels, LabRun, Speed};
+pub(crate) use recordings::{Change, Recordings};
 use std::path::PathBuf;
 use tickmark_wire::{Deny, Nanos, Priority};
 use values::{column, confidence, deny};
@@ -177,48 +179,6 @@ pub(crate) struct Verify {
     pub(crate) settings: Settings,
     #[command(flatten)]
     pub(crate) output: Output,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Recordings {
-    #[command(subcommand)]
-    pub(crate) change: Option<Change>,
-    /// Make the index again from the recordings' folders
-    #[arg(long)]
-    pub(crate) rebuild: bool,
-    #[command(flatten)]
-    pub(crate) output: Output,
-}
-
-/// What is done to recordings.
-#[derive(Debug, Subcommand)]
-pub(crate) enum Change {
-    /// Delete recordings for good
-    Delete {
-        /// Which: names, ids, paths are not taken
-        #[arg(value_name = "REC", required = true)]
-        recordings: Vec<String>,
-    },
-    /// Give a recording another name
-    Rename {
-        /// Which
-        #[arg(value_name = "REC")]
-        recording: String,
-        /// Its new name
-        name: String,
-    },
-    /// Delete all recordings but the newest, or those older than a time
-    Prune {
-        /// Keep so many of the newest
-        #[arg(long, value_name = "N")]
-        keep: Option<usize>,
-        /// Delete only what is older than so many days
-        #[arg(long, value_name = "DAYS")]
-        older_than: Option<u32>,
-        /// Say what would be deleted, and delete nothing
-        #[arg(long)]
-        dry_run: bool,
-    },
 }
 
 #[derive(Debug, Args)]

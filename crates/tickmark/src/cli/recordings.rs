@@ -1,0 +1,46 @@
+//! The recordings of the store, and what is done to them.
+
+use super::Output;
+use clap::{Args, Subcommand};
+
+#[derive(Debug, Args)]
+pub(crate) struct Recordings {
+    #[command(subcommand)]
+    pub(crate) change: Option<Change>,
+    /// Make the index again from the recordings' folders
+    #[arg(long)]
+    pub(crate) rebuild: bool,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+/// What is done to recordings.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Change {
+    /// Delete recordings for good
+    Delete {
+        /// Which, by name, id or the beginning of one, last, last~1 ...
+        #[arg(value_name = "REC", required = true)]
+        recordings: Vec<String>,
+    },
+    /// Give a recording another name
+    Rename {
+        /// Which
+        #[arg(value_name = "REC")]
+        recording: String,
+        /// Its new name
+        name: String,
+    },
+    /// Delete all recordings but the newest, or those older than a time
+    Prune {
+        /// Keep so many of the newest
+        #[arg(long, value_name = "N")]
+        keep: Option<usize>,
+        /// Delete only what is older than so many days
+        #[arg(long, value_name = "DAYS")]
+        older_than: Option<u32>,
+        /// Say what would be deleted, and delete nothing
+        #[arg(long)]
+        dry_run: bool,
+    },
+}
