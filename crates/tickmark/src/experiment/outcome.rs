@@ -50,7 +50,8 @@ impl Outcome {
             |procs| format!("echo $$ > '{}' || exit; {}", procs.display(), self.command),
         );
         let run = Run { command: &command, limit: self.limit, stop: Some(stop), alone: true };
-        let Done { text, time } = run.run(|_| settle(settings))?;
+        let settings = settings.clone();
+        let Done { text, time } = run.run(move || settle(&settings))?;
         let wrong = |why: String| Error::Refused(format!("`{}` {why}", self.command));
         match &self.take {
             Take::Time => Ok(time.as_nanos() as f64),

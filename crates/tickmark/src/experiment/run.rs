@@ -53,8 +53,8 @@ impl Guard<'_> {
 
     fn restore(&mut self) -> Result<(), Error> {
         self.restored = true;
-        let _ = set_slack(Nanos::new(i64::from(self.slack)));
-        self.journal.borrow().restore()
+        let slack = set_slack(Nanos::new(i64::from(self.slack)));
+        self.journal.borrow().restore().and(slack)
     }
 }
 

@@ -7,6 +7,7 @@ use std::os::unix::process::CommandExt;
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
+use tickmark_probe::sys::limits;
 
 /// How a command is run.
 pub(super) struct Run<'a> {
@@ -31,29 +32,33 @@ const MOST: u64 = 16 << 20;
 const PATIENCE: Duration = Duration::from_millis(300);
 
 impl Run<'_> {
-    /// Runs `sh -c COMMAND` in a process group of its own. `before` is called in the thread that starts it, whose CPU, slack and
-    /// priority it inherits.
+    /// Runs `sh -c COMMAND` in a process group of its own, which ends with this program, also where that is killed. `before` is
+    /// called in the thread that starts it, whose CPU, slack and priority it inherits.
     ///
     /// # Errors
     /// It cannot be started, ends with another code than 0, takes longer than the limit, or is stopped.
     pub(super) fn run(
         &self,
-        before: impl FnOnce(&mut Command) -> Result<(), Error> + Send,
+        before: impl FnOnce() -> Result<(), Error> + Send + 'static,
     ) -> Result<Done, Error> {
         let failed = |what: String| Error::Refused(format!("`{}` {what}", self.command));
         let mut shell = Command::new("sh");
         shell.args(["-c", self.command]).process_group(0);
         shell.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let spawned = std::thread::scope(|scope| {
-            let spawn = || {
-                before(&mut shell)?;
+        limits::end_with_this(&mut shell);
+        let (say, spawned) = channel();
+        let (over, until_over) = channel::<()>();
+        std::thread::spawn(move || {
+            let child = before().map(|()| {
                 let started = Instant::now();
-                let child = shell.spawn().map_err(|error| failed(format!("cannot be started: {error}")))?;
-                Ok((child, started))
-            };
-            scope.spawn(spawn).join().unwrap_or_else(|_| Err(failed("cannot be started".to_owned())))
+                shell.spawn().map(|child| (child, started))
+            });
+            let _ = say.send(child);
+            // The kernel ends the shell with the thread that started it, which therefore stays.
+            let _ = until_over.recv();
         });
-        let (mut child, started) = spawned?;
+        let spawned = spawned.recv().map_err(|_| failed("cannot be started".to_owned()))??;
+        let (mut child, started) = spawned.map_err(|error| failed(format!("cannot be started: {error}")))?;
         let group = child.id();
         let (out, err) = (drain(child.stdout.take()), drain(child.stderr.take()));
         // A thread that sleeps until it ends: its end is stamped at once.
@@ -61,10 +66,11 @@ impl Run<'_> {
         std::thread::spawn(move || {
             let status = child.wait();
             let _ = send.send((status, started.elapsed()));
+            drop(over);
         });
         let waited = self.wait(&ended);
         if self.alone || waited.is_err() {
-            tickmark_probe::sys::limits::kill_group(group);
+            limits::kill_group(group);
         }
         let (status, time) = waited.map_err(failed)?;
         let text = |pipe: &Receiver<Vec<u8>>| {
@@ -110,7 +116,7 @@ const LIMIT: Duration = Duration::from_secs(300);
 /// Runs a command that makes or takes back a setting; what it leaves running is meant to run.
 pub(super) fn setting(command: &str) -> Result<String, Error> {
     let run = Run { command, limit: LIMIT, stop: None, alone: false };
-    run.run(|_| Ok(())).map(|done| done.text)
+    run.run(|| Ok(())).map(|done| done.text)
 }
 
 /// Reads a pipe to its end in a thread of its own.
@@ -138,7 +144,7 @@ mod tests {
 
     fn run(command: &str, limit: Duration, alone: bool) -> Result<String, String> {
         let run = Run { command, limit, stop: None, alone };
-        run.run(|_| Ok(())).map(|done| done.text).map_err(|error| error.to_string())
+        run.run(|| Ok(())).map(|done| done.text).map_err(|error| error.to_string())
     }
 
     #[test]
@@ -159,6 +165,6 @@ mod tests {
         let stop = Stop::default();
         stop.stop();
         let run = Run { command: "sleep 30", limit: Duration::from_secs(30), stop: Some(&stop), alone: true };
-        assert!(run.run(|_| Ok(())).map(|done| done.text).unwrap_err().to_string().contains("interrupted"));
+        assert!(run.run(|| Ok(())).map(|done| done.text).unwrap_err().to_string().contains("interrupted"));
     }
 }

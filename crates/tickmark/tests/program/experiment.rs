@@ -227,6 +227,33 @@ fn a_signal_puts_back_and_a_kill_is_put_back_by_hand() {
     }
 }
 
+/// What makes a setting ends with the program: none is made after `--restore` took it back.
+#[test]
+fn a_command_of_a_setting_ends_with_a_killed_program() {
+    let (bench, folder) = (Bench::new(), tempfile::tempdir().unwrap());
+    let (file, log) = (folder.path().join("late.toml"), folder.path().join("log"));
+    let log_as = log.display();
+    let text = format!(
+        "probes = [\"syscall.null\"]\nblocks = 4\n[knob]\nname = \"late\"\nsettings = [\n\
+         {{ name = \"a\", set = \"echo $$ > {log_as}; sleep 20; echo late > {log_as}\", reset = \"echo back >> {log_as}\" }},\n\
+         {{ name = \"b\" }},\n]\n"
+    );
+    std::fs::write(&file, text).unwrap();
+    let mut child = bench.command(&["experiment", &file.to_string_lossy()]).spawn().unwrap();
+    until("a command", || std::fs::read_to_string(&log).is_ok_and(|text| text.ends_with('\n')));
+    let shell = PathBuf::from(format!("/proc/{}", held(&log)));
+    assert!(shell.exists());
+    child.kill().unwrap();
+    child.wait().unwrap();
+    until("the end of the command", || {
+        // One that nobody waits for is over all the same.
+        std::fs::read_to_string(shell.join("stat")).map_or(true, |stat| stat.contains(") Z "))
+    });
+    let restored = bench.run(&["experiment", "--restore"]);
+    assert_eq!(restored.status.code(), Some(0), "{}", err(&restored));
+    assert!(held(&log).ends_with("back") && !held(&log).contains("late"), "{}", held(&log));
+}
+
 #[test]
 fn it_ends_by_width_and_by_time() {
     let bench = Bench::new();
