@@ -11,6 +11,7 @@ mod event;
 mod metric;
 mod observations;
 mod plan;
+pub mod text;
 mod units;
 
 pub use environment::{Environment, Fact};

@@ -1,7 +1,8 @@
 //! What can go wrong, each as one line: what, where, and what to try.
 
 use std::path::PathBuf;
-use tickmark_wire::{Format, Refusal, RefusalKind};
+use tickmark_store::Error as Store;
+use tickmark_wire::{Refusal, RefusalKind};
 
 /// The exit codes of every command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,22 +49,15 @@ pub(crate) enum Error {
     Usage(String),
     #[error("{0}")]
     Refused(String),
-    #[error("no recording {name} in {}; `tickmark recordings` lists them", store.display())]
-    NoRecording { name: String, store: PathBuf },
-    #[error("{prefix} could be any of {}; give more of the id", candidates.join(", "))]
-    Ambiguous { prefix: String, candidates: Vec<String> },
-    #[error("recording {} has format {format}, and this tickmark reads {}.x; a newer one will show it", path.display(), tickmark_wire::FORMAT.major)]
-    NewerFormat { path: PathBuf, format: Format },
-    #[error("{} is not a recording: {why}", path.display())]
-    NotARecording { path: PathBuf, why: String },
-    #[error("recording {0} is being written by another tickmark; wait for it to end")]
-    InUse(String),
+    #[error("{source}{}", next(source))]
+    Store {
+        #[from]
+        source: Store,
+    },
     #[error("cannot write {}: {source}", path.display())]
     File { path: PathBuf, source: std::io::Error },
     #[error("cannot {what} {}: {source}{}", path.display(), hint(what, source))]
-    Store { what: &'static str, path: PathBuf, source: std::io::Error },
-    #[error("the index {}: {source}; `tickmark recordings --rebuild` makes it again", path.display())]
-    Index { path: PathBuf, source: rusqlite::Error },
+    Path { what: &'static str, path: PathBuf, source: std::io::Error },
     #[error("cannot write {value:?} to {}: {source}", path.display())]
     Setting { path: PathBuf, value: String, source: std::io::Error },
     #[error("cannot start the agent: {0}")]
@@ -78,14 +72,18 @@ impl Error {
     pub(crate) fn code(&self) -> Code {
         match self {
             Self::UnknownProbe { .. } | Self::Usage(_) => Code::Usage,
-            Self::NoRecording { .. } | Self::Ambiguous { .. } => Code::Usage,
+            Self::Store { source } => match source {
+                Store::Unknown { .. } | Store::Ambiguous { .. } | Store::Unkept(_) => Code::Usage,
+                Store::KeepsItsName { .. } | Store::NoName(_) | Store::NoHome => Code::Usage,
+                _ => Code::Failed,
+            },
             _ => Code::Failed,
         }
     }
 
-    pub(crate) fn store(what: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(std::io::Error) -> Self {
+    pub(crate) fn file(what: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(std::io::Error) -> Self {
         let path = path.into();
-        move |source| Self::Store { what, path, source }
+        move |source| Self::Path { what, path, source }
     }
 }
 
@@ -100,6 +98,18 @@ impl From<Refusal> for Error {
 
 fn nearest(suggestion: &Option<String>) -> String {
     suggestion.as_ref().map_or(String::new(), |name| format!(" (did you mean {name}?)"))
+}
+
+/// What to try after an error of a store.
+fn next(error: &Store) -> &'static str {
+    match error {
+        Store::Unknown { .. } => "; `tickmark recordings` lists them",
+        Store::Ambiguous { .. } => "; give more of the id",
+        Store::NoHome => "; use --store DIR",
+        Store::Index { .. } => "; `tickmark recordings --rebuild` makes it again",
+        Store::File { what, source, .. } => hint(what, source),
+        _ => "",
+    }
 }
 
 fn hint(what: &str, error: &std::io::Error) -> &'static str {

@@ -15,9 +15,7 @@ mod report;
 mod sample;
 mod selection;
 mod stat;
-mod store;
 mod target;
-mod text;
 
 use clap::Parser;
 use std::process::ExitCode;
@@ -47,7 +45,7 @@ fn exit(result: Result<error::Code, error::Error>) -> ExitCode {
     match result {
         Ok(code) => ExitCode::from(code.number()),
         Err(error) => {
-            anstream::eprintln!("tickmark: {}", text::printable(&error.to_string(), false));
+            anstream::eprintln!("tickmark: {}", tickmark_wire::text::printable(&error.to_string(), false));
             ExitCode::from(error.code().number())
         }
     }

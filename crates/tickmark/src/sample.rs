@@ -2,9 +2,9 @@
 
 mod modes;
 
-use crate::store::{Recording, Run, Status};
 use tickmark_stats::contention::{Manner, Stretch};
 use tickmark_stats::{Sorted, batches, curve, offset, tick};
+use tickmark_store::{Recording, Run, Status};
 use tickmark_wire::{Headline, Metric, Observations, Observed, Part, Point, Segment, Unit};
 
 pub(crate) use modes::Apart;

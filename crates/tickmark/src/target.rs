@@ -1,12 +1,12 @@
 //! Where a plan is carried out.
 
 use crate::error::Error;
-use crate::store::parse_line;
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
+use tickmark_store::parse_line;
 use tickmark_wire::{Event, Plan, Reason};
 
 /// A machine that carries out plans.

@@ -3,18 +3,18 @@
 use crate::comparison::{self, Model, Side, Unit};
 use crate::error::Error;
 use crate::report::{self, RowStatus};
-use crate::store::{Recording, Status, Store};
+use tickmark_store::{Id, Recording, Status, Store};
 
 /// The comparison of its recordings, the first of which is what the others are compared with.
-pub(super) fn model(store: &Store, ids: &[String], margin: f64) -> Result<Model, Error> {
-    let sides = ids.iter().map(|id| Ok(Side { recordings: vec![store.find(id)?] }));
+pub(super) fn model(store: &Store, ids: &[Id], margin: f64) -> Result<Model, Error> {
+    let sides = ids.iter().map(|id| Ok(Side { recordings: vec![store.read(id)?] }));
     let sides: Vec<Side> = sides.collect::<Result<_, Error>>()?;
     comparison::build(store, &sides, comparison::Asked { margin, unit: Unit::Recording })
 }
 
 /// Why there is no figure at all, if there is none.
-pub(super) fn nothing(store: &Store, ids: &[String]) -> Option<String> {
-    let recordings: Vec<Recording> = ids.iter().filter_map(|id| store.find(id).ok()).collect();
+pub(super) fn nothing(store: &Store, ids: &[Id]) -> Option<String> {
+    let recordings: Vec<Recording> = ids.iter().filter_map(|id| store.read(id).ok()).collect();
     let runs = || recordings.iter().flat_map(|recording| &recording.runs);
     let why = || {
         runs().find_map(|run| match &run.status {
@@ -29,9 +29,9 @@ pub(super) fn nothing(store: &Store, ids: &[String]) -> Option<String> {
 }
 
 /// Whether a run of a block that was made gave nothing for another reason than that the system lacks it.
-pub(super) fn failed(store: &Store, ids: &[String], made: u32) -> bool {
-    let rows = |id: &String| {
-        let Ok(mut recording) = store.find(id) else { return true };
+pub(super) fn failed(store: &Store, ids: &[Id], made: u32) -> bool {
+    let rows = |id: &Id| {
+        let Ok(mut recording) = store.read(id) else { return true };
         recording.runs.retain(|run| run.planned.round <= made);
         let model = report::build(&recording, &|_| true, false);
         let bad = |status| {

@@ -3,7 +3,7 @@
 use crate::cli::{Compare, CompareFormat, FailOn, Format};
 use crate::comparison::{self, Asked, Line, Model, Side};
 use crate::error::{Code, Error};
-use crate::store::{Recording, Store};
+use tickmark_store::{Recording, Store};
 
 pub(super) fn run(store: &Store, asked: &Compare) -> Result<Code, Error> {
     let sides = std::iter::once(&asked.base).chain(&asked.candidates).map(|name| side(store, name));
@@ -92,12 +92,16 @@ fn side(store: &Store, text: &str) -> Result<Side, Error> {
             let pattern = glob::Pattern::new(part).map_err(|e| Error::Usage(format!("{part}: {e}")))?;
             let entries = store.list()?;
             let named = entries.iter().filter(|entry| pattern.matches(&entry.name));
-            named.map(|entry| store.find(&entry.id)).collect::<Result<Vec<_>, _>>()?
+            named.map(|entry| store.read(&entry.id)).collect::<Result<Vec<_>, _>>()?
         } else {
             vec![store.find(part)?]
         };
         if found.is_empty() {
-            return Err(Error::NoRecording { name: part.to_owned(), store: store.root().to_owned() });
+            return Err(tickmark_store::Error::Unknown {
+                name: part.to_owned(),
+                store: store.root().to_owned(),
+            }
+            .into());
         }
         recordings.extend(found);
     }

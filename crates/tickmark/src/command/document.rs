@@ -5,8 +5,8 @@ use crate::comparison::{self, Asked, Side, Unit};
 use crate::error::Error;
 use crate::lmbench;
 use crate::report::{self, Model};
-use crate::store::{Recording, Store};
 use std::fmt::Write;
+use tickmark_store::Recording;
 
 /// The ten tables of "Comparing Performance 100 Hz versus 1000 Hz Clock Tick" (Denk, 2005), five runs a side.
 const DOCUMENT: &str = include_str!("../../../../fixtures/lmbench/tqm860l-summary.txt");
@@ -93,12 +93,12 @@ impl Beside {
 
 /// The document's page, with the metrics that its five runs a side tell apart.
 fn its_sides(folder: &std::path::Path) -> Result<(lmbench::Page, Vec<String>), Error> {
-    let store = Store::at(Some(folder.to_owned()))?;
+    let store = super::open(Some(folder.to_owned()))?;
     let texts = [("tqm860l-summary.txt".to_owned(), DOCUMENT.to_owned())];
     let (found, _) =
         lmbench::read(&texts).map_err(|name| Error::Refused(format!("{name} cannot be read")))?;
     let ids = found.iter().map(|one| import::keep(&store, one, &one.host)).collect::<Result<Vec<_>, _>>()?;
-    let recordings = ids.iter().map(|id| store.find(id)).collect::<Result<Vec<_>, _>>()?;
+    let recordings = ids.iter().map(|id| store.read(id)).collect::<Result<Vec<_>, _>>()?;
     let models: Vec<Model> =
         recordings.iter().map(|recording| report::build(recording, &|_| true, false)).collect();
     let page = lmbench::page(&recordings.iter().zip(&models).collect::<Vec<_>>(), &[], false);

@@ -8,12 +8,12 @@ use crate::error::{Code, Error};
 use crate::experiment::{self, Experiment, Guard, Halt, Knob, Outcome, Reach, Take};
 use crate::report;
 use crate::selection;
-use crate::store::Store;
 use crate::target::Stop;
 use rand::SeedableRng;
 use rand::rngs::StdRng;
 use std::path::Path;
 use std::time::{Duration, Instant};
+use tickmark_store::{Id, Store};
 use tickmark_wire::{Better, Nanos};
 
 /// Blocks where nothing is said, and the most that a width may ask for.
@@ -46,7 +46,7 @@ pub(super) fn run(store: &Store, asked: &Asked) -> Result<Code, Error> {
         if !asked.no_pilot {
             announce(store, &experiment, guard, &stop, &mut random)?;
         }
-        let narrow = |ids: &[String], blocks: u32| {
+        let narrow = |ids: &[Id], blocks: u32| {
             let wide = |width| blocks < BLOCKS || !is_narrow(store, ids, margin, width);
             width.is_some_and(|width| !wide(width))
         };
@@ -60,11 +60,11 @@ pub(super) fn run(store: &Store, asked: &Asked) -> Result<Code, Error> {
         anstream::eprintln!("tickmark: {}", experiment::not_restored(error));
     }
     if made < 2 {
-        let kept = ids.join(" ");
+        let kept = Id::all(&ids);
         return Err(Error::Refused(format!("ended after {made} blocks, too few to compare; kept as {kept}")));
     }
     if let Some(why) = nothing(store, &ids) {
-        return Err(Error::Refused(format!("no figure was obtained: {why}; kept as {}", ids.join(" "))));
+        return Err(Error::Refused(format!("no figure was obtained: {why}; kept as {}", Id::all(&ids))));
     }
     let model = model(store, &ids, margin)?;
     compare::show(&model, asked.format)?;
@@ -158,7 +158,7 @@ fn announce(
     if stop.stopped() {
         return Ok(());
     }
-    let model = report::build(&store.find(&id)?, &|_| true, false);
+    let model = report::build(&store.read(&id)?, &|_| true, false);
     let mut reach = experiment::reach(&model, experiment.blocks, experiment.settings.len());
     reach.sort_by(|a, b| a.detectable.total_cmp(&b.detectable));
     let percent = |reach: &Reach| format!("{:.2} %", reach.detectable * 100.0);
@@ -201,7 +201,7 @@ fn announce(
 }
 
 /// Whether every interval is this narrow.
-fn is_narrow(store: &Store, ids: &[String], margin: f64, width: f64) -> bool {
+fn is_narrow(store: &Store, ids: &[Id], margin: f64, width: f64) -> bool {
     // Figures that have no interval never get a narrow one.
     let wide = |model: &Model| model.any(|line| line.half_width().is_some_and(|half| half > width));
     model(store, ids, margin)
@@ -210,7 +210,7 @@ fn is_narrow(store: &Store, ids: &[String], margin: f64, width: f64) -> bool {
 
 fn tell(
     experiment: &Experiment,
-    ids: &[String],
+    ids: &[Id],
     made: u32,
     halt: Halt,
     restored: bool,
@@ -229,7 +229,7 @@ fn tell(
         (true, Knob::Commands(_)) => format!("the reset commands of {knob} ran"),
         (true, _) => format!("{knob} is as it was"),
     };
-    let line = format!("{made} blocks{why}; {back}; kept as {}\n", ids.join(" "));
+    let line = format!("{made} blocks{why}; {back}; kept as {}\n", Id::all(ids));
     if format == CompareFormat::Text {
         return super::print(&line);
     }

@@ -4,8 +4,8 @@ use crate::cli::{Export, ExportFormat};
 use crate::error::{Code, Error};
 use crate::report::RowUnit;
 use crate::sample;
-use crate::store::{Recording, Run, Status, Store};
 use serde_json::{Value, json};
+use tickmark_store::{Recording, Run, Status, Store};
 use tickmark_wire::{Headline, Metric, Nanos, Observations};
 
 /// A table: the names of its columns, its rows.

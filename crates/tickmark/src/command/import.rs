@@ -6,13 +6,12 @@ use crate::error::{Code, Error};
 use crate::foreign;
 use crate::lmbench::{self, Imported, Series, Value};
 use crate::report;
-use crate::store::{Meta, Store};
-use crate::text::printable;
-use rand::RngExt;
 use serde_json::json;
 use std::fmt::Write;
 use std::io::Read;
 use std::path::Path;
+use tickmark_store::{Id, Meta, Store};
+use tickmark_wire::text::printable;
 use tickmark_wire::{
     Better, Environment, Event, FORMAT, Group, Headline, ImportedFrom, Metric, Name, Nanos, Observations,
     Observed, Part, Picos, Plan, RunId, RunPlan, Settings, Unit, Values,
@@ -51,7 +50,7 @@ pub(super) fn run(store: &Store, import: &Import) -> Result<Code, Error> {
         anstream::eprintln!("tickmark: warning: {}", printable(warning, false));
     }
     if import.output.format == Format::Json {
-        let row = |(id, name, host): &(String, &String, &Imported)| {
+        let row = |(id, name, host): &(Id, &String, &Imported)| {
             json!({
                 "id": id,
                 "name": name,
@@ -143,8 +142,8 @@ fn read(texts: &[(String, String)]) -> Result<(Vec<Imported>, Vec<String>), Erro
 /// The name of a file and its text. What is no UTF-8 in it is replaced; what is too long for results is refused.
 fn text(path: &Path) -> Result<(String, String), Error> {
     let mut bytes = Vec::new();
-    let file = std::fs::File::open(path).map_err(Error::store("read", path))?;
-    file.take(MOST + 1).read_to_end(&mut bytes).map_err(Error::store("read", path))?;
+    let file = std::fs::File::open(path).map_err(Error::file("read", path))?;
+    file.take(MOST + 1).read_to_end(&mut bytes).map_err(Error::file("read", path))?;
     if bytes.len() as u64 > MOST {
         let (path, most) = (path.display(), MOST >> 20);
         return Err(Error::Usage(format!("{path} has more than {most} MB: too much for results")));
@@ -155,7 +154,7 @@ fn text(path: &Path) -> Result<(String, String), Error> {
 }
 
 /// Writes one host's figures as a recording; its id.
-pub(super) fn keep(store: &Store, host: &Imported, name: &str) -> Result<String, Error> {
+pub(super) fn keep(store: &Store, host: &Imported, name: &str) -> Result<Id, Error> {
     let known = |name: &String| host.kinds.get(name).cloned().unwrap_or_else(|| metric(name));
     let mut metrics: Vec<Metric> = host.series.keys().map(known).collect();
     let place =
@@ -179,7 +178,7 @@ pub(super) fn keep(store: &Store, host: &Imported, name: &str) -> Result<String,
     }
     let meta = Meta {
         format: FORMAT,
-        id: format!("{:08x}", rand::rng().random::<u32>()),
+        id: Id::random(),
         name: name.to_owned(),
         created: jiff::Timestamp::now(),
         program: format!("tickmark {}", env!("CARGO_PKG_VERSION")),
@@ -197,7 +196,7 @@ pub(super) fn keep(store: &Store, host: &Imported, name: &str) -> Result<String,
     if let Err(error) = written.and_then(|()| writer.finish()) {
         // Half a recording would pass for a whole one.
         store.discard(&meta.id);
-        return Err(error);
+        return Err(error.into());
     }
     store.index(&folder);
     Ok(meta.id)

@@ -1,8 +1,7 @@
 //! The events of an agent, written on another system, become the recording that they are.
 
 use crate::error::Error;
-use crate::store::{Meta, Store, parse_line};
-use rand::RngExt;
+use tickmark_store::{Id, Meta, Store, parse_line};
 use tickmark_wire::{
     Better, Event, FORMAT, Group, Metric, Name, Nanos, Observations, Plan, RunId, RunPlan, Settings, Started,
     Unit,
@@ -10,7 +9,7 @@ use tickmark_wire::{
 
 /// What came of one stream.
 pub(super) struct Kept {
-    pub(super) id: String,
+    pub(super) id: Id,
     pub(super) name: String,
     pub(super) runs: usize,
     pub(super) metrics: usize,
@@ -66,7 +65,7 @@ pub(super) fn keep(store: &Store, file: &str, text: &str, name: Option<&str>) ->
     let (runs, metrics) = (plan.runs.len(), plan.metrics.len());
     let meta = Meta {
         format: FORMAT,
-        id: format!("{:08x}", rand::rng().random::<u32>()),
+        id: Id::random(),
         name: host.clone(),
         created: jiff::Timestamp::now(),
         program: format!("tickmark {}", env!("CARGO_PKG_VERSION")),
@@ -82,7 +81,7 @@ pub(super) fn keep(store: &Store, file: &str, text: &str, name: Option<&str>) ->
         lines.map(|line| Event::Unknown(line.to_owned())).try_for_each(|event| writer.write(&event));
     if let Err(error) = written.and_then(|()| writer.finish()) {
         store.discard(&meta.id);
-        return Err(error);
+        return Err(error.into());
     }
     store.index(&folder);
     Ok(Kept { id: meta.id, name: host, runs, metrics, warnings })

@@ -7,13 +7,13 @@ use crate::error::{Code, Error};
 use crate::experiment::{Experiment, Halt, Knob};
 use crate::lab::{self, Asked, Bench, Machine, Report, Setting, Wanted, build, kernel_of};
 use crate::selection;
-use crate::store::Store;
 use crate::target::Stop;
 use rand::SeedableRng;
 use rand::rngs::StdRng;
 use std::path::Path;
 use std::time::Instant;
 use tickmark_lab::{Accel, Built, Cache, Kernel};
+use tickmark_store::{Id, Store};
 use tickmark_wire::Nanos;
 
 /// The kernels of the document, where none is named.
@@ -150,14 +150,14 @@ fn matrix(store: &Store, asked: &LabRun) -> Result<Code, Error> {
 }
 
 /// The recordings that were made together with one, in the order of their settings; with what their names begin with.
-fn together(store: &Store, name: &str) -> Result<(String, Vec<String>), Error> {
+fn together(store: &Store, name: &str) -> Result<(String, Vec<Id>), Error> {
     let one = store.find(name)?;
     let none = || Error::Usage(format!("recording {} belongs to no matrix that could go on", one.meta.id));
     let arm = one.meta.arm.as_ref().ok_or_else(none)?;
     let begin = one.meta.name.strip_suffix(&arm.setting).ok_or_else(none)?;
     let mut all = Vec::new();
     for entry in store.list()? {
-        let other = store.find(&entry.id)?;
+        let other = store.read(&entry.id)?;
         let same = other.meta.arm.as_ref().filter(|other| other.experiment == arm.experiment && !other.pilot);
         all.extend(same.map(|arm| (arm.number, entry.id.clone())));
     }
@@ -223,7 +223,7 @@ pub(super) fn as_experiment(
 fn carry_out(
     store: &Store,
     from: &Asked,
-    mut resumed: Option<(String, Vec<String>)>,
+    mut resumed: Option<(String, Vec<Id>)>,
     format: CompareFormat,
     fail_on: Option<crate::cli::FailOn>,
 ) -> Result<(Code, Vec<comparison::Model>), Error> {
@@ -288,13 +288,13 @@ fn carry_out(
             if made < 1 || halt == Halt::Stopped {
                 return Err(Error::Refused(format!(
                     "interrupted after {made} boots a side; `tickmark lab run FILE --resume REC` goes on; kept as {}",
-                    ids.join(" ")
+                    Id::all(&ids)
                 )));
             }
             if let Some(why) = arms::nothing(store, &ids) {
                 return Err(Error::Refused(format!(
                     "no figure was obtained: {why}; kept as {}",
-                    ids.join(" ")
+                    Id::all(&ids)
                 )));
             }
             if arms::failed(store, &ids, made) {
@@ -319,12 +319,7 @@ fn carry_out(
     Ok((code, models))
 }
 
-fn show(
-    store: &Store,
-    from: &Asked,
-    ids: &[String],
-    format: CompareFormat,
-) -> Result<comparison::Model, Error> {
+fn show(store: &Store, from: &Asked, ids: &[Id], format: CompareFormat) -> Result<comparison::Model, Error> {
     let model = arms::model(store, ids, from.margin)?;
     // JSON is one value: it is printed when all is there.
     if format != CompareFormat::Text {
@@ -333,7 +328,7 @@ fn show(
         }
         return Ok(model);
     }
-    let recordings = ids.iter().map(|id| store.find(id)).collect::<Result<Vec<_>, _>>()?;
+    let recordings = ids.iter().map(|id| store.read(id)).collect::<Result<Vec<_>, _>>()?;
     let (mut answer, mut tables) = (String::new(), String::new());
     if from.report.contains(&Report::Prediction) {
         let of = |lines: &[Line]| lines.iter().filter_map(Line::exact_change_of_mean).collect();
@@ -357,6 +352,6 @@ fn show(
         super::print(&lab::prediction(&recordings))?;
     }
     super::print(&tables)?;
-    super::print(&format!("kept as {}\n\n", ids.join(" ")))?;
+    super::print(&format!("kept as {}\n\n", Id::all(ids)))?;
     Ok(model)
 }

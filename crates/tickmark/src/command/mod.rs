@@ -18,13 +18,13 @@ mod verify;
 
 use crate::cli::{Cli, Command, Format};
 use crate::error::{Code, Error};
-use crate::store::{Recording, Store};
 use crate::{lmbench, report};
 use std::io::Write;
+use tickmark_store::{Recording, Store};
 
 /// Carries out a command line.
 pub(crate) fn dispatch(cli: Cli) -> Result<Code, Error> {
-    let store = || Store::at(cli.store.clone());
+    let store = || open(cli.store.clone());
     match cli.command {
         Command::Run(run) => run::run(&store()?, &run),
         Command::List(list) => list::run(&list),
@@ -96,4 +96,15 @@ fn print(text: &str) -> Result<(), Error> {
 fn print_json(value: &impl serde::Serialize) -> Result<(), Error> {
     let text = serde_json::to_string_pretty(value).map_err(|e| Error::Output(e.into()))?;
     print(&format!("{text}\n"))
+}
+
+/// The store at a folder, or the user's own.
+fn open(root: Option<std::path::PathBuf>) -> Result<Store, Error> {
+    let warn = |error: &tickmark_store::Error| {
+        anstream::eprintln!(
+            "tickmark: warning: {}",
+            tickmark_wire::text::printable(&error.to_string(), false)
+        )
+    };
+    Ok(Store::at(root, warn)?)
 }

@@ -2,9 +2,9 @@
 
 use crate::cli::{Change, Format, Recordings};
 use crate::error::{Code, Error};
-use crate::store::{Entry, Store};
 use jiff::Timestamp;
 use std::fmt::Write;
+use tickmark_store::{Entry, Id, Store};
 
 pub(super) fn run(store: &Store, asked: &Recordings) -> Result<Code, Error> {
     if asked.rebuild {
@@ -59,7 +59,7 @@ fn change(store: &Store, change: &Change) -> Result<Code, Error> {
         Change::Rename { recording, name } => {
             let id = store.id(recording)?;
             store.rename(&id, name)?;
-            super::print(&format!("{id} is called {} now\n", crate::text::printable(name, false)))?;
+            super::print(&format!("{id} is called {} now\n", tickmark_wire::text::printable(name, false)))?;
         }
         Change::Prune { keep: None, older_than: None, .. } => {
             return Err(Error::Usage("give --keep N, --older-than DAYS, or both".to_owned()));
@@ -73,7 +73,7 @@ fn change(store: &Store, change: &Change) -> Result<Code, Error> {
                 match dry_run {
                     true => super::print(&format!("would delete {}{what}\n", entry.id))?,
                     false => match delete(store, &entry.id, &what) {
-                        Err(Error::InUse(id)) => {
+                        Err(Error::Store { source: tickmark_store::Error::InUse(id) }) => {
                             kept += 1;
                             super::print(&format!("kept {id}{what}: it is being written\n"))?;
                         }
@@ -92,7 +92,7 @@ fn change(store: &Store, change: &Change) -> Result<Code, Error> {
     Ok(Code::Done)
 }
 
-fn delete(store: &Store, id: &str, what: &str) -> Result<(), Error> {
+fn delete(store: &Store, id: &Id, what: &str) -> Result<(), Error> {
     store.delete(id)?;
     super::print(&format!("deleted {id}{what}\n"))
 }

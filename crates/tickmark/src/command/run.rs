@@ -6,10 +6,9 @@ use crate::lab::Guest;
 use crate::progress::Progress;
 use crate::report::{self, Model, RowStatus};
 use crate::selection;
-use crate::store::{Meta, Recording, Run as Made, Status, Store, Writer};
 use crate::target::{Stop, Target, ThisMachine};
-use rand::RngExt;
 use std::path::Path;
+use tickmark_store::{Id, Meta, Recording, Run as Made, Status, Store, Writer};
 use tickmark_wire::{Event, FORMAT, Plan};
 
 /// Runs of each probe where nothing is said.
@@ -60,12 +59,12 @@ fn keep(
     if let Err(error) = measured {
         // What is resumed is never taken away.
         if is_new {
-            discard_empty(store, &folder);
+            discard_empty(&folder);
         }
         return Err(error);
     }
     store.index(&folder);
-    let recording = store.find(&folder.to_string_lossy())?;
+    let recording = tickmark_store::load(&folder)?;
     let model = report::build(&recording, &|_| true, false);
     show(&recording, &model, format, stopped)?;
     Ok(exit_code(&recording, &model, stopped))
@@ -89,7 +88,7 @@ fn begin(store: &Store, asked: &Run) -> Result<(Plan, Writer), Error> {
 fn new(name: String, select: &[String]) -> Meta {
     Meta {
         format: FORMAT,
-        id: format!("{:08x}", rand::rng().random::<u32>()),
+        id: Id::random(),
         name,
         created: jiff::Timestamp::now(),
         program: format!("tickmark {}", env!("CARGO_PKG_VERSION")),
@@ -102,7 +101,7 @@ fn new(name: String, select: &[String]) -> Meta {
 
 /// What an interrupted recording still lacks, on the CPU that it was measured on.
 fn resume(store: &Store, name: &str) -> Result<(Plan, Writer), Error> {
-    let (recording, writer) = store.resume(name)?;
+    let (recording, writer) = Store::resume(&store.find(name)?)?;
     if let Some(why) = recording.elsewhere() {
         return Err(Error::Usage(format!("recording {}: {why}", recording.meta.id)));
     }
@@ -131,7 +130,7 @@ fn measure(target: &mut dyn Target, plan: &Plan, writer: &mut Writer) -> Result<
             Event::Hello(_) => greeted = true,
             _ => {}
         }
-        writer.write(&event)
+        Ok(writer.write(&event)?)
     });
     progress.finish();
     result?;
@@ -146,8 +145,8 @@ fn watch_signals(stop: Stop) {
 }
 
 /// A recording in which nothing was measured is not kept: the error has been told.
-fn discard_empty(store: &Store, folder: &Path) {
-    if store.find(&folder.to_string_lossy()).is_ok_and(|recording| recording.sessions.is_empty()) {
+fn discard_empty(folder: &Path) {
+    if tickmark_store::load(folder).is_ok_and(|recording| recording.sessions.is_empty()) {
         let _ = std::fs::remove_dir_all(folder);
     }
 }
@@ -216,7 +215,7 @@ mod tests {
     }
 
     fn begun(store: &Store) -> (Plan, Writer) {
-        let recording = store.find(&fixture().to_string_lossy()).unwrap();
+        let recording = tickmark_store::load(&fixture()).unwrap();
         let writer = store.create(&recording.meta).unwrap();
         (recording.meta.plan, writer)
     }
@@ -224,7 +223,7 @@ mod tests {
     #[test]
     fn what_the_agent_says_is_kept_to_the_letter() {
         let folder = tempfile::tempdir().unwrap();
-        let store = Store::at(Some(folder.path().to_owned())).unwrap();
+        let store = crate::command::open(Some(folder.path().to_owned())).unwrap();
         let (plan, mut writer) = begun(&store);
         measure(&mut Replay(&fixture()), &plan, &mut writer).unwrap();
         let parsed = |folder: &Path| -> Vec<Event> {
@@ -250,7 +249,7 @@ mod tests {
     #[test]
     fn a_refusal_says_whose_fault_it_is() {
         let folder = tempfile::tempdir().unwrap();
-        let store = Store::at(Some(folder.path().to_owned())).unwrap();
+        let store = crate::command::open(Some(folder.path().to_owned())).unwrap();
         let (plan, mut writer) = begun(&store);
         let mut code = |kind| measure(&mut Refuses(kind), &plan, &mut writer).unwrap_err().code();
         assert_eq!(code(RefusalKind::Usage), Code::Usage);

@@ -3,7 +3,7 @@
 use crate::cli::{Format, Show};
 use crate::error::{Code, Error};
 use crate::report;
-use crate::store::Store;
+use tickmark_store::Store;
 use tickmark_wire::Metric;
 
 pub(super) fn run(store: &Store, show: &Show) -> Result<Code, Error> {

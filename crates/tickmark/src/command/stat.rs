@@ -66,7 +66,7 @@ fn read(asked: &Stat) -> Result<Vec<(String, Vec<f64>)>, Error> {
         let read = if *file == stdin {
             column.read(std::io::stdin().lock())
         } else {
-            column.read(std::fs::File::open(file).map_err(Error::store("read", file))?)
+            column.read(std::fs::File::open(file).map_err(Error::file("read", file))?)
         };
         let values = read.map_err(|bad| match bad {
             Bad::Missing(line) => Error::Usage(format!(
@@ -80,7 +80,7 @@ fn read(asked: &Stat) -> Result<Vec<(String, Vec<f64>)>, Error> {
                     asked.column
                 ))
             }
-            Bad::Io(error) => Error::store("read", file)(error),
+            Bad::Io(error) => Error::file("read", file)(error),
         })?;
         Ok((name, values))
     };

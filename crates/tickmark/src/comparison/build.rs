@@ -8,10 +8,10 @@ use super::model::{Against, Model, Party};
 use super::side::Side;
 use crate::error::Error;
 use crate::report::{self, Row};
-use crate::store::{Recording, Store};
 use std::collections::{BTreeMap, BTreeSet};
 use tickmark_stats::nested::Nested;
 use tickmark_stats::verdict::{Comparison, Rule, Sides, compare};
+use tickmark_store::{Recording, Store};
 
 /// How sides are compared.
 #[derive(Debug, Clone, Copy)]
@@ -172,7 +172,7 @@ fn experiment(differences: &[super::environment::Difference], open: &[&str]) -> 
     // Rows that a metric gives several of are not probes.
     metrics.retain(|metric| tickmark_probe::find(metric).is_some());
     let probes = if metrics.len() > 4 { String::new() } else { format!(" {}", metrics.join(" ")) };
-    Some(format!("tickmark experiment {}{}", crate::text::quoted(&knob), probes.trim_end()))
+    Some(format!("tickmark experiment {}{}", tickmark_wire::text::quoted(&knob), probes.trim_end()))
 }
 
 impl<'a> Read<'a> {

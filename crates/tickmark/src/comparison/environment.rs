@@ -1,8 +1,8 @@
 //! What the environments of two sides do not share.
 
 use super::side::Side;
-use crate::store::Recording;
 use std::collections::BTreeMap;
+use tickmark_store::Recording;
 
 /// One fact that differs.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -3,10 +3,10 @@
 use super::environment::signature;
 use super::side::Side;
 use crate::report;
-use crate::store::{Recording, Store};
 use std::collections::{BTreeMap, BTreeSet};
 use tickmark_stats::plan::upper_deviation;
 use tickmark_stats::spread;
+use tickmark_store::{Recording, Store};
 
 /// Degrees of freedom that are enough: five earlier recordings of one configuration.
 const ENOUGH: f64 = 4.0;
@@ -55,7 +55,7 @@ pub(super) fn of(store: &Store, sides: &[&Side]) -> History {
         if read == MOST || own.iter().any(|recording| recording.meta.id == entry.id) {
             continue;
         }
-        let Ok(earlier) = store.find(&entry.id) else { continue };
+        let Ok(earlier) = store.read(&entry.id) else { continue };
         let made = signature(&earlier);
         let before = first.is_some_and(|first| earlier.meta.created < first);
         if !before || earlier.imported.is_some() || earlier.meta.arm.is_some() || !wanted.contains(&made) {

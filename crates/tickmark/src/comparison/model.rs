@@ -5,13 +5,14 @@ use super::basis::Basis;
 use super::environment::Difference;
 use super::line::{Line, Word};
 use super::side::Side;
+use tickmark_store::Id;
 
 /// A side as it is named.
 #[derive(Debug, Clone)]
 pub(crate) struct Party {
     /// What a column is headed with.
     pub(crate) label: String,
-    pub(crate) ids: Vec<String>,
+    pub(crate) ids: Vec<Id>,
     /// Runs of the first recording's metrics, at most.
     pub(crate) runs: usize,
     /// Who measured.
@@ -117,7 +118,7 @@ impl Model {
 impl Party {
     /// Name, ids, runs, program and time.
     fn text(&self) -> String {
-        let more = if self.ids.len() > 1 { format!(" ({})", self.ids.join(", ")) } else { String::new() };
+        let more = if self.ids.len() > 1 { format!(" ({})", Id::all(&self.ids)) } else { String::new() };
         let runs = crate::report::count(self.runs as u32, "run");
         format!("{}{more}, {runs}, {}, {}", self.label, self.tool, self.created)
     }
@@ -125,7 +126,7 @@ impl Party {
     pub(super) fn of(side: &Side, runs: usize) -> Self {
         let first = side.recordings.first();
         let meta = first.map(|recording| &recording.meta);
-        let ids: Vec<String> = side.recordings.iter().map(|recording| recording.meta.id.clone()).collect();
+        let ids: Vec<Id> = side.recordings.iter().map(|recording| recording.meta.id.clone()).collect();
         let name = meta.map_or("", |meta| meta.name.as_str());
         let label = match &ids[..] {
             [id] => format!("{name} {id}"),

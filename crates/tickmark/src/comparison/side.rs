@@ -1,6 +1,6 @@
 //! What stands on one side of a comparison.
 
-use crate::store::Recording;
+use tickmark_store::Recording;
 
 /// A recording, or several occasions of one setting.
 pub(crate) struct Side {

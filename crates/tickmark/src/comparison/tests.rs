@@ -1,14 +1,14 @@
 //! The comparison of an experiment that is kept, in every format.
 
 use super::{Asked, Model, Side, Unit, build};
-use crate::store::Store;
+use tickmark_store::Store;
 
 fn model() -> Model {
     model_of("1.2", Unit::Recording)
 }
 
 fn model_of(version: &str, unit: Unit) -> Model {
-    let store = Store::at(Some("/nonexistent".into())).unwrap();
+    let store = Store::at(Some("/nonexistent".into()), |_| {}).unwrap();
     let side = |name: &str| {
         let folder = format!("{}/../../fixtures/format-{version}/{name}", env!("CARGO_MANIFEST_DIR"));
         Side { recordings: vec![store.find(&folder).unwrap()] }

@@ -22,5 +22,5 @@ pub(crate) struct Experiment {
     pub(crate) budget: Option<Duration>,
     pub(crate) measured: Settings,
     /// The recordings to go on with, one for each setting; none to begin anew.
-    pub(crate) resumed: Vec<String>,
+    pub(crate) resumed: Vec<tickmark_store::Id>,
 }

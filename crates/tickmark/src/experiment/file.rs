@@ -77,7 +77,7 @@ pub(crate) struct Asked {
 
 /// Reads a file.
 pub(crate) fn read(path: &Path) -> Result<Asked, Error> {
-    let text = std::fs::read_to_string(path).map_err(Error::store("read", path))?;
+    let text = std::fs::read_to_string(path).map_err(Error::file("read", path))?;
     parse(&text).map_err(|why| Error::Usage(format!("{}: {why}", path.display())))
 }
 

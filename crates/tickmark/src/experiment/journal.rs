@@ -125,7 +125,7 @@ impl Undo {
                             std::thread::sleep(Duration::from_millis(20));
                         }
                         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                            return Err(Error::store("remove", path)(error));
+                            return Err(Error::file("remove", path)(error));
                         }
                         _ => return Ok(()),
                     }
@@ -185,7 +185,7 @@ impl Journal {
     ) -> Result<Self, Error> {
         let locks = targets.iter().map(|target| Lock::take(target)).collect::<Result<Vec<_>, _>>()?;
         let folder = store.join("experiments");
-        std::fs::create_dir_all(store).map_err(Error::store("make", store))?;
+        std::fs::create_dir_all(store).map_err(Error::file("make", store))?;
         own_folder(&folder)?;
         for (path, page, _free) in super::restore::left(store).journals {
             let page = page.map_err(|why| {
@@ -208,7 +208,7 @@ impl Journal {
         let path = folder.join(format!("{:08x}.json", rand::random::<u32>()));
         let place = running(&path);
         let held = File::options().write(true).create_new(true).open(&place);
-        let held = held.map_err(Error::store("write", &place))?;
+        let held = held.map_err(Error::file("write", &place))?;
         held.try_lock().map_err(|_| Error::Refused(format!("{} cannot be locked", place.display())))?;
         let mut journal = Self { path, page, _running: held, targets: locks };
         let named = journal.targets.iter_mut().try_for_each(|lock| lock.name(&journal.path, &journal.page));
@@ -243,7 +243,7 @@ impl Journal {
 
     /// The journal, then its copy, each under another name first: at every moment one of them is whole.
     fn write(&self) -> Result<(), Error> {
-        let failed = || Error::store("write", &self.path);
+        let failed = || Error::file("write", &self.path);
         let text = serde_json::to_vec_pretty(&self.page).map_err(|error| failed()(error.into()))?;
         for path in [&self.path, &copy(&self.path)] {
             let draft = path.with_extension("draft");

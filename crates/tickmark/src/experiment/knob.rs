@@ -97,7 +97,7 @@ impl Knob {
         match self {
             Self::File(path) if path.starts_with(CLOCK_SOURCE) => {
                 let available = path.with_file_name("available_clocksource");
-                let text = std::fs::read_to_string(&available).map_err(Error::store("read", available))?;
+                let text = std::fs::read_to_string(&available).map_err(Error::file("read", available))?;
                 match text.split_whitespace().any(|source| source == setting) {
                     true => Ok(()),
                     false => Err(Error::Usage(format!(

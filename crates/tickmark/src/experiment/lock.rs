@@ -60,7 +60,7 @@ impl Lock {
 
     /// Says which journal has what is put back, and that.
     pub(super) fn name(&mut self, journal: &Path, page: &Page) -> Result<(), Error> {
-        let failed = || Error::store("write", &self.path);
+        let failed = || Error::file("write", &self.path);
         let journal = std::path::absolute(journal).map_err(failed())?;
         let holder = Holder { journal, page: page.clone() };
         let text = serde_json::to_vec(&holder).map_err(|error| failed()(error.into()))?;
@@ -81,7 +81,7 @@ impl Lock {
 /// Takes the locks away that name a journal, which has been carried out: what somebody sets from now on is no leftover of it.
 pub(super) fn forget(journal: &Path) {
     let Ok(journal) = std::path::absolute(journal) else { return };
-    let locks = folder().and_then(|place| std::fs::read_dir(&place).map_err(Error::store("read", place)));
+    let locks = folder().and_then(|place| std::fs::read_dir(&place).map_err(Error::file("read", place)));
     for path in locks.into_iter().flatten().flatten().map(|entry| entry.path()) {
         let Ok(mut file) = open_own(&path) else { continue };
         let mut text = String::new();
@@ -105,7 +105,7 @@ impl Holder {
                 Ok(page) if page.pending().next().is_none() => Ok(()),
                 _ => Err(Error::Refused(format!(
                     "an experiment that was killed left {target} changed; `tickmark experiment --restore --store {}` puts it back",
-                    crate::text::quoted(&store)
+                    tickmark_wire::text::quoted(&store)
                 ))),
             };
         }
@@ -120,15 +120,15 @@ impl Holder {
 }
 
 fn inode(file: &File, path: &Path) -> Result<u64, Error> {
-    Ok(file.metadata().map_err(Error::store("read", path))?.ino())
+    Ok(file.metadata().map_err(Error::file("read", path))?.ino())
 }
 
 /// Opens or makes a file of our own that nobody else can open: no link, no pipe, no other user's.
 fn open_own(path: &Path) -> Result<File, Error> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false).mode(0o600).custom_flags(OPEN_CAREFULLY);
-    let file = options.open(path).map_err(Error::store("open", path))?;
-    let is = file.metadata().map_err(Error::store("read", path))?;
+    let file = options.open(path).map_err(Error::file("open", path))?;
+    let is = file.metadata().map_err(Error::file("read", path))?;
     if !is.is_file() || is.uid() != own_id() || is.nlink() > 1 {
         return Err(Error::Refused(format!("{} is no lock of this user; remove it", path.display())));
     }
@@ -154,11 +154,11 @@ fn folder() -> Result<PathBuf, Error> {
 pub(super) fn own_folder(path: &Path) -> Result<(), Error> {
     match DirBuilder::new().mode(0o700).create(path) {
         Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => {
-            return Err(Error::store("make", path)(error));
+            return Err(Error::file("make", path)(error));
         }
         _ => {}
     }
-    let is = std::fs::symlink_metadata(path).map_err(Error::store("read", path))?;
+    let is = std::fs::symlink_metadata(path).map_err(Error::file("read", path))?;
     if is.is_dir() && is.uid() == own_id() && is.mode() & 0o022 == 0 {
         return Ok(());
     }

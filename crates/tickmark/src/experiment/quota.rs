@@ -17,7 +17,7 @@ pub(crate) struct Quota {
 impl Quota {
     /// Finds where groups with CPU time can be made; makes none.
     pub(super) fn new() -> Result<Self, Error> {
-        let mounts = std::fs::read_to_string("/proc/mounts").map_err(Error::store("read", "/proc/mounts"))?;
+        let mounts = std::fs::read_to_string("/proc/mounts").map_err(Error::file("read", "/proc/mounts"))?;
         let name = format!("tickmark-{}", std::process::id());
         for line in mounts.lines() {
             let fields: Vec<&str> = line.split(' ').collect();
@@ -61,7 +61,7 @@ impl Quota {
 
     pub(super) fn set(&self, micros: Option<u64>) -> Result<(), Error> {
         if !self.folder.exists() {
-            std::fs::create_dir(&self.folder).map_err(Error::store("make", &self.folder))?;
+            std::fs::create_dir(&self.folder).map_err(Error::file("make", &self.folder))?;
         }
         if self.unified {
             let quota = micros.map_or("max".to_owned(), |micros| micros.to_string());

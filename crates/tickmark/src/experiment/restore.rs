@@ -58,7 +58,7 @@ pub(crate) fn restore(store: &Path) -> Result<Vec<String>, Error> {
     let folder = store.join("experiments");
     match std::fs::read_dir(&folder) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(Error::store("read", folder)(error)),
+        Err(error) => return Err(Error::file("read", folder)(error)),
         Ok(_) if !is_own(&folder) => {
             let place = folder.display();
             return Err(Error::Refused(format!(

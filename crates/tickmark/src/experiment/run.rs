@@ -3,15 +3,15 @@
 use super::definition::Experiment;
 use super::journal::Journal;
 use super::knob::{Knob, set_slack};
-use super::sides::{Side, kernel_of, new_id};
+use super::sides::{Side, kernel_of};
 use crate::error::Error;
 use crate::progress::Blocks;
-use crate::store::Store;
 use crate::target::Stop;
 use rand::rngs::StdRng;
 use rand::seq::SliceRandom;
 use std::cell::RefCell;
 use std::time::Instant;
+use tickmark_store::{Id, Store};
 use tickmark_wire::{
     Event, Hello, Nanos, Observations, Observed, Part, Plan, Reason, RunId, RunPlan, Settings, Started,
     Values,
@@ -129,10 +129,10 @@ impl Experiment {
         pairs: u32,
         stop: &Stop,
         random: &mut StdRng,
-    ) -> Result<String, Error> {
+    ) -> Result<Id, Error> {
         // The first finds caches and pages cold, as no later one does.
         let rounds = 1 + 2 * pairs;
-        let mut side = self.side(store, None, rounds, &new_id(random), random)?;
+        let mut side = self.side(store, None, rounds, Id::random().as_str(), random)?;
         let mut progress = Blocks::new("pilot", rounds);
         let (mut cpu, mut result) = (self.measured.cpu, Ok(()));
         for round in 1..=rounds {
@@ -156,11 +156,11 @@ impl Experiment {
         stop: &Stop,
         random: &mut StdRng,
         begun: Instant,
-        narrow: &dyn Fn(&[String], u32) -> bool,
-    ) -> Result<(Vec<String>, u32, Halt), Error> {
+        narrow: &dyn Fn(&[Id], u32) -> bool,
+    ) -> Result<(Vec<Id>, u32, Halt), Error> {
         let (mut sides, first) =
             if self.resumed.is_empty() { (self.new_sides(store, random)?, 1) } else { self.reopened(store)? };
-        let ids: Vec<String> = sides.iter().map(|side| side.id.clone()).collect();
+        let ids: Vec<Id> = sides.iter().map(|side| side.id.clone()).collect();
         let mut progress = Blocks::new("block", self.blocks);
         let (started, mut cpu) = (Instant::now(), self.measured.cpu);
         let (mut made, mut halt, mut result) = (first - 1, Halt::Done, Ok(()));
@@ -194,7 +194,7 @@ impl Experiment {
             // What was measured stays.
             Err(error) => Err(Error::Refused(format!(
                 "{error}; {made} blocks are kept: tickmark compare {}",
-                ids.join(" ")
+                Id::all(&ids)
             ))),
             Ok(()) => Ok((ids, made, halt)),
         }
@@ -260,7 +260,7 @@ impl Experiment {
                     Event::Hello(said) => hello = Some((**said).clone()),
                     _ => {}
                 }
-                side.writer.write(&event)
+                Ok(side.writer.write(&event)?)
             })?;
             if let (Knob::Boot(_), Some(said)) = (&self.knob, &hello) {
                 let now = kernel_of(&said.environment);
@@ -305,18 +305,16 @@ impl Experiment {
             monotonic: None,
         };
         side.writer.write(&Event::Started(started))?;
-        match outcome.run(settings, self.knob.joins().as_deref(), stop) {
-            Ok(value) => {
-                let values = Values { values: vec![value], step: 0.0, over: 0 };
-                side.writer.write(&Event::Observed(Observed {
-                    run: run.id,
-                    metric: run.probe.clone(),
-                    part: Part::Whole,
-                    observations: Observations::Values(values),
-                    segments: Vec::new(),
-                }))
-            }
-            Err(error) => side.writer.write(&Event::Failed(run.id, Reason::new(error.to_string()))),
-        }
+        let event = match outcome.run(settings, self.knob.joins().as_deref(), stop) {
+            Ok(value) => Event::Observed(Observed {
+                run: run.id,
+                metric: run.probe.clone(),
+                part: Part::Whole,
+                observations: Observations::Values(Values { values: vec![value], step: 0.0, over: 0 }),
+                segments: Vec::new(),
+            }),
+            Err(error) => Event::Failed(run.id, Reason::new(error.to_string())),
+        };
+        Ok(side.writer.write(&event)?)
     }
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 /// # Errors
 /// There is none, or it is no file of /sys or /proc: what else there is holds more than a setting.
 pub(super) fn of_kernel(path: &Path) -> Result<PathBuf, Error> {
-    let real = std::fs::canonicalize(path).map_err(Error::store("read", path))?;
+    let real = std::fs::canonicalize(path).map_err(Error::file("read", path))?;
     if !real.starts_with("/sys") && !real.starts_with("/proc") {
         return Err(Error::Usage(format!(
             "{} is no file of the kernel: a knob is a file below /sys or /proc, or what a set command of a FILE.toml names",
@@ -23,7 +23,7 @@ pub(super) fn of_kernel(path: &Path) -> Result<PathBuf, Error> {
 
 /// All that it holds.
 pub(super) fn bytes(path: &Path) -> Result<Vec<u8>, Error> {
-    std::fs::read(path).map_err(Error::store("read", path))
+    std::fs::read(path).map_err(Error::file("read", path))
 }
 
 /// A file's value as a person gives it: of a choice such as `always [madvise] never` what is in brackets.

@@ -3,15 +3,15 @@
 use super::definition::Experiment;
 use super::outcome::Outcome;
 use crate::error::Error;
-use crate::store::{Arm, Meta, Status, Store, Writer};
+use rand::SeedableRng;
 use rand::rngs::StdRng;
-use rand::{RngExt, SeedableRng};
 use std::collections::BTreeSet;
+use tickmark_store::{Arm, Id, Meta, Status, Store, Writer};
 use tickmark_wire::{FORMAT, Name, Nanos, Plan, RunId, RunPlan};
 
 /// One setting's recording.
 pub(super) struct Side {
-    pub(super) id: String,
+    pub(super) id: Id,
     pub(super) plan: Plan,
     pub(super) writer: Writer,
     /// Which kernel its first boot had, where it is booted.
@@ -26,10 +26,10 @@ pub(super) fn kernel_of(facts: &tickmark_wire::Environment) -> String {
 
 impl Experiment {
     pub(super) fn new_sides(&self, store: &Store, random: &mut StdRng) -> Result<Vec<Side>, Error> {
-        let experiment = new_id(random);
+        let experiment = Id::random();
         let mut sides = Vec::new();
         for number in 0..self.settings.len() {
-            match self.side(store, Some(number), self.blocks, &experiment, random) {
+            match self.side(store, Some(number), self.blocks, experiment.as_str(), random) {
                 Ok(side) => sides.push(side),
                 Err(error) => {
                     sides.iter().for_each(|side: &Side| store.discard(&side.id));
@@ -50,11 +50,11 @@ impl Experiment {
             )))
         };
         if self.resumed.len() != self.settings.len() {
-            let id = self.resumed.first().map_or("", String::as_str);
-            return other(id, &format!("{} settings and not {}", self.resumed.len(), self.settings.len()));
+            let why = format!("{} settings and not {}", self.resumed.len(), self.settings.len());
+            return other(self.resumed.first().map_or("", Id::short), &why);
         }
         for (id, setting) in self.resumed.iter().zip(&self.settings) {
-            let (recording, writer) = store.resume(id)?;
+            let (recording, writer) = Store::resume(&store.read(id)?)?;
             let plan = recording.meta.plan.clone();
             let rounds = plan.runs.iter().map(|run| run.round).max().unwrap_or(0);
             let same = recording
@@ -63,11 +63,11 @@ impl Experiment {
                 .as_ref()
                 .is_some_and(|arm| arm.knob == self.knob_name && arm.setting == *setting);
             if !same {
-                return other(id, &format!("not {} of {}", setting, self.knob_name));
+                return other(id.short(), &format!("not {} of {}", setting, self.knob_name));
             }
             let planned: BTreeSet<&str> = plan.runs.iter().map(|run| run.probe.as_str()).collect();
             if planned != self.probes.iter().map(|probe| probe.spec.name).collect() {
-                return other(id, "other probes");
+                return other(id.short(), "other probes");
             }
             if rounds != self.blocks {
                 let why = format!("recording {id} was planned with {rounds} boots and not {}", self.blocks);
@@ -119,7 +119,7 @@ impl Experiment {
         let plan = Plan { settings, metrics, runs };
         let meta = Meta {
             format: FORMAT,
-            id: new_id(random),
+            id: Id::random(),
             name: format!("{}:{setting}", self.name),
             created: jiff::Timestamp::now(),
             program: format!("tickmark {}", env!("CARGO_PKG_VERSION")),
@@ -137,8 +137,4 @@ impl Experiment {
         let writer = store.create(&meta)?;
         Ok(Side { id: meta.id, plan, writer, kernel: None })
     }
-}
-
-pub(super) fn new_id(random: &mut StdRng) -> String {
-    format!("{:08x}", random.random::<u32>())
 }

@@ -33,7 +33,7 @@ pub(crate) fn build(
 
 /// An image that is not ours: which processor it is for stands in it.
 fn arch_of(image: &Path) -> Result<Arch, Error> {
-    let bytes = std::fs::read(image).map_err(Error::store("read", image))?;
+    let bytes = std::fs::read(image).map_err(Error::file("read", image))?;
     // ELF with the machine EM_PPC; a bzImage has its signature at 0x202 (Documentation/x86/boot.rst).
     if bytes.starts_with(b"\x7fELF") && bytes.get(18..20) == Some(&[0, 20]) {
         return Ok(Arch::PowerPc);
@@ -98,7 +98,7 @@ impl Bench {
             true => tickmark_lab::small_agent(&self.cache, arch, &|| self.stop.stopped())?,
             false => agent_program()?,
         };
-        let bytes = Arc::new(std::fs::read(&path).map_err(Error::store("read", &path))?);
+        let bytes = Arc::new(std::fs::read(&path).map_err(Error::file("read", &path))?);
         self.agents.insert((small, arch), Arc::clone(&bytes));
         Ok(bytes)
     }

@@ -1,6 +1,6 @@
 //! Recordings whose times are numbers of instructions.
 
-use crate::store::Recording;
+use tickmark_store::Recording;
 
 /// The fact that says so; its value is what an instruction takes in ns.
 pub(super) const FACT: &str = "guest.instruction_ns";

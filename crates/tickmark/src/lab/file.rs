@@ -131,7 +131,7 @@ const SPEED: f64 = 62.5;
 /// # Errors
 /// What is wrong with it, with its line.
 pub(crate) fn read(path: &Path) -> Result<Asked, Error> {
-    let text = std::fs::read_to_string(path).map_err(Error::store("read", path))?;
+    let text = std::fs::read_to_string(path).map_err(Error::file("read", path))?;
     parse(&text).map_err(|why| Error::Usage(format!("{}: {why}", path.display())))
 }
 

@@ -2,13 +2,13 @@
 
 use super::exact;
 use crate::error::Error;
-use crate::store::parse_line;
 use crate::target::{Stop, Target};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use tickmark_lab::{Accel, Archive, Boot, Built, Machine};
+use tickmark_store::parse_line;
 use tickmark_wire::{Environment, Event, Hello, Nanos, Phase, Plan};
 
 /// How long KVM may take until its guest measures: stock kernels may hang in it.

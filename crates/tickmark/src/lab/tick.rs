@@ -2,9 +2,9 @@
 
 use super::exact;
 use crate::report;
-use crate::store::{Recording, Status};
 use std::fmt::Write;
 use tickmark_stats::median;
+use tickmark_store::{Recording, Status};
 use tickmark_wire::{Nanos, Observations};
 
 /// The least threshold of the probe `tick`.

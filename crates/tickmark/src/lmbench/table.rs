@@ -3,10 +3,10 @@
 use super::layout::{Column, LOAD, TABLES};
 use super::number::{rounded, step, to_step};
 use crate::report::{self, Each, Model, Row, RowStatus};
-use crate::store::Recording;
 use anstyle::Style;
 use serde::Serialize;
 use std::fmt::Write;
+use tickmark_store::Recording;
 use tickmark_wire::Better;
 
 const HEADING: Style = Style::new().bold();

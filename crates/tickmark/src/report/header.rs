@@ -1,16 +1,16 @@
 //! Which machine, which kernel, which settings, how much was measured.
 
 use crate::sample::{Detail, Figures, Sample, configured_hz, figures};
-use crate::store::{Recording, Run, Status};
 use serde::Serialize;
 use tickmark_probe::find;
 use tickmark_stats::median;
+use tickmark_store::{Id, Recording, Run, Status};
 use tickmark_wire::{Environment, Instrument, Settled};
 
 /// What stands above the rows.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Header {
-    pub(crate) id: String,
+    pub(crate) id: Id,
     pub(crate) name: String,
     pub(crate) created: String,
     pub(crate) complete: bool,

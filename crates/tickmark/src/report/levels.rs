@@ -4,9 +4,9 @@ use super::number;
 use super::row::{Row, RowStatus};
 use super::rows;
 use crate::sample::{Detail, Figures, Sample};
-use crate::store::Recording;
 use tickmark_stats::curve;
 use tickmark_stats::median;
+use tickmark_store::Recording;
 
 /// Size and median floor over the runs, of each point of a metric's curves.
 pub(super) fn pooled(sample: &Sample<'_>) -> Vec<(f64, f64)> {

@@ -6,7 +6,7 @@ use super::remarks::{self, Remark};
 use super::row::Row;
 use super::rows;
 use crate::sample::Sample;
-use crate::store::Recording;
+use tickmark_store::Recording;
 use tickmark_wire::{Group, Metric};
 
 /// Everything that a renderer shows.

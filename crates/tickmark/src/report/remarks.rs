@@ -5,9 +5,9 @@ use super::number;
 use super::row::{Row, RowStatus};
 use super::rows::KERNEL_PATH;
 use crate::sample::Sample;
-use crate::store::Recording;
 use serde::Serialize;
 use std::fmt;
+use tickmark_store::{Id, Recording};
 use tickmark_wire::{Group, Nanos};
 
 /// One remarkable thing.
@@ -27,7 +27,7 @@ pub(crate) enum Remark {
     Offset { nanos: f64 },
     Unsupported { metrics: Vec<String>, why: String },
     Failed { metric: String, status: RowStatus, why: String },
-    Incomplete { open: usize, id: String, elsewhere: Option<String> },
+    Incomplete { open: usize, id: Id, elsewhere: Option<String> },
     Resumed { boots: usize, sessions: usize },
     LeftOut { line: String },
 }

@@ -3,9 +3,9 @@
 use super::number;
 use super::row::{Each, Row, RowStatus, Unit};
 use crate::sample::{Apart, Detail, Figures, Sample};
-use crate::store::{Recording, Status};
 use tickmark_stats::tick::Train;
 use tickmark_stats::{Sorted, median, median_of_runs, spread};
+use tickmark_store::{Recording, Status};
 use tickmark_wire::{Better, Headline, Reason};
 
 /// A read that costs more than this part of the system call went through the kernel.

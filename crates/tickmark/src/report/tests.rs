@@ -1,7 +1,9 @@
 //! The report of a fixed recording, as text and as JSON.
 
 use crate::report;
-use crate::store::{Recording, Store};
+use std::fs;
+use std::path::Path;
+use tickmark_store::Recording;
 
 fn fixture() -> Recording {
     of_format("1.0")
@@ -9,7 +11,7 @@ fn fixture() -> Recording {
 
 fn of_format(version: &str) -> Recording {
     let folder = format!("{}/../../fixtures/format-{version}", env!("CARGO_MANIFEST_DIR"));
-    Store::at(Some("/nonexistent".into())).unwrap().find(&folder).unwrap()
+    tickmark_store::load(folder.as_ref()).unwrap()
 }
 
 /// Curves, bandwidths, modes counted apart, and a level that lacks.
@@ -65,4 +67,47 @@ fn text_and_json_agree() {
     for row in value["rows"].as_array().unwrap() {
         assert!(text.contains(row["title"].as_str().unwrap()), "{row}");
     }
+}
+
+/// Value and mean of each row, by metric.
+fn figures(recording: &Recording) -> Vec<(String, Option<f64>, Option<f64>)> {
+    let model = report::build(recording, &|_| true, false);
+    let rows = model.groups.into_iter().flat_map(|(_, rows)| rows);
+    rows.map(|row| (row.metric, row.value.map(|value| value.point), row.mean)).collect()
+}
+
+/// What a program of later may write: more fields, more kinds of events, in a minor version that does not exist.
+#[test]
+fn a_recording_of_a_later_minor_version_gives_the_same_figures() {
+    let folder = tempfile::tempdir().unwrap();
+    let from = format!("{}/../../fixtures/format-1.1", env!("CARGO_MANIFEST_DIR"));
+    let copy = folder.path();
+    for file in ["meta.json", "events.jsonl"] {
+        fs::copy(Path::new(&from).join(file), copy.join(file)).unwrap();
+    }
+    let before = figures(&tickmark_store::load(copy).unwrap());
+    assert!(before.iter().any(|(_, value, _)| value.is_some()));
+    let text = fs::read_to_string(copy.join("meta.json")).unwrap();
+    let mut meta: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(meta["format"]["minor"], 1);
+    meta["format"]["minor"] = 99.into();
+    meta["invented"] = serde_json::json!({ "by": "later" });
+    meta["plan"]["metrics"][0]["invented"] = 7.into();
+    fs::write(copy.join("meta.json"), meta.to_string()).unwrap();
+    let mut lines = String::new();
+    for line in fs::read_to_string(copy.join("events.jsonl")).unwrap().lines() {
+        let mut event: serde_json::Value = serde_json::from_str(line).unwrap();
+        for body in event.as_object_mut().unwrap().values_mut().filter_map(|body| body.as_object_mut()) {
+            body.insert("invented".to_owned(), "later".into());
+        }
+        lines += &format!("{event}\n{{\"invented_later\":{{\"a\":1}}}}\n");
+    }
+    fs::write(copy.join("events.jsonl"), lines).unwrap();
+    let recording = tickmark_store::load(copy).unwrap();
+    assert_eq!(figures(&recording), before);
+    let warnings = recording.warnings;
+    assert!(
+        warnings.iter().all(|line| line.contains("invented_later") && line.contains("kept")),
+        "{warnings:?}"
+    );
 }

@@ -4,7 +4,8 @@ use std::borrow::Cow;
 
 /// The same without what a terminal obeys: control characters and the marks that turn the direction of writing, as they are
 /// written in Rust. Line breaks are kept where `lines` says so.
-pub(crate) fn printable(text: &str, lines: bool) -> Cow<'_, str> {
+#[must_use]
+pub fn printable(text: &str, lines: bool) -> Cow<'_, str> {
     let obeyed = |c: char| {
         (c.is_control() && !(lines && c == '\n'))
             || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{2028}' | '\u{2029}')
@@ -17,7 +18,8 @@ pub(crate) fn printable(text: &str, lines: bool) -> Cow<'_, str> {
 }
 
 /// A word for the shell: quoted where the shell would see more in it than a word.
-pub(crate) fn quoted(word: &str) -> Cow<'_, str> {
+#[must_use]
+pub fn quoted(word: &str) -> Cow<'_, str> {
     let plain = |c: char| c.is_ascii_alphanumeric() || "_-./:=@%+,".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
         return Cow::Borrowed(word);

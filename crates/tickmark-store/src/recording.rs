@@ -1,5 +1,6 @@
 //! A recording as it is read: what was planned, what came of each run.
 
+use crate::Id;
 use serde::{Deserialize, Serialize};
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
@@ -7,48 +8,48 @@ use tickmark_wire::{Event, Format, Hello, Observed, Outcome, Plan, Reason, RunId
 
 /// The file meta.json: written once, before anything is measured.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Meta {
+pub struct Meta {
     /// Version of the recording.
-    pub(crate) format: Format,
-    /// Its id: 8 hexadecimal digits.
-    pub(crate) id: String,
+    pub format: Format,
+    /// Its id, which is also the name of its folder.
+    pub id: Id,
     /// Its name, which others may share.
-    pub(crate) name: String,
+    pub name: String,
     /// When it was begun.
-    pub(crate) created: jiff::Timestamp,
+    pub created: jiff::Timestamp,
     /// The program that made it.
-    pub(crate) program: String,
+    pub program: String,
     /// What was asked for: suites, names, patterns.
     #[serde(default)]
-    pub(crate) select: Vec<String>,
+    pub select: Vec<String>,
     /// Everything that is to be run.
-    pub(crate) plan: Plan,
+    pub plan: Plan,
     /// What it is in an experiment.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) arm: Option<Arm>,
+    pub arm: Option<Arm>,
     /// Where it is measured, if not on the machine that keeps it: a guest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) target: Option<String>,
+    pub target: Option<String>,
 }
 
 /// A recording's place in an interleaved experiment: one setting, whose rounds are the blocks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Arm {
+pub struct Arm {
     /// What its recordings share.
-    pub(crate) experiment: String,
+    pub experiment: String,
     /// What was turned.
-    pub(crate) knob: String,
+    pub knob: String,
     /// To what.
-    pub(crate) setting: String,
+    pub setting: String,
     /// Counted from 0, which the others are compared with.
-    pub(crate) number: u32,
+    pub number: u32,
     /// Runs at the first setting before the blocks began.
-    pub(crate) pilot: bool,
+    pub pilot: bool,
 }
 
 /// What came of a run.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Status {
+pub enum Status {
     /// Nothing yet: not started, or interrupted.
     Open,
     /// It finished.
@@ -63,51 +64,58 @@ pub(crate) enum Status {
 
 /// A line of events.jsonl.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Span {
-    pub(crate) start: u64,
-    pub(crate) length: usize,
+pub struct Span {
+    /// Where it begins, in bytes.
+    pub start: u64,
+    /// Its bytes, with the line break.
+    pub length: usize,
 }
 
 /// A run with all that it gave.
 #[derive(Debug, Clone)]
-pub(crate) struct Run {
-    pub(crate) planned: RunPlan,
-    pub(crate) status: Status,
+pub struct Run {
+    /// As the plan has it.
+    pub planned: RunPlan,
+    /// What came of it.
+    pub status: Status,
     /// Where its observations stand in events.jsonl: they are read when they are needed, so that a recording of
     /// any length fits a small machine.
-    pub(crate) observed: Vec<Span>,
-    pub(crate) outcome: Option<Outcome>,
+    pub observed: Vec<Span>,
+    /// What its process said at its end.
+    pub outcome: Option<Outcome>,
     /// CLOCK_REALTIME at its start, ns.
-    pub(crate) started: Option<tickmark_wire::Nanos>,
+    pub started: Option<tickmark_wire::Nanos>,
 }
 
 /// A recording, read.
 #[derive(Debug, Clone)]
-pub(crate) struct Recording {
-    pub(crate) folder: PathBuf,
-    pub(crate) meta: Meta,
+pub struct Recording {
+    /// Where it is.
+    pub folder: PathBuf,
+    /// The file meta.json.
+    pub meta: Meta,
     /// One for each session: a resumed recording has more.
-    pub(crate) sessions: Vec<Hello>,
+    pub sessions: Vec<Hello>,
     /// Where the figures come from, if another program measured them.
-    pub(crate) imported: Option<tickmark_wire::ImportedFrom>,
+    pub imported: Option<tickmark_wire::ImportedFrom>,
     /// The most runs that were open at the same time.
-    pub(crate) at_once: u32,
+    pub at_once: u32,
     /// Session (counted from 1), start by CLOCK_MONOTONIC and budget of each run that says.
-    pub(crate) measured: Vec<(usize, tickmark_wire::Nanos, tickmark_wire::Nanos)>,
+    pub measured: Vec<(usize, tickmark_wire::Nanos, tickmark_wire::Nanos)>,
     /// What a dependent multiplication cost in each segment of each run, in ns.
-    pub(crate) multiplications: Vec<f64>,
+    pub multiplications: Vec<f64>,
     /// In the order of the plan.
-    pub(crate) runs: Vec<Run>,
+    pub runs: Vec<Run>,
     /// The machine's state at the end of each session that ended by itself.
-    pub(crate) ends: Vec<tickmark_wire::Environment>,
+    pub ends: Vec<tickmark_wire::Environment>,
     /// Lines that are no event.
-    pub(crate) warnings: Vec<String>,
+    pub warnings: Vec<String>,
     /// Whether events.jsonl ends without a line break: a killed writer left half a line.
-    pub(crate) torn: bool,
+    pub torn: bool,
 }
 
 impl Recording {
-    pub(crate) fn run(&mut self, id: RunId) -> Option<&mut Run> {
+    pub(super) fn run(&mut self, id: RunId) -> Option<&mut Run> {
         // Ids count the runs of a plan; a foreign plan may number them otherwise.
         let at = id.0 as usize;
         if self.runs.get(at).is_some_and(|run| run.planned.id == id) {
@@ -117,7 +125,8 @@ impl Recording {
     }
 
     /// The observations of a run, in the order in which they were written. What cannot be read any more is missing.
-    pub(crate) fn observed(&self, run: &Run) -> Vec<Observed> {
+    #[must_use]
+    pub fn observed(&self, run: &Run) -> Vec<Observed> {
         let Ok(file) = std::fs::File::open(self.folder.join("events.jsonl")) else { return Vec::new() };
         let read = |span: &Span| {
             let mut line = vec![0; span.length];
@@ -131,18 +140,20 @@ impl Recording {
     }
 
     /// What is known of the machine: of the first session, or of what was imported.
-    pub(crate) fn environment(&self) -> Option<&tickmark_wire::Environment> {
+    #[must_use]
+    pub fn environment(&self) -> Option<&tickmark_wire::Environment> {
         let imported = self.imported.as_ref().map(|from| &from.environment);
         self.sessions.first().map(|hello| &hello.environment).or(imported)
     }
 
     /// What is still to be done.
-    pub(crate) fn open(&self) -> impl Iterator<Item = &Run> {
+    pub fn open(&self) -> impl Iterator<Item = &Run> {
         self.runs.iter().filter(|run| run.status == Status::Open)
     }
 
     /// Why what is still to be done cannot be done by `run --resume`, if it cannot: that measures this machine.
-    pub(crate) fn elsewhere(&self) -> Option<String> {
+    #[must_use]
+    pub fn elsewhere(&self) -> Option<String> {
         if let Some(from) = &self.imported {
             return Some(format!("it was measured by {}; it cannot be resumed here", from.tool));
         }
@@ -159,7 +170,8 @@ impl Recording {
     }
 
     /// Whether nothing is to be done any more: blocks that an experiment did not need are not missing.
-    pub(crate) fn complete(&self) -> bool {
+    #[must_use]
+    pub fn complete(&self) -> bool {
         self.meta.arm.is_some() || self.open().next().is_none()
     }
 }

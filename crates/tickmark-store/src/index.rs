@@ -1,29 +1,38 @@
 //! The index over recordings: SQLite, made again at any time from the folders.
 
 use super::recording::{Recording, Status};
-use crate::error::Error;
+use crate::{Error, Id};
 use rusqlite::{Connection, OpenFlags, params};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
 /// What a list of recordings shows of one.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub(crate) struct Entry {
-    pub(crate) id: String,
-    pub(crate) name: String,
+pub struct Entry {
+    /// Its id.
+    pub id: Id,
+    /// Its name.
+    pub name: String,
     /// RFC 3339, UTC.
-    pub(crate) created: String,
-    pub(crate) complete: bool,
-    pub(crate) runs_done: u32,
-    pub(crate) runs_planned: u32,
-    pub(crate) metrics: u32,
-    pub(crate) host: Option<String>,
-    pub(crate) kernel: Option<String>,
-    pub(crate) clock_source: Option<String>,
+    pub created: String,
+    /// Whether nothing is to be done any more.
+    pub complete: bool,
+    /// Runs that ended in whatever way.
+    pub runs_done: u32,
+    /// Runs of its plan.
+    pub runs_planned: u32,
+    /// Metrics of its plan.
+    pub metrics: u32,
+    /// The machine's name.
+    pub host: Option<String>,
+    /// The kernel's release.
+    pub kernel: Option<String>,
+    /// The clock source.
+    pub clock_source: Option<String>,
 }
 
 impl Entry {
-    pub(crate) fn of(recording: &Recording) -> Self {
+    pub(super) fn of(recording: &Recording) -> Self {
         let fact = |name: &str| recording.environment().and_then(|facts| facts.get(name)).map(str::to_owned);
         let done = recording.runs.iter().filter(|run| run.status != Status::Open).count();
         Self {
@@ -72,10 +81,10 @@ impl Index {
     /// Throws the index away and begins an empty one.
     pub(super) fn fresh(root: &Path) -> Result<Self, Error> {
         let path = root.join("index.sqlite");
-        std::fs::create_dir_all(root).map_err(Error::store("make", root))?;
+        std::fs::create_dir_all(root).map_err(Error::file("make", root))?;
         match std::fs::remove_file(&path) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                return Err(Error::store("remove", path)(error));
+                return Err(Error::file("remove", path)(error));
             }
             _ => {}
         }
@@ -113,7 +122,7 @@ impl Index {
     pub(super) fn put(&self, e: &Entry) -> Result<(), Error> {
         let statement = "insert or replace into recordings values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
         let values = params![
-            e.id,
+            e.id.as_str(),
             e.name,
             e.created,
             e.complete,
@@ -128,8 +137,11 @@ impl Index {
     }
 
     /// Takes a recording out.
-    pub(super) fn remove(&self, id: &str) -> Result<(), Error> {
-        self.connection.execute("delete from recordings where id = ?1", [id]).map(drop).map_err(self.failed())
+    pub(super) fn remove(&self, id: &Id) -> Result<(), Error> {
+        self.connection
+            .execute("delete from recordings where id = ?1", [id.as_str()])
+            .map(drop)
+            .map_err(self.failed())
     }
 
     /// Every recording.
@@ -139,7 +151,7 @@ impl Index {
         let mut statement = self.connection.prepare(query).map_err(self.failed())?;
         let rows = statement.query_map([], |row| {
             Ok(Entry {
-                id: row.get(0)?,
+                id: Id::try_from(row.get::<_, String>(0)?).map_err(|_| rusqlite::Error::InvalidQuery)?,
                 name: row.get(1)?,
                 created: row.get(2)?,
                 complete: row.get(3)?,

@@ -1,14 +1,13 @@
 //! Writes a recording: appended to, flushed to the disk after each run, never rewritten.
 
-use super::recording::Meta;
-use crate::error::Error;
+use crate::{Error, Id, Meta};
 use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use tickmark_wire::Event;
 
 /// An open recording. The file is locked, so that no other process goes on with it meanwhile.
-pub(crate) struct Writer {
+pub struct Writer {
     folder: PathBuf,
     events: File,
 }
@@ -17,10 +16,10 @@ impl Writer {
     /// Makes the folder with meta.json and an empty events.jsonl; of a failure nothing is left.
     pub(super) fn create(folder: &Path, meta: &Meta) -> Result<Self, Error> {
         if let Some(parent) = folder.parent() {
-            std::fs::create_dir_all(parent).map_err(Error::store("make", parent))?;
+            std::fs::create_dir_all(parent).map_err(Error::file("make", parent))?;
         }
         // Refused where it exists: an id may come twice, and no recording is written over.
-        std::fs::create_dir(folder).map_err(Error::store("make", folder))?;
+        std::fs::create_dir(folder).map_err(Error::file("make", folder))?;
         let written = write_meta(folder, meta).and_then(|()| Self::open(folder, &meta.id));
         if written.is_err() {
             let _ = std::fs::remove_dir_all(folder);
@@ -30,52 +29,60 @@ impl Writer {
 
     /// Ends half a line that a killed writer left: readers leave it out, and what follows is whole.
     pub(super) fn end_line(&mut self) -> Result<(), Error> {
-        self.events.write_all(b"\n").map_err(Error::store("write", self.folder.join("events.jsonl")))
+        self.events.write_all(b"\n").map_err(Error::file("write", self.folder.join("events.jsonl")))
     }
 
     /// Opens an existing recording at its end and locks it.
-    pub(super) fn open(folder: &Path, id: &str) -> Result<Self, Error> {
+    pub(super) fn open(folder: &Path, id: &Id) -> Result<Self, Error> {
         let path = folder.join("events.jsonl");
         let events = OpenOptions::new().create(true).append(true).open(&path);
-        let events = events.map_err(Error::store("open", &path))?;
+        let events = events.map_err(Error::file("open", &path))?;
         match events.try_lock() {
             Ok(()) => Ok(Self { folder: folder.to_owned(), events }),
-            Err(std::fs::TryLockError::WouldBlock) => Err(Error::InUse(id.to_owned())),
-            Err(std::fs::TryLockError::Error(error)) => Err(Error::store("lock", &path)(error)),
+            Err(std::fs::TryLockError::WouldBlock) => Err(Error::InUse(id.to_string())),
+            Err(std::fs::TryLockError::Error(error)) => Err(Error::file("lock", &path)(error)),
         }
     }
 
     /// Gives it another name in meta.json, where everything else stays, also what this version does not know.
     pub(super) fn rename(&self, name: &str) -> Result<(), Error> {
         let path = self.folder.join("meta.json");
-        let text = std::fs::read(&path).map_err(Error::store("read", &path))?;
+        let text = std::fs::read(&path).map_err(Error::file("read", &path))?;
         let broken =
-            |error: serde_json::Error| Error::store("read", self.folder.join("meta.json"))(error.into());
+            |error: serde_json::Error| Error::file("read", self.folder.join("meta.json"))(error.into());
         let mut meta: serde_json::Value = serde_json::from_slice(&text).map_err(broken)?;
         meta["name"] = name.into();
         write_meta(&self.folder, &meta)
     }
 
     /// Where it is written.
-    pub(crate) fn folder(&self) -> &Path {
+    #[must_use]
+    pub fn folder(&self) -> &Path {
         &self.folder
     }
 
     /// Where the transcripts of guests are kept that are booted for it: also when the recording is taken away.
-    pub(crate) fn transcripts(&self) -> PathBuf {
+    #[must_use]
+    pub fn transcripts(&self) -> PathBuf {
         let id = self.folder.file_name().unwrap_or_default();
         let root = self.folder.parent().and_then(Path::parent).unwrap_or(&self.folder);
         root.join("boots").join(id)
     }
 
     /// Puts everything on the disk.
-    pub(crate) fn finish(self) -> Result<(), Error> {
-        self.events.sync_data().map_err(Error::store("write", self.folder.join("events.jsonl")))
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn finish(self) -> Result<(), Error> {
+        self.events.sync_data().map_err(Error::file("write", self.folder.join("events.jsonl")))
     }
 
     /// Appends an event in one write; what ends a run goes to the disk at once.
-    pub(crate) fn write(&mut self, event: &Event) -> Result<(), Error> {
-        let failed = || Error::store("write", self.folder.join("events.jsonl"));
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn write(&mut self, event: &Event) -> Result<(), Error> {
+        let failed = || Error::file("write", self.folder.join("events.jsonl"));
         let mut line = match event {
             Event::Unknown(line) => line.clone().into_bytes(),
             event => serde_json::to_vec(event).map_err(|e| failed()(e.into()))?,
@@ -92,10 +99,10 @@ impl Writer {
 /// Writes meta.json under another name first: it is there whole or not at all.
 fn write_meta(folder: &Path, meta: &impl serde::Serialize) -> Result<(), Error> {
     let (path, draft) = (folder.join("meta.json"), folder.join("meta.json.draft"));
-    let text = serde_json::to_vec_pretty(meta).map_err(|e| Error::store("write", &path)(e.into()))?;
+    let text = serde_json::to_vec_pretty(meta).map_err(|e| Error::file("write", &path)(e.into()))?;
     let written = File::create(&draft).and_then(|mut file| {
         file.write_all(&text)?;
         file.sync_all()
     });
-    written.and_then(|()| std::fs::rename(&draft, &path)).map_err(Error::store("write", &path))
+    written.and_then(|()| std::fs::rename(&draft, &path)).map_err(Error::file("write", &path))
 }

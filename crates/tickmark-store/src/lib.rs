@@ -1,19 +1,26 @@
 //! Where recordings are kept: a folder each, and an index over them that can be made again.
+//!
+//! A recording is written once, event by event, and never rewritten. This crate prints nothing, computes no figure and knows no
+//! command line; what it cannot read it hands back as an error or as a warning of the recording.
+#![forbid(unsafe_code)]
 
 mod clean;
+mod error;
+mod id;
 mod index;
 mod line;
 mod read;
 mod recording;
 mod write;
 
-pub(crate) use index::Entry;
-pub(crate) use line::parse as parse_line;
-pub(crate) use recording::{Arm, Meta, Recording, Run, Status};
-pub(crate) use write::Writer;
+pub use error::Error;
+pub use id::Id;
+pub use index::Entry;
+pub use line::parse as parse_line;
+pub use read::load;
+pub use recording::{Arm, Meta, Recording, Run, Span, Status};
+pub use write::Writer;
 
-use crate::error::Error;
-use crate::text::printable;
 use index::Index;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -22,47 +29,55 @@ use std::time::Duration;
 const SWEPT: Duration = Duration::from_secs(3600);
 
 /// A store; nothing is made in it before something is kept.
-pub(crate) struct Store {
+pub struct Store {
     root: PathBuf,
+    warn: fn(&Error),
 }
 
 impl Store {
-    /// The store at `root`, else `tickmark` in the user's data folder (XDG_DATA_HOME).
+    /// The store at `root`, else `tickmark` in the user's data folder (XDG_DATA_HOME). `warn` hears of recordings that a list
+    /// leaves out as they cannot be read.
     ///
     /// # Errors
     /// Where neither is known.
-    pub(crate) fn at(root: Option<PathBuf>) -> Result<Self, Error> {
+    pub fn at(root: Option<PathBuf>, warn: fn(&Error)) -> Result<Self, Error> {
         let data = || std::env::var_os("XDG_DATA_HOME").filter(|v| !v.is_empty()).map(PathBuf::from);
         let home = || std::env::var_os("HOME").filter(|v| !v.is_empty()).map(PathBuf::from);
         let share = || home().map(|home| home.join(".local/share"));
         let default = || data().or_else(share).map(|folder| folder.join("tickmark"));
-        let none = || Error::Usage("neither HOME nor XDG_DATA_HOME is set; use --store DIR".to_owned());
-        root.or_else(default).map(|root| Self { root }).ok_or_else(none)
+        root.or_else(default).map(|root| Self { root, warn }).ok_or(Error::NoHome)
     }
 
-    pub(crate) fn root(&self) -> &Path {
+    /// Its folder.
+    #[must_use]
+    pub fn root(&self) -> &Path {
         &self.root
     }
 
-    fn folder(&self, id: &str) -> PathBuf {
-        self.root.join("recordings").join(id)
+    fn folder(&self, id: &Id) -> PathBuf {
+        self.root.join("recordings").join(id.as_str())
     }
 
     /// Begins a recording.
-    pub(crate) fn create(&self, meta: &Meta) -> Result<Writer, Error> {
+    ///
+    /// # Errors
+    /// A plan that could not be read again, or a folder that cannot be made.
+    pub fn create(&self, meta: &Meta) -> Result<Writer, Error> {
         self.sweep();
         // What could not be read again is not begun.
         if let Some(why) = clean::refuse(meta) {
-            return Err(Error::Usage(format!("nothing that could be kept: {why}")));
+            return Err(Error::Unkept(why));
         }
         Writer::create(&self.folder(&meta.id), meta)
     }
 
-    /// Goes on with one: locks it, then reads what is there.
-    pub(crate) fn resume(&self, name: &str) -> Result<(Recording, Writer), Error> {
-        let found = self.find(name)?;
+    /// Goes on with one: locks it, then reads what is there now.
+    ///
+    /// # Errors
+    /// Another process writes it, or it cannot be read.
+    pub fn resume(found: &Recording) -> Result<(Recording, Writer), Error> {
         let mut writer = Writer::open(&found.folder, &found.meta.id)?;
-        let recording = read::load(&found.folder)?;
+        let recording = load(&found.folder)?;
         if recording.torn {
             writer.end_line()?;
         }
@@ -88,20 +103,26 @@ impl Store {
     }
 
     /// The id of a recording of this store: a folder that is called so elsewhere is none.
-    pub(crate) fn id(&self, name: &str) -> Result<String, Error> {
+    ///
+    /// # Errors
+    /// None or more than one is meant.
+    pub fn id(&self, name: &str) -> Result<Id, Error> {
         self.named(name).map(|entry| entry.id)
     }
 
     /// Removes a recording that nobody writes, with the transcripts of its guests.
-    pub(crate) fn delete(&self, id: &str) -> Result<(), Error> {
+    ///
+    /// # Errors
+    /// It is being written, or cannot be removed.
+    pub fn delete(&self, id: &Id) -> Result<(), Error> {
         let folder = self.folder(id);
-        self.load(id)?;
+        self.read(id)?;
         let _locked = Writer::open(&folder, id)?;
         // Without meta.json it is no recording any more, whatever happens next.
         let meta = folder.join("meta.json");
-        std::fs::remove_file(&meta).map_err(Error::store("remove", meta))?;
-        std::fs::remove_dir_all(&folder).map_err(Error::store("remove", &folder))?;
-        let _ = std::fs::remove_dir_all(self.root.join("boots").join(id));
+        std::fs::remove_file(&meta).map_err(Error::file("remove", meta))?;
+        std::fs::remove_dir_all(&folder).map_err(Error::file("remove", &folder))?;
+        let _ = std::fs::remove_dir_all(self.root.join("boots").join(id.as_str()));
         if Index::open_existing(&self.root).is_ok() && Index::open(&self.root)?.remove(id).is_err() {
             self.rebuild()?;
         }
@@ -109,20 +130,17 @@ impl Store {
     }
 
     /// Gives a recording another name. A setting of an experiment keeps its own: it says which setting it is.
-    pub(crate) fn rename(&self, id: &str, name: &str) -> Result<(), Error> {
+    ///
+    /// # Errors
+    /// A name that could not be found again, or a recording that keeps its own.
+    pub fn rename(&self, id: &Id, name: &str) -> Result<(), Error> {
         let folder = self.folder(id);
         let locked = Writer::open(&folder, id)?;
-        let meta = self.load(id)?.meta;
-        if let Some(arm) = &meta.arm {
-            return Err(Error::Usage(format!(
-                "recording {id} is one setting of {} and keeps its name",
-                arm.knob
-            )));
+        if let Some(arm) = self.read(id)?.meta.arm {
+            return Err(Error::KeepsItsName { id: id.to_string(), knob: arm.knob });
         }
         if name.trim().is_empty() || name.contains('/') || name == "last" || name.starts_with("last~") {
-            return Err(Error::Usage(format!(
-                "{name:?} could not be found again: it is empty, a path, or means another"
-            )));
+            return Err(Error::NoName(name.to_owned()));
         }
         locked.rename(name)?;
         self.index(&folder);
@@ -130,14 +148,14 @@ impl Store {
     }
 
     /// Takes a recording away that this process has just made.
-    pub(crate) fn discard(&self, id: &str) {
+    pub fn discard(&self, id: &Id) {
         let _ = std::fs::remove_dir_all(self.folder(id));
     }
 
     /// Puts a recording into the index as it stands now. The index is a convenience: one that cannot be
     /// used is made again, and what cannot be written is read from the folders.
-    pub(crate) fn index(&self, folder: &Path) {
-        let Ok(recording) = read::load(folder) else { return };
+    pub fn index(&self, folder: &Path) {
+        let Ok(recording) = load(folder) else { return };
         let put = || Index::open(&self.root)?.put(&Entry::of(&recording));
         if put().is_err() {
             let _ = self.rebuild();
@@ -146,15 +164,18 @@ impl Store {
 
     /// Every recording, oldest first. Recordings that the index does not know, or knows as unfinished,
     /// are read from their folders; without an index all are.
-    pub(crate) fn list(&self) -> Result<Vec<Entry>, Error> {
+    ///
+    /// # Errors
+    /// The folder of recordings cannot be read.
+    pub fn list(&self) -> Result<Vec<Entry>, Error> {
         let known = Index::open_existing(&self.root).and_then(|index| index.all()).unwrap_or_default();
         let mut entries = Vec::new();
         for id in self.ids()? {
             match known.iter().find(|entry| entry.id == id && entry.complete) {
                 Some(entry) => entries.push(entry.clone()),
-                None => match self.load(&id) {
+                None => match self.read(&id) {
                     Ok(recording) => entries.push(Entry::of(&recording)),
-                    Err(error) => warn(&error),
+                    Err(error) => (self.warn)(&error),
                 },
             }
         }
@@ -163,57 +184,65 @@ impl Store {
     }
 
     /// Makes the index again from the folders; how many recordings it holds.
-    pub(crate) fn rebuild(&self) -> Result<usize, Error> {
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn rebuild(&self) -> Result<usize, Error> {
         let index = Index::fresh(&self.root)?;
         let mut count = 0;
         for id in self.ids()? {
-            match self.load(&id) {
+            match self.read(&id) {
                 Ok(recording) => {
                     index.put(&Entry::of(&recording))?;
                     count += 1;
                 }
-                Err(error) => warn(&error),
+                Err(error) => (self.warn)(&error),
             }
         }
         Ok(count)
     }
 
     /// The recording of this id. A folder that holds another one is a copy: what is done to the one would happen to the other.
-    fn load(&self, id: &str) -> Result<Recording, Error> {
-        let recording = read::load(&self.folder(id))?;
-        if recording.meta.id == id {
+    ///
+    /// # Errors
+    /// There is none, or it cannot be read.
+    pub fn read(&self, id: &Id) -> Result<Recording, Error> {
+        let recording = load(&self.folder(id))?;
+        if recording.meta.id == *id {
             return Ok(recording);
         }
         let why = format!("it is a copy of {}; give the folder to a command by its path", recording.meta.id);
         Err(Error::NotARecording { path: self.folder(id), why })
     }
 
-    fn ids(&self) -> Result<Vec<String>, Error> {
+    fn ids(&self) -> Result<Vec<Id>, Error> {
         let folder = self.root.join("recordings");
         let entries = match std::fs::read_dir(&folder) {
             Ok(entries) => entries,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-            Err(error) => return Err(Error::store("read", folder)(error)),
+            Err(error) => return Err(Error::file("read", folder)(error)),
         };
         // A folder without meta.json is what a kill at the very start leaves: no recording.
         let made = entries.flatten().filter(|entry| entry.path().join("meta.json").exists());
-        Ok(made.filter_map(|entry| entry.file_name().into_string().ok()).collect())
+        Ok(made.filter_map(|entry| Id::try_from(entry.file_name().into_string().ok()?).ok()).collect())
     }
 
     /// Reads the recording that `name` means: a path, `last`, `last~N`, an id or the beginning of one,
     /// or a name, of which the newest counts.
-    pub(crate) fn find(&self, name: &str) -> Result<Recording, Error> {
+    ///
+    /// # Errors
+    /// None or more than one is meant, or it cannot be read.
+    pub fn find(&self, name: &str) -> Result<Recording, Error> {
         if name.contains('/') || Path::new(name).join("meta.json").exists() {
-            return read::load(Path::new(name));
+            return load(Path::new(name));
         }
-        let entry = self.named(name)?;
-        read::load(&self.folder(&entry.id))
+        load(&self.folder(&self.named(name)?.id))
     }
 
     /// The recording of this store that a name means.
     fn named(&self, name: &str) -> Result<Entry, Error> {
         let mut entries = self.list()?;
-        let unknown = || Error::NoRecording { name: name.to_owned(), store: self.root.clone() };
+        let unknown = || Error::Unknown { name: name.to_owned(), store: self.root.clone() };
         let back = match name.strip_prefix("last") {
             Some("") => Some(0),
             Some(rest) => rest.strip_prefix('~').and_then(|n| n.parse::<usize>().ok()),
@@ -224,22 +253,18 @@ impl Store {
         }
         let exactly = |entry: &Entry| entry.name == name;
         if let Some(at) =
-            entries.iter().rposition(exactly).or(entries.iter().position(|entry| entry.id == name))
+            entries.iter().rposition(exactly).or(entries.iter().position(|entry| entry.id.as_str() == name))
         {
             return Ok(entries.swap_remove(at));
         }
         let mut fitting: Vec<Entry> =
-            entries.into_iter().filter(|entry| entry.id.starts_with(name)).collect();
+            entries.into_iter().filter(|entry| entry.id.as_str().starts_with(name)).collect();
         if fitting.len() > 1 {
-            let candidates = fitting.into_iter().map(|entry| entry.id).collect();
+            let candidates = fitting.iter().map(|entry| entry.id.as_str().to_owned()).collect();
             return Err(Error::Ambiguous { prefix: name.to_owned(), candidates });
         }
         fitting.pop().ok_or_else(unknown)
     }
-}
-
-fn warn(error: &Error) {
-    anstream::eprintln!("tickmark: warning: {}", printable(&error.to_string(), false));
 }
 
 #[cfg(test)]

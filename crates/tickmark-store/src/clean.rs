@@ -2,7 +2,7 @@
 //! what no recording has is refused.
 
 use super::recording::Meta;
-use crate::text::printable;
+use tickmark_wire::text::printable;
 use tickmark_wire::{Environment, Event, Hello, Name, Reason};
 
 /// Rounds, and bytes added to the environment of a run, that a plan has at most.
@@ -11,10 +11,6 @@ const MOST_PADDING: u32 = 64 << 10;
 
 /// Why this is the meta.json of no recording, if it is not.
 pub(super) fn refuse(meta: &Meta) -> Option<String> {
-    let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-    if meta.id.is_empty() || meta.id.len() > 64 || !meta.id.chars().all(plain) {
-        return Some("its id is none: letters and digits".to_owned());
-    }
     let run = meta.plan.runs.iter().find(|run| run.round > MOST_ROUNDS || run.padding > MOST_PADDING)?;
     let (id, round, padding) = (run.id.0, run.round, run.padding);
     Some(format!(

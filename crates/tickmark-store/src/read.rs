@@ -3,18 +3,18 @@
 use super::clean;
 use super::line::{kind, parse};
 use super::recording::{Meta, Recording, Run, Span, Status};
-use crate::error::Error;
-use crate::text::printable;
+use crate::Error;
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
+use tickmark_wire::text::printable;
 use tickmark_wire::{Event, Format, Name, Reason, RunId, Segment};
 
 /// Reads the recording in a folder.
 ///
 /// # Errors
 /// No recording there, or one of a format that this program does not know.
-pub(crate) fn load(folder: &Path) -> Result<Recording, Error> {
+pub fn load(folder: &Path) -> Result<Recording, Error> {
     let meta = meta(folder)?;
     let runs = meta.plan.runs.iter().map(|planned| Run {
         planned: planned.clone(),
@@ -37,7 +37,7 @@ pub(crate) fn load(folder: &Path) -> Result<Recording, Error> {
         torn: false,
     };
     let path = folder.join("events.jsonl");
-    let failed = |error| Error::store("read", &path)(error);
+    let failed = |error| Error::file("read", &path)(error);
     let file = match std::fs::File::open(&path) {
         Ok(file) => file,
         // Killed between the two files: a recording without events.
@@ -214,7 +214,7 @@ fn meta(folder: &Path) -> Result<Meta, Error> {
         std::io::ErrorKind::NotFound => {
             Error::NotARecording { path: folder.to_owned(), why: "it has no meta.json".to_owned() }
         }
-        _ => Error::store("read", &path)(error),
+        _ => Error::file("read", &path)(error),
     })?;
     let broken = |error: serde_json::Error| Error::NotARecording {
         path: folder.to_owned(),

@@ -20,7 +20,7 @@ const KINDS: [&str; 10] = [
 ///
 /// # Errors
 /// What is wrong with it, in words.
-pub(crate) fn parse(line: &[u8]) -> Result<Event, String> {
+pub fn parse(line: &[u8]) -> Result<Event, String> {
     let error = match serde_json::from_slice::<Event>(line) {
         Ok(event) => return Ok(event),
         Err(error) => error,
