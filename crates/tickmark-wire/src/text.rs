@@ -27,6 +27,50 @@ pub fn quoted(word: &str) -> Cow<'_, str> {
     Cow::Owned(format!("'{}'", printable(word, false).replace('\'', "'\\''")))
 }
 
+/// A whole token as C's strtod takes it: blanks before it, a sign, decimal or hexadecimal, inf and nan.
+#[must_use]
+pub fn number(token: &[u8]) -> Option<f64> {
+    let text = std::str::from_utf8(token).ok()?;
+    if let Ok(value) = text.parse() {
+        return Some(value);
+    }
+    let text = text.trim_start_matches([' ', '\t', '\n', '\u{b}', '\u{c}', '\r']);
+    let (negative, bare) = match text.strip_prefix(['+', '-']) {
+        Some(bare) => (text.starts_with('-'), bare),
+        None => (false, text),
+    };
+    if bare.starts_with(['+', '-']) {
+        return None;
+    }
+    let lower = bare.to_ascii_lowercase();
+    let value = if let Some(digits) = lower.strip_prefix("0x") {
+        hexadecimal(digits)?
+    } else if let Some(rest) = lower.strip_prefix("nan(") {
+        let inside = rest.strip_suffix(')')?;
+        inside.chars().all(|c| c.is_ascii_alphanumeric() || c == '_').then_some(f64::NAN)?
+    } else {
+        lower.parse().ok()?
+    };
+    Some(if negative { -value } else { value })
+}
+
+/// The digits after 0x: with a point and a power of two, such as 1.8p3.
+fn hexadecimal(text: &str) -> Option<f64> {
+    let (digits, power) = match text.split_once('p') {
+        Some((digits, power)) => (digits, power.parse::<i32>().ok()?),
+        None => (text, 0),
+    };
+    let (whole, part) = digits.split_once('.').unwrap_or((digits, ""));
+    if whole.len() + part.len() == 0 {
+        return None;
+    }
+    let mut value = 0.0;
+    for digit in whole.chars().chain(part.chars()) {
+        value = value * 16.0 + f64::from(digit.to_digit(16)?);
+    }
+    Some(value * 2f64.powi(power - 4 * part.len() as i32))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -43,5 +87,24 @@ mod tests {
         assert_eq!(quoted("sysctl:kernel.x=0,1"), "sysctl:kernel.x=0,1");
         assert_eq!(quoted("a b; rm -rf '/'"), r"'a b; rm -rf '\''/'\'''");
         assert_eq!(quoted(""), "''");
+    }
+
+    #[test]
+    fn numbers_as_c_reads_them() {
+        for (text, value) in [
+            ("-0x1.8p1", -3.0),
+            ("0X.8", 0.5),
+            ("infinity", f64::INFINITY),
+            ("-INF", f64::NEG_INFINITY),
+            ("1e400", f64::INFINITY),
+            ("5.", 5.0),
+            ("+7", 7.0),
+        ] {
+            assert_eq!(number(text.as_bytes()), Some(value), "{text}");
+        }
+        assert!(number(b"nan(x1)").unwrap().is_nan());
+        for text in ["", "1e", "0x", "1.2.3", "--1", "+-1", "nan(", "1_000", "12abc", "0x1p", "e5", "."] {
+            assert_eq!(number(text.as_bytes()), None, "{text}");
+        }
     }
 }

@@ -6,7 +6,6 @@ mod command;
 mod comparison;
 mod error;
 mod experiment;
-mod foreign;
 mod lab;
 mod lmbench;
 mod plan;

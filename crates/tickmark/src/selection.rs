@@ -1,7 +1,7 @@
 //! From what a person types to probes: suites, names, patterns.
 
 use crate::error::Error;
-use crate::lmbench;
+use tickmark_import::lmbench;
 use tickmark_probe::Probe;
 use tickmark_wire::Group;
 

@@ -95,8 +95,8 @@ impl Beside {
 fn its_sides(folder: &std::path::Path) -> Result<(lmbench::Page, Vec<String>), Error> {
     let store = super::open(Some(folder.to_owned()))?;
     let texts = [("tqm860l-summary.txt".to_owned(), DOCUMENT.to_owned())];
-    let (found, _) =
-        lmbench::read(&texts).map_err(|name| Error::Refused(format!("{name} cannot be read")))?;
+    let (found, _) = tickmark_import::lmbench::read(&texts)
+        .map_err(|name| Error::Refused(format!("{name} cannot be read")))?;
     let ids = found.iter().map(|one| import::keep(&store, one, &one.host)).collect::<Result<Vec<_>, _>>()?;
     let recordings = ids.iter().map(|id| store.read(id)).collect::<Result<Vec<_>, _>>()?;
     let models: Vec<Model> =

@@ -3,13 +3,12 @@
 use super::import_events;
 use crate::cli::{Format, Import};
 use crate::error::{Code, Error};
-use crate::foreign;
-use crate::lmbench::{self, Imported, Series, Value};
 use crate::report;
 use serde_json::json;
 use std::fmt::Write;
 use std::io::Read;
 use std::path::Path;
+use tickmark_import::{Imported, Series, Value, lmbench};
 use tickmark_store::{Id, Meta, Store};
 use tickmark_wire::text::printable;
 use tickmark_wire::{
@@ -27,8 +26,9 @@ pub(super) fn run(store: &Store, import: &Import) -> Result<Code, Error> {
     {
         return own_events(store, import, file, events);
     }
-    let (found, warnings) = read(&texts)?;
-    let mut names = lmbench::names(&found);
+    let nothing = |why| Error::Usage(format!("{why}; nothing was imported"));
+    let (found, warnings) = tickmark_import::read(&texts).map_err(nothing)?;
+    let mut names = Imported::names(&found);
     if let Some(name) = &import.name {
         if names.len() > 1 {
             return Err(Error::Usage(format!("--name is for one system; these are {}", names.join(", "))));
@@ -106,37 +106,6 @@ fn own_events(store: &Store, import: &Import, file: &str, events: &str) -> Resul
 /// What is added to a command that shows lmbench's results.
 fn tables(of: &Imported) -> &'static str {
     if of.kinds.is_empty() { " --lmbench" } else { "" }
-}
-
-/// Reads every text as what it is: a format that names itself, lmbench's, or columns of numbers.
-fn read(texts: &[(String, String)]) -> Result<(Vec<Imported>, Vec<String>), Error> {
-    let (mut found, mut warnings, mut lmbench) = (Vec::new(), Vec::new(), Vec::new());
-    for (name, text) in texts {
-        let nothing = |why: String| Error::Usage(format!("{why}; nothing was imported"));
-        if foreign::read(name, text, &mut found).map_err(nothing)? {
-            continue;
-        }
-        let own = [(name.clone(), text.clone())];
-        if lmbench::read(&own).is_ok() {
-            lmbench.extend(own);
-        } else if let Some((columns, others)) = foreign::columns(name, text) {
-            found.push(columns);
-            warnings.extend(others);
-        } else {
-            return Err(nothing(format!(
-                "{name} is no result of lmbench 2 or 3, super-smack, hyperfine (JSON), sysbench, wrk, cyclictest or perf bench, \
-                 and no columns of numbers"
-            )));
-        }
-    }
-    foreign::number(&mut found);
-    if !lmbench.is_empty() {
-        let (hosts, others) = lmbench::read(&lmbench)
-            .map_err(|name| Error::Usage(format!("{name} cannot be read; nothing was imported")))?;
-        found.extend(hosts);
-        warnings.extend(others);
-    }
-    Ok((found, warnings))
 }
 
 /// The name of a file and its text. What is no UTF-8 in it is replaced; what is too long for results is refused.

@@ -104,7 +104,7 @@ fn open(root: Option<std::path::PathBuf>) -> Result<Store, Error> {
         anstream::eprintln!(
             "tickmark: warning: {}",
             tickmark_wire::text::printable(&error.to_string(), false)
-        )
+        );
     };
     Ok(Store::at(root, warn)?)
 }

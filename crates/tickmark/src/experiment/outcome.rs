@@ -101,7 +101,7 @@ fn numbers(text: &str) -> Vec<f64> {
         |c: char| c.is_whitespace() || matches!(c, ',' | ';' | '(' | ')' | '[' | ']' | '=' | ':' | '"');
     let number = |word: &str| {
         if word.trim_start_matches(['-', '+']).to_ascii_lowercase().starts_with("0x") {
-            return crate::stat::column::number(word.as_bytes());
+            return tickmark_wire::text::number(word.as_bytes());
         }
         let end =
             word.find(|c: char| c.is_ascii_alphabetic() && !matches!(c, 'e' | 'E')).unwrap_or(word.len());

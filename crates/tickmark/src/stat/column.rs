@@ -2,6 +2,7 @@
 //! that lack the column and blank ones are skipped.
 
 use std::io::Read;
+use tickmark_wire::text::number;
 
 /// Which column, and how lines are taken.
 #[derive(Debug, Clone, Copy)]
@@ -126,48 +127,6 @@ fn plain(line: &[u8]) -> Option<(f64, usize)> {
 const POWERS: [f64; 16] =
     [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15];
 
-/// A whole token as C's strtod takes it: blanks before it, a sign, decimal or hexadecimal, inf and nan.
-pub(crate) fn number(token: &[u8]) -> Option<f64> {
-    if let Ok(value) = fast_float2::parse(token) {
-        return Some(value);
-    }
-    let text = std::str::from_utf8(token).ok()?.trim_start_matches([' ', '\t', '\n', '\u{b}', '\u{c}', '\r']);
-    let (negative, bare) = match text.strip_prefix(['+', '-']) {
-        Some(bare) => (text.starts_with('-'), bare),
-        None => (false, text),
-    };
-    if bare.starts_with(['+', '-']) {
-        return None;
-    }
-    let lower = bare.to_ascii_lowercase();
-    let value = if let Some(digits) = lower.strip_prefix("0x") {
-        hexadecimal(digits)?
-    } else if let Some(rest) = lower.strip_prefix("nan(") {
-        let inside = rest.strip_suffix(')')?;
-        inside.chars().all(|c| c.is_ascii_alphanumeric() || c == '_').then_some(f64::NAN)?
-    } else {
-        lower.parse().ok()?
-    };
-    Some(if negative { -value } else { value })
-}
-
-/// The digits after 0x: with a point and a power of two, such as 1.8p3.
-fn hexadecimal(text: &str) -> Option<f64> {
-    let (digits, power) = match text.split_once('p') {
-        Some((digits, power)) => (digits, power.parse::<i32>().ok()?),
-        None => (text, 0),
-    };
-    let (whole, part) = digits.split_once('.').unwrap_or((digits, ""));
-    if whole.len() + part.len() == 0 {
-        return None;
-    }
-    let mut value = 0.0;
-    for digit in whole.chars().chain(part.chars()) {
-        value = value * 16.0 + f64::from(digit.to_digit(16)?);
-    }
-    Some(value * 2f64.powi(power - 4 * part.len() as i32))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -201,25 +160,6 @@ mod tests {
         assert_eq!(read(strict, "#c\n1\n3\n").unwrap(), [1.0, 3.0]);
         let pieces = Column { longest: 4, ..FIRST };
         assert_eq!(read(pieces, "123456\n7\n").unwrap(), [1234.0, 56.0, 7.0]);
-    }
-
-    #[test]
-    fn numbers_as_c_reads_them() {
-        for (text, value) in [
-            ("-0x1.8p1", -3.0),
-            ("0X.8", 0.5),
-            ("infinity", f64::INFINITY),
-            ("-INF", f64::NEG_INFINITY),
-            ("1e400", f64::INFINITY),
-            ("5.", 5.0),
-            ("+7", 7.0),
-        ] {
-            assert_eq!(number(text.as_bytes()), Some(value), "{text}");
-        }
-        assert!(number(b"nan(x1)").unwrap().is_nan());
-        for text in ["", "1e", "0x", "1.2.3", "--1", "+-1", "nan(", "1_000", "12abc", "0x1p", "e5", "."] {
-            assert_eq!(number(text.as_bytes()), None, "{text}");
-        }
     }
 
     #[test]

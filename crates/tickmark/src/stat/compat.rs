@@ -3,13 +3,14 @@
 //! docs/METHODOLOGY.md.
 
 use super::c_format::g;
-use super::column::{Bad, Column, number};
+use super::column::{Bad, Column};
 use super::figures::{Figures, SYMBOLS};
 use super::frame;
 use crate::error::{Code, Error};
 use std::io::Write;
 use tickmark_stats::student::{normal_point, t_point};
 use tickmark_stats::summary::at_ranks;
+use tickmark_wire::text::number;
 
 /// Whose figures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

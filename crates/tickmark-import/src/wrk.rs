@@ -1,7 +1,7 @@
 //! What wrk prints; each file is a run.
 
 use super::{begin, first_number};
-use crate::lmbench::Imported;
+use crate::Imported;
 use tickmark_wire::{Better, Unit};
 
 pub(super) fn is(text: &str) -> bool {

@@ -4,29 +4,34 @@ use tickmark_wire::{Better, Unit};
 
 /// One table.
 #[derive(Debug)]
-pub(crate) struct Table {
+pub struct Table {
     /// How its title begins on lmbench's own pages.
-    pub(crate) title: &'static str,
+    pub title: &'static str,
     /// The rest of its title.
-    pub(crate) unit: &'static str,
-    pub(crate) columns: &'static [Column],
+    pub unit: &'static str,
+    /// Its columns, but for host and system.
+    pub columns: &'static [Column],
 }
 
 /// One column.
 #[derive(Debug)]
-pub(crate) struct Column {
+pub struct Column {
     /// The two lines of its heading.
-    pub(crate) head: [&'static str; 2],
-    pub(crate) metric: &'static str,
+    pub head: [&'static str; 2],
+    /// The metric of our own.
+    pub metric: &'static str,
     /// What one of its figures is worth in the metric's unit (ns, Hz, B/s).
-    pub(crate) scale: f64,
-    pub(crate) unit: Unit,
-    pub(crate) better: Better,
+    pub scale: f64,
+    /// The metric's unit.
+    pub unit: Unit,
+    /// Which way is better.
+    pub better: Better,
 }
 
 impl Column {
     /// The unit in which it is printed.
-    pub(super) fn unit(&self) -> &'static str {
+    #[must_use]
+    pub fn unit(&self) -> &'static str {
         match (self.unit, self.scale) {
             (Unit::Time, scale) if scale > 1.0 => "us",
             (Unit::Time, _) => "ns",
@@ -40,7 +45,8 @@ impl Column {
 
     /// The metric that a figure of a tool becomes: what lmbench calls L1 and L2 are loads at a stride from 1 KB and 128 KB,
     /// and its page fault was another one in version 2.
-    pub(super) fn imported_by(&self, tool: &str) -> &'static str {
+    #[must_use]
+    pub fn imported_by(&self, tool: &str) -> &'static str {
         match self.metric {
             "memory.latency.random.l1" => "memory.latency.strided.l1",
             "memory.latency.random.l2" => "memory.latency.strided.l2",
@@ -74,9 +80,10 @@ const MHZ: Column = Column { scale: 1e6, ..fact(["Mhz", ""], "machine.clock_rate
 const TWO: Column = micros(["2p/0K", "ctxsw"], "switch.2p.0k");
 
 /// How many copies ran at once: of our own recordings the most runs that were open together.
-pub(crate) const LOAD: &str = "machine.load";
+pub const LOAD: &str = "machine.load";
 
-pub(crate) const TABLES: &[Table] = &[
+/// Every table, in their order.
+pub const TABLES: &[Table] = &[
     Table {
         title: "Basic system parameters",
         unit: "",
@@ -220,7 +227,7 @@ pub(crate) const TABLES: &[Table] = &[
 ];
 
 /// The metrics of all tables, each once, in their order.
-pub(crate) fn metrics() -> impl Iterator<Item = &'static Column> {
+pub fn metrics() -> impl Iterator<Item = &'static Column> {
     let all = || TABLES.iter().flat_map(|table| table.columns);
     let earlier = move |n: usize, metric: &str| all().take(n).any(|column| column.metric == metric);
     all().enumerate().filter(move |(n, column)| !earlier(*n, column.metric)).map(|(_, column)| column)

@@ -1,11 +1,10 @@
 //! The ten tables of one recording or of several, as lmbench's summary lays them out.
 
-use super::layout::{Column, LOAD, TABLES};
-use super::number::{rounded, step, to_step};
 use crate::report::{self, Each, Model, Row, RowStatus};
 use anstyle::Style;
 use serde::Serialize;
 use std::fmt::Write;
+use tickmark_import::lmbench::{Column, LOAD, TABLES, percent_cell, rounded, step, to_step};
 use tickmark_store::Recording;
 use tickmark_wire::Better;
 
@@ -268,14 +267,6 @@ fn marks(row: &Row, floor: bool) -> Vec<String> {
 fn percent(base: &System, other: &System) -> Vec<Option<f64>> {
     let pairs = base.average.iter().zip(&other.average);
     pairs.map(|(base, other)| Some((((*other)? / (*base)?) - 1.0) * 100.0)).collect()
-}
-
-/// A percentage as pages of lmbench print it.
-pub(super) fn percent_cell(percent: f64) -> String {
-    match format!("{percent:+.1}").as_str() {
-        "+0.0" | "-0.0" => "+-0".to_owned(),
-        text => text.to_owned(),
-    }
 }
 
 /// The page as text.

@@ -2,7 +2,7 @@
 //! run. A block of such lines is a recording, called what stands above it, or its file where that is super-smack's own head.
 
 use super::begin;
-use crate::lmbench::Imported;
+use crate::Imported;
 use tickmark_wire::{Better, Unit};
 
 /// The type and the queries a second of a line.

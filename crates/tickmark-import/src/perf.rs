@@ -1,7 +1,7 @@
 //! What `perf bench` prints; each file is a run, and may have several benchmarks.
 
 use super::{begin, first_number, named};
-use crate::lmbench::Imported;
+use crate::Imported;
 use tickmark_wire::{Better, Unit};
 
 pub(super) fn is(text: &str) -> bool {

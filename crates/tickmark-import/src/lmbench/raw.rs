@@ -1,8 +1,9 @@
 //! Raw result files of lmbench 2 and 3: one run a file. A figure that lmbench did not print is missing; one
 //! that is not positive is none.
 
-use super::import::{Imported, host};
+use super::host;
 use super::number::printed;
+use crate::Imported;
 
 const HEADER: &str = "[lmbench";
 const US: f64 = 1e3;

@@ -1,8 +1,9 @@
 use super::*;
+use tickmark_wire::Better;
 
 fn only(name: &str, text: &str) -> Imported {
     let mut all = Vec::new();
-    assert!(read(name, text, &mut all).unwrap(), "{name} is of no known format");
+    assert!(of_a_format(name, text, &mut all).unwrap(), "{name} is of no known format");
     assert_eq!(all.len(), 1);
     all.remove(0)
 }
@@ -18,7 +19,7 @@ fn the_mail_of_2005_as_it_stands() {
                 The far right column\n    N           Min           Max        Median           Avg         Stddev\n\
                 x   4      13626.05      13769.32      13722.72     13710.203      62.155788\n";
     let mut all = Vec::new();
-    assert!(read("timecounter-cost.txt", text, &mut all).unwrap());
+    assert!(of_a_format("timecounter-cost.txt", text, &mut all).unwrap());
     let names: Vec<&str> = all.iter().map(|one| one.host.as_str()).collect();
     assert_eq!(names, ["ACPI-Fast", "TSC"]);
     assert_eq!((all[0].rounds, all[1].series["smack.select_index"].values[1].value), (2, 15_204.89));
@@ -30,7 +31,7 @@ fn hyperfine() {
     let text = r#"{"results": [{"command": "true", "mean": 0.001, "user": 0.0005, "system": 0.0003,
         "times": [0.001, 0.0012], "exit_codes": [0, 0]}, {"command": "sleep 0", "times": [0.002]}]}"#;
     let mut all = Vec::new();
-    assert!(read("h.json", text, &mut all).unwrap());
+    assert!(of_a_format("h.json", text, &mut all).unwrap());
     assert_eq!((all.len(), all[0].host.as_str(), all[0].rounds), (2, "true", 2));
     assert!((value(&all[1], "hyperfine.time") - 2e6).abs() < 1e-6);
 }
@@ -43,7 +44,7 @@ fn sysbench_and_its_runs() {
                 max:                                    1.23\n         95th percentile:                        0.83\n         sum:    9998.12\n\n\
                 Threads fairness:\n    events (avg/stddev):           12348.0000/0.00\n";
     let mut all = Vec::new();
-    assert!(read("a.txt", text, &mut all).unwrap() && read("b.txt", text, &mut all).unwrap());
+    assert!(of_a_format("a.txt", text, &mut all).unwrap() && of_a_format("b.txt", text, &mut all).unwrap());
     assert_eq!((all.len(), all[0].rounds, all[0].tool.as_str()), (1, 2, "sysbench 1.0.20"));
     assert_eq!(
         (value(&all[0], "sysbench.cpu.events"), value(&all[0], "sysbench.cpu.latency.p95")),
@@ -125,9 +126,9 @@ fn only_the_same_is_joined() {
     };
     let mut all = Vec::new();
     for threads in [1, 1, 2] {
-        assert!(read("a", &text(threads), &mut all).unwrap());
+        assert!(of_a_format("a", &text(threads), &mut all).unwrap());
     }
-    number(&mut all);
+    tell_apart(&mut all);
     let kept: Vec<(&str, u32)> = all.iter().map(|one| (one.host.as_str(), one.rounds)).collect();
     assert_eq!(kept, [("a", 2), ("a (2)", 1)]);
 }
@@ -158,31 +159,33 @@ fn cyclictest_in_three_forms() {
 
 #[test]
 fn columns_with_and_without_heads() {
-    let (found, others) = columns("a.csv", "time,rate\n1,10\n2,20 # slow\n3,30ms\n").unwrap();
+    let (found, others) = columns::read("a.csv", "time,rate\n1,10\n2,20 # slow\n3,30ms\n").unwrap();
     assert_eq!((found.rounds, found.series["column.time"].values.len()), (3, 3));
     assert_eq!((found.series.len(), others.len()), (2, 1), "{others:?} {:?}", found.series.keys());
-    let (found, others) = columns("gaps.csv", "a,b,c\n1,,3\n2,,4\n5,,N/A\n").unwrap();
+    let (found, others) = columns::read("gaps.csv", "a,b,c\n1,,3\n2,,4\n5,,N/A\n").unwrap();
     assert_eq!(
         (found.series.keys().cloned().collect::<Vec<_>>(), others.len()),
         (vec!["column.a".to_owned(), "column.c".to_owned()], 1)
     );
-    let (found, _) = columns("plain", "10 1e3\n\n20 0x10\n").unwrap();
+    let (found, _) = columns::read("plain", "10 1e3\n\n20 0x10\n").unwrap();
     assert_eq!((found.host.as_str(), found.series["column.2"].values[1].value), ("plain", 16.0));
     assert!(
-        columns("words", "this is\nno column of 1 number\nat all\n").is_none()
-            && columns("one", "5\n").is_none()
+        columns::read("words", "this is\nno column of 1 number\nat all\n").is_none()
+            && columns::read("one", "5\n").is_none()
     );
 }
 
 #[test]
 fn what_is_damaged_is_said() {
     let mut all = Vec::new();
-    assert!(read("h.json", "{\"results\": [{\"times\": [1, 2", &mut all).is_err());
+    assert!(of_a_format("h.json", "{\"results\": [{\"times\": [1, 2", &mut all).is_err());
     assert!(
-        read("c.json", "{\"cmdline\": \"cyclictest\", \"thread\": {\"0\": {}}}", &mut all)
+        of_a_format("c.json", "{\"cmdline\": \"cyclictest\", \"thread\": {\"0\": {}}}", &mut all)
             .unwrap_err()
             .contains("without")
     );
-    assert!(read("p", "# Running 'sched/pipe' benchmark:\n", &mut all).unwrap_err().contains("no figure"));
-    assert!(!read("x", "nothing of that kind", &mut all).unwrap() && all.is_empty());
+    assert!(
+        of_a_format("p", "# Running 'sched/pipe' benchmark:\n", &mut all).unwrap_err().contains("no figure")
+    );
+    assert!(!of_a_format("x", "nothing of that kind", &mut all).unwrap() && all.is_empty());
 }

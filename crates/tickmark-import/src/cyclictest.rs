@@ -2,7 +2,7 @@
 //! together. Text forms do not say that -N made ns of us: they are taken for us.
 
 use super::{begin, first_number};
-use crate::lmbench::Imported;
+use crate::Imported;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use tickmark_wire::{Better, Unit};

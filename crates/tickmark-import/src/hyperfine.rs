@@ -1,7 +1,7 @@
 //! `hyperfine --export-json`: each command is a recording, each of its times a run.
 
 use super::begin;
-use crate::lmbench::Imported;
+use crate::Imported;
 use serde_json::Value;
 use tickmark_wire::{Better, Unit};
 

@@ -1,9 +1,10 @@
 //! Summary pages: tables of one row a run, as lmbench 2 and 3 print them or as they stand on web pages that keep one
 //! blank of several. Rows of averages and percents are computed from others and are left out.
 
-use super::import::{Imported, host};
+use super::host;
 use super::layout::{Column, TABLES, Table};
 use super::number::printed;
+use crate::Imported;
 use std::collections::BTreeMap;
 use std::ops::Range;
 

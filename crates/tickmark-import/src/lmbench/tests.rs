@@ -1,8 +1,8 @@
 //! The page of 2005 comes back from its rows, and raw files give what they say.
 
-use super::number::{printed, rounded};
-use super::table::percent_cell;
+use super::number::printed;
 use super::*;
+use crate::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
 fn fixture(name: &str) -> (String, String) {
@@ -18,16 +18,16 @@ fn hosts(names: &[&str]) -> Vec<Imported> {
 }
 
 /// The tables of a page of version 2: what version 3 adds is not on it.
-fn version_2() -> impl Iterator<Item = &'static layout::Table> {
-    layout::TABLES.iter().filter(|table| table.title != "Basic uint64 operations")
+fn version_2() -> impl Iterator<Item = &'static Table> {
+    TABLES.iter().filter(|table| table.title != "Basic uint64 operations")
 }
 
 /// Average of a column's rows, in the table's unit, rounded to their last digit; and how it is printed.
-fn average(host: &Imported, column: &layout::Column) -> (f64, String) {
+fn average(host: &Imported, column: &Column) -> (f64, String) {
     let values = &host.series[column.imported_by(&host.tool)].values;
     let step = values.iter().map(|value| value.step).max_by(f64::total_cmp).unwrap() / column.scale;
     let mean = values.iter().map(|value| value.value).sum::<f64>() / values.len() as f64 / column.scale;
-    (rounded(mean, step), number::to_step(mean, step))
+    (rounded(mean, step), to_step(mean, step))
 }
 
 /// Table, column and system of a cell.
@@ -40,7 +40,7 @@ fn derived() -> (BTreeMap<Cell, f64>, BTreeMap<Cell, String>) {
     let mut table = None;
     let mut system = 0;
     for line in text.lines() {
-        if let Some(found) = layout::TABLES.iter().find(|table| line.starts_with(table.title)) {
+        if let Some(found) = TABLES.iter().find(|table| line.starts_with(table.title)) {
             (table, system) = (Some(found), 0);
         }
         let Some(table) = table else { continue };
@@ -151,7 +151,7 @@ fn of_66_percent_cells_59_follow_from_the_printed_averages() {
 fn from_our_averages_four_more_differ_whose_averages_did_not_follow() {
     let hosts = hosts(&["tqm860l-summary.txt"]);
     let column = |(title, metric, _): Cell| {
-        let table = layout::TABLES.iter().find(|table| table.title == title).unwrap();
+        let table = TABLES.iter().find(|table| table.title == title).unwrap();
         table.columns.iter().find(|column| column.metric == metric).unwrap()
     };
     let differ = not_following(|cell| average(&hosts[cell.2], column(cell)).0);
@@ -341,7 +341,7 @@ fn a_title_that_is_not_known_ends_a_table_and_another_kernel_is_another_system()
     assert_eq!(warnings.len(), 1, "{warnings:?}");
 
     let (hosts, _) = text(&page.replace("tqm860l1k Linux 2.4.25-", "tqm860l Linux 2.6.11-"));
-    assert_eq!(names(&hosts), ["tqm860l 2.4.25-", "tqm860l 2.6.11-"]);
+    assert_eq!(Imported::names(&hosts), ["tqm860l 2.4.25-", "tqm860l 2.6.11-"]);
     assert!(hosts.iter().all(|host| host.rounds == 5));
 }
 

@@ -17,7 +17,8 @@ pub(super) fn printed(text: &str) -> Option<(f64, f64)> {
 }
 
 /// Rounds to the nearest multiple of a step.
-pub(super) fn rounded(value: f64, step: f64) -> f64 {
+#[must_use]
+pub fn rounded(value: f64, step: f64) -> f64 {
     if step <= 0.0 {
         return value;
     }
@@ -29,7 +30,8 @@ pub(super) fn rounded(value: f64, step: f64) -> f64 {
 
 /// The step that figures with this deviation are worth: down to the first digit of the deviation, two digits of the
 /// value at least and five at most; four where they are all the same.
-pub(super) fn step(value: f64, deviation: f64) -> f64 {
+#[must_use]
+pub fn step(value: f64, deviation: f64) -> f64 {
     let power = |digits: i32| 10f64.powi(value.abs().log10().floor() as i32 + 1 - digits);
     if value == 0.0 {
         return 1.0;
@@ -42,9 +44,19 @@ pub(super) fn step(value: f64, deviation: f64) -> f64 {
 }
 
 /// A figure to its step.
-pub(super) fn to_step(value: f64, step: f64) -> String {
+#[must_use]
+pub fn to_step(value: f64, step: f64) -> String {
     let decimals = (-step.log10().floor()).clamp(0.0, 6.0) as usize;
     format!("{:.decimals$}", rounded(value, step))
+}
+
+/// A percentage as pages of lmbench print it.
+#[must_use]
+pub fn percent_cell(percent: f64) -> String {
+    match format!("{percent:+.1}").as_str() {
+        "+0.0" | "-0.0" => "+-0".to_owned(),
+        text => text.to_owned(),
+    }
 }
 
 #[cfg(test)]

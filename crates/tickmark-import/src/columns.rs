@@ -1,8 +1,8 @@
 //! Columns of numbers, as ministat reads them: each file is a recording, each line a run, each column a metric.
 
 use super::{begin, named};
-use crate::lmbench::Imported;
-use crate::stat::column::number;
+use crate::Imported;
+use tickmark_wire::text::number;
 use tickmark_wire::{Better, Unit};
 
 /// The fields of a line at what separates the file's columns; empty cells keep their place, but for blanks.

@@ -1,0 +1,119 @@
+//! What was read from another program's results: figures by host, metric and run.
+
+use std::collections::BTreeMap;
+use tickmark_wire::{Better, Group, Metric, Unit};
+
+/// What is known of one host.
+#[derive(Debug, Clone, Default)]
+pub struct Imported {
+    /// The machine's name.
+    pub host: String,
+    /// The kernel's release: another kernel is another system.
+    pub release: String,
+    /// The program that measured, with its version.
+    pub tool: String,
+    /// Facts of the environment: name, value, where it stood.
+    pub facts: Vec<(String, String, String)>,
+    /// The figures, by metric.
+    pub series: BTreeMap<String, Series>,
+    /// How many runs.
+    pub rounds: u32,
+    /// Metrics that are not lmbench's, by name.
+    pub kinds: BTreeMap<String, Metric>,
+}
+
+/// The figures of one metric, in its own unit.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Series {
+    /// In the order of their rounds.
+    pub values: Vec<Value>,
+}
+
+/// One figure.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Value {
+    /// Which run, counted from 1.
+    pub round: u32,
+    /// In the unit of recordings (ns, Hz, B/s).
+    pub value: f64,
+    /// What one step of the last printed digit is worth.
+    pub step: f64,
+    /// Bytes that the work went over, where the file says so; else 0.
+    pub over: u64,
+}
+
+impl Imported {
+    /// Keeps the figure of a run; the first one counts where a page prints it twice.
+    pub(super) fn put(&mut self, metric: &str, round: u32, value: f64, step: f64, over: u64) {
+        let values = &mut self.series.entry(metric.to_owned()).or_default().values;
+        // Rounds come in ascending order, nearly always.
+        let later = values.last().is_none_or(|last| last.round < round);
+        if later || !values.iter().any(|known| known.round == round) {
+            values.push(Value { round, value, step, over });
+        }
+    }
+
+    /// Keeps a fact once.
+    pub(super) fn know(&mut self, name: &str, value: &str, source: &str) {
+        if !value.is_empty() && !self.facts.iter().any(|(known, ..)| known == name) {
+            self.facts.push((name.to_owned(), value.to_owned(), source.to_owned()));
+        }
+    }
+}
+
+impl Imported {
+    /// What recordings of these are called, one each: its host, and where that stands for several its kernel and tool as well.
+    #[must_use]
+    pub fn names(all: &[Self]) -> Vec<String> {
+        let alone = |one: &Self| all.iter().filter(|other| other.host == one.host).count() == 1;
+        let same = |one: &Self| {
+            all.iter().filter(|other| other.host == one.host && other.release == one.release).count() > 1
+        };
+        let name = |one: &Self| match (alone(one), same(one)) {
+            (true, _) => one.host.clone(),
+            (false, false) => format!("{} {}", one.host, one.release),
+            (false, true) => format!("{} {} {}", one.host, one.release, one.tool),
+        };
+        all.iter().map(name).collect()
+    }
+}
+
+/// What is being read.
+pub(super) fn begin(tool: &str, name: &str) -> Imported {
+    let known = ["txt", "out", "log", "dat", "csv", "tsv", "json"];
+    let stem = match name.rsplit_once('.') {
+        Some((stem, ending)) if known.contains(&ending) => stem,
+        _ => name,
+    };
+    Imported { host: stem.to_owned(), tool: tool.to_owned(), ..Imported::default() }
+}
+
+impl Imported {
+    /// Keeps a figure of a run with what it means; `value` is in the unit of recordings.
+    pub(super) fn figure(&mut self, metric: &str, unit: Unit, better: Better, round: u32, value: f64) {
+        self.put(metric, round, value, 0.0, 0);
+        self.rounds = self.rounds.max(round);
+        let kind = || Metric::of_values(metric, metric, Group::Machine, unit, better);
+        self.kinds.entry(metric.to_owned()).or_insert_with(kind);
+    }
+}
+
+impl Imported {
+    /// Whether every figure can be one: a number, and no time or rate below zero.
+    pub(super) fn check(&self) -> Result<(), String> {
+        for (metric, series) in &self.series {
+            let counts = self.kinds.get(metric).is_none_or(|kind| kind.unit == Unit::Count);
+            let late = metric.contains(".late.");
+            for value in series.values.iter().map(|value| value.value) {
+                if !value.is_finite() {
+                    return Err(format!("{metric} is {value}: no number that can be kept"));
+                }
+                // Only what wakes early may lie before its time.
+                if value < 0.0 && !counts && !late {
+                    return Err(format!("{metric} is below zero"));
+                }
+            }
+        }
+        Ok(())
+    }
+}

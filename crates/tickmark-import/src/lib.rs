@@ -1,0 +1,133 @@
+//! What other programs printed, as figures by host, metric and run: each format is one file and one line in `FORMATS`.
+//!
+//! Texts come in, [`Imported`] goes out. This crate opens no file, keeps nothing and computes nothing: a figure is what was
+//! printed, in the unit of recordings, with what one step of its last digit is worth.
+#![forbid(unsafe_code)]
+
+mod columns;
+mod cyclictest;
+mod hyperfine;
+mod imported;
+pub mod lmbench;
+mod number;
+mod perf;
+mod smack;
+mod sysbench;
+mod wrk;
+
+pub use imported::{Imported, Series, Value};
+
+use imported::begin;
+use number::{first_number, named};
+
+/// Reads one kind of result.
+struct Format {
+    /// Whether a text is of this kind.
+    is: fn(&str) -> bool,
+    /// Its name and text, to what is kept; why it cannot be read.
+    read: fn(&str, &str) -> Result<Vec<Imported>, String>,
+    /// Whether each file is one run, so that several make one recording.
+    runs: bool,
+}
+
+/// The first that takes a text has it.
+const FORMATS: &[Format] = &[
+    Format { is: hyperfine::is, read: hyperfine::read, runs: false },
+    Format { is: cyclictest::is, read: cyclictest::read, runs: true },
+    Format { is: sysbench::is, read: sysbench::read, runs: true },
+    Format { is: wrk::is, read: wrk::read, runs: true },
+    Format { is: perf::is, read: perf::read, runs: true },
+    Format { is: smack::is, read: smack::read, runs: false },
+];
+
+/// Reads every text, given with its name, as what it is: a format that names itself, lmbench's, or columns of numbers. The second
+/// part names lines that should hold figures and do not.
+///
+/// # Errors
+/// Which text is nothing of these, or why one cannot be read.
+pub fn read(texts: &[(String, String)]) -> Result<(Vec<Imported>, Vec<String>), String> {
+    let (mut found, mut warnings, mut of_lmbench) = (Vec::new(), Vec::new(), Vec::new());
+    for (name, text) in texts {
+        if of_a_format(name, text, &mut found)? {
+            continue;
+        }
+        let own = [(name.clone(), text.clone())];
+        if lmbench::read(&own).is_ok() {
+            of_lmbench.extend(own);
+        } else if let Some((columns, others)) = columns::read(name, text) {
+            found.push(columns);
+            warnings.extend(others);
+        } else {
+            return Err(format!(
+                "{name} is no result of lmbench 2 or 3, super-smack, hyperfine (JSON), sysbench, wrk, cyclictest or perf bench, \
+                 and no columns of numbers"
+            ));
+        }
+    }
+    tell_apart(&mut found);
+    if !of_lmbench.is_empty() {
+        let (hosts, others) = lmbench::read(&of_lmbench).map_err(|name| format!("{name} cannot be read"))?;
+        found.extend(hosts);
+        warnings.extend(others);
+    }
+    Ok((found, warnings))
+}
+
+/// What a text holds, if it is of a format that says so; files of one tool that are runs are joined in `all`.
+///
+/// # Errors
+/// Why it cannot be read.
+fn of_a_format(name: &str, text: &str, all: &mut Vec<Imported>) -> Result<bool, String> {
+    let Some(format) = FORMATS.iter().find(|format| (format.is)(text)) else { return Ok(false) };
+    let found = (format.read)(name, text).map_err(|why| format!("{name}: {why}"))?;
+    if found.iter().any(|one| one.series.is_empty()) {
+        return Err(format!("{name} has no figure that is known"));
+    }
+    for one in &found {
+        one.check().map_err(|why| format!("{name}: {why}"))?;
+    }
+    for one in found {
+        // Runs of the same: of one program, with the same facts and the same figures.
+        let same = |known: &&mut Imported| {
+            let facts = |of: &Imported| {
+                of.facts.iter().map(|(name, value, _)| (name.clone(), value.clone())).collect::<Vec<_>>()
+            };
+            format.runs
+                && known.tool == one.tool
+                && facts(known) == facts(&one)
+                && known.kinds.keys().eq(one.kinds.keys())
+        };
+        match all.iter_mut().find(same) {
+            Some(known) => join(known, one),
+            None => all.push(one),
+        }
+    }
+    Ok(true)
+}
+
+/// Gives those of one name a number, so that each can be named.
+fn tell_apart(all: &mut [Imported]) {
+    for at in 0..all.len() {
+        let name = all[at].host.replace(|c: char| c.is_control(), " ");
+        let before = all[..at]
+            .iter()
+            .filter(|known| known.host == name || known.host.starts_with(&format!("{name} (")))
+            .count();
+        all[at].host = if before > 0 { format!("{name} ({})", before + 1) } else { name };
+    }
+}
+
+/// Another run of the same.
+fn join(known: &mut Imported, more: Imported) {
+    let before = known.rounds;
+    for (metric, series) in more.series {
+        for value in series.values {
+            known.put(&metric, before + value.round, value.value, value.step, value.over);
+        }
+    }
+    known.rounds += more.rounds;
+    known.kinds.extend(more.kinds);
+}
+
+#[cfg(test)]
+mod tests;
