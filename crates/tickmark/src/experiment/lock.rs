@@ -8,6 +8,7 @@ use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 use tickmark_probe::sys::host::{OPEN_CAREFULLY, effective_user as own_id};
 
 /// One thing that is changed.
@@ -40,7 +41,7 @@ impl Lock {
         let path = folder.join(format!("{hash:016x}.lock"));
         loop {
             let mut file = open_own(&path)?;
-            if file.try_lock().is_err() {
+            if !tried(&file) {
                 return Err(Error::Refused(format!(
                     "another experiment is changing {target}; wait for it to end"
                 )));
@@ -78,6 +79,21 @@ impl Lock {
     }
 }
 
+/// How often, and how far apart, a lock is tried: a process that was just killed holds it until the kernel has taken it apart, and
+/// one that is being started until it executes.
+const TRIES: u32 = 20;
+const APART: Duration = Duration::from_millis(25);
+
+/// Whether a file could be locked.
+pub(super) fn tried(file: &File) -> bool {
+    (0..TRIES).any(|attempt| {
+        if attempt > 0 {
+            std::thread::sleep(APART);
+        }
+        file.try_lock().is_ok()
+    })
+}
+
 /// Takes the locks away that name a journal, which has been carried out: what somebody sets from now on is no leftover of it.
 pub(super) fn forget(journal: &Path) {
     let Ok(journal) = std::path::absolute(journal) else { return };
@@ -85,7 +101,7 @@ pub(super) fn forget(journal: &Path) {
     for path in locks.into_iter().flatten().flatten().map(|entry| entry.path()) {
         let Ok(mut file) = open_own(&path) else { continue };
         let mut text = String::new();
-        if file.try_lock().is_ok()
+        if tried(&file)
             && file.read_to_string(&mut text).is_ok()
             && serde_json::from_str::<Holder>(&text).is_ok_and(|holder| holder.journal == journal)
         {

@@ -1,11 +1,10 @@
 //! Puts back what killed experiments left.
 
 use super::journal::{Page, Undo, remove, running};
-use super::lock::{forget, is_own};
+use super::lock::{forget, is_own, tried};
 use crate::error::Error;
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 /// The journals of a store.
 pub(super) struct Left {
@@ -41,28 +40,13 @@ pub(super) fn left(store: &Path) -> Left {
     left
 }
 
-/// How often, and how far apart, a lock is tried: a process that was just killed holds it until the kernel has taken it apart, and
-/// one that is being started until it executes.
-const TRIES: u32 = 20;
-const APART: Duration = Duration::from_millis(25);
-
-/// The lock of a journal whose experiment does not hold it.
+/// The lock of a journal whose experiment does not hold it: of an earlier version, the journal itself is locked.
 fn free(path: &Path) -> Option<File> {
-    (0..TRIES).find_map(|attempt| {
-        if attempt > 0 {
-            std::thread::sleep(APART);
-        }
-        at_once(path)
-    })
-}
-
-/// The same without waiting. Of an earlier version, the journal itself is locked.
-fn at_once(path: &Path) -> Option<File> {
-    if super::lock::open_careful(path).is_ok_and(|file| file.try_lock().is_err()) {
+    if super::lock::open_careful(path).is_ok_and(|file| !tried(&file)) {
         return None;
     }
     let lock = File::options().write(true).create(true).truncate(false).open(running(path)).ok()?;
-    lock.try_lock().ok().map(|()| lock)
+    tried(&lock).then_some(lock)
 }
 
 /// Puts back what killed experiments of this user left, each as far as it goes: what was put back, as lines. Journals of
