@@ -96,20 +96,6 @@ pub enum NotFound {
     },
 }
 
-impl std::fmt::Display for NotFound {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Damaged => f.write_str("its gaps do not follow one another: a damaged trace"),
-            Self::FewGaps => f.write_str("too few interruptions: no tick on this CPU, or too short a run"),
-            Self::NoPeriod { counted: None } => f.write_str("interruptions without a period"),
-            Self::NoPeriod { counted: Some(rate) } => write!(
-                f,
-                "no periodic interruption fits the {rate:.0} timer interrupts a second that the kernel counted"
-            ),
-        }
-    }
-}
-
 /// Finds the tick. Trains are taken out one after the other, the shortest period first, so that no multiple of a period
 /// passes for a train of its own; the tick is the fastest whose count the kernel's confirms.
 ///

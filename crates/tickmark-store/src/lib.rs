@@ -18,7 +18,7 @@ pub use id::Id;
 pub use index::Entry;
 pub use line::parse as parse_line;
 pub use read::load;
-pub use recording::{Arm, Meta, Recording, Run, Span, Status};
+pub use recording::{Arm, Elsewhere, Meta, Recording, Run, Span, Status};
 pub use write::Writer;
 
 use index::Index;

@@ -47,6 +47,26 @@ pub struct Arm {
     pub pilot: bool,
 }
 
+/// Why a recording cannot be resumed here.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Elsewhere {
+    /// Another program measured.
+    Imported {
+        /// Which.
+        tool: String,
+    },
+    /// It is one setting of an experiment.
+    Setting {
+        /// What the experiment turned.
+        knob: String,
+    },
+    /// It was measured on another machine or in a guest.
+    Target {
+        /// Where, in words.
+        place: String,
+    },
+}
+
 /// What came of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Status {
@@ -151,22 +171,19 @@ impl Recording {
         self.runs.iter().filter(|run| run.status == Status::Open)
     }
 
-    /// Why what is still to be done cannot be done by `run --resume`, if it cannot: that measures this machine.
+    /// Why what is still to be done cannot be done by this program on this machine, if it cannot.
     #[must_use]
-    pub fn elsewhere(&self) -> Option<String> {
+    pub fn elsewhere(&self) -> Option<Elsewhere> {
         if let Some(from) = &self.imported {
-            return Some(format!("it was measured by {}; it cannot be resumed here", from.tool));
+            return Some(Elsewhere::Imported { tool: from.tool.clone() });
         }
         if let Some(arm) = &self.meta.arm {
-            let knob = &arm.knob;
-            return Some(format!("it is one setting of {knob} in an experiment; run the experiment again"));
+            return Some(Elsewhere::Setting { knob: arm.knob.clone() });
         }
         // Recordings of formats before 1.4 say it in the environment alone.
         let guest = self.environment().and_then(|facts| facts.get("guest.machine"));
         let place = self.meta.target.as_deref().or(guest)?;
-        Some(format!(
-            "it was measured elsewhere ({place}), and not by this program on this machine: measure there again"
-        ))
+        Some(Elsewhere::Target { place: place.to_owned() })
     }
 
     /// Whether nothing is to be done any more: blocks that an experiment did not need are not missing.

@@ -6,7 +6,6 @@ mod lab;
 mod recordings;
 mod values;
 
-use crate::comparison::Unit;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use examples::{
     COMPARE_EXAMPLES, EXIT_CODES, EXPERIMENT_EXAMPLES, EXPORT_EXAMPLES, IMPORT_EXAMPLES, RECORDINGS_EXAMPLES,
@@ -16,6 +15,7 @@ pub(crate) use exit::exit;
 pub(crate) use lab::{Lab, LabBoot, LabKernels, LabRun, Speed};
 pub(crate) use recordings::{Change, Recordings};
 use std::path::PathBuf;
+use tickmark_analysis::comparison::Unit;
 use tickmark_wire::{Deny, Nanos, Priority};
 use values::{column, confidence, deny};
 pub(crate) use values::{duration, share};
@@ -219,15 +219,30 @@ pub(crate) struct Compare {
     /// A smaller change does not matter
     #[arg(long, value_name = "SHARE", default_value = "1%", value_parser = share)]
     pub(crate) margin: f64,
-    /// What counts as an occasion of its own
-    #[arg(long, value_enum, default_value_t = Unit::Recording)]
-    pub(crate) unit: Unit,
+    /// What counts as one independent repetition
+    #[arg(long, value_enum, default_value_t = CompareUnit::Recording)]
+    pub(crate) unit: CompareUnit,
     /// Exit with code 3 where a metric has changed, or got worse; with 5 where that cannot be judged
     #[arg(long, value_enum)]
     pub(crate) fail_on: Option<FailOn>,
     /// How to print
     #[arg(long, value_enum, default_value_t = CompareFormat::Text)]
     pub(crate) format: CompareFormat,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CompareUnit {
+    Recording,
+    Run,
+}
+
+impl From<CompareUnit> for Unit {
+    fn from(unit: CompareUnit) -> Self {
+        match unit {
+            CompareUnit::Recording => Self::Recording,
+            CompareUnit::Run => Self::Run,
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -3,15 +3,14 @@
 
 mod cli;
 mod command;
-mod comparison;
+
 mod error;
 mod experiment;
 mod lab;
-mod lmbench;
+
 mod plan;
 mod progress;
-mod report;
-mod sample;
+
 mod selection;
 mod stat;
 mod target;

@@ -79,22 +79,31 @@ fn exchange(cpu: u32, budget: &Budget) -> Result<Exchange, ProbeError> {
     let now = tickmark_timer::monotonic_ns() as i64;
     let until = now + budget.time.get();
     // A partner that other tasks keep from its CPU gets some slices of time to come back.
-    let deadline = until + 4 * budget.time.get() + 1_500_000_000;
+    // A partner that other tasks keep from its CPU gets some slices of time to come back; the run's limit is 3 s at least.
+    let deadline = until + 4 * budget.time.get() + 2_000_000_000;
     let (there, back) = (Mailbox(AtomicI64::new(NOTHING)), Mailbox(AtomicI64::new(NOTHING)));
     let mut seen = Exchange { cpu, out: Vec::new(), back: Vec::new() };
     std::thread::scope(|scope| -> Result<(), CallError> {
-        let partner = std::thread::Builder::new().spawn_scoped(scope, || -> Result<(), CallError> {
+        let (there, back) = (&there, &back);
+        let answers = move || -> Result<(), CallError> {
             limits::pin(&[cpu])?;
             while there.take(deadline).is_some_and(|message| message != STOP) {
                 back.put(clock::read(libc::CLOCK_MONOTONIC)?.get());
             }
             Ok(())
+        };
+        let partner = std::thread::Builder::new().spawn_scoped(scope, move || {
+            // Nobody waits for a partner that has ended.
+            answers().inspect_err(|_| back.put(STOP))
         });
         let partner = partner.map_err(|e| CallError::of("pthread_create (mmap, mprotect or clone3)", &e))?;
-        while seen.out.len() < EXCHANGES && (tickmark_timer::monotonic_ns() as i64) < until {
+        // One at least: on a busy machine the time may be over before the partner is there.
+        while seen.out.len() < EXCHANGES
+            && (seen.out.is_empty() || (tickmark_timer::monotonic_ns() as i64) < until)
+        {
             let before = clock::read(libc::CLOCK_MONOTONIC)?.get();
             there.put(before);
-            let Some(theirs) = back.take(deadline) else { break };
+            let Some(theirs) = back.take(deadline).filter(|message| *message != STOP) else { break };
             let after = clock::read(libc::CLOCK_MONOTONIC)?.get();
             seen.out.push(Nanos::new(theirs - before));
             seen.back.push(Nanos::new(after - theirs));

@@ -1,15 +1,15 @@
 //! What came of the settings of an experiment.
 
-use crate::comparison::{self, Model, Side, Unit};
 use crate::error::Error;
-use crate::report::{self, RowStatus};
+use tickmark_analysis::comparison::{Asked, Model, Side, Unit};
+use tickmark_analysis::report::{self, RowStatus};
 use tickmark_store::{Id, Recording, Status, Store};
 
 /// The comparison of its recordings, the first of which is what the others are compared with.
 pub(super) fn model(store: &Store, ids: &[Id], margin: f64) -> Result<Model, Error> {
     let sides = ids.iter().map(|id| Ok(Side { recordings: vec![store.read(id)?] }));
     let sides: Vec<Side> = sides.collect::<Result<_, Error>>()?;
-    comparison::build(store, &sides, comparison::Asked { margin, unit: Unit::Recording })
+    super::compare::compared(store, &sides, Asked { margin, unit: Unit::Recording })
 }
 
 /// Why there is no figure at all, if there is none.

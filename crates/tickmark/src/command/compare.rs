@@ -1,14 +1,15 @@
 //! Recordings side by side.
 
 use crate::cli::{Compare, CompareFormat, FailOn, Format};
-use crate::comparison::{self, Asked, Line, Model, Side};
 use crate::error::{Code, Error};
+use tickmark_analysis::comparison::{self, Against, Asked, Line, Model, Side};
+use tickmark_render::comparison as render;
 use tickmark_store::{Recording, Store};
 
 pub(super) fn run(store: &Store, asked: &Compare) -> Result<Code, Error> {
     let sides = std::iter::once(&asked.base).chain(&asked.candidates).map(|name| side(store, name));
     let sides: Vec<Side> = sides.collect::<Result<_, _>>()?;
-    let model = comparison::build(store, &sides, Asked { margin: asked.margin, unit: asked.unit })?;
+    let model = compared(store, &sides, Asked { margin: asked.margin, unit: asked.unit.into() })?;
     let code = code(&model, asked.fail_on);
     if asked.lmbench {
         let format = match asked.format {
@@ -36,13 +37,29 @@ pub(super) fn run(store: &Store, asked: &Compare) -> Result<Code, Error> {
     Ok(code)
 }
 
+/// Compares sides; where they are too few, earlier recordings of these machines say how far they spread.
+pub(super) fn compared(store: &Store, sides: &[Side], asked: Asked) -> Result<Model, Error> {
+    let host = |recording: &Recording| {
+        recording.environment().and_then(|facts| facts.get("host.name")).map(str::to_owned)
+    };
+    let hosts: Vec<Option<String>> = sides.iter().flat_map(|side| &side.recordings).map(host).collect();
+    // Listed when they are asked for.
+    let listed = || {
+        let entries = store.list().unwrap_or_default().into_iter().rev();
+        entries.filter(|entry| entry.complete && hosts.contains(&entry.host)).collect::<Vec<_>>()
+    };
+    let mut earlier = std::iter::once_with(listed).flatten().filter_map(|entry| store.read(&entry.id).ok());
+    comparison::build(sides, asked, &mut earlier)
+        .map_err(|why| Error::Usage(tickmark_render::incomparable(&why)))
+}
+
 /// Prints a comparison.
 pub(super) fn show(model: &Model, format: CompareFormat) -> Result<(), Error> {
     match format {
-        CompareFormat::Text => super::print(&comparison::text(model)),
-        CompareFormat::Json => super::print_json(&comparison::json(model)),
-        CompareFormat::Markdown => super::print(&comparison::markdown(model)),
-        CompareFormat::Html => super::print(&comparison::html(model)),
+        CompareFormat::Text => super::print(&render::text(model)),
+        CompareFormat::Json => super::print_json(&render::json(model)),
+        CompareFormat::Markdown => super::print(&render::markdown(model)),
+        CompareFormat::Html => super::print(&render::html(model)),
     }
 }
 
@@ -62,11 +79,12 @@ pub(super) fn code(model: &Model, fail_on: Option<FailOn>) -> Code {
     if model.any(fails) {
         return Code::Differs;
     }
-    let lines = || model.against.iter().flat_map(|against| &against.lines);
-    let open: Vec<&Line> = lines().filter(|line| open(line)).collect();
+    let lines =
+        || model.against.iter().flat_map(|against| against.lines.iter().map(move |line| (against, line)));
+    let open: Vec<(&Against, &Line)> = lines().filter(|(_, line)| open(line)).collect();
     // A metric that broke on the other side is not known to be as good.
     let gone = model.against.iter().find_map(|against| against.without[0].first());
-    let Some(first) = open.first() else {
+    let Some((against, first)) = open.first() else {
         let Some(metric) = gone else { return Code::Done };
         anstream::eprintln!(
             "tickmark: warning: {metric} cannot be judged for --fail-on: one side has no figure of it"
@@ -79,7 +97,7 @@ pub(super) fn code(model: &Model, fail_on: Option<FailOn>) -> Code {
         lines().count(),
         first.metric,
         first.figure,
-        first.why_open()
+        render::why_open(first, &against.basis, model.margin)
     );
     Code::Unjudged
 }

@@ -1,15 +1,17 @@
 //! What a document of 2005 measured of the tick, beside what was measured here.
 
 use super::import;
-use crate::comparison::{self, Asked, Side, Unit};
 use crate::error::Error;
-use crate::lmbench;
-use crate::report::{self, Model};
 use std::fmt::Write;
+use tickmark_analysis::comparison::{Asked, Side, Unit};
+use tickmark_analysis::lmbench;
+use tickmark_analysis::report::{self, Model};
 use tickmark_store::Recording;
 
 /// The ten tables of "Comparing Performance 100 Hz versus 1000 Hz Clock Tick" (Denk, 2005), five runs a side.
 const DOCUMENT: &str = include_str!("../../../../fixtures/lmbench/tqm860l-summary.txt");
+/// What its per cents are called in the tables.
+const BESIDE: &str = "the document, 2005";
 /// A line of what the document measured beside what was measured here.
 struct Beside {
     metric: &'static str,
@@ -34,7 +36,7 @@ pub(super) fn tables(
         return Ok((String::new(), String::new()));
     }
     if !document {
-        return Ok((lmbench::render(&page), String::new()));
+        return Ok((tickmark_render::lmbench::text(&page, BESIDE), String::new()));
     }
     // A store of its own, gone when this ends: the document is imported like any file.
     let folder = std::env::temp_dir().join(format!("tickmark-document-{}", std::process::id()));
@@ -56,9 +58,9 @@ pub(super) fn tables(
                 besides.push(Beside { metric: column.metric, document, decided, here });
             }
         }
-        table.beside = Some(("the document, 2005".to_owned(), percents));
+        table.beside = Some(percents);
     }
-    let mut out = lmbench::render(&page);
+    let mut out = tickmark_render::lmbench::text(&page, BESIDE);
     let filled = besides.iter().filter(|beside| beside.here.is_some()).count();
     let _ = writeln!(out, "\n{filled} of the document's {} columns are filled here.", besides.len());
     out += &noise(&besides);
@@ -104,7 +106,7 @@ fn its_sides(folder: &std::path::Path) -> Result<(lmbench::Page, Vec<String>), E
     let page = lmbench::page(&recordings.iter().zip(&models).collect::<Vec<_>>(), &[], false);
     let sides: Vec<Side> =
         recordings.into_iter().map(|recording| Side { recordings: vec![recording] }).collect();
-    let compared = comparison::build(&store, &sides, Asked { margin: 0.01, unit: Unit::Recording })?;
+    let compared = super::compare::compared(&store, &sides, Asked { margin: 0.01, unit: Unit::Recording })?;
     let changed = compared.against.iter().flat_map(|against| &against.lines).filter(|line| line.decided());
     Ok((page, changed.map(|line| line.metric.clone()).collect()))
 }

@@ -3,16 +3,16 @@
 use super::arms::{failed, model, nothing};
 use super::compare;
 use crate::cli::{CompareFormat, Experiment as Asked};
-use crate::comparison::Model;
 use crate::error::{Code, Error};
 use crate::experiment::{self, Experiment, Guard, Halt, Knob, Outcome, Reach, Take};
-use crate::report;
 use crate::selection;
 use crate::target::Stop;
 use rand::SeedableRng;
 use rand::rngs::StdRng;
 use std::path::Path;
 use std::time::{Duration, Instant};
+use tickmark_analysis::comparison::Model;
+use tickmark_analysis::report;
 use tickmark_store::{Id, Store};
 use tickmark_wire::{Better, Nanos};
 
@@ -61,10 +61,12 @@ pub(super) fn run(store: &Store, asked: &Asked) -> Result<Code, Error> {
     }
     if made < 2 {
         let kept = Id::all(&ids);
-        return Err(Error::Refused(format!("ended after {made} blocks, too few to compare; kept as {kept}")));
+        return Err(Error::Refused(format!(
+            "ended after {made} blocks, too few to compare; saved as {kept}"
+        )));
     }
     if let Some(why) = nothing(store, &ids) {
-        return Err(Error::Refused(format!("no figure was obtained: {why}; kept as {}", Id::all(&ids))));
+        return Err(Error::Refused(format!("no figure was obtained: {why}; saved as {}", Id::all(&ids))));
     }
     let model = model(store, &ids, margin)?;
     compare::show(&model, asked.format)?;
@@ -229,7 +231,7 @@ fn tell(
         (true, Knob::Commands(_)) => format!("the reset commands of {knob} ran"),
         (true, _) => format!("{knob} is as it was"),
     };
-    let line = format!("{made} blocks{why}; {back}; kept as {}\n", Id::all(ids));
+    let line = format!("{made} blocks{why}; {back}; saved as {}\n", Id::all(ids));
     if format == CompareFormat::Text {
         return super::print(&line);
     }

@@ -2,9 +2,9 @@
 
 use crate::cli::{Export, ExportFormat};
 use crate::error::{Code, Error};
-use crate::report::RowUnit;
-use crate::sample;
 use serde_json::{Value, json};
+use tickmark_analysis::report::Unit as RowUnit;
+use tickmark_analysis::sample;
 use tickmark_store::{Recording, Run, Status, Store};
 use tickmark_wire::{Headline, Metric, Nanos, Observations};
 
@@ -101,7 +101,7 @@ fn figures(recording: &Recording) -> Table {
             // A run that ended well and gave no figure has failed for whoever wants the figure.
             (Status::Ok, Err(why)) => {
                 status = "failed";
-                reason = Some(why);
+                reason = Some(tickmark_render::no_figure(&why));
                 None
             }
             _ => None,

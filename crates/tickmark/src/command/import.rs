@@ -3,7 +3,6 @@
 use super::import_events;
 use crate::cli::{Format, Import};
 use crate::error::{Code, Error};
-use crate::report;
 use serde_json::json;
 use std::fmt::Write;
 use std::io::Read;
@@ -64,10 +63,10 @@ pub(super) fn run(store: &Store, import: &Import) -> Result<Code, Error> {
     } else {
         let mut text = String::new();
         for (id, name, host) in &kept {
-            let (runs, metrics) = (report::count(host.rounds, "run"), host.series.len());
+            let (runs, metrics) = (tickmark_render::count(host.rounds, "run"), host.series.len());
             let _ = writeln!(
                 text,
-                "{} ({}, {runs}, {metrics} metrics) kept as {id}",
+                "{} ({}, {runs}, {metrics} metrics) saved as {id}",
                 printable(name, false),
                 host.tool
             );
@@ -95,9 +94,9 @@ fn own_events(store: &Store, import: &Import, file: &str, events: &str) -> Resul
         let row = json!({ "id": id, "name": name, "tool": "agent", "runs": runs, "metrics": metrics });
         super::print_json(&json!({ "recordings": [row], "warnings": warnings }))?;
     } else {
-        let (runs, name) = (report::count(*runs as u32, "run"), printable(name, false));
+        let (runs, name) = (tickmark_render::count(*runs as u32, "run"), printable(name, false));
         super::print(&format!(
-            "{name} (events, {runs}, {metrics} metrics) kept as {id}\ntickmark show {id}\n"
+            "{name} (events, {runs}, {metrics} metrics) saved as {id}\ntickmark show {id}\n"
         ))?;
     }
     Ok(if warnings.is_empty() { Code::Done } else { Code::Partly })

@@ -2,7 +2,6 @@
 
 use super::{arms, compare, document, run};
 use crate::cli::{CompareFormat, Lab, LabBoot, LabKernels, LabRun, Speed};
-use crate::comparison::{self, Line};
 use crate::error::{Code, Error};
 use crate::experiment::{Experiment, Halt, Knob};
 use crate::lab::{self, Asked, Bench, Machine, Report, Setting, Wanted, build, kernel_of};
@@ -12,6 +11,7 @@ use rand::SeedableRng;
 use rand::rngs::StdRng;
 use std::path::Path;
 use std::time::Instant;
+use tickmark_analysis::comparison::{self, Line};
 use tickmark_lab::{Accel, Built, Cache, Kernel};
 use tickmark_store::{Id, Store};
 use tickmark_wire::Nanos;
@@ -144,7 +144,7 @@ fn matrix(store: &Store, asked: &LabRun) -> Result<Code, Error> {
     let resumed = asked.resume.as_ref().map(|name| together(store, name)).transpose()?;
     let (code, models) = carry_out(store, &from, resumed, asked.format, asked.fail_on)?;
     if asked.format == CompareFormat::Json {
-        super::print_json(&models.iter().map(comparison::json).collect::<Vec<_>>())?;
+        super::print_json(&models.iter().map(tickmark_render::comparison::json).collect::<Vec<_>>())?;
     }
     Ok(code)
 }
@@ -215,7 +215,7 @@ pub(super) fn as_experiment(
     };
     let (code, models) = carry_out(store, &from, None, asked.format, asked.fail_on)?;
     if asked.format == CompareFormat::Json {
-        models.iter().try_for_each(|model| super::print_json(&comparison::json(model)))?;
+        models.iter().try_for_each(|model| super::print_json(&tickmark_render::comparison::json(model)))?;
     }
     Ok(code)
 }
@@ -287,13 +287,13 @@ fn carry_out(
             boots += boots_of(made) as usize * ids.len();
             if made < 1 || halt == Halt::Stopped {
                 return Err(Error::Refused(format!(
-                    "interrupted after {made} boots a side; `tickmark lab run FILE --resume REC` goes on; kept as {}",
+                    "interrupted after {made} boots a side; `tickmark lab run FILE --resume REC` goes on; saved as {}",
                     Id::all(&ids)
                 )));
             }
             if let Some(why) = arms::nothing(store, &ids) {
                 return Err(Error::Refused(format!(
-                    "no figure was obtained: {why}; kept as {}",
+                    "no figure was obtained: {why}; saved as {}",
                     Id::all(&ids)
                 )));
             }
@@ -329,11 +329,12 @@ fn show(store: &Store, from: &Asked, ids: &[Id], format: CompareFormat) -> Resul
         return Ok(model);
     }
     let recordings = ids.iter().map(|id| store.read(id)).collect::<Result<Vec<_>, _>>()?;
+    let ticks: Vec<_> = recordings.iter().map(tickmark_analysis::hz::of).collect();
     let (mut answer, mut tables) = (String::new(), String::new());
     if from.report.contains(&Report::Prediction) {
         let of = |lines: &[Line]| lines.iter().filter_map(Line::exact_change_of_mean).collect();
         let changes: Vec<Vec<f64>> = model.against.iter().map(|against| of(&against.lines)).collect();
-        answer += &lab::answer(&recordings, &changes);
+        answer += &tickmark_render::hz::answer(&ticks, &changes);
     }
     if from.report.contains(&Report::Lmbench) || from.report.contains(&Report::Document) {
         let beside = from.report.contains(&Report::Document);
@@ -349,9 +350,9 @@ fn show(store: &Store, from: &Asked, ids: &[Id], format: CompareFormat) -> Resul
     super::print(&format!("{answer}{gap}"))?;
     compare::show(&model, format)?;
     if from.report.contains(&Report::Prediction) {
-        super::print(&lab::prediction(&recordings))?;
+        super::print(&tickmark_render::hz::prediction(&ticks))?;
     }
     super::print(&tables)?;
-    super::print(&format!("kept as {}\n\n", Id::all(ids)))?;
+    super::print(&format!("saved as {}\n\n", Id::all(ids)))?;
     Ok(model)
 }

@@ -18,8 +18,8 @@ mod verify;
 
 use crate::cli::{Cli, Command, Format};
 use crate::error::{Code, Error};
-use crate::{lmbench, report};
 use std::io::Write;
+use tickmark_analysis::{lmbench, report};
 use tickmark_store::{Recording, Store};
 
 /// Carries out a command line.
@@ -76,8 +76,8 @@ fn lmbench_tables(
         return Err(Error::Usage(format!("no metric of lmbench's tables is in {}", ids.join(" or "))));
     }
     match format {
-        Format::Json => print_json(&page)?,
-        Format::Text => print(lmbench::render(&page).trim_start())?,
+        Format::Json => print_json(&tickmark_render::lmbench::json(&page, ""))?,
+        Format::Text => print(tickmark_render::lmbench::text(&page, "").trim_start())?,
     }
     Ok(Code::Done)
 }

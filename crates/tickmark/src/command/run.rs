@@ -4,10 +4,10 @@ use crate::cli::{Format, LabBoot, Run};
 use crate::error::{Code, Error};
 use crate::lab::Guest;
 use crate::progress::Progress;
-use crate::report::{self, Model, RowStatus};
 use crate::selection;
 use crate::target::{Stop, Target, ThisMachine};
 use std::path::Path;
+use tickmark_analysis::report::{self, Model, RowStatus};
 use tickmark_store::{Id, Meta, Recording, Run as Made, Status, Store, Writer};
 use tickmark_wire::{Event, FORMAT, Plan};
 
@@ -103,7 +103,11 @@ fn new(name: String, select: &[String]) -> Meta {
 fn resume(store: &Store, name: &str) -> Result<(Plan, Writer), Error> {
     let (recording, writer) = Store::resume(&store.find(name)?)?;
     if let Some(why) = recording.elsewhere() {
-        return Err(Error::Usage(format!("recording {}: {why}", recording.meta.id)));
+        return Err(Error::Usage(format!(
+            "recording {}: {}",
+            recording.meta.id,
+            tickmark_render::elsewhere(&why)
+        )));
     }
     if recording.complete() {
         let id = &recording.meta.id;
@@ -153,14 +157,14 @@ fn discard_empty(folder: &Path) {
 
 fn show(recording: &Recording, model: &Model, format: Format, stopped: bool) -> Result<(), Error> {
     if format == Format::Json {
-        return super::print_json(&report::json::render(model));
+        return super::print_json(&tickmark_render::report::json(model));
     }
-    super::print(&report::text::render(model, false))?;
+    super::print(&tickmark_render::report::text(model, false))?;
     let meta = &recording.meta;
     let when = meta.created.to_zoned(jiff::tz::TimeZone::system()).strftime("%Y-%m-%d %H:%M").to_string();
     let how = if stopped { "interrupted; " } else { "" };
     super::print(&format!(
-        "\n{how}kept as {} ({}, {when})        tickmark show {}\n",
+        "\n{how}saved as {} ({}, {when})        tickmark show {}\n",
         meta.id, meta.name, meta.id
     ))
 }

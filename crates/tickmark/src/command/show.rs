@@ -2,7 +2,7 @@
 
 use crate::cli::{Format, Show};
 use crate::error::{Code, Error};
-use crate::report;
+use tickmark_analysis::report;
 use tickmark_store::Store;
 use tickmark_wire::Metric;
 
@@ -26,8 +26,8 @@ pub(super) fn run(store: &Store, show: &Show) -> Result<Code, Error> {
         |metric: &Metric| show.metrics.is_empty() || show.metrics.iter().any(|name| fits(name, metric));
     let model = report::build(&recording, &chosen, !show.metrics.is_empty());
     match show.output.format {
-        Format::Json => super::print_json(&report::json::render(&model))?,
-        Format::Text => super::print(&report::text::render(&model, show.environment))?,
+        Format::Json => super::print_json(&tickmark_render::report::json(&model))?,
+        Format::Text => super::print(&tickmark_render::report::text(&model, show.environment))?,
     }
     Ok(Code::Done)
 }

@@ -1,7 +1,7 @@
 //! What an experiment can be expected to show, before it starts.
 
 use super::knob::Knob;
-use crate::report::{Model, Row};
+use tickmark_analysis::report::{Model, Row};
 use tickmark_stats::verdict::LEVEL;
 use tickmark_stats::{plan, spread};
 use tickmark_wire::{Nanos, Settings};

@@ -88,7 +88,7 @@ pub(crate) fn restore(store: &Path) -> Result<Vec<String>, Error> {
     if left.busy > 0 {
         lines.push(format!(
             "{} left alone: running, or being put back by another",
-            crate::report::count(left.busy as u32, "experiment")
+            tickmark_render::count(left.busy as u32, "experiment")
         ));
     }
     match wrong.split_first() {

@@ -1,6 +1,5 @@
 //! A guest as a target: the plan goes into its initial file system, its events come back.
 
-use super::exact;
 use crate::error::Error;
 use crate::target::{Stop, Target};
 use std::fmt::Write;
@@ -204,7 +203,7 @@ impl Guest {
         let memory = if self.ballast > 0 { taken } else { format!("{left} MB") };
         facts.know("guest.memory", source, memory);
         if let Accel::Icount { shift } = machine.accel {
-            facts.know(exact::FACT, source, (1u32 << shift).to_string());
+            facts.know(tickmark_analysis::EXACT, source, (1u32 << shift).to_string());
             let model = "instruction counts, no cache and no device latency, one CPU";
             facts.know("guest.model", source, model);
             if self.twice {

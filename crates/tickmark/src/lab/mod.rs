@@ -1,18 +1,14 @@
 //! Guests that are measured like machines, and matrices of them.
 
 mod bench;
-mod exact;
 mod file;
 mod guest;
 mod remote;
-mod tick;
 
 pub(crate) use bench::{Bench, Wanted, build, kernel_of};
-pub(crate) use exact::instruction;
 pub(crate) use file::{Asked, Machine, Report, SPEEDS, Setting, read, shift};
 pub(crate) use guest::{AgentKind, Guest};
 pub(crate) use remote::Remote;
-pub(crate) use tick::{answer, prediction};
 
 use crate::error::Error;
 use crate::target::{Stop, Target};

@@ -3,8 +3,8 @@
 use super::c_format::g;
 use super::figures::SYMBOLS;
 use super::model::{Against, Model, Set};
-use crate::report::count;
 use std::fmt::Write;
+use tickmark_render::count;
 use tickmark_stats::verdict::Verdict;
 
 /// Digits of a value.

@@ -59,7 +59,7 @@ fn a_priority_that_is_refused() {
     assert_eq!(output.status.code(), Some(0), "{}", err(&output));
     let model: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(model["recording"]["settled"]["priority"], "other");
-    assert_eq!(model["remarks"][0]["remark"], "priority_refused", "{}", model["remarks"]);
+    assert_eq!(model["findings"][0]["finding"], "priority_refused", "{}", model["findings"]);
     let events = fs::read_to_string(bench.recording().join("events.jsonl")).unwrap();
     assert!(events.contains(r#""priority_refused":"Operation not permitted"#), "recorded as well");
 }
@@ -226,7 +226,7 @@ fn without_a_vdso() {
     let model: serde_json::Value =
         serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e} {}", err(&output)));
     assert_eq!(model["environment"]["kernel.vdso"]["value"], "no");
-    let remarks = model["remarks"].to_string();
-    assert!(remarks.contains("no vDSO"), "{remarks}");
+    let findings = model["findings"].to_string();
+    assert!(findings.contains("no vDSO"), "{findings}");
     assert!(row(&model, "clock.monotonic.read")["value"].as_f64().unwrap() > 0.0);
 }

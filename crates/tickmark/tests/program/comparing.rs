@@ -1,4 +1,4 @@
-//! `tickmark compare`: what counts as an occasion, and four formats that say the same.
+//! `tickmark compare`: what counts as a replicate, and four formats that say the same.
 
 use crate::bench::{Bench, err, machine, out, refused, row};
 use serde_json::Value;
@@ -21,30 +21,32 @@ fn mean_cost(model: &Value) -> &Value {
 }
 
 #[test]
-fn occasions_decide_and_runs_do_not() {
+fn replicates_decide_and_runs_do_not() {
     let _still = machine();
     let bench = Bench::new();
     record(&bench, "a1", PROBE);
     record(&bench, "b1", PROBE);
     let two = bench.json(&["compare", "a1", "b1"]);
     let line = mean_cost(&two);
-    assert_eq!((&line["verdict"], &line["why"]), (&"undecided".into(), &"not interleaved".into()));
+    assert_eq!((&line["verdict"], &line["why"]), (&"undecided".into(), &"not_interleaved".into()));
     assert!(
         line["by_runs_alone"]["verdict"].is_string() && line["p"].is_null() && line["ratio"].is_f64(),
         "{line}"
     );
     let claimed = bench.json(&["compare", "a1", "b1", "--unit", "run"]);
     assert!(mean_cost(&claimed)["p"].is_f64());
-    assert!(claimed["candidates"][0]["notes"][0].as_str().unwrap().contains("if the occasions of both"));
+    assert!(
+        claimed["candidates"][0]["notes"][0].as_str().unwrap().contains("if both recordings were made under")
+    );
 
-    // Three a side are occasions; made one after the other they are named so.
+    // Three a side are replicates; made one after the other they are named so.
     for name in ["a2", "b2", "a3", "b3"] {
         record(&bench, name, PROBE);
     }
     let sides = bench.json(&["compare", "a*", "b1,b2,b3"]);
     let notes = sides["candidates"][0]["notes"].to_string();
     assert!(notes.contains("ABABAB") && !notes.contains("drifted meanwhile"), "{notes}");
-    assert_eq!(mean_cost(&sides)["occasions"], serde_json::json!([3, 3]));
+    assert_eq!(mean_cost(&sides)["replicates"], serde_json::json!([3, 3]));
     let sides = bench.json(&["compare", "a1,b1,a2", "b2,a3,b3"]);
     assert!(sides["candidates"][0]["notes"].to_string().contains("drifted meanwhile"));
 
@@ -54,7 +56,7 @@ fn occasions_decide_and_runs_do_not() {
     }
     let known = bench.json(&["compare", "c1", "c2"]);
     let line = mean_cost(&known);
-    let earlier = &line["earlier_occasions"];
+    let earlier = &line["earlier_replicates"];
     assert!(earlier["recordings"].as_u64().unwrap() >= 5 && line["p"].is_f64(), "{line}");
     let text = out(&bench.run(&["compare", "c1", "c2"]));
     assert!(text.contains("earlier ones)"), "{text}");
@@ -92,7 +94,7 @@ fn all_formats_say_the_same() {
     in_text.by_ref().find(|line| line.starts_with("metric")).unwrap();
     in_markdown.next().unwrap();
     for line in rows(&model) {
-        let shown: Vec<&str> = ["base", "candidate", "change", "interval", "verdict"]
+        let shown: Vec<&str> = ["baseline", "candidate", "change", "interval", "verdict"]
             .map(|part| line["shown"][part].as_str().unwrap())
             .to_vec();
         let lines = [
@@ -143,7 +145,7 @@ fn what_cannot_be_judged_is_no_success() {
     import("after", 20);
     let worse = bench.run(&["compare", "before", "after", "--fail-on", "worse"]);
     assert_eq!(worse.status.code(), Some(5), "{}", err(&worse));
-    assert!(err(&worse).contains("neither way is better"), "{}", err(&worse));
+    assert!(err(&worse).contains("neither direction is better"), "{}", err(&worse));
     assert_eq!(bench.run(&["compare", "before", "after", "--fail-on", "changed"]).status.code(), Some(3));
     for name in ["one", "two"] {
         record(&bench, name, PROBE);

@@ -58,7 +58,7 @@ fn settings_come_by_turns_and_go_back() {
     let model: Value = serde_json::from_slice(&output.stdout).unwrap();
     let other = &model["candidates"][0];
     assert_eq!(other["unit"], "block");
-    assert_eq!(row(other, "selftest.work.1000")["occasions"], serde_json::json!([4, 4]));
+    assert_eq!(row(other, "selftest.work.1000")["replicates"], serde_json::json!([4, 4]));
     let all = recordings(&bench);
     let names: Vec<&str> = all.iter().map(|r| r["name"].as_str().unwrap()).collect();
     assert_eq!(names, ["t:pilot", "t:100", "t:200"]);

@@ -22,6 +22,15 @@ fn through_the_vdso(call: &str, outcome: &Value) -> bool {
     VDSO.contains(&call) && ways.iter().any(|way| probe.ends_with(way))
 }
 
+/// Whether one of some tries meets the call: a wait that is over before it begins, as on a busy machine, makes none.
+fn is_needed_at_times(bench: &Bench, deny: &str, probe: &str) -> bool {
+    (0..8).any(|_| {
+        let output = bench.run(&["verify", "--deny", deny, "--format", "json", probe]);
+        let outcomes: Value = serde_json::from_slice(&output.stdout).unwrap();
+        outcomes[0]["status"] != "ok"
+    })
+}
+
 /// The probes that name each call.
 fn needs(bench: &Bench) -> BTreeMap<String, Vec<String>> {
     let mut calls: BTreeMap<String, Vec<String>> = BTreeMap::new();
@@ -57,7 +66,9 @@ fn each_system_call_that_a_probe_names_is_denied_in_turn() {
                 match status {
                     // The C library has another call for that, or none at all.
                     "ok" => assert!(
-                        through_the_vdso(call, outcome) || deny == "clone3=ENOSYS",
+                        through_the_vdso(call, outcome)
+                            || deny == "clone3=ENOSYS"
+                            || is_needed_at_times(&bench, &deny, outcome["probe"].as_str().unwrap()),
                         "{deny}: {outcome} is named as a need and is none"
                     ),
                     "unsupported" if call == "exit_group" => assert!(message.contains(call.as_str())),

@@ -42,7 +42,7 @@ fn the_time_counters_of_2005() {
     let change = line["change"].as_f64().unwrap() * 100.0;
     assert!((change - 7.747_76).abs() < 1e-4, "{line}");
     assert_eq!((&line["verdict"], &line["worse"]), (&Value::from("changed"), &Value::from(false)));
-    assert_eq!(line["occasions"], serde_json::json!([5, 5]));
+    assert_eq!(line["replicates"], serde_json::json!([5, 5]));
     let shown = bench.json(&["show", "TSC"]);
     assert_eq!(row(&shown, "smack.select_index")["unit"], "Hz");
 }

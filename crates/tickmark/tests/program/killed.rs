@@ -94,8 +94,8 @@ fn ctrl_c_leaves_a_valid_recording_and_shows_it() {
     assert!(killed.success());
     let output = run.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(4), "{}", err(&output));
-    assert!(out(&output).contains("interrupted; kept as"), "{}", out(&output));
-    assert!(out(&output).contains("runs are still to be made: tickmark run --resume"));
+    assert!(out(&output).contains("interrupted; saved as"), "{}", out(&output));
+    assert!(out(&output).contains("runs were not made yet: tickmark run --resume"));
     let output = bench.run(&["run", "--resume", "last"]);
     assert_eq!(output.status.code(), Some(0), "{}", err(&output));
     assert!(out(&output).contains("measured in 2 sessions"));

@@ -75,7 +75,7 @@ fn the_document_again_exact_to_the_instruction() {
     let [few, many] = [0, 1].map(|side| lost[side].as_f64().unwrap() * 100.0);
     assert!((0.40..0.52).contains(&few) && (4.2..4.8).contains(&many), "{few} {many}");
     assert!((3.5..4.6).contains(&(many - few)));
-    // What one tick costs at HZ=100 foretells what a thousand cost, within 10 %.
+    // What one tick costs at HZ=100 predicts what a thousand cost, within 10 %.
     assert!((few * 10.0 / many - 1.0).abs() < 0.1, "{few} {many}");
     // Instructions of a tick: about 2840, and a reading of the clock.
     let shown = bench.json(&["show", "last"]);
@@ -458,7 +458,7 @@ fn an_interrupted_matrix_leaves_no_guest_and_goes_on() {
         "--resume",
         "last",
     ]);
-    assert_eq!(line(&model, "syscall.null", "mean")["occasions"], serde_json::json!([9, 9]), "{model}");
+    assert_eq!(line(&model, "syscall.null", "mean")["replicates"], serde_json::json!([9, 9]), "{model}");
     assert_eq!(bench.json(&["recordings"]).as_array().unwrap().len(), 2);
 }
 
@@ -618,7 +618,7 @@ fn a_real_machine_is_booted_once_a_setting_and_block_and_goes_on_after_an_interr
     // Boots are blocks, judged with chance in mind: nothing was changed.
     assert_eq!(model[0]["candidates"][0]["unit"], "block");
     let mean = line(&model, "syscall.null", "mean");
-    assert_eq!(mean["occasions"], serde_json::json!([3, 3]), "{mean}");
+    assert_eq!(mean["replicates"], serde_json::json!([3, 3]), "{mean}");
     assert!(boots() > before && boots() <= before + 6, "{before} {}", boots());
     assert_eq!(bench.json(&["recordings"]).as_array().unwrap().len(), 2);
 }

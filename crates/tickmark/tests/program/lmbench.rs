@@ -39,7 +39,7 @@ fn a_page_becomes_a_recording_a_host_and_comes_back_with_its_percentages() {
     let plain = &plain["candidates"][0];
     let null = row(plain, "syscall.null");
     assert_eq!(tenth(&Value::from(null["change"].as_f64().unwrap() * 100.0)), -6.0, "from the rows");
-    // lmbench's runs were made apart: each is an occasion.
+    // lmbench's runs are independent: each is a replicate.
     assert_eq!((&null["verdict"], &null["worse"]), (&Value::from("changed"), &Value::from(false)));
     assert!(null["p"].as_f64().unwrap() < 1e-9 && null["p_holm"].as_f64().unwrap() < 1e-7);
     let two = row(plain, "switch.2p.0k");
@@ -107,7 +107,7 @@ fn raw_files_become_runs_and_every_column_is_there() {
     assert!(plain.contains("vm.fault.page.lmbench2"), "another method is another metric: {plain}");
     let main = plain.lines().find(|line| line.starts_with("memory.latency.strided ")).unwrap();
     assert!(main.contains("over 16 MiB") && main.contains("over 8 MiB"), "{main}");
-    assert!(main.ends_with("not compared: other sizes"), "{main}");
+    assert!(main.ends_with("not compared: different sizes"), "{main}");
 }
 
 #[test]
@@ -162,7 +162,7 @@ fn our_own_figures_stand_in_the_tables_and_what_lacks_is_named() {
     assert!(floor <= mean, "{floor} {mean}");
     refused(&bench.run(&["show", "here", "--floor"]), 2, &["--lmbench"]);
 
-    // Two recordings are two occasions: the runs of each say nothing of others.
+    // Two recordings are two replicates: the runs of each say nothing of others.
     let output = bench.run(&[
         "run",
         "syscall.null",
@@ -179,11 +179,14 @@ fn our_own_figures_stand_in_the_tables_and_what_lacks_is_named() {
     let null = row(&compared["candidates"][0], "syscall.null");
     assert_eq!(
         (&null["verdict"], &null["why"]),
-        (&Value::from("undecided"), &Value::from("not interleaved"))
+        (&Value::from("undecided"), &Value::from("not_interleaved"))
     );
     assert!(null["ratio"].is_number() && null["p"].is_null());
     let text = out(&bench.run(&["compare", "here", "again", "--unit", "run"]));
-    assert!(text.contains("if the occasions of both recordings were alike"), "the caveat is printed: {text}");
+    assert!(
+        text.contains("if both recordings were made under the same conditions"),
+        "the caveat is printed: {text}"
+    );
     refused(&bench.run(&["compare", "here", "again", "--margin", "0"]), 2, &["1% or 0.01"]);
 
     // A recording without any column is a mistake of the user's.

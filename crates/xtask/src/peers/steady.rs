@@ -110,7 +110,7 @@ fn floors(model: &Value) -> BTreeMap<String, Floor> {
 fn describe(name: &str, model: &Value) {
     let spreads: Vec<(&str, f64)> = rows(model)
         .filter(|row| row["value"].is_number())
-        .filter_map(|row| Some((row["metric"].as_str()?, row["spread"].as_f64()?)))
+        .filter_map(|row| Some((row["metric"].as_str()?, row["cv"].as_f64()?)))
         .filter(|(metric, _)| !metric.ends_with(".resolution"))
         .collect();
     let kind = |what: &str, limit: f64, of: &dyn Fn(&str) -> bool| {

@@ -1,0 +1,147 @@
+//! What the environments of two sides do not share.
+
+use super::side::Side;
+use std::collections::BTreeMap;
+use tickmark_store::Recording;
+
+/// One fact that differs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Difference {
+    /// Of the fact.
+    pub name: String,
+    /// Its value on the first side.
+    pub base: String,
+    /// On the other.
+    pub other: String,
+}
+
+/// Facts that change by themselves.
+const SELF_CHANGING: [&str; 3] = ["state.", "cgroup.memory.stat", "cgroup.memory.usage"];
+
+/// Every fact that differs between the first recordings of two sides, or within a side.
+pub(super) fn differences(base: &Side, other: &Side) -> Vec<Difference> {
+    let (first, second) = (facts(base), facts(other));
+    let names: std::collections::BTreeSet<&String> = first.keys().chain(second.keys()).collect();
+    let none = || "not recorded".to_owned();
+    let differ = |name: &&String| first.get(*name) != second.get(*name);
+    let one = |name: &String| Difference {
+        name: name.clone(),
+        base: first.get(name).cloned().unwrap_or_else(none),
+        other: second.get(name).cloned().unwrap_or_else(none),
+    };
+    names.into_iter().filter(differ).map(one).collect()
+}
+
+/// The facts of a side, joined where its recordings do not agree.
+fn facts(side: &Side) -> BTreeMap<String, String> {
+    let mut all: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for recording in &side.recordings {
+        for (name, value) in of(recording) {
+            let values = all.entry(name).or_default();
+            if !values.contains(&value) {
+                values.push(value);
+            }
+        }
+    }
+    all.into_iter().map(|(name, values)| (name, values.join(" or "))).collect()
+}
+
+/// Configuration alone: what changes by itself stands under `state.`.
+fn of(recording: &Recording) -> Vec<(String, String)> {
+    let mut facts = Vec::new();
+    for (name, fact) in recording.environment().into_iter().flat_map(tickmark_wire::Environment::iter) {
+        if !SELF_CHANGING.iter().any(|prefix| name.starts_with(prefix)) {
+            facts.push((name.to_owned(), fact.value.clone().unwrap_or_else(|| "unknown".to_owned())));
+        }
+    }
+    let settings = &recording.meta.plan.settings;
+    if recording.imported.is_none() {
+        let slack = settings.slack.map_or("the system's".to_owned(), |slack| format!("{} ns", slack.get()));
+        let priority = recording.sessions.first().map_or(settings.priority, |hello| hello.settled.priority);
+        // Turned as a knob, it is the slack of the agent too, and one fact.
+        if recording.meta.arm.as_ref().is_none_or(|arm| arm.knob != "slack") {
+            facts.push(("settings.slack".to_owned(), slack));
+        }
+        facts.push(("settings.priority".to_owned(), priority.to_string()));
+        facts.push(("settings.small".to_owned(), settings.small.to_string()));
+        facts.push(("tickmark".to_owned(), recording.meta.program.clone()));
+    }
+    facts
+}
+
+/// The experiment that turns what differs, if one knob does.
+pub(super) fn knob(differences: &[Difference]) -> Option<String> {
+    let knob = |difference: &Difference| {
+        let name = match difference.name.as_str() {
+            "clock.source" => "clocksource",
+            "memory.thp" => "hugepages",
+            "cpu.measured" => "cpu",
+            "settings.priority" => "policy",
+            "settings.slack" => "slack",
+            "numa.balancing" => "sysctl:kernel.numa_balancing",
+            "sched.autogroup" => "sysctl:kernel.sched_autogroup_enabled",
+            "sched.rt_runtime_us" => "sysctl:kernel.sched_rt_runtime_us",
+            _ => return None,
+        };
+        let bare = |value: &str| {
+            let value = match value.split_once('[').and_then(|(_, rest)| rest.split_once(']')) {
+                Some((chosen, _)) => chosen,
+                None => value,
+            };
+            if value == "the system's" { "50us".to_owned() } else { value.replace(' ', "") }
+        };
+        Some(format!("{name}={},{}", bare(&difference.base), bare(&difference.other)))
+    };
+    // Where more differs than the CPU, the rest is the question.
+    let found: Vec<(&Difference, String)> = differences.iter().filter_map(|d| Some((d, knob(d)?))).collect();
+    let first = found.iter().find(|(difference, _)| difference.name != "cpu.measured").or(found.first());
+    first.map(|(_, knob)| knob.clone())
+}
+
+/// What makes two recordings replicates of the same configuration.
+pub fn signature(recording: &Recording) -> Vec<String> {
+    const FACTS: [&str; 9] = [
+        "host.name",
+        "kernel.release",
+        "kernel.version",
+        "kernel.command_line",
+        "clock.source",
+        "cpu.model",
+        "cpu.governor",
+        "memory.thp",
+        "settings.priority",
+    ];
+    let all: BTreeMap<String, String> = of(recording).into_iter().collect();
+    let more = ["settings.slack", "settings.small"];
+    let mut signature: Vec<String> =
+        FACTS.iter().chain(&more).map(|name| all.get(*name).cloned().unwrap_or_default()).collect();
+    // How often and how long each metric was measured: fewer and shorter runs spread farther.
+    let plan = &recording.meta.plan;
+    for metric in &plan.metrics {
+        let own = plan.runs.iter().filter(|run| run.probe == metric.name && run.round > 0);
+        let length = own.clone().map(|run| run.budget.get()).max().unwrap_or(0);
+        signature.push(format!("{} {} {length}", metric.name, own.count()));
+    }
+    signature
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_difference_that_a_knob_turns() {
+        let d = |name: &str, base: &str, other: &str| Difference {
+            name: name.to_owned(),
+            base: base.to_owned(),
+            other: other.to_owned(),
+        };
+        assert_eq!(
+            knob(&[d("cpu.measured", "0", "1"), d("clock.source", "tsc", "hpet")]),
+            Some("clocksource=tsc,hpet".to_owned())
+        );
+        let thp = d("memory.thp", "[always] madvise never", "always madvise [never]");
+        assert_eq!(knob(&[thp]), Some("hugepages=always,never".to_owned()));
+        assert_eq!(knob(&[d("kernel.release", "6.1", "6.2")]), None);
+    }
+}

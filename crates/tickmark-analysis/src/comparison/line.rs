@@ -1,0 +1,288 @@
+//! One figure of one metric on two sides.
+
+use super::history::Occasions;
+use super::why::Why;
+use crate::report::{Mark, Unit as RowUnit};
+use serde::Serialize;
+use tickmark_stats::rank::signed_rank;
+use tickmark_stats::series::{drift, lag_1};
+use tickmark_stats::verdict::{Comparison, LEVEL, Verdict};
+use tickmark_stats::{Interval, spread};
+use tickmark_wire::Better;
+
+/// A verdict.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Word {
+    /// By more than the margin.
+    Changed,
+    /// It changed, by less than the margin.
+    BelowMargin,
+    /// The same within the margin.
+    Equivalent,
+    /// Neither is proven.
+    Undecided,
+    /// Its sides are not the same thing.
+    NotCompared,
+}
+
+impl Word {
+    /// Every verdict, in the order of a summary.
+    pub const ALL: [Self; 5] =
+        [Self::Changed, Self::BelowMargin, Self::Equivalent, Self::Undecided, Self::NotCompared];
+}
+
+/// What is known of a figure before it is judged.
+#[derive(Debug, Clone)]
+pub(super) struct Figure {
+    pub metric: String,
+    pub figure: &'static str,
+    pub unit: RowUnit,
+    pub better: Better,
+    pub over: [u64; 2],
+    /// Why its sides cannot be compared.
+    pub unlike: Option<Why>,
+    /// One for each occasion, in their order; of blocks those that both sides have.
+    pub values: [Vec<f64>; 2],
+    /// One for each run.
+    pub runs: [Vec<f64>; 2],
+    /// The share of the variance that lies between recordings, where each side has some.
+    pub between: Option<f64>,
+    pub history: Option<Occasions>,
+    pub paired: bool,
+    /// Whether the values are counts that are the same each time.
+    pub exact: bool,
+    /// What is to be known of its sides before they are believed.
+    pub marks: Vec<Marked>,
+}
+
+/// A mark, and the sides that it is of.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Marked {
+    /// Whether the base has it, and whether the candidate does.
+    pub sides: [bool; 2],
+    /// What there is to know.
+    pub mark: Mark,
+}
+
+/// A line with its verdict.
+#[derive(Debug, Clone)]
+pub struct Line {
+    /// Of the row.
+    pub metric: String,
+    /// `floor`, `mean` or `value`.
+    pub figure: &'static str,
+    /// Of the means.
+    pub unit: RowUnit,
+    /// Which way is better.
+    pub better: Better,
+    /// Bytes that each side went over.
+    pub over: [u64; 2],
+    /// Of each side.
+    pub means: [f64; 2],
+    /// One for each replicate, in their order; of each run, where there are too few replicates.
+    pub values: [Vec<f64>; 2],
+    /// How many replicates there are.
+    pub replicates: [usize; 2],
+    /// The standard deviation of the steadier side's runs.
+    pub deviation: Option<f64>,
+    /// The candidate's mean over the base's.
+    pub ratio: Option<f64>,
+    /// Why nothing is claimed, where nothing is.
+    pub why: Option<Why>,
+    /// What is claimed; none where nothing may be.
+    pub claim: Option<Comparison>,
+    /// What the runs say if occasions are alike, where they are not what is judged.
+    pub alone: Option<Comparison>,
+    /// The change of counts that do not vary, with its range over phases.
+    pub exact: Option<Exact>,
+    /// How far earlier replicates of this machine spread.
+    pub history: Option<Occasions>,
+    /// What stands beside the verdict of pairs.
+    pub checks: Checks,
+    /// The share of the variance that lies between recordings.
+    pub between: Option<f64>,
+    /// The verdict.
+    pub word: Word,
+    /// What is to be known of its sides before they are believed.
+    pub marks: Vec<Marked>,
+}
+
+/// A change that is known, as a share of the first side.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Exact {
+    /// Of the sums.
+    pub change: f64,
+    /// The least of any phase.
+    pub least: f64,
+    /// The same, the most.
+    pub most: f64,
+}
+
+impl Exact {
+    /// Of pairs with a base above zero.
+    fn of([a, b]: &[Vec<f64>; 2]) -> Option<Self> {
+        let base: f64 = a.iter().sum();
+        if a.is_empty() || a.iter().any(|a| *a <= 0.0) {
+            return None;
+        }
+        let each = || a.iter().zip(b).map(|(a, b)| b / a - 1.0);
+        let change = b.iter().sum::<f64>() / base - 1.0;
+        Some(Self { change, least: each().fold(f64::MAX, f64::min), most: each().fold(f64::MIN, f64::max) })
+    }
+
+    /// What can be said of every phase: nothing is left to chance.
+    fn word(self, margin: f64) -> Word {
+        let (least, most) = (self.least, self.most);
+        match () {
+            () if least > margin || most < -margin => Word::Changed,
+            // Nanoseconds are rounded: what is not seen in the digits shown is nothing.
+            () if least.abs() < 5e-5 && most.abs() < 5e-5 => Word::Equivalent,
+            () if least < -margin || most > margin => Word::Undecided,
+            () if least > 0.0 || most < 0.0 => Word::BelowMargin,
+            () => Word::Equivalent,
+        }
+    }
+}
+
+/// What stands beside the verdict of pairs.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Checks {
+    /// By ranks: the relative shift, its interval and the confidence that this has.
+    pub shift: Option<(f64, Interval, f64)>,
+    /// The correlation of neighbouring blocks' differences.
+    pub lag_1: Option<f64>,
+    /// The chance of so steep a line through them.
+    pub drift: Option<f64>,
+}
+
+impl Figure {
+    /// The line of this figure. `claim` is what its occasions say, `alone` what its runs do.
+    pub(super) fn line(self, claim: Option<Comparison>, alone: Option<Comparison>, margin: f64) -> Line {
+        let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len().max(1) as f64;
+        let means = claim.map_or_else(|| self.runs.each_ref().map(|runs| mean(runs)), |claim| claim.means);
+        let exact = Exact::of(&self.values).filter(|_| self.exact && self.unlike.is_none());
+        // Without a phase in common each side has only its own.
+        let means = if self.exact && !self.values[0].is_empty() {
+            self.values.each_ref().map(|values| mean(values))
+        } else {
+            means
+        };
+        let word = match (self.unlike, claim.map(|claim| claim.verdict)) {
+            (Some(_), _) => Word::NotCompared,
+            (None, None | Some(Verdict::Undecided { .. })) => Word::Undecided,
+            (None, Some(Verdict::Changed)) => Word::Changed,
+            (None, Some(Verdict::BelowMargin)) => Word::BelowMargin,
+            (None, Some(Verdict::Equivalent)) => Word::Equivalent,
+        };
+        let word = exact.map_or(word, |exact| exact.word(margin));
+        let spread_of = |values: &[f64]| spread(values).filter(|_| values.len() > 1).map(|s| s.deviation);
+        let deviations = self.runs.each_ref().map(|runs| spread_of(runs));
+        let deviation = deviations.into_iter().flatten().filter(|d| *d > 0.0).min_by(f64::total_cmp);
+        let ratio = exact.map(|exact| 1.0 + exact.change);
+        let ratio = ratio.or_else(|| claim.or(alone).and_then(|c| c.ratio).filter(|_| self.unlike.is_none()));
+        let open = matches!(word, Word::Undecided | Word::NotCompared);
+        let why = open.then(|| self.why(claim));
+        let replicates = self.values.each_ref().map(Vec::len);
+        let checks = self.checks(means[0]);
+        let values = if self.values[0].is_empty() { self.runs } else { self.values };
+        Line {
+            checks,
+            values,
+            replicates,
+            deviation,
+            ratio,
+            why,
+            between: self.between,
+            metric: self.metric,
+            figure: self.figure,
+            unit: self.unit,
+            better: self.better,
+            over: self.over,
+            means,
+            claim,
+            alone,
+            exact,
+            history: self.history,
+            word,
+            marks: self.marks,
+        }
+    }
+
+    fn checks(&self, base: f64) -> Checks {
+        if !self.paired || self.values[0].len() < 3 {
+            return Checks::default();
+        }
+        let differences: Vec<f64> = self.values[0].iter().zip(&self.values[1]).map(|(a, b)| b - a).collect();
+        let part = |value: f64| value / base;
+        let ranks = signed_rank(&differences, 1.0 - LEVEL).filter(|_| base > 0.0);
+        let shift = ranks
+            .map(|(point, i, sure)| (part(point), Interval { low: part(i.low), high: part(i.high) }, sure));
+        Checks { shift, lag_1: lag_1(&differences), drift: drift(&differences).map(|drift| drift.p) }
+    }
+
+    /// Why its verdict is open.
+    fn why(&self, claim: Option<Comparison>) -> Why {
+        let needed = match claim.map(|claim| claim.verdict) {
+            Some(Verdict::Undecided { needed }) => needed,
+            _ => None,
+        };
+        let few = || self.history.is_none() && self.values.iter().any(|values| values.len() < 2);
+        match (self.unlike, needed) {
+            (Some(unlike), _) => unlike,
+            _ if self.exact && self.values[0].is_empty() => Why::NoPhase,
+            _ if self.exact && self.values[0].iter().any(|value| *value <= 0.0) => Why::NoRatio,
+            _ if self.exact => Why::ByPhase,
+            _ if claim.is_none() && self.paired => Why::NoBlock,
+            _ if claim.is_none() => Why::NotInterleaved,
+            (None, Some(needed)) => Why::Needs(needed),
+            _ if few() => Why::TooFew,
+            _ if claim.is_some_and(|claim| claim.ratio.is_none()) => Why::NoRatio,
+            _ => Why::NoVariation,
+        }
+    }
+}
+
+impl Line {
+    /// Whether it changed by more than the margin.
+    #[must_use]
+    pub fn changed(&self) -> bool {
+        self.word == Word::Changed
+    }
+
+    /// Whether its values say anything, be it that nothing differs.
+    #[must_use]
+    pub fn decided(&self) -> bool {
+        !matches!(self.word, Word::Undecided | Word::NotCompared)
+    }
+
+    /// Whether more or less is better.
+    #[must_use]
+    pub fn has_direction(&self) -> bool {
+        self.better != Better::Neither
+    }
+
+    /// Whether it changed, in the direction that is not the better one.
+    #[must_use]
+    pub fn worse(&self) -> bool {
+        let up = self.means[1] > self.means[0];
+        let worse = match self.better {
+            Better::Lower => up,
+            Better::Higher => !up,
+            Better::Neither => false,
+        };
+        self.changed() && worse
+    }
+
+    /// The exact change of a mean cost, as a share of the base.
+    #[must_use]
+    pub fn exact_change_of_mean(&self) -> Option<f64> {
+        self.exact.map(|exact| exact.change).filter(|_| self.figure == "mean")
+    }
+
+    /// Half of the interval's width, as a share of the first mean.
+    #[must_use]
+    pub fn half_width(&self) -> Option<f64> {
+        self.claim.and_then(|claim| claim.interval).map(|i| (i.high - i.low) / 2.0)
+    }
+}

@@ -1,0 +1,50 @@
+//! Why a figure is not judged.
+
+use crate::report::NoFloor;
+
+/// Why nothing is claimed of a figure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Why {
+    /// Its sides are in different units.
+    OtherUnits,
+    /// Its sides went over different numbers of bytes.
+    OtherSizes,
+    /// A side has no cost without ticks.
+    NoFloor(NoFloor),
+    /// No phase of the tick has a figure on both sides.
+    NoPhase,
+    /// Some value of the base is not above zero: there is no ratio.
+    NoRatio,
+    /// Some phases say one thing, others another.
+    ByPhase,
+    /// No block has a figure on both sides.
+    NoBlock,
+    /// One or two recordings a side, and no history of this machine.
+    NotInterleaved,
+    /// So many replicates in all would decide.
+    Needs(usize),
+    /// Fewer than two replicates on a side.
+    TooFew,
+    /// The replicates do not vary.
+    NoVariation,
+}
+
+impl Why {
+    /// For programs.
+    #[must_use]
+    pub const fn code(self) -> &'static str {
+        match self {
+            Self::OtherUnits => "other_units",
+            Self::OtherSizes => "other_sizes",
+            Self::NoFloor(_) => "no_floor",
+            Self::NoPhase => "no_phase_in_common",
+            Self::NoRatio => "no_ratio",
+            Self::ByPhase => "depends_on_the_phase",
+            Self::NoBlock => "no_block_in_common",
+            Self::NotInterleaved => "not_interleaved",
+            Self::Needs(_) => "needs_more",
+            Self::TooFew => "too_few",
+            Self::NoVariation => "no_variation",
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! What the tick takes in guests that count instructions, and what more of them would.
+
+use crate::report;
+use tickmark_store::{Recording, Status};
+use tickmark_wire::{Nanos, Observations};
+
+/// The least threshold of the probe `tick`.
+const LEAST: Nanos = Nanos::new(300);
+
+/// What a recording says of its tick.
+pub struct Tick {
+    /// The setting's, or the recording's.
+    pub name: String,
+    /// By the kernel's configuration.
+    pub hz: f64,
+    /// The share of the processor that ticks take: mean, least and most over phases.
+    pub lost: [f64; 3],
+    /// Instructions of a tick.
+    pub instructions: f64,
+    /// Million instructions a second.
+    pub mips: f64,
+    /// What one tick takes, in ns, where the gaps that a reading loop saw were looked at.
+    pub cost: Option<f64>,
+    /// The kernel without its HZ: a prediction is for what differs in nothing else.
+    kernel: String,
+}
+
+impl Tick {
+    /// Whether its kernel is another one's with a different HZ.
+    #[must_use]
+    pub fn differs_in_hz_alone(&self, base: &Self) -> bool {
+        (self.hz - base.hz).abs() > 0.5 && self.kernel == base.kernel
+    }
+}
+
+/// The median gap of the tick's train, without the turn of the loop that lies in it.
+fn cost(recording: &Recording) -> Option<f64> {
+    let model = report::build(recording, &|metric| metric.name.as_str() == "tick", false);
+    let mut rows = model.groups.iter().flat_map(|(_, rows)| rows);
+    let gap = rows.find(|row| row.metric == "tick.cost")?.value?.point;
+    let run =
+        recording.runs.iter().find(|run| run.planned.probe.as_str() == "tick" && run.status == Status::Ok)?;
+    // A threshold above the least one is three turns of the loop.
+    let turn = recording.observed(run).iter().find_map(|observed| match &observed.observations {
+        Observations::Gaps(trace) if trace.threshold > LEAST => Some(trace.threshold.as_f64() / 3.0),
+        _ => None,
+    });
+    Some(gap - turn.unwrap_or(0.0))
+}
+
+/// The tick of a recording whose times are counts of instructions.
+#[must_use]
+pub fn of(recording: &Recording) -> Option<Tick> {
+    let instruction = crate::instruction(recording)?;
+    let model = report::build(recording, &|metric| metric.name.as_str() == "tick.spin", false);
+    let rows = model.groups.iter().flat_map(|(_, rows)| rows);
+    let each: Vec<f64> = rows
+        .filter(|row| row.metric == "tick.spin.lost")
+        .flat_map(|row| row.each.iter().map(|each| each.value))
+        .collect();
+    let hz: f64 = recording.environment()?.get("kernel.config.HZ")?.parse().ok()?;
+    let mean = each.iter().sum::<f64>() / each.len().max(1) as f64;
+    let ends = [each.iter().copied().fold(f64::MAX, f64::min), each.iter().copied().fold(f64::MIN, f64::max)];
+    (!each.is_empty()).then(|| Tick {
+        name: recording.meta.arm.as_ref().map_or(&recording.meta.name, |arm| &arm.setting).clone(),
+        hz,
+        lost: [mean, ends[0], ends[1]],
+        instructions: mean * 1e9 / hz / instruction,
+        mips: 1e3 / instruction,
+        cost: cost(recording),
+        kernel: recording
+            .environment()
+            .and_then(|facts| facts.get("guest.kernel"))
+            .map_or_else(String::new, |kernel| {
+                kernel.split(':').filter(|part| !part.starts_with("hz=")).collect::<Vec<_>>().join(":")
+            }),
+    })
+}

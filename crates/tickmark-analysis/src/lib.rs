@@ -1,0 +1,15 @@
+//! From recordings to what can be said of them: figures of a run, rows of a metric, findings, verdicts of a comparison, lmbench's
+//! tables.
+//!
+//! Everything is a number, a name or an enumerated reason; no sentence is made here, and nothing is printed. The only input is a
+//! recording, whose observations the store reads when a figure needs them.
+#![forbid(unsafe_code)]
+
+pub mod comparison;
+mod exact;
+pub mod hz;
+pub mod lmbench;
+pub mod report;
+pub mod sample;
+
+pub use exact::{FACT as EXACT, instruction};

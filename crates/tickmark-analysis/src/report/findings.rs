@@ -1,0 +1,200 @@
+//! What is notable of a recording.
+
+use super::header::Header;
+use super::marks::Mark;
+use super::row::{Row, RowStatus};
+use super::rows::KERNEL_PATH;
+use crate::sample::Sample;
+use serde::Serialize;
+use tickmark_store::{Elsewhere, Id, Recording};
+use tickmark_wire::{Group, Nanos};
+
+/// One notable thing: shares are of one, times in ns.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "snake_case", tag = "finding")]
+#[expect(missing_docs, reason = "a variant says what its fields are")]
+pub enum Finding {
+    /// The kernel gives processes no vDSO.
+    NoVdso,
+    /// A clock that should be fast goes through the kernel.
+    KernelClock { clock: String, read: f64, syscall: f64, source: String },
+    /// The tick takes more than 1 % of the CPU.
+    CostlyTick { share: f64, cost: f64, rate: f64 },
+    /// Measured at ordinary priority instead.
+    PriorityRefused { asked: String, why: String },
+    /// Wake-up latency is made of timer slack.
+    Slack { late: f64, slack: f64 },
+    /// Other tasks had up to this share of the CPU.
+    Contended { metrics: Vec<String>, share: f64 },
+    /// Up to this share of the batches was disturbed.
+    Disturbed { metrics: Vec<String>, share: f64 },
+    /// The hypervisor took this share.
+    Steal { share: f64 },
+    /// The CPU's GHz moved between these.
+    Frequency { low: f64, high: f64 },
+    /// CLOCK_MONOTONIC went backwards between CPUs.
+    Backwards { steps: f64 },
+    /// CLOCK_MONOTONIC differs between CPUs.
+    Offset { nanos: f64 },
+    /// What this system cannot do.
+    Unsupported {
+        metrics: Vec<String>,
+        #[serde(skip)]
+        why: Option<Mark>,
+    },
+    /// A metric without a figure.
+    Failed {
+        metric: String,
+        status: RowStatus,
+        #[serde(skip)]
+        why: Option<Mark>,
+    },
+    /// Runs that were not made.
+    Incomplete {
+        open: usize,
+        id: Id,
+        #[serde(skip)]
+        elsewhere: Option<Elsewhere>,
+    },
+    /// More than one session.
+    Resumed { boots: usize, sessions: usize },
+    /// A line that could not be read.
+    LeftOut { line: String },
+}
+
+pub(super) fn of(
+    recording: &Recording,
+    header: &Header,
+    groups: &[(Group, Vec<Row>)],
+    samples: &[Sample<'_>],
+) -> Vec<Finding> {
+    let rows: Vec<&Row> = groups.iter().flat_map(|(_, rows)| rows).collect();
+    let mut findings = Vec::new();
+    clocks(recording, header, &rows, &mut findings);
+    tick(&rows, &mut findings);
+    settings(recording, &rows, &mut findings);
+    disturbances(samples, header, &rows, &mut findings);
+    failures(&rows, &mut findings);
+    recorded(recording, &mut findings);
+    findings
+}
+
+fn point(rows: &[&Row], metric: &str) -> Option<f64> {
+    rows.iter().find(|row| row.metric == metric)?.value.map(|value| value.point)
+}
+
+fn clocks(recording: &Recording, header: &Header, rows: &[&Row], findings: &mut Vec<Finding>) {
+    let fact = |name| recording.sessions.first().and_then(|hello| hello.environment.get(name));
+    if fact("kernel.vdso") == Some("no") {
+        findings.push(Finding::NoVdso);
+    }
+    // CPU time clocks have no vDSO path on any kernel: only those that should be fast are told of.
+    let fast = ["realtime", "monotonic", "monotonic_raw", "boottime", "tai", "gettimeofday", "time"];
+    for clock in fast {
+        let read = point(rows, &format!("clock.{clock}.read"));
+        let syscall = point(rows, &format!("clock.{clock}.syscall"));
+        if let (Some(read), Some(syscall)) = (read, syscall)
+            && read > KERNEL_PATH * syscall
+        {
+            let source = header.clock_source.clone().unwrap_or_else(|| "unknown".to_owned());
+            findings.push(Finding::KernelClock { clock: clock.to_owned(), read, syscall, source });
+        }
+    }
+    if let Some(steps) = point(rows, "clock.monotonic.between_cpus.backwards").filter(|steps| *steps > 0.0) {
+        findings.push(Finding::Backwards { steps });
+    }
+    if let Some(nanos) = point(rows, "clock.monotonic.between_cpus.offset").filter(|nanos| *nanos > 1_000.0) {
+        findings.push(Finding::Offset { nanos });
+    }
+}
+
+/// What the tick costs is no advice where another task had a part in it, or the rate is not the kernel's.
+fn tick(rows: &[&Row], findings: &mut Vec<Finding>) {
+    let row = |name| rows.iter().find(|row| row.metric == name);
+    let figure = |name| point(rows, name);
+    let known = row("tick.rate").is_some_and(|rate| !rate.unconfirmed && rate.contended_runs == 0);
+    if let (Some(share), Some(cost), Some(rate)) =
+        (figure("tick.share"), figure("tick.cost"), figure("tick.rate"))
+        && known
+        && share > 0.01
+    {
+        findings.push(Finding::CostlyTick { share, cost, rate });
+    }
+}
+
+fn settings(recording: &Recording, rows: &[&Row], findings: &mut Vec<Finding>) {
+    let Some(session) = recording.sessions.first() else { return };
+    if let Some(why) = &session.settled.priority_refused {
+        let asked = session.asked.priority.to_string();
+        findings.push(Finding::PriorityRefused { asked, why: why.clone() });
+    }
+    let system = session.environment.get("clock.slack_ns").and_then(|ns| ns.parse().ok());
+    let slack = session.asked.slack.map(Nanos::as_f64).or(system).unwrap_or(0.0);
+    let real_time = session.settled.priority != tickmark_wire::Priority::Other;
+    if let Some(late) = point(rows, "timer.clock_nanosleep.late")
+        && !real_time
+        && slack > 0.3 * late
+    {
+        findings.push(Finding::Slack { late, slack });
+    }
+}
+
+fn disturbances(samples: &[Sample<'_>], header: &Header, rows: &[&Row], findings: &mut Vec<Finding>) {
+    let largest = |of: &dyn Fn(&Row) -> Option<f64>| {
+        let marked: Vec<(&&Row, f64)> = rows.iter().filter_map(|row| Some((row, of(row)?))).collect();
+        let share = marked.iter().map(|(_, share)| *share).max_by(f64::total_cmp)?;
+        Some((marked.iter().map(|(row, _)| row.metric.clone()).collect::<Vec<_>>(), share))
+    };
+    if let Some((metrics, share)) = largest(&|row| row.contended) {
+        findings.push(Finding::Contended { metrics, share });
+    }
+    if let Some((metrics, share)) = largest(&|row| row.disturbed.filter(|share| *share > 0.2)) {
+        findings.push(Finding::Disturbed { metrics, share });
+    }
+    let steal = samples.iter().flat_map(|s| &s.runs).map(|run| run.steal);
+    let (taken, wall) = steal.fold((0.0, 0.0), |sum, (taken, wall)| (sum.0 + taken, sum.1 + wall));
+    if wall > 0.0 && taken / wall > 0.01 {
+        findings.push(Finding::Steal { share: taken / wall });
+    }
+    if let Some([low, _, high]) = header.gigahertz
+        && high > 1.05 * low
+    {
+        findings.push(Finding::Frequency { low, high });
+    }
+}
+
+fn failures(rows: &[&Row], findings: &mut Vec<Finding>) {
+    let mut unsupported: Vec<(Option<Mark>, Vec<String>)> = Vec::new();
+    for row in rows {
+        let why = row.marks.first().cloned();
+        match row.status {
+            RowStatus::Unsupported => match unsupported.iter_mut().find(|(reason, _)| *reason == why) {
+                Some((_, metrics)) => metrics.push(row.metric.clone()),
+                None => unsupported.push((why, vec![row.metric.clone()])),
+            },
+            RowStatus::Failed | RowStatus::Timeout => {
+                findings.push(Finding::Failed { metric: row.metric.clone(), status: row.status, why });
+            }
+            RowStatus::Ok | RowStatus::Partly | RowStatus::Missing | RowStatus::Unknown => {}
+        }
+    }
+    findings.extend(unsupported.into_iter().map(|(why, metrics)| Finding::Unsupported { metrics, why }));
+}
+
+fn recorded(recording: &Recording, findings: &mut Vec<Finding>) {
+    let open = recording.open().count();
+    if open > 0 {
+        findings.push(Finding::Incomplete {
+            open,
+            id: recording.meta.id.clone(),
+            elsewhere: recording.elsewhere(),
+        });
+    }
+    let sessions = recording.sessions.len();
+    if sessions > 1 {
+        let boots = recording.sessions.iter().filter_map(|s| s.environment.get("boot.id"));
+        let boots = boots.collect::<std::collections::BTreeSet<_>>().len();
+        findings.push(Finding::Resumed { boots, sessions });
+    }
+    findings.extend(recording.warnings.iter().map(|line| Finding::LeftOut { line: line.clone() }));
+}

@@ -1,0 +1,159 @@
+//! What is to be known beside a row's figures, each with its numbers.
+
+use crate::sample::{Apart, NoFigure};
+
+/// What is to be known before figures are believed: wherever they stand, this does.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Mark {
+    /// Other tasks had up to `share` of so many of the runs.
+    Contended {
+        /// The largest share that they had of a run.
+        share: f64,
+        /// Contended runs.
+        runs: usize,
+        /// All runs.
+        of: usize,
+    },
+    /// Some runs ended without observations.
+    Failed {
+        /// How many.
+        runs: usize,
+        /// Of how many.
+        of: usize,
+        /// What the agent said of the first.
+        why: String,
+    },
+    /// Some runs' observations give no figure.
+    WithoutFigure {
+        /// How many.
+        runs: usize,
+        /// Of how many.
+        of: usize,
+        /// Of the last.
+        why: NoFigure,
+    },
+    /// The machine's settings were not the same at the end of a run.
+    Changed {
+        /// What became what.
+        what: Vec<String>,
+        /// In how many runs.
+        runs: usize,
+        /// Of how many.
+        of: usize,
+    },
+    /// The kernel's count of timer interrupts does not confirm the rate.
+    Unconfirmed,
+    /// What a tick takes is known in some runs, or in none.
+    CostUnknown {
+        /// In how many it is known.
+        known: usize,
+        /// Of how many.
+        of: usize,
+        /// Whether other tasks are why; else too few ticks came alone.
+        contended: bool,
+    },
+    /// The 10th percentile is no cost without ticks.
+    NoFloor(NoFloor),
+    /// Too few batches for a 10th percentile: the median stands in its place.
+    Median,
+    /// No run has a figure: what the agent said of the first.
+    Said(String),
+    /// No run has a figure, though observations are there.
+    Nothing(NoFigure),
+    /// No run was made yet.
+    NotRun,
+    /// The largest size does not leave the last cache: no main memory was seen.
+    InsideCache {
+        /// The size, in bytes.
+        size: f64,
+        /// The cache's name.
+        cache: &'static str,
+        /// Its bytes.
+        bytes: f64,
+    },
+    /// Batches that lost their CPU are not in the mean.
+    Excluded(usize),
+}
+
+/// Why the 10th percentile is no cost without ticks: it is not compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NoFloor {
+    /// Every batch has a tick in it.
+    LongerThanATick,
+    /// A part that is subtracted varies more than the rest.
+    AboveMean,
+}
+
+/// What else there is to say of a row.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Note {
+    /// Its value as a number of instructions.
+    Instructions(f64),
+    /// Whether a clock is read by the vDSO; else through the kernel.
+    Vdso(bool),
+    /// Of all latencies of all runs, in ns.
+    Percentiles {
+        /// The 99th.
+        p99: f64,
+        /// The largest.
+        max: f64,
+        /// How many there are.
+        count: usize,
+    },
+    /// How often a clock went backwards.
+    StepsBackwards(usize),
+    /// 10th and 90th percentile of what a tick takes, in ns.
+    Between(f64, f64),
+    /// The share of the tick's periods in which it was seen, at least.
+    Detected(f64),
+    /// The half width that an offset between CPUs is known to, in ns.
+    Within {
+        /// The half width.
+        nanos: f64,
+        /// How many other CPUs.
+        cpus: usize,
+    },
+    /// Batches of other modes: not in the figures.
+    Excluded(Apart),
+    /// Bytes that the work went over.
+    Over(u64),
+    /// Main memory begins at this many bytes.
+    From(f64),
+    /// How far a level of memory reaches by the curve, and the cache that it is.
+    Level {
+        /// Bytes, by the curve.
+        reach: f64,
+        /// Name and bytes in sysfs.
+        listed: Option<(&'static str, f64)>,
+    },
+    /// Levels by the curve and by sysfs, where they are not as many.
+    Levels {
+        /// By the curve.
+        seen: usize,
+        /// By sysfs, with main memory.
+        listed: usize,
+    },
+}
+
+impl Mark {
+    /// For programs: the kind alone.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Contended { .. } => "contended",
+            Self::Failed { .. } => "runs_failed",
+            Self::WithoutFigure { .. } => "runs_without_figure",
+            Self::Changed { .. } => "settings_changed",
+            Self::Unconfirmed => "unconfirmed",
+            Self::CostUnknown { .. } => "cost_unknown",
+            Self::NoFloor(NoFloor::LongerThanATick) => "batches_longer_than_a_tick",
+            Self::NoFloor(NoFloor::AboveMean) => "floor_above_mean",
+            Self::Median => "median_for_floor",
+            Self::Said(_) => "no_run_ended_well",
+            Self::Nothing(_) => "no_figure",
+            Self::NotRun => "not_run",
+            Self::InsideCache { .. } => "inside_cache",
+            Self::Excluded(_) => "preempted_batches_excluded",
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! What there is to say of a recording.
+
+use super::detail::{self, Detail};
+use super::findings::{self, Finding};
+use super::header::{self, Header};
+use super::row::Row;
+use super::rows;
+use crate::sample::Sample;
+use tickmark_store::Recording;
+use tickmark_wire::{Group, Metric};
+
+/// Everything that a renderer shows.
+pub struct Model {
+    /// The machine, the kernel, the settings.
+    pub header: Header,
+    /// The rows, by group.
+    pub groups: Vec<(Group, Vec<Row>)>,
+    /// Metrics in detail, where they were picked.
+    pub details: Vec<Detail>,
+    /// What is notable.
+    pub findings: Vec<Finding>,
+    /// What was recorded of the machine.
+    pub environment: Vec<Known>,
+}
+
+/// A fact of the environment.
+pub struct Known {
+    /// Its name.
+    pub name: String,
+    /// Whether it was read at the end of a session.
+    pub at_end: bool,
+    /// What it is, where it is known.
+    pub value: Option<String>,
+    /// Why it is not known.
+    pub missing: Option<String>,
+    /// Where it was read.
+    pub source: String,
+}
+
+/// Builds the model; `metrics` picks some, which are then shown in detail.
+#[must_use]
+pub fn build(recording: &Recording, metrics: &dyn Fn(&Metric) -> bool, in_detail: bool) -> Model {
+    let chosen: Vec<&Metric> = recording.meta.plan.metrics.iter().filter(|m| metrics(m)).collect();
+    let samples: Vec<Sample<'_>> = chosen.iter().map(|metric| Sample::of(recording, metric)).collect();
+    let header = header::of(recording, &samples);
+    let period = header.hz_measured.or(header.hz_configured).map(|hz| 1e9 / hz);
+    let mut groups: Vec<(Group, Vec<Row>)> = Vec::new();
+    for group in Group::ALL {
+        let own = samples.iter().filter(|s| s.metric.group == group);
+        let mut rows: Vec<Row> = own.flat_map(|sample| rows::of(sample, recording, period)).collect();
+        rows::note_paths(&mut rows);
+        if let Some(instruction) = crate::instruction(recording) {
+            rows::count_instructions(&mut rows, instruction);
+        }
+        if !rows.is_empty() {
+            groups.push((group, rows));
+        }
+    }
+    let findings = findings::of(recording, &header, &groups, &samples);
+    let details = if in_detail { samples.iter().filter_map(detail::of).collect() } else { Vec::new() };
+    let mut environment = Vec::new();
+    let ends = recording.ends.iter().map(|end| (true, end));
+    for (at_end, facts) in recording.environment().map(|facts| (false, facts)).into_iter().chain(ends) {
+        environment.extend(facts.iter().map(|(name, fact)| Known {
+            name: name.to_owned(),
+            at_end,
+            value: fact.value.clone(),
+            missing: fact.missing.clone(),
+            source: fact.source.clone(),
+        }));
+    }
+    Model { header, groups, details, findings, environment }
+}

@@ -1,0 +1,313 @@
+//! From the runs of a metric to its rows.
+
+use super::marks::{Mark, NoFloor, Note};
+use super::row::{Each, Row, RowStatus, Unit};
+use crate::sample::{Apart, Detail, Figures, Sample};
+use tickmark_stats::tick::Train;
+use tickmark_stats::{Sorted, median, median_of_runs, spread};
+use tickmark_store::{Recording, Status};
+use tickmark_wire::{Better, Headline};
+
+/// A read that costs more than this part of the system call went through the kernel.
+pub(super) const KERNEL_PATH: f64 = 0.7;
+
+/// The rows of a metric: one, or one for each figure that it gives. `period` is the tick's, in ns.
+pub(super) fn of(sample: &Sample<'_>, recording: &Recording, period: Option<f64>) -> Vec<Row> {
+    if sample.runs.is_empty() {
+        return vec![without(sample)];
+    }
+    match sample.metric.headline {
+        Headline::TickTrain => tick(sample, recording),
+        Headline::Offset => offsets(sample),
+        Headline::Levels => super::levels::rows(sample, recording),
+        _ if sample.metric.name.as_str() == "tick.spin" => vec![plain(sample, period), lost(sample)],
+        _ => vec![plain(sample, period)],
+    }
+}
+
+fn base(sample: &Sample<'_>, suffix: &str, title: &str) -> Row {
+    let metric = sample.metric;
+    Row {
+        metric: format!("{}{suffix}", metric.name),
+        title: title.to_owned(),
+        unit: metric.unit.into(),
+        better: metric.better,
+        status: RowStatus::Ok,
+        value: None,
+        deviation: None,
+        mean: None,
+        mean_deviation: None,
+        cpu: None,
+        runs: sample.runs.len(),
+        each: Vec::new(),
+        disturbed: None,
+        contended: None,
+        contended_runs: 0,
+        unconfirmed: false,
+        apart: Apart::default(),
+        over: 0,
+        frequency: None,
+        instructions: None,
+        marks: Vec::new(),
+        floor_marks: Vec::new(),
+        notes: Vec::new(),
+    }
+}
+
+/// A row whose value is taken from each run.
+pub(super) fn row(
+    sample: &Sample<'_>,
+    suffix: &str,
+    title: &str,
+    value: impl Fn(&Figures) -> Option<f64>,
+) -> Row {
+    let with_mean = |run: &Figures| value(run).map(|value| (value, value));
+    row_with_mean(sample, suffix, title, with_mean)
+}
+
+/// The same for a value that has a mean beside it.
+pub(super) fn row_with_mean(
+    sample: &Sample<'_>,
+    suffix: &str,
+    title: &str,
+    value: impl Fn(&Figures) -> Option<(f64, f64)>,
+) -> Row {
+    let each: Vec<Each> = sample
+        .runs
+        .iter()
+        .filter_map(|run| {
+            let (value, mean) = value(run)?;
+            Some(Each { round: run.round, value, mean, step: run.step })
+        })
+        .collect();
+    let values: Vec<f64> = each.iter().map(|each| each.value).collect();
+    let contended: Vec<f64> = sample.runs.iter().filter(|run| run.contended).map(|run| run.taken).collect();
+    let marked = contended.len();
+    // Fewer than half of the runs cannot carry the median out of the range of the others.
+    let counts = 2 * marked >= sample.runs.len();
+    let contended = contended.into_iter().max_by(f64::total_cmp).filter(|_| counts);
+    let mut row = Row {
+        value: median_of_runs(&values),
+        deviation: spread(&values).filter(|_| values.len() > 1).map(|s| s.deviation),
+        contended,
+        contended_runs: marked,
+        each,
+        ..base(sample, suffix, title)
+    };
+    if let Some(share) = contended {
+        row.marks.push(Mark::Contended { share, runs: marked, of: sample.runs.len() });
+    }
+    if let Some(failed) = sample.failures.first() {
+        row.status = RowStatus::Partly;
+        let (runs, of) = (sample.failures.len(), sample.failures.len() + sample.runs.len());
+        row.marks.push(Mark::Failed { runs, of, why: why(failed).1 });
+    }
+    if let Some((runs, why)) = &sample.without {
+        // What some runs could not tell is a note; what most could not, a failure of theirs.
+        if *runs > sample.runs.len() {
+            row.status = RowStatus::Partly;
+        }
+        let of = runs + sample.runs.len();
+        row.marks.push(Mark::WithoutFigure { runs: *runs, of, why: why.clone() });
+    }
+    let changed: Vec<&Figures> = sample.runs.iter().filter(|run| !run.changed.is_empty()).collect();
+    if let Some(first) = changed.first() {
+        let (what, of) = (first.changed.clone(), sample.runs.len());
+        row.marks.push(Mark::Changed { what, runs: changed.len(), of });
+    }
+    row
+}
+
+fn plain(sample: &Sample<'_>, period: Option<f64>) -> Row {
+    let both = |run: &Figures| Some((run.value, run.mean.unwrap_or(run.value)));
+    let mut row = row_with_mean(sample, "", &sample.metric.title, both);
+    row.disturbed = disturbed(sample);
+    let means: Vec<f64> = sample.runs.iter().filter_map(|run| run.mean).collect();
+    // What another program printed is one figure, with no mean beside it.
+    let imported = sample.runs.iter().any(|run| run.step.is_some());
+    row.mean = median(means.iter().copied()).filter(|_| !imported);
+    row.mean_deviation = spread(&means).filter(|_| means.len() > 1).map(|s| s.deviation);
+    row.cpu = median(sample.runs.iter().filter_map(|run| run.cpu));
+    note_modes(sample, &mut row);
+    let longer = |value: f64| period.is_some_and(|period| value > period);
+    if median(sample.runs.iter().filter_map(|run| run.batch)).is_some_and(longer) {
+        row.floor_marks.push(Mark::NoFloor(NoFloor::LongerThanATick));
+    } else if let (Some(value), Some(mean)) = (row.value, row.mean)
+        && rises(&row, value.point, mean)
+    {
+        row.floor_marks.push(Mark::NoFloor(NoFloor::AboveMean));
+    }
+    latencies(sample, &mut row);
+    row
+}
+
+/// Whether the 10th percentile is dearer than the mean, by more than rounding.
+fn rises(row: &Row, floor: f64, mean: f64) -> bool {
+    let ratio = floor / mean;
+    match row.better {
+        Better::Lower => row.unit == Unit::Nanoseconds && ratio > 1.01,
+        Better::Higher => row.unit == Unit::Throughput && ratio < 1.0 / 1.01,
+        Better::Neither => false,
+    }
+}
+
+/// What a loop that does nothing loses: the share by which its mean is above its floor.
+fn lost(sample: &Sample<'_>) -> Row {
+    let share = |run: &Figures| run.mean.map(|mean| 1.0 - run.value / mean);
+    let mut row = row(sample, ".lost", "CPU time lost to interrupts", share);
+    row.unit = Unit::Share;
+    row
+}
+
+/// Times as numbers of instructions.
+pub(super) fn count_instructions(rows: &mut [Row], instruction: f64) {
+    for row in rows.iter_mut().filter(|row| row.unit == Unit::Nanoseconds) {
+        row.instructions = row.value.map(|value| value.point / instruction);
+        if let Some(count) = row.instructions {
+            row.notes.insert(0, Note::Instructions(count));
+        }
+    }
+}
+
+/// The share of the batches that was disturbed.
+pub(super) fn disturbed(sample: &Sample<'_>) -> Option<f64> {
+    let counts = sample.runs.iter().filter_map(|run| run.disturbed);
+    let (disturbed, all) = counts.fold((0, 0), |sum, (some, all)| (sum.0 + some, sum.1 + all));
+    (all > 0).then(|| disturbed as f64 / all as f64)
+}
+
+/// Batches of other modes, and over how much memory the work went.
+pub(super) fn note_modes(sample: &Sample<'_>, row: &mut Row) {
+    row.apart = sample.runs.iter().fold(Apart::default(), |sum, run| sum.plus(run.apart));
+    // What is told from a curve's shape is no floor.
+    let shape = [Headline::Capacity, Headline::Step, Headline::Speedup].contains(&sample.metric.headline);
+    if !shape && sample.runs.iter().any(|run| run.few) {
+        row.floor_marks.push(Mark::Median);
+    }
+    if row.apart != Apart::default() {
+        row.notes.push(Note::Excluded(row.apart));
+    }
+    if let Some(over) = sample.runs.iter().map(|run| run.over).find(|over| *over > 0) {
+        row.over = over;
+        row.notes.push(Note::Over(over));
+    }
+}
+
+/// Percentiles over the wake-ups of all runs, and backward steps of a clock.
+fn latencies(sample: &Sample<'_>, row: &mut Row) {
+    let all = sample.runs.iter().filter_map(|run| match &run.detail {
+        Detail::Latencies(sorted) => Some(sorted.as_slice().iter().copied()),
+        _ => None,
+    });
+    let all = Sorted::new(all.flatten());
+    if sample.metric.headline == Headline::Minimum {
+        let backwards = all.as_slice().iter().filter(|step| **step < 0.0).count();
+        if backwards > 0 {
+            row.notes.push(Note::StepsBackwards(backwards));
+        }
+        return;
+    }
+    if let (Some(p99), Some(max)) = (all.quantile(0.99), all.quantile(1.0)) {
+        row.notes.push(Note::Percentiles { p99, max, count: all.as_slice().len() });
+    }
+}
+
+fn tick(sample: &Sample<'_>, recording: &Recording) -> Vec<Row> {
+    let train = |run: &Figures| match &run.detail {
+        Detail::Tick(train) => Some(train.clone()),
+        _ => None,
+    };
+    let each = |pick: fn(&Train) -> Option<f64>| move |run: &Figures| pick(&train(run)?);
+    let mut rate = row(sample, ".rate", "tick rate", each(|train| Some(train.frequency)));
+    rate.unit = Unit::Hz;
+    rate.better = Better::Neither;
+    rate.unconfirmed = sample.runs.iter().filter_map(train).any(|train| !train.confirmed);
+    if rate.unconfirmed {
+        rate.marks.push(Mark::Unconfirmed);
+    }
+    let frequency = rate.value.map(|value| value.point);
+    rate.frequency = frequency;
+
+    let mut cost = row(sample, ".cost", "cost of one tick", each(|train| Some(train.cost?.length[1])));
+    let ends = |pick: fn(&Train) -> Option<f64>| median(sample.runs.iter().filter_map(each(pick)));
+    if let (Some(low), Some(high)) = (ends(|t| Some(t.cost?.length[0])), ends(|t| Some(t.cost?.length[2]))) {
+        cost.notes.push(Note::Between(low, high));
+    }
+
+    let cpu = recording.sessions.first().map_or(0, |hello| hello.settled.cpu);
+    let title = format!("CPU time lost to the tick, CPU {cpu}");
+    let mut share = row(sample, ".share", &title, each(|train| Some(train.cost?.share)));
+    share.unit = Unit::Share;
+    let filled = sample.runs.iter().filter_map(train).map(|train| train.filled);
+    if let Some(least) = filled.min_by(f64::total_cmp) {
+        share.notes.push(Note::Detected(least));
+    }
+    for row in [&mut cost, &mut share] {
+        row.frequency = frequency;
+        let unknown = row.runs - row.each.len();
+        if unknown > 0 {
+            if row.each.is_empty() {
+                row.status = RowStatus::Unknown;
+            }
+            let contended = sample.runs.iter().any(|run| run.contended);
+            row.marks.push(Mark::CostUnknown { known: row.each.len(), of: row.runs, contended });
+        }
+    }
+    vec![rate, cost, share]
+}
+
+fn offsets(sample: &Sample<'_>) -> Vec<Row> {
+    let all = |run: &Figures| match &run.detail {
+        Detail::Offsets(offsets) => offsets.clone(),
+        _ => Vec::new(),
+    };
+    let mut offset = row(sample, ".offset", "MONOTONIC, offset between CPUs", |run| Some(run.value));
+    // What lies within the uncertainty of a round trip spreads by more than it is.
+    offset.deviation = None;
+    let within = sample.runs.iter().flat_map(all).map(|(_, offset)| offset.within);
+    if let Some(within) = within.max_by(f64::total_cmp) {
+        let cpus = sample.runs.first().map_or(0, |run| all(run).len());
+        offset.notes.push(Note::Within { nanos: within, cpus });
+    }
+    let mut backwards = row(sample, ".backwards", "MONOTONIC, steps backwards", |run| {
+        Some(all(run).iter().map(|(_, offset)| offset.backwards as f64).sum())
+    });
+    backwards.unit = Unit::Count;
+    vec![offset, backwards]
+}
+
+/// How a clock is read: by the vDSO where a read costs much less than the system call.
+pub(super) fn note_paths(rows: &mut [Row]) {
+    let costs: Vec<(String, f64)> =
+        rows.iter().filter_map(|row| Some((row.metric.clone(), row.value?.point))).collect();
+    for row in rows {
+        let (Some(clock), Some(read)) = (row.metric.strip_suffix(".read"), row.value) else { continue };
+        let syscall = format!("{clock}.syscall");
+        if let Some((_, cost)) = costs.iter().find(|(metric, _)| *metric == syscall) {
+            row.notes.insert(0, Note::Vdso(read.point < KERNEL_PATH * cost));
+        }
+    }
+}
+
+/// The row of a metric that gave no figure.
+fn without(sample: &Sample<'_>) -> Row {
+    let mut row = base(sample, "", &sample.metric.title);
+    (row.status, row.marks) = match (sample.failures.first(), &sample.without) {
+        (Some(failed), _) => {
+            let (status, why) = why(failed);
+            (status, vec![Mark::Said(why)])
+        }
+        (None, Some((_, why))) => (RowStatus::Failed, vec![Mark::Nothing(why.clone())]),
+        (None, None) => (RowStatus::Missing, vec![Mark::NotRun]),
+    };
+    row
+}
+
+fn why(status: &Status) -> (RowStatus, String) {
+    match status {
+        Status::Unsupported(reason) => (RowStatus::Unsupported, reason.message.clone()),
+        Status::Failed(reason) => (RowStatus::Failed, reason.message.clone()),
+        Status::TimedOut(reason) => (RowStatus::Timeout, reason.message.clone()),
+        Status::Ok | Status::Open => (RowStatus::Missing, String::new()),
+    }
+}

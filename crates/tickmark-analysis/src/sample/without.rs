@@ -1,0 +1,46 @@
+//! Why a run whose observations are there has no figure.
+
+use tickmark_stats::tick::NotFound;
+
+/// Why there is no figure.
+#[derive(Debug, Clone, PartialEq)]
+pub enum NoFigure {
+    /// A line of its observations cannot be read any more.
+    Damaged,
+    /// No observation of the whole.
+    NothingObserved,
+    /// No batch was timed.
+    NoBatch,
+    /// Both in ns: less than the physical limit is no cost of anything.
+    BelowLimit {
+        /// What was computed.
+        value: f64,
+        /// The limit.
+        limit: f64,
+    },
+    /// A curve without a point.
+    NoPoint,
+    /// No size at which a load costs more.
+    NoRise,
+    /// No distance that makes a difference.
+    NoStep,
+    /// An empty list of values.
+    NoValue,
+    /// The clock made no step in the time.
+    NoClockStep,
+    /// No exchange with another CPU.
+    NoExchange,
+    /// Columns of different lengths.
+    Columns,
+    /// No tick among the gaps.
+    NoTick(NotFound),
+    /// A train in Hz that the kernel is not configured for.
+    OtherRate {
+        /// Its frequency.
+        found: f64,
+        /// The kernel's HZ.
+        configured: f64,
+    },
+    /// A kind of observation that this version does not know.
+    UnknownKind,
+}

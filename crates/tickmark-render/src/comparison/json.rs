@@ -1,0 +1,105 @@
+//! For programs: numbers as they are, and the words beside them.
+
+use super::words::{self, Printed};
+use crate::report;
+use serde_json::{Value, json};
+use tickmark_analysis::comparison::{Against, Line, Marked, Model, Party, Why};
+use tickmark_stats::Interval;
+use tickmark_stats::verdict::{Comparison, Verdict};
+
+/// The whole comparison.
+#[must_use]
+pub fn render(model: &Model) -> Value {
+    json!({
+        "baseline": party(&model.base),
+        "margin": model.margin,
+        "claims_corrected": model.claims,
+        "candidates": model.against.iter().map(|one| against(one, model.margin)).collect::<Vec<_>>(),
+    })
+}
+
+fn party(party: &Party) -> Value {
+    json!({ "label": words::label(party), "ids": party.ids, "runs": party.runs, "tool": party.tool, "created": words::created(party) })
+}
+
+fn against(against: &Against, margin: f64) -> Value {
+    let differences = against.differences.iter();
+    json!({
+        "candidate": party(&against.party),
+        "unit": against.basis.name(),
+        "notes": words::notes(against),
+        "environment": differences.map(|d| json!({ "name": d.name, "baseline": d.base, "candidate": d.other })).collect::<Vec<_>>(),
+        "summary": against.counts().into_iter().map(|(word, count)| json!({ "verdict": word, "figures": count })).collect::<Vec<_>>(),
+        "rows": against.lines.iter().map(|one| line(one, against, margin)).collect::<Vec<_>>(),
+        "without_a_pair": against.without,
+        "would_decide": against.experiment.as_ref().map(words::command),
+    })
+}
+
+fn ends(interval: Interval) -> [f64; 2] {
+    [interval.low, interval.high]
+}
+
+fn line(line: &Line, against: &Against, margin: f64) -> Value {
+    let Printed { means, change, interval, verdict: said } = words::printed(line, &against.basis, margin);
+    let c = line.claim;
+    let alone = line.alone.map(|alone: Comparison| {
+        json!({
+            "ratio": alone.ratio,
+            "ratio_interval": alone.interval.map(ends),
+            "p": alone.p,
+            "verdict": verdict(alone.verdict),
+        })
+    });
+    let needed = c.and_then(|c| match c.verdict {
+        Verdict::Undecided { needed } => needed,
+        _ => None,
+    });
+    json!({
+        "metric": line.metric,
+        "figure": line.figure,
+        "unit": line.unit,
+        "better": line.better,
+        "over": line.over,
+        "mean": line.means,
+        "replicates": line.replicates,
+        "ratio": line.ratio,
+        "change": line.ratio.map(|ratio| ratio - 1.0),
+        "range_over_phases": line.exact.map(|exact| [1.0 + exact.least, 1.0 + exact.most]),
+        "ratio_interval": c.and_then(|c| c.interval).map(ends),
+        "p": c.and_then(|c| c.p),
+        "p_holm": c.and_then(|c| c.adjusted),
+        "verdict": line.word,
+        "worse": line.worse(),
+        "needed": needed,
+        "why": line.why.map(Why::code),
+        "marks": line.marks.iter().map(mark).collect::<Vec<_>>(),
+        "by_runs_alone": alone,
+        "earlier_replicates": line.history.map(|h| json!({ "deviation": h.deviation, "df": h.df, "recordings": h.recordings })),
+        "shift_by_ranks": line.checks.shift.map(|(point, ..)| point),
+        "shift_by_ranks_interval": line.checks.shift.map(|(_, interval, _)| ends(interval)),
+        "shift_by_ranks_confidence": line.checks.shift.map(|(.., sure)| sure),
+        "share_between_recordings": line.between,
+        "lag_1": line.checks.lag_1,
+        "drift_p": line.checks.drift,
+        "shown": { "baseline": means[0], "candidate": means[1], "change": change, "interval": interval, "verdict": said },
+    })
+}
+
+/// A mark with the sides that it is of: its kind for programs, its text for people.
+fn mark(of: &Marked) -> Value {
+    let mut value = report::mark(&of.mark);
+    value["baseline"] = json!(of.sides[0]);
+    value["candidate"] = json!(of.sides[1]);
+    value["text"] = json!(words::marked(of));
+    value
+}
+
+fn verdict(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Changed => "changed",
+        Verdict::BelowMargin => "below_margin",
+        Verdict::Equivalent => "equivalent",
+        Verdict::Undecided { .. } => "undecided",
+    }
+}

@@ -1,0 +1,17 @@
+//! Recordings side by side.
+
+mod html;
+mod json;
+mod markdown;
+mod strip;
+mod text;
+mod words;
+
+pub use html::render as html;
+pub use json::render as json;
+pub use markdown::render as markdown;
+pub use text::render as text;
+pub use words::{command, open as why_open};
+
+#[cfg(test)]
+mod tests;

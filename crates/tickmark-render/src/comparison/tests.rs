@@ -1,0 +1,51 @@
+//! The comparison of an experiment that is kept, in every format.
+
+use tickmark_analysis::comparison::{Asked, Model, Side, Unit, build};
+
+fn model() -> Model {
+    model_of("1.2", Unit::Recording)
+}
+
+fn model_of(version: &str, unit: Unit) -> Model {
+    let side = |name: &str| {
+        let folder = format!("{}/../../fixtures/format-{version}/{name}", env!("CARGO_MANIFEST_DIR"));
+        Side { recordings: vec![tickmark_store::load(folder.as_ref()).unwrap()] }
+    };
+    build(&[side("base"), side("candidate")], Asked { margin: 0.01, unit }, &mut std::iter::empty()).unwrap()
+}
+
+/// Two kernels in guests that count instructions, each at two phases of the tick.
+#[test]
+fn counts_of_instructions_have_a_range_and_no_interval() {
+    let model = model_of("1.3", Unit::Recording);
+    insta::assert_snapshot!(super::text(&model));
+    let json = super::json(&model);
+    let rows = json["candidates"][0]["rows"].as_array().unwrap();
+    assert!(!rows.is_empty());
+    for row in rows {
+        assert!(row["p"].is_null() && row["ratio_interval"].is_null(), "{row}");
+        assert_eq!(row["range_over_phases"].as_array().map(Vec::len), Some(2), "{row}");
+    }
+    // Runs are no more of an occasion: nothing is left to chance.
+    assert_eq!(super::json(&model_of("1.3", Unit::Run))["candidates"][0]["unit"], "phase");
+}
+
+#[test]
+fn text() {
+    insta::assert_snapshot!(super::text(&model()));
+}
+
+#[test]
+fn markdown() {
+    insta::assert_snapshot!(super::markdown(&model()));
+}
+
+#[test]
+fn html() {
+    insta::assert_snapshot!(super::html(&model()));
+}
+
+#[test]
+fn json() {
+    insta::assert_json_snapshot!(super::json(&model()));
+}

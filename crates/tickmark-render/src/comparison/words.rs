@@ -1,0 +1,312 @@
+//! What every format of a comparison says: each thing in one place.
+
+use crate::number::{bytes, count, value};
+use crate::reason;
+use tickmark_analysis::comparison::{
+    Against, Basis, Caution, Deciding, Difference, Line, Marked, Model, Party, Why, Word,
+};
+use tickmark_stats::verdict::{Comparison, Verdict};
+use tickmark_store::Id;
+use tickmark_wire::Better;
+use tickmark_wire::text::quoted;
+
+/// What is shown of a long value.
+const SHOWN: usize = 48;
+
+/// A line as it is printed.
+pub(super) struct Printed {
+    /// The means of both sides.
+    pub(super) means: [String; 2],
+    pub(super) change: String,
+    pub(super) interval: String,
+    pub(super) verdict: String,
+}
+
+/// The head of the column beside the change: what the range is.
+pub(super) const fn range(basis: &Basis) -> &'static str {
+    if matches!(basis, Basis::Phases { .. }) { "over phases" } else { "95 %" }
+}
+
+/// Replicates of a basis.
+pub(super) const fn replicates(basis: &Basis) -> &'static str {
+    match basis {
+        Basis::Blocks { .. } => "blocks",
+        Basis::Phases { .. } => "phases",
+        Basis::Recordings { .. } | Basis::Few => "recordings a side",
+        Basis::Apart { lines: true } => "lines a side",
+        Basis::Apart { lines: false } | Basis::Asked => "runs a side",
+    }
+}
+
+pub(super) fn printed(line: &Line, basis: &Basis, margin: f64) -> Printed {
+    let unlike = line.over[0] != line.over[1] && matches!(line.why, Some(Why::OtherSizes));
+    let means = [0, 1].map(|side| {
+        // Neither more digits than the runs agree on nor fewer than show a change of a per mille.
+        let fine = line.means[side].abs() * 1e-3;
+        let shown = value(line.means[side], Some(line.deviation.map_or(fine, |d| d.min(fine))), line.unit);
+        if unlike { format!("{shown} over {}", bytes(line.over[side] as f64)) } else { shown }
+    });
+    let ends = |c: Comparison| c.interval.map(|i| format!("{} to {}", percent(i.low), percent(i.high)));
+    let none = || "-".to_owned();
+    let interval = match (line.exact, line.claim, line.alone) {
+        (Some(exact), ..) => format!("{} to {}", percent(1.0 + exact.least), percent(1.0 + exact.most)),
+        (None, Some(claim), _) => ends(claim).unwrap_or_else(none),
+        (None, None, Some(alone)) => ends(alone).map_or_else(none, |ends| format!("({ends})")),
+        (None, None, None) => none(),
+    };
+    let verdict = verdict(line, basis, margin);
+    let marks: Vec<String> = line.marks.iter().map(marked).collect();
+    let verdict = if marks.is_empty() { verdict } else { format!("{verdict} [{}]", marks.join("; ")) };
+    Printed { means, change: line.ratio.map_or_else(none, percent), interval, verdict }
+}
+
+fn percent(ratio: f64) -> String {
+    format!("{:+.2} %", (ratio - 1.0) * 100.0)
+}
+
+pub(super) fn marked(of: &Marked) -> String {
+    let whose = match of.sides {
+        [true, true] => "both",
+        [true, false] => "baseline",
+        _ => "candidate",
+    };
+    format!("{whose}: {}", reason::mark(&of.mark))
+}
+
+pub(super) const fn word(word: Word) -> &'static str {
+    match word {
+        Word::Changed => "changed",
+        Word::BelowMargin => "changed below the margin",
+        Word::Equivalent => "equivalent",
+        Word::Undecided => "undecided",
+        Word::NotCompared => "not compared",
+    }
+}
+
+fn verdict(line: &Line, basis: &Basis, margin: f64) -> String {
+    let way = match (line.better, line.means[1] > line.means[0]) {
+        (Better::Neither, true) => ", up",
+        (Better::Neither, false) => ", down",
+        (Better::Lower, true) | (Better::Higher, false) => ", worse",
+        (Better::Lower, false) | (Better::Higher, true) => ", better",
+    };
+    let by = line.history.filter(|_| line.claim.is_some()).map_or(String::new(), |history| {
+        format!(
+            " (replicates differ by up to {:.1} %: {} earlier ones)",
+            history.deviation * 100.0,
+            history.recordings
+        )
+    });
+    match (line.word, line.why) {
+        (Word::Changed, _) => format!("changed{way}{by}"),
+        (Word::BelowMargin, _) => format!("changed{way}, below {}{by}", per_cent(margin)),
+        (Word::Equivalent, _) => format!("equivalent{by}"),
+        (Word::Undecided | Word::NotCompared, Some(why)) => {
+            let by = if matches!(why, Why::Needs(_)) { by } else { String::new() };
+            format!("{}: {}{by}", word(line.word), self::why(why, line, basis))
+        }
+        (open, None) => word(open).to_owned(),
+    }
+}
+
+/// Why nothing is claimed.
+pub(super) fn why(why: Why, line: &Line, basis: &Basis) -> String {
+    match why {
+        Why::OtherUnits => "different units".to_owned(),
+        Why::OtherSizes => "different sizes".to_owned(),
+        Why::NoFloor(why) => reason::no_floor(why).to_owned(),
+        Why::NoPhase => "no phase has a figure on both sides".to_owned(),
+        Why::NoRatio => "no ratio, as the baseline is not above zero".to_owned(),
+        Why::ByPhase => "it depends on the phase".to_owned(),
+        Why::NoBlock => "no block has a figure on both sides".to_owned(),
+        Why::NotInterleaved => {
+            let runs = line.alone.map(|alone| match alone.verdict {
+                Verdict::Changed => "; by runs alone changed",
+                Verdict::BelowMargin => "; by runs alone changed below the margin",
+                Verdict::Equivalent => "; by runs alone equivalent",
+                Verdict::Undecided { .. } => "",
+            });
+            format!("not interleaved{}", runs.unwrap_or_default())
+        }
+        Why::Needs(needed) => format!("needs about {needed} {}", replicates(basis)),
+        Why::TooFew => format!("too few {}", replicates(basis)),
+        Why::NoVariation => format!("the {} do not vary", replicates(basis)),
+    }
+}
+
+/// Why a line cannot be judged: its verdict, or that no direction is better.
+#[must_use]
+pub fn open(line: &Line, basis: &Basis, margin: f64) -> String {
+    let said = printed(line, basis, margin).verdict;
+    if line.decided() { format!("{said}, and neither direction is better") } else { said }
+}
+
+/// A share in per cent, to a hundredth.
+fn per_cent(share: f64) -> String {
+    format!("{} %", (share * 1e4).round() / 100.0)
+}
+
+/// How many lines have each verdict.
+pub(super) fn summary(against: &Against) -> String {
+    let counts = against.counts().into_iter();
+    let counts: Vec<String> = counts.map(|(word, count)| format!("{count} {}", self::word(word))).collect();
+    format!("{} of {} figures", counts.join(", "), against.lines.len())
+}
+
+/// What a column is headed with: name and id.
+pub(super) fn label(party: &Party) -> String {
+    match &party.ids[..] {
+        [] => party.name.clone(),
+        [id] => format!("{} {id}", party.name),
+        [id, rest @ ..] => format!("{} {id} and {} more", party.name, rest.len()),
+    }
+}
+
+/// When the first recording of a side was begun.
+pub(super) fn created(party: &Party) -> String {
+    party.created.map_or_else(String::new, |at| at.strftime("%Y-%m-%d %H:%M").to_string())
+}
+
+/// Both sides, each in a line.
+pub(super) fn parties(model: &Model, against: &Against) -> [String; 2] {
+    let text = |party: &Party| {
+        let more = if party.ids.len() > 1 { format!(" ({})", Id::all(&party.ids)) } else { String::new() };
+        let runs = count(party.runs as u32, "run");
+        format!("{}{more}, {runs}, {}, {}", label(party), party.tool, created(party))
+    };
+    [format!("baseline: {}", text(&model.base)), format!("candidate: {}", text(&against.party))]
+}
+
+/// What the environments do not share, as lines, of which so many are listed.
+pub(super) fn environment(model: &Model, against: &Against, listed: usize) -> Vec<String> {
+    let all = &against.differences;
+    let mut lines = Vec::new();
+    if model.base.tool != against.party.tool {
+        let (base, other) = (&model.base.tool, &against.party.tool);
+        lines.push(format!("measured by {base} and by {other}: their definitions differ"));
+    }
+    match all.len() {
+        0 => lines.push("nothing that is recorded of the environment differs".to_owned()),
+        1 => {}
+        count => lines.push(format!("{count} facts of the environment differ: any of them may be the cause")),
+    }
+    lines.extend(all.iter().take(listed).map(difference));
+    if all.len() > listed {
+        lines.push(format!("and {} more; --format json has all", all.len() - listed));
+    }
+    lines
+}
+
+/// Metrics that one side alone has.
+pub(super) fn without(model: &Model, against: &Against) -> Vec<String> {
+    let sides = [&model.base, &against.party].into_iter().zip(&against.without);
+    let named = sides.filter(|(_, metrics)| !metrics.is_empty());
+    let line = |(party, metrics): (&Party, &Vec<String>)| {
+        format!("without a figure to compare with, {}: {}", label(party), metrics.join(", "))
+    };
+    named.map(line).collect()
+}
+
+/// What the columns mean.
+pub(super) fn legend(model: &Model) -> String {
+    let mut legend =
+        format!("floor and mean cost, each as the mean over replicates; margin {}", per_cent(model.margin));
+    if model.claims > 1 {
+        legend += &format!("; claims are corrected for {} comparisons (Holm)", model.claims);
+    }
+    legend
+}
+
+/// How the values were obtained, what that means, and what is to be known of all lines.
+pub(super) fn notes(against: &Against) -> Vec<String> {
+    let mut notes = of_basis(&against.basis);
+    notes.extend(against.cautions.iter().map(|caution| match caution {
+        Caution::Drifts { figures, of, such_as: (metric, figure) } => format!(
+            "the difference drifts from block to block in {figures} of {of} figures, such as {metric} {figure}: it is not one number"
+        ),
+        Caution::Missing { figures, of } => {
+            let each: Vec<String> = figures
+                .iter()
+                .map(|(metric, figure, count)| format!("{metric} {figure} ({count} of {of})"))
+                .collect();
+            format!("not in every {}: {}", against.basis.name(), each.join(", "))
+        }
+    }));
+    notes
+}
+
+fn of_basis(basis: &Basis) -> Vec<String> {
+    let note = match basis {
+        Basis::Phases { knob } => {
+            let what = knob.as_ref().map_or(String::new(), |knob| format!(" ({knob})"));
+            format!(
+                "exact{what}: guests whose time is a count of instructions, the same in every boot; no cache and no device latency. \
+                 The range is over the phases of the tick at which boots begin; it is not a confidence interval"
+            )
+        }
+        Basis::Blocks { experiment, knob } => {
+            let id = experiment.get(..8).unwrap_or(experiment);
+            format!("interleaved: experiment {id} alternated {knob}; the runs of one block are a pair")
+        }
+        Basis::Recordings { counts: [a, b], order } => {
+            let note = format!("each recording is a replicate: {a} and {b}, made in the order {order}");
+            if Basis::by_turns(order) {
+                return vec![note];
+            }
+            let drift = "they were not interleaved: what drifted meanwhile looks like a change; `tickmark experiment` interleaves";
+            return vec![note, drift.to_owned()];
+        }
+        Basis::Apart { lines: false } => {
+            "each run counts as a replicate: another program's runs are independent".to_owned()
+        }
+        Basis::Apart { lines: true } => {
+            "each line counts as a replicate, which only its author can know: samples of one process are not replicates"
+                .to_owned()
+        }
+        Basis::Asked => {
+            "--unit run: this is what the runs would say if both recordings were made under the same conditions".to_owned()
+        }
+        Basis::Few => {
+            "one or two recordings a side are as many replicates, and replicates differ even where nothing was changed; \
+             in brackets: what the runs would say if they did not"
+                .to_owned()
+        }
+    };
+    vec![note]
+}
+
+/// The command that would decide.
+#[must_use]
+pub fn command(of: &Deciding) -> String {
+    let probes: String = of.probes.iter().map(|probe| format!(" {probe}")).collect();
+    format!("tickmark experiment {}{probes}", quoted(&of.knob))
+}
+
+/// A fact that differs, in one line.
+fn difference(d: &Difference) -> String {
+    format!("{}: {} -> {}", d.name, short(&d.base, &d.other), short(&d.other, &d.base))
+}
+
+/// A long value from shortly before where it begins to differ.
+fn short(value: &str, other: &str) -> String {
+    if value.chars().count() <= SHOWN {
+        return value.to_owned();
+    }
+    let same = value.chars().zip(other.chars()).take_while(|(a, b)| a == b).count();
+    let skip = same.saturating_sub(12);
+    let shown: String = value.chars().skip(skip).take(SHOWN).collect();
+    let rest = if value.chars().count() > skip + SHOWN { "..." } else { "" };
+    format!("{}{shown}{rest}", if skip > 0 { "..." } else { "" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_values_are_shown_where_they_differ() {
+        let (a, b) = (format!("{}hpet", "x".repeat(100)), format!("{}tsc", "x".repeat(100)));
+        assert_eq!(short(&a, &b), "...xxxxxxxxxxxxhpet");
+        assert_eq!(short("tsc", "hpet"), "tsc");
+    }
+}

@@ -1,0 +1,117 @@
+//! What the cost of one tick says of another HZ.
+
+use std::fmt::Write;
+use tickmark_analysis::hz::Tick;
+use tickmark_stats::median;
+
+/// The processors of "Comparing Performance 100 Hz versus 1000 Hz Clock Tick" (Denk, 2005), in million cycles a second, which
+/// it takes for instructions.
+const MIPS: [f64; 2] = [50.0, 400.0];
+
+/// What a tick takes, what more of them take, and what that makes of an operation: the answer to the question of HZ, from
+/// the first setting and those that differ from it in HZ alone. `changes` are those of the operations' mean costs, for each
+/// setting after the first.
+#[must_use]
+pub fn answer(ticks: &[Option<Tick>], changes: &[Vec<f64>]) -> String {
+    let mut out = String::new();
+    let Some((Some(base), others)) = ticks.split_first() else { return out };
+    let others = others.iter().zip(changes).filter_map(|(tick, changes)| Some((tick.as_ref()?, changes)));
+    for (other, changes) in others.filter(|(other, _)| other.differs_in_hz_alone(base)) {
+        let cost = base.cost.unwrap_or(base.lost[0] / base.hz * 1e9);
+        let (before, after) = (base.lost[0], other.lost[0]);
+        let longer = (1.0 - before) / (1.0 - after) - 1.0;
+        let _ = writeln!(
+            out,
+            "One tick takes {:.1} us at {} MIPS ({:.0} instructions). HZ {} instead of {} makes {:+.0} a second:\n\
+             the processor loses {:.3} % instead of {:.3} %, {:+.2} points.",
+            cost / 1e3,
+            base.mips,
+            cost * base.mips / 1e3,
+            other.hz,
+            base.hz,
+            other.hz - base.hz,
+            after * 100.0,
+            before * 100.0,
+            (after - before) * 100.0,
+        );
+        let _ = writeln!(
+            out,
+            "The time of an operation changes by {:+.2} %: it gets {:.3} of the processor instead of {:.3}, and\n\
+             {:.3} / {:.3} = {:.4}.{}",
+            longer * 100.0,
+            1.0 - after,
+            1.0 - before,
+            1.0 - before,
+            1.0 - after,
+            1.0 + longer,
+            median(changes.iter().copied()).map_or_else(String::new, |middle| format!(
+                " Measured: {:+.2} % (median of {} operations).",
+                middle * 100.0,
+                changes.len()
+            )),
+        );
+    }
+    out
+}
+
+/// What each setting loses to its tick, and the loss that the first one's cost of a tick predicts for those that differ from it
+/// in HZ alone.
+#[must_use]
+pub fn prediction(ticks: &[Option<Tick>]) -> String {
+    let ticks: Vec<&Tick> = ticks.iter().flatten().collect();
+    let mut out = String::new();
+    let Some(base) = ticks.first() else { return out };
+    let _ = writeln!(out, "\nThe tick: cost x HZ");
+    for tick in &ticks {
+        let [lost, least, most] = tick.lost.map(|share| share * 100.0);
+        let micros = tick.instructions / tick.mips;
+        let _ = writeln!(
+            out,
+            "  {}: lost {lost:.3} % ({least:.3} to {most:.3} over phases), by that {:.0} instructions a tick, {micros:.1} us at {} MIPS{}",
+            tick.name,
+            tick.instructions,
+            tick.mips,
+            tick.cost.map_or_else(String::new, |cost| {
+                format!("; seen as a gap: {:.0} instructions, {:.1} us", cost * tick.mips / 1e3, cost / 1e3)
+            })
+        );
+    }
+    // A tick takes so many seconds, as often as HZ says.
+    let (how, cost) = match base.cost {
+        Some(cost) => ("one tick as a gap", cost),
+        None => ("the share that was lost", base.lost[0] / base.hz * 1e9),
+    };
+    let instructions = cost * base.mips / 1e3;
+    for tick in ticks.iter().skip(1).filter(|tick| tick.differs_in_hz_alone(base)) {
+        let predicted = cost / 1e9 * tick.hz;
+        let off = (predicted / tick.lost[0] - 1.0) * 100.0;
+        let _ = writeln!(
+            out,
+            "  from HZ {} ({how}) predicted for HZ {}: {:.3} %, measured {:.3} %: {off:+.1} % off",
+            base.hz,
+            tick.hz,
+            predicted * 100.0,
+            tick.lost[0] * 100.0
+        );
+        for mips in MIPS {
+            let at = |hz: f64| instructions / (mips * 1e6) * hz * 100.0;
+            let _ = writeln!(
+                out,
+                "  the same {:.0} instructions at {mips} MIPS: {:.1} us a tick, {:.2} % at HZ {}, {:.2} % at HZ {}",
+                instructions,
+                instructions / mips,
+                at(base.hz),
+                base.hz,
+                at(tick.hz),
+                tick.hz
+            );
+        }
+    }
+    if !ticks.is_empty() {
+        let _ = writeln!(
+            out,
+            "  the document: 50 us a tick at 50 MHz, 0.5 and 5 %; 10 us at 400 MHz, 0.1 and 1 %"
+        );
+    }
+    out
+}

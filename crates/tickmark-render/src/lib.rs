@@ -1,0 +1,17 @@
+//! What a person or a program reads: reports, comparisons and lmbench's tables as text, JSON, markdown and HTML.
+//!
+//! Every sentence about a figure stands here once, whatever the format. This crate computes nothing and writes to no file: it gives
+//! back text, with colours that the caller's stream strips where they are not wanted.
+#![forbid(unsafe_code)]
+
+pub mod comparison;
+mod finding;
+pub mod grid;
+pub mod hz;
+pub mod lmbench;
+mod number;
+mod reason;
+pub mod report;
+
+pub use number::{bytes, count, value};
+pub use reason::{elsewhere, incomparable, no_figure};

@@ -1,0 +1,173 @@
+//! Each enumerated reason as a sentence.
+
+use crate::number::{bytes, count, percent, time};
+use tickmark_analysis::comparison::Incomparable;
+use tickmark_analysis::report::{Mark, NoFloor, Note, Row, RowStatus};
+use tickmark_analysis::sample::{Apart, NoFigure};
+use tickmark_stats::tick::NotFound;
+use tickmark_store::Elsewhere;
+
+/// What is to be known before figures are believed.
+pub(crate) fn mark(mark: &Mark) -> String {
+    match mark {
+        Mark::Contended { share, runs, of } => {
+            format!("contended: other tasks had up to {} of the CPU in {runs} of {of} runs", percent(*share))
+        }
+        Mark::Failed { runs, of, why } => format!("{runs} of {of} runs failed: {why}"),
+        Mark::WithoutFigure { runs, of, why } => {
+            format!("{runs} of {of} runs gave no figure: {}", no_figure(why))
+        }
+        Mark::Changed { what, runs, of } => format!("{} during {runs} of {of} runs", what.join(", ")),
+        Mark::Unconfirmed => "not confirmed by the kernel's count of timer interrupts".to_owned(),
+        Mark::CostUnknown { known, of, contended } => {
+            let why = match contended {
+                true => "other tasks ran at the same time",
+                false => "too few ticks came without other interruptions",
+            };
+            match known {
+                0 => format!("unknown: {why}"),
+                _ => format!("known in {known} of {of} runs: {why}"),
+            }
+        }
+        Mark::NoFloor(why) => no_floor(*why).to_owned(),
+        Mark::Median => "median instead of the floor: too few batches".to_owned(),
+        Mark::Said(why) => why.clone(),
+        Mark::Nothing(why) => no_figure(why),
+        Mark::NotRun => "not run yet".to_owned(),
+        Mark::InsideCache { size, cache, bytes: of } => {
+            format!("{} of memory do not exceed the {cache} of {}", bytes(*size), bytes(*of))
+        }
+        Mark::Excluded(batches) => {
+            format!("{} excluded from the mean", count(*batches as u32, "preempted batch"))
+        }
+    }
+}
+
+pub(crate) fn no_floor(why: NoFloor) -> &'static str {
+    match why {
+        NoFloor::LongerThanATick => "batches longer than a tick: no floor without ticks",
+        NoFloor::AboveMean => "floor above the mean: a subtracted part varies more than the rest",
+    }
+}
+
+/// What else there is to say of a row.
+fn note(note: &Note) -> String {
+    match note {
+        Note::Instructions(number) => {
+            let digits = if *number < 100.0 { 2 } else { 0 };
+            format!("{number:.digits$} instructions")
+        }
+        Note::Vdso(true) => "vDSO".to_owned(),
+        Note::Vdso(false) => "through the kernel".to_owned(),
+        Note::Percentiles { p99, max, count } => {
+            format!("p99 {}, max {}, {count} wake-ups", time(*p99), time(*max))
+        }
+        Note::StepsBackwards(steps) => format!("{steps} steps backwards"),
+        Note::Between(low, high) => format!("{} to {} (p10 to p90)", time(*low), time(*high)),
+        Note::Detected(share) => format!("detected in at least {} of its periods", percent(*share)),
+        Note::Within { nanos, cpus } => {
+            format!("\u{b1} {}, against {}", time(*nanos), count(*cpus as u32, "other CPU"))
+        }
+        Note::Excluded(apart) => excluded(*apart),
+        Note::Over(size) => format!("over {}", bytes(*size as f64)),
+        Note::From(size) => format!("from {}", bytes(*size)),
+        Note::Level { reach, listed: None } => {
+            format!("up to {} by the curve, not listed in sysfs", bytes(*reach))
+        }
+        Note::Level { reach, listed: Some((name, size)) } => {
+            let same = if *reach > 2.0 * size || *reach < size / 2.0 { ", not the same" } else { "" };
+            format!("up to {} by the curve, {name} {} by sysfs{same}", bytes(*reach), bytes(*size))
+        }
+        Note::Levels { seen, listed } => format!("{seen} levels by the curve, {listed} listed"),
+    }
+}
+
+/// Batches that are not in the figures.
+fn excluded(apart: Apart) -> String {
+    let counts = [
+        (apart.retransmits, "SYN retransmit"),
+        (apart.slices, "preempted batch"),
+        (apart.reclaimed, "reclaimed page"),
+    ];
+    let counted = counts.iter().filter(|(number, _)| *number > 0);
+    let texts = counted.map(|(number, what)| format!("{} excluded, counted", count(*number as u32, what)));
+    texts.collect::<Vec<_>>().join("; ")
+}
+
+/// Marks and notes of a row, in this order.
+pub(crate) fn all(row: &Row) -> Vec<String> {
+    row.marks.iter().chain(&row.floor_marks).map(mark).chain(row.notes.iter().map(note)).collect()
+}
+
+/// Why there is no figure.
+#[must_use]
+pub fn no_figure(why: &NoFigure) -> String {
+    match why {
+        NoFigure::Damaged => "a line of its observations is damaged".to_owned(),
+        NoFigure::NothingObserved => "no observation was recorded".to_owned(),
+        NoFigure::NoBatch => "no batch was timed".to_owned(),
+        NoFigure::BelowLimit { value, limit } => {
+            format!("{value:.3} ns is below the physical limit of {limit} ns")
+        }
+        NoFigure::NoPoint => "the curve has no point".to_owned(),
+        NoFigure::NoRise => "a load costs the same at every size".to_owned(),
+        NoFigure::NoStep => "no distance makes a difference".to_owned(),
+        NoFigure::NoValue => "no value was recorded".to_owned(),
+        NoFigure::NoClockStep => "the clock did not advance".to_owned(),
+        NoFigure::NoExchange => "no exchange with another CPU".to_owned(),
+        NoFigure::Columns => "its columns have different lengths".to_owned(),
+        NoFigure::NoTick(why) => no_tick(*why),
+        NoFigure::OtherRate { found, configured } => format!(
+            "periodic interruptions at {found:.3} Hz, but the kernel is configured for {configured} Hz: not its tick"
+        ),
+        NoFigure::UnknownKind => "observations of a kind that this version does not know".to_owned(),
+    }
+}
+
+fn no_tick(why: NotFound) -> String {
+    match why {
+        NotFound::Damaged => "its gaps do not follow one another: a damaged trace".to_owned(),
+        NotFound::FewGaps => "too few interruptions: no tick on this CPU, or too short a run".to_owned(),
+        NotFound::NoPeriod { counted: None } => "interruptions without a period".to_owned(),
+        NotFound::NoPeriod { counted: Some(rate) } => {
+            format!("no periodic interruption fits the {rate:.0} timer interrupts/s that the kernel counted")
+        }
+    }
+}
+
+/// How a metric without a figure ended, in a word or two.
+pub(crate) const fn status(status: RowStatus) -> &'static str {
+    match status {
+        RowStatus::Unsupported => "unsupported",
+        RowStatus::Timeout => "timed out",
+        RowStatus::Missing => "not run",
+        RowStatus::Unknown => "unknown",
+        RowStatus::Ok | RowStatus::Partly | RowStatus::Failed => "failed",
+    }
+}
+
+/// Why a recording cannot be resumed here.
+#[must_use]
+pub fn elsewhere(why: &Elsewhere) -> String {
+    match why {
+        Elsewhere::Imported { tool } => format!("it was measured by {tool}; it cannot be resumed here"),
+        Elsewhere::Setting { knob } => {
+            format!("it is one setting of {knob} in an experiment; run the experiment again")
+        }
+        Elsewhere::Target { place } => format!(
+            "it was measured elsewhere ({place}), and not by this program on this machine: measure there again"
+        ),
+    }
+}
+
+/// Why nothing can be compared.
+#[must_use]
+pub fn incomparable(why: &Incomparable) -> String {
+    match why {
+        Incomparable::Nothing => "nothing to compare".to_owned(),
+        Incomparable::Twice(id) => {
+            format!("recording {id} is on both sides: it would be compared with itself")
+        }
+        Incomparable::NothingInCommon => "the recordings have no metric with figures in common".to_owned(),
+    }
+}

@@ -1,0 +1,11 @@
+//! One recording.
+
+mod json;
+mod text;
+
+pub(crate) use json::mark;
+pub use json::render as json;
+pub use text::render as text;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,196 @@
+//! The model as text for a person.
+
+use crate::grid::{self, WIDTH, wrapped};
+use crate::{finding, number, reason};
+use anstyle::{AnsiColor, Style};
+use std::fmt::Write;
+use tickmark_analysis::report::{Detail, Guest, Header, Known, Model, Row, RowStatus};
+
+const HEADING: Style = Style::new().bold();
+const MARK: Style = AnsiColor::Yellow.on_default();
+
+/// The whole model, with colours that the output stream strips where they are not wanted.
+#[must_use]
+pub fn render(model: &Model, environment: bool) -> String {
+    let mut out = format!("{}\n", header(&model.header));
+    rows(&mut out, model);
+    for detail in &model.details {
+        in_detail(&mut out, detail);
+    }
+    if environment {
+        let _ = writeln!(out, "\n{HEADING}Environment{HEADING:#}");
+        for known in &model.environment {
+            let (name, value, source) = fact(known);
+            let _ = writeln!(out, "  {name} = {value}  [{source}]");
+        }
+    }
+    if !model.findings.is_empty() {
+        let _ = writeln!(out, "\n{HEADING}Notes{HEADING:#}");
+        for one in &model.findings {
+            let text = wrapped(&finding::text(one), 4).join("\n");
+            let _ = writeln!(out, "  {MARK}-{MARK:#} {}", text.trim_start());
+        }
+    }
+    out
+}
+
+/// A fact of the environment: name, value, source.
+pub(super) fn fact(known: &Known) -> (String, String, &str) {
+    let name = format!("{}{}", known.name, if known.at_end { " at the end" } else { "" });
+    let missing = || format!("unknown: {}", known.missing.as_deref().unwrap_or("not recorded"));
+    (name, known.value.clone().unwrap_or_else(missing), &known.source)
+}
+
+fn header(h: &Header) -> String {
+    let mut parts = vec![h.host.clone().unwrap_or_else(|| h.name.clone())];
+    if let Some(tool) = &h.imported {
+        parts.push(format!("Linux {}", h.kernel.as_deref().unwrap_or("unknown")));
+        parts.push(format!("{} measured by {tool}, imported", number::count(h.rounds, "run")));
+        return joined(&parts);
+    }
+    let cpu = h.cpu_model.clone().unwrap_or_else(|| "unknown CPU".to_owned());
+    let guest = h.virtualisation.as_ref().map_or(String::new(), |v| format!(", {v} guest"));
+    let cpus = match (h.cpus, h.cpus_allowed) {
+        (Some(all), Some(some)) if some < all => format!("{some} of {all} CPUs allowed"),
+        (Some(all), _) | (None, Some(all)) => format!("{all} CPUs"),
+        (None, None) => "CPUs unknown".to_owned(),
+    };
+    parts.push(h.guest.as_ref().map_or_else(|| format!("{cpu}, {cpus}{guest}"), emulated));
+    parts.push(format!("Linux {}", h.kernel.as_deref().unwrap_or("unknown")));
+    let configured = h.hz_configured.map_or("HZ unknown".to_owned(), |hz| format!("HZ {hz}"));
+    let measured = h.hz_measured.map_or("not measured".to_owned(), |hz| format!("{hz:.3} measured"));
+    parts.push(format!("{configured} ({measured})"));
+    parts.push(format!("clock source {}", h.clock_source.as_deref().unwrap_or("unknown")));
+    if let Some(settled) = &h.settled {
+        let priority = match settled.priority {
+            tickmark_wire::Priority::Other => String::new(),
+            other => format!(" at {other}"),
+        };
+        parts.push(format!("{} on CPU {}{priority}", number::count(h.rounds, "run"), settled.cpu));
+    }
+    parts.push(format!("{:.0} s", h.seconds));
+    let mut text = joined(&parts);
+    if let Some(i) = h.instrument {
+        let clock = match i.clock {
+            tickmark_wire::StampClock::Tsc => "TSC",
+            tickmark_wire::StampClock::Monotonic => "CLOCK_MONOTONIC",
+        };
+        let ns = |p: tickmark_wire::Picos| number::time(p.as_nanos_f64());
+        let mut parts = vec![
+            format!("instrument: {clock}, step {}", ns(i.precision)),
+            format!("timestamp cost {}", ns(i.stamp)),
+            format!("loop overhead {}", ns(i.empty_iteration)),
+        ];
+        parts.extend(h.gigahertz.map(|[_, middle, _]| format!("{middle:.2} GHz effective")));
+        parts.extend(
+            h.cpu_time_has_interrupts
+                .map(|has| format!("CPU time {} interrupts", if has { "includes" } else { "without" })),
+        );
+        let _ = write!(text, "\n{}", joined(&parts));
+    }
+    text
+}
+
+/// Parts with dots between them, in lines that do not wrap.
+fn joined(parts: &[String]) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    for part in parts {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 3 + part.chars().count() <= WIDTH => {
+                line.push_str(" · ");
+                line.push_str(part);
+            }
+            _ => lines.push(part.clone()),
+        }
+    }
+    lines.join("\n")
+}
+
+fn emulated(guest: &Guest) -> String {
+    let memory = guest.memory.as_deref().unwrap_or("unknown memory");
+    let model = guest.model.as_deref().unwrap_or("its times are the host's");
+    format!("guest on {}, {memory} ({model})", guest.machine)
+}
+
+fn rows(out: &mut String, model: &Model) {
+    let all = || model.groups.iter().flat_map(|(_, rows)| rows);
+    let heads = ["", "floor", "mean", "CV", "disturbed"].map(str::to_owned).to_vec();
+    let mut lines = grid::lines(std::iter::once(heads).chain(all().map(cells)), 1..=4).into_iter();
+    let columns = lines.next().unwrap_or_default();
+    for (group, rows) in &model.groups {
+        // The group's name lies over the empty first cell of the line that names the columns.
+        let title = group.title();
+        let rest = columns.get(title.len()..).unwrap_or_default();
+        let _ = writeln!(out, "\n{HEADING}{title}{rest}{HEADING:#}");
+        for (row, line) in rows.iter().zip(&mut lines) {
+            let marked = row.contended.is_some() || !matches!(row.status, RowStatus::Ok);
+            let style = if marked { MARK } else { Style::new() };
+            let notes = reason::all(row).join("; ");
+            let beside = format!("{line:width$}  {notes}", width = columns.len());
+            let shown = match beside.chars().count() <= WIDTH || notes.is_empty() {
+                true => beside.trim_end().to_owned(),
+                // What has no room beside the figures stands below them.
+                false => std::iter::once(line).chain(wrapped(&notes, 6)).collect::<Vec<_>>().join("\n"),
+            };
+            let _ = writeln!(out, "{style}{shown}{style:#}");
+        }
+    }
+    match &model.header.imported {
+        _ if model.groups.is_empty() => {}
+        Some(tool) => {
+            let _ = writeln!(
+                out,
+                "\nfloor: the median of what {tool} printed for each run, as it defines it;\n\
+                 what disturbed it is unknown; CV: standard deviation over mean, between runs"
+            );
+        }
+        None => out.push_str(
+            "\nfloor: 10th percentile of short batches, without ticks (or what the note says:\n\
+             median latency, smallest step); mean: everything included; CV: standard\n\
+             deviation over mean, between runs; disturbed: share of the batches\n",
+        ),
+    }
+}
+
+fn cells(row: &Row) -> Vec<String> {
+    let empty = String::new;
+    let value = |v: f64, deviation| number::value(v, deviation, row.unit);
+    let shown = match (&row.value, row.status) {
+        (Some(estimate), _) => value(estimate.point, row.deviation),
+        (None, RowStatus::Missing) => "-".to_owned(),
+        (None, status) => reason::status(status).to_owned(),
+    };
+    vec![
+        format!("  {}", row.title.trim()),
+        shown,
+        row.mean.map_or_else(empty, |mean| value(mean, row.mean_deviation)),
+        row.cv().map_or_else(empty, number::percent),
+        row.disturbed.map_or_else(empty, number::percent),
+    ]
+}
+
+fn in_detail(out: &mut String, detail: &Detail) {
+    let _ = writeln!(out, "\n{HEADING}{}{HEADING:#}", detail.metric);
+    for (round, value) in &detail.runs {
+        let _ = writeln!(out, "  round {round}: {}", number::value(*value, Some(0.0), detail.unit));
+    }
+    for (size, floor) in &detail.curve {
+        let _ = writeln!(out, "  {:>9} {}", number::bytes(*size as f64), number::time(*floor));
+    }
+    if detail.percentiles.len() > 1 && detail.histogram.len() > 1 {
+        for (share, value) in &detail.percentiles {
+            let name = match *share {
+                0.0 => "min".to_owned(),
+                1.0 => "max".to_owned(),
+                s => format!("p{}", s * 100.0),
+            };
+            let _ = writeln!(out, "  {name:>6} {}", number::time(*value));
+        }
+        let most = detail.histogram.iter().map(|bin| bin.count).max().unwrap_or(1);
+        for bin in &detail.histogram {
+            let bar = "#".repeat((bin.count * 50).div_ceil(most));
+            let (from, to) = (number::time(bin.from), number::time(bin.to));
+            let _ = writeln!(out, "  {from:>9} to {to:>9} {:>7} {bar}", bin.count);
+        }
+    }
+}
