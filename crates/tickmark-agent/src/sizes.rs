@@ -27,7 +27,7 @@ pub(crate) fn choose(facts: &mut Environment, small: bool) -> Sizes {
     let needed = 2 * full.max(MAPPED) + REST;
     let because = match (small, available) {
         (true, _) => Some("asked for".to_owned()),
-        (false, Some((there, name))) if there < needed => Some(format!("{} MB free by {name}", there / MB)),
+        (false, Some((there, name))) if there < needed => Some(format!("{} MiB free by {name}", there / MB)),
         _ => None,
     };
     let [memory, mapped] = if because.is_some() { SMALL } else { [full, MAPPED] };
@@ -35,7 +35,7 @@ pub(crate) fn choose(facts: &mut Environment, small: bool) -> Sizes {
         (Some(because), _) => format!("small: {because}"),
         (None, Some(last)) => {
             let (last, least, most) = (last >> 10, LEAST / MB, MOST / MB);
-            format!("{TIMES} times the last-level cache of {last} KB, {least} to {most} MB")
+            format!("{TIMES} times the last-level cache of {last} KiB, {least} to {most} MiB")
         }
         (None, None) => "no cache is listed".to_owned(),
     };
@@ -107,11 +107,11 @@ mod tests {
         let cache = ("cpu.cache.L3", "24576K");
         let (sizes, why) = with(&[cache, ("state.memory.available", "4000000 kB")], false);
         assert_eq!((sizes.memory, sizes.mapped), (96 * MB, 128 * MB));
-        assert!(why.contains("24576 KB"), "{why}");
+        assert!(why.contains("24576 KiB"), "{why}");
         let limit = ("cgroup.memory.limit_in_bytes", "16777216");
         let (sizes, why) = with(&[cache, ("state.memory.available", "4000000 kB"), limit], false);
         assert_eq!((sizes.memory, sizes.mapped), (2 * MB, MB));
-        assert_eq!(why, "small: 16 MB free by cgroup.memory.limit_in_bytes");
+        assert_eq!(why, "small: 16 MiB free by cgroup.memory.limit_in_bytes");
         assert!(sizes.short);
         let group = [
             cache,
@@ -120,9 +120,9 @@ mod tests {
             ("cgroup.memory.current", "524288000"),
             ("cgroup.memory.stat", "anon 100; file 419430400; kernel 5"),
         ];
-        assert_eq!(with(&group, false).0.memory, 96 * MB, "500 MB are free: the page cache can go");
+        assert_eq!(with(&group, false).0.memory, 96 * MB, "500 MiB are free: the page cache can go");
         let [a, b, c, d, _] = group;
-        assert_eq!(with(&[a, b, c, d], false).1, "small: 100 MB free by cgroup.memory.max");
+        assert_eq!(with(&[a, b, c, d], false).1, "small: 100 MiB free by cgroup.memory.max");
         let (sizes, why) = with(&[cache, ("state.memory.available", "4000000 kB")], true);
         assert_eq!((why.as_str(), sizes.short), ("small: asked for", false));
         let (sizes, _) = with(&[("cgroup.memory.max", "max")], false);

@@ -8,7 +8,7 @@ use std::io::Write;
 pub struct Archive {
     bytes: Vec<u8>,
     entries: u32,
-    /// Memory that a file is to take before anything runs, in MB.
+    /// Memory that a file is to take before anything runs, in MiB.
     ballast: usize,
 }
 
@@ -39,7 +39,7 @@ impl Archive {
         self.add(path, LINK, (0, 0), target.as_bytes());
     }
 
-    /// Takes so many MB of the guest's memory: a machine that QEMU does not make smaller.
+    /// Takes so many MiB of the guest's memory: a machine that QEMU does not make smaller.
     pub fn ballast(&mut self, megabytes: u32) {
         self.ballast = megabytes as usize;
     }

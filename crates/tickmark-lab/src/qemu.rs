@@ -22,7 +22,7 @@ pub enum Accel {
 pub struct Machine {
     /// Its processor.
     pub arch: Arch,
-    /// Its memory in MB.
+    /// Its memory in MiB.
     pub memory: u32,
     /// What carries it out.
     pub accel: Accel,

@@ -8,8 +8,8 @@ mod values;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use examples::{
-    COMPARE_EXAMPLES, EXIT_CODES, EXPERIMENT_EXAMPLES, EXPORT_EXAMPLES, IMPORT_EXAMPLES, RECORDINGS_EXAMPLES,
-    RUN_EXAMPLES, SHOW_EXAMPLES, STAT_EXAMPLES,
+    COMPARE_EXAMPLES, EXPERIMENT_EXAMPLES, EXPORT_EXAMPLES, IMPORT_EXAMPLES, RECORDINGS_EXAMPLES,
+    RUN_EXAMPLES, SHOW_EXAMPLES, START, STAT_EXAMPLES,
 };
 pub(crate) use exit::exit;
 pub(crate) use lab::{Lab, LabBoot, LabKernels, LabRun, Speed};
@@ -20,10 +20,10 @@ use tickmark_wire::{Deny, Nanos, Priority};
 use values::{column, confidence, deny};
 pub(crate) use values::{duration, share};
 
-/// Measures what a Linux system charges for time and communication: clock ticks, clock reads, timers,
-/// system calls, processes, messages.
+/// Measures what timekeeping and communication cost on Linux: clock ticks, clock reads, timers, system
+/// calls, processes, messages.
 #[derive(Debug, Parser)]
-#[command(name = "tickmark", version, after_help = EXIT_CODES)]
+#[command(name = "tickmark", version, arg_required_else_help = true, after_help = START)]
 pub(crate) struct Cli {
     /// Where recordings are kept [default: tickmark in the user's data folder]
     #[arg(long, global = true, value_name = "DIR", env = "TICKMARK_STORE")]
@@ -34,35 +34,35 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Measure this machine, keep the recording and show it
+    /// Measure this machine, save the recording and show it
     #[command(after_help = RUN_EXAMPLES)]
     Run(Run),
-    /// Name every probe: what it times and where the definition comes from
+    /// List every probe: what it times and where the definition comes from
     #[command(
         after_help = "Examples:\n  tickmark list\n  tickmark list --syscalls lmbench\n  tickmark list clock 'op.*' --format json"
     )]
     List(List),
-    /// Run every probe once at its smallest budget; keep nothing
+    /// Run every probe once at its smallest budget; save nothing
     #[command(
         after_help = "Examples:\n  tickmark verify\n  tickmark verify syscall --priority fifo:50\n  tickmark verify --deny io_uring_setup=ENOSYS"
     )]
     Verify(Verify),
-    /// List the recordings of the store, delete or rename some
+    /// List, delete or rename recordings
     #[command(after_help = RECORDINGS_EXAMPLES)]
     Recordings(Recordings),
     /// Show a recording
     #[command(after_help = SHOW_EXAMPLES)]
     Show(Show),
-    /// Say of each metric whether recordings differ
+    /// Compare recordings metric by metric
     #[command(after_help = COMPARE_EXAMPLES)]
     Compare(Compare),
-    /// Turn a knob in interleaved blocks and say what it changes; everything is put back
+    /// Interleaved A/B of a system setting, restored afterwards
     #[command(after_help = EXPERIMENT_EXAMPLES)]
     Experiment(Experiment),
     /// Build kernels that differ in one setting, boot them under QEMU, measure in them
     #[command(subcommand, after_help = lab::LAB_EXAMPLES)]
     Lab(Lab),
-    /// Describe columns of numbers and compare them with the first: ministat, made right
+    /// Describe and compare columns of numbers: a corrected ministat
     #[command(after_help = STAT_EXAMPLES)]
     Stat(Stat),
     /// Read results of other programs into recordings: lmbench, hyperfine, sysbench, wrk, cyclictest ...
@@ -88,8 +88,8 @@ pub(crate) struct Run {
     /// One run of each and nothing else: a metric takes about a second
     #[arg(long, conflicts_with = "runs")]
     pub(crate) once: bool,
-    /// How long to measure altogether, such as 60s or 500ms [default: a minute for everything]; beside other tasks a probe takes up to
-    /// four times its part, so that it has its CPU as long
+    /// Measuring time in all, such as 60s or 500ms [default: 60s for everything]; on a busy machine a probe takes up to four
+    /// times its part, to get as much CPU time
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(crate) budget: Option<Nanos>,
     #[command(flatten)]
@@ -97,7 +97,7 @@ pub(crate) struct Run {
     /// Name of the recording [default: the host's name]
     #[arg(long)]
     pub(crate) name: Option<String>,
-    /// Go on with a recording that was interrupted
+    /// Resume a recording that was interrupted
     #[arg(long, value_name = "REC", conflicts_with_all = ["select", "runs", "once", "budget", "cpu", "priority", "priority_optional", "slack", "small", "name"])]
     pub(crate) resume: Option<String>,
     #[command(flatten)]
@@ -118,7 +118,7 @@ pub(crate) struct Settings {
     /// Timer slack, such as 1ns or 50us [default: the system's]
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(crate) slack: Option<Nanos>,
-    /// Work on little memory and small files, also where there is room
+    /// Use little memory and small files even if there is room for more
     #[arg(long)]
     pub(crate) small: bool,
 }
@@ -169,10 +169,10 @@ pub(crate) struct Verify {
     /// Suites or probes, by name or pattern [default: all]
     #[arg(value_name = "SUITE|PROBE")]
     pub(crate) select: Vec<String>,
-    /// See what comes of it when the kernel refuses a system call, such as openat or openat=ENOSYS [default: EPERM]
+    /// Refuse a system call, such as openat or openat=ENOSYS [default: EPERM], and see which probes fail
     #[arg(long, value_name = "CALL[=ERROR]", value_parser = deny)]
     pub(crate) deny: Option<Deny>,
-    /// Refuse to each probe every system call that `list --syscalls` does not name for it
+    /// Refuse every system call that `list --syscalls` does not name for the probe
     #[arg(long, conflicts_with = "deny")]
     pub(crate) only_needed: bool,
     #[command(flatten)]
@@ -192,7 +192,7 @@ pub(crate) struct Show {
     /// Also show the environment
     #[arg(long)]
     pub(crate) environment: bool,
-    /// As lmbench's ten tables: mean costs, a row a run
+    /// Print lmbench's tables: mean costs, one row per run
     #[arg(long, conflicts_with_all = ["metrics", "environment"])]
     pub(crate) lmbench: bool,
     /// Floors instead of mean costs, in lmbench's tables
@@ -204,19 +204,19 @@ pub(crate) struct Show {
 
 #[derive(Debug, Args)]
 pub(crate) struct Compare {
-    /// What to compare with
-    #[arg(value_name = "BASE")]
+    /// The baseline
+    #[arg(value_name = "BASELINE")]
     pub(crate) base: String,
-    /// What is compared with it: one or more, each REC or several occasions as REC,REC
+    /// The candidates: one or more, each REC or several replicates as REC,REC
     #[arg(value_name = "CANDIDATE", required = true)]
     pub(crate) candidates: Vec<String>,
-    /// As lmbench's ten tables, with averages and per cent
+    /// Print lmbench's tables, with averages and percentages
     #[arg(long)]
     pub(crate) lmbench: bool,
     /// Floors instead of mean costs, in lmbench's tables
     #[arg(long, requires = "lmbench")]
     pub(crate) floor: bool,
-    /// A smaller change does not matter
+    /// Changes below this do not matter
     #[arg(long, value_name = "SHARE", default_value = "1%", value_parser = share)]
     pub(crate) margin: f64,
     /// What counts as one independent repetition
@@ -258,7 +258,7 @@ pub(crate) struct Experiment {
     /// KNOB=A,B with two or more settings, or a file
     #[arg(value_name = "KNOB=A,B|FILE.toml", required_unless_present = "restore")]
     pub(crate) what: Option<String>,
-    /// What to look at: suites or probes, by name or pattern [default: all]
+    /// What to measure: suites or probes, by name or pattern [default: all]
     #[arg(value_name = "SUITE|PROBE")]
     pub(crate) select: Vec<String>,
     /// Blocks, each with every setting once in random order [default: 10; with --width up to 100]
@@ -267,19 +267,19 @@ pub(crate) struct Experiment {
     /// End when the interval of every change is this narrow on both sides, such as 0.5%
     #[arg(long, value_name = "SHARE", value_parser = share)]
     pub(crate) width: Option<f64>,
-    /// End when this time is over, with the block that runs
+    /// End after this time, with the block that is running
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(crate) budget: Option<Nanos>,
-    /// Also look at a command: the only number that it prints
+    /// Also measure by a command: the one number that it prints
     #[arg(long, value_name = "COMMAND")]
     pub(crate) command: Option<String>,
-    /// More is better, of the command's number
+    /// The command's number is better if higher
     #[arg(long, requires = "command")]
     pub(crate) higher_is_better: bool,
-    /// Do not look first at how far runs spread: the smallest effect that can be seen is not said
+    /// Skip the pilot, which tells the smallest effect that can be found
     #[arg(long)]
     pub(crate) no_pilot: bool,
-    /// A smaller change does not matter [default: 1%]
+    /// Changes below this do not matter [default: 1%]
     #[arg(long, value_name = "SHARE", value_parser = share)]
     pub(crate) margin: Option<f64>,
     /// Exit with code 3 where a metric has changed, or got worse; with 5 where that cannot be judged
@@ -290,7 +290,7 @@ pub(crate) struct Experiment {
     /// Name of the recordings, before their setting [default: the knob]
     #[arg(long)]
     pub(crate) name: Option<String>,
-    /// Put back what an experiment that was killed left changed
+    /// Restore what a killed experiment left changed
     #[arg(long, conflicts_with_all = ["what", "select"])]
     pub(crate) restore: bool,
     /// How to print
@@ -327,13 +327,13 @@ pub(crate) struct Stat {
     /// No plot and no comparison
     #[arg(short = 'n', long)]
     pub(crate) no_test: bool,
-    /// Values at the same place belong together, as those of interleaved runs
+    /// Values on the same line are pairs, as those of interleaved runs
     #[arg(long)]
     pub(crate) paired: bool,
-    /// Take out values beyond 1.5 times the distance of the quartiles
+    /// Drop values beyond 1.5 times the distance of the quartiles
     #[arg(long, conflicts_with = "paired")]
     pub(crate) drop_outliers: bool,
-    /// A smaller change does not matter
+    /// Changes below this do not matter
     #[arg(long, value_name = "SHARE", default_value = "1%", value_parser = share)]
     pub(crate) margin: f64,
     /// Exit with code 3 where a set has changed; with 5 where that cannot be judged

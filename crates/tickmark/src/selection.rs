@@ -21,15 +21,26 @@ pub(crate) fn suites() -> impl Iterator<Item = &'static str> {
 pub(crate) fn select(names: &[String]) -> Result<Vec<&'static Probe>, Error> {
     let all = ["all".to_owned()];
     let names = if names.is_empty() { &all[..] } else { names };
-    if let Some(name) = names.iter().find(|name| !tickmark_probe::all().any(|probe| fits(name, probe))) {
-        return Err(Error::UnknownProbe { name: name.clone(), suggestion: nearest(name) });
+    let known = |name: &str| tickmark_probe::all().any(|probe| fits(name, probe));
+    let mut givers = Vec::new();
+    for name in names.iter().filter(|name| !known(name)) {
+        let unknown = || Error::UnknownProbe { name: name.clone(), suggestion: nearest(name) };
+        givers.push(of_row(name, tickmark_probe::all().map(|probe| probe.spec.name)).ok_or_else(unknown)?);
     }
-    Ok(tickmark_probe::all().filter(|probe| names.iter().any(|name| fits(name, probe))).collect())
+    let chosen =
+        |probe: &Probe| givers.contains(&probe.spec.name) || names.iter().any(|name| fits(name, probe));
+    Ok(tickmark_probe::all().filter(|probe| chosen(probe)).collect())
+}
+
+/// The metric that gives a row: of `tick.rate` it is `tick`.
+pub(crate) fn of_row<'a>(row: &str, metrics: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let gives = |metric: &&str| row.strip_prefix(*metric).is_some_and(|rest| rest.starts_with('.'));
+    metrics.filter(gives).max_by_key(|metric| metric.len())
 }
 
 fn fits(name: &str, probe: &Probe) -> bool {
     let spec = &probe.spec;
-    if spec.name == name || spec.group.suite() == name {
+    if spec.name == name || spec.title.trim() == name || spec.group.suite() == name {
         return true;
     }
     // Self-tests run only when they are named.
@@ -71,6 +82,8 @@ mod tests {
     fn suites_names_and_patterns() {
         assert_eq!(names(&["syscall.null"]), ["syscall.null"]);
         assert_eq!(names(&["tick", "tick", "tic?"]), ["tick", "tick.spin"]);
+        assert_eq!(names(&["null call (getppid)", "tick.rate"]), ["tick", "syscall.null"]);
+        assert_eq!(names(&["switch.2p.0k.across"]), ["switch.2p.0k.across"]);
         assert!(names(&["clock"]).iter().all(|name| name.starts_with("clock.")));
         assert!(names(&["op.int32.*"]).len() == 5);
         let lmbench = names(&["lmbench"]);

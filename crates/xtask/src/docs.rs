@@ -19,21 +19,22 @@ pub(crate) fn check() -> Result<()> {
 
 fn page() -> String {
     let mut page = "# Probes\n\n\
-        Made from the probes' specs by `cargo xtask docs`; edit those. `cost` is the 10th percentile of short\n\
-        batches (docs/METHODOLOGY.md). Every probe is refused whose cost lies below its physical floor.\n"
+        Made from the probes' specs by `cargo xtask docs`; edit those. The floor is the 10th percentile of short\n\
+        batches (docs/METHODOLOGY.md). A figure below the physical limit is refused. Commands take the name as\n\
+        well as the title.\n"
         .to_owned();
     for group in Group::ALL.into_iter().filter(|group| *group != Group::Selftest) {
         let _ = writeln!(page, "\n## {} (suite `{}`)\n", group.title(), group.suite());
         page.push_str(
-            "| metric | what is timed | gives | better | floor, ps | system calls | definition |\n",
+            "| metric | title | what is timed | gives | better | physical limit, ps | system calls | definition |\n",
         );
-        page.push_str("|---|---|---|---|---|---|---|\n");
+        page.push_str("|---|---|---|---|---|---|---|---|\n");
         for probe in tickmark_probe::all().filter(|probe| probe.spec.group == group) {
             let spec = &probe.spec;
             let gives = match spec.headline {
                 Headline::Floor if spec.unit == Unit::Throughput => "bytes a second",
                 Headline::Floor if spec.unit == Unit::Frequency => "operations a second",
-                Headline::Floor => "cost",
+                Headline::Floor => "floor and mean",
                 Headline::Median => "median and every value",
                 Headline::Minimum => "the smallest",
                 Headline::TickTrain => "rate, cost, share",
@@ -52,8 +53,11 @@ fn page() -> String {
             let floor = spec.physical_floor.get();
             let _ = writeln!(
                 page,
-                "| `{}` | {} | {gives} | {better} | {floor} | {calls} | {} |",
-                spec.name, spec.timed, spec.source
+                "| `{}` | {} | {} | {gives} | {better} | {floor} | {calls} | {} |",
+                spec.name,
+                spec.title.trim(),
+                spec.timed,
+                spec.source
             );
         }
     }

@@ -23,7 +23,7 @@ const fn spec(name: &'static str, title: &'static str, timed: &'static str, sour
         better: Better::Higher,
         timed,
         source,
-        // 64 KB in less would be more than 60 TB/s.
+        // 64 KiB in less would be more than 60 TB/s.
         physical_floor: Picos::new(1_000),
         ..Spec::cost(Group::Bandwidth, name, title)
     }
@@ -51,8 +51,8 @@ pub(super) static PROBES: &[Probe] = &[
     Probe {
         spec: stream(
             "bandwidth.pipe",
-            "pipe",
-            "read 4 MB of a pipe, 64 KB at a time, into which a peer on the same CPU writes 64 KB at a time",
+            "pipe bandwidth",
+            "read 4 MiB of a pipe, 64 KiB at a time, into which a peer on the same CPU writes 64 KiB at a time",
             &[
                 Syscall::Pipe2,
                 Syscall::RtSigaction,
@@ -67,7 +67,7 @@ pub(super) static PROBES: &[Probe] = &[
     Probe {
         spec: stream(
             "bandwidth.unix",
-            "AF_UNIX stream",
+            "AF_UNIX stream bandwidth",
             "the same through a pair of stream sockets of the UNIX domain",
             &[
                 Syscall::Socketpair,
@@ -83,8 +83,8 @@ pub(super) static PROBES: &[Probe] = &[
     Probe {
         spec: stream(
             "bandwidth.tcp",
-            "TCP",
-            "the same over a TCP connection of the loopback interface, 128 KB at a time; its buffers are fixed at 64 KB",
+            "TCP bandwidth",
+            "the same over a TCP connection of the loopback interface, 128 KiB at a time; its buffers are fixed at 64 KiB",
             round_trip::TCP,
         ),
         prepare: |spec, _| received(spec, 2 * PIECE, || net::tcp_pair_of(BUFFER)),
@@ -102,8 +102,8 @@ pub(super) static PROBES: &[Probe] = &[
             weight: 20,
             ..spec(
                 "bandwidth.file_reread",
-                "file, read again",
-                "read 64 KB of a file in the page cache, from its start to its end over and over",
+                "file reread bandwidth",
+                "read 64 KiB of a file in the page cache, from its start to its end over and over",
                 FILE,
             )
         },
@@ -137,8 +137,8 @@ pub(super) static PROBES: &[Probe] = &[
             weight: 20,
             ..spec(
                 "bandwidth.mmap_reread",
-                "file, mapped, read again",
-                "add up the words of 64 KB of a mapped file in the page cache, from its start to its end over and over",
+                "mmap reread bandwidth",
+                "add up the words of 64 KiB of a mapped file in the page cache, from its start to its end over and over",
                 FILE,
             )
         },
@@ -159,15 +159,15 @@ pub(super) static PROBES: &[Probe] = &[
     Probe {
         spec: memory(
             "bandwidth.copy.libc",
-            "memory, copy by libc",
-            "memcpy of 64 KB from one half of the memory to the other, piece by piece, over and over",
+            "memory copy bandwidth, libc",
+            "memcpy of 64 KiB from one half of the memory to the other, piece by piece, over and over",
         ),
         prepare: |spec, params| copy(spec, params, Region::copy),
     },
     Probe {
         spec: memory(
             "bandwidth.copy.hand",
-            "memory, copy by hand",
+            "memory copy bandwidth, by hand",
             "the same with loads and stores of 8 bytes",
         ),
         prepare: |spec, params| copy(spec, params, Region::copy_by_hand),
@@ -175,8 +175,8 @@ pub(super) static PROBES: &[Probe] = &[
     Probe {
         spec: memory(
             "bandwidth.memory.read",
-            "memory, read",
-            "add up the 8-byte words of 64 KB of memory, piece by piece, over and over",
+            "memory read bandwidth",
+            "add up the 8-byte words of 64 KiB of memory, piece by piece, over and over",
         ),
         prepare: |spec, params| {
             let region = Region::private(params.sizes.memory as usize, Pages::Small)?;
@@ -190,8 +190,8 @@ pub(super) static PROBES: &[Probe] = &[
     Probe {
         spec: memory(
             "bandwidth.memory.write",
-            "memory, write",
-            "store 8 bytes a time, upwards, over 64 KB of memory, piece by piece, over and over (lmbench's bw_mem wr stores 4 bytes, \
+            "memory write bandwidth",
+            "store 8 bytes a time, upwards, over 64 KiB of memory, piece by piece, over and over (lmbench's bw_mem wr stores 4 bytes, \
              downwards)",
         ),
         prepare: |spec, params| {

@@ -42,8 +42,8 @@ pub(super) static PROBES: &[Probe] = &[
             needs: WRITING,
             ..spec(
                 "file.create.10k",
-                "file, create of 10 KB",
-                "open a new file for writing, write 10 KB at once, close it",
+                "file, create 10 KiB",
+                "open a new file for writing, write 10 KiB at once, close it",
             )
         },
         prepare: |spec, params| Ok(create(spec, params, TEN_KB)?.boxed()),
@@ -51,7 +51,7 @@ pub(super) static PROBES: &[Probe] = &[
     Probe {
         spec: Spec {
             needs: WRITING,
-            ..spec("file.delete.10k", "file, delete of 10 KB", "unlink a file of 10 KB, just written")
+            ..spec("file.delete.10k", "file, delete 10 KiB", "unlink a file of 10 KiB, just written")
         },
         prepare: |spec, params| Ok(delete(spec, params, TEN_KB)?.boxed()),
     },

@@ -27,7 +27,7 @@ pub(super) static PROBES: &[Probe] = &[
             needs: &[Syscall::Gettimeofday],
             ..spec(
                 "clock.gettimeofday.syscall",
-                "gettimeofday(), system call",
+                "gettimeofday(), syscall",
                 "gettimeofday as a system call, past the vDSO",
                 10_000,
             )
@@ -49,12 +49,7 @@ pub(super) static PROBES: &[Probe] = &[
     Probe {
         spec: Spec {
             needs: &[Syscall::Time],
-            ..spec(
-                "clock.time.syscall",
-                "time(), system call",
-                "time as a system call, past the vDSO",
-                10_000,
-            )
+            ..spec("clock.time.syscall", "time(), syscall", "time as a system call, past the vDSO", 10_000)
         },
         prepare: |spec, _| {
             clock::time_by_syscall()?;

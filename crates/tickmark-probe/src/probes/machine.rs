@@ -45,7 +45,7 @@ pub(super) static PROBES: &[Probe] = &[
     },
     Probe {
         spec: Spec {
-            timed: "dependent loads, one in each of N pages of 4 KB, less as many loads from lines side by side; the \
+            timed: "dependent loads, one in each of N pages of 4 KiB, less as many loads from lines side by side; the \
                     largest N before a load costs more",
             source: "Staelin, lmbench3 (tlb)",
             ..spec("machine.tlb", "TLB, first level", Unit::Count, Headline::Capacity)
@@ -96,7 +96,12 @@ pub(super) static PROBES: &[Probe] = &[
                     a load is at best than in one chain",
             source: "Staelin, lmbench3 (par_mem)",
             weight: 30,
-            ..spec("machine.memory_parallelism", "loads at once", Unit::Ratio, Headline::Speedup)
+            ..spec(
+                "machine.memory_parallelism",
+                "memory parallelism (loads at once)",
+                Unit::Ratio,
+                Headline::Speedup,
+            )
         },
         prepare: |spec, params| {
             let region = Ring::over(Region::private(params.sizes.memory as usize, Pages::Small)?);

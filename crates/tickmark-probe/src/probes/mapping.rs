@@ -9,7 +9,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use tickmark_wire::{Group, Part, Picos};
 
 const PAGE: usize = 4096;
-/// A store to every 16th KB of the first tenth.
+/// A store to every 16th KiB of the first tenth.
 const STRIDE: usize = 16 << 10;
 
 const MAPPING: &[Syscall] =
@@ -43,7 +43,7 @@ pub(super) static PROBES: &[Probe] = &[
             ..spec(
                 "vm.mmap",
                 "mmap",
-                "map a whole file (128 MB, or 1 MB where memory is short), shared and writable, store to every 16th KB of \
+                "map a whole file (128 MiB, or 1 MiB where memory is short), shared and writable, store to every 16th KiB of \
                  its first tenth, unmap it",
             )
         },
@@ -67,7 +67,7 @@ pub(super) static PROBES: &[Probe] = &[
             ..spec(
                 "vm.fault.page",
                 "page fault",
-                "load a byte of every page of a mapped file (16 MB, or 128 KB where memory is short) in random \
+                "load a byte of every page of a mapped file (16 MiB, or 128 KiB where memory is short) in random \
                  order, per page, less mapping and unmapping it; the kernel maps neighbours along",
             )
         },

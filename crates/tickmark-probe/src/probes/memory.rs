@@ -13,7 +13,7 @@ use tickmark_wire::{Group, Headline, Observations, Part, Picos, Point};
 const SMALLEST: u64 = 4 << 10;
 /// Two lines: what a stride is.
 const STRIDE: u64 = 128;
-/// Loads that are worth their time before anything is timed: 16 MB of lines.
+/// Loads that are worth their time before anything is timed: 16 MiB of lines.
 const WARM: u64 = 1 << 18;
 
 const fn spec(name: &'static str, title: &'static str, timed: &'static str, source: &'static str) -> Spec {
@@ -32,9 +32,9 @@ pub(super) static PROBES: &[Probe] = &[
     Probe {
         spec: spec(
             "memory.latency.random",
-            "random",
-            "a chain of dependent loads through every cache line once in random order, pages of 4 KB; at each \
-             size, 4 KB to four times the last cache",
+            "random load",
+            "a chain of dependent loads through every cache line once in random order, pages of 4 KiB; at each \
+             size, 4 KiB to four times the last cache",
             "McVoy and Staelin, USENIX 1996 (lat_mem_rd); order: a permutation by multiplication and shift",
         ),
         prepare: |spec, params| curve(spec, params, Pages::Small, Order::Random),
@@ -44,8 +44,8 @@ pub(super) static PROBES: &[Probe] = &[
             needs: &[Syscall::Mmap, Syscall::Madvise],
             ..spec(
                 "memory.latency.huge",
-                "random, huge pages",
-                "the same in pages of 2 MB (transparent huge pages)",
+                "random load, huge pages",
+                "the same in pages of 2 MiB (transparent huge pages)",
                 "madvise(2), MADV_HUGEPAGE",
             )
         },
@@ -56,7 +56,7 @@ pub(super) static PROBES: &[Probe] = &[
             headline: Headline::Farthest,
             ..spec(
                 "memory.latency.strided",
-                "at a stride, prefetched",
+                "load at a stride, prefetched",
                 "a chain of dependent loads at a stride of 128 bytes, over four times the last cache: what the \
                  prefetcher leaves of the latency of memory; the curve has the smaller sizes",
                 "McVoy and Staelin, USENIX 1996 (lat_mem_rd, stride 128)",

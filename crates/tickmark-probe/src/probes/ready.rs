@@ -84,7 +84,7 @@ pub(super) static PROBES: &[Probe] = &[
         spec: Spec {
             needs: &[Syscall::Getcpu],
             physical_floor: Picos::new(10_000),
-            ..spec("syscall.getcpu.call", "getcpu, system call", "getcpu as a system call", "getcpu(2)")
+            ..spec("syscall.getcpu.call", "getcpu, syscall", "getcpu as a system call", "getcpu(2)")
         },
         prepare: |spec, _| {
             wake::cpu_by_call()?;

@@ -15,7 +15,7 @@ pub(super) static PROBES: &[Probe] = &[Probe {
         source: "Denk, Comparing Performance 100 Hz versus 1000 Hz Clock Tick (2005): the tick's share of the processor",
         physical_floor: Picos::new(100),
         weight: 60,
-        ..Spec::cost(Group::Tick, "tick.spin", "a spinning loop")
+        ..Spec::cost(Group::Tick, "tick.spin", "spinning loop, one iteration")
     },
     prepare: |spec, _| {
         let turns = || {

@@ -75,7 +75,7 @@ macro_rules! ring {
         Probe {
             spec: spec(
                 concat!("switch.", $processes, "p.", $kilobytes, "k", $suffix),
-                concat!("context switch, ", $processes, " processes of ", $kilobytes, " KiB", $title),
+                concat!("context switch ", $processes, "p/", $kilobytes, "K", $title),
                 concat!(
                     "a token goes round a ring of ", $processes, " processes ", $where, ", joined by pipes, each adding up ",
                     $kilobytes, " KiB of its own; per switch, less the same work in one process"

@@ -14,7 +14,7 @@ pub(super) static PROBES: &[Probe] = &[Probe {
         needs: &[Syscall::ClockNanosleep, Syscall::ClockGettime],
         source: "clock_nanosleep(2); cyclictest of rt-tests",
         weight: 50,
-        ..Spec::cost(Group::Timer, "timer.clock_nanosleep.late", "clock_nanosleep wakes late by")
+        ..Spec::cost(Group::Timer, "timer.clock_nanosleep.late", "clock_nanosleep, wake-up latency")
     },
     prepare: |_, _| {
         clock::sleep_until(Nanos::ZERO)?;

@@ -255,6 +255,21 @@ impl Forker {
     /// Takes every mapping but the own pages and the calling thread's stack out of what a child inherits,
     /// and adds the ballast.
     fn isolate(&self) -> Result<(), CallError> {
+        // What another thread unmaps meanwhile (its stack, as it ends) is not there any more: the list is read again.
+        let gone =
+            |result: &Result<(), CallError>| matches!(result, Err(error) if error.errno == libc::ENOMEM);
+        let mut kept_out = self.keep_out();
+        for _ in 0..TRIES {
+            if gone(&kept_out) {
+                kept_out = self.keep_out();
+            }
+        }
+        kept_out?;
+        self.add_ballast()
+    }
+
+    /// Takes the mappings that the kernel lists now out of what a child inherits.
+    fn keep_out(&self) -> Result<(), CallError> {
         let maps = std::fs::read_to_string("/proc/self/maps").map_err(|e| CallError::of("openat", &e))?;
         let here = (&raw const maps).addr();
         let slots = self.slots.as_ptr().addr();
@@ -275,6 +290,10 @@ impl Forker {
                 start = page + PAGE;
             }
         }
+        Ok(())
+    }
+
+    fn add_ballast(&self) -> Result<(), CallError> {
         let Ballast { mappings, pages } = self.ballast;
         for i in 0..mappings {
             let at = map(pages * PAGE, libc::MAP_PRIVATE)?;
@@ -290,6 +309,9 @@ impl Forker {
         Ok(())
     }
 }
+
+/// How often the list of mappings is read again where one of it has gone.
+const TRIES: u32 = 8;
 
 /// Keeps a range out of what children inherit (MADV_DONTFORK), or puts it back (MADV_DOFORK).
 fn inherit(from: usize, to: usize, advice: i32) -> Result<(), CallError> {

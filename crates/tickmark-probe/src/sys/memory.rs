@@ -10,9 +10,9 @@ const HUGE: usize = 2 << 20;
 /// Which pages a stretch is made of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pages {
-    /// Of 4 KB, also where the system would join them.
+    /// Of 4 KiB, also where the system would join them.
     Small,
-    /// Of 2 MB, or none.
+    /// Of 2 MiB, or none.
     Huge,
 }
 

@@ -7,6 +7,8 @@ use std::fmt::Write;
 use tickmark_analysis::report::{Detail, Guest, Header, Known, Model, Row, RowStatus};
 
 const HEADING: Style = Style::new().bold();
+/// The widest title beside figures: with them a line has 80 columns.
+const TITLE: usize = 34;
 const MARK: Style = AnsiColor::Yellow.on_default();
 
 /// The whole model, with colours that the output stream strips where they are not wanted.
@@ -115,7 +117,10 @@ fn emulated(guest: &Guest) -> String {
 fn rows(out: &mut String, model: &Model) {
     let all = || model.groups.iter().flat_map(|(_, rows)| rows);
     let heads = ["", "floor", "mean", "CV", "disturbed"].map(str::to_owned).to_vec();
-    let mut lines = grid::lines(std::iter::once(heads).chain(all().map(cells)), 1..=4).into_iter();
+    let cells = all().map(|row| {
+        if is_long(row) { [vec![String::new()], cells(row)[1..].to_vec()].concat() } else { cells(row) }
+    });
+    let mut lines = grid::lines(std::iter::once(heads).chain(cells), 1..=4).into_iter();
     let columns = lines.next().unwrap_or_default();
     for (group, rows) in &model.groups {
         // The group's name lies over the empty first cell of the line that names the columns.
@@ -126,6 +131,9 @@ fn rows(out: &mut String, model: &Model) {
             let marked = row.contended.is_some() || !matches!(row.status, RowStatus::Ok);
             let style = if marked { MARK } else { Style::new() };
             let notes = reason::all(row).join("; ");
+            if is_long(row) {
+                let _ = writeln!(out, "{style}  {}{style:#}", row.title.trim());
+            }
             let beside = format!("{line:width$}  {notes}", width = columns.len());
             let shown = match beside.chars().count() <= WIDTH || notes.is_empty() {
                 true => beside.trim_end().to_owned(),
@@ -150,6 +158,11 @@ fn rows(out: &mut String, model: &Model) {
              deviation over mean, between runs; disturbed: share of the batches\n",
         ),
     }
+}
+
+/// Titles that leave no room for figures stand in a line of their own.
+fn is_long(row: &Row) -> bool {
+    row.title.trim().chars().count() > TITLE
 }
 
 fn cells(row: &Row) -> Vec<String> {

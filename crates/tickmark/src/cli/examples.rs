@@ -1,6 +1,11 @@
 //! What stands below the options in --help.
 
-pub(super) const EXIT_CODES: &str = "Exit codes: 0 done, 1 failed, 2 usage, 3 a difference that --fail-on names, 4 partly done,\n5 what --fail-on asks cannot be judged.";
+pub(super) const START: &str = "Start with:
+  tickmark run          measure this machine (about two minutes), save the recording and show it
+  tickmark list         what can be measured
+  tickmark help run     options and examples; the same for every command
+
+Exit codes: 0 done, 1 failed, 2 usage, 3 a difference that --fail-on names, 4 partly done,\n5 what --fail-on asks cannot be judged.";
 
 pub(super) const RECORDINGS_EXAMPLES: &str = "\
 Examples:
@@ -12,13 +17,13 @@ Examples:
 
 pub(super) const RUN_EXAMPLES: &str = "\
 Examples:
-  tickmark run                            everything, about a minute
+  tickmark run                            everything, one to two minutes
   tickmark run clock 'syscall.*'          a suite and some probes
-  tickmark run lmbench                    the columns of lmbench's ten tables
+  tickmark run lmbench                    the columns of lmbench's tables
   tickmark run syscall.null --budget 2s   one probe
-  tickmark run syscall.null --once --format json   one figure in a second, for a CI
+  tickmark run syscall.null --once --format json   one figure in a second, for CI
   tickmark run --priority fifo:50 --cpu 1 --name tuned
-  tickmark run --resume last              go on with a run that was interrupted
+  tickmark run --resume last              resume a run that was interrupted
 
 Exit codes: 0 done; 1 nothing was obtained; 2 usage; 4 partly done: a run failed, timed out or was
 interrupted, or what was asked for by name is not supported here (`status` in JSON says which).";
@@ -33,27 +38,27 @@ Examples:
   tickmark show last --lmbench                     lmbench's ten tables, mean costs";
 
 pub(super) const COMPARE_EXAMPLES: &str = "\
-The runs of one recording share its occasion: two recordings made one after the other differ also where
-nothing was changed. So a recording is one occasion, and fewer than three a side decide nothing. Runs of
-imported lmbench results were made apart: each is an occasion. --unit run takes every run for one, which
-claims too much wherever occasions differ.
+A replicate is one independent repetition that a test may count. The runs of one recording are not
+independent: two recordings made one after the other differ even where nothing was changed. So a recording
+is one replicate, and fewer than three a side decide nothing. Runs of imported lmbench results are
+independent: each is a replicate. --unit run counts every run, which claims too much where recordings differ.
 
-A side may be several recordings, with commas or as a pattern of names: from three a side on each is an
-occasion. Where the store holds five or more earlier recordings of the same configuration and length, their
-spread judges single ones. Settings of one experiment are compared block by block.
+A side may be several recordings, with commas or as a pattern of names: with three or more a side each is a
+replicate. Single recordings are judged by how far earlier ones of this machine differ, where the store has
+five or more of the same configuration and length. Settings of one experiment are compared block by block.
 
 Examples:
   tickmark compare last~1 last
   tickmark compare 'before*' 'after*' --format markdown
   tickmark compare clocksource:tsc clocksource:kvm-clock --format html > clocks.html
-  tickmark compare tqm860l tqm860l1k --lmbench   lmbench's ten tables with averages and per cent
-  tickmark compare 'before*' 'after*' --fail-on worse   three recordings a side and more: exit code 3 where something
-                                                        got worse, 5 where that cannot be judged";
+  tickmark compare tqm860l tqm860l1k --lmbench   lmbench's ten tables with averages and percentages
+  tickmark compare 'before*' 'after*' --fail-on worse   three or more recordings a side: exit code 3 if something
+                                                        got worse, 5 if that cannot be judged";
 
 pub(super) const EXPERIMENT_EXAMPLES: &str = "\
 Knobs: clocksource, slack, policy, cpu, sysctl:NAME, a file of /sys or /proc by its path, hugepages, quota (of a
-cgroup); in a file also commands that make a setting and take it back. Every setting is read back after
-each block, and put back at the end, after an error and after Ctrl-C; --restore does it after a kill -9.
+cgroup); an experiment file may also name commands that make a setting and undo it. Every setting is read
+back after each block, and restored at the end, after an error and after Ctrl-C; --restore restores after kill -9.
 
 Examples:
   tickmark experiment clocksource=tsc,kvm-clock clock syscall.null
@@ -66,8 +71,8 @@ Examples:
 
 pub(super) const STAT_EXAMPLES: &str = "\
 A verdict is one of four: changed; changed, but by less than the margin; equivalent within the margin;
-undecided, with the number of values that would tell. Values must be occasions of their own: samples of
-one process are not (docs/METHODOLOGY.md says why).
+undecided, with the number of values needed. Values must be independent replicates: samples of one process
+are not (docs/METHODOLOGY.md says why).
 
 Examples:
   tickmark stat before after
@@ -78,8 +83,8 @@ Examples:
 
 pub(super) const IMPORT_EXAMPLES: &str = "\
 Raw files (results/<os>/<host>.0, .1 ...) of one host and kernel become the runs of one recording;
-a summary page gives one recording for each host and kernel. Averages and per cent are not imported:
-they come back from the rows. Files of sysbench, wrk, cyclictest (text, histogram, JSON; text is taken for us) and perf
+a summary page gives one recording for each host and kernel. Averages and percentages are not imported:
+they are computed from the rows. Files of sysbench, wrk, cyclictest (text, histogram, JSON; text is read as us) and perf
 bench are runs of one recording where they measured the same; each command of hyperfine's JSON, each block of super-smack's lines and each file
 of number columns is a recording. Exit code 4 says that something was left out, which is named.
 

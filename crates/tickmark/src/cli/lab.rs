@@ -10,7 +10,7 @@ use tickmark_wire::Nanos;
 pub(super) const LAB_EXAMPLES: &str = "\
 A kernel is ARCH:SETTING:SETTING..., with ARCH x86_64 or powerpc, and the settings hz=100, 250, 300, 1000;
 tick=periodic, idle; highres=on, off; preempt=none, voluntary, full (hz=100:tick=periodic:highres=on:preempt=none
-where nothing is said). They are built from Debian's linux-source and kept in the user's cache folder.
+by default). They are built from Debian's linux-source and kept in the user's cache folder.
 
 Examples:
   tickmark lab kernels powerpc:hz=100 powerpc:hz=1000
@@ -23,7 +23,7 @@ Examples:
 pub(crate) enum Speed {
     /// Instructions take 2^shift ns.
     Mips(u8),
-    /// As the host has it: KVM, or emulation.
+    /// That of KVM, or of TCG without counting instructions.
     Host,
 }
 
@@ -45,7 +45,7 @@ pub(crate) struct LabKernels {
     /// Which [default: powerpc and x86_64, each at hz=100 and hz=1000]
     #[arg(value_name = "KERNEL")]
     pub(crate) kernels: Vec<String>,
-    /// Build also what is in the cache, and compare the bytes
+    /// Build again what is in the cache, and compare the bytes
     #[arg(long)]
     pub(crate) again: bool,
     #[command(flatten)]
@@ -66,10 +66,10 @@ pub(crate) struct LabBoot {
     /// Who measures [default: rust on x86_64, c on powerpc]
     #[arg(long, value_enum)]
     pub(crate) agent: Option<AgentKind>,
-    /// Memory in MB [default: 256 on x86_64, 128 on powerpc]
-    #[arg(long, value_name = "MB", value_parser = clap::value_parser!(u32).range(8..=65536))]
+    /// Memory in MiB [default: 256 on x86_64, 128 on powerpc]
+    #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u32).range(8..=65536))]
     pub(crate) memory: Option<u32>,
-    /// What the kernel is told besides, such as clocksource=hpet
+    /// Extra kernel command line, such as clocksource=hpet
     #[arg(long, value_name = "WORDS", default_value = "", hide_default_value = true)]
     pub(crate) append: String,
     /// Write a file in the guest before anything is measured
@@ -81,10 +81,10 @@ pub(crate) struct LabBoot {
     /// Runs of each probe in the one boot [default: 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100))]
     pub(crate) runs: Option<u32>,
-    /// What a probe of ordinary weight measures, in the guest's time [default: 100ms]
+    /// Measuring time of a probe, in the guest's time [default: 100ms]
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(crate) slice: Option<Nanos>,
-    /// How long the boot may take on the wall [default: a minute and ten times what is to be measured]
+    /// Limit of the boot, in real time [default: a minute and ten times the measuring time]
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(crate) limit: Option<Nanos>,
     /// Name of the recording [default: lab and the kernel]
@@ -96,7 +96,7 @@ pub(crate) struct LabBoot {
 
 #[derive(Debug, Args)]
 pub(crate) struct LabRun {
-    /// The matrix: docs/EXPERIMENTS.md names those that are here
+    /// The matrix; docs/EXPERIMENTS.md lists those that come with tickmark
     #[arg(value_name = "FILE.toml")]
     pub(crate) file: PathBuf,
     /// What to measure instead of what the file names
@@ -108,10 +108,10 @@ pub(crate) struct LabRun {
     /// Boots of each setting, each at another part of the tick, instead of what the file names
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=1000))]
     pub(crate) phases: Option<u32>,
-    /// What a probe of ordinary weight measures in each boot, instead of what the file names
+    /// Measuring time of a probe in each boot, instead of the file's
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(crate) slice: Option<Nanos>,
-    /// Go on with a matrix that was interrupted: any of its recordings
+    /// Resume a matrix that was interrupted: any of its recordings
     #[arg(long, value_name = "REC")]
     pub(crate) resume: Option<String>,
     /// Exit with code 3 where a metric has changed, or got worse

@@ -7,7 +7,7 @@ use clap::{Args, Subcommand};
 pub(crate) struct Recordings {
     #[command(subcommand)]
     pub(crate) change: Option<Change>,
-    /// Make the index again from the recordings' folders
+    /// Rebuild the index from the recordings' folders
     #[arg(long)]
     pub(crate) rebuild: bool,
     #[command(flatten)]
@@ -39,7 +39,7 @@ pub(crate) enum Change {
         /// Delete only what is older than so many days
         #[arg(long, value_name = "DAYS")]
         older_than: Option<u32>,
-        /// Say what would be deleted, and delete nothing
+        /// Print what would be deleted, and delete nothing
         #[arg(long)]
         dry_run: bool,
     },

@@ -114,7 +114,7 @@ fn text(path: &Path) -> Result<(String, String), Error> {
     file.take(MOST + 1).read_to_end(&mut bytes).map_err(Error::file("read", path))?;
     if bytes.len() as u64 > MOST {
         let (path, most) = (path.display(), MOST >> 20);
-        return Err(Error::Usage(format!("{path} has more than {most} MB: too much for results")));
+        return Err(Error::Usage(format!("{path} has more than {most} MiB: too much for results")));
     }
     let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
     let text = String::from_utf8_lossy(&bytes);

@@ -2,6 +2,7 @@
 
 use crate::cli::{Format, Show};
 use crate::error::{Code, Error};
+use crate::selection::of_row;
 use tickmark_analysis::report;
 use tickmark_store::Store;
 use tickmark_wire::Metric;
@@ -14,16 +15,19 @@ pub(super) fn run(store: &Store, show: &Show) -> Result<Code, Error> {
     let fits = |name: &str, metric: &Metric| {
         let known = metric.name.as_str();
         known == name
+            || metric.title.trim() == name
             || metric.group.suite() == name
             || glob::Pattern::new(name).is_ok_and(|p| p.matches(known))
     };
-    for name in &show.metrics {
-        if !recording.meta.plan.metrics.iter().any(|metric| fits(name, metric)) {
-            return Err(Error::Usage(format!("recording {} has no metric {name}", recording.meta.id)));
-        }
+    let metrics = || recording.meta.plan.metrics.iter();
+    let mut givers = Vec::new();
+    for name in show.metrics.iter().filter(|name| !metrics().any(|metric| fits(name, metric))) {
+        let unknown = || Error::Usage(format!("recording {} has no metric {name}", recording.meta.id));
+        givers.push(of_row(name, metrics().map(|metric| metric.name.as_str())).ok_or_else(unknown)?);
     }
+    let asked = |metric: &Metric| show.metrics.iter().any(|name| fits(name, metric));
     let chosen =
-        |metric: &Metric| show.metrics.is_empty() || show.metrics.iter().any(|name| fits(name, metric));
+        |metric: &Metric| show.metrics.is_empty() || givers.contains(&metric.name.as_str()) || asked(metric);
     let model = report::build(&recording, &chosen, !show.metrics.is_empty());
     match show.output.format {
         Format::Json => super::print_json(&tickmark_render::report::json(&model))?,

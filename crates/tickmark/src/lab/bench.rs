@@ -130,7 +130,7 @@ impl Bench {
         let agent = self.agent(kind == AgentKind::C, arch)?;
         // Where there is no compiler for it, the guest has no shell, and its probe says so.
         let shell = if kind == AgentKind::Rust { self.agent(true, arch).ok() } else { None };
-        // QEMU makes PowerPC machines of multiples of 64 MB, and has no place for an initial file system in 64.
+        // QEMU makes PowerPC machines of multiples of 64 MiB, and has no place for an initial file system in 64.
         let whole = if arch == Arch::PowerPc { memory.next_multiple_of(64).max(128) } else { memory };
         Ok(Guest {
             machine: tickmark_lab::Machine { arch, memory: whole, accel },

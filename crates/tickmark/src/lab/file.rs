@@ -78,7 +78,7 @@ pub(crate) struct Machine {
     /// How long a real machine may take to boot.
     pub(crate) boot_limit: Option<String>,
     pub(crate) agent: Option<AgentKind>,
-    /// In MB.
+    /// In MiB.
     pub(crate) memory: Option<u32>,
     #[serde(default)]
     pub(crate) append: String,
@@ -192,7 +192,7 @@ fn parse(text: &str) -> Result<Asked, String> {
             real(machine, &file.setting).map_err(|why| format!("{}: {why}", machine.name))?;
         }
         if machine.memory.is_some_and(|memory| !(8..=65_536).contains(&memory)) {
-            return Err(format!("{}: memory: give 8 to 65536 MB", machine.name));
+            return Err(format!("{}: memory: give 8 to 65536 MiB", machine.name));
         }
         if machine.target.is_none() && file.setting.iter().any(|setting| !setting.boot.is_empty()) {
             return Err(format!("{}: boot commands are for a machine with a target", machine.name));

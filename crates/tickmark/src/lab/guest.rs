@@ -33,7 +33,7 @@ pub(crate) enum AgentKind {
 #[derive(Debug, Clone)]
 pub(crate) struct Guest {
     pub(crate) machine: Machine,
-    /// Memory of the machine that a file takes before anything is measured, in MB.
+    /// Memory of the machine that a file takes before anything is measured, in MiB.
     pub(crate) ballast: u32,
     pub(crate) image: PathBuf,
     /// What is known of the kernel, where it was built here.
@@ -199,8 +199,8 @@ impl Guest {
         let source = "tickmark lab";
         facts.know("guest.machine", source, machine.to_string());
         let left = machine.memory - self.ballast;
-        let taken = format!("{left} MB ({} MB, of which a file takes {})", machine.memory, self.ballast);
-        let memory = if self.ballast > 0 { taken } else { format!("{left} MB") };
+        let taken = format!("{left} MiB ({} MiB, of which a file takes {})", machine.memory, self.ballast);
+        let memory = if self.ballast > 0 { taken } else { format!("{left} MiB") };
         facts.know("guest.memory", source, memory);
         if let Accel::Icount { shift } = machine.accel {
             facts.know(tickmark_analysis::EXACT, source, (1u32 << shift).to_string());

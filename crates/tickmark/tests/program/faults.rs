@@ -322,5 +322,5 @@ fn the_whole_suite_in_16_mb() {
     let sizes = &model["environment"]["sizes.memory"];
     assert_eq!(sizes["value"], "2097152");
     let why = sizes["source"].as_str().unwrap();
-    assert!(why.starts_with("small: ") && why.contains(" MB free by cgroup.memory"), "{sizes}");
+    assert!(why.starts_with("small: ") && why.contains(" MiB free by cgroup.memory"), "{sizes}");
 }
