@@ -39,8 +39,6 @@ pub struct Head {
     /// Two lines.
     pub head: [&'static str; 2],
     /// Its metric.
-    /// Which.
-    /// Its metric.
     pub metric: &'static str,
     /// As printed.
     pub unit: &'static str,

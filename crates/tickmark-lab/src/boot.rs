@@ -161,7 +161,7 @@ fn framed(console: &str) -> Result<String, String> {
             _ => {}
         }
     }
-    Err(if inside { "stopped in the middle of its events" } else { "ended without a word of its agent" }
+    Err(if inside { "stopped in the middle of its events" } else { "ended before its agent sent an event" }
         .to_owned())
 }
 
@@ -213,7 +213,7 @@ mod tests {
         // An agent that was killed takes no leave, whatever process 1 says after it.
         assert!(framed(&console.replace("goodbye", "b")).unwrap_err().contains("middle"));
         assert!(framed(&console[..console.len() - 40]).unwrap_err().contains("middle"));
-        assert!(framed("nothing but noise\n\u{fffd}\n").unwrap_err().contains("without a word"));
+        assert!(framed("nothing but noise\n\u{fffd}\n").unwrap_err().contains("before its agent"));
         assert_eq!(
             last_words("one\r\ntwo\u{7}\r\n{\"c\"\r\n[ 1.0] reboot: Restarting system\r\n").unwrap(),
             "two"

@@ -69,6 +69,9 @@ impl FromStr for Kernel {
             Some("powerpc") => Arch::PowerPc,
             other => {
                 let other = other.unwrap_or_default();
+                if other.contains('/') {
+                    return Err(Error::Usage(format!("{text}: no such file")));
+                }
                 return Err(Error::Usage(format!(
                     "no kernels for {other:?} here; give x86_64 or powerpc, then settings as in x86_64:hz=1000:tick=idle"
                 )));

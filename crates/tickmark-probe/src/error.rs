@@ -22,7 +22,7 @@ pub enum ProbeError {
     Call(#[from] CallError),
     /// A result that no hardware gives: the work was not done.
     #[error(
-        "{} ps an operation is below the physical floor of {} ps: the work was not done",
+        "{} ps an operation is below the physical limit of {} ps: the work was not done",
         seen.get(), floor.get()
     )]
     BelowFloor {

@@ -7,8 +7,7 @@ pub(crate) const WIDTH: usize = 80;
 
 /// The rows as lines, every column as wide as its widest cell with two blanks between them; columns in `right` end with each
 /// other. A line has no blanks at its end.
-#[must_use]
-pub fn lines(
+pub(crate) fn lines(
     rows: impl IntoIterator<Item = Vec<String>>,
     right: impl IntoIterator<Item = usize>,
 ) -> Vec<String> {

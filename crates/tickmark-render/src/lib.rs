@@ -6,7 +6,7 @@
 
 pub mod comparison;
 mod finding;
-pub mod grid;
+mod grid;
 pub mod hz;
 pub mod lmbench;
 mod number;

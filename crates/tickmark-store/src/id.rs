@@ -6,8 +6,8 @@ use std::fmt;
 /// Digits that are shown of an id; more are needed where two begin alike.
 const SHOWN: usize = 8;
 
-/// A recording's id: 128 random bits as 32 hexadecimal digits. Formats before 1.5 had 8 digits; whatever is a plain word of up
-/// to 64 characters is read.
+/// A recording's id: 128 random bits as 32 hexadecimal digits. Earlier programs wrote 8 digits; whatever is a plain word of
+/// up to 64 characters is read.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String")]
 pub struct Id(String);

@@ -224,7 +224,15 @@ impl Store {
         };
         // A folder without meta.json is what a kill at the very start leaves: no recording.
         let made = entries.flatten().filter(|entry| entry.path().join("meta.json").exists());
-        Ok(made.filter_map(|entry| Id::try_from(entry.file_name().into_string().ok()?).ok()).collect())
+        let id =
+            |entry: std::fs::DirEntry| match Id::try_from(entry.file_name().to_string_lossy().into_owned()) {
+                Ok(id) => Some(id),
+                Err(why) => {
+                    (self.warn)(&Error::NotARecording { path: entry.path(), why: why.to_owned() });
+                    None
+                }
+            };
+        Ok(made.filter_map(id).collect())
     }
 
     /// Reads the recording that `name` means: a path, `last`, `last~N`, an id or the beginning of one,

@@ -67,7 +67,7 @@ impl From<Duration> for Nanos {
     }
 }
 
-/// A cost in picoseconds: for what takes less than a nanosecond, and for physical floors.
+/// A cost in picoseconds: for what takes less than a nanosecond, and for physical limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Picos(u64);

@@ -17,7 +17,7 @@ pub(crate) use recordings::{Change, Recordings};
 use std::path::PathBuf;
 use tickmark_analysis::comparison::Unit;
 use tickmark_wire::{Deny, Nanos, Priority};
-use values::{column, confidence, deny};
+use values::{column, confidence, cpu, deny};
 pub(crate) use values::{duration, share};
 
 /// Measures what timekeeping and communication cost on Linux: clock ticks, clock reads, timers, system
@@ -107,7 +107,7 @@ pub(crate) struct Run {
 #[derive(Debug, Args)]
 pub(crate) struct Settings {
     /// Measure on this CPU [default: the quietest that is allowed]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = cpu)]
     pub(crate) cpu: Option<u32>,
     /// Scheduling priority: other, or fifo:1 to fifo:98
     #[arg(long, value_name = "PRIORITY", default_value = "other")]

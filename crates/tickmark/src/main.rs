@@ -1,4 +1,4 @@
-//! tickmark measures what a Linux system charges for time and communication.
+//! tickmark measures what timekeeping and communication cost on Linux.
 #![forbid(unsafe_code)]
 
 mod cli;

@@ -1,4 +1,4 @@
-//! Progress with the time left, on the error stream, only on a terminal.
+//! Progress with the time left, on the error stream: a bar on a terminal, elsewhere a line a minute.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::time::{Duration, Instant};
@@ -12,6 +12,27 @@ pub(crate) struct Progress {
     started: Instant,
     done: Duration,
     total: Duration,
+    lines: Lines,
+}
+
+/// How often work without a terminal says where it stands.
+const MINUTE: Duration = Duration::from_secs(60);
+
+/// Lines where there is no terminal for a bar.
+struct Lines(Instant);
+
+impl Lines {
+    fn new() -> Self {
+        Self(Instant::now())
+    }
+
+    /// A line, where the last one was a minute ago.
+    fn say(&mut self, bar: &ProgressBar, line: impl FnOnce() -> String) {
+        if bar.is_hidden() && self.0.elapsed() >= MINUTE {
+            anstream::eprintln!("{}", line());
+            self.0 = Instant::now();
+        }
+    }
 }
 
 /// What starting a process adds to a run's budget.
@@ -26,7 +47,15 @@ impl Progress {
         let style = ProgressStyle::with_template("{prefix} [{bar:30}] {msg}");
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("=> "));
         let rounds = plan.runs.iter().map(|run| run.round).max().unwrap_or(0);
-        Self { bar, plan: plan.clone(), rounds, started: Instant::now(), done: Duration::ZERO, total }
+        Self {
+            bar,
+            plan: plan.clone(),
+            rounds,
+            started: Instant::now(),
+            done: Duration::ZERO,
+            total,
+            lines: Lines::new(),
+        }
     }
 
     /// Shows where the plan stands.
@@ -38,6 +67,8 @@ impl Progress {
                 self.bar.set_prefix(format!("round {} of {}", started.round, self.rounds));
                 let left = seconds_left(self.started.elapsed(), self.done, self.total);
                 self.bar.set_message(format!("{left} s left  {}", started.probe));
+                let (round, rounds) = (started.round, self.rounds);
+                self.lines.say(&self.bar, || format!("round {round} of {rounds}, {left} s left"));
             }
             Event::Finished(outcome) => self.count(outcome.run),
             Event::Skipped(run, _) | Event::Failed(run, _) | Event::TimedOut(run, _) => self.count(*run),
@@ -58,7 +89,7 @@ impl Progress {
 }
 
 /// Follows work whose length is not known.
-pub(crate) struct Steps(ProgressBar);
+pub(crate) struct Steps(ProgressBar, std::cell::RefCell<Lines>);
 
 impl Steps {
     /// Shows nothing yet.
@@ -66,13 +97,14 @@ impl Steps {
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
         let style = ProgressStyle::with_template("{spinner} {elapsed_precise} {msg}");
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
-        Self(bar)
+        Self(bar, Lines::new().into())
     }
 
     /// What is being done.
     pub(crate) fn at(&self, what: &str) {
         self.0.set_message(what.to_owned());
         self.0.tick();
+        self.1.borrow_mut().say(&self.0, || what.to_owned());
     }
 
     /// Takes it away.
@@ -87,6 +119,7 @@ pub(crate) struct Blocks {
     what: &'static str,
     blocks: u32,
     started: Instant,
+    lines: Lines,
 }
 
 impl Blocks {
@@ -95,7 +128,7 @@ impl Blocks {
         let bar = ProgressBar::with_draw_target(Some(u64::from(blocks)), ProgressDrawTarget::stderr());
         let style = ProgressStyle::with_template("{prefix} [{bar:30}] {msg}");
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("=> "));
-        Self { bar, what, blocks, started: Instant::now() }
+        Self { bar, what, blocks, started: Instant::now(), lines: Lines::new() }
     }
 
     /// A setting of a block begins.
@@ -106,6 +139,8 @@ impl Blocks {
         self.bar.set_position(u64::from(block - 1));
         self.bar.set_prefix(format!("{} {block} of {}", self.what, self.blocks));
         self.bar.set_message(format!("{left}  {setting}"));
+        let (what, blocks) = (self.what, self.blocks);
+        self.lines.say(&self.bar, || format!("{what} {block} of {blocks}  {left}"));
     }
 
     /// Takes the bar away.
@@ -131,5 +166,21 @@ mod tests {
         assert_eq!(seconds_left(s(0), s(0), s(50)), 50);
         assert_eq!(seconds_left(s(20), s(10), s(50)), 80);
         assert_eq!(seconds_left(s(60), s(60), s(50)), 0);
+    }
+
+    #[test]
+    fn without_a_terminal_a_line_a_minute() {
+        let said = std::cell::Cell::new(0);
+        let line = || {
+            said.set(said.get() + 1);
+            String::new()
+        };
+        let mut lines = Lines::new();
+        lines.say(&ProgressBar::hidden(), line);
+        assert_eq!(said.get(), 0, "not before a minute is over");
+        lines.0 = lines.0.checked_sub(MINUTE).unwrap();
+        lines.say(&ProgressBar::hidden(), line);
+        lines.say(&ProgressBar::hidden(), line);
+        assert_eq!(said.get(), 1);
     }
 }

@@ -32,10 +32,13 @@ pub(crate) fn select(names: &[String]) -> Result<Vec<&'static Probe>, Error> {
     Ok(tickmark_probe::all().filter(|probe| chosen(probe)).collect())
 }
 
+/// What the rows of metrics with several are called, behind the metric's name.
+const ROWS: [&str; 10] = ["rate", "cost", "share", "lost", "offset", "backwards", "l1", "l2", "l3", "main"];
+
 /// The metric that gives a row: of `tick.rate` it is `tick`.
-pub(crate) fn of_row<'a>(row: &str, metrics: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    let gives = |metric: &&str| row.strip_prefix(*metric).is_some_and(|rest| rest.starts_with('.'));
-    metrics.filter(gives).max_by_key(|metric| metric.len())
+pub(crate) fn of_row<'a>(row: &str, mut metrics: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let (metric, figure) = row.rsplit_once('.')?;
+    metrics.find(|known| *known == metric).filter(|_| ROWS.contains(&figure))
 }
 
 fn fits(name: &str, probe: &Probe) -> bool {
@@ -100,7 +103,9 @@ mod tests {
     fn a_typing_error_gets_the_nearest_name() {
         let error = select(&["syscal.nul".to_owned()]).err().unwrap().to_string();
         assert!(error.contains("syscall.null"), "{error}");
-        assert!(select(&["nothing.*".to_owned()]).is_err());
+        for typed in ["switch.2p.0k.acros", "syscall.null.foo", "nothing.*"] {
+            assert!(select(&[typed.to_owned()]).is_err(), "{typed}");
+        }
         assert!(select(&["[".to_owned()]).is_err());
     }
 }

@@ -180,7 +180,9 @@ fn deciding(base: &Side, differences: &[super::environment::Difference], open: &
     let knob = knob(differences)?;
     let plan = &base.recordings.first()?.meta.plan;
     // Rows that a metric gives several of are not probes.
-    let known = |metric: &&&str| plan.runs.iter().any(|run| run.probe.as_str() == **metric);
+    // What a command or another program measured is no probe either: it has no time of its own.
+    let measured = |run: &&tickmark_wire::RunPlan| run.budget.get() > 0;
+    let known = |metric: &&&str| plan.runs.iter().filter(measured).any(|run| run.probe.as_str() == **metric);
     let mut probes: Vec<String> = open.iter().filter(known).map(|metric| (*metric).to_owned()).collect();
     probes.dedup();
     Some(Deciding { knob, probes: if probes.len() > 4 { Vec::new() } else { probes } })
@@ -271,7 +273,7 @@ fn marks(ours: &[&Row], theirs: &[&Row], figure: &str) -> Vec<Marked> {
             // Why there is no floor is what the line says in place of a verdict.
             let of_floor = row.floor_marks.iter().filter(|_| figure == "floor" && row.no_floor().is_none());
             for mark in row.marks.iter().chain(of_floor) {
-                let at = all.iter().position(|known| known.mark == *mark).unwrap_or_else(|| {
+                let at = all.iter().position(|known| known.mark.is_like(mark)).unwrap_or_else(|| {
                     all.push(Marked { sides: [false; 2], mark: Mark::clone(mark) });
                     all.len() - 1
                 });

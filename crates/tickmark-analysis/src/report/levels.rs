@@ -56,7 +56,7 @@ pub(super) fn rows(sample: &Sample<'_>, recording: &Recording) -> Vec<Row> {
     }
     if let (false, Some((size, _)), Some((name, bytes))) = (beyond, points.last(), listed.last()) {
         let mut row = rows::row(sample, ".main", &format!("{}, main memory", sample.metric.title), |_| None);
-        row.marks = vec![Mark::InsideCache { size: *size, cache: name, bytes: *bytes }];
+        row.marks.insert(0, Mark::InsideCache { size: *size, cache: name, bytes: *bytes });
         rows.push(Row { status: RowStatus::Unsupported, ..row });
     }
     rows

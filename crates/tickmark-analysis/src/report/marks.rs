@@ -136,6 +136,19 @@ pub enum Note {
 }
 
 impl Mark {
+    /// Whether it says the same as another, shares being told to the percent.
+    #[must_use]
+    pub fn is_like(&self, other: &Self) -> bool {
+        let percent = |share: &f64| (share * 100.0).round();
+        match (self, other) {
+            (
+                Self::Contended { share, runs, of },
+                Self::Contended { share: share2, runs: runs2, of: of2 },
+            ) => percent(share) == percent(share2) && (runs, of) == (runs2, of2),
+            _ => self == other,
+        }
+    }
+
     /// For programs: the kind alone.
     #[must_use]
     pub const fn code(&self) -> &'static str {

@@ -38,7 +38,11 @@ pub(super) static PROBES: &[Probe] = &[Probe {
             let share = budget.share(1, partners.len() as i64);
             let mut meter = SystemMeter::new(&[]);
             let (before, origin) = (meter.reading(), tickmark_timer::monotonic_ns());
-            let seen: Result<Vec<_>, _> = partners.iter().map(|cpu| exchange(*cpu, &share)).collect();
+            // A partner that other tasks keep from its CPU gets some slices of time to come back, all of them together less than the
+            // run's limit, which is 3 s at least.
+            let deadline = origin as i64 + 4 * budget.time.get() + 2_000_000_000;
+            let seen: Result<Vec<_>, _> =
+                partners.iter().map(|cpu| exchange(*cpu, &share, deadline)).collect();
             let wall = Nanos::new((tickmark_timer::monotonic_ns() - origin) as i64);
             let segment = meter.reading().since(&before, Nanos::ZERO, wall);
             // The partner's time was spent on another CPU: it says nothing of this one.
@@ -75,12 +79,9 @@ impl Mailbox {
     }
 }
 
-fn exchange(cpu: u32, budget: &Budget) -> Result<Exchange, ProbeError> {
+fn exchange(cpu: u32, budget: &Budget, deadline: i64) -> Result<Exchange, ProbeError> {
     let now = tickmark_timer::monotonic_ns() as i64;
     let until = now + budget.time.get();
-    // A partner that other tasks keep from its CPU gets some slices of time to come back.
-    // A partner that other tasks keep from its CPU gets some slices of time to come back; the run's limit is 3 s at least.
-    let deadline = until + 4 * budget.time.get() + 2_000_000_000;
     let (there, back) = (Mailbox(AtomicI64::new(NOTHING)), Mailbox(AtomicI64::new(NOTHING)));
     let mut seen = Exchange { cpu, out: Vec::new(), back: Vec::new() };
     std::thread::scope(|scope| -> Result<(), CallError> {

@@ -3,7 +3,7 @@
 use super::text::fact;
 use crate::{finding, reason};
 use serde_json::{Value, json};
-use tickmark_analysis::report::{Mark, Model, Row};
+use tickmark_analysis::report::{Finding, Mark, Model, Row};
 
 /// The whole model.
 #[must_use]
@@ -16,6 +16,15 @@ pub fn render(model: &Model) -> Value {
     let findings = model.findings.iter().map(|one| {
         let mut value = serde_json::to_value(one).unwrap_or_default();
         value["text"] = json!(finding::text(one));
+        match one {
+            Finding::Unsupported { why, .. } | Finding::Failed { why, .. } => {
+                value["why"] = json!(why.as_ref().map(mark));
+            }
+            Finding::Incomplete { elsewhere, .. } => {
+                value["elsewhere"] = json!(elsewhere.as_ref().map(reason::elsewhere));
+            }
+            _ => {}
+        }
         value
     });
     let environment: serde_json::Map<String, Value> = model

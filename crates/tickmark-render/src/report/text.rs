@@ -116,12 +116,15 @@ fn emulated(guest: &Guest) -> String {
 
 fn rows(out: &mut String, model: &Model) {
     let all = || model.groups.iter().flat_map(|(_, rows)| rows);
-    let heads = ["", "floor", "mean", "CV", "disturbed"].map(str::to_owned).to_vec();
+    let titles = model.groups.iter().map(|(group, _)| group.title().chars().count());
+    let mut heads = ["", "floor", "mean", "CV", "disturbed"].map(str::to_owned).to_vec();
+    // Room for the groups' names, which stand there.
+    heads[0] = "\u{a0}".repeat(titles.max().unwrap_or(0));
     let cells = all().map(|row| {
         if is_long(row) { [vec![String::new()], cells(row)[1..].to_vec()].concat() } else { cells(row) }
     });
     let mut lines = grid::lines(std::iter::once(heads).chain(cells), 1..=4).into_iter();
-    let columns = lines.next().unwrap_or_default();
+    let columns = lines.next().unwrap_or_default().replace('\u{a0}', " ");
     for (group, rows) in &model.groups {
         // The group's name lies over the empty first cell of the line that names the columns.
         let title = group.title();
@@ -149,13 +152,13 @@ fn rows(out: &mut String, model: &Model) {
             let _ = writeln!(
                 out,
                 "\nfloor: the median of what {tool} printed for each run, as it defines it;\n\
-                 what disturbed it is unknown; CV: standard deviation over mean, between runs"
+                 what disturbed it is unknown; CV: standard deviation between runs, over the floor"
             );
         }
         None => out.push_str(
             "\nfloor: 10th percentile of short batches, without ticks (or what the note says:\n\
              median latency, smallest step); mean: everything included; CV: standard\n\
-             deviation over mean, between runs; disturbed: share of the batches\n",
+             deviation between runs, over the floor; disturbed: share of the batches\n",
         ),
     }
 }

@@ -70,7 +70,13 @@ pub(crate) struct LabBoot {
     #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u32).range(8..=65536))]
     pub(crate) memory: Option<u32>,
     /// Extra kernel command line, such as clocksource=hpet
-    #[arg(long, value_name = "WORDS", default_value = "", hide_default_value = true)]
+    #[arg(
+        long,
+        value_name = "WORDS",
+        default_value = "",
+        hide_default_value = true,
+        allow_hyphen_values = true
+    )]
     pub(crate) append: String,
     /// Write a file in the guest before anything is measured
     #[arg(long, value_name = "PATH=CONTENT", value_parser = write_file)]

@@ -3,6 +3,11 @@
 use std::time::Duration;
 use tickmark_wire::{Deny, Nanos};
 
+/// One CPU by its number.
+pub(super) fn cpu(text: &str) -> Result<u32, String> {
+    text.parse().map_err(|_| "give the number of one CPU, such as 3: a run measures on one".to_owned())
+}
+
 /// A share such as 1% or 0.01.
 pub(crate) fn share(text: &str) -> Result<f64, String> {
     let (number, factor) = text.strip_suffix('%').map_or((text, 1.0), |number| (number, 0.01));

@@ -105,9 +105,10 @@ pub(super) fn running(path: &Path) -> PathBuf {
     path.with_extension("running")
 }
 
-/// Takes a journal away with what stands beside it; the journal itself last.
+/// Takes a journal away with what stands beside it. The copy stands in for a journal, so it goes first; what is locked goes
+/// last: whoever takes that lock finds no journal any more.
 pub(super) fn remove(path: &Path) {
-    for path in [copy(path), running(path), path.to_owned()] {
+    for path in [copy(path), path.to_owned(), running(path)] {
         let _ = std::fs::remove_file(path);
     }
 }

@@ -63,6 +63,10 @@ pub(crate) fn parse(text: &str) -> Result<(String, Knob, Vec<String>), Error> {
                 Knob::File(of_kernel(&PathBuf::from("/proc/sys").join(variable.replace('.', "/")))?)
             }
             None if name.starts_with('/') => Knob::File(of_kernel(name.as_ref())?),
+            None if name.contains('.') => {
+                let why = format!("no knob is called {name}; a sysctl is given as sysctl:{name}=A,B");
+                return Err(Error::Usage(why));
+            }
             None => return Err(wrong(format!("no knob is called {name}"))),
         },
     };
@@ -297,6 +301,7 @@ mod tests {
         assert!(refused("cpu=0,4095").contains("not allowed"));
         assert!(refused("clocksource=tsc,sundial").contains("no clock source sundial"));
         assert!(refused("colour=red,blue").contains("no knob is called colour"));
+        assert!(refused("kernel.x=0,1").ends_with("sysctl:kernel.x=A,B"));
         assert!(refused("clock").contains("KNOB=A,B"));
     }
 }

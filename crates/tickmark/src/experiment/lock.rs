@@ -99,12 +99,15 @@ pub(super) fn forget(journal: &Path) {
     let Ok(journal) = std::path::absolute(journal) else { return };
     let locks = folder().and_then(|place| std::fs::read_dir(&place).map_err(Error::file("read", place)));
     for path in locks.into_iter().flatten().flatten().map(|entry| entry.path()) {
+        let names_it = |file: &mut File| {
+            let mut text = String::new();
+            file.rewind().is_ok()
+                && file.read_to_string(&mut text).is_ok()
+                && serde_json::from_str::<Holder>(&text).is_ok_and(|holder| holder.journal == journal)
+        };
         let Ok(mut file) = open_own(&path) else { continue };
-        let mut text = String::new();
-        if tried(&file)
-            && file.read_to_string(&mut text).is_ok()
-            && serde_json::from_str::<Holder>(&text).is_ok_and(|holder| holder.journal == journal)
-        {
+        // Read again under the lock: who had it may have written another.
+        if names_it(&mut file) && tried(&file) && names_it(&mut file) {
             let _ = std::fs::remove_file(&path);
         }
     }

@@ -74,8 +74,12 @@ impl Remote {
 
     fn failed(&self, what: &str, output: &Output) -> Error {
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        let why =
-            said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("without a word").to_owned();
+        let why = said
+            .lines()
+            .rev()
+            .find(|line| !line.trim().is_empty())
+            .unwrap_or("it printed nothing")
+            .to_owned();
         Error::Refused(format!("{}: {what} failed ({}): {why}", self.host, output.status))
     }
 

@@ -81,7 +81,9 @@ fn the_document_again_exact_to_the_instruction() {
     let shown = bench.json(&["show", "last"]);
     let tick = row(&shown, "tick.cost")["instructions"].as_f64().unwrap();
     assert!((2500.0..3400.0).contains(&tick), "{tick}");
-    assert!(shown["recording"]["guest"]["model"].as_str().unwrap().contains("no cache and no device latency"));
+    assert!(
+        shown["recording"]["guest"]["model"].as_str().unwrap().contains("no cache and no device latency")
+    );
     assert_eq!(shown["environment"]["guest.repeated"]["value"], "a second boot gave the same bytes");
     assert_eq!(shown["environment"]["clock.hres_active"]["value"], "1");
     // Every boot has its transcript.
@@ -182,7 +184,7 @@ fn a_clock_that_leaves_the_vdso_costs_five_times_by_either_way_to_switch_it() {
     assert!((told / written - 1.0).abs() < 0.01, "{told} {written}");
     // A file that does not take it ends the boot before anything is measured.
     let output = bench.run(&["lab", "boot", "syscall.null", "--write", "/sys/kernel/no_such_file=1"]);
-    refused(&output, 1, &["without a word of its agent", "no_such_file", "transcript"]);
+    refused(&output, 1, &["before its agent sent an event", "no_such_file", "transcript"]);
 }
 
 #[test]
@@ -225,7 +227,7 @@ fn guests_that_go_wrong() {
         1,
         &["stopped in the middle of its events"],
     );
-    refused(&agent("silent", "nothing to say\n"), 1, &["without a word of its agent", "nothing to say"]);
+    refused(&agent("silent", "nothing to say\n"), 1, &["before its agent sent an event", "nothing to say"]);
     assert_eq!(guests(&bench), 0);
 }
 

@@ -39,7 +39,7 @@ fn work_that_was_not_done_is_no_number() {
     let output = bench.run(&["run", "selftest.fold", "selftest.fail", "--runs", "1", "--budget", "20ms"]);
     assert_eq!(output.status.code(), Some(1), "nothing was obtained");
     let model = bench.json(&["show", "last"]);
-    for (metric, why) in [("selftest.fold", "physical floor"), ("selftest.fail", "Input/output error")] {
+    for (metric, why) in [("selftest.fold", "physical limit"), ("selftest.fail", "Input/output error")] {
         let row = row(&model, metric);
         assert_eq!(row["status"], "failed");
         assert!(row["value"].is_null());
