@@ -172,7 +172,7 @@ impl Supervisor<'_> {
                     Event::Failed(run.id, Reason::new("a process that the probe measured with was ended"))
                 }
                 Some(libc::SIGKILL) => {
-                    let why = "the run's process was killed (SIGKILL): for want of memory, or by hand";
+                    let why = "the run's process was killed (SIGKILL): out of memory, or by hand";
                     Event::Failed(run.id, Reason::new(why))
                 }
                 _ => Event::Failed(run.id, Reason::new(format!("the run's process ended with {status}"))),

@@ -22,8 +22,8 @@ pub fn answer(ticks: &[Option<Tick>], changes: &[Vec<f64>]) -> String {
         let longer = (1.0 - before) / (1.0 - after) - 1.0;
         let _ = writeln!(
             out,
-            "One tick takes {:.1} us at {} MIPS ({:.0} instructions). HZ {} instead of {} makes {:+.0} a second:\n\
-             the processor loses {:.3} % instead of {:.3} %, {:+.2} points.",
+            "One tick takes {:.1} us at {} MIPS ({:.0} instructions). HZ {} instead of {} is {:+.0} ticks/s;\n\
+             CPU time lost: {:.3} % instead of {:.3} %, {:+.2} points.",
             cost / 1e3,
             base.mips,
             cost * base.mips / 1e3,
@@ -36,7 +36,7 @@ pub fn answer(ticks: &[Option<Tick>], changes: &[Vec<f64>]) -> String {
         );
         let _ = writeln!(
             out,
-            "The time of an operation changes by {:+.2} %: it gets {:.3} of the processor instead of {:.3}, and\n\
+            "Expected time per operation: {:+.2} %, as it gets {:.3} of the CPU time instead of {:.3}, and\n\
              {:.3} / {:.3} = {:.4}.{}",
             longer * 100.0,
             1.0 - after,

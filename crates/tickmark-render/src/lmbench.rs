@@ -32,13 +32,13 @@ pub fn text(page: &Page, beside: &str) -> String {
     let _ = match marked {
         true if page.exact => writeln!(
             out,
-            "\nOne row a boot, each begun at another part of the tick. * changed: by more than the margin in every one of them."
+            "\nOne row per boot, each at a different phase of the tick. * changed: by more than the margin in every boot."
         ),
         true => writeln!(
             out,
-            "\nOne row a run. * changed: more than what replicates and the number of columns explain."
+            "\nOne row per run. * changed: significant after correction for the number of columns."
         ),
-        false => writeln!(out, "\nOne row a run. No difference is called real."),
+        false => writeln!(out, "\nOne row per run. No change is claimed."),
     };
     for (_, legend) in legends.iter().filter(|(kind, _)| page.figures.contains(kind)) {
         let _ = writeln!(out, "{legend}");

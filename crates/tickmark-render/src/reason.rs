@@ -35,7 +35,7 @@ pub(crate) fn mark(mark: &Mark) -> String {
         Mark::Nothing(why) => no_figure(why),
         Mark::NotRun => "not run yet".to_owned(),
         Mark::InsideCache { size, cache, bytes: of } => {
-            format!("{} of memory do not exceed the {cache} of {}", bytes(*size), bytes(*of))
+            format!("{} of memory fit into the {cache} of {}", bytes(*size), bytes(*of))
         }
         Mark::Excluded(batches) => {
             format!("{} excluded from the mean", count(*batches as u32, "preempted batch"))
@@ -64,7 +64,7 @@ fn note(note: &Note) -> String {
         }
         Note::StepsBackwards(steps) => format!("{steps} steps backwards"),
         Note::Between(low, high) => format!("{} to {} (p10 to p90)", time(*low), time(*high)),
-        Note::Detected(share) => format!("detected in at least {} of its periods", percent(*share)),
+        Note::Detected(share) => format!("detected in {} of periods (lowest run)", percent(*share)),
         Note::Within { nanos, cpus } => {
             format!("\u{b1} {}, against {}", time(*nanos), count(*cpus as u32, "other CPU"))
         }

@@ -53,7 +53,7 @@ pub enum Error {
         knob: String,
     },
     /// A name that no lookup would find.
-    #[error("{0:?} could not be found again: it is empty, a path, or means another")]
+    #[error("{0:?} is not a valid name: it is empty, holds a / or is reserved")]
     NoName(String),
     /// Neither HOME nor XDG_DATA_HOME says where the store is.
     #[error("neither HOME nor XDG_DATA_HOME is set")]

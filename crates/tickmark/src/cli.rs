@@ -88,7 +88,7 @@ pub(crate) struct Run {
     /// One run of each and nothing else: a metric takes about a second
     #[arg(long, conflicts_with = "runs")]
     pub(crate) once: bool,
-    /// Measuring time in all, such as 60s or 500ms [default: 60s for everything]; on a busy machine a probe takes up to four
+    /// Total measuring time, such as 60s or 500ms [default: 60s for everything]; on a busy machine a probe takes up to four
     /// times its part, to get as much CPU time
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(crate) budget: Option<Nanos>,
@@ -112,7 +112,7 @@ pub(crate) struct Settings {
     /// Scheduling priority: other, or fifo:1 to fifo:98
     #[arg(long, value_name = "PRIORITY", default_value = "other")]
     pub(crate) priority: Priority,
-    /// Measure at ordinary priority where the priority asked for is refused
+    /// Fall back to ordinary priority if the requested one is refused
     #[arg(long)]
     pub(crate) priority_optional: bool,
     /// Timer slack, such as 1ns or 50us [default: the system's]
@@ -222,7 +222,7 @@ pub(crate) struct Compare {
     /// What counts as one independent repetition
     #[arg(long, value_enum, default_value_t = CompareUnit::Recording)]
     pub(crate) unit: CompareUnit,
-    /// Exit with code 3 where a metric has changed, or got worse; with 5 where that cannot be judged
+    /// Exit with code 3 if a metric changed or got worse, with 5 if that cannot be judged
     #[arg(long, value_enum)]
     pub(crate) fail_on: Option<FailOn>,
     /// How to print
@@ -264,7 +264,7 @@ pub(crate) struct Experiment {
     /// Blocks, each with every setting once in random order [default: 10; with --width up to 100]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=1000))]
     pub(crate) blocks: Option<u32>,
-    /// End when the interval of every change is this narrow on both sides, such as 0.5%
+    /// End when every confidence interval has at most this half-width, such as 0.5%
     #[arg(long, value_name = "SHARE", value_parser = share)]
     pub(crate) width: Option<f64>,
     /// End after this time, with the block that is running
@@ -276,13 +276,13 @@ pub(crate) struct Experiment {
     /// The command's number is better if higher
     #[arg(long, requires = "command")]
     pub(crate) higher_is_better: bool,
-    /// Skip the pilot, which tells the smallest effect that can be found
+    /// Skip the pilot, which estimates the smallest detectable effect
     #[arg(long)]
     pub(crate) no_pilot: bool,
     /// Changes below this do not matter [default: 1%]
     #[arg(long, value_name = "SHARE", value_parser = share)]
     pub(crate) margin: Option<f64>,
-    /// Exit with code 3 where a metric has changed, or got worse; with 5 where that cannot be judged
+    /// Exit with code 3 if a metric changed or got worse, with 5 if that cannot be judged
     #[arg(long, value_enum)]
     pub(crate) fail_on: Option<FailOn>,
     #[command(flatten)]
@@ -312,7 +312,7 @@ pub(crate) struct Stat {
     /// Which column, counted from 1
     #[arg(short = 'C', long, value_name = "N", default_value = "1", value_parser = column)]
     pub(crate) column: usize,
-    /// Confidence of intervals, and one less the chance of a wrong claim
+    /// Confidence of intervals; the significance level is 1 minus it
     #[arg(short, long, value_name = "SHARE", default_value = "95%", value_parser = confidence)]
     pub(crate) confidence: f64,
     /// What separates columns: any of these characters
@@ -330,7 +330,7 @@ pub(crate) struct Stat {
     /// Values on the same line are pairs, as those of interleaved runs
     #[arg(long)]
     pub(crate) paired: bool,
-    /// Drop values beyond 1.5 times the distance of the quartiles
+    /// Drop values more than 1.5 IQR beyond the quartiles
     #[arg(long, conflicts_with = "paired")]
     pub(crate) drop_outliers: bool,
     /// Changes below this do not matter
@@ -339,7 +339,7 @@ pub(crate) struct Stat {
     /// Exit with code 3 where a set has changed; with 5 where that cannot be judged
     #[arg(long, value_name = "WHAT", value_parser = ["changed"], conflicts_with = "no_test")]
     pub(crate) fail_on: Option<String>,
-    /// Be ministat, byte for byte: debian, or freebsd for the figures of today's FreeBSD
+    /// Print what ministat prints, byte for byte: Debian's, or current FreeBSD's figures
     #[arg(long, value_name = "WHOSE", num_args = 0..=1, require_equals = true, default_missing_value = "debian", value_parser = ["debian", "freebsd"])]
     pub(crate) compat: Option<String>,
     #[command(flatten)]

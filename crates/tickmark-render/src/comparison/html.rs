@@ -70,7 +70,7 @@ pub fn render(model: &Model) -> String {
         }
         if let Some(deciding) = &against.experiment {
             let _ =
-                writeln!(out, "<p>What would decide: <code>{}</code></p>", escape(&words::command(deciding)));
+                writeln!(out, "<p>To decide, run: <code>{}</code></p>", escape(&words::command(deciding)));
         }
     }
     let _ = writeln!(out, "<p>{}</p>\n</body>\n</html>", escape(&words::legend(model)));

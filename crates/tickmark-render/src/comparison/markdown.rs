@@ -45,7 +45,7 @@ pub fn render(model: &Model) -> String {
             let _ = writeln!(out, "\n{}", escape(&line));
         }
         if let Some(deciding) = &against.experiment {
-            let _ = writeln!(out, "\nWhat would decide: `{}`", words::command(deciding));
+            let _ = writeln!(out, "\nTo decide, run: `{}`", words::command(deciding));
         }
         out.push('\n');
     }

@@ -76,6 +76,6 @@ fn one(out: &mut String, model: &Model, against: &Against) {
         let _ = writeln!(out, "{line}");
     }
     if let Some(deciding) = &against.experiment {
-        let _ = writeln!(out, "what would decide: {}", words::command(deciding));
+        let _ = writeln!(out, "to decide, run: {}", words::command(deciding));
     }
 }

@@ -202,7 +202,7 @@ pub(super) fn without(model: &Model, against: &Against) -> Vec<String> {
     let sides = [&model.base, &against.party].into_iter().zip(&against.without);
     let named = sides.filter(|(_, metrics)| !metrics.is_empty());
     let line = |(party, metrics): (&Party, &Vec<String>)| {
-        format!("without a figure to compare with, {}: {}", label(party), metrics.join(", "))
+        format!("only {} has a figure of: {}", label(party), metrics.join(", "))
     };
     named.map(line).collect()
 }
@@ -222,7 +222,7 @@ pub(super) fn notes(against: &Against) -> Vec<String> {
     let mut notes = of_basis(&against.basis);
     notes.extend(against.cautions.iter().map(|caution| match caution {
         Caution::Drifts { figures, of, such_as: (metric, figure) } => format!(
-            "the difference drifts from block to block in {figures} of {of} figures, such as {metric} {figure}: it is not one number"
+            "the difference drifts from block to block in {figures} of {of} figures, such as {metric} {figure}: it is not constant"
         ),
         Caution::Missing { figures, of } => {
             let each: Vec<String> = figures
@@ -253,7 +253,7 @@ fn of_basis(basis: &Basis) -> Vec<String> {
             if Basis::by_turns(order) {
                 return vec![note];
             }
-            let drift = "they were not interleaved: what drifted meanwhile looks like a change; `tickmark experiment` interleaves";
+            let drift = "they were not interleaved: drift between them looks like a change; `tickmark experiment` interleaves";
             return vec![note, drift.to_owned()];
         }
         Basis::Apart { lines: false } => {

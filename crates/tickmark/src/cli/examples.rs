@@ -5,7 +5,7 @@ pub(super) const START: &str = "Start with:
   tickmark list         what can be measured
   tickmark help run     options and examples; the same for every command
 
-Exit codes: 0 done, 1 failed, 2 usage, 3 a difference that --fail-on names, 4 partly done,\n5 what --fail-on asks cannot be judged.";
+Exit codes: 0 done, 1 failed, 2 usage, 3 a difference that --fail-on names, 4 partly done,\n5 --fail-on cannot be judged.";
 
 pub(super) const RECORDINGS_EXAMPLES: &str = "\
 Examples:

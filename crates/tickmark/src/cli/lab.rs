@@ -60,7 +60,7 @@ pub(crate) struct LabBoot {
     /// A kernel of the lab, or an image of your own
     #[arg(long, value_name = "KERNEL|IMAGE", default_value = "x86_64")]
     pub(crate) kernel: String,
-    /// Million instructions a second: 1000, 500, 250, 125, 62.5, 31.25; or host: KVM where it works, and no exact figures
+    /// Million instructions a second: 1000, 500, 250, 125, 62.5, 31.25; or host: KVM if available, times not exact
     #[arg(long, value_name = "MIPS", default_value = "62.5", value_parser = speed)]
     pub(crate) speed: Speed,
     /// Who measures [default: rust on x86_64, c on powerpc]
@@ -81,7 +81,7 @@ pub(crate) struct LabBoot {
     /// Write a file in the guest before anything is measured
     #[arg(long, value_name = "PATH=CONTENT", value_parser = write_file)]
     pub(crate) write: Vec<(String, String)>,
-    /// Begin each stream at this part of a tick, such as 1/5
+    /// Start each stream at this tick phase, such as 1/5
     #[arg(long, value_name = "K/N", value_parser = phase)]
     pub(crate) phase: Option<(u32, u32)>,
     /// Runs of each probe in the one boot [default: 1]
@@ -111,7 +111,7 @@ pub(crate) struct LabRun {
     /// Only these machines of the file
     #[arg(long, value_name = "NAME")]
     pub(crate) machine: Vec<String>,
-    /// Boots of each setting, each at another part of the tick, instead of what the file names
+    /// Boots of each setting, each at a different phase of the tick [default: the file's]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=1000))]
     pub(crate) phases: Option<u32>,
     /// Measuring time of a probe in each boot, instead of the file's

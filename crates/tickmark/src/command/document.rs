@@ -78,7 +78,7 @@ fn real_ones(besides: &[Beside]) -> String {
         .map(|(beside, _)| beside.metric)
         .collect();
     format!(
-        "Of the document's {} differences its own runs tell {} from noise; {} of them have the sign and size of the tick{}.\n",
+        "Of the document's {} differences {} exceed the noise of its own runs; {} of them match the tick's sign and size{}.\n",
         compared.len(),
         told.count(),
         real.len(),

@@ -166,7 +166,7 @@ fn announce(
     let percent = |reach: &Reach| format!("{:.2} %", reach.detectable * 100.0);
     let (blocks, power) = (experiment.blocks, experiment::POWER * 100.0);
     let say = |line: String| anstream::eprintln!("{line}");
-    say(format!("the smallest change that {blocks} blocks find in {power} of 100 experiments (pilot {id}):"));
+    say(format!("smallest change that {blocks} blocks detect with {power} % power (pilot {id}):"));
     let few = reach.len() <= 12;
     if few {
         for one in &reach {
@@ -175,14 +175,14 @@ fn announce(
     } else if let [best, .., worst] = &reach[..] {
         let middle = &reach[reach.len() / 2];
         say(format!(
-            "  of {} figures the best {} ({} {}),",
+            "  {} figures: smallest {} ({} {}),",
             reach.len(),
             percent(best),
             best.metric,
             best.figure
         ));
         say(format!(
-            "  the middle one {}, the worst {} ({} {})",
+            "  median {}, largest {} ({} {})",
             percent(middle),
             percent(worst),
             worst.metric,

@@ -97,8 +97,9 @@ fn parse(text: &str) -> Result<Asked, String> {
     let file: File = from_toml(text)?;
     let knob = match file.knob {
         Turned::Line(line) if line.starts_with("kernel=") => {
-            return Err("kernels stand in a file of their own kind: tickmark lab run (docs/EXPERIMENTS.md)"
-                .to_owned());
+            return Err(
+                "kernels are compared by a matrix file: tickmark lab run (docs/EXPERIMENTS.md)".to_owned()
+            );
         }
         Turned::Line(line) => knob::parse(&line).map_err(|error| error.to_string())?,
         Turned::Commands(table) => {

@@ -201,7 +201,7 @@ impl Journal {
             };
             let left = first.target();
             return Err(Error::Refused(format!(
-                "an experiment that was killed left {left} changed; `tickmark experiment --restore` puts it back"
+                "an experiment that was killed left {left} changed; `tickmark experiment --restore` restores it"
             )));
         }
         // Read under the lock: it is what was there before any experiment.

@@ -123,7 +123,7 @@ impl Holder {
             return match Page::read(&self.journal) {
                 Ok(page) if page.pending().next().is_none() => Ok(()),
                 _ => Err(Error::Refused(format!(
-                    "an experiment that was killed left {target} changed; `tickmark experiment --restore --store {}` puts it back",
+                    "an experiment that was killed left {target} changed; `tickmark experiment --restore --store {}` restores it",
                     tickmark_wire::text::quoted(&store)
                 ))),
             };
@@ -131,7 +131,7 @@ impl Holder {
         match self.page.pending().find_map(Undo::differs) {
             None => Ok(()),
             Some(difference) => Err(Error::Refused(format!(
-                "an experiment that was killed left {difference}, and its journal in {store} is gone: put it back by hand, or remove {} if it is meant so",
+                "an experiment that was killed left {difference}, and its journal in {store} is gone: restore it by hand, or remove {} to accept it",
                 lock.display()
             ))),
         }

@@ -80,7 +80,7 @@ pub(crate) fn restore(store: &Path) -> Result<Vec<String>, Error> {
                     forget(&path);
                 }
                 Err(error) => wrong.push(format!(
-                    "{error}; what is left stands in {place}: remove it once it is put back by hand"
+                    "{error}; {place} lists what is left: restore it by hand, then remove that file"
                 )),
             },
         }

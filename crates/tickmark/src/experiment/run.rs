@@ -70,7 +70,7 @@ impl Drop for Guard<'_> {
 
 /// What to say where something could not be put back.
 pub(crate) fn not_restored(error: &Error) -> String {
-    format!("not everything could be put back: {error}; `tickmark experiment --restore` tries again")
+    format!("not everything was restored: {error}; `tickmark experiment --restore` tries again")
 }
 
 impl Experiment {

@@ -172,7 +172,7 @@ impl Guest {
             match tried {
                 Ok(events) => return Ok((events, self.machine)),
                 Err(why) if self.stop.stopped() => return Err(Error::Refused(why)),
-                Err(why) => anstream::eprintln!("tickmark: KVM does not do it ({why}); QEMU emulates"),
+                Err(why) => anstream::eprintln!("tickmark: KVM cannot be used ({why}); using TCG"),
             }
             let machine = Machine { accel: Accel::Tcg, ..self.machine };
             return Ok((self.once(machine, plan, &self.transcripts)?, machine));

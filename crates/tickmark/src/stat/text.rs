@@ -70,7 +70,7 @@ fn notes(out: &mut String, symbol: char, set: &Set, paired: bool) {
     if let Some((seen, true)) = set.lag_1.filter(|(seen, _)| *seen > 0.0) {
         let _ = writeln!(
             out,
-            "{symbol} neighbours resemble each other (lag-1 correlation {seen:.2}): intervals are narrower than they should be"
+            "{symbol} successive values are correlated (lag-1 correlation {seen:.2}): intervals are too narrow"
         );
     }
     if let Some(drift) = set.drift.filter(|drift| drift.p < 0.01) {
