@@ -54,7 +54,7 @@ fn settings_come_by_turns_and_go_back() {
     ]);
     assert_eq!(output.status.code(), Some(0), "{}", err(&output));
     assert_eq!(held(path), "7");
-    assert!(err(&output).contains("the smallest change that 4 blocks find"), "{}", err(&output));
+    assert!(err(&output).contains("smallest change that 4 blocks detect"), "{}", err(&output));
     let model: Value = serde_json::from_slice(&output.stdout).unwrap();
     let other = &model["candidates"][0];
     assert_eq!(other["unit"], "block");
