@@ -212,7 +212,7 @@ impl Supervisor<'_> {
     }
 }
 
-/// What touching, linking and flushing much memory takes beside a run's budget: a processor with a cache of 105 MB has 420 MB of it.
+/// What touching, linking and flushing much memory takes beside a run's budget: a processor with a cache of 105 MiB has 420 MiB of it.
 fn set_up(memory: u64) -> Nanos {
     const USUAL: u64 = 128 << 20;
     // 20 ns a byte: a flush of every line before each of seven rings.

@@ -13,5 +13,5 @@ mod number;
 mod reason;
 pub mod report;
 
-pub use number::{bytes, count, value};
+pub use number::count;
 pub use reason::{elsewhere, incomparable, no_figure};

@@ -8,8 +8,7 @@ const MOST: i32 = 4;
 const PLAIN: i32 = 3;
 
 /// A value in its unit; `deviation` says how many digits mean anything.
-#[must_use]
-pub fn value(value: f64, deviation: Option<f64>, unit: Unit) -> String {
+pub(crate) fn value(value: f64, deviation: Option<f64>, unit: Unit) -> String {
     match unit {
         Unit::Nanoseconds => {
             let (factor, name) = scale(value);
@@ -27,8 +26,7 @@ pub fn value(value: f64, deviation: Option<f64>, unit: Unit) -> String {
 }
 
 /// Bytes in the unit that divides them best: 64 B, 32 KiB, 128 MiB. (MB/s are 10^6 bytes a second.)
-#[must_use]
-pub fn bytes(value: f64) -> String {
+pub(crate) fn bytes(value: f64) -> String {
     let (kilo, mega) = (1024.0, 1_048_576.0);
     match value {
         v if v >= mega => format!("{} MiB", digits(v / mega, Some(0.0))),

@@ -120,7 +120,6 @@ pub fn no_figure(why: &NoFigure) -> String {
         NoFigure::OtherRate { found, configured } => format!(
             "periodic interruptions at {found:.3} Hz, but the kernel is configured for {configured} Hz: not its tick"
         ),
-        NoFigure::UnknownKind => "observations of a kind that this version does not know".to_owned(),
     }
 }
 

@@ -1,5 +1,6 @@
 //! The command line. Options become defaulted structures of the commands here and go no further.
 
+mod compare;
 mod examples;
 mod exit;
 mod lab;
@@ -7,6 +8,7 @@ mod recordings;
 mod values;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+pub(crate) use compare::{Compare, CompareFormat, FailOn};
 use examples::{
     COMPARE_EXAMPLES, EXPERIMENT_EXAMPLES, EXPORT_EXAMPLES, IMPORT_EXAMPLES, RECORDINGS_EXAMPLES,
     RUN_EXAMPLES, SHOW_EXAMPLES, START, STAT_EXAMPLES,
@@ -15,7 +17,6 @@ pub(crate) use exit::exit;
 pub(crate) use lab::{Lab, LabBoot, LabKernels, LabRun, Speed};
 pub(crate) use recordings::{Change, Recordings};
 use std::path::PathBuf;
-use tickmark_analysis::comparison::Unit;
 use tickmark_wire::{Deny, Nanos, Priority};
 use values::{column, confidence, cpu, deny};
 pub(crate) use values::{duration, share};
@@ -203,57 +204,6 @@ pub(crate) struct Show {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Compare {
-    /// The baseline
-    #[arg(value_name = "BASELINE")]
-    pub(crate) base: String,
-    /// The candidates: one or more, each REC or several replicates as REC,REC
-    #[arg(value_name = "CANDIDATE", required = true)]
-    pub(crate) candidates: Vec<String>,
-    /// Print lmbench's tables, with averages and percentages
-    #[arg(long)]
-    pub(crate) lmbench: bool,
-    /// Floors instead of mean costs, in lmbench's tables
-    #[arg(long, requires = "lmbench")]
-    pub(crate) floor: bool,
-    /// Changes below this do not matter
-    #[arg(long, value_name = "SHARE", default_value = "1%", value_parser = share)]
-    pub(crate) margin: f64,
-    /// What counts as one independent repetition
-    #[arg(long, value_enum, default_value_t = CompareUnit::Recording)]
-    pub(crate) unit: CompareUnit,
-    /// Exit with code 3 if a metric changed or got worse, with 5 if that cannot be judged
-    #[arg(long, value_enum)]
-    pub(crate) fail_on: Option<FailOn>,
-    /// How to print
-    #[arg(long, value_enum, default_value_t = CompareFormat::Text)]
-    pub(crate) format: CompareFormat,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum CompareUnit {
-    Recording,
-    Run,
-}
-
-impl From<CompareUnit> for Unit {
-    fn from(unit: CompareUnit) -> Self {
-        match unit {
-            CompareUnit::Recording => Self::Recording,
-            CompareUnit::Run => Self::Run,
-        }
-    }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum CompareFormat {
-    Text,
-    Json,
-    Markdown,
-    Html,
-}
-
-#[derive(Debug, Args)]
 pub(crate) struct Experiment {
     /// KNOB=A,B with two or more settings, or a file
     #[arg(value_name = "KNOB=A,B|FILE.toml", required_unless_present = "restore")]
@@ -296,12 +246,6 @@ pub(crate) struct Experiment {
     /// How to print
     #[arg(long, value_enum, default_value_t = CompareFormat::Text)]
     pub(crate) format: CompareFormat,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum FailOn {
-    Changed,
-    Worse,
 }
 
 #[derive(Debug, Args)]

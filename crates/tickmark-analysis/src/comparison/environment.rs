@@ -99,7 +99,7 @@ pub(super) fn knob(differences: &[Difference]) -> Option<String> {
 }
 
 /// What makes two recordings replicates of the same configuration.
-pub fn signature(recording: &Recording) -> Vec<String> {
+pub(super) fn signature(recording: &Recording) -> Vec<String> {
     const FACTS: [&str; 9] = [
         "host.name",
         "kernel.release",

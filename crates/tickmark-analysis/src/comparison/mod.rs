@@ -11,7 +11,7 @@ mod why;
 
 pub use basis::{Basis, Unit};
 pub use build::{Asked, Incomparable, build};
-pub use environment::{Difference, signature};
+pub use environment::Difference;
 pub use history::Occasions;
 pub use line::{Checks, Exact, Line, Marked, Word};
 pub use model::{Against, Caution, Deciding, Model, Party};

@@ -41,6 +41,4 @@ pub enum NoFigure {
         /// The kernel's HZ.
         configured: f64,
     },
-    /// A kind of observation that this version does not know.
-    UnknownKind,
 }

@@ -39,10 +39,8 @@ pub(super) fn tables(
         return Ok((tickmark_render::lmbench::text(&page, BESIDE), String::new()));
     }
     // A store of its own, gone when this ends: the document is imported like any file.
-    let folder = std::env::temp_dir().join(format!("tickmark-document-{}", std::process::id()));
-    let theirs = its_sides(&folder);
-    let _ = std::fs::remove_dir_all(&folder);
-    let (theirs, decided) = theirs?;
+    let folder = tempfile::tempdir().map_err(Error::file("make", std::env::temp_dir()))?;
+    let (theirs, decided) = its_sides(folder.path())?;
     let mut besides: Vec<Beside> = Vec::new();
     for table in &mut page.tables {
         let known = theirs.tables.iter().find(|other| other.title == table.title);

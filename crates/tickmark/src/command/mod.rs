@@ -72,7 +72,7 @@ fn lmbench_tables(
     let both: Vec<_> = recordings.iter().copied().zip(&models).collect();
     let page = lmbench::page(&both, real, floor);
     if page.tables.is_empty() {
-        let ids: Vec<&str> = recordings.iter().map(|recording| recording.meta.id.as_str()).collect();
+        let ids: Vec<&str> = recordings.iter().map(|recording| recording.meta.id.short()).collect();
         return Err(Error::Usage(format!("no metric of lmbench's tables is in {}", ids.join(" or "))));
     }
     match format {
