@@ -13,6 +13,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* What both sides hold the same for: crates/tickmark-wire/src/shared.rs has them too, and a test compares. */
+#define FORMAT_MAJOR 1
+#define FORMAT_MINOR 5
+#define CONSOLE_BEGIN "=== tickmark events begin ==="
+#define CONSOLE_END "=== tickmark events end ==="
+#define GUEST_PORT "/dev/vport0p1"
+#define MOST_RUNS 1023
+#define LONGEST_BATCH 100000
+#define GAP_THRESHOLD 300
+#define TURNS_OF_A_GAP 3
+#define BUDGETS 10
+#define PATIENCE 3
+
 /* What the host asks for, and how a run is carried out. */
 struct settings {
 	int64_t batch;            /* longest batch */

@@ -25,7 +25,7 @@ int begin_guest(void)
 	}
 	if (chdir("/tmp"))
 		return 1;
-	out = open("/dev/vport0p1", O_WRONLY);
+	out = open(GUEST_PORT, O_WRONLY);
 	return out < 0 ? 1 : out;
 #else
 	return 1;

@@ -21,7 +21,10 @@
 #include <unistd.h>
 
 #define VERSION "agent-c 0.1.0"
-#define RUNS 1024
+/* One more than it takes: that is seen. */
+#define RUNS (MOST_RUNS + 1)
+#define WORD_(x) #x
+#define WORD(x) WORD_(x)
 
 static const struct probe probes[] = {
 	{ "tick.spin", tick_spin }, { "tick", tick_gaps }, { "timer.clock_nanosleep.late", wake_up },
@@ -54,7 +57,7 @@ static const char help[] =
 	"  --list           the probes\n"
 	"  --budget MS      how long each measures (100)\n"
 	"  --memory KB      memory that probes may use (1024)\n"
-	"  --batch NS       the longest batch (100000)\n"
+	"  --batch NS       the longest batch (" WORD(LONGEST_BATCH) ")\n"
 	"  --plan FILE      runs, a line each: number, round, budget in ns, probe\n"
 	"  --tick NS --phase K/N   where in the tick each stream begins\n\n"
 	"  agent-c --figures syscall.null ipc.pipe.round_trip\n"
@@ -131,8 +134,8 @@ static void one(struct run *run)
 		sigprocmask(SIG_SETMASK, &before, NULL);
 	if (!pid) {
 		setpgid(0, 0);
-		/* Ten times the budget and 3 s, as the other agent. */
-		alarm((unsigned)(run->budget * 10 / 1000000000) + 4);
+		/* A second more than the other agent: alarm counts whole ones. */
+		alarm((unsigned)(run->budget * BUDGETS / 1000000000) + PATIENCE + 1);
 		in_child(run, &probes[i]);
 	}
 	if (pid > 0)
@@ -200,7 +203,8 @@ static void hello(const struct settings *settings, const char *self)
 	uname(&name);
 	if (stat(self, &status))
 		status.st_size = 0;
-	say("{\"hello\":{\"format\":{\"major\":1,\"minor\":4},\"agent\":\"" VERSION "\",\"agent_bytes\":%lld,"
+	say("{\"hello\":{\"format\":{\"major\":" WORD(FORMAT_MAJOR) ",\"minor\":" WORD(FORMAT_MINOR) "},\"agent\":\"" VERSION
+	    "\",\"agent_bytes\":%lld,"
 	    "\"asked\":{\"cpu\":null,\"priority\":\"other\",\"priority_optional\":false,\"slack\":null,\"small\":true},"
 	    "\"settled\":{\"cpu\":0,\"cpu_because\":\"agent-c measures where it is\",\"priority\":\"other\",\"allowed\":[0]},"
 	    "\"environment\":{", (long long)status.st_size);
@@ -224,7 +228,7 @@ static int usage(const char *why)
 
 int main(int count, char **arguments)
 {
-	struct settings settings = { .batch = 100000, .memory = 1 << 20, .out = 1 };
+	struct settings settings = { .batch = LONGEST_BATCH, .memory = 1 << 20, .out = 1 };
 	static struct run runs[RUNS];
 	const char *plan = NULL, *called = strrchr(arguments[0], '/');
 	int64_t budget = 100000000;
@@ -295,10 +299,10 @@ int main(int count, char **arguments)
 			runs[i].budget = budget;
 	}
 	if (settings.batch < 1 || settings.memory < 4096 || budget < 1 || planned == RUNS)
-		return usage("sizes and times are above 0, and runs fewer than 1024");
+		return usage("sizes and times are above 0, and runs " WORD(MOST_RUNS) " at most");
 	marked = first && settings.out == 1;
 	if (marked)
-		say("\n=== tickmark events begin ===\n");
+		say("\n" CONSOLE_BEGIN "\n");
 	hello(&settings, first ? "/init" : arguments[0]);
 	signal(SIGINT, ended);
 	signal(SIGTERM, ended);
@@ -313,7 +317,7 @@ int main(int count, char **arguments)
 	leave_folder();
 	say("{\"goodbye\":{\"complete\":true,\"state\":{}}}\n");
 	if (marked)
-		say("=== tickmark events end ===\n");
+		say(CONSOLE_END "\n");
 	lost |= flush_events(for_people ? -1 : settings.out);
 	if (first) {
 		close(settings.out);

@@ -24,16 +24,16 @@ int tick_spin(struct run *run)
 	return stream(run, &work);
 }
 
-/* Reading the clock without pause; what takes longer than three readings and 300 ns is a gap. */
+/* Reading the clock without pause; what takes longer than some readings and some ns is a gap. */
 int tick_gaps(struct run *run)
 {
 	int64_t *start = room(2 * GAPS * sizeof *start), *length = start + GAPS, origin, last, threshold;
 	size_t count = 0;
 	if (!start)
 		return failed("mmap");
-	threshold = 3 * stamp_cost() / 1000;
-	if (threshold < 300)
-		threshold = 300;
+	threshold = TURNS_OF_A_GAP * stamp_cost() / 1000;
+	if (threshold < GAP_THRESHOLD)
+		threshold = GAP_THRESHOLD;
 	align(run);
 	origin = last = now();
 	while (last - origin < run->budget && count < GAPS) {

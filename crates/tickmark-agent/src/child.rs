@@ -7,7 +7,8 @@ use std::process::ExitCode;
 use tickmark_probe::sys::{file, limits, peer, seccomp, usage};
 use tickmark_probe::{Budget, Gauge, Params, ProbeError, Sink, Spec, Syscall, Unavailable};
 use tickmark_wire::{
-    Deny, Event, Name, Nanos, Observations, Observed, Outcome, Part, Phase, Priority, Reason, RunId, Segment,
+    Arguments, Deny, Event, Name, Nanos, Observations, Observed, Outcome, Part, Phase, Priority, Reason,
+    RunId, Segment,
 };
 
 /// What the supervisor asks of this process, as one line on standard input.
@@ -16,6 +17,7 @@ pub(crate) struct Request {
     pub(crate) run: RunId,
     pub(crate) parent: u32,
     pub(crate) probe: Name,
+    pub(crate) arguments: Arguments,
     pub(crate) budget: Nanos,
     pub(crate) batch: Nanos,
     pub(crate) limit: Nanos,
@@ -101,32 +103,41 @@ fn measure(request: &Request) -> Vec<Event> {
         };
         return vec![Event::Failed(run, reason)];
     }
-    let Some(probe) = tickmark_probe::find(request.probe.as_str()) else {
-        let message = format!("this agent has no probe {}", request.probe);
-        return vec![Event::Skipped(run, Reason::new(message))];
+    let none = || format!("this agent has no probe {}", request.probe);
+    let probe = tickmark_probe::find(request.probe.as_str()).ok_or_else(none);
+    let case = match probe.and_then(|probe| probe.case(&request.arguments)) {
+        Ok(case) => case,
+        Err(why) => return vec![Event::Skipped(run, Reason::new(why))],
     };
+    let spec = case.spec();
     let gauge = Gauge::choose(request.tsc_is_nanoseconds);
     let has_files = request.scratch.as_ref().is_some_and(|path| std::env::set_current_dir(path).is_ok());
-    let params =
-        Params { cpu: request.cpu, allowed: request.allowed.clone(), sizes: request.sizes.into(), has_files };
-    let only_needed = || if request.only_needed { allow_needed(&probe.spec) } else { Ok(()) };
+    let params = Params {
+        cpu: request.cpu,
+        allowed: request.allowed.clone(),
+        sizes: request.sizes.into(),
+        has_files,
+        arguments: Arguments::new(),
+    };
+    let only_needed = || if request.only_needed { allow_needed(spec) } else { Ok(()) };
     if let Err(unavailable) = request.deny.as_ref().map_or(Ok(()), deny).and_then(|()| only_needed()) {
         return vec![Event::Failed(run, unavailable.reason())];
     }
     peer::peers_tell(move |error| {
         write(&[ended(run, &ProbeError::Call(*error))]);
     });
-    let mut routine = match (probe.prepare)(&probe.spec, &params) {
+    let mut routine = match case.prepare(&params) {
         Ok(routine) => routine,
         Err(spent) if spent.is_exhaustion() => return vec![Event::Failed(run, spent.reason())],
         Err(unavailable) => return vec![Event::Skipped(run, unavailable.reason())],
     };
     let instrument = gauge.measure();
-    let mut events = Collect { run, spec: &probe.spec, events: Vec::new() };
+    let names = case.metrics().into_iter().map(|metric| metric.name).collect();
+    let mut events = Collect { run, names, events: Vec::new() };
     let batch = gauge.longest_batch(request.batch);
     let budget = Budget { time: request.budget, batch, gauge, phase: request.phase };
     let mut begun = Conditions { clock_source: request.clock_source.clone(), ..Conditions::now() };
-    if !probe.spec.roams {
+    if !spec.roams {
         begun.cpus = Some(vec![request.cpu]);
     }
     match routine.measure(&budget, &mut events) {
@@ -196,15 +207,16 @@ fn take_place(request: &Request) -> Result<(), tickmark_probe::sys::CallError> {
     limits::set_priority(request.priority)
 }
 
-struct Collect<'a> {
+struct Collect {
     run: RunId,
-    spec: &'a Spec,
+    names: Vec<Name>,
     events: Vec<Event>,
 }
 
-impl Sink for Collect<'_> {
-    fn observe(&mut self, part: Part, observations: Observations, segments: Vec<Segment>) {
-        let metric = Name::new(self.spec.name);
+impl Sink for Collect {
+    fn take(&mut self, metric: usize, part: Part, observations: Observations, segments: Vec<Segment>) {
+        // A metric that the spec does not list has no name, and whoever looks for it finds that it is missing.
+        let Some(metric) = self.names.get(metric).cloned() else { return };
         self.events.push(Event::Observed(Observed { run: self.run, metric, part, observations, segments }));
     }
 }

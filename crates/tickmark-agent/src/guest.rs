@@ -7,11 +7,9 @@ use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::process::{Command, Stdio};
 use tickmark_probe::sys::guest;
+use tickmark_wire::shared::{CONSOLE_BEGIN, CONSOLE_END, GUEST_PORT};
 
-const PORT: &str = "/dev/vport0p1";
 const PLAN: &str = "/plan.json";
-const BEGIN: &str = "\n=== tickmark events begin ===";
-const END: &str = "=== tickmark events end ===";
 
 /// Whether this process is the first of a machine that was booted to measure.
 pub(crate) fn is_guest() -> bool {
@@ -46,10 +44,10 @@ pub(crate) fn run() -> ! {
 }
 
 fn carry_out() -> std::io::Result<()> {
-    let port = OpenOptions::new().write(true).open(PORT).ok();
+    let port = OpenOptions::new().write(true).open(GUEST_PORT).ok();
     let marked = port.is_none();
     if marked {
-        println!("{BEGIN}");
+        println!("\n{CONSOLE_BEGIN}");
     }
     let out = port.map_or_else(Stdio::inherit, Stdio::from);
     let mut plan = Vec::new();
@@ -64,7 +62,7 @@ fn carry_out() -> std::io::Result<()> {
     }
     agent.wait()?;
     if marked {
-        println!("{END}");
+        println!("{CONSOLE_END}");
     }
     Ok(())
 }

@@ -17,13 +17,16 @@ mod supervisor;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
+use tickmark_wire::{Arguments, Catalogue, FORMAT, Offer};
 
 const HELP: &str = "\
 tickmark-agent measures what a plan on standard input asks for (one line of JSON) and writes events to
 standard output (one line of JSON each). It is started by `tickmark run`, here or on another machine.
 
 Usage: tickmark-agent [run]        carry out a plan
-       tickmark-agent list         name every probe
+       tickmark-agent list         name every metric
+       tickmark-agent catalogue [PROBE:PARAMETER=VALUE,...]
+                                   what it can measure, as JSON
        tickmark-agent --version    version and size of this program
 ";
 
@@ -34,40 +37,111 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>, prefix: &[&str]) -> E
     if guest::is_guest() {
         guest::run();
     }
-    match command(arguments).as_deref() {
-        Ok("run") => supervisor::run(prefix),
-        Ok("one") => child::run(),
-        Ok("list") => {
-            for probe in tickmark_probe::all() {
-                println!("{}", probe.spec.name);
-            }
+    let (command, words) = match command(arguments) {
+        Ok(words) => words,
+        Err(message) => return usage(&message),
+    };
+    match command.as_str() {
+        "run" => supervisor::run(prefix),
+        "one" => child::run(),
+        "list" => {
+            tickmark_probe::cases().for_each(|case| println!("{}", case.name()));
             ExitCode::SUCCESS
         }
-        Ok("version") => {
+        "catalogue" => match catalogue(&words) {
+            Ok(catalogue) => {
+                println!("{}", serde_json::to_string(&catalogue).unwrap_or_default());
+                ExitCode::SUCCESS
+            }
+            Err(message) => usage(&message),
+        },
+        "version" => {
             println!("tickmark-agent {}, {} bytes", env!("CARGO_PKG_VERSION"), settle::program_bytes());
             ExitCode::SUCCESS
         }
-        Ok(_) => {
+        _ => {
             print!("{HELP}");
             ExitCode::SUCCESS
-        }
-        Err(message) => {
-            eprintln!("tickmark-agent: {message}; see tickmark-agent --help");
-            ExitCode::from(2)
         }
     }
 }
 
-fn command(arguments: impl IntoIterator<Item = OsString>) -> Result<String, String> {
+fn usage(message: &str) -> ExitCode {
+    eprintln!("tickmark-agent: {message}; see tickmark-agent --help");
+    ExitCode::from(2)
+}
+
+/// What this agent can measure: everything that suites run, or the cases that are named.
+///
+/// # Errors
+/// A probe that it has not, or cannot be told so.
+pub fn catalogue(cases: &[String]) -> Result<Catalogue, String> {
+    let offers = if cases.is_empty() {
+        tickmark_probe::cases().map(|case| case.offer()).collect()
+    } else {
+        cases.iter().map(|case| offer(case)).collect::<Result<_, _>>()?
+    };
+    Ok(Catalogue {
+        format: FORMAT,
+        agent: env!("CARGO_PKG_VERSION").to_owned(),
+        offers,
+        every_run: tickmark_probe::EVERY_RUN.iter().map(|(name, _)| (*name).to_owned()).collect(),
+    })
+}
+
+/// A case from PROBE:PARAMETER=VALUE,...
+fn offer(text: &str) -> Result<Offer, String> {
+    let (name, told) = text.split_once(':').unwrap_or((text, ""));
+    let probe = tickmark_probe::find(name).ok_or_else(|| format!("this agent has no probe {name}"))?;
+    let mut arguments = Arguments::new();
+    for pair in told.split(',').filter(|pair| !pair.is_empty()) {
+        let (parameter, value) =
+            pair.split_once('=').ok_or_else(|| format!("{name}: give PARAMETER=VALUE and not {pair}"))?;
+        if arguments.insert(parameter.trim().to_owned(), value.trim().to_owned()).is_some() {
+            return Err(format!("{name}: {parameter} is given twice"));
+        }
+    }
+    probe.case(&arguments).map(|case| case.offer())
+}
+
+/// The command, and the words behind it.
+fn command(arguments: impl IntoIterator<Item = OsString>) -> Result<(String, Vec<String>), String> {
     let mut parser = lexopt::Parser::from_args(arguments);
-    match parser.next().map_err(|e| e.to_string())? {
-        None => Ok("run".to_owned()),
-        Some(lexopt::Arg::Short('h') | lexopt::Arg::Long("help")) => Ok("help".to_owned()),
-        Some(lexopt::Arg::Short('V') | lexopt::Arg::Long("version")) => Ok("version".to_owned()),
+    let command = match parser.next().map_err(|e| e.to_string())? {
+        None => "run",
+        Some(lexopt::Arg::Short('h') | lexopt::Arg::Long("help")) => "help",
+        Some(lexopt::Arg::Short('V') | lexopt::Arg::Long("version")) => "version",
         Some(lexopt::Arg::Value(value)) => match value.to_str() {
-            Some(known @ ("run" | "one" | "list")) => Ok(known.to_owned()),
-            _ => Err(format!("no command {}", value.display())),
+            Some("run") => "run",
+            Some("one") => "one",
+            Some("list") => "list",
+            Some("catalogue") => "catalogue",
+            _ => return Err(format!("no command {}", value.display())),
         },
-        Some(other) => Err(other.unexpected().to_string()),
+        Some(other) => return Err(other.unexpected().to_string()),
+    };
+    let words =
+        parser.raw_args().map(|words| words.map(|word| word.to_string_lossy().into_owned()).collect());
+    Ok((command.to_owned(), words.unwrap_or_default()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_case_is_asked_for_by_what_it_is_told() {
+        let named =
+            |text: &str| catalogue(&[text.to_owned()]).map(|all| all.offers[0].metrics[0].name.to_string());
+        assert_eq!(named("switch:processes=4,kilobytes=32").unwrap(), "switch.4p.32k");
+        assert_eq!(named("syscall.null").unwrap(), "syscall.null");
+        for (wrong, why) in [
+            ("nothing:a=1", "no probe nothing"),
+            ("switch:processes", "PARAMETER=VALUE"),
+            ("switch:place=same,place=across", "twice"),
+            ("switch:processes=1000", "from 2 to 96"),
+        ] {
+            assert!(named(wrong).unwrap_err().contains(why), "{wrong}");
+        }
     }
 }

@@ -13,18 +13,13 @@ use std::process::{Child, Command, ExitCode, ExitStatus, Stdio};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use tickmark_probe::sys::peer::{PEER_ENDED, PEER_TOLD};
 use tickmark_probe::sys::{guest, host, limits};
+use tickmark_wire::shared::{self, MOST_PADDING};
 use tickmark_wire::{
     Event, FORMAT, Hello, Nanos, Plan, Reason, Refusal, RefusalKind, RunPlan, Settled, Started,
 };
 
-/// What a run may take beyond ten times its budget before it is ended.
-const PATIENCE: Nanos = Nanos::from_millis(3_000);
 /// A run's own timer comes first; this much later it is killed.
 const GRACE: Nanos = Nanos::from_millis(500);
-/// Bytes added to the environment of a run, at most.
-const MOST_PADDING: u32 = 64 << 10;
-/// The longest batch.
-const BATCH: i64 = 100_000;
 
 /// Reads a plan from standard input and carries it out.
 pub(crate) fn run(prefix: &[&str]) -> ExitCode {
@@ -67,7 +62,7 @@ pub(crate) fn run(prefix: &[&str]) -> ExitCode {
         settled: settled.clone(),
         environment,
     })));
-    let batch = Nanos::new(BATCH.min(1_000_000_000 / hz.max(1) / 10));
+    let batch = shared::longest_batch(hz);
     let (plan, settled, scratch) = (&plan, &settled, &scratch);
     let supervisor = Supervisor { prefix, plan, settled, scratch, sizes, batch, clock_source };
     let complete = plan.runs.iter().all(|run| supervisor.carry_out(run, &mut out));
@@ -133,12 +128,14 @@ impl Supervisor<'_> {
             monotonic: tickmark_probe::sys::clock::read(libc::CLOCK_MONOTONIC).ok(),
         };
         out.event(&Event::Started(started));
-        let patience = PATIENCE.get() + set_up(self.sizes.memory).get();
-        let limit = Nanos::new(run.budget.get().saturating_mul(10).saturating_add(patience));
+        let much = tickmark_probe::find(run.probe.as_str()).is_some_and(|probe| probe.spec.much_memory);
+        let memory = if much { self.sizes.memory } else { 0 };
+        let limit = run.limit.unwrap_or_else(|| shared::limit(run.budget, memory));
         let request = Request {
             run: run.id,
             parent: std::process::id(),
             probe: run.probe.clone(),
+            arguments: run.arguments.clone(),
             budget: run.budget,
             batch: self.batch,
             limit,
@@ -210,13 +207,6 @@ impl Supervisor<'_> {
         }
         Ok(running)
     }
-}
-
-/// What touching, linking and flushing much memory takes beside a run's budget: a processor with a cache of 105 MiB has 420 MiB of it.
-fn set_up(memory: u64) -> Nanos {
-    const USUAL: u64 = 128 << 20;
-    // 20 ns a byte: a flush of every line before each of seven rings.
-    Nanos::new(memory.saturating_sub(USUAL).saturating_mul(20).min(60_000_000_000) as i64)
 }
 
 /// Where nobody reads; without a /dev/null that can be written, a pipe.

@@ -2,10 +2,8 @@
 
 use crate::report;
 use tickmark_store::{Recording, Status};
-use tickmark_wire::{Nanos, Observations};
-
-/// The least threshold of the probe `tick`.
-const LEAST: Nanos = Nanos::new(300);
+use tickmark_wire::Observations;
+use tickmark_wire::shared::{GAP_THRESHOLD, TURNS_OF_A_GAP};
 
 /// What a recording says of its tick.
 pub struct Tick {
@@ -40,10 +38,14 @@ fn cost(recording: &Recording) -> Option<f64> {
     let gap = rows.find(|row| row.metric == "tick.cost")?.value?.point;
     let run =
         recording.runs.iter().find(|run| run.planned.probe.as_str() == "tick" && run.status == Status::Ok)?;
-    // A threshold above the least one is three turns of the loop.
-    let turn = recording.observed(run).iter().find_map(|observed| match &observed.observations {
-        Observations::Gaps(trace) if trace.threshold > LEAST => Some(trace.threshold.as_f64() / 3.0),
-        _ => None,
+    // A threshold above the least one is so many turns of the loop.
+    let turn = recording.observed(run, &run.planned.probe).iter().flatten().find_map(|observed| {
+        match &observed.observations {
+            Observations::Gaps(trace) if trace.threshold > GAP_THRESHOLD => {
+                Some(trace.threshold.as_f64() / TURNS_OF_A_GAP as f64)
+            }
+            _ => None,
+        }
     });
     Some(gap - turn.unwrap_or(0.0))
 }

@@ -12,4 +12,4 @@ pub mod lmbench;
 pub mod report;
 pub mod sample;
 
-pub use exact::{FACT as EXACT, instruction};
+pub use exact::instruction;

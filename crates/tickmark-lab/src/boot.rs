@@ -7,10 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 use tickmark_probe::sys::limits;
-
-/// The marks around events on a console.
-const BEGIN: &str = "=== tickmark events begin ===";
-const END: &str = "=== tickmark events end ===";
+use tickmark_wire::shared::{CONSOLE_BEGIN, CONSOLE_END};
 
 /// What is to be booted.
 #[derive(Debug)]
@@ -94,7 +91,7 @@ impl Boot<'_> {
             Error::Guest(format!("{what}{last}; its transcript is {}", self.folder.display()))
         };
         let Some(status) = status else {
-            let what = if written.is_empty() && !console.contains(BEGIN) {
+            let what = if written.is_empty() && !console.contains(CONSOLE_BEGIN) {
                 "never began to measure"
             } else {
                 "did not end"
@@ -155,8 +152,8 @@ fn framed(console: &str) -> Result<String, String> {
     let mut inside = false;
     for line in console.lines().map(|line| line.trim_end_matches('\r')) {
         match line {
-            BEGIN => inside = true,
-            END if inside => return whole(&events),
+            CONSOLE_BEGIN => inside = true,
+            CONSOLE_END if inside => return whole(&events),
             _ if inside => events.extend([line, "\n"]),
             _ => {}
         }
@@ -184,8 +181,8 @@ fn last_words(console: &str) -> Option<String> {
         let line = line.trim();
         !line.is_empty()
             && !line.starts_with('{')
-            && line != BEGIN
-            && line != END
+            && line != CONSOLE_BEGIN
+            && line != CONSOLE_END
             && !line.contains("reboot: ")
     };
     let complains = |line: &&str| line.starts_with("tickmark-agent: ");
@@ -207,8 +204,9 @@ mod tests {
 
     #[test]
     fn events_stand_between_marks() {
-        let console =
-            format!("booting\r\n{BEGIN}\r\n{{\"a\":1}}\r\n{{\"goodbye\":2}}\r\n{END}\r\nreboot\r\n");
+        let console = format!(
+            "booting\r\n{CONSOLE_BEGIN}\r\n{{\"a\":1}}\r\n{{\"goodbye\":2}}\r\n{CONSOLE_END}\r\nreboot\r\n"
+        );
         assert_eq!(framed(&console).unwrap(), "{\"a\":1}\n{\"goodbye\":2}\n");
         // An agent that was killed takes no leave, whatever process 1 says after it.
         assert!(framed(&console.replace("goodbye", "b")).unwrap_err().contains("middle"));

@@ -189,7 +189,9 @@ pub(crate) fn measure(
 ) -> Result<(Batches, Vec<Segment>), ProbeError> {
     match budget.gauge.clock {
         StampClock::Tsc => stream(Tsc, meter, shape, budget, body, between),
-        StampClock::Monotonic => stream(Monotonic, meter, shape, budget, body, between),
+        StampClock::Monotonic | StampClock::Other(_) => {
+            stream(Monotonic, meter, shape, budget, body, between)
+        }
     }
 }
 

@@ -50,7 +50,7 @@ impl Gauge {
     pub fn longest_batch(&self, asked: Nanos) -> Nanos {
         let step = match self.clock {
             StampClock::Tsc => 0,
-            StampClock::Monotonic => {
+            StampClock::Monotonic | StampClock::Other(_) => {
                 let step = || {
                     let begin = Monotonic.now();
                     let changed = std::iter::repeat_with(|| Monotonic.now()).find(|now| *now != begin);
@@ -69,7 +69,7 @@ impl Gauge {
     pub fn tsc_frequency(&self) -> f64 {
         match self.clock {
             StampClock::Tsc => self.scale.frequency(),
-            StampClock::Monotonic => {
+            StampClock::Monotonic | StampClock::Other(_) => {
                 while tickmark_timer::monotonic_ns() - self.first.nanos < 2_000_000 {}
                 Scale::between(self.first, Anchor::take()).map_or(1e9, Scale::frequency)
             }
@@ -93,7 +93,7 @@ impl Gauge {
     pub fn measure(&self) -> Instrument {
         let (precision, stamp, empty_iteration) = match self.clock {
             StampClock::Tsc => self.measure_with(Tsc),
-            StampClock::Monotonic => self.measure_with(Monotonic),
+            StampClock::Monotonic | StampClock::Other(_) => self.measure_with(Monotonic),
         };
         let frequency = self.refined(self.first).frequency();
         Instrument { clock: self.clock, precision, stamp, empty_iteration, frequency }

@@ -3,6 +3,7 @@
 #![deny(unsafe_code)]
 
 pub mod batch;
+mod case;
 pub mod clock;
 mod error;
 mod instrument;
@@ -15,9 +16,10 @@ mod spec;
 #[expect(unsafe_code, reason = "the one place that talks to the kernel and to the processor")]
 pub mod sys;
 
+pub use case::{Case, Parameter, Value};
 pub use error::{ProbeError, Unavailable};
 pub use instrument::Gauge;
 pub use meter::{Counts, Meter, Reading, SystemMeter};
-pub use probes::{FILES, all, find};
+pub use probes::{FILES, all, cases, find};
 pub use routine::{Budget, Folder, Params, Prepare, Probe, Routine, Sink, Sizes};
-pub use spec::{EVERY_RUN, Expected, Spec, Syscall};
+pub use spec::{Also, EVERY_RUN, Expected, Spec, Syscall};

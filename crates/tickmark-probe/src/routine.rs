@@ -6,10 +6,10 @@ use crate::sys::{CallError, clock, file};
 use crate::{Gauge, ProbeError, Spec, Unavailable};
 use std::cell::Cell;
 use std::ffi::{CStr, CString};
-use tickmark_wire::{Nanos, Observations, Part, Phase, Segment};
+use tickmark_wire::{Arguments, Nanos, Observations, Part, Phase, Segment};
 
 /// A probe: what it is, and how to make it ready.
-#[derive(Clone, Copy)]
+#[derive(Debug, Clone, Copy)]
 pub struct Probe {
     /// Its definition.
     pub spec: Spec,
@@ -18,7 +18,7 @@ pub struct Probe {
 }
 
 /// Makes a probe ready.
-pub type Prepare = fn(&'static Spec, &Params) -> Result<Box<dyn Routine>, Unavailable>;
+pub type Prepare = fn(&Spec, &Params) -> Result<Box<dyn Routine>, Unavailable>;
 
 /// What a probe is told about where it runs.
 #[derive(Debug, Clone)]
@@ -31,6 +31,8 @@ pub struct Params {
     pub sizes: Sizes,
     /// Whether the working directory holds the tiny program at [`TINY_PATH`].
     pub has_files: bool,
+    /// What the probe is told; every parameter of its spec has a value.
+    pub arguments: Arguments,
 }
 
 /// How much memory and how large files probes work on, and what the caches are, in bytes.
@@ -53,6 +55,18 @@ pub struct Sizes {
 }
 
 impl Params {
+    /// The number that the probe is told for a parameter; 0 where that is none.
+    #[must_use]
+    pub fn number(&self, parameter: &str) -> usize {
+        self.told(parameter).parse().unwrap_or(0)
+    }
+
+    /// What the probe is told for a parameter.
+    #[must_use]
+    pub fn told(&self, parameter: &str) -> &str {
+        self.arguments.get(parameter).map_or("", String::as_str)
+    }
+
     /// The path of a small file that can be opened and, where the file system allows it, executed.
     ///
     /// # Errors
@@ -163,8 +177,14 @@ pub trait Routine {
 
 /// Where observations go.
 pub trait Sink: Send {
-    /// Takes the observations of one part of the metric, with the conditions meanwhile.
-    fn observe(&mut self, part: Part, observations: Observations, segments: Vec<Segment>);
+    /// Takes the observations of one part of a metric, with the conditions meanwhile: of the first, or of the one with this number
+    /// (counted from 1) among those that the spec has beside it.
+    fn take(&mut self, metric: usize, part: Part, observations: Observations, segments: Vec<Segment>);
+
+    /// The same for the metric that the probe stands for.
+    fn observe(&mut self, part: Part, observations: Observations, segments: Vec<Segment>) {
+        self.take(0, part, observations, segments);
+    }
 }
 
 /// A routine after which something is looked at that would make its observations those of another thing.

@@ -1,12 +1,16 @@
 //! What a probe says of itself: list, verify, docs, tables and report come from it.
 
-use tickmark_wire::{Better, Group, Headline, Metric, Name, Picos, Unit};
+use crate::case::Parameter;
+use tickmark_wire::{Arguments, Better, Group, Headline, Part, Picos, Unit};
 
-/// The definition of a metric, in the words of the field.
+/// The definition of a probe and of the metric that it stands for, in the words of the field. `{PARAMETER}` in the metric's name,
+/// the title and what is timed is what the probe is told.
 #[derive(Debug, Clone, Copy)]
 pub struct Spec {
-    /// Dotted name, without a unit.
+    /// The probe's name.
     pub name: &'static str,
+    /// The metric's: dotted, without a unit.
+    pub metric: &'static str,
     /// What a row of the summary calls it.
     pub title: &'static str,
     /// Its chapter.
@@ -33,6 +37,31 @@ pub struct Spec {
     pub roams: bool,
     /// How many slices of the budget a run gets, in tenths of an ordinary probe's.
     pub weight: u32,
+    /// Whether it works on as much memory as there is: setting that up takes its time, which its limit must leave.
+    pub much_memory: bool,
+    /// The parts of the metric's figure, where there are more than the whole.
+    pub parts: &'static [Part],
+    /// What it can be told.
+    pub parameters: &'static [Parameter],
+    /// What the arguments change in this spec.
+    pub tune: fn(&mut Self, &Arguments),
+    /// Metrics that its runs give beside the first.
+    pub also: &'static [Also],
+}
+
+/// Another metric of the same runs.
+#[derive(Debug, Clone, Copy)]
+pub struct Also {
+    /// Its name.
+    pub metric: &'static str,
+    /// What a row calls it.
+    pub title: &'static str,
+    /// What it counts.
+    pub unit: Unit,
+    /// Which way is good.
+    pub better: Better,
+    /// How observations become a figure.
+    pub headline: Headline,
 }
 
 /// The context switches and page faults that one call of the timed step makes by itself.
@@ -57,6 +86,7 @@ impl Spec {
     pub const fn cost(group: Group, name: &'static str, title: &'static str) -> Self {
         Self {
             name,
+            metric: name,
             title,
             group,
             unit: Unit::Time,
@@ -70,22 +100,11 @@ impl Spec {
             sleeps: false,
             roams: false,
             weight: 10,
-        }
-    }
-
-    /// The metric as a recording keeps it.
-    #[must_use]
-    pub fn metric(&self) -> Metric {
-        Metric {
-            name: Name::new(self.name),
-            title: self.title.to_owned(),
-            group: self.group,
-            unit: self.unit,
-            better: self.better,
-            headline: self.headline,
-            physical_floor: self.physical_floor,
-            sleeps: self.sleeps,
-            roams: self.roams,
+            much_memory: false,
+            parts: &[],
+            parameters: &[],
+            tune: |_, _| {},
+            also: &[],
         }
     }
 }

@@ -22,6 +22,7 @@ pub(crate) fn value(value: f64, deviation: Option<f64>, unit: Unit) -> String {
         Unit::Share => format!("{} %", digits(value * 100.0, deviation.map(|d| d * 100.0))),
         Unit::Count if value.fract() == 0.0 => format!("{value:.0}"),
         Unit::Count => digits(value, deviation),
+        Unit::Other(word) => format!("{} {}", digits(value, deviation), word.as_str()),
     }
 }
 

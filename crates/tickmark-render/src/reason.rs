@@ -1,9 +1,9 @@
 //! Each enumerated reason as a sentence.
 
-use crate::number::{bytes, count, percent, time};
+use crate::number::{bytes, count, percent, time, value};
 use tickmark_analysis::comparison::Incomparable;
-use tickmark_analysis::report::{Mark, NoFloor, Note, Row, RowStatus};
-use tickmark_analysis::sample::{Apart, NoFigure};
+use tickmark_analysis::report::{Mark, NoFloor, Note, Row, RowStatus, Unit};
+use tickmark_analysis::sample::{Apart, New, NoFigure};
 use tickmark_stats::tick::NotFound;
 use tickmark_store::Elsewhere;
 
@@ -62,6 +62,18 @@ fn note(note: &Note) -> String {
         Note::Percentiles { p99, max, count } => {
             format!("p99 {}, max {}, {count} wake-ups", time(*p99), time(*max))
         }
+        Note::Spread { p99, max, count, within } => {
+            format!(
+                "p99 {}, max {}, {count} values, each within {}",
+                time(*p99),
+                time(*max),
+                percent(*within)
+            )
+        }
+        Note::Windows { least, most, count } => {
+            let rate = |rate: f64| value(rate, None, Unit::Hz);
+            format!("{} to {}, {count} windows", rate(*least), rate(*most))
+        }
         Note::StepsBackwards(steps) => format!("{steps} steps backwards"),
         Note::Between(low, high) => format!("{} to {} (p10 to p90)", time(*low), time(*high)),
         Note::Detected(share) => format!("detected in {} of periods (lowest run)", percent(*share)),
@@ -105,6 +117,15 @@ pub fn no_figure(why: &NoFigure) -> String {
     match why {
         NoFigure::Damaged => "a line of its observations is damaged".to_owned(),
         NoFigure::NothingObserved => "no observation was recorded".to_owned(),
+        NoFigure::PartMissing { part } => format!("a part of it was not observed ({part})"),
+        NoFigure::NewWord { what, word } => {
+            let what = match what {
+                New::Observations => "observations of kind",
+                New::Part => "a part called",
+                New::Headline => "a figure of kind",
+            };
+            format!("{what} {word}, which this version does not know; a newer tickmark shows it")
+        }
         NoFigure::NoBatch => "no batch was timed".to_owned(),
         NoFigure::BelowLimit { value, limit } => {
             format!("{value:.3} ns is below the physical limit of {limit} ns")
@@ -115,7 +136,7 @@ pub fn no_figure(why: &NoFigure) -> String {
         NoFigure::NoValue => "no value was recorded".to_owned(),
         NoFigure::NoClockStep => "the clock did not advance".to_owned(),
         NoFigure::NoExchange => "no exchange with another CPU".to_owned(),
-        NoFigure::Columns => "its columns have different lengths".to_owned(),
+        NoFigure::Columns => "its columns do not fit each other".to_owned(),
         NoFigure::NoTick(why) => no_tick(*why),
         NoFigure::OtherRate { found, configured } => format!(
             "periodic interruptions at {found:.3} Hz, but the kernel is configured for {configured} Hz: not its tick"

@@ -2,12 +2,9 @@
 //! what no recording has is refused.
 
 use super::recording::Meta;
+use tickmark_wire::shared::{MOST_PADDING, MOST_ROUNDS};
 use tickmark_wire::text::printable;
 use tickmark_wire::{Environment, Event, Hello, Name, Reason};
-
-/// Rounds, and bytes added to the environment of a run, that a plan has at most.
-const MOST_ROUNDS: u32 = 1_000_000;
-const MOST_PADDING: u32 = 64 << 10;
 
 /// Why this is the meta.json of no recording, if it is not.
 pub(super) fn refuse(meta: &Meta) -> Option<String> {
@@ -41,7 +38,10 @@ pub(super) fn meta(meta: &mut Meta) {
         name(&mut metric.name);
         text(&mut metric.title);
     }
-    meta.plan.runs.iter_mut().for_each(|run| name(&mut run.probe));
+    for run in &mut meta.plan.runs {
+        name(&mut run.probe);
+        run.gives.iter_mut().for_each(name);
+    }
 }
 
 pub(super) fn event(event: &mut Event) {

@@ -1,14 +1,13 @@
 //! Reads a recording. A damaged line fails its run; a line of an unknown kind is named.
 
 use super::clean;
-use super::line::{kind, parse};
 use super::recording::{Meta, Recording, Run, Span, Status};
 use crate::Error;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use tickmark_wire::text::printable;
-use tickmark_wire::{Event, Format, Name, Reason, RunId, Segment};
+use tickmark_wire::{Event, Format, Glance, Name, Reason, RunId, Said};
 
 /// Reads the recording in a folder.
 ///
@@ -44,6 +43,8 @@ pub fn load(folder: &Path) -> Result<Recording, Error> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(recording),
         Err(error) => return Err(failed(error)),
     };
+    let names = recording.meta.plan.metrics.iter().map(|metric| metric.name.clone());
+    let metrics: HashMap<Name, usize> = names.zip(0..).collect();
     let mut lines = BufReader::new(file);
     let (mut line, mut start, mut open) = (Vec::new(), 0, 0u32);
     // The run that a damaged line may belong to.
@@ -56,19 +57,21 @@ pub fn load(folder: &Path) -> Result<Recording, Error> {
             break;
         }
         recording.torn = !line.ends_with(b"\n");
-        if let Some(observed) = Observed::of(&line) {
-            // Nearly all bytes are observations, which are only looked at when they are needed.
-            observed.take(&mut recording, Span { start, length });
-        } else if !line.iter().all(u8::is_ascii_whitespace) {
-            match parse(&line) {
-                Ok(Event::Unknown(_)) => {
-                    let kind = kind(&line).unwrap_or_default();
+        if !line.iter().all(u8::is_ascii_whitespace) {
+            match Said::of(&line) {
+                // Nearly all bytes are observations, which are only parsed when they are needed.
+                Ok(Said::Observed(glance)) => {
+                    let metric = metrics.get(&glance.metric).copied();
+                    take_observed(&mut recording, &glance, Span { start, length, metric });
+                }
+                Ok(Said::Event(Event::Unknown(_))) => {
+                    let kind = Event::kind(&line).unwrap_or_default();
                     recording.warnings.push(format!(
                         "events.jsonl line {number}: an event of a kind that this version does not know ({}); kept, not shown",
                         printable(&kind, false)
                     ));
                 }
-                Ok(mut event) => {
+                Ok(Said::Event(mut event)) => {
                     clean::event(&mut event);
                     open = at_once(open, &event);
                     match &event {
@@ -100,35 +103,15 @@ pub fn load(folder: &Path) -> Result<Recording, Error> {
     Ok(recording)
 }
 
-/// A line of observations but for these, of which only the kind is kept.
-#[derive(serde::Deserialize)]
-struct Observed {
-    run: RunId,
-    observations: BTreeMap<String, serde::de::IgnoredAny>,
-    #[serde(default)]
-    segments: Vec<Segment>,
-}
-
-impl Observed {
-    fn of(line: &[u8]) -> Option<Self> {
-        #[derive(serde::Deserialize)]
-        #[serde(deny_unknown_fields)]
-        struct Line {
-            observed: Observed,
+fn take_observed(recording: &mut Recording, glance: &Glance, span: Span) {
+    let costs = glance.segments.iter().map(|segment| segment.multiply.as_nanos_f64());
+    recording.multiplications.extend(costs.filter(|cost| *cost > 0.0));
+    if let Some(run) = recording.run(glance.run) {
+        // Figures of another program are whole as they are.
+        if glance.kind == "values" {
+            run.status = Status::Ok;
         }
-        serde_json::from_slice::<Line>(line).ok().map(|line| line.observed)
-    }
-
-    fn take(self, recording: &mut Recording, span: Span) {
-        let costs = self.segments.iter().map(|segment| segment.multiply.as_nanos_f64());
-        recording.multiplications.extend(costs.filter(|cost| *cost > 0.0));
-        if let Some(run) = recording.run(self.run) {
-            // Figures of another program are whole as they are.
-            if self.observations.contains_key("values") {
-                run.status = Status::Ok;
-            }
-            run.observed.push(span);
-        }
+        run.observed.push(span);
     }
 }
 

@@ -4,7 +4,7 @@ use crate::Id;
 use serde::{Deserialize, Serialize};
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
-use tickmark_wire::{Event, Format, Hello, Observed, Outcome, Plan, Reason, RunId, RunPlan};
+use tickmark_wire::{Event, Format, Hello, Name, Observed, Outcome, Plan, Reason, RunId, RunPlan};
 
 /// The file meta.json: written once, before anything is measured.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -89,6 +89,8 @@ pub struct Span {
     pub start: u64,
     /// Its bytes, with the line break.
     pub length: usize,
+    /// The index of its metric in the plan; none where the plan has no such metric.
+    pub metric: Option<usize>,
 }
 
 /// A run with all that it gave.
@@ -144,19 +146,25 @@ impl Recording {
         self.runs.iter_mut().find(|run| run.planned.id == id)
     }
 
-    /// The observations of a run, in the order in which they were written. What cannot be read any more is missing.
+    /// The observations of a metric in a run, in the order in which they were written; `None` for a line that cannot be read or
+    /// parsed any more.
     #[must_use]
-    pub fn observed(&self, run: &Run) -> Vec<Observed> {
-        let Ok(file) = std::fs::File::open(self.folder.join("events.jsonl")) else { return Vec::new() };
+    pub fn observed(&self, run: &Run, metric: &Name) -> Vec<Option<Observed>> {
+        let Ok(file) = std::fs::File::open(self.folder.join("events.jsonl")) else { return vec![None] };
         let read = |span: &Span| {
             let mut line = vec![0; span.length];
             file.read_exact_at(&mut line, span.start).ok()?;
-            match serde_json::from_slice(&line).ok()? {
+            match Event::parse(&line).ok()? {
                 Event::Observed(observed) => Some(observed),
                 _ => None,
             }
         };
-        run.observed.iter().filter_map(read).collect()
+        let own = self.meta.plan.metrics.iter().position(|known| known.name == *metric);
+        // What the plan does not know is looked at by its own name.
+        let of = |observed: &Option<Observed>| {
+            own.is_some() || observed.as_ref().is_none_or(|o| o.metric == *metric)
+        };
+        run.observed.iter().filter(|span| span.metric == own).map(read).filter(of).collect()
     }
 
     /// What is known of the machine: of the first session, or of what was imported.

@@ -8,13 +8,7 @@ use tickmark_wire::{
 };
 
 fn meta(id: &str, name: &str) -> Meta {
-    let run = |id| RunPlan {
-        id: RunId(id),
-        round: 1,
-        probe: Name::new("syscall.null"),
-        budget: Nanos::from_millis(5),
-        padding: 0,
-    };
+    let run = |id| RunPlan::new(RunId(id), 1, Name::new("syscall.null"), Nanos::from_millis(5));
     let metrics: Vec<Metric> =
         vec![Metric::of_values("syscall.null", "getppid()", Group::SystemCall, Unit::Time, Better::Lower)];
     Meta {

@@ -83,16 +83,22 @@ impl Writer {
     /// It cannot be written.
     pub fn write(&mut self, event: &Event) -> Result<(), Error> {
         let failed = || Error::file("write", self.folder.join("events.jsonl"));
-        let mut line = match event {
-            Event::Unknown(line) => line.clone().into_bytes(),
-            event => serde_json::to_vec(event).map_err(|e| failed()(e.into()))?,
-        };
+        let line = serde_json::to_vec(event).map_err(|e| failed()(e.into()))?;
+        self.keep(line, !matches!(event, Event::Started(_) | Event::Observed(_)))
+    }
+
+    /// Appends a line as it came; `ends` where it may end a run, so that it goes to the disk at once.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn keep(&mut self, mut line: Vec<u8>, ends: bool) -> Result<(), Error> {
+        let failed = || Error::file("write", self.folder.join("events.jsonl"));
+        while line.last().is_some_and(u8::is_ascii_whitespace) {
+            line.pop();
+        }
         line.push(b'\n');
         self.events.write_all(&line).map_err(failed())?;
-        match event {
-            Event::Started(_) | Event::Observed(_) => Ok(()),
-            _ => self.events.sync_data().map_err(failed()),
-        }
+        if ends { self.events.sync_data().map_err(failed()) } else { Ok(()) }
     }
 }
 

@@ -1,5 +1,6 @@
 //! The stream that comes back from the agent: one event a line.
 
+use crate::word::vocabulary;
 use crate::{Environment, Format, Name, Nanos, Observations, Picos, RunId, Settings};
 use serde::{Deserialize, Serialize};
 
@@ -88,14 +89,14 @@ pub struct Refusal {
     pub message: String,
 }
 
-/// Whether what was asked for can never be, or this system does not grant it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum RefusalKind {
-    /// The request is wrong: exit code 2.
-    Usage,
-    /// The system refuses: exit code 1.
-    System,
+vocabulary! {
+    /// Whether what was asked for can never be, or this system does not grant it.
+    RefusalKind {
+        /// The request is wrong: exit code 2.
+        Usage = "usage",
+        /// The system refuses: exit code 1.
+        System = "system",
+    }
 }
 
 /// A run begins.
@@ -131,18 +132,24 @@ pub struct Observed {
     pub segments: Vec<Segment>,
 }
 
-/// A metric's figure is its whole, less one part, plus another, where its definition says so (a
-/// context switch: a trip round the ring, less the same work in one process).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Part {
-    /// What is measured.
-    #[default]
-    Whole,
-    /// To be taken off.
-    Less,
-    /// To be added again.
-    Plus,
+vocabulary! {
+    /// A metric's figure is its whole, less one part, plus another, where its definition says so (a
+    /// context switch: a trip round the ring, less the same work in one process).
+    Part {
+        /// What is measured.
+        Whole = "whole",
+        /// To be taken off.
+        Less = "less",
+        /// To be added again.
+        Plus = "plus",
+    }
+}
+
+#[expect(clippy::derivable_impls, reason = "the enumeration is made by a macro")]
+impl Default for Part {
+    fn default() -> Self {
+        Self::Whole
+    }
 }
 
 impl Part {
@@ -150,12 +157,13 @@ impl Part {
         *self == Self::Whole
     }
 
-    /// The factor of this part in the sum.
+    /// The factor of this part in the sum; none where this version does not know what the part is for.
     #[must_use]
-    pub const fn sign(self) -> f64 {
+    pub const fn sign(self) -> Option<f64> {
         match self {
-            Self::Whole | Self::Plus => 1.0,
-            Self::Less => -1.0,
+            Self::Whole | Self::Plus => Some(1.0),
+            Self::Less => Some(-1.0),
+            Self::Other(_) => None,
         }
     }
 }
@@ -216,14 +224,14 @@ pub struct Instrument {
     pub frequency: f64,
 }
 
-/// The clock that stamps batches.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum StampClock {
-    /// The processor's time stamp counter, converted to CLOCK_MONOTONIC at both ends of the run.
-    Tsc,
-    /// CLOCK_MONOTONIC.
-    Monotonic,
+vocabulary! {
+    /// The clock that stamps batches.
+    StampClock {
+        /// The processor's time stamp counter, converted to CLOCK_MONOTONIC at both ends of the run.
+        Tsc = "tsc",
+        /// CLOCK_MONOTONIC.
+        Monotonic = "monotonic",
+    }
 }
 
 /// Why a run gave no figure.

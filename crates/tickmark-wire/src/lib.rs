@@ -6,28 +6,37 @@
 //! in other languages.
 #![forbid(unsafe_code)]
 
+mod catalogue;
 mod environment;
 mod event;
+mod histogram;
+mod line;
 mod metric;
 mod observations;
 mod plan;
+pub mod shared;
 pub mod text;
 mod units;
+mod word;
 
+pub use catalogue::{Catalogue, Offer, Parameter};
 pub use environment::{Environment, Fact};
 pub use event::{
     Event, Hello, ImportedFrom, Instrument, Observed, Outcome, Part, Reason, Refusal, RefusalKind, Segment,
     Settled, StampClock, Started,
 };
+pub use histogram::Histogram;
+pub use line::{Glance, Said};
 pub use metric::{Better, Group, Headline, Metric, Name, Unit};
-pub use observations::{Batches, Disturbance, Exchange, GapTrace, Observations, Point, Values};
-pub use plan::{Deny, Phase, Plan, Priority, RunId, RunPlan, Settings};
+pub use observations::{Batches, Disturbance, Exchange, GapTrace, Observations, Point, Values, Windows};
+pub use plan::{Arguments, Deny, Phase, Plan, Priority, RunId, RunPlan, Settings};
 pub use units::{Nanos, Picos};
+pub use word::Word;
 
 use serde::{Deserialize, Serialize};
 
 /// The version of the event stream and of a recording that this crate writes.
-pub const FORMAT: Format = Format { major: 1, minor: 4 };
+pub const FORMAT: Format = Format { major: 1, minor: 5 };
 
 /// Version of a recording: a reader accepts its own major version and every minor version of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,6 +1,7 @@
 //! What a number is called, what it counts and which way is good.
 
-use crate::Picos;
+use crate::word::vocabulary;
+use crate::{Part, Picos};
 use serde::{Deserialize, Serialize};
 
 /// The dotted name of a metric, such as `clock.monotonic.read`. It holds no unit.
@@ -28,88 +29,71 @@ impl std::fmt::Display for Name {
     }
 }
 
-/// What a value counts. Times are kept in nanoseconds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Unit {
-    /// Nanoseconds.
-    Time,
-    /// Events a second.
-    Frequency,
-    /// A part of one, shown in per cent.
-    Share,
-    /// A bare number.
-    Count,
-    /// Bytes a second.
-    Throughput,
-    /// Bytes.
-    Bytes,
-    /// A number of times, such as a speed-up.
-    Ratio,
+vocabulary! {
+    /// What a value counts. Times are kept in nanoseconds.
+    Unit {
+        /// Nanoseconds.
+        Time = "time",
+        /// Events a second.
+        Frequency = "frequency",
+        /// A part of one, shown in per cent.
+        Share = "share",
+        /// A bare number.
+        Count = "count",
+        /// Bytes a second.
+        Throughput = "throughput",
+        /// Bytes.
+        Bytes = "bytes",
+        /// A number of times, such as a speed-up.
+        Ratio = "ratio",
+    }
 }
 
-/// Which way is an improvement.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Better {
-    /// Less is better: costs, errors.
-    Lower,
-    /// More is better: rates of work done.
-    Higher,
-    /// Neither: a fact such as the tick's rate.
-    Neither,
+vocabulary! {
+    /// Which way is an improvement.
+    Better {
+        /// Less is better: costs, errors.
+        Lower = "lower",
+        /// More is better: rates of work done.
+        Higher = "higher",
+        /// Neither: a fact such as the tick's rate.
+        Neither = "neither",
+    }
 }
 
-/// The chapter of the summary that a metric belongs to, in the order in which a reader thinks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Group {
-    /// Reading clocks.
-    Clock,
-    /// The timer interrupt that the kernel takes HZ times a second.
-    Tick,
-    /// How late a sleep ends.
-    Timer,
-    /// System calls, signals, faults.
-    SystemCall,
-    /// Making and ending processes and threads.
-    Process,
-    /// Files, mappings and page faults.
-    File,
-    /// Messages and switches between processes.
-    Communication,
-    /// Bytes a second through pipes, sockets, files and memory.
-    Bandwidth,
-    /// How long a load takes, by the size of what is loaded from.
-    Memory,
-    /// Arithmetic on time stamps.
-    Timestamp,
-    /// Arithmetic of the processor.
-    Arithmetic,
-    /// What the processor is: clock rate, TLB, cache line, loads at once.
-    Machine,
-    /// Probes that misbehave on purpose, to prove the limits; part of no suite.
-    Selftest,
+vocabulary! {
+    /// The chapter of the summary that a metric belongs to, in the order in which a reader thinks.
+    Group {
+        /// Reading clocks.
+        Clock = "clock",
+        /// The timer interrupt that the kernel takes HZ times a second.
+        Tick = "tick",
+        /// How late a sleep ends.
+        Timer = "timer",
+        /// System calls, signals, faults.
+        SystemCall = "system_call",
+        /// Making and ending processes and threads.
+        Process = "process",
+        /// Files, mappings and page faults.
+        File = "file",
+        /// Messages and switches between processes.
+        Communication = "communication",
+        /// Bytes a second through pipes, sockets, files and memory.
+        Bandwidth = "bandwidth",
+        /// How long a load takes, by the size of what is loaded from.
+        Memory = "memory",
+        /// Arithmetic on time stamps.
+        Timestamp = "timestamp",
+        /// Arithmetic of the processor.
+        Arithmetic = "arithmetic",
+        /// What the processor is: clock rate, TLB, cache line, loads at once.
+        Machine = "machine",
+        /// Probes that misbehave on purpose, to prove the limits; part of no suite.
+        Selftest = "selftest",
+    }
 }
 
 impl Group {
-    /// Every group, in the order of the summary.
-    pub const ALL: [Self; 13] = [
-        Self::Clock,
-        Self::Tick,
-        Self::Timer,
-        Self::SystemCall,
-        Self::Process,
-        Self::File,
-        Self::Communication,
-        Self::Bandwidth,
-        Self::Memory,
-        Self::Timestamp,
-        Self::Arithmetic,
-        Self::Machine,
-        Self::Selftest,
-    ];
-
     /// The name of the suite that runs this group.
     #[must_use]
     pub const fn suite(self) -> &'static str {
@@ -127,6 +111,7 @@ impl Group {
             Self::Arithmetic => "arithmetic",
             Self::Machine => "machine",
             Self::Selftest => "selftest",
+            Self::Other(word) => word.as_str(),
         }
     }
 
@@ -147,34 +132,35 @@ impl Group {
             Self::Arithmetic => "Processor arithmetic",
             Self::Machine => "Machine",
             Self::Selftest => "Self-test",
+            Self::Other(word) => word.as_str(),
         }
     }
 }
 
-/// How the observations of one run become the figure of that run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Headline {
-    /// The 10th percentile of the batches' cost; beside it stand mean cost and CPU cost.
-    Floor,
-    /// The median of latencies or values.
-    Median,
-    /// The smallest positive latency or value.
-    Minimum,
-    /// Rate, cost and share of a periodic interruption, found in gaps.
-    TickTrain,
-    /// Offset and backward steps between CPUs, from exchanges.
-    Offset,
-    /// The latencies of the caches and of memory, from a curve over sizes.
-    Levels,
-    /// The cost at the largest sizes of a curve: the median of three.
-    Farthest,
-    /// The largest size of a curve before its cost first rises.
-    Capacity,
-    /// The smallest size of a curve at which its cost has risen.
-    Step,
-    /// The cost of a curve's first point over its least.
-    Speedup,
+vocabulary! {
+    /// How the observations of one run become the figure of that run.
+    Headline {
+        /// The 10th percentile of the batches' cost; beside it stand mean cost and CPU cost.
+        Floor = "floor",
+        /// The median of latencies or values.
+        Median = "median",
+        /// The smallest positive latency or value.
+        Minimum = "minimum",
+        /// Rate, cost and share of a periodic interruption, found in gaps.
+        TickTrain = "tick_train",
+        /// Offset and backward steps between CPUs, from exchanges.
+        Offset = "offset",
+        /// The latencies of the caches and of memory, from a curve over sizes.
+        Levels = "levels",
+        /// The cost at the largest sizes of a curve: the median of three.
+        Farthest = "farthest",
+        /// The largest size of a curve before its cost first rises.
+        Capacity = "capacity",
+        /// The smallest size of a curve at which its cost has risen.
+        Step = "step",
+        /// The cost of a curve's first point over its least.
+        Speedup = "speedup",
+    }
 }
 
 /// What a recording says about a metric, so that it can be read without the program that wrote it.
@@ -201,6 +187,9 @@ pub struct Metric {
     /// Whether it may run on any CPU, so that its own processes may wait for each other's CPU.
     #[serde(default)]
     pub roams: bool,
+    /// The parts that its figure is made of, where there are more than the whole: without one of them there is no figure.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<Part>,
 }
 
 impl Metric {
@@ -217,6 +206,7 @@ impl Metric {
             physical_floor: Picos::ZERO,
             sleeps: false,
             roams: false,
+            parts: Vec::new(),
         }
     }
 }

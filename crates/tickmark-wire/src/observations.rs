@@ -1,6 +1,6 @@
 //! What a probe saw, raw: no statistic has touched it.
 
-use crate::Nanos;
+use crate::{Histogram, Nanos};
 use serde::{Deserialize, Serialize};
 use std::num::NonZeroU64;
 
@@ -20,6 +20,24 @@ pub enum Observations {
     Curve(Vec<Point>),
     /// Figures that another program printed, in the metric's unit.
     Values(Values),
+    /// How often each of many values was seen, each known to a bounded share of itself.
+    Histogram(Histogram),
+    /// What was counted in each window of time.
+    Windows(Windows),
+    /// Observations of a kind that a later minor version has: its name.
+    #[serde(skip)]
+    Unknown(String),
+}
+
+/// Counts in windows of time, in columns: one entry a window.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Windows {
+    /// When each window began, from the first stamp of the run, in ns.
+    pub start: Vec<Nanos>,
+    /// How long it was, in ns.
+    pub length: Vec<Nanos>,
+    /// What was counted in it: messages, transactions.
+    pub count: Vec<u64>,
 }
 
 /// A contiguous stream of batches, in columns: `start` and `elapsed` have one entry a batch.
@@ -127,6 +145,9 @@ impl Observations {
             Self::Exchanges(exchanges) => exchanges.iter().map(|e| e.out.len()).sum(),
             Self::Curve(points) => points.iter().map(|point| point.observations.len()).sum(),
             Self::Values(values) => values.values.len(),
+            Self::Histogram(histogram) => usize::try_from(histogram.total()).unwrap_or(usize::MAX),
+            Self::Windows(windows) => windows.count.len(),
+            Self::Unknown(_) => 0,
         }
     }
 

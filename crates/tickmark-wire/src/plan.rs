@@ -1,7 +1,8 @@
 //! What the host asks of the agent. The host has drawn the order; the agent carries it out.
 
-use crate::{Metric, Name, Nanos};
+use crate::{Metric, Name, Nanos, Word};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// Index of a run in its plan; unique in a recording.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -28,10 +29,43 @@ pub struct RunPlan {
     pub round: u32,
     /// The probe.
     pub probe: Name,
+    /// What the probe is told, by the names of its parameters; none for a probe that has none.
+    #[serde(default, skip_serializing_if = "Arguments::is_empty")]
+    pub arguments: Arguments,
+    /// The metrics that it gives; none where that is one, of the probe's own name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub gives: Vec<Name>,
     /// How long it should measure, in ns.
     pub budget: Nanos,
+    /// What it may take on the wall, its set-up included, before it is ended, in ns; none leaves that to the agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<Nanos>,
     /// Bytes added to the process's environment, to vary the layout of its stack.
     pub padding: u32,
+}
+
+/// What a probe is told: values by the names of its parameters.
+pub type Arguments = BTreeMap<String, String>;
+
+impl RunPlan {
+    /// A run of a probe that is told nothing, at any length of the environment and under the agent's own limit.
+    #[must_use]
+    pub fn new(id: RunId, round: u32, probe: Name, budget: Nanos) -> Self {
+        let (arguments, gives) = (Arguments::new(), Vec::new());
+        Self { id, round, probe, arguments, gives, budget, limit: None, padding: 0 }
+    }
+
+    /// The metrics that it gives.
+    pub fn metrics(&self) -> impl Iterator<Item = &Name> {
+        let own = self.gives.is_empty().then_some(&self.probe);
+        own.into_iter().chain(&self.gives)
+    }
+
+    /// Whether it gives a metric.
+    #[must_use]
+    pub fn gives(&self, metric: &Name) -> bool {
+        self.metrics().any(|name| name == metric)
+    }
 }
 
 /// Settings of the measured processes.
@@ -83,7 +117,7 @@ pub struct Deny {
 }
 
 /// Scheduling priority of a measured process.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Priority {
     /// SCHED_OTHER, nice 0.
@@ -91,6 +125,40 @@ pub enum Priority {
     Other,
     /// SCHED_FIFO at 1 to 98; the agent that watches it takes one more.
     Fifo(u8),
+    /// A policy of a later version, as it came.
+    #[serde(untagged)]
+    Unknown(Word),
+}
+
+impl<'de> Deserialize<'de> for Priority {
+    fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct Policy;
+        impl<'de> serde::de::Visitor<'de> for Policy {
+            type Value = Priority;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("a scheduling policy")
+            }
+
+            fn visit_str<E>(self, word: &str) -> Result<Priority, E> {
+                Ok(if word == "other" { Priority::Other } else { Priority::Unknown(Word::new(word)) })
+            }
+
+            fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<Priority, A::Error> {
+                let mut policy = Priority::Unknown(Word::new("?"));
+                while let Some(word) = map.next_key::<String>()? {
+                    policy = if word == "fifo" {
+                        Priority::Fifo(map.next_value()?)
+                    } else {
+                        map.next_value::<serde::de::IgnoredAny>()?;
+                        Priority::Unknown(Word::new(&word))
+                    };
+                }
+                Ok(policy)
+            }
+        }
+        from.deserialize_any(Policy)
+    }
 }
 
 impl std::fmt::Display for Priority {
@@ -98,6 +166,7 @@ impl std::fmt::Display for Priority {
         match self {
             Self::Other => f.write_str("other"),
             Self::Fifo(priority) => write!(f, "fifo:{priority}"),
+            Self::Unknown(word) => f.write_str(word.as_str()),
         }
     }
 }

@@ -1,6 +1,8 @@
-//! Text of others on its way to a terminal or a shell.
+//! Text of others on its way to a terminal or a shell; numbers, shares and times as people write them.
 
+use crate::Nanos;
 use std::borrow::Cow;
+use std::time::Duration;
 
 /// The same without what a terminal obeys: control characters and the marks that turn the direction of writing, as they are
 /// written in Rust. Line breaks are kept where `lines` says so.
@@ -54,6 +56,39 @@ pub fn number(token: &[u8]) -> Option<f64> {
     Some(if negative { -value } else { value })
 }
 
+/// A share such as 1% or 0.01.
+///
+/// # Errors
+/// What to give, in words.
+pub fn share(text: &str) -> Result<f64, String> {
+    let (number, factor) = text.strip_suffix('%').map_or((text, 1.0), |number| (number, 0.01));
+    let share = number.trim().parse::<f64>().map_err(|_| format!("{number} is no number"))? * factor;
+    if share > 0.0 && share < 1.0 { Ok(share) } else { Err("give a share such as 1% or 0.01".to_owned()) }
+}
+
+/// A time with its unit: 60s, 1.5s, 500ms, 50us, 1ns, 2min.
+///
+/// # Errors
+/// What to give, in words.
+pub fn duration(text: &str) -> Result<Nanos, String> {
+    let digits = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let factor = match unit {
+        "ns" => 1.0,
+        "us" => 1e3,
+        "ms" => 1e6,
+        "s" => 1e9,
+        "min" => 60e9,
+        _ => return Err("give a time with its unit, such as 60s, 500ms, 50us, 1ns".to_owned()),
+    };
+    let number: f64 = number.trim().parse().map_err(|_| format!("{number} is no number"))?;
+    let nanos = number * factor;
+    if !(1.0..=86_400e9).contains(&nanos) {
+        return Err("give a time from 1ns to 24 hours".to_owned());
+    }
+    Ok(Nanos::from(Duration::from_nanos(nanos as u64)))
+}
+
 /// The digits after 0x: with a point and a power of two, such as 1.8p3.
 fn hexadecimal(text: &str) -> Option<f64> {
     let (digits, power) = match text.split_once('p') {
@@ -80,6 +115,23 @@ mod tests {
         assert_eq!(printable("web-3 µs é", false), "web-3 µs é");
         assert_eq!(printable("a\x1b]0;b\x07\r\n\u{202e}c", false), r"a\u{1b}]0;b\u{7}\r\n\u{202e}c");
         assert_eq!(printable("a\nb\tc", true), "a\nb\\tc");
+    }
+
+    #[test]
+    fn shares_are_between_none_and_all() {
+        assert_eq!((share("1%"), share("0.01"), share("2.5 %")), (Ok(0.01), Ok(0.01), Ok(0.025)));
+        for wrong in ["", "%", "0", "100%", "-1%", "NaN", "one"] {
+            assert!(share(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn times_need_their_unit() {
+        assert_eq!(duration("1.5s"), Ok(Nanos::new(1_500_000_000)));
+        assert_eq!(duration("50us"), Ok(Nanos::new(50_000)));
+        for wrong in ["60", "", "s", "-1s", "0s", "1e99s", "NaNs", "5 parsecs"] {
+            assert!(duration(wrong).is_err(), "{wrong}");
+        }
     }
 
     #[test]

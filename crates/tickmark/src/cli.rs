@@ -1,6 +1,7 @@
 //! The command line. Options become defaulted structures of the commands here and go no further.
 
 mod compare;
+pub(crate) mod complete;
 mod examples;
 mod exit;
 mod lab;
@@ -18,8 +19,7 @@ pub(crate) use lab::{Lab, LabBoot, LabKernels, LabRun, Speed};
 pub(crate) use recordings::{Change, Recordings};
 use std::path::PathBuf;
 use tickmark_wire::{Deny, Nanos, Priority};
-use values::{column, confidence, cpu, deny};
-pub(crate) use values::{duration, share};
+use values::{column, confidence, cpu, deny, duration, share};
 
 /// Measures what timekeeping and communication cost on Linux: clock ticks, clock reads, timers, system
 /// calls, processes, messages.
@@ -81,7 +81,7 @@ pub(crate) enum Command {
 #[derive(Debug, Args)]
 pub(crate) struct Run {
     /// Suites (`tickmark list` names them) or probes, by name or pattern [default: all]
-    #[arg(value_name = "SUITE|PROBE")]
+    #[arg(value_name = "SUITE|PROBE", add = complete::probes())]
     pub(crate) select: Vec<String>,
     /// Runs of each probe, each a fresh process [default: 5]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
@@ -156,7 +156,7 @@ pub(crate) enum Format {
 #[derive(Debug, Args)]
 pub(crate) struct List {
     /// Suites or probes, by name or pattern [default: all]
-    #[arg(value_name = "SUITE|PROBE")]
+    #[arg(value_name = "SUITE|PROBE", add = complete::probes())]
     pub(crate) select: Vec<String>,
     /// Name the system calls that each probe needs
     #[arg(long)]
@@ -168,7 +168,7 @@ pub(crate) struct List {
 #[derive(Debug, Args)]
 pub(crate) struct Verify {
     /// Suites or probes, by name or pattern [default: all]
-    #[arg(value_name = "SUITE|PROBE")]
+    #[arg(value_name = "SUITE|PROBE", add = complete::probes())]
     pub(crate) select: Vec<String>,
     /// Refuse a system call, such as openat or openat=ENOSYS [default: EPERM], and see which probes fail
     #[arg(long, value_name = "CALL[=ERROR]", value_parser = deny)]
@@ -185,10 +185,10 @@ pub(crate) struct Verify {
 #[derive(Debug, Args)]
 pub(crate) struct Show {
     /// Which recording
-    #[arg(value_name = "REC", default_value = "last")]
+    #[arg(value_name = "REC", default_value = "last", add = complete::recordings())]
     pub(crate) recording: String,
     /// Only these metrics, in detail; by name or pattern
-    #[arg(value_name = "METRIC")]
+    #[arg(value_name = "METRIC", add = complete::probes())]
     pub(crate) metrics: Vec<String>,
     /// Also show the environment
     #[arg(long)]
@@ -209,7 +209,7 @@ pub(crate) struct Experiment {
     #[arg(value_name = "KNOB=A,B|FILE.toml", required_unless_present = "restore")]
     pub(crate) what: Option<String>,
     /// What to measure: suites or probes, by name or pattern [default: all]
-    #[arg(value_name = "SUITE|PROBE")]
+    #[arg(value_name = "SUITE|PROBE", add = complete::probes())]
     pub(crate) select: Vec<String>,
     /// Blocks, each with every setting once in random order [default: 10; with --width up to 100]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=1000))]
@@ -305,7 +305,7 @@ pub(crate) struct Import {
 #[derive(Debug, Args)]
 pub(crate) struct Export {
     /// Which recording
-    #[arg(value_name = "REC")]
+    #[arg(value_name = "REC", add = complete::recordings())]
     pub(crate) recording: String,
     /// What to write
     #[arg(long, value_enum, default_value_t = ExportFormat::Csv)]

@@ -1,8 +1,8 @@
 //! What can go wrong, each as one line: what, where, and what to try.
 
 use std::path::PathBuf;
+use tickmark_drive::Error as Drive;
 use tickmark_store::Error as Store;
-use tickmark_wire::{Refusal, RefusalKind};
 
 /// The exit codes of every command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,16 +54,14 @@ pub(crate) enum Error {
         #[from]
         source: Store,
     },
+    #[error("{}", tickmark_render::incomparable(why))]
+    Incomparable { why: tickmark_analysis::comparison::Incomparable },
     #[error("cannot write {}: {source}", path.display())]
     File { path: PathBuf, source: std::io::Error },
     #[error("cannot {what} {}: {source}{}", path.display(), hint(what, source))]
     Path { what: &'static str, path: PathBuf, source: std::io::Error },
-    #[error("cannot write {value:?} to {}: {source}", path.display())]
-    Setting { path: PathBuf, value: String, source: std::io::Error },
-    #[error("cannot start the agent: {0}")]
-    Agent(std::io::Error),
-    #[error("the agent ended without measuring: {0}")]
-    AgentEnded(String),
+    #[error(transparent)]
+    Drive(Drive),
     #[error("cannot write the output: {0}")]
     Output(std::io::Error),
 }
@@ -71,7 +69,7 @@ pub(crate) enum Error {
 impl Error {
     pub(crate) fn code(&self) -> Code {
         match self {
-            Self::UnknownProbe { .. } | Self::Usage(_) => Code::Usage,
+            Self::UnknownProbe { .. } | Self::Usage(_) | Self::Incomparable { .. } => Code::Usage,
             Self::Store { source } => match source {
                 Store::Unknown { .. } | Store::Ambiguous { .. } | Store::Unkept(_) => Code::Usage,
                 Store::KeepsItsName { .. } | Store::NoName(_) | Store::NoHome => Code::Usage,
@@ -87,12 +85,21 @@ impl Error {
     }
 }
 
-impl From<Refusal> for Error {
-    fn from(refusal: Refusal) -> Self {
-        match refusal.kind {
-            RefusalKind::Usage => Self::Usage(refusal.message),
-            RefusalKind::System => Self::Refused(refusal.message),
+impl From<Drive> for Error {
+    fn from(error: Drive) -> Self {
+        match error {
+            Drive::Usage(why) => Self::Usage(why),
+            Drive::Refused(why) => Self::Refused(why),
+            Drive::Store(source) => Self::Store { source },
+            Drive::Path { what, path, source } => Self::Path { what, path, source },
+            other => Self::Drive(other),
         }
+    }
+}
+
+impl From<tickmark_lab::Error> for Error {
+    fn from(error: tickmark_lab::Error) -> Self {
+        Drive::from(error).into()
     }
 }
 

@@ -3,17 +3,10 @@
 
 mod cli;
 mod command;
-
 mod error;
-mod experiment;
-mod lab;
-
-mod plan;
 mod progress;
-
 mod selection;
 mod stat;
-mod target;
 
 use clap::Parser;
 use std::process::ExitCode;
@@ -32,6 +25,7 @@ fn main() -> ExitCode {
     }
     // A file that may not grow is an error of writing, and not the end of this process.
     tickmark_probe::sys::limits::keep_writing_errors();
+    cli::complete::answer();
     let cli = match cli::Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => return cli::exit(&error),

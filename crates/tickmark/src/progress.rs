@@ -1,8 +1,69 @@
 //! Progress with the time left, on the error stream: a bar on a terminal, elsewhere a line a minute.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
+use tickmark_drive::{Control, Told, experiment};
 use tickmark_wire::{Event, Plan, RunId};
+
+/// A handle of work that Ctrl-C and its kin end, and whose progress and warnings are shown.
+pub(crate) fn control() -> Control {
+    let shown = Mutex::new(None);
+    let control = Control::hearing(move |told| {
+        let mut shown = shown.lock().unwrap_or_else(PoisonError::into_inner);
+        show(&mut shown, &told);
+    });
+    let own = control.clone();
+    // Without the handler a signal ends this process, agents see their input end, and recordings are as valid.
+    let _ = ctrlc::set_handler(move || own.stop());
+    control
+}
+
+/// What is shown of work that is under way.
+enum Shown {
+    Blocks(Blocks),
+    Steps(Steps),
+}
+
+fn show(shown: &mut Option<Shown>, told: &Told<'_>) {
+    let warn = |text: String| anstream::eprintln!("tickmark: {text}");
+    match told {
+        Told::Block { what, block, of, setting } => {
+            if *block == 1 && !matches!(shown, Some(Shown::Blocks(blocks)) if blocks.what == *what) {
+                *shown = Some(Shown::Blocks(Blocks::new(what, *of)));
+            }
+            let blocks = shown.get_or_insert_with(|| Shown::Blocks(Blocks::new(what, *of)));
+            if let Shown::Blocks(blocks) = blocks {
+                blocks.at(*block, setting);
+            }
+        }
+        Told::Kernel(progress) => {
+            let text = match progress {
+                tickmark_lab::Progress::Waiting => {
+                    anstream::eprintln!("another lab is building kernels; waiting for it");
+                    return;
+                }
+                tickmark_lab::Progress::Unpacking => "unpacking the kernel's source".to_owned(),
+                tickmark_lab::Progress::Compiling(kernel, files) => {
+                    format!("{kernel}: {files} files compiled")
+                }
+            };
+            if let Shown::Steps(steps) = shown.get_or_insert_with(|| Shown::Steps(Steps::new())) {
+                steps.at(&text);
+            }
+        }
+        Told::Over => match shown.take() {
+            Some(Shown::Blocks(blocks)) => blocks.finish(),
+            Some(Shown::Steps(steps)) => steps.finish(),
+            None => {}
+        },
+        Told::NoKvm(why) => warn(format!("KVM cannot be used ({why}); using TCG")),
+        Told::AgentKilled(signal) => {
+            warn(format!("the agent was killed by signal {signal}: what it had not measured is missing"));
+        }
+        Told::NotRestored(error) => warn(experiment::not_restored(error)),
+    }
+}
 
 /// Follows the events of a plan.
 pub(crate) struct Progress {
@@ -89,32 +150,32 @@ impl Progress {
 }
 
 /// Follows work whose length is not known.
-pub(crate) struct Steps(ProgressBar, std::cell::RefCell<Lines>);
+struct Steps(ProgressBar, Lines);
 
 impl Steps {
     /// Shows nothing yet.
-    pub(crate) fn new() -> Self {
+    fn new() -> Self {
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
         let style = ProgressStyle::with_template("{spinner} {elapsed_precise} {msg}");
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
-        Self(bar, Lines::new().into())
+        Self(bar, Lines::new())
     }
 
     /// What is being done.
-    pub(crate) fn at(&self, what: &str) {
+    fn at(&mut self, what: &str) {
         self.0.set_message(what.to_owned());
         self.0.tick();
-        self.1.borrow_mut().say(&self.0, || what.to_owned());
+        self.1.say(&self.0, || what.to_owned());
     }
 
     /// Takes it away.
-    pub(crate) fn finish(&self) {
+    fn finish(&self) {
         self.0.finish_and_clear();
     }
 }
 
 /// Follows the blocks of an experiment.
-pub(crate) struct Blocks {
+struct Blocks {
     bar: ProgressBar,
     what: &'static str,
     blocks: u32,
@@ -124,7 +185,7 @@ pub(crate) struct Blocks {
 
 impl Blocks {
     /// A bar over so many blocks.
-    pub(crate) fn new(what: &'static str, blocks: u32) -> Self {
+    fn new(what: &'static str, blocks: u32) -> Self {
         let bar = ProgressBar::with_draw_target(Some(u64::from(blocks)), ProgressDrawTarget::stderr());
         let style = ProgressStyle::with_template("{prefix} [{bar:30}] {msg}");
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("=> "));
@@ -132,7 +193,7 @@ impl Blocks {
     }
 
     /// A setting of a block begins.
-    pub(crate) fn at(&mut self, block: u32, setting: &str) {
+    fn at(&mut self, block: u32, setting: &str) {
         let done = Duration::from_secs(u64::from(block - 1));
         let left = seconds_left(self.started.elapsed(), done, Duration::from_secs(u64::from(self.blocks)));
         let left = if block > 2 { format!("{left} s left") } else { String::new() };
@@ -144,7 +205,7 @@ impl Blocks {
     }
 
     /// Takes the bar away.
-    pub(crate) fn finish(&self) {
+    fn finish(&self) {
         self.bar.finish_and_clear();
     }
 }

@@ -1,9 +1,11 @@
 //! From what a person types to probes: suites, names, patterns.
 
 use crate::error::Error;
+use std::collections::BTreeSet;
+use tickmark_analysis::report::row_names;
+use tickmark_drive::ThisMachine;
 use tickmark_import::lmbench;
-use tickmark_probe::Probe;
-use tickmark_wire::Group;
+use tickmark_wire::{Catalogue, Group, Metric, Offer};
 
 /// The suite of everything that stands in lmbench's tables, with the other rows of its rings.
 const LMBENCH: &str = "lmbench";
@@ -14,59 +16,92 @@ pub(crate) fn suites() -> impl Iterator<Item = &'static str> {
     ["all", LMBENCH].into_iter().chain(groups)
 }
 
-/// The probes that the names select, each once, in the order of the registry. No name selects all.
+/// What the names select of what this machine's agent offers, each once, in the order of its catalogue. No name selects all. A
+/// probe with parameters takes others than the suites' as PROBE:PARAMETER=VALUE,...
 ///
 /// # Errors
-/// A name that is neither a suite nor a probe, or a pattern that fits none.
-pub(crate) fn select(names: &[String]) -> Result<Vec<&'static Probe>, Error> {
+/// A name that is neither a suite nor a probe, a pattern that fits none, or what a probe cannot be told.
+pub(crate) fn select(names: &[String]) -> Result<Vec<Offer>, Error> {
+    let (told, names): (Vec<String>, Vec<String>) = names.iter().cloned().partition(|name| is_told(name));
+    let catalogue = ThisMachine::catalogue(&[])?;
+    let mut chosen =
+        if names.is_empty() && !told.is_empty() { Vec::new() } else { choose(&catalogue, &names)? };
+    if !told.is_empty() {
+        let more = ThisMachine::catalogue(&told)?.offers;
+        chosen.retain(|offer| !more.contains(offer));
+        chosen.extend(more);
+    }
+    Ok(chosen)
+}
+
+/// Whether a name says what a probe is told.
+fn is_told(name: &str) -> bool {
+    name.split_once(':').is_some_and(|(_, told)| told.contains('='))
+}
+
+fn choose(catalogue: &Catalogue, names: &[String]) -> Result<Vec<Offer>, Error> {
     let all = ["all".to_owned()];
     let names = if names.is_empty() { &all[..] } else { names };
-    let known = |name: &str| tickmark_probe::all().any(|probe| fits(name, probe));
+    let columns = columns(catalogue);
+    let fits = |name: &str, offer: &Offer| fits(name, offer, &columns);
+    let metrics = || catalogue.offers.iter().flat_map(|offer| &offer.metrics);
     let mut givers = Vec::new();
-    for name in names.iter().filter(|name| !known(name)) {
-        let unknown = || Error::UnknownProbe { name: name.clone(), suggestion: nearest(name) };
-        givers.push(of_row(name, tickmark_probe::all().map(|probe| probe.spec.name)).ok_or_else(unknown)?);
+    for name in names.iter().filter(|name| !catalogue.offers.iter().any(|offer| fits(name, offer))) {
+        let unknown = || Error::UnknownProbe { name: name.clone(), suggestion: nearest(name, catalogue) };
+        givers.push(of_row(name, metrics()).ok_or_else(unknown)?);
     }
-    let chosen =
-        |probe: &Probe| givers.contains(&probe.spec.name) || names.iter().any(|name| fits(name, probe));
-    Ok(tickmark_probe::all().filter(|probe| chosen(probe)).collect())
+    let chosen = |offer: &&Offer| {
+        offer.metrics.iter().any(|metric| givers.contains(&metric))
+            || names.iter().any(|name| fits(name, offer))
+    };
+    Ok(catalogue.offers.iter().filter(chosen).cloned().collect())
 }
-
-/// What the rows of metrics with several are called, behind the metric's name.
-const ROWS: [&str; 10] = ["rate", "cost", "share", "lost", "offset", "backwards", "l1", "l2", "l3", "main"];
 
 /// The metric that gives a row: of `tick.rate` it is `tick`.
-pub(crate) fn of_row<'a>(row: &str, mut metrics: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+pub(crate) fn of_row<'a>(row: &str, mut metrics: impl Iterator<Item = &'a Metric>) -> Option<&'a Metric> {
     let (metric, figure) = row.rsplit_once('.')?;
-    metrics.find(|known| *known == metric).filter(|_| ROWS.contains(&figure))
+    metrics.find(|known| known.name.as_str() == metric && row_names(known).contains(&figure))
 }
 
-fn fits(name: &str, probe: &Probe) -> bool {
-    let spec = &probe.spec;
-    if spec.name == name || spec.title.trim() == name || spec.group.suite() == name {
+fn fits(name: &str, offer: &Offer, columns: &BTreeSet<&str>) -> bool {
+    let metrics = &offer.metrics;
+    let named = |metric: &Metric| metric.name.as_str() == name || metric.title.trim() == name;
+    let group = offer.metric().map(|metric| metric.group);
+    if offer.probe.as_str() == name
+        || metrics.iter().any(named)
+        || group.is_some_and(|group| group.suite() == name)
+    {
         return true;
     }
     // Self-tests run only when they are named.
-    if spec.group == Group::Selftest {
+    if group == Some(Group::Selftest) {
         return false;
     }
     if name == LMBENCH {
-        return is_column(spec.name);
+        return columns.contains(offer.probe.as_str());
     }
     let is_pattern = name.contains(['*', '?', '[']);
-    name == "all" || is_pattern && glob::Pattern::new(name).is_ok_and(|pattern| pattern.matches(spec.name))
+    let fits = |pattern: &glob::Pattern| metrics.iter().any(|metric| pattern.matches(metric.name.as_str()));
+    name == "all" || is_pattern && glob::Pattern::new(name).is_ok_and(|pattern| fits(&pattern))
 }
 
-/// Whether a column of lmbench's tables comes from a probe.
-fn is_column(probe: &str) -> bool {
-    let of = |metric: &str| {
-        metric.strip_prefix(probe).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+/// The probes that a column of lmbench's tables comes from, with all of their cases.
+fn columns(catalogue: &Catalogue) -> BTreeSet<&str> {
+    let of = |metric: &Metric| {
+        let name = metric.name.as_str();
+        let own = |column: &str| {
+            column.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        };
+        lmbench::metrics().any(|column| own(column.metric))
     };
-    probe.starts_with("switch.") || lmbench::metrics().any(|column| of(column.metric))
+    let give = |offer: &&Offer| offer.metrics.iter().any(of);
+    catalogue.offers.iter().filter(give).map(|offer| offer.probe.as_str()).collect()
 }
 
-fn nearest(name: &str) -> Option<String> {
-    let names = tickmark_probe::all().map(|probe| probe.spec.name).chain(suites());
+fn nearest(name: &str, catalogue: &Catalogue) -> Option<String> {
+    let metrics = catalogue.offers.iter().flat_map(|offer| &offer.metrics);
+    let suites = suites().map(|suite| -> &str { suite });
+    let names = metrics.map(|metric| metric.name.as_str()).chain(suites);
     let close = names.map(|known| (strsim::normalized_damerau_levenshtein(name, known), known));
     let (likeness, best) = close.max_by(|a, b| a.0.total_cmp(&b.0))?;
     (likeness > 0.5).then(|| best.to_owned())
@@ -76,9 +111,13 @@ fn nearest(name: &str) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn names(select_by: &[&str]) -> Vec<&'static str> {
-        let names: Vec<String> = select_by.iter().map(|s| (*s).to_owned()).collect();
-        select(&names).unwrap().into_iter().map(|probe| probe.spec.name).collect()
+    fn select(names: &[&str]) -> Result<Vec<Offer>, Error> {
+        let names: Vec<String> = names.iter().map(|s| (*s).to_owned()).collect();
+        choose(&tickmark_agent::catalogue(&[]).unwrap(), &names)
+    }
+
+    fn names(select_by: &[&str]) -> Vec<String> {
+        select(select_by).unwrap().iter().map(|offer| offer.metrics[0].name.to_string()).collect()
     }
 
     #[test]
@@ -87,25 +126,41 @@ mod tests {
         assert_eq!(names(&["tick", "tick", "tic?"]), ["tick", "tick.spin"]);
         assert_eq!(names(&["null call (getppid)", "tick.rate"]), ["tick", "syscall.null"]);
         assert_eq!(names(&["switch.2p.0k.across"]), ["switch.2p.0k.across"]);
+        assert_eq!(names(&["switch"]).len(), 27, "a probe with all its cases");
         assert!(names(&["clock"]).iter().all(|name| name.starts_with("clock.")));
         assert!(names(&["op.int32.*"]).len() == 5);
         let lmbench = names(&["lmbench"]);
         for column in lmbench::metrics().filter(|column| column.metric != "machine.load") {
-            let of = |probe: &&str| column.metric.starts_with(*probe);
+            let of = |metric: &String| column.metric.starts_with(metric.as_str());
             assert!(lmbench.iter().any(of), "{} is measured", column.metric);
         }
-        assert!(!lmbench.contains(&"tick") && !lmbench.contains(&"ipc.futex.round_trip"));
+        assert!(
+            !["tick", "ipc.futex.round_trip"].iter().any(|name| lmbench.iter().any(|known| known == name))
+        );
+        let plan = tickmark_drive::plan::make(
+            &select(&["lmbench"]).unwrap(),
+            5,
+            None,
+            tickmark_wire::Settings::default(),
+            false,
+            &mut rand::rng(),
+        );
+        let nanos: i64 = plan.runs.iter().map(|run| run.budget.get()).sum();
+        assert!(
+            (25..49).contains(&(nanos / 1_000_000_000)),
+            "less than a minute with starting processes: {nanos}"
+        );
         assert_eq!(names(&["selftest.hang"]), ["selftest.hang"]);
         assert!(!names(&[]).iter().chain(&names(&["*"])).any(|name| name.starts_with("selftest")));
     }
 
     #[test]
     fn a_typing_error_gets_the_nearest_name() {
-        let error = select(&["syscal.nul".to_owned()]).err().unwrap().to_string();
+        let error = select(&["syscal.nul"]).err().unwrap().to_string();
         assert!(error.contains("syscall.null"), "{error}");
         for typed in ["switch.2p.0k.acros", "syscall.null.foo", "nothing.*"] {
-            assert!(select(&[typed.to_owned()]).is_err(), "{typed}");
+            assert!(select(&[typed]).is_err(), "{typed}");
         }
-        assert!(select(&["[".to_owned()]).is_err());
+        assert!(select(&["["]).is_err());
     }
 }

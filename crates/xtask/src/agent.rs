@@ -17,8 +17,9 @@ pub(crate) fn build() -> Result<PathBuf> {
     dependencies()?;
     let mut cargo = Command::new("cargo");
     cargo.args(["build", "--quiet", "-p", "tickmark-agent", "--profile", "agent", "--target", TARGET]);
-    // With a target named, the flag does not reach build scripts and procedural macros.
-    cargo.env("RUSTFLAGS", "-C target-feature=+crt-static").current_dir(shell::root());
+    // With a target named, the flags do not reach build scripts and procedural macros. Cargo forgets to strip a package whose
+    // optimisation the profile names.
+    cargo.env("RUSTFLAGS", "-C target-feature=+crt-static -C strip=symbols").current_dir(shell::root());
     shell::output(&mut cargo)?;
     let path = target_folder().join(TARGET).join("agent/tickmark-agent");
     let bytes = std::fs::metadata(&path).map_err(|e| format!("{}: {e}", path.display()))?.len();

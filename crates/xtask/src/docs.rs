@@ -2,7 +2,7 @@
 
 use crate::{Result, shell};
 use std::fmt::Write;
-use tickmark_wire::{Better, Group, Headline, Unit};
+use tickmark_wire::{Better, Group, Headline, Metric, Offer, Unit};
 
 const PATH: &str = "docs/PROBES.md";
 
@@ -18,6 +18,9 @@ pub(crate) fn check() -> Result<()> {
 }
 
 fn page() -> String {
+    let offers: Vec<Offer> = tickmark_probe::cases().map(|case| case.offer()).collect();
+    let rows: Vec<(&Offer, &Metric)> =
+        offers.iter().flat_map(|offer| offer.metrics.iter().map(move |metric| (offer, metric))).collect();
     let mut page = "# Probes\n\n\
         Made from the probes' specs by `cargo xtask docs`; edit those. The floor is the 10th percentile of short\n\
         batches (docs/METHODOLOGY.md). A figure below the physical limit is refused. Commands take the name as\n\
@@ -29,37 +32,66 @@ fn page() -> String {
             "| metric | title | what is timed | gives | better | physical limit, ps | system calls | definition |\n",
         );
         page.push_str("|---|---|---|---|---|---|---|---|\n");
-        for probe in tickmark_probe::all().filter(|probe| probe.spec.group == group) {
-            let spec = &probe.spec;
-            let gives = match spec.headline {
-                Headline::Floor if spec.unit == Unit::Throughput => "bytes a second",
-                Headline::Floor if spec.unit == Unit::Frequency => "operations a second",
-                Headline::Floor => "floor and mean",
-                Headline::Median => "median and every value",
-                Headline::Minimum => "the smallest",
-                Headline::TickTrain => "rate, cost, share",
-                Headline::Offset => "offset, backward steps",
-                Headline::Levels => "the curve, its levels",
-                Headline::Farthest => "the curve, its end",
-                Headline::Capacity | Headline::Step | Headline::Speedup => "the curve, a figure from it",
-            };
-            let better = match spec.better {
+        for (offer, metric) in rows.iter().filter(|(_, metric)| metric.group == group) {
+            let gives = gives(metric);
+            let better = match metric.better {
                 Better::Lower => "lower",
                 Better::Higher => "higher",
-                Better::Neither => "-",
+                Better::Neither | Better::Other(_) => "-",
             };
-            let calls: Vec<&str> = spec.needs.iter().map(|call| call.name()).collect();
-            let calls = if calls.is_empty() { "none".to_owned() } else { calls.join(", ") };
-            let floor = spec.physical_floor.get();
+            let calls = if offer.needs.is_empty() { "none".to_owned() } else { offer.needs.join(", ") };
+            let floor = metric.physical_floor.get();
             let _ = writeln!(
                 page,
                 "| `{}` | {} | {} | {gives} | {better} | {floor} | {calls} | {} |",
-                spec.name,
-                spec.title.trim(),
-                spec.timed,
-                spec.source
+                metric.name,
+                metric.title.trim(),
+                offer.timed,
+                offer.source
             );
         }
     }
+    page.push_str(&parameters(&offers));
     page
+}
+
+fn gives(metric: &Metric) -> &'static str {
+    match metric.headline {
+        Headline::Floor if metric.unit == Unit::Throughput => "bytes a second",
+        Headline::Floor if metric.unit == Unit::Frequency => "operations a second",
+        Headline::Floor => "floor and mean",
+        Headline::Median => "median and every value",
+        Headline::Minimum => "the smallest",
+        Headline::TickTrain => "rate, cost, share",
+        Headline::Offset => "offset, backward steps",
+        Headline::Levels => "the curve, its levels",
+        Headline::Farthest => "the curve, its end",
+        Headline::Capacity | Headline::Step | Headline::Speedup => "the curve, a figure from it",
+        Headline::Other(word) => word.as_str(),
+    }
+}
+
+/// Probes that can be told otherwise than suites tell them.
+fn parameters(offers: &[Offer]) -> String {
+    let mut text = "\n## Parameters\n\n\
+        The rows above are what suites take. Other values are given as `PROBE:PARAMETER=VALUE,...`; a parameter that is not\n\
+        named has its first value: `tickmark run switch:processes=4,kilobytes=32`.\n\n\
+        | probe | parameter | what | values in suites | other numbers |\n|---|---|---|---|---|\n"
+        .to_owned();
+    let mut last = None;
+    for offer in offers.iter().filter(|offer| !is_selftest(offer)) {
+        if last.replace(&offer.probe) == Some(&offer.probe) {
+            continue;
+        }
+        for parameter in &offer.parameters {
+            let numbers = parameter.numbers.map_or("-".to_owned(), |(from, to)| format!("{from} to {to}"));
+            let (name, about, values) = (&parameter.name, &parameter.about, parameter.values.join(", "));
+            let _ = writeln!(text, "| `{}` | `{name}` | {about} | {values} | {numbers} |", offer.probe);
+        }
+    }
+    text
+}
+
+fn is_selftest(offer: &Offer) -> bool {
+    offer.metric().is_none_or(|metric| metric.group == Group::Selftest)
 }

@@ -7,6 +7,7 @@ mod licences;
 mod peers;
 mod shell;
 mod test;
+mod trials;
 
 use std::process::ExitCode;
 
@@ -39,8 +40,10 @@ fn main() -> ExitCode {
         ["peers", "aa"] => peers::aa::run(),
         ["peers", "catalogue"] => peers::catalogue::run(),
         ["peers", "steady"] => peers::steady::run(),
+        ["trials", name] => trials::run(name, None),
+        ["trials", name, count] => trials::run(name, Some(count)),
         [] | ["help" | "--help" | "-h"] => {
-            print!("{HELP}");
+            print!("{HELP}{}", trials::help());
             Ok(())
         }
         _ => Err(format!("no task {}; see cargo xtask help", words.join(" "))),

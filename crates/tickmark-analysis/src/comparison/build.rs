@@ -42,16 +42,18 @@ pub enum Incomparable {
 }
 
 /// Compares every other side with the first. `earlier` gives recordings of these machines, newest first, as long as they are
-/// asked for: they say how far replicates spread where there are too few of them.
+/// asked for: they say how far replicates spread where there are too few of them. Only the rows that `only` picks are compared, and
+/// their claims are corrected for each other alone.
 ///
 /// # Errors
 /// Nothing in common; a recording on both sides.
 pub fn build(
     sides: &[Side],
     asked: Asked,
+    only: &dyn Fn(&Row) -> bool,
     earlier: &mut dyn Iterator<Item = Recording>,
 ) -> Result<Model, Incomparable> {
-    let read: Vec<Read<'_>> = sides.iter().map(Read::of).collect();
+    let read: Vec<Read<'_>> = sides.iter().map(|side| Read::of(side, only)).collect();
     let Some((base, others)) = read.split_first() else {
         return Err(Incomparable::Nothing);
     };
@@ -182,17 +184,19 @@ fn deciding(base: &Side, differences: &[super::environment::Difference], open: &
     // Rows that a metric gives several of are not probes.
     // What a command or another program measured is no probe either: it has no time of its own.
     let measured = |run: &&tickmark_wire::RunPlan| run.budget.get() > 0;
-    let known = |metric: &&&str| plan.runs.iter().filter(measured).any(|run| run.probe.as_str() == **metric);
+    let gives =
+        |run: &tickmark_wire::RunPlan, metric: &str| run.metrics().any(|name| name.as_str() == metric);
+    let known = |metric: &&&str| plan.runs.iter().filter(measured).any(|run| gives(run, metric));
     let mut probes: Vec<String> = open.iter().filter(known).map(|metric| (*metric).to_owned()).collect();
     probes.dedup();
     Some(Deciding { knob, probes: if probes.len() > 4 { Vec::new() } else { probes } })
 }
 
 impl<'a> Read<'a> {
-    fn of(side: &'a Side) -> Self {
+    fn of(side: &'a Side, only: &dyn Fn(&Row) -> bool) -> Self {
         let rows = |recording: &Recording| {
             let model = report::build(recording, &|_| true, false);
-            model.groups.into_iter().flat_map(|(_, rows)| rows).collect()
+            model.groups.into_iter().flat_map(|(_, rows)| rows).filter(|row| only(row)).collect()
         };
         Self { side, rows: side.recordings.iter().map(rows).collect() }
     }

@@ -118,7 +118,7 @@ pub(super) fn signature(recording: &Recording) -> Vec<String> {
     // How often and how long each metric was measured: fewer and shorter runs spread farther.
     let plan = &recording.meta.plan;
     for metric in &plan.metrics {
-        let own = plan.runs.iter().filter(|run| run.probe == metric.name && run.round > 0);
+        let own = plan.runs.iter().filter(|run| run.gives(&metric.name) && run.round > 0);
         let length = own.clone().map(|run| run.budget.get()).max().unwrap_or(0);
         signature.push(format!("{} {} {length}", metric.name, own.count()));
     }

@@ -259,7 +259,7 @@ impl Line {
     /// Whether more or less is better.
     #[must_use]
     pub fn has_direction(&self) -> bool {
-        self.better != Better::Neither
+        matches!(self.better, Better::Lower | Better::Higher)
     }
 
     /// Whether it changed, in the direction that is not the better one.
@@ -269,7 +269,7 @@ impl Line {
         let worse = match self.better {
             Better::Lower => up,
             Better::Higher => !up,
-            Better::Neither => false,
+            Better::Neither | Better::Other(_) => false,
         };
         self.changed() && worse
     }

@@ -45,12 +45,19 @@ pub(super) fn of(sample: &Sample<'_>) -> Option<Detail> {
     let all = Sorted::new(latencies.flatten());
     let tick = sample.metric.headline == Headline::TickTrain;
     let shares = [0.0, 0.1, 0.5, 0.9, 0.99, 0.999, 1.0];
+    let spread = super::rows::spread_of(sample);
+    let exact = |share: f64| all.quantile(share);
+    let quantile = |share: f64| spread.as_ref().map_or_else(|| exact(share), |all| Some(all.quantile(share)));
+    let bins = |spread: &sample::Spread| {
+        let bin = |(from, to, count): &(f64, f64, u64)| Bin { from: *from, to: *to, count: *count as usize };
+        spread.buckets().iter().map(bin).collect()
+    };
     Some(Detail {
         metric: sample.metric.name.to_string(),
         unit: if tick { Unit::Hz } else { sample.metric.unit.into() },
         runs: sample.runs.iter().map(|run| (run.round, run.value)).collect(),
-        percentiles: shares.iter().filter_map(|q| Some((*q, all.quantile(*q)?))).collect(),
-        histogram: histogram(all.as_slice()),
+        percentiles: shares.iter().filter_map(|q| Some((*q, quantile(*q)?))).collect(),
+        histogram: spread.as_ref().map_or_else(|| histogram(all.as_slice()), bins),
         curve: super::levels::pooled(sample).into_iter().map(|(at, floor)| (at as u64, floor)).collect(),
     })
 }

@@ -100,6 +100,26 @@ pub enum Note {
         /// How many there are.
         count: usize,
     },
+    /// Of all values of all runs, in ns, each known to a share of itself.
+    Spread {
+        /// The 99th percentile.
+        p99: f64,
+        /// The largest.
+        max: f64,
+        /// How many there are.
+        count: u64,
+        /// How far off a value may be, as a share of it.
+        within: f64,
+    },
+    /// What was counted in each window of time of all runs, a second.
+    Windows {
+        /// The least.
+        least: f64,
+        /// The most.
+        most: f64,
+        /// How many windows there are.
+        count: usize,
+    },
     /// How often a clock went backwards.
     StepsBackwards(usize),
     /// 10th and 90th percentile of what a tick takes, in ns.

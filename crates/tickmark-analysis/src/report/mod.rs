@@ -15,3 +15,4 @@ pub use header::{Guest, Header};
 pub use marks::{Mark, NoFloor, Note};
 pub use model::{Known, Model, build};
 pub use row::{Each, Row, RowStatus, Unit};
+pub use rows::row_names;

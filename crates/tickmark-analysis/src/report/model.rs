@@ -6,6 +6,7 @@ use super::header::{self, Header};
 use super::row::Row;
 use super::rows;
 use crate::sample::Sample;
+use std::collections::BTreeSet;
 use tickmark_store::Recording;
 use tickmark_wire::{Group, Metric};
 
@@ -45,7 +46,10 @@ pub fn build(recording: &Recording, metrics: &dyn Fn(&Metric) -> bool, in_detail
     let header = header::of(recording, &samples);
     let period = header.hz_measured.or(header.hz_configured).map(|hz| 1e9 / hz);
     let mut groups: Vec<(Group, Vec<Row>)> = Vec::new();
-    for group in Group::ALL {
+    // Chapters of later versions come after those that are known.
+    let new: BTreeSet<Group> =
+        chosen.iter().map(|metric| metric.group).filter(|group| !Group::ALL.contains(group)).collect();
+    for group in Group::ALL.into_iter().chain(new) {
         let own = samples.iter().filter(|s| s.metric.group == group);
         let mut rows: Vec<Row> = own.flat_map(|sample| rows::of(sample, recording, period)).collect();
         rows::note_paths(&mut rows);

@@ -113,6 +113,9 @@ pub enum Unit {
     /// One over another.
     #[serde(rename = "ratio")]
     Ratio,
+    /// A unit of a later version: a bare number with its word.
+    #[serde(untagged)]
+    Other(tickmark_wire::Word),
 }
 
 impl From<tickmark_wire::Unit> for Unit {
@@ -125,6 +128,7 @@ impl From<tickmark_wire::Unit> for Unit {
             tickmark_wire::Unit::Throughput => Self::Throughput,
             tickmark_wire::Unit::Bytes => Self::Bytes,
             tickmark_wire::Unit::Ratio => Self::Ratio,
+            tickmark_wire::Unit::Other(word) => Self::Other(word),
         }
     }
 }

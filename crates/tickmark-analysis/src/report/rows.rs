@@ -2,11 +2,11 @@
 
 use super::marks::{Mark, NoFloor, Note};
 use super::row::{Each, Row, RowStatus, Unit};
-use crate::sample::{Apart, Detail, Figures, Sample};
+use crate::sample::{Apart, Detail, Figures, Sample, Spread};
 use tickmark_stats::tick::Train;
 use tickmark_stats::{Sorted, median, median_of_runs, spread};
 use tickmark_store::{Recording, Status};
-use tickmark_wire::{Better, Headline};
+use tickmark_wire::{Better, Headline, Metric};
 
 /// A read that costs more than this part of the system call went through the kernel.
 pub(super) const KERNEL_PATH: f64 = 0.7;
@@ -20,10 +20,25 @@ pub(super) fn of(sample: &Sample<'_>, recording: &Recording, period: Option<f64>
         Headline::TickTrain => tick(sample, recording),
         Headline::Offset => offsets(sample),
         Headline::Levels => super::levels::rows(sample, recording),
-        _ if sample.metric.name.as_str() == "tick.spin" => vec![plain(sample, period), lost(sample)],
+        _ if sample.metric.name.as_str() == SPIN => vec![plain(sample, period), lost(sample)],
         _ => vec![plain(sample, period)],
     }
 }
+
+/// What stands behind the metric's name in the names of its rows, where there are several.
+#[must_use]
+pub fn row_names(metric: &Metric) -> &'static [&'static str] {
+    match metric.headline {
+        Headline::TickTrain => &["rate", "cost", "share"],
+        Headline::Offset => &["offset", "backwards"],
+        Headline::Levels => &["l1", "l2", "l3", "main"],
+        _ if metric.name.as_str() == SPIN => &["lost"],
+        _ => &[],
+    }
+}
+
+/// The loop that does nothing: what it loses is a row of its own.
+const SPIN: &str = "tick.spin";
 
 fn base(sample: &Sample<'_>, suffix: &str, title: &str) -> Row {
     let metric = sample.metric;
@@ -147,7 +162,7 @@ fn rises(row: &Row, floor: f64, mean: f64) -> bool {
     match row.better {
         Better::Lower => row.unit == Unit::Nanoseconds && ratio > 1.01,
         Better::Higher => row.unit == Unit::Throughput && ratio < 1.0 / 1.01,
-        Better::Neither => false,
+        Better::Neither | Better::Other(_) => false,
     }
 }
 
@@ -210,6 +225,27 @@ fn latencies(sample: &Sample<'_>, row: &mut Row) {
     if let (Some(p99), Some(max)) = (all.quantile(0.99), all.quantile(1.0)) {
         row.notes.push(Note::Percentiles { p99, max, count: all.as_slice().len() });
     }
+    if let Some(all) = spread_of(sample) {
+        let (p99, max, count, within) = (all.quantile(0.99), all.most(), all.count, all.within);
+        row.notes.push(Note::Spread { p99, max, count, within });
+    }
+    let rates = sample.runs.iter().filter_map(|run| match &run.detail {
+        Detail::Rates(rates) => Some(rates.iter().map(|(_, rate)| *rate)),
+        _ => None,
+    });
+    let rates = Sorted::new(rates.flatten());
+    if let (Some(least), Some(most)) = (rates.quantile(0.0), rates.quantile(1.0)) {
+        row.notes.push(Note::Windows { least, most, count: rates.as_slice().len() });
+    }
+}
+
+/// The values of all runs together, where they are histograms.
+pub(super) fn spread_of(sample: &Sample<'_>) -> Option<Spread> {
+    let all = sample.runs.iter().filter_map(|run| match &run.detail {
+        Detail::Spread(spread) => Some(spread),
+        _ => None,
+    });
+    Spread::of_all(&all.collect::<Vec<_>>())
 }
 
 fn tick(sample: &Sample<'_>, recording: &Recording) -> Vec<Row> {

@@ -2,6 +2,17 @@
 
 use tickmark_stats::tick::NotFound;
 
+/// What a later version has a word for that this one does not know.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum New {
+    /// A kind of observations.
+    Observations,
+    /// A part of a figure.
+    Part,
+    /// How observations become a figure.
+    Headline,
+}
+
 /// Why there is no figure.
 #[derive(Debug, Clone, PartialEq)]
 pub enum NoFigure {
@@ -9,6 +20,18 @@ pub enum NoFigure {
     Damaged,
     /// No observation of the whole.
     NothingObserved,
+    /// A part that the metric's figure is made of was not observed.
+    PartMissing {
+        /// Which.
+        part: &'static str,
+    },
+    /// A word that a later minor version of the format has: what it means is not known here.
+    NewWord {
+        /// Of what.
+        what: New,
+        /// The word.
+        word: String,
+    },
     /// No batch was timed.
     NoBatch,
     /// Both in ns: less than the physical limit is no cost of anything.

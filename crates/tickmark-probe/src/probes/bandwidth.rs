@@ -44,7 +44,7 @@ const fn stream(
 }
 
 const fn memory(name: &'static str, title: &'static str, timed: &'static str) -> Spec {
-    Spec { needs: &[Syscall::Mmap], weight: 20, ..spec(name, title, timed, MEMORY) }
+    Spec { needs: &[Syscall::Mmap], weight: 20, much_memory: true, ..spec(name, title, timed, MEMORY) }
 }
 
 pub(super) static PROBES: &[Probe] = &[
@@ -100,6 +100,7 @@ pub(super) static PROBES: &[Probe] = &[
                 Syscall::Lseek,
             ],
             weight: 20,
+            much_memory: true,
             ..spec(
                 "bandwidth.file_reread",
                 "file reread bandwidth",
@@ -135,6 +136,7 @@ pub(super) static PROBES: &[Probe] = &[
         spec: Spec {
             needs: &[Syscall::Mkdir, Syscall::Openat, Syscall::Write, Syscall::Ftruncate, Syscall::Mmap],
             weight: 20,
+            much_memory: true,
             ..spec(
                 "bandwidth.mmap_reread",
                 "mmap reread bandwidth",

@@ -7,8 +7,8 @@ use tickmark_wire::{Group, Part, Picos};
 
 pub(super) static PROBES: &[Probe] = &[Probe {
     spec: Spec {
-        timed: "a store to a read-only page, whose SIGSEGV handler steps over it, less handling a \
-                signal (kill of the own process with SIGUSR1 to a handler of that kind, less kill with signal 0)",
+        timed: "a store to a read-only page, whose SIGSEGV handler steps over it, minus handling a \
+                signal (kill of the own process with SIGUSR1 to a handler of that kind, minus kill with signal 0)",
         needs: &[Syscall::Mmap, Syscall::RtSigaction, Syscall::Kill, Syscall::RtSigreturn],
         source: "McVoy and Staelin, USENIX 1996 (lat_sig prot)",
         // The whole, before signal handling is taken off, is far above; the difference may be small.
@@ -16,6 +16,7 @@ pub(super) static PROBES: &[Probe] = &[Probe {
         // The kernel sends the signal before it would count a fault.
         expected: Expected { switches: Some(0), faults: None },
         weight: 30,
+        parts: &[Part::Whole, Part::Less, Part::Plus],
         ..Spec::cost(Group::SystemCall, "syscall.fault.protection", "protection fault")
     },
     prepare: |spec, _| {

@@ -220,7 +220,7 @@ impl Children {
         // The minimal process stamps with the TSC also where another clock stamps the rest.
         let scale = match budget.gauge.clock {
             StampClock::Tsc => Some(budget.gauge.refined(origin)),
-            StampClock::Monotonic => Scale::between(origin, Anchor::take()),
+            StampClock::Monotonic | StampClock::Other(_) => Scale::between(origin, Anchor::take()),
         };
         let scale = scale.ok_or_else(|| ProbeError::Other("the TSC stands still".to_owned()))?;
         let batches = made.finish(scale, origin.ticks)?;

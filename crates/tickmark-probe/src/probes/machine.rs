@@ -45,22 +45,23 @@ pub(super) static PROBES: &[Probe] = &[
     },
     Probe {
         spec: Spec {
-            timed: "dependent loads, one in each of N pages of 4 KiB, less as many loads from lines side by side; the \
+            timed: "dependent loads, one in each of N pages of 4 KiB, minus as many loads from lines side by side; the \
                     largest N before a load costs more",
             source: "Staelin, lmbench3 (tlb)",
+            parts: &[Part::Whole, Part::Less],
             ..spec("machine.tlb", "TLB, first level", Unit::Count, Headline::Capacity)
         },
         prepare: |spec, params| {
             let line = params.sizes.line;
-            let most = (params.sizes.memory / PAGE).min(1024);
+            let (spec, most) = (*spec, (params.sizes.memory / PAGE).min(1024));
             let region = Ring::over(Region::private((most * PAGE) as usize, Pages::Small)?);
             Ok(routine(move |budget, sink| {
-                let pages = curve(spec, budget, &region, &points(most), Part::Whole, sink, |count| {
+                let pages = curve(&spec, budget, &region, &points(most), Part::Whole, sink, |count| {
                     // One line a page, in turn of another place in it: the lines spread over the cache.
                     ring(&region, count, 1, |place| place * PAGE + place * line % PAGE)
                 });
                 pages?;
-                curve(spec, budget, &region, &points(most), Part::Less, sink, |count| {
+                curve(&spec, budget, &region, &points(most), Part::Less, sink, |count| {
                     ring(&region, count, 1, |place| place * line)
                 })
             }))
@@ -76,11 +77,12 @@ pub(super) static PROBES: &[Probe] = &[
         prepare: |spec, params| {
             // Five lines of 64 bytes: every set of the cache gets its share.
             const BLOCK: u64 = 320;
+            let spec = *spec;
             let size = (params.sizes.l1 * 10).min(params.sizes.memory) / BLOCK * BLOCK;
             let region = Ring::over(Region::private(size as usize, Pages::Small)?);
             Ok(routine(move |budget, sink| {
                 let distances = [8, 16, 32, 64, 128, 256];
-                curve(spec, budget, &region, &distances, Part::Whole, sink, |distance| {
+                curve(&spec, budget, &region, &distances, Part::Whole, sink, |distance| {
                     // The farther word first: going down, a prefetcher of the next line is no help.
                     ring(&region, size / BLOCK * 2, 2, |place| {
                         place / 2 * BLOCK + if place % 2 == 0 { distance } else { 0 }
@@ -95,6 +97,7 @@ pub(super) static PROBES: &[Probe] = &[
             timed: "1 to 32 chains of dependent loads side by side through memory in random order; how many times faster \
                     a load is at best than in one chain",
             source: "Staelin, lmbench3 (par_mem)",
+            much_memory: true,
             weight: 30,
             ..spec(
                 "machine.memory_parallelism",
@@ -105,8 +108,8 @@ pub(super) static PROBES: &[Probe] = &[
         },
         prepare: |spec, params| {
             let region = Ring::over(Region::private(params.sizes.memory as usize, Pages::Small)?);
-            let params = params.clone();
-            Ok(routine(move |budget, sink| parallel(spec, &region, &params, budget, sink)))
+            let (spec, params) = (*spec, params.clone());
+            Ok(routine(move |budget, sink| parallel(&spec, &region, &params, budget, sink)))
         },
     },
 ];

@@ -64,11 +64,12 @@ pub(super) static PROBES: &[Probe] = &[
             source: "McVoy and Staelin, USENIX 1996 (lat_pagefault)",
             needs: TOUCHING,
             weight: 30,
+            parts: &[Part::Whole, Part::Less],
             ..spec(
                 "vm.fault.page",
                 "page fault",
                 "load a byte of every page of a mapped file (16 MiB, or 128 KiB where memory is short) in random \
-                 order, per page, less mapping and unmapping it; the kernel maps neighbours along",
+                 order, per page, minus mapping and unmapping it; the kernel maps neighbours along",
             )
         },
         prepare: |spec, params| {

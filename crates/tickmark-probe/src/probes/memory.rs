@@ -24,6 +24,7 @@ const fn spec(name: &'static str, title: &'static str, timed: &'static str, sour
         source,
         physical_floor: Picos::new(100),
         weight: 45,
+        much_memory: true,
         ..Spec::cost(Group::Memory, name, title)
     }
 }
@@ -81,20 +82,15 @@ fn sizes(most: u64) -> Vec<u64> {
     sizes
 }
 
-fn curve(
-    spec: &'static Spec,
-    params: &Params,
-    pages: Pages,
-    order: Order,
-) -> Result<Box<dyn Routine>, Unavailable> {
-    let limits = params.sizes;
+fn curve(spec: &Spec, params: &Params, pages: Pages, order: Order) -> Result<Box<dyn Routine>, Unavailable> {
+    let (spec, limits) = (*spec, params.sizes);
     let region = Region::private(limits.memory as usize, pages)?;
     if pages == Pages::Huge && region.huge_share().is_some_and(|share| share < 0.9) {
         return Err(Unavailable::Missing("the kernel gave no huge pages".to_owned()));
     }
     let region = Ring::over(region);
     let points = sizes(limits.memory);
-    Ok(routine(move |budget, sink| measure(spec, &region, &points, order, &limits, budget, sink)))
+    Ok(routine(move |budget, sink| measure(&spec, &region, &points, order, &limits, budget, sink)))
 }
 
 fn measure(

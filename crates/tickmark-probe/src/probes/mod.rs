@@ -1,6 +1,6 @@
 //! The registry: a new probe is one file and one line here.
 
-use crate::Probe;
+use crate::{Case, Probe};
 
 mod bandwidth;
 mod between_cpus;
@@ -82,6 +82,11 @@ pub fn all() -> impl Iterator<Item = &'static Probe> {
     FILES.iter().flat_map(|probes| probes.iter())
 }
 
+/// Everything that suites run.
+pub fn cases() -> impl Iterator<Item = Case> {
+    all().flat_map(Probe::cases)
+}
+
 /// The probe of this name.
 #[must_use]
 pub fn find(name: &str) -> Option<&'static Probe> {
@@ -96,13 +101,16 @@ mod tests {
     #[test]
     fn every_spec_is_complete_and_its_name_is_its_own() {
         let mut names = BTreeSet::new();
-        for probe in all() {
-            let spec = &probe.spec;
-            assert!(names.insert(spec.name), "{} stands twice", spec.name);
-            let lower = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '.' || c == '_';
-            assert!(spec.name.chars().all(lower), "{}", spec.name);
-            for (what, text) in [("title", spec.title), ("timed", spec.timed), ("source", spec.source)] {
-                assert!(!text.is_empty(), "{} has no {what}", spec.name);
+        for offer in cases().map(|case| case.offer()) {
+            for metric in &offer.metrics {
+                let name = metric.name.as_str();
+                assert!(names.insert(name.to_owned()), "{name} stands twice");
+                let lower = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '.' || c == '_';
+                assert!(name.chars().all(lower), "{name}");
+                let texts = [("title", &metric.title), ("timed", &offer.timed), ("source", &offer.source)];
+                for (what, text) in texts {
+                    assert!(!text.is_empty() && !text.contains(['{', '}']), "{what} of {name}: {text}");
+                }
             }
         }
         assert!(names.len() > 90, "{}", names.len());

@@ -4,8 +4,8 @@ use crate::batch::{self, Shape};
 use crate::routine::routine;
 use crate::sys::CallError;
 use crate::sys::chain::opaque;
-use crate::{Probe, ProbeError, Spec, Unavailable};
-use tickmark_wire::{Group, Picos};
+use crate::{Also, Budget, Parameter, Probe, ProbeError, Sink, Spec, Unavailable, Value};
+use tickmark_wire::{Better, Group, Headline, Histogram, Nanos, Observations, Part, Picos, Unit, Windows};
 
 const fn spec(name: &'static str, title: &'static str, timed: &'static str) -> Spec {
     Spec {
@@ -39,6 +39,38 @@ pub(super) static PROBES: &[Probe] = &[
     work!("selftest.work.1010", 1010),
     work!("selftest.work.1020", 1020),
     work!("selftest.work.1050", 1050),
+    // Everything that the contract allows at once: an argument, a histogram, counts in windows.
+    Probe {
+        spec: Spec {
+            metric: "selftest.spread.{multiplications}",
+            headline: Headline::Median,
+            parameters: &[Parameter {
+                name: "multiplications",
+                about: "multiplications in a step",
+                values: &[Value::plain("100"), Value::plain("1000")],
+                numbers: Some((1, 10_000)),
+            }],
+            also: &[Also {
+                metric: "selftest.rate.{multiplications}",
+                title: "steps of {multiplications} multiplications, rate",
+                unit: Unit::Frequency,
+                better: Better::Higher,
+                headline: Headline::Median,
+            }],
+            ..spec(
+                "selftest.spread",
+                "a step of {multiplications} multiplications",
+                "each step of {multiplications} multiplications by itself, and how many fall into windows of 5 ms",
+            )
+        },
+        prepare: |_, params| {
+            let multiplications = params.number("multiplications");
+            Ok(routine(move |budget, sink| {
+                spread(multiplications, budget, sink);
+                Ok(())
+            }))
+        },
+    },
     Probe {
         spec: spec("selftest.hang", "never ends", "a loop without an end, reached by the hard limit"),
         prepare: |_, _| {
@@ -60,6 +92,33 @@ pub(super) static PROBES: &[Probe] = &[
         },
     },
 ];
+
+/// How long a window is, in ns.
+const WINDOW: u64 = 5_000_000;
+
+fn spread(multiplications: usize, budget: &Budget, sink: &mut dyn Sink) {
+    let (mut value, factor) = (opaque(3), opaque(5));
+    let mut all = Histogram::new(7);
+    let mut windows = Windows { start: Vec::new(), length: Vec::new(), count: Vec::new() };
+    let begun = tickmark_timer::monotonic_ns();
+    let (mut last, mut opened, mut count) = (begun, begun, 0);
+    while last - begun < budget.time.get() as u64 {
+        for _ in 0..multiplications {
+            value = opaque(value.wrapping_mul(factor));
+        }
+        let now = tickmark_timer::monotonic_ns();
+        all.record(Nanos::new((now - last) as i64));
+        (last, count) = (now, count + 1);
+        if now - opened >= WINDOW {
+            windows.start.push(Nanos::new((opened - begun) as i64));
+            windows.length.push(Nanos::new((now - opened) as i64));
+            windows.count.push(count);
+            (opened, count) = (now, 0);
+        }
+    }
+    sink.observe(Part::Whole, Observations::Histogram(all), Vec::new());
+    sink.take(1, Part::Whole, Observations::Windows(windows), Vec::new());
+}
 
 /// Proves in the set-up that what is to be timed happens.
 pub(super) fn happened(times: u64, what: &str) -> Result<(), Unavailable> {

@@ -21,11 +21,12 @@ pub(super) static PROBES: &[Probe] = &[
     },
     Probe {
         spec: Spec {
-            timed: "kill of the own process with SIGUSR1, which a handler counts, less kill with signal 0",
+            timed: "kill of the own process with SIGUSR1, which a handler counts, minus kill with signal 0",
             needs: &[Syscall::RtSigaction, Syscall::Kill, Syscall::RtSigreturn],
             source: "McVoy and Staelin, USENIX 1996 (lat_sig catch)",
             physical_floor: Picos::new(10_000),
             weight: 20,
+            parts: &[Part::Whole, Part::Less],
             ..Spec::cost(Group::SystemCall, "syscall.signal.handle", "signal, handle it")
         },
         prepare: |spec, _| {

@@ -6,7 +6,7 @@ use crate::sys::file;
 use crate::sys::memory::{Pages, Region};
 use crate::sys::peer::Peer;
 use crate::sys::{CallError, limits};
-use crate::{Expected, Params, Probe, ProbeError, Routine, Spec, Syscall, Unavailable};
+use crate::{Parameter, Params, Probe, ProbeError, Routine, Spec, Syscall, Unavailable, Value};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use tickmark_wire::{Group, Part, Picos};
 
@@ -21,7 +21,8 @@ enum Place {
     Unpinned,
 }
 
-const WITHOUT: &[Syscall] = &[
+const NEEDS: &[Syscall] = &[
+    Syscall::Mmap,
     Syscall::Pipe2,
     Syscall::RtSigaction,
     Syscall::Clone,
@@ -30,66 +31,68 @@ const WITHOUT: &[Syscall] = &[
     Syscall::Read,
     Syscall::Write,
 ];
-const WITH_MEMORY: &[Syscall] = &[
-    Syscall::Pipe2,
-    Syscall::RtSigaction,
-    Syscall::Clone,
-    Syscall::Prctl,
-    Syscall::SchedSetaffinity,
-    Syscall::Mmap,
-    Syscall::Read,
-    Syscall::Write,
+/// Without the first.
+const WITHOUT_MEMORY: &[Syscall] = NEEDS.split_at(1).1;
+
+const PARAMETERS: &[Parameter] = &[
+    Parameter {
+        name: "processes",
+        about: "processes of the ring",
+        values: &[Value::plain("2"), Value::plain("8"), Value::plain("16")],
+        numbers: Some((2, 96)),
+    },
+    Parameter {
+        name: "kilobytes",
+        about: "KiB that each adds up on its turn",
+        values: &[Value::plain("0"), Value::plain("16"), Value::plain("64")],
+        numbers: Some((0, 1024)),
+    },
+    Parameter {
+        name: "place",
+        about: "where they run",
+        values: &[
+            Value { value: "same", name: "", title: "", timed: "on one CPU" },
+            Value { value: "across", name: ".across", title: ", across CPUs", timed: "on two CPUs in turn" },
+            Value { value: "unpinned", name: ".unpinned", title: ", unpinned", timed: "on any CPU" },
+        ],
+        numbers: None,
+    },
 ];
 
-const fn spec(
-    name: &'static str,
-    title: &'static str,
-    timed: &'static str,
-    processes: u32,
-    memory: bool,
-    place: Place,
-) -> Spec {
-    Spec {
-        timed,
-        needs: if memory { WITH_MEMORY } else { WITHOUT },
-        source: "McVoy and Staelin, USENIX 1996 (lat_ctx)",
-        physical_floor: Picos::new(50_000),
-        // With more than two, the one that is woken may come before the one that wakes has gone to sleep.
-        expected: Expected { switches: if processes == 2 { Some(1) } else { None }, faults: Some(0) },
-        sleeps: matches!(place, Place::Across),
-        roams: matches!(place, Place::Unpinned),
-        ..Spec::cost(Group::Communication, name, title)
+impl Place {
+    fn of(told: &str) -> Self {
+        match told {
+            "across" => Self::Across,
+            "unpinned" => Self::Unpinned,
+            _ => Self::Same,
+        }
     }
 }
 
-/// The rows of one ring: same CPU, across CPUs, unpinned.
-macro_rules! ring {
-    ($($processes:literal $kilobytes:literal),* $(,)?) => {
-        &[$(
-            ring!(one $processes, $kilobytes, "", "", Place::Same, "on one CPU"),
-            ring!(one $processes, $kilobytes, ".across", ", across CPUs", Place::Across, "on two CPUs in turn"),
-            ring!(one $processes, $kilobytes, ".unpinned", ", unpinned", Place::Unpinned, "on any CPU"),
-        )*]
-    };
-    (one $processes:literal, $kilobytes:literal, $suffix:literal, $title:literal, $place:expr, $where:literal) => {
-        Probe {
-            spec: spec(
-                concat!("switch.", $processes, "p.", $kilobytes, "k", $suffix),
-                concat!("context switch ", $processes, "p/", $kilobytes, "K", $title),
-                concat!(
-                    "a token goes round a ring of ", $processes, " processes ", $where, ", joined by pipes, each adding up ",
-                    $kilobytes, " KiB of its own; per switch, less the same work in one process"
-                ),
-                $processes,
-                $kilobytes > 0,
-                $place,
-            ),
-            prepare: |spec, params| prepare(spec, params, $processes, $kilobytes << 10, $place),
-        }
-    };
-}
-
-pub(super) static PROBES: &[Probe] = ring![2 0, 2 16, 2 64, 8 0, 8 16, 8 64, 16 0, 16 16, 16 64];
+pub(super) static PROBES: &[Probe] = &[Probe {
+    spec: Spec {
+        metric: "switch.{processes}p.{kilobytes}k{place}",
+        timed: "a token goes round a ring of {processes} processes {place}, joined by pipes, each adding up {kilobytes} KiB of its own; \
+                per switch, minus the same work in one process",
+        needs: NEEDS,
+        source: "McVoy and Staelin, USENIX 1996 (lat_ctx)",
+        physical_floor: Picos::new(50_000),
+        parts: &[Part::Whole, Part::Less],
+        parameters: PARAMETERS,
+        tune: |spec, arguments| {
+            let told = |name: &str| arguments.get(name).map_or("", String::as_str);
+            // With more than two, the one that is woken may come before the one that wakes has gone to sleep.
+            spec.expected.switches = (told("processes") == "2").then_some(1);
+            spec.sleeps = Place::of(told("place")) == Place::Across;
+            spec.roams = Place::of(told("place")) == Place::Unpinned;
+            if told("kilobytes") == "0" {
+                spec.needs = WITHOUT_MEMORY;
+            }
+        },
+        ..Spec::cost(Group::Communication, "switch", "context switch {processes}p/{kilobytes}K{place}")
+    },
+    prepare,
+}];
 
 /// What a process does on its turn.
 fn work(array: Option<&Region>) {
@@ -108,13 +111,9 @@ fn own_array(bytes: usize) -> Result<Option<Region>, CallError> {
     (bytes > 0).then(|| Region::private(bytes, Pages::Small)).transpose()
 }
 
-fn prepare(
-    spec: &Spec,
-    params: &Params,
-    processes: usize,
-    bytes: usize,
-    place: Place,
-) -> Result<Box<dyn Routine>, Unavailable> {
+fn prepare(spec: &Spec, params: &Params) -> Result<Box<dyn Routine>, Unavailable> {
+    let (processes, bytes) = (params.number("processes"), params.number("kilobytes") << 10);
+    let place = Place::of(params.told("place"));
     let other = params.allowed.iter().copied().find(|cpu| *cpu != params.cpu);
     let cpus = match (place, other) {
         (Place::Same, _) => vec![params.cpu],

@@ -7,10 +7,9 @@ use crate::routine::{Budget, routine};
 use crate::sys::usage::preemptions;
 use crate::{Meter, Probe, Spec, SystemMeter};
 use tickmark_timer::Anchor;
+use tickmark_wire::shared::{GAP_THRESHOLD, TURNS_OF_A_GAP};
 use tickmark_wire::{GapTrace, Group, Headline, Nanos, Observations, Part, StampClock};
 
-/// Gaps longer than this are kept; a step of the loop takes some 10 to 30 ns on a machine of today.
-const THRESHOLD: Nanos = Nanos::new(300);
 /// Gaps longer than this may hold a context switch: two of them take longer on any machine.
 const LOOKED: Nanos = Nanos::new(1_000);
 /// Gaps kept at most: beyond this the machine does little else than interrupt.
@@ -32,7 +31,7 @@ pub(super) static PROBES: &[Probe] = &[Probe {
             let before = meter.reading();
             let trace = match budget.gauge.clock {
                 StampClock::Tsc => spin(Tsc, budget, cpu),
-                StampClock::Monotonic => spin(Monotonic, budget, cpu),
+                StampClock::Monotonic | StampClock::Other(_) => spin(Monotonic, budget, cpu),
             };
             let segment = meter.reading().since(&before, Nanos::ZERO, trace.span);
             sink.observe(Part::Whole, Observations::Gaps(trace), vec![segment]);
@@ -49,11 +48,10 @@ fn spin<C: Clock>(clock: C, budget: &Budget, cpu: u32) -> GapTrace {
     let room = MOST.min(budget.time.get() as usize / 10_000 + 1000);
     let mut gaps = touched((1u64, 1u64), room);
     let mut preempted = touched(1u32, room);
-    // Where a turn of the loop itself takes longer, as in a slow guest, three of them are no gap.
     let turns = |gaps: &[(u64, u64)]| gaps.iter().map(|(from, to)| to - from).min().unwrap_or(0);
     let looked = ticks(LOOKED);
     watch(clock, 0, looked, u64::MAX, 100, &mut gaps, &mut preempted);
-    let threshold = ticks(THRESHOLD).max(3 * turns(&gaps));
+    let threshold = ticks(GAP_THRESHOLD).max(TURNS_OF_A_GAP * turns(&gaps));
     gaps.clear();
     preempted.clear();
     let interrupts = timer_interrupts(cpu);

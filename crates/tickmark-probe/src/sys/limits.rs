@@ -49,6 +49,9 @@ pub fn set_priority(priority: Priority) -> Result<(), CallError> {
     let (policy, level) = match priority {
         Priority::Other => (libc::SCHED_OTHER, 0),
         Priority::Fifo(level) => (libc::SCHED_FIFO, i32::from(level)),
+        Priority::Unknown(_) => {
+            return Err(CallError { call: "sched_setscheduler", errno: libc::EINVAL });
+        }
     };
     let param = libc::sched_param { sched_priority: level };
     // SAFETY: `param` is valid to read.

@@ -11,7 +11,13 @@ fn model_of(version: &str, unit: Unit) -> Model {
         let folder = format!("{}/../../fixtures/format-{version}/{name}", env!("CARGO_MANIFEST_DIR"));
         Side { recordings: vec![tickmark_store::load(folder.as_ref()).unwrap()] }
     };
-    build(&[side("base"), side("candidate")], Asked { margin: 0.01, unit }, &mut std::iter::empty()).unwrap()
+    build(
+        &[side("base"), side("candidate")],
+        Asked { margin: 0.01, unit },
+        &|_| true,
+        &mut std::iter::empty(),
+    )
+    .unwrap()
 }
 
 /// Two kernels in guests that count instructions, each at two phases of the tick.

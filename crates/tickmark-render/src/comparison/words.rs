@@ -85,8 +85,8 @@ pub(super) const fn word(word: Word) -> &'static str {
 
 fn verdict(line: &Line, basis: &Basis, margin: f64) -> String {
     let way = match (line.better, line.means[1] > line.means[0]) {
-        (Better::Neither, true) => ", up",
-        (Better::Neither, false) => ", down",
+        (Better::Neither | Better::Other(_), true) => ", up",
+        (Better::Neither | Better::Other(_), false) => ", down",
         (Better::Lower, true) | (Better::Higher, false) => ", worse",
         (Better::Lower, false) | (Better::Higher, true) => ", better",
     };

@@ -79,6 +79,72 @@ fn figures(recording: &Recording) -> Vec<(String, Option<f64>, Option<f64>)> {
     rows.map(|row| (row.metric, row.value.map(|value| value.point), row.mean)).collect()
 }
 
+/// A line of observations of a metric in a run.
+fn observed(run: u64, metric: &str, part: &str, observations: &serde_json::Value) -> String {
+    let body =
+        serde_json::json!({ "run": run, "metric": metric, "part": part, "observations": observations });
+    format!("{}\n", serde_json::json!({ "observed": body }))
+}
+
+/// What a program of later may write: metrics with words that nobody knows today.
+#[test]
+fn words_of_a_later_minor_version_are_kept_and_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let metric = |name: &str, group: &str, unit: &str, headline: &str| serde_json::json!({ "name": name, "title": name, "group": group, "unit": unit, "better": "rounder", "headline": headline });
+    let metrics = [
+        metric("a.known", "clock", "time", "median"),
+        metric("a.unit", "quantum", "parsec", "median"),
+        metric("a.headline", "clock", "time", "golden_mean"),
+        metric("a.kind", "clock", "time", "median"),
+        metric("a.part", "clock", "time", "floor"),
+    ];
+    let run = |id: usize, probe: &serde_json::Value| serde_json::json!({ "id": id, "round": 1, "probe": probe["name"], "budget": 1, "padding": 0, "mood": "good" });
+    let runs: Vec<_> = metrics.iter().enumerate().map(|(id, metric)| run(id, metric)).collect();
+    let settings = serde_json::json!({ "cpu": null, "priority": { "deadline": 5 }, "priority_optional": false, "slack": null });
+    let meta = serde_json::json!({
+        "format": { "major": 1, "minor": 99 }, "id": "later", "name": "later", "created": "2027-01-01T00:00:00Z",
+        "program": "tickmark 9", "plan": { "settings": settings, "metrics": metrics, "runs": runs },
+    });
+    fs::write(folder.path().join("meta.json"), meta.to_string()).unwrap();
+    let late = serde_json::json!({ "latencies": [7, 7, 7] });
+    let batches = serde_json::json!({ "batches": { "start": [0], "elapsed": [5], "iterations": 1 } });
+    let mut lines = observed(0, "a.known", "whole", &late)
+        + &observed(1, "a.unit", "whole", &late)
+        + &observed(2, "a.headline", "whole", &late)
+        + &observed(3, "a.kind", "whole", &serde_json::json!({ "spectrum": { "peaks": [1] } }))
+        + &observed(4, "a.part", "whole", &batches)
+        + &observed(4, "a.part", "squared", &batches);
+    let instrument = serde_json::json!({ "clock": "sundial", "precision": 1, "stamp": 1, "empty_iteration": 0, "frequency": 1e9 });
+    for run in 0..5 {
+        let finished = serde_json::json!({ "run": run, "instrument": instrument, "resident_kb": 1 });
+        lines += &format!("{}\n", serde_json::json!({ "finished": finished }));
+    }
+    fs::write(folder.path().join("events.jsonl"), lines).unwrap();
+    let recording = tickmark_store::load(folder.path()).unwrap();
+    assert!(recording.warnings.is_empty(), "{:?}", recording.warnings);
+    let priority = recording.meta.plan.settings.priority.to_string();
+    assert_eq!(priority, "deadline", "a policy of later is named");
+    let model = report::build(&recording, &|_| true, false);
+    let value = json(&model);
+    let row = |name: &str| {
+        let rows = value["rows"].as_array().unwrap();
+        rows.iter().find(|row| row["metric"] == name).unwrap_or_else(|| panic!("{name} has a row")).clone()
+    };
+    assert_eq!((&row("a.known")["value"], &row("a.known")["better"]), (&7.0.into(), &"rounder".into()));
+    let unit = row("a.unit");
+    let expected = serde_json::json!(["quantum", "parsec", 7.0]);
+    assert_eq!(serde_json::json!([unit["group"], unit["unit"], unit["value"]]), expected);
+    for (name, word) in [("a.headline", "golden_mean"), ("a.kind", "spectrum"), ("a.part", "squared")] {
+        let row = row(name);
+        assert_eq!((&row["status"], &row["value"]), (&"failed".into(), &serde_json::Value::Null), "{name}");
+        assert!(row["notes"].to_string().contains(word), "{row}");
+    }
+    let shown = text(&model, false);
+    for word in ["quantum", "parsec", "golden_mean", "spectrum", "squared", "sundial"] {
+        assert!(shown.contains(word), "{word} is shown\n{shown}");
+    }
+}
+
 /// What a program of later may write: more fields, more kinds of events, in a minor version that does not exist.
 #[test]
 fn a_recording_of_a_later_minor_version_gives_the_same_figures() {

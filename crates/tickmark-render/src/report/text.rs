@@ -76,6 +76,7 @@ fn header(h: &Header) -> String {
         let clock = match i.clock {
             tickmark_wire::StampClock::Tsc => "TSC",
             tickmark_wire::StampClock::Monotonic => "CLOCK_MONOTONIC",
+            tickmark_wire::StampClock::Other(word) => word.as_str(),
         };
         let ns = |p: tickmark_wire::Picos| number::time(p.as_nanos_f64());
         let mut parts = vec![

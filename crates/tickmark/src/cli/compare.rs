@@ -1,5 +1,6 @@
 //! What a comparison is asked.
 
+use super::complete::{probes, recordings};
 use super::values::share;
 use clap::{Args, ValueEnum};
 use tickmark_analysis::comparison::Unit;
@@ -7,11 +8,14 @@ use tickmark_analysis::comparison::Unit;
 #[derive(Debug, Args)]
 pub(crate) struct Compare {
     /// The baseline
-    #[arg(value_name = "BASELINE")]
+    #[arg(value_name = "BASELINE", add = recordings())]
     pub(crate) base: String,
     /// The candidates: one or more, each REC or several replicates as REC,REC
-    #[arg(value_name = "CANDIDATE", required = true)]
+    #[arg(value_name = "CANDIDATE", required = true, add = recordings())]
     pub(crate) candidates: Vec<String>,
+    /// Compare only these metrics, by name, title or pattern; claims are corrected for these alone
+    #[arg(long, value_name = "METRIC", conflicts_with = "lmbench", add = probes())]
+    pub(crate) only: Vec<String>,
     /// Print lmbench's tables, with averages and percentages
     #[arg(long)]
     pub(crate) lmbench: bool,

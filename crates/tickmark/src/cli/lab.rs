@@ -1,10 +1,11 @@
 //! The commands of the lab.
 
+use super::complete::probes;
 use super::values::{duration, phase, speed, write_file};
 use super::{CompareFormat, FailOn, Output};
-use crate::lab::AgentKind;
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
 use std::path::PathBuf;
+use tickmark_drive::target::AgentKind;
 use tickmark_wire::Nanos;
 
 pub(super) const LAB_EXAMPLES: &str = "\
@@ -16,7 +17,7 @@ Examples:
   tickmark lab kernels powerpc:hz=100 powerpc:hz=1000
   tickmark lab boot --kernel x86_64:hz=1000 tick.spin syscall
   tickmark lab boot --kernel ./bzImage --speed host
-  tickmark lab run experiments/tick-100-vs-1000.toml";
+  tickmark lab run tick-100-vs-1000";
 
 /// How fast the guest's processor is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,6 +26,24 @@ pub(crate) enum Speed {
     Mips(u8),
     /// That of KVM, or of TCG without counting instructions.
     Host,
+}
+
+/// Who measures in the guest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Agent {
+    /// tickmark's own agent.
+    Rust,
+    /// The small one in C.
+    C,
+}
+
+impl From<Agent> for AgentKind {
+    fn from(agent: Agent) -> Self {
+        match agent {
+            Agent::Rust => Self::Rust,
+            Agent::C => Self::C,
+        }
+    }
 }
 
 #[derive(Debug, Subcommand)]
@@ -55,7 +74,7 @@ pub(crate) struct LabKernels {
 #[derive(Debug, Args)]
 pub(crate) struct LabBoot {
     /// What to measure: suites or probes, by name or pattern [default: all]
-    #[arg(value_name = "SUITE|PROBE")]
+    #[arg(value_name = "SUITE|PROBE", add = probes())]
     pub(crate) select: Vec<String>,
     /// A kernel of the lab, or an image of your own
     #[arg(long, value_name = "KERNEL|IMAGE", default_value = "x86_64")]
@@ -65,7 +84,7 @@ pub(crate) struct LabBoot {
     pub(crate) speed: Speed,
     /// Who measures [default: rust on x86_64, c on powerpc]
     #[arg(long, value_enum)]
-    pub(crate) agent: Option<AgentKind>,
+    pub(crate) agent: Option<Agent>,
     /// Memory in MiB [default: 256 on x86_64, 128 on powerpc]
     #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u32).range(8..=65536))]
     pub(crate) memory: Option<u32>,
@@ -102,11 +121,11 @@ pub(crate) struct LabBoot {
 
 #[derive(Debug, Args)]
 pub(crate) struct LabRun {
-    /// The matrix; docs/EXPERIMENTS.md lists those that come with tickmark
-    #[arg(value_name = "FILE.toml")]
+    /// The matrix: a file, or one that comes with tickmark (clock-resolution, clocksource, tick-100-vs-1000, tick-modes)
+    #[arg(value_name = "FILE.toml|NAME")]
     pub(crate) file: PathBuf,
     /// What to measure instead of what the file names
-    #[arg(value_name = "SUITE|PROBE")]
+    #[arg(value_name = "SUITE|PROBE", add = probes())]
     pub(crate) select: Vec<String>,
     /// Only these machines of the file
     #[arg(long, value_name = "NAME")]
@@ -117,6 +136,9 @@ pub(crate) struct LabRun {
     /// Measuring time of a probe in each boot, instead of the file's
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(crate) slice: Option<Nanos>,
+    /// Limit of each boot, in real time [default: a minute and ten times the measuring time]
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub(crate) limit: Option<Nanos>,
     /// Resume a matrix that was interrupted: any of its recordings
     #[arg(long, value_name = "REC")]
     pub(crate) resume: Option<String>,

@@ -1,6 +1,7 @@
 //! The recordings of the store, and what is done to them.
 
 use super::Output;
+use super::complete::recordings;
 use clap::{Args, Subcommand};
 
 #[derive(Debug, Args)]
@@ -20,13 +21,13 @@ pub(crate) enum Change {
     /// Delete recordings for good
     Delete {
         /// Which, by name, id or the beginning of one, last, last~1 ...
-        #[arg(value_name = "REC", required = true)]
+        #[arg(value_name = "REC", required = true, add = recordings())]
         recordings: Vec<String>,
     },
     /// Give a recording another name
     Rename {
         /// Which
-        #[arg(value_name = "REC")]
+        #[arg(value_name = "REC", add = recordings())]
         recording: String,
         /// Its new name
         name: String,

@@ -1,18 +1,11 @@
 //! Values of options: shares, system calls with their errors, times with their units.
 
-use std::time::Duration;
-use tickmark_wire::{Deny, Nanos};
+use tickmark_wire::Deny;
+pub(super) use tickmark_wire::text::{duration, share};
 
 /// One CPU by its number.
 pub(super) fn cpu(text: &str) -> Result<u32, String> {
     text.parse().map_err(|_| "give the number of one CPU, such as 3: a run measures on one".to_owned())
-}
-
-/// A share such as 1% or 0.01.
-pub(crate) fn share(text: &str) -> Result<f64, String> {
-    let (number, factor) = text.strip_suffix('%').map_or((text, 1.0), |number| (number, 0.01));
-    let share = number.trim().parse::<f64>().map_err(|_| format!("{number} is no number"))? * factor;
-    if share > 0.0 && share < 1.0 { Ok(share) } else { Err("give a share such as 1% or 0.01".to_owned()) }
 }
 
 /// A confidence such as 95% or 0.99.
@@ -33,13 +26,9 @@ pub(super) fn column(text: &str) -> Result<usize, String> {
     number.ok_or_else(|| "columns are counted from 1".to_owned())
 }
 
-/// A system call that a probe names, and an error by name.
+/// A system call, and an error by name.
 pub(super) fn deny(text: &str) -> Result<Deny, String> {
     let (call, error) = text.split_once('=').unwrap_or((text, "EPERM"));
-    let known = tickmark_probe::Syscall::ALL.iter().any(|known| known.name() == call);
-    if !known {
-        return Err(format!("no probe names {call}; `tickmark list --syscalls` has them all"));
-    }
     let errno = match error {
         "EPERM" => 1,
         "EAGAIN" => 11,
@@ -57,8 +46,8 @@ pub(super) fn speed(text: &str) -> Result<super::Speed, String> {
     if text == "host" {
         return Ok(super::Speed::Host);
     }
-    let shift = text.parse().ok().and_then(crate::lab::shift);
-    shift.map(super::Speed::Mips).ok_or_else(|| format!("{}, or host", crate::lab::SPEEDS))
+    let shift = text.parse().ok().and_then(tickmark_drive::lab::shift);
+    shift.map(super::Speed::Mips).ok_or_else(|| format!("{}, or host", tickmark_drive::lab::SPEEDS))
 }
 
 /// A part of a tick such as 1/5.
@@ -75,46 +64,4 @@ pub(super) fn write_file(text: &str) -> Result<(String, String), String> {
     parts
         .map(|(path, content)| (path.to_owned(), content.to_owned()))
         .ok_or_else(|| "give /PATH=CONTENT".to_owned())
-}
-
-/// A time with its unit: 60s, 1.5s, 500ms, 50us, 1ns, 2min.
-pub(crate) fn duration(text: &str) -> Result<Nanos, String> {
-    let digits = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
-    let (number, unit) = text.split_at(digits);
-    let factor = match unit {
-        "ns" => 1.0,
-        "us" => 1e3,
-        "ms" => 1e6,
-        "s" => 1e9,
-        "min" => 60e9,
-        _ => return Err("give a time with its unit, such as 60s, 500ms, 50us, 1ns".to_owned()),
-    };
-    let number: f64 = number.trim().parse().map_err(|_| format!("{number} is no number"))?;
-    let nanos = number * factor;
-    if !(1.0..=86_400e9).contains(&nanos) {
-        return Err("give a time from 1ns to 24 hours".to_owned());
-    }
-    Ok(Nanos::from(Duration::from_nanos(nanos as u64)))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn shares_are_between_none_and_all() {
-        assert_eq!((share("1%"), share("0.01"), share("2.5 %")), (Ok(0.01), Ok(0.01), Ok(0.025)));
-        for wrong in ["", "%", "0", "100%", "-1%", "NaN", "one"] {
-            assert!(share(wrong).is_err(), "{wrong}");
-        }
-    }
-
-    #[test]
-    fn times_need_their_unit() {
-        assert_eq!(duration("1.5s"), Ok(Nanos::new(1_500_000_000)));
-        assert_eq!(duration("50us"), Ok(Nanos::new(50_000)));
-        for wrong in ["60", "", "s", "-1s", "0s", "1e99s", "NaNs", "5 parsecs"] {
-            assert!(duration(wrong).is_err(), "{wrong}");
-        }
-    }
 }

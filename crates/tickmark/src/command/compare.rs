@@ -2,14 +2,28 @@
 
 use crate::cli::{Compare, CompareFormat, FailOn, Format};
 use crate::error::{Code, Error};
-use tickmark_analysis::comparison::{self, Against, Asked, Line, Model, Side};
+use tickmark_analysis::comparison::{self, Against, Asked, Incomparable, Line, Model, Side};
+use tickmark_analysis::report::Row;
 use tickmark_render::comparison as render;
 use tickmark_store::{Recording, Store};
 
 pub(super) fn run(store: &Store, asked: &Compare) -> Result<Code, Error> {
     let sides = std::iter::once(&asked.base).chain(&asked.candidates).map(|name| side(store, name));
     let sides: Vec<Side> = sides.collect::<Result<_, _>>()?;
-    let model = compared(store, &sides, Asked { margin: asked.margin, unit: asked.unit.into() })?;
+    let patterns = asked.only.iter().map(|name| (name.as_str(), glob::Pattern::new(name).ok()));
+    let patterns: Vec<(&str, Option<glob::Pattern>)> = patterns.collect();
+    let fits = |row: &Row, (name, pattern): &(&str, Option<glob::Pattern>)| {
+        let by_pattern = pattern.as_ref().is_some_and(|pattern| pattern.matches(&row.metric));
+        by_pattern || row.metric == *name || row.title.trim() == *name
+    };
+    let only = |row: &Row| patterns.is_empty() || patterns.iter().any(|pattern| fits(row, pattern));
+    let asked_for = Asked { margin: asked.margin, unit: asked.unit.into() };
+    let model = compared(store, &sides, asked_for, &only).map_err(|error| match error {
+        Error::Incomparable { why: Incomparable::NothingInCommon } if !asked.only.is_empty() => {
+            Error::Usage(format!("no metric of both sides fits --only {}", asked.only.join(", ")))
+        }
+        error => error,
+    })?;
     let code = code(&model, asked.fail_on);
     if asked.lmbench {
         let format = match asked.format {
@@ -38,7 +52,12 @@ pub(super) fn run(store: &Store, asked: &Compare) -> Result<Code, Error> {
 }
 
 /// Compares sides; where they are too few, earlier recordings of these machines say how far they spread.
-pub(super) fn compared(store: &Store, sides: &[Side], asked: Asked) -> Result<Model, Error> {
+pub(super) fn compared(
+    store: &Store,
+    sides: &[Side],
+    asked: Asked,
+    only: &dyn Fn(&Row) -> bool,
+) -> Result<Model, Error> {
     let host = |recording: &Recording| {
         recording.environment().and_then(|facts| facts.get("host.name")).map(str::to_owned)
     };
@@ -49,8 +68,7 @@ pub(super) fn compared(store: &Store, sides: &[Side], asked: Asked) -> Result<Mo
         entries.filter(|entry| entry.complete && hosts.contains(&entry.host)).collect::<Vec<_>>()
     };
     let mut earlier = std::iter::once_with(listed).flatten().filter_map(|entry| store.read(&entry.id).ok());
-    comparison::build(sides, asked, &mut earlier)
-        .map_err(|why| Error::Usage(tickmark_render::incomparable(&why)))
+    comparison::build(sides, asked, only, &mut earlier).map_err(|why| Error::Incomparable { why })
 }
 
 /// Prints a comparison.

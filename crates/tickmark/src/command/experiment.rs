@@ -1,18 +1,18 @@
 //! A knob turned in interleaved blocks, and what that changes.
 
 use super::arms::{failed, model, nothing};
-use super::compare;
+use super::{compare, pilot};
 use crate::cli::{CompareFormat, Experiment as Asked};
 use crate::error::{Code, Error};
-use crate::experiment::{self, Experiment, Guard, Halt, Knob, Outcome, Reach, Take};
-use crate::selection;
-use crate::target::Stop;
+use crate::{progress, selection};
 use rand::SeedableRng;
 use rand::rngs::StdRng;
 use std::path::Path;
 use std::time::{Duration, Instant};
 use tickmark_analysis::comparison::Model;
 use tickmark_analysis::report;
+use tickmark_drive::experiment::{self, Guard, Halt, Outcome, Take, not_restored};
+use tickmark_drive::{Control, Experiment, knob, restore};
 use tickmark_store::{Id, Store};
 use tickmark_wire::{Better, Nanos};
 
@@ -27,37 +27,31 @@ const STARTS: f64 = 0.012;
 
 pub(super) fn run(store: &Store, asked: &Asked) -> Result<Code, Error> {
     if asked.restore {
-        let lines = experiment::restore(store.root())?;
-        let none = "no killed experiment left anything changed".to_owned();
-        let text = if lines.is_empty() { none } else { lines.join("\n") };
-        super::print(&format!("{text}\n"))?;
-        return Ok(Code::Done);
+        return put_back(store);
     }
     let (experiment, width, margin) = plan(asked)?;
-    let stop = Stop::default();
-    let own = stop.clone();
-    // The blocks end, everything is put back, and what was measured is shown.
-    let _ = ctrlc::set_handler(move || own.stop());
+    // Told to stop, the blocks end, everything is put back, and what was measured is shown.
+    let control = progress::control();
     let mut random = StdRng::from_rng(&mut rand::rng());
     let begun = Instant::now();
-    let ended = experiment.guarded(store, |guard| {
+    let ended = experiment.guarded::<_, Error>(store, &control, |guard| {
         experiment.try_settings(guard)?;
         anstream::eprintln!("{}", duration(&experiment, !asked.no_pilot));
         if !asked.no_pilot {
-            announce(store, &experiment, guard, &stop, &mut random)?;
+            announce(store, &experiment, guard, &control, &mut random)?;
         }
         let narrow = |ids: &[Id], blocks: u32| {
             let wide = |width| blocks < BLOCKS || !is_narrow(store, ids, margin, width);
             width.is_some_and(|width| !wide(width))
         };
-        if stop.stopped() {
+        if control.stopped() {
             return Err(Error::Refused("interrupted before the first block".to_owned()));
         }
-        experiment.run(store, guard, &stop, &mut random, begun, &narrow)
+        Ok(experiment.run(store, guard, &control, &mut random, begun, &narrow)?)
     });
     let ((ids, made, halt), left) = ended?;
     if let Some(error) = &left {
-        anstream::eprintln!("tickmark: {}", experiment::not_restored(error));
+        anstream::eprintln!("tickmark: {}", not_restored(error));
     }
     if made < 2 {
         let kept = Id::all(&ids);
@@ -76,6 +70,24 @@ pub(super) fn run(store: &Store, asked: &Asked) -> Result<Code, Error> {
     Ok(if partly { code.worse(Code::Partly) } else { code })
 }
 
+/// Puts back what killed experiments left, and says what that was.
+fn put_back(store: &Store) -> Result<Code, Error> {
+    let restored = restore(store.root())?;
+    let mut lines = restored.done;
+    if restored.busy > 0 {
+        let busy = tickmark_render::count(restored.busy as u32, "experiment");
+        lines.push(format!("{busy} left alone: running, or being put back by another"));
+    }
+    if let Some((last, others)) = restored.wrong.split_last() {
+        lines.iter().for_each(|line| anstream::eprintln!("{line}"));
+        others.iter().for_each(|line| anstream::eprintln!("tickmark: {line}"));
+        return Err(Error::Refused(last.clone()));
+    }
+    let none = "no killed experiment left anything changed".to_owned();
+    super::print(&format!("{}\n", if lines.is_empty() { none } else { lines.join("\n") }))?;
+    Ok(Code::Done)
+}
+
 /// From the command line and a file to what is to be done; with the width and the margin.
 fn plan(asked: &Asked) -> Result<(Experiment, Option<f64>, f64), Error> {
     let what = asked.what.as_deref().unwrap_or_default();
@@ -83,7 +95,7 @@ fn plan(asked: &Asked) -> Result<(Experiment, Option<f64>, f64), Error> {
     let from = if file {
         experiment::read(Path::new(what))?
     } else {
-        let knob = experiment::parse(what)?;
+        let knob = knob::parse(what)?;
         let (probes, outcomes) = (Vec::new(), Vec::new());
         experiment::Asked {
             knob,
@@ -108,13 +120,15 @@ fn plan(asked: &Asked) -> Result<(Experiment, Option<f64>, f64), Error> {
     // A command of its own is what is looked at, unless probes are named.
     let probes =
         if select.is_empty() && !outcomes.is_empty() { Vec::new() } else { selection::select(&select)? };
-    if let Some(own) = outcomes.iter().find(|outcome| tickmark_probe::find(&outcome.name).is_some()) {
+    if let Some(own) =
+        outcomes.iter().find(|outcome| selection::select(std::slice::from_ref(&outcome.name)).is_ok())
+    {
         return Err(Error::Usage(format!("command {} has the name of a probe", own.name)));
     }
-    let (knob_name, knob, settings) = from.knob;
+    let knob::Turned { name: knob_name, knob, settings } = from.knob;
     let width = asked.width.or(from.width);
     let blocks = asked.blocks.or(from.blocks).unwrap_or(if width.is_some() { MOST } else { BLOCKS });
-    let weight: u32 = probes.iter().map(|probe| probe.spec.weight).sum();
+    let weight = tickmark_drive::plan::weight(&probes);
     let slice = Nanos::new((SLICE.get() * i64::from(weight) / 10).min(BLOCK.get()).max(1));
     let experiment = Experiment {
         name: asked.name.clone().or(from.name).unwrap_or_else(|| knob_name.clone()),
@@ -135,7 +149,7 @@ fn plan(asked: &Asked) -> Result<(Experiment, Option<f64>, f64), Error> {
 /// How long it will take, in words: commands take what they take.
 fn duration(experiment: &Experiment, pilot: bool) -> String {
     let (blocks, settings) = (experiment.blocks, experiment.settings.len() as u32);
-    let turns = blocks * settings + if pilot { 2 * experiment::PAIRS + 1 } else { 0 };
+    let turns = blocks * settings + if pilot { 2 * pilot::PAIRS + 1 } else { 0 };
     let starts = STARTS * experiment.probes.len() as f64;
     let seconds = f64::from(turns) * (experiment.slice.as_f64() / 1e9 + starts);
     let time = if seconds < 90.0 { format!("{seconds:.0} s") } else { format!("{:.0} min", seconds / 60.0) };
@@ -153,18 +167,18 @@ fn announce(
     store: &Store,
     experiment: &Experiment,
     guard: &Guard<'_>,
-    stop: &Stop,
+    control: &Control,
     random: &mut StdRng,
 ) -> Result<(), Error> {
-    let id = experiment.pilot(store, guard, experiment::PAIRS, stop, random)?;
-    if stop.stopped() {
+    let id = experiment.pilot(store, guard, pilot::PAIRS, control, random)?;
+    if control.stopped() {
         return Ok(());
     }
     let model = report::build(&store.read(&id)?, &|_| true, false);
-    let mut reach = experiment::reach(&model, experiment.blocks, experiment.settings.len());
+    let mut reach = pilot::reach(&model, experiment.blocks, experiment.settings.len());
     reach.sort_by(|a, b| a.detectable.total_cmp(&b.detectable));
-    let percent = |reach: &Reach| format!("{:.2} %", reach.detectable * 100.0);
-    let (blocks, power) = (experiment.blocks, experiment::POWER * 100.0);
+    let percent = |reach: &pilot::Reach| format!("{:.2} %", reach.detectable * 100.0);
+    let (blocks, power) = (experiment.blocks, pilot::POWER * 100.0);
     let say = |line: String| anstream::eprintln!("{line}");
     say(format!("smallest change that {blocks} blocks detect with {power} % power (pilot {id}):"));
     let few = reach.len() <= 12;
@@ -189,8 +203,8 @@ fn announce(
             worst.figure
         ));
     }
-    let expected = experiment::expected(
-        &experiment.knob,
+    let expected = pilot::expected(
+        &*experiment.knob,
         &experiment.knob_name,
         &experiment.settings,
         &experiment.measured,
@@ -225,11 +239,11 @@ fn tell(
         Halt::Stopped => ", interrupted".to_owned(),
     };
     let knob = &experiment.knob_name;
-    let back = match (restored, &experiment.knob) {
+    let back = match (restored, experiment.knob.is_read_back()) {
         (false, _) => format!("{knob} is NOT as it was"),
         // What a command did is not read back.
-        (true, Knob::Commands(_)) => format!("the reset commands of {knob} ran"),
-        (true, _) => format!("{knob} is as it was"),
+        (true, false) => format!("the reset commands of {knob} ran"),
+        (true, true) => format!("{knob} is as it was"),
     };
     let line = format!("{made} blocks{why}; {back}; saved as {}\n", Id::all(ids));
     if format == CompareFormat::Text {

@@ -74,11 +74,11 @@ fn csv(columns: &[&str], rows: &[Vec<Value>]) -> Result<(), Error> {
     super::print(&String::from_utf8_lossy(&bytes))
 }
 
-/// The runs of the plan with the metric of each.
+/// The runs of the plan, with each metric that they give.
 fn runs(recording: &Recording) -> impl Iterator<Item = (&Run, &Metric)> {
-    recording.runs.iter().filter(|run| run.planned.round > 0).filter_map(|run| {
-        let metric = recording.meta.plan.metrics.iter().find(|metric| metric.name == run.planned.probe)?;
-        Some((run, metric))
+    recording.runs.iter().filter(|run| run.planned.round > 0).flat_map(|run| {
+        let own = |metric: &&Metric| run.planned.gives(&metric.name);
+        recording.meta.plan.metrics.iter().filter(own).map(move |metric| (run, metric))
     })
 }
 
@@ -130,7 +130,7 @@ fn figures(recording: &Recording) -> Table {
 fn observations(recording: &Recording) -> Table {
     let mut rows = Vec::new();
     for (run, metric) in runs(recording) {
-        for observed in &recording.observed(run) {
+        for observed in recording.observed(run, &metric.name).iter().flatten() {
             let mut push =
                 |kind: &str, index: usize, start: Option<Nanos>, value: Value, iterations: Option<u64>| {
                     rows.push(vec![
@@ -169,6 +169,19 @@ fn observations(recording: &Recording) -> Table {
                         }
                     }
                 }
+                Observations::Histogram(histogram) => {
+                    for (low, high, count) in histogram.buckets().unwrap_or_default() {
+                        let kind = format!("{} to {} ns", low.get(), high.get());
+                        push(&kind, 0, None, json!(count), None);
+                    }
+                }
+                Observations::Windows(all) => {
+                    let windows = all.start.iter().zip(&all.length).zip(&all.count);
+                    for (i, ((start, length), count)) in windows.enumerate() {
+                        push(&format!("window of {} ns", length.get()), i, Some(*start), json!(count), None);
+                    }
+                }
+                Observations::Unknown(kind) => push(kind, 0, None, Value::Null, None),
                 Observations::Values(all) => {
                     all.values.iter().enumerate().for_each(|(i, v)| push("value", i, None, json!(v), None));
                 }

@@ -7,6 +7,7 @@ use serde_json::json;
 use std::fmt::Write;
 use std::io::Read;
 use std::path::Path;
+use tickmark_drive::ThisMachine;
 use tickmark_import::{Imported, Series, Value, lmbench};
 use tickmark_store::{Id, Meta, Store};
 use tickmark_wire::text::printable;
@@ -123,17 +124,18 @@ fn text(path: &Path) -> Result<(String, String), Error> {
 
 /// Writes one host's figures as a recording; its id.
 pub(super) fn keep(store: &Store, host: &Imported, name: &str) -> Result<Id, Error> {
-    let known = |name: &String| host.kinds.get(name).cloned().unwrap_or_else(|| metric(name));
+    let own: Vec<Metric> =
+        ThisMachine::catalogue(&[])?.offers.into_iter().flat_map(|offer| offer.metrics).collect();
+    let known = |name: &String| host.kinds.get(name).cloned().unwrap_or_else(|| metric(name, &own));
     let mut metrics: Vec<Metric> = host.series.keys().map(known).collect();
-    let place =
-        |metric: &Metric| tickmark_probe::all().position(|probe| probe.spec.name == metric.name.as_str());
+    let place = |metric: &Metric| own.iter().position(|known| known.name == metric.name);
     metrics.sort_by_key(|metric| place(metric).unwrap_or(usize::MAX));
     let mut runs = Vec::new();
     let mut events = Vec::new();
     for (name, Series { values }) in &host.series {
         for Value { round, value, step, over } in values {
             let id = RunId(runs.len() as u32);
-            runs.push(RunPlan { id, round: *round, probe: Name::new(name), budget: Nanos::ZERO, padding: 0 });
+            runs.push(RunPlan::new(id, *round, Name::new(name), Nanos::ZERO));
             let values = Values { values: vec![*value], step: *step, over: *over };
             events.push(Event::Observed(Observed {
                 run: id,
@@ -171,9 +173,11 @@ pub(super) fn keep(store: &Store, host: &Imported, name: &str) -> Result<Id, Err
 }
 
 /// A metric as our own probes define it, or as the tables have it.
-fn metric(name: &str) -> Metric {
-    if let Some(probe) = tickmark_probe::find(name) {
-        return Metric { headline: Headline::Median, physical_floor: Picos::ZERO, ..probe.spec.metric() };
+fn metric(name: &str, own: &[Metric]) -> Metric {
+    if let Some(known) = own.iter().find(|metric| metric.name.as_str() == name) {
+        // Another program's figure is one value, whatever ours is made of.
+        let (headline, physical_floor, parts) = (Headline::Median, Picos::ZERO, Vec::new());
+        return Metric { headline, physical_floor, parts, ..known.clone() };
     }
     // What lmbench measures at a stride stands where ours is at random.
     let other = name.replace("strided.l", "random.l").replace(".lmbench2", "");

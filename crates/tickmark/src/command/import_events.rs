@@ -1,10 +1,10 @@
 //! The events of an agent, written on another system, become the recording that they are.
 
 use crate::error::Error;
-use tickmark_store::{Id, Meta, Store, parse_line};
+use tickmark_drive::ThisMachine;
+use tickmark_store::{Id, Meta, Store};
 use tickmark_wire::{
-    Better, Event, FORMAT, Group, Metric, Name, Nanos, Observations, Plan, RunId, RunPlan, Settings, Started,
-    Unit,
+    Better, Event, FORMAT, Group, Metric, Name, Nanos, Observations, Plan, RunPlan, Settings, Started, Unit,
 };
 
 /// What came of one stream.
@@ -29,8 +29,10 @@ pub(super) fn is(text: &str) -> bool {
 pub(super) fn keep(store: &Store, file: &str, text: &str, name: Option<&str>) -> Result<Kept, Error> {
     let (mut warnings, mut plan, mut host) =
         (Vec::new(), Plan { settings: Settings::default(), metrics: Vec::new(), runs: Vec::new() }, None);
+    let known: Vec<Metric> =
+        ThisMachine::catalogue(&[])?.offers.into_iter().flat_map(|offer| offer.metrics).collect();
     for (number, line) in (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty()) {
-        match parse_line(line.as_bytes()) {
+        match Event::parse(line.as_bytes()) {
             Ok(Event::Hello(hello)) => {
                 host = host.or(hello.environment.get("host.name").map(str::to_owned));
                 plan.settings = hello.asked;
@@ -46,7 +48,7 @@ pub(super) fn keep(store: &Store, file: &str, text: &str, name: Option<&str>) ->
             Ok(Event::Observed(observed))
                 if !plan.metrics.iter().any(|metric| metric.name == observed.metric) =>
             {
-                plan.metrics.push(metric(&observed.metric, &observed.observations));
+                plan.metrics.push(metric(&observed.metric, &observed.observations, &known));
             }
             Ok(_) => {}
             Err(why) => warnings.push(format!("{file} line {number}: {why}")),
@@ -57,8 +59,8 @@ pub(super) fn keep(store: &Store, file: &str, text: &str, name: Option<&str>) ->
     }
     // A probe of which nothing was seen is shown with its reason.
     for run in &plan.runs {
-        if !plan.metrics.iter().any(|metric| metric.name == run.probe) {
-            plan.metrics.push(unknown(&run.probe, Unit::Time));
+        if !plan.metrics.iter().any(|metric| run.gives(&metric.name)) {
+            plan.metrics.push(defined(&run.probe, Unit::Time, &known));
         }
     }
     let host = name.map(str::to_owned).or(host).unwrap_or_else(|| file.to_owned());
@@ -77,8 +79,7 @@ pub(super) fn keep(store: &Store, file: &str, text: &str, name: Option<&str>) ->
     let mut writer = store.create(&meta)?;
     let folder = writer.folder().to_owned();
     let lines = text.lines().filter(|line| !line.trim().is_empty());
-    let written =
-        lines.map(|line| Event::Unknown(line.to_owned())).try_for_each(|event| writer.write(&event));
+    let written = lines.map(|line| line.as_bytes().to_vec()).try_for_each(|line| writer.keep(line, false));
     if let Err(error) = written.and_then(|()| writer.finish()) {
         store.discard(&meta.id);
         return Err(error.into());
@@ -88,19 +89,17 @@ pub(super) fn keep(store: &Store, file: &str, text: &str, name: Option<&str>) ->
 }
 
 fn planned(started: &Started) -> RunPlan {
-    let Started { run, probe, round, .. } = started;
-    RunPlan { id: RunId(run.0), round: *round, probe: probe.clone(), budget: Nanos::ZERO, padding: 0 }
+    RunPlan::new(started.run, started.round, started.probe.clone(), Nanos::ZERO)
 }
 
 /// As our own probes define it, or by what was seen.
-fn metric(name: &Name, observations: &Observations) -> Metric {
-    let known = tickmark_probe::find(name.as_str()).map(|probe| probe.spec.metric());
+fn metric(name: &Name, observations: &Observations, known: &[Metric]) -> Metric {
     let moves = matches!(observations, Observations::Batches(batches) if batches.bytes > 0);
-    known.unwrap_or_else(|| unknown(name, if moves { Unit::Throughput } else { Unit::Time }))
+    defined(name, if moves { Unit::Throughput } else { Unit::Time }, known)
 }
 
-fn unknown(name: &Name, unit: Unit) -> Metric {
-    let known = tickmark_probe::find(name.as_str()).map(|probe| probe.spec.metric());
+fn defined(name: &Name, unit: Unit, known: &[Metric]) -> Metric {
     let better = if unit == Unit::Throughput { Better::Higher } else { Better::Lower };
-    known.unwrap_or_else(|| Metric::of_values(name.as_str(), name.as_str(), Group::Machine, unit, better))
+    let other = || Metric::of_values(name.as_str(), name.as_str(), Group::Machine, unit, better);
+    known.iter().find(|metric| metric.name == *name).cloned().unwrap_or_else(other)
 }

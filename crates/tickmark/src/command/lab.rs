@@ -3,15 +3,17 @@
 use super::{arms, compare, document, run};
 use crate::cli::{CompareFormat, Lab, LabBoot, LabKernels, LabRun, Speed};
 use crate::error::{Code, Error};
-use crate::experiment::{Experiment, Halt, Knob};
-use crate::lab::{self, Asked, Bench, Machine, Report, Setting, Wanted, build, kernel_of};
+use crate::progress::control;
 use crate::selection;
-use crate::target::Stop;
 use rand::SeedableRng;
 use rand::rngs::StdRng;
 use std::path::Path;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use tickmark_analysis::comparison::{self, Line};
+use tickmark_drive::experiment::{Experiment, Halt};
+use tickmark_drive::knob::{Boot, distinct};
+use tickmark_drive::lab::{self, Asked, Bench, Machine, Report, Setting, Wanted, build, kernel_of};
+use tickmark_drive::plan;
 use tickmark_lab::{Accel, Built, Cache, Kernel};
 use tickmark_store::{Id, Store};
 use tickmark_wire::Nanos;
@@ -27,14 +29,6 @@ pub(super) fn run(store: impl FnOnce() -> Result<Store, Error>, lab: &Lab) -> Re
     }
 }
 
-/// Ctrl-C and its kin; what runs under it ends what it started.
-fn watched() -> Stop {
-    let stop = Stop::default();
-    let own = stop.clone();
-    let _ = ctrlc::set_handler(move || own.stop());
-    stop
-}
-
 fn kernels(asked: &LabKernels) -> Result<Code, Error> {
     let names: Vec<String> = if asked.kernels.is_empty() {
         DEFAULT.iter().map(|name| (*name).to_owned()).collect()
@@ -43,7 +37,7 @@ fn kernels(asked: &LabKernels) -> Result<Code, Error> {
     };
     let wanted = names.iter().map(|name| name.parse()).collect::<Result<Vec<Kernel>, _>>()?;
     let cache = Cache::at(None)?;
-    let built = build(&cache, &wanted, asked.again, &watched())?;
+    let built = build(&cache, &wanted, asked.again, &control())?;
     if asked.output.format == crate::cli::Format::Json {
         let row = |built: &Built| {
             serde_json::json!({
@@ -68,15 +62,14 @@ fn kernels(asked: &LabKernels) -> Result<Code, Error> {
 /// One guest, as `tickmark run` has one machine.
 fn boot(store: &Store, asked: &LabBoot) -> Result<Code, Error> {
     let selected = selection::select(&asked.select)?;
-    let mut bench = Bench::new(watched())?;
-    bench.kernels(std::iter::once(&asked.kernel))?;
+    let mut bench = Bench::new(control())?;
     let accel = match asked.speed {
         Speed::Host => Accel::Kvm,
         Speed::Mips(shift) => Accel::Icount { shift },
     };
-    let mut guest = bench.guest(Wanted {
+    let wanted = || Wanted {
         kernel: asked.kernel.clone(),
-        agent: asked.agent,
+        agent: asked.agent.map(Into::into),
         memory: asked.memory,
         append: [&asked.append, ""],
         writes: asked.write.clone(),
@@ -84,22 +77,25 @@ fn boot(store: &Store, asked: &LabBoot) -> Result<Code, Error> {
         kernel_stamps: false,
         hz: None,
         phases: asked.phase.map_or(1, |(_, of)| of),
-    })?;
+        limit: asked.limit.map(Nanos::to_duration),
+    };
     if asked.phase.is_some() && asked.speed == Speed::Host {
         return Err(Error::Usage("a phase is a part of a counted tick; --speed host has none".to_owned()));
     }
-    guest.limit = asked.limit.map(Nanos::to_duration);
+    // What cannot be is refused before the minutes that a kernel takes.
+    bench.check(&wanted())?;
+    bench.kernels(std::iter::once(&asked.kernel))?;
+    let guest = bench.guest(wanted())?;
     let rounds = asked.runs.unwrap_or(1);
-    let weight: u32 = selected.iter().map(|probe| probe.spec.weight).sum();
+    let weight = plan::weight(&selected);
     let slice = asked.slice.unwrap_or(Nanos::from_millis(100));
     let all = Nanos::new(slice.get() * i64::from(weight) / 10 * i64::from(rounds));
     let mut random = StdRng::seed_from_u64(1);
     let settings = tickmark_wire::Settings { small: true, ..Default::default() };
-    let mut plan =
-        crate::plan::make(&selected, rounds, Some(all.max(Nanos::new(1))), settings, false, &mut random);
+    let mut plan = plan::make(&selected, rounds, Some(all.max(Nanos::new(1))), settings, false, &mut random);
     plan.settings.phase = asked.phase.and_then(|(number, of)| guest.phase(number, of));
     let name = asked.name.clone().unwrap_or_else(|| format!("lab {}", asked.kernel));
-    run::guest(store, &bench.stop, &guest, &plan, &name, asked)
+    run::guest(store, &bench.control, &guest, &plan, &name, asked)
 }
 
 fn matrix(store: &Store, asked: &LabRun) -> Result<Code, Error> {
@@ -142,7 +138,8 @@ fn matrix(store: &Store, asked: &LabRun) -> Result<Code, Error> {
         }
     }
     let resumed = asked.resume.as_ref().map(|name| together(store, name)).transpose()?;
-    let (code, models) = carry_out(store, &from, resumed, asked.format, asked.fail_on)?;
+    let limit = asked.limit.map(Nanos::to_duration);
+    let (code, models) = carry_out(store, &from, resumed, limit, asked.format, asked.fail_on)?;
     if asked.format == CompareFormat::Json {
         super::print_json(&models.iter().map(tickmark_render::comparison::json).collect::<Vec<_>>())?;
     }
@@ -185,7 +182,7 @@ pub(super) fn as_experiment(
         ));
     }
     let names: Vec<String> = kernels.split(',').map(|name| name.trim().to_owned()).collect();
-    crate::experiment::distinct("kernel", &names)?;
+    distinct("kernel", &names)?;
     let settings =
         names.iter().map(|name| Setting { name: name.clone(), kernel: name.clone(), ..Setting::default() });
     let machine = Machine {
@@ -213,7 +210,7 @@ pub(super) fn as_experiment(
         settings: settings.collect(),
         machines: vec![machine],
     };
-    let (code, models) = carry_out(store, &from, None, asked.format, asked.fail_on)?;
+    let (code, models) = carry_out(store, &from, None, None, asked.format, asked.fail_on)?;
     if asked.format == CompareFormat::Json {
         models.iter().try_for_each(|model| super::print_json(&tickmark_render::comparison::json(model)))?;
     }
@@ -224,10 +221,11 @@ fn carry_out(
     store: &Store,
     from: &Asked,
     mut resumed: Option<(String, Vec<Id>)>,
+    limit: Option<Duration>,
     format: CompareFormat,
     fail_on: Option<crate::cli::FailOn>,
 ) -> Result<(Code, Vec<comparison::Model>), Error> {
-    let stop = watched();
+    let stop = control();
     let begun = Instant::now();
     let mut bench = Bench::new(stop.clone())?;
     // Every name is looked at before the first minute is spent.
@@ -242,6 +240,16 @@ fn carry_out(
         .filter(|machine| machine.target.is_none())
         .flat_map(|machine| from.settings.iter().map(move |setting| kernel_of(machine, setting)))
         .collect();
+    for machine in from.machines.iter().filter(|machine| machine.target.is_none()) {
+        for setting in &from.settings {
+            bench.check(&Wanted::of(machine, setting, 0, limit)).map_err(|error| match error {
+                tickmark_drive::Error::Usage(why) => {
+                    Error::Usage(format!("machine {}, setting {}: {why}", machine.name, setting.name))
+                }
+                other => other.into(),
+            })?;
+        }
+    }
     bench.kernels(all.iter())?;
     if let (Some(answers), CompareFormat::Text) = (&from.answers, format) {
         super::print(&format!("{}: {answers}\n\n", from.name))?;
@@ -261,13 +269,13 @@ fn carry_out(
             let again = resumed.take().map(|(_, ids)| ids).unwrap_or_default();
             let mut places = Vec::new();
             for setting in &from.settings {
-                places.push(bench.place(machine, setting, shift)?);
+                places.push(bench.place(machine, setting, shift, limit)?);
             }
-            let weight: u32 = probes.iter().map(|probe| probe.spec.weight).sum();
+            let weight = plan::weight(&probes);
             let experiment = Experiment {
                 knob_name: format!("{}, {name}", from.name),
                 name,
-                knob: Knob::Boot(places),
+                knob: Box::new(Boot::new(places)?),
                 settings: from.settings.iter().map(|setting| setting.name.clone()).collect(),
                 probes: probes.clone(),
                 outcomes: Vec::new(),
@@ -277,7 +285,7 @@ fn carry_out(
                 measured: tickmark_wire::Settings { small: machine.host().is_none(), ..Default::default() },
                 resumed: again,
             };
-            let ended = experiment.guarded(store, |guard| {
+            let ended = experiment.guarded::<_, tickmark_drive::Error>(store, &stop, |guard| {
                 let mut random = StdRng::from_rng(&mut rand::rng());
                 experiment.run(store, guard, &stop, &mut random, begun, &|_, _| false)
             })?;

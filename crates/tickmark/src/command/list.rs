@@ -4,51 +4,55 @@ use crate::cli::{Format, List};
 use crate::error::{Code, Error};
 use crate::selection;
 use std::fmt::Write;
+use tickmark_drive::ThisMachine;
+use tickmark_wire::{Metric, Offer};
 
 pub(super) fn run(list: &List) -> Result<Code, Error> {
     let selected = selection::select(&list.select)?;
-    let specs = selected.iter().map(|probe| &probe.spec);
+    let rows: Vec<(&Offer, &Metric)> =
+        selected.iter().flat_map(|offer| offer.metrics.iter().map(move |metric| (offer, metric))).collect();
     if list.output.format == Format::Json {
-        let all: Vec<_> = specs
-            .map(|spec| {
-                serde_json::json!({
-                    "name": spec.name,
-                    "title": spec.title.trim(),
-                    "suite": spec.group.suite(),
-                    "unit": spec.unit,
-                    "better": spec.better,
-                    "headline": spec.headline,
-                    "timed": spec.timed,
-                    "needs": spec.needs.iter().map(|call| call.name()).collect::<Vec<_>>(),
-                    "source": spec.source,
-                    "physical_floor_ps": spec.physical_floor.get(),
-                })
+        let one = |(offer, metric): &(&Offer, &Metric)| {
+            serde_json::json!({
+                "name": metric.name,
+                "title": metric.title.trim(),
+                "probe": offer.probe,
+                "arguments": offer.arguments,
+                "parameters": offer.parameters,
+                "suite": metric.group.suite(),
+                "unit": metric.unit,
+                "better": metric.better,
+                "headline": metric.headline,
+                "timed": offer.timed,
+                "needs": offer.needs,
+                "source": offer.source,
+                "physical_floor_ps": metric.physical_floor.get(),
             })
-            .collect();
-        super::print_json(&all)?;
+        };
+        super::print_json(&rows.iter().map(one).collect::<Vec<_>>())?;
         return Ok(Code::Done);
     }
     let mut text = String::new();
     if list.syscalls {
-        for spec in specs {
-            let calls: Vec<&str> = spec.needs.iter().map(|call| call.name()).collect();
-            let calls = if calls.is_empty() { "none of its own".to_owned() } else { calls.join(", ") };
-            let _ = writeln!(text, "{:34} {calls}", spec.name);
+        for (offer, metric) in rows {
+            let calls =
+                if offer.needs.is_empty() { "none of its own".to_owned() } else { offer.needs.join(", ") };
+            let _ = writeln!(text, "{:34} {calls}", metric.name);
         }
-        let every: Vec<&str> = tickmark_probe::EVERY_RUN.iter().map(|(name, _)| *name).collect();
+        let every = ThisMachine::catalogue(&[])?.every_run;
         let _ =
             writeln!(text, "\nbeside what every run takes once its process is started: {}", every.join(", "));
         super::print(&text)?;
         return Ok(Code::Done);
     }
     let mut last = None;
-    for spec in specs {
-        if last != Some(spec.group) {
+    for (offer, metric) in rows {
+        if last != Some(metric.group) {
             let gap = if last.is_some() { "\n" } else { "" };
-            let _ = writeln!(text, "{gap}{} (suite {})", spec.group.title(), spec.group.suite());
-            last = Some(spec.group);
+            let _ = writeln!(text, "{gap}{} (suite {})", metric.group.title(), metric.group.suite());
+            last = Some(metric.group);
         }
-        let _ = writeln!(text, "  {:34} {}", spec.name, spec.timed);
+        let _ = writeln!(text, "  {:34} {}", metric.name, offer.timed);
     }
     super::print(&text)?;
     Ok(Code::Done)

@@ -1,12 +1,11 @@
 //! Completions and man pages, from the definition of the command line.
 
-use crate::cli::{Cli, Completions, Man};
+use crate::cli::{Cli, Completions, Man, complete};
 use crate::error::{Code, Error};
 use clap::CommandFactory;
 
 pub(super) fn completions(asked: &Completions) -> Result<Code, Error> {
-    let mut text = Vec::new();
-    clap_complete::generate(asked.shell, &mut Cli::command(), "tickmark", &mut text);
+    let text = complete::script(asked.shell).map_err(Error::Output)?;
     super::print(&String::from_utf8_lossy(&text))?;
     Ok(Code::Done)
 }

@@ -2,12 +2,12 @@
 
 use crate::cli::{Format, LabBoot, Run};
 use crate::error::{Code, Error};
-use crate::lab::Guest;
 use crate::progress::Progress;
-use crate::selection;
-use crate::target::{Stop, Target, ThisMachine};
+use crate::{progress, selection};
 use std::path::Path;
 use tickmark_analysis::report::{self, Model, RowStatus};
+use tickmark_drive::target::Guest;
+use tickmark_drive::{Control, Target, ThisMachine, plan};
 use tickmark_store::{Id, Meta, Recording, Run as Made, Status, Store, Writer};
 use tickmark_wire::{Event, FORMAT, Plan};
 
@@ -19,16 +19,15 @@ pub(super) fn run(store: &Store, asked: &Run) -> Result<Code, Error> {
         Some(name) => resume(store, name)?,
         None => begin(store, asked)?,
     };
-    let mut machine = ThisMachine::default();
-    let stop = machine.stop.clone();
-    watch_signals(stop.clone());
-    keep(store, &mut machine, &stop, &plan, writer, asked.resume.is_none(), asked.output.format)
+    let control = progress::control();
+    let mut machine = ThisMachine { control: control.clone(), joins: None };
+    keep(store, &mut machine, &control, &plan, writer, asked.resume.is_none(), asked.output.format)
 }
 
 /// The same in a guest.
 pub(super) fn guest(
     store: &Store,
-    stop: &Stop,
+    control: &Control,
     guest: &Guest,
     plan: &Plan,
     name: &str,
@@ -38,15 +37,15 @@ pub(super) fn guest(
     let meta = Meta { plan: plan.clone(), target, ..new(name.to_owned(), &asked.select) };
     let writer = store.create(&meta)?;
     let transcripts = writer.transcripts().join("1");
-    let mut guest = guest.boot(&transcripts, stop, false);
-    keep(store, &mut guest, stop, plan, writer, true, asked.output.format)
+    let mut guest = guest.boot(&transcripts, control, false);
+    keep(store, &mut guest, control, plan, writer, true, asked.output.format)
 }
 
 /// Measures, keeps and shows; a new recording in which nothing was measured is not kept.
 fn keep(
     store: &Store,
     target: &mut dyn Target,
-    stop: &Stop,
+    control: &Control,
     plan: &Plan,
     mut writer: Writer,
     is_new: bool,
@@ -55,7 +54,7 @@ fn keep(
     let measured = measure(target, plan, &mut writer);
     let folder = writer.folder().to_owned();
     drop(writer);
-    let stopped = stop.stopped();
+    let stopped = control.stopped();
     if let Err(error) = measured {
         // What is resumed is never taken away.
         if is_new {
@@ -76,7 +75,7 @@ fn begin(store: &Store, asked: &Run) -> Result<(Plan, Writer), Error> {
     let settings = (&asked.settings).into();
     let mut random = rand::rng();
     let rounds = asked.runs.unwrap_or(ROUNDS);
-    let plan = crate::plan::make(&selected, rounds, asked.budget, settings, asked.once, &mut random);
+    let plan = plan::make(&selected, rounds, asked.budget, settings, asked.once, &mut random);
     let [_, _, _, host] = tickmark_probe::sys::host::uname();
     let name = asked.name.clone().unwrap_or(host);
     let meta = Meta { plan: plan.clone(), ..new(name, &asked.select) };
@@ -125,27 +124,21 @@ fn resume(store: &Store, name: &str) -> Result<(Plan, Writer), Error> {
 fn measure(target: &mut dyn Target, plan: &Plan, writer: &mut Writer) -> Result<(), Error> {
     let mut progress = Progress::new(plan);
     let mut greeted = false;
-    let result = target.run(plan, &mut |event| {
-        progress.follow(&event);
-        match &event {
-            Event::Refused(refusal) => {
-                return Err(refusal.clone().into());
+    let result = target.run(plan, &mut |heard| {
+        if let Some(event) = heard.event() {
+            progress.follow(event);
+            match event {
+                Event::Refused(refusal) => return Err(refusal.clone().into()),
+                Event::Hello(_) => greeted = true,
+                _ => {}
             }
-            Event::Hello(_) => greeted = true,
-            _ => {}
         }
-        Ok(writer.write(&event)?)
+        let ends = heard.ends();
+        Ok(writer.keep(heard.line, ends)?)
     });
     progress.finish();
     result?;
-    if greeted { Ok(()) } else { Err(Error::AgentEnded("it said nothing".to_owned())) }
-}
-
-/// Ctrl-C, SIGTERM and SIGHUP end the agent; the recording stays valid and the rest is shown.
-fn watch_signals(stop: Stop) {
-    // Without the handler a signal ends this process, the agent sees its input end, and the recording
-    // is as valid.
-    let _ = ctrlc::set_handler(move || stop.stop());
+    if greeted { Ok(()) } else { Err(tickmark_drive::Error::AgentEnded("it said nothing".to_owned()).into()) }
 }
 
 /// A recording in which nothing was measured is not kept: the error has been told.
@@ -194,23 +187,28 @@ fn exit_code(recording: &Recording, model: &Model, stopped: bool) -> Code {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tickmark_wire::RefusalKind;
+    use tickmark_drive::{Error as Drive, Heard};
+    use tickmark_wire::{RefusalKind, Said};
+
+    type On<'a> = dyn FnMut(Heard) -> Result<(), Drive> + 'a;
 
     /// An agent that replays the events of a recording: the same on every machine.
     struct Replay<'a>(&'a Path);
 
     impl Target for Replay<'_> {
-        fn run(&mut self, _: &Plan, on: &mut dyn FnMut(Event) -> Result<(), Error>) -> Result<(), Error> {
+        fn run(&mut self, _: &Plan, on: &mut On<'_>) -> Result<(), Drive> {
             let text = std::fs::read_to_string(self.0.join("events.jsonl")).unwrap();
-            text.lines().map(|line| serde_json::from_str(line).unwrap()).try_for_each(on)
+            let heard = |line: &str| Heard { line: line.into(), said: Said::of(line.as_bytes()).unwrap() };
+            text.lines().map(heard).try_for_each(on)
         }
     }
 
     struct Refuses(RefusalKind);
 
     impl Target for Refuses {
-        fn run(&mut self, _: &Plan, on: &mut dyn FnMut(Event) -> Result<(), Error>) -> Result<(), Error> {
-            on(Event::Refused(tickmark_wire::Refusal { kind: self.0, message: "no".to_owned() }))
+        fn run(&mut self, _: &Plan, on: &mut On<'_>) -> Result<(), Drive> {
+            let refusal = tickmark_wire::Refusal { kind: self.0, message: "no".to_owned() };
+            on(Heard::of(Event::Refused(refusal)))
         }
     }
 
@@ -230,11 +228,8 @@ mod tests {
         let store = crate::command::open(Some(folder.path().to_owned())).unwrap();
         let (plan, mut writer) = begun(&store);
         measure(&mut Replay(&fixture()), &plan, &mut writer).unwrap();
-        let parsed = |folder: &Path| -> Vec<Event> {
-            let text = std::fs::read_to_string(folder.join("events.jsonl")).unwrap();
-            text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
-        };
-        assert_eq!(parsed(writer.folder()), parsed(&fixture()));
+        let bytes = |folder: &Path| std::fs::read(folder.join("events.jsonl")).unwrap();
+        assert_eq!(bytes(writer.folder()), bytes(&fixture()), "each line as it came");
         let mut recording = store.find("last").unwrap();
         assert!(recording.complete());
         // One metric is unsupported: no failure of a suite, but of one that was asked for by its name.

@@ -23,11 +23,10 @@ pub(super) fn run(store: &Store, show: &Show) -> Result<Code, Error> {
     let mut givers = Vec::new();
     for name in show.metrics.iter().filter(|name| !metrics().any(|metric| fits(name, metric))) {
         let unknown = || Error::Usage(format!("recording {} has no metric {name}", recording.meta.id));
-        givers.push(of_row(name, metrics().map(|metric| metric.name.as_str())).ok_or_else(unknown)?);
+        givers.push(of_row(name, metrics()).ok_or_else(unknown)?);
     }
     let asked = |metric: &Metric| show.metrics.iter().any(|name| fits(name, metric));
-    let chosen =
-        |metric: &Metric| show.metrics.is_empty() || givers.contains(&metric.name.as_str()) || asked(metric);
+    let chosen = |metric: &Metric| show.metrics.is_empty() || givers.contains(&metric) || asked(metric);
     let model = report::build(&recording, &chosen, !show.metrics.is_empty());
     match show.output.format {
         Format::Json => super::print_json(&tickmark_render::report::json(&model))?,

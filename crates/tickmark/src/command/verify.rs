@@ -3,23 +3,36 @@
 use crate::cli::{Format, Verify};
 use crate::error::{Code, Error};
 use crate::selection;
-use crate::target::{Target, ThisMachine};
 use serde_json::{Value, json};
 use std::fmt::Write;
+use tickmark_drive::{Target, ThisMachine, plan};
 use tickmark_wire::{Event, Nanos, Reason, Settings};
 
 pub(super) fn run(verify: &Verify) -> Result<Code, Error> {
     let selected = selection::select(&verify.select)?;
+    if let Some(deny) = &verify.deny {
+        let named = ThisMachine::catalogue(&[])?.offers.into_iter().flat_map(|offer| offer.needs);
+        if !named.into_iter().any(|call| call == deny.call) {
+            let call = &deny.call;
+            return Err(Error::Usage(format!(
+                "no probe names {call}; `tickmark list --syscalls` has them all"
+            )));
+        }
+    }
     let settings: Settings = (&verify.settings).into();
     // The least that plans give to a run.
     let settings =
         Settings { deny: verify.deny.clone(), only_needed: verify.only_needed, small: true, ..settings };
-    let plan = crate::plan::make(&selected, 1, Some(Nanos::new(1)), settings, true, &mut rand::rng());
+    let plan = plan::make(&selected, 1, Some(Nanos::new(1)), settings, true, &mut rand::rng());
     let name = |id: tickmark_wire::RunId| {
-        plan.runs.iter().find(|run| run.id == id).map_or_else(String::new, |run| run.probe.to_string())
+        plan.runs
+            .iter()
+            .find(|run| run.id == id)
+            .map_or_else(String::new, |run| run.metrics().next().unwrap_or(&run.probe).to_string())
     };
     let mut outcomes: Vec<(String, &str, Option<Reason>)> = Vec::new();
-    ThisMachine::default().run(&plan, &mut |event| {
+    ThisMachine::default().run(&plan, &mut |heard| {
+        let Some(event) = heard.event().cloned() else { return Ok(()) };
         match event {
             Event::Refused(refusal) => return Err(refusal.into()),
             Event::Finished(outcome) => outcomes.push((name(outcome.run), "ok", None)),

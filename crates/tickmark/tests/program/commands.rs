@@ -51,6 +51,50 @@ fn from_run_to_export() {
     assert!(detail.contains("p99") && detail.contains('#'), "{detail}");
 }
 
+/// Two metrics of one run, a histogram, counts in windows, an argument: from the command line to JSON.
+#[test]
+fn a_probe_with_an_argument_gives_two_metrics() {
+    let bench = Bench::new();
+    let model = bench.json(&[
+        "run",
+        "selftest.spread:multiplications=300",
+        "--runs",
+        "2",
+        "--budget",
+        "400ms",
+        "--name",
+        "two",
+    ]);
+    let step = row(&model, "selftest.spread.300");
+    let rate = row(&model, "selftest.rate.300");
+    assert_eq!((&step["runs"], &step["unit"], &rate["unit"]), (&2.into(), &"ns".into(), &"Hz".into()));
+    assert!(step["notes"].to_string().contains("each within 0.4 %"), "{step:#}");
+    // A step takes most of the time: as many fit into a second, less what stamping takes.
+    let product = step["value"].as_f64().unwrap() * rate["value"].as_f64().unwrap() / 1e9;
+    assert!((0.2..1.2).contains(&product), "{product}: {model:#}");
+    let detail = bench.json(&["show", "two", "selftest.spread.*"]);
+    let bins = detail["details"][0]["histogram"].as_array().unwrap();
+    let seen: u64 = bins.iter().map(|bin| bin["count"].as_u64().unwrap()).sum();
+    assert!(bins.len() > 1 && seen > 1000, "{seen} in {} bins", bins.len());
+    let raw = out(&bench.run(&["export", "two", "--raw"]));
+    assert!(raw.contains(",window of ") && raw.contains(" ns,"), "{raw}");
+    // It compares with another like any other, whole or in part.
+    let again =
+        ["run", "selftest.spread:multiplications=300", "--runs", "2", "--budget", "400ms", "--name", "three"];
+    bench.json(&again);
+    let compared = |more: &[&str]| {
+        let model = bench.json(&[&["compare", "two", "three"], more].concat());
+        let rows = model["candidates"][0]["rows"].as_array().unwrap().clone();
+        rows.iter().map(|row| row["metric"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(compared(&[]), ["selftest.spread.300", "selftest.rate.300"]);
+    assert_eq!(compared(&["--only", "*.rate.*"]), ["selftest.rate.300"]);
+    assert_eq!(compared(&["--only", "a step of 300 multiplications"]), ["selftest.spread.300"]);
+    let none = bench.run(&["compare", "two", "three", "--only", "syscall.*"]);
+    assert_eq!(none.status.code(), Some(2));
+    assert!(err(&none).contains("no metric of both sides fits --only syscall.*"), "{}", err(&none));
+}
+
 #[test]
 fn settings_reach_the_measured_process() {
     let bench = Bench::new();
@@ -79,8 +123,18 @@ fn lists_name_what_is_needed() {
 fn completions_and_man_pages() {
     let bench = Bench::new();
     for shell in ["bash", "zsh", "fish"] {
-        assert!(out(&bench.run(&["completions", shell])).contains("recordings"), "{shell}");
+        assert!(out(&bench.run(&["completions", shell])).contains("TICKMARK_COMPLETE"), "{shell}");
     }
+    // As a shell asks: the words so far, the last of them half typed.
+    let offered = |words: &[&str]| {
+        let mut asks = bench.command(&[&["--", "tickmark"], words].concat());
+        asks.env("TICKMARK_COMPLETE", "bash").env("_CLAP_COMPLETE_INDEX", words.len().to_string());
+        out(&asks.env("_CLAP_COMPLETE_COMP_TYPE", "9").env("_CLAP_IFS", "\n").output().unwrap())
+    };
+    assert!(offered(&["run", "syscall.nu"]).contains("syscall.null"));
+    assert!(offered(&["run", "lm"]).contains("lmbench"));
+    bench.run(&["run", "syscall.null", "--once", "--budget", "20ms", "--name", "offered"]);
+    assert!(offered(&["show", "off"]).contains("offered"));
     let folder = bench.store();
     let output = bench.run(&["man", folder.to_str().unwrap()]);
     assert_eq!(output.status.code(), Some(0), "{}", err(&output));

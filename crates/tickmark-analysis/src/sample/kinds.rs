@@ -1,0 +1,211 @@
+//! Each kind of observations, and the figure that comes of it.
+
+use super::parts::{TLB_MISS, accounts, area, farthest, in_unit, of_batches, of_curve};
+use super::{Apart, Detail, Figures, New, NoFigure, Spread, conditions, configured_hz};
+use tickmark_stats::{Sorted, curve, median, offset, tick};
+use tickmark_store::{Recording, Run};
+use tickmark_wire::{
+    Batches, Exchange, GapTrace, Headline, Histogram, Metric, Nanos, Observations, Observed, Part, Point,
+    Unit, Values, Windows,
+};
+
+/// What one run observed of a metric.
+pub(super) struct Seen<'a> {
+    recording: &'a Recording,
+    metric: &'a Metric,
+    run: &'a Run,
+    observed: Vec<Observed>,
+    /// The share of the run that other tasks had.
+    taken: f64,
+    contended: bool,
+}
+
+impl<'a> Seen<'a> {
+    /// Reads what was observed.
+    ///
+    /// # Errors
+    /// It is damaged, incomplete, or in words that this version does not know.
+    pub(super) fn of(recording: &'a Recording, metric: &'a Metric, run: &'a Run) -> Result<Self, NoFigure> {
+        let lines: Option<Vec<Observed>> = recording.observed(run, &metric.name).into_iter().collect();
+        let observed = lines.ok_or(NoFigure::Damaged)?;
+        let missing = |part: &&Part| !observed.iter().any(|seen| seen.part == **part);
+        if let Some(part) = metric.parts.iter().find(missing).filter(|_| !observed.is_empty()) {
+            return Err(NoFigure::PartMissing { part: part.word() });
+        }
+        if let Some(part) = observed.iter().find(|seen| seen.part.sign().is_none()) {
+            return Err(NoFigure::NewWord { what: New::Part, word: part.part.word().to_owned() });
+        }
+        if let Headline::Other(word) = metric.headline {
+            return Err(NoFigure::NewWord { what: New::Headline, word: word.as_str().to_owned() });
+        }
+        let (taken, contended) = conditions::of(recording, metric, &observed);
+        Ok(Self { recording, metric, run, observed, taken, contended })
+    }
+
+    /// The figures of the run.
+    ///
+    /// # Errors
+    /// Why the observations hold none.
+    pub(super) fn figures(&self) -> Result<Figures, NoFigure> {
+        let whole = self.observed.iter().find(|part| part.part == Part::Whole);
+        match &whole.ok_or(NoFigure::NothingObserved)?.observations {
+            Observations::Batches(batches) => self.batches(batches),
+            whole @ Observations::Curve(points) => self.curve(points, area(whole)),
+            Observations::Values(values) => self.values(values),
+            Observations::Latencies(latencies) => self.latencies(latencies),
+            Observations::Histogram(histogram) => self.histogram(histogram),
+            Observations::Windows(windows) => self.windows(windows),
+            Observations::Gaps(trace) => self.gaps(trace),
+            Observations::Exchanges(exchanges) => self.exchanges(exchanges),
+            Observations::Unknown(kind) => {
+                Err(NoFigure::NewWord { what: New::Observations, word: kind.clone() })
+            }
+        }
+    }
+
+    /// A figure without what only some kinds have.
+    fn plain(&self, value: f64, detail: Detail) -> Figures {
+        let outcome = self.run.outcome.as_ref();
+        Figures {
+            round: self.run.planned.round,
+            value,
+            mean: None,
+            cpu: None,
+            disturbed: None,
+            apart: Apart::default(),
+            batch: None,
+            over: 0,
+            few: false,
+            taken: self.taken,
+            contended: self.contended,
+            changed: outcome.map_or_else(Vec::new, |outcome| outcome.changed.clone()),
+            steal: conditions::steal(&self.observed),
+            step: None,
+            detail,
+        }
+    }
+
+    fn batches(&self, b: &Batches) -> Result<Figures, NoFigure> {
+        let parts = of_batches(&self.observed).ok_or(NoFigure::NoBatch)?;
+        // The agent refuses a part that is too fast; a difference only exists here.
+        let least = self.metric.physical_floor.as_nanos_f64();
+        if parts.floor < least {
+            return Err(NoFigure::BelowLimit { value: parts.floor, limit: least });
+        }
+        let figure = |cost| in_unit(cost, self.metric.unit, b.bytes);
+        Ok(Figures {
+            mean: Some(figure(parts.mean)),
+            cpu: parts.cpu.filter(|_| self.metric.unit == Unit::Time),
+            disturbed: Some(parts.disturbed),
+            apart: parts.apart,
+            batch: median(b.elapsed.iter().map(|e| e.as_f64())),
+            over: b.over,
+            few: parts.few,
+            ..self.plain(figure(parts.floor), Detail::None)
+        })
+    }
+
+    fn curve(&self, points: &[Point], area: u64) -> Result<Figures, NoFigure> {
+        let headline = self.metric.headline;
+        let less = self.observed.iter().find_map(|part| match &part.observations {
+            Observations::Curve(points) if part.part == Part::Less => Some(points),
+            _ => None,
+        });
+        let points = of_curve(points, less.map_or(&[], Vec::as_slice)).ok_or(NoFigure::NoPoint)?;
+        let floors: Vec<(f64, f64)> = points.iter().map(|(at, floor, _)| (*at as f64, *floor)).collect();
+        let value = match headline {
+            Headline::Capacity => curve::capacity(&floors, TLB_MISS).ok_or(NoFigure::NoRise),
+            Headline::Step => curve::step(&floors).ok_or(NoFigure::NoStep),
+            Headline::Speedup => curve::speedup(&floors).ok_or(NoFigure::NoPoint),
+            Headline::Farthest => farthest(&points, |(_, floor, _)| *floor).ok_or(NoFigure::NoPoint),
+            _ => floors.last().map(|(_, floor)| *floor).ok_or(NoFigure::NoPoint),
+        };
+        let over = points.last().map_or(0, |(at, ..)| *at);
+        let (apart, disturbed, few) = accounts(&self.observed);
+        let mean = farthest(&points, |(_, _, mean)| *mean);
+        let plain = self.plain(value?, Detail::Curve(points));
+        let figures = Figures { apart, disturbed: Some(disturbed), few, ..plain };
+        Ok(match headline {
+            Headline::Farthest => Figures { mean, over, ..figures },
+            Headline::Speedup => Figures { over: area, ..figures },
+            _ => figures,
+        })
+    }
+
+    fn values(&self, values: &Values) -> Result<Figures, NoFigure> {
+        let value = median(values.values.iter().copied()).ok_or(NoFigure::NoValue)?;
+        let (step, over) = (Some(values.step), values.over);
+        Ok(Figures { mean: Some(value), step, over, ..self.plain(value, Detail::None) })
+    }
+
+    fn latencies(&self, latencies: &[Nanos]) -> Result<Figures, NoFigure> {
+        let sorted = Sorted::new(latencies.iter().map(|l| l.as_f64()));
+        let least = || sorted.as_slice().iter().copied().find(|step| *step > 0.0);
+        let is_step = self.metric.headline == Headline::Minimum;
+        let value = if is_step { least() } else { sorted.quantile(0.5) };
+        Ok(self.plain(value.ok_or(NoFigure::NoClockStep)?, Detail::Latencies(sorted)))
+    }
+
+    fn histogram(&self, histogram: &Histogram) -> Result<Figures, NoFigure> {
+        let buckets = histogram.buckets().ok_or(NoFigure::Columns)?;
+        let spread = Spread::of(&buckets, histogram.bits).ok_or(NoFigure::NoValue)?;
+        Ok(self.plain(spread.quantile(0.5), Detail::Spread(spread)))
+    }
+
+    fn windows(&self, windows: &Windows) -> Result<Figures, NoFigure> {
+        let rates = rates(windows).ok_or(NoFigure::Columns)?;
+        let value = median(rates.iter().map(|(_, rate)| *rate)).ok_or(NoFigure::NoValue)?;
+        Ok(self.plain(value, Detail::Rates(rates)))
+    }
+
+    fn gaps(&self, trace: &GapTrace) -> Result<Figures, NoFigure> {
+        let (start, length) = (column(&trace.start), column(&trace.length));
+        if start.len() != length.len() {
+            return Err(NoFigure::Columns);
+        }
+        let gaps = tick::Gaps {
+            span: trace.span.as_f64(),
+            start: &start,
+            length: &length,
+            preempted: trace.preempted.as_deref().unwrap_or_default(),
+            interrupts: trace.timer_interrupts.map(|count| count as f64),
+        };
+        let train = tick::find(&gaps).map_err(NoFigure::NoTick)?;
+        refute(&train, self.recording)?;
+        // What others had of a slot's neighbourhood may be in it: beside them its cost is not known.
+        let cost = train.cost.filter(|_| !self.contended);
+        Ok(self.plain(train.frequency, Detail::Tick(tick::Train { cost, ..train })))
+    }
+
+    fn exchanges(&self, exchanges: &[Exchange]) -> Result<Figures, NoFigure> {
+        let of = |e: &Exchange| Some((e.cpu, offset::offset(&column(&e.out), &column(&e.back))?));
+        let offsets: Vec<_> = exchanges.iter().filter_map(of).collect();
+        let worst = offsets.iter().map(|(_, o)| o.ahead.abs()).max_by(f64::total_cmp);
+        Ok(self.plain(worst.ok_or(NoFigure::NoExchange)?, Detail::Offsets(offsets)))
+    }
+}
+
+fn column(values: &[Nanos]) -> Vec<f64> {
+    values.iter().map(|value| value.as_f64()).collect()
+}
+
+/// What was counted in each window, a second; none where a column is short or a window has no length.
+fn rates(windows: &Windows) -> Option<Vec<(f64, f64)>> {
+    let Windows { start, length, count } = windows;
+    let sound = start.len() == count.len() && length.len() == count.len();
+    let one = |((start, length), count): ((&Nanos, &Nanos), &u64)| {
+        (length.get() > 0).then(|| (start.as_f64(), *count as f64 * 1e9 / length.as_f64()))
+    };
+    sound.then(|| start.iter().zip(length).zip(count).map(one).collect())?
+}
+
+/// A tick that the kernel is not configured for is none.
+fn refute(train: &tick::Train, recording: &Recording) -> Result<(), NoFigure> {
+    let found = train.frequency;
+    match configured_hz(recording) {
+        Some(configured) if (found / configured - 1.0).abs() > 0.01 => {
+            Err(NoFigure::OtherRate { found, configured })
+        }
+        _ => Ok(()),
+    }
+}

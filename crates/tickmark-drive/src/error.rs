@@ -1,0 +1,70 @@
+//! What can go wrong while plans are carried out.
+
+use std::path::PathBuf;
+use tickmark_wire::{Refusal, RefusalKind};
+
+/// Why something could not be carried out.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The request is wrong.
+    #[error("{0}")]
+    Usage(String),
+    /// The system, or another machine, refuses.
+    #[error("{0}")]
+    Refused(String),
+    /// Of recordings.
+    #[error(transparent)]
+    Store(#[from] tickmark_store::Error),
+    /// A file or folder that cannot be used.
+    #[error("cannot {what} {}: {source}", path.display())]
+    Path {
+        /// What was tried: read, write, make, open, remove.
+        what: &'static str,
+        /// The file or folder.
+        path: PathBuf,
+        /// The system's answer.
+        source: std::io::Error,
+    },
+    /// A file of the kernel that does not take a value.
+    #[error("cannot write {value:?} to {}: {source}", path.display())]
+    Setting {
+        /// The file.
+        path: PathBuf,
+        /// The value.
+        value: String,
+        /// The system's answer.
+        source: std::io::Error,
+    },
+    /// A process that cannot be started or waited for.
+    #[error("cannot start the agent: {0}")]
+    Agent(std::io::Error),
+    /// The agent ended and had measured nothing.
+    #[error("the agent ended without measuring: {0}")]
+    AgentEnded(String),
+}
+
+impl Error {
+    /// For `map_err`: what was tried, and with which file.
+    pub(crate) fn file(what: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(std::io::Error) -> Self {
+        let path = path.into();
+        move |source| Self::Path { what, path, source }
+    }
+}
+
+impl From<Refusal> for Error {
+    fn from(refusal: Refusal) -> Self {
+        match refusal.kind {
+            RefusalKind::Usage => Self::Usage(refusal.message),
+            RefusalKind::System | RefusalKind::Other(_) => Self::Refused(refusal.message),
+        }
+    }
+}
+
+impl From<tickmark_lab::Error> for Error {
+    fn from(error: tickmark_lab::Error) -> Self {
+        match error {
+            tickmark_lab::Error::Usage(why) => Self::Usage(why),
+            other => Self::Refused(other.to_string()),
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! What an experiment looks at beside probes: a number that a command prints, or the time that it takes.
+
+use crate::shell::{Done, Run};
+use crate::{Control, Error};
+use std::path::Path;
+use std::time::Duration;
+use tickmark_wire::{Better, Group, Metric, Settings, Unit};
+
+/// A command with one number.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Outcome {
+    /// Of the metric.
+    pub name: String,
+    /// For the shell.
+    pub command: String,
+    /// Where the number is.
+    pub take: Take,
+    /// Which way is good.
+    pub better: Better,
+    /// How long it may take.
+    pub limit: Duration,
+}
+
+/// Where the number is.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Take {
+    /// The only number of what it prints.
+    Only,
+    /// The first number after this text.
+    After(String),
+    /// How long it runs, on the wall.
+    Time,
+}
+
+impl Outcome {
+    pub(super) fn metric(&self) -> Metric {
+        let unit = if self.take == Take::Time { Unit::Time } else { Unit::Count };
+        Metric {
+            sleeps: true,
+            roams: true,
+            ..Metric::of_values(&self.name, &self.name, Group::Machine, unit, self.better)
+        }
+    }
+
+    /// Runs it once, with the settings of the experiment and in its cgroup.
+    ///
+    /// # Errors
+    /// It fails, or what it prints has no number, or more than one to choose from.
+    pub(super) fn run(
+        &self,
+        settings: &Settings,
+        joins: Option<&Path>,
+        control: &Control,
+    ) -> Result<f64, Error> {
+        let command = joins.map_or_else(
+            || self.command.clone(),
+            |procs| format!("echo $$ > '{}' || exit; {}", procs.display(), self.command),
+        );
+        let run = Run { command: &command, limit: self.limit, stop: Some(control), alone: true };
+        let settings = settings.clone();
+        let Done { text, time } = run.run(move || settle(&settings))?;
+        let wrong = |why: String| Error::Refused(format!("`{}` {why}", self.command));
+        match &self.take {
+            Take::Time => Ok(time.as_nanos() as f64),
+            Take::Only => match numbers(&text)[..] {
+                [number] => Ok(number),
+                [] => Err(wrong("printed no number".to_owned())),
+                _ => Err(wrong(
+                    "printed more than one number; say which with after = \"TEXT BEFORE IT\"".to_owned(),
+                )),
+            },
+            Take::After(before) => {
+                let rest = text.split_once(before.as_str()).map(|(_, rest)| rest);
+                let rest = rest.ok_or_else(|| wrong(format!("did not print {before:?}")))?;
+                numbers(rest)
+                    .first()
+                    .copied()
+                    .ok_or_else(|| wrong(format!("printed no number after {before:?}")))
+            }
+        }
+    }
+}
+
+/// Gives this thread the settings, and so what it starts.
+///
+/// # Errors
+/// Which one the system refuses: a command that ran without would pass for one that ran with it.
+fn settle(settings: &Settings) -> Result<(), Error> {
+    use tickmark_probe::sys::limits;
+    let refused = |what: String| move |error| Error::Refused(format!("{what} was refused: {error}"));
+    if let Some(cpu) = settings.cpu {
+        limits::pin(&[cpu]).map_err(refused(format!("CPU {cpu}")))?;
+    }
+    if let Some(slack) = settings.slack {
+        limits::set_slack(slack).map_err(refused(format!("timer slack {} ns", slack.get())))?;
+    }
+    match limits::set_priority(settings.priority) {
+        Err(error) if !settings.priority_optional => {
+            Err(refused(format!("priority {}", settings.priority))(error))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Every number of a text: words, without a unit behind or punctuation around them.
+fn numbers(text: &str) -> Vec<f64> {
+    let apart =
+        |c: char| c.is_whitespace() || matches!(c, ',' | ';' | '(' | ')' | '[' | ']' | '=' | ':' | '"');
+    let number = |word: &str| {
+        if word.trim_start_matches(['-', '+']).to_ascii_lowercase().starts_with("0x") {
+            return tickmark_wire::text::number(word.as_bytes());
+        }
+        let end =
+            word.find(|c: char| c.is_ascii_alphabetic() && !matches!(c, 'e' | 'E')).unwrap_or(word.len());
+        let word = word[..end].trim_end_matches(['.', '%', '/']);
+        word.parse::<f64>()
+            .ok()
+            .filter(|number| number.is_finite() && word.contains(|c: char| c.is_ascii_digit()))
+    };
+    text.split(apart).filter_map(number).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_a_text() {
+        assert_eq!(numbers("Requests/sec:  12345.67\n"), [12345.67]);
+        assert_eq!(numbers("tps = 1e3 (including), 5ms 7% x9 nan inf -2."), [1000.0, 5.0, 7.0, -2.0]);
+        assert_eq!(numbers("no number e E . -"), [0.0; 0]);
+        assert_eq!(numbers("0x1F 1.2e5 1e400"), [31.0, 120_000.0]);
+        assert_eq!(numbers(&"9".repeat(320)), [0.0; 0]);
+    }
+
+    #[test]
+    fn which_number_is_meant() {
+        let outcome = |command: &str, take| Outcome {
+            name: "x".to_owned(),
+            command: command.to_owned(),
+            take,
+            better: Better::Lower,
+            limit: Duration::from_secs(5),
+        };
+        let run =
+            |o: Outcome| o.run(&Settings::default(), None, &Control::default()).map_err(|e| e.to_string());
+        assert_eq!(run(outcome("echo took 42 ms", Take::Only)), Ok(42.0));
+        assert_eq!(run(outcome("echo a: 1 b: 2", Take::After("b:".to_owned()))), Ok(2.0));
+        assert!(run(outcome("echo 1 2", Take::Only)).unwrap_err().contains("more than one"));
+        assert!(run(outcome("true", Take::Only)).unwrap_err().contains("no number"));
+        assert!(run(outcome("echo 1", Take::After("b:".to_owned()))).unwrap_err().contains("did not print"));
+        assert!(run(outcome("sleep 0.05", Take::Time)).unwrap() > 4e7);
+    }
+}

@@ -1,0 +1,83 @@
+//! A file of the kernel that is written and read: /sys, /proc/sys.
+
+use super::{HERE, Knob, Where};
+use crate::Error;
+use crate::journal::Undo;
+use crate::setting_file::{bytes, of_kernel, read, write};
+use std::path::{Path, PathBuf};
+use tickmark_wire::{Hello, Settings};
+
+const CLOCK_SOURCE: &str = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
+
+/// Such a file.
+#[derive(Debug)]
+pub(super) struct Kernel {
+    path: PathBuf,
+    /// The file that names the values that it takes, where one does.
+    choices: Option<PathBuf>,
+}
+
+impl Kernel {
+    pub(super) fn at(path: &Path) -> Result<Self, Error> {
+        Ok(Self { path: of_kernel(path)?, choices: None })
+    }
+
+    pub(super) fn clock_source() -> Result<Self, Error> {
+        let path = of_kernel(CLOCK_SOURCE.as_ref())?;
+        Ok(Self { choices: Some(path.with_file_name("available_clocksource")), path })
+    }
+}
+
+impl Knob for Kernel {
+    fn check(&self, setting: &str) -> Result<(), Error> {
+        let Some(choices) = &self.choices else { return Ok(()) };
+        let text = std::fs::read_to_string(choices).map_err(Error::file("read", choices))?;
+        match text.split_whitespace().any(|source| source == setting) {
+            true => Ok(()),
+            false => Err(Error::Usage(format!(
+                "this machine has no clock source {setting}; it has {}",
+                text.trim().replace(' ', ", ")
+            ))),
+        }
+    }
+
+    fn targets(&self) -> Vec<String> {
+        vec![self.path.display().to_string()]
+    }
+
+    fn undo(&self) -> Result<Vec<Undo>, Error> {
+        Ok(vec![Undo::Write { path: self.path.clone(), value: bytes(&self.path)?.into() }])
+    }
+
+    fn undo_setting(&self, _: usize) -> Option<Undo> {
+        None
+    }
+
+    fn set(&self, _: usize, setting: &str) -> Result<(), Error> {
+        write(&self.path, setting.as_bytes())
+    }
+
+    fn leave(&self, _: usize, _: &str) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn seen(&self, _: Option<&Hello>) -> Result<Option<String>, Error> {
+        read(&self.path).map(Some)
+    }
+
+    fn is(&self, seen: &str, setting: &str) -> bool {
+        seen == setting
+    }
+
+    fn settings(&self, _: &str, settings: &Settings) -> Settings {
+        settings.clone()
+    }
+
+    fn place(&self, _: usize) -> Where<'_> {
+        HERE
+    }
+
+    fn is_read_back(&self) -> bool {
+        true
+    }
+}

@@ -1,0 +1,145 @@
+//! What the measured processes are given: timer slack, scheduling policy, CPU. Nothing else is changed.
+
+use super::{HERE, Knob, Where};
+use crate::Error;
+use crate::journal::Undo;
+use tickmark_probe::sys::limits;
+use tickmark_wire::text::duration;
+use tickmark_wire::{Hello, Nanos, Priority, Settings};
+
+/// What knobs of the measured processes have in common: they change nothing that would have to be put back, but their own thread.
+macro_rules! changes_nothing {
+    () => {
+        fn targets(&self) -> Vec<String> {
+            Vec::new()
+        }
+
+        fn undo(&self) -> Result<Vec<Undo>, Error> {
+            Ok(Vec::new())
+        }
+
+        fn undo_setting(&self, _: usize) -> Option<Undo> {
+            None
+        }
+
+        fn leave(&self, _: usize, _: &str) -> Result<(), Error> {
+            Ok(())
+        }
+
+        fn place(&self, _: usize) -> Where<'_> {
+            HERE
+        }
+
+        fn is_read_back(&self) -> bool {
+            true
+        }
+    };
+}
+
+/// Timer slack.
+#[derive(Debug)]
+pub(super) struct Slack;
+
+fn slack(text: &str) -> Result<Nanos, Error> {
+    duration(text).map_err(|why| Error::Usage(format!("slack {text}: {why}")))
+}
+
+/// Gives this thread a timer slack, and so what it starts.
+pub(crate) fn set_slack(slack: Nanos) -> Result<(), Error> {
+    limits::set_slack(slack).map_err(|error| Error::Refused(error.to_string()))
+}
+
+impl Knob for Slack {
+    changes_nothing!();
+
+    fn check(&self, setting: &str) -> Result<(), Error> {
+        slack(setting).map(drop)
+    }
+
+    fn set(&self, _: usize, setting: &str) -> Result<(), Error> {
+        slack(setting).and_then(set_slack)
+    }
+
+    fn seen(&self, hello: Option<&Hello>) -> Result<Option<String>, Error> {
+        Ok(hello.and_then(|hello| hello.environment.get("clock.slack_ns")).map(|ns| format!("{ns}ns")))
+    }
+
+    fn is(&self, seen: &str, setting: &str) -> bool {
+        slack(seen).ok() == slack(setting).ok()
+    }
+
+    fn settings(&self, setting: &str, settings: &Settings) -> Settings {
+        Settings { slack: slack(setting).ok(), ..settings.clone() }
+    }
+}
+
+/// Scheduling policy.
+#[derive(Debug)]
+pub(super) struct Policy;
+
+fn policy(text: &str) -> Result<Priority, Error> {
+    text.parse().map_err(|why| Error::Usage(format!("policy {text}: {why}")))
+}
+
+impl Knob for Policy {
+    changes_nothing!();
+
+    fn check(&self, setting: &str) -> Result<(), Error> {
+        policy(setting).map(drop)
+    }
+
+    fn set(&self, _: usize, _: &str) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn seen(&self, hello: Option<&Hello>) -> Result<Option<String>, Error> {
+        Ok(hello.map(|hello| hello.settled.priority.to_string()))
+    }
+
+    fn is(&self, seen: &str, setting: &str) -> bool {
+        seen == setting
+    }
+
+    fn settings(&self, setting: &str, settings: &Settings) -> Settings {
+        Settings { priority: policy(setting).unwrap_or_default(), ..settings.clone() }
+    }
+}
+
+/// The CPU that they run on.
+#[derive(Debug)]
+pub(super) struct Cpu;
+
+fn cpu(text: &str) -> Result<u32, Error> {
+    let number = text.parse().map_err(|_| Error::Usage(format!("cpu {text}: CPUs have numbers")))?;
+    match limits::allowed_cpus() {
+        Ok(allowed) if !allowed.contains(&number) => {
+            let list: Vec<String> = allowed.iter().map(u32::to_string).collect();
+            Err(Error::Usage(format!("CPU {number} is not allowed here; {} are", list.join(", "))))
+        }
+        _ => Ok(number),
+    }
+}
+
+impl Knob for Cpu {
+    changes_nothing!();
+
+    fn check(&self, setting: &str) -> Result<(), Error> {
+        cpu(setting).map(drop)
+    }
+
+    fn set(&self, _: usize, _: &str) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn seen(&self, hello: Option<&Hello>) -> Result<Option<String>, Error> {
+        Ok(hello.map(|hello| hello.settled.cpu.to_string()))
+    }
+
+    fn is(&self, seen: &str, setting: &str) -> bool {
+        seen == setting
+    }
+
+    fn settings(&self, setting: &str, settings: &Settings) -> Settings {
+        Settings { cpu: cpu(setting).ok(), ..settings.clone() }
+    }
+}

@@ -1,0 +1,253 @@
+//! What is needed to make guests: kernels and agents, built or from the cache.
+
+use super::image::arch_of;
+use super::{Machine, Place, Setting};
+use crate::control::Told;
+use crate::target::{AgentKind, Guest, Remote, agent_program};
+use crate::{Control, Error};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+use tickmark_lab::{Accel, Arch, Built, Cache, Kernel};
+
+/// Memory of a guest where nothing is said, in MiB.
+const MEMORY: u32 = 256;
+const MEMORY_POWERPC: u32 = 128;
+/// The least with which our own kernels came up and measured, in MiB.
+const LEAST: u32 = 40;
+const LEAST_POWERPC: u32 = 12;
+
+/// Builds what is not in the cache; its progress is told to the control.
+///
+/// # Errors
+/// A kernel cannot be built.
+pub fn build(cache: &Cache, kernels: &[Kernel], again: bool, control: &Control) -> Result<Vec<Built>, Error> {
+    let built = cache.kernels(kernels, again, &|| control.stopped(), &mut |progress| {
+        control.tell(Told::Kernel(progress));
+    });
+    control.tell(Told::Over);
+    Ok(built?)
+}
+
+/// What is needed to make guests.
+pub struct Bench {
+    cache: Cache,
+    built: BTreeMap<String, Built>,
+    agents: BTreeMap<(bool, Arch), Arc<Vec<u8>>>,
+    /// Ends what is built or booted, and hears of it.
+    pub control: Control,
+}
+
+/// A guest before its kernel is built.
+pub struct Wanted<'a> {
+    /// As it was typed: settings, or an image.
+    pub kernel: String,
+    /// Who measures; none takes what the architecture has.
+    pub agent: Option<AgentKind>,
+    /// In MiB; none takes what the architecture needs.
+    pub memory: Option<u32>,
+    /// What the kernel is told.
+    pub append: [&'a str; 2],
+    /// Files that are written before anything is measured: path, content.
+    pub writes: Vec<(String, String)>,
+    /// How fast it runs.
+    pub accel: Accel,
+    /// Stamp with the clock of the kernel.
+    pub kernel_stamps: bool,
+    /// HZ of an image.
+    pub hz: Option<u32>,
+    /// In how many parts of the tick it is to begin; more than one needs to know the tick.
+    pub phases: u32,
+    /// How long a boot may take on the wall; none is by its plan.
+    pub limit: Option<Duration>,
+}
+
+impl<'a> Wanted<'a> {
+    /// The guest of a setting on a machine that counts instructions of 2^`shift` ns.
+    #[must_use]
+    pub fn of(machine: &'a Machine, setting: &'a Setting, shift: u8, limit: Option<Duration>) -> Self {
+        Self {
+            kernel: kernel_of(machine, setting),
+            agent: machine.agent,
+            memory: machine.memory,
+            append: [&machine.append, &setting.append],
+            writes: setting.write.clone().into_iter().collect(),
+            accel: Accel::Icount { shift },
+            kernel_stamps: machine.kernel_stamps,
+            hz: setting.hz,
+            phases: machine.phases.unwrap_or(1),
+            limit,
+        }
+    }
+}
+
+impl Bench {
+    /// One whose work is ended and heard by `control`.
+    ///
+    /// # Errors
+    /// There is no place for a cache.
+    pub fn new(control: Control) -> Result<Self, Error> {
+        Ok(Self { cache: Cache::at(None)?, built: BTreeMap::new(), agents: BTreeMap::new(), control })
+    }
+
+    /// Builds all kernels that are no images.
+    ///
+    /// # Errors
+    /// One cannot be built, or could not be booted.
+    pub fn kernels<'a>(&mut self, names: impl Iterator<Item = &'a String>) -> Result<(), Error> {
+        let mut names: Vec<&String> = names.filter(|name| !Path::new(name).is_file()).collect();
+        names.sort();
+        names.dedup();
+        let wanted = names.iter().map(|name| name.parse()).collect::<Result<Vec<Kernel>, _>>()?;
+        // Before minutes of building: what they are to be booted with.
+        for kernel in &wanted {
+            tickmark_lab::require_qemu(kernel.arch)?;
+        }
+        let built = build(&self.cache, &wanted, false, &self.control)?;
+        self.built.extend(names.into_iter().cloned().zip(built));
+        Ok(())
+    }
+
+    fn agent(&mut self, small: bool, arch: Arch) -> Result<Arc<Vec<u8>>, Error> {
+        if let Some(known) = self.agents.get(&(small, arch)) {
+            return Ok(Arc::clone(known));
+        }
+        let path = match small {
+            true => tickmark_lab::small_agent(&self.cache, arch, &|| self.control.stopped())?,
+            false => agent_program()?,
+        };
+        let bytes = Arc::new(std::fs::read(&path).map_err(Error::file("read", &path))?);
+        self.agents.insert((small, arch), Arc::clone(&bytes));
+        Ok(bytes)
+    }
+
+    /// Refuses a guest that could not be made, as far as that is known before its kernel is built; its agent is made ready.
+    ///
+    /// # Errors
+    /// Why it could not.
+    pub fn check(&mut self, wanted: &Wanted<'_>) -> Result<(), Error> {
+        let look = Look::at(wanted)?;
+        self.agent(look.kind == AgentKind::C, look.arch).map(drop)
+    }
+
+    /// A guest whose kernel is an image or has been built.
+    ///
+    /// # Errors
+    /// It cannot be what is wanted, or its agent is not there.
+    pub fn guest(&mut self, wanted: Wanted<'_>) -> Result<Guest, Error> {
+        let Look { arch, kind, hz, accel, memory } = Look::at(&wanted)?;
+        let built = self.built.get(&wanted.kernel).cloned();
+        let image = built.as_ref().map_or_else(|| PathBuf::from(&wanted.kernel), |built| built.image.clone());
+        let agent = self.agent(kind == AgentKind::C, arch)?;
+        // Where there is no compiler for it, the guest has no shell, and its probe says so.
+        let shell = if kind == AgentKind::Rust { self.agent(true, arch).ok() } else { None };
+        // QEMU makes PowerPC machines of multiples of 64 MiB, and has no place for an initial file system in 64.
+        let whole = if arch == Arch::PowerPc { memory.next_multiple_of(64).max(128) } else { memory };
+        Ok(Guest {
+            machine: tickmark_lab::Machine { arch, memory: whole, accel },
+            ballast: whole - memory,
+            image,
+            built,
+            hz,
+            append: wanted.append.join(" ").trim().to_owned(),
+            writes: wanted.writes,
+            kind,
+            agent,
+            shell,
+            kernel_stamps: wanted.kernel_stamps,
+            transcripts: PathBuf::new(),
+            twice: false,
+            limit: wanted.limit,
+            control: self.control.clone(),
+        })
+    }
+}
+
+/// What a guest will be, by what was typed alone.
+struct Look {
+    arch: Arch,
+    kind: AgentKind,
+    hz: Option<u32>,
+    accel: Accel,
+    /// In MiB.
+    memory: u32,
+}
+
+impl Look {
+    fn at(wanted: &Wanted<'_>) -> Result<Self, Error> {
+        let path = Path::new(&wanted.kernel);
+        let (arch, hz) = if path.is_file() {
+            (arch_of(path)?, wanted.hz)
+        } else {
+            let kernel = wanted.kernel.parse::<Kernel>()?;
+            (kernel.arch, Some(kernel.hz))
+        };
+        let small = arch == Arch::PowerPc;
+        let kind = wanted.agent.unwrap_or(if small { AgentKind::C } else { AgentKind::Rust });
+        if kind == AgentKind::Rust && small {
+            return Err(Error::Usage(
+                "on PowerPC the agent is c: Rust's standard library is not there".to_owned(),
+            ));
+        }
+        if kind == AgentKind::C && !wanted.writes.is_empty() {
+            return Err(Error::Usage("agent c writes no files; tell the kernel with append".to_owned()));
+        }
+        let hz = hz.filter(|hz| *hz > 0);
+        if hz.is_none() && wanted.phases > 1 && wanted.accel.mips().is_some() {
+            return Err(Error::Usage(format!(
+                "{} does not say its HZ, and phases are parts of its tick; give hz = N in its setting (lab run FILE.toml)",
+                wanted.kernel
+            )));
+        }
+        let (usual, least) = if small { (MEMORY_POWERPC, LEAST_POWERPC) } else { (MEMORY, LEAST) };
+        let memory = wanted.memory.unwrap_or(usual);
+        if memory < least {
+            return Err(Error::Usage(format!(
+                "{memory} MiB is too little for a guest of {}: its kernel and its agent take {least}",
+                arch.name()
+            )));
+        }
+        // KVM is for the processor that is here.
+        let accel = if small && wanted.accel == Accel::Kvm { Accel::Tcg } else { wanted.accel };
+        Ok(Self { arch, kind, hz, accel, memory })
+    }
+}
+
+impl Bench {
+    /// Where a setting of a machine is booted, each time within a limit.
+    ///
+    /// # Errors
+    /// The guest cannot be made.
+    pub fn place(
+        &mut self,
+        machine: &Machine,
+        setting: &Setting,
+        shift: u8,
+        limit: Option<Duration>,
+    ) -> Result<Place, Error> {
+        if let Some(host) = machine.host() {
+            let (identity, usual) = machine.boots();
+            return Ok(Place::Remote(Remote {
+                host: host.to_owned(),
+                options: machine.ssh.clone(),
+                boot: setting.boot.clone(),
+                identity,
+                limit: limit.unwrap_or(usual),
+                agent: self.agent(false, Arch::X86_64)?,
+                control: self.control.clone(),
+            }));
+        }
+        let guest = self.guest(Wanted::of(machine, setting, shift, limit))?;
+        Ok(Place::Guest(Box::new(guest)))
+    }
+}
+
+/// The kernel of a setting on a machine: an image, or the machine's with the setting's own words.
+pub fn kernel_of(machine: &Machine, setting: &Setting) -> String {
+    let both = [machine.kernel.as_str(), setting.kernel.as_str()];
+    if Path::new(&setting.kernel).is_file() {
+        return setting.kernel.clone();
+    }
+    both.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(":")
+}

@@ -1,0 +1,327 @@
+//! A matrix of boots in a file: settings, machines, speeds, probes.
+
+use crate::Error;
+use crate::target::AgentKind;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+use tickmark_wire::Nanos;
+
+/// What the file says.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    name: String,
+    answers: Option<String>,
+    phases: Option<u32>,
+    slice: Option<String>,
+    margin: Option<String>,
+    #[serde(default)]
+    probes: Vec<String>,
+    #[serde(default)]
+    speeds: Vec<f64>,
+    #[serde(default)]
+    report: Vec<Report>,
+    setting: Vec<Setting>,
+    machine: Vec<Machine>,
+}
+
+/// What is shown beside the comparison.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Report {
+    /// lmbench's ten tables.
+    Lmbench,
+    /// What the cost of one tick says of another HZ.
+    Prediction,
+    /// The per cent rows of the document of 2005, and what it got from noise.
+    Document,
+}
+
+/// A side of the comparison.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Setting {
+    /// What it is called.
+    pub name: String,
+    /// Settings of the kernel such as `hz=100:tick=idle`, or an image's path.
+    #[serde(default)]
+    pub kernel: String,
+    /// HZ of an image, which does not say it: phases are parts of its tick.
+    pub hz: Option<u32>,
+    /// What the kernel is told.
+    #[serde(default)]
+    pub append: String,
+    /// Files that are written before anything is measured.
+    #[serde(default)]
+    pub write: BTreeMap<String, String>,
+    /// Run on a real machine to boot it into the setting.
+    #[serde(default)]
+    pub boot: String,
+}
+
+/// A machine on which all settings are measured.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Machine {
+    /// What it is called.
+    pub name: String,
+    /// The architecture and settings that all of its kernels have.
+    #[serde(default)]
+    pub kernel: String,
+    /// A real machine: ssh:HOST.
+    pub target: Option<String>,
+    /// Options of ssh.
+    #[serde(default)]
+    pub ssh: Vec<String>,
+    /// Run on a real machine, prints what tells its boots apart.
+    pub identity: Option<String>,
+    /// How long a real machine may take to boot.
+    pub boot_limit: Option<String>,
+    /// Who measures in a guest.
+    pub agent: Option<AgentKind>,
+    /// In MiB.
+    pub memory: Option<u32>,
+    /// What every kernel is told.
+    #[serde(default)]
+    pub append: String,
+    /// What is measured; none takes those of the file.
+    #[serde(default)]
+    pub probes: Vec<String>,
+    /// In million instructions a second.
+    #[serde(default)]
+    pub speeds: Vec<f64>,
+    /// Boots of each setting.
+    pub phases: Option<u32>,
+    /// Stamp with the clock of the kernel, which may be a setting.
+    #[serde(default)]
+    pub kernel_stamps: bool,
+}
+
+impl Machine {
+    /// The host of a real machine.
+    pub fn host(&self) -> Option<&str> {
+        self.target.as_deref().and_then(|target| target.strip_prefix("ssh:"))
+    }
+
+    /// What prints which boot it is in, and how long that may take.
+    pub fn boots(&self) -> (String, Duration) {
+        let limit = self.boot_limit.as_deref().and_then(|limit| tickmark_wire::text::duration(limit).ok());
+        let identity = self.identity.clone().unwrap_or_else(|| crate::target::IDENTITY.to_owned());
+        (identity, limit.map_or(Duration::from_secs(300), Nanos::to_duration))
+    }
+}
+
+/// A matrix as it was asked for.
+#[derive(Debug)]
+pub struct Asked {
+    /// What it is called.
+    pub name: String,
+    /// The document that it answers.
+    pub answers: Option<String>,
+    /// Boots of each setting, where a machine does not say.
+    pub phases: u32,
+    /// What a probe of ordinary weight measures in each boot, in the guest's time.
+    pub slice: Nanos,
+    /// Below which changes do not matter.
+    pub margin: f64,
+    /// What is shown beside the comparison.
+    pub report: Vec<Report>,
+    /// The sides.
+    pub settings: Vec<Setting>,
+    /// Where they are measured.
+    pub machines: Vec<Machine>,
+}
+
+/// Boots of a setting, and the time of a probe, where nothing is said.
+const PHASES: u32 = 5;
+const SLICE: Nanos = Nanos::from_millis(100);
+const SPEED: f64 = 62.5;
+
+/// The matrices that come with tickmark, by name: they are there wherever the program is.
+pub const SHIPPED: [(&str, &str); 4] = [
+    ("clock-resolution", include_str!("../../../../experiments/clock-resolution.toml")),
+    ("clocksource", include_str!("../../../../experiments/clocksource.toml")),
+    ("tick-100-vs-1000", include_str!("../../../../experiments/tick-100-vs-1000.toml")),
+    ("tick-modes", include_str!("../../../../experiments/tick-modes.toml")),
+];
+
+/// Reads a file, or a matrix that comes with tickmark by its name.
+///
+/// # Errors
+/// What is wrong with it, with its line; there is none of that name.
+pub fn read(path: &Path) -> Result<Asked, Error> {
+    let shipped = SHIPPED.iter().find(|(name, _)| path.as_os_str() == *name && !path.exists());
+    let text = match shipped {
+        Some((_, text)) => (*text).to_owned(),
+        None if !path.exists() && path.components().count() == 1 => {
+            let names: Vec<&str> = SHIPPED.iter().map(|(name, _)| *name).collect();
+            let (place, names) = (path.display(), names.join(", "));
+            return Err(Error::Usage(format!(
+                "{place} is no file, and no matrix that comes with tickmark: {names}"
+            )));
+        }
+        None => std::fs::read_to_string(path).map_err(Error::file("read", path))?,
+    };
+    parse(&text).map_err(|why| Error::Usage(format!("{}: {why}", path.display())))
+}
+
+fn parse(text: &str) -> Result<Asked, String> {
+    let file: File = crate::experiment::from_toml(text)?;
+    let names: Vec<&str> = file.setting.iter().map(|setting| setting.name.as_str()).collect();
+    if names.len() < 2 {
+        return Err("a matrix compares two [[setting]] or more".to_owned());
+    }
+    if let Some(twice) = (1..names.len()).find(|at| names[..*at].contains(&names[*at])) {
+        return Err(format!("setting {:?} stands twice", names[twice]));
+    }
+    if file.machine.is_empty() {
+        return Err("no [[machine]] to measure on".to_owned());
+    }
+    let phases = |phases: Option<u32>| match phases {
+        Some(phases) if !(2..=1000).contains(&phases) => Err("phases: give 2 to 1000".to_owned()),
+        phases => Ok(phases),
+    };
+    let machines: Vec<&str> = file.machine.iter().map(|machine| machine.name.as_str()).collect();
+    if let Some(twice) = (1..machines.len()).find(|at| machines[..*at].contains(&machines[*at])) {
+        return Err(format!("machine {:?} stands twice", machines[twice]));
+    }
+    let all = phases(file.phases)?.unwrap_or(PHASES);
+    let mut machines = file.machine;
+    for machine in &mut machines {
+        machine.phases = Some(phases(machine.phases)?.unwrap_or(all));
+        if machine.probes.is_empty() {
+            machine.probes.clone_from(&file.probes);
+        }
+        if machine.speeds.is_empty() {
+            machine.speeds = if file.speeds.is_empty() { vec![SPEED] } else { file.speeds.clone() };
+        }
+        if machine.target.is_some() {
+            machine.speeds.truncate(1);
+        }
+        if let Some(twice) =
+            (1..machine.speeds.len()).find(|at| machine.speeds[..*at].contains(&machine.speeds[*at]))
+        {
+            return Err(format!("{}: speed {} stands twice", machine.name, machine.speeds[twice]));
+        }
+        if let Some(speed) = machine.speeds.iter().find(|speed| shift(**speed).is_none()) {
+            return Err(format!("{}: no speed {speed}; {SPEEDS}", machine.name));
+        }
+        if let Some(target) = &machine.target
+            && machine.host().is_none_or(str::is_empty)
+        {
+            return Err(format!("{}: target is ssh:HOST, and not {target:?}", machine.name));
+        }
+        // A host that begins with a dash would be an option of ssh.
+        let host = |c: char| c.is_ascii_alphanumeric() || "._-@:[]%".contains(c);
+        if let Some(name) = machine.host()
+            && (name.starts_with('-') || !name.chars().all(host))
+        {
+            return Err(format!("{}: {name:?} is no host's name", machine.name));
+        }
+        if machine.target.is_some() {
+            real(machine, &file.setting).map_err(|why| format!("{}: {why}", machine.name))?;
+        }
+        if machine.memory.is_some_and(|memory| !(8..=65_536).contains(&memory)) {
+            return Err(format!("{}: memory: give 8 to 65536 MiB", machine.name));
+        }
+        if machine.target.is_none() && file.setting.iter().any(|setting| !setting.boot.is_empty()) {
+            return Err(format!("{}: boot commands are for a machine with a target", machine.name));
+        }
+        if let Some(limit) = &machine.boot_limit {
+            tickmark_wire::text::duration(limit)
+                .map_err(|why| format!("{}: boot_limit: {why}", machine.name))?;
+        }
+        let writes = file.setting.iter().any(|setting| !setting.write.is_empty());
+        if writes && machine.agent == Some(AgentKind::C) {
+            return Err(format!("{}: agent c writes no files; use append", machine.name));
+        }
+    }
+    let slice = file.slice.as_deref().map(tickmark_wire::text::duration).transpose();
+    let margin = file.margin.as_deref().map(tickmark_wire::text::share).transpose();
+    Ok(Asked {
+        name: file.name,
+        answers: file.answers,
+        phases: all,
+        slice: slice.map_err(|why| format!("slice: {why}"))?.unwrap_or(SLICE),
+        margin: margin.map_err(|why| format!("margin: {why}"))?.unwrap_or(0.01),
+        report: file.report,
+        settings: file.setting,
+        machines,
+    })
+}
+
+/// What a real machine cannot have: it would be measured as it is, and pass for what was asked.
+fn real(machine: &Machine, settings: &[Setting]) -> Result<(), String> {
+    let guests = [
+        (!machine.kernel.is_empty(), "kernel"),
+        (!machine.append.is_empty(), "append"),
+        (machine.memory.is_some(), "memory"),
+        (machine.agent == Some(AgentKind::C), "agent c"),
+        (machine.kernel_stamps, "kernel_stamps"),
+    ];
+    if let Some((_, key)) = guests.iter().find(|(is, _)| *is) {
+        return Err(format!("{key} is for guests; a machine with a target is booted by its settings' boot"));
+    }
+    for setting in settings {
+        if setting.boot.is_empty() {
+            return Err(format!(
+                "setting {:?} has no boot, the command that boots the machine into it",
+                setting.name
+            ));
+        }
+        if !setting.kernel.is_empty() || !setting.append.is_empty() || !setting.write.is_empty() {
+            return Err(format!(
+                "setting {:?} has a kernel, append or write, which are for guests",
+                setting.name
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// The speeds that there are, for people.
+pub const SPEEDS: &str = "instructions take 2^n ns: give 1000, 500, 250, 125, 62.5, 31.25 (million a second)";
+
+/// The shift that gives so many million instructions a second.
+pub fn shift(mips: f64) -> Option<u8> {
+    (0..=5u8).find(|shift| (1000.0 / f64::from(1u32 << shift) - mips).abs() < 1e-9)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LEAST: &str = "name = \"x\"\n[[setting]]\nname = \"a\"\nkernel = \"hz=100\"\n[[setting]]\nname = \"b\"\n\
+                         kernel = \"hz=1000\"\n[[machine]]\nname = \"m\"\nkernel = \"powerpc\"\nagent = \"c\"\n";
+
+    #[test]
+    fn what_is_not_said_has_a_default() {
+        let asked = parse(LEAST).unwrap();
+        assert_eq!((asked.phases, asked.slice, asked.settings.len()), (5, SLICE, 2));
+        assert_eq!((&asked.machines[0].speeds[..], asked.machines[0].phases), (&[62.5][..], Some(5)));
+        assert_eq!([1000.0, 500.0, 250.0, 62.5].map(shift), [Some(0), Some(1), Some(2), Some(4)]);
+    }
+
+    #[test]
+    fn every_matrix_that_comes_with_it_is_one() {
+        let folder = std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../../experiments")).unwrap();
+        assert_eq!(folder.count(), SHIPPED.len());
+        for (name, _) in SHIPPED {
+            assert_eq!(read(Path::new(name)).unwrap().name, name);
+        }
+        assert!(read(Path::new("tick-100")).unwrap_err().to_string().contains("tick-100-vs-1000"));
+    }
+
+    #[test]
+    fn what_is_wrong_is_said() {
+        let wrong = |from: &str, to: &str| parse(&LEAST.replacen(from, to, 1)).unwrap_err();
+        assert!(wrong("name = \"b\"", "name = \"a\"").contains("twice"));
+        assert!(wrong("agent = \"c\"", "agent = \"d\"").contains("line 11"));
+        assert!(wrong("agent = \"c\"", "speeds = [100.0]").contains("62.5"));
+        assert!(wrong("name = \"x\"", "name = \"x\"\nphases = 1").contains("2 to 1000"));
+        assert!(wrong("kernel = \"hz=1000\"", "write = { \"/a\" = \"b\" }").contains("append"));
+        assert!(parse("name = \"x\"\nsetting = []\nmachine = []").unwrap_err().contains("two [[setting]]"));
+    }
+}

@@ -1,0 +1,153 @@
+//! Files that are booted: kernel images that are not ours, and the agent that is to be their process 1.
+
+use crate::Error;
+use std::path::Path;
+use tickmark_lab::Arch;
+
+/// What an ELF file says of itself.
+struct Elf<'a> {
+    bytes: &'a [u8],
+    wide: bool,
+    big: bool,
+}
+
+/// A program header: its kind, and where what it loads ends in the file.
+struct Loaded {
+    kind: u64,
+    end: u64,
+}
+
+/// The kind of a program header that names an interpreter, as dynamically linked programs have.
+const PT_INTERP: u64 = 3;
+/// The machine of 32-bit PowerPC.
+const EM_PPC: u64 = 20;
+/// That of x86-64.
+const EM_X86_64: u64 = 62;
+
+impl<'a> Elf<'a> {
+    fn of(bytes: &'a [u8]) -> Option<Self> {
+        let known = bytes.starts_with(b"\x7fELF").then(|| bytes.get(4..6))??;
+        Some(Self { bytes, wide: known[0] == 2, big: known[1] == 2 })
+    }
+
+    /// The number of `size` bytes at a place.
+    fn number(&self, at: usize, size: usize) -> Option<u64> {
+        let bytes = self.bytes.get(at..at.checked_add(size)?)?;
+        let join = |sum: u64, byte: &u8| sum << 8 | u64::from(*byte);
+        Some(if self.big { bytes.iter().fold(0, join) } else { bytes.iter().rev().fold(0, join) })
+    }
+
+    fn machine(&self) -> Option<u64> {
+        self.number(18, 2)
+    }
+
+    /// Its program headers; none where the file ends before them.
+    fn loaded(&self) -> Option<Vec<Loaded>> {
+        // Offsets of the fields in the two classes (the ELF specification, version 1.2, and its 64-bit supplement).
+        let (first, size, count, word) = if self.wide { (32, 54, 56, 8) } else { (28, 42, 44, 4) };
+        let (offset, length) = if self.wide { (8, 32) } else { (4, 16) };
+        let (first, size, count) = (self.number(first, word)?, self.number(size, 2)?, self.number(count, 2)?);
+        let one = |number: u64| {
+            let at = usize::try_from(first.checked_add(number * size)?).ok()?;
+            let end = self.number(at + offset, word)?.checked_add(self.number(at + length, word)?)?;
+            Some(Loaded { kind: self.number(at, 4)?, end })
+        };
+        (0..count).map(one).collect()
+    }
+
+    /// Whether everything that it loads is there.
+    fn is_whole(&self) -> bool {
+        let there = |loaded: &Loaded| loaded.end <= self.bytes.len() as u64;
+        self.loaded().is_some_and(|all| !all.is_empty() && all.iter().all(there))
+    }
+}
+
+/// Whether all of a bzImage is there; none where it is none (Documentation/arch/x86/boot.rst: a signature at 0x202, the sectors of
+/// the setup at 0x1f1, the rest in paragraphs of 16 bytes at 0x1f4).
+fn bz_image(bytes: &[u8]) -> Option<bool> {
+    bytes.get(0x202..0x206).filter(|mark| mark == b"HdrS")?;
+    let sectors = match bytes[0x1f1] {
+        0 => 4,
+        sectors => u64::from(sectors),
+    };
+    let paragraphs = u32::from_le_bytes(bytes[0x1f4..0x1f8].try_into().ok()?);
+    Some((sectors + 1) * 512 + u64::from(paragraphs) * 16 <= bytes.len() as u64)
+}
+
+/// The processor that an image is for.
+///
+/// # Errors
+/// It is none that the lab can boot, or cut short.
+pub(super) fn arch_of(image: &Path) -> Result<Arch, Error> {
+    let bytes = std::fs::read(image).map_err(Error::file("read", image))?;
+    let place = image.display();
+    let elf = Elf::of(&bytes);
+    let (arch, whole) = match (bz_image(&bytes), &elf) {
+        (Some(whole), _) => (Arch::X86_64, whole),
+        (None, Some(elf)) if elf.machine() == Some(EM_PPC) => (Arch::PowerPc, elf.is_whole()),
+        (None, Some(elf)) if elf.machine() == Some(EM_X86_64) => (Arch::X86_64, elf.is_whole()),
+        _ => {
+            return Err(Error::Usage(format!(
+                "{place} is no kernel image that the lab can boot: a bzImage for x86-64, or a vmlinux for PowerPC"
+            )));
+        }
+    };
+    if whole {
+        Ok(arch)
+    } else {
+        Err(Error::Usage(format!("{place} is cut short: the image says that it is longer")))
+    }
+}
+
+/// Whether a program needs no other file to run: the first process of a guest has none.
+pub(crate) fn is_static(program: &Path) -> bool {
+    let bytes = std::fs::read(program).unwrap_or_default();
+    Elf::of(&bytes)
+        .and_then(|elf| elf.loaded())
+        .is_some_and(|all| all.iter().all(|loaded| loaded.kind != PT_INTERP))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn why(bytes: &[u8]) -> Result<Arch, String> {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), bytes).unwrap();
+        arch_of(file.path()).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn an_image_is_whole_or_refused() {
+        let mut image = vec![0; 5 * 512 + 32];
+        image[0x202..0x206].copy_from_slice(b"HdrS");
+        image[0x1f1] = 4;
+        image[0x1f4] = 2;
+        assert_eq!(why(&image), Ok(Arch::X86_64));
+        assert!(why(&image[..image.len() - 1]).unwrap_err().contains("cut short"));
+        assert!(why(b"#!/bin/sh\n").unwrap_err().contains("no kernel image"));
+        assert!(why(b"").unwrap_err().contains("no kernel image"));
+        let own = std::fs::read(std::env::current_exe().unwrap()).unwrap();
+        assert_eq!(why(&own), Ok(Arch::X86_64));
+        assert!(why(&own[..4096]).unwrap_err().contains("cut short"));
+        assert!(why(&own[..40]).unwrap_err().contains("cut short"));
+    }
+
+    #[test]
+    fn a_big_endian_image_of_32_bits() {
+        let mut image = vec![0; 84 + 16];
+        image[..6].copy_from_slice(b"\x7fELF\x01\x02");
+        image[19] = 20;
+        (image[31], image[43], image[45]) = (52, 32, 1);
+        // One header at 52: what it loads begins at 84 and has 16 bytes.
+        (image[55], image[59], image[71]) = (1, 84, 16);
+        assert_eq!(why(&image), Ok(Arch::PowerPc));
+        assert!(why(&image[..99]).unwrap_err().contains("cut short"));
+    }
+
+    #[test]
+    fn what_is_linked_dynamically_is_no_process_1() {
+        assert!(!is_static(&std::env::current_exe().unwrap()));
+        assert!(!is_static(Path::new("/proc/version")));
+    }
+}

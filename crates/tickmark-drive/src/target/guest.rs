@@ -1,0 +1,313 @@
+//! A guest as a target: the plan goes into its initial file system, its events come back.
+
+use super::{Heard, Target, understood};
+use crate::Control;
+use crate::Error;
+use crate::control::Told;
+use crate::lab::is_static;
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+use tickmark_lab::{Accel, Archive, Boot, Built, Machine};
+use tickmark_wire::shared::{MOST_RUNS_C, longest_batch};
+use tickmark_wire::{Environment, Event, Hello, Nanos, Phase, Plan, Said};
+
+/// How long KVM may take until its guest measures: stock kernels may hang in it.
+const KVM_BEGINS: Duration = Duration::from_secs(10);
+/// What a boot may take beside its runs, on the wall.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Who measures in the guest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum AgentKind {
+    /// tickmark's own agent.
+    Rust,
+    /// The small one in C.
+    C,
+}
+
+/// A machine with a kernel, ready to be booted.
+#[derive(Debug, Clone)]
+pub struct Guest {
+    /// What is emulated.
+    pub machine: Machine,
+    /// Memory of the machine that a file takes before anything is measured, in MiB.
+    pub(crate) ballast: u32,
+    pub(crate) image: PathBuf,
+    /// What is known of the kernel, where it was built here.
+    pub(crate) built: Option<Built>,
+    /// Its HZ, where that is known.
+    pub(crate) hz: Option<u32>,
+    /// Beside what every kernel is told.
+    pub(crate) append: String,
+    /// Files that process 1 writes before it measures: path, content.
+    pub(crate) writes: Vec<(String, String)>,
+    pub(crate) kind: AgentKind,
+    pub(crate) agent: Arc<Vec<u8>>,
+    /// Where /bin/sh of the guest comes from: the small agent.
+    pub(crate) shell: Option<Arc<Vec<u8>>>,
+    /// Stamp with the clock that the kernel gives programs, and not with the TSC.
+    pub(crate) kernel_stamps: bool,
+    /// Where each boot's transcript is kept.
+    pub(crate) transcripts: PathBuf,
+    /// Boots it twice and compares every byte.
+    pub(crate) twice: bool,
+    /// How long a boot may take on the wall; none is by its plan.
+    pub limit: Option<Duration>,
+    pub(crate) control: Control,
+}
+
+/// The static agent: the one that is named, beside this program, or where cargo puts it; built where this program stands in its
+/// source.
+///
+/// # Errors
+/// It is nowhere, or linked dynamically.
+pub(crate) fn agent_program() -> Result<PathBuf, Error> {
+    if let Some(named) = std::env::var_os("TICKMARK_AGENT").map(PathBuf::from) {
+        return match is_static(&named) {
+            true => Ok(named),
+            false => Err(Error::Refused(format!(
+                "TICKMARK_AGENT names {}, which is no program that is linked statically: in a guest it would be process 1",
+                named.display()
+            ))),
+        };
+    }
+    let own = std::env::current_exe().map_err(Error::Agent)?;
+    let folder = own.parent().unwrap_or(Path::new("/"));
+    let source = folder.join("../..");
+    if source.join("crates/xtask/Cargo.toml").is_file() {
+        // In its source: an agent of an earlier version would be another instrument.
+        let done = std::process::Command::new("cargo").args(["xtask", "agent"]).current_dir(&source).output();
+        if let Ok(done) = &done
+            && !done.status.success()
+        {
+            let said = String::from_utf8_lossy(&done.stderr).into_owned();
+            let why = said.lines().next_back().unwrap_or_default().to_owned();
+            return Err(Error::Refused(format!("cargo xtask agent does not build the static agent: {why}")));
+        }
+    }
+    // target/release/tickmark, and target/release/deps/test.
+    let built = "x86_64-unknown-linux-gnu/agent/tickmark-agent";
+    let mut known =
+        [folder.join("..").join(built), folder.join("../..").join(built), folder.join("tickmark-agent")]
+            .into_iter();
+    known.find(|path| is_static(path)).ok_or_else(|| {
+        Error::Refused(format!(
+            "the static agent is not here. In tickmark's source `cargo xtask agent` builds it; put it beside {} or name it in TICKMARK_AGENT",
+            own.display()
+        ))
+    })
+}
+
+impl Guest {
+    /// The next boot: its transcript's folder, and where in the tick its streams begin.
+    pub fn boot(&self, transcript: &Path, control: &Control, twice: bool) -> Self {
+        Self { transcripts: transcript.to_owned(), control: control.clone(), twice, ..self.clone() }
+    }
+
+    /// The initial file system with everything that process 1 needs.
+    fn archive(&self, plan: &Plan) -> Result<Vec<u8>, Error> {
+        let mut archive = Archive::new();
+        archive.file("init", &self.agent);
+        match self.kind {
+            AgentKind::Rust => {
+                let text = serde_json::to_vec(plan).unwrap_or_default();
+                archive.file("plan.json", &text);
+                if let Some(shell) = &self.shell {
+                    archive.file("bin/sh", shell);
+                }
+            }
+            AgentKind::C if plan.runs.len() > MOST_RUNS_C => {
+                let runs = plan.runs.len();
+                return Err(Error::Usage(format!(
+                    "agent c makes up to {MOST_RUNS_C} runs in a boot, and not {runs}"
+                )));
+            }
+            AgentKind::C => {
+                archive.link("bin/sh", "/init");
+                archive.link("nothing", "/init");
+                let mut lines = String::new();
+                for run in &plan.runs {
+                    // It knows each case of a probe by the metric that it gives.
+                    let Some(metric) = run.metrics().next() else { continue };
+                    let _ = writeln!(lines, "{} {} {} {metric}", run.id.0, run.round, run.budget.get());
+                }
+                archive.file("plan", lines.as_bytes());
+            }
+        }
+        let writes: String =
+            self.writes.iter().map(|(path, content)| format!("{path}={content}\n")).collect();
+        archive.file("settings", writes.as_bytes());
+        archive.ballast(self.ballast);
+        Ok(archive.finish())
+    }
+
+    /// What stands on the kernel's command line: its own words, then those of the small agent.
+    fn append(&self, plan: &Plan) -> String {
+        let mut append = self.append.clone();
+        if self.kind == AgentKind::C {
+            let hz = self.hz.unwrap_or(1000);
+            let batch = longest_batch(i64::from(hz)).get();
+            let memory = if self.machine.memory - self.ballast < 64 { 512 } else { 1024 };
+            append += &format!(" -- --plan /plan --batch {batch} --memory {memory}");
+            if let Some(Phase { number, of, tick }) = plan.settings.phase {
+                append += &format!(" --tick {} --phase {number}/{of}", tick.get());
+            }
+        }
+        append.trim().to_owned()
+    }
+
+    fn once(&self, machine: Machine, plan: &Plan, folder: &Path) -> Result<String, Error> {
+        let (archive, append) = (self.archive(plan)?, self.append(plan));
+        let measured: i64 = plan.runs.iter().map(|run| run.budget.get()).sum();
+        let limit = self.limit.unwrap_or(PATIENCE + Duration::from_nanos(measured.max(0) as u64) * 10);
+        let boot = Boot {
+            machine,
+            image: &self.image,
+            initramfs: &archive,
+            append: &append,
+            limit,
+            first: (machine.accel == Accel::Kvm).then_some(KVM_BEGINS),
+            folder,
+        };
+        Ok(boot.run(&|| self.control.stopped())?.events)
+    }
+
+    /// KVM where it works, else what QEMU does by itself.
+    fn events(&self, plan: &Plan) -> Result<(String, Machine), Error> {
+        if self.machine.accel == Accel::Kvm {
+            let tried = if Path::new("/dev/kvm").exists() {
+                self.once(self.machine, plan, &self.transcripts.join("kvm"))
+                    .map_err(|error| error.to_string())
+            } else {
+                Err("there is no /dev/kvm".to_owned())
+            };
+            match tried {
+                Ok(events) => return Ok((events, self.machine)),
+                Err(why) if self.control.stopped() => return Err(Error::Refused(why)),
+                Err(why) => self.control.tell(Told::NoKvm(&why)),
+            }
+            let machine = Machine { accel: Accel::Tcg, ..self.machine };
+            return Ok((self.once(machine, plan, &self.transcripts)?, machine));
+        }
+        let events = self.once(self.machine, plan, &self.transcripts)?;
+        if self.twice {
+            let again = self.once(self.machine, plan, &self.transcripts.join("again"))?;
+            if let Some(at) = events.bytes().zip(again.bytes()).position(|(a, b)| a != b) {
+                let folder = self.transcripts.display();
+                return Err(Error::Refused(format!(
+                    "two boots of one point differ from byte {at} of their events on: this is no count of instructions; \
+                     the transcripts are in {folder}"
+                )));
+            }
+            if events.len() != again.len() {
+                return Err(Error::Refused("two boots of one point differ in length".to_owned()));
+            }
+        }
+        Ok((events, self.machine))
+    }
+
+    /// What the host knows of the guest and the guest not of itself.
+    fn facts(&self, machine: Machine, facts: &mut Environment) {
+        let source = "tickmark lab";
+        facts.know("guest.machine", source, machine.to_string());
+        let left = machine.memory - self.ballast;
+        let taken = format!("{left} MiB ({} MiB, of which a file takes {})", machine.memory, self.ballast);
+        let memory = if self.ballast > 0 { taken } else { format!("{left} MiB") };
+        facts.know("guest.memory", source, memory);
+        if let Accel::Icount { shift } = machine.accel {
+            facts.know(tickmark_wire::shared::INSTRUCTION, source, (1u32 << shift).to_string());
+            let model = "instruction counts, no cache and no device latency, one CPU";
+            facts.know("guest.model", source, model);
+            if self.twice {
+                facts.know("guest.repeated", source, "a second boot gave the same bytes");
+            }
+        }
+        if let Some(built) = &self.built {
+            facts.know("guest.kernel", source, built.kernel.to_string());
+            facts.know("guest.image", "SHA-256", built.sha256.clone());
+            let config = std::fs::read_to_string(&built.config).unwrap_or_default();
+            for name in ["HZ", "NO_HZ_IDLE", "HZ_PERIODIC", "HIGH_RES_TIMERS", "PREEMPT_NONE", "PREEMPT"] {
+                let fact = format!("kernel.config.{name}");
+                let value = config.lines().find_map(|line| line.strip_prefix(&format!("CONFIG_{name}=")));
+                if let (None, Some(value)) = (facts.get(&fact), value) {
+                    facts.know(&fact, "the configuration that it was built with", value);
+                }
+            }
+        } else {
+            facts.know("guest.kernel", source, self.image.display().to_string());
+        }
+        let told = self.append.trim();
+        facts.know("guest.append", source, if told.is_empty() { "nothing" } else { told });
+        for (path, content) in &self.writes {
+            facts.know(&format!("guest.write.{path}"), source, content);
+        }
+    }
+
+    /// Refuses a guest whose timers are not what its kernel was built for. At the host's speed the kernel may distrust the
+    /// TSC for a while; that guest says what it has.
+    fn check(&self, hello: &Hello) -> Result<(), Error> {
+        if self.machine.accel.mips().is_none() {
+            return Ok(());
+        }
+        let (Some(built), Some(active)) = (&self.built, hello.environment.get("clock.hres_active")) else {
+            return Ok(());
+        };
+        // A clock that is no finer than the tick has no timers that are.
+        let coarse = hello.environment.get("clock.source").is_some_and(|clock| clock == "jiffies");
+        let want = built.kernel.highres && !coarse;
+        if (active == "1") == want {
+            return Ok(());
+        }
+        let is = if active == "1" { "on" } else { "off" };
+        Err(Error::Refused(format!(
+            "high resolution of timers is {is} in the guest of {}: /proc/timer_list has .hres_active {active}; the transcript is {}",
+            built.kernel,
+            self.transcripts.display()
+        )))
+    }
+}
+
+impl Target for Guest {
+    fn run(&mut self, plan: &Plan, on: &mut dyn FnMut(Heard) -> Result<(), Error>) -> Result<(), Error> {
+        let mut plan = plan.clone();
+        plan.settings.small = true;
+        plan.settings.tsc_is_nanoseconds = matches!(self.machine.accel, Accel::Icount { .. })
+            && self.kind == AgentKind::Rust
+            && !self.kernel_stamps;
+        let (text, machine) = self.events(&plan)?;
+        for (number, line) in text.lines().enumerate() {
+            let garbage = |why: String| {
+                let folder = self.transcripts.display();
+                let begin: String = line.chars().take(60).collect();
+                Error::Refused(format!(
+                    "line {} of the guest's events is garbage ({begin}...: {why}); its transcript is {folder}",
+                    number + 1
+                ))
+            };
+            on(match Said::of(line.as_bytes()).map_err(garbage)? {
+                Said::Event(Event::Hello(mut hello)) => {
+                    understood(&hello)?;
+                    self.facts(machine, &mut hello.environment);
+                    self.check(&hello)?;
+                    hello.asked = plan.settings.clone();
+                    Heard::of(Event::Hello(hello))
+                }
+                said => Heard { line: line.as_bytes().to_vec(), said },
+            })?;
+        }
+        Ok(())
+    }
+}
+
+impl Guest {
+    /// A plan's settings for the boot with this number, counted from 0.
+    pub fn phase(&self, number: u32, of: u32) -> Option<Phase> {
+        let exact = matches!(self.machine.accel, Accel::Icount { .. });
+        let hz = self.hz?;
+        let tick = Nanos::new(1_000_000_000 / i64::from(hz.max(1)));
+        exact.then_some(Phase { number, of, tick })
+    }
+}

@@ -1,0 +1,105 @@
+//! What an experiment can be expected to show, before it starts.
+
+use tickmark_analysis::report::{Model, Row};
+use tickmark_drive::knob::Knob;
+use tickmark_stats::verdict::LEVEL;
+use tickmark_stats::{plan, spread};
+use tickmark_wire::{Nanos, Settings};
+
+/// Pairs of runs at one setting; both runs of a pair would be those of a block.
+pub(crate) const PAIRS: u32 = 6;
+/// The chance with which the smallest effect is found.
+pub(crate) const POWER: f64 = 0.8;
+
+/// How sure the bound on the spread is: costs have long tails, of which a few pairs show little.
+const SURE: f64 = 0.99;
+
+/// Nothing smaller is promised: one run in some dozens has a floor that is per cents away from the others', which a pilot of
+/// this size rarely sees and an experiment may.
+const LEAST: f64 = 0.01;
+
+/// What can be seen of one figure.
+#[derive(Debug, Clone)]
+pub(crate) struct Reach {
+    pub(crate) metric: String,
+    /// `floor`, `mean` or `value`.
+    pub(crate) figure: &'static str,
+    /// The smallest change that is found, as a share of the mean.
+    pub(crate) detectable: f64,
+}
+
+/// A row, the name of one of its figures, and that by round.
+type Seen<'a> = (&'a Row, &'static str, Vec<(u32, f64)>);
+
+/// For each figure the smallest change that so many blocks find with 80 %, as one of all figures of the experiment (Bonferroni's
+/// level, below which Holm's first step lies).
+pub(crate) fn reach(model: &Model, blocks: u32, settings: usize) -> Vec<Reach> {
+    let rows = model.groups.iter().flat_map(|(_, rows)| rows);
+    let figures: Vec<Seen<'_>> =
+        rows.flat_map(|row| row.figures().into_iter().map(move |(name, all)| (row, name, all))).collect();
+    let claims = figures.len() * (settings - 1);
+    let level = LEVEL / claims.max(1) as f64;
+    let one = |(row, figure, all): &Seen<'_>| {
+        // The first round warms up; after it 2 and 3 are a pair, 4 and 5 ...
+        let at = |round: u32| all.iter().find(|(known, _)| *known == round).map(|(_, value)| *value);
+        let pairs: Vec<(f64, f64)> =
+            (1..=PAIRS).filter_map(|pair| Some((at(2 * pair)?, at(2 * pair + 1)?))).collect();
+        let mean = spread(&pairs.iter().flat_map(|(a, b)| [*a, *b]).collect::<Vec<_>>())?.mean;
+        let differences: Vec<f64> = pairs.iter().map(|(a, b)| b - a).collect();
+        let seen = spread(&differences)?.deviation;
+        let deviation = plan::upper_deviation(seen, differences.len(), SURE);
+        let detectable = plan::detectable(deviation, blocks as usize, level, POWER) / mean;
+        // Where nothing varied in the pilot nothing is promised.
+        let reach =
+            |detectable: f64| Reach { metric: row.metric.clone(), figure, detectable: detectable.max(LEAST) };
+        (mean > 0.0 && seen > 0.0).then(|| reach(detectable))
+    };
+    figures.iter().filter_map(one).collect()
+}
+
+/// What a model of the knob says will happen, as lines.
+pub(crate) fn expected(
+    knob: &dyn Knob,
+    name: &str,
+    settings: &[String],
+    of: &Settings,
+    model: &Model,
+) -> Vec<String> {
+    let value = |metric: &str| {
+        let row = model.groups.iter().flat_map(|(_, rows)| rows).find(|row| row.metric == metric)?;
+        row.value.map(|value| value.point)
+    };
+    let [base, others @ ..] = settings else { return Vec::new() };
+    let mut lines = Vec::new();
+    for other in others {
+        let slack = |setting: &str| knob.settings(setting, of).slack.map_or(0, Nanos::get);
+        match slack(other) - slack(base) {
+            shift @ (..=-1 | 1..) => {
+                let shift = shift as f64;
+                if let Some(late) = value("timer.clock_nanosleep.late") {
+                    let percent = shift / late * 100.0;
+                    lines.push(format!(
+                        "timer.clock_nanosleep.late {percent:+.0} % from {base} to {other}: a sleep ends up to the slack later (prctl(2))"
+                    ));
+                }
+            }
+            _ if name == "clocksource" && !by_vdso(other) && by_vdso(base) => {
+                if let (Some(read), Some(call)) =
+                    (value("clock.monotonic.read"), value("clock.monotonic.syscall"))
+                {
+                    let percent = (call / read - 1.0) * 100.0;
+                    lines.push(format!(
+                        "clock.monotonic.read {percent:+.0} % or more from {base} to {other}: without the vDSO each read is a system call"
+                    ));
+                }
+            }
+            _ => {}
+        }
+    }
+    lines
+}
+
+/// Clock sources that the vDSO reads without the kernel (arch/x86/include/asm/vdso/gettimeofday.h).
+fn by_vdso(source: &str) -> bool {
+    matches!(source, "tsc" | "kvm-clock" | "hyperv_clocksource_tsc_page")
+}
