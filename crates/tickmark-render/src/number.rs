@@ -15,6 +15,7 @@ pub(crate) fn value(value: f64, deviation: Option<f64>, unit: Unit) -> String {
             format!("{} {name}", digits(value / factor, deviation.map(|d| d / factor)))
         }
         Unit::Hz if value > 1e6 => format!("{} MHz", digits(value / 1e6, deviation.map(|d| d / 1e6))),
+        Unit::Hz if value > 1e5 => format!("{} kHz", digits(value / 1e3, deviation.map(|d| d / 1e3))),
         Unit::Hz => format!("{value:.3} Hz"),
         Unit::Throughput => format!("{} MB/s", digits(value / 1e6, deviation.map(|d| d / 1e6))),
         Unit::Bytes => bytes(value),
@@ -109,6 +110,7 @@ mod tests {
         assert_eq!(ns(999.9, Some(1.0)), "1.000 us");
         assert_eq!(ns(-350.0, Some(20.0)), "-350 ns");
         assert_eq!(value(250.0002, Some(1.0), Unit::Hz), "250.000 Hz");
+        assert_eq!(value(789_587.001, Some(9_000.0), Unit::Hz), "790 kHz");
         assert_eq!(value(0.003_71, Some(0.0001), Unit::Share), "0.37 %");
         assert_eq!(value(3.0, None, Unit::Count), "3");
     }

@@ -43,13 +43,9 @@ pub fn load(folder: &Path) -> Result<Recording, Error> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(recording),
         Err(error) => return Err(failed(error)),
     };
-    let names = recording.meta.plan.metrics.iter().map(|metric| metric.name.clone());
-    let metrics: HashMap<Name, usize> = names.zip(0..).collect();
+    let mut stream = Stream::of(&recording);
     let mut lines = BufReader::new(file);
-    let (mut line, mut start, mut open) = (Vec::new(), 0, 0u32);
-    // The run that a damaged line may belong to.
-    let mut running = None;
-    let mut damaged: Vec<RunId> = Vec::new();
+    let (mut line, mut start) = (Vec::new(), 0);
     for number in 1.. {
         line.clear();
         let length = lines.read_until(b'\n', &mut line).map_err(failed)?;
@@ -58,42 +54,11 @@ pub fn load(folder: &Path) -> Result<Recording, Error> {
         }
         recording.torn = !line.ends_with(b"\n");
         if !line.iter().all(u8::is_ascii_whitespace) {
-            match Said::of(&line) {
-                // Nearly all bytes are observations, which are only parsed when they are needed.
-                Ok(Said::Observed(glance)) => {
-                    let metric = metrics.get(&glance.metric).copied();
-                    take_observed(&mut recording, &glance, Span { start, length, metric });
-                }
-                Ok(Said::Event(Event::Unknown(_))) => {
-                    let kind = Event::kind(&line).unwrap_or_default();
-                    recording.warnings.push(format!(
-                        "events.jsonl line {number}: an event of a kind that this version does not know ({}); kept, not shown",
-                        printable(&kind, false)
-                    ));
-                }
-                Ok(Said::Event(mut event)) => {
-                    clean::event(&mut event);
-                    open = at_once(open, &event);
-                    match &event {
-                        Event::Started(started) => {
-                            running = Some(started.run);
-                            damaged.retain(|run| *run != started.run);
-                        }
-                        _ => running = None,
-                    }
-                    recording.at_once = recording.at_once.max(open);
-                    take(&mut recording, event);
-                }
-                Err(why) => {
-                    damaged.extend(running);
-                    let why = printable(&why, false);
-                    recording.warnings.push(format!("events.jsonl line {number}: {why}; left out"));
-                }
-            }
+            stream.take(&mut recording, number, &line, start);
         }
         start += length as u64;
     }
-    for id in damaged {
+    for id in stream.damaged {
         // Without one of its parts a figure would be another one.
         if let Some(run) = recording.run(id).filter(|run| run.status == Status::Ok) {
             run.status = Status::Failed(Reason::new("a line of its observations is damaged"));
@@ -101,6 +66,59 @@ pub fn load(folder: &Path) -> Result<Recording, Error> {
     }
     complete(&mut recording);
     Ok(recording)
+}
+
+/// The lines so far.
+struct Stream {
+    /// The place of each metric in the plan.
+    metrics: HashMap<Name, usize>,
+    /// Runs that are open.
+    open: u32,
+    /// The run that a damaged line may belong to.
+    running: Option<RunId>,
+    damaged: Vec<RunId>,
+}
+
+impl Stream {
+    fn of(recording: &Recording) -> Self {
+        let names = recording.meta.plan.metrics.iter().map(|metric| metric.name.clone());
+        Self { metrics: names.zip(0..).collect(), open: 0, running: None, damaged: Vec::new() }
+    }
+
+    fn take(&mut self, recording: &mut Recording, number: usize, line: &[u8], start: u64) {
+        match Said::of(line) {
+            // Nearly all bytes are observations, which are only parsed when they are needed.
+            Ok(Said::Observed(glance)) => {
+                let metric = self.metrics.get(&glance.metric).copied();
+                take_observed(recording, &glance, Span { start, length: line.len(), metric });
+            }
+            Ok(Said::Event(Event::Unknown(_))) => {
+                let kind = Event::kind(line).unwrap_or_default();
+                recording.warnings.push(format!(
+                    "events.jsonl line {number}: an event of a kind that this version does not know ({}); kept, not shown",
+                    printable(&kind, false)
+                ));
+            }
+            Ok(Said::Event(mut event)) => {
+                clean::event(&mut event);
+                self.open = at_once(self.open, &event);
+                match &event {
+                    Event::Started(started) => {
+                        self.running = Some(started.run);
+                        self.damaged.retain(|run| *run != started.run);
+                    }
+                    _ => self.running = None,
+                }
+                recording.at_once = recording.at_once.max(self.open);
+                take(recording, event);
+            }
+            Err(why) => {
+                self.damaged.extend(self.running);
+                let why = printable(&why, false);
+                recording.warnings.push(format!("events.jsonl line {number}: {why}; left out"));
+            }
+        }
+    }
 }
 
 fn take_observed(recording: &mut Recording, glance: &Glance, span: Span) {

@@ -169,24 +169,14 @@ pub fn read(path: &Path) -> Result<Asked, Error> {
 
 fn parse(text: &str) -> Result<Asked, String> {
     let file: File = crate::experiment::from_toml(text)?;
-    let names: Vec<&str> = file.setting.iter().map(|setting| setting.name.as_str()).collect();
-    if names.len() < 2 {
+    if file.setting.len() < 2 {
         return Err("a matrix compares two [[setting]] or more".to_owned());
     }
-    if let Some(twice) = (1..names.len()).find(|at| names[..*at].contains(&names[*at])) {
-        return Err(format!("setting {:?} stands twice", names[twice]));
-    }
+    once("setting", file.setting.iter().map(|setting| setting.name.as_str()))?;
     if file.machine.is_empty() {
         return Err("no [[machine]] to measure on".to_owned());
     }
-    let phases = |phases: Option<u32>| match phases {
-        Some(phases) if !(2..=1000).contains(&phases) => Err("phases: give 2 to 1000".to_owned()),
-        phases => Ok(phases),
-    };
-    let machines: Vec<&str> = file.machine.iter().map(|machine| machine.name.as_str()).collect();
-    if let Some(twice) = (1..machines.len()).find(|at| machines[..*at].contains(&machines[*at])) {
-        return Err(format!("machine {:?} stands twice", machines[twice]));
-    }
+    once("machine", file.machine.iter().map(|machine| machine.name.as_str()))?;
     let all = phases(file.phases)?.unwrap_or(PHASES);
     let mut machines = file.machine;
     for machine in &mut machines {
@@ -200,43 +190,7 @@ fn parse(text: &str) -> Result<Asked, String> {
         if machine.target.is_some() {
             machine.speeds.truncate(1);
         }
-        if let Some(twice) =
-            (1..machine.speeds.len()).find(|at| machine.speeds[..*at].contains(&machine.speeds[*at]))
-        {
-            return Err(format!("{}: speed {} stands twice", machine.name, machine.speeds[twice]));
-        }
-        if let Some(speed) = machine.speeds.iter().find(|speed| shift(**speed).is_none()) {
-            return Err(format!("{}: no speed {speed}; {SPEEDS}", machine.name));
-        }
-        if let Some(target) = &machine.target
-            && machine.host().is_none_or(str::is_empty)
-        {
-            return Err(format!("{}: target is ssh:HOST, and not {target:?}", machine.name));
-        }
-        // A host that begins with a dash would be an option of ssh.
-        let host = |c: char| c.is_ascii_alphanumeric() || "._-@:[]%".contains(c);
-        if let Some(name) = machine.host()
-            && (name.starts_with('-') || !name.chars().all(host))
-        {
-            return Err(format!("{}: {name:?} is no host's name", machine.name));
-        }
-        if machine.target.is_some() {
-            real(machine, &file.setting).map_err(|why| format!("{}: {why}", machine.name))?;
-        }
-        if machine.memory.is_some_and(|memory| !(8..=65_536).contains(&memory)) {
-            return Err(format!("{}: memory: give 8 to 65536 MiB", machine.name));
-        }
-        if machine.target.is_none() && file.setting.iter().any(|setting| !setting.boot.is_empty()) {
-            return Err(format!("{}: boot commands are for a machine with a target", machine.name));
-        }
-        if let Some(limit) = &machine.boot_limit {
-            tickmark_wire::text::duration(limit)
-                .map_err(|why| format!("{}: boot_limit: {why}", machine.name))?;
-        }
-        let writes = file.setting.iter().any(|setting| !setting.write.is_empty());
-        if writes && machine.agent == Some(AgentKind::C) {
-            return Err(format!("{}: agent c writes no files; use append", machine.name));
-        }
+        check(machine, &file.setting).map_err(|why| format!("{}: {why}", machine.name))?;
     }
     let slice = file.slice.as_deref().map(tickmark_wire::text::duration).transpose();
     let margin = file.margin.as_deref().map(tickmark_wire::text::share).transpose();
@@ -250,6 +204,64 @@ fn parse(text: &str) -> Result<Asked, String> {
         settings: file.setting,
         machines,
     })
+}
+
+fn phases(phases: Option<u32>) -> Result<Option<u32>, String> {
+    match phases {
+        Some(phases) if !(2..=1000).contains(&phases) => Err("phases: give 2 to 1000".to_owned()),
+        phases => Ok(phases),
+    }
+}
+
+/// Refuses a name that stands twice.
+fn once<'a>(what: &str, names: impl Iterator<Item = &'a str>) -> Result<(), String> {
+    let mut known = Vec::new();
+    for name in names {
+        if known.contains(&name) {
+            return Err(format!("{what} {name:?} stands twice"));
+        }
+        known.push(name);
+    }
+    Ok(())
+}
+
+/// Refuses a machine that cannot be what it says, or cannot have these settings.
+fn check(machine: &Machine, settings: &[Setting]) -> Result<(), String> {
+    let speeds = &machine.speeds;
+    if let Some(twice) = (1..speeds.len()).find(|at| speeds[..*at].contains(&speeds[*at])) {
+        return Err(format!("speed {} stands twice", speeds[twice]));
+    }
+    if let Some(speed) = speeds.iter().find(|speed| shift(**speed).is_none()) {
+        return Err(format!("no speed {speed}; {SPEEDS}"));
+    }
+    if let Some(target) = &machine.target
+        && machine.host().is_none_or(str::is_empty)
+    {
+        return Err(format!("target is ssh:HOST, and not {target:?}"));
+    }
+    // A host that begins with a dash would be an option of ssh.
+    let host = |c: char| c.is_ascii_alphanumeric() || "._-@:[]%".contains(c);
+    if let Some(name) = machine.host()
+        && (name.starts_with('-') || !name.chars().all(host))
+    {
+        return Err(format!("{name:?} is no host's name"));
+    }
+    if machine.target.is_some() {
+        real(machine, settings)?;
+    }
+    if machine.memory.is_some_and(|memory| !(8..=65_536).contains(&memory)) {
+        return Err("memory: give 8 to 65536 MiB".to_owned());
+    }
+    if machine.target.is_none() && settings.iter().any(|setting| !setting.boot.is_empty()) {
+        return Err("boot commands are for a machine with a target".to_owned());
+    }
+    if let Some(limit) = &machine.boot_limit {
+        tickmark_wire::text::duration(limit).map_err(|why| format!("boot_limit: {why}"))?;
+    }
+    if settings.iter().any(|setting| !setting.write.is_empty()) && machine.agent == Some(AgentKind::C) {
+        return Err("agent c writes no files; use append".to_owned());
+    }
+    Ok(())
 }
 
 /// What a real machine cannot have: it would be measured as it is, and pass for what was asked.

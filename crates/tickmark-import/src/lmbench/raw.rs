@@ -120,6 +120,28 @@ impl Run<'_> {
         let release = self.header("RELEASE").or(word(5)).unwrap_or("unknown");
         let host = host(all, machine, release, &tool);
         let round = host.rounds + 1;
+        let count = self.figures(is_2, round, host);
+        if count == 0 {
+            warnings.push(format!("{source}: a run without figures"));
+        } else if self
+            .lines
+            .iter()
+            .rev()
+            .find(|line| !line.trim().is_empty())
+            .is_none_or(|l| !l.starts_with('['))
+        {
+            warnings.push(format!(
+                "{source}: the run has no closing date: it was cut, and what followed is missing"
+            ));
+        }
+        host.rounds = round;
+        host.know("host.name", machine, &source);
+        host.know("kernel.release", release, &source);
+        self.facts(host, &source, warnings);
+    }
+
+    /// Puts every figure of the run; how many there are.
+    fn figures(&self, is_2: bool, round: u32, host: &mut Imported) -> usize {
         let mut count = 0;
         let mut put = |metric: &str, figure: Option<Figure>, factor: f64| {
             if let Some(Figure { value, step, over }) = figure {
@@ -179,22 +201,11 @@ impl Run<'_> {
         put("machine.clock_rate", word("MHZ"), 1e6);
         put("machine.cache_line", word("LINE_SIZE"), 1.0);
         put(super::layout::LOAD, word("SYNC_MAX"), 1.0);
-        if count == 0 {
-            warnings.push(format!("{source}: a run without figures"));
-        } else if self
-            .lines
-            .iter()
-            .rev()
-            .find(|line| !line.trim().is_empty())
-            .is_none_or(|l| !l.starts_with('['))
-        {
-            warnings.push(format!(
-                "{source}: the run has no closing date: it was cut, and what followed is missing"
-            ));
-        }
-        host.rounds = round;
-        host.know("host.name", machine, &source);
-        host.know("kernel.release", release, &source);
+        count
+    }
+
+    /// What it says of the machine and of itself.
+    fn facts(&self, host: &mut Imported, source: &str, warnings: &mut Vec<String>) {
         let keys = [
             ("VERSION", "kernel.version"),
             ("MACHINE", "kernel.machine"),
@@ -213,7 +224,7 @@ impl Run<'_> {
                     "{source}: {key} is {value}, in an earlier run of this recording {known}: the runs are not alike"
                 ));
             }
-            host.know(fact, value, &source);
+            host.know(fact, value, source);
         }
     }
 

@@ -25,6 +25,20 @@ fn text_of_a_recording_of_format_1_1() {
     insta::assert_snapshot!(anstream::adapter::strip_str(&crate::lmbench::text(&page, "")).to_string());
 }
 
+/// Rings of which each was a probe, and parts without their list.
+#[test]
+fn text_of_a_recording_of_format_1_4() {
+    let model = report::build(&of_format("1.4"), &|_| true, false);
+    insta::assert_snapshot!(anstream::adapter::strip_str(&text(&model, false)).to_string());
+}
+
+/// Arguments, several metrics of a run, a histogram, windows.
+#[test]
+fn text_of_a_recording_of_format_1_5() {
+    let model = report::build(&of_format("1.5"), &|_| true, false);
+    insta::assert_snapshot!(anstream::adapter::strip_str(&text(&model, false)).to_string());
+}
+
 #[test]
 fn a_curve_in_detail() {
     let model = report::build(&of_format("1.1"), &|m| m.name.as_str() == "memory.latency.random", true);

@@ -1,6 +1,7 @@
 //! Kernels in QEMU: building, booting one, a matrix of them.
 
-use super::{arms, compare, document, run};
+use super::matrix::{self, Shown};
+use super::run;
 use crate::cli::{CompareFormat, Lab, LabBoot, LabKernels, LabRun, Speed};
 use crate::error::{Code, Error};
 use crate::progress::control;
@@ -8,11 +9,8 @@ use crate::selection;
 use rand::SeedableRng;
 use rand::rngs::StdRng;
 use std::path::Path;
-use std::time::{Duration, Instant};
-use tickmark_analysis::comparison::{self, Line};
-use tickmark_drive::experiment::{Experiment, Halt};
-use tickmark_drive::knob::{Boot, distinct};
-use tickmark_drive::lab::{self, Asked, Bench, Machine, Report, Setting, Wanted, build, kernel_of};
+use tickmark_drive::knob::distinct;
+use tickmark_drive::lab::{self, Asked, Bench, Machine, Setting, Wanted, build, kernel_of};
 use tickmark_drive::plan;
 use tickmark_lab::{Accel, Built, Cache, Kernel};
 use tickmark_store::{Id, Store};
@@ -25,7 +23,7 @@ pub(super) fn run(store: impl FnOnce() -> Result<Store, Error>, lab: &Lab) -> Re
     match lab {
         Lab::Kernels(asked) => kernels(asked),
         Lab::Boot(asked) => boot(&store()?, asked),
-        Lab::Run(asked) => matrix(&store()?, asked),
+        Lab::Run(asked) => run_file(&store()?, asked),
     }
 }
 
@@ -98,7 +96,7 @@ fn boot(store: &Store, asked: &LabBoot) -> Result<Code, Error> {
     run::guest(store, &bench.control, &guest, &plan, &name, asked)
 }
 
-fn matrix(store: &Store, asked: &LabRun) -> Result<Code, Error> {
+fn run_file(store: &Store, asked: &LabRun) -> Result<Code, Error> {
     let mut from = lab::read(&asked.file)?;
     // Everything that it names, also what is not asked for now.
     for machine in &from.machines {
@@ -139,7 +137,12 @@ fn matrix(store: &Store, asked: &LabRun) -> Result<Code, Error> {
     }
     let resumed = asked.resume.as_ref().map(|name| together(store, name)).transpose()?;
     let limit = asked.limit.map(Nanos::to_duration);
-    let (code, models) = carry_out(store, &from, resumed, limit, asked.format, asked.fail_on)?;
+    let (code, models) = matrix::carry_out(
+        store,
+        &from,
+        resumed,
+        Shown { limit, format: asked.format, fail_on: asked.fail_on },
+    )?;
     if asked.format == CompareFormat::Json {
         super::print_json(&models.iter().map(tickmark_render::comparison::json).collect::<Vec<_>>())?;
     }
@@ -210,157 +213,14 @@ pub(super) fn as_experiment(
         settings: settings.collect(),
         machines: vec![machine],
     };
-    let (code, models) = carry_out(store, &from, None, None, asked.format, asked.fail_on)?;
+    let (code, models) = matrix::carry_out(
+        store,
+        &from,
+        None,
+        Shown { limit: None, format: asked.format, fail_on: asked.fail_on },
+    )?;
     if asked.format == CompareFormat::Json {
         models.iter().try_for_each(|model| super::print_json(&tickmark_render::comparison::json(model)))?;
     }
     Ok(code)
-}
-
-fn carry_out(
-    store: &Store,
-    from: &Asked,
-    mut resumed: Option<(String, Vec<Id>)>,
-    limit: Option<Duration>,
-    format: CompareFormat,
-    fail_on: Option<crate::cli::FailOn>,
-) -> Result<(Code, Vec<comparison::Model>), Error> {
-    let stop = control();
-    let begun = Instant::now();
-    let mut bench = Bench::new(stop.clone())?;
-    // Every name is looked at before the first minute is spent.
-    let selected = from
-        .machines
-        .iter()
-        .map(|machine| selection::select(&machine.probes))
-        .collect::<Result<Vec<_>, _>>()?;
-    let all: Vec<String> = from
-        .machines
-        .iter()
-        .filter(|machine| machine.target.is_none())
-        .flat_map(|machine| from.settings.iter().map(move |setting| kernel_of(machine, setting)))
-        .collect();
-    for machine in from.machines.iter().filter(|machine| machine.target.is_none()) {
-        for setting in &from.settings {
-            bench.check(&Wanted::of(machine, setting, 0, limit)).map_err(|error| match error {
-                tickmark_drive::Error::Usage(why) => {
-                    Error::Usage(format!("machine {}, setting {}: {why}", machine.name, setting.name))
-                }
-                other => other.into(),
-            })?;
-        }
-    }
-    bench.kernels(all.iter())?;
-    if let (Some(answers), CompareFormat::Text) = (&from.answers, format) {
-        super::print(&format!("{}: {answers}\n\n", from.name))?;
-    }
-    let mut code = Code::Done;
-    let (mut boots, mut models) = (0, Vec::new());
-    let measuring = Instant::now();
-    for (machine, probes) in from.machines.iter().zip(selected) {
-        for speed in &machine.speeds {
-            let Some(shift) = lab::shift(*speed) else { continue };
-            let name =
-                machine.host().map_or_else(|| format!("{}@{speed}", machine.name), |_| machine.name.clone());
-            // What came before the interrupted one is whole.
-            if resumed.as_ref().is_some_and(|(known, _)| *known != name) {
-                continue;
-            }
-            let again = resumed.take().map(|(_, ids)| ids).unwrap_or_default();
-            let mut places = Vec::new();
-            for setting in &from.settings {
-                places.push(bench.place(machine, setting, shift, limit)?);
-            }
-            let weight = plan::weight(&probes);
-            let experiment = Experiment {
-                knob_name: format!("{}, {name}", from.name),
-                name,
-                knob: Box::new(Boot::new(places)?),
-                settings: from.settings.iter().map(|setting| setting.name.clone()).collect(),
-                probes: probes.clone(),
-                outcomes: Vec::new(),
-                blocks: machine.phases.unwrap_or(from.phases),
-                slice: Nanos::new(from.slice.get() * i64::from(weight) / 10),
-                budget: None,
-                measured: tickmark_wire::Settings { small: machine.host().is_none(), ..Default::default() },
-                resumed: again,
-            };
-            let ended = experiment.guarded::<_, tickmark_drive::Error>(store, &stop, |guard| {
-                let mut random = StdRng::from_rng(&mut rand::rng());
-                experiment.run(store, guard, &stop, &mut random, begun, &|_, _| false)
-            })?;
-            let ((ids, made, halt), _) = ended;
-            // The first of each guest is booted twice.
-            let boots_of = |made: u32| if machine.host().is_some() { made } else { made + 1 };
-            boots += boots_of(made) as usize * ids.len();
-            if made < 1 || halt == Halt::Stopped {
-                return Err(Error::Refused(format!(
-                    "interrupted after {made} boots a side; `tickmark lab run FILE --resume REC` goes on; saved as {}",
-                    Id::all(&ids)
-                )));
-            }
-            if let Some(why) = arms::nothing(store, &ids) {
-                return Err(Error::Refused(format!(
-                    "no figure was obtained: {why}; saved as {}",
-                    Id::all(&ids)
-                )));
-            }
-            if arms::failed(store, &ids, made) {
-                code = code.worse(Code::Partly);
-            }
-            let one = show(store, from, &ids, format)?;
-            code = code.worse(compare::code(&one, fail_on));
-            models.push(one);
-        }
-    }
-    if let Some((name, _)) = resumed {
-        return Err(Error::Usage(format!(
-            "no machine {name} in this file: the interrupted recording is of another one"
-        )));
-    }
-    let text = format!("{boots} boots in {:.0} s\n", measuring.elapsed().as_secs_f64());
-    if format == CompareFormat::Text {
-        super::print(&text)?;
-    } else {
-        anstream::eprint!("{text}");
-    }
-    Ok((code, models))
-}
-
-fn show(store: &Store, from: &Asked, ids: &[Id], format: CompareFormat) -> Result<comparison::Model, Error> {
-    let model = arms::model(store, ids, from.margin)?;
-    // JSON is one value: it is printed when all is there.
-    if format != CompareFormat::Text {
-        if format != CompareFormat::Json {
-            compare::show(&model, format)?;
-        }
-        return Ok(model);
-    }
-    let recordings = ids.iter().map(|id| store.read(id)).collect::<Result<Vec<_>, _>>()?;
-    let ticks: Vec<_> = recordings.iter().map(tickmark_analysis::hz::of).collect();
-    let (mut answer, mut tables) = (String::new(), String::new());
-    if from.report.contains(&Report::Prediction) {
-        let of = |lines: &[Line]| lines.iter().filter_map(Line::exact_change_of_mean).collect();
-        let changes: Vec<Vec<f64>> = model.against.iter().map(|against| of(&against.lines)).collect();
-        answer += &tickmark_render::hz::answer(&ticks, &changes);
-    }
-    if from.report.contains(&Report::Lmbench) || from.report.contains(&Report::Document) {
-        let beside = from.report.contains(&Report::Document);
-        let changed = model.against.iter().flat_map(|against| &against.lines);
-        let changed = changed.filter(|line| line.changed() && line.figure != "floor");
-        let real: Vec<&str> = changed.map(|line| line.metric.as_str()).collect();
-        let (text, real) = document::tables(&recordings, &real, beside)?;
-        answer += &real;
-        tables = text;
-    }
-    // The answer, then what it stands on.
-    let gap = if answer.is_empty() { "" } else { "\n" };
-    super::print(&format!("{answer}{gap}"))?;
-    compare::show(&model, format)?;
-    if from.report.contains(&Report::Prediction) {
-        super::print(&tickmark_render::hz::prediction(&ticks))?;
-    }
-    super::print(&tables)?;
-    super::print(&format!("saved as {}\n\n", Id::all(ids)))?;
-    Ok(model)
 }

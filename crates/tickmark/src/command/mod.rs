@@ -10,6 +10,7 @@ mod import_events;
 mod lab;
 mod list;
 mod manual;
+mod matrix;
 mod pilot;
 mod recordings;
 mod run;

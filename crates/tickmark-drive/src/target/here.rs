@@ -1,0 +1,96 @@
+//! This machine: the agent is this program, started again.
+
+use super::{Heard, Target, follow};
+use crate::control::Told;
+use crate::{Control, Error};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use tickmark_probe::sys::{host, limits};
+use tickmark_wire::{Catalogue, Event, Plan};
+
+/// This machine.
+#[derive(Default)]
+pub struct ThisMachine {
+    /// Ends its agent.
+    pub control: Control,
+    /// A cgroup's list of processes, which the agent is to join.
+    pub joins: Option<PathBuf>,
+}
+
+/// This program, to be started as the agent.
+fn agent(does: &str) -> std::io::Result<Command> {
+    // /proc/self/exe would do, but /proc may be missing.
+    let program = std::env::current_exe().or_else(|e| host::executed_as().map(Into::into).ok_or(e))?;
+    let mut agent = Command::new(program);
+    // Ctrl-C is for this process alone; it tells the agent by ending its standard input.
+    agent.args(["agent", does]).stdout(Stdio::piped()).process_group(0);
+    Ok(agent)
+}
+
+impl ThisMachine {
+    /// What its agent can measure: everything that suites run, or the cases that are named (PROBE:PARAMETER=VALUE,...).
+    ///
+    /// # Errors
+    /// It cannot be started, has no such case, or says nothing that can be read.
+    pub fn catalogue(cases: &[String]) -> Result<Catalogue, Error> {
+        let asked =
+            |mut agent: Command| agent.args(cases).stdin(Stdio::piped()).stderr(Stdio::piped()).output();
+        let done = agent("catalogue").and_then(asked).map_err(Error::Agent)?;
+        if done.status.code() == Some(2) {
+            let said = String::from_utf8_lossy(&done.stderr);
+            let why = said.trim().trim_start_matches("tickmark-agent: ");
+            return Err(Error::Usage(why.split("; see").next().unwrap_or(why).to_owned()));
+        }
+        let unread = |error| format!("its catalogue cannot be read ({error}; {})", done.status);
+        serde_json::from_slice(&done.stdout).map_err(|error| Error::AgentEnded(unread(error)))
+    }
+
+    fn start(&self) -> std::io::Result<Child> {
+        let mut agent = agent("run")?.stdin(Stdio::piped()).spawn()?;
+        if let Some(stdin) = agent.stdin.take() {
+            // It waits for its plan, so it has done nothing yet.
+            if let Some(procs) = &self.joins
+                && let Err(error) = std::fs::write(procs, agent.id().to_string())
+            {
+                drop(stdin);
+                let _ = agent.wait();
+                return Err(error);
+            }
+            agent.stdin = Some(stdin);
+        }
+        Ok(agent)
+    }
+}
+
+/// Keeping and showing is work too: not on the CPU that is measured, where there is another.
+fn leave(measured: u32, allowed: &[u32]) {
+    let others: Vec<u32> = allowed.iter().copied().filter(|cpu| *cpu != measured).collect();
+    if !others.is_empty() {
+        // Where it is refused, the disturbance is seen in the batches.
+        let _ = limits::pin(&others);
+    }
+}
+
+impl Target for ThisMachine {
+    fn run(&mut self, plan: &Plan, on: &mut dyn FnMut(Heard) -> Result<(), Error>) -> Result<(), Error> {
+        // The agent may have every CPU that this program had, before it left the one that is measured.
+        let allowed = limits::allowed_cpus();
+        let mut agent = self.start().map_err(Error::Agent)?;
+        let result = follow(&mut agent, plan, &self.control, &mut |heard| {
+            if let Some(Event::Hello(hello)) = heard.event() {
+                leave(hello.settled.cpu, &hello.settled.allowed);
+            }
+            on(heard)
+        });
+        let ended = agent.wait();
+        if let Ok(status) = ended
+            && let Some(signal) = status.signal()
+            && !self.control.stopped()
+        {
+            self.control.tell(Told::AgentKilled(signal));
+        }
+        let _ = allowed.map(|allowed| limits::pin(&allowed));
+        result
+    }
+}

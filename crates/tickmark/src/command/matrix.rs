@@ -1,0 +1,198 @@
+//! A matrix carried out: every setting on every machine at every speed, then what came of it.
+
+use super::{arms, compare, document};
+use crate::cli::{CompareFormat, FailOn};
+use crate::error::{Code, Error};
+use crate::progress::control;
+use crate::selection;
+use rand::SeedableRng;
+use rand::rngs::StdRng;
+use std::time::{Duration, Instant};
+use tickmark_analysis::comparison::{self, Line};
+use tickmark_drive::experiment::{Experiment, Halt};
+use tickmark_drive::knob::Boot;
+use tickmark_drive::lab::{self, Asked, Bench, Machine, Report, Wanted, kernel_of};
+use tickmark_drive::{Control, plan};
+use tickmark_store::{Id, Store};
+use tickmark_wire::{Nanos, Offer};
+
+/// How it is carried out and shown, beside what the matrix says.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Shown {
+    /// Of each boot, on the wall.
+    pub(super) limit: Option<Duration>,
+    pub(super) format: CompareFormat,
+    pub(super) fail_on: Option<FailOn>,
+}
+
+/// What came of one machine at one speed.
+struct Made {
+    model: comparison::Model,
+    boots: usize,
+    code: Code,
+}
+
+/// Boots everything; of a matrix that was interrupted what is left, from the recordings with this name on.
+pub(super) fn carry_out(
+    store: &Store,
+    from: &Asked,
+    mut resumed: Option<(String, Vec<Id>)>,
+    shown: Shown,
+) -> Result<(Code, Vec<comparison::Model>), Error> {
+    let control = control();
+    // Every name is looked at before the first minute is spent.
+    let selected = from
+        .machines
+        .iter()
+        .map(|machine| selection::select(&machine.probes))
+        .collect::<Result<Vec<_>, _>>()?;
+    let mut bench = ready(from, shown.limit, &control)?;
+    if let (Some(answers), CompareFormat::Text) = (&from.answers, shown.format) {
+        super::print(&format!("{}: {answers}\n\n", from.name))?;
+    }
+    let (mut code, mut boots, mut models) = (Code::Done, 0, Vec::new());
+    let measuring = Instant::now();
+    for (machine, probes) in from.machines.iter().zip(&selected) {
+        for speed in &machine.speeds {
+            let name =
+                machine.host().map_or_else(|| format!("{}@{speed}", machine.name), |_| machine.name.clone());
+            // What came before the interrupted one is whole.
+            if resumed.as_ref().is_some_and(|(known, _)| *known != name) {
+                continue;
+            }
+            let again = resumed.take().map(|(_, ids)| ids).unwrap_or_default();
+            let Some(shift) = lab::shift(*speed) else { continue };
+            let settings = from.settings.iter();
+            let places = settings.map(|setting| bench.place(machine, setting, shift, shown.limit));
+            let boot = Boot::new(places.collect::<Result<_, _>>()?)?;
+            let experiment = experiment(from, machine, probes, name, boot, again);
+            let made = one(store, from, machine, &experiment, &control, shown)?;
+            boots += made.boots;
+            code = code.worse(made.code);
+            models.push(made.model);
+        }
+    }
+    if let Some((name, _)) = resumed {
+        return Err(Error::Usage(format!(
+            "no machine {name} in this file: the interrupted recording is of another one"
+        )));
+    }
+    let text = format!("{boots} boots in {:.0} s\n", measuring.elapsed().as_secs_f64());
+    if shown.format == CompareFormat::Text {
+        super::print(&text)?;
+    } else {
+        anstream::eprint!("{text}");
+    }
+    Ok((code, models))
+}
+
+/// Refuses what cannot be booted, then builds the kernels.
+fn ready(from: &Asked, limit: Option<Duration>, control: &Control) -> Result<Bench, Error> {
+    let mut bench = Bench::new(control.clone())?;
+    let mut kernels = Vec::new();
+    for machine in from.machines.iter().filter(|machine| machine.target.is_none()) {
+        for setting in &from.settings {
+            bench.check(&Wanted::of(machine, setting, 0, limit)).map_err(|error| match error {
+                tickmark_drive::Error::Usage(why) => {
+                    Error::Usage(format!("machine {}, setting {}: {why}", machine.name, setting.name))
+                }
+                other => other.into(),
+            })?;
+            kernels.push(kernel_of(machine, setting));
+        }
+    }
+    bench.kernels(kernels.iter())?;
+    Ok(bench)
+}
+
+/// The experiment of one machine at one speed.
+fn experiment(
+    from: &Asked,
+    machine: &Machine,
+    probes: &[Offer],
+    name: String,
+    boot: Boot,
+    resumed: Vec<Id>,
+) -> Experiment {
+    Experiment {
+        knob_name: format!("{}, {name}", from.name),
+        name,
+        knob: Box::new(boot),
+        settings: from.settings.iter().map(|setting| setting.name.clone()).collect(),
+        probes: probes.to_vec(),
+        outcomes: Vec::new(),
+        blocks: machine.phases.unwrap_or(from.phases),
+        slice: Nanos::new(from.slice.get() * i64::from(plan::weight(probes)) / 10),
+        budget: None,
+        measured: tickmark_wire::Settings { small: machine.host().is_none(), ..Default::default() },
+        resumed,
+    }
+}
+
+/// Boots all settings of one machine at one speed, and shows what came of it.
+fn one(
+    store: &Store,
+    from: &Asked,
+    machine: &Machine,
+    experiment: &Experiment,
+    control: &Control,
+    shown: Shown,
+) -> Result<Made, Error> {
+    let ended = experiment.guarded::<_, tickmark_drive::Error>(store, control, |guard| {
+        let mut random = StdRng::from_rng(&mut rand::rng());
+        experiment.run(store, guard, control, &mut random, Instant::now(), &|_, _| false)
+    })?;
+    let ((ids, made, halt), _) = ended;
+    let kept = Id::all(&ids);
+    if made < 1 || halt == Halt::Stopped {
+        return Err(Error::Refused(format!(
+            "interrupted after {made} boots a side; `tickmark lab run FILE --resume REC` goes on; saved as {kept}"
+        )));
+    }
+    if let Some(why) = arms::nothing(store, &ids) {
+        return Err(Error::Refused(format!("no figure was obtained: {why}; saved as {kept}")));
+    }
+    let code = if arms::failed(store, &ids, made) { Code::Partly } else { Code::Done };
+    let model = show(store, from, &ids, shown.format)?;
+    // The first of each guest is booted twice.
+    let boots = if machine.host().is_some() { made } else { made + 1 } as usize * ids.len();
+    Ok(Made { code: code.worse(compare::code(&model, shown.fail_on)), boots, model })
+}
+
+fn show(store: &Store, from: &Asked, ids: &[Id], format: CompareFormat) -> Result<comparison::Model, Error> {
+    let model = arms::model(store, ids, from.margin)?;
+    // JSON is one value: it is printed when all is there.
+    if format != CompareFormat::Text {
+        if format != CompareFormat::Json {
+            compare::show(&model, format)?;
+        }
+        return Ok(model);
+    }
+    let recordings = ids.iter().map(|id| store.read(id)).collect::<Result<Vec<_>, _>>()?;
+    let ticks: Vec<_> = recordings.iter().map(tickmark_analysis::hz::of).collect();
+    let (mut answer, mut tables) = (String::new(), String::new());
+    if from.report.contains(&Report::Prediction) {
+        let of = |lines: &[Line]| lines.iter().filter_map(Line::exact_change_of_mean).collect();
+        let changes: Vec<Vec<f64>> = model.against.iter().map(|against| of(&against.lines)).collect();
+        answer += &tickmark_render::hz::answer(&ticks, &changes);
+    }
+    if from.report.contains(&Report::Lmbench) || from.report.contains(&Report::Document) {
+        let beside = from.report.contains(&Report::Document);
+        let changed = model.against.iter().flat_map(|against| &against.lines);
+        let changed = changed.filter(|line| line.changed() && line.figure != "floor");
+        let real: Vec<&str> = changed.map(|line| line.metric.as_str()).collect();
+        let (text, real) = document::tables(&recordings, &real, beside)?;
+        answer += &real;
+        tables = text;
+    }
+    // The answer, then what it stands on.
+    let gap = if answer.is_empty() { "" } else { "\n" };
+    super::print(&format!("{answer}{gap}"))?;
+    compare::show(&model, format)?;
+    if from.report.contains(&Report::Prediction) {
+        super::print(&tickmark_render::hz::prediction(&ticks))?;
+    }
+    super::print(&tables)?;
+    super::print(&format!("saved as {}\n\n", Id::all(ids)))?;
+    Ok(model)
+}
