@@ -94,6 +94,7 @@ void align(const struct run *run);
 int stream(struct run *run, struct work *work);
 int curve(struct run *run, size_t largest, int (*point)(struct run *run, size_t size, struct work *work));
 void observed(struct run *run, const char *part);
+extern int lines_observed; /* by this process */
 void *room(size_t bytes);
 
 /* A value that the compiler knows nothing of; costs no instruction. */

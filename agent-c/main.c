@@ -96,8 +96,8 @@ static void in_child(struct run *run, const struct probe *probe)
 		memset(&usage, 0, sizeof usage);
 		getrusage(RUSAGE_SELF, &usage);
 		say("{\"finished\":{\"run\":%ld,\"instrument\":{\"clock\":\"monotonic\",\"precision\":%lld,\"stamp\":%lld,"
-		    "\"empty_iteration\":0,\"frequency\":1000000000.0},\"resident_kb\":%ld}}\n",
-		    run->id, (long long)precision() * 1000, (long long)stamp_cost(), usage.ru_maxrss);
+		    "\"empty_iteration\":0,\"frequency\":1000000000.0},\"resident_kb\":%ld,\"observed\":%d}}\n",
+		    run->id, (long long)precision() * 1000, (long long)stamp_cost(), usage.ru_maxrss, lines_observed);
 	}
 	/* Whoever reads may take time: that is not measured. */
 	alarm(0);

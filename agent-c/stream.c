@@ -83,8 +83,11 @@ void align(const struct run *run)
 #endif
 }
 
+int lines_observed;
+
 void observed(struct run *run, const char *part)
 {
+	lines_observed++;
 	say("{\"observed\":{\"run\":%ld,\"metric\":\"%s\"", run->id, run->probe);
 	if (part)
 		say(",\"part\":\"%s\"", part);

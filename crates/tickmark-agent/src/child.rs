@@ -103,9 +103,7 @@ fn measure(request: &Request) -> Vec<Event> {
         };
         return vec![Event::Failed(run, reason)];
     }
-    let none = || format!("this agent has no probe {}", request.probe);
-    let probe = tickmark_probe::find(request.probe.as_str()).ok_or_else(none);
-    let case = match probe.and_then(|probe| probe.case(&request.arguments)) {
+    let case = match tickmark_probe::case(request.probe.as_str(), &request.arguments) {
         Ok(case) => case,
         Err(why) => return vec![Event::Skipped(run, Reason::new(why))],
     };

@@ -21,6 +21,11 @@ pub(crate) fn settle(asked: &Settings) -> Result<Settled, Refusal> {
     if !others.is_empty() {
         limits::pin(&others).map_err(|e| system(format!("cannot leave CPU {cpu} to the probes: {e}")))?;
     }
+    if let Priority::Unknown(word) = asked.priority {
+        let message =
+            format!("this agent knows no priority {}; other and fifo:1 to fifo:98 it does", word.as_str());
+        return Err(Refusal { kind: RefusalKind::Usage, message });
+    }
     let mut settled = Settled { cpu, cpu_because, priority: asked.priority, priority_refused: None, allowed };
     if let Priority::Fifo(level) = asked.priority
         && let Err(error) = limits::set_priority(Priority::Fifo(level.saturating_add(1).min(99)))

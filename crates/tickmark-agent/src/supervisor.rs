@@ -21,6 +21,9 @@ use tickmark_wire::{
 /// A run's own timer comes first; this much later it is killed.
 const GRACE: Nanos = Nanos::from_millis(500);
 
+/// A limit below this leaves no time to start a process.
+const LEAST_LIMIT: Nanos = Nanos::from_millis(10);
+
 /// Reads a plan from standard input and carries it out.
 pub(crate) fn run(prefix: &[&str]) -> ExitCode {
     let mut out = Output(std::io::stdout());
@@ -35,6 +38,12 @@ pub(crate) fn run(prefix: &[&str]) -> ExitCode {
     if let Some(run) = plan.runs.iter().find(|run| run.padding > MOST_PADDING) {
         let message =
             format!("run {} has a padding of {} bytes, up to {MOST_PADDING}", run.id.0, run.padding);
+        out.event(&Event::Refused(Refusal { kind: RefusalKind::Usage, message }));
+        return ExitCode::from(2);
+    }
+    if let Some(run) = plan.runs.iter().find(|run| run.limit.is_some_and(|limit| limit < LEAST_LIMIT)) {
+        let message =
+            format!("run {} has a limit of less than {} ms", run.id.0, LEAST_LIMIT.get() / 1_000_000);
         out.event(&Event::Refused(Refusal { kind: RefusalKind::Usage, message }));
         return ExitCode::from(2);
     }
@@ -123,6 +132,8 @@ impl Supervisor<'_> {
         let started = Started {
             run: run.id,
             probe: run.probe.clone(),
+            arguments: run.arguments.clone(),
+            gives: run.gives.clone(),
             round: run.round,
             at: at.into(),
             monotonic: tickmark_probe::sys::clock::read(libc::CLOCK_MONOTONIC).ok(),

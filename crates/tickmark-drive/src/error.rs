@@ -38,6 +38,16 @@ pub enum Error {
     /// A process that cannot be started or waited for.
     #[error("cannot start the agent: {0}")]
     Agent(std::io::Error),
+    /// An experiment that could not go on; what it had measured is kept.
+    #[error("{error}; {blocks} blocks are kept: tickmark compare {ids}")]
+    Kept {
+        /// Why not.
+        error: Box<Self>,
+        /// Whole blocks.
+        blocks: u32,
+        /// The recordings, as words.
+        ids: String,
+    },
     /// The agent ended and had measured nothing.
     #[error("the agent ended without measuring: {0}")]
     AgentEnded(String),

@@ -239,6 +239,18 @@ mod tests {
     }
 
     #[test]
+    fn plans_of_earlier_formats_name_the_metric() {
+        let case = crate::case("switch.8p.64k.across", &Arguments::new()).unwrap();
+        assert_eq!(
+            (case.name().as_str(), case.arguments["place"].as_str()),
+            ("switch.8p.64k.across", "across")
+        );
+        assert!(
+            crate::case("switch.3p.64k", &Arguments::new()).unwrap_err().contains("no probe switch.3p.64k")
+        );
+    }
+
+    #[test]
     fn what_a_probe_cannot_be_told_is_refused() {
         let why = |pairs: &[(&str, &str)]| switch().case(&told(pairs)).map(|case| case.name()).unwrap_err();
         assert!(why(&[("colour", "red")]).contains("it has processes, kilobytes, place"));

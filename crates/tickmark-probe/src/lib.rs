@@ -20,6 +20,6 @@ pub use case::{Case, Parameter, Value};
 pub use error::{ProbeError, Unavailable};
 pub use instrument::Gauge;
 pub use meter::{Counts, Meter, Reading, SystemMeter};
-pub use probes::{FILES, all, cases, find};
+pub use probes::{FILES, all, case, cases, find};
 pub use routine::{Budget, Folder, Params, Prepare, Probe, Routine, Sink, Sizes};
 pub use spec::{Also, EVERY_RUN, Expected, Spec, Syscall};

@@ -21,7 +21,7 @@ fn text(text: &mut String) {
     }
 }
 
-fn name(of: &mut Name) {
+pub(super) fn name(of: &mut Name) {
     if let std::borrow::Cow::Owned(clean) = printable(of.as_str(), false) {
         *of = Name::new(clean);
     }

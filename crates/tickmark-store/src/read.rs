@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use tickmark_wire::text::printable;
-use tickmark_wire::{Event, Format, Glance, Name, Reason, RunId, Said};
+use tickmark_wire::{Arguments, Event, Format, Glance, Name, Reason, RunId, Said};
 
 /// Reads the recording in a folder.
 ///
@@ -81,14 +81,19 @@ struct Stream {
 
 impl Stream {
     fn of(recording: &Recording) -> Self {
-        let names = recording.meta.plan.metrics.iter().map(|metric| metric.name.clone());
-        Self { metrics: names.zip(0..).collect(), open: 0, running: None, damaged: Vec::new() }
+        let mut metrics = HashMap::new();
+        for (at, metric) in recording.meta.plan.metrics.iter().enumerate() {
+            // Where one stands twice, the first is meant.
+            metrics.entry(metric.name.clone()).or_insert(at);
+        }
+        Self { metrics, open: 0, running: None, damaged: Vec::new() }
     }
 
     fn take(&mut self, recording: &mut Recording, number: usize, line: &[u8], start: u64) {
         match Said::of(line) {
             // Nearly all bytes are observations, which are only parsed when they are needed.
-            Ok(Said::Observed(glance)) => {
+            Ok(Said::Observed(mut glance)) => {
+                clean::name(&mut glance.metric);
                 let metric = self.metrics.get(&glance.metric).copied();
                 take_observed(recording, &glance, Span { start, length: line.len(), metric });
             }
@@ -148,15 +153,15 @@ fn at_once(open: u32, event: &Event) -> u32 {
 /// Fails runs of which a line of observations is missing: without one of its parts a figure would be another one. Recordings
 /// of formats before 1.4 do not say how many there are: the other runs of the probe do.
 fn complete(recording: &mut Recording) {
-    let mut most: BTreeMap<Name, usize> = BTreeMap::new();
+    let mut most: BTreeMap<(Name, Arguments), usize> = BTreeMap::new();
+    let of = |run: &Run| (run.planned.probe.clone(), run.planned.arguments.clone());
     for run in recording.runs.iter().filter(|run| run.status == Status::Ok) {
-        let most = most.entry(run.planned.probe.clone()).or_default();
+        let most = most.entry(of(run)).or_default();
         *most = (*most).max(run.observed.len());
     }
     for run in recording.runs.iter_mut().filter(|run| run.status == Status::Ok && run.outcome.is_some()) {
         let told = run.outcome.as_ref().and_then(|outcome| outcome.observed);
-        let all =
-            told.map_or_else(|| most.get(&run.planned.probe).copied().unwrap_or(0), |told| told as usize);
+        let all = told.map_or_else(|| most.get(&of(run)).copied().unwrap_or(0), |told| told as usize);
         if run.observed.len() != all {
             let here = run.observed.len();
             let why = format!("{here} of its {all} lines of observations are there: some are missing");

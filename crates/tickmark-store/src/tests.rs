@@ -109,6 +109,8 @@ fn a_second_try_replaces_what_an_interrupted_one_left() {
         Event::Started(Started {
             run: RunId(0),
             probe: Name::new("syscall.null"),
+            arguments: tickmark_wire::Arguments::new(),
+            gives: Vec::new(),
             round: 1,
             at: Nanos::ZERO,
             monotonic: None,

@@ -1,7 +1,7 @@
 //! The stream that comes back from the agent: one event a line.
 
 use crate::word::vocabulary;
-use crate::{Environment, Format, Name, Nanos, Observations, Picos, RunId, Settings};
+use crate::{Arguments, Environment, Format, Name, Nanos, Observations, Picos, RunId, Settings};
 use serde::{Deserialize, Serialize};
 
 /// One line of the stream: an object with one key, the kind. Readers keep kinds that they do not know, and name them.
@@ -106,6 +106,12 @@ pub struct Started {
     pub run: RunId,
     /// Its probe.
     pub probe: Name,
+    /// What the probe is told.
+    #[serde(default, skip_serializing_if = "Arguments::is_empty")]
+    pub arguments: Arguments,
+    /// The metrics that it gives; none where that is one, of the probe's own name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub gives: Vec<Name>,
     /// Its round.
     pub round: u32,
     /// CLOCK_REALTIME at the start, ns since 1970.

@@ -38,6 +38,8 @@ impl Histogram {
 
     /// Counts a value.
     pub fn record(&mut self, value: Nanos) {
+        // The one value whose amount is no i64.
+        let value = value.max(Nanos::new(-i64::MAX));
         let bucket = self.bucket_of(value);
         match self.bucket.binary_search(&bucket) {
             Ok(at) => self.count[at] += 1,
@@ -55,18 +57,20 @@ impl Histogram {
         self.count.iter().fold(0, |sum, count| sum.saturating_add(*count))
     }
 
-    /// The ends of each bucket that was hit, ascending, both inclusive, in ns, with its count; cut to the least and the
-    /// greatest value. None where it is damaged: columns of two lengths or out of order, or bits beyond 16.
+    /// The ends of each bucket that was hit, ascending, both inclusive, in ns, with its count. None where it is damaged: columns of
+    /// two lengths or out of order, a bucket without a value, bits beyond 16, ends that lie in other buckets.
     #[must_use]
     pub fn buckets(&self) -> Option<Vec<(Nanos, Nanos, u64)>> {
+        let (first, last) = (self.bucket.first(), self.bucket.last());
         let sound = self.bucket.len() == self.count.len()
             && (1..=16).contains(&self.bits)
-            && self.bucket.is_sorted_by(|a, b| a < b);
-        let inside =
-            |value: i64| Nanos::new(value.clamp(self.least.get(), self.most.get().max(self.least.get())));
+            && self.bucket.is_sorted_by(|a, b| a < b)
+            && !self.count.contains(&0)
+            && first.is_none_or(|first| *first == self.bucket_of(self.least))
+            && last.is_none_or(|last| *last == self.bucket_of(self.most));
         let ends = |(bucket, count): (&i32, &u64)| {
             let (low, high) = self.ends(*bucket)?;
-            Some((inside(low), inside(high), *count))
+            Some((Nanos::new(low), Nanos::new(high), *count))
         };
         sound.then(|| self.bucket.iter().zip(&self.count).map(ends).collect()).flatten()
     }
@@ -122,16 +126,16 @@ mod tests {
                 }
             }
         }
-        let end = of(&[i64::MAX, i64::MIN + 1]);
+        let end = of(&[i64::MAX, i64::MIN]);
         assert_eq!((end.total(), end.buckets().unwrap().len()), (2, 2), "nothing lies beyond the end");
     }
 
     #[test]
-    fn buckets_ascend_and_are_cut_to_what_was_seen() {
+    fn buckets_ascend() {
         let all = of(&[1_000_000, 7, -300, 1_000_001, 7]);
         let ends = |(low, high, count): &(Nanos, Nanos, u64)| (low.get(), high.get(), *count);
         let buckets: Vec<_> = all.buckets().unwrap().iter().map(ends).collect();
-        assert_eq!(buckets, [(-300, -300, 1), (7, 7, 2), (999_424, 1_000_001, 2)]);
+        assert_eq!(buckets, [(-301, -300, 1), (7, 7, 2), (999_424, 1_003_519, 2)]);
         let back: Histogram = serde_json::from_str(&serde_json::to_string(&all).unwrap()).unwrap();
         assert_eq!(back, all);
     }
@@ -146,6 +150,9 @@ mod tests {
         };
         assert!(sound.buckets().is_some());
         assert!(damage(|bad| bad.bits = 60).is_none());
+        assert!(damage(|bad| bad.count[1] = 0).is_none());
+        assert!(damage(|bad| bad.most = Nanos::new(1_000)).is_none());
+        assert!(damage(|bad| bad.least = Nanos::new(2)).is_none());
         assert!(damage(|bad| bad.bucket.reverse()).is_none());
         assert!(damage(|bad| bad.count.truncate(1)).is_none());
         assert!(damage(|bad| bad.bucket[2] = i32::MAX).is_none());

@@ -45,55 +45,20 @@ const OBSERVATIONS: [&str; 8] =
     ["batches", "latencies", "gaps", "exchanges", "curve", "values", "histogram", "windows"];
 
 impl Said {
-    /// Looks at a line. That its observations can be parsed is not looked at: whoever parses them says so.
+    /// Looks at a line. What its observations say is left to whoever makes a figure of them; that they are whole JSON is looked at
+    /// here.
     ///
     /// # Errors
     /// What is wrong with the line, in words.
     pub fn of(line: &[u8]) -> Result<Self, String> {
-        match Glance::quick(line.trim_ascii_end()).or_else(|| Glance::slow(line)) {
-            Some(glance) => Ok(Self::Observed(glance)),
+        match Whole::of(line) {
+            Some(Whole { run, metric, observations, segments, .. }) => {
+                let kind = observations.into_keys().next().unwrap_or_default();
+                Ok(Self::Observed(Glance { run, metric, kind, segments }))
+            }
             None => Event::parse(line).map(Self::Event),
         }
     }
-}
-
-impl Glance {
-    /// The beginning and the end of a line as every agent of this project writes it.
-    fn quick(line: &[u8]) -> Option<Self> {
-        const SEGMENTS: &[u8] = br#"},"segments":["#;
-        let rest = line.strip_prefix(br#"{"observed":{"run":"#)?;
-        let digits = rest.iter().position(|byte| !byte.is_ascii_digit())?;
-        let run = std::str::from_utf8(&rest[..digits]).ok()?.parse().ok()?;
-        let (metric, rest) = word(rest[digits..].strip_prefix(br#","metric":""#)?)?;
-        let rest = match rest.strip_prefix(br#","part":""#) {
-            Some(part) => word(part)?.1,
-            None => rest,
-        };
-        let (kind, _) = word(rest.strip_prefix(br#","observations":{""#)?)?;
-        let segments = if rest.ends_with(b"}]}}") {
-            let at = rest.windows(SEGMENTS.len()).rposition(|window| window == SEGMENTS)?;
-            serde_json::from_slice(&rest[at + SEGMENTS.len() - 1..rest.len() - 2]).ok()?
-        } else {
-            // A line that was cut off is no whole one.
-            rest.ends_with(b"}}}").then(Vec::new)?
-        };
-        Some(Self { run: RunId(run), metric: Name::new(metric), kind: kind.to_owned(), segments })
-    }
-
-    /// The same of any line of observations, by reading all of it.
-    fn slow(line: &[u8]) -> Option<Self> {
-        let Whole { run, metric, observations, segments, .. } = Whole::of(line)?;
-        let kind = observations.into_keys().next()?;
-        Some(Self { run, metric, kind, segments })
-    }
-}
-
-/// The text before the next quotation mark, where it holds nothing that JSON would write otherwise; and what follows the mark.
-fn word(bytes: &[u8]) -> Option<(&str, &[u8])> {
-    let end = bytes.iter().position(|byte| *byte == b'"')?;
-    let plain = |byte: &u8| (b' '..=b'~').contains(byte) && *byte != b'\\';
-    let text = bytes[..end].iter().all(plain).then(|| std::str::from_utf8(&bytes[..end]).ok())??;
-    Some((text, &bytes[end + 1..]))
 }
 
 /// A line of observations but for these.
@@ -192,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn a_glance_says_the_same_of_a_line_as_reading_it() {
+    fn a_glance_says_whose_observations_a_line_holds_and_that_they_are_whole() {
         let segment = Segment {
             start: Nanos::ZERO,
             wall: Nanos::new(7),
@@ -203,35 +168,30 @@ mod tests {
             runnable: Some(2),
             multiply: crate::Picos::new(900),
         };
-        let with = |metric: &str, part, observations, segments: &[Segment]| {
-            let (run, metric, segments) = (RunId(17), Name::new(metric), segments.to_vec());
-            serde_json::to_vec(&Event::Observed(Observed { run, metric, part, observations, segments }))
-                .unwrap()
+        let point = crate::Point { at: 8, observations: Observations::Latencies(vec![Nanos::new(5)]) };
+        let observed = Observed {
+            run: RunId(17),
+            metric: Name::new("a\"b"),
+            part: Part::Less,
+            observations: Observations::Curve(vec![point]),
+            segments: vec![segment],
         };
-        let late = || Observations::Latencies(vec![Nanos::new(5)]);
-        let observed = |metric: &str, part| with(metric, part, late(), &[segment]);
-        let batches = Observations::Curve(vec![crate::Point { at: 8, observations: late() }]);
-        let histogram = Observations::Histogram(crate::Histogram::new(7));
-        for part in [Part::Whole, Part::Less] {
-            for (observations, kind) in
-                [(late(), "latencies"), (batches.clone(), "curve"), (histogram.clone(), "histogram")]
-            {
-                for segments in [&[][..], &[segment], &[segment, segment]] {
-                    let line = with("timer.late", part, observations.clone(), segments);
-                    let text = String::from_utf8_lossy(&line).into_owned();
-                    let quick = Glance::quick(&line);
-                    assert!(quick.is_some() && quick == Glance::slow(&line), "{text}");
-                    let Ok(Said::Observed(glance)) = Said::of(&line) else { panic!("{text}") };
-                    assert_eq!((glance.kind.as_str(), &glance.segments[..]), (kind, segments), "{text}");
-                }
+        let line = serde_json::to_string(&Event::Observed(observed)).unwrap();
+        let glance = |line: &str| match Said::of(line.as_bytes()) {
+            Ok(Said::Observed(glance)) => {
+                Ok((glance.run.0, glance.metric.to_string(), glance.kind, glance.segments.len()))
             }
-        }
-        // What JSON writes otherwise is read as JSON.
-        let odd = observed("a\"b", Part::Whole);
-        assert_eq!((Glance::quick(&odd), Glance::slow(&odd).unwrap().metric.as_str()), (None, "a\"b"));
-        let half = &observed("timer.late", Part::Whole)[..70];
-        assert!(Said::of(half).unwrap_err().contains("half an event"));
-        let spaced = br#"{ "observed": {"metric":"m", "run": 2, "observations": {"latencies": [1]}} }"#;
-        assert!(matches!(Said::of(spaced), Ok(Said::Observed(Glance { run: RunId(2), .. }))));
+            Ok(Said::Event(event)) => Err(format!("{event:?}")),
+            Err(why) => Err(why),
+        };
+        assert_eq!(glance(&line), Ok((17, "a\"b".to_owned(), "curve".to_owned(), 1)));
+        // Of a later minor version, and with its keys in another order.
+        let later = line.replace("]}}", "],\"extra\":{\"x\":1}}}");
+        assert_eq!(glance(&later), glance(&line));
+        let spaced = r#"{ "observed": {"metric":"m", "run": 2, "observations": {"latencies": [1]}} }"#;
+        assert_eq!(glance(spaced).unwrap().0, 2);
+        // One byte in the middle, and a cut that ends as a whole line does.
+        assert!(glance(&line.replace("[5]", "[x]")).unwrap_err().contains("not an event"));
+        assert!(glance(&line[..line.find("]},\"segments").unwrap()]).unwrap_err().contains("half an event"));
     }
 }

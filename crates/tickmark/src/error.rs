@@ -54,8 +54,6 @@ pub(crate) enum Error {
         #[from]
         source: Store,
     },
-    #[error("{}", tickmark_render::incomparable(why))]
-    Incomparable { why: tickmark_analysis::comparison::Incomparable },
     #[error("cannot write {}: {source}", path.display())]
     File { path: PathBuf, source: std::io::Error },
     #[error("cannot {what} {}: {source}{}", path.display(), hint(what, source))]
@@ -69,7 +67,7 @@ pub(crate) enum Error {
 impl Error {
     pub(crate) fn code(&self) -> Code {
         match self {
-            Self::UnknownProbe { .. } | Self::Usage(_) | Self::Incomparable { .. } => Code::Usage,
+            Self::UnknownProbe { .. } | Self::Usage(_) => Code::Usage,
             Self::Store { source } => match source {
                 Store::Unknown { .. } | Store::Ambiguous { .. } | Store::Unkept(_) => Code::Usage,
                 Store::KeepsItsName { .. } | Store::NoName(_) | Store::NoHome => Code::Usage,
@@ -92,6 +90,11 @@ impl From<Drive> for Error {
             Drive::Refused(why) => Self::Refused(why),
             Drive::Store(source) => Self::Store { source },
             Drive::Path { what, path, source } => Self::Path { what, path, source },
+            // With what to try next.
+            Drive::Kept { error, blocks, ids } => {
+                let error = Self::from(*error);
+                Self::Refused(format!("{error}; {blocks} blocks are kept: tickmark compare {ids}"))
+            }
             other => Self::Drive(other),
         }
     }

@@ -27,15 +27,18 @@ pub(crate) fn select(names: &[String]) -> Result<Vec<Offer>, Error> {
     let mut chosen =
         if names.is_empty() && !told.is_empty() { Vec::new() } else { choose(&catalogue, &names)? };
     if !told.is_empty() {
-        let more = ThisMachine::catalogue(&told)?.offers;
-        chosen.retain(|offer| !more.contains(offer));
-        chosen.extend(more);
+        for offer in ThisMachine::catalogue(&told)?.offers {
+            // Each once, however often and in whatever way it was named.
+            if !chosen.contains(&offer) {
+                chosen.push(offer);
+            }
+        }
     }
     Ok(chosen)
 }
 
 /// Whether a name says what a probe is told.
-fn is_told(name: &str) -> bool {
+pub(crate) fn is_told(name: &str) -> bool {
     name.split_once(':').is_some_and(|(_, told)| told.contains('='))
 }
 

@@ -14,6 +14,7 @@ use std::collections::BTreeMap;
 use tickmark_stats::nested::Nested;
 use tickmark_stats::verdict::{Comparison, Rule, Sides, compare};
 use tickmark_store::{Id, Recording};
+use tickmark_wire::Group;
 
 /// How sides are compared.
 #[derive(Debug, Clone, Copy)]
@@ -50,7 +51,7 @@ pub enum Incomparable {
 pub fn build(
     sides: &[Side],
     asked: Asked,
-    only: &dyn Fn(&Row) -> bool,
+    only: &dyn Fn(Group, &Row) -> bool,
     earlier: &mut dyn Iterator<Item = Recording>,
 ) -> Result<Model, Incomparable> {
     let read: Vec<Read<'_>> = sides.iter().map(|side| Read::of(side, only)).collect();
@@ -193,10 +194,14 @@ fn deciding(base: &Side, differences: &[super::environment::Difference], open: &
 }
 
 impl<'a> Read<'a> {
-    fn of(side: &'a Side, only: &dyn Fn(&Row) -> bool) -> Self {
+    fn of(side: &'a Side, only: &dyn Fn(Group, &Row) -> bool) -> Self {
         let rows = |recording: &Recording| {
             let model = report::build(recording, &|_| true, false);
-            model.groups.into_iter().flat_map(|(_, rows)| rows).filter(|row| only(row)).collect()
+            let rows = model
+                .groups
+                .into_iter()
+                .flat_map(|(group, rows)| rows.into_iter().map(move |row| (group, row)));
+            rows.filter(|(group, row)| only(*group, row)).map(|(_, row)| row).collect()
         };
         Self { side, rows: side.recordings.iter().map(rows).collect() }
     }

@@ -49,7 +49,8 @@ pub(super) fn of(sample: &Sample<'_>) -> Option<Detail> {
     let exact = |share: f64| all.quantile(share);
     let quantile = |share: f64| spread.as_ref().map_or_else(|| exact(share), |all| Some(all.quantile(share)));
     let bins = |spread: &sample::Spread| {
-        let bin = |(from, to, count): &(f64, f64, u64)| Bin { from: *from, to: *to, count: *count as usize };
+        let bin =
+            |(from, to, count): &(f64, f64, u64)| Bin { from: *from, to: to + 1.0, count: *count as usize };
         spread.buckets().iter().map(bin).collect()
     };
     Some(Detail {

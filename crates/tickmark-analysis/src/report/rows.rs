@@ -119,7 +119,7 @@ pub(super) fn row_with_mean(
     }
     if let Some((runs, why)) = &sample.without {
         // What some runs could not tell is a note; what most could not, a failure of theirs.
-        if *runs > sample.runs.len() {
+        if *runs > sample.runs.len() || why.is_broken() {
             row.status = RowStatus::Partly;
         }
         let of = runs + sample.runs.len();
@@ -226,7 +226,7 @@ fn latencies(sample: &Sample<'_>, row: &mut Row) {
         row.notes.push(Note::Percentiles { p99, max, count: all.as_slice().len() });
     }
     if let Some(all) = spread_of(sample) {
-        let (p99, max, count, within) = (all.quantile(0.99), all.most(), all.count, all.within);
+        let (p99, max, count, within) = (all.quantile(0.99), all.most, all.count, all.within);
         row.notes.push(Note::Spread { p99, max, count, within });
     }
     let rates = sample.runs.iter().filter_map(|run| match &run.detail {

@@ -35,6 +35,15 @@ impl<'a> Seen<'a> {
         if let Some(part) = observed.iter().find(|seen| seen.part.sign().is_none()) {
             return Err(NoFigure::NewWord { what: New::Part, word: part.part.word().to_owned() });
         }
+        if let Some(kind) = observed.iter().find_map(|seen| match &seen.observations {
+            Observations::Unknown(kind) => Some(kind),
+            _ => None,
+        }) {
+            return Err(NoFigure::NewWord { what: New::Observations, word: kind.clone() });
+        }
+        if !observed.iter().all(|seen| can_be_part(seen, &observed)) {
+            return Err(NoFigure::PartsDiffer);
+        }
         if let Headline::Other(word) = metric.headline {
             return Err(NoFigure::NewWord { what: New::Headline, word: word.as_str().to_owned() });
         }
@@ -147,8 +156,7 @@ impl<'a> Seen<'a> {
     }
 
     fn histogram(&self, histogram: &Histogram) -> Result<Figures, NoFigure> {
-        let buckets = histogram.buckets().ok_or(NoFigure::Columns)?;
-        let spread = Spread::of(&buckets, histogram.bits).ok_or(NoFigure::NoValue)?;
+        let spread = Spread::of(histogram).ok_or(NoFigure::Columns)?;
         Ok(self.plain(spread.quantile(0.5), Detail::Spread(spread)))
     }
 
@@ -183,6 +191,19 @@ impl<'a> Seen<'a> {
         let worst = offsets.iter().map(|(_, o)| o.ahead.abs()).max_by(f64::total_cmp);
         Ok(self.plain(worst.ok_or(NoFigure::NoExchange)?, Detail::Offsets(offsets)))
     }
+}
+
+/// Whether a part can be taken off from, or added to, the first of them: batches from batches, a curve from a curve.
+fn can_be_part(seen: &Observed, all: &[Observed]) -> bool {
+    let same = |first: &Observed| {
+        std::mem::discriminant(&first.observations) == std::mem::discriminant(&seen.observations)
+    };
+    let fits = match (&seen.observations, seen.part) {
+        (Observations::Batches(_), _) | (_, Part::Whole) => true,
+        (Observations::Curve(_), part) => part == Part::Less,
+        _ => false,
+    };
+    fits && all.first().is_none_or(same)
 }
 
 fn column(values: &[Nanos]) -> Vec<f64> {

@@ -91,7 +91,13 @@ impl<'a> Sample<'a> {
             match &run.status {
                 Status::Ok => match figures(recording, metric, run) {
                     Ok(figures) => sample.runs.push(figures),
-                    Err(why) => sample.without = Some((sample.without.map_or(1, |(runs, _)| runs + 1), why)),
+                    Err(why) => {
+                        let (runs, first) =
+                            sample.without.take().map_or((0, None), |(runs, why)| (runs, Some(why)));
+                        // What is broken is told before what was only not found.
+                        let why = first.filter(|first| first.is_broken() || !why.is_broken()).unwrap_or(why);
+                        sample.without = Some((runs + 1, why));
+                    }
                 },
                 Status::Open => {}
                 failed => sample.failures.push(failed),

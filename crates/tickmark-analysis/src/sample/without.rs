@@ -25,6 +25,8 @@ pub enum NoFigure {
         /// Which.
         part: &'static str,
     },
+    /// Its parts are of kinds that cannot be taken off from each other.
+    PartsDiffer,
     /// A word that a later minor version of the format has: what it means is not known here.
     NewWord {
         /// Of what.
@@ -64,4 +66,12 @@ pub enum NoFigure {
         /// The kernel's HZ.
         configured: f64,
     },
+}
+
+impl NoFigure {
+    /// Whether the observations themselves are not whole, so that the run has failed whatever the others say.
+    #[must_use]
+    pub const fn is_broken(&self) -> bool {
+        matches!(self, Self::Damaged | Self::PartMissing { .. } | Self::PartsDiffer | Self::NewWord { .. })
+    }
 }

@@ -154,6 +154,9 @@ fn outcome(command: Command) -> Result<Outcome, String> {
         (false, Some(text)) => Take::After(text),
         (false, None) => Take::Only,
     };
+    if matches!(command.better, Some(Better::Other(_) | Better::Neither)) {
+        return Err(format!("command {}: better is lower or higher", command.name));
+    }
     let limit = command.limit.as_deref().map(tickmark_wire::text::duration).transpose()?;
     Ok(Outcome {
         name: command.name,
@@ -207,6 +210,8 @@ mod tests {
             "{}",
             wrong("knob = \"slack=1ns,50us\"\nblock = 5")
         );
+        let better = "knob = \"slack=1ns,50us\"\n[[command]]\nname=\"a\"\nrun=\"b\"\nbetter=\"hihger\"";
+        assert!(wrong(better).contains("lower or higher"));
         assert!(wrong("knob = \"slack=1ns\"").contains("one setting"));
         assert!(wrong("probes = []").contains("knob"));
         assert!(

@@ -194,10 +194,7 @@ impl Experiment {
         match result {
             Err(error) if nothing => Err(error),
             // What was measured stays.
-            Err(error) => Err(Error::Refused(format!(
-                "{error}; {made} blocks are kept: tickmark compare {}",
-                Id::all(&ids)
-            ))),
+            Err(error) => Err(Error::Kept { error: Box::new(error), blocks: made, ids: Id::all(&ids) }),
             Ok(()) => Ok((ids, made, halt)),
         }
     }
@@ -328,6 +325,8 @@ impl Experiment {
             run: run.id,
             round: run.round,
             probe: run.probe.clone(),
+            arguments: run.arguments.clone(),
+            gives: run.gives.clone(),
             at: Nanos::from(at),
             monotonic: None,
         };

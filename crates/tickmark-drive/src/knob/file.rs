@@ -19,12 +19,14 @@ pub(super) struct Kernel {
 
 impl Kernel {
     pub(super) fn at(path: &Path) -> Result<Self, Error> {
-        Ok(Self { path: of_kernel(path)?, choices: None })
+        let path = of_kernel(path)?;
+        let choices = path.with_file_name("available_clocksource");
+        let is_source = path.file_name().is_some_and(|name| name == "current_clocksource");
+        Ok(Self { path, choices: Some(choices).filter(|choices| is_source && choices.is_file()) })
     }
 
     pub(super) fn clock_source() -> Result<Self, Error> {
-        let path = of_kernel(CLOCK_SOURCE.as_ref())?;
-        Ok(Self { choices: Some(path.with_file_name("available_clocksource")), path })
+        Self::at(CLOCK_SOURCE.as_ref())
     }
 }
 

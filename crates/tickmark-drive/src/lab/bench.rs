@@ -128,6 +128,7 @@ impl Bench {
     /// Why it could not.
     pub fn check(&mut self, wanted: &Wanted<'_>) -> Result<(), Error> {
         let look = Look::at(wanted)?;
+        tickmark_lab::require_qemu(look.arch)?;
         self.agent(look.kind == AgentKind::C, look.arch).map(drop)
     }
 
@@ -202,7 +203,8 @@ impl Look {
         }
         let (usual, least) = if small { (MEMORY_POWERPC, LEAST_POWERPC) } else { (MEMORY, LEAST) };
         let memory = wanted.memory.unwrap_or(usual);
-        if memory < least {
+        // What another's kernel needs is not known.
+        if memory < least && !path.is_file() {
             return Err(Error::Usage(format!(
                 "{memory} MiB is too little for a guest of {}: its kernel and its agent take {least}",
                 arch.name()
@@ -215,7 +217,7 @@ impl Look {
 }
 
 impl Bench {
-    /// Where a setting of a machine is booted, each time within a limit.
+    /// Where a setting of a machine is booted: a guest each time within `limit`, a real machine within its own.
     ///
     /// # Errors
     /// The guest cannot be made.
@@ -233,7 +235,7 @@ impl Bench {
                 options: machine.ssh.clone(),
                 boot: setting.boot.clone(),
                 identity,
-                limit: limit.unwrap_or(usual),
+                limit: usual,
                 agent: self.agent(false, Arch::X86_64)?,
                 control: self.control.clone(),
             }));

@@ -48,8 +48,9 @@ impl<'a> Elf<'a> {
         let (offset, length) = if self.wide { (8, 32) } else { (4, 16) };
         let (first, size, count) = (self.number(first, word)?, self.number(size, 2)?, self.number(count, 2)?);
         let one = |number: u64| {
-            let at = usize::try_from(first.checked_add(number * size)?).ok()?;
-            let end = self.number(at + offset, word)?.checked_add(self.number(at + length, word)?)?;
+            let at = usize::try_from(first.checked_add(number.checked_mul(size)?)?).ok()?;
+            let field = |offset: usize| self.number(at.checked_add(offset)?, word);
+            let end = field(offset)?.checked_add(field(length)?)?;
             Some(Loaded { kind: self.number(at, 4)?, end })
         };
         (0..count).map(one).collect()
@@ -102,9 +103,8 @@ pub(super) fn arch_of(image: &Path) -> Result<Arch, Error> {
 /// Whether a program needs no other file to run: the first process of a guest has none.
 pub(crate) fn is_static(program: &Path) -> bool {
     let bytes = std::fs::read(program).unwrap_or_default();
-    Elf::of(&bytes)
-        .and_then(|elf| elf.loaded())
-        .is_some_and(|all| all.iter().all(|loaded| loaded.kind != PT_INTERP))
+    let loaded = Elf::of(&bytes).and_then(|elf| elf.loaded()).unwrap_or_default();
+    !loaded.is_empty() && loaded.iter().all(|loaded| loaded.kind != PT_INTERP)
 }
 
 #[cfg(test)]
@@ -149,5 +149,22 @@ mod tests {
     fn what_is_linked_dynamically_is_no_process_1() {
         assert!(!is_static(&std::env::current_exe().unwrap()));
         assert!(!is_static(Path::new("/proc/version")));
+        // One header at 64, which loads nothing: no interpreter.
+        let mut own = vec![0; 120];
+        own[..6].copy_from_slice(b"\x7fELF\x02\x01");
+        (own[32], own[54], own[56], own[64]) = (64, 56, 1, 1);
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let is = |bytes: &[u8]| {
+            std::fs::write(file.path(), bytes).unwrap();
+            is_static(file.path())
+        };
+        assert!(is(&own));
+        own[64] = 3;
+        assert!(!is(&own), "an interpreter");
+        (own[56], own[64]) = (0, 1);
+        assert!(!is(&own), "no header at all");
+        own[56] = 1;
+        own[32..40].copy_from_slice(&[0xf8, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff]);
+        assert!(!is(&own), "beyond all files");
     }
 }

@@ -1,6 +1,7 @@
 //! The registry: a new probe is one file and one line here.
 
 use crate::{Case, Probe};
+use tickmark_wire::Arguments;
 
 mod bandwidth;
 mod between_cpus;
@@ -85,6 +86,19 @@ pub fn all() -> impl Iterator<Item = &'static Probe> {
 /// Everything that suites run.
 pub fn cases() -> impl Iterator<Item = Case> {
     all().flat_map(Probe::cases)
+}
+
+/// What a run is to measure. Plans of formats before 1.5 have the metric's name in place of a probe that is told something.
+///
+/// # Errors
+/// There is no such probe, or it cannot be told so.
+pub fn case(probe: &str, arguments: &Arguments) -> Result<Case, String> {
+    let none = || format!("this agent has no probe {probe}");
+    match find(probe) {
+        Some(probe) => probe.case(arguments),
+        None if arguments.is_empty() => cases().find(|case| case.name() == probe).ok_or_else(none),
+        None => Err(none()),
+    }
 }
 
 /// The probe of this name.

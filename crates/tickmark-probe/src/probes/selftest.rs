@@ -109,7 +109,7 @@ fn spread(multiplications: usize, budget: &Budget, sink: &mut dyn Sink) {
         let now = tickmark_timer::monotonic_ns();
         all.record(Nanos::new((now - last) as i64));
         (last, count) = (now, count + 1);
-        if now - opened >= WINDOW {
+        if now - opened >= WINDOW || now - begun >= budget.time.get() as u64 {
             windows.start.push(Nanos::new((opened - begun) as i64));
             windows.length.push(Nanos::new((now - opened) as i64));
             windows.count.push(count);

@@ -14,7 +14,7 @@ fn model_of(version: &str, unit: Unit) -> Model {
     build(
         &[side("base"), side("candidate")],
         Asked { margin: 0.01, unit },
-        &|_| true,
+        &|_, _| true,
         &mut std::iter::empty(),
     )
     .unwrap()

@@ -159,6 +159,48 @@ fn words_of_a_later_minor_version_are_kept_and_named() {
     }
 }
 
+/// One byte in the middle of one line: the run has failed, the row says so, and the others keep their figures.
+#[test]
+fn one_damaged_byte_fails_its_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let from = format!("{}/../../fixtures/format-1.5", env!("CARGO_MANIFEST_DIR"));
+    fs::copy(Path::new(&from).join("meta.json"), folder.path().join("meta.json")).unwrap();
+    let text = fs::read_to_string(Path::new(&from).join("events.jsonl")).unwrap();
+    let status = |damage: &dyn Fn(&str) -> String| {
+        fs::write(folder.path().join("events.jsonl"), damage(&text)).unwrap();
+        let recording = tickmark_store::load(folder.path()).unwrap();
+        let value = json(&report::build(&recording, &|_| true, false));
+        let row = value["rows"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .find(|row| row["metric"] == "switch.4p.8k")
+            .unwrap()
+            .clone();
+        (row["status"].as_str().unwrap().to_owned(), row["runs"].as_u64().unwrap(), row["notes"].to_string())
+    };
+    let line = |part: &str| {
+        let own = |line: &&str| {
+            line.contains("switch.4p.8k") && line.contains("\"observed\"") && line.contains(part)
+        };
+        text.lines().find(own).unwrap().to_owned()
+    };
+    assert_eq!(status(&|text| text.to_owned()).0, "ok");
+    let whole = line("\"observations\":{\"batches\"");
+    let broken = whole.replacen("\"elapsed\":[", "\"elapsed\":[x", 1);
+    let (partly, runs, notes) = status(&|text| text.replace(&whole, &broken));
+    assert_eq!((partly.as_str(), runs), ("partly", 1), "{notes}");
+    // What is to be taken off is of a kind that cannot be.
+    let less = line("\"part\":\"less\"");
+    let at = less.find("\"observations\"").unwrap();
+    let other = format!("{}\"observations\":{{\"spectrum\":[1]}}}}}}", &less[..at]);
+    let (partly, _, notes) = status(&|text| text.replace(&less, &other));
+    assert!(partly == "partly" && notes.contains("spectrum"), "{partly} {notes}");
+    let late = format!("{}\"observations\":{{\"latencies\":[1]}}}}}}", &less[..at]);
+    let (partly, _, notes) = status(&|text| text.replace(&less, &late));
+    assert!(partly == "partly" && notes.contains("subtracted"), "{partly} {notes}");
+}
+
 /// What a program of later may write: more fields, more kinds of events, in a minor version that does not exist.
 #[test]
 fn a_recording_of_a_later_minor_version_gives_the_same_figures() {

@@ -205,7 +205,7 @@ fn in_detail(out: &mut String, detail: &Detail) {
         }
         let most = detail.histogram.iter().map(|bin| bin.count).max().unwrap_or(1);
         for bin in &detail.histogram {
-            let bar = "#".repeat((bin.count * 50).div_ceil(most));
+            let bar = "#".repeat((bin.count as f64 * 50.0 / most as f64).ceil() as usize);
             let (from, to) = (number::time(bin.from), number::time(bin.to));
             let _ = writeln!(out, "  {from:>9} to {to:>9} {:>7} {bar}", bin.count);
         }

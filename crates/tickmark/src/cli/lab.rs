@@ -136,7 +136,7 @@ pub(crate) struct LabRun {
     /// Measuring time of a probe in each boot, instead of the file's
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(crate) slice: Option<Nanos>,
-    /// Limit of each boot, in real time [default: a minute and ten times the measuring time]
+    /// Limit of each boot of a guest, in real time [default: a minute and ten times the measuring time]
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(crate) limit: Option<Nanos>,
     /// Resume a matrix that was interrupted: any of its recordings

@@ -9,7 +9,7 @@ use tickmark_store::{Id, Recording, Status, Store};
 pub(super) fn model(store: &Store, ids: &[Id], margin: f64) -> Result<Model, Error> {
     let sides = ids.iter().map(|id| Ok(Side { recordings: vec![store.read(id)?] }));
     let sides: Vec<Side> = sides.collect::<Result<_, Error>>()?;
-    super::compare::compared(store, &sides, Asked { margin, unit: Unit::Recording }, &|_| true)
+    super::compare::compared(store, &sides, Asked { margin, unit: Unit::Recording }, &|_, _| true)
 }
 
 /// Why there is no figure at all, if there is none.

@@ -2,28 +2,23 @@
 
 use crate::cli::{Compare, CompareFormat, FailOn, Format};
 use crate::error::{Code, Error};
-use tickmark_analysis::comparison::{self, Against, Asked, Incomparable, Line, Model, Side};
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use tickmark_analysis::comparison::{self, Against, Asked, Line, Model, Side};
 use tickmark_analysis::report::Row;
 use tickmark_render::comparison as render;
 use tickmark_store::{Recording, Store};
+use tickmark_wire::Group;
 
 pub(super) fn run(store: &Store, asked: &Compare) -> Result<Code, Error> {
     let sides = std::iter::once(&asked.base).chain(&asked.candidates).map(|name| side(store, name));
     let sides: Vec<Side> = sides.collect::<Result<_, _>>()?;
-    let patterns = asked.only.iter().map(|name| (name.as_str(), glob::Pattern::new(name).ok()));
-    let patterns: Vec<(&str, Option<glob::Pattern>)> = patterns.collect();
-    let fits = |row: &Row, (name, pattern): &(&str, Option<glob::Pattern>)| {
-        let by_pattern = pattern.as_ref().is_some_and(|pattern| pattern.matches(&row.metric));
-        by_pattern || row.metric == *name || row.title.trim() == *name
-    };
-    let only = |row: &Row| patterns.is_empty() || patterns.iter().any(|pattern| fits(row, pattern));
+    let only = Only::new(&asked.only);
     let asked_for = Asked { margin: asked.margin, unit: asked.unit.into() };
-    let model = compared(store, &sides, asked_for, &only).map_err(|error| match error {
-        Error::Incomparable { why: Incomparable::NothingInCommon } if !asked.only.is_empty() => {
-            Error::Usage(format!("no metric of both sides fits --only {}", asked.only.join(", ")))
-        }
-        error => error,
-    })?;
+    let model = compared(store, &sides, asked_for, &|group, row| only.picks(group, row));
+    // A name that fits nothing is told before that nothing is left.
+    only.each_fits()?;
+    let model = model?;
     let code = code(&model, asked.fail_on);
     if asked.lmbench {
         let format = match asked.format {
@@ -51,12 +46,46 @@ pub(super) fn run(store: &Store, asked: &Compare) -> Result<Code, Error> {
     Ok(code)
 }
 
+/// The metrics that are compared, where not all are.
+struct Only<'a> {
+    names: Vec<(&'a str, Option<glob::Pattern>)>,
+    /// The names that fit something.
+    seen: RefCell<BTreeSet<&'a str>>,
+}
+
+impl<'a> Only<'a> {
+    fn new(names: &'a [String]) -> Self {
+        let names = names.iter().map(|name| (name.as_str(), glob::Pattern::new(name).ok())).collect();
+        Self { names, seen: RefCell::default() }
+    }
+
+    /// By its suite, its name or its metric's, its title, or a pattern.
+    fn picks(&self, group: Group, row: &Row) -> bool {
+        let fits = |(name, pattern): &&(&'a str, Option<glob::Pattern>)| {
+            let of_metric = row.metric.strip_prefix(name).is_some_and(|rest| rest.starts_with('.'));
+            let by_pattern = pattern.as_ref().is_some_and(|pattern| pattern.matches(&row.metric));
+            of_metric || by_pattern || [row.metric.as_str(), row.title.trim(), group.suite()].contains(name)
+        };
+        let fitting: Vec<&str> = self.names.iter().filter(fits).map(|(name, _)| *name).collect();
+        self.seen.borrow_mut().extend(&fitting);
+        self.names.is_empty() || !fitting.is_empty()
+    }
+
+    fn each_fits(&self) -> Result<(), Error> {
+        let seen = self.seen.borrow();
+        match self.names.iter().find(|(name, _)| !seen.contains(name)) {
+            Some((name, _)) => Err(Error::Usage(format!("no metric of these recordings fits --only {name}"))),
+            None => Ok(()),
+        }
+    }
+}
+
 /// Compares sides; where they are too few, earlier recordings of these machines say how far they spread.
 pub(super) fn compared(
     store: &Store,
     sides: &[Side],
     asked: Asked,
-    only: &dyn Fn(&Row) -> bool,
+    only: &dyn Fn(Group, &Row) -> bool,
 ) -> Result<Model, Error> {
     let host = |recording: &Recording| {
         recording.environment().and_then(|facts| facts.get("host.name")).map(str::to_owned)
@@ -68,7 +97,8 @@ pub(super) fn compared(
         entries.filter(|entry| entry.complete && hosts.contains(&entry.host)).collect::<Vec<_>>()
     };
     let mut earlier = std::iter::once_with(listed).flatten().filter_map(|entry| store.read(&entry.id).ok());
-    comparison::build(sides, asked, only, &mut earlier).map_err(|why| Error::Incomparable { why })
+    comparison::build(sides, asked, only, &mut earlier)
+        .map_err(|why| Error::Usage(tickmark_render::incomparable(&why)))
 }
 
 /// Prints a comparison.

@@ -105,7 +105,9 @@ fn its_sides(folder: &std::path::Path) -> Result<(lmbench::Page, Vec<String>), E
     let sides: Vec<Side> =
         recordings.into_iter().map(|recording| Side { recordings: vec![recording] }).collect();
     let compared =
-        super::compare::compared(&store, &sides, Asked { margin: 0.01, unit: Unit::Recording }, &|_| true)?;
+        super::compare::compared(&store, &sides, Asked { margin: 0.01, unit: Unit::Recording }, &|_, _| {
+            true
+        })?;
     let changed = compared.against.iter().flat_map(|against| &against.lines).filter(|line| line.decided());
     Ok((page, changed.map(|line| line.metric.clone()).collect()))
 }

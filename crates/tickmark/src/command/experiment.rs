@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use tickmark_analysis::comparison::Model;
 use tickmark_analysis::report;
 use tickmark_drive::experiment::{self, Guard, Halt, Outcome, Take, not_restored};
-use tickmark_drive::{Control, Experiment, knob, restore};
+use tickmark_drive::{Control, Experiment, ThisMachine, knob, restore};
 use tickmark_store::{Id, Store};
 use tickmark_wire::{Better, Nanos};
 
@@ -120,11 +120,7 @@ fn plan(asked: &Asked) -> Result<(Experiment, Option<f64>, f64), Error> {
     // A command of its own is what is looked at, unless probes are named.
     let probes =
         if select.is_empty() && !outcomes.is_empty() { Vec::new() } else { selection::select(&select)? };
-    if let Some(own) =
-        outcomes.iter().find(|outcome| selection::select(std::slice::from_ref(&outcome.name)).is_ok())
-    {
-        return Err(Error::Usage(format!("command {} has the name of a probe", own.name)));
-    }
+    own_names(&outcomes)?;
     let knob::Turned { name: knob_name, knob, settings } = from.knob;
     let width = asked.width.or(from.width);
     let blocks = asked.blocks.or(from.blocks).unwrap_or(if width.is_some() { MOST } else { BLOCKS });
@@ -144,6 +140,27 @@ fn plan(asked: &Asked) -> Result<(Experiment, Option<f64>, f64), Error> {
         resumed: Vec::new(),
     };
     Ok((experiment, width, asked.margin.or(from.margin).unwrap_or(0.01)))
+}
+
+/// Refuses a command that has the name of a metric, or of another command: nobody could tell their figures apart.
+fn own_names(outcomes: &[Outcome]) -> Result<(), Error> {
+    let twice = |at: usize| outcomes[..at].iter().any(|other| other.name == outcomes[at].name);
+    if let Some(at) = (1..outcomes.len()).find(|at| twice(*at)) {
+        return Err(Error::Usage(format!("two commands are called {}", outcomes[at].name)));
+    }
+    if outcomes.is_empty() {
+        return Ok(());
+    }
+    let offers = ThisMachine::catalogue(&[])?.offers;
+    let known = |name: &str| {
+        offers.iter().any(|offer| {
+            offer.probe.as_str() == name || offer.metrics.iter().any(|metric| metric.name.as_str() == name)
+        })
+    };
+    match outcomes.iter().find(|outcome| known(&outcome.name)) {
+        Some(own) => Err(Error::Usage(format!("command {} has the name of a probe", own.name))),
+        None => Ok(()),
+    }
 }
 
 /// How long it will take, in words: commands take what they take.

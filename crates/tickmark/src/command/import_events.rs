@@ -45,9 +45,15 @@ pub(super) fn keep(store: &Store, file: &str, text: &str, name: Option<&str>) ->
                 )));
             }
             Ok(Event::Started(started)) => plan.runs.push(planned(&started)),
-            Ok(Event::Observed(observed))
-                if !plan.metrics.iter().any(|metric| metric.name == observed.metric) =>
-            {
+            Ok(Event::Observed(observed)) => {
+                // Agents of earlier versions do not say what a run gives.
+                let own = plan.runs.iter_mut().find(|run| run.id == observed.run);
+                if let Some(run) = own.filter(|run| !run.gives(&observed.metric)) {
+                    run.gives.push(observed.metric.clone());
+                }
+                if plan.metrics.iter().any(|metric| metric.name == observed.metric) {
+                    continue;
+                }
                 plan.metrics.push(metric(&observed.metric, &observed.observations, &known));
             }
             Ok(_) => {}
@@ -60,7 +66,8 @@ pub(super) fn keep(store: &Store, file: &str, text: &str, name: Option<&str>) ->
     // A probe of which nothing was seen is shown with its reason.
     for run in &plan.runs {
         if !plan.metrics.iter().any(|metric| run.gives(&metric.name)) {
-            plan.metrics.push(defined(&run.probe, Unit::Time, &known));
+            let name = run.metrics().next().unwrap_or(&run.probe);
+            plan.metrics.push(defined(name, Unit::Time, &known));
         }
     }
     let host = name.map(str::to_owned).or(host).unwrap_or_else(|| file.to_owned());
@@ -89,7 +96,11 @@ pub(super) fn keep(store: &Store, file: &str, text: &str, name: Option<&str>) ->
 }
 
 fn planned(started: &Started) -> RunPlan {
-    RunPlan::new(started.run, started.round, started.probe.clone(), Nanos::ZERO)
+    RunPlan {
+        arguments: started.arguments.clone(),
+        gives: started.gives.clone(),
+        ..RunPlan::new(started.run, started.round, started.probe.clone(), Nanos::ZERO)
+    }
 }
 
 /// As our own probes define it, or by what was seen.

@@ -162,6 +162,17 @@ fn show(recording: &Recording, model: &Model, format: Format, stopped: bool) -> 
     ))
 }
 
+/// Whether a metric was asked for by its own name, or by that of its probe with what it is told.
+fn by_name(recording: &Recording, metric: &str) -> bool {
+    let gives = |run: &Made| run.planned.metrics().any(|name| name.as_str() == metric);
+    let told = |word: &String| {
+        let probe = word.split(':').next().unwrap_or_default();
+        let own = |run: &&Made| run.planned.probe.as_str() == probe && gives(run);
+        selection::is_told(word) && recording.runs.iter().any(|run| own(&run))
+    };
+    recording.meta.select.iter().any(|word| word == metric || told(word))
+}
+
 /// 0 where all was done that this system can do; 4 where something failed, was interrupted, or was
 /// asked for by name and is not supported; 1 where there is no figure at all, for another reason.
 fn exit_code(recording: &Recording, model: &Model, stopped: bool) -> Code {
@@ -173,7 +184,7 @@ fn exit_code(recording: &Recording, model: &Model, stopped: bool) -> Code {
     }
     let partly = rows().any(|row| match row.status {
         RowStatus::Ok | RowStatus::Unknown => false,
-        RowStatus::Unsupported => recording.meta.select.contains(&row.metric),
+        RowStatus::Unsupported => by_name(recording, &row.metric),
         RowStatus::Partly | RowStatus::Failed | RowStatus::Timeout | RowStatus::Missing => true,
     });
     let failed = |run: &Made| matches!(run.status, Status::Failed(_) | Status::TimedOut(_));

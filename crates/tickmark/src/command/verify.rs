@@ -2,7 +2,7 @@
 
 use crate::cli::{Format, Verify};
 use crate::error::{Code, Error};
-use crate::selection;
+use crate::{progress, selection};
 use serde_json::{Value, json};
 use std::fmt::Write;
 use tickmark_drive::{Target, ThisMachine, plan};
@@ -31,7 +31,8 @@ pub(super) fn run(verify: &Verify) -> Result<Code, Error> {
             .map_or_else(String::new, |run| run.metrics().next().unwrap_or(&run.probe).to_string())
     };
     let mut outcomes: Vec<(String, &str, Option<Reason>)> = Vec::new();
-    ThisMachine::default().run(&plan, &mut |heard| {
+    let mut machine = ThisMachine { control: progress::control(), joins: None };
+    machine.run(&plan, &mut |heard| {
         let Some(event) = heard.event().cloned() else { return Ok(()) };
         match event {
             Event::Refused(refusal) => return Err(refusal.into()),

@@ -92,7 +92,22 @@ fn a_probe_with_an_argument_gives_two_metrics() {
     assert_eq!(compared(&["--only", "a step of 300 multiplications"]), ["selftest.spread.300"]);
     let none = bench.run(&["compare", "two", "three", "--only", "syscall.*"]);
     assert_eq!(none.status.code(), Some(2));
-    assert!(err(&none).contains("no metric of both sides fits --only syscall.*"), "{}", err(&none));
+    assert!(err(&none).contains("no metric of these recordings fits --only syscall.*"), "{}", err(&none));
+    let partly = bench.run(&["compare", "two", "three", "--only", "selftest", "--only", "syscal.typo"]);
+    assert!(err(&partly).contains("--only syscal.typo"), "{}", err(&partly));
+    // The events of this machine's own agent, as those of another.
+    let events = bench
+        .store()
+        .join("recordings")
+        .join(model["recording"]["id"].as_str().unwrap())
+        .join("events.jsonl");
+    let imported = bench.run(&["import", events.to_str().unwrap(), "--name", "back"]);
+    assert_eq!(imported.status.code(), Some(0), "{}", err(&imported));
+    let back = bench.json(&["show", "back"]);
+    for metric in ["selftest.spread.300", "selftest.rate.300"] {
+        assert_eq!(row(&back, metric)["value"], row(&model, metric)["value"], "{metric}");
+    }
+    assert_eq!(back["rows"].as_array().unwrap().len(), 2);
 }
 
 #[test]
