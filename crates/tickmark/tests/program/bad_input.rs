@@ -22,6 +22,11 @@ fn typing_errors() {
     refused(&bench.run(&["run", "nothing:a=1"]), 2, &["no probe nothing"]);
     refused(&bench.run(&["experiment", "kernel.x=0,1", "syscall.null"]), 2, &["sysctl:kernel.x=A,B"]);
     refused(&bench.run(&["lab", "boot", "--kernel", "./nothere", "--append", "-- x"]), 2, &["no such file"]);
+    // Before a kernel is built.
+    let boot = |more: &[&str]| bench.run(&[&["lab", "boot", "--kernel", "x86_64:hz=300"], more].concat());
+    refused(&boot(&["--memory", "16"]), 2, &["16 MiB is too little", "36"]);
+    refused(&boot(&["--agent", "c", "--write", "/a=b"]), 2, &["agent c writes no files"]);
+    refused(&bench.run(&["lab", "run", "tick-100"]), 2, &["tick-100-vs-1000"]);
     assert!(!bench.store().exists(), "nothing is made for a request that is wrong");
 }
 
