@@ -14,7 +14,7 @@ pub enum Error {
         /// What was looked for.
         what: String,
         /// Debian's package that has it.
-        package: &'static str,
+        package: String,
     },
     /// A build ended badly.
     #[error("{what} was not built: {why}; the whole log is {}", log.display())]

@@ -33,7 +33,27 @@ pub enum Preempt {
     Full,
 }
 
-/// A kernel: `ARCH[:hz=N][:tick=periodic|idle][:highres=on|off][:preempt=none|voluntary|full]`.
+/// The kernel's source, by the version in its package's name (linux-source-6.1): installing another moves nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Source {
+    /// 6 of 6.1.
+    pub major: u16,
+    /// 1 of 6.1.
+    pub minor: u16,
+}
+
+impl Source {
+    /// Where nothing is said.
+    pub const USUAL: Self = Self { major: 6, minor: 1 };
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.major, self.minor)
+    }
+}
+
+/// A kernel: `ARCH[:hz=N][:tick=periodic|idle][:highres=on|off][:preempt=none|voluntary|full][:source=6.1]`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Kernel {
     /// For which processor.
@@ -46,6 +66,8 @@ pub struct Kernel {
     pub highres: bool,
     /// The preemption model.
     pub preempt: Preempt,
+    /// What it is built from.
+    pub source: Source,
 }
 
 impl Arch {
@@ -77,7 +99,14 @@ impl FromStr for Kernel {
                 )));
             }
         };
-        let plain = Self { arch, hz: 100, tick: Tick::Periodic, highres: true, preempt: Preempt::None };
+        let plain = Self {
+            arch,
+            hz: 100,
+            tick: Tick::Periodic,
+            highres: true,
+            preempt: Preempt::None,
+            source: Source::USUAL,
+        };
         parts.try_fold(plain, Self::with)
     }
 }
@@ -91,7 +120,7 @@ impl Kernel {
         let wrong = || {
             Error::Usage(format!(
                 "kernels have no setting {setting:?}; there are hz=100, 250, 300, 1000; tick=periodic, idle; \
-                 highres=on, off; preempt=none, voluntary, full"
+                 highres=on, off; preempt=none, voluntary, full; source=6.1"
             ))
         };
         match setting.split_once('=').ok_or_else(wrong)? {
@@ -103,12 +132,17 @@ impl Kernel {
             ("preempt", "none") => self.preempt = Preempt::None,
             ("preempt", "voluntary") => self.preempt = Preempt::Voluntary,
             ("preempt", "full") => self.preempt = Preempt::Full,
+            ("source", version) => {
+                let (major, minor) = version.split_once('.').ok_or_else(wrong)?;
+                let number = |text: &str| text.parse().map_err(|_| wrong());
+                self.source = Source { major: number(major)?, minor: number(minor)? };
+            }
             _ => return Err(wrong()),
         }
         Ok(self)
     }
 
-    /// Its settings as they are typed, all of them.
+    /// The settings of its configuration as they are typed, all of them.
     #[must_use]
     pub fn settings(&self) -> [(&'static str, String); 4] {
         let tick = if self.tick == Tick::Periodic { "periodic" } else { "idle" };
@@ -129,7 +163,8 @@ impl Kernel {
 impl fmt::Display for Kernel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.arch.name())?;
-        self.settings().iter().try_for_each(|(name, value)| write!(f, ":{name}={value}"))
+        self.settings().iter().try_for_each(|(name, value)| write!(f, ":{name}={value}"))?;
+        if self.source == Source::USUAL { Ok(()) } else { write!(f, ":source={}", self.source) }
     }
 }
 
@@ -139,13 +174,30 @@ mod tests {
 
     #[test]
     fn a_kernel_reads_what_it_prints() {
-        for text in ["x86_64", "powerpc:hz=1000", "x86_64:tick=idle:highres=off:preempt=full:hz=250"] {
+        for text in [
+            "x86_64",
+            "powerpc:hz=1000",
+            "x86_64:source=6.12",
+            "x86_64:tick=idle:highres=off:preempt=full:hz=250",
+        ] {
             let kernel: Kernel = text.parse().unwrap();
             assert_eq!(kernel.to_string().parse::<Kernel>().unwrap(), kernel);
         }
+        assert_eq!("x86_64:source=6.1".parse::<Kernel>().unwrap(), "x86_64".parse().unwrap());
+        let missing = crate::tools::source(Source { major: 1, minor: 2 }).unwrap_err().to_string();
+        assert!(missing.ends_with("apt-get install linux-source-1.2"), "{missing}");
         let kernel: Kernel = "powerpc:hz=1000".parse().unwrap();
         assert_eq!(kernel.to_string(), "powerpc:hz=1000:tick=periodic:highres=on:preempt=none");
-        for text in ["", "arm", "x86_64:hz=123", "x86_64:hz", "powerpc:colour=red", "x86_64:hz=100:"] {
+        for text in [
+            "",
+            "arm",
+            "x86_64:hz=123",
+            "x86_64:hz",
+            "powerpc:colour=red",
+            "x86_64:hz=100:",
+            "x86_64:source=6",
+            "x86_64:source=a.b",
+        ] {
             assert!(matches!(text.parse::<Kernel>(), Err(Error::Usage(_))), "{text}");
         }
     }

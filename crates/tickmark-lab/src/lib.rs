@@ -22,7 +22,7 @@ pub use boot::{Boot, Guest};
 pub use cache::Cache;
 pub use error::Error;
 pub use initramfs::Archive;
-pub use kernel::{Arch, Kernel, Preempt, Tick};
+pub use kernel::{Arch, Kernel, Preempt, Source, Tick};
 pub use make::{Built, Progress};
 pub use qemu::{Accel, Machine};
 pub use tools::require_qemu;

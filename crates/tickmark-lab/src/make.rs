@@ -86,11 +86,13 @@ impl Cache {
         for kernel in asked {
             tools::for_kernels(kernel.arch)?;
         }
-        let (archive, source) = tools::source()?;
+        // Every source is looked for before the first minute is spent.
+        let sources =
+            asked.iter().map(|kernel| tools::source(kernel.source)).collect::<Result<Vec<_>, _>>()?;
         let mut lock = None;
-        for kernel in asked {
+        for (kernel, (archive, source)) in asked.iter().zip(&sources) {
             let compiler = version(&tools::compiler(kernel.arch)?)?;
-            let key = hash(&[kernel.arch.name(), &source, &config::fragment(kernel), &compiler, BUILT_AT]);
+            let key = hash(&[kernel.arch.name(), source, &config::fragment(kernel), &compiler, BUILT_AT]);
             let found = found(self, kernel, &key);
             if let Some(found) = found.as_ref().filter(|_| !again) {
                 built.push(found.clone());
@@ -105,7 +107,7 @@ impl Cache {
                     continue;
                 }
             }
-            let made = maker.make(kernel, &key, &archive, &source, compiler, found.as_ref());
+            let made = maker.make(kernel, &key, archive, source, compiler, found.as_ref());
             let made = made.inspect_err(|_| {
                 let _ = std::fs::remove_dir_all(self.work(KIND));
             })?;
@@ -162,7 +164,8 @@ impl Maker<'_> {
     ) -> Result<Built, Error> {
         let started = Instant::now();
         let work = self.cache.work(KIND);
-        let (tree, objects, out) = (work.join("source"), work.join("objects"), work.join("out"));
+        let (tree, objects, out) =
+            (work.join(format!("source-{}", kernel.source)), work.join("objects"), work.join("out"));
         if !tree.join("Makefile").exists() {
             (self.on)(Progress::Unpacking);
             std::fs::create_dir_all(&tree).map_err(Error::file("make", &tree))?;

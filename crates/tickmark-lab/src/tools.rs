@@ -1,7 +1,7 @@
 //! Programs and files of other packages, and the package that has each.
 
 use crate::Error;
-use crate::kernel::Arch;
+use crate::kernel::{Arch, Source};
 use std::path::{Path, PathBuf};
 
 /// Where a program is.
@@ -13,7 +13,7 @@ pub(crate) fn program(name: &str, package: &'static str) -> Result<PathBuf, Erro
     std::env::split_paths(&path)
         .map(|folder| folder.join(name))
         .find(|path| path.is_file())
-        .ok_or(Error::Missing { what: name.to_owned(), package })
+        .ok_or_else(|| Error::Missing { what: name.to_owned(), package: package.to_owned() })
 }
 
 /// The compiler for an architecture.
@@ -30,7 +30,7 @@ pub(crate) fn c_library(arch: Arch) -> Result<(), Error> {
         Arch::X86_64 => ("/usr/include/stdio.h", "libc6-dev"),
         Arch::PowerPc => ("/usr/powerpc-linux-gnu/include/stdio.h", "libc6-dev-powerpc-cross"),
     };
-    let missing = || Error::Missing { what: header.to_owned(), package };
+    let missing = || Error::Missing { what: header.to_owned(), package: package.to_owned() };
     Path::new(header).exists().then_some(()).ok_or_else(missing)
 }
 
@@ -52,7 +52,7 @@ pub(crate) fn for_kernels(arch: Arch) -> Result<(), Error> {
     if arch == Arch::X86_64 {
         program("lz4", "lz4")?;
         if !Path::new("/usr/include/libelf.h").exists() {
-            return Err(Error::Missing { what: "libelf.h".to_owned(), package: "libelf-dev" });
+            return Err(Error::Missing { what: "libelf.h".to_owned(), package: "libelf-dev".to_owned() });
         }
     }
     Ok(())
@@ -69,22 +69,25 @@ pub fn require_qemu(arch: Arch) -> Result<PathBuf, Error> {
     }
 }
 
-/// The newest kernel source of Debian: the archive and its version.
-pub(crate) fn source() -> Result<(PathBuf, String), Error> {
-    let missing = || Error::Missing {
-        what: "the kernel's source (/usr/src/linux-source-*.tar.xz)".to_owned(),
-        package: "linux-source",
-    };
-    let name = |path: &PathBuf| {
-        let name = path.file_name()?.to_str()?;
-        Some(name.strip_prefix("linux-source-")?.strip_suffix(".tar.xz")?.to_owned())
-    };
-    let files = std::fs::read_dir("/usr/src").map_err(|_| missing())?.flatten().map(|entry| entry.path());
-    let number =
-        |version: &str| -> Vec<u32> { version.split('.').map(|part| part.parse().unwrap_or(0)).collect() };
-    let newest =
-        files.filter_map(|path| Some((name(&path)?, path))).max_by_key(|(version, _)| number(version));
-    let (version, path) = newest.ok_or_else(missing)?;
+/// A kernel source of Debian: the archive and the version of its package.
+///
+/// # Errors
+/// It is not here; which others are.
+pub(crate) fn source(source: Source) -> Result<(PathBuf, String), Error> {
+    let version = source.to_string();
+    let path = PathBuf::from(format!("/usr/src/linux-source-{version}.tar.xz"));
+    if !path.is_file() {
+        let files = std::fs::read_dir("/usr/src").into_iter().flatten().flatten();
+        let name =
+            |name: String| Some(name.strip_prefix("linux-source-")?.strip_suffix(".tar.xz")?.to_owned());
+        let mut here: Vec<String> =
+            files.filter_map(|entry| name(entry.file_name().to_string_lossy().into_owned())).collect();
+        here.sort();
+        let others =
+            if here.is_empty() { String::new() } else { format!("; source={} is here", here.join(", ")) };
+        let what = format!("the kernel's source ({}{others})", path.display());
+        return Err(Error::Missing { what, package: format!("linux-source-{version}") });
+    }
     // The package's version has what the file's name lacks; the size stands in where dpkg is not there.
     let package = format!("linux-source-{version}");
     let asked = std::process::Command::new("dpkg-query").args(["-W", "-f", "${Version}", &package]).output();

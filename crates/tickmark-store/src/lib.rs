@@ -153,8 +153,14 @@ impl Store {
     /// Puts a recording into the index as it stands now. The index is a convenience: one that cannot be
     /// used is made again, and what cannot be written is read from the folders.
     pub fn index(&self, folder: &Path) {
-        let Ok(recording) = load(folder) else { return };
-        let put = || Index::open(&self.root)?.put(&Entry::of(&recording));
+        if let Ok(recording) = load(folder) {
+            self.enter(&recording);
+        }
+    }
+
+    /// The same of one that has been read.
+    pub fn enter(&self, recording: &Recording) {
+        let put = || Index::open(&self.root)?.put(&Entry::of(recording));
         if put().is_err() {
             let _ = self.rebuild();
         }

@@ -84,12 +84,36 @@ impl Whole {
         (line.observations.len() == 1).then_some(line)
     }
 
-    /// Observations of a kind that a later minor version has.
-    fn unknown(self) -> Option<Observed> {
+    /// Observations of a kind that a later minor version has, also those of a curve's points.
+    fn unknown(self, line: &[u8]) -> Option<Observed> {
         let Self { run, metric, part, observations, segments } = self;
-        let kind = observations.into_keys().next().filter(|kind| !OBSERVATIONS.contains(&kind.as_str()))?;
+        let is_new = |kind: &String| !OBSERVATIONS.contains(&kind.as_str());
+        let own = observations.into_keys().next()?;
+        let kind = if is_new(&own) { own } else { kinds_of_points(line)?.into_iter().find(is_new)? };
         Some(Observed { run, metric, part, observations: Observations::Unknown(kind), segments })
     }
+}
+
+/// The kinds of the observations at the points of a curve.
+fn kinds_of_points(line: &[u8]) -> Option<Vec<String>> {
+    #[derive(Deserialize)]
+    struct Point {
+        observations: BTreeMap<String, IgnoredAny>,
+    }
+    #[derive(Deserialize)]
+    struct Curve {
+        curve: Vec<Point>,
+    }
+    #[derive(Deserialize)]
+    struct Observed {
+        observations: Curve,
+    }
+    #[derive(Deserialize)]
+    struct Line {
+        observed: Observed,
+    }
+    let points = serde_json::from_slice::<Line>(line).ok()?.observed.observations.curve;
+    Some(points.into_iter().flat_map(|point| point.observations.into_keys()).collect())
 }
 
 impl Event {
@@ -102,7 +126,7 @@ impl Event {
             Ok(event) => return Ok(event),
             Err(error) => error,
         };
-        if let Some(observed) = Whole::of(line).and_then(Whole::unknown) {
+        if let Some(observed) = Whole::of(line).and_then(|whole| whole.unknown(line)) {
             return Ok(Self::Observed(observed));
         }
         match Self::kind(line) {
@@ -151,6 +175,9 @@ mod tests {
         };
         let Ok(Event::Observed(observed)) = Event::parse(line("spectrum").as_bytes()) else { panic!() };
         assert_eq!(observed.observations, Observations::Unknown("spectrum".to_owned()));
+        let curve = r#"{"observed":{"run":1,"metric":"m","observations":{"curve":[{"at":8,"observations":{"haze":1}}]}}}"#;
+        let Ok(Event::Observed(observed)) = Event::parse(curve.as_bytes()) else { panic!() };
+        assert_eq!(observed.observations, Observations::Unknown("haze".to_owned()));
         for kind in OBSERVATIONS {
             assert!(Event::parse(line(kind).as_bytes()).is_err(), "{kind}");
         }

@@ -10,8 +10,8 @@ use tickmark_wire::Nanos;
 
 pub(super) const LAB_EXAMPLES: &str = "\
 A kernel is ARCH:SETTING:SETTING..., with ARCH x86_64 or powerpc, and the settings hz=100, 250, 300, 1000;
-tick=periodic, idle; highres=on, off; preempt=none, voluntary, full (hz=100:tick=periodic:highres=on:preempt=none
-by default). They are built from Debian's linux-source and kept in the user's cache folder.
+tick=periodic, idle; highres=on, off; preempt=none, voluntary, full; source=6.1, the version of Debian's linux-source
+(hz=100:tick=periodic:highres=on:preempt=none:source=6.1 by default). They are kept in the user's cache folder.
 
 Examples:
   tickmark lab kernels powerpc:hz=100 powerpc:hz=1000

@@ -62,8 +62,8 @@ fn keep(
         }
         return Err(error);
     }
-    store.index(&folder);
     let recording = tickmark_store::load(&folder)?;
+    store.enter(&recording);
     let model = report::build(&recording, &|_| true, false);
     show(&recording, &model, format, stopped)?;
     Ok(exit_code(&recording, &model, stopped))
