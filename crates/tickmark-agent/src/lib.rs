@@ -133,7 +133,7 @@ mod tests {
     fn a_case_is_asked_for_by_what_it_is_told() {
         let named =
             |text: &str| catalogue(&[text.to_owned()]).map(|all| all.offers[0].metrics[0].name.to_string());
-        assert_eq!(named("switch:processes=4,kilobytes=32").unwrap(), "switch.4p.32k");
+        assert_eq!(named("switch:processes=4,kib=32").unwrap(), "switch.4p.32k");
         assert_eq!(named("syscall.null").unwrap(), "syscall.null");
         for (wrong, why) in [
             ("nothing:a=1", "no probe nothing"),

@@ -103,7 +103,7 @@ impl Parameter {
         let values: Vec<&str> = self.values.iter().map(|known| known.value).collect();
         let range =
             self.numbers.map_or(String::new(), |(from, to)| format!(", or a number from {from} to {to}"));
-        Err(format!("{} is not {value}; it is {}{range}", self.name, values.join(", ")))
+        Err(format!("{} cannot be {value:?}; give {}{range}", self.name, values.join(", ")))
     }
 }
 
@@ -224,8 +224,7 @@ mod tests {
         let names: Vec<String> = switch().cases().map(|case| case.name()).collect();
         assert_eq!((names.len(), names[0].as_str()), (27, "switch.2p.0k"));
         assert!(names.contains(&"switch.16p.64k.unpinned".to_owned()));
-        let case =
-            switch().case(&told(&[("processes", "5"), ("kilobytes", "3"), ("place", "across")])).unwrap();
+        let case = switch().case(&told(&[("processes", "5"), ("kib", "3"), ("place", "across")])).unwrap();
         assert_eq!(
             (case.name(), case.title()),
             ("switch.5p.3k.across".to_owned(), "context switch 5p/3K, across CPUs".to_owned())
@@ -253,9 +252,9 @@ mod tests {
     #[test]
     fn what_a_probe_cannot_be_told_is_refused() {
         let why = |pairs: &[(&str, &str)]| switch().case(&told(pairs)).map(|case| case.name()).unwrap_err();
-        assert!(why(&[("colour", "red")]).contains("it has processes, kilobytes, place"));
+        assert!(why(&[("colour", "red")]).contains("it has processes, kib, place"));
         assert!(why(&[("processes", "1")]).contains("from 2 to"));
-        assert!(why(&[("processes", "02")]).contains("is not 02"));
+        assert!(why(&[("processes", "02")]).contains("cannot be \"02\""));
         assert!(why(&[("place", "moon")]).contains("same, across, unpinned"));
         let plain = crate::find("syscall.null").unwrap();
         assert!(plain.case(&told(&[("a", "b")])).unwrap_err().contains("it has none"));

@@ -29,9 +29,6 @@ fn show(shown: &mut Option<Shown>, told: &Told<'_>) {
     let warn = |text: String| anstream::eprintln!("tickmark: {text}");
     match told {
         Told::Block { what, block, of, setting } => {
-            if *block == 1 && !matches!(shown, Some(Shown::Blocks(blocks)) if blocks.what == *what) {
-                *shown = Some(Shown::Blocks(Blocks::new(what, *of)));
-            }
             let blocks = shown.get_or_insert_with(|| Shown::Blocks(Blocks::new(what, *of)));
             if let Shown::Blocks(blocks) = blocks {
                 blocks.at(*block, setting);

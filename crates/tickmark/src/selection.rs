@@ -37,9 +37,9 @@ pub(crate) fn select(names: &[String]) -> Result<Vec<Offer>, Error> {
     Ok(chosen)
 }
 
-/// Whether a name says what a probe is told.
+/// Whether a name says what a probe is told: no name or title has a colon.
 pub(crate) fn is_told(name: &str) -> bool {
-    name.split_once(':').is_some_and(|(_, told)| told.contains('='))
+    name.contains(':')
 }
 
 fn choose(catalogue: &Catalogue, names: &[String]) -> Result<Vec<Offer>, Error> {

@@ -75,7 +75,7 @@ fn gives(metric: &Metric) -> &'static str {
 fn parameters(offers: &[Offer]) -> String {
     let mut text = "\n## Parameters\n\n\
         The rows above are what suites take. Other values are given as `PROBE:PARAMETER=VALUE,...`; a parameter that is not\n\
-        named has its first value: `tickmark run switch:processes=4,kilobytes=32`.\n\n\
+        named has its first value: `tickmark run switch:processes=4,kib=32`.\n\n\
         | probe | parameter | what | values in suites | other numbers |\n|---|---|---|---|---|\n"
         .to_owned();
     let mut last = None;

@@ -64,24 +64,24 @@ type Step = (&'static str, f64, fn() -> Result<()>);
 const STEPS: &[Step] = &[
     ("packages", 0.3, || shell::install(NEEDED)),
     ("format", 0.1, || shell::run("cargo", &["fmt", "--all", "--check"])),
-    ("lints", 2.0, || {
+    ("lints", 1.1, || {
         shell::run("cargo", &["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"])
     }),
     ("probes in the docs", 0.1, docs::check),
     ("licences", 0.1, licences::check),
-    ("documentation", 0.5, documentation),
-    ("the static agent", 1.2, || agent::build().map(drop)),
+    ("documentation", 0.2, documentation),
+    ("the static agent", 0.5, || agent::build().map(drop)),
     ("the small agent", 0.1, small_agent),
     ("kernels of the lab", 12.0, || {
         let arguments = [&["run", "--quiet", "--release", "--", "lab", "kernels"], KERNELS].concat();
         shell::run("cargo", &arguments)
     }),
     // Emulated machines use a whole processor: beside them the others would measure a contended one.
-    ("tests", 5.0, || shell::run("cargo", &[TESTS, &["--skip", "lab::"]].concat())),
-    ("tests of the lab", 3.5, || shell::run("cargo", &[TESTS, &["lab::"]].concat())),
-    ("the main job", 1.2, main_job),
-    ("the short experiment", 0.3, short_experiment),
-    ("fork weighs neither program", 0.5, agent::weighs_the_same),
+    ("tests", 8.0, || shell::run("cargo", &[TESTS, &["--skip", "lab::"]].concat())),
+    ("tests of the lab", 5.0, || shell::run("cargo", &[TESTS, &["lab::"]].concat())),
+    ("the main job", 2.4, main_job),
+    ("the short experiment", 0.7, short_experiment),
+    ("fork weighs neither program", 0.3, agent::weighs_the_same),
 ];
 
 /// Carries out every step and closes with a count.

@@ -3,6 +3,7 @@
 use super::{Heard, Target, follow};
 use crate::Control;
 use crate::Error;
+use std::hash::{BuildHasher, RandomState};
 use std::io::{Read, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Output, Stdio};
@@ -13,8 +14,8 @@ use tickmark_wire::{Event, Plan};
 
 /// Tells one boot from another.
 pub(crate) const IDENTITY: &str = "cat /proc/sys/kernel/random/boot_id";
-/// Where the agent is put, below the home of whoever logs in.
-const FOLDER: &str = ".cache/tickmark";
+/// Where the agent is put, as the shell there reads it.
+const FOLDER: &str = "\"$HOME\"/.cache/tickmark";
 
 /// A machine with what boots it into a setting.
 #[derive(Debug, Clone)]
@@ -122,10 +123,11 @@ impl Remote {
         )))
     }
 
-    /// Puts the agent there.
+    /// Puts the agent there, in one step: machines may share a home.
     fn install(&self) -> Result<(), Error> {
+        let new = format!("{FOLDER}/agent.{:016x}", RandomState::new().hash_one(std::process::id()));
         let command = format!(
-            "mkdir -p {FOLDER} && cat > {FOLDER}/agent.new && chmod 700 {FOLDER}/agent.new && mv {FOLDER}/agent.new {FOLDER}/agent"
+            "mkdir -p {FOLDER} && cat > {new} && chmod 700 {new} && mv -f {new} {FOLDER}/agent || (rm -f {new}; false)"
         );
         let mut ssh = self.ssh(&command);
         let mut child = ssh

@@ -42,7 +42,7 @@ const PARAMETERS: &[Parameter] = &[
         numbers: Some((2, 96)),
     },
     Parameter {
-        name: "kilobytes",
+        name: "kib",
         about: "KiB that each adds up on its turn",
         values: &[Value::plain("0"), Value::plain("16"), Value::plain("64")],
         numbers: Some((0, 1024)),
@@ -71,8 +71,8 @@ impl Place {
 
 pub(super) static PROBES: &[Probe] = &[Probe {
     spec: Spec {
-        metric: "switch.{processes}p.{kilobytes}k{place}",
-        timed: "a token goes round a ring of {processes} processes {place}, joined by pipes, each adding up {kilobytes} KiB of its own; \
+        metric: "switch.{processes}p.{kib}k{place}",
+        timed: "a token goes round a ring of {processes} processes {place}, joined by pipes, each adding up {kib} KiB of its own; \
                 per switch, minus the same work in one process",
         needs: NEEDS,
         source: "McVoy and Staelin, USENIX 1996 (lat_ctx)",
@@ -85,11 +85,11 @@ pub(super) static PROBES: &[Probe] = &[Probe {
             spec.expected.switches = (told("processes") == "2").then_some(1);
             spec.sleeps = Place::of(told("place")) == Place::Across;
             spec.roams = Place::of(told("place")) == Place::Unpinned;
-            if told("kilobytes") == "0" {
+            if told("kib") == "0" {
                 spec.needs = WITHOUT_MEMORY;
             }
         },
-        ..Spec::cost(Group::Communication, "switch", "context switch {processes}p/{kilobytes}K{place}")
+        ..Spec::cost(Group::Communication, "switch", "context switch {processes}p/{kib}K{place}")
     },
     prepare,
 }];
@@ -112,7 +112,7 @@ fn own_array(bytes: usize) -> Result<Option<Region>, CallError> {
 }
 
 fn prepare(spec: &Spec, params: &Params) -> Result<Box<dyn Routine>, Unavailable> {
-    let (processes, bytes) = (params.number("processes"), params.number("kilobytes") << 10);
+    let (processes, bytes) = (params.number("processes"), params.number("kib") << 10);
     let place = Place::of(params.told("place"));
     let other = params.allowed.iter().copied().find(|cpu| *cpu != params.cpu);
     let cpus = match (place, other) {

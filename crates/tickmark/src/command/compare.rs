@@ -2,18 +2,19 @@
 
 use crate::cli::{Compare, CompareFormat, FailOn, Format};
 use crate::error::{Code, Error};
+use crate::selection::of_row;
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use tickmark_analysis::comparison::{self, Against, Asked, Line, Model, Side};
 use tickmark_analysis::report::Row;
 use tickmark_render::comparison as render;
 use tickmark_store::{Recording, Store};
-use tickmark_wire::Group;
+use tickmark_wire::{Group, Metric};
 
 pub(super) fn run(store: &Store, asked: &Compare) -> Result<Code, Error> {
     let sides = std::iter::once(&asked.base).chain(&asked.candidates).map(|name| side(store, name));
     let sides: Vec<Side> = sides.collect::<Result<_, _>>()?;
-    let only = Only::new(&asked.only);
+    let only = Only::new(&asked.only, &sides);
     let asked_for = Asked { margin: asked.margin, unit: asked.unit.into() };
     let model = compared(store, &sides, asked_for, &|group, row| only.picks(group, row));
     // A name that fits nothing is told before that nothing is left.
@@ -49,20 +50,25 @@ pub(super) fn run(store: &Store, asked: &Compare) -> Result<Code, Error> {
 /// The metrics that are compared, where not all are.
 struct Only<'a> {
     names: Vec<(&'a str, Option<glob::Pattern>)>,
+    /// Those of all sides.
+    metrics: Vec<&'a Metric>,
     /// The names that fit something.
     seen: RefCell<BTreeSet<&'a str>>,
 }
 
 impl<'a> Only<'a> {
-    fn new(names: &'a [String]) -> Self {
+    fn new(names: &'a [String], sides: &'a [Side]) -> Self {
+        let recordings = sides.iter().flat_map(|side| &side.recordings);
+        let metrics = recordings.flat_map(|recording| &recording.meta.plan.metrics).collect();
         let names = names.iter().map(|name| (name.as_str(), glob::Pattern::new(name).ok())).collect();
-        Self { names, seen: RefCell::default() }
+        Self { names, metrics, seen: RefCell::default() }
     }
 
     /// By its suite, its name or its metric's, its title, or a pattern.
     fn picks(&self, group: Group, row: &Row) -> bool {
+        let metric = of_row(&row.metric, self.metrics.iter().copied()).map(|metric| metric.name.as_str());
         let fits = |(name, pattern): &&(&'a str, Option<glob::Pattern>)| {
-            let of_metric = row.metric.strip_prefix(name).is_some_and(|rest| rest.starts_with('.'));
+            let of_metric = metric == Some(name);
             let by_pattern = pattern.as_ref().is_some_and(|pattern| pattern.matches(&row.metric));
             of_metric || by_pattern || [row.metric.as_str(), row.title.trim(), group.suite()].contains(name)
         };

@@ -130,7 +130,8 @@ fn figures(recording: &Recording) -> Table {
 fn observations(recording: &Recording) -> Table {
     let mut rows = Vec::new();
     for (run, metric) in runs(recording) {
-        for observed in recording.observed(run, &metric.name).iter().flatten() {
+        for observed in &recording.observed(run, &metric.name) {
+            let part = observed.as_ref().map(|observed| observed.part);
             let mut push =
                 |kind: &str, index: usize, start: Option<Nanos>, value: Value, iterations: Option<u64>| {
                     rows.push(vec![
@@ -138,7 +139,7 @@ fn observations(recording: &Recording) -> Table {
                         json!(metric.name),
                         json!(run.planned.round),
                         json!(run.planned.id),
-                        json!(observed.part),
+                        json!(part),
                         json!(kind),
                         json!(index),
                         json!(start),
@@ -146,6 +147,11 @@ fn observations(recording: &Recording) -> Table {
                         json!(iterations),
                     ]);
                 };
+            // What cannot be parsed any more stands in its place.
+            let Some(observed) = observed else {
+                push("damaged", 0, None, Value::Null, None);
+                continue;
+            };
             match &observed.observations {
                 Observations::Batches(b) => {
                     for (i, (start, elapsed)) in b.start.iter().zip(&b.elapsed).enumerate() {

@@ -17,7 +17,13 @@ fn typing_errors() {
     refused(&bench.run(&["run", "--resume", "last"]), 2, &["last"]);
     refused(&bench.run(&["run", "--cpu", "0-1", "syscall.null"]), 2, &["the number of one CPU"]);
     refused(&bench.run(&["run", "switch.2p.0k.acros"]), 2, &["did you mean switch.2p.0k.across"]);
-    refused(&bench.run(&["run", "switch:processes=1"]), 2, &["switch: processes is not 1", "from 2 to 96"]);
+    refused(
+        &bench.run(&["run", "switch:processes=1"]),
+        2,
+        &["switch: processes cannot be \"1\"", "from 2 to 96"],
+    );
+    refused(&bench.run(&["run", "switch:processes="]), 2, &["processes cannot be \"\""]);
+    refused(&bench.run(&["run", "switch:processes"]), 2, &["give PARAMETER=VALUE and not processes"]);
     refused(&bench.run(&["run", "switch:colour=red"]), 2, &["no parameter colour"]);
     refused(&bench.run(&["run", "nothing:a=1"]), 2, &["no probe nothing"]);
     refused(&bench.run(&["experiment", "kernel.x=0,1", "syscall.null"]), 2, &["sysctl:kernel.x=A,B"]);

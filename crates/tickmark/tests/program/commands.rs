@@ -51,6 +51,24 @@ fn from_run_to_export() {
     assert!(detail.contains("p99") && detail.contains('#'), "{detail}");
 }
 
+#[test]
+fn a_damaged_line_stands_in_the_export() {
+    let bench = Bench::new();
+    let (from, folder) =
+        (concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/format-1.5"), tempfile::tempdir().unwrap());
+    for file in ["meta.json", "events.jsonl"] {
+        std::fs::copy(format!("{from}/{file}"), folder.path().join(file)).unwrap();
+    }
+    let export = || out(&bench.run(&["export", folder.path().to_str().unwrap(), "--raw"]));
+    assert!(export().contains(",selftest.rate.100,") && !export().contains(",damaged,"));
+    // Whole JSON, of which no observation can be made.
+    let path = folder.path().join("events.jsonl");
+    let text = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(&path, text.replace("\"windows\":{\"start\":[", "\"windows\":{\"start\":[\"x\","))
+        .unwrap();
+    assert!(export().contains(",selftest.rate.100,1,") && export().contains(",damaged,"), "{}", export());
+}
+
 /// Two metrics of one run, a histogram, counts in windows, an argument: from the command line to JSON.
 #[test]
 fn a_probe_with_an_argument_gives_two_metrics() {
@@ -90,6 +108,8 @@ fn a_probe_with_an_argument_gives_two_metrics() {
     assert_eq!(compared(&[]), ["selftest.spread.300", "selftest.rate.300"]);
     assert_eq!(compared(&["--only", "*.rate.*"]), ["selftest.rate.300"]);
     assert_eq!(compared(&["--only", "a step of 300 multiplications"]), ["selftest.spread.300"]);
+    assert_eq!(compared(&["--only", "selftest.spread.300"]), ["selftest.spread.300"]);
+    assert_eq!(compared(&["--only", "selftest"]).len(), 2, "a suite");
     let none = bench.run(&["compare", "two", "three", "--only", "syscall.*"]);
     assert_eq!(none.status.code(), Some(2));
     assert!(err(&none).contains("no metric of these recordings fits --only syscall.*"), "{}", err(&none));

@@ -500,8 +500,6 @@ struct Network {
     name: String,
     here: String,
     sshd: Option<Child>,
-    /// What a boot leaves in the home of whoever logs in, if it was not there before.
-    agent: Option<PathBuf>,
 }
 
 impl Drop for Network {
@@ -512,9 +510,6 @@ impl Drop for Network {
         }
         let _ = Command::new("ip").args(["netns", "del", &self.name]).output();
         let _ = Command::new("ip").args(["link", "del", &self.here]).output();
-        if let Some(agent) = &self.agent {
-            let _ = fs::remove_file(agent);
-        }
     }
 }
 
@@ -536,9 +531,7 @@ impl Board {
             format!("tm{number}a{}", std::process::id() % 1000),
             format!("tm{number}b{}", std::process::id() % 1000),
         );
-        let agent = PathBuf::from("/root/.cache/tickmark/agent");
-        let agent = (!agent.exists()).then_some(agent);
-        let mut network = Network { name: name.clone(), here: here.clone(), sshd: None, agent };
+        let mut network = Network { name: name.clone(), here: here.clone(), sshd: None };
         ip("netns add NAME");
         ip(&format!("link add {here} type veth peer name {there}"));
         ip(&format!("link set {there} netns NAME"));
@@ -551,11 +544,14 @@ impl Board {
         }
         fs::copy(folder.path().join("user.pub"), folder.path().join("keys")).unwrap();
         fs::write(folder.path().join("boot"), "1\n").unwrap();
+        fs::create_dir(folder.path().join("home")).unwrap();
         let config = format!(
             "ListenAddress 10.213.{number}.2\nHostKey {}\nAuthorizedKeysFile {}\nStrictModes no\nPidFile none\nUsePAM no\n\
-             PermitRootLogin yes\n",
+             PermitRootLogin yes\nSetEnv HOME={}\n",
             at("host"),
-            at("keys")
+            at("keys"),
+            // A home of its own: the agent that a boot leaves there is no other board's.
+            at("home")
         );
         fs::write(folder.path().join("sshd_config"), config).unwrap();
         let _ = fs::create_dir_all("/run/sshd");
@@ -624,6 +620,7 @@ fn a_real_machine_is_booted_once_a_setting_and_block_and_goes_on_after_an_interr
     let mean = line(&model, "syscall.null", "mean");
     assert_eq!(mean["replicates"], serde_json::json!([3, 3]), "{mean}");
     assert!(boots() > before && boots() <= before + 6, "{before} {}", boots());
+    assert!(board.folder.path().join("home/.cache/tickmark/agent").exists());
     assert_eq!(bench.json(&["recordings"]).as_array().unwrap().len(), 2);
 }
 
