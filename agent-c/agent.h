@@ -102,7 +102,9 @@ void *room(size_t bytes);
 #define OPAQUE(x) __asm__ volatile("" : "+r"(x))
 #if defined(__x86_64__)
 #define OPAQUE_FLOAT(x) __asm__ volatile("" : "+x"(x))
-#elif defined(__powerpc__)
+#elif defined(__aarch64__)
+#define OPAQUE_FLOAT(x) __asm__ volatile("" : "+w"(x))
+#elif defined(__powerpc__) || defined(__riscv)
 #define OPAQUE_FLOAT(x) __asm__ volatile("" : "+f"(x))
 #else
 #define OPAQUE_FLOAT(x) __asm__ volatile("" : "+m"(x))

@@ -16,6 +16,7 @@ mod sizes;
 mod supervisor;
 
 use std::ffi::OsString;
+use std::io::Write;
 use std::process::ExitCode;
 use tickmark_wire::{Arguments, Catalogue, FORMAT, Offer};
 
@@ -28,6 +29,8 @@ Usage: tickmark-agent [run]        carry out a plan
        tickmark-agent catalogue [PROBE:PARAMETER=VALUE,...]
                                    what it can measure, as JSON
        tickmark-agent --version    version and size of this program
+
+Where an emulator of programs runs it (qemu-user), TICKMARK_AGENT_STARTER names a script that starts it, with \"$@\".
 ";
 
 /// Carries out the command line. `prefix` stands before the agent's own arguments when it starts
@@ -44,25 +47,24 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>, prefix: &[&str]) -> E
     match command.as_str() {
         "run" => supervisor::run(prefix),
         "one" => child::run(),
-        "list" => {
-            tickmark_probe::cases().for_each(|case| println!("{}", case.name()));
-            ExitCode::SUCCESS
-        }
+        "list" => print(&tickmark_probe::cases().map(|case| case.name() + "\n").collect::<String>()),
         "catalogue" => match catalogue(&words) {
-            Ok(catalogue) => {
-                println!("{}", serde_json::to_string(&catalogue).unwrap_or_default());
-                ExitCode::SUCCESS
-            }
+            Ok(catalogue) => print(&(serde_json::to_string(&catalogue).unwrap_or_default() + "\n")),
             Err(message) => usage(&message),
         },
         "version" => {
-            println!("tickmark-agent {}, {} bytes", env!("CARGO_PKG_VERSION"), settle::program_bytes());
-            ExitCode::SUCCESS
+            let (version, bytes) = (env!("CARGO_PKG_VERSION"), settle::program_bytes());
+            print(&format!("tickmark-agent {version}, {bytes} bytes\n"))
         }
-        _ => {
-            print!("{HELP}");
-            ExitCode::SUCCESS
-        }
+        _ => print(HELP),
+    }
+}
+
+/// Writes to standard output; whoever reads it may have gone.
+fn print(text: &str) -> ExitCode {
+    match std::io::stdout().write_all(text.as_bytes()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(_) => ExitCode::FAILURE,
     }
 }
 

@@ -6,13 +6,13 @@
 
 mod stamps;
 
-use crate::clock::{Clock, Monotonic, Tsc};
+use crate::clock::{Clock, Counter, Monotonic};
 use crate::routine::{Budget, Routine, Sink};
 use crate::sys::CallError;
 use crate::{Expected, Meter, ProbeError, Spec, SystemMeter};
 use std::num::NonZeroU64;
 use tickmark_timer::{Anchor, Scale};
-use tickmark_wire::{Batches, Nanos, Observations, Part, Picos, Segment, StampClock};
+use tickmark_wire::{Batches, Nanos, Observations, Part, Picos, Segment};
 
 use stamps::Stamps;
 pub(crate) use stamps::{Stamped, touched};
@@ -187,11 +187,10 @@ pub(crate) fn measure(
     body: &mut dyn FnMut(u64) -> Result<(), CallError>,
     between: Option<&mut Between>,
 ) -> Result<(Batches, Vec<Segment>), ProbeError> {
-    match budget.gauge.clock {
-        StampClock::Tsc => stream(Tsc, meter, shape, budget, body, between),
-        StampClock::Monotonic | StampClock::Other(_) => {
-            stream(Monotonic, meter, shape, budget, body, between)
-        }
+    if budget.gauge.counts() {
+        stream(Counter, meter, shape, budget, body, between)
+    } else {
+        stream(Monotonic, meter, shape, budget, body, between)
     }
 }
 

@@ -1,19 +1,25 @@
 //! Clocks that stamp batches.
 
+use tickmark_wire::StampClock;
+
+/// What the processor's counter is called here.
+pub(crate) const COUNTER: StampClock =
+    if cfg!(target_arch = "aarch64") { StampClock::Cntvct } else { StampClock::Tsc };
+
 /// A clock that counts up. Ticks become nanoseconds after the measuring (tickmark-timer's `Scale`).
 pub trait Clock: Copy {
     /// The present, in ticks.
     fn now(self) -> u64;
 }
 
-/// The time stamp counter, read after everything before it was executed.
+/// The processor's counter, read after everything before it was executed.
 #[derive(Debug, Clone, Copy)]
-pub struct Tsc;
+pub struct Counter;
 
-impl Clock for Tsc {
+impl Clock for Counter {
     #[inline(always)]
     fn now(self) -> u64 {
-        tickmark_timer::fenced_tsc()
+        tickmark_timer::fenced_counter()
     }
 }
 

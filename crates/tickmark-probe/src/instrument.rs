@@ -1,9 +1,9 @@
 //! The instrument measures itself: which clock stamps, how fine it is, what it costs.
 
-use crate::clock::{Clock, Monotonic, Tsc};
+use crate::clock::{COUNTER, Clock, Counter, Monotonic};
 use crate::sys::chain;
 use std::path::Path;
-use tickmark_timer::{Anchor, Scale, tsc_is_invariant};
+use tickmark_timer::{Anchor, Scale, counter_is_invariant};
 use tickmark_wire::{Instrument, Nanos, Picos, StampClock};
 
 /// The clock to stamp with, and what one of its ticks is worth.
@@ -19,20 +19,20 @@ pub struct Gauge {
 }
 
 impl Gauge {
-    /// Takes the TSC where processor and kernel both trust it, or the plan knows what it is, else CLOCK_MONOTONIC.
+    /// Takes the counter where processor and kernel both trust it, or the plan knows what it is, else CLOCK_MONOTONIC.
     #[must_use]
-    pub fn choose(tsc_is_nanoseconds: bool) -> Self {
+    pub fn choose(counter_is_nanoseconds: bool) -> Self {
         let first = Anchor::take();
         let monotonic = Self { clock: StampClock::Monotonic, scale: Scale::NANOS, first, exact: true };
-        if tsc_is_nanoseconds {
-            return Self { clock: StampClock::Tsc, ..monotonic };
+        if counter_is_nanoseconds {
+            return Self { clock: COUNTER, ..monotonic };
         }
-        if !tsc_is_invariant() || !kernel_trusts_tsc() {
+        if !counter_is_invariant() || !kernel_trusts_counter() {
             return monotonic;
         }
         while tickmark_timer::monotonic_ns() - first.nanos < 2_000_000 {}
         match Scale::between(first, Anchor::take()) {
-            Some(scale) => Self { clock: StampClock::Tsc, scale, first, exact: false },
+            Some(scale) => Self { clock: COUNTER, scale, first, exact: false },
             None => monotonic,
         }
     }
@@ -44,36 +44,39 @@ impl Gauge {
         Self { clock: StampClock::Monotonic, scale: Scale::NANOS, first, exact: true }
     }
 
+    /// Whether the processor's counter stamps, and not a clock of the kernel.
+    #[must_use]
+    pub fn counts(&self) -> bool {
+        self.clock == COUNTER
+    }
+
     /// The longest batch of a length that the clock can tell: twenty of its steps, where those are longer. A clock that
     /// steps with the tick rounds everything that is shorter to nothing.
     #[must_use]
     pub fn longest_batch(&self, asked: Nanos) -> Nanos {
-        let step = match self.clock {
-            StampClock::Tsc => 0,
-            StampClock::Monotonic | StampClock::Other(_) => {
-                let step = || {
-                    let begin = Monotonic.now();
-                    let changed = std::iter::repeat_with(|| Monotonic.now()).find(|now| *now != begin);
-                    changed.map_or(0, |now| now - begin)
-                };
-                // The first may be the rest of one, and another task may make one long.
-                step();
-                (0..3).map(|_| step()).min().unwrap_or(0)
-            }
+        let step = || {
+            let begin = Monotonic.now();
+            let changed = std::iter::repeat_with(|| Monotonic.now()).find(|now| *now != begin);
+            changed.map_or(0, |now| now - begin)
+        };
+        let step = if self.counts() {
+            0
+        } else {
+            // The first may be the rest of one, and another task may make one long.
+            step();
+            (0..3).map(|_| step()).min().unwrap_or(0)
         };
         asked.max(Nanos::new(step as i64 * 20))
     }
 
-    /// Ticks a second of the TSC, also where another clock stamps.
+    /// Ticks a second of the counter, also where another clock stamps.
     #[must_use]
-    pub fn tsc_frequency(&self) -> f64 {
-        match self.clock {
-            StampClock::Tsc => self.scale.frequency(),
-            StampClock::Monotonic | StampClock::Other(_) => {
-                while tickmark_timer::monotonic_ns() - self.first.nanos < 2_000_000 {}
-                Scale::between(self.first, Anchor::take()).map_or(1e9, Scale::frequency)
-            }
+    pub fn counter_frequency(&self) -> f64 {
+        if self.counts() {
+            return self.scale.frequency();
         }
+        while tickmark_timer::monotonic_ns() - self.first.nanos < 2_000_000 {}
+        Scale::between(self.first, Anchor::take()).map_or(1e9, Scale::frequency)
     }
 
     /// The calibration from an earlier anchor to now, where that is longer than the first one.
@@ -91,10 +94,8 @@ impl Gauge {
     /// Precision, cost of a stamp and cost of an empty iteration, as this process finds them.
     #[must_use]
     pub fn measure(&self) -> Instrument {
-        let (precision, stamp, empty_iteration) = match self.clock {
-            StampClock::Tsc => self.measure_with(Tsc),
-            StampClock::Monotonic | StampClock::Other(_) => self.measure_with(Monotonic),
-        };
+        let (precision, stamp, empty_iteration) =
+            if self.counts() { self.measure_with(Counter) } else { self.measure_with(Monotonic) };
         let frequency = self.refined(self.first).frequency();
         Instrument { clock: self.clock, precision, stamp, empty_iteration, frequency }
     }
@@ -139,9 +140,10 @@ impl Gauge {
     }
 }
 
-/// The kernel takes "tsc" off the list when it found it unstable. Without /sys the processor's word
+/// The kernel takes the counter off the list when it found it unstable. Without /sys the processor's word
 /// has to do.
-fn kernel_trusts_tsc() -> bool {
+fn kernel_trusts_counter() -> bool {
     let list = Path::new("/sys/devices/system/clocksource/clocksource0/available_clocksource");
-    std::fs::read_to_string(list).map_or(true, |text| text.split_whitespace().any(|name| name == "tsc"))
+    let listed = |text: String| text.split_whitespace().any(|name| name == tickmark_timer::CLOCKSOURCE);
+    std::fs::read_to_string(list).map_or(true, listed)
 }

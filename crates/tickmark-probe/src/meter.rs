@@ -88,7 +88,7 @@ impl Meter for SystemMeter {
     }
 }
 
-/// The cost of a dependent 64-bit multiplication now: the best of three short chains, so that an
+/// The cost of three cycles now, as a dependent 64-bit multiplication takes them on x86-64: the best of three short chains, so that an
 /// interrupt does not look like a slow processor.
 fn multiply_cost() -> Picos {
     const CHAIN: u64 = 4096;
@@ -97,7 +97,7 @@ fn multiply_cost() -> Picos {
     let mut least = |chain: u64| {
         let mut once = || {
             let before = monotonic_ns();
-            value = chain::mul64(value, chain);
+            value = chain::three_cycles(value, chain);
             monotonic_ns().saturating_sub(before)
         };
         once().min(once()).min(once())

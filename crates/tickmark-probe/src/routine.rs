@@ -1,6 +1,6 @@
 //! What the agent and a probe say to each other.
 
-use crate::clock::{Clock, Tsc};
+use crate::clock::{Clock, Counter};
 use crate::sys::exec::TINY_PATH;
 use crate::sys::{CallError, clock, file};
 use crate::{Gauge, ProbeError, Spec, Unavailable};
@@ -150,7 +150,7 @@ impl Budget {
         let Some(Phase { number, of, tick }) = self.phase else { return };
         // Streams are aligned in guests alone that count instructions; there the TSC counts nanoseconds, whatever clock the
         // kernel has.
-        let now = || Tsc.now() as i64;
+        let now = || Counter.now() as i64;
         let coarse = || clock::read(libc::CLOCK_MONOTONIC_COARSE).ok();
         let (begun, first) = (now(), coarse());
         while coarse() == first && now() - begun < 10 * tick.get() {}

@@ -109,8 +109,29 @@ impl Spec {
     }
 }
 
+/// What an architecture other than x86-64 has in the place of a call: architectures that came later lack the older of two
+/// that do the same (Linux, include/uapi/asm-generic/unistd.h).
+#[cfg(not(target_arch = "x86_64"))]
+macro_rules! elsewhere {
+    (name $name:literal $number:ident) => {
+        $name
+    };
+    (name $name:literal $number:ident $other:literal $($there:ident)?) => {
+        $other
+    };
+    (number $name:literal $number:ident) => {
+        Some(libc::$number)
+    };
+    (number $name:literal $number:ident $other:literal) => {
+        None
+    };
+    (number $name:literal $number:ident $other:literal $there:ident) => {
+        Some(libc::$there)
+    };
+}
+
 macro_rules! syscalls {
-    ($($variant:ident = $name:literal $number:ident),* $(,)?) => {
+    ($($variant:ident = $name:literal $number:ident $(or $other:literal $($there:ident)?)?),* $(,)?) => {
         /// A system call that a probe needs.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
         pub enum Syscall { $(#[doc = $name] $variant),* }
@@ -119,19 +140,22 @@ macro_rules! syscalls {
             /// Every one that a probe names.
             pub const ALL: &[Self] = &[$(Self::$variant),*];
 
-            /// Its name in the kernel's table.
+            /// Its name in the kernel's table for this architecture.
             #[must_use]
             pub const fn name(self) -> &'static str {
-                match self { $(Self::$variant => $name),* }
+                #[cfg(target_arch = "x86_64")]
+                { match self { $(Self::$variant => $name),* } }
+                #[cfg(not(target_arch = "x86_64"))]
+                { match self { $(Self::$variant => elsewhere!(name $name $number $($other $($there)?)?)),* } }
             }
 
-            /// Its number on this architecture, where it is known.
+            /// Its number on this architecture, where it has it.
             #[must_use]
             pub const fn number(self) -> Option<i64> {
                 #[cfg(target_arch = "x86_64")]
                 { Some(match self { $(Self::$variant => libc::$number),* }) }
                 #[cfg(not(target_arch = "x86_64"))]
-                { None }
+                { match self { $(Self::$variant => elsewhere!(number $name $number $($other $($there)?)?)),* } }
             }
         }
     };
@@ -149,12 +173,12 @@ syscalls! {
     Connect = "connect" SYS_connect,
     EpollCreate = "epoll_create1" SYS_epoll_create1,
     EpollCtl = "epoll_ctl" SYS_epoll_ctl,
-    EpollWait = "epoll_wait" SYS_epoll_wait,
+    EpollWait = "epoll_wait" SYS_epoll_wait or "epoll_pwait" SYS_epoll_pwait,
     Eventfd = "eventfd2" SYS_eventfd2,
     Execve = "execve" SYS_execve,
     ExitGroup = "exit_group" SYS_exit_group,
     Fcntl = "fcntl" SYS_fcntl,
-    Fork = "fork" SYS_fork,
+    Fork = "fork" SYS_fork or "clone" SYS_clone,
     Ftruncate = "ftruncate" SYS_ftruncate,
     Futex = "futex" SYS_futex,
     Getcpu = "getcpu" SYS_getcpu,
@@ -167,13 +191,13 @@ syscalls! {
     Listen = "listen" SYS_listen,
     Lseek = "lseek" SYS_lseek,
     Madvise = "madvise" SYS_madvise,
-    Mkdir = "mkdir" SYS_mkdir,
+    Mkdir = "mkdir" SYS_mkdir or "mkdirat" SYS_mkdirat,
     Mmap = "mmap" SYS_mmap,
     Mprotect = "mprotect" SYS_mprotect,
     Munmap = "munmap" SYS_munmap,
     Openat = "openat" SYS_openat,
     Pipe2 = "pipe2" SYS_pipe2,
-    Poll = "poll" SYS_poll,
+    Poll = "poll" SYS_poll or "ppoll" SYS_ppoll,
     Prctl = "prctl" SYS_prctl,
     Pselect = "pselect6" SYS_pselect6,
     Read = "read" SYS_read,
@@ -184,16 +208,15 @@ syscalls! {
     Socket = "socket" SYS_socket,
     Socketpair = "socketpair" SYS_socketpair,
     Stat = "newfstatat" SYS_newfstatat,
-    Time = "time" SYS_time,
-    Unlink = "unlink" SYS_unlink,
-    Vfork = "vfork" SYS_vfork,
+    Time = "time" SYS_time or "time",
+    Unlink = "unlink" SYS_unlink or "unlinkat" SYS_unlinkat,
+    Vfork = "vfork" SYS_vfork or "clone" SYS_clone,
     Wait4 = "wait4" SYS_wait4,
     Write = "write" SYS_write,
 }
 
-/// What every run takes beside what its probe names, on x86-64: to get memory, to read the kernel's accounts, to
+/// What every run takes beside what its probe names: to get memory, to read the kernel's accounts, to
 /// stamp, to make its threads, to write the result and to end.
-#[cfg(target_arch = "x86_64")]
 pub const EVERY_RUN: &[(&str, i64)] = &[
     ("brk", libc::SYS_brk),
     ("clock_gettime", libc::SYS_clock_gettime),
@@ -226,6 +249,3 @@ pub const EVERY_RUN: &[(&str, i64)] = &[
     ("write", libc::SYS_write),
     ("writev", libc::SYS_writev),
 ];
-/// The numbers are known for x86-64 alone.
-#[cfg(not(target_arch = "x86_64"))]
-pub const EVERY_RUN: &[(&str, i64)] = &[];

@@ -1,8 +1,10 @@
-//! The time stamp counter as a clock: whether it can be trusted, how to read it, and how its ticks
+//! The processor's counter as a clock: whether it can be trusted, how to read it, and how its ticks
 //! become nanoseconds of CLOCK_MONOTONIC.
 
+mod counter;
+mod monotonic;
 mod scale;
-mod sys;
 
+pub use counter::*;
+pub use monotonic::monotonic_ns;
 pub use scale::{Anchor, Scale};
-pub use sys::{fenced_tsc, has_rdtscp, has_tsc, monotonic_ns, rdtscp, tsc, tsc_is_invariant};

@@ -1,6 +1,6 @@
 //! From ticks to nanoseconds, by a line through two anchors.
 
-use crate::sys;
+use crate::{fenced_counter, monotonic_ns};
 
 /// One moment on two clocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,9 +18,9 @@ impl Anchor {
     pub fn take() -> Self {
         (0..32)
             .map(|_| {
-                let before = sys::fenced_tsc();
-                let nanos = sys::monotonic_ns();
-                let width = sys::fenced_tsc().wrapping_sub(before);
+                let before = fenced_counter();
+                let nanos = monotonic_ns();
+                let width = fenced_counter().wrapping_sub(before);
                 (width, Self { ticks: before.wrapping_add(width / 2), nanos })
             })
             .min_by_key(|(width, _)| *width)
@@ -96,8 +96,8 @@ mod tests {
     #[test]
     fn anchors_of_this_machine_agree_with_its_clock() {
         let first = Anchor::take();
-        let start = sys::monotonic_ns();
-        while sys::monotonic_ns() - start < 2_000_000 {}
+        let start = monotonic_ns();
+        while monotonic_ns() - start < 2_000_000 {}
         let last = Anchor::take();
         let scale = Scale::between(first, last).unwrap();
         assert_eq!(scale.nanos(last.ticks - first.ticks).abs_diff(last.nanos - first.nanos) / 1000, 0);

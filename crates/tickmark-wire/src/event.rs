@@ -235,6 +235,8 @@ vocabulary! {
     StampClock {
         /// The processor's time stamp counter, converted to CLOCK_MONOTONIC at both ends of the run.
         Tsc = "tsc",
+        /// The virtual count of Arm's generic timer, CNTVCT_EL0, converted in the same way.
+        Cntvct = "cntvct",
         /// CLOCK_MONOTONIC.
         Monotonic = "monotonic",
     }

@@ -3,31 +3,18 @@
 use crate::{Result, shell};
 use std::collections::BTreeSet;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-const TARGET: &str = "x86_64-unknown-linux-gnu";
 /// The most that it may weigh, in bytes.
 const LIMIT: u64 = 2 << 20;
 /// What it may depend on, one crate a line.
 const LIST: &str = "crates/tickmark-agent/dependencies.txt";
 
-/// Builds it; its path.
+/// Builds it for this machine; its path.
 pub(crate) fn build() -> Result<PathBuf> {
     dependencies()?;
-    let mut cargo = Command::new("cargo");
-    cargo.args(["build", "--quiet", "-p", "tickmark-agent", "--profile", "agent", "--target", TARGET]);
-    // With a target named, the flags do not reach build scripts and procedural macros. Cargo forgets to strip a package whose
-    // optimisation the profile names.
-    cargo.env("RUSTFLAGS", "-C target-feature=+crt-static -C strip=symbols").current_dir(shell::root());
-    shell::output(&mut cargo)?;
-    let path = target_folder().join(TARGET).join("agent/tickmark-agent");
-    let bytes = std::fs::metadata(&path).map_err(|e| format!("{}: {e}", path.display()))?.len();
-    let (linked, _) = shell::output(Command::new("file").arg("-b").arg(&path)).unwrap_or_default();
-    println!("tickmark-agent: {bytes} bytes of at most {LIMIT}; {}", linked.trim());
-    if bytes > LIMIT {
-        return Err(format!("the agent has {bytes} bytes, {LIMIT} are allowed"));
-    }
+    let (path, bytes) = build_with(Command::new("cargo"), std::env::consts::ARCH, &target_folder())?;
     let (said, _) = shell::output(Command::new(&path).arg("--version"))?;
     if !said.contains(&bytes.to_string()) {
         return Err(format!("the agent reports another size than it has: {said}"));
@@ -35,7 +22,26 @@ pub(crate) fn build() -> Result<PathBuf> {
     Ok(path)
 }
 
-fn target_folder() -> PathBuf {
+/// Builds it with this cargo for an architecture, in a folder; its path and its size, which may not be too large.
+pub(crate) fn build_with(mut cargo: Command, arch: &str, folder: &Path) -> Result<(PathBuf, u64)> {
+    let target = format!("{arch}-unknown-linux-gnu");
+    cargo.args(["build", "--quiet", "-p", "tickmark-agent", "--profile", "agent", "--target", &target]);
+    cargo.arg("--target-dir").arg(folder);
+    // With a target named, the flags do not reach build scripts and procedural macros. Cargo forgets to strip a package whose
+    // optimisation the profile names.
+    cargo.env("RUSTFLAGS", "-C target-feature=+crt-static -C strip=symbols").current_dir(shell::root());
+    shell::output(&mut cargo)?;
+    let path = folder.join(target).join("agent/tickmark-agent");
+    let bytes = std::fs::metadata(&path).map_err(|e| format!("{}: {e}", path.display()))?.len();
+    let (linked, _) = shell::output(Command::new("file").arg("-b").arg(&path)).unwrap_or_default();
+    println!("tickmark-agent: {bytes} bytes of at most {LIMIT}; {}", linked.trim());
+    if bytes > LIMIT {
+        return Err(format!("the agent has {bytes} bytes, {LIMIT} are allowed"));
+    }
+    Ok((path, bytes))
+}
+
+pub(crate) fn target_folder() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| shell::root().join("target"), PathBuf::from)
 }
 

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod agent;
+mod cross;
 mod docs;
 mod licences;
 mod peers;
@@ -14,6 +15,8 @@ use std::process::ExitCode;
 const HELP: &str = "\
 cargo xtask test              install what the tests need, run them all
 cargo xtask agent             build the static tickmark-agent; check its size and what it depends on
+cargo xtask agent arm64       build it for arm64 (with Debian's Rust where the installed one has no such target)
+cargo xtask cross             run every probe of the agents for arm64 and riscv64 in an emulator (2 min)
 cargo xtask docs [--check]    write docs/PROBES.md from the specs, or only check it
 cargo xtask licences          check the licences of all dependencies against deny.toml
 cargo xtask peers             side by side with perf bench, cyclictest and a plain C loop (3 min)
@@ -32,6 +35,8 @@ fn main() -> ExitCode {
     let result = match words[..] {
         ["test"] => test::run(),
         ["agent"] => agent::build().map(drop),
+        ["agent", "arm64"] => cross::build().map(drop),
+        ["cross"] => cross::test(),
         ["docs"] => docs::write(),
         ["docs", "--check"] => docs::check(),
         ["licences"] => licences::check(),

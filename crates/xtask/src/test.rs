@@ -1,6 +1,7 @@
 //! Everything that must hold, in the order in which it fails fastest.
 
-use crate::{Result, agent, docs, licences, shell};
+use crate::{Result, agent, cross, docs, licences, shell};
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
@@ -27,6 +28,11 @@ const NEEDED: &[(&str, &str)] = &[
     ("/usr/include/stdio.h", "libc6-dev"),
     ("powerpc-linux-gnu-gcc", "gcc-powerpc-linux-gnu"),
     ("/usr/powerpc-linux-gnu/include/stdio.h", "libc6-dev-powerpc-cross"),
+    ("aarch64-linux-gnu-gcc", "gcc-aarch64-linux-gnu"),
+    ("/usr/aarch64-linux-gnu/include/stdio.h", "libc6-dev-arm64-cross"),
+    ("riscv64-linux-gnu-gcc", "gcc-riscv64-linux-gnu"),
+    ("/usr/riscv64-linux-gnu/include/stdio.h", "libc6-dev-riscv64-cross"),
+    ("qemu-aarch64-static", "qemu-user-static"),
     ("qemu-system-x86_64", "qemu-system-x86"),
     ("qemu-system-ppc", "qemu-system-ppc"),
     ("/usr/src/linux-source-6.1.tar.xz", "linux-source-6.1"),
@@ -72,6 +78,7 @@ const STEPS: &[Step] = &[
     ("documentation", 0.2, documentation),
     ("the static agent", 0.5, || agent::build().map(drop)),
     ("the small agent", 0.1, small_agent),
+    ("agents of other processors", 3.0, cross::test),
     ("kernels of the lab", 12.0, || {
         let arguments = [&["run", "--quiet", "--release", "--", "lab", "kernels"], KERNELS].concat();
         shell::run("cargo", &arguments)
@@ -128,10 +135,7 @@ fn short_experiment() -> Result<()> {
 
 /// The agent in C: standard, without a warning, and no longer than it says.
 fn small_agent() -> Result<()> {
-    let folder = shell::root().join("agent-c");
-    let files = std::fs::read_dir(&folder).map_err(|e| e.to_string())?.flatten().map(|entry| entry.path());
-    let sources: Vec<_> =
-        files.filter(|path| path.extension().is_some_and(|kind| kind == "c" || kind == "h")).collect();
+    let sources = small_agent_sources()?;
     let text = sources.iter().map(std::fs::read_to_string).collect::<std::io::Result<String>>();
     let lines = text.map_err(|e| e.to_string())?.lines().count();
     println!("agent-c: {lines} lines of at most 1800 in {} files", sources.len());
@@ -139,11 +143,7 @@ fn small_agent() -> Result<()> {
         return Err(format!("agent-c has {lines} lines"));
     }
     for compiler in ["gcc", "powerpc-linux-gnu-gcc"] {
-        let mut cc = Command::new(compiler);
-        cc.args(["-std=c99", "-pedantic", "-O2", "-static"]);
-        cc.args(["-Wall", "-Wextra", "-Wpedantic", "-Werror", "-o", "/dev/null"]);
-        cc.args(sources.iter().filter(|path| path.extension().is_some_and(|kind| kind == "c")));
-        shell::output(&mut cc)?;
+        compile_small_agent(compiler, Path::new("/dev/null"))?;
     }
     // A compiler that has nothing of GNU's.
     // It would put a file in the place of /dev/null.
@@ -152,6 +152,21 @@ fn small_agent() -> Result<()> {
     tcc.arg("-o").arg(place.path().join("agent-c"));
     tcc.args(sources.iter().filter(|path| path.extension().is_some_and(|kind| kind == "c")));
     shell::output(&mut tcc).map(drop)
+}
+
+fn small_agent_sources() -> Result<Vec<PathBuf>> {
+    let files = std::fs::read_dir(shell::root().join("agent-c")).map_err(|e| e.to_string())?;
+    let files = files.flatten().map(|entry| entry.path());
+    Ok(files.filter(|path| path.extension().is_some_and(|kind| kind == "c" || kind == "h")).collect())
+}
+
+/// Compiles the agent in C as strictly as GNU's compiler can.
+pub(crate) fn compile_small_agent(compiler: &str, program: &Path) -> Result<()> {
+    let mut cc = Command::new(compiler);
+    cc.args(["-std=c99", "-pedantic", "-O2", "-static"]);
+    cc.args(["-Wall", "-Wextra", "-Wpedantic", "-Werror", "-o"]).arg(program);
+    cc.args(small_agent_sources()?.iter().filter(|path| path.extension().is_some_and(|kind| kind == "c")));
+    shell::output(&mut cc).map(drop)
 }
 
 /// The README's first command, as a user types it, in a store of its own; what it prints is looked at.

@@ -12,7 +12,7 @@ use crate::{Counts, Expected, Meter, Params, Probe, ProbeError, Spec, Syscall, S
 use std::ffi::CStr;
 use std::time::Duration;
 use tickmark_timer::{Anchor, Scale};
-use tickmark_wire::{Group, Nanos, Observations, Part, Picos, StampClock};
+use tickmark_wire::{Group, Nanos, Observations, Part, Picos};
 
 /// No process is made in less, ns: how many there may be.
 const FASTEST: usize = 20_000;
@@ -108,7 +108,7 @@ pub(super) static PROBES: &[Probe] = &[
         ),
         prepare: |spec, params| {
             let program = [params.tiny()?];
-            exec::spawn_and_wait(&program)?;
+            can_execute(&program)?;
             prepare(spec, params, Call::Fork, Child::Exec, exec::TINY_STATUS, &program, BALLAST)
         },
     },
@@ -121,7 +121,7 @@ pub(super) static PROBES: &[Probe] = &[
         ),
         prepare: |spec, params| {
             let program = [c"/bin/sh", c"-c", params.tiny()?];
-            exec::spawn_and_wait(&program)?;
+            can_execute(&program)?;
             prepare(spec, params, Call::Fork, Child::Exec, exec::TINY_STATUS, &program, BALLAST)
         },
     },
@@ -135,6 +135,17 @@ pub(super) static PROBES: &[Probe] = &[
         prepare: |spec, params| prepare(spec, params, Call::Vfork, Child::Exit, 0, &[], BALLAST),
     },
 ];
+
+/// That a program can be executed here: an emulator of programs, for one, has a kernel of another architecture.
+fn can_execute<const N: usize>(program: &[&CStr; N]) -> Result<(), Unavailable> {
+    match exec::spawn_and_wait(program)? {
+        exec::TINY_STATUS => Ok(()),
+        status => Err(Unavailable::Missing(format!(
+            "a program that was executed to try it ended with {status}, not {}",
+            exec::TINY_STATUS
+        ))),
+    }
+}
 
 fn prepare(
     spec: &Spec,
@@ -187,7 +198,7 @@ impl Children {
         loop {
             let (before, start) = (meter.reading(), Anchor::take());
             let longest = if self.pause.is_some() { STRETCH.get() } else { SEGMENT.get() };
-            let length = longest.min(budget.time.get()) as f64 * budget.gauge.tsc_frequency() / 1e9;
+            let length = longest.min(budget.time.get()) as f64 * budget.gauge.counter_frequency() / 1e9;
             let children = self.forker.run(length as u64)?;
             let end = Anchor::take();
             let (from, to) = (start.nanos - origin.nanos, end.nanos - origin.nanos);
@@ -217,12 +228,13 @@ impl Children {
                 paused += pause.as_nanos() as i64;
             }
         }
-        // The minimal process stamps with the TSC also where another clock stamps the rest.
-        let scale = match budget.gauge.clock {
-            StampClock::Tsc => Some(budget.gauge.refined(origin)),
-            StampClock::Monotonic | StampClock::Other(_) => Scale::between(origin, Anchor::take()),
+        // The minimal process stamps with the counter also where another clock stamps the rest.
+        let scale = match budget.gauge.counts() {
+            true => Some(budget.gauge.refined(origin)),
+            false => Scale::between(origin, Anchor::take()),
         };
-        let scale = scale.ok_or_else(|| ProbeError::Other("the TSC stands still".to_owned()))?;
+        let scale =
+            scale.ok_or_else(|| ProbeError::Other("the processor's counter stands still".to_owned()))?;
         let batches = made.finish(scale, origin.ticks)?;
         sink.observe(Part::Whole, Observations::Batches(batches), segments);
         Ok(())

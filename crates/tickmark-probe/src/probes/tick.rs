@@ -2,13 +2,13 @@
 //! interruption as a gap.
 
 use crate::batch::touched;
-use crate::clock::{Clock, Monotonic, Tsc};
+use crate::clock::{Clock, Counter, Monotonic};
 use crate::routine::{Budget, routine};
 use crate::sys::usage::preemptions;
 use crate::{Meter, Probe, Spec, SystemMeter};
 use tickmark_timer::Anchor;
 use tickmark_wire::shared::{GAP_THRESHOLD, TURNS_OF_A_GAP};
-use tickmark_wire::{GapTrace, Group, Headline, Nanos, Observations, Part, StampClock};
+use tickmark_wire::{GapTrace, Group, Headline, Nanos, Observations, Part};
 
 /// Gaps longer than this may hold a context switch: two of them take longer on any machine.
 const LOOKED: Nanos = Nanos::new(1_000);
@@ -29,10 +29,8 @@ pub(super) static PROBES: &[Probe] = &[Probe {
         Ok(routine(move |budget, sink| {
             let mut meter = SystemMeter::new(&[]);
             let before = meter.reading();
-            let trace = match budget.gauge.clock {
-                StampClock::Tsc => spin(Tsc, budget, cpu),
-                StampClock::Monotonic | StampClock::Other(_) => spin(Monotonic, budget, cpu),
-            };
+            let counts = budget.gauge.counts();
+            let trace = if counts { spin(Counter, budget, cpu) } else { spin(Monotonic, budget, cpu) };
             let segment = meter.reading().since(&before, Nanos::ZERO, trace.span);
             sink.observe(Part::Whole, Observations::Gaps(trace), vec![segment]);
             Ok(())

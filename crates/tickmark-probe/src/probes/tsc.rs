@@ -29,13 +29,13 @@ macro_rules! tsc {
 }
 
 fn tsc() -> Option<()> {
-    tickmark_timer::has_tsc().then_some(())
+    (cfg!(target_arch = "x86_64") && tickmark_timer::has_counter()).then_some(())
 }
 
 pub(super) static PROBES: &[Probe] = &[
-    tsc!("clock.tsc.plain", "TSC, rdtsc", "rdtsc", tsc(), |_proof| tickmark_timer::tsc()),
+    tsc!("clock.tsc.plain", "TSC, rdtsc", "rdtsc", tsc(), |_proof| tickmark_timer::counter()),
     tsc!("clock.tsc.fenced", "TSC, lfence and rdtsc", "lfence; rdtsc", tsc(), |_proof| {
-        tickmark_timer::fenced_tsc()
+        tickmark_timer::fenced_counter()
     }),
     tsc!("clock.tsc.rdtscp", "TSC, rdtscp", "rdtscp", Rdtscp::get(), |proof| proof.read()),
 ];

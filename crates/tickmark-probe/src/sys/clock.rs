@@ -9,7 +9,7 @@ fn nanos(time: libc::timespec) -> Nanos {
 
 const NEVER: libc::timespec = libc::timespec { tv_sec: 0, tv_nsec: 0 };
 
-/// That the processor has RDTSCP.
+/// That the processor has RDTSCP, an instruction of x86.
 #[derive(Debug, Clone, Copy)]
 pub struct Rdtscp(());
 
@@ -17,15 +17,21 @@ impl Rdtscp {
     /// Asks the processor.
     #[must_use]
     pub fn get() -> Option<Self> {
-        tickmark_timer::has_rdtscp().then_some(Self(()))
+        #[cfg(target_arch = "x86_64")]
+        return tickmark_timer::has_rdtscp().then_some(Self(()));
+        #[cfg(not(target_arch = "x86_64"))]
+        None
     }
 
     /// Reads the counter.
     #[must_use]
     #[inline(always)]
     pub fn read(self) -> u64 {
+        #[cfg(target_arch = "x86_64")]
         // SAFETY: a value of this type is only made where the processor has the instruction.
-        unsafe { tickmark_timer::rdtscp() }
+        return unsafe { tickmark_timer::rdtscp() };
+        #[cfg(not(target_arch = "x86_64"))]
+        tickmark_timer::fenced_counter()
     }
 }
 
@@ -103,16 +109,10 @@ pub fn time() -> i64 {
 /// ENOSYS where the architecture has none.
 #[inline(always)]
 pub fn time_by_syscall() -> Result<i64, CallError> {
-    #[cfg(target_arch = "x86_64")]
-    {
-        let none = std::ptr::null_mut::<libc::time_t>();
-        // SAFETY: a null pointer is allowed.
-        check_long("time", unsafe { libc::syscall(libc::SYS_time, none) })
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    {
-        Err(CallError { call: "time", errno: libc::ENOSYS })
-    }
+    let number = crate::Syscall::Time.number().ok_or(CallError { call: "time", errno: libc::ENOSYS })?;
+    let none = std::ptr::null_mut::<libc::time_t>();
+    // SAFETY: a null pointer is allowed.
+    check_long("time", unsafe { libc::syscall(number, none) })
 }
 
 /// Sleeps until a time of CLOCK_MONOTONIC; a signal does not cut it short.

@@ -9,19 +9,29 @@ use std::path::Path;
 /// The exit status of [`tiny_program`], by which its run is proved.
 pub const TINY_STATUS: i32 = 7;
 
+/// The machine of an ELF program of this architecture, and the code that ends it: exit_group([`TINY_STATUS`]).
+#[cfg(target_arch = "x86_64")]
+const TINY: (u16, [u8; 12]) = (62, [0xbf, TINY_STATUS as u8, 0, 0, 0, 0xb8, 231, 0, 0, 0, 0x0f, 0x05]);
+/// mov x0, 7; mov x8, 94; svc 0
+#[cfg(target_arch = "aarch64")]
+const TINY: (u16, [u8; 12]) = (183, [0xe0, 0, 0x80, 0xd2, 0xc8, 0x0b, 0x80, 0xd2, 0x01, 0, 0, 0xd4]);
+/// A program of no machine, which nothing executes.
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+const TINY: (u16, [u8; 12]) = (0, [0; 12]);
+
 /// A fixed static program of 188 bytes that does nothing but end with [`TINY_STATUS`]: its size is the
 /// same for every version of tickmark and for every C library.
 #[must_use]
 pub fn tiny_program() -> Vec<u8> {
     const BASE: u64 = 0x40_0000;
     const HEADERS: u64 = 64 + 2 * 56;
-    let code = [0xbf, TINY_STATUS as u8, 0, 0, 0, 0xb8, 231, 0, 0, 0, 0x0f, 0x05]; // exit_group(7)
+    let (machine, code) = TINY;
     let mut elf = vec![0x7f, b'E', b'L', b'F', 2, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0];
     let half = |elf: &mut Vec<u8>, value: u16| elf.extend(value.to_le_bytes());
     let word = |elf: &mut Vec<u8>, value: u32| elf.extend(value.to_le_bytes());
     let long = |elf: &mut Vec<u8>, value: u64| elf.extend(value.to_le_bytes());
     half(&mut elf, 2); // ET_EXEC
-    half(&mut elf, 62); // EM_X86_64
+    half(&mut elf, machine);
     word(&mut elf, 1);
     long(&mut elf, BASE + HEADERS); // entry
     long(&mut elf, 64); // program headers

@@ -7,6 +7,8 @@
 //! process then makes children itself, in machine code, so that it is the same whichever program
 //! measures and however many samples are kept.
 
+mod code;
+
 use super::{CallError, check};
 use crate::{Counts, Unavailable};
 use std::ffi::CStr;
@@ -48,12 +50,12 @@ pub enum Call {
     Vfork,
 }
 
-/// One child: TSC before the call and after the wait, exit status, and what the process has seen by then.
+/// One child: Counter before the call and after the wait, exit status, and what the process has seen by then.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Made {
-    /// TSC before the call.
+    /// Counter before the call.
     pub start: u64,
-    /// TSC after the wait.
+    /// Counter after the wait.
     pub end: u64,
     /// Exit status, or 128 and the signal that ended it.
     pub status: i32,
@@ -61,14 +63,14 @@ pub struct Made {
     pub counts: Counts,
 }
 
-type Entry = unsafe extern "C" fn(*mut u8, usize, *const *const u8, usize, u64) -> i64;
-
 /// The pages of the minimal process.
 pub struct Forker {
     code: NonNull<u8>,
     data: NonNull<u8>,
     slots: NonNull<u8>,
     call: Call,
+    /// How many pointers stand before the empty environment, where the children execute a program.
+    executed: Option<usize>,
     ballast: Ballast,
     isolated: bool,
 }
@@ -85,84 +87,16 @@ fn map(bytes: usize, sharing: i32) -> Result<NonNull<u8>, CallError> {
     at.ok_or_else(|| CallError::last("mmap"))
 }
 
-/// `entry(slots, count, argv, _, deadline)`: forks the minimal process and returns its id; that process
-/// makes children, one at least, until the slots are full or the deadline (TSC) has passed.
-#[cfg(target_arch = "x86_64")]
-fn machine_code(call: Call, child: Child, arguments: usize) -> Vec<u8> {
-    const STAMP: &[u8] = &[0x0f, 0xae, 0xe8, 0x0f, 0x31, 0x48, 0xc1, 0xe2, 0x20, 0x48, 0x09, 0xd0];
-    const EXIT: &[u8] = &[0xb8, 231, 0, 0, 0, 0x0f, 0x05, 0x0f, 0x0b]; // mov eax, exit_group; syscall; ud2
-    let number = if call == Call::Fork { 57 } else { 58 };
-
-    let mut make = vec![0x49, 0xc7, 0x04, 0x24, 0, 0, 0, 0]; // mov qword [r12], 0: the slot's page is there
-    make.extend_from_slice(STAMP); // lfence; rdtsc; shl rdx, 32; or rax, rdx
-    make.extend([0x49, 0x89, 0x04, 0x24]); // mov [r12], rax
-    make.extend([0xb8, number, 0, 0, 0, 0x0f, 0x05, 0x85, 0xc0, 0x0f, 0x84]); // fork; test eax, eax; jz child
-    let to_child = make.len();
-    make.extend([0; 4]);
-    make.extend([0x0f, 0x88]); // js fail
-    let to_fail = make.len();
-    make.extend([0; 4]);
-    make.extend([0x89, 0xc7, 0x49, 0x8d, 0x74, 0x24, 0x10]); // mov edi, eax; lea rsi, [r12 + 16]
-    make.extend([0x31, 0xd2, 0x45, 0x31, 0xd2, 0xb8, 61, 0, 0, 0, 0x0f, 0x05]); // wait4(edi, rsi, 0, 0)
-    make.extend([0x85, 0xc0, 0x0f, 0x88]); // test eax, eax; js fail
-    let to_fail_of_wait = make.len();
-    make.extend([0; 4]);
-    make.extend_from_slice(STAMP);
-    make.extend([0x49, 0x89, 0x44, 0x24, 0x08]); // mov [r12 + 8], rax
-    make.extend([0xbf, 1, 0, 0, 0, 0x49, 0x8d, 0x74, 0x24, 0x18]); // mov edi, RUSAGE_THREAD; lea rsi, [r12 + 24]
-    make.extend([0xb8, 98, 0, 0, 0, 0x0f, 0x05]); // getrusage
-    // At the end: however late it starts, one child is made.
-    make.extend([0x4d, 0x39, 0x7c, 0x24, 0x08, 0x0f, 0x83]); // cmp [r12 + 8], r15; jae done
-    let to_done = make.len();
-    make.extend([0; 4]);
-    make.extend([0x49, 0x81, 0xc4, 0, (SLOT >> 8) as u8, 0, 0, 0x49, 0xff, 0xcd, 0x0f, 0x85]); // add r12; dec r13; jnz
-    let back = -(make.len() as i32 + 4);
-    make.extend(back.to_le_bytes());
-
-    let mut end = vec![0x31, 0xff]; // done: xor edi, edi
-    end.extend_from_slice(EXIT);
-    let fail_at = make.len() + end.len();
-    end.extend([0x41, 0x89, 0x44, 0x24, 0x14, 0xbf, 1, 0, 0, 0]); // fail: mov [r12 + 20], eax; mov edi, 1
-    end.extend_from_slice(EXIT);
-    let child_at = make.len() + end.len();
-    if child == Child::Exec {
-        end.extend([0x49, 0x8b, 0x3e, 0x4c, 0x89, 0xf6, 0x49, 0x8d, 0x96]); // mov rdi, [r14]; mov rsi, r14; lea rdx
-        end.extend(((arguments as u32 + 1) * 8).to_le_bytes()); // the empty environment after argv
-        end.extend([0xb8, 59, 0, 0, 0, 0x0f, 0x05, 0xbf, 127, 0, 0, 0]); // execve; mov edi, 127
-    } else {
-        end.extend([0x31, 0xff]); // xor edi, edi
-    }
-    end.extend_from_slice(EXIT);
-    for (at, target) in
-        [(to_done, make.len()), (to_child, child_at), (to_fail, fail_at), (to_fail_of_wait, fail_at)]
-    {
-        let distance = target as i32 - (at as i32 + 4);
-        make[at..at + 4].copy_from_slice(&distance.to_le_bytes());
-    }
-
-    let mut code = vec![0xb8, 57, 0, 0, 0, 0x0f, 0x05, 0x85, 0xc0, 0x74, 0x01, 0xc3]; // fork; jz over ret; ret
-    // The minimal process: keep the arguments, and end with the parent (prctl PR_SET_PDEATHSIG, SIGKILL).
-    code.extend([0x49, 0x89, 0xfc, 0x49, 0x89, 0xf5, 0x49, 0x89, 0xd6, 0x4d, 0x89, 0xc7]); // r12, r13, r14, r15
-    code.extend([0xb8, 157, 0, 0, 0, 0xbf, 1, 0, 0, 0, 0xbe, 9, 0, 0, 0, 0x0f, 0x05]);
-    code.extend(make);
-    code.extend(end);
-    code
-}
-
-#[cfg(not(target_arch = "x86_64"))]
-fn machine_code(_: Call, _: Child, _: usize) -> Vec<u8> {
-    Vec::new()
-}
-
 impl Forker {
     /// Makes the pages. `program` is what an executing child becomes: its path and its arguments.
     ///
     /// # Errors
-    /// Those of mmap(2) and mprotect(2); a processor that is not x86-64 or has no TSC.
+    /// Those of mmap(2) and mprotect(2); a processor for which its code is not written, or without a counter.
     pub fn new(call: Call, child: Child, program: &[&CStr], ballast: Ballast) -> Result<Self, Unavailable> {
-        let bytes = machine_code(call, child, program.len());
-        if bytes.is_empty() || !tickmark_timer::has_tsc() {
-            return Err(Unavailable::Missing("fork is only written for x86-64 with a TSC".to_owned()));
+        let bytes = code::bytes();
+        if bytes.is_empty() || !tickmark_timer::has_counter() {
+            let why = "making processes is written for x86-64 with a time stamp counter, and for arm64";
+            return Err(Unavailable::Missing(why.to_owned()));
         }
         let (code, data) = (map(PAGE, libc::MAP_PRIVATE)?, map(PAGE, libc::MAP_PRIVATE)?);
         let slots = map(SLOTS * SLOT, libc::MAP_SHARED)?;
@@ -171,7 +105,8 @@ impl Forker {
         let rights = libc::PROT_READ | libc::PROT_EXEC;
         // SAFETY: the page that was just mapped, to which no reference exists.
         check("mprotect", unsafe { libc::mprotect(code.as_ptr().cast(), PAGE, rights) })?;
-        let forker = Self { code, data, slots, call, ballast, isolated: false };
+        let executed = (child == Child::Exec).then_some(program.len() + 1);
+        let forker = Self { code, data, slots, call, executed, ballast, isolated: false };
         forker.write_arguments(program)?;
         Ok(forker)
     }
@@ -197,7 +132,7 @@ impl Forker {
         Ok(())
     }
 
-    /// Starts the minimal process, which makes children for `length` ticks of the TSC, one at least, and waits
+    /// Starts the minimal process, which makes children for `length` ticks of the counter, one at least, and waits
     /// for it. Called from a thread of its own: its stack goes along.
     ///
     /// # Errors
@@ -209,12 +144,14 @@ impl Forker {
         }
         // SAFETY: the slots that `new` mapped; no process writes them now.
         unsafe { std::ptr::write_bytes(self.slots.as_ptr(), 0, SLOTS * SLOT) };
-        let deadline = tickmark_timer::tsc().saturating_add(length);
+        let argv = self.data.as_ptr().cast::<*const u8>();
+        let environment = self.executed.map_or(std::ptr::null_mut(), |pointers| argv.wrapping_add(pointers));
+        let deadline = tickmark_timer::counter().saturating_add(length);
         // SAFETY: the page holds a function of this type. It returns in this process alone; the minimal
         // process writes to the slots, of which there are as many as it is told, and ends.
         let pid = unsafe {
-            let entry: Entry = std::mem::transmute(self.code.as_ptr());
-            entry(self.slots.as_ptr(), SLOTS, self.data.as_ptr().cast(), 0, deadline)
+            let entry: code::Entry = std::mem::transmute(self.code.as_ptr());
+            entry(self.slots.as_ptr(), SLOTS, argv, environment, deadline, code::how(self.call))
         };
         if pid < 0 {
             return Err(CallError { call: "fork", errno: -pid as i32 });
@@ -356,5 +293,4 @@ impl Drop for Forker {
 }
 
 #[cfg(test)]
-#[path = "forker_tests.rs"]
 mod tests;

@@ -164,7 +164,17 @@ impl Region {
             // SAFETY: waits for them.
             unsafe { std::arch::x86_64::_mm_mfence() };
         }
-        #[cfg(not(target_arch = "x86_64"))]
+        #[cfg(target_arch = "aarch64")]
+        for offset in (0..self.length).step_by(line.max(16)) {
+            // SAFETY: inside the mapping; Linux leaves the instruction open to programs.
+            unsafe { std::arch::asm!("dc civac, {}", in(reg) self.at(offset), options(nostack)) };
+        }
+        #[cfg(target_arch = "aarch64")]
+        // SAFETY: waits for them.
+        unsafe {
+            std::arch::asm!("dsb ish", options(nostack));
+        };
+        #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
         let _ = line;
     }
 

@@ -2,11 +2,10 @@
 
 use super::{CallError, check};
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-static HANDLED: AtomicU64 = AtomicU64::new(0);
+static HANDLED: AtomicUsize = AtomicUsize::new(0);
 /// The address whose fault is ours.
-#[cfg(target_arch = "x86_64")]
 static PAGE: AtomicUsize = AtomicUsize::new(0);
 
 extern "C" fn count(_signal: i32) {
@@ -16,7 +15,7 @@ extern "C" fn count(_signal: i32) {
 /// How many signals the counting handlers have handled.
 #[must_use]
 pub fn handled() -> u64 {
-    HANDLED.load(Ordering::Relaxed)
+    HANDLED.load(Ordering::Relaxed) as u64
 }
 
 pub(super) fn action(signal: i32, handler: usize, flags: i32) -> Result<(), CallError> {
@@ -69,11 +68,48 @@ pub struct ProtectedPage {
     page: NonNull<u8>,
 }
 
-/// The length of the faulting store in [`ProtectedPage::touch`].
+/// The store that faults, and how a handler steps over it; none where it is not written for the architecture.
 #[cfg(target_arch = "x86_64")]
-const STORE: i64 = 3;
+mod store {
+    pub(super) const IS_KNOWN: bool = true;
 
-#[cfg(target_arch = "x86_64")]
+    /// # Safety
+    /// The page must not be writable, and a handler of SIGSEGV must step over the store.
+    #[inline(always)]
+    pub(super) unsafe fn touch(page: *mut u8) {
+        // SAFETY: nothing is written, says the caller. C6 00 00: three bytes.
+        unsafe { std::arch::asm!("mov byte ptr [rax], 0", in("rax") page, options(nostack)) };
+    }
+
+    pub(super) fn step_over(context: &mut libc::ucontext_t) {
+        context.uc_mcontext.gregs[libc::REG_RIP as usize] += 3;
+    }
+}
+
+#[cfg(target_arch = "aarch64")]
+mod store {
+    pub(super) const IS_KNOWN: bool = true;
+
+    /// # Safety
+    /// The page must not be writable, and a handler of SIGSEGV must step over the store.
+    #[inline(always)]
+    pub(super) unsafe fn touch(page: *mut u8) {
+        // SAFETY: nothing is written, says the caller.
+        unsafe { std::arch::asm!("strb wzr, [{}]", in(reg) page, options(nostack)) };
+    }
+
+    pub(super) fn step_over(context: &mut libc::ucontext_t) {
+        context.uc_mcontext.pc += 4;
+    }
+}
+
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+mod store {
+    pub(super) const IS_KNOWN: bool = false;
+    pub(super) unsafe fn touch(_page: *mut u8) {}
+    pub(super) fn step_over(_context: &mut libc::ucontext_t) {}
+}
+
 extern "C" fn step_over(_signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
     // SAFETY: the kernel passes a siginfo_t to handlers that ask for it with SA_SIGINFO.
     let at = unsafe { (*info).si_addr() }.addr();
@@ -85,8 +121,7 @@ extern "C" fn step_over(_signal: i32, info: *mut libc::siginfo_t, context: *mut 
     HANDLED.fetch_add(1, Ordering::Relaxed);
     // SAFETY: the kernel passes a ucontext_t to handlers that ask for it with SA_SIGINFO, and goes on
     // from it when the handler returns.
-    let context = unsafe { &mut *context.cast::<libc::ucontext_t>() };
-    context.uc_mcontext.gregs[libc::REG_RIP as usize] += STORE;
+    store::step_over(unsafe { &mut *context.cast::<libc::ucontext_t>() });
 }
 
 impl ProtectedPage {
@@ -94,8 +129,10 @@ impl ProtectedPage {
     ///
     /// # Errors
     /// Those of mmap(2) and sigaction(2); ENOSYS on an architecture whose store is not known.
-    #[cfg(target_arch = "x86_64")]
     pub fn new() -> Result<Self, CallError> {
+        if !store::IS_KNOWN {
+            return Err(CallError { call: "rt_sigreturn", errno: libc::ENOSYS });
+        }
         let kind = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
         // SAFETY: a new mapping where the kernel likes.
         let page = unsafe { libc::mmap(std::ptr::null_mut(), 4096, libc::PROT_READ, kind, -1, 0) };
@@ -106,26 +143,11 @@ impl ProtectedPage {
         Ok(Self { page })
     }
 
-    /// See above.
-    ///
-    /// # Errors
-    /// Always: ENOSYS.
-    #[cfg(not(target_arch = "x86_64"))]
-    pub fn new() -> Result<Self, CallError> {
-        Err(CallError { call: "rt_sigreturn", errno: libc::ENOSYS })
-    }
-
     /// Tries to write to the page; the fault's handler steps over the store.
     #[inline(always)]
     pub fn touch(&self) {
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: the store faults, as the page is read-only, and the handler steps over its three
-        // bytes (C6 00 00); nothing is written.
-        unsafe {
-            std::arch::asm!("mov byte ptr [rax], 0", in("rax") self.page.as_ptr(), options(nostack));
-        };
-        #[cfg(not(target_arch = "x86_64"))]
-        let _ = self.page;
+        // SAFETY: the page is read-only, and the handler steps over the store: nothing is written.
+        unsafe { store::touch(self.page.as_ptr()) };
     }
 }
 

@@ -186,7 +186,7 @@ mod tests {
     #[test]
     fn a_thread_that_works_uses_cpu() {
         let before = thread_cpu();
-        std::hint::black_box(crate::sys::chain::mul64(3, 2_000_000));
+        std::hint::black_box(crate::sys::chain::three_cycles(3, 2_000_000));
         assert!(thread_cpu() > before);
         assert!(Accounts::open(&[]).machine().is_some_and(|m| m.runnable >= 1));
     }

@@ -75,6 +75,7 @@ fn header(h: &Header) -> String {
     if let Some(i) = h.instrument {
         let clock = match i.clock {
             tickmark_wire::StampClock::Tsc => "TSC",
+            tickmark_wire::StampClock::Cntvct => "CNTVCT_EL0",
             tickmark_wire::StampClock::Monotonic => "CLOCK_MONOTONIC",
             tickmark_wire::StampClock::Other(word) => word.as_str(),
         };
