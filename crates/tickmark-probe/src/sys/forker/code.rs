@@ -3,7 +3,7 @@
 //!
 //! `entry(slots, count, argv, environment, deadline, how)` forks the minimal process and returns its id, or an error below 0.
 //! That process makes children in the way that `how` names, one at least, until the slots are full or the counter has passed
-//! the deadline. A child ends with 0, or executes argv[0] where there is an environment, and ends with 127 where it cannot.
+//! the deadline. A child ends with 0, or executes the first of argv where there is an environment, and ends with 127 where it cannot.
 
 use super::Call;
 
