@@ -2,12 +2,9 @@
 
 use crate::Control;
 use crate::Error;
-use std::io::Read;
-use std::os::unix::process::CommandExt;
-use std::process::{Command, ExitStatus, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::time::{Duration, Instant};
-use tickmark_probe::sys::limits;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+use tickmark_process::{Child, End, Until, finish};
 
 /// How a command is run.
 pub(crate) struct Run<'a> {
@@ -26,14 +23,8 @@ pub(crate) struct Done {
     pub(crate) time: Duration,
 }
 
-/// What a program says of itself is no longer; the rest is read, so that it does not wait, and left out.
-const MOST: u64 = 16 << 20;
-/// How long what a command left running may hold its output open.
-const PATIENCE: Duration = Duration::from_millis(300);
-
 impl Run<'_> {
-    /// Runs `sh -c COMMAND` in a process group of its own, which ends with this program, also where that is killed. `before` is
-    /// called in the thread that starts it, whose CPU, slack and priority it inherits.
+    /// Runs `sh -c COMMAND`. `before` is called in the thread that starts it, whose CPU, slack and priority it inherits.
     ///
     /// # Errors
     /// It cannot be started, ends with another code than 0, takes longer than the limit, or is stopped.
@@ -43,73 +34,25 @@ impl Run<'_> {
     ) -> Result<Done, Error> {
         let failed = |what: String| Error::Refused(format!("`{}` {what}", self.command));
         let mut shell = Command::new("sh");
-        shell.args(["-c", self.command]).process_group(0);
+        shell.args(["-c", self.command]);
         shell.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        limits::end_with_this(&mut shell);
-        let (say, spawned) = channel();
-        let (over, until_over) = channel::<()>();
-        std::thread::spawn(move || {
-            let child = before().map(|()| {
-                let started = Instant::now();
-                shell.spawn().map(|child| (child, started))
-            });
-            let _ = say.send(child);
-            // The kernel ends the shell with the thread that started it, which therefore stays.
-            let _ = until_over.recv();
-        });
-        let spawned = spawned.recv().map_err(|_| failed("cannot be started".to_owned()))??;
-        let (mut child, started) = spawned.map_err(|error| failed(format!("cannot be started: {error}")))?;
-        let group = child.id();
-        let (out, err) = (drain(child.stdout.take()), drain(child.stderr.take()));
-        // A thread that sleeps until it ends: its end is stamped at once.
-        let (send, ended) = channel();
-        std::thread::spawn(move || {
-            let status = child.wait();
-            let _ = send.send((status, started.elapsed()));
-            drop(over);
-        });
-        let waited = self.wait(&ended);
-        if self.alone || waited.is_err() {
-            limits::kill_group(group);
-        }
-        let (status, time) = waited.map_err(failed)?;
-        let until = Instant::now() + PATIENCE;
-        let text = |pipe: &Receiver<Vec<u8>>| {
-            let mut bytes = Vec::new();
-            while let Ok(piece) = pipe.recv_timeout(until.saturating_duration_since(Instant::now())) {
-                bytes.extend(piece);
+        let child = Child::start_after(shell, before)?
+            .map_err(|error| failed(format!("cannot be started: {error}")))?;
+        let stop = || self.stop.is_some_and(Control::stopped);
+        let until = Until { limit: Some(self.limit), stop: &stop };
+        let done = finish(child, Vec::new(), self.alone, &until)
+            .map_err(|error| failed(format!("is lost: {error}")))?;
+        match done.end {
+            End::Stopped => Err(failed("was interrupted".to_owned())),
+            End::Late => Err(failed(format!("took longer than {} s", self.limit.as_secs_f64()))),
+            End::Exited(status, time) if status.success() => {
+                Ok(Done { text: String::from_utf8_lossy(&done.stdout).into_owned(), time })
             }
-            String::from_utf8_lossy(&bytes).into_owned()
-        };
-        let (text, err) = (text(&out), text(&err));
-        if status.success() {
-            return Ok(Done { text, time });
-        }
-        let said = err.lines().find(|line| !line.trim().is_empty());
-        Err(failed(format!(
-            "ended with {status}{}",
-            said.map_or(String::new(), |line| format!(": {}", line.trim()))
-        )))
-    }
-
-    fn wait(
-        &self,
-        ended: &Receiver<(std::io::Result<ExitStatus>, Duration)>,
-    ) -> Result<(ExitStatus, Duration), String> {
-        let end = Instant::now() + self.limit;
-        loop {
-            match ended.recv_timeout(Duration::from_millis(50)) {
-                Ok((status, time)) => {
-                    return status.map(|status| (status, time)).map_err(|error| format!("is lost: {error}"));
-                }
-                Err(RecvTimeoutError::Disconnected) => return Err("is lost".to_owned()),
-                Err(RecvTimeoutError::Timeout) if self.stop.is_some_and(Control::stopped) => {
-                    return Err("was interrupted".to_owned());
-                }
-                Err(RecvTimeoutError::Timeout) if Instant::now() > end => {
-                    return Err(format!("took longer than {} s", self.limit.as_secs_f64()));
-                }
-                Err(RecvTimeoutError::Timeout) => {}
+            End::Exited(status, _) => {
+                let said = String::from_utf8_lossy(&done.stderr);
+                let why = said.lines().find(|line| !line.trim().is_empty());
+                let why = why.map_or(String::new(), |line| format!(": {}", line.trim()));
+                Err(failed(format!("ended with {status}{why}")))
             }
         }
     }
@@ -124,27 +67,10 @@ pub(crate) fn setting(command: &str) -> Result<String, Error> {
     run.run(|| Ok(())).map(|done| done.text)
 }
 
-/// Reads a pipe to its end in a thread of its own, and hands on what comes as it comes: a child that was left behind may hold it
-/// open.
-fn drain<P: Read + Send + 'static>(pipe: Option<P>) -> Receiver<Vec<u8>> {
-    let (send, receive) = channel();
-    std::thread::spawn(move || {
-        let Some(mut pipe) = pipe else { return };
-        let (mut piece, mut sent) = ([0; 1 << 14], 0);
-        while let Ok(got @ 1..) = pipe.read(&mut piece) {
-            if sent < MOST {
-                // Read also when nobody listens any more: who writes must not be ended by that.
-                let _ = send.send(piece[..got].to_vec());
-                sent += got as u64;
-            }
-        }
-    });
-    receive
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Instant;
 
     fn run(command: &str, limit: Duration, alone: bool) -> Result<String, String> {
         let run = Run { command, limit, stop: None, alone };

@@ -2,11 +2,11 @@
 
 use crate::qemu::{Files, Machine};
 use crate::{Error, tools};
-use std::os::unix::process::CommandExt;
+use std::cell::Cell;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
-use tickmark_probe::sys::limits;
+use tickmark_process::{Child, End, Until};
 use tickmark_wire::shared::{CONSOLE_BEGIN, CONSOLE_END};
 
 /// What is to be booted.
@@ -39,18 +39,6 @@ pub struct Guest {
     pub took: Duration,
 }
 
-/// A running QEMU: it ends when this is dropped, and with this process.
-struct Running(Child);
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        if matches!(self.0.try_wait(), Ok(None)) {
-            let _ = self.0.kill();
-            let _ = self.0.wait();
-        }
-    }
-}
-
 impl Boot<'_> {
     /// Boots, and waits until the guest has restarted or its time is over.
     ///
@@ -75,22 +63,19 @@ impl Boot<'_> {
         std::fs::write(&said, called).map_err(plain("write", &said))?;
         let log = std::fs::File::options().append(true).open(&said).map_err(Error::file("open", &said))?;
         let mut command = Command::new(&qemu);
-        command.args(&options).stdin(Stdio::null()).stdout(Stdio::null()).stderr(log).process_group(0);
-        limits::end_with_this(&mut command);
-        let started = Instant::now();
-        let mut running = Running(command.spawn().map_err(Error::file("start", &qemu))?);
-        let ended = self.wait(&mut running, started, stop, &[&port, &console]);
-        drop(running);
+        command.args(&options).stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
+        let child = Child::start(command).map_err(Error::file("start", &qemu))?;
+        let ended = self.wait(child, stop, &[&port, &console]);
         let _ = std::fs::remove_file(&initramfs);
         let console = String::from_utf8_lossy(&std::fs::read(&console).unwrap_or_default()).into_owned();
         let written = String::from_utf8_lossy(&std::fs::read(&port).unwrap_or_default()).into_owned();
-        let status = ended?;
+        let ended = ended?;
         let wrong = |what: String| {
             let last =
                 last_words(&console).map_or(String::new(), |line| format!("; it printed last: {line}"));
             Error::Guest(format!("{what}{last}; its transcript is {}", self.folder.display()))
         };
-        let Some(status) = status else {
+        let Some((status, took)) = ended else {
             let what = if written.is_empty() && !console.contains(CONSOLE_BEGIN) {
                 "never began to measure"
             } else {
@@ -113,31 +98,26 @@ impl Boot<'_> {
         }
         let events = if written.is_empty() { framed(&console) } else { whole(&written) };
         let events = events.map_err(|why| wrong(format!("the guest {why}")))?;
-        Ok(Guest { events, console, took: started.elapsed() })
+        Ok(Guest { events, console, took })
     }
 
-    /// Its status; none where the time was over.
+    /// Its status and how long it took; none where the time was over.
     fn wait(
         &self,
-        running: &mut Running,
-        started: Instant,
+        mut qemu: Child,
         stop: &dyn Fn() -> bool,
         grows: &[&PathBuf],
-    ) -> Result<Option<ExitStatus>, Error> {
-        let mut began = self.first.is_none();
-        loop {
-            if let Some(status) = running.0.try_wait().map_err(Error::file("wait for", "QEMU"))? {
-                return Ok(Some(status));
-            }
-            if stop() {
-                return Err(Error::Stopped);
-            }
-            began = began || grows.iter().any(|path| has_begun(path));
-            let late = self.first.is_some_and(|first| !began && started.elapsed() > first);
-            if late || started.elapsed() > self.limit {
-                return Ok(None);
-            }
-            std::thread::sleep(Duration::from_millis(10));
+    ) -> Result<Option<(ExitStatus, Duration)>, Error> {
+        let (started, began) = (Instant::now(), Cell::new(self.first.is_none()));
+        let late = || {
+            began.set(began.get() || grows.iter().any(|path| has_begun(path)));
+            self.first.is_some_and(|first| !began.get() && started.elapsed() > first)
+        };
+        let until = Until { limit: Some(self.limit), stop: &|| stop() || late() };
+        match qemu.wait(&until).map_err(Error::file("wait for", "QEMU"))? {
+            End::Exited(status, took) => Ok(Some((status, took))),
+            End::Stopped if stop() => Err(Error::Stopped),
+            End::Stopped | End::Late => Ok(None),
         }
     }
 }

@@ -4,14 +4,14 @@ use crate::cache::{Cache, hash, hash_file};
 use crate::kernel::{Arch, Kernel};
 use crate::{Error, config, tools};
 use serde::{Deserialize, Serialize};
+use std::cell::RefCell;
 use std::io::{BufRead, BufReader, Write};
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
-use tickmark_probe::sys::limits;
+use std::time::Instant;
+use tickmark_process::{Child, End, Until};
 
 /// What is built here.
 const KIND: &str = "kernels";
@@ -241,12 +241,9 @@ impl Maker<'_> {
         let mut log = std::fs::File::create(&path).map_err(Error::file("write", &path))?;
         let piped = std::io::pipe().and_then(|(read, write)| Ok((read, write.try_clone()?, write)));
         let (read, out, err) = piped.map_err(Error::file("make", "a pipe"))?;
-        command.stdin(Stdio::null()).stdout(out).stderr(err).process_group(0);
-        limits::end_with_this(&mut command);
+        command.stdin(Stdio::null()).stdout(out).stderr(err);
         let name = command.get_program().to_owned();
-        let mut child = command.spawn().map_err(Error::file("start", &name))?;
-        // Its ends of the pipe are the child's alone from here on.
-        drop(command);
+        let mut child = Child::start(command).map_err(Error::file("start", &name))?;
         let compiled = Arc::new(AtomicUsize::new(0));
         let count = Arc::clone(&compiled);
         let reader = std::thread::spawn(move || {
@@ -262,31 +259,23 @@ impl Maker<'_> {
             }
             full
         });
-        let status = loop {
-            if let Some(status) = child.try_wait().map_err(Error::file("wait for", &name))? {
-                break Some(status);
-            }
-            if (self.stop)() {
-                break None;
-            }
+        let (on, asked) = (RefCell::new(&mut *self.on), self.stop);
+        let stop = || {
             if counts {
-                (self.on)(Progress::Compiling(kernel, compiled.load(Ordering::Relaxed)));
+                on.borrow_mut()(Progress::Compiling(kernel, compiled.load(Ordering::Relaxed)));
             }
-            std::thread::sleep(Duration::from_millis(50));
+            asked()
         };
-        if status.is_none() {
-            limits::kill_group(child.id());
-            let _ = child.wait();
-        }
+        let end = child.wait(&Until { limit: None, stop: &stop }).map_err(Error::file("wait for", &name))?;
         let full = reader.join().unwrap_or(false);
-        match status {
-            None => Err(Error::Stopped),
-            Some(status) if status.success() => {
+        match end {
+            End::Stopped | End::Late => Err(Error::Stopped),
+            End::Exited(status, _) if status.success() => {
                 let _ = std::fs::remove_file(&path);
                 Ok(())
             }
-            Some(_) if full => Err(Error::Full(self.cache.root().to_owned())),
-            Some(status) => {
+            End::Exited(..) if full => Err(Error::Full(self.cache.root().to_owned())),
+            End::Exited(status, _) => {
                 let bytes = std::fs::read(&path).unwrap_or_default();
                 let text = String::from_utf8_lossy(&bytes).into_owned();
                 let says =

@@ -77,7 +77,8 @@ impl Target for ThisMachine {
         // The agent may have every CPU that this program had, before it left the one that is measured.
         let allowed = limits::allowed_cpus();
         let mut agent = self.start().map_err(Error::Agent)?;
-        let result = follow(&mut agent, plan, &self.control, &mut |heard| {
+        let pipes = (agent.stdin.take(), agent.stdout.take());
+        let result = follow(pipes, plan, &self.control, &mut |heard| {
             if let Some(Event::Hello(hello)) = heard.event() {
                 leave(hello.settled.cpu, &hello.settled.allowed);
             }

@@ -13,7 +13,7 @@ pub(crate) use remote::IDENTITY;
 
 use crate::{Control, Error};
 use std::io::{BufRead, BufReader, Write};
-use std::process::Child;
+use std::process::{ChildStdin, ChildStdout};
 use tickmark_wire::{Event, FORMAT, Hello, Plan, Reason, Said};
 
 /// A machine that carries out plans. Several may be at work at once.
@@ -73,18 +73,18 @@ pub(crate) fn understood(hello: &Hello) -> Result<(), Error> {
 
 /// Gives an agent its plan and passes on what it says until it ends; an error of the receiver ends it.
 pub(crate) fn follow(
-    agent: &mut Child,
+    (stdin, stdout): (Option<ChildStdin>, Option<ChildStdout>),
     plan: &Plan,
     control: &Control,
     on: &mut dyn FnMut(Heard) -> Result<(), Error>,
 ) -> Result<(), Error> {
-    let _lifeline = agent.stdin.take().map(|mut stdin| {
+    let _lifeline = stdin.map(|mut stdin| {
         // An agent that refuses may end before it has read all; its events say why.
         let _ = serde_json::to_writer(&mut stdin, plan).map(|()| stdin.write_all(b"\n"));
         control.hold(stdin)
     });
     let mut result = Ok(());
-    let Some(stdout) = agent.stdout.take() else { return result };
+    let Some(stdout) = stdout else { return result };
     let mut stream = Stream::default();
     for line in BufReader::new(stdout).split(b'\n').map_while(Result::ok) {
         match stream.take(line) {

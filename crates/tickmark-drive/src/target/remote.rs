@@ -4,12 +4,10 @@ use super::{Heard, Target, follow};
 use crate::Control;
 use crate::Error;
 use std::hash::{BuildHasher, RandomState};
-use std::io::{Read, Write};
-use std::os::unix::process::CommandExt;
 use std::process::{Command, Output, Stdio};
 use std::sync::Arc;
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
+use tickmark_process::{Child, End, Until};
 use tickmark_wire::{Event, Plan};
 
 /// Tells one boot from another.
@@ -40,38 +38,25 @@ impl Remote {
         // Nobody is there to be asked, and a machine that is down must not be waited for.
         ssh.args(["-o", "BatchMode=yes", "-o", "ConnectTimeout=5", "-o", "ServerAliveInterval=5"]);
         ssh.args(&self.options).arg("--").arg(&self.host).arg(command);
-        tickmark_probe::sys::limits::end_with_this(&mut ssh);
-        // Ctrl-C is for this process alone; it ends the agent by ending its input.
-        ssh.process_group(0);
         ssh
     }
 
-    fn output(&self, command: &str) -> Result<Output, Error> {
-        let mut ssh = self.ssh(command);
-        ssh.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = ssh.spawn().map_err(|error| {
+    /// What a command there wrote, with this as its input.
+    fn output(&self, command: &str, input: Vec<u8>) -> Result<Output, Error> {
+        // Connecting has a limit of its own.
+        let limit = Some(self.limit + Duration::from_secs(10));
+        let until = Until { limit, stop: &|| self.control.stopped() };
+        let done = tickmark_process::output(self.ssh(command), input, true, &until).map_err(|error| {
             Error::Refused(format!("cannot start ssh: {error}; apt-get install openssh-client"))
         })?;
-        // Read all the while: a full pipe would stop what runs there.
-        let (out, err) = (drained(child.stdout.take()), drained(child.stderr.take()));
-        let since = Instant::now();
-        while child.try_wait().map_err(Error::Agent)?.is_none() {
-            // Connecting has a limit of its own.
-            if self.control.stopped() || since.elapsed() > self.limit + Duration::from_secs(10) {
-                let _ = child.kill();
-                let _ = child.wait();
-                let why = if self.control.stopped() {
-                    "interrupted".to_owned()
-                } else {
-                    format!("{}: `{command}` took longer than {} s", self.host, self.limit.as_secs())
-                };
-                return Err(Error::Refused(why));
+        match done.end {
+            End::Exited(status, _) => Ok(Output { status, stdout: done.stdout, stderr: done.stderr }),
+            End::Stopped => Err(Error::Refused("interrupted".to_owned())),
+            End::Late => {
+                let limit = self.limit.as_secs();
+                Err(Error::Refused(format!("{}: `{command}` took longer than {limit} s", self.host)))
             }
-            std::thread::sleep(Duration::from_millis(20));
         }
-        let status = child.wait().map_err(Error::Agent)?;
-        let [stdout, stderr] = [out, err].map(|reader| reader.join().unwrap_or_default());
-        Ok(Output { status, stdout, stderr })
     }
 
     fn failed(&self, what: &str, output: &Output) -> Error {
@@ -87,7 +72,7 @@ impl Remote {
 
     /// Which boot the machine is in.
     fn identity(&self) -> Result<String, Error> {
-        let output = self.output(&self.identity)?;
+        let output = self.output(&self.identity, Vec::new())?;
         match output.status.success() {
             true => Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned()),
             false => Err(self.failed("asking which boot it is in", &output)),
@@ -100,7 +85,7 @@ impl Remote {
             return Ok(());
         }
         let before = self.identity()?;
-        let output = self.output(&self.boot)?;
+        let output = self.output(&self.boot, Vec::new())?;
         // ssh says 255 where the connection ends, as it may while a machine goes down.
         if !output.status.success() && output.status.code() != Some(255) {
             return Err(self.failed(&format!("`{}`", self.boot), &output));
@@ -129,49 +114,32 @@ impl Remote {
         let command = format!(
             "mkdir -p {FOLDER} && cat > {new} && chmod 700 {new} && mv -f {new} {FOLDER}/agent || (rm -f {new}; false)"
         );
-        let mut ssh = self.ssh(&command);
-        let mut child = ssh
-            .stdin(Stdio::piped())
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn()
-            .map_err(Error::Agent)?;
-        let sent = child.stdin.take().map(|mut stdin| stdin.write_all(&self.agent));
-        let output = child.wait_with_output().map_err(Error::Agent)?;
-        match (output.status.success(), sent) {
-            (true, Some(Ok(()))) => Ok(()),
-            _ if self.control.stopped() => Err(Error::Refused("interrupted".to_owned())),
-            _ => Err(self.failed("copying the agent", &output)),
-        }
+        let output = self.output(&command, self.agent.to_vec())?;
+        if output.status.success() { Ok(()) } else { Err(self.failed("copying the agent", &output)) }
     }
-}
-
-/// Reads a pipe to its end in a thread of its own.
-fn drained(pipe: Option<impl Read + Send + 'static>) -> JoinHandle<Vec<u8>> {
-    std::thread::spawn(move || {
-        let mut bytes = Vec::new();
-        let _ = pipe.map(|mut pipe| pipe.read_to_end(&mut bytes));
-        bytes
-    })
 }
 
 impl Target for Remote {
     fn run(&mut self, plan: &Plan, on: &mut dyn FnMut(Heard) -> Result<(), Error>) -> Result<(), Error> {
         self.reboot()?;
         self.install()?;
-        let mut agent = self
-            .ssh(&format!("exec {FOLDER}/agent run"))
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .map_err(Error::Agent)?;
+        let mut ssh = self.ssh(&format!("exec {FOLDER}/agent run"));
+        ssh.stdin(Stdio::piped()).stdout(Stdio::piped());
+        // Ctrl-C is for this process alone; it ends the agent by ending its input.
+        let mut agent = Child::start(ssh).map_err(Error::Agent)?;
+        let pipes = (agent.stdin.take(), agent.stdout.take());
         let (mut greeted, mut complete) = (false, false);
-        let followed = follow(&mut agent, plan, &self.control, &mut |heard| {
+        let followed = follow(pipes, plan, &self.control, &mut |heard| {
             greeted |= matches!(heard.event(), Some(Event::Hello(_) | Event::Refused(_)));
             complete |= matches!(heard.event(), Some(Event::Goodbye { .. } | Event::Refused(_)));
             on(heard)
         });
-        let status = agent.wait().map_err(Error::Agent)?;
+        // Its output has ended, or nobody wants more of it.
+        let until = Until { limit: Some(self.limit), stop: &|| false };
+        let status = match agent.wait(&until).map_err(Error::Agent)? {
+            End::Exited(status, _) => status.to_string(),
+            End::Late | End::Stopped => "no word".to_owned(),
+        };
         followed?;
         match () {
             () if complete || self.control.stopped() => Ok(()),

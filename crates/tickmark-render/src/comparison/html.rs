@@ -1,8 +1,8 @@
 //! A page that stands alone: no script, nothing to fetch.
 
 use super::{strip, words};
-use std::fmt::Write;
-use tickmark_analysis::comparison::Model;
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+use tickmark_analysis::comparison::{Against, Line, Model};
 
 /// Facts that are listed.
 const LISTED: usize = 1000;
@@ -18,81 +18,86 @@ tr.worse td{background:#552016}code{background:#2a2d33}.b{fill:#6ea8ff}.o{fill:#
 /// The whole comparison.
 #[must_use]
 pub fn render(model: &Model) -> String {
-    let mut out = String::new();
-    let _ = write!(
-        out,
-        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width\">\n\
-         <title>tickmark: {}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n",
-        escape(&words::label(&model.base))
-    );
-    for against in &model.against {
-        let (base, other) = (escape(&words::label(&model.base)), escape(&words::label(&against.party)));
-        let _ = writeln!(
-            out,
-            "<h1>{other} against {base}</h1>\n<p>{}</p>\n<ul>",
-            escape(&words::summary(against))
-        );
-        let parties = words::parties(model, against);
-        for line in
-            parties.iter().chain(&words::environment(model, against, LISTED)).chain(&words::notes(against))
-        {
-            let _ = writeln!(out, "<li>{}</li>", escape(line));
+    let base = words::label(&model.base);
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width";
+                title { "tickmark: " (base) }
+                style { (PreEscaped(STYLE)) }
+            }
+            body {
+                @for against in &model.against { (one(model, &base, against)) }
+                p { (words::legend(model)) }
+            }
         }
-        let _ = writeln!(
-            out,
-            "</ul>\n<table>\n<thead><tr><th>metric</th><th>figure</th><th>{base}</th><th>{other}</th><th>change</th><th>{}</th>\
-             <th>values</th><th>verdict</th></tr></thead>\n<tbody>",
-            words::range(&against.basis)
-        );
-        for line in &against.lines {
-            let class = if line.worse() {
-                "worse"
-            } else if line.changed() {
-                "changed"
-            } else {
-                ""
-            };
-            let number = |text: &str| format!("<td class=\"n\">{}</td>", escape(text));
-            let printed = words::printed(line, &against.basis, model.margin);
-            let numbers = [&printed.means[0], &printed.means[1], &printed.change, &printed.interval]
-                .map(|text| number(text))
-                .concat();
-            let (metric, figure, words) = (escape(&line.metric), line.figure, escape(&printed.verdict));
-            let _ = writeln!(
-                out,
-                "<tr class=\"{class}\"><td>{metric}</td><td>{figure}</td>{numbers}<td>{}</td><td>{words}</td></tr>",
-                dots(&strip::places(&line.values))
-            );
+    };
+    page.into_string() + "\n"
+}
+
+/// One candidate against the baseline.
+fn one(model: &Model, base: &str, against: &Against) -> Markup {
+    let other = words::label(&against.party);
+    let lines = [
+        words::parties(model, against).to_vec(),
+        words::environment(model, against, LISTED),
+        words::notes(against),
+    ];
+    html! {
+        h1 { (other) " against " (base) }
+        p { (words::summary(against)) }
+        ul {
+            @for line in lines.iter().flatten() { li { (line) } }
         }
-        out.push_str("</tbody>\n</table>\n");
-        for line in words::without(model, against) {
-            let _ = writeln!(out, "<p>{}</p>", escape(&line));
+        table {
+            thead {
+                tr {
+                    th { "metric" } th { "figure" } th { (base) } th { (other) } th { "change" }
+                    th { (words::range(&against.basis)) } th { "values" } th { "verdict" }
+                }
+            }
+            tbody {
+                @for line in &against.lines { (row(model, against, line)) }
+            }
         }
-        if let Some(deciding) = &against.experiment {
-            let _ =
-                writeln!(out, "<p>To decide, run: <code>{}</code></p>", escape(&words::command(deciding)));
+        @for line in words::without(model, against) { p { (line) } }
+        @if let Some(deciding) = &against.experiment {
+            p { "To decide, run: " code { (words::command(deciding)) } }
         }
     }
-    let _ = writeln!(out, "<p>{}</p>\n</body>\n</html>", escape(&words::legend(model)));
-    out
+}
+
+fn row(model: &Model, against: &Against, line: &Line) -> Markup {
+    let class = match line {
+        line if line.worse() => Some("worse"),
+        line if line.changed() => Some("changed"),
+        _ => None,
+    };
+    let printed = words::printed(line, &against.basis, model.margin);
+    let [base, other] = &printed.means;
+    html! {
+        tr class=[class] {
+            td { (line.metric) }
+            td { (line.figure) }
+            @for number in [base, other, &printed.change, &printed.interval] { td class="n" { (number) } }
+            td { (dots(&strip::places(&line.values))) }
+            td { (printed.verdict) }
+        }
+        "\n"
+    }
 }
 
 /// The strip as a picture: the first side above, the other below.
-fn dots(places: &[Vec<usize>; 2]) -> String {
+fn dots(places: &[Vec<usize>; 2]) -> Markup {
     let (step, height) = (6, 18);
-    let mut out = format!("<svg width=\"{}\" height=\"{height}\" role=\"img\">", step * strip::WIDTH);
-    for ((side, class), y) in places.iter().zip(["b", "o"]).zip([5, 13]) {
-        for place in side {
-            let _ = write!(
-                out,
-                "<circle class=\"{class}\" cx=\"{}\" cy=\"{y}\" r=\"2.5\"/>",
-                place * step + step / 2
-            );
+    let rows = places.iter().zip([("b", 5), ("o", 13)]);
+    html! {
+        svg width=(step * strip::WIDTH) height=(height) role="img" {
+            @for (side, (class, y)) in rows {
+                @for place in side { circle class=(class) cx=(place * step + step / 2) cy=(y) r="2.5" {} }
+            }
         }
     }
-    out + "</svg>"
-}
-
-fn escape(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

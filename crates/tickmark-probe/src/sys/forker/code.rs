@@ -16,6 +16,9 @@ pub(super) type Entry =
 #[cfg(target_arch = "x86_64")]
 std::arch::global_asm!(
     ".pushsection .text.tickmark_forker, \"ax\", @progbits",
+    // Another unit of this crate's code refers to them.
+    ".globl tickmark_forker, tickmark_forker_end",
+    ".hidden tickmark_forker, tickmark_forker_end",
     "tickmark_forker:",
     "mov r10, rcx",
     "mov eax, {fork}",
@@ -103,6 +106,9 @@ std::arch::global_asm!(
 #[cfg(target_arch = "aarch64")]
 std::arch::global_asm!(
     ".pushsection .text.tickmark_forker, \"ax\", @progbits",
+    // Another unit of this crate's code refers to them.
+    ".globl tickmark_forker, tickmark_forker_end",
+    ".hidden tickmark_forker, tickmark_forker_end",
     "tickmark_forker:",
     "mov x9, x0",
     "mov x10, x1",

@@ -1,0 +1,198 @@
+//! Child processes of the host: each in a group of its own, which a Ctrl-C of this program does not reach. It ends when its
+//! time is over, when it is no longer wanted and with this program, also where that is killed; what it writes is read all the
+//! while, so that no full pipe stops it.
+#![forbid(unsafe_code)]
+
+mod pipe;
+
+pub use pipe::Drained;
+
+use std::io::Write;
+use std::os::unix::process::CommandExt;
+use std::process::{ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
+use tickmark_probe::sys::limits;
+
+/// How often it is asked whether a child is still wanted.
+const LOOK: Duration = Duration::from_millis(20);
+/// How long what a child left running may hold its output open.
+const PATIENCE: Duration = Duration::from_millis(300);
+
+/// A child that was started. Dropped, it ends with all that it started, unless it had ended by itself.
+pub struct Child {
+    /// Where it reads, if that is a pipe.
+    pub stdin: Option<ChildStdin>,
+    /// What it writes, if that is a pipe.
+    pub stdout: Option<ChildStdout>,
+    /// What it complains of, if that is a pipe.
+    pub stderr: Option<ChildStderr>,
+    id: u32,
+    ended: Receiver<(std::io::Result<ExitStatus>, Duration)>,
+    over: bool,
+}
+
+/// How waiting for a child ended. One that did not end by itself was ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    /// It ended by itself: how, and the time from its start to its end.
+    Exited(ExitStatus, Duration),
+    /// Its time was over.
+    Late,
+    /// Nobody wanted it any longer.
+    Stopped,
+}
+
+/// How long a child may take.
+#[derive(Clone, Copy)]
+pub struct Until<'a> {
+    /// On the wall; none is as long as it likes.
+    pub limit: Option<Duration>,
+    /// Whether it is no longer wanted. Asked all the while, it may also look at what the child does.
+    pub stop: &'a dyn Fn() -> bool,
+}
+
+/// What came of a child that was waited for, with what it wrote.
+#[derive(Debug)]
+pub struct Done {
+    /// How it ended.
+    pub end: End,
+    /// What it wrote to standard output, at most 16 MiB.
+    pub stdout: Vec<u8>,
+    /// What it complained of, as far.
+    pub stderr: Vec<u8>,
+}
+
+impl Child {
+    /// Starts it. Standard input, output and error are what the command says.
+    ///
+    /// # Errors
+    /// It cannot be started.
+    pub fn start(command: Command) -> std::io::Result<Self> {
+        let Ok(child) = Self::start_after(command, || Ok::<_, std::convert::Infallible>(()));
+        child
+    }
+
+    /// The same in a thread that first does something whose effects the child inherits: its CPU, its priority.
+    ///
+    /// # Errors
+    /// Outside what that says, inside that it cannot be started.
+    pub fn start_after<E: Send + 'static>(
+        mut command: Command,
+        before: impl FnOnce() -> Result<(), E> + Send + 'static,
+    ) -> Result<std::io::Result<Self>, E> {
+        command.process_group(0);
+        limits::end_with_this(&mut command);
+        let (say, started) = channel();
+        let (send, ended) = channel();
+        // The kernel ends a child with the thread that started it, which therefore waits for it; its end is stamped at once.
+        std::thread::spawn(move || {
+            let allowed = before();
+            let start = Instant::now();
+            let child = allowed.map(|()| command.spawn());
+            // Its ends of pipes are the child's alone from here on.
+            drop(command);
+            let spawned = match child {
+                Ok(Ok(mut child)) => {
+                    let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+                    let _ = say.send(Ok(Ok((child.id(), pipes))));
+                    let _ = send.send((child.wait(), start.elapsed()));
+                    return;
+                }
+                Ok(Err(error)) => Ok(Err(error)),
+                Err(error) => Err(error),
+            };
+            let _ = say.send(spawned);
+        });
+        let lost = |_| Ok(Err(std::io::Error::other("the thread that was to start it is gone")));
+        let started = started.recv().unwrap_or_else(lost)?;
+        Ok(started.map(|(id, (stdin, stdout, stderr))| Self {
+            stdin,
+            stdout,
+            stderr,
+            id,
+            ended,
+            over: false,
+        }))
+    }
+
+    /// Waits until it ends, its time is over or it is no longer wanted, and ends it then.
+    ///
+    /// # Errors
+    /// It is lost.
+    pub fn wait(&mut self, until: &Until<'_>) -> std::io::Result<End> {
+        let since = Instant::now();
+        loop {
+            match self.ended.recv_timeout(LOOK) {
+                Ok((status, took)) => {
+                    self.over = true;
+                    return status.map(|status| End::Exited(status, took));
+                }
+                Err(RecvTimeoutError::Disconnected) => {
+                    self.over = true;
+                    return Err(std::io::Error::other("it is lost"));
+                }
+                Err(RecvTimeoutError::Timeout) if (until.stop)() => {
+                    self.end();
+                    return Ok(End::Stopped);
+                }
+                Err(RecvTimeoutError::Timeout)
+                    if until.limit.is_some_and(|limit| since.elapsed() > limit) =>
+                {
+                    self.end();
+                    return Ok(End::Late);
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+        }
+    }
+
+    /// Ends it and all that it started.
+    pub fn end(&mut self) {
+        limits::kill_group(self.id);
+        if !self.over {
+            let _ = self.ended.recv();
+            self.over = true;
+        }
+    }
+}
+
+impl Drop for Child {
+    fn drop(&mut self) {
+        if !self.over {
+            self.end();
+        }
+    }
+}
+
+/// Runs a command to its end with this input, and reads what it writes. What it left running may go on, or ends with it
+/// where it is to be `alone`.
+///
+/// # Errors
+/// It cannot be started, or is lost.
+pub fn output(mut command: Command, input: Vec<u8>, alone: bool, until: &Until<'_>) -> std::io::Result<Done> {
+    command.stdin(if input.is_empty() { Stdio::null() } else { Stdio::piped() });
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    finish(Child::start(command)?, input, alone, until)
+}
+
+/// The same for one that was started, with all of its pipes.
+///
+/// # Errors
+/// It is lost.
+pub fn finish(mut child: Child, input: Vec<u8>, alone: bool, until: &Until<'_>) -> std::io::Result<Done> {
+    if let Some(mut stdin) = child.stdin.take() {
+        // It may end before it has read all; how it ended says why.
+        std::thread::spawn(move || stdin.write_all(&input));
+    }
+    let (out, err) = (Drained::of(child.stdout.take()), Drained::of(child.stderr.take()));
+    let end = child.wait(until);
+    if alone {
+        child.end();
+    }
+    let patience = Instant::now() + PATIENCE;
+    Ok(Done { end: end?, stdout: out.until(patience), stderr: err.until(patience) })
+}
+
+#[cfg(test)]
+mod tests;

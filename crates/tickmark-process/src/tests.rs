@@ -1,0 +1,79 @@
+use super::*;
+
+fn shell(script: &str) -> Command {
+    let mut command = Command::new("sh");
+    command.args(["-c", script]);
+    command
+}
+
+fn run(script: &str, input: &[u8], until: &Until<'_>) -> Done {
+    output(shell(script), input.to_vec(), true, until).unwrap()
+}
+
+const LONG: Until<'static> = Until { limit: Some(Duration::from_secs(20)), stop: &|| false };
+
+#[test]
+fn what_it_writes_is_read_and_what_it_reads_is_written() {
+    // More than a pipe holds, both ways at once.
+    let input = vec![b'x'; 1 << 20];
+    let done = run("tee /dev/stderr", &input, &LONG);
+    assert!(matches!(done.end, End::Exited(status, _) if status.success()));
+    assert_eq!((done.stdout.len(), done.stderr.len()), (1 << 20, 1 << 20));
+    // One that reads nothing does not stop this program.
+    let done = run("exit 3", &input, &LONG);
+    assert!(matches!(done.end, End::Exited(status, _) if status.code() == Some(3)));
+}
+
+#[test]
+fn it_ends_in_time_and_when_it_is_not_wanted() {
+    let short = Until { limit: Some(Duration::from_millis(50)), stop: &|| false };
+    assert_eq!(run("sleep 30", b"", &short).end, End::Late);
+    assert_eq!(run("sleep 30", b"", &Until { limit: None, stop: &|| true }).end, End::Stopped);
+}
+
+/// Whether a process is there and has not ended.
+fn lives(pid: &str) -> bool {
+    let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    text.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with('Z'))
+}
+
+#[test]
+fn what_it_left_running_ends_with_it_where_it_is_to_be_alone() {
+    let done = run("sleep 30 & echo $!", b"", &LONG);
+    let pid = String::from_utf8(done.stdout).unwrap().trim().to_owned();
+    let since = Instant::now();
+    while lives(&pid) && since.elapsed() < Duration::from_secs(10) {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    assert!(!lives(&pid));
+    // Left alone it goes on, and nobody waits for it.
+    let done = output(shell("sleep 2 & echo $!"), Vec::new(), false, &LONG).unwrap();
+    let pid = String::from_utf8(done.stdout).unwrap().trim().to_owned();
+    assert!(lives(&pid));
+}
+
+#[test]
+fn dropped_it_ends() {
+    let mut command = shell("sleep 30 & echo $!; wait");
+    let child = Child::start({
+        command.stdout(Stdio::piped());
+        command
+    });
+    let mut child = child.unwrap();
+    let mut pid = String::new();
+    let out = child.stdout.take().unwrap();
+    std::io::BufRead::read_line(&mut std::io::BufReader::new(out), &mut pid).unwrap();
+    assert!(lives(pid.trim()));
+    drop(child);
+    let since = Instant::now();
+    while lives(pid.trim()) && since.elapsed() < Duration::from_secs(10) {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    assert!(!lives(pid.trim()));
+}
+
+#[test]
+fn what_is_done_before_it_may_refuse() {
+    assert_eq!(Child::start_after(shell("exit 0"), || Err("no")).err(), Some("no"));
+    assert!(Child::start(Command::new("/nowhere")).is_err());
+}
