@@ -6,7 +6,7 @@ use crate::scratch::Scratch;
 use crate::{environment, settle, sizes};
 use std::ffi::OsString;
 use std::io::{BufRead, Read, Write};
-use std::os::fd::{AsFd, AsRawFd};
+use std::os::fd::AsFd;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Child, Command, ExitCode, ExitStatus, Stdio};
@@ -278,7 +278,7 @@ fn wait(mut running: Running, limit: Nanos) -> std::io::Result<End> {
         if left <= Nanos::ZERO {
             break Some(End::Limit);
         }
-        let ready = limits::wait_readable([pipe.as_raw_fd(), stdin.as_raw_fd()], left);
+        let ready = limits::wait_readable([pipe.as_fd(), stdin.as_fd()], left);
         match ready.map_err(|e| std::io::Error::from_raw_os_error(e.errno))? {
             [true, _] => match pipe.read(&mut chunk)? {
                 0 => break None,

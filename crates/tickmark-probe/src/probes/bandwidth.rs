@@ -15,7 +15,7 @@ const PIECE: usize = 64 << 10;
 /// lies in it at the start and at the end weighs little.
 const STRETCH: usize = 4 << 20;
 /// What the buffers of a TCP socket hold: left to themselves they grow while it is measured.
-const BUFFER: i32 = 64 << 10;
+const BUFFER: usize = 64 << 10;
 
 const fn spec(name: &'static str, title: &'static str, timed: &'static str, source: &'static str) -> Spec {
     Spec {

@@ -108,8 +108,9 @@ pub(super) static PROBES: &[Probe] = &[
         ),
         prepare: |spec, params| {
             let program = [params.tiny()?];
-            can_execute(&program)?;
-            prepare(spec, params, Call::Fork, Child::Exec, exec::TINY_STATUS, &program, BALLAST)
+            let executes =
+                prepare(spec, params, Call::Fork, Child::Exec, exec::TINY_STATUS, &program, BALLAST)?;
+            can_execute(&program).map(|()| executes)
         },
     },
     Probe {
@@ -121,8 +122,9 @@ pub(super) static PROBES: &[Probe] = &[
         ),
         prepare: |spec, params| {
             let program = [c"/bin/sh", c"-c", params.tiny()?];
-            can_execute(&program)?;
-            prepare(spec, params, Call::Fork, Child::Exec, exec::TINY_STATUS, &program, BALLAST)
+            let executes =
+                prepare(spec, params, Call::Fork, Child::Exec, exec::TINY_STATUS, &program, BALLAST)?;
+            can_execute(&program).map(|()| executes)
         },
     },
     Probe {
@@ -141,7 +143,7 @@ fn can_execute<const N: usize>(program: &[&CStr; N]) -> Result<(), Unavailable> 
     match exec::spawn_and_wait(program)? {
         exec::TINY_STATUS => Ok(()),
         status => Err(Unavailable::Missing(format!(
-            "a program that was executed to try it ended with {status}, not {}",
+            "a program that only calls exit_group({}) ended with status {status}",
             exec::TINY_STATUS
         ))),
     }

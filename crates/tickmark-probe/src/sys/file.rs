@@ -1,6 +1,6 @@
 //! Files and descriptors, as thin as the C library has them.
 
-use super::{CallError, check, check_long};
+use super::{CallError, check, check_long, named};
 use std::ffi::CStr;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, IntoRawFd, OwnedFd};
 
@@ -83,8 +83,7 @@ pub fn close(fd: OwnedFd) -> Result<(), CallError> {
 /// # Errors
 /// Those of rmdir(2).
 pub fn remove_directory(path: &CStr) -> Result<(), CallError> {
-    // SAFETY: `path` ends in a zero byte.
-    check("rmdir", unsafe { libc::rmdir(path.as_ptr()) }).map(drop)
+    rustix::fs::rmdir(path).map_err(named("rmdir"))
 }
 
 /// Removes a file.
@@ -174,8 +173,7 @@ pub fn rewind(fd: BorrowedFd<'_>) -> Result<(), CallError> {
 /// # Errors
 /// Those of ftruncate(2).
 pub fn set_length(fd: BorrowedFd<'_>, length: u64) -> Result<(), CallError> {
-    // SAFETY: no pointers.
-    check("ftruncate", unsafe { libc::ftruncate(fd.as_raw_fd(), length as libc::off_t) }).map(drop)
+    rustix::fs::ftruncate(fd, length).map_err(named("ftruncate"))
 }
 
 /// stat of a path; the size of the file.
@@ -196,10 +194,7 @@ pub fn stat(path: &CStr) -> Result<i64, CallError> {
 /// # Errors
 /// EMFILE where the process may have no more.
 pub fn duplicate(fd: BorrowedFd<'_>) -> Result<OwnedFd, CallError> {
-    // SAFETY: no pointers.
-    let fd = check("fcntl", unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_DUPFD_CLOEXEC, 0) })?;
-    // SAFETY: the kernel has just given us this descriptor.
-    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+    rustix::io::fcntl_dupfd_cloexec(fd, 0).map_err(named("fcntl"))
 }
 
 /// A pipe: the end to read, the end to write.
@@ -207,11 +202,7 @@ pub fn duplicate(fd: BorrowedFd<'_>) -> Result<OwnedFd, CallError> {
 /// # Errors
 /// EMFILE where the process may have no more descriptors.
 pub fn pipe() -> Result<(OwnedFd, OwnedFd), CallError> {
-    let mut ends = [0; 2];
-    // SAFETY: room for two descriptors.
-    check("pipe2", unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC) })?;
-    // SAFETY: the kernel has just given us both descriptors.
-    Ok(unsafe { (OwnedFd::from_raw_fd(ends[0]), OwnedFd::from_raw_fd(ends[1])) })
+    rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).map_err(named("pipe2"))
 }
 
 /// A set of descriptors for select(2).

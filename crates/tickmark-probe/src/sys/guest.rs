@@ -1,6 +1,9 @@
 //! What process 1 of a guest has to do by itself: mount, raise the loopback interface, restart the machine.
 
-use super::{CallError, check};
+use super::{CallError, check, named};
+use rustix::mount::MountFlags;
+use rustix::net::{AddressFamily, SocketType};
+use rustix::system::RebootCommand;
 use std::ffi::CStr;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
@@ -9,9 +12,7 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 /// # Errors
 /// Those of mount(2).
 pub fn mount(kind: &CStr, at: &CStr) -> Result<(), CallError> {
-    // SAFETY: three texts that end in zeros; no data.
-    check("mount", unsafe { libc::mount(c"none".as_ptr(), at.as_ptr(), kind.as_ptr(), 0, std::ptr::null()) })
-        .map(drop)
+    rustix::mount::mount(c"none", at, kind, MountFlags::empty(), None).map_err(named("mount"))
 }
 
 /// Raises the interface `lo`.
@@ -19,33 +20,29 @@ pub fn mount(kind: &CStr, at: &CStr) -> Result<(), CallError> {
 /// # Errors
 /// Those of socket(2) and ioctl(2).
 pub fn raise_loopback() -> Result<(), CallError> {
-    // SAFETY: no pointers.
-    let socket = check("socket", unsafe { libc::socket(libc::AF_INET, libc::SOCK_DGRAM, 0) })?;
+    let socket =
+        rustix::net::socket(AddressFamily::INET, SocketType::DGRAM, None).map_err(named("socket"))?;
     // SAFETY: a request of zeros is a value: an empty name, no flags.
     let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
     request.ifr_name[0] = b'l' as libc::c_char;
     request.ifr_name[1] = b'o' as libc::c_char;
     request.ifr_ifru.ifru_flags = (libc::IFF_UP | libc::IFF_RUNNING) as libc::c_short;
     // SAFETY: `request` is valid to read.
-    let raised = check("ioctl", unsafe { libc::ioctl(socket, libc::SIOCSIFFLAGS, &raw const request) });
-    // SAFETY: the descriptor is ours and not used again.
-    unsafe { libc::close(socket) };
-    raised.map(drop)
+    let raised = unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFFLAGS, &raw const request) };
+    check("ioctl", raised).map(drop)
 }
 
 /// Waits until a terminal has sent everything; does nothing with anything else.
 pub fn drain(fd: BorrowedFd<'_>) {
-    // SAFETY: no pointers; an error means that it is no terminal.
-    unsafe { libc::tcdrain(fd.as_raw_fd()) };
+    // An error means that it is no terminal.
+    let _ = rustix::termios::tcdrain(fd);
 }
 
 /// Writes everything to disks and restarts the machine: the end of an emulated one that does not restart.
 pub fn restart() -> ! {
-    // SAFETY: no pointers; only process 1 of a guest gets here.
-    unsafe {
-        libc::sync();
-        libc::reboot(libc::RB_AUTOBOOT);
-    }
+    rustix::fs::sync();
+    // Only process 1 of a guest gets here.
+    let _ = rustix::system::reboot(RebootCommand::Restart);
     loop {
         std::thread::park();
     }

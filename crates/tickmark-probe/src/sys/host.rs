@@ -1,20 +1,15 @@
 //! What the kernel and the C library say of themselves.
 
-use super::{CallError, check};
+use super::{CallError, check, named};
 use std::ffi::{CStr, OsString};
 use std::os::unix::ffi::OsStringExt;
 
 /// The kernel's name for itself: release, version, machine, node.
 #[must_use]
 pub fn uname() -> [String; 4] {
-    // SAFETY: utsname is character arrays, for which zero is a value.
-    let mut name: libc::utsname = unsafe { std::mem::zeroed() };
-    // SAFETY: `name` is valid to write to.
-    unsafe { libc::uname(&raw mut name) };
-    [&name.release, &name.version, &name.machine, &name.nodename].map(|field| {
-        // SAFETY: the kernel ends each field with a zero.
-        unsafe { CStr::from_ptr(field.as_ptr()) }.to_string_lossy().into_owned()
-    })
+    let name = rustix::system::uname();
+    [name.release(), name.version(), name.machine(), name.nodename()]
+        .map(|field| field.to_string_lossy().into_owned())
 }
 
 /// Flags of open(2) for a file that another may have put there: through no link, and without waiting.
@@ -23,8 +18,7 @@ pub const OPEN_CAREFULLY: i32 = libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_CL
 /// The effective user id of this process.
 #[must_use]
 pub fn effective_user() -> u32 {
-    // SAFETY: no pointers; it cannot fail.
-    unsafe { libc::geteuid() }
+    rustix::process::geteuid().as_raw()
 }
 
 /// Whether the kernel gave this process a vDSO (AT_SYSINFO_EHDR).
@@ -90,14 +84,7 @@ pub fn clock_discipline() -> Result<ClockDiscipline, CallError> {
 /// # Errors
 /// Those of statfs(2).
 pub fn file_system(path: &std::path::Path) -> Result<i64, CallError> {
-    use std::os::unix::ffi::OsStrExt;
-    let path = std::ffi::CString::new(path.as_os_str().as_bytes())
-        .map_err(|_| CallError { call: "statfs", errno: libc::EINVAL })?;
-    // SAFETY: statfs is plain numbers, for which zero is a value.
-    let mut status: libc::statfs = unsafe { std::mem::zeroed() };
-    // SAFETY: the path ends in a zero, `status` is valid to write to.
-    check("statfs", unsafe { libc::statfs(path.as_ptr(), &raw mut status) })?;
-    Ok(status.f_type)
+    rustix::fs::statfs(path).map(|status| status.f_type).map_err(named("statfs"))
 }
 
 /// Bytes that may still be written to the file system of a path.
@@ -105,32 +92,23 @@ pub fn file_system(path: &std::path::Path) -> Result<i64, CallError> {
 /// # Errors
 /// Those of statvfs(3).
 pub fn free_bytes(path: &std::path::Path) -> Result<u64, CallError> {
-    use std::os::unix::ffi::OsStrExt;
-    let path = std::ffi::CString::new(path.as_os_str().as_bytes())
-        .map_err(|_| CallError { call: "statfs", errno: libc::EINVAL })?;
-    // SAFETY: statvfs is plain numbers, for which zero is a value.
-    let mut status: libc::statvfs = unsafe { std::mem::zeroed() };
-    // SAFETY: the path ends in a zero, `status` is valid to write to.
-    check("statfs", unsafe { libc::statvfs(path.as_ptr(), &raw mut status) })?;
+    let status = rustix::fs::statvfs(path).map_err(named("statfs"))?;
     Ok(status.f_bavail.saturating_mul(status.f_frsize))
 }
 
 /// Memory that is free or holds buffers, by sysinfo(2), where /proc does not say.
 #[must_use]
 pub fn free_memory() -> Option<u64> {
-    // SAFETY: sysinfo is plain numbers, for which zero is a value.
-    let mut info: libc::sysinfo = unsafe { std::mem::zeroed() };
-    // SAFETY: `info` is valid to write to.
-    let done = unsafe { libc::sysinfo(&raw mut info) };
+    let info = rustix::system::sysinfo();
     let unit = u64::from(info.mem_unit.max(1));
-    (done == 0).then(|| (info.freeram + info.bufferram).saturating_mul(unit))
+    // Filled with nothing where the kernel refuses.
+    (info.totalram > 0).then(|| (info.freeram + info.bufferram).saturating_mul(unit))
 }
 
 /// Timer slack of this thread, ns.
 #[must_use]
 pub fn slack() -> i32 {
-    // SAFETY: no pointers.
-    unsafe { libc::prctl(libc::PR_GET_TIMERSLACK) }
+    rustix::thread::current_timer_slack().map_or(-1, |slack| slack as i32)
 }
 
 /// The NUMA policy of this thread: MPOL_DEFAULT 0, PREFERRED 1, BIND 2, INTERLEAVE 3, LOCAL 4.

@@ -1,6 +1,12 @@
 //! Where a process may run, at which priority, and what ends it.
 
-use super::{CallError, check};
+use super::{CallError, check, named};
+use rustix::event::{PollFd, PollFlags, Timespec};
+use rustix::io::Errno;
+use rustix::process::{Pid, Resource, Rlimit, Signal};
+use rustix::thread::CpuSet;
+use std::num::NonZeroU64;
+use std::os::fd::BorrowedFd;
 use tickmark_wire::{Nanos, Priority};
 
 /// The CPUs that this thread may use.
@@ -16,13 +22,9 @@ pub fn allowed_cpus() -> Result<Vec<u32>, CallError> {
 /// # Errors
 /// Those of sched_getaffinity(2).
 pub fn cpus_of(pid: u32) -> Result<Vec<u32>, CallError> {
-    // SAFETY: a CPU set is a bit mask, for which zero is a value.
-    let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
-    let size = size_of::<libc::cpu_set_t>();
-    // SAFETY: `set` is valid to write `size` bytes to.
-    check("sched_getaffinity", unsafe { libc::sched_getaffinity(pid as libc::pid_t, size, &raw mut set) })?;
-    // SAFETY: each index lies in the set.
-    Ok((0..size * 8).filter(|cpu| unsafe { libc::CPU_ISSET(*cpu, &set) }).map(|cpu| cpu as u32).collect())
+    let pid = Pid::from_raw(pid as i32);
+    let set = rustix::thread::sched_getaffinity(pid).map_err(named("sched_getaffinity"))?;
+    Ok((0..CpuSet::MAX_CPU).filter(|cpu| set.is_set(*cpu)).map(|cpu| cpu as u32).collect())
 }
 
 /// Lets this thread run on these CPUs alone.
@@ -30,15 +32,11 @@ pub fn cpus_of(pid: u32) -> Result<Vec<u32>, CallError> {
 /// # Errors
 /// Those of sched_setaffinity(2): EINVAL where none of them may be used.
 pub fn pin(cpus: &[u32]) -> Result<(), CallError> {
-    // SAFETY: a CPU set is a bit mask, for which zero is a value.
-    let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
-    let size = size_of::<libc::cpu_set_t>();
-    for cpu in cpus.iter().filter(|cpu| (**cpu as usize) < size * 8) {
-        // SAFETY: the index lies in the set.
-        unsafe { libc::CPU_SET(*cpu as usize, &mut set) };
+    let mut set = CpuSet::new();
+    for cpu in cpus.iter().map(|cpu| *cpu as usize).filter(|cpu| *cpu < CpuSet::MAX_CPU) {
+        set.set(cpu);
     }
-    // SAFETY: `set` is valid to read `size` bytes from.
-    check("sched_setaffinity", unsafe { libc::sched_setaffinity(0, size, &raw const set) }).map(drop)
+    rustix::thread::sched_setaffinity(None, &set).map_err(named("sched_setaffinity"))
 }
 
 /// Gives this thread a priority; what it starts inherits it.
@@ -64,9 +62,8 @@ pub fn set_priority(priority: Priority) -> Result<(), CallError> {
 /// Those of prctl(2).
 pub fn set_slack(slack: Nanos) -> Result<(), CallError> {
     // Zero would mean "the default of the thread", so the least is 1 ns.
-    let slack = slack.get().max(1) as libc::c_ulong;
-    // SAFETY: no pointers.
-    check("prctl", unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, slack) }).map(drop)
+    let slack = NonZeroU64::new(slack.get().max(1) as u64);
+    rustix::thread::set_current_timer_slack(slack).map_err(named("prctl"))
 }
 
 /// Ends this process after `limit`, whatever it does: a signal from its own timer (SIGALRM, whose
@@ -78,14 +75,11 @@ pub fn set_slack(slack: Nanos) -> Result<(), CallError> {
 pub fn end_after(limit: Nanos, parent: u32) -> Result<(), CallError> {
     die_with_parent(parent)?;
     let micros = limit.get() / 1_000;
-    let mut time = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: `time` is valid to write to.
-    check("getrlimit", unsafe { libc::getrlimit(libc::RLIMIT_RTTIME, &raw mut time) })?;
     // A session may have set a lower one, which must not be raised.
-    time.rlim_max = time.rlim_max.min(micros as libc::rlim_t + 100_000);
-    time.rlim_cur = time.rlim_max.min(micros as libc::rlim_t);
-    // SAFETY: `time` is valid to read.
-    check("setrlimit", unsafe { libc::setrlimit(libc::RLIMIT_RTTIME, &raw const time) })?;
+    let most = rustix::process::getrlimit(Resource::Rttime).maximum.unwrap_or(u64::MAX);
+    let most = most.min(micros as u64 + 100_000);
+    let time = Rlimit { current: Some(most.min(micros as u64)), maximum: Some(most) };
+    rustix::process::setrlimit(Resource::Rttime, time).map_err(named("setrlimit"))?;
     let timer = libc::itimerval {
         it_interval: libc::timeval { tv_sec: 0, tv_usec: 0 },
         it_value: libc::timeval { tv_sec: micros / 1_000_000, tv_usec: micros % 1_000_000 },
@@ -100,8 +94,7 @@ pub fn end_after(limit: Nanos, parent: u32) -> Result<(), CallError> {
 /// # Errors
 /// Those of prctl(2); ESRCH where the parent is gone already.
 pub fn die_with_parent(parent: u32) -> Result<(), CallError> {
-    // SAFETY: no pointers.
-    check("prctl", unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as libc::c_ulong) })?;
+    rustix::process::set_parent_process_death_signal(Some(Signal::KILL)).map_err(named("prctl"))?;
     // It may have ended before the line above. A filter that denies getppid must not end every run.
     match std::os::unix::process::parent_id() {
         // An error number stands where the id should be.
@@ -125,21 +118,22 @@ pub fn wait_for_children() {
 
 /// Kills a process group that this process started.
 pub fn kill_group(leader: u32) {
-    // SAFETY: no pointers; a group that is gone is no harm.
-    unsafe { libc::kill(-(leader as libc::pid_t), libc::SIGKILL) };
+    // A group that is gone is no harm.
+    let _ =
+        Pid::from_raw(leader as i32).map(|group| rustix::process::kill_process_group(group, Signal::KILL));
 }
 
 /// Waits until one of two descriptors can be read or `timeout` has passed; says which can.
 ///
 /// # Errors
 /// Those of poll(2) but EINTR.
-pub fn wait_readable(fds: [i32; 2], timeout: Nanos) -> Result<[bool; 2], CallError> {
-    let mut polled = fds.map(|fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 });
-    let millis = (timeout.get().max(0) / 1_000_000 + 1).min(i64::from(i32::MAX)) as i32;
-    // SAFETY: `polled` is valid to read and write for its length.
-    match check("poll", unsafe { libc::poll(polled.as_mut_ptr(), 2, millis) }) {
-        Err(CallError { errno: libc::EINTR, .. }) => Ok([false; 2]),
-        other => other.map(|_| polled.map(|p| p.revents != 0)),
+pub fn wait_readable(fds: [BorrowedFd<'_>; 2], timeout: Nanos) -> Result<[bool; 2], CallError> {
+    let mut polled = fds.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN));
+    let timeout = timeout.get().max(0);
+    let timeout = Timespec { tv_sec: timeout / 1_000_000_000, tv_nsec: timeout % 1_000_000_000 };
+    match rustix::event::poll(&mut polled, Some(&timeout)) {
+        Err(Errno::INTR) => Ok([false; 2]),
+        other => other.map_err(named("poll")).map(|_| polled.map(|polled| !polled.revents().is_empty())),
     }
 }
 

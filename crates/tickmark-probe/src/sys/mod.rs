@@ -53,6 +53,11 @@ impl CallError {
     }
 }
 
+/// The error of a call that rustix made: it makes those that nothing times.
+fn named(call: &'static str) -> impl Fn(rustix::io::Errno) -> CallError {
+    move |errno| CallError { call, errno: errno.raw_os_error() }
+}
+
 /// The result of a C call that says -1 for an error.
 #[inline(always)]
 fn check(call: &'static str, result: c_int) -> Result<c_int, CallError> {

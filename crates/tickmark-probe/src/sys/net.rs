@@ -1,10 +1,13 @@
 //! Sockets of the loopback interface.
 
-use super::{CallError, check, file};
+use super::{CallError, check, file, named};
+use rustix::net::SocketFlags;
+use rustix::net::sockopt::{self, Timeout};
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
 
 static RETRANSMITS: AtomicI64 = AtomicI64::new(0);
 
@@ -37,8 +40,8 @@ pub fn udp_pair() -> Result<(OwnedFd, OwnedFd), CallError> {
     let ((ours, here), (theirs, there)) = (bound()?, bound()?);
     connect_to(&ours, there)?;
     connect_to(&theirs, here)?;
-    let patience = libc::timeval { tv_sec: 1, tv_usec: 0 };
-    set(&ours, libc::SO_RCVTIMEO, &patience)?;
+    let patience = Some(Duration::from_secs(1));
+    sockopt::set_socket_timeout(&ours, Timeout::Recv, patience).map_err(named("setsockopt"))?;
     Ok((ours, theirs))
 }
 
@@ -55,12 +58,11 @@ impl Listener {
     ///
     /// # Errors
     /// Those of socket(2), setsockopt(2), bind(2), listen(2) and getsockname(2).
-    pub fn at(address: Ipv4Addr, bytes: Option<i32>) -> Result<Self, CallError> {
+    pub fn at(address: Ipv4Addr, bytes: Option<usize>) -> Result<Self, CallError> {
         let listening = socket(libc::SOCK_STREAM)?;
         bytes.map_or(Ok(()), |bytes| hold(&listening, bytes))?;
         bind(&listening, address)?;
-        // SAFETY: no pointers.
-        check("listen", unsafe { libc::listen(listening.as_raw_fd(), 128) })?;
+        rustix::net::listen(&listening, 128).map_err(named("listen"))?;
         let address = self::address(&listening)?;
         Ok(Self { socket: listening, address })
     }
@@ -79,16 +81,13 @@ impl Listener {
         if !wait && !readable(&self.socket)? {
             return Ok(None);
         }
-        let none = std::ptr::null_mut();
-        // SAFETY: the peer's address is not asked for.
-        let fd = unsafe { libc::accept4(self.socket.as_raw_fd(), none, none.cast(), libc::SOCK_CLOEXEC) };
-        let fd = check("accept4", fd)?;
-        // SAFETY: the kernel has just given us this descriptor.
-        Ok(Some(unsafe { OwnedFd::from_raw_fd(fd) }))
+        let taken = rustix::net::accept_with(&self.socket, SocketFlags::CLOEXEC);
+        taken.map(Some).map_err(named("accept4"))
     }
 }
 
 fn readable(socket: &OwnedFd) -> Result<bool, CallError> {
+    // rustix would call ppoll, which no probe says that it needs.
     let mut polled = libc::pollfd { fd: socket.as_raw_fd(), events: libc::POLLIN, revents: 0 };
     // SAFETY: `polled` is valid to read and write.
     check("poll", unsafe { libc::poll(&raw mut polled, 1, 0) }).map(|ready| ready > 0)
@@ -101,8 +100,7 @@ fn readable(socket: &OwnedFd) -> Result<bool, CallError> {
 pub fn tcp_pair() -> Result<(OwnedFd, OwnedFd), CallError> {
     let (ours, theirs) = connection(&Listener::at(Ipv4Addr::LOCALHOST, None)?, None)?;
     for end in [&ours, &theirs] {
-        let yes: libc::c_int = 1;
-        set_at(end, libc::IPPROTO_TCP, libc::TCP_NODELAY, &yes)?;
+        sockopt::set_tcp_nodelay(end, true).map_err(named("setsockopt"))?;
     }
     Ok((ours, theirs))
 }
@@ -112,7 +110,7 @@ pub fn tcp_pair() -> Result<(OwnedFd, OwnedFd), CallError> {
 ///
 /// # Errors
 /// Those of [`tcp_pair`].
-pub fn tcp_pair_of(bytes: i32) -> Result<(OwnedFd, OwnedFd), CallError> {
+pub fn tcp_pair_of(bytes: usize) -> Result<(OwnedFd, OwnedFd), CallError> {
     connection(&Listener::at(Ipv4Addr::LOCALHOST, Some(bytes))?, Some(bytes))
 }
 
@@ -120,7 +118,7 @@ pub fn tcp_pair_of(bytes: i32) -> Result<(OwnedFd, OwnedFd), CallError> {
 ///
 /// # Errors
 /// Those of socket(2), setsockopt(2), connect(2) and accept4(2).
-pub fn connection(listener: &Listener, bytes: Option<i32>) -> Result<(OwnedFd, OwnedFd), CallError> {
+pub fn connection(listener: &Listener, bytes: Option<usize>) -> Result<(OwnedFd, OwnedFd), CallError> {
     let ours = socket(libc::SOCK_STREAM)?;
     bytes.map_or(Ok(()), |bytes| hold(&ours, bytes))?;
     connect_to(&ours, listener.address())?;
@@ -129,36 +127,19 @@ pub fn connection(listener: &Listener, bytes: Option<i32>) -> Result<(OwnedFd, O
 }
 
 /// Fixes how much a socket's buffers hold, in both directions.
-fn hold(socket: &OwnedFd, bytes: i32) -> Result<(), CallError> {
-    set(socket, libc::SO_SNDBUF, &bytes)?;
-    set(socket, libc::SO_RCVBUF, &bytes)
-}
-
-fn set<T>(socket: &OwnedFd, option: i32, value: &T) -> Result<(), CallError> {
-    set_at(socket, libc::SOL_SOCKET, option, value)
-}
-
-fn set_at<T>(socket: &OwnedFd, level: i32, option: i32, value: &T) -> Result<(), CallError> {
-    let (value, length) = (std::ptr::from_ref(value), size_of::<T>() as libc::socklen_t);
-    // SAFETY: `value` is valid to read for its length.
-    let done = unsafe { libc::setsockopt(socket.as_raw_fd(), level, option, value.cast(), length) };
-    check("setsockopt", done).map(drop)
+fn hold(socket: &OwnedFd, bytes: usize) -> Result<(), CallError> {
+    let sends = sockopt::set_socket_send_buffer_size(socket, bytes);
+    sends.and_then(|()| sockopt::set_socket_recv_buffer_size(socket, bytes)).map_err(named("setsockopt"))
 }
 
 fn bind(socket: &OwnedFd, to: Ipv4Addr) -> Result<(), CallError> {
-    let (address, length) = raw(SocketAddrV4::new(to, 0));
-    // SAFETY: `address` is valid to read for its length.
-    check("bind", unsafe { libc::bind(socket.as_raw_fd(), (&raw const address).cast(), length) }).map(drop)
+    rustix::net::bind(socket, &SocketAddrV4::new(to, 0)).map_err(named("bind"))
 }
 
 /// Where a socket is bound.
 fn address(socket: &OwnedFd) -> Result<SocketAddrV4, CallError> {
-    let (mut address, mut length) = raw(SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 0));
-    // SAFETY: `address` is valid to write to for its length.
-    let done = unsafe { libc::getsockname(socket.as_raw_fd(), (&raw mut address).cast(), &raw mut length) };
-    check("getsockname", done)?;
-    let ip = Ipv4Addr::from(address.sin_addr.s_addr.to_ne_bytes());
-    Ok(SocketAddrV4::new(ip, u16::from_be(address.sin_port)))
+    let address = rustix::net::getsockname(socket).and_then(SocketAddrV4::try_from);
+    address.map_err(named("getsockname"))
 }
 
 fn raw(address: SocketAddrV4) -> (libc::sockaddr_in, libc::socklen_t) {

@@ -78,6 +78,7 @@ fn row(model: &Model, against: &Against, line: &Line) -> Markup {
     let printed = words::printed(line, &against.basis, model.margin);
     let [base, other] = &printed.means;
     html! {
+        "\n"
         tr class=[class] {
             td { (line.metric) }
             td { (line.figure) }
@@ -85,7 +86,6 @@ fn row(model: &Model, against: &Against, line: &Line) -> Markup {
             td { (dots(&strip::places(&line.values))) }
             td { (printed.verdict) }
         }
-        "\n"
     }
 }
 
