@@ -8,6 +8,7 @@
 mod control;
 mod error;
 pub mod experiment;
+pub mod file;
 mod journal;
 pub mod knob;
 pub mod lab;

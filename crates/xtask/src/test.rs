@@ -57,7 +57,7 @@ const EXPERIMENT: &[&str] = &[
     "powerpc",
     "--machine",
     "powerpc-16MB",
-    "--phases",
+    "--blocks",
     "2",
     "--slice",
     "20ms",

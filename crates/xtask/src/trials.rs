@@ -25,8 +25,7 @@ const CAMPAIGNS: &[Campaign] = &[
         about: "nothing against nothing: a page with a claim is wrong",
         trials: 100,
         arguments: &["FILE", "clock", "syscall", "ipc.*", "timer", "--blocks", "10"],
-        file: "name = \"aa\"\n[knob]\nname = \"nothing\"\n\
-               settings = [{ name = \"a\", set = \"true\", reset = \"true\" }, { name = \"a2\", set = \"true\", reset = \"true\" }]\n",
+        file: "name = \"aa\"\nknob = \"nothing\"\n[[setting]]\nname = \"a\"\n[[setting]]\nname = \"a2\"\n",
     },
     Campaign {
         name: "power",

@@ -1,7 +1,7 @@
 //! An experiment as it is to be carried out.
 
 use super::outcome::Outcome;
-use crate::knob::Knob;
+use crate::knob::{Knob, Turned};
 use std::time::Duration;
 use tickmark_wire::{Nanos, Offer, Settings};
 
@@ -29,4 +29,34 @@ pub struct Experiment {
     pub measured: Settings,
     /// The recordings to go on with, one for each setting; none to begin anew.
     pub resumed: Vec<tickmark_store::Id>,
+}
+
+/// An experiment as it was asked for: what the command line and a file have in common.
+#[derive(Debug)]
+pub struct Asked {
+    /// What is turned.
+    pub knob: Turned,
+    /// Suites, probes, patterns.
+    pub probes: Vec<String>,
+    /// Commands with a number.
+    pub outcomes: Vec<Outcome>,
+    /// Of its recordings.
+    pub name: Option<String>,
+    /// How many.
+    pub blocks: Option<u32>,
+    /// The half-width of intervals at which it ends.
+    pub width: Option<f64>,
+    /// After which it ends.
+    pub budget: Option<Nanos>,
+    /// Below which changes do not matter.
+    pub margin: Option<f64>,
+}
+
+impl Asked {
+    /// A knob with nothing else said.
+    #[must_use]
+    pub fn of(knob: Turned) -> Self {
+        let (probes, outcomes) = (Vec::new(), Vec::new());
+        Self { knob, probes, outcomes, name: None, blocks: None, width: None, budget: None, margin: None }
+    }
 }

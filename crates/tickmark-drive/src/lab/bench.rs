@@ -1,6 +1,5 @@
 //! What is needed to make guests: kernels and agents, built or from the cache.
 
-use super::image::arch_of;
 use super::{Machine, Place, Setting};
 use crate::control::Told;
 use crate::target::{AgentKind, Guest, Remote, agent_program};
@@ -9,7 +8,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
-use tickmark_lab::{Accel, Arch, Built, Cache, Kernel};
+use tickmark_lab::{Accel, Arch, Built, Cache, Kernel, arch_of};
 
 /// Memory of a guest where nothing is said, in MiB.
 const MEMORY: u32 = 256;
@@ -76,7 +75,7 @@ impl<'a> Wanted<'a> {
             accel: Accel::Icount { shift },
             kernel_stamps: machine.kernel_stamps,
             hz: setting.hz,
-            phases: machine.phases.unwrap_or(1),
+            phases: machine.blocks.unwrap_or(1),
             limit,
         }
     }

@@ -1,13 +1,12 @@
 //! Matrices of boots: settings on machines, each a guest or a machine over ssh.
 
 mod bench;
-mod file;
-mod image;
+mod matrix;
 
 pub use bench::{Bench, Wanted, build, kernel_of};
-pub use file::{Asked, Machine, Report, SHIPPED, SPEEDS, Setting, read, shift};
+pub use matrix::{Asked, Machine, Report, SPEEDS, Setting, shift};
 
-pub(crate) use image::is_static;
+pub(crate) use matrix::once;
 
 use crate::target::{Guest, Remote};
 use crate::{Control, Target};

@@ -4,12 +4,11 @@ use super::{Heard, Target, understood};
 use crate::Control;
 use crate::Error;
 use crate::control::Told;
-use crate::lab::is_static;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
-use tickmark_lab::{Accel, Archive, Boot, Built, Machine};
+use tickmark_lab::{Accel, Archive, Boot, Built, Machine, is_static};
 use tickmark_wire::shared::{MOST_RUNS_C, longest_batch};
 use tickmark_wire::{Environment, Event, Hello, Nanos, Phase, Plan, Said};
 

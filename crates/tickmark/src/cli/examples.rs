@@ -66,7 +66,8 @@ Examples:
   tickmark experiment policy=other,fifo:50 communication --width 2%
   tickmark experiment sysctl:kernel.sched_autogroup_enabled=0,1 --command './bench.sh' --budget 10min
   tickmark experiment kernel=x86_64:hz=100,x86_64:hz=1000 syscall    guests, 5 boots each (see lab)
-  tickmark experiment swappiness.toml
+  tickmark experiment swappiness.toml        a file (docs/EXPERIMENTS.md)
+  tickmark experiment tick-100-vs-1000       one that comes with tickmark, which boots guests
   tickmark experiment --restore";
 
 pub(super) const STAT_EXAMPLES: &str = "\

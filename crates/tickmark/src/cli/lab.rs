@@ -54,7 +54,7 @@ pub(crate) enum Lab {
     /// Boot one guest and measure in it
     #[command(after_help = LAB_EXAMPLES)]
     Boot(LabBoot),
-    /// Boot a matrix of settings, machines, speeds and phases, and compare
+    /// Boot an experiment's settings on its machines, and compare
     #[command(after_help = LAB_EXAMPLES)]
     Run(LabRun),
 }
@@ -121,7 +121,7 @@ pub(crate) struct LabBoot {
 
 #[derive(Debug, Args)]
 pub(crate) struct LabRun {
-    /// The matrix: a file, or one that comes with tickmark (clock-resolution, clocksource, tick-100-vs-1000, tick-modes)
+    /// The experiment: a file that boots its settings, or one that comes with tickmark (clock-resolution, clocksource, tick-100-vs-1000, tick-modes)
     #[arg(value_name = "FILE.toml|NAME")]
     pub(crate) file: PathBuf,
     /// What to measure instead of what the file names
@@ -130,9 +130,9 @@ pub(crate) struct LabRun {
     /// Only these machines of the file
     #[arg(long, value_name = "NAME")]
     pub(crate) machine: Vec<String>,
-    /// Boots of each setting, each at a different phase of the tick [default: the file's]
+    /// Boots of each setting, those of guests each at a different phase of the tick [default: the file's]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=1000))]
-    pub(crate) phases: Option<u32>,
+    pub(crate) blocks: Option<u32>,
     /// Measuring time of a probe in each boot, instead of the file's
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(crate) slice: Option<Nanos>,

@@ -1,7 +1,7 @@
 //! A knob turned in interleaved blocks, and what that changes.
 
 use super::arms::{failed, model, nothing};
-use super::{compare, pilot};
+use super::{boots, compare, pilot};
 use crate::cli::{CompareFormat, Experiment as Asked};
 use crate::error::{Code, Error};
 use crate::{progress, selection};
@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use tickmark_analysis::comparison::Model;
 use tickmark_analysis::report;
 use tickmark_drive::experiment::{self, Guard, Halt, Outcome, Take, not_restored};
-use tickmark_drive::{Control, Experiment, ThisMachine, knob, restore};
+use tickmark_drive::{Control, Experiment, ThisMachine, file, knob, restore};
 use tickmark_store::{Id, Store};
 use tickmark_wire::{Better, Nanos};
 
@@ -29,7 +29,17 @@ pub(super) fn run(store: &Store, asked: &Asked) -> Result<Code, Error> {
     if asked.restore {
         return put_back(store);
     }
-    let (experiment, width, margin) = plan(asked)?;
+    let what = asked.what.as_deref().unwrap_or_default();
+    if let Some(kernels) = what.strip_prefix("kernel=") {
+        return boots::kernels(store, asked, kernels);
+    }
+    let named = if file::is_named(what) { Some(file::read(Path::new(what))?) } else { None };
+    let from = match named {
+        Some(file::Asked::Booted(matrix)) => return boots::experiment(store, asked, Path::new(what), matrix),
+        Some(file::Asked::Here(from)) => *from,
+        None => experiment::Asked::of(knob::parse(what)?),
+    };
+    let (experiment, width, margin) = plan(asked, from)?;
     // Told to stop, the blocks end, everything is put back, and what was measured is shown.
     let control = progress::control();
     let mut random = StdRng::from_rng(&mut rand::rng());
@@ -89,25 +99,7 @@ fn put_back(store: &Store) -> Result<Code, Error> {
 }
 
 /// From the command line and a file to what is to be done; with the width and the margin.
-fn plan(asked: &Asked) -> Result<(Experiment, Option<f64>, f64), Error> {
-    let what = asked.what.as_deref().unwrap_or_default();
-    let file = !what.contains('=') && (what.ends_with(".toml") || Path::new(what).is_file());
-    let from = if file {
-        experiment::read(Path::new(what))?
-    } else {
-        let knob = knob::parse(what)?;
-        let (probes, outcomes) = (Vec::new(), Vec::new());
-        experiment::Asked {
-            knob,
-            probes,
-            outcomes,
-            name: None,
-            blocks: None,
-            width: None,
-            budget: None,
-            margin: None,
-        }
-    };
+fn plan(asked: &Asked, from: experiment::Asked) -> Result<(Experiment, Option<f64>, f64), Error> {
     let mut outcomes = from.outcomes;
     outcomes.extend(asked.command.as_ref().map(|command| Outcome {
         name: "command".to_owned(),

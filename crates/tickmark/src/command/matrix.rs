@@ -121,7 +121,7 @@ fn experiment(
         settings: from.settings.iter().map(|setting| setting.name.clone()).collect(),
         probes: probes.to_vec(),
         outcomes: Vec::new(),
-        blocks: machine.phases.unwrap_or(from.phases),
+        blocks: machine.blocks.unwrap_or(from.blocks),
         slice: Nanos::new(from.slice.get() * i64::from(plan::weight(probes)) / 10),
         budget: None,
         measured: tickmark_wire::Settings { small: machine.host().is_none(), ..Default::default() },

@@ -1,6 +1,7 @@
 //! One file a command.
 
 mod arms;
+mod boots;
 mod compare;
 mod document;
 mod experiment;
@@ -33,10 +34,7 @@ pub(crate) fn dispatch(cli: Cli) -> Result<Code, Error> {
         Command::Verify(verify) => verify::run(&verify),
         Command::Recordings(recordings) => recordings::run(&store()?, &recordings),
         Command::Show(show) => show::run(&store()?, &show),
-        Command::Experiment(asked) => match lab::kernels_of(&asked) {
-            Some(kernels) => lab::as_experiment(&store()?, &asked, kernels),
-            None => experiment::run(&store()?, &asked),
-        },
+        Command::Experiment(asked) => experiment::run(&store()?, &asked),
         Command::Compare(compare) => compare::run(&store()?, &compare),
         Command::Lab(asked) => lab::run(store, &asked),
         Command::Stat(asked) => stat::run(&asked),

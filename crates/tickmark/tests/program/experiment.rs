@@ -133,9 +133,9 @@ fn what_goes_wrong_is_one_line_and_everything_is_put_back() {
     let write = |set: &str, get: &str| {
         let path = path.display();
         let text = format!(
-            "probes = [\"syscall.null\"]\n[knob]\nname = \"half\"\nget = \"{get}\"\nsettings = [\n\
-             {{ name = \"a\", set = \"echo a > {path}\", reset = \"echo before > {path}\" }},\n\
-             {{ name = \"b\", set = \"echo b > {path}; {set}\", reset = \"echo before > {path}\" }},\n]\n"
+            "probes = [\"syscall.null\"]\nknob = \"half\"\nget = \"{get}\"\n\
+             [[setting]]\nname = \"a\"\nset = \"echo a > {path}\"\nreset = \"echo before > {path}\"\n\
+             [[setting]]\nname = \"b\"\nset = \"echo b > {path}; {set}\"\nreset = \"echo before > {path}\"\n"
         );
         std::fs::write(&toml, text).unwrap();
     };
@@ -234,9 +234,9 @@ fn a_command_of_a_setting_ends_with_a_killed_program() {
     let (file, log) = (folder.path().join("late.toml"), folder.path().join("log"));
     let log_as = log.display();
     let text = format!(
-        "probes = [\"syscall.null\"]\nblocks = 4\n[knob]\nname = \"late\"\nsettings = [\n\
-         {{ name = \"a\", set = \"echo $$ > {log_as}; sleep 20; echo late > {log_as}\", reset = \"echo back >> {log_as}\" }},\n\
-         {{ name = \"b\" }},\n]\n"
+        "probes = [\"syscall.null\"]\nblocks = 4\nknob = \"late\"\n[[setting]]\nname = \"a\"\n\
+         set = \"echo $$ > {log_as}; sleep 20; echo late > {log_as}\"\nreset = \"echo back >> {log_as}\"\n\
+         [[setting]]\nname = \"b\"\n"
     );
     std::fs::write(&file, text).unwrap();
     let mut child = bench.command(&["experiment", &file.to_string_lossy()]).spawn().unwrap();

@@ -55,7 +55,7 @@ fn the_document_again_exact_to_the_instruction() {
         TICK,
         "--machine",
         "powerpc",
-        "--phases",
+        "--blocks",
         "2",
         "tick",
         "tick.spin",
@@ -235,7 +235,7 @@ fn guests_that_go_wrong() {
 fn matrix_of(bench: &Bench, image: &str, more: &str) -> PathBuf {
     let setting = |name: &str| format!("[[setting]]\nname = \"{name}\"\nkernel = \"{image}\"\n{more}\n");
     let text = format!(
-        "name = \"own\"\nphases = 2\nslice = \"20ms\"\nprobes = [\"syscall.null\"]\n{}{}[[machine]]\nname = \"pc\"\n",
+        "name = \"own\"\nblocks = 2\nslice = \"20ms\"\nprobes = [\"syscall.null\"]\n{}{}[[machine]]\nname = \"pc\"\n",
         setting("a"),
         setting("b")
     );
@@ -327,8 +327,12 @@ fn settings_that_would_be_ignored_are_refused() {
     wrong("", "kernel = \"x86_64\"\nmemory = 1", "8 to 65536");
     let write = ["lab", "boot", "--kernel", "powerpc", "syscall.null", "--write", "/proc/x=1"];
     refused(&bench.run(&write), 2, &["agent c writes no files"]);
+    let turned = bench.store().parent().unwrap().join("turned.toml");
+    fs::write(&turned, "knob = \"slack=1ns,50us\"\n").unwrap();
+    refused(&bench.run(&["lab", "run", turned.to_str().unwrap()]), 2, &["tickmark experiment"]);
+    refused(&bench.run(&["experiment", TICK, "--width", "1%"]), 2, &["its settings are booted"]);
     let knob = ["experiment", "kernel=powerpc:hz=100,powerpc:hz=1000", "syscall.null", "--cpu", "0"];
-    refused(&bench.run(&knob), 2, &["booted in guests"]);
+    refused(&bench.run(&knob), 2, &["its settings are booted"]);
 }
 
 #[test]
@@ -422,7 +426,7 @@ fn start_matrix(bench: &Bench) -> Child {
         TICK,
         "--machine",
         "powerpc",
-        "--phases",
+        "--blocks",
         "9",
         "--slice",
         "1s",
@@ -453,7 +457,7 @@ fn an_interrupted_matrix_leaves_no_guest_and_goes_on() {
         TICK,
         "--machine",
         "powerpc",
-        "--phases",
+        "--blocks",
         "9",
         "--slice",
         "1s",
@@ -486,6 +490,15 @@ fn kernels_are_a_knob_of_experiment() {
     assert_eq!(output.status.code(), Some(0), "{}", err(&output));
     let text = out(&output);
     assert!(text.contains("over phases") && text.contains("changed, worse"), "{text}");
+    // The same from a file, which boots them.
+    let file = bench.store().parent().unwrap().join("kernels.toml");
+    let setting = |hz: u32| format!("[[setting]]\nname = \"{hz}\"\nkernel = \"hz={hz}\"\n");
+    let machine = "[[machine]]\nname = \"board\"\nkernel = \"powerpc\"\nagent = \"c\"\n";
+    fs::write(&file, format!("name = \"own\"\n{}{}{machine}", setting(100), setting(1000))).unwrap();
+    let file = file.to_str().unwrap();
+    let model = bench.json(&["experiment", file, "syscall.null", "--blocks", "2", "--margin", "2%"]);
+    assert_eq!((&model[0]["margin"], &model[0]["candidates"][0]["unit"]), (&0.02.into(), &"phase".into()));
+    assert_eq!(line(&model, "syscall.null", "mean")["verdict"], "changed");
     refused(&bench.run(&["experiment", "kernel=powerpc"]), 2, &["one setting"]);
 }
 
@@ -570,7 +583,7 @@ impl Board {
         let text = format!(
             r#"
             name = "board"
-            phases = 3
+            blocks = 3
             slice = "20ms"
             probes = ["syscall.null", "op.int64.mul"]
             [[setting]]

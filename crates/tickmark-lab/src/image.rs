@@ -1,8 +1,8 @@
 //! Files that are booted: kernel images that are not ours, and the agent that is to be their process 1.
 
 use crate::Error;
+use crate::kernel::Arch;
 use std::path::Path;
-use tickmark_lab::Arch;
 
 /// What an ELF file says of itself.
 struct Elf<'a> {
@@ -79,7 +79,7 @@ fn bz_image(bytes: &[u8]) -> Option<bool> {
 ///
 /// # Errors
 /// It is none that the lab can boot, or cut short.
-pub(super) fn arch_of(image: &Path) -> Result<Arch, Error> {
+pub fn arch_of(image: &Path) -> Result<Arch, Error> {
     let bytes = std::fs::read(image).map_err(Error::file("read", image))?;
     let place = image.display();
     let elf = Elf::of(&bytes);
@@ -101,7 +101,8 @@ pub(super) fn arch_of(image: &Path) -> Result<Arch, Error> {
 }
 
 /// Whether a program needs no other file to run: the first process of a guest has none.
-pub(crate) fn is_static(program: &Path) -> bool {
+#[must_use]
+pub fn is_static(program: &Path) -> bool {
     let bytes = std::fs::read(program).unwrap_or_default();
     let loaded = Elf::of(&bytes).and_then(|elf| elf.loaded()).unwrap_or_default();
     !loaded.is_empty() && loaded.iter().all(|loaded| loaded.kind != PT_INTERP)

@@ -1,31 +1,10 @@
-//! A matrix of boots in a file: settings, machines, speeds, probes.
+//! A matrix of boots: settings, machines, speeds, probes.
 
-use crate::Error;
 use crate::target::AgentKind;
 use serde::Deserialize;
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::time::Duration;
 use tickmark_wire::Nanos;
-
-/// What the file says.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct File {
-    name: String,
-    answers: Option<String>,
-    phases: Option<u32>,
-    slice: Option<String>,
-    margin: Option<String>,
-    #[serde(default)]
-    probes: Vec<String>,
-    #[serde(default)]
-    speeds: Vec<f64>,
-    #[serde(default)]
-    report: Vec<Report>,
-    setting: Vec<Setting>,
-    machine: Vec<Machine>,
-}
 
 /// What is shown beside the comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -40,24 +19,19 @@ pub enum Report {
 }
 
 /// A side of the comparison.
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, Default)]
 pub struct Setting {
     /// What it is called.
     pub name: String,
     /// Settings of the kernel such as `hz=100:tick=idle`, or an image's path.
-    #[serde(default)]
     pub kernel: String,
     /// HZ of an image, which does not say it: phases are parts of its tick.
     pub hz: Option<u32>,
     /// What the kernel is told.
-    #[serde(default)]
     pub append: String,
     /// Files that are written before anything is measured.
-    #[serde(default)]
     pub write: BTreeMap<String, String>,
     /// Run on a real machine to boot it into the setting.
-    #[serde(default)]
     pub boot: String,
 }
 
@@ -93,7 +67,7 @@ pub struct Machine {
     #[serde(default)]
     pub speeds: Vec<f64>,
     /// Boots of each setting.
-    pub phases: Option<u32>,
+    pub blocks: Option<u32>,
     /// Stamp with the clock of the kernel, which may be a setting.
     #[serde(default)]
     pub kernel_stamps: bool,
@@ -121,7 +95,7 @@ pub struct Asked {
     /// The document that it answers.
     pub answers: Option<String>,
     /// Boots of each setting, where a machine does not say.
-    pub phases: u32,
+    pub blocks: u32,
     /// What a probe of ordinary weight measures in each boot, in the guest's time.
     pub slice: Nanos,
     /// Below which changes do not matter.
@@ -134,87 +108,42 @@ pub struct Asked {
     pub machines: Vec<Machine>,
 }
 
-/// Boots of a setting, and the time of a probe, where nothing is said.
-const PHASES: u32 = 5;
-const SLICE: Nanos = Nanos::from_millis(100);
+/// How fast a guest is where nothing is said.
 const SPEED: f64 = 62.5;
 
-/// The matrices that come with tickmark, by name: they are there wherever the program is.
-pub const SHIPPED: [(&str, &str); 4] = [
-    ("clock-resolution", include_str!("../../../../experiments/clock-resolution.toml")),
-    ("clocksource", include_str!("../../../../experiments/clocksource.toml")),
-    ("tick-100-vs-1000", include_str!("../../../../experiments/tick-100-vs-1000.toml")),
-    ("tick-modes", include_str!("../../../../experiments/tick-modes.toml")),
-];
-
-/// Reads a file, or a matrix that comes with tickmark by its name.
-///
-/// # Errors
-/// What is wrong with it, with its line; there is none of that name.
-pub fn read(path: &Path) -> Result<Asked, Error> {
-    let shipped = SHIPPED.iter().find(|(name, _)| path.as_os_str() == *name && !path.exists());
-    let text = match shipped {
-        Some((_, text)) => (*text).to_owned(),
-        None if !path.exists() && path.components().count() == 1 => {
-            let names: Vec<&str> = SHIPPED.iter().map(|(name, _)| *name).collect();
-            let (place, names) = (path.display(), names.join(", "));
-            return Err(Error::Usage(format!(
-                "{place} is no file, and no matrix that comes with tickmark: {names}"
-            )));
+impl Asked {
+    /// Gives each machine what the matrix says for all, and refuses what cannot be.
+    ///
+    /// # Errors
+    /// What cannot, and why.
+    pub(crate) fn complete(mut self, probes: &[String], speeds: &[f64]) -> Result<Self, String> {
+        if self.settings.len() < 2 {
+            return Err("a matrix compares two [[setting]] or more".to_owned());
         }
-        None => std::fs::read_to_string(path).map_err(Error::file("read", path))?,
-    };
-    parse(&text).map_err(|why| Error::Usage(format!("{}: {why}", path.display())))
-}
-
-fn parse(text: &str) -> Result<Asked, String> {
-    let file: File = crate::experiment::from_toml(text)?;
-    if file.setting.len() < 2 {
-        return Err("a matrix compares two [[setting]] or more".to_owned());
-    }
-    once("setting", file.setting.iter().map(|setting| setting.name.as_str()))?;
-    if file.machine.is_empty() {
-        return Err("no [[machine]] to measure on".to_owned());
-    }
-    once("machine", file.machine.iter().map(|machine| machine.name.as_str()))?;
-    let all = phases(file.phases)?.unwrap_or(PHASES);
-    let mut machines = file.machine;
-    for machine in &mut machines {
-        machine.phases = Some(phases(machine.phases)?.unwrap_or(all));
-        if machine.probes.is_empty() {
-            machine.probes.clone_from(&file.probes);
+        once("machine", self.machines.iter().map(|machine| machine.name.as_str()))?;
+        for machine in &mut self.machines {
+            let blocks = machine.blocks.unwrap_or(self.blocks);
+            if !(2..=1000).contains(&blocks) {
+                return Err("blocks: give 2 to 1000".to_owned());
+            }
+            machine.blocks = Some(blocks);
+            if machine.probes.is_empty() {
+                machine.probes = probes.to_vec();
+            }
+            if machine.speeds.is_empty() {
+                machine.speeds = if speeds.is_empty() { vec![SPEED] } else { speeds.to_vec() };
+            }
+            if machine.target.is_some() {
+                machine.speeds.truncate(1);
+            }
+            check(machine, &self.settings).map_err(|why| format!("{}: {why}", machine.name))?;
         }
-        if machine.speeds.is_empty() {
-            machine.speeds = if file.speeds.is_empty() { vec![SPEED] } else { file.speeds.clone() };
-        }
-        if machine.target.is_some() {
-            machine.speeds.truncate(1);
-        }
-        check(machine, &file.setting).map_err(|why| format!("{}: {why}", machine.name))?;
-    }
-    let slice = file.slice.as_deref().map(tickmark_wire::text::duration).transpose();
-    let margin = file.margin.as_deref().map(tickmark_wire::text::share).transpose();
-    Ok(Asked {
-        name: file.name,
-        answers: file.answers,
-        phases: all,
-        slice: slice.map_err(|why| format!("slice: {why}"))?.unwrap_or(SLICE),
-        margin: margin.map_err(|why| format!("margin: {why}"))?.unwrap_or(0.01),
-        report: file.report,
-        settings: file.setting,
-        machines,
-    })
-}
-
-fn phases(phases: Option<u32>) -> Result<Option<u32>, String> {
-    match phases {
-        Some(phases) if !(2..=1000).contains(&phases) => Err("phases: give 2 to 1000".to_owned()),
-        phases => Ok(phases),
+        Ok(self)
     }
 }
 
 /// Refuses a name that stands twice.
-fn once<'a>(what: &str, names: impl Iterator<Item = &'a str>) -> Result<(), String> {
+pub(crate) fn once<'a>(what: &str, names: impl Iterator<Item = &'a str>) -> Result<(), String> {
     let mut known = Vec::new();
     for name in names {
         if known.contains(&name) {
@@ -299,41 +228,4 @@ pub const SPEEDS: &str = "instructions take 2^n ns: give 1000, 500, 250, 125, 62
 /// The shift that gives so many million instructions a second.
 pub fn shift(mips: f64) -> Option<u8> {
     (0..=5u8).find(|shift| (1000.0 / f64::from(1u32 << shift) - mips).abs() < 1e-9)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const LEAST: &str = "name = \"x\"\n[[setting]]\nname = \"a\"\nkernel = \"hz=100\"\n[[setting]]\nname = \"b\"\n\
-                         kernel = \"hz=1000\"\n[[machine]]\nname = \"m\"\nkernel = \"powerpc\"\nagent = \"c\"\n";
-
-    #[test]
-    fn what_is_not_said_has_a_default() {
-        let asked = parse(LEAST).unwrap();
-        assert_eq!((asked.phases, asked.slice, asked.settings.len()), (5, SLICE, 2));
-        assert_eq!((&asked.machines[0].speeds[..], asked.machines[0].phases), (&[62.5][..], Some(5)));
-        assert_eq!([1000.0, 500.0, 250.0, 62.5].map(shift), [Some(0), Some(1), Some(2), Some(4)]);
-    }
-
-    #[test]
-    fn every_matrix_that_comes_with_it_is_one() {
-        let folder = std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../../experiments")).unwrap();
-        assert_eq!(folder.count(), SHIPPED.len());
-        for (name, _) in SHIPPED {
-            assert_eq!(read(Path::new(name)).unwrap().name, name);
-        }
-        assert!(read(Path::new("tick-100")).unwrap_err().to_string().contains("tick-100-vs-1000"));
-    }
-
-    #[test]
-    fn what_is_wrong_is_said() {
-        let wrong = |from: &str, to: &str| parse(&LEAST.replacen(from, to, 1)).unwrap_err();
-        assert!(wrong("name = \"b\"", "name = \"a\"").contains("twice"));
-        assert!(wrong("agent = \"c\"", "agent = \"d\"").contains("line 11"));
-        assert!(wrong("agent = \"c\"", "speeds = [100.0]").contains("62.5"));
-        assert!(wrong("name = \"x\"", "name = \"x\"\nphases = 1").contains("2 to 1000"));
-        assert!(wrong("kernel = \"hz=1000\"", "write = { \"/a\" = \"b\" }").contains("append"));
-        assert!(parse("name = \"x\"\nsetting = []\nmachine = []").unwrap_err().contains("two [[setting]]"));
-    }
 }
