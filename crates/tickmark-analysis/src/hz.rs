@@ -2,8 +2,8 @@
 
 use crate::report;
 use tickmark_store::{Recording, Status};
-use tickmark_wire::Observations;
 use tickmark_wire::shared::{GAP_THRESHOLD, TURNS_OF_A_GAP};
+use tickmark_wire::{Observations, names};
 
 /// What a recording says of its tick.
 pub struct Tick {
@@ -33,11 +33,13 @@ impl Tick {
 
 /// The median gap of the tick's train, without the turn of the loop that lies in it.
 fn cost(recording: &Recording) -> Option<f64> {
-    let model = report::build(recording, &|metric| metric.name.as_str() == "tick", false);
+    let model = report::build(recording, &|metric| metric.name.as_str() == names::TICK, false);
     let mut rows = model.groups.iter().flat_map(|(_, rows)| rows);
-    let gap = rows.find(|row| row.metric == "tick.cost")?.value?.point;
-    let run =
-        recording.runs.iter().find(|run| run.planned.probe.as_str() == "tick" && run.status == Status::Ok)?;
+    let gap = rows.find(|row| row.metric == format!("{}.cost", names::TICK))?.value?.point;
+    let run = recording
+        .runs
+        .iter()
+        .find(|run| run.planned.probe.as_str() == names::TICK && run.status == Status::Ok)?;
     // A threshold above the least one is so many turns of the loop.
     let turn = recording.observed(run, &run.planned.probe).iter().flatten().find_map(|observed| {
         match &observed.observations {
@@ -54,10 +56,10 @@ fn cost(recording: &Recording) -> Option<f64> {
 #[must_use]
 pub fn of(recording: &Recording) -> Option<Tick> {
     let instruction = crate::instruction(recording)?;
-    let model = report::build(recording, &|metric| metric.name.as_str() == "tick.spin", false);
+    let model = report::build(recording, &|metric| metric.name.as_str() == names::SPIN, false);
     let rows = model.groups.iter().flat_map(|(_, rows)| rows);
     let each: Vec<f64> = rows
-        .filter(|row| row.metric == "tick.spin.lost")
+        .filter(|row| row.metric == format!("{}.lost", names::SPIN))
         .flat_map(|row| row.each.iter().map(|each| each.value))
         .collect();
     let hz: f64 = recording.environment()?.get("kernel.config.HZ")?.parse().ok()?;

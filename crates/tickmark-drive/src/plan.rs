@@ -2,7 +2,7 @@
 
 use rand::seq::SliceRandom;
 use rand::{Rng, RngExt};
-use tickmark_wire::{Group, Headline, Name, Nanos, Offer, Plan, RunId, RunPlan, Settings};
+use tickmark_wire::{Group, Headline, Name, Nanos, Offer, Plan, RunId, RunPlan, Settings, names};
 
 /// What one probe gets for each run unless a budget is given.
 const SLICE: Nanos = Nanos::from_millis(72);
@@ -43,7 +43,7 @@ pub fn make(
         selected.iter().all(|offer| offer.metric().is_some_and(|metric| metric.group == Group::Selftest));
     if !asked && !selftest && !once {
         let padding = padding(&mut || random.random_range(PADDING));
-        runs.push(RunPlan { padding, ..RunPlan::new(RunId(0), 0, Name::new(TICK), LEAST_TICK) });
+        runs.push(RunPlan { padding, ..RunPlan::new(RunId(0), 0, Name::new(names::TICK), LEAST_TICK) });
     }
     for round in 1..=rounds {
         let mut order: Vec<&Offer> = selected.iter().collect();
@@ -69,9 +69,6 @@ pub fn make(
     let metrics = selected.iter().flat_map(|offer| offer.metrics.iter().cloned()).collect();
     Plan { settings, metrics, runs }
 }
-
-/// The probe that finds the tick: its rate belongs into the environment record of every recording.
-const TICK: &str = "tick";
 
 fn is_tick(offer: &Offer) -> bool {
     offer.metric().is_some_and(|metric| metric.headline == Headline::TickTrain)

@@ -220,6 +220,17 @@ mod tests {
     }
 
     #[test]
+    fn every_metric_that_the_host_knows_by_name_is_there() {
+        use tickmark_wire::names::{self, FAST_CLOCKS};
+        let metrics: Vec<String> = crate::cases().map(|case| case.name()).collect();
+        let clocks = FAST_CLOCKS.iter().flat_map(|c| [names::clock_read(c), names::clock_syscall(c)]);
+        let others = [names::TICK, names::SPIN, names::SLEEP, names::BETWEEN_CPUS].map(str::to_owned);
+        for name in clocks.chain(others) {
+            assert!(metrics.contains(&name), "{name}");
+        }
+    }
+
+    #[test]
     fn a_ring_is_one_probe_with_what_it_is_told() {
         let names: Vec<String> = switch().cases().map(|case| case.name()).collect();
         assert_eq!((names.len(), names[0].as_str()), (27, "switch.2p.0k"));

@@ -12,6 +12,7 @@ mod event;
 mod histogram;
 mod line;
 mod metric;
+pub mod names;
 mod observations;
 mod plan;
 pub mod shared;

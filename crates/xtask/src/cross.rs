@@ -3,7 +3,7 @@
 //! Where the installed Rust has no standard library for arm64, Debian's does it (rustc-web, which it keeps for browsers): its
 //! packages are unpacked in the user's cache and installed nowhere.
 
-use crate::{Result, agent, shell, test};
+use crate::{Result, agent, agent_c, shell};
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::PermissionsExt;
@@ -112,7 +112,7 @@ pub(crate) fn test() -> Result<()> {
     the_counter_stamps(&starter, &catalogue)?;
     for processor in ["aarch64", "riscv64"] {
         let program = folder.path().join(format!("agent-c-{processor}"));
-        test::compile_small_agent(&format!("{processor}-linux-gnu-gcc"), &program)?;
+        agent_c::compile(&format!("{processor}-linux-gnu-gcc"), &program)?;
         let mut agent = Command::new(format!("qemu-{processor}-static"));
         let (text, _) = shell::output(agent.arg(&program).args(["--budget", "5"]))?;
         let ends = Ends::of(text.lines().map(str::to_owned))?;

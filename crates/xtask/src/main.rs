@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod agent;
+mod agent_c;
 mod cross;
 mod docs;
 mod licences;

@@ -1,7 +1,6 @@
 //! Everything that must hold, in the order in which it fails fastest.
 
-use crate::{Result, agent, cross, docs, licences, shell};
-use std::path::{Path, PathBuf};
+use crate::{Result, agent, agent_c, cross, docs, licences, shell};
 use std::process::Command;
 use std::time::Instant;
 
@@ -77,7 +76,7 @@ const STEPS: &[Step] = &[
     ("licences", 0.1, licences::check),
     ("documentation", 0.2, documentation),
     ("the static agent", 0.5, || agent::build().map(drop)),
-    ("the small agent", 0.1, small_agent),
+    ("the small agent", 0.1, agent_c::check),
     ("agents of other processors", 3.0, cross::test),
     ("kernels of the lab", 12.0, || {
         let arguments = [&["run", "--quiet", "--release", "--", "lab", "kernels"], KERNELS].concat();
@@ -131,42 +130,6 @@ fn short_experiment() -> Result<()> {
         return Err(format!("{tables} tables and 18 expected, or no prediction"));
     }
     Ok(())
-}
-
-/// The agent in C: standard, without a warning, and no longer than it says.
-fn small_agent() -> Result<()> {
-    let sources = small_agent_sources()?;
-    let text = sources.iter().map(std::fs::read_to_string).collect::<std::io::Result<String>>();
-    let lines = text.map_err(|e| e.to_string())?.lines().count();
-    println!("agent-c: {lines} lines of at most 1800 in {} files", sources.len());
-    if lines > 1800 {
-        return Err(format!("agent-c has {lines} lines"));
-    }
-    for compiler in ["gcc", "powerpc-linux-gnu-gcc"] {
-        compile_small_agent(compiler, Path::new("/dev/null"))?;
-    }
-    // A compiler that has nothing of GNU's.
-    // It would put a file in the place of /dev/null.
-    let place = tempfile::tempdir().map_err(|e| e.to_string())?;
-    let mut tcc = Command::new("tcc");
-    tcc.arg("-o").arg(place.path().join("agent-c"));
-    tcc.args(sources.iter().filter(|path| path.extension().is_some_and(|kind| kind == "c")));
-    shell::output(&mut tcc).map(drop)
-}
-
-fn small_agent_sources() -> Result<Vec<PathBuf>> {
-    let files = std::fs::read_dir(shell::root().join("agent-c")).map_err(|e| e.to_string())?;
-    let files = files.flatten().map(|entry| entry.path());
-    Ok(files.filter(|path| path.extension().is_some_and(|kind| kind == "c" || kind == "h")).collect())
-}
-
-/// Compiles the agent in C as strictly as GNU's compiler can.
-pub(crate) fn compile_small_agent(compiler: &str, program: &Path) -> Result<()> {
-    let mut cc = Command::new(compiler);
-    cc.args(["-std=c99", "-pedantic", "-O2", "-static"]);
-    cc.args(["-Wall", "-Wextra", "-Wpedantic", "-Werror", "-o"]).arg(program);
-    cc.args(small_agent_sources()?.iter().filter(|path| path.extension().is_some_and(|kind| kind == "c")));
-    shell::output(&mut cc).map(drop)
 }
 
 /// The README's first command, as a user types it, in a store of its own; what it prints is looked at.

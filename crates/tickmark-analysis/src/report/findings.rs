@@ -7,7 +7,7 @@ use super::rows::KERNEL_PATH;
 use crate::sample::Sample;
 use serde::Serialize;
 use tickmark_store::{Elsewhere, Id, Recording};
-use tickmark_wire::{Group, Nanos};
+use tickmark_wire::{Group, Nanos, names};
 
 /// One notable thing: shares are of one, times in ns.
 #[derive(Debug, Clone, Serialize)]
@@ -88,11 +88,10 @@ fn clocks(recording: &Recording, header: &Header, rows: &[&Row], findings: &mut 
     if fact("kernel.vdso") == Some("no") {
         findings.push(Finding::NoVdso);
     }
-    // CPU time clocks have no vDSO path on any kernel: only those that should be fast are told of.
-    let fast = ["realtime", "monotonic", "monotonic_raw", "boottime", "tai", "gettimeofday", "time"];
-    for clock in fast {
-        let read = point(rows, &format!("clock.{clock}.read"));
-        let syscall = point(rows, &format!("clock.{clock}.syscall"));
+    // Only those that should be fast are told of.
+    for clock in names::FAST_CLOCKS {
+        let read = point(rows, &names::clock_read(clock));
+        let syscall = point(rows, &names::clock_syscall(clock));
         if let (Some(read), Some(syscall)) = (read, syscall)
             && read > KERNEL_PATH * syscall
         {
@@ -100,21 +99,21 @@ fn clocks(recording: &Recording, header: &Header, rows: &[&Row], findings: &mut 
             findings.push(Finding::KernelClock { clock: clock.to_owned(), read, syscall, source });
         }
     }
-    if let Some(steps) = point(rows, "clock.monotonic.between_cpus.backwards").filter(|steps| *steps > 0.0) {
+    let between = |figure: &str| point(rows, &format!("{}.{figure}", names::BETWEEN_CPUS));
+    if let Some(steps) = between("backwards").filter(|steps| *steps > 0.0) {
         findings.push(Finding::Backwards { steps });
     }
-    if let Some(nanos) = point(rows, "clock.monotonic.between_cpus.offset").filter(|nanos| *nanos > 1_000.0) {
+    if let Some(nanos) = between("offset").filter(|nanos| *nanos > 1_000.0) {
         findings.push(Finding::Offset { nanos });
     }
 }
 
 /// What the tick costs is no advice where another task had a part in it, or the rate is not the kernel's.
 fn tick(rows: &[&Row], findings: &mut Vec<Finding>) {
-    let row = |name| rows.iter().find(|row| row.metric == name);
-    let figure = |name| point(rows, name);
-    let known = row("tick.rate").is_some_and(|rate| !rate.unconfirmed && rate.contended_runs == 0);
-    if let (Some(share), Some(cost), Some(rate)) =
-        (figure("tick.share"), figure("tick.cost"), figure("tick.rate"))
+    let row = |figure: &str| rows.iter().find(|row| row.metric == format!("{}.{figure}", names::TICK));
+    let figure = |figure: &str| row(figure)?.value.map(|value| value.point);
+    let known = row("rate").is_some_and(|rate| !rate.unconfirmed && rate.contended_runs == 0);
+    if let (Some(share), Some(cost), Some(rate)) = (figure("share"), figure("cost"), figure("rate"))
         && known
         && share > 0.01
     {
@@ -131,7 +130,7 @@ fn settings(recording: &Recording, rows: &[&Row], findings: &mut Vec<Finding>) {
     let system = session.environment.get("clock.slack_ns").and_then(|ns| ns.parse().ok());
     let slack = session.asked.slack.map(Nanos::as_f64).or(system).unwrap_or(0.0);
     let real_time = session.settled.priority != tickmark_wire::Priority::Other;
-    if let Some(late) = point(rows, "timer.clock_nanosleep.late")
+    if let Some(late) = point(rows, names::SLEEP)
         && !real_time
         && slack > 0.3 * late
     {

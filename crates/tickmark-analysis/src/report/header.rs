@@ -4,7 +4,7 @@ use crate::sample::{Detail, Figures, Sample, configured_hz, figures};
 use serde::Serialize;
 use tickmark_stats::median;
 use tickmark_store::{Id, Recording, Run, Status};
-use tickmark_wire::{Better, Environment, Group, Headline, Instrument, Metric, Settled, Unit};
+use tickmark_wire::{Better, Environment, Group, Headline, Instrument, Metric, Settled, Unit, names};
 
 /// What stands above the rows.
 #[derive(Debug, Clone, Serialize)]
@@ -141,7 +141,7 @@ fn hz_measured(recording: &Recording, samples: &[Sample<'_>]) -> Option<f64> {
         let planned =
             recording.meta.plan.metrics.iter().find(|metric| metric.headline == Headline::TickTrain);
         // The run of round 0 belongs to no metric of the plan.
-        let own = || Metric::of_values("tick", "tick", Group::Tick, Unit::Frequency, Better::Neither);
+        let own = || Metric::of_values(names::TICK, "tick", Group::Tick, Unit::Frequency, Better::Neither);
         let metric = planned.cloned().unwrap_or_else(own);
         let looked = |run: &&Run| run.planned.gives(&metric.name) && run.status == Status::Ok;
         let runs = recording.runs.iter().filter(looked);

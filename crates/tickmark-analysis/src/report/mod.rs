@@ -3,6 +3,7 @@
 mod detail;
 mod findings;
 mod header;
+mod kinds;
 mod levels;
 mod marks;
 mod model;
@@ -12,7 +13,7 @@ mod rows;
 pub use detail::{Bin, Detail};
 pub use findings::Finding;
 pub use header::{Guest, Header};
+pub use kinds::row_names;
 pub use marks::{Mark, NoFloor, Note};
 pub use model::{Known, Model, build};
 pub use row::{Each, Row, RowStatus, Unit};
-pub use rows::row_names;

@@ -4,7 +4,7 @@ use super::detail::{self, Detail};
 use super::findings::{self, Finding};
 use super::header::{self, Header};
 use super::row::Row;
-use super::rows;
+use super::{kinds, rows};
 use crate::sample::Sample;
 use std::collections::BTreeSet;
 use tickmark_store::Recording;
@@ -51,7 +51,7 @@ pub fn build(recording: &Recording, metrics: &dyn Fn(&Metric) -> bool, in_detail
         chosen.iter().map(|metric| metric.group).filter(|group| !Group::ALL.contains(group)).collect();
     for group in Group::ALL.into_iter().chain(new) {
         let own = samples.iter().filter(|s| s.metric.group == group);
-        let mut rows: Vec<Row> = own.flat_map(|sample| rows::of(sample, recording, period)).collect();
+        let mut rows: Vec<Row> = own.flat_map(|sample| kinds::of(sample, recording, period)).collect();
         rows::note_paths(&mut rows);
         if let Some(instruction) = crate::instruction(recording) {
             rows::count_instructions(&mut rows, instruction);

@@ -3,44 +3,14 @@
 use super::marks::{Mark, NoFloor, Note};
 use super::row::{Each, Row, RowStatus, Unit};
 use crate::sample::{Apart, Detail, Figures, Sample, Spread};
-use tickmark_stats::tick::Train;
 use tickmark_stats::{Sorted, median, median_of_runs, spread};
-use tickmark_store::{Recording, Status};
-use tickmark_wire::{Better, Headline, Metric};
+use tickmark_store::Status;
+use tickmark_wire::{Better, Headline, names};
 
 /// A read that costs more than this part of the system call went through the kernel.
 pub(super) const KERNEL_PATH: f64 = 0.7;
 
-/// The rows of a metric: one, or one for each figure that it gives. `period` is the tick's, in ns.
-pub(super) fn of(sample: &Sample<'_>, recording: &Recording, period: Option<f64>) -> Vec<Row> {
-    if sample.runs.is_empty() {
-        return vec![without(sample)];
-    }
-    match sample.metric.headline {
-        Headline::TickTrain => tick(sample, recording),
-        Headline::Offset => offsets(sample),
-        Headline::Levels => super::levels::rows(sample, recording),
-        _ if sample.metric.name.as_str() == SPIN => vec![plain(sample, period), lost(sample)],
-        _ => vec![plain(sample, period)],
-    }
-}
-
-/// What stands behind the metric's name in the names of its rows, where there are several.
-#[must_use]
-pub fn row_names(metric: &Metric) -> &'static [&'static str] {
-    match metric.headline {
-        Headline::TickTrain => &["rate", "cost", "share"],
-        Headline::Offset => &["offset", "backwards"],
-        Headline::Levels => &["l1", "l2", "l3", "main"],
-        _ if metric.name.as_str() == SPIN => &["lost"],
-        _ => &[],
-    }
-}
-
-/// The loop that does nothing: what it loses is a row of its own.
-const SPIN: &str = "tick.spin";
-
-fn base(sample: &Sample<'_>, suffix: &str, title: &str) -> Row {
+pub(super) fn base(sample: &Sample<'_>, suffix: &str, title: &str) -> Row {
     let metric = sample.metric;
     Row {
         metric: format!("{}{suffix}", metric.name),
@@ -133,7 +103,7 @@ pub(super) fn row_with_mean(
     row
 }
 
-fn plain(sample: &Sample<'_>, period: Option<f64>) -> Row {
+pub(super) fn plain(sample: &Sample<'_>, period: Option<f64>) -> Row {
     let both = |run: &Figures| Some((run.value, run.mean.unwrap_or(run.value)));
     let mut row = row_with_mean(sample, "", &sample.metric.title, both);
     row.disturbed = disturbed(sample);
@@ -164,14 +134,6 @@ fn rises(row: &Row, floor: f64, mean: f64) -> bool {
         Better::Higher => row.unit == Unit::Throughput && ratio < 1.0 / 1.01,
         Better::Neither | Better::Other(_) => false,
     }
-}
-
-/// What a loop that does nothing loses: the share by which its mean is above its floor.
-fn lost(sample: &Sample<'_>) -> Row {
-    let share = |run: &Figures| run.mean.map(|mean| 1.0 - run.value / mean);
-    let mut row = row(sample, ".lost", "CPU time lost to interrupts", share);
-    row.unit = Unit::Share;
-    row
 }
 
 /// Times as numbers of instructions.
@@ -248,77 +210,13 @@ pub(super) fn spread_of(sample: &Sample<'_>) -> Option<Spread> {
     Spread::of_all(&all.collect::<Vec<_>>())
 }
 
-fn tick(sample: &Sample<'_>, recording: &Recording) -> Vec<Row> {
-    let train = |run: &Figures| match &run.detail {
-        Detail::Tick(train) => Some(train.clone()),
-        _ => None,
-    };
-    let each = |pick: fn(&Train) -> Option<f64>| move |run: &Figures| pick(&train(run)?);
-    let mut rate = row(sample, ".rate", "tick rate", each(|train| Some(train.frequency)));
-    rate.unit = Unit::Hz;
-    rate.better = Better::Neither;
-    rate.unconfirmed = sample.runs.iter().filter_map(train).any(|train| !train.confirmed);
-    if rate.unconfirmed {
-        rate.marks.push(Mark::Unconfirmed);
-    }
-    let frequency = rate.value.map(|value| value.point);
-    rate.frequency = frequency;
-
-    let mut cost = row(sample, ".cost", "cost of one tick", each(|train| Some(train.cost?.length[1])));
-    let ends = |pick: fn(&Train) -> Option<f64>| median(sample.runs.iter().filter_map(each(pick)));
-    if let (Some(low), Some(high)) = (ends(|t| Some(t.cost?.length[0])), ends(|t| Some(t.cost?.length[2]))) {
-        cost.notes.push(Note::Between(low, high));
-    }
-
-    let cpu = recording.sessions.first().map_or(0, |hello| hello.settled.cpu);
-    let title = format!("CPU time lost to the tick, CPU {cpu}");
-    let mut share = row(sample, ".share", &title, each(|train| Some(train.cost?.share)));
-    share.unit = Unit::Share;
-    let filled = sample.runs.iter().filter_map(train).map(|train| train.filled);
-    if let Some(least) = filled.min_by(f64::total_cmp) {
-        share.notes.push(Note::Detected(least));
-    }
-    for row in [&mut cost, &mut share] {
-        row.frequency = frequency;
-        let unknown = row.runs - row.each.len();
-        if unknown > 0 {
-            if row.each.is_empty() {
-                row.status = RowStatus::Unknown;
-            }
-            let contended = sample.runs.iter().any(|run| run.contended);
-            row.marks.push(Mark::CostUnknown { known: row.each.len(), of: row.runs, contended });
-        }
-    }
-    vec![rate, cost, share]
-}
-
-fn offsets(sample: &Sample<'_>) -> Vec<Row> {
-    let all = |run: &Figures| match &run.detail {
-        Detail::Offsets(offsets) => offsets.clone(),
-        _ => Vec::new(),
-    };
-    let mut offset = row(sample, ".offset", "MONOTONIC, offset between CPUs", |run| Some(run.value));
-    // What lies within the uncertainty of a round trip spreads by more than it is.
-    offset.deviation = None;
-    let within = sample.runs.iter().flat_map(all).map(|(_, offset)| offset.within);
-    if let Some(within) = within.max_by(f64::total_cmp) {
-        let cpus = sample.runs.first().map_or(0, |run| all(run).len());
-        offset.notes.push(Note::Within { nanos: within, cpus });
-    }
-    let mut backwards = row(sample, ".backwards", "MONOTONIC, steps backwards", |run| {
-        Some(all(run).iter().map(|(_, offset)| offset.backwards as f64).sum())
-    });
-    backwards.unit = Unit::Count;
-    vec![offset, backwards]
-}
-
 /// How a clock is read: by the vDSO where a read costs much less than the system call.
 pub(super) fn note_paths(rows: &mut [Row]) {
     let costs: Vec<(String, f64)> =
         rows.iter().filter_map(|row| Some((row.metric.clone(), row.value?.point))).collect();
     for row in rows {
-        let (Some(clock), Some(read)) = (row.metric.strip_suffix(".read"), row.value) else { continue };
-        let syscall = format!("{clock}.syscall");
+        let (Some(clock), Some(read)) = (names::clock_of(&row.metric), row.value) else { continue };
+        let syscall = names::clock_syscall(clock);
         if let Some((_, cost)) = costs.iter().find(|(metric, _)| *metric == syscall) {
             row.notes.insert(0, Note::Vdso(read.point < KERNEL_PATH * cost));
         }
@@ -326,7 +224,7 @@ pub(super) fn note_paths(rows: &mut [Row]) {
 }
 
 /// The row of a metric that gave no figure.
-fn without(sample: &Sample<'_>) -> Row {
+pub(super) fn without(sample: &Sample<'_>) -> Row {
     let mut row = base(sample, "", &sample.metric.title);
     (row.status, row.marks) = match (sample.failures.first(), &sample.without) {
         (Some(failed), _) => {

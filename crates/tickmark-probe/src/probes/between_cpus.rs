@@ -5,7 +5,7 @@ use crate::routine::{Budget, routine};
 use crate::sys::{CallError, clock, limits};
 use crate::{Meter, Probe, ProbeError, Spec, Syscall, SystemMeter, Unavailable};
 use std::sync::atomic::{AtomicI64, Ordering};
-use tickmark_wire::{Exchange, Group, Headline, Nanos, Observations, Part, Segment};
+use tickmark_wire::{Exchange, Group, Headline, Nanos, Observations, Part, Segment, names};
 
 /// Other CPUs that are visited, spread over those allowed.
 const PARTNERS: usize = 8;
@@ -24,7 +24,7 @@ pub(super) static PROBES: &[Probe] = &[Probe {
                 the offset is half the difference of the fastest ways there and back",
         needs: &[Syscall::ClockGettime, Syscall::SchedSetaffinity, Syscall::Clone3, Syscall::Futex],
         source: "Cristian, Probabilistic clock synchronization, 1989",
-        ..Spec::cost(Group::Clock, "clock.monotonic.between_cpus", "MONOTONIC between CPUs")
+        ..Spec::cost(Group::Clock, names::BETWEEN_CPUS, "MONOTONIC between CPUs")
     },
     prepare: |_, params| {
         let here = params.cpu;

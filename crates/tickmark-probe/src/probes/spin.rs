@@ -3,7 +3,7 @@
 use crate::batch::{self, Shape};
 use crate::sys::chain::opaque;
 use crate::{Probe, Spec};
-use tickmark_wire::{Group, Picos};
+use tickmark_wire::{Group, Picos, names};
 
 /// Turns in one call.
 const TURNS: u64 = 64;
@@ -15,7 +15,7 @@ pub(super) static PROBES: &[Probe] = &[Probe {
         source: "Denk, Comparing Performance 100 Hz versus 1000 Hz Clock Tick (2005): the tick's share of the processor",
         physical_floor: Picos::new(100),
         weight: 60,
-        ..Spec::cost(Group::Tick, "tick.spin", "spinning loop, one iteration")
+        ..Spec::cost(Group::Tick, names::SPIN, "spinning loop, one iteration")
     },
     prepare: |spec, _| {
         let turns = || {

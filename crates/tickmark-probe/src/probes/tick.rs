@@ -8,7 +8,7 @@ use crate::sys::usage::preemptions;
 use crate::{Meter, Probe, Spec, SystemMeter};
 use tickmark_timer::Anchor;
 use tickmark_wire::shared::{GAP_THRESHOLD, TURNS_OF_A_GAP};
-use tickmark_wire::{GapTrace, Group, Headline, Nanos, Observations, Part};
+use tickmark_wire::{GapTrace, Group, Headline, Nanos, Observations, Part, names};
 
 /// Gaps longer than this may hold a context switch: two of them take longer on any machine.
 const LOOKED: Nanos = Nanos::new(1_000);
@@ -22,7 +22,7 @@ pub(super) static PROBES: &[Probe] = &[Probe {
                 matches the timer interrupts is the tick",
         source: "the method of sysjitter and osnoise, from user space",
         weight: 140,
-        ..Spec::cost(Group::Tick, "tick", "the tick")
+        ..Spec::cost(Group::Tick, names::TICK, "the tick")
     },
     prepare: |_, params| {
         let cpu = params.cpu;

@@ -3,7 +3,7 @@
 use crate::routine::{Budget, Sink, routine};
 use crate::sys::clock;
 use crate::{Meter, Probe, ProbeError, Spec, Syscall, SystemMeter};
-use tickmark_wire::{Group, Headline, Nanos, Observations, Part};
+use tickmark_wire::{Group, Headline, Nanos, Observations, Part, names};
 
 pub(super) static PROBES: &[Probe] = &[Probe {
     spec: Spec {
@@ -14,7 +14,7 @@ pub(super) static PROBES: &[Probe] = &[Probe {
         needs: &[Syscall::ClockNanosleep, Syscall::ClockGettime],
         source: "clock_nanosleep(2); cyclictest of rt-tests",
         weight: 50,
-        ..Spec::cost(Group::Timer, "timer.clock_nanosleep.late", "clock_nanosleep, wake-up latency")
+        ..Spec::cost(Group::Timer, names::SLEEP, "clock_nanosleep, wake-up latency")
     },
     prepare: |_, _| {
         clock::sleep_until(Nanos::ZERO)?;

@@ -4,7 +4,7 @@ use tickmark_analysis::report::{Model, Row};
 use tickmark_drive::knob::Knob;
 use tickmark_stats::verdict::LEVEL;
 use tickmark_stats::{plan, spread};
-use tickmark_wire::{Nanos, Settings};
+use tickmark_wire::{Nanos, Settings, names};
 
 /// Pairs of runs at one setting; both runs of a pair would be those of a block.
 pub(crate) const PAIRS: u32 = 6;
@@ -76,20 +76,20 @@ pub(crate) fn expected(
         match slack(other) - slack(base) {
             shift @ (..=-1 | 1..) => {
                 let shift = shift as f64;
-                if let Some(late) = value("timer.clock_nanosleep.late") {
+                if let Some(late) = value(names::SLEEP) {
                     let percent = shift / late * 100.0;
                     lines.push(format!(
-                        "timer.clock_nanosleep.late {percent:+.0} % from {base} to {other}: a sleep ends up to the slack later (prctl(2))"
+                        "{} {percent:+.0} % from {base} to {other}: a sleep ends up to the slack later (prctl(2))",
+                        names::SLEEP
                     ));
                 }
             }
             _ if name == "clocksource" && !by_vdso(other) && by_vdso(base) => {
-                if let (Some(read), Some(call)) =
-                    (value("clock.monotonic.read"), value("clock.monotonic.syscall"))
-                {
-                    let percent = (call / read - 1.0) * 100.0;
+                let (read, call) = (names::clock_read("monotonic"), names::clock_syscall("monotonic"));
+                if let (Some(cost), Some(call)) = (value(&read), value(&call)) {
+                    let percent = (call / cost - 1.0) * 100.0;
                     lines.push(format!(
-                        "clock.monotonic.read {percent:+.0} % or more from {base} to {other}: without the vDSO each read is a system call"
+                        "{read} {percent:+.0} % or more from {base} to {other}: without the vDSO each read is a system call"
                     ));
                 }
             }

@@ -1,0 +1,108 @@
+//! Which rows a metric has, by what makes its figure.
+
+use super::marks::{Mark, Note};
+use super::row::{Row, RowStatus, Unit};
+use super::{levels, rows};
+use crate::sample::{Detail, Figures, Sample};
+use tickmark_stats::median;
+use tickmark_stats::tick::Train;
+use tickmark_store::Recording;
+use tickmark_wire::{Better, Headline, Metric, names};
+
+/// The rows of a metric: one, or one for each figure that it gives. `period` is the tick's, in ns.
+pub(super) fn of(sample: &Sample<'_>, recording: &Recording, period: Option<f64>) -> Vec<Row> {
+    if sample.runs.is_empty() {
+        return vec![rows::without(sample)];
+    }
+    match sample.metric.headline {
+        Headline::TickTrain => tick(sample, recording),
+        Headline::Offset => offsets(sample),
+        Headline::Levels => levels::rows(sample, recording),
+        _ if sample.metric.name.as_str() == names::SPIN => vec![rows::plain(sample, period), lost(sample)],
+        _ => vec![rows::plain(sample, period)],
+    }
+}
+
+/// What stands behind the metric's name in the names of its rows, where there are several.
+#[must_use]
+pub fn row_names(metric: &Metric) -> &'static [&'static str] {
+    match metric.headline {
+        Headline::TickTrain => &["rate", "cost", "share"],
+        Headline::Offset => &["offset", "backwards"],
+        Headline::Levels => &["l1", "l2", "l3", "main"],
+        _ if metric.name.as_str() == names::SPIN => &["lost"],
+        _ => &[],
+    }
+}
+
+/// What a loop that does nothing loses: the share by which its mean is above its floor.
+fn lost(sample: &Sample<'_>) -> Row {
+    let share = |run: &Figures| run.mean.map(|mean| 1.0 - run.value / mean);
+    let mut row = rows::row(sample, ".lost", "CPU time lost to interrupts", share);
+    row.unit = Unit::Share;
+    row
+}
+
+fn tick(sample: &Sample<'_>, recording: &Recording) -> Vec<Row> {
+    let train = |run: &Figures| match &run.detail {
+        Detail::Tick(train) => Some(train.clone()),
+        _ => None,
+    };
+    let each = |pick: fn(&Train) -> Option<f64>| move |run: &Figures| pick(&train(run)?);
+    let mut rate = rows::row(sample, ".rate", "tick rate", each(|train| Some(train.frequency)));
+    rate.unit = Unit::Hz;
+    rate.better = Better::Neither;
+    rate.unconfirmed = sample.runs.iter().filter_map(train).any(|train| !train.confirmed);
+    if rate.unconfirmed {
+        rate.marks.push(Mark::Unconfirmed);
+    }
+    let frequency = rate.value.map(|value| value.point);
+    rate.frequency = frequency;
+
+    let mut cost = rows::row(sample, ".cost", "cost of one tick", each(|train| Some(train.cost?.length[1])));
+    let ends = |pick: fn(&Train) -> Option<f64>| median(sample.runs.iter().filter_map(each(pick)));
+    if let (Some(low), Some(high)) = (ends(|t| Some(t.cost?.length[0])), ends(|t| Some(t.cost?.length[2]))) {
+        cost.notes.push(Note::Between(low, high));
+    }
+
+    let cpu = recording.sessions.first().map_or(0, |hello| hello.settled.cpu);
+    let title = format!("CPU time lost to the tick, CPU {cpu}");
+    let mut share = rows::row(sample, ".share", &title, each(|train| Some(train.cost?.share)));
+    share.unit = Unit::Share;
+    let filled = sample.runs.iter().filter_map(train).map(|train| train.filled);
+    if let Some(least) = filled.min_by(f64::total_cmp) {
+        share.notes.push(Note::Detected(least));
+    }
+    for row in [&mut cost, &mut share] {
+        row.frequency = frequency;
+        let unknown = row.runs - row.each.len();
+        if unknown > 0 {
+            if row.each.is_empty() {
+                row.status = RowStatus::Unknown;
+            }
+            let contended = sample.runs.iter().any(|run| run.contended);
+            row.marks.push(Mark::CostUnknown { known: row.each.len(), of: row.runs, contended });
+        }
+    }
+    vec![rate, cost, share]
+}
+
+fn offsets(sample: &Sample<'_>) -> Vec<Row> {
+    let all = |run: &Figures| match &run.detail {
+        Detail::Offsets(offsets) => offsets.clone(),
+        _ => Vec::new(),
+    };
+    let mut offset = rows::row(sample, ".offset", "MONOTONIC, offset between CPUs", |run| Some(run.value));
+    // What lies within the uncertainty of a round trip spreads by more than it is.
+    offset.deviation = None;
+    let within = sample.runs.iter().flat_map(all).map(|(_, offset)| offset.within);
+    if let Some(within) = within.max_by(f64::total_cmp) {
+        let cpus = sample.runs.first().map_or(0, |run| all(run).len());
+        offset.notes.push(Note::Within { nanos: within, cpus });
+    }
+    let mut backwards = rows::row(sample, ".backwards", "MONOTONIC, steps backwards", |run| {
+        Some(all(run).iter().map(|(_, offset)| offset.backwards as f64).sum())
+    });
+    backwards.unit = Unit::Count;
+    vec![offset, backwards]
+}

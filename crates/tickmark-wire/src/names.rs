@@ -1,0 +1,32 @@
+//! The metrics of which the host says more than their figures. The registry takes their names from here and a test finds
+//! each there, so that neither side changes one alone; all others the host knows by what they say of themselves.
+
+/// The tick's train: rate, cost and share. A short run of it belongs to the environment record.
+pub const TICK: &str = "tick";
+/// The loop that does nothing: what it loses is the share of the processor that interrupts take.
+pub const SPIN: &str = "tick.spin";
+/// How late a sleep ends, of which timer slack is a part.
+pub const SLEEP: &str = "timer.clock_nanosleep.late";
+/// How far the clocks of two CPUs are apart.
+pub const BETWEEN_CPUS: &str = "clock.monotonic.between_cpus";
+/// Clocks that the vDSO reads without the kernel where the clock source allows it; CPU time clocks have no such way.
+pub const FAST_CLOCKS: [&str; 7] =
+    ["realtime", "monotonic", "monotonic_raw", "boottime", "tai", "gettimeofday", "time"];
+
+/// The metric of reading a clock in the way that programs do.
+#[must_use]
+pub fn clock_read(clock: &str) -> String {
+    format!("clock.{clock}.read")
+}
+
+/// The metric of reading it by a system call; of a `clock_read` the same clock.
+#[must_use]
+pub fn clock_syscall(clock: &str) -> String {
+    format!("clock.{clock}.syscall")
+}
+
+/// The clock of a metric of [`clock_read`].
+#[must_use]
+pub fn clock_of(metric: &str) -> Option<&str> {
+    metric.strip_prefix("clock.")?.strip_suffix(".read")
+}

@@ -1,0 +1,41 @@
+//! The agent in C.
+
+use crate::{Result, shell};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The agent in C: standard, without a warning, and no longer than it says.
+pub(crate) fn check() -> Result<()> {
+    let sources = sources()?;
+    let text = sources.iter().map(std::fs::read_to_string).collect::<std::io::Result<String>>();
+    let lines = text.map_err(|e| e.to_string())?.lines().count();
+    println!("agent-c: {lines} lines of at most 1800 in {} files", sources.len());
+    if lines > 1800 {
+        return Err(format!("agent-c has {lines} lines"));
+    }
+    for compiler in ["gcc", "powerpc-linux-gnu-gcc"] {
+        compile(compiler, Path::new("/dev/null"))?;
+    }
+    // A compiler that has nothing of GNU's.
+    // It would put a file in the place of /dev/null.
+    let place = tempfile::tempdir().map_err(|e| e.to_string())?;
+    let mut tcc = Command::new("tcc");
+    tcc.arg("-o").arg(place.path().join("agent-c"));
+    tcc.args(sources.iter().filter(|path| path.extension().is_some_and(|kind| kind == "c")));
+    shell::output(&mut tcc).map(drop)
+}
+
+fn sources() -> Result<Vec<PathBuf>> {
+    let files = std::fs::read_dir(shell::root().join("agent-c")).map_err(|e| e.to_string())?;
+    let files = files.flatten().map(|entry| entry.path());
+    Ok(files.filter(|path| path.extension().is_some_and(|kind| kind == "c" || kind == "h")).collect())
+}
+
+/// Compiles the agent in C as strictly as GNU's compiler can.
+pub(crate) fn compile(compiler: &str, program: &Path) -> Result<()> {
+    let mut cc = Command::new(compiler);
+    cc.args(["-std=c99", "-pedantic", "-O2", "-static"]);
+    cc.args(["-Wall", "-Wextra", "-Wpedantic", "-Werror", "-o"]).arg(program);
+    cc.args(sources()?.iter().filter(|path| path.extension().is_some_and(|kind| kind == "c")));
+    shell::output(&mut cc).map(drop)
+}
