@@ -29,6 +29,30 @@ impl Tick {
     pub fn differs_in_hz_alone(&self, base: &Self) -> bool {
         (self.hz - base.hz).abs() > 0.5 && self.kernel == base.kernel
     }
+
+    /// What one tick takes, in ns: measured as a gap, or by the share that was lost.
+    #[must_use]
+    pub fn one(&self) -> f64 {
+        self.cost.unwrap_or(self.lost[0] / self.hz * 1e9)
+    }
+
+    /// The same in instructions.
+    #[must_use]
+    pub fn one_in_instructions(&self) -> f64 {
+        self.one() * self.mips / 1e3
+    }
+
+    /// The share of the processor that its tick takes at another HZ and speed, in million instructions a second.
+    #[must_use]
+    pub fn predicted(&self, hz: f64, mips: f64) -> f64 {
+        self.one_in_instructions() / (mips * 1e6) * hz
+    }
+
+    /// How much longer an operation takes than beside another tick, as a share: what is left of the processor is less.
+    #[must_use]
+    pub fn longer_than(&self, base: &Self) -> f64 {
+        (1.0 - base.lost[0]) / (1.0 - self.lost[0]) - 1.0
+    }
 }
 
 /// The median gap of the tick's train, without the turn of the loop that lies in it.

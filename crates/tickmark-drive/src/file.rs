@@ -245,7 +245,7 @@ fn booted(file: File) -> Result<lab::Asked, String> {
 
 fn outcome(command: Command) -> Result<Outcome, String> {
     let take = match (command.time, command.after) {
-        (true, Some(_)) => return Err(format!("command {}: either time or after", command.name)),
+        (true, Some(_)) => return Err(format!("command {}: give time or after, not both", command.name)),
         (true, None) => Take::Time,
         (false, Some(text)) => Take::After(text),
         (false, None) => Take::Only,

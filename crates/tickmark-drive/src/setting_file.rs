@@ -79,7 +79,7 @@ pub(crate) fn put_back(path: &Path, held: &[u8]) -> Result<(), Error> {
         return Ok(());
     }
     let (now, held) = (value(&now), value(held));
-    Err(Error::Refused(format!("{} is {now} and not {held}", path.display())))
+    Err(Error::Refused(format!("{} is {now}, not {held}", path.display())))
 }
 
 /// Whether a file holds what it held. A journal of an earlier version kept the value without the rest of its line.

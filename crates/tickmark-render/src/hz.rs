@@ -17,16 +17,14 @@ pub fn answer(ticks: &[Option<Tick>], changes: &[Vec<f64>]) -> String {
     let Some((Some(base), others)) = ticks.split_first() else { return out };
     let others = others.iter().zip(changes).filter_map(|(tick, changes)| Some((tick.as_ref()?, changes)));
     for (other, changes) in others.filter(|(other, _)| other.differs_in_hz_alone(base)) {
-        let cost = base.cost.unwrap_or(base.lost[0] / base.hz * 1e9);
-        let (before, after) = (base.lost[0], other.lost[0]);
-        let longer = (1.0 - before) / (1.0 - after) - 1.0;
+        let (before, after, longer) = (base.lost[0], other.lost[0], other.longer_than(base));
         let _ = writeln!(
             out,
             "One tick takes {:.1} us at {} MIPS ({:.0} instructions). HZ {} instead of {} is {:+.0} ticks/s;\n\
              CPU time lost: {:.3} % instead of {:.3} %, {:+.2} points.",
-            cost / 1e3,
+            base.one() / 1e3,
             base.mips,
-            cost * base.mips / 1e3,
+            base.one_in_instructions(),
             other.hz,
             base.hz,
             other.hz - base.hz,
@@ -67,34 +65,34 @@ pub fn prediction(ticks: &[Option<Tick>]) -> String {
         let micros = tick.instructions / tick.mips;
         let _ = writeln!(
             out,
-            "  {}: lost {lost:.3} % ({least:.3} to {most:.3} over phases), by that {:.0} instructions a tick, {micros:.1} us at {} MIPS{}",
+            "  {}: lost {lost:.3} % ({least:.3} to {most:.3} over phases), that is {:.0} instructions a tick, {micros:.1} us at {} MIPS{}",
             tick.name,
             tick.instructions,
             tick.mips,
             tick.cost.map_or_else(String::new, |cost| {
-                format!("; seen as a gap: {:.0} instructions, {:.1} us", cost * tick.mips / 1e3, cost / 1e3)
+                format!(
+                    "; measured as a gap: {:.0} instructions, {:.1} us",
+                    cost * tick.mips / 1e3,
+                    cost / 1e3
+                )
             })
         );
     }
-    // A tick takes so many seconds, as often as HZ says.
-    let (how, cost) = match base.cost {
-        Some(cost) => ("one tick as a gap", cost),
-        None => ("the share that was lost", base.lost[0] / base.hz * 1e9),
-    };
-    let instructions = cost * base.mips / 1e3;
+    let how = if base.cost.is_some() { "one tick measured as a gap" } else { "the share that was lost" };
     for tick in ticks.iter().skip(1).filter(|tick| tick.differs_in_hz_alone(base)) {
-        let predicted = cost / 1e9 * tick.hz;
+        let predicted = base.predicted(tick.hz, base.mips);
         let off = (predicted / tick.lost[0] - 1.0) * 100.0;
         let _ = writeln!(
             out,
-            "  from HZ {} ({how}) predicted for HZ {}: {:.3} %, measured {:.3} %: {off:+.1} % off",
-            base.hz,
+            "  predicted for HZ {} from HZ {} ({how}): {:.3} %, measured {:.3} %: {off:+.1} % off",
             tick.hz,
+            base.hz,
             predicted * 100.0,
             tick.lost[0] * 100.0
         );
         for mips in MIPS {
-            let at = |hz: f64| instructions / (mips * 1e6) * hz * 100.0;
+            let at = |hz: f64| base.predicted(hz, mips) * 100.0;
+            let instructions = base.one_in_instructions();
             let _ = writeln!(
                 out,
                 "  the same {:.0} instructions at {mips} MIPS: {:.1} us a tick, {:.2} % at HZ {}, {:.2} % at HZ {}",

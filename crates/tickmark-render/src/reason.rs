@@ -83,14 +83,14 @@ fn note(note: &Note) -> String {
         Note::Excluded(apart) => excluded(*apart),
         Note::Over(size) => format!("over {}", bytes(*size as f64)),
         Note::From(size) => format!("from {}", bytes(*size)),
-        Note::Level { reach, listed: None } => {
-            format!("up to {} by the curve, not listed in sysfs", bytes(*reach))
+        Note::Level { reach, listed: None, .. } => {
+            format!("up to {} measured, not listed in sysfs", bytes(*reach))
         }
-        Note::Level { reach, listed: Some((name, size)) } => {
-            let same = if *reach > 2.0 * size || *reach < size / 2.0 { ", not the same" } else { "" };
-            format!("up to {} by the curve, {name} {} by sysfs{same}", bytes(*reach), bytes(*size))
+        Note::Level { reach, listed: Some((name, size)), differs } => {
+            let differs = if *differs { ": they differ" } else { "" };
+            format!("up to {} measured, {name} {} in sysfs{differs}", bytes(*reach), bytes(*size))
         }
-        Note::Levels { seen, listed } => format!("{seen} levels by the curve, {listed} listed"),
+        Note::Levels { seen, listed } => format!("{seen} levels measured, {listed} listed in sysfs"),
     }
 }
 
@@ -135,11 +135,11 @@ pub fn no_figure(why: &NoFigure) -> String {
         }
         NoFigure::NoPoint => "the curve has no point".to_owned(),
         NoFigure::NoRise => "a load costs the same at every size".to_owned(),
-        NoFigure::NoStep => "no distance makes a difference".to_owned(),
+        NoFigure::NoStep => "the latency is the same at every distance".to_owned(),
         NoFigure::NoValue => "no value was recorded".to_owned(),
         NoFigure::NoClockStep => "the clock did not advance".to_owned(),
         NoFigure::NoExchange => "no exchange with another CPU".to_owned(),
-        NoFigure::Columns => "its columns do not fit each other".to_owned(),
+        NoFigure::Columns => "its columns have different lengths".to_owned(),
         NoFigure::NoTick(why) => no_tick(*why),
         NoFigure::OtherRate { found, configured } => format!(
             "periodic interruptions at {found:.3} Hz, but the kernel is configured for {configured} Hz: not its tick"

@@ -1,9 +1,11 @@
 //! The index over recordings: SQLite, made again at any time from the folders.
 
-use super::recording::{Recording, Status};
-use crate::{Error, Id};
-use rusqlite::{Connection, OpenFlags, params};
+use super::recording::{Arm, Recording, Status};
+use crate::{Error, Id, signature};
+use jiff::Timestamp;
+use rusqlite::{Connection, OpenFlags, Row, params};
 use serde::Serialize;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// What a list of recordings shows of one.
@@ -13,8 +15,8 @@ pub struct Entry {
     pub id: Id,
     /// Its name.
     pub name: String,
-    /// RFC 3339, UTC.
-    pub created: String,
+    /// When it was begun; RFC 3339, UTC.
+    pub created: Timestamp,
     /// Whether nothing is to be done any more.
     pub complete: bool,
     /// Runs that ended in whatever way.
@@ -29,16 +31,26 @@ pub struct Entry {
     pub kernel: Option<String>,
     /// The clock source.
     pub clock_source: Option<String>,
+    /// Its place in an experiment.
+    pub arm: Option<Arm>,
+    /// Whether another program measured.
+    pub imported: bool,
+    /// In which session of its machine it was made.
+    pub boot: Option<String>,
+    /// The same for replicates of one configuration: machine, settings, what was measured, how often and how long.
+    pub signature: String,
 }
 
 impl Entry {
-    pub(super) fn of(recording: &Recording) -> Self {
+    /// What the index knows of a recording.
+    #[must_use]
+    pub fn of(recording: &Recording) -> Self {
         let fact = |name: &str| recording.environment().and_then(|facts| facts.get(name)).map(str::to_owned);
         let done = recording.runs.iter().filter(|run| run.status != Status::Open).count();
         Self {
             id: recording.meta.id.clone(),
             name: recording.meta.name.clone(),
-            created: recording.meta.created.to_string(),
+            created: recording.meta.created,
             complete: recording.complete(),
             runs_done: done as u32,
             runs_planned: recording.runs.len() as u32,
@@ -46,17 +58,56 @@ impl Entry {
             host: fact("host.name"),
             kernel: fact("kernel.release"),
             clock_source: fact("clock.source"),
+            arm: recording.meta.arm.clone(),
+            imported: recording.imported.is_some(),
+            boot: fact("boot.id"),
+            signature: signature::of(recording),
         }
     }
+
+    fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+        let wrong = |_| rusqlite::Error::InvalidQuery;
+        let arm: Option<String> = row.get(10)?;
+        Ok(Self {
+            id: Id::try_from(row.get::<_, String>(0)?).map_err(|_| rusqlite::Error::InvalidQuery)?,
+            name: row.get(1)?,
+            created: row.get::<_, String>(2)?.parse().map_err(|_| rusqlite::Error::InvalidQuery)?,
+            complete: row.get(3)?,
+            runs_done: row.get(4)?,
+            runs_planned: row.get(5)?,
+            metrics: row.get(6)?,
+            host: row.get(7)?,
+            kernel: row.get(8)?,
+            clock_source: row.get(9)?,
+            arm: arm.map(|text| serde_json::from_str(&text)).transpose().map_err(wrong)?,
+            imported: row.get(11)?,
+            boot: row.get(12)?,
+            signature: row.get(13)?,
+        })
+    }
 }
+
+/// The facts of a recording by which it may be looked for: what changes by itself is none.
+pub(super) fn facts(recording: &Recording) -> impl Iterator<Item = (&str, &str)> {
+    let all = recording.environment().into_iter().flat_map(tickmark_wire::Environment::iter);
+    all.filter_map(|(name, fact)| Some((name, fact.value.as_deref()?)))
+        .filter(|(name, _)| !name.starts_with("state."))
+}
+
+/// The tables of this version; an index of another is made again.
+const VERSION: i64 = 2;
 
 const SCHEMA: &str = "
 create table if not exists recordings (
   id text primary key, name text not null, created text not null, complete integer not null,
   runs_done integer not null, runs_planned integer not null, metrics integer not null,
-  host text, kernel text, clock_source text
+  host text, kernel text, clock_source text, arm text, imported integer not null, boot text, signature text not null
 ) strict;
-pragma user_version = 1;
+create table if not exists facts (
+  recording text not null, name text not null, value text not null, primary key (recording, name)
+) strict, without rowid;
+create index if not exists facts_by_name on facts (name, value);
+pragma user_version = 2;
 ";
 
 pub(super) struct Index {
@@ -100,13 +151,18 @@ impl Index {
         }
     }
 
-    /// Only a table that this program made is read: what calls itself one may compute anything.
+    /// Only tables that this version made are read: what calls itself one may compute anything.
     fn checked(self) -> Result<Self, Error> {
-        let query = "select count(*) from sqlite_master where name = 'recordings' and type != 'table'";
-        let others: i64 = self.connection.query_row(query, [], |row| row.get(0)).map_err(self.failed())?;
-        match others {
-            0 => Ok(self),
-            _ => Err(self.failed()(rusqlite::Error::InvalidQuery)),
+        let number = |query: &str| self.connection.query_row(query, [], |row| row.get::<_, i64>(0));
+        let others = number(
+            "select count(*) from sqlite_master where name in ('recordings', 'facts') and type != 'table'",
+        );
+        let tables = number("select count(*) from sqlite_master");
+        let version = number("pragma user_version");
+        let fits = others.and_then(|others| Ok(others == 0 && (tables? == 0 || version? == VERSION)));
+        match fits.map_err(self.failed())? {
+            true => Ok(self),
+            false => Err(self.failed()(rusqlite::Error::InvalidQuery)),
         }
     }
 
@@ -118,51 +174,69 @@ impl Index {
         self.connection.execute_batch(statements).map_err(self.failed())
     }
 
-    /// Adds a recording or brings it up to date.
-    pub(super) fn put(&self, e: &Entry) -> Result<(), Error> {
-        let statement = "insert or replace into recordings values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
-        let values = params![
+    /// Adds recordings or brings them up to date, all or none.
+    pub(super) fn put<'a>(&self, recordings: impl Iterator<Item = &'a Recording>) -> Result<(), Error> {
+        let all = || -> rusqlite::Result<()> {
+            let change = self.connection.unchecked_transaction()?;
+            for recording in recordings {
+                self.put_one(recording)?;
+            }
+            change.commit()
+        };
+        all().map_err(self.failed())
+    }
+
+    fn put_one(&self, recording: &Recording) -> rusqlite::Result<()> {
+        let e = Entry::of(recording);
+        let arm = e.arm.as_ref().and_then(|arm| serde_json::to_string(arm).ok());
+        let mut row = self.connection.prepare_cached(
+            "insert or replace into recordings values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
+        )?;
+        row.execute(params![
             e.id.as_str(),
             e.name,
-            e.created,
+            e.created.to_string(),
             e.complete,
             e.runs_done,
             e.runs_planned,
             e.metrics,
             e.host,
             e.kernel,
-            e.clock_source
-        ];
-        self.connection.execute(statement, values).map(drop).map_err(self.failed())
+            e.clock_source,
+            arm,
+            e.imported,
+            e.boot,
+            e.signature
+        ])?;
+        self.connection.execute("delete from facts where recording = ?1", [e.id.as_str()])?;
+        let mut fact = self.connection.prepare_cached("insert or replace into facts values (?1, ?2, ?3)")?;
+        facts(recording).try_for_each(|(name, value)| fact.execute([e.id.as_str(), name, value]).map(drop))
     }
 
     /// Takes a recording out.
     pub(super) fn remove(&self, id: &Id) -> Result<(), Error> {
-        self.connection
-            .execute("delete from recordings where id = ?1", [id.as_str()])
-            .map(drop)
-            .map_err(self.failed())
+        let gone = |table: &str, key: &str| {
+            self.connection.execute(&format!("delete from {table} where {key} = ?1"), [id.as_str()])
+        };
+        gone("recordings", "id").and_then(|_| gone("facts", "recording")).map(drop).map_err(self.failed())
+    }
+
+    /// The value of a fact, by the recordings that have it.
+    pub(super) fn fact(&self, name: &str) -> Result<BTreeMap<String, String>, Error> {
+        let mut statement = self
+            .connection
+            .prepare("select recording, value from facts where name = ?1")
+            .map_err(self.failed())?;
+        let rows = statement.query_map([name], |row| Ok((row.get(0)?, row.get(1)?)));
+        rows.and_then(Iterator::collect).map_err(self.failed())
     }
 
     /// Every recording.
     pub(super) fn all(&self) -> Result<Vec<Entry>, Error> {
-        let query = "select id, name, created, complete, runs_done, runs_planned, metrics, host, kernel, \
-                     clock_source from recordings";
+        let query = "select id, name, created, complete, runs_done, runs_planned, metrics, host, kernel, clock_source, \
+                     arm, imported, boot, signature from recordings";
         let mut statement = self.connection.prepare(query).map_err(self.failed())?;
-        let rows = statement.query_map([], |row| {
-            Ok(Entry {
-                id: Id::try_from(row.get::<_, String>(0)?).map_err(|_| rusqlite::Error::InvalidQuery)?,
-                name: row.get(1)?,
-                created: row.get(2)?,
-                complete: row.get(3)?,
-                runs_done: row.get(4)?,
-                runs_planned: row.get(5)?,
-                metrics: row.get(6)?,
-                host: row.get(7)?,
-                kernel: row.get(8)?,
-                clock_source: row.get(9)?,
-            })
-        });
+        let rows = statement.query_map([], Entry::read);
         rows.and_then(Iterator::collect).map_err(self.failed())
     }
 }

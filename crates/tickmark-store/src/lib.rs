@@ -10,6 +10,7 @@ mod id;
 mod index;
 mod read;
 mod recording;
+mod signature;
 mod write;
 
 pub use error::Error;
@@ -20,6 +21,7 @@ pub use recording::{Arm, Elsewhere, Meta, Recording, Run, Span, Status};
 pub use write::Writer;
 
 use index::Index;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -160,7 +162,7 @@ impl Store {
 
     /// The same of one that has been read.
     pub fn enter(&self, recording: &Recording) {
-        let put = || Index::open(&self.root)?.put(&Entry::of(recording));
+        let put = || Index::open(&self.root)?.put(std::iter::once(recording));
         if put().is_err() {
             let _ = self.rebuild();
         }
@@ -187,6 +189,19 @@ impl Store {
         Ok(entries)
     }
 
+    /// The value of a fact in each of these recordings that has it. Of those that the index does not know as finished the folders
+    /// are read.
+    #[must_use]
+    pub fn fact(&self, name: &str, entries: &[Entry]) -> BTreeMap<Id, String> {
+        let known = Index::open_existing(&self.root).and_then(|index| index.fact(name)).ok();
+        let value = |entry: &Entry| match &known {
+            Some(known) if entry.complete => known.get(entry.id.as_str()).cloned(),
+            _ => index::facts(&self.read(&entry.id).ok()?)
+                .find_map(|(own, value)| (own == name).then(|| value.to_owned())),
+        };
+        entries.iter().filter_map(|entry| Some((entry.id.clone(), value(entry)?))).collect()
+    }
+
     /// Makes the index again from the folders; how many recordings it holds.
     ///
     /// # Errors
@@ -197,7 +212,7 @@ impl Store {
         for id in self.ids()? {
             match self.read(&id) {
                 Ok(recording) => {
-                    index.put(&Entry::of(&recording))?;
+                    index.put(std::iter::once(&recording))?;
                     count += 1;
                 }
                 Err(error) => (self.warn)(&error),

@@ -1,6 +1,7 @@
 //! The store on real folders.
 
-use super::{Elsewhere, Error, Id, Meta, Status, Store};
+use super::index::Index;
+use super::{Elsewhere, Entry, Error, Id, Meta, Recording, Status, Store, load};
 use std::fs;
 use std::path::Path;
 use tickmark_wire::{
@@ -236,6 +237,73 @@ fn a_meta_that_no_recording_has_is_refused() {
     assert!(!name.contains(char::is_control) && name.contains("\\u{1b}"), "{name:?}");
 }
 
+/// A finished recording with an environment, in a store, and its id.
+fn kept(folder: &Path) -> Id {
+    let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/format-1.5");
+    let id = load(&fixture).unwrap().meta.id;
+    let place = folder.join("recordings").join(id.as_str());
+    fs::create_dir_all(&place).unwrap();
+    for file in ["meta.json", "events.jsonl"] {
+        fs::copy(fixture.join(file), place.join(file)).unwrap();
+    }
+    id
+}
+
+#[test]
+fn what_the_index_knows_needs_no_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = store(folder.path());
+    let id = kept(folder.path());
+    let before = store.list().unwrap();
+    let release = store.fact("kernel.release", &before);
+    assert!(before[0].complete && before[0].signature.len() == 32 && before[0].boot.is_some());
+    assert!(!release[&id].is_empty() && store.fact("state.load", &before).is_empty());
+    store.rebuild().unwrap();
+    fs::write(folder.path().join("recordings").join(id.as_str()).join("events.jsonl"), "").unwrap();
+    assert_eq!(store.list().unwrap(), before);
+    assert_eq!(store.fact("kernel.release", &before), release);
+}
+
+#[test]
+fn the_index_of_another_version_is_made_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = store(folder.path());
+    let id = kept(folder.path());
+    let index = folder.path().join("index.sqlite");
+    let old = rusqlite::Connection::open(&index).unwrap();
+    old.execute_batch("create table recordings (id text primary key) strict; pragma user_version = 1")
+        .unwrap();
+    drop(old);
+    assert_eq!(store.list().unwrap()[0].id, id, "the folders are read");
+    store.index(&folder.path().join("recordings").join(id.as_str()));
+    let version = rusqlite::Connection::open(&index)
+        .and_then(|index| index.query_row("pragma user_version", [], |row| row.get::<_, i64>(0)));
+    assert_eq!(version.unwrap(), 2);
+    assert_eq!(Index::open_existing(folder.path()).unwrap().all().unwrap().len(), 1);
+}
+
+/// Replicates are those of one configuration, measured as often and as long.
+#[test]
+fn a_signature_is_of_the_configuration() {
+    let recording = load(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/format-1.5")).unwrap();
+    let own = Entry::of(&recording).signature;
+    let changed = |change: &dyn Fn(&mut Recording)| {
+        let mut other = recording.clone();
+        change(&mut other);
+        Entry::of(&other).signature
+    };
+    assert_eq!(changed(&|other| other.meta.name = "another".to_owned()), own);
+    assert_ne!(changed(&|other| other.meta.plan.settings.small = true), own);
+    assert_ne!(
+        changed(&|other| other.meta.plan.runs.iter_mut().for_each(|run| run.budget = Nanos::new(1))),
+        own
+    );
+    let source = |other: &mut Recording| {
+        other.sessions.iter_mut().for_each(|hello| hello.environment.know("clock.source", "a test", "hpet"));
+    };
+    assert_ne!(changed(&source), own);
+}
+
 #[test]
 fn an_index_that_is_none_of_ours_is_not_read() {
     let folder = tempfile::tempdir().unwrap();
@@ -256,7 +324,7 @@ fn an_index_that_is_none_of_ours_is_not_read() {
     let view = rusqlite::Connection::open(&index).unwrap();
     view.execute_batch(
         "create view recordings as select 'zz' as id, 'x' as name, '2026' as created, 1 as complete, 1 as runs_done, \
-         1 as runs_planned, 1 as metrics, null as host, null as kernel, null as clock_source",
+         1 as runs_planned, 1 as metrics, null as host, null as kernel, null as clock_source; pragma user_version = 2",
     )
     .unwrap();
     assert_eq!(store.list().unwrap(), before);

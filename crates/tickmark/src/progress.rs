@@ -56,7 +56,7 @@ fn show(shown: &mut Option<Shown>, told: &Told<'_>) {
         },
         Told::NoKvm(why) => warn(format!("KVM cannot be used ({why}); using TCG")),
         Told::AgentKilled(signal) => {
-            warn(format!("the agent was killed by signal {signal}: what it had not measured is missing"));
+            warn(format!("the agent was killed by signal {signal}: the remaining runs are missing"));
         }
         Told::NotRestored(error) => warn(experiment::not_restored(error)),
     }

@@ -2,7 +2,7 @@
 
 use super::basis::{Basis, Unit};
 use super::environment::{differences, knob};
-use super::history::{self, History};
+use super::history::{self, Earlier, History};
 use super::line::Marked;
 use super::line::{Figure, Line, Word};
 use super::model::{Against, Model, Party};
@@ -52,7 +52,7 @@ pub fn build(
     sides: &[Side],
     asked: Asked,
     only: &dyn Fn(Group, &Row) -> bool,
-    earlier: &mut dyn Iterator<Item = Recording>,
+    earlier: &Earlier<'_>,
 ) -> Result<Model, Incomparable> {
     let read: Vec<Read<'_>> = sides.iter().map(|side| Read::of(side, only)).collect();
     let Some((base, others)) = read.split_first() else {

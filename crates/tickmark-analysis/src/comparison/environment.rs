@@ -98,33 +98,6 @@ pub(super) fn knob(differences: &[Difference]) -> Option<String> {
     first.map(|(_, knob)| knob.clone())
 }
 
-/// What makes two recordings replicates of the same configuration.
-pub(super) fn signature(recording: &Recording) -> Vec<String> {
-    const FACTS: [&str; 9] = [
-        "host.name",
-        "kernel.release",
-        "kernel.version",
-        "kernel.command_line",
-        "clock.source",
-        "cpu.model",
-        "cpu.governor",
-        "memory.thp",
-        "settings.priority",
-    ];
-    let all: BTreeMap<String, String> = of(recording).into_iter().collect();
-    let more = ["settings.slack", "settings.small"];
-    let mut signature: Vec<String> =
-        FACTS.iter().chain(&more).map(|name| all.get(*name).cloned().unwrap_or_default()).collect();
-    // How often and how long each metric was measured: fewer and shorter runs spread farther.
-    let plan = &recording.meta.plan;
-    for metric in &plan.metrics {
-        let own = plan.runs.iter().filter(|run| run.gives(&metric.name) && run.round > 0);
-        let length = own.clone().map(|run| run.budget.get()).max().unwrap_or(0);
-        signature.push(format!("{} {} {length}", metric.name, own.count()));
-    }
-    signature
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,12 +1,11 @@
 //! How far occasions of this machine were from each other before: what judges single recordings.
 
-use super::environment::signature;
 use super::side::Side;
 use crate::report;
 use std::collections::{BTreeMap, BTreeSet};
 use tickmark_stats::plan::upper_deviation;
 use tickmark_stats::spread;
-use tickmark_store::Recording;
+use tickmark_store::{Entry, Id, Recording};
 
 /// Degrees of freedom that are enough: five earlier recordings of one configuration.
 const ENOUGH: f64 = 4.0;
@@ -33,56 +32,55 @@ type Figures = BTreeMap<(String, &'static str), f64>;
 /// By metric and figure.
 pub(super) type History = BTreeMap<(String, &'static str), Occasions>;
 
+/// Recordings of these machines that were kept before, as the index knows them.
+pub struct Earlier<'a> {
+    /// Lists them, newest first; asked for where it matters.
+    pub list: &'a dyn Fn() -> Vec<Entry>,
+    /// Reads one.
+    pub read: &'a dyn Fn(&Id) -> Option<Recording>,
+}
+
 /// Looks at recordings that were made before these sides, newest first, of the same configurations and as many runs as long; of
 /// each boot one, where the sides were not made in the same.
-pub(super) fn of(earlier: &mut dyn Iterator<Item = Recording>, sides: &[&Side]) -> History {
-    let own: Vec<&Recording> = sides.iter().flat_map(|side| &side.recordings).collect();
-    let wanted: Vec<Vec<String>> = own.iter().map(|recording| signature(recording)).collect();
-    let metrics: Vec<&str> = own
+pub(super) fn of(earlier: &Earlier<'_>, sides: &[&Side]) -> History {
+    let recordings: Vec<&Recording> = sides.iter().flat_map(|side| &side.recordings).collect();
+    let metrics: Vec<&str> = recordings
         .iter()
         .flat_map(|recording| &recording.meta.plan.metrics)
         .map(|metric| metric.name.as_str())
         .collect();
-    let mut groups: BTreeMap<Vec<String>, Vec<Figures>> = BTreeMap::new();
-    let mut read = 0;
-    let boots: BTreeSet<Option<String>> = own.iter().map(|recording| boot(recording)).collect();
-    let (across, mut seen_boots) = (boots.len() > 1, BTreeSet::<Option<String>>::new());
-    let first = own.iter().map(|recording| recording.meta.created).min();
-    for earlier in earlier {
-        if read == MOST {
-            break;
-        }
-        if own.iter().any(|recording| recording.meta.id == earlier.meta.id) {
-            continue;
-        }
-        let made = signature(&earlier);
-        let before = first.is_some_and(|first| earlier.meta.created < first);
-        if !before || earlier.imported.is_some() || earlier.meta.arm.is_some() || !wanted.contains(&made) {
-            continue;
-        }
-        // Where a boot lies between the sides, boots are what has to be known.
-        if across && !seen_boots.insert(boot(&earlier)) {
-            continue;
-        }
-        read += 1;
-        let model = report::build(&earlier, &|metric| metrics.contains(&metric.name.as_str()), false);
-        let mut figures = Figures::new();
-        for row in model.groups.iter().flat_map(|(_, rows)| rows) {
-            for (figure, values) in row.figures() {
-                let mean = values.iter().map(|(_, value)| value).sum::<f64>() / values.len() as f64;
-                if mean > 0.0 {
-                    figures.insert((row.metric.clone(), figure), mean);
-                }
-            }
-        }
-        groups.entry(made).or_default().push(figures);
+    let own: Vec<Entry> = recordings.iter().map(|recording| Entry::of(recording)).collect();
+    let first = own.iter().map(|entry| entry.created).min();
+    let boots: BTreeSet<&Option<String>> = own.iter().map(|entry| &entry.boot).collect();
+    let is_other =
+        |entry: &Entry| !entry.imported && entry.arm.is_none() && own.iter().all(|own| own.id != entry.id);
+    let fits = |entry: &Entry| {
+        let before = first.is_some_and(|first| entry.created < first);
+        before && is_other(entry) && own.iter().any(|own| own.signature == entry.signature)
+    };
+    // Where a boot lies between the sides, boots are what has to be known.
+    let (across, mut seen) = (boots.len() > 1, BTreeSet::new());
+    let listed = (earlier.list)().into_iter().filter(fits);
+    let counted = listed.filter(|entry| !across || seen.insert(entry.boot.clone()));
+    let mut groups: BTreeMap<String, Vec<Figures>> = BTreeMap::new();
+    for entry in counted.take(MOST) {
+        let Some(recording) = (earlier.read)(&entry.id) else { continue };
+        groups.entry(entry.signature).or_default().push(figures(&recording, &metrics));
     }
     pooled(groups.into_values())
 }
 
-/// Which session of the machine a recording was made in.
-fn boot(recording: &Recording) -> Option<String> {
-    recording.environment().and_then(|facts| facts.get("boot.id")).map(str::to_owned)
+/// The figures of these metrics in a recording.
+fn figures(recording: &Recording, metrics: &[&str]) -> Figures {
+    let model = report::build(recording, &|metric| metrics.contains(&metric.name.as_str()), false);
+    let rows = model.groups.iter().flat_map(|(_, rows)| rows);
+    let all =
+        rows.flat_map(|row| row.figures().into_iter().map(move |(figure, values)| (row, figure, values)));
+    let mean = all.map(|(row, figure, values)| {
+        let mean = values.iter().map(|(_, value)| value).sum::<f64>() / values.len() as f64;
+        ((row.metric.clone(), figure), mean)
+    });
+    mean.filter(|(_, mean)| *mean > 0.0).collect()
 }
 
 /// The variances of the logarithms within each configuration, together.

@@ -12,7 +12,7 @@ mod why;
 pub use basis::{Basis, Unit};
 pub use build::{Asked, Incomparable, build};
 pub use environment::Difference;
-pub use history::Occasions;
+pub use history::{Earlier, Occasions};
 pub use line::{Checks, Exact, Line, Marked, Word};
 pub use model::{Against, Caution, Deciding, Model, Party};
 pub use side::Side;

@@ -72,16 +72,17 @@ struct Names<'a> {
 }
 
 impl Names<'_> {
-    /// The name of the next level, and how far it reaches by the curve and by the list.
+    /// The name of the next level, and how far it reaches as measured and as listed.
     fn name(&mut self, reach: f64) -> (String, Note) {
         let far = |(_, (_, bytes)): &(usize, &(&str, f64))| (reach / bytes).ln().abs();
         let left = self.listed.iter().enumerate().skip(self.next);
         let Some((index, (name, bytes))) = left.min_by(|a, b| far(a).total_cmp(&far(b))) else {
             self.last += 1;
-            return (format!("L{}", self.last), Note::Level { reach, listed: None });
+            return (format!("L{}", self.last), Note::Level { reach, listed: None, differs: false });
         };
         (self.next, self.last) = (index + 1, index + 1);
-        (name.trim_end_matches('d').to_owned(), Note::Level { reach, listed: Some((name, *bytes)) })
+        let differs = reach > 2.0 * bytes || reach < bytes / 2.0;
+        (name.trim_end_matches('d').to_owned(), Note::Level { reach, listed: Some((name, *bytes)), differs })
     }
 }
 

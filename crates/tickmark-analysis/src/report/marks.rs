@@ -139,18 +139,20 @@ pub enum Note {
     Over(u64),
     /// Main memory begins at this many bytes.
     From(f64),
-    /// How far a level of memory reaches by the curve, and the cache that it is.
+    /// How far a level of memory was measured to reach, and the cache that it is.
     Level {
-        /// Bytes, by the curve.
+        /// Bytes, as measured.
         reach: f64,
         /// Name and bytes in sysfs.
         listed: Option<(&'static str, f64)>,
+        /// Whether one is more than twice the other.
+        differs: bool,
     },
-    /// Levels by the curve and by sysfs, where they are not as many.
+    /// Levels measured and listed in sysfs, where they are not as many.
     Levels {
-        /// By the curve.
+        /// Measured.
         seen: usize,
-        /// By sysfs, with main memory.
+        /// In sysfs, with main memory.
         listed: usize,
     },
 }

@@ -289,7 +289,7 @@ impl Experiment {
             let ends = heard.ends();
             Ok(side.writer.keep(heard.line, ends)?)
         })?;
-        let said = hello.ok_or_else(|| Error::AgentEnded("it said nothing".to_owned()))?;
+        let said = hello.ok_or_else(|| Error::AgentEnded("it sent no event".to_owned()))?;
         if let Where::Booted(_) = place {
             let now = kernel_of(&said.environment);
             match &side.kernel {

@@ -163,7 +163,7 @@ impl Undo {
     fn target(&self) -> String {
         match self {
             Self::Write { path, .. } | Self::Remove { path } => path.display().to_string(),
-            Self::Run { command } => format!("what `{command}` takes back"),
+            Self::Run { command } => format!("what `{command}` restores"),
         }
     }
 

@@ -130,9 +130,7 @@ pub fn parse(text: &str) -> Result<Turned, Error> {
 pub fn distinct(name: &str, settings: &[String]) -> Result<(), Error> {
     let twice = settings.iter().enumerate().find(|(at, setting)| settings[..*at].contains(setting));
     match twice {
-        Some((_, setting)) => {
-            Err(Error::Usage(format!("{name} is to be {setting} twice; nothing would differ")))
-        }
+        Some((_, setting)) => Err(Error::Usage(format!("{name}: setting {setting} is given twice"))),
         None if settings.len() < 2 => {
             let only = settings.first().map_or("", String::as_str);
             Err(Error::Usage(format!("{name}={only} is one setting; an experiment compares two or more")))

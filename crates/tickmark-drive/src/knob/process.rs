@@ -110,7 +110,7 @@ impl Knob for Policy {
 pub(super) struct Cpu;
 
 fn cpu(text: &str) -> Result<u32, Error> {
-    let number = text.parse().map_err(|_| Error::Usage(format!("cpu {text}: CPUs have numbers")))?;
+    let number = text.parse().map_err(|_| Error::Usage(format!("cpu {text}: give a CPU number")))?;
     match limits::allowed_cpus() {
         Ok(allowed) if !allowed.contains(&number) => {
             let list: Vec<String> = allowed.iter().map(u32::to_string).collect();

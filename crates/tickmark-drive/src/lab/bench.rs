@@ -187,7 +187,7 @@ impl Look {
         let kind = wanted.agent.unwrap_or(if small { AgentKind::C } else { AgentKind::Rust });
         if kind == AgentKind::Rust && small {
             return Err(Error::Usage(
-                "on PowerPC the agent is c: Rust's standard library is not there".to_owned(),
+                "give agent c on PowerPC: tickmark's own agent is not available there".to_owned(),
             ));
         }
         if kind == AgentKind::C && !wanted.writes.is_empty() {
@@ -196,7 +196,7 @@ impl Look {
         let hz = hz.filter(|hz| *hz > 0);
         if hz.is_none() && wanted.phases > 1 && wanted.accel.mips().is_some() {
             return Err(Error::Usage(format!(
-                "{} does not say its HZ, and phases are parts of its tick; give hz = N in its setting (lab run FILE.toml)",
+                "the HZ of {} is unknown, and phases are parts of its tick; give hz = N in its setting (lab run FILE.toml)",
                 wanted.kernel
             )));
         }

@@ -68,7 +68,7 @@ pub(crate) fn agent_program() -> Result<PathBuf, Error> {
         return match is_static(&named) {
             true => Ok(named),
             false => Err(Error::Refused(format!(
-                "TICKMARK_AGENT names {}, which is no program that is linked statically: in a guest it would be process 1",
+                "TICKMARK_AGENT names {}, which is not statically linked: a guest runs it as process 1, without libraries",
                 named.display()
             ))),
         };
@@ -197,12 +197,14 @@ impl Guest {
             if let Some(at) = events.bytes().zip(again.bytes()).position(|(a, b)| a != b) {
                 let folder = self.transcripts.display();
                 return Err(Error::Refused(format!(
-                    "two boots of one point differ from byte {at} of their events on: this is no count of instructions; \
+                    "two boots of the same setting and phase differ from byte {at} of their events on: this is no count of instructions; \
                      the transcripts are in {folder}"
                 )));
             }
             if events.len() != again.len() {
-                return Err(Error::Refused("two boots of one point differ in length".to_owned()));
+                return Err(Error::Refused(
+                    "two boots of the same setting and phase differ in length".to_owned(),
+                ));
             }
         }
         Ok((events, self.machine))

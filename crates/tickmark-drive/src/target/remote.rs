@@ -101,7 +101,7 @@ impl Remote {
             std::thread::sleep(Duration::from_millis(500));
         }
         Err(Error::Refused(format!(
-            "{} did not answer from another boot within {} s after `{}`",
+            "{} did not come up in a new boot within {} s after `{}`",
             self.host,
             self.limit.as_secs(),
             self.boot
@@ -146,7 +146,9 @@ impl Target for Remote {
             () if greeted => {
                 Err(Error::AgentEnded(format!("{} was lost in the middle of a boot ({status})", self.host)))
             }
-            () => Err(Error::AgentEnded(format!("{} ended ssh with {status}", self.host))),
+            () => {
+                Err(Error::AgentEnded(format!("ssh to {} ended before the agent did ({status})", self.host)))
+            }
         }
     }
 }

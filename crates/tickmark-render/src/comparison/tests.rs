@@ -1,6 +1,6 @@
 //! The comparison of an experiment that is kept, in every format.
 
-use tickmark_analysis::comparison::{Asked, Model, Side, Unit, build};
+use tickmark_analysis::comparison::{Asked, Earlier, Model, Side, Unit, build};
 
 fn model() -> Model {
     model_of("1.2", Unit::Recording)
@@ -15,7 +15,7 @@ fn model_of(version: &str, unit: Unit) -> Model {
         &[side("base"), side("candidate")],
         Asked { margin: 0.01, unit },
         &|_, _| true,
-        &mut std::iter::empty(),
+        &Earlier { list: &Vec::new, read: &|_| None },
     )
     .unwrap()
 }

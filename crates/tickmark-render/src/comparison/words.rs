@@ -186,7 +186,7 @@ pub(super) fn environment(model: &Model, against: &Against, listed: usize) -> Ve
         lines.push(format!("measured by {base} and by {other}: their definitions differ"));
     }
     match all.len() {
-        0 => lines.push("nothing that is recorded of the environment differs".to_owned()),
+        0 => lines.push("no recorded fact of the environment differs".to_owned()),
         1 => {}
         count => lines.push(format!("{count} facts of the environment differ: any of them may be the cause")),
     }
@@ -267,8 +267,8 @@ fn of_basis(basis: &Basis) -> Vec<String> {
             "--unit run: this is what the runs would say if both recordings were made under the same conditions".to_owned()
         }
         Basis::Few => {
-            "one or two recordings a side are as many replicates, and replicates differ even where nothing was changed; \
-             in brackets: what the runs would say if they did not"
+            "one or two recordings a side are too few for a verdict: recordings differ even where nothing was changed; \
+             in brackets: the interval by the runs alone"
                 .to_owned()
         }
     };

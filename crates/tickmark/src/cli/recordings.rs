@@ -2,6 +2,7 @@
 
 use super::Output;
 use super::complete::recordings;
+use super::values::fact;
 use clap::{Args, Subcommand};
 
 #[derive(Debug, Args)]
@@ -11,6 +12,9 @@ pub(crate) struct Recordings {
     /// Rebuild the index from the recordings' folders
     #[arg(long)]
     pub(crate) rebuild: bool,
+    /// Only recordings with this fact (of `show --format json`), such as clock.source=hpet or kernel.release=6.1*
+    #[arg(long, value_name = "NAME=PATTERN", value_parser = fact)]
+    pub(crate) fact: Vec<(String, glob::Pattern)>,
     #[command(flatten)]
     pub(crate) output: Output,
 }

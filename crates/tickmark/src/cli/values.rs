@@ -58,6 +58,12 @@ pub(super) fn phase(text: &str) -> Result<(u32, u32), String> {
         .ok_or_else(|| "give K/N with K below N, such as 1/5".to_owned())
 }
 
+/// A fact, and what its value is like.
+pub(super) fn fact(text: &str) -> Result<(String, glob::Pattern), String> {
+    let (name, pattern) = text.split_once('=').ok_or_else(|| "give NAME=PATTERN".to_owned())?;
+    Ok((name.trim().to_owned(), glob::Pattern::new(pattern.trim()).map_err(|error| error.to_string())?))
+}
+
 /// A file and what is written to it.
 pub(super) fn write_file(text: &str) -> Result<(String, String), String> {
     let parts = text.split_once('=').filter(|(path, _)| path.starts_with('/'));

@@ -9,7 +9,7 @@ use tickmark_drive::file;
 use tickmark_drive::knob::distinct;
 use tickmark_drive::lab::{Asked, Machine, Setting, kernel_of};
 use tickmark_lab::Kernel;
-use tickmark_store::{Id, Store};
+use tickmark_store::{Entry, Id, Store};
 use tickmark_wire::Nanos;
 
 /// `tickmark lab run FILE`.
@@ -114,15 +114,15 @@ fn carry_out(store: &Store, mut from: Asked, asked: &LabRun) -> Result<Code, Err
 /// The recordings that were made together with one, in the order of their settings; with what their names begin with.
 fn together(store: &Store, name: &str) -> Result<(String, Vec<Id>), Error> {
     let one = store.find(name)?;
-    let none = || Error::Usage(format!("recording {} belongs to no matrix that could go on", one.meta.id));
+    let none = || Error::Usage(format!("recording {} is not part of an interrupted matrix", one.meta.id));
     let arm = one.meta.arm.as_ref().ok_or_else(none)?;
     let begin = one.meta.name.strip_suffix(&arm.setting).ok_or_else(none)?;
-    let mut all = Vec::new();
-    for entry in store.list()? {
-        let other = store.read(&entry.id)?;
-        let same = other.meta.arm.as_ref().filter(|other| other.experiment == arm.experiment && !other.pilot);
-        all.extend(same.map(|arm| (arm.number, entry.id.clone())));
-    }
+    let entries = store.list()?.into_iter();
+    let number = |entry: Entry| {
+        let own = entry.arm.filter(|other| other.experiment == arm.experiment && !other.pilot)?;
+        Some((own.number, entry.id))
+    };
+    let mut all: Vec<(u32, Id)> = entries.filter_map(number).collect();
     all.sort();
     Ok((begin.trim_end_matches(':').to_owned(), all.into_iter().map(|(_, id)| id).collect()))
 }

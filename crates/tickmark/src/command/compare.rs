@@ -97,13 +97,12 @@ pub(super) fn compared(
         recording.environment().and_then(|facts| facts.get("host.name")).map(str::to_owned)
     };
     let hosts: Vec<Option<String>> = sides.iter().flat_map(|side| &side.recordings).map(host).collect();
-    // Listed when they are asked for.
-    let listed = || {
+    let list = || {
         let entries = store.list().unwrap_or_default().into_iter().rev();
-        entries.filter(|entry| entry.complete && hosts.contains(&entry.host)).collect::<Vec<_>>()
+        entries.filter(|entry| entry.complete && hosts.contains(&entry.host)).collect()
     };
-    let mut earlier = std::iter::once_with(listed).flatten().filter_map(|entry| store.read(&entry.id).ok());
-    comparison::build(sides, asked, only, &mut earlier)
+    let earlier = comparison::Earlier { list: &list, read: &|id| store.read(id).ok() };
+    comparison::build(sides, asked, only, &earlier)
         .map_err(|why| Error::Usage(tickmark_render::incomparable(&why)))
 }
 

@@ -86,7 +86,7 @@ fn put_back(store: &Store) -> Result<Code, Error> {
     let mut lines = restored.done;
     if restored.busy > 0 {
         let busy = tickmark_render::count(restored.busy as u32, "experiment");
-        lines.push(format!("{busy} left alone: running, or being put back by another"));
+        lines.push(format!("{busy} left alone: running, or being restored by another process"));
     }
     if let Some((last, others)) = restored.wrong.split_last() {
         lines.iter().for_each(|line| anstream::eprintln!("{line}"));
@@ -138,7 +138,7 @@ fn plan(asked: &Asked, from: experiment::Asked) -> Result<(Experiment, Option<f6
 fn own_names(outcomes: &[Outcome]) -> Result<(), Error> {
     let twice = |at: usize| outcomes[..at].iter().any(|other| other.name == outcomes[at].name);
     if let Some(at) = (1..outcomes.len()).find(|at| twice(*at)) {
-        return Err(Error::Usage(format!("two commands are called {}", outcomes[at].name)));
+        return Err(Error::Usage(format!("two commands have the name {}", outcomes[at].name)));
     }
     if outcomes.is_empty() {
         return Ok(());
@@ -249,10 +249,10 @@ fn tell(
     };
     let knob = &experiment.knob_name;
     let back = match (restored, experiment.knob.is_read_back()) {
-        (false, _) => format!("{knob} is NOT as it was"),
+        (false, _) => format!("{knob} is NOT restored"),
         // What a command did is not read back.
         (true, false) => format!("the reset commands of {knob} ran"),
-        (true, true) => format!("{knob} is as it was"),
+        (true, true) => format!("{knob} restored"),
     };
     let line = format!("{made} blocks{why}; {back}; saved as {}\n", Id::all(ids));
     if format == CompareFormat::Text {

@@ -146,7 +146,7 @@ fn one(
     let kept = Id::all(&ids);
     if made < 1 || halt == Halt::Stopped {
         return Err(Error::Refused(format!(
-            "interrupted after {made} boots a side; `tickmark lab run FILE --resume REC` goes on; saved as {kept}"
+            "interrupted after {made} blocks; resume with `tickmark lab run FILE --resume REC`; saved as {kept}"
         )));
     }
     if let Some(why) = arms::nothing(store, &ids) {

@@ -14,19 +14,26 @@ pub(super) fn run(store: &Store, asked: &Recordings) -> Result<Code, Error> {
     if let Some(change) = &asked.change {
         return self::change(store, change);
     }
-    let entries = store.list()?;
+    let mut entries = store.list()?;
+    for (name, pattern) in &asked.fact {
+        let values = store.fact(name, &entries);
+        entries.retain(|entry| values.get(&entry.id).is_some_and(|value| pattern.matches(value)));
+    }
     if asked.output.format == Format::Json {
         super::print_json(&entries)?;
         return Ok(Code::Done);
     }
     if entries.is_empty() {
-        super::print(&format!("no recordings in {}; tickmark run makes one\n", store.root().display()))?;
+        let place = store.root().display();
+        let none = if asked.fact.is_empty() { "no recordings" } else { "no recordings with these facts" };
+        let next = if asked.fact.is_empty() { "; tickmark run makes one" } else { "" };
+        super::print(&format!("{none} in {place}{next}\n"))?;
         return Ok(Code::Done);
     }
     let mut text = String::new();
     for e in &entries {
         let unknown = || "unknown".to_owned();
-        let when = e.created.get(..16).unwrap_or(&e.created).replace('T', " ");
+        let when = e.created.strftime("%Y-%m-%d %H:%M");
         let state = match e.complete {
             true if e.runs_done == e.runs_planned => "complete",
             // An experiment that needed no more blocks.
@@ -69,7 +76,7 @@ fn change(store: &Store, change: &Change) -> Result<Code, Error> {
             let goes = old(&entries, keep.unwrap_or(0), older_than.unwrap_or(0), Timestamp::now());
             let mut kept = 0;
             for entry in &goes {
-                let what = format!("  {}  {}", entry.created.get(..10).unwrap_or_default(), entry.name);
+                let what = format!("  {}  {}", entry.created.strftime("%Y-%m-%d"), entry.name);
                 match dry_run {
                     true => super::print(&format!("would delete {}{what}\n", entry.id))?,
                     false => match delete(store, &entry.id, &what) {
@@ -103,6 +110,6 @@ fn old(entries: &[Entry], keep: usize, days: u32, now: Timestamp) -> Vec<&Entry>
     let Ok(before) = now.checked_sub(jiff::SignedDuration::from_hours(24 * i64::from(days))) else {
         return Vec::new();
     };
-    let age = |entry: &&Entry| entry.created.parse::<Timestamp>().is_ok_and(|created| created <= before);
+    let age = |entry: &&Entry| entry.created <= before;
     entries[..entries.len().saturating_sub(keep)].iter().filter(age).collect()
 }

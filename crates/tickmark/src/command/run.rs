@@ -138,7 +138,11 @@ fn measure(target: &mut dyn Target, plan: &Plan, writer: &mut Writer) -> Result<
     });
     progress.finish();
     result?;
-    if greeted { Ok(()) } else { Err(tickmark_drive::Error::AgentEnded("it said nothing".to_owned()).into()) }
+    if greeted {
+        Ok(())
+    } else {
+        Err(tickmark_drive::Error::AgentEnded("it sent no event".to_owned()).into())
+    }
 }
 
 /// A recording in which nothing was measured is not kept: the error has been told.

@@ -15,7 +15,7 @@ pub(super) fn run(verify: &Verify) -> Result<Code, Error> {
         if !named.into_iter().any(|call| call == deny.call) {
             let call = &deny.call;
             return Err(Error::Usage(format!(
-                "no probe names {call}; `tickmark list --syscalls` has them all"
+                "no probe needs {call}; `tickmark list --syscalls` lists what they need"
             )));
         }
     }

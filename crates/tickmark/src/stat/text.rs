@@ -56,16 +56,13 @@ fn notes(out: &mut String, symbol: char, set: &Set, paired: bool) {
         let what = match (outliers.dropped, paired) {
             (true, _) => "dropped, as asked",
             (false, true) => "kept",
-            (false, false) => "kept; --drop-outliers takes them out",
+            (false, false) => "kept; --drop-outliers removes them",
         };
         let all = count(outliers.count as u32, "outlier");
         let _ = writeln!(out, "{symbol} {all} ({}{more}): {what}", listed.join(", "));
     }
     if set.sorted && set.summary.deviation > 0.0 {
-        let _ = writeln!(
-            out,
-            "{symbol} is sorted: whether it drifted while it was measured cannot be told any more"
-        );
+        let _ = writeln!(out, "{symbol} is sorted: drift during the measurement cannot be checked");
     }
     if let Some((seen, true)) = set.lag_1.filter(|(seen, _)| *seen > 0.0) {
         let _ = writeln!(
@@ -104,7 +101,7 @@ fn compared(out: &mut String, model: &Model, against: &Against) {
         (Some(ratio), None) => {
             let _ = writeln!(out, "  change {:+.4} %, which has no interval", (ratio - 1.0) * 100.0);
         }
-        (None, _) => out.push_str("  no per cent: the first mean is not above zero\n"),
+        (None, _) => out.push_str("  no percentage: the mean of the baseline is not above zero\n"),
     }
     if let Some(d) = &against.difference {
         let name = if model.manner.paired { "paired t" } else { "Welch's t" };
@@ -136,10 +133,10 @@ fn words(model: &Model, against: &Against) -> String {
         Verdict::Equivalent => format!("equivalent within {margin} %"),
         Verdict::Undecided { needed: Some(values) } => {
             let both = if model.manner.paired { "pairs" } else { "values a side" };
-            format!("undecided; {values} {both} would tell it from {margin} %")
+            format!("undecided: needs about {values} {both}, for a margin of {margin} %")
         }
         Verdict::Undecided { needed: None } if against.difference.is_none() => {
-            "undecided: nothing varies, so there is nothing to judge by".to_owned()
+            "undecided: the values do not vary".to_owned()
         }
         Verdict::Undecided { needed: None } => "undecided".to_owned(),
     }

@@ -46,6 +46,9 @@ fn from_run_to_export() {
     assert_eq!(bench.json(&["recordings"]), listed);
     assert_eq!(bench.json(&["recordings", "--rebuild"]), listed);
     assert!(bench.store().join("index.sqlite").exists());
+    let kernel = format!("kernel.release={}", listed[0]["kernel"].as_str().unwrap());
+    let with = |fact: &str| bench.json(&["recordings", "--fact", fact]).as_array().unwrap().len();
+    assert_eq!([with(&kernel), with("kernel.release=*"), with("kernel.release=2.2*")], [1, 1, 0]);
 
     let detail = out(&bench.run(&["show", "first", "timer.*"]));
     assert!(detail.contains("p99") && detail.contains('#'), "{detail}");

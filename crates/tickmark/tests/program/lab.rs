@@ -260,7 +260,7 @@ fn two_boots_that_differ_are_no_count_of_instructions() {
     fs::set_permissions(&qemu, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     let path = format!("{}:{}", folder.display(), std::env::var("PATH").unwrap());
     let output = bench.command(&["lab", "run", file.to_str().unwrap()]).env("PATH", path).output().unwrap();
-    refused(&output, 1, &["two boots of one point differ from byte", "transcripts"]);
+    refused(&output, 1, &["two boots of the same setting and phase differ from byte", "transcripts"]);
     assert_eq!(guests(&bench), 0);
 }
 
@@ -271,7 +271,7 @@ fn an_image_needs_no_source_and_its_phases_need_its_hz() {
     let kernel = image("x86_64");
     let kernel = kernel.to_str().unwrap();
     let file = matrix_of(&bench, kernel, "");
-    refused(&bench.run(&["lab", "run", file.to_str().unwrap()]), 2, &["does not say its HZ", "hz = N"]);
+    refused(&bench.run(&["lab", "run", file.to_str().unwrap()]), 2, &["HZ of", "is unknown", "hz = N"]);
     if has("bwrap") {
         let boot = ["lab", "boot", "--kernel", kernel, "syscall.null", "--slice", "10ms"];
         let output =
@@ -641,7 +641,7 @@ fn a_real_machine_is_booted_once_a_setting_and_block_and_goes_on_after_an_interr
 fn a_real_machine_that_does_not_boot_anew_is_named() {
     let (bench, board) = (Bench::new(), Board::new(2));
     let run = |boot: &str| bench.run(&["lab", "run", board.matrix(2, boot).to_str().unwrap()]);
-    refused(&run("true"), 1, &["did not answer from another boot within 5 s"]);
+    refused(&run("true"), 1, &["did not come up in a new boot within 5 s"]);
     refused(&run("echo no such kernel >&2; exit 3"), 1, &["root@10.213.2.2", "no such kernel"]);
     let text = fs::read_to_string(board.matrix(2, "true")).unwrap().replace("10.213.2.2", "10.213.2.99");
     let path = board.folder.path().join("nobody.toml");
