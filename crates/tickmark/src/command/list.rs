@@ -46,14 +46,33 @@ pub(super) fn run(list: &List) -> Result<Code, Error> {
         return Ok(Code::Done);
     }
     let mut last = None;
-    for (offer, metric) in rows {
+    for (number, (offer, metric)) in rows.iter().enumerate() {
         if last != Some(metric.group) {
             let gap = if last.is_some() { "\n" } else { "" };
             let _ = writeln!(text, "{gap}{} (suite {})", metric.group.title(), metric.group.suite());
             last = Some(metric.group);
         }
         let _ = writeln!(text, "  {:34} {}", metric.name, offer.timed);
+        if rows.get(number + 1).is_none_or(|(next, _)| next.probe != offer.probe) {
+            text += &parameters(offer);
+        }
     }
     super::print(&text)?;
     Ok(Code::Done)
+}
+
+/// What else a probe can be told, after its cases.
+fn parameters(offer: &Offer) -> String {
+    let mut text = String::new();
+    let names = offer.parameters.iter().map(|parameter| format!("{}=VALUE", parameter.name));
+    if !offer.parameters.is_empty() {
+        let names = names.collect::<Vec<_>>().join(",");
+        let _ = writeln!(text, "    other cases: {}:{names}, any of them left out", offer.probe);
+    }
+    for parameter in &offer.parameters {
+        let values = parameter.values.join(", ");
+        let numbers = parameter.numbers.map_or(String::new(), |(from, to)| format!(" or {from} to {to}"));
+        let _ = writeln!(text, "      {:12} {}: {values}{numbers}", parameter.name, parameter.about);
+    }
+    text
 }

@@ -155,6 +155,11 @@ fn lists_name_what_is_needed() {
     }
     assert!(out(&bench.run(&["list", "clock"])).contains("clock.monotonic.read"));
     assert!(!out(&bench.run(&["list"])).contains("selftest"));
+    let ring = out(&bench.run(&["list", "switch.16p.64k"]));
+    assert!(
+        ring.contains("switch:processes=VALUE,kib=VALUE") && ring.contains("2, 8, 16 or 2 to 96"),
+        "{ring}"
+    );
 }
 
 #[test]
