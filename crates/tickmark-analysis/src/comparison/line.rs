@@ -238,6 +238,8 @@ impl Figure {
             (None, Some(needed)) => Why::Needs(needed),
             _ if few() => Why::TooFew,
             _ if claim.is_some_and(|claim| claim.ratio.is_none()) => Why::NoRatio,
+            // They vary so much that no number can be told.
+            _ if claim.is_some_and(|claim| claim.p.is_some()) => Why::TooFew,
             _ => Why::NoVariation,
         }
     }

@@ -23,7 +23,7 @@ pub enum Why {
     NotInterleaved,
     /// So many replicates in all would decide.
     Needs(usize),
-    /// Fewer than two replicates on a side.
+    /// Fewer than two replicates on a side, or so few for their variation that no number can be told which would decide.
     TooFew,
     /// The replicates do not vary.
     NoVariation,

@@ -46,7 +46,8 @@ impl Remote {
         // Connecting has a limit of its own.
         let limit = Some(self.limit + Duration::from_secs(10));
         let until = Until { limit, stop: &|| self.control.stopped() };
-        let done = tickmark_process::output(self.ssh(command), input, true, &until).map_err(|error| {
+        // What ssh leaves running is the user's (ControlPersist).
+        let done = tickmark_process::output(self.ssh(command), input, false, &until).map_err(|error| {
             Error::Refused(format!("cannot start ssh: {error}; apt-get install openssh-client"))
         })?;
         match done.end {

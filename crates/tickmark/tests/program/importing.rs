@@ -61,6 +61,10 @@ fn columns_of_numbers_become_recordings() {
         write("vendor.SMP", "13813 13864 13880 13889 13905 13921 13924 13933 13966 13970"),
         write("hz.UP", "14067 14098 14104 14107 14116 14116 14135 14136 14155 14178"),
         write("vendor.UP", "14141 14149 14153 14159 14169 14170 14179 14185 14197 14257"),
+        write("wild", "1 100"),
+        write("wilder", "50 3"),
+        write("five", "5 5"),
+        write("six", "6 6"),
     ];
     for file in &files {
         let name = file.rsplit('/').next().unwrap();
@@ -75,6 +79,9 @@ fn columns_of_numbers_become_recordings() {
     let up = verdict("hz.UP", "vendor.UP");
     assert_eq!(up["verdict"], "below_margin", "real, but below 1 %");
     assert!((up["p"].as_f64().unwrap() - 0.001_351).abs() < 1e-6, "{up}");
+    // Of values that vary it is not said that they do not.
+    assert_eq!(verdict("wild", "wilder")["why"], "too_few");
+    assert_eq!(verdict("five", "six")["why"], "no_variation");
 }
 
 #[test]
