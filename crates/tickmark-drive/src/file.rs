@@ -50,16 +50,22 @@ struct File {
 }
 
 /// A side of the comparison: made by commands, or booted.
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Setting {
     name: String,
+    #[serde(default)]
     set: String,
+    #[serde(default)]
     reset: String,
+    #[serde(default)]
     kernel: String,
     hz: Option<u32>,
+    #[serde(default)]
     append: String,
+    #[serde(default)]
     write: BTreeMap<String, String>,
+    #[serde(default)]
     boot: String,
 }
 
@@ -123,6 +129,9 @@ fn parse(text: &str) -> Result<Asked, String> {
         let line = 1 + text[..start].matches('\n').count();
         format!("line {line}: {}", error.message().replace('\n', " "))
     })?;
+    if file.setting.iter().any(|setting| setting.name.trim().is_empty()) {
+        return Err("a [[setting]] has an empty name".to_owned());
+    }
     lab::once("setting", file.setting.iter().map(|setting| setting.name.as_str()))?;
     if file.blocks.is_some_and(|blocks| !(2..=1000).contains(&blocks)) {
         return Err("blocks: give 2 to 1000".to_owned());
@@ -325,12 +334,14 @@ mod tests {
         assert!(knob("block = 5").contains("line 2"), "{}", knob("block = 5"));
         assert!(knob("[[command]]\nname=\"a\"\nrun=\"b\"\nbetter=\"hihger\"").contains("lower or higher"));
         assert!(wrong("knob = \"slack=1ns\"").contains("one setting"));
+        assert!(knob("[[setting]]\nset=\"true\"\nreset=\"true\"").contains("missing field `name`"));
+        assert!(knob("[[setting]]\nname=\"\"").contains("empty name"));
         assert!(wrong("probes = []").contains("nothing is turned"));
         let unpaired = "[[setting]]\nname=\"a\"\nset=\"b\"\n[[setting]]\nname=\"c\"";
         assert!(wrong(&format!("knob=\"k\"\n{unpaired}")).contains("no reset"));
         assert!(knob("blocks = 1").contains("2 to 1000"));
         assert!(knob("width = \"much\"").contains("width"));
-        assert!(knob("[[command]]\nname=\"a\"\nrun=\"b\"\ntime=true\nafter=\"c\"").contains("either"));
+        assert!(knob("[[command]]\nname=\"a\"\nrun=\"b\"\ntime=true\nafter=\"c\"").contains("not both"));
         assert!(knob("speeds = [250]").contains("speeds is for boots"));
         assert!(knob("get = \"echo\"").contains("no [[setting]]"));
         assert!(

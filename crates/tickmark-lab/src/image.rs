@@ -100,6 +100,17 @@ pub fn arch_of(image: &Path) -> Result<Arch, Error> {
     }
 }
 
+/// Whether a program is for an architecture.
+#[must_use]
+pub fn is_for(program: &Path, arch: Arch) -> bool {
+    let bytes = std::fs::read(program).unwrap_or_default();
+    let machine = match arch {
+        Arch::X86_64 => EM_X86_64,
+        Arch::PowerPc => EM_PPC,
+    };
+    Elf::of(&bytes).is_some_and(|elf| elf.machine() == Some(machine))
+}
+
 /// Whether a program needs no other file to run: the first process of a guest has none.
 #[must_use]
 pub fn is_static(program: &Path) -> bool {
@@ -128,7 +139,9 @@ mod tests {
         assert!(why(&image[..image.len() - 1]).unwrap_err().contains("cut short"));
         assert!(why(b"#!/bin/sh\n").unwrap_err().contains("no kernel image"));
         assert!(why(b"").unwrap_err().contains("no kernel image"));
-        let own = std::fs::read(std::env::current_exe().unwrap()).unwrap();
+        let own = std::env::current_exe().unwrap();
+        assert!(is_for(&own, Arch::X86_64) && !is_for(&own, Arch::PowerPc));
+        let own = std::fs::read(own).unwrap();
         assert_eq!(why(&own), Ok(Arch::X86_64));
         assert!(why(&own[..4096]).unwrap_err().contains("cut short"));
         assert!(why(&own[..40]).unwrap_err().contains("cut short"));

@@ -22,7 +22,7 @@ pub use agent::small_agent;
 pub use boot::{Boot, Guest};
 pub use cache::Cache;
 pub use error::Error;
-pub use image::{arch_of, is_static};
+pub use image::{arch_of, is_for, is_static};
 pub use initramfs::Archive;
 pub use kernel::{Arch, Kernel, Preempt, Source, Tick};
 pub use make::{Built, Progress};

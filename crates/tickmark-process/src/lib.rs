@@ -1,6 +1,6 @@
-//! Child processes of the host: each in a group of its own, which a Ctrl-C of this program does not reach. It ends when its
-//! time is over, when it is no longer wanted and with this program, also where that is killed; what it writes is read all the
-//! while, so that no full pipe stops it.
+//! Child processes of the host: each in a group of its own, which a Ctrl-C of this program does not reach. The group ends when its
+//! time is over or it is no longer wanted; the child itself also with this program, where that is killed. What it writes is read
+//! all the while, so that no full pipe stops it.
 #![forbid(unsafe_code)]
 
 mod pipe;
@@ -16,6 +16,8 @@ use tickmark_probe::sys::limits;
 
 /// How often it is asked whether a child is still wanted.
 const LOOK: Duration = Duration::from_millis(20);
+/// How long a child that was killed may take to end.
+const GRACE: Duration = Duration::from_secs(3);
 /// How long what a child left running may hold its output open.
 const PATIENCE: Duration = Duration::from_millis(300);
 
@@ -28,9 +30,12 @@ pub struct Child {
     /// What it complains of, if that is a pipe.
     pub stderr: Option<ChildStderr>,
     id: u32,
-    ended: Receiver<(std::io::Result<ExitStatus>, Duration)>,
+    ended: Receiver<Ended>,
     over: bool,
 }
+
+/// How it ended, and when after its start.
+type Ended = (std::io::Result<ExitStatus>, Duration);
 
 /// How waiting for a child ended. One that did not end by itself was ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -119,40 +124,41 @@ impl Child {
     /// Waits until it ends, its time is over or it is no longer wanted, and ends it then.
     ///
     /// # Errors
-    /// It is lost.
+    /// It is lost, or cannot be ended: another user's, as behind sudo, or waiting for a device.
     pub fn wait(&mut self, until: &Until<'_>) -> std::io::Result<End> {
         let since = Instant::now();
         loop {
             match self.ended.recv_timeout(LOOK) {
-                Ok((status, took)) => {
-                    self.over = true;
-                    return status.map(|status| End::Exited(status, took));
-                }
-                Err(RecvTimeoutError::Disconnected) => {
-                    self.over = true;
-                    return Err(std::io::Error::other("it is lost"));
-                }
-                Err(RecvTimeoutError::Timeout) if (until.stop)() => {
-                    self.end();
-                    return Ok(End::Stopped);
-                }
+                Ok(ended) => return self.exited(ended),
+                Err(RecvTimeoutError::Disconnected) => return Err(std::io::Error::other("it is lost")),
+                Err(RecvTimeoutError::Timeout) if (until.stop)() => return self.end(End::Stopped),
                 Err(RecvTimeoutError::Timeout)
                     if until.limit.is_some_and(|limit| since.elapsed() > limit) =>
                 {
-                    self.end();
-                    return Ok(End::Late);
+                    return self.end(End::Late);
                 }
                 Err(RecvTimeoutError::Timeout) => {}
             }
         }
     }
 
-    /// Ends it and all that it started.
-    pub fn end(&mut self) {
+    fn exited(&mut self, (status, took): Ended) -> std::io::Result<End> {
+        self.over = true;
+        status.map(|status| End::Exited(status, took))
+    }
+
+    /// Ends it and all that it started, for this reason; or how it ended by itself before.
+    fn end(&mut self, why: End) -> std::io::Result<End> {
+        if let Ok(ended) = self.ended.try_recv() {
+            return self.exited(ended);
+        }
         limits::kill_group(self.id);
-        if !self.over {
-            let _ = self.ended.recv();
-            self.over = true;
+        match self.ended.recv_timeout(GRACE) {
+            Ok(_) => {
+                self.over = true;
+                Ok(why)
+            }
+            Err(_) => Err(std::io::Error::other(format!("process {} cannot be ended", self.id))),
         }
     }
 }
@@ -160,7 +166,7 @@ impl Child {
 impl Drop for Child {
     fn drop(&mut self) {
         if !self.over {
-            self.end();
+            let _ = self.end(End::Stopped);
         }
     }
 }
@@ -188,7 +194,7 @@ pub fn finish(mut child: Child, input: Vec<u8>, alone: bool, until: &Until<'_>) 
     let (out, err) = (Drained::of(child.stdout.take()), Drained::of(child.stderr.take()));
     let end = child.wait(until);
     if alone {
-        child.end();
+        limits::kill_group(child.id);
     }
     let patience = Instant::now() + PATIENCE;
     Ok(Done { end: end?, stdout: out.until(patience), stderr: err.until(patience) })

@@ -77,3 +77,14 @@ fn what_is_done_before_it_may_refuse() {
     assert_eq!(Child::start_after(shell("exit 0"), || Err("no")).err(), Some("no"));
     assert!(Child::start(Command::new("/nowhere")).is_err());
 }
+
+#[test]
+fn one_that_ended_by_itself_is_not_ended_and_keeps_its_status() {
+    let mut child = Child::start(shell("exit 4")).unwrap();
+    let since = Instant::now();
+    while lives(&child.id.to_string()) && since.elapsed() < Duration::from_secs(10) {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    std::thread::sleep(Duration::from_millis(50));
+    assert!(matches!(child.end(End::Late), Ok(End::Exited(status, _)) if status.code() == Some(4)));
+}

@@ -95,7 +95,7 @@ pub(super) fn facts(recording: &Recording) -> impl Iterator<Item = (&str, &str)>
 }
 
 /// The tables of this version; an index of another is made again.
-const VERSION: i64 = 2;
+const VERSION: i64 = 3;
 
 const SCHEMA: &str = "
 create table if not exists recordings (
@@ -107,7 +107,7 @@ create table if not exists facts (
   recording text not null, name text not null, value text not null, primary key (recording, name)
 ) strict, without rowid;
 create index if not exists facts_by_name on facts (name, value);
-pragma user_version = 2;
+pragma user_version = 3;
 ";
 
 pub(super) struct Index {
@@ -221,12 +221,10 @@ impl Index {
         gone("recordings", "id").and_then(|_| gone("facts", "recording")).map(drop).map_err(self.failed())
     }
 
-    /// The value of a fact, by the recordings that have it.
-    pub(super) fn fact(&self, name: &str) -> Result<BTreeMap<String, String>, Error> {
-        let mut statement = self
-            .connection
-            .prepare("select recording, value from facts where name = ?1")
-            .map_err(self.failed())?;
+    /// The value of a fact in each recording that is known as finished; none where that has no such fact.
+    pub(super) fn fact(&self, name: &str) -> Result<BTreeMap<String, Option<String>>, Error> {
+        let query = "select id, value from recordings left join facts on recording = id and facts.name = ?1 where complete";
+        let mut statement = self.connection.prepare(query).map_err(self.failed())?;
         let rows = statement.query_map([name], |row| Ok((row.get(0)?, row.get(1)?)));
         rows.and_then(Iterator::collect).map_err(self.failed())
     }

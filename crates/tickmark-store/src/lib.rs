@@ -193,10 +193,10 @@ impl Store {
     /// are read.
     #[must_use]
     pub fn fact(&self, name: &str, entries: &[Entry]) -> BTreeMap<Id, String> {
-        let known = Index::open_existing(&self.root).and_then(|index| index.fact(name)).ok();
-        let value = |entry: &Entry| match &known {
-            Some(known) if entry.complete => known.get(entry.id.as_str()).cloned(),
-            _ => index::facts(&self.read(&entry.id).ok()?)
+        let known = Index::open_existing(&self.root).and_then(|index| index.fact(name)).unwrap_or_default();
+        let value = |entry: &Entry| match known.get(entry.id.as_str()) {
+            Some(known) => known.clone(),
+            None => index::facts(&self.read(&entry.id).ok()?)
                 .find_map(|(own, value)| (own == name).then(|| value.to_owned())),
         };
         entries.iter().filter_map(|entry| Some((entry.id.clone(), value(entry)?))).collect()

@@ -5,7 +5,7 @@ use sha2::{Digest, Sha256};
 use std::fmt::Write;
 
 /// The facts of a configuration.
-const FACTS: [&str; 8] = [
+const FACTS: [&str; 13] = [
     "host.name",
     "kernel.release",
     "kernel.version",
@@ -14,6 +14,11 @@ const FACTS: [&str; 8] = [
     "cpu.model",
     "cpu.governor",
     "memory.thp",
+    "guest.machine",
+    "guest.memory",
+    "guest.instruction_ns",
+    "guest.image",
+    "guest.append",
 ];
 
 /// A hash of the machine, its settings, what was measured, how often and how long: fewer and shorter runs spread farther.
@@ -27,7 +32,16 @@ pub(crate) fn of(recording: &Recording) -> String {
     if recording.imported.is_none() {
         let settings = &plan.settings;
         let priority = recording.sessions.first().map_or(settings.priority, |hello| hello.settled.priority);
-        let _ = writeln!(text, "{priority} {:?} {}", settings.slack, settings.small);
+        let slack = settings.slack.map_or("the system's".to_owned(), |slack| slack.get().to_string());
+        let deny = settings.deny.as_ref().map_or("nothing", |deny| deny.call.as_str());
+        let _ = writeln!(text, "{priority} {slack} {} {deny} {}", settings.small, settings.only_needed);
+        // Stamps of another clock cost something else.
+        let stamped = recording.runs.iter().find_map(|run| run.outcome.as_ref());
+        let _ = writeln!(
+            text,
+            "{:?}",
+            stamped.map(|outcome| serde_json::to_string(&outcome.instrument.clock).ok())
+        );
     }
     for metric in &plan.metrics {
         let own = plan.runs.iter().filter(|run| run.gives(&metric.name) && run.round > 0);

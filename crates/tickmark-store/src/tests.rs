@@ -262,6 +262,13 @@ fn what_the_index_knows_needs_no_folder() {
     fs::write(folder.path().join("recordings").join(id.as_str()).join("events.jsonl"), "").unwrap();
     assert_eq!(store.list().unwrap(), before);
     assert_eq!(store.fact("kernel.release", &before), release);
+    // One that the index has never seen is read.
+    fs::remove_file(folder.path().join("index.sqlite")).unwrap();
+    Index::open(folder.path()).unwrap();
+    let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/format-1.5/events.jsonl");
+    let place = folder.path().join("recordings").join(id.as_str());
+    fs::copy(fixture, place.join("events.jsonl")).unwrap();
+    assert_eq!(store.fact("kernel.release", &store.list().unwrap()), release);
 }
 
 #[test]
@@ -278,7 +285,7 @@ fn the_index_of_another_version_is_made_again() {
     store.index(&folder.path().join("recordings").join(id.as_str()));
     let version = rusqlite::Connection::open(&index)
         .and_then(|index| index.query_row("pragma user_version", [], |row| row.get::<_, i64>(0)));
-    assert_eq!(version.unwrap(), 2);
+    assert_eq!(version.unwrap(), 3);
     assert_eq!(Index::open_existing(folder.path()).unwrap().all().unwrap().len(), 1);
 }
 
@@ -324,7 +331,7 @@ fn an_index_that_is_none_of_ours_is_not_read() {
     let view = rusqlite::Connection::open(&index).unwrap();
     view.execute_batch(
         "create view recordings as select 'zz' as id, 'x' as name, '2026' as created, 1 as complete, 1 as runs_done, \
-         1 as runs_planned, 1 as metrics, null as host, null as kernel, null as clock_source; pragma user_version = 2",
+         1 as runs_planned, 1 as metrics, null as host, null as kernel, null as clock_source; pragma user_version = 3",
     )
     .unwrap();
     assert_eq!(store.list().unwrap(), before);

@@ -116,6 +116,12 @@ impl Bench {
             true => tickmark_lab::small_agent(&self.cache, arch, &|| self.control.stopped())?,
             false => agent_program()?,
         };
+        if !tickmark_lab::is_for(&path, arch) {
+            let (place, arch) = (path.display(), arch.name());
+            return Err(Error::Refused(format!(
+                "the agent {place} is not a program for {arch}, as the guest needs"
+            )));
+        }
         let bytes = Arc::new(std::fs::read(&path).map_err(Error::file("read", &path))?);
         self.agents.insert((small, arch), Arc::clone(&bytes));
         Ok(bytes)

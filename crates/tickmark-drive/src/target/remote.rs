@@ -48,7 +48,9 @@ impl Remote {
         let until = Until { limit, stop: &|| self.control.stopped() };
         // What ssh leaves running is the user's (ControlPersist).
         let done = tickmark_process::output(self.ssh(command), input, false, &until).map_err(|error| {
-            Error::Refused(format!("cannot start ssh: {error}; apt-get install openssh-client"))
+            let missing = error.kind() == std::io::ErrorKind::NotFound;
+            let hint = if missing { "; apt-get install openssh-client" } else { "" };
+            Error::Refused(format!("{}: ssh: {error}{hint}", self.host))
         })?;
         match done.end {
             End::Exited(status, _) => Ok(Output { status, stdout: done.stdout, stderr: done.stderr }),
@@ -109,11 +111,13 @@ impl Remote {
         )))
     }
 
-    /// Puts the agent there, in one step: machines may share a home.
+    /// Puts the agent there, whole and in one step: machines may share a home, and a connection may end.
     fn install(&self) -> Result<(), Error> {
         let new = format!("{FOLDER}/agent.{:016x}", RandomState::new().hash_one(std::process::id()));
         let command = format!(
-            "mkdir -p {FOLDER} && cat > {new} && chmod 700 {new} && mv -f {new} {FOLDER}/agent || (rm -f {new}; false)"
+            "mkdir -p {FOLDER} && cat > {new} && [ $(wc -c < {new}) -eq {} ] && chmod 700 {new} && mv -f {new} {FOLDER}/agent \
+             || (rm -f {new}; false)",
+            self.agent.len()
         );
         let output = self.output(&command, self.agent.to_vec())?;
         if output.status.success() { Ok(()) } else { Err(self.failed("copying the agent", &output)) }

@@ -5,7 +5,7 @@ use crate::permutation::Permutation;
 use crate::probes::integer::{UNROLLED, unrolled};
 use crate::routine::{Budget, Sink, routine};
 use crate::sys::chain::opaque;
-use crate::sys::memory::{Pages, Region};
+use crate::sys::memory::{Pages, Region, small_pages};
 use crate::sys::ring::{Chains, Ring, STEPS};
 use crate::{Params, Probe, ProbeError, Spec, Syscall, SystemMeter};
 use std::rc::Rc;
@@ -52,6 +52,7 @@ pub(super) static PROBES: &[Probe] = &[
             ..spec("machine.tlb", "TLB, first level", Unit::Count, Headline::Capacity)
         },
         prepare: |spec, params| {
+            small_pages()?;
             let line = params.sizes.line;
             let (spec, most) = (*spec, (params.sizes.memory / PAGE).min(1024));
             let region = Ring::over(Region::private((most * PAGE) as usize, Pages::Small)?);

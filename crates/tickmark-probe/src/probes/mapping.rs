@@ -3,12 +3,11 @@
 use crate::batch::{self, Shape};
 use crate::permutation::Permutation;
 use crate::sys::file;
-use crate::sys::memory::Region;
+use crate::sys::memory::{PAGE, Region, small_pages};
 use crate::{Expected, Folder, Params, Probe, Spec, Syscall, Unavailable};
 use std::os::fd::{AsFd, OwnedFd};
 use tickmark_wire::{Group, Part, Picos};
 
-const PAGE: usize = 4096;
 /// A store to every 16th KiB of the first tenth.
 const STRIDE: usize = 16 << 10;
 
@@ -73,6 +72,7 @@ pub(super) static PROBES: &[Probe] = &[
             )
         },
         prepare: |spec, params| {
+            small_pages()?;
             let length = params.sizes.mapped as usize / 8;
             let pages = length / PAGE;
             let (folder, file) = file(params, length, length)?;

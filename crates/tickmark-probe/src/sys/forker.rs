@@ -9,6 +9,7 @@
 
 mod code;
 
+use super::memory::{PAGE, small_pages};
 use super::{CallError, check};
 use crate::{Counts, Unavailable};
 use std::ffi::CStr;
@@ -30,7 +31,6 @@ pub struct Ballast {
 pub const SLOTS: usize = 4096;
 /// Bytes of a slot: start, end, status of the child, error, getrusage of the process.
 const SLOT: usize = 256;
-const PAGE: usize = 4096;
 
 /// What the child does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,7 +50,7 @@ pub enum Call {
     Vfork,
 }
 
-/// One child: Counter before the call and after the wait, exit status, and what the process has seen by then.
+/// One child: counter before the call and after the wait, exit status, and what the process has seen by then.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Made {
     /// Counter before the call.
@@ -93,6 +93,7 @@ impl Forker {
     /// # Errors
     /// Those of mmap(2) and mprotect(2); a processor for which its code is not written, or without a counter.
     pub fn new(call: Call, child: Child, program: &[&CStr], ballast: Ballast) -> Result<Self, Unavailable> {
+        small_pages()?;
         let bytes = code::bytes();
         if bytes.is_empty() || !tickmark_timer::has_counter() {
             let why = "making processes is written for x86-64 with a time stamp counter, and for arm64";

@@ -7,9 +7,15 @@ use std::os::unix::ffi::OsStringExt;
 /// The kernel's name for itself: release, version, machine, node.
 #[must_use]
 pub fn uname() -> [String; 4] {
-    let name = rustix::system::uname();
-    [name.release(), name.version(), name.machine(), name.nodename()]
-        .map(|field| field.to_string_lossy().into_owned())
+    // rustix takes it for a call that cannot be refused.
+    // SAFETY: utsname is character arrays, for which zero is a value.
+    let mut name: libc::utsname = unsafe { std::mem::zeroed() };
+    // SAFETY: `name` is valid to write to.
+    unsafe { libc::uname(&raw mut name) };
+    [&name.release, &name.version, &name.machine, &name.nodename].map(|field| {
+        // SAFETY: the kernel ends each field with a zero.
+        unsafe { CStr::from_ptr(field.as_ptr()) }.to_string_lossy().into_owned()
+    })
 }
 
 /// Flags of open(2) for a file that another may have put there: through no link, and without waiting.
@@ -99,10 +105,13 @@ pub fn free_bytes(path: &std::path::Path) -> Result<u64, CallError> {
 /// Memory that is free or holds buffers, by sysinfo(2), where /proc does not say.
 #[must_use]
 pub fn free_memory() -> Option<u64> {
-    let info = rustix::system::sysinfo();
+    // rustix takes it for a call that cannot be refused.
+    // SAFETY: sysinfo is plain numbers, for which zero is a value.
+    let mut info: libc::sysinfo = unsafe { std::mem::zeroed() };
+    // SAFETY: `info` is valid to write to.
+    let done = unsafe { libc::sysinfo(&raw mut info) };
     let unit = u64::from(info.mem_unit.max(1));
-    // Filled with nothing where the kernel refuses.
-    (info.totalram > 0).then(|| (info.freeram + info.bufferram).saturating_mul(unit))
+    (done == 0).then(|| (info.freeram + info.bufferram).saturating_mul(unit))
 }
 
 /// Timer slack of this thread, ns.

@@ -75,9 +75,12 @@ pub fn set_slack(slack: Nanos) -> Result<(), CallError> {
 pub fn end_after(limit: Nanos, parent: u32) -> Result<(), CallError> {
     die_with_parent(parent)?;
     let micros = limit.get() / 1_000;
+    let mut time = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // rustix takes it for a call that cannot be refused.
+    // SAFETY: `time` is valid to write to.
+    check("getrlimit", unsafe { libc::getrlimit(libc::RLIMIT_RTTIME, &raw mut time) })?;
     // A session may have set a lower one, which must not be raised.
-    let most = rustix::process::getrlimit(Resource::Rttime).maximum.unwrap_or(u64::MAX);
-    let most = most.min(micros as u64 + 100_000);
+    let most = time.rlim_max.min(micros as u64 + 100_000);
     let time = Rlimit { current: Some(most.min(micros as u64)), maximum: Some(most) };
     rustix::process::setrlimit(Resource::Rttime, time).map_err(named("setrlimit"))?;
     let timer = libc::itimerval {

@@ -1,10 +1,12 @@
 //! A stretch of memory: reading, writing and copying it.
 
 use super::{CallError, check};
+use crate::Unavailable;
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::ptr::NonNull;
 
-const PAGE: usize = 4096;
+/// A page of memory, as the definitions of probes have it.
+pub const PAGE: usize = 4096;
 const HUGE: usize = 2 << 20;
 
 /// Which pages a stretch is made of.
@@ -14,6 +16,21 @@ pub enum Pages {
     Small,
     /// Of 2 MiB, or none.
     Huge,
+}
+
+/// That the kernel's pages are those of the definitions; some of arm64 have 16 or 64 KiB.
+///
+/// # Errors
+/// How large they are.
+pub fn small_pages() -> Result<(), Unavailable> {
+    // SAFETY: no pointers.
+    match unsafe { libc::sysconf(libc::_SC_PAGESIZE) } {
+        4096 => Ok(()),
+        bytes => Err(Unavailable::Missing(format!(
+            "defined for pages of 4 KiB; this kernel has pages of {} KiB",
+            bytes / 1024
+        ))),
+    }
 }
 
 /// A mapping of our own.

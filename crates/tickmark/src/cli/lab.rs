@@ -1,7 +1,7 @@
 //! The commands of the lab.
 
 use super::complete::probes;
-use super::values::{duration, phase, speed, write_file};
+use super::values::{duration, phase, share, speed, write_file};
 use super::{CompareFormat, FailOn, Output};
 use clap::{Args, Subcommand, ValueEnum};
 use std::path::PathBuf;
@@ -139,6 +139,9 @@ pub(crate) struct LabRun {
     /// Limit of each boot of a guest, in real time [default: a minute and ten times the measuring time]
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(crate) limit: Option<Nanos>,
+    /// Changes below this do not matter [default: the file's, 1%]
+    #[arg(long, value_name = "SHARE", value_parser = share)]
+    pub(crate) margin: Option<f64>,
     /// Resume a matrix that was interrupted: any of its recordings
     #[arg(long, value_name = "REC")]
     pub(crate) resume: Option<String>,

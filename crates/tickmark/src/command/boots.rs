@@ -24,15 +24,13 @@ pub(super) fn lab_run(store: &Store, asked: &LabRun) -> Result<Code, Error> {
 }
 
 /// `tickmark experiment FILE`, where the file boots its settings.
-pub(super) fn experiment(
-    store: &Store,
-    asked: &Experiment,
-    file: &Path,
-    mut from: Asked,
-) -> Result<Code, Error> {
+pub(super) fn experiment(store: &Store, asked: &Experiment, file: &Path, from: Asked) -> Result<Code, Error> {
     boots_only(asked)?;
-    from.margin = asked.margin.unwrap_or(from.margin);
-    from.name = asked.name.clone().unwrap_or(from.name);
+    if asked.name.is_some() {
+        return Err(Error::Usage(
+            "its recordings have the names of its machines: leave --name out".to_owned(),
+        ));
+    }
     let run = LabRun {
         file: file.to_owned(),
         select: asked.select.clone(),
@@ -41,6 +39,7 @@ pub(super) fn experiment(
         slice: None,
         limit: None,
         resume: None,
+        margin: asked.margin,
         fail_on: asked.fail_on,
         format: asked.format,
     };
@@ -50,10 +49,13 @@ pub(super) fn experiment(
 /// Refuses options that mean nothing where settings are booted.
 fn boots_only(asked: &Experiment) -> Result<(), Error> {
     let settings: tickmark_wire::Settings = (&asked.settings).into();
-    let here = settings != tickmark_wire::Settings { small: settings.small, ..Default::default() };
-    if here || asked.command.is_some() || asked.width.is_some() || asked.budget.is_some() {
+    if settings != tickmark_wire::Settings::default()
+        || asked.command.is_some()
+        || asked.width.is_some()
+        || asked.budget.is_some()
+    {
         return Err(Error::Usage(
-            "its settings are booted: --cpu, --priority, --slack, --command, --width and --budget are for what is turned here"
+            "its settings are booted: --cpu, --priority, --slack, --small, --command, --width and --budget are for what is turned here"
                 .to_owned(),
         ));
     }
@@ -79,9 +81,8 @@ fn carry_out(store: &Store, mut from: Asked, asked: &LabRun) -> Result<Code, Err
     if let Some(blocks) = asked.blocks {
         from.machines.iter_mut().for_each(|machine| machine.blocks = Some(blocks));
     }
-    if let Some(slice) = asked.slice {
-        from.slice = slice;
-    }
+    from.slice = asked.slice.unwrap_or(from.slice);
+    from.margin = asked.margin.unwrap_or(from.margin);
     if !asked.select.is_empty() {
         from.machines.iter_mut().for_each(|machine| machine.probes.clone_from(&asked.select));
     }
@@ -103,7 +104,7 @@ fn carry_out(store: &Store, mut from: Asked, asked: &LabRun) -> Result<Code, Err
         store,
         &from,
         resumed,
-        Shown { limit, format: asked.format, fail_on: asked.fail_on },
+        Shown { limit, file: Some(&asked.file), format: asked.format, fail_on: asked.fail_on },
     )?;
     if asked.format == CompareFormat::Json {
         super::print_json(&models.iter().map(tickmark_render::comparison::json).collect::<Vec<_>>())?;
@@ -134,8 +135,9 @@ pub(super) fn kernels(store: &Store, asked: &Experiment, kernels: &str) -> Resul
     distinct("kernel", &names)?;
     let settings =
         names.iter().map(|name| Setting { name: name.clone(), kernel: name.clone(), ..Setting::default() });
+    let name = asked.name.clone().unwrap_or_else(|| "kernel".to_owned());
     let machine = Machine {
-        name: "kernel".to_owned(),
+        name: name.clone(),
         kernel: String::new(),
         target: None,
         ssh: Vec::new(),
@@ -150,7 +152,7 @@ pub(super) fn kernels(store: &Store, asked: &Experiment, kernels: &str) -> Resul
         kernel_stamps: false,
     };
     let from = Asked {
-        name: asked.name.clone().unwrap_or_else(|| "kernel".to_owned()),
+        name,
         answers: None,
         blocks: 5,
         slice: Nanos::from_millis(100),
@@ -163,7 +165,7 @@ pub(super) fn kernels(store: &Store, asked: &Experiment, kernels: &str) -> Resul
         store,
         &from,
         None,
-        Shown { limit: None, format: asked.format, fail_on: asked.fail_on },
+        Shown { limit: None, file: None, format: asked.format, fail_on: asked.fail_on },
     )?;
     if asked.format == CompareFormat::Json {
         models.iter().try_for_each(|model| super::print_json(&tickmark_render::comparison::json(model)))?;

@@ -7,6 +7,7 @@ use crate::progress::control;
 use crate::selection;
 use rand::SeedableRng;
 use rand::rngs::StdRng;
+use std::path::Path;
 use std::time::{Duration, Instant};
 use tickmark_analysis::comparison::{self, Line};
 use tickmark_drive::experiment::{Experiment, Halt};
@@ -18,9 +19,11 @@ use tickmark_wire::{Nanos, Offer};
 
 /// How it is carried out and shown, beside what the matrix says.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Shown {
+pub(super) struct Shown<'a> {
     /// Of each boot, on the wall.
     pub(super) limit: Option<Duration>,
+    /// Where the matrix stands, from which an interrupted one is resumed.
+    pub(super) file: Option<&'a Path>,
     pub(super) format: CompareFormat,
     pub(super) fail_on: Option<FailOn>,
 }
@@ -37,7 +40,7 @@ pub(super) fn carry_out(
     store: &Store,
     from: &Asked,
     mut resumed: Option<(String, Vec<Id>)>,
-    shown: Shown,
+    shown: Shown<'_>,
 ) -> Result<(Code, Vec<comparison::Model>), Error> {
     let control = control();
     // Every name is looked at before the first minute is spent.
@@ -136,7 +139,7 @@ fn one(
     machine: &Machine,
     experiment: &Experiment,
     control: &Control,
-    shown: Shown,
+    shown: Shown<'_>,
 ) -> Result<Made, Error> {
     let ended = experiment.guarded::<_, tickmark_drive::Error>(store, control, |guard| {
         let mut random = StdRng::from_rng(&mut rand::rng());
@@ -145,9 +148,10 @@ fn one(
     let ((ids, made, halt), _) = ended;
     let kept = Id::all(&ids);
     if made < 1 || halt == Halt::Stopped {
-        return Err(Error::Refused(format!(
-            "interrupted after {made} blocks; resume with `tickmark lab run FILE --resume REC`; saved as {kept}"
-        )));
+        let resume = shown.file.map_or(String::new(), |file| {
+            format!("; resume with `tickmark lab run {} --resume {}`", file.display(), ids[0])
+        });
+        return Err(Error::Refused(format!("interrupted after {made} blocks{resume}; saved as {kept}")));
     }
     if let Some(why) = arms::nothing(store, &ids) {
         return Err(Error::Refused(format!("no figure was obtained: {why}; saved as {kept}")));

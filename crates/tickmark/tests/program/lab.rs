@@ -330,7 +330,11 @@ fn settings_that_would_be_ignored_are_refused() {
     let turned = bench.store().parent().unwrap().join("turned.toml");
     fs::write(&turned, "knob = \"slack=1ns,50us\"\n").unwrap();
     refused(&bench.run(&["lab", "run", turned.to_str().unwrap()]), 2, &["tickmark experiment"]);
-    refused(&bench.run(&["experiment", TICK, "--width", "1%"]), 2, &["its settings are booted"]);
+    for option in [&["--width", "1%"][..], &["--small"]] {
+        let arguments = [&["experiment", TICK], option].concat();
+        refused(&bench.run(&arguments), 2, &["its settings are booted"]);
+    }
+    refused(&bench.run(&["experiment", TICK, "--name", "x"]), 2, &["--name"]);
     let knob = ["experiment", "kernel=powerpc:hz=100,powerpc:hz=1000", "syscall.null", "--cpu", "0"];
     refused(&bench.run(&knob), 2, &["its settings are booted"]);
 }
@@ -449,7 +453,8 @@ fn an_interrupted_matrix_leaves_no_guest_and_goes_on() {
     assert!(Command::new("kill").args(["-INT", &run.id().to_string()]).status().unwrap().success());
     let output = run.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(1), "{}", err(&output));
-    assert!(err(&output).contains("interrupted"), "{}", err(&output));
+    let said = err(&output);
+    assert!(said.contains("interrupted") && said.contains(&format!("lab run {TICK} --resume")), "{said}");
     assert_eq!(guests(&bench), 0);
     let model = bench.json(&[
         "lab",

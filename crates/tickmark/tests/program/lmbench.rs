@@ -220,6 +220,6 @@ fn what_each_probe_needs_is_listed() {
         "{text}"
     );
     assert!(line("op.int32.add").ends_with("none of its own"), "{text}");
-    refused(&bench.run(&["verify", "--deny", "nonsense"]), 2, &["no probe names nonsense"]);
+    refused(&bench.run(&["verify", "--deny", "nonsense"]), 2, &["no probe needs nonsense"]);
     refused(&bench.run(&["verify", "--deny", "read=EIEIO"]), 2, &["ENOSYS"]);
 }

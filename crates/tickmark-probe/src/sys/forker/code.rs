@@ -11,15 +11,37 @@ use super::Call;
 pub(super) type Entry =
     unsafe extern "C" fn(*mut u8, usize, *const *const u8, *const *const u8, u64, u64) -> i64;
 
+/// The code in a section of its own, with what both architectures name alike.
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+macro_rules! minimal_process {
+    ($($line:literal,)* $($name:ident = const $value:expr,)*) => {
+        std::arch::global_asm!(
+            ".pushsection .text.tickmark_forker, \"ax\", @progbits",
+            // Another unit of this crate's code refers to them.
+            ".globl tickmark_forker, tickmark_forker_end",
+            ".hidden tickmark_forker, tickmark_forker_end",
+            "tickmark_forker:",
+            $($line,)*
+            "tickmark_forker_end:",
+            ".popsection",
+            $($name = const $value,)*
+            pdeathsig = const libc::PR_SET_PDEATHSIG,
+            sigkill = const libc::SIGKILL,
+            prctl = const libc::SYS_prctl,
+            wait4 = const libc::SYS_wait4,
+            thread = const libc::RUSAGE_THREAD,
+            getrusage = const libc::SYS_getrusage,
+            slot = const super::SLOT,
+            exit_group = const libc::SYS_exit_group,
+            execve = const libc::SYS_execve,
+        );
+    };
+}
+
 // The slot: stamps at 0 and 8, status of the child at 16, error at 20, getrusage at 24. Its first word is written before the
 // stamp, so that its page is there.
 #[cfg(target_arch = "x86_64")]
-std::arch::global_asm!(
-    ".pushsection .text.tickmark_forker, \"ax\", @progbits",
-    // Another unit of this crate's code refers to them.
-    ".globl tickmark_forker, tickmark_forker_end",
-    ".hidden tickmark_forker, tickmark_forker_end",
-    "tickmark_forker:",
+minimal_process! {
     "mov r10, rcx",
     "mov eax, {fork}",
     "syscall",
@@ -88,28 +110,12 @@ std::arch::global_asm!(
     "syscall",
     "mov edi, 127",
     "jmp 7b",
-    "tickmark_forker_end:",
-    ".popsection",
     fork = const libc::SYS_fork,
-    pdeathsig = const libc::PR_SET_PDEATHSIG,
-    sigkill = const libc::SIGKILL,
-    prctl = const libc::SYS_prctl,
-    wait4 = const libc::SYS_wait4,
-    thread = const libc::RUSAGE_THREAD,
-    getrusage = const libc::SYS_getrusage,
-    slot = const super::SLOT,
-    exit_group = const libc::SYS_exit_group,
-    execve = const libc::SYS_execve,
-);
+}
 
 // The same with the calls of arm64, which has clone alone.
 #[cfg(target_arch = "aarch64")]
-std::arch::global_asm!(
-    ".pushsection .text.tickmark_forker, \"ax\", @progbits",
-    // Another unit of this crate's code refers to them.
-    ".globl tickmark_forker, tickmark_forker_end",
-    ".hidden tickmark_forker, tickmark_forker_end",
-    "tickmark_forker:",
+minimal_process! {
     "mov x9, x0",
     "mov x10, x1",
     "mov x11, x2",
@@ -176,20 +182,9 @@ std::arch::global_asm!(
     "svc 0",
     "mov x0, 127",
     "b 7b",
-    "tickmark_forker_end:",
-    ".popsection",
     sigchld = const libc::SIGCHLD,
     clone = const libc::SYS_clone,
-    pdeathsig = const libc::PR_SET_PDEATHSIG,
-    sigkill = const libc::SIGKILL,
-    prctl = const libc::SYS_prctl,
-    wait4 = const libc::SYS_wait4,
-    thread = const libc::RUSAGE_THREAD,
-    getrusage = const libc::SYS_getrusage,
-    slot = const super::SLOT,
-    exit_group = const libc::SYS_exit_group,
-    execve = const libc::SYS_execve,
-);
+}
 
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 unsafe extern "C" {
