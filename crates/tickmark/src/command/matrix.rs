@@ -141,17 +141,25 @@ fn one(
     control: &Control,
     shown: Shown<'_>,
 ) -> Result<Made, Error> {
+    let interrupted = |made: u32, kept: &str| {
+        let resume = shown.file.map_or(String::new(), |file| {
+            let any = kept.split_whitespace().next().unwrap_or("REC");
+            format!("; resume with `tickmark lab run {} --resume {any}`", file.display())
+        });
+        Error::Refused(format!("interrupted after {made} blocks{resume}; saved as {kept}"))
+    };
     let ended = experiment.guarded::<_, tickmark_drive::Error>(store, control, |guard| {
         let mut random = StdRng::from_rng(&mut rand::rng());
         experiment.run(store, guard, control, &mut random, Instant::now(), &|_, _| false)
+    });
+    let ((ids, made, halt), _) = ended.map_err(|error| match error {
+        // In the middle of a boot, or between two.
+        tickmark_drive::Error::Kept { blocks, ids, .. } if control.stopped() => interrupted(blocks, &ids),
+        other => other.into(),
     })?;
-    let ((ids, made, halt), _) = ended;
     let kept = Id::all(&ids);
     if made < 1 || halt == Halt::Stopped {
-        let resume = shown.file.map_or(String::new(), |file| {
-            format!("; resume with `tickmark lab run {} --resume {}`", file.display(), ids[0])
-        });
-        return Err(Error::Refused(format!("interrupted after {made} blocks{resume}; saved as {kept}")));
+        return Err(interrupted(made, &kept));
     }
     if let Some(why) = arms::nothing(store, &ids) {
         return Err(Error::Refused(format!("no figure was obtained: {why}; saved as {kept}")));
