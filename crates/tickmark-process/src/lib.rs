@@ -153,11 +153,10 @@ impl Child {
             return self.exited(ended);
         }
         limits::kill_group(self.id);
+        // One that cannot be ended is waited for once.
+        self.over = true;
         match self.ended.recv_timeout(GRACE) {
-            Ok(_) => {
-                self.over = true;
-                Ok(why)
-            }
+            Ok(_) => Ok(why),
             Err(_) => Err(std::io::Error::other(format!("process {} cannot be ended", self.id))),
         }
     }

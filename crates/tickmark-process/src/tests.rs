@@ -88,3 +88,20 @@ fn one_that_ended_by_itself_is_not_ended_and_keeps_its_status() {
     std::thread::sleep(Duration::from_millis(50));
     assert!(matches!(child.end(End::Late), Ok(End::Exited(status, _)) if status.code() == Some(4)));
 }
+
+/// As one behind sudo: what is sent to its group does not reach it.
+#[test]
+fn one_that_cannot_be_ended_is_named_and_not_waited_for() {
+    let mut perl = Command::new("perl");
+    perl.args(["-e", "setpgrp(0, getpgrp(getppid())); print \"away\\n\"; close STDOUT; sleep 60"]);
+    perl.stdout(Stdio::piped());
+    let mut child = Child::start(perl).unwrap();
+    let mut said = String::new();
+    std::io::Read::read_to_string(&mut child.stdout.take().unwrap(), &mut said).unwrap();
+    assert_eq!(said, "away\n");
+    let until = Until { limit: Some(Duration::from_millis(1)), stop: &|| false };
+    let why = child.wait(&until).unwrap_err().to_string();
+    assert_eq!(why, format!("process {} cannot be ended", child.id));
+    assert!(lives(&child.id.to_string()), "it ended by itself: nothing was shown");
+    assert!(Command::new("kill").args(["-KILL", &child.id.to_string()]).status().unwrap().success());
+}

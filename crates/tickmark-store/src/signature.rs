@@ -37,11 +37,8 @@ pub(crate) fn of(recording: &Recording) -> String {
         let _ = writeln!(text, "{priority} {slack} {} {deny} {}", settings.small, settings.only_needed);
         // Stamps of another clock cost something else.
         let stamped = recording.runs.iter().find_map(|run| run.outcome.as_ref());
-        let _ = writeln!(
-            text,
-            "{:?}",
-            stamped.map(|outcome| serde_json::to_string(&outcome.instrument.clock).ok())
-        );
+        let clock = stamped.and_then(|outcome| serde_json::to_string(&outcome.instrument.clock).ok());
+        let _ = writeln!(text, "{}", clock.unwrap_or_default());
     }
     for metric in &plan.metrics {
         let own = plan.runs.iter().filter(|run| run.gives(&metric.name) && run.round > 0);

@@ -4,7 +4,7 @@
 //! packages are unpacked in the user's cache and installed nowhere.
 
 use crate::{Result, agent, agent_c, shell};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -13,18 +13,9 @@ use tickmark_wire::{Catalogue, Event, Nanos, Plan, RunId, RunPlan, Said, Setting
 
 const ARM64: &str = "aarch64-unknown-linux-gnu";
 /// Rust for this machine, from Debian.
-const RUST: &[&str] = &[
-    "rustc-web",
-    "cargo-web",
-    "libstd-rust-web-1.96",
-    "libstd-rust-web-dev",
-    "libllvm22",
-    "libgit2-1.5",
-    "libhttp-parser2.9",
-    "libmbedcrypto7",
-    "libmbedtls14",
-    "libmbedx509-1",
-];
+const RUST: [&str; 3] = ["rustc-web", "cargo-web", "libstd-rust-web-dev"];
+/// How the libraries of their own are called that they take along; their versions are in their names.
+const LIBRARIES: [&str; 5] = ["libstd-rust-web", "libllvm", "libgit2", "libhttp-parser", "libmbed"];
 /// How long a run of the emulated agent is; it only has to work.
 const BUDGET: Nanos = Nanos::from_millis(5);
 
@@ -91,12 +82,25 @@ fn unpack(place: &Path) -> Result<()> {
     println!("no Rust for arm64 here: fetching Debian's, 130 MB");
     apt(&["update"], true)?;
     apt(&["download", "libstd-rust-web-dev"], true)?;
-    apt(&[&["download"], RUST].concat(), false)
+    let libraries = libraries()?;
+    let libraries = libraries.iter().map(String::as_str);
+    apt(&["download"].into_iter().chain(RUST).chain(libraries).collect::<Vec<_>>(), false)
         .map_err(|error| format!("{error}; apt-get update may be needed"))?;
     for package in std::fs::read_dir(at("packages")).map_err(io)?.flatten() {
         shell::output(Command::new("dpkg").arg("-x").arg(package.path()).arg(at("rust")))?;
     }
     std::fs::rename(at("rust"), place).map_err(io)
+}
+
+/// The packages of libraries that Debian's Rust takes along.
+fn libraries() -> Result<BTreeSet<String>> {
+    let mut install = Command::new("apt-get");
+    install.args(["install", "--simulate", "--no-install-recommends"]).args(RUST).env("LC_ALL", "C");
+    // What is installed already is found where it is.
+    let (text, _) = shell::output(&mut install)?;
+    let missing = text.lines().filter_map(|line| line.strip_prefix("Inst ")?.split_whitespace().next());
+    let own = missing.filter(|name| LIBRARIES.iter().any(|library| name.starts_with(library)));
+    Ok(own.filter(|name| !RUST.contains(name)).map(str::to_owned).collect())
 }
 
 /// The agents of other processors measure what they can in an emulator, and say why not where they cannot.
