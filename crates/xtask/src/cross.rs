@@ -82,10 +82,10 @@ fn unpack(place: &Path) -> Result<()> {
     println!("no Rust for arm64 here: fetching Debian's, 130 MB");
     apt(&["update"], true)?;
     apt(&["download", "libstd-rust-web-dev"], true)?;
-    let libraries = libraries()?;
+    let stale = |error| format!("{error}; apt-get update may be needed");
+    let libraries = libraries().map_err(stale)?;
     let libraries = libraries.iter().map(String::as_str);
-    apt(&["download"].into_iter().chain(RUST).chain(libraries).collect::<Vec<_>>(), false)
-        .map_err(|error| format!("{error}; apt-get update may be needed"))?;
+    apt(&["download"].into_iter().chain(RUST).chain(libraries).collect::<Vec<_>>(), false).map_err(stale)?;
     for package in std::fs::read_dir(at("packages")).map_err(io)?.flatten() {
         shell::output(Command::new("dpkg").arg("-x").arg(package.path()).arg(at("rust")))?;
     }
