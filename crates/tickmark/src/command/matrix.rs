@@ -15,6 +15,7 @@ use tickmark_drive::knob::Boot;
 use tickmark_drive::lab::{self, Asked, Bench, Machine, Report, Wanted, kernel_of};
 use tickmark_drive::{Control, plan};
 use tickmark_store::{Id, Store};
+use tickmark_wire::text::quoted;
 use tickmark_wire::{Nanos, Offer};
 
 /// How it is carried out and shown, beside what the matrix says.
@@ -144,7 +145,8 @@ fn one(
     let interrupted = |made: u32, kept: &str| {
         let resume = shown.file.map_or(String::new(), |file| {
             let any = kept.split_whitespace().next().unwrap_or("REC");
-            format!("; resume with `tickmark lab run {} --resume {any}`", file.display())
+            let file = file.display().to_string();
+            format!("; resume with `tickmark lab run {} --resume {any}`", quoted(&file))
         });
         Error::Refused(format!("interrupted after {made} blocks{resume}; saved as {kept}"))
     };
