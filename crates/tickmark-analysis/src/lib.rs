@@ -5,6 +5,7 @@
 //! recording, whose observations the store reads when a figure needs them.
 #![forbid(unsafe_code)]
 
+pub mod changes;
 pub mod comparison;
 mod exact;
 pub mod hz;

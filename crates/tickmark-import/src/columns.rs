@@ -2,8 +2,7 @@
 
 use super::{begin, named};
 use crate::Imported;
-use tickmark_wire::text::number;
-use tickmark_wire::{Better, Unit};
+use tickmark_wire::{Better, Printed, Unit};
 
 /// The fields of a line at what separates the file's columns; empty cells keep their place, but for blanks.
 fn fields(line: &str, separator: Option<char>) -> Vec<&str> {
@@ -13,8 +12,8 @@ fn fields(line: &str, separator: Option<char>) -> Vec<&str> {
     }
 }
 
-fn finite(field: &str) -> Option<f64> {
-    number(field.as_bytes()).filter(|number| number.is_finite())
+fn finite(field: &str) -> Option<Printed> {
+    Printed::parse(field.as_bytes())
 }
 
 /// The numbers, with the lines that hold none where they should; none where a text is anything but columns: every line after the

@@ -5,7 +5,7 @@ use super::{begin, first_number};
 use crate::Imported;
 use serde_json::Value;
 use std::collections::BTreeMap;
-use tickmark_wire::{Better, Unit};
+use tickmark_wire::{Better, Printed, Unit};
 
 pub(super) fn is(text: &str) -> bool {
     let json =
@@ -19,13 +19,10 @@ pub(super) fn read(name: &str, text: &str) -> Result<Vec<Imported>, String> {
     let mut found = begin("cyclictest", name);
     let mut figure = |which: &str, value: Option<f64>| {
         if let Some(value) = value {
-            found.figure(
-                &format!("cyclictest.late.{which}"),
-                Unit::Time,
-                Better::Lower,
-                1,
-                value * all.nanos,
-            );
+            // It prints whole steps, but for averages in its JSON.
+            let printed = Printed { value, step: if value.fract() == 0.0 { 1.0 } else { 0.0 } };
+            let name = format!("cyclictest.late.{which}");
+            found.figure(&name, Unit::Time, Better::Lower, 1, printed * all.nanos);
         }
     };
     figure("min", all.least);
@@ -95,8 +92,8 @@ impl All {
 /// A line of a thread: `T: 0 ( 1234) P:80 I:1000 C:  10000 Min:      3 Act:    4 Avg:    5 Max:     123`.
 fn thread(line: &str) -> Option<(u64, [f64; 4])> {
     let rest = line.trim_start().strip_prefix("T:")?;
-    let number = first_number(rest)? as u64;
-    let after = |label: &str| first_number(rest.split_once(label)?.1);
+    let number = first_number(rest)?.value as u64;
+    let after = |label: &str| Some(first_number(rest.split_once(label)?.1)?.value);
     Some((number, [after("C:")?, after("Min:")?, after("Avg:")?, after("Max:")?]))
 }
 

@@ -1,7 +1,7 @@
 //! What was read from another program's results: figures by host, metric and run.
 
 use std::collections::BTreeMap;
-use tickmark_wire::{Better, Group, Metric, Unit};
+use tickmark_wire::{Better, Group, Metric, Printed, Unit};
 
 /// What is known of one host.
 #[derive(Debug, Clone, Default)]
@@ -90,8 +90,16 @@ pub(super) fn begin(tool: &str, name: &str) -> Imported {
 
 impl Imported {
     /// Keeps a figure of a run with what it means; `value` is in the unit of recordings.
-    pub(super) fn figure(&mut self, metric: &str, unit: Unit, better: Better, round: u32, value: f64) {
-        self.put(metric, round, value, 0.0, 0);
+    pub(super) fn figure(
+        &mut self,
+        metric: &str,
+        unit: Unit,
+        better: Better,
+        round: u32,
+        value: impl Into<Printed>,
+    ) {
+        let Printed { value, step } = value.into();
+        self.put(metric, round, value, step, 0);
         self.rounds = self.rounds.max(round);
         let kind = || Metric::of_values(metric, metric, Group::Machine, unit, better);
         self.kinds.entry(metric.to_owned()).or_insert_with(kind);

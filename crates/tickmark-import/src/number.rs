@@ -1,5 +1,7 @@
 //! Numbers and names as other programs print them.
 
+use tickmark_wire::Printed;
+
 /// A name of a metric from a title: small letters, digits, dots and underscores.
 pub(super) fn named(title: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || c == '.' { c.to_ascii_lowercase() } else { '_' };
@@ -8,7 +10,7 @@ pub(super) fn named(title: &str) -> String {
 
 /// The first number of a text. Commas between groups of three digits separate thousands; a single other one is the decimal
 /// point of some languages; what is neither is no number.
-pub(super) fn first_number(text: &str) -> Option<f64> {
+pub(super) fn first_number(text: &str) -> Option<Printed> {
     let from = text.find(|c: char| c.is_ascii_digit())?;
     // A number may begin with its point.
     let from = if text[..from].ends_with('.') { from - 1 } else { from };
@@ -16,12 +18,11 @@ pub(super) fn first_number(text: &str) -> Option<f64> {
     let rest = &text[from..];
     let end = rest.find(|c: char| !c.is_ascii_digit() && !matches!(c, '.' | ',')).unwrap_or(rest.len());
     let digits = rest[..end].trim_end_matches(['.', ',']);
-    let signed =
-        |number: f64| Some(if negative { -number } else { number }).filter(|number| number.is_finite());
+    let signed = |number: Printed| if negative { number * -1.0 } else { number };
     let after = &rest[digits.len()..];
     if digits == "0" && after.starts_with(['x', 'X']) {
         let word = rest.split(|c: char| !c.is_ascii_alphanumeric()).next().unwrap_or_default();
-        return tickmark_wire::text::number(word.as_bytes()).and_then(signed);
+        return Printed::parse(word.as_bytes()).map(signed);
     }
     let (whole, part) = digits.split_once('.').unwrap_or((digits, ""));
     let groups: Vec<&str> = whole.split(',').collect();
@@ -35,7 +36,7 @@ pub(super) fn first_number(text: &str) -> Option<f64> {
         (2, false) if part.is_empty() => digits.replace(',', "."),
         _ => return None,
     };
-    signed((plain + exponent(after)).parse().ok()?)
+    Printed::parse((plain + exponent(after)).as_bytes()).map(signed)
 }
 
 /// The power of ten that follows the digits of a number.

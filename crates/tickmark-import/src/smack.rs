@@ -3,15 +3,15 @@
 
 use super::begin;
 use crate::Imported;
-use tickmark_wire::{Better, Unit};
+use tickmark_wire::{Better, Printed, Unit};
 
 /// The type and the queries a second of a line.
-fn line(text: &str) -> Option<(&str, f64)> {
+fn line(text: &str) -> Option<(&str, Printed)> {
     let fields: Vec<&str> = text.split_whitespace().collect();
     let [kind, queries, low, high, rate] = fields[..] else { return None };
     let counts = queries.parse::<u64>().is_ok() && [low, high].iter().all(|time| time.parse::<f64>().is_ok());
     let known = kind.starts_with(|c: char| c.is_ascii_alphabetic()) && kind.contains('_');
-    (counts && known).then_some(kind).zip(rate.parse().ok())
+    (counts && known).then_some(kind).zip(Printed::parse(rate.as_bytes()))
 }
 
 /// What super-smack prints above its rows.

@@ -2,7 +2,7 @@
 
 use super::{begin, first_number};
 use crate::Imported;
-use tickmark_wire::{Better, Unit};
+use tickmark_wire::{Better, Printed, Unit};
 
 pub(super) fn is(text: &str) -> bool {
     text.contains("Requests/sec:") && text.contains(" test @ ")
@@ -15,7 +15,7 @@ pub(super) fn read(name: &str, text: &str) -> Result<Vec<Imported>, String> {
         let fields: Vec<&str> = line.split_whitespace().collect();
         match fields[..] {
             ["Requests/sec:", rate] => {
-                let rate = rate.parse().map_err(|_| format!("{rate} is no rate"))?;
+                let rate = Printed::parse(rate.as_bytes()).ok_or_else(|| format!("{rate} is no rate"))?;
                 found.figure("wrk.requests", Unit::Frequency, Better::Higher, 1, rate);
             }
             ["Transfer/sec:", rate] => {
@@ -61,7 +61,7 @@ pub(super) fn read(name: &str, text: &str) -> Result<Vec<Imported>, String> {
                 "Socket errors" => "wrk.errors.socket",
                 _ => continue,
             };
-            let sum = counts.split(',').filter_map(first_number).sum();
+            let sum: f64 = counts.split(',').filter_map(first_number).map(|count| count.value).sum();
             found.figure(metric, Unit::Count, Better::Lower, 1, sum);
         }
     }
@@ -69,11 +69,13 @@ pub(super) fn read(name: &str, text: &str) -> Result<Vec<Imported>, String> {
 }
 
 /// 635.91us, 12.92ms, 1.2s, 2.00m: in ns.
-fn time(text: &str) -> Option<f64> {
+fn time(text: &str) -> Option<Printed> {
     scaled(text, &[("us", 1e3), ("ms", 1e6), ("m", 60e9), ("h", 3600e9), ("s", 1e9)])
 }
 
 /// A number with the first of these units that it ends with.
-fn scaled(text: &str, units: &[(&str, f64)]) -> Option<f64> {
-    units.iter().find_map(|(unit, factor)| Some(text.strip_suffix(unit)?.parse::<f64>().ok()? * factor))
+fn scaled(text: &str, units: &[(&str, f64)]) -> Option<Printed> {
+    units
+        .iter()
+        .find_map(|(unit, factor)| Some(Printed::parse(text.strip_suffix(unit)?.as_bytes())? * *factor))
 }

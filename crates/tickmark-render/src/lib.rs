@@ -4,6 +4,7 @@
 //! back text, with colours that the caller's stream strips where they are not wanted.
 #![forbid(unsafe_code)]
 
+pub mod changes;
 pub mod comparison;
 mod finding;
 mod grid;

@@ -4,9 +4,12 @@ use crate::Interval;
 use crate::student::{normal_above, normal_point};
 use rand::{Rng, RngExt};
 
+/// Of fewer runs the draws are so few that the interval covers far less than it says.
+const LEAST: usize = 5;
+
 /// An interval for a statistic of one or more samples, bias-corrected and accelerated: Efron, Better bootstrap
 /// confidence intervals, 1987. What is drawn, with replacement and within its own sample, are whole runs: `T` is
-/// what a run gave, one figure or all of its observations. None where a sample has fewer than two runs, or where the statistic
+/// what a run gave, one figure or all of its observations. None where a sample has fewer than five runs, or where the statistic
 /// does not vary over the draws.
 #[must_use]
 pub fn bca<T: Clone>(
@@ -16,7 +19,7 @@ pub fn bca<T: Clone>(
     draws: usize,
     random: &mut impl Rng,
 ) -> Option<Interval> {
-    if samples.is_empty() || samples.iter().any(|sample| sample.len() < 2) || draws < 20 {
+    if samples.is_empty() || samples.iter().any(|sample| sample.len() < LEAST) || draws < 20 {
         return None;
     }
     let own: Vec<Vec<T>> = samples.iter().map(|sample| sample.to_vec()).collect();
@@ -121,6 +124,7 @@ mod tests {
         assert!(i.low > 85.0 && i.low < 100.0 && i.high > 100.0 && i.high < 115.0, "{i:?}");
         let mut random = StdRng::seed_from_u64(4);
         assert!(bca(&[&[1.0][..]], |s| mean(&s[0]), 0.95, 100, &mut random).is_none());
-        assert!(bca(&[&[1.0, 1.0][..]], |s| mean(&s[0]), 0.95, 100, &mut random).is_none());
+        assert!(bca(&[&[1.0; 9][..]], |s| mean(&s[0]), 0.95, 100, &mut random).is_none());
+        assert!(bca(&[&[1.0, 2.0, 3.0, 4.0][..]], |s| mean(&s[0]), 0.95, 100, &mut random).is_none());
     }
 }

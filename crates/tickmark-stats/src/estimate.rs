@@ -44,8 +44,10 @@ pub fn spread(values: &[f64]) -> Option<Spread> {
     }
     let rough = values.iter().sum::<f64>() / count;
     let mean = rough + values.iter().map(|v| v - rough).sum::<f64>() / count;
-    let squares: f64 = values.iter().map(|v| (v - mean).powi(2)).sum();
-    let deviation = if values.len() > 1 { (squares / (count - 1.0)).sqrt() } else { 0.0 };
+    // In units of the farthest, so that no square overflows or vanishes.
+    let far = values.iter().map(|v| (v - mean).abs()).fold(0.0, f64::max);
+    let squares: f64 = values.iter().map(|v| ((v - mean) / far).powi(2)).sum();
+    let deviation = if values.len() > 1 { (squares / (count - 1.0)).sqrt() * far } else { 0.0 };
     Some(Spread { mean, deviation })
 }
 

@@ -3,12 +3,15 @@
 
 pub mod batches;
 pub mod bootstrap;
+pub mod change;
+pub mod composite;
 pub mod contention;
 pub mod curve;
 mod estimate;
 pub mod multiple;
 pub mod nested;
 pub mod offset;
+pub mod permutation;
 pub mod plan;
 mod quantile;
 pub mod rank;
@@ -16,6 +19,8 @@ pub mod series;
 pub mod student;
 pub mod summary;
 pub mod tick;
+pub mod trend;
+pub mod trimmed;
 pub mod two;
 pub mod verdict;
 

@@ -63,8 +63,8 @@ impl Nested {
     /// The ratio of another mean to this one, with Fieller's interval from the half-widths.
     #[must_use]
     pub fn ratio(&self, other: &Self, confidence: f64) -> Option<(f64, Interval)> {
-        let squares = [self, other].map(|nested| nested.half_width(confidence).powi(2));
-        fieller(self.mean, squares[0], other.mean, squares[1], 0.0, 1.0)
+        let [a, b] = [self, other].map(|nested| nested.half_width(confidence));
+        fieller(self.mean, a, other.mean, b, 0.0, 1.0)
     }
 }
 

@@ -2,7 +2,7 @@
 //! a recording or a boot, never what was observed inside one.
 
 use crate::student::{t_above, t_point};
-use crate::{Interval, spread};
+use crate::{Interval, Spread, spread};
 
 /// What a test of means needs of a sample.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -11,8 +11,8 @@ pub struct Moments {
     pub count: f64,
     /// Their mean.
     pub mean: f64,
-    /// Their variance with n - 1.
-    pub variance: f64,
+    /// Their standard deviation with n - 1.
+    pub deviation: f64,
 }
 
 impl Moments {
@@ -20,12 +20,24 @@ impl Moments {
     #[must_use]
     pub fn of(sample: &[f64]) -> Option<Self> {
         let s = spread(sample).filter(|_| sample.len() > 1)?;
-        Some(Self { count: sample.len() as f64, mean: s.mean, variance: s.deviation.powi(2) })
+        Some(Self { count: sample.len() as f64, mean: s.mean, deviation: s.deviation })
     }
 
-    /// The variance of the mean.
-    fn of_mean(&self) -> f64 {
-        self.variance / self.count
+    /// The same of values that were rounded to multiples of `step`, which moves each by up to half of it.
+    #[must_use]
+    pub fn rounded(self, step: f64) -> Self {
+        Self { deviation: self.deviation.hypot(step / 12f64.sqrt()), ..self }
+    }
+
+    /// The same of values that are so many times as large.
+    #[must_use]
+    pub fn times(self, factor: f64) -> Self {
+        Self { mean: self.mean * factor, deviation: self.deviation * factor.abs(), ..self }
+    }
+
+    /// The standard error of the mean.
+    fn error(&self) -> f64 {
+        self.deviation / self.count.sqrt()
     }
 }
 
@@ -52,15 +64,13 @@ impl Difference {
     /// The same of samples that are known by their moments.
     #[must_use]
     pub fn between(first: &Moments, second: &Moments) -> Option<Self> {
-        let (va, vb) = (first.of_mean(), second.of_mean());
+        let (ea, eb) = (first.error(), second.error());
+        let error = ea.hypot(eb);
         // Of shares, so that squares neither overflow nor vanish.
-        let (a, b) = (va / (va + vb), vb / (va + vb));
+        let (a, b) = ((ea / error).powi(2), (eb / error).powi(2));
         let df = (a * a / (first.count - 1.0) + b * b / (second.count - 1.0)).recip();
-        (va + vb > 0.0 && df.is_finite()).then_some(Self {
-            point: second.mean - first.mean,
-            error: (va + vb).sqrt(),
-            df,
-        })
+        let point = second.mean - first.mean;
+        (error > 0.0 && df.is_finite()).then_some(Self { point, error, df })
     }
 
     /// Of pairs, such as the blocks of an interleaved experiment: Student's t of their differences.
@@ -125,9 +135,10 @@ pub fn ratio(first: &[f64], second: &[f64], confidence: f64) -> Option<(f64, Int
 /// The same of samples that are known by their moments.
 #[must_use]
 pub fn ratio_between(first: &Moments, second: &Moments, confidence: f64) -> Option<(f64, Interval)> {
-    let difference = Difference::between(first, second)?;
-    let t = t_point((1.0 - confidence) / 2.0, difference.df);
-    fieller(first.mean, first.of_mean(), second.mean, second.of_mean(), 0.0, t)
+    // What does not vary at all has a ratio without an interval's width.
+    let df = Difference::between(first, second).map_or(1.0, |difference| difference.df);
+    let t = t_point((1.0 - confidence) / 2.0, df);
+    fieller(first.mean, first.error(), second.mean, second.error(), 0.0, t)
 }
 
 /// The same for pairs: what the two values of a pair share falls out of their ratio.
@@ -138,27 +149,31 @@ pub fn paired_ratio(first: &[f64], second: &[f64], confidence: f64) -> Option<(f
     }
     let count = first.len() as f64;
     let (a, b) = (spread(first)?, spread(second)?);
-    let together: f64 = first.iter().zip(second).map(|(x, y)| (x - a.mean) * (y - b.mean)).sum();
-    let of_means = |variance: f64| variance / count;
+    let parts =
+        |value: f64, of: Spread| if of.deviation > 0.0 { (value - of.mean) / of.deviation } else { 0.0 };
+    let together: f64 = first.iter().zip(second).map(|(x, y)| parts(*x, a) * parts(*y, b)).sum();
     let t = t_point((1.0 - confidence) / 2.0, count - 1.0);
-    let (va, vb) = (of_means(a.deviation.powi(2)), of_means(b.deviation.powi(2)));
-    fieller(a.mean, va, b.mean, vb, of_means(together / (count - 1.0)), t)
+    let of_mean = |deviation: f64| deviation / count.sqrt();
+    fieller(a.mean, of_mean(a.deviation), b.mean, of_mean(b.deviation), together / (count - 1.0), t)
 }
 
-/// b / a where a and b have these variances and this covariance, and `t` is the quantile: the ratios r at which b - r a is
-/// not told from zero.
-pub(crate) fn fieller(a: f64, va: f64, b: f64, vb: f64, together: f64, t: f64) -> Option<(f64, Interval)> {
-    let square = t * t;
-    let denominator = a * a - square * va;
-    let middle = a * b - square * together;
-    let root = middle.powi(2) - denominator * (b * b - square * vb);
-    // Nothing but rounding makes the root negative where the first mean is told from zero.
-    if denominator <= 0.0 || root < -1e-9 * middle.powi(2) {
+/// b / a where a and b have these standard errors and this correlation, and `t` is the quantile: the ratios r at which b - r a
+/// is not told from zero. All in units of a, so that squares neither overflow nor vanish.
+pub(crate) fn fieller(a: f64, ea: f64, b: f64, eb: f64, together: f64, t: f64) -> Option<(f64, Interval)> {
+    if a == 0.0 {
         return None;
     }
-    let root = root.max(0.0).sqrt();
+    let (ratio, ea, eb) = (b / a, t * ea / a.abs(), t * eb / a.abs());
+    let denominator = 1.0 - ea * ea;
+    // The first mean is not told from zero.
+    if denominator <= 0.0 {
+        return None;
+    }
+    let middle = ratio - together * ea * eb;
+    let apart = (1.0 - together * together).max(0.0);
+    let root = ((ratio * ea - together * eb).powi(2) + apart * eb * eb * denominator).sqrt();
     let ends = [(middle - root) / denominator, (middle + root) / denominator];
-    Some((b / a, Interval { low: ends[0], high: ends[1] }))
+    Some((ratio, Interval { low: ends[0], high: ends[1] }))
 }
 
 /// How many pairs or values a side would give an interval of half the width `wanted`, by what `n` have given.

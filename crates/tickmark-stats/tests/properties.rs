@@ -10,7 +10,7 @@ use tickmark_stats::series::{drift, lag_1};
 use tickmark_stats::student::{t_above, t_point};
 use tickmark_stats::summary::Summary;
 use tickmark_stats::two::{Difference, paired_ratio, ratio};
-use tickmark_stats::verdict::{Rule, Sides, Verdict, compare};
+use tickmark_stats::verdict::{Rule, Sides, Verdict, compare_all};
 use tickmark_stats::{Interval, spread};
 
 /// Costs: positive, of three digits, so that products stay exact enough to compare.
@@ -75,7 +75,7 @@ proptest! {
         if let (Some(x), Some(y)) = (lag_1(&a), lag_1(&c)) {
             prop_assert!(near(x, y));
         }
-        let verdict = |a: &[f64], b: &[f64]| compare(&[Sides::Apart(a, b)], Rule::default())[0].unwrap();
+        let verdict = |a: &[f64], b: &[f64]| compare_all(&[Sides::apart(a, b)], Rule::default())[0].unwrap();
         let (v, w) = (verdict(&a, &b), verdict(&c, &d));
         prop_assert!(v.verdict == w.verdict || v.adjusted.zip(w.adjusted).is_some_and(|(p, q)| near(p, q)));
     }
@@ -158,7 +158,7 @@ proptest! {
 
     #[test]
     fn a_sample_is_equivalent_to_itself(a in sample(2)) {
-        let verdict = compare(&[Sides::Paired(&a, &a)], Rule::default())[0].unwrap();
+        let verdict = compare_all(&[Sides::paired(&a, &a)], Rule::default())[0].unwrap();
         prop_assert_eq!((verdict.verdict, verdict.ratio), (Verdict::Equivalent, Some(1.0)));
     }
 }

@@ -137,6 +137,18 @@ pub struct Recording {
 }
 
 impl Recording {
+    /// The same for recordings that measured a metric in the same manner, whatever the system: settings, runs and their length.
+    #[must_use]
+    pub fn manner(&self, metric: &Name) -> String {
+        crate::signature::manner(self, metric)
+    }
+
+    /// How many runs of a metric are planned, and how long each of them may measure.
+    #[must_use]
+    pub fn length(&self, metric: &Name) -> (usize, tickmark_wire::Nanos) {
+        crate::signature::length(self, metric)
+    }
+
     pub(super) fn run(&mut self, id: RunId) -> Option<&mut Run> {
         // Ids count the runs of a plan; a foreign plan may number them otherwise.
         let at = id.0 as usize;

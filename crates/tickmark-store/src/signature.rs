@@ -3,6 +3,7 @@
 use crate::Recording;
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
+use tickmark_wire::{Name, Nanos};
 
 /// The facts of a configuration.
 const FACTS: [&str; 13] = [
@@ -30,21 +31,38 @@ pub(crate) fn of(recording: &Recording) -> String {
     }
     let plan = &recording.meta.plan;
     if recording.imported.is_none() {
-        let settings = &plan.settings;
-        let priority = recording.sessions.first().map_or(settings.priority, |hello| hello.settled.priority);
-        let slack = settings.slack.map_or("the system's".to_owned(), |slack| slack.get().to_string());
-        let deny = settings.deny.as_ref().map_or("nothing", |deny| deny.call.as_str());
-        let _ = writeln!(text, "{priority} {slack} {} {deny} {}", settings.small, settings.only_needed);
+        let _ = writeln!(text, "{}", settings(recording));
         // Stamps of another clock cost something else.
         let stamped = recording.runs.iter().find_map(|run| run.outcome.as_ref());
         let clock = stamped.and_then(|outcome| serde_json::to_string(&outcome.instrument.clock).ok());
         let _ = writeln!(text, "{}", clock.unwrap_or_default());
     }
     for metric in &plan.metrics {
-        let own = plan.runs.iter().filter(|run| run.gives(&metric.name) && run.round > 0);
-        let length = own.clone().map(|run| run.budget.get()).max().unwrap_or(0);
-        let _ = writeln!(text, "{} {} {length}", metric.name, own.count());
+        let (runs, length) = length(recording, &metric.name);
+        let _ = writeln!(text, "{} {runs} {}", metric.name, length.get());
     }
     // 128 bits are enough to tell configurations apart.
     Sha256::digest(text).iter().take(16).fold(String::new(), |hex, byte| hex + &format!("{byte:02x}"))
+}
+
+/// What the measured processes were given.
+fn settings(recording: &Recording) -> String {
+    let settings = &recording.meta.plan.settings;
+    let priority = recording.sessions.first().map_or(settings.priority, |hello| hello.settled.priority);
+    let slack = settings.slack.map_or("the system's".to_owned(), |slack| slack.get().to_string());
+    let deny = settings.deny.as_ref().map_or("nothing", |deny| deny.call.as_str());
+    format!("{priority} {slack} {} {deny} {}", settings.small, settings.only_needed)
+}
+
+/// How often a metric was measured, and how long each time at most.
+pub(crate) fn length(recording: &Recording, metric: &Name) -> (usize, Nanos) {
+    let own = recording.meta.plan.runs.iter().filter(|run| run.gives(metric) && run.round > 0);
+    let length = own.clone().map(|run| run.budget).max().unwrap_or_default();
+    (own.count(), length)
+}
+
+/// The same for recordings that measured a metric in the same manner, whatever the system: settings, runs and their length.
+pub(crate) fn manner(recording: &Recording, metric: &Name) -> String {
+    let (runs, length) = length(recording, metric);
+    format!("{} {runs} {}", settings(recording), length.get())
 }

@@ -15,6 +15,7 @@ mod metric;
 pub mod names;
 mod observations;
 mod plan;
+mod printed;
 pub mod shared;
 pub mod text;
 mod units;
@@ -31,6 +32,7 @@ pub use line::{Glance, Said};
 pub use metric::{Better, Group, Headline, Metric, Name, Unit};
 pub use observations::{Batches, Disturbance, Exchange, GapTrace, Observations, Point, Values, Windows};
 pub use plan::{Arguments, Deny, Phase, Plan, Priority, RunId, RunPlan, Settings};
+pub use printed::Printed;
 pub use units::{Nanos, Picos};
 pub use word::Word;
 

@@ -89,21 +89,69 @@ pub fn duration(text: &str) -> Result<Nanos, String> {
     Ok(Nanos::from(Duration::from_nanos(nanos as u64)))
 }
 
-/// The digits after 0x: with a point and a power of two, such as 1.8p3.
+/// The digits after 0x: with a point and a power of two, such as 1.8p3. The nearest number, subnormal ones too.
 fn hexadecimal(text: &str) -> Option<f64> {
     let (digits, power) = match text.split_once('p') {
-        Some((digits, power)) => (digits, power.parse::<i32>().ok()?),
+        Some((digits, power)) => (digits, exponent(power)?),
         None => (text, 0),
     };
     let (whole, part) = digits.split_once('.').unwrap_or((digits, ""));
     if whole.len() + part.len() == 0 {
         return None;
     }
-    let mut value = 0.0;
+    // What does not fit into the mantissa only says on which side of it the number is.
+    let (mut mantissa, mut more, mut power) = (0u64, false, power - 4 * part.len() as i64);
     for digit in whole.chars().chain(part.chars()) {
-        value = value * 16.0 + f64::from(digit.to_digit(16)?);
+        let digit = u64::from(digit.to_digit(16)?);
+        if mantissa >> 60 == 0 {
+            mantissa = mantissa << 4 | digit;
+        } else {
+            more |= digit != 0;
+            power += 4;
+        }
     }
-    Some(value * 2f64.powi(power - 4 * part.len() as i32))
+    Some(nearest(mantissa, more, power))
+}
+
+/// A power of two; one of more digits is as far as it goes.
+fn exponent(text: &str) -> Option<i64> {
+    let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
+    let sound = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    let far = if text.starts_with('-') { -1_000_000 } else { 1_000_000 };
+    sound.then(|| text.parse::<i64>().map_or(far, |power| power.clamp(-1_000_000, 1_000_000)))
+}
+
+/// The number nearest to `mantissa`, or to something between it and the next where there is `more`, times two to the power; of two
+/// as near the even one.
+fn nearest(mantissa: u64, more: bool, power: i64) -> f64 {
+    let bits = 64 - i64::from(mantissa.leading_zeros());
+    // Below the normal numbers fewer bits are kept.
+    let kept = (bits + power + 1074).min(53);
+    let cut = bits - kept;
+    if mantissa == 0 || kept < 0 {
+        return 0.0;
+    }
+    if cut <= 0 {
+        return scaled(mantissa, power);
+    }
+    let (whole, rest, half) = if cut < 64 {
+        (mantissa >> cut, mantissa & ((1 << cut) - 1), 1 << (cut - 1))
+    } else {
+        (0, mantissa, 1 << 63)
+    };
+    let up = rest > half || rest == half && (more || whole & 1 == 1);
+    scaled(whole + u64::from(up), power + cut)
+}
+
+/// A number of at most 54 bits times two to a power, in steps of which none is below the normal numbers but the last.
+fn scaled(mantissa: u64, mut power: i64) -> f64 {
+    let mut value = mantissa as f64;
+    while power.abs() > 900 && value != 0.0 && value.is_finite() {
+        let step = 900 * power.signum();
+        value *= 2f64.powi(step as i32);
+        power -= step;
+    }
+    value * 2f64.powi(power as i32)
 }
 
 #[cfg(test)]
@@ -151,6 +199,17 @@ mod tests {
             ("1e400", f64::INFINITY),
             ("5.", 5.0),
             ("+7", 7.0),
+            ("0x1p-1074", 5e-324),
+            ("0x1.8p-1074", 1e-323),
+            ("0x0.8p-1074", 0.0),
+            ("0x0.80000000000000000001p-1074", 5e-324),
+            ("0x1.fffffffffffff8p-1", 1.0),
+            ("0x1.00000000000008p0", 1.0),
+            ("0x1.0000000000000800000000001p0", 1.000_000_000_000_000_2),
+            ("0x1p1023", 8.988_465_674_311_58e307),
+            ("0x1p1024", f64::INFINITY),
+            ("0x1000000000000000000000000p-96", 1.0),
+            ("0x1p-99999999999999999999", 0.0),
         ] {
             assert_eq!(number(text.as_bytes()), Some(value), "{text}");
         }

@@ -214,6 +214,10 @@ pub(crate) struct Experiment {
     /// Blocks, each with every setting once in random order [default: 10; with --width up to 100]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=1000))]
     pub(crate) blocks: Option<u32>,
+    /// Add so many blocks to the last experiment of these settings, probes and options, made since the last boot; the comparisons before
+    /// and after share the 5 %
+    #[arg(long, value_name = "N", conflicts_with = "blocks", value_parser = clap::value_parser!(u32).range(2..=1000))]
+    pub(crate) more: Option<u32>,
     /// End when every confidence interval has at most this half-width, such as 0.5%
     #[arg(long, value_name = "SHARE", value_parser = share)]
     pub(crate) width: Option<f64>,
@@ -232,7 +236,7 @@ pub(crate) struct Experiment {
     /// Changes below this do not matter [default: 1%]
     #[arg(long, value_name = "SHARE", value_parser = share)]
     pub(crate) margin: Option<f64>,
-    /// Exit with code 3 if a metric changed or got worse, with 5 if that cannot be judged
+    /// Exit with code 3 if a metric changed, changed beyond the margin, or got worse; with 5 if that cannot be judged
     #[arg(long, value_enum)]
     pub(crate) fail_on: Option<FailOn>,
     #[command(flatten)]
@@ -241,7 +245,7 @@ pub(crate) struct Experiment {
     #[arg(long)]
     pub(crate) name: Option<String>,
     /// Restore what a killed experiment left changed
-    #[arg(long, conflicts_with_all = ["what", "select"])]
+    #[arg(long, conflicts_with_all = ["what", "select", "more"])]
     pub(crate) restore: bool,
     /// How to print
     #[arg(long, value_enum, default_value_t = CompareFormat::Text)]

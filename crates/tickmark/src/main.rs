@@ -17,10 +17,7 @@ fn main() -> ExitCode {
     if arguments.next().is_some_and(|first| first == "agent") {
         return tickmark_agent::main(arguments, &["agent"]);
     }
-    // A name that is no text is left to what follows.
-    let words: Result<Vec<String>, _> =
-        std::env::args_os().skip(1).map(std::ffi::OsString::into_string).collect();
-    if let Some((flavour, rest)) = words.ok().and_then(|words| stat::compat::asked(words.into_iter())) {
+    if let Some((flavour, rest)) = stat::compat::asked(std::env::args_os().skip(1)) {
         return exit(stat::compat::run(flavour, &rest));
     }
     // A file that may not grow is an error of writing, and not the end of this process.

@@ -1,5 +1,9 @@
 //! From what a person types to probes: suites, names, patterns.
 
+mod named;
+
+pub(crate) use named::Named;
+
 use crate::error::Error;
 use std::collections::BTreeSet;
 use tickmark_analysis::report::row_names;

@@ -98,19 +98,24 @@ fn trial(campaign: &Campaign, folder: &Path, file: &Path) -> Result<String> {
 /// Pages with a claim, and how often each figure was claimed.
 fn count(pages: &[PathBuf]) -> Result<()> {
     let (mut with, mut claims, mut rows) = (0, BTreeMap::<String, usize>::new(), 0);
+    let (mut groups, mut equivalent) = (0, 0);
     for path in pages {
         let text = std::fs::read(path).map_err(|e| format!("{}: {e}", path.display()))?;
         let page: Value = serde_json::from_slice(&text).map_err(|e| format!("{}: {e}", path.display()))?;
         let found = claimed(&page);
-        rows += page["candidates"][0]["rows"].as_array().map_or(0, Vec::len);
+        let all = |name: &str| page["candidates"][0][name].as_array().into_iter().flatten();
+        rows += all("rows").count();
+        equivalent += all("rows").filter(|row| row["verdict"] == "equivalent").count();
+        groups += usize::from(all("groups").any(|group| group["changed"] == true));
         with += usize::from(!found.is_empty());
         found.into_iter().for_each(|figure| *claims.entry(figure).or_default() += 1);
     }
     let share = |part: usize, all: usize| 100.0 * part as f64 / all.max(1) as f64;
     println!(
-        "{with} of {} pages have a claim ({:.1} %); {rows} rows in all",
+        "{with} of {} pages have a claim of a figure ({:.1} %), {groups} of a group ({:.1} %); {rows} figures in all, {equivalent} equivalent",
         pages.len(),
-        share(with, pages.len())
+        share(with, pages.len()),
+        share(groups, pages.len())
     );
     for (figure, times) in claims {
         println!("  {figure}: {times} ({:.1} %)", share(times, pages.len()));
@@ -125,7 +130,8 @@ fn claimed(page: &Value) -> Vec<String> {
         .into_iter()
         .flatten()
         .flat_map(|one| one["rows"].as_array().into_iter().flatten());
-    let changed = rows.filter(|row| matches!(row["verdict"].as_str(), Some("changed" | "below_margin")));
+    let changed = rows
+        .filter(|row| matches!(row["verdict"].as_str(), Some("beyond_margin" | "changed" | "below_margin")));
     changed
         .map(|row| {
             format!("{} {}", row["metric"].as_str().unwrap_or("?"), row["figure"].as_str().unwrap_or("?"))
@@ -140,10 +146,15 @@ mod tests {
     #[test]
     fn claims_of_a_page() {
         let row = |metric: &str, verdict: &str| serde_json::json!({ "metric": metric, "figure": "mean", "verdict": verdict });
-        let rows =
-            [row("a", "changed"), row("b", "undecided"), row("c", "below_margin"), row("d", "equivalent")];
+        let rows = [
+            row("a", "changed"),
+            row("b", "undecided"),
+            row("e", "beyond_margin"),
+            row("c", "below_margin"),
+            row("d", "equivalent"),
+        ];
         let page = serde_json::json!({ "candidates": [{ "rows": rows }] });
-        assert_eq!(claimed(&page), ["a mean", "c mean"]);
+        assert_eq!(claimed(&page), ["a mean", "e mean", "c mean"]);
         assert!(run("nothing", None).unwrap_err().contains("cargo xtask trials aa"));
     }
 }

@@ -2,6 +2,8 @@
 
 use super::side::Side;
 use std::collections::BTreeSet;
+use tickmark_stats::verdict::{Family, Sides, part};
+use tickmark_store::{Arm, Recording, Status};
 
 /// The unit of inference that was asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,13 +28,17 @@ pub enum Basis {
         experiment: String,
         /// What was turned.
         knob: String,
+        /// How many blocks there were each time before more were added.
+        looks: Vec<usize>,
+        /// Whether it ended before all planned blocks were made.
+        early: bool,
     },
     /// Each recording is an occasion.
     Recordings {
         /// Of each side.
         counts: [usize; 2],
-        /// In which they were begun: A the base, B the candidate.
-        order: String,
+        /// In which they were begun: A the base, B the candidate; none of what another program measured.
+        order: Option<String>,
     },
     /// Each run was made apart, as those that other programs printed; or, of columns of numbers, each line.
     Apart {
@@ -41,8 +47,12 @@ pub enum Basis {
     },
     /// Each run, because that was asked for.
     Asked,
-    /// Too few occasions: earlier recordings of the machine may say how far they spread.
-    Few,
+    /// Too few replicates: one or two recordings a side, or more of them that were made one side after the other, each side
+    /// one stretch of time. Earlier recordings of the machine may say how far they spread.
+    Few {
+        /// In which they were begun.
+        order: String,
+    },
 }
 
 /// Fewer recordings a side say nothing of how occasions spread.
@@ -50,9 +60,14 @@ const ENOUGH: usize = 3;
 
 impl Basis {
     pub(super) fn of(base: &Side, other: &Side, unit: Unit) -> Self {
-        let arm = |side: &Side| match &side.recordings[..] {
-            [one] => one.meta.arm.clone().filter(|arm| !arm.pilot),
-            _ => None,
+        // An experiment to which blocks were added has a recording of each setting for each time.
+        let arm = |side: &Side| {
+            let mut arms = side.recordings.iter().map(|one| one.meta.arm.clone().filter(|arm| !arm.pilot));
+            let first = arms.next()??;
+            let same = |arm: Option<Arm>| {
+                arm.is_some_and(|arm| (&arm.experiment, arm.number) == (&first.experiment, first.number))
+            };
+            arms.all(same).then_some(first)
         };
         // What an instruction takes and where in the tick each boot began, where that was in the guest's hands.
         let counted = |side: &Side| match &side.recordings[..] {
@@ -73,23 +88,32 @@ impl Basis {
             && first.experiment == second.experiment
             && first.number != second.number
         {
-            return Self::Blocks { experiment: first.experiment, knob: first.knob };
+            // A part that ended before its first block was no look.
+            let mut made: Vec<usize> = base.recordings.iter().map(blocks).filter(|made| *made > 0).collect();
+            made.dedup();
+            made.pop();
+            let last = [base, other].map(|side| side.recordings.last());
+            let early =
+                last.into_iter().flatten().any(|one| one.runs.iter().any(|run| run.status == Status::Open));
+            return Self::Blocks { experiment: first.experiment, knob: first.knob, looks: made, early };
         }
         if unit == Unit::Run {
             return Self::Asked;
         }
-        let counts = [base.recordings.len(), other.recordings.len()];
-        if counts.iter().all(|count| *count >= ENOUGH) {
-            return Self::Recordings { counts, order: order(base, other) };
-        }
         let all = || [base, other].into_iter().flat_map(|side| &side.recordings);
         let tools = || all().map(|recording| recording.imported.as_ref().map(|from| from.tool.as_str()));
+        let (counts, order) = ([base.recordings.len(), other.recordings.len()], order(base, other));
+        // When another program measured is not known.
+        let imported = tools().all(|tool| tool.is_some());
+        if counts.iter().all(|count| *count >= ENOUGH) && (imported || Self::by_turns(&order)) {
+            return Self::Recordings { counts, order: (!imported).then_some(order) };
+        }
         // What hyperfine ran, it ran one after the other.
         if tools().all(|tool| tool.is_some_and(|tool| !tool.starts_with("hyperfine"))) {
             let lines = tools().flatten().any(|tool| tool == "columns");
             return Self::Apart { lines };
         }
-        Self::Few
+        Self::Few { order }
     }
 
     /// For programs.
@@ -98,8 +122,24 @@ impl Basis {
         match self {
             Self::Blocks { .. } => "block",
             Self::Phases { .. } => "phase",
-            Self::Recordings { .. } | Self::Few => "recording",
+            Self::Recordings { .. } | Self::Few { .. } => "recording",
             Self::Apart { .. } | Self::Asked => "run",
+        }
+    }
+
+    /// Figures that are judged together: an experiment can get more blocks.
+    pub(super) fn family<'a>(&'a self, figures: Vec<Sides<'a>>) -> Family<'a> {
+        match self {
+            Self::Blocks { looks, early, .. } => Family { figures, looks: Some(looks), early: *early },
+            _ => Family::once(figures),
+        }
+    }
+
+    /// What part of its level an experiment that can go on has now; none of what is no experiment.
+    pub(super) fn part(&self) -> Option<f64> {
+        match self {
+            Self::Blocks { looks, early, .. } => Some(part(Some(looks), *early)),
+            _ => None,
         }
     }
 
@@ -110,6 +150,12 @@ impl Basis {
         // A..A B..B changes once; half of the steps is what chance gives.
         changes * 3 >= order.len()
     }
+}
+
+/// The last block of a recording that was made.
+fn blocks(recording: &Recording) -> usize {
+    let made = recording.runs.iter().filter(|run| run.status != Status::Open);
+    made.map(|run| run.planned.round as usize).max().unwrap_or(0)
 }
 
 /// In which order the recordings were begun, as letters.

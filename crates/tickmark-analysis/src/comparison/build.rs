@@ -2,19 +2,16 @@
 
 use super::basis::{Basis, Unit};
 use super::environment::{differences, knob};
+use super::figures::{Pick, Read};
 use super::history::{self, Earlier, History};
-use super::line::Marked;
 use super::line::{Figure, Line, Word};
 use super::model::{Against, Model, Party};
 use super::model::{Caution, Deciding};
 use super::side::Side;
-use super::why::Why;
-use crate::report::{self, Mark, Row};
-use std::collections::BTreeMap;
-use tickmark_stats::nested::Nested;
-use tickmark_stats::verdict::{Comparison, Rule, Sides, compare};
+use super::{group, trend};
+use crate::report::TAIL;
+use tickmark_stats::verdict::{Comparison, Correction, Family, Rule, Sides, compare};
 use tickmark_store::{Id, Recording};
-use tickmark_wire::Group;
 
 /// How sides are compared.
 #[derive(Debug, Clone, Copy)]
@@ -23,12 +20,32 @@ pub struct Asked {
     pub margin: f64,
     /// What may count as a replicate.
     pub unit: Unit,
+    /// What the chance of a wrong claim is held for.
+    pub correction: Correction,
+    /// Whether runs without a figure are taken for missing at random.
+    pub accepts_missing: bool,
 }
 
-/// A side with the rows of each of its recordings.
-struct Read<'a> {
-    side: &'a Side,
-    rows: Vec<Vec<Row>>,
+impl Asked {
+    /// Recordings are replicates, and 5 % is the chance of any wrong claim.
+    #[must_use]
+    pub const fn with_margin(margin: f64) -> Self {
+        Self { margin, unit: Unit::Recording, correction: Correction::FamilyWise, accepts_missing: false }
+    }
+}
+
+/// Which rows are compared.
+#[derive(Clone, Copy)]
+pub struct Picks<'a> {
+    /// Those that are shown.
+    pub only: Pick<'a>,
+    /// Those of them that carry the page's claims.
+    pub primary: Pick<'a>,
+}
+
+impl Picks<'_> {
+    /// All of them.
+    pub const ALL: Picks<'static> = Picks { only: &|_, _| true, primary: &|_, _| true };
 }
 
 /// Why nothing can be compared.
@@ -43,7 +60,7 @@ pub enum Incomparable {
 }
 
 /// Compares every other side with the first. `earlier` gives recordings of these machines, newest first, as long as they are
-/// asked for: they say how far replicates spread where there are too few of them. Only the rows that `only` picks are compared, and
+/// asked for: they say how far replicates spread where there are too few of them. Only the rows that are picked are compared, and
 /// their claims are corrected for each other alone.
 ///
 /// # Errors
@@ -51,10 +68,10 @@ pub enum Incomparable {
 pub fn build(
     sides: &[Side],
     asked: Asked,
-    only: &dyn Fn(Group, &Row) -> bool,
+    picks: Picks<'_>,
     earlier: &Earlier<'_>,
 ) -> Result<Model, Incomparable> {
-    let read: Vec<Read<'_>> = sides.iter().map(|side| Read::of(side, only)).collect();
+    let read: Vec<Read<'_>> = sides.iter().map(|side| Read::of(side, picks)).collect();
     let Some((base, others)) = read.split_first() else {
         return Err(Incomparable::Nothing);
     };
@@ -70,103 +87,137 @@ pub fn build(
         }
     }
     let basis: Vec<Basis> = others.iter().map(|other| Basis::of(base.side, other.side, asked.unit)).collect();
-    let few: Vec<&Side> =
-        others.iter().zip(&basis).filter(|(_, b)| **b == Basis::Few).map(|(o, _)| o.side).collect();
+    let is_few = |basis: &Basis| matches!(basis, Basis::Few { .. });
+    let few: Vec<&Side> = others.iter().zip(&basis).filter(|(_, b)| is_few(b)).map(|(o, _)| o.side).collect();
     let history = if few.is_empty() {
-        History::new()
+        History::default()
     } else {
         history::of(earlier, &[&few[..], &[base.side]].concat())
     };
-    let figures: Vec<Vec<Figure>> =
-        others.iter().zip(&basis).map(|(other, basis)| base.figures(other, basis, &history)).collect();
-    if figures.iter().all(Vec::is_empty) {
+    let pages: Vec<Page<'_>> = others
+        .iter()
+        .zip(&basis)
+        .map(|(other, basis)| Page { basis, figures: base.figures(other, basis, &history) })
+        .collect();
+    if pages.iter().all(|page| page.figures.is_empty()) {
         return Err(Incomparable::NothingInCommon);
     }
-    let rule = Rule { margin: asked.margin, ..Rule::default() };
-    // All claims of all sides are corrected for each other.
-    let claims = judged(&figures, rule, claim);
-    let alone = judged(&figures, rule, runs_alone);
+    let rule = Rule { margin: asked.margin, correction: asked.correction, ..Rule::default() };
+    // All claims of all sides are corrected for each other; what carries none is looked at for itself.
+    let claims = judged(&pages, rule, |figure| claim(figure).filter(|_| figure.primary));
+    let secondary = judged(&pages, rule, |figure| claim(figure).filter(|_| !figure.primary));
+    let alone = judged(&pages, rule, runs_alone);
     let known = claims.iter().flatten().flatten().filter(|c| c.p.is_some()).count();
-    let party = |read: &Read<'_>| {
-        let runs = read.rows.first().into_iter().flatten().map(|row| row.runs).max().unwrap_or(0);
-        Party::of(read.side, runs)
+    let sound = |figure: &Figure| figure.primary && figure.unlike.is_none() && !figure.missing(asked);
+    let own = pages.iter().map(|page| (page.basis, page.figures.iter().filter(|f| sound(f)).collect()));
+    let groups = group::judged(own, &history, rule);
+    let same =
+        |figure: &Figure, (metric, name): (&str, &str)| figure.metric == metric && figure.figure == name;
+    let everywhere = |metric: &str, name: &str| {
+        pages.iter().all(|page| page.figures.iter().any(|f| same(f, (metric, name)) && sound(f)))
     };
-    let against = others.iter().zip(basis).zip(figures).zip(claims.into_iter().zip(alone)).map(
-        |(((other, basis), figures), (claims, alone))| {
+    let doses = trend::of(&read, &basis, rule.level, &everywhere);
+    let party = |read: &Read<'_>| Party::of(read.side, read.runs());
+    let judged = claims.into_iter().zip(secondary).zip(alone).zip(groups);
+    let against = others.iter().zip(&basis).zip(pages.into_iter().map(|page| page.figures)).zip(judged).map(
+        |(((other, basis), figures), (((claims, secondary), alone), groups))| {
             let without = [base.without(other), other.without(base)];
+            let lost = base.lost(other);
+            let claims = claims.into_iter().zip(secondary).map(|(claim, secondary)| claim.or(secondary));
             let lines: Vec<Line> = figures
                 .into_iter()
-                .zip(claims.into_iter().zip(alone))
-                .map(|(figure, (claim, alone))| figure.line(claim, alone, asked.margin))
+                .zip(claims.zip(alone))
+                .map(|(figure, (claim, alone))| figure.line(claim, alone, asked))
                 .collect();
+            let lines = shaped(lines);
             let differences = differences(base.side, other.side);
-            let cautions = wanders(&lines).into_iter().chain(missing(&lines, &basis)).collect();
+            let cautions = wanders(&lines).into_iter().collect();
             let open: Vec<&str> = lines
                 .iter()
                 .filter(|line| line.word == Word::Undecided)
                 .map(|line| line.metric.as_str())
                 .collect();
-            let experiment = (basis == Basis::Few && !open.is_empty())
+            let experiment = (is_few(basis) && !open.is_empty())
                 .then(|| deciding(base.side, &differences, &open))
                 .flatten();
-            Against { party: party(other), basis, cautions, differences, lines, without, experiment }
+            let (party, basis) = (party(other), basis.clone());
+            Against { party, basis, cautions, differences, lines, groups, without, lost, experiment }
         },
     );
-    Ok(Model { base: party(base), margin: asked.margin, claims: known, against: against.collect() })
+    let against = against.collect();
+    Ok(Model {
+        base: party(base),
+        margin: asked.margin,
+        claims: known,
+        correction: asked.correction,
+        against,
+        doses,
+    })
 }
 
-/// Figures that some blocks lack: what is missing may be missing for what is compared.
-fn missing(lines: &[Line], basis: &Basis) -> Option<Caution> {
-    if !matches!(basis, Basis::Blocks { .. } | Basis::Phases { .. }) {
-        return None;
-    }
-    let of = lines.iter().map(|line| line.replicates[0]).max()?;
-    let fewer = lines.iter().filter(|line| line.replicates[0] < of);
-    let figures: Vec<_> = fewer.map(|line| (line.metric.clone(), line.figure, line.replicates[0])).collect();
-    (!figures.is_empty()).then_some(Caution::Missing { figures, of })
+/// The figures of one side against the first.
+struct Page<'a> {
+    basis: &'a Basis,
+    figures: Vec<Figure>,
 }
 
-/// What the occasions of a figure say; none where there are too few.
+/// What the replicates of a figure say; none where there are too few.
 fn claim(figure: &Figure) -> Option<Sides<'_>> {
     let [a, b] = &figure.values;
     if figure.exact || figure.unlike.is_some() || a.is_empty() || b.is_empty() {
         return None;
     }
+    let step = figure.step;
     if figure.paired {
-        return Some(Sides::Paired(a, b));
+        return Some(Sides::Paired { values: [a, b], blocks: Some(&figure.blocks), step });
     }
     match figure.history {
         Some(history) => {
             let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
             Some(Sides::Known {
                 means: [mean(a), mean(b)],
-                counts: [a.len(), b.len()],
+                counts: figure.counts,
                 deviation: history.deviation,
                 df: history.df,
             })
         }
-        None => Some(Sides::Apart(a, b)),
+        None => Some(Sides::Apart { values: [a, b], step }),
     }
 }
 
 fn runs_alone(figure: &Figure) -> Option<Sides<'_>> {
     let [a, b] = &figure.runs;
     (!figure.exact && figure.unlike.is_none() && (figure.values[0].is_empty() || figure.history.is_some()))
-        .then_some(Sides::Apart(a, b))
+        .then_some(Sides::Apart { values: [a, b], step: figure.step })
 }
 
 /// Judges those that there are, together.
 fn judged<'a>(
-    figures: &'a [Vec<Figure>],
+    pages: &'a [Page<'a>],
     rule: Rule,
     of: impl Fn(&'a Figure) -> Option<Sides<'a>>,
 ) -> Vec<Vec<Option<Comparison>>> {
-    let sides: Vec<Vec<Option<Sides<'_>>>> =
-        figures.iter().map(|own| own.iter().map(&of).collect()).collect();
-    let known: Vec<Sides<'_>> = sides.iter().flatten().flatten().copied().collect();
-    let mut compared = compare(&known, rule).into_iter();
-    let mut next = |sides: Option<Sides<'_>>| sides.and_then(|_| compared.next().flatten());
-    sides.into_iter().map(|own| own.into_iter().map(&mut next).collect()).collect()
+    let picked: Vec<Vec<Option<Sides<'a>>>> =
+        pages.iter().map(|page| page.figures.iter().map(&of).collect()).collect();
+    let figures = |own: &Vec<Option<Sides<'a>>>| own.iter().flatten().copied().collect();
+    let families: Vec<Family<'_>> =
+        pages.iter().zip(&picked).map(|(page, own)| page.basis.family(figures(own))).collect();
+    let compared = compare(&families, rule);
+    let spread = |(own, compared): (Vec<Option<Sides<'_>>>, Vec<Option<Comparison>>)| {
+        let mut compared = compared.into_iter();
+        own.into_iter().map(|sides| sides.and_then(|_| compared.next().flatten())).collect()
+    };
+    picked.into_iter().zip(compared).map(spread).collect()
+}
+
+/// Tells of tails that changed where the centre did not.
+fn shaped(mut lines: Vec<Line>) -> Vec<Line> {
+    let same = |line: &&Line| line.figure == "value" && line.word == Word::Equivalent;
+    let centres: Vec<String> = lines.iter().filter(same).map(|line| line.metric.clone()).collect();
+    for line in lines.iter_mut().filter(|line| line.figure == TAIL && line.changed()) {
+        line.same_centre = centres.contains(&line.metric);
+    }
+    lines
 }
 
 /// Figures whose differences change from block to block, if there are more than chance gives.
@@ -191,151 +242,4 @@ fn deciding(base: &Side, differences: &[super::environment::Difference], open: &
     let mut probes: Vec<String> = open.iter().filter(known).map(|metric| (*metric).to_owned()).collect();
     probes.dedup();
     Some(Deciding { knob, probes: if probes.len() > 4 { Vec::new() } else { probes } })
-}
-
-impl<'a> Read<'a> {
-    fn of(side: &'a Side, only: &dyn Fn(Group, &Row) -> bool) -> Self {
-        let rows = |recording: &Recording| {
-            let model = report::build(recording, &|_| true, false);
-            let rows = model
-                .groups
-                .into_iter()
-                .flat_map(|(group, rows)| rows.into_iter().map(move |row| (group, row)));
-            rows.filter(|(group, row)| only(*group, row)).map(|(_, row)| row).collect()
-        };
-        Self { side, rows: side.recordings.iter().map(rows).collect() }
-    }
-
-    /// The rows of a metric, one for each recording that has it with a figure.
-    fn rows(&self, metric: &str) -> Vec<&Row> {
-        let own = |rows: &'_ [Row]| rows.iter().position(|row| row.metric == metric && row.value.is_some());
-        self.rows.iter().filter_map(|rows| rows.get(own(rows)?)).collect()
-    }
-
-    /// Every metric with a figure, in the order of the summary.
-    fn metrics(&self) -> Vec<&str> {
-        let mut metrics: Vec<&str> = Vec::new();
-        for row in self.rows.iter().flatten().filter(|row| row.value.is_some()) {
-            if !metrics.contains(&row.metric.as_str()) {
-                metrics.push(&row.metric);
-            }
-        }
-        metrics
-    }
-
-    /// Metrics that the other side has no figure of.
-    fn without(&self, other: &Self) -> Vec<String> {
-        let theirs = other.metrics();
-        self.metrics().into_iter().filter(|metric| !theirs.contains(metric)).map(str::to_owned).collect()
-    }
-
-    fn figures(&self, other: &Self, basis: &Basis, history: &History) -> Vec<Figure> {
-        let mut figures = Vec::new();
-        for metric in self.metrics() {
-            let (ours, theirs) = (self.rows(metric), other.rows(metric));
-            let ([first, ..], [second, ..]) = (&ours[..], &theirs[..]) else { continue };
-            let unlike = if ours.iter().chain(&theirs).any(|row| row.unit != first.unit) {
-                Some(Why::OtherUnits)
-            } else if !ours.iter().chain(&theirs).all(|row| row.same_size(first)) || !first.same_size(second)
-            {
-                Some(Why::OtherSizes)
-            } else {
-                None
-            };
-            let no_floor = ours.iter().chain(&theirs).find_map(|row| row.no_floor()).map(Why::NoFloor);
-            let names: Vec<&'static str> = first.figures().into_iter().map(|(name, _)| name).collect();
-            let known = |name: &&'static str| second.figures().iter().any(|(other, _)| other == name);
-            // What another program printed is neither a floor nor a mean cost.
-            let shared: Vec<&'static str> = names.iter().copied().filter(known).collect();
-            let shared = if shared.is_empty() { vec!["value"] } else { shared };
-            for figure in shared {
-                let history =
-                    history.get(&(metric.to_owned(), figure)).copied().filter(|_| *basis == Basis::Few);
-                let runs = [runs(&ours, figure), runs(&theirs, figure)];
-                figures.push(Figure {
-                    metric: metric.to_owned(),
-                    figure,
-                    unit: first.unit,
-                    better: first.better,
-                    over: [first.over, second.over],
-                    // What is no floor is no figure to compare.
-                    unlike: unlike.or(no_floor.filter(|_| figure == "floor")),
-                    marks: marks(&ours, &theirs, figure),
-                    values: occasions(&runs, basis, history.is_some()),
-                    between: between(&runs),
-                    runs: runs.map(|of| of.into_iter().flatten().map(|(_, value)| value).collect()),
-                    history,
-                    paired: matches!(basis, Basis::Blocks { .. }),
-                    exact: matches!(basis, Basis::Phases { .. }),
-                });
-            }
-        }
-        figures
-    }
-}
-
-/// What is to be known of a figure of the rows of both sides, each with the sides that it is of.
-fn marks(ours: &[&Row], theirs: &[&Row], figure: &str) -> Vec<Marked> {
-    let mut all: Vec<Marked> = Vec::new();
-    for (side, rows) in [ours, theirs].into_iter().enumerate() {
-        for row in rows {
-            // Why there is no floor is what the line says in place of a verdict.
-            let of_floor = row.floor_marks.iter().filter(|_| figure == "floor" && row.no_floor().is_none());
-            for mark in row.marks.iter().chain(of_floor) {
-                let at = all.iter().position(|known| known.mark.is_like(mark)).unwrap_or_else(|| {
-                    all.push(Marked { sides: [false; 2], mark: Mark::clone(mark) });
-                    all.len() - 1
-                });
-                all[at].sides[side] = true;
-            }
-        }
-    }
-    all.sort_by_key(|marked| std::cmp::Reverse(marked.sides));
-    all
-}
-
-/// Round and value of each run of each recording. A figure that a row lacks is the one that it has.
-fn runs(rows: &[&Row], figure: &str) -> Vec<Vec<(u32, f64)>> {
-    let of = |row: &&Row| {
-        let mut figures = row.figures();
-        let at =
-            figures.iter().position(|(name, _)| *name == figure).unwrap_or(figures.len().saturating_sub(1));
-        if figures.is_empty() { Vec::new() } else { figures.swap_remove(at).1 }
-    };
-    rows.iter().map(of).collect()
-}
-
-/// The share of the variance that lies between the recordings of a side, the larger of both sides'.
-fn between(runs: &[Vec<Vec<(u32, f64)>>; 2]) -> Option<f64> {
-    let groups = |side: &Vec<Vec<(u32, f64)>>| -> Vec<Vec<f64>> {
-        side.iter().map(|own| own.iter().map(|(_, value)| *value).collect()).collect()
-    };
-    let shares = runs.iter().filter_map(|side| Some(Nested::of(&groups(side))?.share_between()));
-    shares.max_by(f64::total_cmp)
-}
-
-/// The values that count as occasions; none where there are too few to say how they spread.
-fn occasions(runs: &[Vec<Vec<(u32, f64)>>; 2], basis: &Basis, known: bool) -> [Vec<f64>; 2] {
-    let each = |side: &Vec<Vec<(u32, f64)>>| -> Vec<f64> {
-        let mean =
-            |own: &Vec<(u32, f64)>| own.iter().map(|(_, value)| value).sum::<f64>() / own.len().max(1) as f64;
-        side.iter().map(mean).collect()
-    };
-    match basis {
-        Basis::Blocks { .. } | Basis::Phases { .. } => {
-            let column =
-                |side: &Vec<Vec<(u32, f64)>>| side.iter().flatten().copied().collect::<BTreeMap<u32, f64>>();
-            let [a, b] = runs.each_ref().map(column);
-            a.iter()
-                .filter_map(|(block, value)| Some((*value, *b.get(block)?)))
-                .unzip::<_, _, Vec<_>, Vec<_>>()
-                .into()
-        }
-        Basis::Apart { .. } | Basis::Asked => {
-            runs.each_ref().map(|side| side.iter().flatten().map(|(_, value)| *value).collect())
-        }
-        Basis::Recordings { .. } => runs.each_ref().map(each),
-        Basis::Few if known => runs.each_ref().map(each),
-        Basis::Few => [Vec::new(), Vec::new()],
-    }
 }

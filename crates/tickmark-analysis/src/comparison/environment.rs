@@ -20,6 +20,11 @@ const SELF_CHANGING: [&str; 3] = ["state.", "cgroup.memory.stat", "cgroup.memory
 
 /// Every fact that differs between the first recordings of two sides, or within a side.
 pub(super) fn differences(base: &Side, other: &Side) -> Vec<Difference> {
+    between(&base.recordings, &other.recordings)
+}
+
+/// The same of recordings.
+pub(crate) fn between(base: &[Recording], other: &[Recording]) -> Vec<Difference> {
     let (first, second) = (facts(base), facts(other));
     let names: std::collections::BTreeSet<&String> = first.keys().chain(second.keys()).collect();
     let none = || "not recorded".to_owned();
@@ -32,10 +37,10 @@ pub(super) fn differences(base: &Side, other: &Side) -> Vec<Difference> {
     names.into_iter().filter(differ).map(one).collect()
 }
 
-/// The facts of a side, joined where its recordings do not agree.
-fn facts(side: &Side) -> BTreeMap<String, String> {
+/// The facts of recordings, joined where they do not agree.
+fn facts(recordings: &[Recording]) -> BTreeMap<String, String> {
     let mut all: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for recording in &side.recordings {
+    for recording in recordings {
         for (name, value) in of(recording) {
             let values = all.entry(name).or_default();
             if !values.contains(&value) {

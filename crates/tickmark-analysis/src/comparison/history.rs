@@ -3,7 +3,6 @@
 use super::side::Side;
 use crate::report;
 use std::collections::{BTreeMap, BTreeSet};
-use tickmark_stats::plan::upper_deviation;
 use tickmark_stats::spread;
 use tickmark_store::{Entry, Id, Recording};
 
@@ -12,10 +11,7 @@ const ENOUGH: f64 = 4.0;
 /// No more are read.
 const MOST: usize = 20;
 
-/// How sure the bound on their spread is: occasions have long tails, of which a few show little.
-const SURE: f64 = 0.95;
-
-/// The relative standard deviation between occasions of one figure, at its upper limit.
+/// The relative standard deviation between occasions of one figure. How little a few of them show is in the degrees of freedom.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Occasions {
     /// As a share of the mean.
@@ -27,10 +23,26 @@ pub struct Occasions {
 }
 
 /// The figures of one recording, by metric and figure.
-type Figures = BTreeMap<(String, &'static str), f64>;
+pub(super) type Figures = BTreeMap<(String, &'static str), f64>;
 
-/// By metric and figure.
-pub(super) type History = BTreeMap<(String, &'static str), Occasions>;
+/// What earlier recordings say.
+#[derive(Debug, Default)]
+pub(super) struct History {
+    occasions: BTreeMap<(String, &'static str), Occasions>,
+    groups: Vec<Vec<Figures>>,
+}
+
+impl History {
+    /// How far replicates of a figure spread.
+    pub(super) fn get(&self, name: &(String, &'static str)) -> Option<Occasions> {
+        self.occasions.get(name).copied()
+    }
+
+    /// The figures of each earlier recording, of one configuration after the other.
+    pub(super) fn groups(&self) -> &[Vec<Figures>] {
+        &self.groups
+    }
+}
 
 /// Recordings of these machines that were kept before, as the index knows them.
 pub struct Earlier<'a> {
@@ -67,7 +79,8 @@ pub(super) fn of(earlier: &Earlier<'_>, sides: &[&Side]) -> History {
         let Some(recording) = (earlier.read)(&entry.id) else { continue };
         groups.entry(entry.signature).or_default().push(figures(&recording, &metrics));
     }
-    pooled(groups.into_values())
+    let groups: Vec<Vec<Figures>> = groups.into_values().collect();
+    History { occasions: pooled(&groups), groups }
 }
 
 /// The figures of these metrics in a recording.
@@ -84,7 +97,7 @@ fn figures(recording: &Recording, metrics: &[&str]) -> Figures {
 }
 
 /// The variances of the logarithms within each configuration, together.
-fn pooled(groups: impl Iterator<Item = Vec<Figures>>) -> History {
+fn pooled(groups: &[Vec<Figures>]) -> BTreeMap<(String, &'static str), Occasions> {
     let mut sums: BTreeMap<(String, &'static str), (f64, f64, usize)> = BTreeMap::new();
     for group in groups {
         let names: BTreeSet<_> = group.iter().flat_map(BTreeMap::keys).cloned().collect();
@@ -100,14 +113,7 @@ fn pooled(groups: impl Iterator<Item = Vec<Figures>>) -> History {
     let enough = sums.into_iter().filter(|(_, (squares, df, _))| *df >= ENOUGH && *squares > 0.0);
     enough
         .map(|(name, (squares, df, recordings))| {
-            (
-                name,
-                Occasions {
-                    deviation: upper_deviation((squares / df).sqrt(), df as usize + 1, SURE),
-                    df,
-                    recordings,
-                },
-            )
+            (name, Occasions { deviation: (squares / df).sqrt(), df, recordings })
         })
         .collect()
 }
@@ -120,11 +126,10 @@ mod tests {
     fn configurations_are_pooled_and_their_difference_is_not() {
         let one = |value: f64| BTreeMap::from([(("m".to_owned(), "floor"), value)]);
         let around = |middle: f64| [0.99, 1.0, 1.01].map(|part| one(middle * part)).to_vec();
-        let found = pooled([around(100.0), around(500.0)].into_iter());
+        let found = pooled(&[around(100.0), around(500.0)]);
         let occasions = found[&("m".to_owned(), "floor")];
-        // 1 %, at its upper limit: chi square's lower twentieth at 4 degrees of freedom is .711.
-        assert!((occasions.deviation - 0.0237).abs() < 5e-4, "{occasions:?}");
+        assert!((occasions.deviation - 0.01).abs() < 5e-5, "{occasions:?}");
         assert_eq!((occasions.df, occasions.recordings), (4.0, 6));
-        assert!(pooled([around(1.0)].into_iter()).is_empty(), "three earlier recordings are not enough");
+        assert!(pooled(&[around(1.0)]).is_empty(), "three earlier recordings are not enough");
     }
 }

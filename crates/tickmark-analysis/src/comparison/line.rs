@@ -1,5 +1,6 @@
 //! One figure of one metric on two sides.
 
+use super::build::Asked;
 use super::history::Occasions;
 use super::why::Why;
 use crate::report::{Mark, Unit as RowUnit};
@@ -8,13 +9,16 @@ use tickmark_stats::rank::signed_rank;
 use tickmark_stats::series::{drift, lag_1};
 use tickmark_stats::verdict::{Comparison, LEVEL, Verdict};
 use tickmark_stats::{Interval, spread};
-use tickmark_wire::Better;
+use tickmark_wire::{Better, Group};
 
 /// A verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Word {
-    /// By more than the margin.
+    /// It changed, by more than the margin.
+    #[serde(rename = "beyond_margin")]
+    Beyond,
+    /// It changed, by less or more than the margin.
     Changed,
     /// It changed, by less than the margin.
     BelowMargin,
@@ -28,15 +32,24 @@ pub enum Word {
 
 impl Word {
     /// Every verdict, in the order of a summary.
-    pub const ALL: [Self; 5] =
-        [Self::Changed, Self::BelowMargin, Self::Equivalent, Self::Undecided, Self::NotCompared];
+    pub const ALL: [Self; 6] = [
+        Self::Beyond,
+        Self::Changed,
+        Self::BelowMargin,
+        Self::Equivalent,
+        Self::Undecided,
+        Self::NotCompared,
+    ];
 }
 
 /// What is known of a figure before it is judged.
 #[derive(Debug, Clone)]
 pub(super) struct Figure {
     pub metric: String,
+    pub group: Group,
     pub figure: &'static str,
+    /// Whether it carries the page's claims.
+    pub primary: bool,
     pub unit: RowUnit,
     pub better: Better,
     pub over: [u64; 2],
@@ -44,6 +57,14 @@ pub(super) struct Figure {
     pub unlike: Option<Why>,
     /// One for each occasion, in their order; of blocks those that both sides have.
     pub values: [Vec<f64>; 2],
+    /// Of pairs, from which block each is, counted from 0.
+    pub blocks: Vec<usize>,
+    /// Of how many replicates each side's mean is.
+    pub counts: [usize; 2],
+    /// Of what the values are multiples; 0 where that is not known.
+    pub step: f64,
+    /// Of each side, runs with a figure, and runs that were made.
+    pub made: [[usize; 2]; 2],
     /// One for each run.
     pub runs: [Vec<f64>; 2],
     /// The share of the variance that lies between recordings, where each side has some.
@@ -84,6 +105,8 @@ pub struct Line {
     pub values: [Vec<f64>; 2],
     /// How many replicates there are.
     pub replicates: [usize; 2],
+    /// Of each side, runs with a figure, and runs that were made.
+    pub made: [[usize; 2]; 2],
     /// The standard deviation of the steadier side's runs.
     pub deviation: Option<f64>,
     /// The candidate's mean over the base's.
@@ -104,6 +127,8 @@ pub struct Line {
     pub between: Option<f64>,
     /// The verdict.
     pub word: Word,
+    /// Of a tail that changed: whether the centre of its metric is the same.
+    pub same_centre: bool,
     /// What is to be known of its sides before they are believed.
     pub marks: Vec<Marked>,
 }
@@ -135,7 +160,7 @@ impl Exact {
     fn word(self, margin: f64) -> Word {
         let (least, most) = (self.least, self.most);
         match () {
-            () if least > margin || most < -margin => Word::Changed,
+            () if least > margin || most < -margin => Word::Beyond,
             // Nanoseconds are rounded: what is not seen in the digits shown is nothing.
             () if least.abs() < 5e-5 && most.abs() < 5e-5 => Word::Equivalent,
             () if least < -margin || most > margin => Word::Undecided,
@@ -158,7 +183,8 @@ pub struct Checks {
 
 impl Figure {
     /// The line of this figure. `claim` is what its occasions say, `alone` what its runs do.
-    pub(super) fn line(self, claim: Option<Comparison>, alone: Option<Comparison>, margin: f64) -> Line {
+    pub(super) fn line(self, claim: Option<Comparison>, alone: Option<Comparison>, asked: Asked) -> Line {
+        let missing = self.missing(asked);
         let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len().max(1) as f64;
         let means = claim.map_or_else(|| self.runs.each_ref().map(|runs| mean(runs)), |claim| claim.means);
         let exact = Exact::of(&self.values).filter(|_| self.exact && self.unlike.is_none());
@@ -170,26 +196,38 @@ impl Figure {
         };
         let word = match (self.unlike, claim.map(|claim| claim.verdict)) {
             (Some(_), _) => Word::NotCompared,
+            _ if missing || !self.primary => Word::Undecided,
+            (None, Some(Verdict::Beyond)) => Word::Beyond,
             (None, None | Some(Verdict::Undecided { .. })) => Word::Undecided,
             (None, Some(Verdict::Changed)) => Word::Changed,
             (None, Some(Verdict::BelowMargin)) => Word::BelowMargin,
             (None, Some(Verdict::Equivalent)) => Word::Equivalent,
         };
-        let word = exact.map_or(word, |exact| exact.word(margin));
+        let word = exact.filter(|_| !missing && self.primary).map_or(word, |exact| exact.word(asked.margin));
         let spread_of = |values: &[f64]| spread(values).filter(|_| values.len() > 1).map(|s| s.deviation);
         let deviations = self.runs.each_ref().map(|runs| spread_of(runs));
         let deviation = deviations.into_iter().flatten().filter(|d| *d > 0.0).min_by(f64::total_cmp);
         let ratio = exact.map(|exact| 1.0 + exact.change);
-        let ratio = ratio.or_else(|| claim.or(alone).and_then(|c| c.ratio).filter(|_| self.unlike.is_none()));
+        let ratio =
+            ratio.or_else(|| claim.or(alone).and_then(|c| c.change().0).filter(|_| self.unlike.is_none()));
         let open = matches!(word, Word::Undecided | Word::NotCompared);
-        let why = open.then(|| self.why(claim));
-        let replicates = self.values.each_ref().map(Vec::len);
+        let why = open.then(|| match self.unlike {
+            None if missing => Why::Missing,
+            None if !self.primary => Why::Secondary,
+            _ => self.why(claim),
+        });
+        // What was made one after the other is one replicate.
+        let replicates = match self.history {
+            Some(_) => self.counts,
+            None => self.values.each_ref().map(Vec::len),
+        };
         let checks = self.checks(means[0]);
         let values = if self.values[0].is_empty() { self.runs } else { self.values };
         Line {
             checks,
             values,
             replicates,
+            made: self.made,
             deviation,
             ratio,
             why,
@@ -205,6 +243,7 @@ impl Figure {
             exact,
             history: self.history,
             word,
+            same_centre: false,
             marks: self.marks,
         }
     }
@@ -219,6 +258,12 @@ impl Figure {
         let shift = ranks
             .map(|(point, i, sure)| (part(point), Interval { low: part(i.low), high: part(i.high) }, sure));
         Checks { shift, lag_1: lag_1(&differences), drift: drift(&differences).map(|drift| drift.p) }
+    }
+
+    /// Whether one side lost a larger share of its runs than the other: what is missing may be missing for what is compared.
+    pub(super) fn missing(&self, asked: Asked) -> bool {
+        let [[a, of_a], [b, of_b]] = self.made.map(|[with, made]| [made.saturating_sub(with), made]);
+        !asked.accepts_missing && a * of_b != b * of_a
     }
 
     /// Why its verdict is open.
@@ -246,10 +291,16 @@ impl Figure {
 }
 
 impl Line {
-    /// Whether it changed by more than the margin.
+    /// Whether it changed, and is not shown to be within the margin.
     #[must_use]
     pub fn changed(&self) -> bool {
-        self.word == Word::Changed
+        matches!(self.word, Word::Beyond | Word::Changed)
+    }
+
+    /// Whether it changed by more than the margin.
+    #[must_use]
+    pub fn beyond(&self) -> bool {
+        self.word == Word::Beyond
     }
 
     /// Whether its values say anything, be it that nothing differs.
@@ -267,13 +318,26 @@ impl Line {
     /// Whether it changed, in the direction that is not the better one.
     #[must_use]
     pub fn worse(&self) -> bool {
-        let up = self.means[1] > self.means[0];
+        let up = self.is_up();
         let worse = match self.better {
             Better::Lower => up,
             Better::Higher => !up,
             Better::Neither | Better::Other(_) => false,
         };
         self.changed() && worse
+    }
+
+    /// The share of replicates that something may have without being seen in any of this side's, in one of twenty cases.
+    #[must_use]
+    pub fn unseen(&self) -> Option<f64> {
+        let least = *self.replicates.iter().min()?;
+        (least > 0).then(|| 1.0 - LEVEL.powf(1.0 / least as f64))
+    }
+
+    /// Whether the change that is shown is upwards.
+    #[must_use]
+    pub fn is_up(&self) -> bool {
+        self.ratio.map_or(self.means[1] > self.means[0], |ratio| ratio > 1.0)
     }
 
     /// The exact change of a mean cost, as a share of the base.

@@ -3,17 +3,24 @@
 mod basis;
 mod build;
 mod environment;
+mod figures;
+mod group;
 mod history;
 mod line;
 mod model;
 mod side;
+mod trend;
 mod why;
 
 pub use basis::{Basis, Unit};
-pub use build::{Asked, Incomparable, build};
+pub use build::{Asked, Incomparable, Picks, build};
 pub use environment::Difference;
+pub(crate) use environment::between;
+pub use figures::Pick;
+pub use group::GroupLine;
 pub use history::{Earlier, Occasions};
 pub use line::{Checks, Exact, Line, Marked, Word};
 pub use model::{Against, Caution, Deciding, Model, Party};
 pub use side::Side;
+pub use trend::{Doses, TrendLine};
 pub use why::Why;

@@ -2,8 +2,11 @@
 
 use super::basis::Basis;
 use super::environment::Difference;
+use super::group::GroupLine;
 use super::line::{Line, Word};
 use super::side::Side;
+use super::trend::Doses;
+use tickmark_stats::verdict::Correction;
 use tickmark_store::Id;
 
 /// A side as it is named.
@@ -13,7 +16,7 @@ pub struct Party {
     pub name: String,
     /// Of its recordings.
     pub ids: Vec<Id>,
-    /// Runs of the first recording's metrics, at most.
+    /// The most runs that any metric has.
     pub runs: usize,
     /// Who measured.
     pub tool: String,
@@ -29,8 +32,12 @@ pub struct Model {
     pub margin: f64,
     /// Claims that were corrected for each other.
     pub claims: usize,
+    /// How they were.
+    pub correction: Correction,
     /// The others.
     pub against: Vec<Against>,
+    /// How figures follow settings that are numbers.
+    pub doses: Option<Doses>,
 }
 
 /// One side against the first.
@@ -45,8 +52,12 @@ pub struct Against {
     pub differences: Vec<Difference>,
     /// A figure each.
     pub lines: Vec<Line>,
+    /// Related figures together.
+    pub groups: Vec<GroupLine>,
     /// Metrics without a figure on the other side: of the first side, of this one.
     pub without: [Vec<String>; 2],
+    /// The first metric that carries claims and has no figure on this side.
+    pub lost: Option<String>,
     /// The experiment that would decide.
     pub experiment: Option<Deciding>,
 }
@@ -71,13 +82,6 @@ pub enum Caution {
         of: usize,
         /// Metric and figure of the first.
         such_as: (String, &'static str),
-    },
-    /// Figures that some blocks or phases lack.
-    Missing {
-        /// Metric, figure, and in how many it is.
-        figures: Vec<(String, &'static str, usize)>,
-        /// Blocks or phases.
-        of: usize,
     },
 }
 

@@ -21,7 +21,11 @@ pub enum Why {
     NoBlock,
     /// One or two recordings a side, and no history of this machine.
     NotInterleaved,
-    /// So many replicates in all would decide.
+    /// One side lost more of its runs than the other: they may be missing for what is compared.
+    Missing,
+    /// It was not named as one that carries the page's claims.
+    Secondary,
+    /// So many replicates in all would decide in four of five cases.
     Needs(usize),
     /// Fewer than two replicates on a side, or so few for their variation that no number can be told which would decide.
     TooFew,
@@ -42,6 +46,8 @@ impl Why {
             Self::ByPhase => "depends_on_the_phase",
             Self::NoBlock => "no_block_in_common",
             Self::NotInterleaved => "not_interleaved",
+            Self::Missing => "missing_not_at_random",
+            Self::Secondary => "secondary",
             Self::Needs(_) => "needs_more",
             Self::TooFew => "too_few",
             Self::NoVariation => "no_variation",

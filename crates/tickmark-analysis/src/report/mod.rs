@@ -16,4 +16,4 @@ pub use header::{Guest, Header};
 pub use kinds::row_names;
 pub use marks::{Mark, NoFloor, Note};
 pub use model::{Known, Model, build};
-pub use row::{Each, Row, RowStatus, Unit};
+pub use row::{Each, Row, RowStatus, TAIL, Unit};

@@ -6,6 +6,9 @@ use serde::Serialize;
 use tickmark_stats::Estimate;
 use tickmark_wire::Better;
 
+/// The name of the figure that is a 99th percentile.
+pub const TAIL: &str = "p99";
+
 /// How a metric ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -51,6 +54,8 @@ pub struct Row {
     pub cpu: Option<f64>,
     /// Runs with a figure.
     pub runs: usize,
+    /// Runs that were made, with a figure or without.
+    pub made: usize,
     /// What each run says.
     pub each: Vec<Each>,
     /// The share of the batches that was disturbed.
@@ -86,6 +91,8 @@ pub struct Each {
     pub value: f64,
     /// With everything that happened; the value where there is no such figure.
     pub mean: f64,
+    /// Its 99th percentile, where it keeps enough of what it saw.
+    pub tail: Option<f64>,
     /// What one step of the last digit is worth, where another program printed it.
     pub step: Option<f64>,
 }
@@ -151,8 +158,8 @@ impl Row {
         a == 0.0 || b == 0.0 || (a / b - 1.0).abs() <= 0.05
     }
 
-    /// What can be compared: the floor and the mean cost, or the one value that there is; of each run in the order of the
-    /// rounds.
+    /// What can be compared: the floor and the mean cost, or the one value that there is, with its 99th percentile where every
+    /// run has one; of each run in the order of the rounds.
     #[must_use]
     pub fn figures(&self) -> Vec<(&'static str, Vec<(u32, f64)>)> {
         let column = |of: fn(&Each) -> f64| {
@@ -162,6 +169,12 @@ impl Row {
         };
         match self.mean {
             Some(_) => vec![("floor", column(|each| each.value)), ("mean", column(|each| each.mean))],
+            None if !self.each.is_empty() && self.each.iter().all(|each| each.tail.is_some()) => {
+                vec![
+                    ("value", column(|each| each.value)),
+                    (TAIL, column(|each| each.tail.unwrap_or(f64::NAN))),
+                ]
+            }
             None => vec![("value", column(|each| each.value))],
         }
     }

@@ -24,6 +24,9 @@ pub(super) fn base(sample: &Sample<'_>, suffix: &str, title: &str) -> Row {
         mean_deviation: None,
         cpu: None,
         runs: sample.runs.len(),
+        made: sample.runs.len()
+            + sample.failures.len()
+            + sample.without.as_ref().map_or(0, |(runs, _)| *runs),
         each: Vec::new(),
         disturbed: None,
         contended: None,
@@ -62,7 +65,7 @@ pub(super) fn row_with_mean(
         .iter()
         .filter_map(|run| {
             let (value, mean) = value(run)?;
-            Some(Each { round: run.round, value, mean, step: run.step })
+            Some(Each { round: run.round, value, mean, tail: None, step: run.step })
         })
         .collect();
     let values: Vec<f64> = each.iter().map(|each| each.value).collect();
@@ -183,6 +186,9 @@ fn latencies(sample: &Sample<'_>, row: &mut Row) {
             row.notes.push(Note::StepsBackwards(backwards));
         }
         return;
+    }
+    for each in &mut row.each {
+        each.tail = sample.runs.iter().find(|run| run.round == each.round).and_then(Figures::tail);
     }
     if let (Some(p99), Some(max)) = (all.quantile(0.99), all.quantile(1.0)) {
         row.notes.push(Note::Percentiles { p99, max, count: all.as_slice().len() });

@@ -50,6 +50,21 @@ pub struct Figures {
     pub detail: Detail,
 }
 
+/// Fewer values have no 99th percentile.
+const TAILED: usize = 100;
+
+impl Figures {
+    /// The 99th percentile of what the run saw, where it kept enough of it.
+    #[must_use]
+    pub fn tail(&self) -> Option<f64> {
+        match &self.detail {
+            Detail::Latencies(sorted) if sorted.as_slice().len() >= TAILED => sorted.quantile(0.99),
+            Detail::Spread(spread) if spread.count >= TAILED as u64 => Some(spread.quantile(0.99)),
+            _ => None,
+        }
+    }
+}
+
 /// What a kind of observation adds to its figures.
 #[derive(Debug, Clone)]
 pub enum Detail {

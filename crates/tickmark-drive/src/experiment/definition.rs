@@ -2,6 +2,7 @@
 
 use super::outcome::Outcome;
 use crate::knob::{Knob, Turned};
+use std::ops::RangeInclusive;
 use std::time::Duration;
 use tickmark_wire::{Nanos, Offer, Settings};
 
@@ -29,6 +30,37 @@ pub struct Experiment {
     pub measured: Settings,
     /// The recordings to go on with, one for each setting; none to begin anew.
     pub resumed: Vec<tickmark_store::Id>,
+    /// What the blocks are added to.
+    pub added: Option<Added>,
+}
+
+/// An experiment that gets more blocks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Added {
+    /// Its id.
+    pub experiment: String,
+    /// The last of its blocks.
+    pub blocks: u32,
+}
+
+impl Experiment {
+    /// What the measured processes are given under a setting.
+    #[must_use]
+    pub fn given(&self, number: usize) -> Settings {
+        self.knob.settings(&self.settings[number], &self.measured)
+    }
+
+    /// The commands whose numbers are kept, each with its name: their recordings hold them as what was asked for.
+    #[must_use]
+    pub fn commands(&self) -> Vec<String> {
+        self.outcomes.iter().map(|outcome| format!("{}: {}", outcome.name, outcome.command)).collect()
+    }
+
+    /// The blocks that are to be made, by their numbers.
+    pub(super) fn numbers(&self) -> RangeInclusive<u32> {
+        let before = self.added.as_ref().map_or(0, |added| added.blocks);
+        before + 1..=before + self.blocks
+    }
 }
 
 /// An experiment as it was asked for: what the command line and a file have in common.

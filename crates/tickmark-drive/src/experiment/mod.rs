@@ -5,6 +5,6 @@ mod outcome;
 mod run;
 mod sides;
 
-pub use definition::{Asked, Experiment};
+pub use definition::{Added, Asked, Experiment};
 pub use outcome::{Outcome, Take};
 pub use run::{Guard, Halt, not_restored};

@@ -4,7 +4,7 @@ use crate::shell::{Done, Run};
 use crate::{Control, Error};
 use std::path::Path;
 use std::time::Duration;
-use tickmark_wire::{Better, Group, Metric, Settings, Unit};
+use tickmark_wire::{Better, Group, Metric, Printed, Settings, Unit};
 
 /// A command with one number.
 #[derive(Debug, Clone, PartialEq)]
@@ -51,7 +51,7 @@ impl Outcome {
         settings: &Settings,
         joins: Option<&Path>,
         control: &Control,
-    ) -> Result<f64, Error> {
+    ) -> Result<Printed, Error> {
         let command = joins.map_or_else(
             || self.command.clone(),
             |procs| format!("echo $$ > '{}' || exit; {}", procs.display(), self.command),
@@ -61,7 +61,7 @@ impl Outcome {
         let Done { text, time } = run.run(move || settle(&settings))?;
         let wrong = |why: String| Error::Refused(format!("`{}` {why}", self.command));
         match &self.take {
-            Take::Time => Ok(time.as_nanos() as f64),
+            Take::Time => Ok((time.as_nanos() as f64).into()),
             Take::Only => match numbers(&text)[..] {
                 [number] => Ok(number),
                 [] => Err(wrong("printed no number".to_owned())),
@@ -103,19 +103,17 @@ fn settle(settings: &Settings) -> Result<(), Error> {
 }
 
 /// Every number of a text: words, without a unit behind or punctuation around them.
-fn numbers(text: &str) -> Vec<f64> {
+fn numbers(text: &str) -> Vec<Printed> {
     let apart =
         |c: char| c.is_whitespace() || matches!(c, ',' | ';' | '(' | ')' | '[' | ']' | '=' | ':' | '"');
     let number = |word: &str| {
         if word.trim_start_matches(['-', '+']).to_ascii_lowercase().starts_with("0x") {
-            return tickmark_wire::text::number(word.as_bytes());
+            return Printed::parse(word.as_bytes());
         }
         let end =
             word.find(|c: char| c.is_ascii_alphabetic() && !matches!(c, 'e' | 'E')).unwrap_or(word.len());
         let word = word[..end].trim_end_matches(['.', '%', '/']);
-        word.parse::<f64>()
-            .ok()
-            .filter(|number| number.is_finite() && word.contains(|c: char| c.is_ascii_digit()))
+        Printed::parse(word.as_bytes()).filter(|_| word.contains(|c: char| c.is_ascii_digit()))
     };
     text.split(apart).filter_map(number).collect()
 }
@@ -126,6 +124,7 @@ mod tests {
 
     #[test]
     fn numbers_of_a_text() {
+        let numbers = |text: &str| numbers(text).into_iter().map(|number| number.value).collect::<Vec<_>>();
         assert_eq!(numbers("Requests/sec:  12345.67\n"), [12345.67]);
         assert_eq!(numbers("tps = 1e3 (including), 5ms 7% x9 nan inf -2."), [1000.0, 5.0, 7.0, -2.0]);
         assert_eq!(numbers("no number e E . -"), [0.0; 0]);
@@ -144,11 +143,12 @@ mod tests {
         };
         let run =
             |o: Outcome| o.run(&Settings::default(), None, &Control::default()).map_err(|e| e.to_string());
-        assert_eq!(run(outcome("echo took 42 ms", Take::Only)), Ok(42.0));
-        assert_eq!(run(outcome("echo a: 1 b: 2", Take::After("b:".to_owned()))), Ok(2.0));
+        let printed = |value, step| Ok(Printed { value, step });
+        assert_eq!(run(outcome("echo took 42 ms", Take::Only)), printed(42.0, 1.0));
+        assert_eq!(run(outcome("echo a: 1 b: 2.0", Take::After("b:".to_owned()))), printed(2.0, 0.1));
         assert!(run(outcome("echo 1 2", Take::Only)).unwrap_err().contains("more than one"));
         assert!(run(outcome("true", Take::Only)).unwrap_err().contains("no number"));
         assert!(run(outcome("echo 1", Take::After("b:".to_owned()))).unwrap_err().contains("did not print"));
-        assert!(run(outcome("sleep 0.05", Take::Time)).unwrap() > 4e7);
+        assert!(run(outcome("sleep 0.05", Take::Time)).unwrap().value > 4e7);
     }
 }

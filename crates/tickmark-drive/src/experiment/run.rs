@@ -12,8 +12,8 @@ use std::cell::RefCell;
 use std::time::Instant;
 use tickmark_store::{Id, Store};
 use tickmark_wire::{
-    Event, Hello, Nanos, Observations, Observed, Part, Plan, Reason, RunId, RunPlan, Settings, Started,
-    Values,
+    Event, Hello, Nanos, Observations, Observed, Part, Plan, Printed, Reason, RunId, RunPlan, Settings,
+    Started, Values,
 };
 
 /// Why it ended.
@@ -135,7 +135,7 @@ impl Experiment {
     ) -> Result<Id, Error> {
         // The first finds caches and pages cold, as no later one does.
         let rounds = 1 + 2 * pairs;
-        let mut side = self.side(store, None, rounds, Id::random().as_str(), random)?;
+        let mut side = self.side(store, None, 1..=rounds, Id::random().as_str(), random)?;
         let (mut cpu, mut result) = (self.measured.cpu, Ok(()));
         for round in 1..=rounds {
             control.tell(Told::Block { what: "pilot", block: round, of: rounds, setting: &self.settings[0] });
@@ -160,17 +160,21 @@ impl Experiment {
         begun: Instant,
         narrow: &dyn Fn(&[Id], u32) -> bool,
     ) -> Result<(Vec<Id>, u32, Halt), Error> {
-        let (mut sides, first) =
-            if self.resumed.is_empty() { (self.new_sides(store, random)?, 1) } else { self.reopened(store)? };
+        let (from, last) = self.numbers().into_inner();
+        let (mut sides, first) = if self.resumed.is_empty() {
+            (self.new_sides(store, random)?, from)
+        } else {
+            self.reopened(store)?
+        };
         let ids: Vec<Id> = sides.iter().map(|side| side.id.clone()).collect();
         let (started, mut cpu) = (Instant::now(), self.measured.cpu);
         let (mut made, mut halt, mut result) = (first - 1, Halt::Done, Ok(()));
-        'blocks: for block in first..=self.blocks {
+        'blocks: for block in first..=last {
             let mut order: Vec<usize> = (0..self.settings.len()).collect();
             order.shuffle(random);
             for number in order {
                 let setting = &self.settings[number];
-                control.tell(Told::Block { what: "block", block, of: self.blocks, setting });
+                control.tell(Told::Block { what: "block", block, of: last, setting });
                 result = self.visit(guard, &mut sides[number], number, block, &mut cpu, control);
                 if result.is_err() || control.stopped() {
                     halt = Halt::Stopped;
@@ -178,18 +182,20 @@ impl Experiment {
                 }
             }
             made = block;
-            let (spent, left) = (started.elapsed(), self.blocks - block);
+            let (spent, left) = (started.elapsed(), last - block);
             if left > 0 && narrow(&ids, block) {
                 halt = Halt::Narrow;
                 break;
             }
-            if left > 0 && self.budget.is_some_and(|budget| begun.elapsed() + spent / block > budget) {
+            if left > 0
+                && self.budget.is_some_and(|budget| begun.elapsed() + spent / (block + 1 - first) > budget)
+            {
                 halt = Halt::Budget;
                 break;
             }
         }
         control.tell(Told::Over);
-        let nothing = made == 0 && result.is_err() && self.resumed.is_empty();
+        let nothing = made < from && result.is_err() && self.resumed.is_empty();
         self.end(store, sides, nothing);
         match result {
             Err(error) if nothing => Err(error),
@@ -332,11 +338,11 @@ impl Experiment {
         };
         side.writer.write(&Event::Started(started))?;
         let event = match outcome.run(settings, joins.as_deref(), control) {
-            Ok(value) => Event::Observed(Observed {
+            Ok(Printed { value, step }) => Event::Observed(Observed {
                 run: run.id,
                 metric: run.probe.clone(),
                 part: Part::Whole,
-                observations: Observations::Values(Values { values: vec![value], step: 0.0, over: 0 }),
+                observations: Observations::Values(Values { values: vec![value], step, over: 0 }),
                 segments: Vec::new(),
             }),
             Err(error) => Event::Failed(run.id, Reason::new(error.to_string())),

@@ -7,6 +7,7 @@ use crate::knob::Where;
 use rand::SeedableRng;
 use rand::rngs::StdRng;
 use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
 use tickmark_store::{Arm, Id, Meta, Status, Store, Writer};
 use tickmark_wire::{FORMAT, Name, Nanos, Plan, RunId, RunPlan};
 
@@ -35,10 +36,13 @@ impl Experiment {
     }
 
     pub(super) fn new_sides(&self, store: &Store, random: &mut StdRng) -> Result<Vec<Side>, Error> {
-        let experiment = Id::random();
+        let experiment = self
+            .added
+            .as_ref()
+            .map_or_else(|| Id::random().as_str().to_owned(), |added| added.experiment.clone());
         let mut sides = Vec::new();
         for number in 0..self.settings.len() {
-            match self.side(store, Some(number), self.blocks, experiment.as_str(), random) {
+            match self.side(store, Some(number), self.numbers(), &experiment, random) {
                 Ok(side) => sides.push(side),
                 Err(error) => {
                     sides.iter().for_each(|side: &Side| store.discard(&side.id));
@@ -101,14 +105,14 @@ impl Experiment {
         &self,
         store: &Store,
         number: Option<usize>,
-        rounds: u32,
+        rounds: RangeInclusive<u32>,
         experiment: &str,
         random: &mut StdRng,
     ) -> Result<Side, Error> {
         let setting = number.map_or("pilot", |number| self.settings[number].as_str());
         let mut runs: Vec<RunPlan> = Vec::new();
         let mut metrics = Vec::new();
-        for round in 1..=rounds {
+        for round in rounds {
             let budget = Some(self.slice);
             // What is to be the same to the last byte has one order and one layout.
             let mut same = StdRng::seed_from_u64(1);
@@ -122,10 +126,7 @@ impl Experiment {
             }
         }
         metrics.extend(self.outcomes.iter().map(Outcome::metric));
-        let settings = number.map_or_else(
-            || self.measured.clone(),
-            |number| self.knob.settings(&self.settings[number], &self.measured),
-        );
+        let settings = number.map_or_else(|| self.measured.clone(), |number| self.given(number));
         let plan = Plan { settings, metrics, runs };
         let meta = Meta {
             format: FORMAT,
@@ -133,7 +134,7 @@ impl Experiment {
             name: format!("{}:{setting}", self.name),
             created: jiff::Timestamp::now(),
             program: format!("tickmark {}", env!("CARGO_PKG_VERSION")),
-            select: Vec::new(),
+            select: self.commands(),
             plan: plan.clone(),
             arm: Some(Arm {
                 experiment: experiment.to_owned(),

@@ -39,6 +39,7 @@ pub(super) static PROBES: &[Probe] = &[
     work!("selftest.work.1010", 1010),
     work!("selftest.work.1020", 1020),
     work!("selftest.work.1050", 1050),
+    work!("selftest.work.1100", 1100),
     // Everything that the contract allows at once: an argument, a histogram, counts in windows.
     Probe {
         spec: Spec {

@@ -30,6 +30,9 @@ pub fn render(model: &Model) -> String {
             }
             body {
                 @for against in &model.against { (one(model, &base, against)) }
+                @if let Some(doses) = &model.doses {
+                    ul { @for line in words::doses(doses) { li { (line) } } }
+                }
                 p { (words::legend(model)) }
             }
         }
@@ -48,6 +51,7 @@ fn one(model: &Model, base: &str, against: &Against) -> Markup {
     html! {
         h1 { (other) " against " (base) }
         p { (words::summary(against)) }
+        @for group in &against.groups { p { (words::group(group)) } }
         ul {
             @for line in lines.iter().flatten() { li { (line) } }
         }

@@ -3,9 +3,10 @@
 use super::words::{self, Printed};
 use crate::report;
 use serde_json::{Value, json};
-use tickmark_analysis::comparison::{Against, Line, Marked, Model, Party, Why};
+use tickmark_analysis::comparison::{Against, Doses, GroupLine, Line, Marked, Model, Party, TrendLine, Why};
 use tickmark_stats::Interval;
-use tickmark_stats::verdict::{Comparison, Verdict};
+use tickmark_stats::permutation::Labels;
+use tickmark_stats::verdict::{Comparison, Correction, Test, Verdict};
 
 /// The whole comparison.
 #[must_use]
@@ -13,7 +14,12 @@ pub fn render(model: &Model) -> Value {
     json!({
         "baseline": party(&model.base),
         "margin": model.margin,
+        "trend": model.doses.as_ref().map(doses),
         "claims_corrected": model.claims,
+        "correction": match model.correction {
+            Correction::FamilyWise => "family_wise",
+            Correction::Discovery => "discovery",
+        },
         "candidates": model.against.iter().map(|one| against(one, model.margin)).collect::<Vec<_>>(),
     })
 }
@@ -30,6 +36,7 @@ fn against(against: &Against, margin: f64) -> Value {
         "notes": words::notes(against),
         "environment": differences.map(|d| json!({ "name": d.name, "baseline": d.base, "candidate": d.other })).collect::<Vec<_>>(),
         "summary": against.counts().into_iter().map(|(word, count)| json!({ "verdict": word, "figures": count })).collect::<Vec<_>>(),
+        "groups": against.groups.iter().map(group).collect::<Vec<_>>(),
         "rows": against.lines.iter().map(|one| line(one, against, margin)).collect::<Vec<_>>(),
         "without_a_pair": against.without,
         "would_decide": against.experiment.as_ref().map(words::command),
@@ -66,9 +73,16 @@ fn line(line: &Line, against: &Against, margin: f64) -> Value {
         "ratio": line.ratio,
         "change": line.ratio.map(|ratio| ratio - 1.0),
         "range_over_phases": line.exact.map(|exact| [1.0 + exact.least, 1.0 + exact.most]),
-        "ratio_interval": c.and_then(|c| c.interval).map(ends),
+        "runs": line.made.map(|[with, _]| with),
+        "runs_made": line.made.map(|[_, made]| made),
+        "ratio_interval": c.and_then(|c| c.change().1).map(ends),
+        "ratio_of_means": c.and_then(|c| c.ratio),
+        "ratio_of_means_interval": c.and_then(|c| c.interval).map(ends),
+        "ratio_of_middles": c.and_then(|c| c.middle).map(|(ratio, _)| ratio),
+        "ratio_of_middles_interval": c.and_then(|c| c.middle).map(|(_, interval)| ends(interval)),
+        "judged_by": c.and_then(|c| c.test).map(test),
         "p": c.and_then(|c| c.p),
-        "p_holm": c.and_then(|c| c.adjusted),
+        "p_corrected": c.and_then(|c| c.adjusted).filter(|_| line.why != Some(Why::Secondary)),
         "verdict": line.word,
         "worse": line.worse(),
         "needed": needed,
@@ -95,8 +109,59 @@ fn mark(of: &Marked) -> Value {
     value
 }
 
+/// By what a difference was told from chance.
+const fn test(test: Test) -> &'static str {
+    match test {
+        Test::Labels(Labels::Blocks(_)) => "sign_flips",
+        Test::Labels(Labels::Groups(..)) => "permutations",
+        Test::Means => "t",
+        Test::Earlier => "t_by_earlier_replicates",
+    }
+}
+
+fn doses(of: &Doses) -> Value {
+    let line = |line: &TrendLine| {
+        json!({
+            "metric": line.metric,
+            "figure": line.figure,
+            "unit": line.unit,
+            "slope": line.trend.slope,
+            "slope_interval": ends(line.trend.interval),
+            "page_l": line.trend.l,
+            "p": line.trend.p,
+            "p_corrected": line.adjusted,
+            "blocks": line.blocks,
+            "trend": line.rises_or_falls,
+        })
+    };
+    json!({
+        "settings": of.settings,
+        "doses": of.doses,
+        "rows": of.lines.iter().map(line).collect::<Vec<_>>(),
+        "text": words::doses(of),
+    })
+}
+
+fn group(group: &GroupLine) -> Value {
+    json!({
+        "group": group.group,
+        "figure": group.figure,
+        "figures": group.figures,
+        "lower": group.moved[0],
+        "higher": group.moved[1],
+        "rises": group.rises,
+        "ratio": group.ratio,
+        "p": group.p,
+        "p_corrected": group.adjusted,
+        "changed": group.changed,
+        "worse": group.worse(),
+        "text": words::group(group),
+    })
+}
+
 fn verdict(verdict: Verdict) -> &'static str {
     match verdict {
+        Verdict::Beyond => "beyond_margin",
         Verdict::Changed => "changed",
         Verdict::BelowMargin => "below_margin",
         Verdict::Equivalent => "equivalent",

@@ -41,6 +41,9 @@ pub fn render(model: &Model) -> String {
             let _ = writeln!(out, "| {} |", cells.map(escape).join(" | "));
         }
         let _ = writeln!(out, "\n{}", escape(&words::summary(against)));
+        for group in &against.groups {
+            let _ = writeln!(out, "\n{}", escape(&words::group(group)));
+        }
         for line in words::without(model, against) {
             let _ = writeln!(out, "\n{}", escape(&line));
         }
@@ -48,6 +51,9 @@ pub fn render(model: &Model) -> String {
             let _ = writeln!(out, "\nTo decide, run: `{}`", words::command(deciding));
         }
         out.push('\n');
+    }
+    for (at, line) in model.doses.iter().flat_map(words::doses).enumerate() {
+        let _ = writeln!(out, "{}{}", if at == 0 { "" } else { "- " }, escape(&line));
     }
     let _ = writeln!(out, "{}", escape(&words::legend(model)));
     out

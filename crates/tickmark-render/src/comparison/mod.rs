@@ -11,6 +11,7 @@ pub use html::render as html;
 pub use json::render as json;
 pub use markdown::render as markdown;
 pub use text::render as text;
+pub(crate) use words::{chance, difference};
 pub use words::{command, open as why_open};
 
 #[cfg(test)]

@@ -18,6 +18,9 @@ pub fn render(model: &Model) -> String {
         }
         one(&mut out, model, against);
     }
+    for (at, line) in model.doses.iter().flat_map(words::doses).enumerate() {
+        let _ = writeln!(out, "{}{line}", if at == 0 { "\n" } else { "  " });
+    }
     let _ = writeln!(out, "\n{}", words::legend(model));
     out
 }
@@ -72,6 +75,9 @@ fn one(out: &mut String, model: &Model, against: &Against) {
         let _ = writeln!(out, "{}", line.trim_end());
     }
     let _ = writeln!(out, "\n{}", words::summary(against));
+    for group in &against.groups {
+        let _ = writeln!(out, "{}", words::group(group));
+    }
     for line in words::without(model, against) {
         let _ = writeln!(out, "{line}");
     }

@@ -3,13 +3,17 @@
 use crate::number::{bytes, count, value};
 use crate::reason;
 use tickmark_analysis::comparison::{
-    Against, Basis, Caution, Deciding, Difference, Line, Marked, Model, Party, Why, Word,
+    Against, Basis, Caution, Deciding, Difference, Doses, GroupLine, Line, Marked, Model, Party, TrendLine,
+    Why, Word,
 };
-use tickmark_stats::verdict::{Comparison, Verdict};
+use tickmark_stats::trend::Trend;
+use tickmark_stats::verdict::{Comparison, Correction, Test, Verdict};
 use tickmark_store::Id;
 use tickmark_wire::Better;
 use tickmark_wire::text::quoted;
 
+/// Of so many values the means are normal: nothing is to be said of their labels.
+const MANY: usize = 2_000;
 /// What is shown of a long value.
 const SHOWN: usize = 48;
 
@@ -32,7 +36,7 @@ pub(super) const fn replicates(basis: &Basis) -> &'static str {
     match basis {
         Basis::Blocks { .. } => "blocks",
         Basis::Phases { .. } => "phases",
-        Basis::Recordings { .. } | Basis::Few => "recordings a side",
+        Basis::Recordings { .. } | Basis::Few { .. } => "recordings a side",
         Basis::Apart { lines: true } => "lines a side",
         Basis::Apart { lines: false } | Basis::Asked => "runs a side",
     }
@@ -46,7 +50,7 @@ pub(super) fn printed(line: &Line, basis: &Basis, margin: f64) -> Printed {
         let shown = value(line.means[side], Some(line.deviation.map_or(fine, |d| d.min(fine))), line.unit);
         if unlike { format!("{shown} over {}", bytes(line.over[side] as f64)) } else { shown }
     });
-    let ends = |c: Comparison| c.interval.map(|i| format!("{} to {}", percent(i.low), percent(i.high)));
+    let ends = |c: Comparison| c.change().1.map(|i| format!("{} to {}", percent(i.low), percent(i.high)));
     let none = || "-".to_owned();
     let interval = match (line.exact, line.claim, line.alone) {
         (Some(exact), ..) => format!("{} to {}", percent(1.0 + exact.least), percent(1.0 + exact.most)),
@@ -55,7 +59,9 @@ pub(super) fn printed(line: &Line, basis: &Basis, margin: f64) -> Printed {
         (None, None, None) => none(),
     };
     let verdict = verdict(line, basis, margin);
-    let marks: Vec<String> = line.marks.iter().map(marked).collect();
+    let middle = line.claim.is_some_and(|claim| claim.by_middle && line.why.is_none());
+    let middle = middle.then(|| "change of the trimmed mean, as a few values are far off".to_owned());
+    let marks: Vec<String> = middle.into_iter().chain(line.marks.iter().map(marked)).collect();
     let verdict = if marks.is_empty() { verdict } else { format!("{verdict} [{}]", marks.join("; ")) };
     Printed { means, change: line.ratio.map_or_else(none, percent), interval, verdict }
 }
@@ -75,6 +81,7 @@ pub(super) fn marked(of: &Marked) -> String {
 
 pub(super) const fn word(word: Word) -> &'static str {
     match word {
+        Word::Beyond => "changed beyond the margin",
         Word::Changed => "changed",
         Word::BelowMargin => "changed below the margin",
         Word::Equivalent => "equivalent",
@@ -84,7 +91,7 @@ pub(super) const fn word(word: Word) -> &'static str {
 }
 
 fn verdict(line: &Line, basis: &Basis, margin: f64) -> String {
-    let way = match (line.better, line.means[1] > line.means[0]) {
+    let way = match (line.better, line.is_up()) {
         (Better::Neither | Better::Other(_), true) => ", up",
         (Better::Neither | Better::Other(_), false) => ", down",
         (Better::Lower, true) | (Better::Higher, false) => ", worse",
@@ -92,12 +99,16 @@ fn verdict(line: &Line, basis: &Basis, margin: f64) -> String {
     };
     let by = line.history.filter(|_| line.claim.is_some()).map_or(String::new(), |history| {
         format!(
-            " (replicates differ by up to {:.1} %: {} earlier ones)",
+            " (replicates differ by {:.1} %, standard deviation of {} earlier ones)",
             history.deviation * 100.0,
             history.recordings
         )
     });
     match (line.word, line.why) {
+        _ if line.same_centre => {
+            format!("changed{way}: same centre, {} tail{by}", if line.is_up() { "longer" } else { "shorter" })
+        }
+        (Word::Beyond, _) => format!("changed{way}, beyond {}{by}", per_cent(margin)),
         (Word::Changed, _) => format!("changed{way}{by}"),
         (Word::BelowMargin, _) => format!("changed{way}, below {}{by}", per_cent(margin)),
         (Word::Equivalent, _) => format!("equivalent{by}"),
@@ -121,14 +132,27 @@ pub(super) fn why(why: Why, line: &Line, basis: &Basis) -> String {
         Why::NoBlock => "no block has a figure on both sides".to_owned(),
         Why::NotInterleaved => {
             let runs = line.alone.map(|alone| match alone.verdict {
-                Verdict::Changed => "; by runs alone changed",
+                Verdict::Beyond | Verdict::Changed => "; by runs alone changed",
                 Verdict::BelowMargin => "; by runs alone changed below the margin",
                 Verdict::Equivalent => "; by runs alone equivalent",
                 Verdict::Undecided { .. } => "",
             });
             format!("not interleaved{}", runs.unwrap_or_default())
         }
-        Why::Needs(needed) => format!("needs about {needed} {}", replicates(basis)),
+        Why::Missing => {
+            let [base, other] = line.made.map(|[with, made]| format!("{with} of {made}"));
+            format!(
+                "runs missing not at random: {base} runs of the baseline have a figure, {other} of the candidate"
+            )
+        }
+        Why::Secondary => {
+            let p = line
+                .claim
+                .and_then(|claim| claim.p)
+                .map_or(String::new(), |p| format!(": p = {}, uncorrected", chance(p)));
+            format!("not a primary metric{p}")
+        }
+        Why::Needs(needed) => format!("{needed} {} would decide in 4 of 5 cases", replicates(basis)),
         Why::TooFew => format!("too few {}", replicates(basis)),
         Why::NoVariation => format!("the {} do not vary", replicates(basis)),
     }
@@ -212,7 +236,14 @@ pub(super) fn legend(model: &Model) -> String {
     let mut legend =
         format!("floor and mean cost, each as the mean over replicates; margin {}", per_cent(model.margin));
     if model.claims > 1 {
-        legend += &format!("; claims are corrected for {} comparisons (Holm)", model.claims);
+        legend += &match model.correction {
+            Correction::FamilyWise => {
+                format!("; 5 % is the chance of any wrong change among the {} figures", model.claims)
+            }
+            Correction::Discovery => {
+                format!("; of the changes among the {} figures 5 % are expected to be wrong", model.claims)
+            }
+        };
     }
     legend
 }
@@ -224,15 +255,102 @@ pub(super) fn notes(against: &Against) -> Vec<String> {
         Caution::Drifts { figures, of, such_as: (metric, figure) } => format!(
             "the difference drifts from block to block in {figures} of {of} figures, such as {metric} {figure}: it is not constant"
         ),
-        Caution::Missing { figures, of } => {
-            let each: Vec<String> = figures
-                .iter()
-                .map(|(metric, figure, count)| format!("{metric} {figure} ({count} of {of})"))
-                .collect();
-            format!("not in every {}: {}", against.basis.name(), each.join(", "))
-        }
     }));
+    notes.extend(too_few_labels(against));
+    notes.extend(unseen(against));
     notes
+}
+
+/// What "equivalent" does not speak of.
+fn unseen(against: &Against) -> Option<String> {
+    let line = against.lines.iter().find(|line| line.word == Word::Equivalent && line.claim.is_some())?;
+    let share = line.unseen().filter(|_| line.history.is_none())?;
+    Some(format!(
+        "equivalent speaks of the mean: what happens in fewer than {:.0} % of the {} is missed by one comparison in twenty",
+        share * 100.0,
+        replicates(&against.basis).trim_end_matches(" a side")
+    ))
+}
+
+/// Where the replicates are too few for their labels to tell a difference from chance.
+fn too_few_labels(against: &Against) -> Option<String> {
+    let by_means = |line: &&Line| line.claim.is_some_and(|claim| claim.test == Some(Test::Means));
+    let line = against.lines.iter().filter(by_means).max_by_key(|line| line.replicates)?;
+    let [m, n] = line.replicates;
+    (m.max(n) < MANY).then(|| {
+        format!(
+            "{} {} are too few for a test by their labels: Student's t judges, which assumes that means are normal",
+            m.min(n),
+            replicates(&against.basis)
+        )
+    })
+}
+
+/// A group of figures, in a line.
+pub(super) fn group(line: &GroupLine) -> String {
+    let [lower, higher] = line.moved;
+    let (way, direction) = if line.rises { (higher, "higher") } else { (lower, "lower") };
+    let said = match (line.changed, line.worse(), line.better) {
+        (false, ..) => "no change of the group is proven",
+        (true, _, Better::Neither | Better::Other(_)) => "the group changed",
+        (true, true, _) => "the group changed, worse",
+        (true, false, _) => "the group changed, better",
+    };
+    let figure = if line.figure == "value" { String::new() } else { format!(", {}", line.figure) };
+    let mean = percent(line.ratio);
+    let mean = if line.rises == (line.ratio > 1.0) {
+        format!("{mean} on the geometric mean")
+    } else {
+        format!("against {mean} on the geometric mean, as few figures change much")
+    };
+    format!(
+        "{}{figure}: {way} of {} {direction}, {mean}; {said} (p = {})",
+        line.group.title(),
+        line.figures,
+        chance(line.adjusted)
+    )
+}
+
+/// How figures follow settings that are numbers, as lines: those with a trend, and how many have none.
+pub(super) fn doses(doses: &Doses) -> Vec<String> {
+    let one = |line: &&TrendLine| {
+        let Trend { slope, interval, .. } = line.trend;
+        let figure = if line.figure == "value" { String::new() } else { format!(" {}", line.figure) };
+        let span = doses.doses.last().unwrap_or(&0.0) - doses.doses.first().unwrap_or(&0.0);
+        // What the line gives over all settings, as a share of the first.
+        let over = |slope: f64| format!("{:+.2} %", slope * span / line.base * 100.0);
+        format!(
+            "{}{figure}: {} over the settings ({} to {}), p = {}",
+            line.metric,
+            over(slope),
+            over(interval.low),
+            over(interval.high),
+            chance(line.adjusted)
+        )
+    };
+    let mut lines: Vec<String> =
+        doses.lines.iter().filter(|line| line.rises_or_falls).map(|line| one(&line)).collect();
+    let none = doses.lines.len() - lines.len();
+    lines.insert(
+        0,
+        format!(
+            "trend over {} (a line through the settings; Page's test of one direction):",
+            doses.settings.join(", ")
+        ),
+    );
+    if none > 0 {
+        lines.push(format!("no trend is proven of {none} of {} figures", doses.lines.len()));
+    }
+    lines
+}
+
+/// A chance, to two digits.
+pub(crate) fn chance(p: f64) -> String {
+    if p < 1e-4 {
+        "below .0001".to_owned()
+    } else {
+        format!("{:.1$}", p, (1.0 - p.log10().floor()).max(2.0) as usize)
+    }
 }
 
 fn of_basis(basis: &Basis) -> Vec<String> {
@@ -244,20 +362,28 @@ fn of_basis(basis: &Basis) -> Vec<String> {
                  The range is over the phases of the tick at which boots begin; it is not a confidence interval"
             )
         }
-        Basis::Blocks { experiment, knob } => {
+        Basis::Blocks { experiment, knob, looks, early } => {
             let id = experiment.get(..8).unwrap_or(experiment);
-            format!("interleaved: experiment {id} alternated {knob}; the runs of one block are a pair")
+            let again = match (looks.last(), early) {
+                (Some(blocks), _) => format!(". It was compared after {blocks} blocks too: both comparisons share the 5 %"),
+                (None, true) => ". It ended before all planned blocks were made: the comparison has 85 % of its level".to_owned(),
+                (None, false) => String::new(),
+            };
+            format!(
+                "interleaved: experiment {id} alternated {knob}; the runs of one block are a pair. It speaks of one boot of one \
+                 machine{again}"
+            )
         }
-        Basis::Recordings { counts: [a, b], order } => {
-            let note = format!("each recording is a replicate: {a} and {b}, made in the order {order}");
-            if Basis::by_turns(order) {
-                return vec![note];
-            }
-            let drift = "they were not interleaved: drift between them looks like a change; `tickmark experiment` interleaves";
-            return vec![note, drift.to_owned()];
+        Basis::Recordings { counts: [a, b], order: Some(order) } => {
+            format!("each recording is a replicate: {a} and {b}, made in the order {order}")
         }
+        Basis::Recordings { counts: [a, b], order: None } => format!(
+            "each recording is a replicate: {a} and {b}, which they are if both sides were interleaved: in which order they were made is not known"
+        ),
         Basis::Apart { lines: false } => {
-            "each run counts as a replicate: another program's runs are independent".to_owned()
+            "each run counts as a replicate, which they are if both sides were interleaved: made one side after the other, \
+             drift between them looks like a change"
+                .to_owned()
         }
         Basis::Apart { lines: true } => {
             "each line counts as a replicate, which only its author can know: samples of one process are not replicates"
@@ -266,7 +392,11 @@ fn of_basis(basis: &Basis) -> Vec<String> {
         Basis::Asked => {
             "--unit run: this is what the runs would say if both recordings were made under the same conditions".to_owned()
         }
-        Basis::Few => {
+        Basis::Few { order } if !Basis::by_turns(order) => format!(
+            "the recordings were made in the order {order}: each side is one stretch of time, and so one replicate; \
+             `tickmark experiment` interleaves"
+        ),
+        Basis::Few { .. } => {
             "one or two recordings a side are too few for a verdict: recordings differ even where nothing was changed; \
              in brackets: the interval by the runs alone"
                 .to_owned()
@@ -283,7 +413,7 @@ pub fn command(of: &Deciding) -> String {
 }
 
 /// A fact that differs, in one line.
-fn difference(d: &Difference) -> String {
+pub(crate) fn difference(d: &Difference) -> String {
     format!("{}: {} -> {}", d.name, short(&d.base, &d.other), short(&d.other, &d.base))
 }
 

@@ -4,6 +4,7 @@ use super::complete::{probes, recordings};
 use super::values::share;
 use clap::{Args, ValueEnum};
 use tickmark_analysis::comparison::Unit;
+use tickmark_stats::verdict::Correction;
 
 #[derive(Debug, Args)]
 pub(crate) struct Compare {
@@ -16,6 +17,15 @@ pub(crate) struct Compare {
     /// Compare only these metrics, by name, title or pattern; claims are corrected for these alone
     #[arg(long, value_name = "METRIC", conflicts_with = "lmbench", add = probes())]
     pub(crate) only: Vec<String>,
+    /// Let only these carry the claims of the page, by name, title or pattern; the others are shown without a verdict
+    #[arg(long, value_name = "METRIC", conflicts_with = "lmbench", add = probes())]
+    pub(crate) primary: Vec<String>,
+    /// What 5 % is the limit of: the chance of any wrong change, or the share of wrong ones among the changes
+    #[arg(long, value_enum, default_value_t = CompareCorrection::Family)]
+    pub(crate) correct: CompareCorrection,
+    /// Judge metrics of which one side lost more runs than the other, as if they were missing by chance
+    #[arg(long)]
+    pub(crate) accept_missing: bool,
     /// Print lmbench's tables, with averages and percentages
     #[arg(long)]
     pub(crate) lmbench: bool,
@@ -28,7 +38,7 @@ pub(crate) struct Compare {
     /// What counts as one independent repetition
     #[arg(long, value_enum, default_value_t = CompareUnit::Recording)]
     pub(crate) unit: CompareUnit,
-    /// Exit with code 3 if a metric changed or got worse, with 5 if that cannot be judged
+    /// Exit with code 3 if a metric changed, changed beyond the margin, or got worse; with 5 if that cannot be judged
     #[arg(long, value_enum)]
     pub(crate) fail_on: Option<FailOn>,
     /// How to print
@@ -52,6 +62,21 @@ impl From<CompareUnit> for Unit {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CompareCorrection {
+    Family,
+    Discovery,
+}
+
+impl From<CompareCorrection> for Correction {
+    fn from(correction: CompareCorrection) -> Self {
+        match correction {
+            CompareCorrection::Family => Self::FamilyWise,
+            CompareCorrection::Discovery => Self::Discovery,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum CompareFormat {
     Text,
     Json,
@@ -62,5 +87,6 @@ pub(crate) enum CompareFormat {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum FailOn {
     Changed,
+    Beyond,
     Worse,
 }

@@ -13,7 +13,8 @@ Examples:
   tickmark recordings delete 7f3a last~1
   tickmark recordings rename last before-the-update
   tickmark recordings prune --older-than 90 --keep 50 --dry-run
-  tickmark recordings --rebuild";
+  tickmark recordings --rebuild
+  tickmark recordings --changes syscall.null clock   when they changed their level, and what was new then";
 
 pub(super) const RUN_EXAMPLES: &str = "\
 Examples:
@@ -40,19 +41,22 @@ Examples:
 pub(super) const COMPARE_EXAMPLES: &str = "\
 A replicate is one independent repetition that a test may count. The runs of one recording are not
 independent: two recordings made one after the other differ even where nothing was changed. So a recording
-is one replicate, and fewer than three a side decide nothing. Runs of imported lmbench results are
-independent: each is a replicate. --unit run counts every run, which claims too much where recordings differ.
+is one replicate, and fewer than three a side decide nothing. Runs of imported lmbench results count as
+replicates, which they are if both systems were run alternately. --unit run counts every run, which claims too much
+where recordings differ.
 
-A side may be several recordings, with commas or as a pattern of names: with three or more a side each is a
-replicate. Single recordings are judged by how far earlier ones of this machine differ, where the store has
+A side may be several recordings, with commas or as a pattern of names: with three or more a side, made
+alternately, each is a replicate; made one side after the other, each side is one. Single recordings are judged by how far earlier ones of this machine differ, where the store has
 five or more of the same configuration and length. Settings of one experiment are compared block by block.
 
 Examples:
   tickmark compare last~1 last
+  tickmark compare last~1 last --primary 'syscall.*'       only system calls carry claims; the rest is shown
+  tickmark compare last~1 last --correct discovery         screening: 5 % of the claims are expected to be wrong
   tickmark compare 'before*' 'after*' --format markdown
   tickmark compare clocksource:tsc clocksource:kvm-clock --format html > clocks.html
   tickmark compare tqm860l tqm860l1k --lmbench   lmbench's ten tables with averages and percentages
-  tickmark compare 'before*' 'after*' --fail-on worse   three or more recordings a side: exit code 3 if something
+  tickmark compare 'before*' 'after*' --fail-on worse   three or more a side, made alternately: exit code 3 if something
                                                         got worse, 5 if that cannot be judged";
 
 pub(super) const EXPERIMENT_EXAMPLES: &str = "\
@@ -64,6 +68,7 @@ Examples:
   tickmark experiment clocksource=tsc,kvm-clock clock syscall.null
   tickmark experiment slack=50us,1ns timer --blocks 20
   tickmark experiment policy=other,fifo:50 communication --width 2%
+  tickmark experiment slack=50us,1ns timer --more 10          ten blocks more, compared with those before
   tickmark experiment sysctl:kernel.sched_autogroup_enabled=0,1 --command './bench.sh' --budget 10min
   tickmark experiment kernel=x86_64:hz=100,x86_64:hz=1000 syscall    guests, 5 boots each (see lab)
   tickmark experiment swappiness.toml        a file (docs/EXPERIMENTS.md)
@@ -71,8 +76,8 @@ Examples:
   tickmark experiment --restore";
 
 pub(super) const STAT_EXAMPLES: &str = "\
-A verdict is one of four: changed; changed, but by less than the margin; equivalent within the margin;
-undecided, with the number of values needed. Values must be independent replicates: samples of one process
+A verdict is one of five: changed by more than the margin; changed; changed, but by less than the margin;
+equivalent within the margin; undecided, with the number of values that would decide in 4 of 5 cases. Values must be independent replicates: samples of one process
 are not (docs/METHODOLOGY.md says why).
 
 Examples:

@@ -6,6 +6,7 @@ use super::values::fact;
 use clap::{Args, Subcommand};
 
 #[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct Recordings {
     #[command(subcommand)]
     pub(crate) change: Option<Change>,
@@ -15,6 +16,9 @@ pub(crate) struct Recordings {
     /// Only recordings with this fact (of `show --format json`), such as clock.source=hpet or kernel.release=6.1*
     #[arg(long, value_name = "NAME=PATTERN", value_parser = fact)]
     pub(crate) fact: Vec<(String, glob::Pattern)>,
+    /// When these metrics changed their level over the recordings: names, suites or patterns
+    #[arg(long, value_name = "METRIC", num_args = 1.., conflicts_with = "rebuild")]
+    pub(crate) changes: Vec<String>,
     #[command(flatten)]
     pub(crate) output: Output,
 }

@@ -1,15 +1,16 @@
 //! What came of the settings of an experiment.
 
 use crate::error::Error;
-use tickmark_analysis::comparison::{Asked, Model, Side, Unit};
+use tickmark_analysis::comparison::{Asked, Model, Picks, Side};
 use tickmark_analysis::report::{self, RowStatus};
 use tickmark_store::{Id, Recording, Status, Store};
 
-/// The comparison of its recordings, the first of which is what the others are compared with.
-pub(super) fn model(store: &Store, ids: &[Id], margin: f64) -> Result<Model, Error> {
-    let sides = ids.iter().map(|id| Ok(Side { recordings: vec![store.read(id)?] }));
+/// The comparison of its settings, each with its recordings; the first is what the others are compared with.
+pub(super) fn model(store: &Store, settings: &[Vec<Id>], margin: f64) -> Result<Model, Error> {
+    let read = |ids: &Vec<Id>| ids.iter().map(|id| store.read(id)).collect::<Result<Vec<_>, _>>();
+    let sides = settings.iter().map(|ids| Ok(Side { recordings: read(ids)? }));
     let sides: Vec<Side> = sides.collect::<Result<_, Error>>()?;
-    super::compare::compared(store, &sides, Asked { margin, unit: Unit::Recording }, &|_, _| true)
+    super::compare::compared(store, &sides, Asked::with_margin(margin), Picks::ALL)
 }
 
 /// Why there is no figure at all, if there is none.

@@ -53,9 +53,10 @@ fn boots_only(asked: &Experiment) -> Result<(), Error> {
         || asked.command.is_some()
         || asked.width.is_some()
         || asked.budget.is_some()
+        || asked.more.is_some()
     {
         return Err(Error::Usage(
-            "its settings are booted: --cpu, --priority, --slack, --small, --command, --width and --budget are for what is turned here"
+            "its settings are booted: --cpu, --priority, --slack, --small, --command, --width, --budget and --more are for what is turned here"
                 .to_owned(),
         ));
     }

@@ -2,23 +2,31 @@
 
 use crate::cli::{Compare, CompareFormat, FailOn, Format};
 use crate::error::{Code, Error};
-use crate::selection::of_row;
-use std::cell::RefCell;
-use std::collections::BTreeSet;
-use tickmark_analysis::comparison::{self, Against, Asked, Line, Model, Side};
-use tickmark_analysis::report::Row;
+use crate::selection::Named;
+use tickmark_analysis::comparison::{self, Against, Asked, GroupLine, Line, Model, Picks, Side, Why};
 use tickmark_render::comparison as render;
-use tickmark_store::{Recording, Store};
-use tickmark_wire::{Group, Metric};
+use tickmark_store::{Entry, Recording, Store};
 
 pub(super) fn run(store: &Store, asked: &Compare) -> Result<Code, Error> {
     let sides = std::iter::once(&asked.base).chain(&asked.candidates).map(|name| side(store, name));
     let sides: Vec<Side> = sides.collect::<Result<_, _>>()?;
-    let only = Only::new(&asked.only, &sides);
-    let asked_for = Asked { margin: asked.margin, unit: asked.unit.into() };
-    let model = compared(store, &sides, asked_for, &|group, row| only.picks(group, row));
+    let metrics = || sides.iter().flat_map(|side| &side.recordings).flat_map(|one| &one.meta.plan.metrics);
+    let only = Named::new("--only", &asked.only, metrics());
+    let primary = Named::new("--primary", &asked.primary, metrics());
+    let asked_for = Asked {
+        margin: asked.margin,
+        unit: asked.unit.into(),
+        correction: asked.correct.into(),
+        accepts_missing: asked.accept_missing,
+    };
+    let picks = Picks {
+        only: &|group, row| only.picks(group, row),
+        primary: &|group, row| primary.picks(group, row),
+    };
+    let model = compared(store, &sides, asked_for, picks);
     // A name that fits nothing is told before that nothing is left.
     only.each_fits()?;
+    primary.each_fits()?;
     let model = model?;
     let code = code(&model, asked.fail_on);
     if asked.lmbench {
@@ -47,51 +55,12 @@ pub(super) fn run(store: &Store, asked: &Compare) -> Result<Code, Error> {
     Ok(code)
 }
 
-/// The metrics that are compared, where not all are.
-struct Only<'a> {
-    names: Vec<(&'a str, Option<glob::Pattern>)>,
-    /// Those of all sides.
-    metrics: Vec<&'a Metric>,
-    /// The names that fit something.
-    seen: RefCell<BTreeSet<&'a str>>,
-}
-
-impl<'a> Only<'a> {
-    fn new(names: &'a [String], sides: &'a [Side]) -> Self {
-        let recordings = sides.iter().flat_map(|side| &side.recordings);
-        let metrics = recordings.flat_map(|recording| &recording.meta.plan.metrics).collect();
-        let names = names.iter().map(|name| (name.as_str(), glob::Pattern::new(name).ok())).collect();
-        Self { names, metrics, seen: RefCell::default() }
-    }
-
-    /// By its suite, its name or its metric's, its title, or a pattern.
-    fn picks(&self, group: Group, row: &Row) -> bool {
-        let metric = of_row(&row.metric, self.metrics.iter().copied()).map(|metric| metric.name.as_str());
-        let fits = |(name, pattern): &&(&'a str, Option<glob::Pattern>)| {
-            let of_metric = metric == Some(name);
-            let by_pattern = pattern.as_ref().is_some_and(|pattern| pattern.matches(&row.metric));
-            of_metric || by_pattern || [row.metric.as_str(), row.title.trim(), group.suite()].contains(name)
-        };
-        let fitting: Vec<&str> = self.names.iter().filter(fits).map(|(name, _)| *name).collect();
-        self.seen.borrow_mut().extend(&fitting);
-        self.names.is_empty() || !fitting.is_empty()
-    }
-
-    fn each_fits(&self) -> Result<(), Error> {
-        let seen = self.seen.borrow();
-        match self.names.iter().find(|(name, _)| !seen.contains(name)) {
-            Some((name, _)) => Err(Error::Usage(format!("no metric of these recordings fits --only {name}"))),
-            None => Ok(()),
-        }
-    }
-}
-
 /// Compares sides; where they are too few, earlier recordings of these machines say how far they spread.
 pub(super) fn compared(
     store: &Store,
     sides: &[Side],
     asked: Asked,
-    only: &dyn Fn(Group, &Row) -> bool,
+    picks: Picks<'_>,
 ) -> Result<Model, Error> {
     let host = |recording: &Recording| {
         recording.environment().and_then(|facts| facts.get("host.name")).map(str::to_owned)
@@ -102,7 +71,7 @@ pub(super) fn compared(
         entries.filter(|entry| entry.complete && hosts.contains(&entry.host)).collect()
     };
     let earlier = comparison::Earlier { list: &list, read: &|id| store.read(id).ok() };
-    comparison::build(sides, asked, only, &earlier)
+    comparison::build(sides, asked, picks, &earlier)
         .map_err(|why| Error::Usage(tickmark_render::incomparable(&why)))
 }
 
@@ -125,18 +94,29 @@ pub(super) fn code(model: &Model, fail_on: Option<FailOn>) -> Code {
     let (fails, open): (Is, Is) = match fail_on {
         None => return Code::Done,
         Some(FailOn::Changed) => (Line::changed, |line| !line.decided()),
+        // What changed may have done so by more than is shown.
+        Some(FailOn::Beyond) => (Line::beyond, |line| !line.decided() || line.changed()),
         Some(FailOn::Worse) => {
             (Line::worse, |line| !line.decided() || (line.changed() && !line.has_direction()))
         }
     };
-    if model.any(fails) {
+    let groups = || model.against.iter().flat_map(|against| &against.groups);
+    // A group has no margin.
+    let together = match fail_on {
+        Some(FailOn::Changed) => groups().any(|group| group.changed),
+        Some(FailOn::Worse) => groups().any(GroupLine::worse),
+        Some(FailOn::Beyond) | None => false,
+    };
+    if model.any(fails) || together {
         return Code::Differs;
     }
+    // What carries no claim is not asked about.
+    let open = |line: &Line| open(line) && line.why != Some(Why::Secondary);
     let lines =
         || model.against.iter().flat_map(|against| against.lines.iter().map(move |line| (against, line)));
     let open: Vec<(&Against, &Line)> = lines().filter(|(_, line)| open(line)).collect();
     // A metric that broke on the other side is not known to be as good.
-    let gone = model.against.iter().find_map(|against| against.without[0].first());
+    let gone = model.against.iter().find_map(|against| against.lost.as_ref());
     let Some((against, first)) = open.first() else {
         let Some(metric) = gone else { return Code::Done };
         anstream::eprintln!(
@@ -155,6 +135,24 @@ pub(super) fn code(model: &Model, fail_on: Option<FailOn>) -> Code {
     Code::Unjudged
 }
 
+/// A recording; of a setting to which blocks were added, all recordings of it.
+fn parts(store: &Store, found: Recording) -> Result<Vec<Recording>, Error> {
+    let Some(arm) = found.meta.arm.clone().filter(|arm| !arm.pilot) else { return Ok(vec![found]) };
+    let same = |entry: &Entry| {
+        let own = entry
+            .arm
+            .as_ref()
+            .is_some_and(|own| !own.pilot && (&own.experiment, own.number) == (&arm.experiment, arm.number));
+        own && entry.id != found.meta.id
+    };
+    let others: Vec<Entry> = store.list()?.into_iter().filter(same).collect();
+    let mut all = vec![found];
+    for entry in others {
+        all.push(store.read(&entry.id)?);
+    }
+    Ok(all)
+}
+
 /// A side: recordings with commas between them, each by its name, id or path, or all whose name fits a pattern.
 fn side(store: &Store, text: &str) -> Result<Side, Error> {
     let mut recordings: Vec<Recording> = Vec::new();
@@ -165,7 +163,7 @@ fn side(store: &Store, text: &str) -> Result<Side, Error> {
             let named = entries.iter().filter(|entry| pattern.matches(&entry.name));
             named.map(|entry| store.read(&entry.id)).collect::<Result<Vec<_>, _>>()?
         } else {
-            vec![store.find(part)?]
+            parts(store, store.find(part)?)?
         };
         if found.is_empty() {
             return Err(tickmark_store::Error::Unknown {

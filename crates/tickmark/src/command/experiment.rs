@@ -1,7 +1,7 @@
 //! A knob turned in interleaved blocks, and what that changes.
 
 use super::arms::{failed, model, nothing};
-use super::{boots, compare, pilot};
+use super::{boots, compare, more, pilot};
 use crate::cli::{CompareFormat, Experiment as Asked};
 use crate::error::{Code, Error};
 use crate::{progress, selection};
@@ -13,6 +13,7 @@ use tickmark_analysis::comparison::Model;
 use tickmark_analysis::report;
 use tickmark_drive::experiment::{self, Guard, Halt, Outcome, Take, not_restored};
 use tickmark_drive::{Control, Experiment, ThisMachine, file, knob, restore};
+use tickmark_stats::verdict::POWER;
 use tickmark_store::{Id, Store};
 use tickmark_wire::{Better, Nanos};
 
@@ -39,19 +40,29 @@ pub(super) fn run(store: &Store, asked: &Asked) -> Result<Code, Error> {
         Some(file::Asked::Here(from)) => *from,
         None => experiment::Asked::of(knob::parse(what)?),
     };
-    let (experiment, width, margin) = plan(asked, from)?;
+    let (mut experiment, width, margin) = plan(asked, from)?;
+    let mut before: Vec<Vec<Id>> = vec![Vec::new(); experiment.settings.len()];
+    if let Some(blocks) = asked.more {
+        let found = more::before(store, &experiment)?;
+        (experiment.blocks, experiment.added, before) = (blocks, Some(found.added), found.parts);
+    }
+    let pilots = !asked.no_pilot && experiment.added.is_none();
+    // All recordings of each setting.
+    let parts = |ids: &[Id]| -> Vec<Vec<Id>> {
+        before.iter().zip(ids).map(|(before, id)| [before, std::slice::from_ref(id)].concat()).collect()
+    };
     // Told to stop, the blocks end, everything is put back, and what was measured is shown.
     let control = progress::control();
     let mut random = StdRng::from_rng(&mut rand::rng());
     let begun = Instant::now();
     let ended = experiment.guarded::<_, Error>(store, &control, |guard| {
         experiment.try_settings(guard)?;
-        anstream::eprintln!("{}", duration(&experiment, !asked.no_pilot));
-        if !asked.no_pilot {
+        anstream::eprintln!("{}", duration(&experiment, pilots));
+        if pilots {
             announce(store, &experiment, guard, &control, &mut random)?;
         }
         let narrow = |ids: &[Id], blocks: u32| {
-            let wide = |width| blocks < BLOCKS || !is_narrow(store, ids, margin, width);
+            let wide = |width| blocks < BLOCKS || !is_narrow(store, &parts(ids), margin, width);
             width.is_some_and(|width| !wide(width))
         };
         if control.stopped() {
@@ -72,7 +83,7 @@ pub(super) fn run(store: &Store, asked: &Asked) -> Result<Code, Error> {
     if let Some(why) = nothing(store, &ids) {
         return Err(Error::Refused(format!("no figure was obtained: {why}; saved as {}", Id::all(&ids))));
     }
-    let model = model(store, &ids, margin)?;
+    let model = model(store, &parts(&ids), margin)?;
     compare::show(&model, asked.format)?;
     tell(&experiment, &ids, made, halt, left.is_none(), asked.format)?;
     let code = compare::code(&model, asked.fail_on);
@@ -130,6 +141,7 @@ fn plan(asked: &Asked, from: experiment::Asked) -> Result<(Experiment, Option<f6
         budget: asked.budget.or(from.budget).map(Nanos::to_duration),
         measured: (&asked.settings).into(),
         resumed: Vec::new(),
+        added: None,
     };
     Ok((experiment, width, asked.margin.or(from.margin).unwrap_or(0.01)))
 }
@@ -186,10 +198,17 @@ fn announce(
     let model = report::build(&store.read(&id)?, &|_| true, false);
     let mut reach = pilot::reach(&model, experiment.blocks, experiment.settings.len());
     reach.sort_by(|a, b| a.detectable.total_cmp(&b.detectable));
-    let percent = |reach: &pilot::Reach| format!("{:.2} %", reach.detectable * 100.0);
-    let (blocks, power) = (experiment.blocks, pilot::POWER * 100.0);
+    let percent = |reach: &pilot::Reach| {
+        let [point, low, high] =
+            [reach.detectable, reach.range.low, reach.range.high].map(|share| share * 100.0);
+        format!("{point:.2} % ({low:.2} to {high:.2})")
+    };
+    let (blocks, power) = (experiment.blocks, POWER * 100.0);
     let say = |line: String| anstream::eprintln!("{line}");
-    say(format!("smallest change that {blocks} blocks detect with {power} % power (pilot {id}):"));
+    say(format!(
+        "smallest change that {blocks} blocks detect with {power} % power (in brackets: its 80 % range, as {} pairs say little of how far runs vary; pilot {id}):",
+        pilot::PAIRS
+    ));
     let few = reach.len() <= 12;
     if few {
         for one in &reach {
@@ -226,7 +245,7 @@ fn announce(
 }
 
 /// Whether every interval is this narrow.
-fn is_narrow(store: &Store, ids: &[Id], margin: f64, width: f64) -> bool {
+fn is_narrow(store: &Store, ids: &[Vec<Id>], margin: f64, width: f64) -> bool {
     // Figures that have no interval never get a narrow one.
     let wide = |model: &Model| model.any(|line| line.half_width().is_some_and(|half| half > width));
     model(store, ids, margin)

@@ -130,6 +130,7 @@ fn experiment(
         budget: None,
         measured: tickmark_wire::Settings { small: machine.host().is_none(), ..Default::default() },
         resumed,
+        added: None,
     }
 }
 
@@ -174,7 +175,8 @@ fn one(
 }
 
 fn show(store: &Store, from: &Asked, ids: &[Id], format: CompareFormat) -> Result<comparison::Model, Error> {
-    let model = arms::model(store, ids, from.margin)?;
+    let settings: Vec<Vec<Id>> = ids.iter().map(|id| vec![id.clone()]).collect();
+    let model = arms::model(store, &settings, from.margin)?;
     // JSON is one value: it is printed when all is there.
     if format != CompareFormat::Text {
         if format != CompareFormat::Json {

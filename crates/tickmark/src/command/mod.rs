@@ -2,6 +2,7 @@
 
 mod arms;
 mod boots;
+mod changes;
 mod compare;
 mod document;
 mod experiment;
@@ -12,6 +13,7 @@ mod lab;
 mod list;
 mod manual;
 mod matrix;
+mod more;
 mod pilot;
 mod recordings;
 mod run;

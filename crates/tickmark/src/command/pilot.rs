@@ -1,18 +1,16 @@
 //! What an experiment can be expected to show, before it starts.
 
+use std::collections::BTreeMap;
 use tickmark_analysis::report::{Model, Row};
 use tickmark_drive::knob::Knob;
-use tickmark_stats::verdict::LEVEL;
-use tickmark_stats::{plan, spread};
+use tickmark_stats::verdict::{LEVEL, POWER};
+use tickmark_stats::{Interval, plan, spread};
 use tickmark_wire::{Nanos, Settings, names};
 
 /// Pairs of runs at one setting; both runs of a pair would be those of a block.
 pub(crate) const PAIRS: u32 = 6;
-/// The chance with which the smallest effect is found.
-pub(crate) const POWER: f64 = 0.8;
-
-/// How sure the bound on the spread is: costs have long tails, of which a few pairs show little.
-const SURE: f64 = 0.99;
+/// How sure the range of the smallest effect is: what six pairs say of how far runs spread is rough.
+const SURE: f64 = 0.8;
 
 /// Nothing smaller is promised: one run in some dozens has a floor that is per cents away from the others', which a pilot of
 /// this size rarely sees and an experiment may.
@@ -24,21 +22,24 @@ pub(crate) struct Reach {
     pub(crate) metric: String,
     /// `floor`, `mean` or `value`.
     pub(crate) figure: &'static str,
-    /// The smallest change that is found, as a share of the mean.
+    /// The smallest change that is found, as a share of the mean: with the pilot's uncertainty in it.
     pub(crate) detectable: f64,
+    /// Where it would lie if the pilot knew how far runs spread, with 80 %.
+    pub(crate) range: Interval,
 }
 
 /// A row, the name of one of its figures, and that by round.
 type Seen<'a> = (&'a Row, &'static str, Vec<(u32, f64)>);
 
 /// For each figure the smallest change that so many blocks find with 80 %, as one of all figures of the experiment (Bonferroni's
-/// level, below which Holm's first step lies).
+/// level, which the joint test of all figures does not fall below).
 pub(crate) fn reach(model: &Model, blocks: u32, settings: usize) -> Vec<Reach> {
     let rows = model.groups.iter().flat_map(|(_, rows)| rows);
     let figures: Vec<Seen<'_>> =
         rows.flat_map(|row| row.figures().into_iter().map(move |(name, all)| (row, name, all))).collect();
     let claims = figures.len() * (settings - 1);
     let level = LEVEL / claims.max(1) as f64;
+    let mut factors: BTreeMap<usize, (f64, f64)> = BTreeMap::new();
     let one = |(row, figure, all): &Seen<'_>| {
         // The first round warms up; after it 2 and 3 are a pair, 4 and 5 ...
         let at = |round: u32| all.iter().find(|(known, _)| *known == round).map(|(_, value)| *value);
@@ -47,12 +48,17 @@ pub(crate) fn reach(model: &Model, blocks: u32, settings: usize) -> Vec<Reach> {
         let mean = spread(&pairs.iter().flat_map(|(a, b)| [*a, *b]).collect::<Vec<_>>())?.mean;
         let differences: Vec<f64> = pairs.iter().map(|(a, b)| b - a).collect();
         let seen = spread(&differences)?.deviation;
-        let deviation = plan::upper_deviation(seen, differences.len(), SURE);
-        let detectable = plan::detectable(deviation, blocks as usize, level, POWER) / mean;
+        let pairs = differences.len();
+        let (rough, known) = *factors.entry(pairs).or_insert_with(|| {
+            let blocks = blocks as usize;
+            (plan::promised(pairs, blocks, level, POWER), plan::detectable(blocks, level, POWER))
+        });
+        let part = |factor: f64| (seen / mean * factor).max(LEAST);
+        let sure = plan::deviations(pairs, SURE);
+        let range = Interval { low: part(known * sure.low), high: part(known * sure.high) };
         // Where nothing varied in the pilot nothing is promised.
-        let reach =
-            |detectable: f64| Reach { metric: row.metric.clone(), figure, detectable: detectable.max(LEAST) };
-        (mean > 0.0 && seen > 0.0).then(|| reach(detectable))
+        let reach = || Reach { metric: row.metric.clone(), figure, detectable: part(rough), range };
+        (mean > 0.0 && seen > 0.0).then(reach)
     };
     figures.iter().filter_map(one).collect()
 }

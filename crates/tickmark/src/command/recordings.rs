@@ -19,6 +19,9 @@ pub(super) fn run(store: &Store, asked: &Recordings) -> Result<Code, Error> {
         let values = store.fact(name, &entries);
         entries.retain(|entry| values.get(&entry.id).is_some_and(|value| pattern.matches(value)));
     }
+    if !asked.changes.is_empty() {
+        return super::changes::run(store, &entries, &asked.changes, &asked.output);
+    }
     if asked.output.format == Format::Json {
         super::print_json(&entries)?;
         return Ok(Code::Done);

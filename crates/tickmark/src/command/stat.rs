@@ -2,7 +2,7 @@
 
 use crate::cli::{Format, Stat};
 use crate::error::{Code, Error};
-use crate::stat::column::{Bad, Column};
+use crate::stat::column::{Bad, Column, Numbers};
 use crate::stat::{self, Manner};
 use std::io::IsTerminal;
 use tickmark_stats::verdict::{Rule, Verdict};
@@ -16,12 +16,13 @@ pub(super) fn run(asked: &Stat) -> Result<Code, Error> {
             "with --compat the command begins with stat: tickmark stat --compat FILE".to_owned(),
         ));
     }
-    let mut sets = read(asked)?;
+    let (mut sets, steps): (Vec<_>, Vec<f64>) = read(asked)?.into_iter().unzip();
     let manner = Manner {
-        rule: Rule { margin: asked.margin, level: 1.0 - asked.confidence },
+        rule: Rule { margin: asked.margin, level: 1.0 - asked.confidence, ..Rule::default() },
         paired: asked.paired,
         drop_outliers: asked.drop_outliers,
         test: !asked.no_test,
+        step: steps.into_iter().fold(0.0, f64::max),
     };
     check(&sets, asked)?;
     let model = stat::build(&mut sets, manner);
@@ -38,7 +39,7 @@ pub(super) fn run(asked: &Stat) -> Result<Code, Error> {
     let any = |is: fn(&Verdict) -> bool| model.against.iter().any(|one| is(&one.comparison.verdict));
     Ok(match asked.fail_on {
         None => Code::Done,
-        Some(_) if any(|verdict| *verdict == Verdict::Changed) => Code::Differs,
+        Some(_) if any(|verdict| matches!(verdict, Verdict::Beyond | Verdict::Changed)) => Code::Differs,
         Some(_) if any(|verdict| matches!(verdict, Verdict::Undecided { .. })) => {
             anstream::eprintln!("tickmark: warning: a set cannot be judged for --fail-on: undecided");
             Code::Unjudged
@@ -47,8 +48,11 @@ pub(super) fn run(asked: &Stat) -> Result<Code, Error> {
     })
 }
 
-/// Reads all files at once.
-fn read(asked: &Stat) -> Result<Vec<(String, Vec<f64>)>, Error> {
+/// A file's name and its numbers.
+type Named = (String, Vec<f64>);
+
+/// Reads all files at once: the name and the numbers of each, and to which step they were printed.
+fn read(asked: &Stat) -> Result<Vec<(Named, f64)>, Error> {
     let stdin = "-".to_owned();
     let files = if asked.files.is_empty() { std::slice::from_ref(&stdin) } else { asked.files.as_slice() };
     if files.iter().filter(|file| **file == stdin).count() > 1 {
@@ -68,7 +72,7 @@ fn read(asked: &Stat) -> Result<Vec<(String, Vec<f64>)>, Error> {
         } else {
             column.read(std::fs::File::open(file).map_err(Error::file("read", file))?)
         };
-        let values = read.map_err(|bad| match bad {
+        let Numbers { values, step } = read.map_err(|bad| match bad {
             Bad::Missing(line) => Error::Usage(format!(
                 "line {line} of {name} has no number in column {}: with --paired every line needs one",
                 asked.column
@@ -82,7 +86,7 @@ fn read(asked: &Stat) -> Result<Vec<(String, Vec<f64>)>, Error> {
             }
             Bad::Io(error) => Error::file("read", file)(error),
         })?;
-        Ok((name, values))
+        Ok(((name, values), step))
     };
     std::thread::scope(|scope| {
         let one = &one;

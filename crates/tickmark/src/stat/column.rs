@@ -2,6 +2,7 @@
 //! that lack the column and blank ones are skipped.
 
 use std::io::Read;
+use tickmark_wire::Printed;
 use tickmark_wire::text::number;
 
 /// Which column, and how lines are taken.
@@ -16,6 +17,14 @@ pub(crate) struct Column<'a> {
     pub(crate) any: bool,
     /// Whether every line but comments must have a number: pairs would shift.
     pub(crate) strict: bool,
+}
+
+/// What a column holds.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Numbers {
+    pub(crate) values: Vec<f64>,
+    /// What the last digit of the longest of them is worth: what they are multiples of.
+    pub(crate) step: f64,
 }
 
 /// What is wrong with a column.
@@ -33,8 +42,13 @@ const PIECE: usize = 1 << 20;
 
 impl Column<'_> {
     /// Every number of the column.
-    pub(crate) fn read(&self, mut from: impl Read) -> Result<Vec<f64>, Bad> {
+    pub(crate) fn read(&self, mut from: impl Read) -> Result<Numbers, Bad> {
         let (mut buffer, mut filled, mut values) = (vec![0; PIECE], 0, Vec::new());
+        let mut step = f64::INFINITY;
+        let mut keep = |number: Printed| {
+            values.push(number.value);
+            step = step.min(number.step);
+        };
         let mut line = 0;
         let within = |byte: &u8| byte.is_ascii_digit() || matches!(byte, b'.' | b'-');
         let simple = self.number == 1 && self.longest > 18 && !self.delimiters.iter().any(within);
@@ -48,9 +62,9 @@ impl Column<'_> {
             let (mut start, last) = (0, got == 0);
             loop {
                 let rest = &buffer[start..filled];
-                if simple && let Some((value, end)) = plain(rest) {
+                if simple && let Some((number, end)) = plain(rest) {
                     line += 1;
-                    values.push(value);
+                    keep(number);
                     start += end;
                     continue;
                 }
@@ -67,13 +81,13 @@ impl Column<'_> {
                 if self.strict && value.is_none() && !comment {
                     return Err(Bad::Missing(line));
                 }
-                values.extend(value);
+                value.into_iter().for_each(&mut keep);
                 start += end;
             }
             buffer.copy_within(start..filled, 0);
             filled -= start;
             if last {
-                return Ok(values);
+                return Ok(Numbers { values, step: if step.is_finite() { step } else { 0.0 } });
             }
             if filled == buffer.len() {
                 buffer.resize(2 * filled, 0);
@@ -82,7 +96,7 @@ impl Column<'_> {
     }
 
     /// The number that a line has in the column, if it has one.
-    fn value(&self, line: &[u8]) -> Result<Option<f64>, String> {
+    fn value(&self, line: &[u8]) -> Result<Option<Printed>, String> {
         let line = &line[..memchr::memchr(0, line).unwrap_or(line.len())];
         let blank = |byte: &u8| matches!(byte, b' ' | b'\t'..=b'\r');
         let end = line.iter().rposition(|byte| !blank(byte)).map_or(0, |at| at + 1);
@@ -91,17 +105,16 @@ impl Column<'_> {
             .filter(|token| !token.is_empty())
             .take_while(|token| token[0] != b'#');
         let Some(token) = tokens.nth(self.number - 1) else { return Ok(None) };
-        match number(token) {
-            Some(value) if self.any || value.is_finite() => Ok(Some(value)),
-            _ => Err(String::from_utf8_lossy(token).into_owned()),
-        }
+        let any = || number(token).filter(|_| self.any).map(Printed::from);
+        let printed = Printed::parse(token).or_else(any);
+        printed.map(Some).ok_or_else(|| String::from_utf8_lossy(token).into_owned())
     }
 }
 
 /// A line that is nothing but digits with at most one point and a minus: its value and its length with the line break. Exact,
 /// as both the digits and the power of ten are numbers without rounding (Clinger, How to read floating point numbers
 /// accurately, 1990). None for all others.
-fn plain(line: &[u8]) -> Option<(f64, usize)> {
+fn plain(line: &[u8]) -> Option<(Printed, usize)> {
     let negative = line.first() == Some(&b'-');
     let (mut digits, mut seen, mut point, mut at) = (0u64, 0, None, usize::from(negative));
     loop {
@@ -119,8 +132,9 @@ fn plain(line: &[u8]) -> Option<(f64, usize)> {
         }
         at += 1;
     }
-    let value = digits as f64 / POWERS[point.map_or(0, |point| seen - point)];
-    Some((if negative { -value } else { value }, at + 1))
+    let power = POWERS[point.map_or(0, |point| seen - point)];
+    let value = digits as f64 / power;
+    Some((Printed { value: if negative { -value } else { value }, step: 1.0 / power }, at + 1))
 }
 
 /// Powers of ten.
@@ -135,7 +149,7 @@ mod tests {
         Column { number: 1, delimiters: b" \t", longest: usize::MAX, any: false, strict: false };
 
     fn read(column: Column<'_>, text: &str) -> Result<Vec<f64>, (usize, String)> {
-        column.read(text.as_bytes()).map_err(|bad| match bad {
+        column.read(text.as_bytes()).map(|numbers| numbers.values).map_err(|bad| match bad {
             Bad::Line(line, token) => (line, token),
             Bad::Missing(line) => (line, String::new()),
             Bad::Io(error) => panic!("{error}"),
@@ -160,6 +174,13 @@ mod tests {
         assert_eq!(read(strict, "#c\n1\n3\n").unwrap(), [1.0, 3.0]);
         let pieces = Column { longest: 4, ..FIRST };
         assert_eq!(read(pieces, "123456\n7\n").unwrap(), [1234.0, 56.0, 7.0]);
+    }
+
+    #[test]
+    fn the_longest_number_says_to_which_step_they_were_printed() {
+        let step = |text: &str| FIRST.read(text.as_bytes()).unwrap().step;
+        assert_eq!((step("1\n2\n"), step("1\n2.25\n3.5"), step("1e3\n2e3 x")), (1.0, 0.01, 1e3));
+        assert_eq!((step("0x10\n2\n"), step("")), (0.0, 0.0));
     }
 
     #[test]

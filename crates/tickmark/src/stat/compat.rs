@@ -7,7 +7,9 @@ use super::column::{Bad, Column};
 use super::figures::{Figures, SYMBOLS};
 use super::frame;
 use crate::error::{Code, Error};
+use std::ffi::{OsStr, OsString};
 use std::io::Write;
+use std::os::unix::ffi::OsStrExt;
 use tickmark_stats::student::{normal_point, t_point};
 use tickmark_stats::summary::at_ranks;
 use tickmark_wire::text::number;
@@ -36,14 +38,23 @@ Usage: ministat [-C column] [-c confidence] [-d delimiter(s)] [-Ans] [-w width] 
 \t-s : print avg/median/stddev bars on separate lines
 \t-w : width of graph/test output (default 74 or terminal width)
 ";
+/// No plot is wider.
+const WIDEST: usize = 1_000_000;
 /// What its line buffer holds.
 const LONGEST: usize = 8191;
 
 /// How ministat ends: what goes to the error stream, and the exit code.
-struct End(String, u8);
+struct End(Vec<u8>, u8);
+
+impl End {
+    /// Names of files are bytes.
+    fn new(parts: &[&[u8]], code: u8) -> Self {
+        Self(parts.concat(), code)
+    }
+}
 
 fn usage(whine: &str) -> End {
-    End(format!("{whine}\n{USAGE}"), 2)
+    End(format!("{whine}\n{USAGE}").into_bytes(), 2)
 }
 
 /// What its options say.
@@ -55,19 +66,19 @@ struct Asked {
     level: usize,
     delimiters: Vec<u8>,
     width: usize,
-    files: Vec<String>,
+    files: Vec<OsString>,
 }
 
 /// Whether the command line is `stat` with `--compat`: then it is ministat's, and this is whose figures and what it says.
-pub(crate) fn asked(mut arguments: impl Iterator<Item = String>) -> Option<(Flavour, Vec<String>)> {
+pub(crate) fn asked(mut arguments: impl Iterator<Item = OsString>) -> Option<(Flavour, Vec<OsString>)> {
     if arguments.next()? != "stat" {
         return None;
     }
     let mut flavour = None;
     let rest = arguments.filter(|argument| {
-        let found = match argument.as_str() {
-            "--compat" | "--compat=debian" => Some(Flavour::Debian),
-            "--compat=freebsd" => Some(Flavour::FreeBsd),
+        let found = match argument.to_str() {
+            Some("--compat" | "--compat=debian") => Some(Flavour::Debian),
+            Some("--compat=freebsd") => Some(Flavour::FreeBsd),
             _ => return true,
         };
         flavour = flavour.or(found);
@@ -78,7 +89,7 @@ pub(crate) fn asked(mut arguments: impl Iterator<Item = String>) -> Option<(Flav
 }
 
 /// Carries out ministat's command line.
-pub(crate) fn run(flavour: Flavour, arguments: &[String]) -> Result<Code, Error> {
+pub(crate) fn run(flavour: Flavour, arguments: &[OsString]) -> Result<Code, Error> {
     let ended = options(arguments).and_then(|asked| {
         let sets = read(&asked, flavour)?;
         let out = std::io::stdout().lock();
@@ -86,21 +97,22 @@ pub(crate) fn run(flavour: Flavour, arguments: &[String]) -> Result<Code, Error>
         match report(&mut out, flavour, &asked, &sets).and_then(|end| out.flush().map(|()| end)) {
             // Whoever read has gone.
             Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
-            Err(error) => Err(End(format!("ministat: {error}\n"), 1)),
+            Err(error) => Err(End(format!("ministat: {error}\n").into_bytes(), 1)),
             Ok(end) => end.map_or(Ok(()), Err),
         }
     });
     match ended {
         Ok(()) => Ok(Code::Done),
         Err(End(text, code)) => {
-            anstream::eprint!("{text}");
+            // Nothing is left to say where it cannot be said.
+            let _ = std::io::stderr().write_all(&text);
             Ok(if code == 1 { Code::Failed } else { Code::Usage })
         }
     }
 }
 
 /// Its options, as getopt finds them: anywhere, values attached or not, up to `--`.
-fn options(arguments: &[String]) -> Result<Asked, End> {
+fn options(arguments: &[OsString]) -> Result<Asked, End> {
     let mut asked = Asked {
         plot: true,
         test: true,
@@ -115,41 +127,40 @@ fn options(arguments: &[String]) -> Result<Asked, End> {
     while let Some(word) = words.next() {
         if word == "--" {
             asked.files.extend(words.by_ref().cloned());
-        } else if word.len() > 1 && word.starts_with('-') {
-            for (at, letter) in word[1..].char_indices() {
+        } else if let Some(letters @ [_, ..]) = word.as_bytes().strip_prefix(b"-") {
+            let unknown = |why: &str, letter: u8| {
+                let rest = usage("Unknown option").0;
+                End::new(&[b"ministat: ", why.as_bytes(), b" -- '", &[letter], b"'\n", &rest], 2)
+            };
+            for (at, letter) in letters.iter().enumerate() {
                 match letter {
-                    'A' => asked.plot = false,
-                    'n' => asked.test = false,
-                    's' => asked.separate = true,
-                    'C' | 'c' | 'd' | 'w' => {
-                        let attached = &word[1 + at + letter.len_utf8()..];
-                        let value = if attached.is_empty() {
-                            words.next().map(String::as_str)
-                        } else {
-                            Some(attached)
-                        };
-                        let missing = || {
-                            let line = format!("ministat: option requires an argument -- '{letter}'\n");
-                            End(line + &usage("Unknown option").0, 2)
-                        };
-                        asked.set(letter, value.ok_or_else(missing)?)?;
+                    b'A' => asked.plot = false,
+                    b'n' => asked.test = false,
+                    b's' => asked.separate = true,
+                    b'C' | b'c' | b'd' | b'w' => {
+                        let attached = &letters[at + 1..];
+                        let next = || words.next().map(|word| word.as_bytes());
+                        let value = Some(attached).filter(|value| !value.is_empty()).or_else(next);
+                        let missing = || unknown("option requires an argument", *letter);
+                        asked.set(*letter, value.ok_or_else(missing)?)?;
                         break;
                     }
-                    other => {
-                        let line = format!("ministat: invalid option -- '{other}'\n");
-                        return Err(End(line + &usage("Unknown option").0, 2));
-                    }
+                    other => return Err(unknown("invalid option", *other)),
                 }
             }
         } else {
             asked.files.push(word.clone());
+            // Then options end at the first word that is none.
+            if std::env::var_os("POSIXLY_CORRECT").is_some() {
+                asked.files.extend(words.by_ref().cloned());
+            }
         }
     }
     if asked.level == usize::MAX {
         asked.level = 2;
     }
     match asked.files.len() {
-        0 => asked.files.push("-".to_owned()),
+        0 => asked.files.push("-".into()),
         8.. => return Err(usage("Too many datasets.")),
         _ => {}
     }
@@ -157,17 +168,17 @@ fn options(arguments: &[String]) -> Result<Asked, End> {
 }
 
 impl Asked {
-    fn set(&mut self, letter: char, value: &str) -> Result<(), End> {
+    fn set(&mut self, letter: u8, value: &[u8]) -> Result<(), End> {
         match letter {
-            'C' => {
+            b'C' => {
                 self.column = match long(value).ok_or_else(|| usage("Invalid column number."))? {
                     column @ 1.. => column as usize,
                     _ => return Err(usage("Column number should be positive.")),
                 };
             }
-            'c' => {
+            b'c' => {
                 // Nothing at all is zero to strtod.
-                let level = if value.is_empty() { Some(0.0) } else { number(value.as_bytes()) };
+                let level = if value.is_empty() { Some(0.0) } else { number(value) };
                 let level = level.ok_or_else(|| usage("Not a floating point number"))?;
                 if let Some(at) = LEVELS.iter().position(|(percent, _)| *percent == level) {
                     self.level = at;
@@ -176,8 +187,8 @@ impl Asked {
                     return Err(usage("No support for confidence level"));
                 }
             }
-            'd' if value.is_empty() => return Err(usage("Can't use empty delimiter string")),
-            'd' => self.delimiters = value.as_bytes().to_vec(),
+            b'd' if value.is_empty() => return Err(usage("Can't use empty delimiter string")),
+            b'd' => self.delimiters = value.to_vec(),
             _ => {
                 self.width = match long(value).ok_or_else(|| usage("Invalid width, not a number."))? {
                     width @ 0.. => width as usize,
@@ -190,7 +201,8 @@ impl Asked {
 }
 
 /// As strtol: blanks, a sign, digits; nothing at all is zero.
-fn long(text: &str) -> Option<i64> {
+fn long(text: &[u8]) -> Option<i64> {
+    let text = std::str::from_utf8(text).ok()?;
     if text.is_empty() { Some(0) } else { text.trim_start().parse().ok() }
 }
 
@@ -202,14 +214,22 @@ fn terminal_width() -> Option<usize> {
     }
     let told = std::env::var("COLUMNS").ok().filter(|columns| !columns.is_empty());
     match told {
-        Some(columns) => Some(columns.parse().unwrap_or(0)),
+        Some(columns) => Some(leading(&columns)),
         None => terminal_size::terminal_size().map(|(width, _)| usize::from(width.0).saturating_sub(2)),
     }
 }
 
+/// As atoi: blanks, a sign, the digits that follow; a negative width is as good as none.
+fn leading(text: &str) -> usize {
+    let text = text.trim_start();
+    let digits = text.strip_prefix('+').unwrap_or(text);
+    let end = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());
+    digits[..end].parse().unwrap_or(if end > 0 { usize::MAX } else { 0 })
+}
+
 /// A set as ministat keeps it.
 struct Set {
-    name: String,
+    name: Vec<u8>,
     values: Vec<f64>,
     figures: Figures,
 }
@@ -223,28 +243,31 @@ fn read(asked: &Asked, flavour: Flavour) -> Result<Vec<Set>, End> {
         any: true,
         strict: false,
     };
-    let shown = |file: &str| if file == "-" { "<stdin>".to_owned() } else { file.to_owned() };
-    let one = |file: &str| -> Result<Set, End> {
+    let shown = |file: &OsStr| if file == "-" { b"<stdin>" } else { file.as_bytes() }.to_vec();
+    let one = |file: &OsStr| -> Result<Set, End> {
         let name = shown(file);
         let read = if file == "-" {
             column.read(std::io::stdin().lock())
         } else {
             let opened = std::fs::File::open(file);
             let failed = |error: std::io::Error| {
-                End(format!("ministat: Cannot open {file}: {}\n", strerror(&error)), 1)
+                let why = strerror(&error);
+                End::new(&[b"ministat: Cannot open ", &name, b": ", why.as_bytes(), b"\n"], 1)
             };
             column.read(opened.map_err(failed)?)
         };
         let values = match read {
-            Ok(values) => values,
+            Ok(numbers) => numbers.values,
             Err(Bad::Line(line, _)) => {
-                return Err(End(format!("ministat: Invalid data on line {line} in {name}\n"), 2));
+                let line = line.to_string();
+                let parts = [b"ministat: Invalid data on line ", line.as_bytes(), b" in ", &name, b"\n"];
+                return Err(End::new(&parts, 2));
             }
             // What cannot be read ends like a file that is over.
             Err(Bad::Io(_) | Bad::Missing(_)) => Vec::new(),
         };
         if values.len() < 3 {
-            return Err(End(format!("Dataset {name} must contain at least 3 data points\n"), 2));
+            return Err(End::new(&[b"Dataset ", &name, b" must contain at least 3 data points\n"], 2));
         }
         let figures = figures(&values, flavour);
         Ok(Set { name, values, figures })
@@ -258,7 +281,7 @@ fn read(asked: &Asked, flavour: Flavour) -> Result<Vec<Set>, End> {
         let readers: Vec<_> = asked.files.iter().map(|file| scope.spawn(move || one(file))).collect();
         let joined = readers.into_iter().map(std::thread::ScopedJoinHandle::join);
         joined
-            .map(|read| read.unwrap_or_else(|_| Err(End("ministat: out of memory\n".to_owned(), 1))))
+            .map(|read| read.unwrap_or_else(|_| Err(End(b"ministat: out of memory\n".to_vec(), 1))))
             .collect()
     })
 }
@@ -276,13 +299,20 @@ fn report(
     sets: &[Set],
 ) -> std::io::Result<Option<End>> {
     let plot = asked.plot && asked.test;
+    if plot && asked.width > WIDEST {
+        let why =
+            format!("a plot of more than {WIDEST} columns is not drawn: here ministat runs out of memory");
+        return Ok(Some(End(format!("ministat: {why}\n").into_bytes(), 2)));
+    }
     let drawn: Vec<_> = sets.iter().map(|set| (set.values.as_slice(), set.figures)).collect();
     if plot && !frame::possible(&drawn, asked.width) {
         let why = "numbers that are not finite, or a width of 1, cannot be plotted: here ministat crashes";
-        return Ok(Some(End(format!("ministat: {why}\n"), 2)));
+        return Ok(Some(End(format!("ministat: {why}\n").into_bytes(), 2)));
     }
     for (set, symbol) in sets.iter().zip(&SYMBOLS[1..]) {
-        writeln!(out, "{symbol} {}", set.name)?;
+        write!(out, "{symbol} ")?;
+        out.write_all(&set.name)?;
+        writeln!(out)?;
     }
     if plot {
         frame::draw(out, &drawn, asked.width, asked.separate)?;
@@ -317,13 +347,21 @@ fn figures(values: &[f64], flavour: Flavour) -> Figures {
         (sorted[0], sorted[sorted.len() - 1], sorted[middle], sorted[middle - 1])
     } else {
         let found = at_ranks(values, &[0, values.len() - 1, middle, middle - 1]);
-        (found[0], found[1], found[2], found[3])
+        let at = |found: f64, rank: usize| if found == 0.0 { zero(values, rank) } else { found };
+        let last = values.len() - 1;
+        (at(found[0], 0), at(found[1], last), at(found[2], middle), at(found[3], middle - 1))
     };
     let median = match flavour {
         Flavour::FreeBsd if values.len().is_multiple_of(2) => (below + at_middle) / 2.0,
         _ => at_middle,
     };
     Figures { count, least, most, median, mean, variance }
+}
+
+/// The zero with this rank among values of which some are zeros: 0 and -0 are equal, and equals stay in the order of the input.
+fn zero(values: &[f64], rank: usize) -> f64 {
+    let below = values.iter().filter(|value| **value < 0.0).count();
+    values.iter().copied().filter(|value| *value == 0.0).nth(rank - below).unwrap_or(0.0)
 }
 
 /// As glibc's qsort sorts where not all can be compared: halves, merged, the first of equals first.

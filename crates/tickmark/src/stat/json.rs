@@ -3,7 +3,8 @@
 use super::model::{Against, Model, Set};
 use serde_json::{Value, json};
 use tickmark_stats::Interval;
-use tickmark_stats::verdict::Verdict;
+use tickmark_stats::permutation::Labels;
+use tickmark_stats::verdict::{Test, Verdict};
 
 pub(crate) fn render(model: &Model) -> Value {
     json!({
@@ -44,6 +45,7 @@ fn against(model: &Model, against: &Against) -> Value {
     let c = &against.comparison;
     let level = model.manner.rule.level;
     let (verdict, needed) = match c.verdict {
+        Verdict::Beyond => ("beyond_margin", None),
         Verdict::Changed => ("changed", None),
         Verdict::BelowMargin => ("below_margin", None),
         Verdict::Equivalent => ("equivalent", None),
@@ -58,8 +60,17 @@ fn against(model: &Model, against: &Against) -> Value {
         "difference_interval": d.map(|d| ends(d.interval(1.0 - level))),
         "t": d.map(|d| d.t()),
         "df": d.map(|d| d.df),
+        "p_t": d.map(|d| d.p()),
         "p": c.p,
-        "p_holm": c.adjusted,
+        "p_corrected": c.adjusted,
+        "judged_by": match c.test {
+            Some(Test::Labels(Labels::Blocks(_))) => Some("sign_flips"),
+            Some(Test::Labels(Labels::Groups(..))) => Some("permutations"),
+            Some(_) => Some("t"),
+            None => None,
+        },
+        "ratio_of_middles": c.middle.map(|(ratio, _)| ratio),
+        "ratio_of_middles_interval": c.middle.map(|(_, interval)| ends(interval)),
         "ratio": c.ratio,
         "ratio_interval": c.interval.map(ends),
         "verdict": verdict,

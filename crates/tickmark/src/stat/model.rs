@@ -7,7 +7,7 @@ use tickmark_stats::rank::{MannWhitney, hodges_lehmann, mann_whitney, signed_ran
 use tickmark_stats::series::{Drift, drift, lag_1, lag_1_by_chance};
 use tickmark_stats::summary::{Summary, quantile_ranks};
 use tickmark_stats::two::{Difference, Moments};
-use tickmark_stats::verdict::{Comparison, Rule, Sides, compare};
+use tickmark_stats::verdict::{Comparison, Rule, Sides, compare_all};
 use tickmark_stats::{Interval, median};
 
 /// Above so many values a side the checks by ranks are left out: they sort.
@@ -28,6 +28,8 @@ pub(crate) struct Manner {
     pub(crate) drop_outliers: bool,
     /// Whether later sets are compared with the first at all.
     pub(crate) test: bool,
+    /// Of what the values are multiples, as printed numbers are; 0 where that is not known.
+    pub(crate) step: f64,
 }
 
 /// One set.
@@ -154,11 +156,18 @@ fn against(sets: &[(String, Vec<f64>)], described: &[Set], manner: Manner) -> Ve
         .iter()
         .zip(later)
         .map(|((_, other), own)| match manner.paired {
-            true => Sides::Paired(base, other),
-            false => Sides::Moments(first, own),
+            true => Sides::Paired { values: [base, other], blocks: None, step: manner.step },
+            // Those of many values are at hand, and of so many rounding leaves the mean alone, unless they hardly vary.
+            false
+                if base.len().max(other.len()) > DRAWN
+                    && first.deviation.min(own.deviation) > manner.step =>
+            {
+                Sides::Moments(first, own)
+            }
+            false => Sides::Apart { values: [base, other], step: manner.step },
         })
         .collect();
-    let compared = compare(&sides, manner.rule).into_iter().zip(others.iter().zip(later)).zip(1..);
+    let compared = compare_all(&sides, manner.rule).into_iter().zip(others.iter().zip(later)).zip(1..);
     compared
         .filter_map(|((comparison, ((_, other), own)), set)| {
             let large = base.len().max(other.len());
@@ -190,7 +199,7 @@ fn differences(base: &[f64], other: &[f64]) -> Vec<f64> {
 }
 
 fn moments(summary: &Summary) -> Moments {
-    Moments { count: summary.count as f64, mean: summary.mean, variance: summary.deviation.powi(2) }
+    Moments { count: summary.count as f64, mean: summary.mean, deviation: summary.deviation }
 }
 
 /// The difference of the medians. The seed is fixed: the same numbers give the same page.

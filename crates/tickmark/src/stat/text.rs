@@ -5,7 +5,7 @@ use super::figures::SYMBOLS;
 use super::model::{Against, Model, Set};
 use std::fmt::Write;
 use tickmark_render::count;
-use tickmark_stats::verdict::Verdict;
+use tickmark_stats::verdict::{Test, Verdict};
 
 /// Digits of a value.
 const DIGITS: usize = 8;
@@ -39,7 +39,7 @@ pub(crate) fn render(model: &Model, plot: Option<&str>) -> String {
         compared(&mut out, model, against);
     }
     if model.against.len() > 1 {
-        let _ = writeln!(out, "claims are corrected for {} comparisons (Holm)", model.against.len());
+        let _ = writeln!(out, "claims are corrected for {} comparisons", model.against.len());
     }
     if let Some(why) = &model.left_out {
         let _ = writeln!(out, "{why}");
@@ -105,10 +105,25 @@ fn compared(out: &mut String, model: &Model, against: &Against) {
     }
     if let Some(d) = &against.difference {
         let name = if model.manner.paired { "paired t" } else { "Welch's t" };
-        let p = g(d.p(), 4);
-        let adjusted = c.adjusted.filter(|_| model.against.len() > 1);
-        let corrected = adjusted.map_or(String::new(), |p| format!(", corrected {}", g(p, 4)));
-        let _ = writeln!(out, "  {name} {}, df {}, p = {p}{corrected}", g(d.t(), 5), g(d.df, 5));
+        let _ = writeln!(out, "  {name} {}, df {}, p = {}", g(d.t(), 5), g(d.df, 5), g(d.p(), 4));
+    }
+    let adjusted = c.adjusted.filter(|_| model.against.len() > 1);
+    let corrected = adjusted.map_or(String::new(), |p| format!("corrected {}", g(p, 4)));
+    match (c.test, c.p) {
+        (Some(Test::Labels(labels)), Some(p)) => {
+            let how = if model.manner.paired { "sign flips" } else { "permutations" };
+            // Of many labellings some are drawn: less than one of them is not told.
+            let p = if p <= labels.least(1) { format!("at most {}", g(p, 4)) } else { g(p, 4) };
+            let corrected = if corrected.is_empty() { corrected } else { format!(", {corrected}") };
+            let _ = writeln!(out, "  by {how} p = {p}{corrected}");
+        }
+        _ if !corrected.is_empty() => drop(writeln!(out, "  {corrected}")),
+        _ => {}
+    }
+    if let Some((ratio, i)) = c.middle.filter(|_| c.by_middle) {
+        let percent = |ratio: f64| format!("{:+.4} %", (ratio - 1.0) * 100.0);
+        let [point, low, high] = [ratio, i.low, i.high].map(percent);
+        let _ = writeln!(out, "  change of the trimmed means {point}, {confidence} % [{low}, {high}]");
     }
     if let Some((shift, i, sure)) = against.shift {
         let [point, low, high] = [shift, i.low, i.high].map(|value| g(value, 6));
@@ -128,12 +143,13 @@ fn compared(out: &mut String, model: &Model, against: &Against) {
 fn words(model: &Model, against: &Against) -> String {
     let margin = g(model.manner.rule.margin * 100.0, 4);
     match against.comparison.verdict {
+        Verdict::Beyond => format!("changed by more than {margin} %"),
         Verdict::Changed => "changed".to_owned(),
         Verdict::BelowMargin => format!("changed, but by less than {margin} %"),
         Verdict::Equivalent => format!("equivalent within {margin} %"),
         Verdict::Undecided { needed: Some(values) } => {
             let both = if model.manner.paired { "pairs" } else { "values a side" };
-            format!("undecided: needs about {values} {both}, for a margin of {margin} %")
+            format!("undecided: {values} {both} would decide in 4 of 5 cases, for a margin of {margin} %")
         }
         Verdict::Undecided { needed: None } if against.difference.is_none() => {
             "undecided: the values do not vary".to_owned()

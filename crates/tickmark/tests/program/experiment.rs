@@ -97,7 +97,7 @@ fn a_known_slowdown_is_found_and_nothing_is_not() {
     let line = &found["candidates"][0]["rows"][0];
     assert_eq!(
         (&line["verdict"], &line["worse"], &line["metric"]),
-        (&"changed".into(), &true.into(), &"command".into())
+        (&"beyond_margin".into(), &true.into(), &"command".into())
     );
     let ratio = line["ratio"].as_f64().unwrap();
     assert!((1.045..1.055).contains(&ratio), "{line}");

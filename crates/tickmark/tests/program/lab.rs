@@ -66,7 +66,7 @@ fn the_document_again_exact_to_the_instruction() {
     let floor = line(&model, "syscall.null", "floor");
     assert_eq!((floor["ratio"].as_f64(), &floor["verdict"]), (Some(1.0), &Value::from("equivalent")));
     let mean = line(&model, "syscall.null", "mean");
-    assert_eq!(mean["verdict"], "changed");
+    assert_eq!(mean["verdict"], "beyond_margin");
     assert_eq!(model[0]["candidates"][0]["unit"], "phase");
     assert!(mean["p"].is_null() && mean["ratio_interval"].is_null(), "{mean}");
     assert_eq!(mean["range_over_phases"].as_array().unwrap().len(), 2);
@@ -503,7 +503,7 @@ fn kernels_are_a_knob_of_experiment() {
     let file = file.to_str().unwrap();
     let model = bench.json(&["experiment", file, "syscall.null", "--blocks", "2", "--margin", "2%"]);
     assert_eq!((&model[0]["margin"], &model[0]["candidates"][0]["unit"]), (&0.02.into(), &"phase".into()));
-    assert_eq!(line(&model, "syscall.null", "mean")["verdict"], "changed");
+    assert_eq!(line(&model, "syscall.null", "mean")["verdict"], "beyond_margin");
     refused(&bench.run(&["experiment", "kernel=powerpc"]), 2, &["one setting"]);
 }
 

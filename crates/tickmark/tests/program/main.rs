@@ -9,6 +9,7 @@ mod comparing;
 mod experiment;
 mod faults;
 mod importing;
+mod judging;
 mod killed;
 mod lab;
 mod limits;

@@ -2,15 +2,14 @@
 //! and how often is a known one found.
 
 use super::Tickmark;
+use super::claims::{self, Claims, OTHERS, WORK, claimed};
 use crate::{Result, shell};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::process::Command;
-use tickmark_stats::rank::mann_whitney;
-use tickmark_stats::two::{Difference, Moments};
-use tickmark_stats::verdict::{LEVEL, Rule, Sides, Verdict, compare};
+use tickmark_stats::verdict::{LEVEL, POWER, Sides};
 use tickmark_stats::{plan, spread};
 
 /// Of five kinds: a clock, a system call, two processes, a sleep, memory (2 MB of it: runs are short).
@@ -20,13 +19,6 @@ const METRICS: [&str; 5] = [
     "ipc.pipe.round_trip",
     "timer.clock_nanosleep.late",
     "bandwidth.copy.libc",
-];
-/// The same work, and 1, 2 and 5 % more of it.
-const WORK: [(&str, f64); 4] = [
-    ("selftest.work.1000", 0.0),
-    ("selftest.work.1010", 0.01),
-    ("selftest.work.1020", 0.02),
-    ("selftest.work.1050", 0.05),
 ];
 /// Comparisons of each metric, and blocks in each: two rounds make a block.
 const PAIRS: usize = 400;
@@ -46,7 +38,7 @@ const RECORDINGS: usize = 120;
 const EARLIER: usize = 20;
 
 /// Floor and mean of each round, by metric and figure.
-type Figures = BTreeMap<(String, &'static str), Vec<f64>>;
+pub(super) type Figures = BTreeMap<(String, &'static str), Vec<f64>>;
 
 /// Prints all figures; an error where a design of tickmark's claims too much.
 pub(crate) fn run() -> Result<()> {
@@ -64,7 +56,7 @@ pub(crate) fn run() -> Result<()> {
     collect(&tickmark, &work, "60s", &mut worked)?;
     let mut too_many = nothing(&figures, &samples);
     too_many.extend(recordings(&tickmark)?);
-    known(&worked);
+    claims::run(&tickmark, &worked)?;
     promised(&figures);
     simulated()?;
     if too_many.is_empty() {
@@ -79,56 +71,53 @@ fn collect(tickmark: &Tickmark, metrics: &[&str], budget: &str, figures: &mut Fi
     let rounds = ROUNDS.to_string();
     let model = tickmark.measure(&[metrics, &["--small", "--runs", &rounds, "--budget", budget]].concat())?;
     let id = model["recording"]["id"].as_str().ok_or("no id")?.to_owned();
-    let (csv, _) = shell::output(&mut tickmark.command(&["export", &id, "--format", "csv"]))?;
-    let mut lines = csv.lines().map(|line| line.split(',').collect::<Vec<_>>());
-    let heads = lines.next().ok_or("no header")?;
-    let at =
-        |name: &str| heads.iter().position(|head| *head == name).ok_or_else(|| format!("no column {name}"));
-    let (metric, round, value, mean) = (at("metric")?, at("round")?, at("value")?, at("mean")?);
     let mut found: BTreeMap<(String, &'static str), BTreeMap<usize, f64>> = BTreeMap::new();
-    for line in lines.filter(|line| metrics.contains(&line[metric])) {
-        let number: usize = line[round].parse().map_err(|_| "a round is no number")?;
-        for (figure, column) in [("floor", value), ("mean", mean)] {
+    for line in csv(tickmark, &[&id])? {
+        let number: usize = line["round"].parse().map_err(|_| "a round is no number")?;
+        for (figure, column) in [("floor", "value"), ("mean", "mean")] {
             if let Ok(seen) = line[column].parse::<f64>() {
-                found.entry((line[metric].to_owned(), figure)).or_default().insert(number, seen);
+                found.entry((line["metric"].clone(), figure)).or_default().insert(number, seen);
             }
         }
     }
+    found.retain(|(metric, _), _| metrics.contains(&metric.as_str()));
+    let whole = |round: &usize| found.values().all(|rounds| rounds.contains_key(round));
+    let whole: Vec<usize> = (1..=ROUNDS).filter(whole).collect();
+    if whole.len() < ROUNDS {
+        println!("  {} of {ROUNDS} rounds have all figures", whole.len());
+    }
     for (name, rounds) in found {
-        if rounds.len() < ROUNDS {
-            println!("  {} {}: {} of {ROUNDS} rounds have a figure", name.0, name.1, rounds.len());
-        }
-        figures.entry(name).or_default().extend(rounds.into_values());
+        figures.entry(name).or_default().extend(whole.iter().map(|round| rounds[round]));
     }
     Ok(id)
 }
 
+/// The lines of `tickmark export ARGUMENTS --format csv`, by the heads of their columns.
+pub(super) fn csv(tickmark: &Tickmark, arguments: &[&str]) -> Result<Vec<BTreeMap<String, String>>> {
+    let arguments = [&["export", "--format", "csv"], arguments].concat();
+    let (text, _) = shell::output(&mut tickmark.command(&arguments))?;
+    let mut lines = text.lines().map(|line| line.split(',').map(str::to_owned));
+    let heads: Vec<String> = lines.next().ok_or("no header")?.collect();
+    Ok(lines.map(|line| heads.iter().cloned().zip(line).collect()).collect())
+}
+
 /// The first samples of each run of a recording, by metric.
 fn samples(tickmark: &Tickmark, id: &str) -> Result<BTreeMap<String, Vec<Vec<f64>>>> {
-    let (csv, _) = shell::output(&mut tickmark.command(&["export", id, "--format", "csv", "--raw"]))?;
-    let mut lines = csv.lines().map(|line| line.split(',').collect::<Vec<_>>());
-    let heads = lines.next().ok_or("no header")?;
-    let at = |name: &str| {
-        heads.iter().position(|head| *head == name).ok_or_else(|| format!("no column {name} in {heads:?}"))
-    };
-    let (metric, run, value) = (at("metric")?, at("run")?, at("value")?);
     let mut runs: BTreeMap<(String, usize), Vec<f64>> = BTreeMap::new();
-    for line in lines.filter(|line| METRICS.contains(&line[metric])) {
-        let own = runs.entry((line[metric].to_owned(), line[run].parse().unwrap_or(0))).or_default();
+    for line in csv(tickmark, &[id, "--raw"])? {
+        let own = runs.entry((line["metric"].clone(), line["run"].parse().unwrap_or(0))).or_default();
         if own.len() < SAMPLES {
-            own.extend(line[value].parse::<f64>());
+            own.extend(line["value"].parse::<f64>());
         }
     }
     let mut all: BTreeMap<String, Vec<Vec<f64>>> = BTreeMap::new();
-    for ((metric, _), own) in runs.into_iter().filter(|(_, own)| own.len() == SAMPLES) {
+    let full = |((metric, _), own): &((String, usize), Vec<f64>)| {
+        METRICS.contains(&metric.as_str()) && own.len() == SAMPLES
+    };
+    for ((metric, _), own) in runs.into_iter().filter(full) {
         all.entry(metric).or_default().push(own);
     }
     Ok(all)
-}
-
-fn claimed(sides: Sides<'_>) -> bool {
-    let comparison = compare(&[sides], Rule::default())[0];
-    comparison.is_some_and(|c| matches!(c.verdict, Verdict::Changed | Verdict::BelowMargin))
 }
 
 /// Claims among comparisons of nothing with nothing. What the designs of tickmark get too often is given back.
@@ -143,13 +132,13 @@ fn nothing(figures: &Figures, samples: &BTreeMap<String, Vec<Vec<f64>>>) -> Vec<
             let turn =
                 |block: &[f64]| if random.random() { (block[0], block[1]) } else { (block[1], block[0]) };
             let (a, b): (Vec<f64>, Vec<f64>) = chunk.chunks(2).map(turn).unzip();
-            interleaved += usize::from(claimed(Sides::Paired(&a, &b)));
+            interleaved += usize::from(claimed(Sides::paired(&a, &b)));
         }
         // Five rounds against five that were made a hundred times five later: runs of two occasions.
         let slices: Vec<&[f64]> = values.chunks_exact(BLOCKS).collect();
         let firsts = (0..slices.len()).filter(|at| (at / 100).is_multiple_of(2) && at + 100 < slices.len());
         let pairs: Vec<(&[f64], &[f64])> = firsts.map(|first| (slices[first], slices[first + 100])).collect();
-        let by_run = pairs.iter().filter(|(a, b)| claimed(Sides::Apart(a, b))).count();
+        let by_run = pairs.iter().filter(|(a, b)| claimed(Sides::apart(a, b))).count();
         println!("{metric:34} {figure:5} {interleaved:11} {:>24}", format!("{by_run} of {}", pairs.len()));
         if interleaved > BOUND {
             too_many.push(format!("{metric} {figure}"));
@@ -159,15 +148,13 @@ fn nothing(figures: &Figures, samples: &BTreeMap<String, Vec<Vec<f64>>>) -> Vec<
     for (metric, runs) in samples {
         let pairs: Vec<(&Vec<f64>, &Vec<f64>)> =
             runs.chunks_exact(2).map(|pair| (&pair[0], &pair[1])).collect();
-        let pooled = pairs.iter().filter(|(a, b)| ministat(a, b)).count();
-        let ranks = pairs.iter().filter(|(a, b)| mann_whitney(a, b).is_some_and(|mw| mw.p < LEVEL)).count();
-        let percent = |count: usize| format!("{:.1} %", count as f64 * 100.0 / pairs.len() as f64);
-        println!(
-            "{metric:40} {:4} pairs: ministat {:>7}  Mann-Whitney {:>7}",
-            pairs.len(),
-            percent(pooled),
-            percent(ranks)
-        );
+        let random = &mut StdRng::seed_from_u64(1);
+        let mut percent = |claims: Claims| {
+            pairs.iter().filter(|(a, b)| claims(a, b, random)).count() as f64 * 100.0 / pairs.len() as f64
+        };
+        let each: Vec<String> =
+            OTHERS.iter().map(|(name, claims)| format!("{name} {:.1} %", percent(*claims))).collect();
+        println!("{metric:40} {:4} pairs: {}", pairs.len(), each.join("  "));
     }
     too_many
 }
@@ -182,7 +169,9 @@ struct Count {
 
 impl Count {
     fn add(&mut self, rows: &[Value]) {
-        let claim = |row: &&Value| matches!(row["verdict"].as_str(), Some("changed" | "below_margin"));
+        let claim = |row: &&Value| {
+            matches!(row["verdict"].as_str(), Some("beyond_margin" | "changed" | "below_margin"))
+        };
         self.claims += rows.iter().filter(claim).count();
         self.alone += rows.iter().filter(|row| row["p"].as_f64().is_some_and(|p| p < LEVEL)).count();
         self.all += rows.len();
@@ -235,39 +224,6 @@ fn recordings(tickmark: &Tickmark) -> Result<Vec<String>> {
     Ok(too_many)
 }
 
-/// What ministat says at 95 %: pooled variances.
-fn ministat(a: &[f64], b: &[f64]) -> bool {
-    let (Some(m), Some(n)) = (Moments::of(a), Moments::of(b)) else { return false };
-    let df = m.count + n.count - 2.0;
-    let pooled = ((m.count - 1.0) * m.variance + (n.count - 1.0) * n.variance) / df;
-    let error = (pooled * (1.0 / m.count + 1.0 / n.count)).sqrt();
-    error > 0.0 && (Difference { point: n.mean - m.mean, error, df }).p() < LEVEL
-}
-
-/// How often a slowdown that a probe really has is found.
-fn known(figures: &Figures) {
-    println!("\na slowdown that is in the probe, {SEARCH} blocks, experiments that find it");
-    for (name, more) in &WORK[1..] {
-        for figure in ["floor", "mean"] {
-            let of = |name: &str| figures.get(&(name.to_owned(), figure)).map_or(&[][..], Vec::as_slice);
-            let (base, other) = (of(WORK[0].0), of(name));
-            let experiments = base.chunks_exact(SEARCH).zip(other.chunks_exact(SEARCH));
-            let (mut found, mut all, mut ratios) = (0, 0, Vec::new());
-            for (a, b) in experiments {
-                all += 1;
-                found += usize::from(claimed(Sides::Paired(a, b)));
-                ratios.extend(compare(&[Sides::Paired(a, b)], Rule::default())[0].and_then(|c| c.ratio));
-            }
-            let ratio = tickmark_stats::median(ratios).unwrap_or(f64::NAN);
-            println!(
-                "  +{:.0} % {figure:5}: {found} of {all}; median change {:+.2} %",
-                more * 100.0,
-                (ratio - 1.0) * 100.0
-            );
-        }
-    }
-}
-
 /// How often the effect that a pilot promised is found: pilots and experiments of real runs, one side of which is made so much
 /// slower.
 fn promised(figures: &Figures) {
@@ -280,14 +236,13 @@ fn promised(figures: &Figures) {
             let (pilot, rest) = chunk.split_at(2 * PILOT);
             let differences: Vec<f64> = pilot.chunks(2).map(|pair| pair[1] - pair[0]).collect();
             let (Some(s), Some(mean)) = (spread(&differences), spread(pilot)) else { continue };
-            let deviation = plan::upper_deviation(s.deviation, PILOT, 0.99);
-            let effect = plan::detectable(deviation, SEARCH, LEVEL, 0.8) / mean.mean;
+            let effect = s.deviation * plan::promised(PILOT, SEARCH, LEVEL, POWER) / mean.mean;
             // As the experiment does: nothing smaller is promised.
             let effect = effect.max(0.01);
             let (a, b): (Vec<f64>, Vec<f64>) =
                 rest.chunks(2).map(|pair| (pair[0], pair[1] * (1.0 + effect))).unzip();
             all += 1;
-            found += usize::from(claimed(Sides::Paired(&a, &b)));
+            found += usize::from(claimed(Sides::paired(&a, &b)));
             effects.push(effect);
         }
         let percent = found as f64 * 100.0 / f64::from(all.max(1));

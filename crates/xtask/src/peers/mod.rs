@@ -3,6 +3,8 @@
 
 pub(crate) mod aa;
 pub(crate) mod catalogue;
+mod claims;
+pub(crate) mod history;
 pub(crate) mod stat;
 pub(crate) mod steady;
 pub(crate) mod tools;
@@ -39,8 +41,15 @@ impl Tickmark {
 
     /// `tickmark run` on that CPU; the model.
     pub(crate) fn measure(&self, arguments: &[&str]) -> Result<Value> {
-        let mut command = self.command(&["run", "--cpu", &self.cpu, "--format", "json"]);
-        command.args(arguments);
+        self.measure_by(&[], arguments)
+    }
+
+    /// The same, started by another program with its arguments.
+    pub(crate) fn measure_by(&self, starter: &[&str], arguments: &[&str]) -> Result<Value> {
+        let own = self.program.to_string_lossy();
+        let all = [starter, &[&*own, "run", "--cpu", &self.cpu, "--format", "json"], arguments].concat();
+        let mut command = Command::new(all[0]);
+        command.args(&all[1..]).env("TICKMARK_STORE", self.store.path());
         let output = command.output().map_err(|e| e.to_string())?;
         let text = String::from_utf8_lossy(&output.stdout);
         serde_json::from_str(&text).map_err(|e| format!("{e}: {}", String::from_utf8_lossy(&output.stderr)))

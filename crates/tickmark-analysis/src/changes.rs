@@ -1,0 +1,146 @@
+//! When the figures of a machine changed their level, over its recordings.
+
+use crate::comparison::{Difference, Pick, between};
+use crate::report::{self, Row, Unit};
+use std::collections::BTreeMap;
+use tickmark_stats::change::{Change, LEAST, LEAST_LEVEL, changes};
+use tickmark_stats::verdict::LEVEL;
+use tickmark_store::{Id, Recording};
+use tickmark_wire::{Better, Metric, Nanos};
+
+/// The newest recordings of a series that are looked at: the time that it takes grows with their square.
+const MOST: usize = 400;
+
+/// One figure over the recordings that measured it in the same manner: settings, runs and their length.
+#[derive(Debug, Clone)]
+pub struct Series {
+    /// The machine; none where it is not known.
+    pub host: Option<String>,
+    /// Of the metric.
+    pub metric: String,
+    /// `floor`, `mean`, `value` or `p99`.
+    pub figure: &'static str,
+    /// Of its values.
+    pub unit: Unit,
+    /// Which way is better.
+    pub better: Better,
+    /// Runs of each recording, and how long one may measure.
+    pub length: (usize, Nanos),
+    /// The recordings in the order in which they were begun, each with its mean over its runs.
+    pub points: Vec<Point>,
+    /// Where new levels begin; none where there are too few recordings for two.
+    pub levels: Vec<Level>,
+}
+
+/// One recording of a series.
+#[derive(Debug, Clone)]
+pub struct Point {
+    /// Of the recording.
+    pub id: Id,
+    /// Its name.
+    pub name: String,
+    /// When it was begun.
+    pub created: jiff::Timestamp,
+    /// The figure.
+    pub value: f64,
+}
+
+/// A new level, and what is new with it.
+#[derive(Debug, Clone)]
+pub struct Level {
+    /// Where, how sure, and from what to what.
+    pub change: Change,
+    /// What the last recording before it and its first one do not share.
+    pub differences: Vec<Difference>,
+}
+
+impl Series {
+    /// Whether there are enough recordings for two levels.
+    #[must_use]
+    pub fn enough(&self) -> bool {
+        self.points.len() >= 2 * LEAST
+    }
+}
+
+/// What tells series apart: machine, metric, figure, the manner of measuring, bytes that it went over.
+type Key = (Option<String>, String, &'static str, String, u64);
+
+/// So many figures have enough recordings, and so many can be judged together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TooMany {
+    /// Figures.
+    pub figures: usize,
+    /// At most.
+    pub most: usize,
+}
+
+/// The series of recordings, oldest first. All series together show a level where there is none with a chance of 5 % (Bonferroni).
+///
+/// # Errors
+/// More figures than can be judged together.
+pub fn build(recordings: &[Recording], only: Pick<'_>) -> Result<Vec<Series>, TooMany> {
+    let mut found: BTreeMap<Key, (Series, Vec<usize>)> = BTreeMap::new();
+    for (at, recording) in recordings.iter().enumerate() {
+        let host = recording.environment().and_then(|facts| facts.get("host.name")).map(str::to_owned);
+        let model = report::build(recording, &|_| true, false);
+        let rows = model.groups.iter().flat_map(|(group, rows)| rows.iter().map(move |row| (*group, row)));
+        // What is no floor is no figure of a level.
+        let sound = |row: &Row, figure: &str| figure != "floor" || row.no_floor().is_none();
+        for (_, row) in rows.filter(|(group, row)| only(*group, row)) {
+            for (figure, values) in row.figures() {
+                if values.is_empty() || !sound(row, figure) {
+                    continue;
+                }
+                let manner = of_row(recording, row).map(|metric| recording.manner(&metric.name));
+                let key = (host.clone(), row.metric.clone(), figure, manner.unwrap_or_default(), row.over);
+                let (series, places) = found
+                    .entry(key)
+                    .or_insert_with(|| (begin(host.as_ref(), row, figure, recording), Vec::new()));
+                series.points.push(Point {
+                    id: recording.meta.id.clone(),
+                    name: recording.meta.name.clone(),
+                    created: recording.meta.created,
+                    value: values.iter().map(|(_, value)| value).sum::<f64>() / values.len() as f64,
+                });
+                places.push(at);
+            }
+        }
+    }
+    let judged = found.values().filter(|(series, _)| series.enough()).count();
+    let most = (LEVEL / LEAST_LEVEL) as usize;
+    if judged > most {
+        return Err(TooMany { figures: judged, most });
+    }
+    let level = |(mut series, mut places): (Series, Vec<usize>)| {
+        let old = series.points.len().saturating_sub(MOST);
+        series.points.drain(..old);
+        places.drain(..old);
+        let values: Vec<f64> = series.points.iter().map(|point| point.value).collect();
+        let new = |change: Change| {
+            let side = |at: usize| std::slice::from_ref(&recordings[places[at]]);
+            Level { differences: between(side(change.at - 1), side(change.at)), change }
+        };
+        series.levels = changes(&values, LEVEL / judged as f64).into_iter().map(new).collect();
+        series
+    };
+    Ok(found.into_values().map(level).collect())
+}
+
+fn begin(host: Option<&String>, row: &Row, figure: &'static str, recording: &Recording) -> Series {
+    Series {
+        host: host.cloned(),
+        metric: row.metric.clone(),
+        figure,
+        unit: row.unit,
+        better: row.better,
+        length: of_row(recording, row).map(|metric| recording.length(&metric.name)).unwrap_or_default(),
+        points: Vec::new(),
+        levels: Vec::new(),
+    }
+}
+
+/// The metric of a row. A row that the report derives is as its recording.
+fn of_row<'a>(recording: &'a Recording, row: &Row) -> Option<&'a Metric> {
+    let metrics = &recording.meta.plan.metrics;
+    metrics.iter().find(|metric| metric.name.as_str() == row.metric).or(metrics.first())
+}

@@ -1,0 +1,215 @@
+//! Related figures together: thirty system calls that are each a little slower are a change that none of them shows alone.
+
+use super::basis::Basis;
+use super::history::History;
+use super::line::Figure;
+use std::collections::BTreeMap;
+use tickmark_stats::composite::{composite, squares};
+use tickmark_stats::verdict::{Comparison, Family, Rule, Sides, compare};
+use tickmark_wire::{Better, Group};
+
+/// Fewer figures are no group.
+const LEAST: usize = 3;
+/// A composite beyond so many deviations is as far as this one.
+const FAR: f64 = 500.0;
+
+/// Figures of one group, judged as one.
+#[derive(Debug, Clone)]
+pub struct GroupLine {
+    /// Which.
+    pub group: Group,
+    /// `floor`, `mean` or `value`.
+    pub figure: &'static str,
+    /// Which way is better, for all of them.
+    pub better: Better,
+    /// How many figures it has.
+    pub figures: usize,
+    /// How many of them are lower and higher on the other side.
+    pub moved: [usize; 2],
+    /// Whether they rise together: the sign of their standardised mean, where large figures weigh no more than small ones.
+    pub rises: bool,
+    /// The geometric mean of their ratios.
+    pub ratio: f64,
+    /// The chance of such a difference where there is none.
+    pub p: f64,
+    /// The same, corrected for all groups of the page.
+    pub adjusted: f64,
+    /// Whether a difference is claimed.
+    pub changed: bool,
+}
+
+impl GroupLine {
+    /// Whether it changed, in the direction that is not the better one.
+    #[must_use]
+    pub fn worse(&self) -> bool {
+        let worse = match self.better {
+            Better::Lower => self.rises,
+            Better::Higher => !self.rises,
+            Better::Neither | Better::Other(_) => false,
+        };
+        self.changed && worse
+    }
+}
+
+/// What is judged of a group: the logarithms of its figures, or one composite of each side with its known deviation.
+enum Values {
+    Paired(Vec<f64>, Vec<usize>),
+    Apart([Vec<f64>; 2]),
+    Known { composite: f64, counts: [usize; 2], deviation: f64, df: f64 },
+}
+
+struct Members<'a> {
+    figures: Vec<&'a Figure>,
+    values: Values,
+    zeros: Vec<f64>,
+}
+
+/// The groups of each page's figures, judged together: a wrong claim in any of them has the rule's level.
+pub(super) fn judged<'a>(
+    pages: impl Iterator<Item = (&'a Basis, Vec<&'a Figure>)>,
+    history: &History,
+    rule: Rule,
+) -> Vec<Vec<GroupLine>> {
+    let groups: Vec<(&Basis, Vec<Members<'_>>)> =
+        pages.map(|(basis, figures)| (basis, members(&figures, history))).collect();
+    let families: Vec<Family<'_>> = groups
+        .iter()
+        .map(|(basis, groups)| basis.family(groups.iter().map(Members::sides).collect()))
+        .collect();
+    let compared = compare(&families, rule);
+    let lines = groups.iter().zip(compared);
+    lines
+        .map(|((_, groups), compared)| {
+            groups.iter().zip(compared).filter_map(|(g, c)| g.line(&c?, rule.level)).collect()
+        })
+        .collect()
+}
+
+/// The groups of a page's figures that can be compared and carry claims.
+fn members<'a>(figures: &[&'a Figure], history: &History) -> Vec<Members<'a>> {
+    let mut groups: BTreeMap<(Group, &'static str, Better), Vec<&Figure>> = BTreeMap::new();
+    let usable = |figure: &&Figure| {
+        let positive =
+            figure.values.iter().all(|side| !side.is_empty() && side.iter().all(|value| *value > 0.0));
+        positive && !figure.exact
+    };
+    for figure in figures.iter().copied().filter(usable) {
+        groups.entry((figure.group, figure.figure, figure.better)).or_default().push(figure);
+    }
+    let one = |figures: Vec<&'a Figure>| {
+        let values = values(&figures, history)?;
+        let zeros = match &values {
+            Values::Paired(values, _) => vec![0.0; values.len()],
+            _ => Vec::new(),
+        };
+        Some(Members { figures, values, zeros })
+    };
+    groups.into_values().map(alike).filter(|figures| figures.len() >= LEAST).filter_map(one).collect()
+}
+
+fn values(figures: &[&Figure], history: &History) -> Option<Values> {
+    let first = figures.first()?;
+    if first.paired {
+        return paired(figures);
+    }
+    if figures.iter().all(|figure| figure.history.is_some()) {
+        return known(figures, history);
+    }
+    if figures.iter().any(|figure| figure.history.is_some()) {
+        return None;
+    }
+    let logs = |figure: &&Figure| figure.values.concat().iter().map(|value| value.ln()).collect();
+    let mut both = composite(&figures.iter().map(logs).collect::<Vec<Vec<f64>>>(), mean)?;
+    let second = both.split_off(first.values[0].len());
+    Some(Values::Apart([both, second]))
+}
+
+/// Those that have the replicates that most of them have: others are not replicates of the group.
+fn alike(figures: Vec<&Figure>) -> Vec<&Figure> {
+    let of = |figure: &Figure| (figure.values.each_ref().map(Vec::len), figure.blocks.clone());
+    let mut counts = BTreeMap::new();
+    figures.iter().for_each(|figure| *counts.entry(of(figure)).or_insert(0) += 1);
+    let most = counts.into_iter().max_by_key(|(_, count)| *count).map(|(replicates, _)| replicates);
+    figures.into_iter().filter(|figure| Some(of(figure)) == most).collect()
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+/// The logarithms of the ratios of each block.
+fn paired(figures: &[&Figure]) -> Option<Values> {
+    let logs = |figure: &&Figure| {
+        figure.values[0].iter().zip(&figure.values[1]).map(|(a, b)| (b / a).ln()).collect()
+    };
+    let columns: Vec<Vec<f64>> = figures.iter().map(logs).collect();
+    Some(Values::Paired(composite(&columns, |_| 0.0)?, figures.first()?.blocks.clone()))
+}
+
+/// Of single recordings, by the deviations of earlier ones.
+fn known(figures: &[&Figure], history: &History) -> Option<Values> {
+    let name = |figure: &&Figure| (figure.metric.clone(), figure.figure);
+    let standard = |figure: &&Figure| {
+        let [a, b] = figure.values.each_ref().map(|values| mean(values));
+        Some((b / a).ln() / figure.history?.deviation)
+    };
+    let each: Vec<f64> = figures.iter().filter_map(standard).collect();
+    let (mut sum, mut df) = (0.0, 0.0);
+    for group in history.groups() {
+        let column = |figure: &&Figure| {
+            let name = name(figure);
+            let logs = group.iter().map(|earlier| earlier.get(&name).map(|value| value.ln()));
+            Some((logs.collect::<Option<Vec<f64>>>()?, figure.history?.deviation))
+        };
+        let (columns, deviations): (Vec<Vec<f64>>, Vec<f64>) = figures.iter().filter_map(column).unzip();
+        if let Some(squares) = squares(&columns, &deviations) {
+            (sum, df) = (sum + squares, df + group.len() as f64 - 1.0);
+        }
+    }
+    let counts = figures.first()?.counts;
+    let composite = mean(&each).clamp(-FAR, FAR);
+    (df > 2.0).then(|| Values::Known { composite, counts, deviation: (sum / (df - 2.0)).sqrt(), df })
+}
+
+impl Members<'_> {
+    fn sides(&self) -> Sides<'_> {
+        match &self.values {
+            Values::Paired(values, blocks) => {
+                Sides::Paired { values: [&self.zeros, values], blocks: Some(blocks), step: 0.0 }
+            }
+            Values::Apart([a, b]) => Sides::apart(a, b),
+            Values::Known { composite, counts, deviation, df } => Sides::Known {
+                means: [1.0, composite.exp()],
+                counts: *counts,
+                deviation: *deviation,
+                df: *df,
+            },
+        }
+    }
+
+    fn line(&self, claim: &Comparison, level: f64) -> Option<GroupLine> {
+        let first = self.figures.first()?;
+        let ratios: Vec<f64> =
+            self.figures.iter().map(|figure| mean(&figure.values[1]) / mean(&figure.values[0])).collect();
+        let logs: Vec<f64> = ratios.iter().map(|ratio| ratio.ln()).collect();
+        // What is the same throughout is no group that changed or did not.
+        if ratios.iter().all(|ratio| *ratio == 1.0) {
+            return None;
+        }
+        Some(GroupLine {
+            group: first.group,
+            figure: first.figure,
+            better: first.better,
+            figures: ratios.len(),
+            moved: [
+                ratios.iter().filter(|ratio| **ratio < 1.0).count(),
+                ratios.iter().filter(|ratio| **ratio > 1.0).count(),
+            ],
+            rises: claim.means[1] > claim.means[0],
+            ratio: mean(&logs).exp(),
+            p: claim.p?,
+            adjusted: claim.adjusted?,
+            changed: claim.adjusted? < level,
+        })
+    }
+}

@@ -1,0 +1,122 @@
+//! When figures changed their level: as text and as JSON.
+
+use crate::comparison::{chance, difference};
+use crate::number::{count, time, value};
+use serde_json::{Value, json};
+use std::fmt::Write;
+use tickmark_analysis::changes::{Level, Series};
+use tickmark_wire::text::printable;
+
+/// Facts that are listed with a level; JSON has all.
+const LISTED: usize = 3;
+
+/// Each series that has more than one level, then what has none.
+#[must_use]
+pub fn text(all: &[Series]) -> String {
+    let mut text = String::new();
+    for series in all.iter().filter(|series| !series.levels.is_empty()) {
+        let _ = writeln!(text, "{}", head(series));
+        if let Some(first) = series.levels.first() {
+            let _ = writeln!(text, "  {:>12}  from the first one", shown(series, first.change.before));
+        }
+        series.levels.iter().for_each(|level| text += &of_level(series, level));
+    }
+    let (enough, few): (Vec<&Series>, Vec<&Series>) = all.iter().partition(|series| series.enough());
+    let same = enough.iter().filter(|series| series.levels.is_empty()).count();
+    if same > 0 {
+        let _ = writeln!(text, "no change is proven of {same} of {}", count(enough.len() as u32, "figure"));
+    }
+    if !few.is_empty() {
+        let _ = writeln!(
+            text,
+            "fewer than eight recordings, which show no levels: {}",
+            count(few.len() as u32, "figure")
+        );
+    }
+    if !enough.is_empty() {
+        text += "the chance that any level is shown where nothing changed is 5 % (E-divisive, by shuffling the recordings)\n";
+    }
+    text
+}
+
+fn head(series: &Series) -> String {
+    let day = |at: Option<&tickmark_analysis::changes::Point>| {
+        at.map_or(String::new(), |point| point.created.strftime("%Y-%m-%d").to_string())
+    };
+    let host = printable(series.host.as_deref().unwrap_or("an unknown machine"), false).into_owned();
+    let (first, last) = (day(series.points.first()), day(series.points.last()));
+    let made = count(series.points.len() as u32, "recording");
+    let (runs, budget) = (count(series.length.0 as u32, "run"), time(series.length.1.as_f64()));
+    format!("{} {}: {made} of {host} ({runs} of {budget}), {first} to {last}", series.metric, series.figure)
+}
+
+fn shown(series: &Series, level: f64) -> String {
+    value(level, None, series.unit)
+}
+
+fn of_level(series: &Series, level: &Level) -> String {
+    let change = &level.change;
+    let Some(point) = series.points.get(change.at) else { return String::new() };
+    let ratio = match change.before {
+        0.0 => "from zero".to_owned(),
+        before => format!("{:+.1} %", (change.after / before - 1.0) * 100.0),
+    };
+    let mut text = format!(
+        "  {:>12}  {ratio} from {} UTC  {}  {}  p {}\n",
+        shown(series, change.after),
+        point.created.strftime("%Y-%m-%d %H:%M"),
+        point.id,
+        printable(&point.name, false),
+        chance(change.p)
+    );
+    for fact in level.differences.iter().take(LISTED) {
+        let _ = writeln!(text, "{:16}{}", "", difference(fact));
+    }
+    if level.differences.len() > LISTED {
+        let _ = writeln!(
+            text,
+            "{:16}and {} more facts; --format json has all",
+            "",
+            level.differences.len() - LISTED
+        );
+    }
+    text
+}
+
+/// The same for programs.
+#[must_use]
+pub fn json(all: &[Series]) -> Value {
+    let point = |series: &Series, at: usize| {
+        series
+            .points
+            .get(at)
+            .map(|point| json!({ "id": point.id, "name": point.name, "created": point.created }))
+    };
+    let level = |series: &Series, level: &Level| {
+        let facts = level.differences.iter();
+        json!({
+            "from": point(series, level.change.at),
+            "before": level.change.before,
+            "after": level.change.after,
+            "ratio": level.change.after / level.change.before,
+            "p": level.change.p,
+            "environment": facts.map(|d| json!({ "fact": d.name, "before": d.base, "after": d.other })).collect::<Vec<_>>(),
+        })
+    };
+    let one = |series: &Series| {
+        json!({
+            "host": series.host,
+            "metric": series.metric,
+            "figure": series.figure,
+            "unit": series.unit,
+            "better": series.better,
+            "runs": series.length.0,
+            "budget_ns": series.length.1,
+            "values": series.points.iter().map(|point| point.value).collect::<Vec<_>>(),
+            "first": point(series, 0),
+            "enough": series.enough(),
+            "changes": series.levels.iter().map(|own| level(series, own)).collect::<Vec<_>>(),
+        })
+    };
+    Value::Array(all.iter().map(one).collect())
+}
