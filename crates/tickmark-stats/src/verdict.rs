@@ -210,7 +210,8 @@ impl One<'_, '_> {
         let difference = sides.difference(1.0);
         // Labels need no deviation: so many blocks are enough of them.
         let Some(d) = difference else {
-            return (matches!(sides, Sides::Paired { .. }) && count > 1 && count < 8).then_some(8);
+            let differ = sides.means().is_some_and(|[a, b]| a != b);
+            return (differ && matches!(sides, Sides::Paired { .. }) && count > 1 && count < 8).then_some(8);
         };
         let one = d.error * (count as f64).sqrt();
         let margin = match sides {

@@ -51,7 +51,7 @@ fn one(model: &Model, base: &str, against: &Against) -> Markup {
     html! {
         h1 { (other) " against " (base) }
         p { (words::summary(against)) }
-        @for group in &against.groups { p { (words::group(group)) } }
+        @for group in words::groups(against) { p { (group) } }
         ul {
             @for line in lines.iter().flatten() { li { (line) } }
         }

@@ -41,8 +41,8 @@ pub fn render(model: &Model) -> String {
             let _ = writeln!(out, "| {} |", cells.map(escape).join(" | "));
         }
         let _ = writeln!(out, "\n{}", escape(&words::summary(against)));
-        for group in &against.groups {
-            let _ = writeln!(out, "\n{}", escape(&words::group(group)));
+        for group in words::groups(against) {
+            let _ = writeln!(out, "\n{}", escape(&group));
         }
         for line in words::without(model, against) {
             let _ = writeln!(out, "\n{}", escape(&line));

@@ -75,8 +75,8 @@ fn one(out: &mut String, model: &Model, against: &Against) {
         let _ = writeln!(out, "{}", line.trim_end());
     }
     let _ = writeln!(out, "\n{}", words::summary(against));
-    for group in &against.groups {
-        let _ = writeln!(out, "{}", words::group(group));
+    for group in words::groups(against) {
+        let _ = writeln!(out, "{group}");
     }
     for line in words::without(model, against) {
         let _ = writeln!(out, "{line}");

@@ -286,6 +286,17 @@ fn too_few_labels(against: &Against) -> Option<String> {
     })
 }
 
+/// The groups that changed, a line each, and how many did not.
+pub(super) fn groups(against: &Against) -> Vec<String> {
+    let (changed, same): (Vec<&GroupLine>, Vec<&GroupLine>) =
+        against.groups.iter().partition(|group| group.changed);
+    let mut lines: Vec<String> = changed.into_iter().map(group).collect();
+    if !same.is_empty() {
+        lines.push(format!("no change is proven of {}", count(same.len() as u32, "group")));
+    }
+    lines
+}
+
 /// A group of figures, in a line.
 pub(super) fn group(line: &GroupLine) -> String {
     let [lower, higher] = line.moved;

@@ -53,6 +53,8 @@ Examples:
   tickmark compare last~1 last
   tickmark compare last~1 last --primary 'syscall.*'       only system calls carry claims; the rest is shown
   tickmark compare last~1 last --correct discovery         screening: 5 % of the claims are expected to be wrong
+  tickmark compare 'before*' 'after*' --fail-on beyond     exit code 3 only where the change is larger than --margin
+  tickmark compare a b --accept-missing                    also what one side could not measure in every run
   tickmark compare 'before*' 'after*' --format markdown
   tickmark compare clocksource:tsc clocksource:kvm-clock --format html > clocks.html
   tickmark compare tqm860l tqm860l1k --lmbench   lmbench's ten tables with averages and percentages
