@@ -1,19 +1,21 @@
 //! What every format of a comparison says: each thing in one place.
 
+mod notes;
+mod together;
+
+pub(super) use notes::notes;
+pub(super) use together::{doses, group, groups};
+
 use crate::number::{bytes, count, value};
 use crate::reason;
 use tickmark_analysis::comparison::{
-    Against, Basis, Caution, Deciding, Difference, Doses, GroupLine, Line, Marked, Model, Party, TrendLine,
-    Why, Word,
+    Against, Basis, Deciding, Difference, Line, Marked, Model, Party, Why, Word,
 };
-use tickmark_stats::trend::Trend;
-use tickmark_stats::verdict::{Comparison, Correction, Test, Verdict};
+use tickmark_stats::verdict::{Comparison, Correction, Verdict};
 use tickmark_store::Id;
 use tickmark_wire::Better;
 use tickmark_wire::text::quoted;
 
-/// Of so many values the means are normal: nothing is to be said of their labels.
-const MANY: usize = 2_000;
 /// What is shown of a long value.
 const SHOWN: usize = 48;
 
@@ -248,113 +250,6 @@ pub(super) fn legend(model: &Model) -> String {
     legend
 }
 
-/// How the values were obtained, what that means, and what is to be known of all lines.
-pub(super) fn notes(against: &Against) -> Vec<String> {
-    let mut notes = of_basis(&against.basis);
-    notes.extend(against.cautions.iter().map(|caution| match caution {
-        Caution::Drifts { figures, of, such_as: (metric, figure) } => format!(
-            "the difference drifts from block to block in {figures} of {of} figures, such as {metric} {figure}: it is not constant"
-        ),
-    }));
-    notes.extend(too_few_labels(against));
-    notes.extend(unseen(against));
-    notes
-}
-
-/// What "equivalent" does not speak of.
-fn unseen(against: &Against) -> Option<String> {
-    let line = against.lines.iter().find(|line| line.word == Word::Equivalent && line.claim.is_some())?;
-    let share = line.unseen().filter(|_| line.history.is_none())?;
-    Some(format!(
-        "equivalent speaks of the mean: what happens in fewer than {:.0} % of the {} is missed by one comparison in twenty",
-        share * 100.0,
-        replicates(&against.basis).trim_end_matches(" a side")
-    ))
-}
-
-/// Where the replicates are too few for their labels to tell a difference from chance.
-fn too_few_labels(against: &Against) -> Option<String> {
-    let by_means = |line: &&Line| line.claim.is_some_and(|claim| claim.test == Some(Test::Means));
-    let line = against.lines.iter().filter(by_means).max_by_key(|line| line.replicates)?;
-    let [m, n] = line.replicates;
-    (m.max(n) < MANY).then(|| {
-        format!(
-            "{} {} are too few for a test by their labels: Student's t judges, which assumes that means are normal",
-            m.min(n),
-            replicates(&against.basis)
-        )
-    })
-}
-
-/// The groups that changed, a line each, and how many did not.
-pub(super) fn groups(against: &Against) -> Vec<String> {
-    let (changed, same): (Vec<&GroupLine>, Vec<&GroupLine>) =
-        against.groups.iter().partition(|group| group.changed);
-    let mut lines: Vec<String> = changed.into_iter().map(group).collect();
-    if !same.is_empty() {
-        lines.push(format!("no change is proven of {}", count(same.len() as u32, "group")));
-    }
-    lines
-}
-
-/// A group of figures, in a line.
-pub(super) fn group(line: &GroupLine) -> String {
-    let [lower, higher] = line.moved;
-    let (way, direction) = if line.rises { (higher, "higher") } else { (lower, "lower") };
-    let said = match (line.changed, line.worse(), line.better) {
-        (false, ..) => "no change of the group is proven",
-        (true, _, Better::Neither | Better::Other(_)) => "the group changed",
-        (true, true, _) => "the group changed, worse",
-        (true, false, _) => "the group changed, better",
-    };
-    let figure = if line.figure == "value" { String::new() } else { format!(", {}", line.figure) };
-    let mean = percent(line.ratio);
-    let mean = if line.rises == (line.ratio > 1.0) {
-        format!("{mean} on the geometric mean")
-    } else {
-        format!("against {mean} on the geometric mean, as few figures change much")
-    };
-    format!(
-        "{}{figure}: {way} of {} {direction}, {mean}; {said} (p = {})",
-        line.group.title(),
-        line.figures,
-        chance(line.adjusted)
-    )
-}
-
-/// How figures follow settings that are numbers, as lines: those with a trend, and how many have none.
-pub(super) fn doses(doses: &Doses) -> Vec<String> {
-    let one = |line: &&TrendLine| {
-        let Trend { slope, interval, .. } = line.trend;
-        let figure = if line.figure == "value" { String::new() } else { format!(" {}", line.figure) };
-        let span = doses.doses.last().unwrap_or(&0.0) - doses.doses.first().unwrap_or(&0.0);
-        // What the line gives over all settings, as a share of the first.
-        let over = |slope: f64| format!("{:+.2} %", slope * span / line.base * 100.0);
-        format!(
-            "{}{figure}: {} over the settings ({} to {}), p = {}",
-            line.metric,
-            over(slope),
-            over(interval.low),
-            over(interval.high),
-            chance(line.adjusted)
-        )
-    };
-    let mut lines: Vec<String> =
-        doses.lines.iter().filter(|line| line.rises_or_falls).map(|line| one(&line)).collect();
-    let none = doses.lines.len() - lines.len();
-    lines.insert(
-        0,
-        format!(
-            "trend over {} (a line through the settings; Page's test of one direction):",
-            doses.settings.join(", ")
-        ),
-    );
-    if none > 0 {
-        lines.push(format!("no trend is proven of {none} of {} figures", doses.lines.len()));
-    }
-    lines
-}
-
 /// A chance, to two digits.
 pub(crate) fn chance(p: f64) -> String {
     if p < 1e-4 {
@@ -362,58 +257,6 @@ pub(crate) fn chance(p: f64) -> String {
     } else {
         format!("{:.1$}", p, (1.0 - p.log10().floor()).max(2.0) as usize)
     }
-}
-
-fn of_basis(basis: &Basis) -> Vec<String> {
-    let note = match basis {
-        Basis::Phases { knob } => {
-            let what = knob.as_ref().map_or(String::new(), |knob| format!(" ({knob})"));
-            format!(
-                "exact{what}: guests whose time is a count of instructions, the same in every boot; no cache and no device latency. \
-                 The range is over the phases of the tick at which boots begin; it is not a confidence interval"
-            )
-        }
-        Basis::Blocks { experiment, knob, looks, early } => {
-            let id = experiment.get(..8).unwrap_or(experiment);
-            let again = match (looks.last(), early) {
-                (Some(blocks), _) => format!(". It was compared after {blocks} blocks too: both comparisons share the 5 %"),
-                (None, true) => ". It ended before all planned blocks were made: the comparison has 85 % of its level".to_owned(),
-                (None, false) => String::new(),
-            };
-            format!(
-                "interleaved: experiment {id} alternated {knob}; the runs of one block are a pair. It speaks of one boot of one \
-                 machine{again}"
-            )
-        }
-        Basis::Recordings { counts: [a, b], order: Some(order) } => {
-            format!("each recording is a replicate: {a} and {b}, made in the order {order}")
-        }
-        Basis::Recordings { counts: [a, b], order: None } => format!(
-            "each recording is a replicate: {a} and {b}, which they are if both sides were interleaved: in which order they were made is not known"
-        ),
-        Basis::Apart { lines: false } => {
-            "each run counts as a replicate, which they are if both sides were interleaved: made one side after the other, \
-             drift between them looks like a change"
-                .to_owned()
-        }
-        Basis::Apart { lines: true } => {
-            "each line counts as a replicate, which only its author can know: samples of one process are not replicates"
-                .to_owned()
-        }
-        Basis::Asked => {
-            "--unit run: this is what the runs would say if both recordings were made under the same conditions".to_owned()
-        }
-        Basis::Few { order } if !Basis::by_turns(order) => format!(
-            "the recordings were made in the order {order}: each side is one stretch of time, and so one replicate; \
-             `tickmark experiment` interleaves"
-        ),
-        Basis::Few { .. } => {
-            "one or two recordings a side are too few for a verdict: recordings differ even where nothing was changed; \
-             in brackets: the interval by the runs alone"
-                .to_owned()
-        }
-    };
-    vec![note]
 }
 
 /// The command that would decide.

@@ -2,17 +2,19 @@
 //! figures of today's FreeBSD are to be had too. What is wrong with them, and what `tickmark stat` says instead, stands in
 //! docs/METHODOLOGY.md.
 
+mod options;
+
 use super::c_format::g;
 use super::column::{Bad, Column};
 use super::figures::{Figures, SYMBOLS};
 use super::frame;
 use crate::error::{Code, Error};
+use options::{Asked, options};
 use std::ffi::{OsStr, OsString};
 use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 use tickmark_stats::student::{normal_point, t_point};
 use tickmark_stats::summary::at_ranks;
-use tickmark_wire::text::number;
 
 /// Whose figures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,16 +30,6 @@ const LEVELS: [(f64, f64); 6] =
 /// its output for every number of values.
 const MISPRINTS: [(f64, f64); 6] =
     [(7.0, 4.782), (8.0, 4.499), (9.0, 4.296), (10.0, 4.143), (11.0, 4.024), (12.0, 3.929)];
-const USAGE: &str = "\
-Usage: ministat [-C column] [-c confidence] [-d delimiter(s)] [-Ans] [-w width] [file [file ...]]
-\tconfidence = {80%, 90%, 95%, 98%, 99%, 99.5%}
-\t-A : print statistics only. suppress the graph.
-\t-C : column number to extract (starts and defaults to 1)
-\t-d : delimiter(s) string, default to \" \\t\"
-\t-n : print summary statistics only, no graph/test
-\t-s : print avg/median/stddev bars on separate lines
-\t-w : width of graph/test output (default 74 or terminal width)
-";
 /// No plot is wider.
 const WIDEST: usize = 1_000_000;
 /// What its line buffer holds.
@@ -51,22 +43,6 @@ impl End {
     fn new(parts: &[&[u8]], code: u8) -> Self {
         Self(parts.concat(), code)
     }
-}
-
-fn usage(whine: &str) -> End {
-    End(format!("{whine}\n{USAGE}").into_bytes(), 2)
-}
-
-/// What its options say.
-struct Asked {
-    plot: bool,
-    test: bool,
-    separate: bool,
-    column: usize,
-    level: usize,
-    delimiters: Vec<u8>,
-    width: usize,
-    files: Vec<OsString>,
 }
 
 /// Whether the command line is `stat` with `--compat`: then it is ministat's, and this is whose figures and what it says.
@@ -109,122 +85,6 @@ pub(crate) fn run(flavour: Flavour, arguments: &[OsString]) -> Result<Code, Erro
             Ok(if code == 1 { Code::Failed } else { Code::Usage })
         }
     }
-}
-
-/// Its options, as getopt finds them: anywhere, values attached or not, up to `--`.
-fn options(arguments: &[OsString]) -> Result<Asked, End> {
-    let mut asked = Asked {
-        plot: true,
-        test: true,
-        separate: false,
-        column: 1,
-        level: usize::MAX,
-        delimiters: b" \t".to_vec(),
-        width: terminal_width().unwrap_or(74),
-        files: Vec::new(),
-    };
-    let mut words = arguments.iter();
-    while let Some(word) = words.next() {
-        if word == "--" {
-            asked.files.extend(words.by_ref().cloned());
-        } else if let Some(letters @ [_, ..]) = word.as_bytes().strip_prefix(b"-") {
-            let unknown = |why: &str, letter: u8| {
-                let rest = usage("Unknown option").0;
-                End::new(&[b"ministat: ", why.as_bytes(), b" -- '", &[letter], b"'\n", &rest], 2)
-            };
-            for (at, letter) in letters.iter().enumerate() {
-                match letter {
-                    b'A' => asked.plot = false,
-                    b'n' => asked.test = false,
-                    b's' => asked.separate = true,
-                    b'C' | b'c' | b'd' | b'w' => {
-                        let attached = &letters[at + 1..];
-                        let next = || words.next().map(|word| word.as_bytes());
-                        let value = Some(attached).filter(|value| !value.is_empty()).or_else(next);
-                        let missing = || unknown("option requires an argument", *letter);
-                        asked.set(*letter, value.ok_or_else(missing)?)?;
-                        break;
-                    }
-                    other => return Err(unknown("invalid option", *other)),
-                }
-            }
-        } else {
-            asked.files.push(word.clone());
-            // Then options end at the first word that is none.
-            if std::env::var_os("POSIXLY_CORRECT").is_some() {
-                asked.files.extend(words.by_ref().cloned());
-            }
-        }
-    }
-    if asked.level == usize::MAX {
-        asked.level = 2;
-    }
-    match asked.files.len() {
-        0 => asked.files.push("-".into()),
-        8.. => return Err(usage("Too many datasets.")),
-        _ => {}
-    }
-    Ok(asked)
-}
-
-impl Asked {
-    fn set(&mut self, letter: u8, value: &[u8]) -> Result<(), End> {
-        match letter {
-            b'C' => {
-                self.column = match long(value).ok_or_else(|| usage("Invalid column number."))? {
-                    column @ 1.. => column as usize,
-                    _ => return Err(usage("Column number should be positive.")),
-                };
-            }
-            b'c' => {
-                // Nothing at all is zero to strtod.
-                let level = if value.is_empty() { Some(0.0) } else { number(value) };
-                let level = level.ok_or_else(|| usage("Not a floating point number"))?;
-                if let Some(at) = LEVELS.iter().position(|(percent, _)| *percent == level) {
-                    self.level = at;
-                }
-                if self.level == usize::MAX {
-                    return Err(usage("No support for confidence level"));
-                }
-            }
-            b'd' if value.is_empty() => return Err(usage("Can't use empty delimiter string")),
-            b'd' => self.delimiters = value.to_vec(),
-            _ => {
-                self.width = match long(value).ok_or_else(|| usage("Invalid width, not a number."))? {
-                    width @ 0.. => width as usize,
-                    _ => return Err(usage("Unable to move beyond left margin.")),
-                };
-            }
-        }
-        Ok(())
-    }
-}
-
-/// As strtol: blanks, a sign, digits; nothing at all is zero.
-fn long(text: &[u8]) -> Option<i64> {
-    let text = std::str::from_utf8(text).ok()?;
-    if text.is_empty() { Some(0) } else { text.trim_start().parse().ok() }
-}
-
-/// $COLUMNS, else two less than the terminal has; none where the output is no terminal.
-fn terminal_width() -> Option<usize> {
-    use std::io::IsTerminal;
-    if !std::io::stdout().is_terminal() {
-        return None;
-    }
-    let told = std::env::var("COLUMNS").ok().filter(|columns| !columns.is_empty());
-    match told {
-        Some(columns) => Some(leading(&columns)),
-        None => terminal_size::terminal_size().map(|(width, _)| usize::from(width.0).saturating_sub(2)),
-    }
-}
-
-/// As atoi: blanks, a sign, the digits that follow; a negative width is as good as none.
-fn leading(text: &str) -> usize {
-    let text = text.trim_start();
-    let digits = text.strip_prefix('+').unwrap_or(text);
-    let end = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());
-    digits[..end].parse().unwrap_or(if end > 0 { usize::MAX } else { 0 })
 }
 
 /// A set as ministat keeps it.
