@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use tickmark_stats::verdict::{Comparison, Rule, Sides, Verdict, compare_all};
 
 /// The most that it may weigh, in bytes.
 const LIMIT: u64 = 2 << 20;
@@ -61,53 +62,71 @@ fn dependencies() -> Result<()> {
     Err(format!("{LIST} is not what the agent depends on: new {new:?}, gone {gone:?}"))
 }
 
-/// How often each is measured, in turns of another order.
-const TURNS: usize = 7;
-/// What moves with the program does so each time; what a neighbour does, not.
-const ROUNDS: usize = 3;
+/// How often each is measured, in turns of another order, before the first look and before each further one, and the most.
+const TURNS: usize = 14;
+const MOST: usize = 112;
+/// As a share, what may differ.
+const MARGIN: f64 = 0.1;
 
 /// The figures of fork and exec from the static agent and from the whole program, which is several megabytes larger, and with six
-/// times the samples: in turns, the median of the floors of each.
+/// times the samples. Turns are added until both are equivalent to the first: where neighbours disturb them, that takes more.
 pub(crate) fn weighs_the_same() -> Result<()> {
     let small = build()?;
     let large = target_folder().join("release/tickmark");
     let bytes = |path: &PathBuf| std::fs::metadata(path).map_or(0, |status| status.len());
     println!("from {} bytes over from {} bytes, and six times the samples:", bytes(&large), bytes(&small));
     for probe in ["process.fork", "process.exec"] {
-        let (mut holds, mut round) = (false, 0);
-        while !holds && round < ROUNDS {
-            let [size, samples] = weight(&small, &large, probe)?;
-            println!("{probe}: {size:.3}, {samples:.3}");
-            (holds, round) = ((size - 1.0).abs() < 0.1 && (samples - 1.0).abs() < 0.1, round + 1);
-        }
-        if !holds {
-            return Err(format!("{probe} moves with the program, in each of {ROUNDS} rounds"));
+        let mut floors = [const { Vec::new() }; 3];
+        loop {
+            weigh(&small, &large, probe, &mut floors)?;
+            let [few, whole, many] = &floors;
+            let compared = [whole, many].map(|other| against(few, other));
+            let [size, samples] = compared.map(|one| one.map_or("?".to_owned(), |one| said(&one)));
+            println!("{probe}, {} turns: {size}; {samples}", few.len());
+            let verdicts = compared.map(|one| one.map(|one| one.verdict));
+            if verdicts.contains(&Some(Verdict::Beyond)) {
+                return Err(format!("{probe} moves with the program"));
+            }
+            if verdicts.iter().all(|v| matches!(v, Some(Verdict::Equivalent | Verdict::BelowMargin))) {
+                break;
+            }
+            if few.len() >= MOST {
+                return Err(format!("whether {probe} moves with the program cannot be told in {MOST} turns"));
+            }
         }
     }
     Ok(())
 }
 
-/// A probe from the large program, and with six times the samples, over from the small one.
-fn weight(small: &Path, large: &Path, probe: &str) -> Result<[f64; 2]> {
+fn against(few: &[f64], other: &[f64]) -> Option<Comparison> {
+    compare_all(&[Sides::paired(few, other)], Rule { margin: MARGIN, ..Rule::default() })[0]
+}
+
+fn said(compared: &Comparison) -> String {
+    let (ratio, interval) = compared.change();
+    let interval = interval.map_or(String::new(), |i| format!(" ({:.3} to {:.3})", i.low, i.high));
+    format!("{:.3}{interval}", ratio.unwrap_or(f64::NAN))
+}
+
+/// Measures a probe some more times from the small program, from the large one, and with six times the samples.
+fn weigh(small: &Path, large: &Path, probe: &str, floors: &mut [Vec<f64>; 3]) -> Result<()> {
     let one = |which: usize| match which {
-        0 => floor(Command::new(small).arg("run"), probe, 100),
-        1 => floor(Command::new(large).args(["agent", "run"]), probe, 100),
-        _ => floor(Command::new(small).arg("run"), probe, 600),
+        0 => floor(Command::new(small).arg("run"), probe, 50),
+        1 => floor(Command::new(large).args(["agent", "run"]), probe, 50),
+        _ => floor(Command::new(small).arg("run"), probe, 300),
     };
-    let mut floors = [const { Vec::new() }; 3];
     for turn in 0..TURNS * 3 {
         // 0 1 2, 1 2 0, 2 0 1 ...
         let which = (turn + turn / 3) % 3;
         floors[which].push(one(which)?);
     }
-    let [few, whole, many] = floors.map(|floors| tickmark_stats::median(floors).unwrap_or(f64::NAN));
-    Ok([whole / few, many / few])
+    Ok(())
 }
 
 /// The 10th percentile of a probe, in ns, as an agent measures it for some milliseconds.
 fn floor(agent: &mut Command, probe: &str, millis: u32) -> Result<f64> {
     let plan = serde_json::json!({
-        "settings": { "cpu": null, "priority": "other", "priority_optional": false, "slack": null },
+        "settings": { "cpu": 0, "priority": "other", "priority_optional": false, "slack": null },
         "metrics": [],
         "runs": [{ "id": 0, "round": 1, "probe": probe, "budget": millis * 1_000_000, "padding": 0 }],
     });

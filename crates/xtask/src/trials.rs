@@ -23,8 +23,23 @@ const CAMPAIGNS: &[Campaign] = &[
     Campaign {
         name: "aa",
         about: "nothing against nothing: a page with a claim is wrong",
-        trials: 100,
-        arguments: &["FILE", "clock", "syscall", "ipc.*", "timer", "--blocks", "10"],
+        trials: 200,
+        // Two groups of three and more, a wait and a round trip: a page of 18 figures in a quarter of a minute.
+        arguments: &[
+            "FILE",
+            "clock.monotonic.read",
+            "clock.realtime.read",
+            "clock.monotonic_raw.read",
+            "syscall.null",
+            "syscall.null_io",
+            "syscall.stat",
+            "syscall.signal.install",
+            "ipc.pipe.round_trip",
+            "timer.clock_nanosleep.late",
+            "--blocks",
+            "10",
+            "--small",
+        ],
         file: "name = \"aa\"\nknob = \"nothing\"\n[[setting]]\nname = \"a\"\n[[setting]]\nname = \"a2\"\n",
     },
     Campaign {

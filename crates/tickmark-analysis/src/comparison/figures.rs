@@ -132,7 +132,9 @@ impl<'a> Read<'a> {
             let shared = if shared.is_empty() { vec!["value"] } else { shared };
             for figure in shared {
                 let few = matches!(basis, Basis::Few { .. });
-                let history = history.get(&(metric.to_owned(), figure)).filter(|_| few);
+                let contended = ours.iter().chain(&theirs).any(|row| row.contended.is_some());
+                let name = (metric.to_owned(), figure);
+                let history = few.then(|| history.get(&name, contended)).flatten();
                 let runs = [runs(&ours, figure), runs(&theirs, figure)];
                 let (values, blocks) = replicates(&runs, basis, history.is_some());
                 let counts = match basis {
@@ -160,6 +162,7 @@ impl<'a> Read<'a> {
                     between: between(&runs),
                     runs: runs.map(|of| of.into_iter().flatten().map(|(_, value)| value).collect()),
                     history,
+                    contended,
                     paired: matches!(basis, Basis::Blocks { .. }),
                     exact: matches!(basis, Basis::Phases { .. }),
                 });

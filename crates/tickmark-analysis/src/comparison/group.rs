@@ -1,7 +1,7 @@
 //! Related figures together: thirty system calls that are each a little slower are a change that none of them shows alone.
 
 use super::basis::Basis;
-use super::history::History;
+use super::history::{History, Name};
 use super::line::Figure;
 use std::collections::BTreeMap;
 use tickmark_stats::composite::{composite, squares};
@@ -148,22 +148,17 @@ fn paired(figures: &[&Figure]) -> Option<Values> {
 
 /// Of single recordings, by the deviations of earlier ones.
 fn known(figures: &[&Figure], history: &History) -> Option<Values> {
-    let name = |figure: &&Figure| (figure.metric.clone(), figure.figure);
     let standard = |figure: &&Figure| {
         let [a, b] = figure.values.each_ref().map(|values| mean(values));
         Some((b / a).ln() / figure.history?.deviation)
     };
     let each: Vec<f64> = figures.iter().filter_map(standard).collect();
+    let names: Vec<Name> = figures.iter().map(|figure| (figure.metric.clone(), figure.figure)).collect();
+    let deviations: Vec<f64> = figures.iter().filter_map(|f| Some(f.history?.deviation)).collect();
     let (mut sum, mut df) = (0.0, 0.0);
-    for group in history.groups() {
-        let column = |figure: &&Figure| {
-            let name = name(figure);
-            let logs = group.iter().map(|earlier| earlier.get(&name).map(|value| value.ln()));
-            Some((logs.collect::<Option<Vec<f64>>>()?, figure.history?.deviation))
-        };
-        let (columns, deviations): (Vec<Vec<f64>>, Vec<f64>) = figures.iter().filter_map(column).unzip();
+    for columns in history.columns(&names, figures.iter().any(|figure| figure.contended)).0 {
         if let Some(squares) = squares(&columns, &deviations) {
-            (sum, df) = (sum + squares, df + group.len() as f64 - 1.0);
+            (sum, df) = (sum + squares, df + columns[0].len() as f64 - 1.0);
         }
     }
     let counts = figures.first()?.counts;

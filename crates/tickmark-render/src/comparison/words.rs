@@ -100,8 +100,12 @@ fn verdict(line: &Line, basis: &Basis, margin: f64) -> String {
         (Better::Lower, false) | (Better::Higher, true) => ", better",
     };
     let by = line.history.filter(|_| line.claim.is_some()).map_or(String::new(), |history| {
+        let left_out = match history.left_out {
+            0 => String::new(),
+            contended => format!(", {contended} contended left out"),
+        };
         format!(
-            " (replicates differ by {:.1} %, standard deviation of {} earlier ones)",
+            " (replicates differ by {:.1} %, standard deviation of {} earlier ones{left_out})",
             history.deviation * 100.0,
             history.recordings
         )
