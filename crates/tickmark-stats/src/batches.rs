@@ -1,6 +1,6 @@
 //! From a stream of batches to floor and mean cost.
 
-use crate::quantile::Sorted;
+use crate::quantile::quantile;
 
 /// Fewer batches than this give no 10th percentile worth its name: the median stands in, marked.
 pub const ENOUGH: usize = 100;
@@ -19,9 +19,8 @@ pub struct Figures {
 /// Floor and mean of batches that took `elapsed` ns for `iterations` operations each. None of no batch.
 #[must_use]
 pub fn figures(elapsed: &[f64], iterations: f64) -> Option<Figures> {
-    let sorted = Sorted::new(elapsed.iter().copied());
     let few = elapsed.len() < ENOUGH;
-    let floor = sorted.quantile(if few { 0.5 } else { 0.1 })? / iterations;
+    let floor = quantile(elapsed.iter().copied(), if few { 0.5 } else { 0.1 })? / iterations;
     let mean = elapsed.iter().sum::<f64>() / (elapsed.len() as f64 * iterations);
     Some(Figures { floor, few, mean })
 }

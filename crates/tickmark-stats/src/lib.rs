@@ -25,4 +25,4 @@ pub mod two;
 pub mod verdict;
 
 pub use estimate::{Estimate, Interval, Spread, median_of_runs, spread};
-pub use quantile::{Sorted, median};
+pub use quantile::{Sorted, median, quantile};

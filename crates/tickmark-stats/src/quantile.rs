@@ -23,19 +23,32 @@ impl Sorted {
     /// Hyndman and Fan, Sample quantiles in statistical packages, 1996. None of an empty sample.
     #[must_use]
     pub fn quantile(&self, q: f64) -> Option<f64> {
-        let last = self.0.len().checked_sub(1)?;
-        let at = q.clamp(0.0, 1.0) * last as f64;
-        let below = at.floor() as usize;
-        let above = (below + 1).min(last);
-        let part = at - below as f64;
+        let (below, part) = place(self.0.len(), q)?;
+        let above = (below + 1).min(self.0.len() - 1);
         Some(self.0[below] + (self.0[above] - self.0[below]) * part)
     }
+}
+
+/// Behind which of so many sorted values a quantile lies, and how far on the way to the next.
+fn place(count: usize, q: f64) -> Option<(usize, f64)> {
+    let at = q.clamp(0.0, 1.0) * count.checked_sub(1)? as f64;
+    Some((at.floor() as usize, at.fract()))
+}
+
+/// One quantile of values in any order, as [`Sorted::quantile`] has it: without sorting them all. None of an empty sample.
+#[must_use]
+pub fn quantile(values: impl IntoIterator<Item = f64>, q: f64) -> Option<f64> {
+    let mut values: Vec<f64> = values.into_iter().filter(|v| !v.is_nan()).collect();
+    let (below, part) = place(values.len(), q)?;
+    let (_, low, others) = values.select_nth_unstable_by(below, f64::total_cmp);
+    let high = others.iter().copied().min_by(f64::total_cmp).unwrap_or(*low);
+    Some(*low + (high - *low) * part)
 }
 
 /// The median; none of an empty sample.
 #[must_use]
 pub fn median(values: impl IntoIterator<Item = f64>) -> Option<f64> {
-    Sorted::new(values).quantile(0.5)
+    quantile(values, 0.5)
 }
 
 #[cfg(test)]
@@ -60,6 +73,7 @@ mod tests {
             let sample = Sorted::new(values.clone());
             let (low, high) = (sample.quantile(a.min(b)).unwrap(), sample.quantile(a.max(b)).unwrap());
             prop_assert!(low <= high);
+            prop_assert_eq!(quantile(values.clone(), a), sample.quantile(a));
             prop_assert!(low >= sample.as_slice()[0] && high <= sample.as_slice()[values.len() - 1]);
         }
     }

@@ -71,7 +71,7 @@ pub fn build(
     picks: Picks<'_>,
     earlier: &Earlier<'_>,
 ) -> Result<Model, Incomparable> {
-    let read: Vec<Read<'_>> = sides.iter().map(|side| Read::of(side, picks)).collect();
+    let read = Read::all(sides, picks);
     let Some((base, others)) = read.split_first() else {
         return Err(Incomparable::Nothing);
     };

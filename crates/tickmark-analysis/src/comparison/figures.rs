@@ -8,8 +8,8 @@ use super::side::Side;
 use super::why::Why;
 use crate::report::{self, Mark, Row, TAIL, Unit};
 use std::collections::{BTreeMap, BTreeSet};
+use std::thread::ScopedJoinHandle;
 use tickmark_stats::nested::Nested;
-use tickmark_store::Recording;
 use tickmark_wire::Group;
 
 /// Picks rows.
@@ -24,16 +24,31 @@ pub(super) struct Read<'a> {
 }
 
 impl<'a> Read<'a> {
-    pub(super) fn of(side: &'a Side, picks: Picks<'_>) -> Self {
-        let rows = |recording: &Recording| {
-            let model = report::build(recording, &|_| true, false);
+    /// Each side. To read what was observed takes most of the time: each recording has a thread.
+    pub(super) fn all(sides: &'a [Side], picks: Picks<'_>) -> Vec<Self> {
+        std::thread::scope(|scope| {
+            let begun = |recording| scope.spawn(move || report::build(recording, &|_| true, false));
+            let begin = |side: &'a Side| (side, side.recordings.iter().map(begun).collect());
+            let sides: Vec<(&Side, Vec<_>)> = sides.iter().map(begin).collect();
+            let read = |(side, reports): (&'a Side, Vec<ScopedJoinHandle<'_, report::Model>>)| {
+                let done = reports
+                    .into_iter()
+                    .map(|report| report.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+                Self::of(side, picks, done)
+            };
+            sides.into_iter().map(read).collect()
+        })
+    }
+
+    fn of(side: &'a Side, picks: Picks<'_>, reports: impl Iterator<Item = report::Model>) -> Self {
+        let rows = |model: report::Model| {
             let rows = model
                 .groups
                 .into_iter()
                 .flat_map(|(group, rows)| rows.into_iter().map(move |row| (group, row)));
             rows.filter(|(group, row)| (picks.only)(*group, row)).collect()
         };
-        let rows: Vec<Vec<(Group, Row)>> = side.recordings.iter().map(rows).collect();
+        let rows: Vec<Vec<(Group, Row)>> = reports.map(rows).collect();
         let primary = rows.iter().flatten().filter(|(group, row)| (picks.primary)(*group, row));
         let primary = primary.map(|(_, row)| row.metric.clone()).collect();
         Self { side, rows, primary }

@@ -30,8 +30,11 @@ const SLICE: f64 = 1e6;
 /// again, or the CPU lost for a slice. Where there are no others, all.
 pub(super) fn of_one_mode(b: &Batches) -> (Vec<f64>, Apart) {
     let mut elapsed: Vec<f64> = b.elapsed.iter().map(|e| e.as_f64()).collect();
-    let middle = tickmark_stats::median(elapsed.iter().copied()).unwrap_or(0.0);
     let mut apart = Apart::default();
+    if b.disturbed.is_empty() {
+        return (elapsed, apart);
+    }
+    let middle = tickmark_stats::median(elapsed.iter().copied()).unwrap_or(0.0);
     let mut others = vec![false; elapsed.len()];
     for d in &b.disturbed {
         let Some(took) = elapsed.get(d.batch as usize) else { continue };
