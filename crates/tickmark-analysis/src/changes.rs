@@ -1,6 +1,6 @@
 //! When the figures of a machine changed their level, over its recordings.
 
-use crate::comparison::{Difference, Pick, between};
+use crate::comparison::{Difference, Pick, between, of_runs};
 use crate::report::{self, Row, Unit};
 use std::collections::BTreeMap;
 use tickmark_stats::change::{Change, LEAST, LEAST_LEVEL, changes};
@@ -26,7 +26,7 @@ pub struct Series {
     pub better: Better,
     /// Runs of each recording, and how long one may measure.
     pub length: (usize, Nanos),
-    /// The recordings in the order in which they were begun, each with its mean over its runs.
+    /// The recordings in the order in which they were begun, each with the median of its runs.
     pub points: Vec<Point>,
     /// Where new levels begin; none where there are too few recordings for two.
     pub levels: Vec<Level>,
@@ -62,6 +62,15 @@ impl Series {
     }
 }
 
+/// What is looked at next.
+#[derive(Debug, Clone, Copy)]
+pub enum Begun<'a> {
+    /// The figures of the recording at this place.
+    Recording(usize),
+    /// The levels of a series.
+    Series(&'a Series),
+}
+
 /// What tells series apart: machine, metric, figure, the manner of measuring, bytes that it went over.
 type Key = (Option<String>, String, &'static str, String, u64);
 
@@ -75,12 +84,18 @@ pub struct TooMany {
 }
 
 /// The series of recordings, oldest first. All series together show a level where there is none with a chance of 5 % (Bonferroni).
+/// `begun` is told of each piece of work that may take a second.
 ///
 /// # Errors
 /// More figures than can be judged together.
-pub fn build(recordings: &[Recording], only: Pick<'_>) -> Result<Vec<Series>, TooMany> {
+pub fn build(
+    recordings: &[Recording],
+    only: Pick<'_>,
+    begun: &mut dyn FnMut(Begun<'_>),
+) -> Result<Vec<Series>, TooMany> {
     let mut found: BTreeMap<Key, (Series, Vec<usize>)> = BTreeMap::new();
     for (at, recording) in recordings.iter().enumerate() {
+        begun(Begun::Recording(at));
         let host = recording.environment().and_then(|facts| facts.get("host.name")).map(str::to_owned);
         let model = report::build(recording, &|_| true, false);
         let rows = model.groups.iter().flat_map(|(group, rows)| rows.iter().map(move |row| (*group, row)));
@@ -88,9 +103,7 @@ pub fn build(recordings: &[Recording], only: Pick<'_>) -> Result<Vec<Series>, To
         let sound = |row: &Row, figure: &str| figure != "floor" || row.no_floor().is_none();
         for (_, row) in rows.filter(|(group, row)| only(*group, row)) {
             for (figure, values) in row.figures() {
-                if values.is_empty() || !sound(row, figure) {
-                    continue;
-                }
+                let Some(value) = of_runs(&values).filter(|_| sound(row, figure)) else { continue };
                 let manner = of_row(recording, row).map(|metric| recording.manner(&metric.name));
                 let key = (host.clone(), row.metric.clone(), figure, manner.unwrap_or_default(), row.over);
                 let (series, places) = found
@@ -100,7 +113,7 @@ pub fn build(recordings: &[Recording], only: Pick<'_>) -> Result<Vec<Series>, To
                     id: recording.meta.id.clone(),
                     name: recording.meta.name.clone(),
                     created: recording.meta.created,
-                    value: values.iter().map(|(_, value)| value).sum::<f64>() / values.len() as f64,
+                    value,
                 });
                 places.push(at);
             }
@@ -111,7 +124,10 @@ pub fn build(recordings: &[Recording], only: Pick<'_>) -> Result<Vec<Series>, To
     if judged > most {
         return Err(TooMany { figures: judged, most });
     }
-    let level = |(mut series, mut places): (Series, Vec<usize>)| {
+    let mut level = |(mut series, mut places): (Series, Vec<usize>)| {
+        if series.enough() {
+            begun(Begun::Series(&series));
+        }
         let old = series.points.len().saturating_sub(MOST);
         series.points.drain(..old);
         places.drain(..old);
@@ -123,7 +139,7 @@ pub fn build(recordings: &[Recording], only: Pick<'_>) -> Result<Vec<Series>, To
         series.levels = changes(&values, LEVEL / judged as f64).into_iter().map(new).collect();
         series
     };
-    Ok(found.into_values().map(level).collect())
+    Ok(found.into_values().map(&mut level).collect())
 }
 
 fn begin(host: Option<&String>, row: &Row, figure: &'static str, recording: &Recording) -> Series {

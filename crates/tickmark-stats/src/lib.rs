@@ -7,6 +7,7 @@ pub mod change;
 pub mod composite;
 pub mod contention;
 pub mod curve;
+pub mod earlier;
 mod estimate;
 pub mod multiple;
 pub mod nested;

@@ -70,7 +70,36 @@ pub fn judge<R: Relabelled>(figures: &[R], labels: Labels) -> Vec<Chance> {
 
 /// Student's t as a score that is alike for all degrees of freedom: the square of the normal deviate of the same chance, to a
 /// few per cent (Wallace, Bounds on normal approximations to Student's and the chi-square distributions, 1959).
-fn deviate(square: f64, df: f64) -> f64 {
+pub(crate) fn deviate(square: f64, df: f64) -> f64 {
     let narrow = (8.0 * df + 1.0) / (8.0 * df + 3.0);
     df * (square / df).ln_1p() * narrow * narrow
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A score for each labelling, by the bits of the first two labels.
+    struct Scores([f64; 4]);
+
+    impl Relabelled for Scores {
+        fn score(&self, labels: &[bool]) -> f64 {
+            self.0[usize::from(labels[0]) + 2 * usize::from(labels[1])]
+        }
+    }
+
+    #[test]
+    fn the_greatest_score_steps_down_by_hand() {
+        // Three blocks: four labellings that say different things, the first is what was seen.
+        let figures =
+            [Scores([5.0, 1.0, 2.0, 3.0]), Scores([2.0, 6.0, 1.0, 4.0]), Scores([9.0, 0.0, 0.0, 0.0])];
+        let chances = judge(&figures, Labels::Blocks(3));
+        let adjusted = |chances: &[Chance]| -> Vec<f64> { chances.iter().map(|c| c.adjusted).collect() };
+        assert_eq!(chances.iter().map(|c| c.p).collect::<Vec<f64>>(), [0.25, 0.75, 0.25]);
+        // Of the greatest of all three 9 6 2 4 one reaches 9; of the first two 5 6 2 4 two reach 5; of the second three reach 2.
+        assert_eq!(adjusted(&chances), [0.5, 0.75, 0.25]);
+        // What is nearer is not claimed more surely: alone it would be 1 of 4.
+        let chances = judge(&[Scores([5.0, 6.0, 7.0, 0.0]), Scores([4.0, 0.0, 0.0, 0.0])], Labels::Blocks(3));
+        assert_eq!(adjusted(&chances), [0.75, 0.75]);
+    }
 }

@@ -147,11 +147,11 @@ impl Progress {
 }
 
 /// Follows work whose length is not known.
-struct Steps(ProgressBar, Lines);
+pub(crate) struct Steps(ProgressBar, Lines);
 
 impl Steps {
     /// Shows nothing yet.
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
         let style = ProgressStyle::with_template("{spinner} {elapsed_precise} {msg}");
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
@@ -159,14 +159,19 @@ impl Steps {
     }
 
     /// What is being done.
-    fn at(&mut self, what: &str) {
+    pub(crate) fn at(&mut self, what: &str) {
         self.0.set_message(what.to_owned());
         self.0.tick();
         self.1.say(&self.0, || what.to_owned());
     }
 
+    /// A warning beside it.
+    pub(crate) fn warn(&self, what: &str) {
+        self.0.suspend(|| anstream::eprintln!("tickmark: warning: {what}"));
+    }
+
     /// Takes it away.
-    fn finish(&self) {
+    pub(crate) fn finish(&self) {
         self.0.finish_and_clear();
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use tickmark_stats::verdict::{Comparison, Rule, Sides, Verdict, compare_all};
+use tickmark_stats::verdict::{Comparison, LEVEL, Rule, Sides, Verdict, compare_all};
 
 /// The most that it may weigh, in bytes.
 const LIMIT: u64 = 2 << 20;
@@ -63,8 +63,8 @@ fn dependencies() -> Result<()> {
 }
 
 /// How often each is measured, in turns of another order, before the first look and before each further one, and the most.
-const TURNS: usize = 14;
-const MOST: usize = 112;
+const TURNS: usize = 15;
+const MOST: usize = 105;
 /// As a share, what may differ.
 const MARGIN: f64 = 0.1;
 
@@ -75,14 +75,15 @@ pub(crate) fn weighs_the_same() -> Result<()> {
     let large = target_folder().join("release/tickmark");
     let bytes = |path: &PathBuf| std::fs::metadata(path).map_or(0, |status| status.len());
     println!("from {} bytes over from {} bytes, and six times the samples:", bytes(&large), bytes(&small));
+    let cpu = first_cpu()?;
     for probe in ["process.fork", "process.exec"] {
         let mut floors = [const { Vec::new() }; 3];
         loop {
-            weigh(&small, &large, probe, &mut floors)?;
+            weigh(&small, &large, probe, cpu, &mut floors)?;
             let [few, whole, many] = &floors;
             let compared = [whole, many].map(|other| against(few, other));
             let [size, samples] = compared.map(|one| one.map_or("?".to_owned(), |one| said(&one)));
-            println!("{probe}, {} turns: {size}; {samples}", few.len());
+            println!("{probe}, {} turns: from the large one {size}, with more samples {samples}", few.len());
             let verdicts = compared.map(|one| one.map(|one| one.verdict));
             if verdicts.contains(&Some(Verdict::Beyond)) {
                 return Err(format!("{probe} moves with the program"));
@@ -98,8 +99,18 @@ pub(crate) fn weighs_the_same() -> Result<()> {
     Ok(())
 }
 
+/// The first CPU that this process may use.
+fn first_cpu() -> Result<u32> {
+    let status = std::fs::read_to_string("/proc/self/status").map_err(|e| e.to_string())?;
+    let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
+    let first = list.and_then(|list| list.trim().split([',', '-']).next()?.parse().ok());
+    first.ok_or_else(|| "no CPU in /proc/self/status".to_owned())
+}
+
+/// Each look has its part of the level.
 fn against(few: &[f64], other: &[f64]) -> Option<Comparison> {
-    compare_all(&[Sides::paired(few, other)], Rule { margin: MARGIN, ..Rule::default() })[0]
+    let level = LEVEL * TURNS as f64 / MOST as f64;
+    compare_all(&[Sides::paired(few, other)], Rule { margin: MARGIN, level, ..Rule::default() })[0]
 }
 
 fn said(compared: &Comparison) -> String {
@@ -109,11 +120,11 @@ fn said(compared: &Comparison) -> String {
 }
 
 /// Measures a probe some more times from the small program, from the large one, and with six times the samples.
-fn weigh(small: &Path, large: &Path, probe: &str, floors: &mut [Vec<f64>; 3]) -> Result<()> {
+fn weigh(small: &Path, large: &Path, probe: &str, cpu: u32, floors: &mut [Vec<f64>; 3]) -> Result<()> {
     let one = |which: usize| match which {
-        0 => floor(Command::new(small).arg("run"), probe, 50),
-        1 => floor(Command::new(large).args(["agent", "run"]), probe, 50),
-        _ => floor(Command::new(small).arg("run"), probe, 300),
+        0 => floor(Command::new(small).arg("run"), probe, cpu, 50),
+        1 => floor(Command::new(large).args(["agent", "run"]), probe, cpu, 50),
+        _ => floor(Command::new(small).arg("run"), probe, cpu, 300),
     };
     for turn in 0..TURNS * 3 {
         // 0 1 2, 1 2 0, 2 0 1 ...
@@ -124,9 +135,9 @@ fn weigh(small: &Path, large: &Path, probe: &str, floors: &mut [Vec<f64>; 3]) ->
 }
 
 /// The 10th percentile of a probe, in ns, as an agent measures it for some milliseconds.
-fn floor(agent: &mut Command, probe: &str, millis: u32) -> Result<f64> {
+fn floor(agent: &mut Command, probe: &str, cpu: u32, millis: u32) -> Result<f64> {
     let plan = serde_json::json!({
-        "settings": { "cpu": 0, "priority": "other", "priority_optional": false, "slack": null },
+        "settings": { "cpu": cpu, "priority": "other", "priority_optional": false, "slack": null },
         "metrics": [],
         "runs": [{ "id": 0, "round": 1, "probe": probe, "budget": millis * 1_000_000, "padding": 0 }],
     });
@@ -144,7 +155,7 @@ fn floor(agent: &mut Command, probe: &str, millis: u32) -> Result<f64> {
         let batches = &event["observed"]["observations"]["batches"];
         let iterations = batches["iterations"].as_f64()?;
         let elapsed = batches["elapsed"].as_array()?.iter().filter_map(serde_json::Value::as_f64);
-        Some(tickmark_stats::Sorted::new(elapsed.map(|e| e / iterations)))
+        tickmark_stats::quantile(elapsed.map(|e| e / iterations), 0.1)
     });
-    elapsed.and_then(|sorted| sorted.quantile(0.1)).ok_or_else(|| "the agent observed nothing".to_owned())
+    elapsed.ok_or_else(|| "the agent observed nothing".to_owned())
 }

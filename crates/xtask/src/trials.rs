@@ -70,6 +70,7 @@ pub(crate) fn run(name: &str, trials: Option<&str>) -> Result<()> {
     shell::run("cargo", &["build", "--release", "--quiet", "-p", "tickmark"])?;
     let folder = shell::root().join("target/trials").join(name);
     std::fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
+    same_arguments(campaign, &folder)?;
     let file = folder.join("experiment.toml");
     std::fs::write(&file, campaign.file).map_err(|e| e.to_string())?;
     println!("{}: {} ({} of {trials} are there)", name, campaign.about, pages(&folder)?.len());
@@ -84,6 +85,16 @@ pub(crate) fn run(name: &str, trials: Option<&str>) -> Result<()> {
         println!("{} of {trials}", number + 1);
     }
     count(&pages(&folder)?)
+}
+
+/// Pages of other arguments are not counted with these.
+fn same_arguments(campaign: &Campaign, folder: &Path) -> Result<()> {
+    let (place, own) = (folder.join("arguments"), campaign.arguments.join(" "));
+    let kept = std::fs::read_to_string(&place).ok();
+    if kept.as_ref().is_some_and(|kept| *kept != own) || kept.is_none() && !pages(folder)?.is_empty() {
+        return Err(format!("{} has pages of other arguments: move it away", folder.display()));
+    }
+    std::fs::write(&place, own).map_err(|e| e.to_string())
 }
 
 /// The pages that are there.

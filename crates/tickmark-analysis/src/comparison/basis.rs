@@ -127,11 +127,13 @@ impl Basis {
         }
     }
 
-    /// Figures that are judged together: an experiment can get more blocks.
-    pub(super) fn family<'a>(&'a self, figures: Vec<Sides<'a>>) -> Family<'a> {
+    /// Figures that are judged together: an experiment can get more blocks, and single recordings are judged by earlier ones.
+    pub(super) fn family<'a>(&'a self, figures: Vec<Sides<'a>>, earlier: Vec<f64>) -> Family<'a> {
         match self {
-            Self::Blocks { looks, early, .. } => Family { figures, looks: Some(looks), early: *early },
-            _ => Family::once(figures),
+            Self::Blocks { looks, early, .. } => {
+                Family { figures, looks: Some(looks), early: *early, earlier }
+            }
+            _ => Family { earlier, ..Family::once(figures) },
         }
     }
 

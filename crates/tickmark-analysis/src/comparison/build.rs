@@ -3,7 +3,7 @@
 use super::basis::{Basis, Unit};
 use super::environment::{differences, knob};
 use super::figures::{Pick, Read};
-use super::history::{self, Earlier, History};
+use super::history::{self, Earlier, History, Name};
 use super::line::{Figure, Line, Word};
 use super::model::{Against, Model, Party};
 use super::model::{Caution, Deciding};
@@ -71,7 +71,7 @@ pub fn build(
     picks: Picks<'_>,
     earlier: &Earlier<'_>,
 ) -> Result<Model, Incomparable> {
-    let read = Read::all(sides, picks);
+    let read: Vec<Read<'_>> = sides.iter().map(|side| Read::of(side, picks)).collect();
     let Some((base, others)) = read.split_first() else {
         return Err(Incomparable::Nothing);
     };
@@ -104,9 +104,9 @@ pub fn build(
     }
     let rule = Rule { margin: asked.margin, correction: asked.correction, ..Rule::default() };
     // All claims of all sides are corrected for each other; what carries none is looked at for itself.
-    let claims = judged(&pages, rule, |figure| claim(figure).filter(|_| figure.primary));
-    let secondary = judged(&pages, rule, |figure| claim(figure).filter(|_| !figure.primary));
-    let alone = judged(&pages, rule, runs_alone);
+    let claims = judged(&pages, rule, &history, |figure| claim(figure).filter(|_| figure.primary));
+    let secondary = judged(&pages, rule, &history, |figure| claim(figure).filter(|_| !figure.primary));
+    let alone = judged(&pages, rule, &history, runs_alone);
     let known = claims.iter().flatten().flatten().filter(|c| c.p.is_some()).count();
     let sound = |figure: &Figure| figure.primary && figure.unlike.is_none() && !figure.missing(asked);
     let own = pages.iter().map(|page| (page.basis, page.figures.iter().filter(|f| sound(f)).collect()));
@@ -195,13 +195,21 @@ fn runs_alone(figure: &Figure) -> Option<Sides<'_>> {
 fn judged<'a>(
     pages: &'a [Page<'a>],
     rule: Rule,
+    history: &History,
     of: impl Fn(&'a Figure) -> Option<Sides<'a>>,
 ) -> Vec<Vec<Option<Comparison>>> {
     let picked: Vec<Vec<Option<Sides<'a>>>> =
         pages.iter().map(|page| page.figures.iter().map(&of).collect()).collect();
     let figures = |own: &Vec<Option<Sides<'a>>>| own.iter().flatten().copied().collect();
-    let families: Vec<Family<'_>> =
-        pages.iter().zip(&picked).map(|(page, own)| page.basis.family(figures(own))).collect();
+    let earlier = |(figure, sides): (&Figure, &Option<Sides<'_>>)| {
+        let by_earlier = matches!(sides, Some(Sides::Known { .. }));
+        by_earlier.then(|| (figure.metric.clone(), figure.figure))
+    };
+    let family = |(page, own): (&'a Page<'a>, _)| {
+        let names: Vec<Name> = page.figures.iter().zip(own).filter_map(earlier).collect();
+        page.basis.family(figures(own), history.greatest(&names))
+    };
+    let families: Vec<Family<'_>> = pages.iter().zip(&picked).map(family).collect();
     let compared = compare(&families, rule);
     let spread = |(own, compared): (Vec<Option<Sides<'_>>>, Vec<Option<Comparison>>)| {
         let mut compared = compared.into_iter();

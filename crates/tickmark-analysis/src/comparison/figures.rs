@@ -4,12 +4,12 @@ use super::basis::Basis;
 use super::build::Picks;
 use super::history::History;
 use super::line::{Figure, Marked};
-use super::side::Side;
+use super::side::{Side, of_runs};
 use super::why::Why;
 use crate::report::{self, Mark, Row, TAIL, Unit};
 use std::collections::{BTreeMap, BTreeSet};
-use std::thread::ScopedJoinHandle;
 use tickmark_stats::nested::Nested;
+use tickmark_store::Recording;
 use tickmark_wire::Group;
 
 /// Picks rows.
@@ -24,31 +24,16 @@ pub(super) struct Read<'a> {
 }
 
 impl<'a> Read<'a> {
-    /// Each side. To read what was observed takes most of the time: each recording has a thread.
-    pub(super) fn all(sides: &'a [Side], picks: Picks<'_>) -> Vec<Self> {
-        std::thread::scope(|scope| {
-            let begun = |recording| scope.spawn(move || report::build(recording, &|_| true, false));
-            let begin = |side: &'a Side| (side, side.recordings.iter().map(begun).collect());
-            let sides: Vec<(&Side, Vec<_>)> = sides.iter().map(begin).collect();
-            let read = |(side, reports): (&'a Side, Vec<ScopedJoinHandle<'_, report::Model>>)| {
-                let done = reports
-                    .into_iter()
-                    .map(|report| report.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
-                Self::of(side, picks, done)
-            };
-            sides.into_iter().map(read).collect()
-        })
-    }
-
-    fn of(side: &'a Side, picks: Picks<'_>, reports: impl Iterator<Item = report::Model>) -> Self {
-        let rows = |model: report::Model| {
+    pub(super) fn of(side: &'a Side, picks: Picks<'_>) -> Self {
+        let rows = |recording: &Recording| {
+            let model = report::build(recording, &|_| true, false);
             let rows = model
                 .groups
                 .into_iter()
                 .flat_map(|(group, rows)| rows.into_iter().map(move |row| (group, row)));
             rows.filter(|(group, row)| (picks.only)(*group, row)).collect()
         };
-        let rows: Vec<Vec<(Group, Row)>> = reports.map(rows).collect();
+        let rows: Vec<Vec<(Group, Row)>> = side.recordings.iter().map(rows).collect();
         let primary = rows.iter().flatten().filter(|(group, row)| (picks.primary)(*group, row));
         let primary = primary.map(|(_, row)| row.metric.clone()).collect();
         Self { side, rows, primary }
@@ -147,9 +132,8 @@ impl<'a> Read<'a> {
             let shared = if shared.is_empty() { vec!["value"] } else { shared };
             for figure in shared {
                 let few = matches!(basis, Basis::Few { .. });
-                let contended = ours.iter().chain(&theirs).any(|row| row.contended.is_some());
                 let name = (metric.to_owned(), figure);
-                let history = few.then(|| history.get(&name, contended)).flatten();
+                let history = few.then(|| history.get(&name)).flatten();
                 let runs = [runs(&ours, figure), runs(&theirs, figure)];
                 let (values, blocks) = replicates(&runs, basis, history.is_some());
                 let counts = match basis {
@@ -177,7 +161,6 @@ impl<'a> Read<'a> {
                     between: between(&runs),
                     runs: runs.map(|of| of.into_iter().flatten().map(|(_, value)| value).collect()),
                     history,
-                    contended,
                     paired: matches!(basis, Basis::Blocks { .. }),
                     exact: matches!(basis, Basis::Phases { .. }),
                 });
@@ -241,11 +224,7 @@ type Replicates = ([Vec<f64>; 2], Vec<usize>);
 
 /// The values that count as replicates; none where there are too few to say how they spread.
 fn replicates(runs: &[Vec<Vec<(u32, f64)>>; 2], basis: &Basis, known: bool) -> Replicates {
-    let each = |side: &Vec<Vec<(u32, f64)>>| -> Vec<f64> {
-        let mean =
-            |own: &Vec<(u32, f64)>| own.iter().map(|(_, value)| value).sum::<f64>() / own.len().max(1) as f64;
-        side.iter().map(mean).collect()
-    };
+    let each = |side: &Vec<Vec<(u32, f64)>>| side.iter().filter_map(|own| of_runs(own)).collect::<Vec<f64>>();
     let apart = |values| (values, Vec::new());
     match basis {
         Basis::Blocks { .. } | Basis::Phases { .. } => {

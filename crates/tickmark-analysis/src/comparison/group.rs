@@ -5,6 +5,7 @@ use super::history::{History, Name};
 use super::line::Figure;
 use std::collections::BTreeMap;
 use tickmark_stats::composite::{composite, squares};
+use tickmark_stats::earlier::{Series, greatest};
 use tickmark_stats::verdict::{Comparison, Family, Rule, Sides, compare};
 use tickmark_wire::{Better, Group};
 
@@ -55,7 +56,7 @@ impl GroupLine {
 enum Values {
     Paired(Vec<f64>, Vec<usize>),
     Apart([Vec<f64>; 2]),
-    Known { composite: f64, counts: [usize; 2], deviation: f64, df: f64 },
+    Known { composite: f64, counts: [usize; 2], deviation: f64, df: f64, earlier: Series },
 }
 
 struct Members<'a> {
@@ -72,9 +73,12 @@ pub(super) fn judged<'a>(
 ) -> Vec<Vec<GroupLine>> {
     let groups: Vec<(&Basis, Vec<Members<'_>>)> =
         pages.map(|(basis, figures)| (basis, members(&figures, history))).collect();
+    let earlier = |groups: &[Members<'_>]| {
+        greatest(&groups.iter().filter_map(Members::earlier).collect::<Vec<Series>>())
+    };
     let families: Vec<Family<'_>> = groups
         .iter()
-        .map(|(basis, groups)| basis.family(groups.iter().map(Members::sides).collect()))
+        .map(|(basis, groups)| basis.family(groups.iter().map(Members::sides).collect(), earlier(groups)))
         .collect();
     let compared = compare(&families, rule);
     let lines = groups.iter().zip(compared);
@@ -148,32 +152,43 @@ fn paired(figures: &[&Figure]) -> Option<Values> {
 
 /// Of single recordings, by the deviations of earlier ones.
 fn known(figures: &[&Figure], history: &History) -> Option<Values> {
-    let standard = |figure: &&Figure| {
-        let [a, b] = figure.values.each_ref().map(|values| mean(values));
-        Some((b / a).ln() / figure.history?.deviation)
-    };
-    let each: Vec<f64> = figures.iter().filter_map(standard).collect();
     let names: Vec<Name> = figures.iter().map(|figure| (figure.metric.clone(), figure.figure)).collect();
-    let deviations: Vec<f64> = figures.iter().filter_map(|f| Some(f.history?.deviation)).collect();
-    let (mut sum, mut df) = (0.0, 0.0);
-    for columns in history.columns(&names, figures.iter().any(|figure| figure.contended)).0 {
-        if let Some(squares) = squares(&columns, &deviations) {
-            (sum, df) = (sum + squares, df + columns[0].len() as f64 - 1.0);
-        }
-    }
+    let columns = history.columns(&names);
+    let deviations: Vec<f64> = (0..names.len()).map(|at| columns.deviation(at)).collect();
+    let sum: f64 = columns.logs.iter().filter_map(|columns| squares(columns, &deviations)).sum();
+    let standard = |(figure, deviation): (&&Figure, &f64)| {
+        let [a, b] = figure.values.each_ref().map(|values| mean(values));
+        (*deviation > 0.0).then(|| (b / a).ln() / deviation)
+    };
+    let each: Vec<f64> = figures.iter().zip(&deviations).filter_map(standard).collect();
+    let df = columns.df();
     let counts = figures.first()?.counts;
     let composite = mean(&each).clamp(-FAR, FAR);
-    (df > 2.0).then(|| Values::Known { composite, counts, deviation: (sum / (df - 2.0)).sqrt(), df })
+    (df > 2.0 && sum > 0.0).then(|| Values::Known {
+        composite,
+        counts,
+        deviation: (sum / (df - 2.0)).sqrt(),
+        df,
+        earlier: history.composites(&names, &deviations),
+    })
 }
 
 impl Members<'_> {
+    /// The same of earlier recordings.
+    fn earlier(&self) -> Option<Series> {
+        match &self.values {
+            Values::Known { earlier, .. } => Some(earlier.clone()),
+            Values::Paired(..) | Values::Apart(..) => None,
+        }
+    }
+
     fn sides(&self) -> Sides<'_> {
         match &self.values {
             Values::Paired(values, blocks) => {
                 Sides::Paired { values: [&self.zeros, values], blocks: Some(blocks), step: 0.0 }
             }
             Values::Apart([a, b]) => Sides::apart(a, b),
-            Values::Known { composite, counts, deviation, df } => Sides::Known {
+            Values::Known { composite, counts, deviation, df, .. } => Sides::Known {
                 means: [1.0, composite.exp()],
                 counts: *counts,
                 deviation: *deviation,

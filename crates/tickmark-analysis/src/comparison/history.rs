@@ -1,41 +1,31 @@
 //! How far occasions of this machine were from each other before: what judges single recordings.
 
-use super::side::Side;
+use super::side::{Side, of_runs};
 use crate::report;
 use std::collections::{BTreeMap, BTreeSet};
+use tickmark_stats::earlier::{PAIRS, Series, greatest};
 use tickmark_stats::spread;
 use tickmark_store::{Entry, Id, Recording};
 
-/// Degrees of freedom that are enough: five earlier recordings of one configuration.
-const ENOUGH: f64 = 4.0;
 /// No more are read.
 const MOST: usize = 20;
 
 /// The relative standard deviation between occasions of one figure. How little a few of them show is in the degrees of freedom.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Occasions {
-    /// As a share of the mean.
+    /// As a share of the figure.
     pub deviation: f64,
     /// Its degrees of freedom.
     pub df: f64,
     /// How many it comes from.
     pub recordings: usize,
-    /// How many more there are, in which others had the CPU: neither side was measured so.
-    pub left_out: usize,
 }
 
 /// Metric and figure.
 pub(super) type Name = (String, &'static str);
 
-/// A figure of one recording.
-#[derive(Debug, Clone, Copy)]
-struct Seen {
-    value: f64,
-    /// Whether others had the CPU in half of its runs or more.
-    contended: bool,
-}
-
-type Figures = BTreeMap<Name, Seen>;
+/// The figures of one recording.
+type Figures = BTreeMap<Name, f64>;
 
 /// What earlier recordings say: the figures of each, of one configuration after the other.
 #[derive(Debug, Default)]
@@ -44,46 +34,75 @@ pub(super) struct History {
 }
 
 impl History {
-    /// How far replicates of a figure spread, of which one side or both are contended or neither.
-    pub(super) fn get(&self, name: &Name, contended: bool) -> Option<Occasions> {
-        let (columns, left_out) = self.columns(std::slice::from_ref(name), contended);
-        let (mut squares, mut df, mut recordings) = (0.0, 0.0, 0);
-        for logs in columns.iter().flatten() {
-            let Some(s) = spread(logs) else { continue };
-            let own = logs.len() as f64 - 1.0;
-            (squares, df, recordings) =
-                (squares + s.deviation.powi(2) * own, df + own, recordings + logs.len());
-        }
-        let known = df >= ENOUGH && squares > 0.0;
-        known.then(|| Occasions { deviation: (squares / df).sqrt(), df, recordings, left_out })
+    /// How far replicates of a figure spread.
+    pub(super) fn get(&self, name: &Name) -> Option<Occasions> {
+        let columns = self.columns(std::slice::from_ref(name));
+        let (df, deviation) = (columns.df(), columns.deviation(0));
+        let recordings = columns.logs.iter().flatten().map(Vec::len).sum();
+        let known = columns.pairs() >= PAIRS && deviation > 0.0;
+        known.then_some(Occasions { deviation, df, recordings })
     }
 
-    /// The logarithms of these figures in the earlier recordings that have all of them, by configurations of which there are two
-    /// or more, and how many were left out: what is not contended is judged by what was not, as long as there is enough of it.
-    /// Whether a recording is contended is seen without its figures, so that the choice favours none.
-    pub(super) fn columns(&self, names: &[Name], contended: bool) -> (Vec<Vec<Vec<f64>>>, usize) {
-        let df = |picked: &[Vec<&Figures>]| picked.iter().map(|own| own.len() as f64 - 1.0).sum::<f64>();
-        let [all, left] = [false, true].map(|quietly| self.having(names, quietly));
-        let count = |picked: &[Vec<&Figures>]| picked.iter().map(Vec::len).sum::<usize>();
-        let known = count(&all);
-        let picked = if !contended && df(&left) >= ENOUGH { left } else { all };
-        let column = |own: &Vec<&Figures>, name| own.iter().map(|figures| figures[name].value.ln()).collect();
-        let columns = picked.iter().map(|own| names.iter().map(|name| column(own, name)).collect()).collect();
-        (columns, known - count(&picked))
-    }
-
-    /// The recordings that have all of these figures, quietly measured where that is asked for, of each configuration that has some.
-    fn having(&self, names: &[Name], quietly: bool) -> Vec<Vec<&Figures>> {
-        let fits = |figures: &Figures, name| {
-            figures.get(name).is_some_and(|seen: &Seen| !(quietly && seen.contended))
-        };
-        let mut picked: Vec<Vec<&Figures>> = Vec::new();
+    /// These figures in the recordings that have all of them.
+    pub(super) fn columns(&self, names: &[Name]) -> Columns {
+        let mut logs = Vec::new();
         for all in &self.configurations {
-            let own: Vec<&Figures> =
-                all.iter().filter(|figures| names.iter().all(|name| fits(figures, name))).collect();
-            picked.extend((own.len() > 1).then_some(own));
+            let whole = |figures: &Figures| names.iter().map(|name| Some(figures.get(name)?.ln())).collect();
+            let whole: Vec<Vec<f64>> = all.iter().filter_map(whole).collect();
+            if whole.len() > 1 {
+                logs.push((0..names.len()).map(|at| whole.iter().map(|own| own[at]).collect()).collect());
+            }
         }
-        picked
+        Columns { logs }
+    }
+
+    /// How far any two earlier recordings are from each other, each pair in the figure that differs most.
+    pub(super) fn greatest(&self, names: &[Name]) -> Vec<f64> {
+        let of = |name| self.each(|own| own.get(name).map(|value| value.ln()));
+        greatest(&names.iter().map(of).collect::<Vec<_>>())
+    }
+
+    /// The mean of some figures in their deviations, of each recording that has all of them.
+    pub(super) fn composites(&self, names: &[Name], deviations: &[f64]) -> Series {
+        self.each(|own| {
+            let scaled = |(name, deviation): (_, &f64)| Some(own.get(name)?.ln() / deviation);
+            let varies = |(_, deviation): &(&Name, &f64)| **deviation > 0.0;
+            let scaled: Option<Vec<f64>> = names.iter().zip(deviations).filter(varies).map(scaled).collect();
+            scaled.filter(|scaled| !scaled.is_empty()).map(|s| s.iter().sum::<f64>() / s.len() as f64)
+        })
+    }
+
+    fn each(&self, of: impl Fn(&Figures) -> Option<f64>) -> Series {
+        self.configurations.iter().map(|all| all.iter().map(&of).collect()).collect()
+    }
+}
+
+/// Some figures of earlier recordings.
+pub(super) struct Columns {
+    /// Of each configuration, for each figure, the logarithms of its values.
+    pub(super) logs: Vec<Vec<Vec<f64>>>,
+}
+
+impl Columns {
+    fn counts(&self) -> impl Iterator<Item = usize> {
+        self.logs.iter().filter_map(|columns| Some(columns.first()?.len()))
+    }
+
+    fn pairs(&self) -> usize {
+        self.counts().map(|count| count * (count - 1) / 2).sum()
+    }
+
+    /// The degrees of freedom of a deviation within configurations.
+    pub(super) fn df(&self) -> f64 {
+        self.counts().map(|count| count as f64 - 1.0).sum()
+    }
+
+    /// The standard deviation within configurations of the figure at a place.
+    pub(super) fn deviation(&self, at: usize) -> f64 {
+        let columns = self.logs.iter().map(|columns| &columns[at]);
+        let squares =
+            columns.filter_map(|logs| Some(spread(logs)?.deviation.powi(2) * (logs.len() as f64 - 1.0)));
+        (squares.sum::<f64>() / self.df()).sqrt()
     }
 }
 
@@ -131,11 +150,8 @@ fn figures(recording: &Recording, metrics: &[&str]) -> Figures {
     let rows = model.groups.iter().flat_map(|(_, rows)| rows);
     let all =
         rows.flat_map(|row| row.figures().into_iter().map(move |(figure, values)| (row, figure, values)));
-    let mean = all.map(|(row, figure, values)| {
-        let value = values.iter().map(|(_, value)| value).sum::<f64>() / values.len() as f64;
-        ((row.metric.clone(), figure), Seen { value, contended: row.contended.is_some() })
-    });
-    mean.filter(|(_, seen)| seen.value > 0.0).collect()
+    let one = all.filter_map(|(row, figure, values)| Some(((row.metric.clone(), figure), of_runs(&values)?)));
+    one.filter(|(_, value)| *value > 0.0).collect()
 }
 
 #[cfg(test)]
@@ -146,35 +162,21 @@ mod tests {
         ("m".to_owned(), "floor")
     }
 
-    fn recording(value: f64, contended: bool) -> Figures {
-        BTreeMap::from([(name(), Seen { value, contended })])
-    }
-
-    fn around(middle: f64, contended: bool) -> Vec<Figures> {
-        [0.99, 1.0, 1.01].map(|part| recording(middle * part, contended)).to_vec()
+    fn around(middle: f64, parts: &[f64]) -> Vec<Figures> {
+        parts.iter().map(|part| BTreeMap::from([(name(), middle * part)])).collect()
     }
 
     #[test]
     fn configurations_are_pooled_and_their_difference_is_not() {
-        let history = History { configurations: vec![around(100.0, false), around(500.0, false)] };
-        let occasions = history.get(&name(), false).unwrap();
-        assert!((occasions.deviation - 0.01).abs() < 5e-5, "{occasions:?}");
-        assert_eq!((occasions.df, occasions.recordings, occasions.left_out), (4.0, 6, 0));
-        let few = History { configurations: vec![around(1.0, false)] };
-        assert_eq!(few.get(&name(), false), None, "three earlier recordings are not enough");
-    }
-
-    #[test]
-    fn what_was_left_alone_is_judged_by_what_was() {
-        let quiet = [around(100.0, false), around(100.0, false)].concat();
-        let busy: Vec<Figures> = [100.0, 130.0, 170.0].map(|value| recording(value, true)).to_vec();
-        let history = History { configurations: vec![[quiet.clone(), busy.clone()].concat()] };
-        let deviation = |contended| history.get(&name(), contended).unwrap().deviation;
-        assert!(deviation(false) < 0.01 && deviation(true) > 0.15);
-        assert_eq!(history.get(&name(), false).map(|o| (o.recordings, o.left_out)), Some((6, 3)));
-        assert_eq!(history.get(&name(), true).map(|o| (o.recordings, o.left_out)), Some((9, 0)));
-        // Four that were left alone are too few.
-        let few = History { configurations: vec![[quiet[..4].to_vec(), busy].concat()] };
-        assert_eq!(few.get(&name(), false).map(|o| (o.recordings, o.left_out)), Some((7, 0)));
+        let parts = [0.99, 0.99, 0.99, 1.0, 1.0, 1.0, 1.01, 1.01, 1.01];
+        let history = History { configurations: vec![around(100.0, &parts), around(500.0, &parts)] };
+        let occasions = history.get(&name()).unwrap();
+        assert!((occasions.deviation - 0.01 * 0.75f64.sqrt()).abs() < 5e-5, "{occasions:?}");
+        assert_eq!((occasions.df, occasions.recordings), (16.0, 18));
+        let few = History { configurations: vec![around(1.0, &parts)] };
+        assert_eq!(few.get(&name()), None, "nine earlier recordings are not enough");
+        let ten = [&parts[..], &[1.02]].concat();
+        assert!(History { configurations: vec![around(1.0, &ten)] }.get(&name()).is_some());
+        assert_eq!(History { configurations: vec![around(1.0, &ten)] }.greatest(&[name()]).len(), 45);
     }
 }

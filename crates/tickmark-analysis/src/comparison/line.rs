@@ -70,8 +70,6 @@ pub(super) struct Figure {
     /// The share of the variance that lies between recordings, where each side has some.
     pub between: Option<f64>,
     pub history: Option<Occasions>,
-    /// Whether others had the CPU on either side.
-    pub contended: bool,
     pub paired: bool,
     /// Whether the values are counts that are the same each time.
     pub exact: bool,

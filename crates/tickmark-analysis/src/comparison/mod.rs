@@ -22,5 +22,6 @@ pub use history::{Earlier, Occasions};
 pub use line::{Checks, Exact, Line, Marked, Word};
 pub use model::{Against, Caution, Deciding, Model, Party};
 pub use side::Side;
+pub(crate) use side::of_runs;
 pub use trend::{Doses, TrendLine};
 pub use why::Why;

@@ -89,7 +89,7 @@ fn line(line: &Line, against: &Against, margin: f64) -> Value {
         "why": line.why.map(Why::code),
         "marks": line.marks.iter().map(mark).collect::<Vec<_>>(),
         "by_runs_alone": alone,
-        "earlier_replicates": line.history.map(|h| json!({ "deviation": h.deviation, "df": h.df, "recordings": h.recordings, "left_out": h.left_out })),
+        "earlier_replicates": line.history.map(|h| json!({ "deviation": h.deviation, "df": h.df, "recordings": h.recordings })),
         "shift_by_ranks": line.checks.shift.map(|(point, ..)| point),
         "shift_by_ranks_interval": line.checks.shift.map(|(_, interval, _)| ends(interval)),
         "shift_by_ranks_confidence": line.checks.shift.map(|(.., sure)| sure),

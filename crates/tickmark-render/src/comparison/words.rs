@@ -100,12 +100,8 @@ fn verdict(line: &Line, basis: &Basis, margin: f64) -> String {
         (Better::Lower, false) | (Better::Higher, true) => ", better",
     };
     let by = line.history.filter(|_| line.claim.is_some()).map_or(String::new(), |history| {
-        let left_out = match history.left_out {
-            0 => String::new(),
-            contended => format!(", {contended} contended left out"),
-        };
         format!(
-            " (replicates differ by {:.1} %, standard deviation of {} earlier ones{left_out})",
+            " (replicates differ by {:.1} %, standard deviation of {} earlier ones)",
             history.deviation * 100.0,
             history.recordings
         )
@@ -241,6 +237,14 @@ pub(super) fn without(model: &Model, against: &Against) -> Vec<String> {
 pub(super) fn legend(model: &Model) -> String {
     let mut legend =
         format!("floor and mean cost, each as the mean over replicates; margin {}", per_cent(model.margin));
+    let judged = |line: &Line| line.claim.is_some();
+    let recordings = |against: &&Against| {
+        matches!(against.basis, Basis::Recordings { .. } | Basis::Few { .. })
+            && against.lines.iter().any(judged)
+    };
+    if model.against.iter().any(|against| recordings(&against)) {
+        legend += "; a recording's figure is the median of its runs";
+    }
     if model.claims > 1 {
         legend += &match model.correction {
             Correction::FamilyWise => {

@@ -2,8 +2,9 @@
 
 use super::sides::Sides;
 use super::{Correction, Rule, looks};
+use crate::earlier::among;
 use crate::multiple::{benjamini_hochberg, holm};
-use crate::permutation::{Chance, Groups, Labels, Pairs, judge};
+use crate::permutation::{Chance, Groups, Labels, Pairs, deviate, judge};
 use std::collections::BTreeMap;
 
 /// The least chance that labels can give, with its correction, is at most this part of the level: else Student's t finds more of
@@ -42,25 +43,27 @@ pub struct Family<'a> {
     pub looks: Option<&'a [usize]>,
     /// Whether it ended when its intervals were narrow enough, and not when all that was planned was made.
     pub early: bool,
+    /// Of figures that are judged by earlier replicates: how far any two of those are from each other ([`crate::earlier::greatest`]).
+    pub earlier: Vec<f64>,
 }
 
 impl<'a> Family<'a> {
     /// Figures that are looked at once.
     #[must_use]
     pub fn once(figures: Vec<Sides<'a>>) -> Self {
-        Self { figures, looks: None, early: false }
+        Self { figures, ..Self::default() }
     }
 
     /// The chances of each figure over all looks at it: each look has its own part of the level (Bonferroni), so that what was
     /// claimed once stays. `all` figures are on the page.
     fn found(&self, level: f64, all: usize) -> Vec<Option<Found>> {
         let part = looks::part(self.looks, self.early);
-        let mut found = at_once(&self.figures, level * part, all);
+        let mut found = self.at_once(&self.figures, level * part, all);
         over(&mut found, part);
         for (number, blocks) in self.looks.unwrap_or_default().iter().enumerate() {
             let part = looks::at(number);
             let first: Vec<Sides<'a>> = self.figures.iter().map(|sides| sides.first(*blocks)).collect();
-            let mut before = at_once(&first, level * part, all);
+            let mut before = self.at_once(&first, level * part, all);
             over(&mut before, part);
             for (now, before) in found.iter_mut().zip(before) {
                 if let (Some(now), Some(before)) = (now, before) {
@@ -68,6 +71,33 @@ impl<'a> Family<'a> {
                     now.over = now.over.min(before.over);
                 }
             }
+        }
+        found
+    }
+
+    /// The chances of figures that are looked at once, corrected for each other.
+    fn at_once(&self, figures: &[Sides<'_>], level: f64, all: usize) -> Vec<Option<Found>> {
+        let mut by_kind: BTreeMap<Kind, Vec<usize>> = BTreeMap::new();
+        for (at, kind) in kinds(figures, level, all).into_iter().enumerate() {
+            by_kind.entry(kind).or_default().push(at);
+        }
+        let mut found: Vec<Option<Found>> = vec![None; figures.len()];
+        let mut own: Vec<Vec<(usize, Found)>> = by_kind
+            .into_iter()
+            .map(|(kind, at)| {
+                let figures: Vec<(usize, &Sides<'_>)> = at.into_iter().map(|at| (at, &figures[at])).collect();
+                match kind {
+                    Kind::Blocks => by_blocks(&figures),
+                    Kind::Groups(first, second) => by_groups(&figures, Labels::Groups(first, second)),
+                    Kind::Means => by_means(&figures, &self.earlier),
+                }
+            })
+            .collect();
+        together(
+            own.iter_mut().map(|own| own.iter_mut().map(|(_, found)| &mut found.chance).collect()).collect(),
+        );
+        for (at, one) in own.into_iter().flatten() {
+            found[at] = Some(one);
         }
         found
     }
@@ -138,33 +168,6 @@ fn kinds(figures: &[Sides<'_>], level: f64, all: usize) -> Vec<Kind> {
     figures.iter().map(|sides| kind(labels(sides).filter(reaches))).collect()
 }
 
-/// The chances of figures that are looked at once, corrected for each other.
-fn at_once(figures: &[Sides<'_>], level: f64, all: usize) -> Vec<Option<Found>> {
-    let mut by_kind: BTreeMap<Kind, Vec<usize>> = BTreeMap::new();
-    for (at, kind) in kinds(figures, level, all).into_iter().enumerate() {
-        by_kind.entry(kind).or_default().push(at);
-    }
-    let mut found: Vec<Option<Found>> = vec![None; figures.len()];
-    let mut own: Vec<Vec<(usize, Found)>> = by_kind
-        .into_iter()
-        .map(|(kind, at)| {
-            let figures: Vec<(usize, &Sides<'_>)> = at.into_iter().map(|at| (at, &figures[at])).collect();
-            match kind {
-                Kind::Blocks => by_blocks(&figures),
-                Kind::Groups(first, second) => by_groups(&figures, Labels::Groups(first, second)),
-                Kind::Means => by_means(&figures),
-            }
-        })
-        .collect();
-    together(
-        own.iter_mut().map(|own| own.iter_mut().map(|(_, found)| &mut found.chance).collect()).collect(),
-    );
-    for (at, one) in own.into_iter().flatten() {
-        found[at] = Some(one);
-    }
-    found
-}
-
 /// Sign flips of the blocks, all figures together.
 fn by_blocks(figures: &[(usize, &Sides<'_>)]) -> Vec<(usize, Found)> {
     let ends = figures.iter().filter_map(|(_, sides)| sides.blocks());
@@ -199,18 +202,27 @@ fn relabelled(at: Vec<usize>, chances: Vec<Chance>, labels: Labels) -> Vec<(usiz
     at.into_iter().zip(chances).map(|(at, chance)| (at, found(chance))).collect()
 }
 
-/// Student's t of each, by Holm.
-fn by_means(figures: &[(usize, &Sides<'_>)]) -> Vec<(usize, Found)> {
-    let p = |(at, sides): &(usize, &Sides<'_>)| {
+/// Student's t of each, by Holm; by earlier replicates no surer than these were ever as far from each other, in any figure.
+fn by_means(figures: &[(usize, &Sides<'_>)], earlier: &[f64]) -> Vec<(usize, Found)> {
+    let of = |(at, sides): &(usize, &Sides<'_>)| {
+        let difference = sides.difference(1.0)?;
+        let p = difference.p();
         let test = if matches!(sides, Sides::Known { .. }) { Test::Earlier } else { Test::Means };
-        let p = sides.difference(1.0)?.p();
+        let least = match test {
+            Test::Earlier if !earlier.is_empty() => {
+                among(earlier, deviate(difference.t().powi(2), difference.df))
+            }
+            _ => 0.0,
+        };
         // What cannot be computed is no chance, and claims nothing.
-        Some((*at, test, if p.is_nan() { 1.0 } else { p }))
+        Some((*at, test, if p.is_nan() { 1.0 } else { p }, least))
     };
-    let all: Vec<(usize, Test, f64)> = figures.iter().filter_map(p).collect();
-    let adjusted = holm(&all.iter().map(|(.., p)| *p).collect::<Vec<_>>());
-    let found = |(test, p), adjusted| Found { test, chance: Chance { p, adjusted }, over: p };
-    all.into_iter().zip(adjusted).map(|((at, test, p), adjusted)| (at, found((test, p), adjusted))).collect()
+    let all: Vec<(usize, Test, f64, f64)> = figures.iter().filter_map(of).collect();
+    let adjusted = holm(&all.iter().map(|(_, _, p, _)| *p).collect::<Vec<_>>());
+    let found = |(at, test, p, least): (usize, Test, f64, f64), adjusted: f64| {
+        (at, Found { test, chance: Chance { p, adjusted: adjusted.max(least) }, over: p.max(least) })
+    };
+    all.into_iter().zip(adjusted).map(|(one, adjusted)| found(one, adjusted)).collect()
 }
 
 /// Corrects groups of figures for each other: each has the part of the level that its figures are of all, and leaves it to the
@@ -230,5 +242,27 @@ fn together(mut groups: Vec<Vec<&mut Chance>>) {
         }
         left -= own;
         before = before.max(worst(group));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn corrected(groups: [&[f64]; 2]) -> [Vec<f64>; 2] {
+        let mut chances =
+            groups.map(|own| own.iter().map(|p| Chance { p: *p, adjusted: *p }).collect::<Vec<_>>());
+        together(chances.iter_mut().map(|own| own.iter_mut().collect()).collect());
+        chances.map(|own| own.iter().map(|chance| (chance.adjusted * 1e6).round() / 1e6).collect())
+    }
+
+    #[test]
+    fn groups_leave_their_part_of_the_level_by_hand() {
+        // Two thirds of the level are the first's; once both of it are claimed, at 3 %, the second has all of it, and not before.
+        assert_eq!(corrected([&[0.01, 0.02], &[0.01]]), [vec![0.015, 0.03], vec![0.03]]);
+        // What is never claimed leaves nothing; the first of its group still has two thirds, or all after the other at 3 %.
+        assert_eq!(corrected([&[0.01, 0.5], &[0.01]]), [vec![0.015, 0.5], vec![0.03]]);
+        assert_eq!(corrected([&[0.04, 0.5], &[0.01]]), [vec![0.04, 0.5], vec![0.03]]);
+        assert_eq!(corrected([&[], &[0.04]]), [vec![], vec![0.04]]);
     }
 }

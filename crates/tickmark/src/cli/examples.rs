@@ -47,7 +47,7 @@ where recordings differ.
 
 A side may be several recordings, with commas or as a pattern of names: with three or more a side, made
 alternately, each is a replicate; made one side after the other, each side is one. Single recordings are judged by how far earlier ones of this machine differ, where the store has
-five or more of the same configuration and length. Settings of one experiment are compared block by block.
+ten or more of the same configuration and length. Settings of one experiment are compared block by block.
 
 Examples:
   tickmark compare last~1 last

@@ -57,7 +57,7 @@ fn of_basis(basis: &Basis) -> Vec<String> {
         Basis::Blocks { experiment, knob, looks, early } => {
             let id = experiment.get(..8).unwrap_or(experiment);
             let again = looks.last().map_or(String::new(), |blocks| {
-                format!(". It was compared after {blocks} blocks too: both comparisons share the 5 %")
+                format!(". It was compared after {blocks} blocks too: all comparisons share the 5 %")
             });
             let early = if *early {
                 ". It ended before all planned blocks were made: the comparison has 85 % of its level"
