@@ -96,6 +96,16 @@ pub struct Comparison {
 }
 
 impl Comparison {
+    /// The same where its corrected chance is no smaller than this: that of what it is a part of.
+    #[must_use]
+    pub fn no_surer_than(mut self, chance: f64, level: f64) -> Self {
+        self.adjusted = self.adjusted.map(|adjusted| adjusted.max(chance));
+        if self.verdict.is_change() && chance >= level {
+            self.verdict = Verdict::Undecided { needed: None };
+        }
+        self
+    }
+
     /// The change that is claimed, or seen: of the mean, or of the middle where that shows what the mean does not.
     #[must_use]
     pub fn change(&self) -> (Option<f64>, Option<Interval>) {

@@ -3,13 +3,15 @@
 use super::basis::{Basis, Unit};
 use super::environment::{differences, knob};
 use super::figures::{Pick, Read};
+use super::group::{self, Class, GroupLine};
 use super::history::{self, Earlier, History, Name};
 use super::line::{Figure, Line, Word};
 use super::model::{Against, Model, Party};
 use super::model::{Caution, Deciding};
 use super::side::Side;
-use super::{group, trend};
+use super::trend;
 use crate::report::TAIL;
+use std::collections::BTreeSet;
 use tickmark_stats::verdict::{Comparison, Correction, Family, Rule, Sides, compare};
 use tickmark_store::{Id, Recording};
 
@@ -103,14 +105,14 @@ pub fn build(
         return Err(Incomparable::NothingInCommon);
     }
     let rule = Rule { margin: asked.margin, correction: asked.correction, ..Rule::default() };
-    // All claims of all sides are corrected for each other; what carries none is looked at for itself.
-    let claims = judged(&pages, rule, &history, |figure| claim(figure).filter(|_| figure.primary));
-    let secondary = judged(&pages, rule, &history, |figure| claim(figure).filter(|_| !figure.primary));
-    let alone = judged(&pages, rule, &history, runs_alone);
-    let known = claims.iter().flatten().flatten().filter(|c| c.p.is_some()).count();
     let sound = |figure: &Figure| figure.primary && figure.unlike.is_none() && !figure.missing(asked);
     let own = pages.iter().map(|page| (page.basis, page.figures.iter().filter(|f| sound(f)).collect()));
     let groups = group::judged(own, &history, rule);
+    // All claims of all sides are corrected for each other; what carries none is looked at for itself.
+    let claims = claimed(&pages, &groups, rule, &history);
+    let secondary = judged(&pages, rule, &history, |_, figure| claim(figure).filter(|_| !figure.primary));
+    let alone = judged(&pages, rule, &history, |_, figure| runs_alone(figure));
+    let known = claims.iter().flatten().flatten().filter(|c| c.p.is_some()).count();
     let same =
         |figure: &Figure, (metric, name): (&str, &str)| figure.metric == metric && figure.figure == name;
     let everywhere = |metric: &str, name: &str| {
@@ -191,15 +193,49 @@ fn runs_alone(figure: &Figure) -> Option<Sides<'_>> {
         .then_some(Sides::Apart { values: [a, b], step: figure.step })
 }
 
-/// Judges those that there are, together.
+/// The claims of each page. Single recordings are judged from the group down: the figures of a group for themselves, and none is surer
+/// than its group (Meinshausen, Hierarchical testing of variable importance, 2008); those of no group together.
+fn claimed(
+    pages: &[Page<'_>],
+    groups: &[Vec<GroupLine>],
+    rule: Rule,
+    history: &History,
+) -> Vec<Vec<Option<Comparison>>> {
+    let group = |page: usize, figure: &Figure| {
+        let own = |line: &&GroupLine| line.class() == figure.class();
+        groups[page].iter().find(own).filter(|_| figure.history.is_some())
+    };
+    let class = |page: usize, figure: &Figure| group(page, figure).map(GroupLine::class);
+    let figures =
+        || pages.iter().enumerate().flat_map(|(at, page)| page.figures.iter().map(move |f| (at, f)));
+    let classes: BTreeSet<Option<Class>> = figures().map(|(page, figure)| class(page, figure)).collect();
+    let mut all: Vec<Vec<Option<Comparison>>> =
+        pages.iter().map(|page| vec![None; page.figures.len()]).collect();
+    for one in classes {
+        let of = |page: usize, figure| claim(figure).filter(|_| figure.primary && class(page, figure) == one);
+        let found = judged(pages, rule, history, of);
+        for (all, found) in all.iter_mut().flatten().zip(found.into_iter().flatten()) {
+            *all = all.or(found);
+        }
+    }
+    for ((page, figure), claim) in figures().zip(all.iter_mut().flatten()) {
+        if let (Some(group), Some(own)) = (group(page, figure), claim.as_mut()) {
+            *own = own.no_surer_than(group.adjusted, rule.level);
+        }
+    }
+    all
+}
+
+/// Judges those that there are, together; `of` is asked with the number of the page.
 fn judged<'a>(
     pages: &'a [Page<'a>],
     rule: Rule,
     history: &History,
-    of: impl Fn(&'a Figure) -> Option<Sides<'a>>,
+    of: impl Fn(usize, &'a Figure) -> Option<Sides<'a>>,
 ) -> Vec<Vec<Option<Comparison>>> {
+    let picked = pages.iter().enumerate();
     let picked: Vec<Vec<Option<Sides<'a>>>> =
-        pages.iter().map(|page| page.figures.iter().map(&of).collect()).collect();
+        picked.map(|(at, page)| page.figures.iter().map(|figure| of(at, figure)).collect()).collect();
     let figures = |own: &Vec<Option<Sides<'a>>>| own.iter().flatten().copied().collect();
     let earlier = |(figure, sides): (&Figure, &Option<Sides<'_>>)| {
         let by_earlier = matches!(sides, Some(Sides::Known { .. }));

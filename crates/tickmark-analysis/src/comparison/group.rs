@@ -14,6 +14,9 @@ const LEAST: usize = 3;
 /// A composite beyond so many deviations is as far as this one.
 const FAR: f64 = 500.0;
 
+/// What the figures of a group share.
+pub(super) type Class = (Group, &'static str, Better);
+
 /// Figures of one group, judged as one.
 #[derive(Debug, Clone)]
 pub struct GroupLine {
@@ -40,6 +43,11 @@ pub struct GroupLine {
 }
 
 impl GroupLine {
+    /// What its figures share.
+    pub(super) fn class(&self) -> Class {
+        (self.group, self.figure, self.better)
+    }
+
     /// Whether it changed, in the direction that is not the better one.
     #[must_use]
     pub fn worse(&self) -> bool {
@@ -91,14 +99,14 @@ pub(super) fn judged<'a>(
 
 /// The groups of a page's figures that can be compared and carry claims.
 fn members<'a>(figures: &[&'a Figure], history: &History) -> Vec<Members<'a>> {
-    let mut groups: BTreeMap<(Group, &'static str, Better), Vec<&Figure>> = BTreeMap::new();
+    let mut groups: BTreeMap<Class, Vec<&Figure>> = BTreeMap::new();
     let usable = |figure: &&Figure| {
         let positive =
             figure.values.iter().all(|side| !side.is_empty() && side.iter().all(|value| *value > 0.0));
         positive && !figure.exact
     };
     for figure in figures.iter().copied().filter(usable) {
-        groups.entry((figure.group, figure.figure, figure.better)).or_default().push(figure);
+        groups.entry(figure.class()).or_default().push(figure);
     }
     let one = |figures: Vec<&'a Figure>| {
         let values = values(&figures, history)?;

@@ -1,6 +1,7 @@
 //! One figure of one metric on two sides.
 
 use super::build::Asked;
+use super::group::Class;
 use super::history::Occasions;
 use super::why::Why;
 use crate::report::{Mark, Unit as RowUnit};
@@ -182,6 +183,11 @@ pub struct Checks {
 }
 
 impl Figure {
+    /// What the figures of its group share.
+    pub(super) fn class(&self) -> Class {
+        (self.group, self.figure, self.better)
+    }
+
     /// The line of this figure. `claim` is what its occasions say, `alone` what its runs do.
     pub(super) fn line(self, claim: Option<Comparison>, alone: Option<Comparison>, asked: Asked) -> Line {
         let missing = self.missing(asked);
@@ -280,6 +286,9 @@ impl Figure {
             _ if self.exact => Why::ByPhase,
             _ if claim.is_none() && self.paired => Why::NoBlock,
             _ if claim.is_none() => Why::NotInterleaved,
+            _ if self.history.is_some() && claim.and_then(|claim| claim.p).is_some_and(|p| p < LEVEL) => {
+                Why::SeenBefore
+            }
             (None, Some(needed)) => Why::Needs(needed),
             _ if few() => Why::TooFew,
             _ if claim.is_some_and(|claim| claim.ratio.is_none()) => Why::NoRatio,

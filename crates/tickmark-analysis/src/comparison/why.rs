@@ -25,6 +25,8 @@ pub enum Why {
     Missing,
     /// It was not named as one that carries the page's claims.
     Secondary,
+    /// It differs, and earlier recordings, or their group, were as far from each other.
+    SeenBefore,
     /// So many replicates in all would decide in four of five cases.
     Needs(usize),
     /// Fewer than two replicates on a side, or so few for their variation that no number can be told which would decide.
@@ -48,6 +50,7 @@ impl Why {
             Self::NotInterleaved => "not_interleaved",
             Self::Missing => "missing_not_at_random",
             Self::Secondary => "secondary",
+            Self::SeenBefore => "seen_before",
             Self::Needs(_) => "needs_more",
             Self::TooFew => "too_few",
             Self::NoVariation => "no_variation",

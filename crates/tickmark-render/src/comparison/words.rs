@@ -115,7 +115,7 @@ fn verdict(line: &Line, basis: &Basis, margin: f64) -> String {
         (Word::BelowMargin, _) => format!("changed{way}, below {}{by}", per_cent(margin)),
         (Word::Equivalent, _) => format!("equivalent{by}"),
         (Word::Undecided | Word::NotCompared, Some(why)) => {
-            let by = if matches!(why, Why::Needs(_)) { by } else { String::new() };
+            let by = if matches!(why, Why::Needs(_) | Why::SeenBefore) { by } else { String::new() };
             format!("{}: {}{by}", word(line.word), self::why(why, line, basis))
         }
         (open, None) => word(open).to_owned(),
@@ -154,6 +154,7 @@ pub(super) fn why(why: Why, line: &Line, basis: &Basis) -> String {
                 .map_or(String::new(), |p| format!(": p = {}, uncorrected", chance(p)));
             format!("not a primary metric{p}")
         }
+        Why::SeenBefore => "earlier recordings were as far from each other".to_owned(),
         Why::Needs(needed) => format!("{needed} {} would decide in 4 of 5 cases", replicates(basis)),
         Why::TooFew => format!("too few {}", replicates(basis)),
         Why::NoVariation => format!("the {} do not vary", replicates(basis)),
