@@ -24,7 +24,7 @@ cargo xtask licences          check the licences of all dependencies against den
 cargo xtask peers             side by side with perf bench, cyclictest and a plain C loop (3 min)
 cargo xtask peers catalogue   side by side with sysbench, NetPIPE, iperf3, perf bench and a copy loop (5 min)
 cargo xtask peers aa          nothing against nothing, and known slowdowns: how often is which claimed (15 min)
-cargo xtask peers history     single recordings against earlier ones: known changes, and pairs without one (10 min)
+cargo xtask peers history     single recordings against earlier ones: known changes, and pairs without one (15 min)
 cargo xtask peers stat        time and memory of tickmark stat beside ministat (2 min)
 cargo xtask peers steady      spread and marks, idle and beside 8 competitors (25 min)
 ";

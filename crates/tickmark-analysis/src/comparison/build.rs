@@ -3,16 +3,16 @@
 use super::basis::{Basis, Unit};
 use super::environment::{differences, knob};
 use super::figures::{Pick, Read};
-use super::group::{self, Class, GroupLine};
-use super::history::{self, Earlier, History, Name};
+use super::group;
+use super::history::{self, Earlier, History};
+use super::judged::{self, Page};
 use super::line::{Figure, Line, Word};
 use super::model::{Against, Model, Party};
 use super::model::{Caution, Deciding};
 use super::side::Side;
 use super::trend;
 use crate::report::TAIL;
-use std::collections::BTreeSet;
-use tickmark_stats::verdict::{Comparison, Correction, Family, Rule, Sides, compare};
+use tickmark_stats::verdict::{Correction, Rule};
 use tickmark_store::{Id, Recording};
 
 /// How sides are compared.
@@ -109,9 +109,9 @@ pub fn build(
     let own = pages.iter().map(|page| (page.basis, page.figures.iter().filter(|f| sound(f)).collect()));
     let groups = group::judged(own, &history, rule);
     // All claims of all sides are corrected for each other; what carries none is looked at for itself.
-    let claims = claimed(&pages, &groups, rule, &history);
-    let secondary = judged(&pages, rule, &history, |_, figure| claim(figure).filter(|_| !figure.primary));
-    let alone = judged(&pages, rule, &history, |_, figure| runs_alone(figure));
+    let claims = judged::claimed(&pages, &groups, rule, &history);
+    let secondary = judged::secondary(&pages, rule, &history);
+    let alone = judged::runs_alone(&pages, rule);
     let known = claims.iter().flatten().flatten().filter(|c| c.p.is_some()).count();
     let same =
         |figure: &Figure, (metric, name): (&str, &str)| figure.metric == metric && figure.figure == name;
@@ -155,103 +155,6 @@ pub fn build(
         against,
         doses,
     })
-}
-
-/// The figures of one side against the first.
-struct Page<'a> {
-    basis: &'a Basis,
-    figures: Vec<Figure>,
-}
-
-/// What the replicates of a figure say; none where there are too few.
-fn claim(figure: &Figure) -> Option<Sides<'_>> {
-    let [a, b] = &figure.values;
-    if figure.exact || figure.unlike.is_some() || a.is_empty() || b.is_empty() {
-        return None;
-    }
-    let step = figure.step;
-    if figure.paired {
-        return Some(Sides::Paired { values: [a, b], blocks: Some(&figure.blocks), step });
-    }
-    match figure.history {
-        Some(history) => {
-            let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
-            Some(Sides::Known {
-                means: [mean(a), mean(b)],
-                counts: figure.counts,
-                deviation: history.deviation,
-                df: history.df,
-            })
-        }
-        None => Some(Sides::Apart { values: [a, b], step }),
-    }
-}
-
-fn runs_alone(figure: &Figure) -> Option<Sides<'_>> {
-    let [a, b] = &figure.runs;
-    (!figure.exact && figure.unlike.is_none() && (figure.values[0].is_empty() || figure.history.is_some()))
-        .then_some(Sides::Apart { values: [a, b], step: figure.step })
-}
-
-/// The claims of each page. Single recordings are judged from the group down: the figures of a group for themselves, and none is surer
-/// than its group (Meinshausen, Hierarchical testing of variable importance, 2008); those of no group together.
-fn claimed(
-    pages: &[Page<'_>],
-    groups: &[Vec<GroupLine>],
-    rule: Rule,
-    history: &History,
-) -> Vec<Vec<Option<Comparison>>> {
-    let group = |page: usize, figure: &Figure| {
-        let own = |line: &&GroupLine| line.class() == figure.class();
-        groups[page].iter().find(own).filter(|_| figure.history.is_some())
-    };
-    let class = |page: usize, figure: &Figure| group(page, figure).map(GroupLine::class);
-    let figures =
-        || pages.iter().enumerate().flat_map(|(at, page)| page.figures.iter().map(move |f| (at, f)));
-    let classes: BTreeSet<Option<Class>> = figures().map(|(page, figure)| class(page, figure)).collect();
-    let mut all: Vec<Vec<Option<Comparison>>> =
-        pages.iter().map(|page| vec![None; page.figures.len()]).collect();
-    for one in classes {
-        let of = |page: usize, figure| claim(figure).filter(|_| figure.primary && class(page, figure) == one);
-        let found = judged(pages, rule, history, of);
-        for (all, found) in all.iter_mut().flatten().zip(found.into_iter().flatten()) {
-            *all = all.or(found);
-        }
-    }
-    for ((page, figure), claim) in figures().zip(all.iter_mut().flatten()) {
-        if let (Some(group), Some(own)) = (group(page, figure), claim.as_mut()) {
-            *own = own.no_surer_than(group.adjusted, rule.level);
-        }
-    }
-    all
-}
-
-/// Judges those that there are, together; `of` is asked with the number of the page.
-fn judged<'a>(
-    pages: &'a [Page<'a>],
-    rule: Rule,
-    history: &History,
-    of: impl Fn(usize, &'a Figure) -> Option<Sides<'a>>,
-) -> Vec<Vec<Option<Comparison>>> {
-    let picked = pages.iter().enumerate();
-    let picked: Vec<Vec<Option<Sides<'a>>>> =
-        picked.map(|(at, page)| page.figures.iter().map(|figure| of(at, figure)).collect()).collect();
-    let figures = |own: &Vec<Option<Sides<'a>>>| own.iter().flatten().copied().collect();
-    let earlier = |(figure, sides): (&Figure, &Option<Sides<'_>>)| {
-        let by_earlier = matches!(sides, Some(Sides::Known { .. }));
-        by_earlier.then(|| (figure.metric.clone(), figure.figure))
-    };
-    let family = |(page, own): (&'a Page<'a>, _)| {
-        let names: Vec<Name> = page.figures.iter().zip(own).filter_map(earlier).collect();
-        page.basis.family(figures(own), history.greatest(&names))
-    };
-    let families: Vec<Family<'_>> = pages.iter().zip(&picked).map(family).collect();
-    let compared = compare(&families, rule);
-    let spread = |(own, compared): (Vec<Option<Sides<'_>>>, Vec<Option<Comparison>>)| {
-        let mut compared = compared.into_iter();
-        own.into_iter().map(|sides| sides.and_then(|_| compared.next().flatten())).collect()
-    };
-    picked.into_iter().zip(compared).map(spread).collect()
 }
 
 /// Tells of tails that changed where the centre did not.

@@ -25,7 +25,7 @@ pub struct Occasions {
 pub(super) type Name = (String, &'static str);
 
 /// The figures of one recording.
-type Figures = BTreeMap<Name, f64>;
+pub(super) type Figures = BTreeMap<Name, f64>;
 
 /// What earlier recordings say: the figures of each, of one configuration after the other.
 #[derive(Debug, Default)]
@@ -34,6 +34,12 @@ pub(super) struct History {
 }
 
 impl History {
+    /// Of recordings of one configuration.
+    #[cfg(test)]
+    pub(super) fn of(recordings: Vec<Figures>) -> Self {
+        Self { configurations: vec![recordings] }
+    }
+
     /// How far replicates of a figure spread.
     pub(super) fn get(&self, name: &Name) -> Option<Occasions> {
         let columns = self.columns(std::slice::from_ref(name));

@@ -6,6 +6,7 @@ mod environment;
 mod figures;
 mod group;
 mod history;
+mod judged;
 mod line;
 mod model;
 mod side;

@@ -247,3 +247,14 @@ fn no_surer_than_earlier_recordings_were_ever_as_far() {
     assert!(matches!(seen.verdict, Verdict::Undecided { .. }), "{seen:?}");
     assert!((seen.adjusted.unwrap() - 4.0 / 46.0).abs() < 1e-12 && seen.p.unwrap() < 1e-3, "{seen:?}");
 }
+
+#[test]
+fn a_part_is_no_surer_than_the_whole() {
+    let claim = one(apart(NULL.0, NULL.1), 0.01);
+    assert_eq!(claim.no_surer_than(0.0, LEVEL), claim);
+    let known = claim.no_surer_than(0.04, LEVEL);
+    assert_eq!((known.adjusted, known.verdict), (Some(0.04), claim.verdict));
+    assert_eq!(claim.no_surer_than(LEVEL, LEVEL).verdict, Verdict::Undecided { needed: None });
+    let same = one(apart(&[5.0, 5.0], &[5.0, 5.0]), 0.01).no_surer_than(1.0, LEVEL);
+    assert_eq!(same.verdict, Verdict::Equivalent);
+}
