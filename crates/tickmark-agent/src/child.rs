@@ -146,7 +146,12 @@ fn measure(request: &Request) -> Vec<Event> {
             events.events.push(Event::Finished(outcome));
             events.events
         }
-        Err(error) => vec![ended(run, &error)],
+        Err(error) => {
+            if let ProbeError::Call(call) = &error {
+                peer::let_peers_end(call);
+            }
+            vec![ended(run, &error)]
+        }
     }
 }
 

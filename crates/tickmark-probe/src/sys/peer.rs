@@ -27,11 +27,21 @@ extern "C" fn peer_ended(_signal: i32, info: *mut libc::siginfo_t, _context: *mu
     unsafe { libc::_exit(if told { PEER_TOLD } else { PEER_ENDED }) };
 }
 
+/// What a call says where the other side is gone.
+const GONE: [i32; 3] = [libc::EPIPE, libc::ECONNRESET, libc::ECONNREFUSED];
+
+/// A call failed because the other side is gone: the kernel closes what a peer held before it says that the peer ended. Waits for
+/// that, which ends this process.
+pub fn let_peers_end(error: &CallError) {
+    if GONE.contains(&error.errno) {
+        std::thread::sleep(std::time::Duration::from_millis(200));
+    }
+}
+
 /// Tells why a peer ends; its status. That the other side is gone is no news.
 fn last_words(ended: Result<(), CallError>) -> i32 {
     let Err(error) = ended else { return 0 };
-    let gone = [libc::EPIPE, libc::ECONNRESET, libc::ECONNREFUSED];
-    match TELL.get().filter(|_| !gone.contains(&error.errno)) {
+    match TELL.get().filter(|_| !GONE.contains(&error.errno)) {
         Some(tell) => {
             tell(&error);
             PEER_TOLD
