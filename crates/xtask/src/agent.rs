@@ -122,9 +122,9 @@ fn said(compared: &Comparison) -> String {
 /// Measures a probe some more times from the small program, from the large one, and with six times the samples.
 fn weigh(small: &Path, large: &Path, probe: &str, cpu: u32, floors: &mut [Vec<f64>; 3]) -> Result<()> {
     let one = |which: usize| match which {
-        0 => floor(Command::new(small).arg("run"), probe, cpu, 50),
-        1 => floor(Command::new(large).args(["agent", "run"]), probe, cpu, 50),
-        _ => floor(Command::new(small).arg("run"), probe, cpu, 300),
+        0 => floor(Command::new(small).arg("run"), probe, cpu, 100),
+        1 => floor(Command::new(large).args(["agent", "run"]), probe, cpu, 100),
+        _ => floor(Command::new(small).arg("run"), probe, cpu, 600),
     };
     for turn in 0..TURNS * 3 {
         // 0 1 2, 1 2 0, 2 0 1 ...

@@ -5,7 +5,7 @@ use super::group::{Class, GroupLine};
 use super::history::{History, Name};
 use super::line::Figure;
 use std::collections::BTreeSet;
-use tickmark_stats::verdict::{Comparison, Family, Rule, Sides, compare};
+use tickmark_stats::verdict::{Comparison, Family, Rule, Sides, Verdict, compare};
 
 /// The figures of one side against the first.
 pub(super) struct Page<'a> {
@@ -78,9 +78,17 @@ pub(super) fn claimed(
             *all = all.or(found);
         }
     }
-    for ((page, figure), claim) in figures().zip(all.iter_mut().flatten()) {
-        if let (Some(group), Some(own)) = (group(page, figure), claim.as_mut()) {
+    // What is equivalent is so among all figures of the page.
+    let whole = judged(pages, rule, history, |_, figure| claim(figure).filter(|_| figure.primary));
+    for (((page, figure), claim), whole) in
+        figures().zip(all.iter_mut().flatten()).zip(whole.into_iter().flatten())
+    {
+        let (Some(own), Some(whole)) = (claim.as_mut(), whole) else { continue };
+        if let Some(group) = group(page, figure) {
             *own = own.no_surer_than(group.adjusted, rule.level);
+        }
+        if own.verdict == Verdict::Equivalent && whole.verdict != Verdict::Equivalent {
+            own.verdict = Verdict::Undecided { needed: None };
         }
     }
     all
@@ -120,7 +128,6 @@ mod tests {
     use crate::comparison::group;
     use crate::comparison::history::Figures;
     use crate::report::Unit;
-    use tickmark_stats::verdict::Verdict;
     use tickmark_wire::{Better, Group};
 
     const CALLS: [&str; 3] = ["a", "b", "c"];
