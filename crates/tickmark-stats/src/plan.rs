@@ -3,8 +3,10 @@
 use crate::Interval;
 use crate::student::{normal_above, normal_point, t_point};
 
-/// What a test by labels finds less often than Student's t, for which the rest is computed: two of a hundred (simulated, ten blocks).
-const LABELS: f64 = 0.02;
+/// What is found less often than by Student's t on normal noise, for which the rest is computed: a test by labels two of a hundred
+/// (simulated, ten blocks), the tails of real runs, which a pilot of six pairs rarely sees, some three more (taken from 3,000 rounds
+/// of five metrics).
+const LESS: f64 = 0.05;
 /// Above so many degrees of freedom a standard deviation is taken for known.
 const KNOWN: f64 = 20_000.0;
 
@@ -83,7 +85,7 @@ pub fn promised(pairs: usize, blocks: usize, level: f64, wanted: f64) -> f64 {
         let one = |(ratio, weight): &(f64, f64)| weight * power(errors * ratio, n - 1.0, level);
         pilots.iter().map(one).sum()
     };
-    passes(wanted + LABELS, 1e9, found) / n.sqrt()
+    passes(wanted + LESS, 1e9, found) / n.sqrt()
 }
 
 /// Where the true standard deviation lies with this confidence, in those that so many values showed: from chi square by
@@ -170,7 +172,7 @@ mod tests {
     fn a_pilot_of_many_pairs_knows_and_one_of_few_adds_for_what_it_does_not() {
         let [few, many] =
             [6, 100_000].map(|pairs| promised(pairs, 10, 0.05, 0.8) / detectable(10, 0.05, 0.8));
-        assert!((1.0..1.04).contains(&many) && few > 1.1 && few < 1.5, "{few} {many}");
+        assert!((1.0..1.1).contains(&many) && few > 1.1 && few < 1.5, "{few} {many}");
         assert_eq!(promised(1, 10, 0.05, 0.8), f64::INFINITY);
         // Chi square tables: the twentieths at 9 degrees of freedom are 3.325 and 16.919, at 4 .711 and 9.488.
         let near = |seen: f64, square: f64, df: f64| (seen / (df / square).sqrt() - 1.0).abs() < 0.03;

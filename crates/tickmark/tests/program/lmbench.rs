@@ -192,10 +192,10 @@ fn our_own_figures_stand_in_the_tables_and_what_lacks_is_named() {
     refused(&bench.run(&["compare", "here", "again", "--margin", "0"]), 2, &["1% or 0.01"]);
 
     // A recording without any column is a mistake of the user's.
-    let output = bench.run(&["run", "tick", "--once", "--name", "tick"]);
+    let output = bench.run(&["run", "clock.tai.read", "--once", "--name", "clock"]);
     assert_eq!(output.status.code(), Some(0), "{}", err(&output));
-    refused(&bench.run(&["show", "tick", "--lmbench"]), 2, &["no metric of lmbench's tables"]);
-    refused(&bench.run(&["compare", "here", "tick"]), 2, &["in common"]);
+    refused(&bench.run(&["show", "clock", "--lmbench"]), 2, &["no metric of lmbench's tables"]);
+    refused(&bench.run(&["compare", "here", "clock"]), 2, &["in common"]);
 }
 
 #[test]
