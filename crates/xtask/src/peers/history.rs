@@ -20,20 +20,25 @@ const FILTER: &str = "my $f = pack('SCCL', 0x20, 0, 0, 16) x 60 . pack('SCCL', 6
     syscall(157, 38, 1, 0, 0, 0) == 0 && syscall(157, 22, 2, $p) == 0 or die \"seccomp: $!\"; exec @ARGV";
 const NO_BYPASS: &str = "syscall(157, 53, 0, 4, 0, 0) == 0 or die \"speculation: $!\"; exec @ARGV";
 
+/// Starts what stands behind it on another clock source, which ends with it, also where the task itself is killed.
+const OTHER_CLOCK: &str = "cd /sys/devices/system/clocksource/clocksource0 && now=$(cat current_clocksource) && \
+    for source in $(cat available_clocksource); do [ $source = $now ] || other=$source; done; \
+    [ \"$other\" ] || { echo 'there is one clock source' >&2; exit 1; }; \
+    trap 'echo $now > current_clocksource' EXIT; trap 'exit 1' HUP INT TERM; \
+    echo $other > current_clocksource && \"$@\"";
+
 /// How a change is made.
 enum Change {
-    /// By a line of Perl that starts the program.
-    Perl(&'static str),
-    /// By the other clock source.
-    ClockSource,
+    /// By what starts the program.
+    Starter(&'static [&'static str]),
     /// By a loop on the same CPU.
     Competitor,
 }
 
 const CHANGES: [(&str, Change); 4] = [
-    ("a seccomp filter", Change::Perl(FILTER)),
-    ("a mitigation: no speculative store bypass", Change::Perl(NO_BYPASS)),
-    ("another clock source", Change::ClockSource),
+    ("a seccomp filter", Change::Starter(&["perl", "-e", FILTER, "--"])),
+    ("a mitigation: no speculative store bypass", Change::Starter(&["perl", "-e", NO_BYPASS, "--"])),
+    ("another clock source", Change::Starter(&["sh", "-c", OTHER_CLOCK, "sh"])),
     ("a competitor on the CPU", Change::Competitor),
 ];
 
@@ -137,11 +142,7 @@ fn compare(tickmark: &Tickmark, base: &str, other: &str) -> Result<Value> {
 
 fn changed(tickmark: &Tickmark, change: &Change) -> Result<String> {
     match change {
-        Change::Perl(line) => recording(tickmark, &["perl", "-e", line, "--"]),
-        Change::ClockSource => {
-            let _kept = ClockSource::other()?;
-            recording(tickmark, &[])
-        }
+        Change::Starter(words) => recording(tickmark, words),
         Change::Competitor => {
             let spin = ["-c", &tickmark.cpu, "timeout", "60", "sh", "-c", "while :; do :; done"];
             let started = Command::new("taskset").args(spin).stdin(Stdio::null()).spawn();
@@ -159,36 +160,5 @@ impl Drop for Ends {
         // `timeout` hands the signal on.
         let _ = Command::new("kill").arg(self.0.id().to_string()).status();
         let _ = self.0.wait();
-    }
-}
-
-/// Another clock source, as long as it lives.
-struct ClockSource(String);
-
-const FOLDER: &str = "/sys/devices/system/clocksource/clocksource0";
-
-impl ClockSource {
-    fn other() -> Result<Self> {
-        let read = |name: &str| {
-            std::fs::read_to_string(format!("{FOLDER}/{name}")).map_err(|e| format!("{name}: {e}"))
-        };
-        let (now, all) = (read("current_clocksource")?, read("available_clocksource")?);
-        let other =
-            all.split_whitespace().find(|source| *source != now.trim()).ok_or("there is one clock source")?;
-        Self::set(other)?;
-        Ok(Self(now))
-    }
-
-    fn set(name: &str) -> Result<()> {
-        std::fs::write(format!("{FOLDER}/current_clocksource"), name.trim())
-            .map_err(|e| format!("clock source: {e}"))
-    }
-}
-
-impl Drop for ClockSource {
-    fn drop(&mut self) {
-        if let Err(why) = Self::set(&self.0) {
-            eprintln!("xtask: {why}; it was {}", self.0);
-        }
     }
 }
