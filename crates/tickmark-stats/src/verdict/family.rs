@@ -54,8 +54,8 @@ impl<'a> Family<'a> {
         Self { figures, ..Self::default() }
     }
 
-    /// The chances of each figure over all looks at it: each look has its own part of the level (Bonferroni), so that what was
-    /// claimed once stays. `all` figures are on the page.
+    /// The chances of each figure over all looks at it: each look has its own part of the level (Bonferroni), so that the
+    /// chance of what was claimed once stays. `all` figures are on the page.
     fn found(&self, level: f64, all: usize) -> Vec<Option<Found>> {
         let part = looks::part(self.looks, self.early);
         let mut found = self.at_once(&self.figures, level * part, all);
