@@ -126,13 +126,15 @@ pub fn compare(families: &[Family<'_>], rule: Rule) -> Vec<Vec<Option<Comparison
     let mut adjusted = holm(&within.iter().flatten().copied().collect::<Vec<_>>()).into_iter();
     let mut within = within.into_iter().map(|p| p.and_then(|_| adjusted.next()));
     let number = all().count().max(1);
-    let mut one = |(sides, found): (&Sides<'_>, &Option<Found>), [part, next]: [f64; 2]| {
+    let mut one = |(sides, found): (&Sides<'_>, &Option<Found>), [part, next, ended]: [f64; 3]| {
         let within = within.next().flatten();
-        One { sides, rule, found: *found, within, number, part, next }.comparison()
+        let confidence = 1.0 - rule.level * ended;
+        One { sides, rule, confidence, found: *found, within, number, part, next }.comparison()
     };
     let own = families.iter().zip(&chances);
     own.map(|(family, chances)| {
-        let parts = [part(family.looks, family.early), looks::next(family.looks)];
+        let ended = looks::ended(family.early);
+        let parts = [part(family.looks, family.early), looks::next(family.looks), ended];
         family.figures.iter().zip(chances).map(|figure| one(figure, parts)).collect()
     })
     .collect()
@@ -149,6 +151,8 @@ pub fn compare_all(all: &[Sides<'_>], rule: Rule) -> Vec<Option<Comparison>> {
 struct One<'a, 'b> {
     sides: &'a Sides<'b>,
     rule: Rule,
+    /// That of the intervals.
+    confidence: f64,
     found: Option<Found>,
     /// The chance that it is beyond the margin, corrected.
     within: Option<f64>,
@@ -166,9 +170,9 @@ impl One<'_, '_> {
         let means = sides.means()?;
         let [base, other] = means;
         let ratio = (base > 0.0).then_some(other / base);
-        let mean = ratio.and_then(|_| sides.ratio(1.0 - level));
+        let mean = ratio.and_then(|_| sides.ratio(self.confidence));
         let labels = self.found.is_some_and(|found| matches!(found.test, Test::Labels(_)));
-        let middle = ratio.filter(|_| labels).and_then(|_| sides.middle(1.0 - level));
+        let middle = ratio.filter(|_| labels).and_then(|_| sides.middle(self.confidence));
         let apart = |of: Option<(f64, Interval)>| of.is_some_and(|(_, i)| i.low > 1.0 || i.high < 1.0);
         // Without a ratio the chance alone speaks, but for what rounding may have made.
         let bare = ratio.is_none() && (other - base).abs() > sides.bias() * (1.0 + 1e-9);

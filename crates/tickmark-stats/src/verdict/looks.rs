@@ -16,7 +16,12 @@ pub(super) fn at(number: usize) -> f64 {
 /// The part of the last look, after those before it; all of what can be looked at once.
 #[must_use]
 pub fn part(before: Option<&[usize]>, early: bool) -> f64 {
-    before.map_or(1.0, |before| at(before.len())) * if early { EARLY } else { 1.0 }
+    before.map_or(1.0, |before| at(before.len())) * ended(early)
+}
+
+/// What part of the level is left where an experiment ended early; its intervals are as much wider.
+pub(super) fn ended(early: bool) -> f64 {
+    if early { EARLY } else { 1.0 }
 }
 
 /// The part of the look that would come next: what blocks that are added have.

@@ -151,6 +151,8 @@ fn looking_again_costs_and_what_was_claimed_stays() {
     let near = |adjusted: f64, part: f64| (adjusted * part / once - 1.0).abs() < 1e-9;
     // Parts of the level: all of it, nine tenths, nine tenths of a tenth; .85 where it ended early.
     assert!(near(of(Some(&[]), false), 0.9) && near(of(Some(&[]), true), 0.9 * 0.85));
+    let wide = |early| judged(&more, Some(&[]), early).interval.map_or(0.0, |i| i.high - i.low);
+    assert!(wide(true) > 1.01 * wide(false), "an interval that ended its experiment is wider");
     let looks: [&[usize]; 3] = [&[], &[2], &[2, 3]];
     assert!(looks.map(|looks| of(Some(looks), false)).is_sorted(), "each look has less");
     // Claimed at an earlier look, be it of few blocks and by Student's t, and gone at the next: it was claimed.

@@ -60,7 +60,7 @@ fn of_basis(basis: &Basis) -> Vec<String> {
                 format!(". It was compared after {blocks} blocks too: all comparisons share the 5 %")
             });
             let early = if *early {
-                ". It ended before all planned blocks were made: the comparison has 85 % of its level"
+                ". It ended before all planned blocks were made: the comparison and its intervals have 85 % of their level"
             } else {
                 ""
             };
