@@ -64,7 +64,7 @@ fn dependencies() -> Result<()> {
 
 /// How often each is measured, in turns of another order, before the first look and before each further one, and the most.
 const TURNS: usize = 15;
-const MOST: usize = 105;
+const MOST: usize = 210;
 /// As a share, what may differ.
 const MARGIN: f64 = 0.1;
 

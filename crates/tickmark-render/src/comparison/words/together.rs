@@ -12,7 +12,8 @@ pub(in crate::comparison) fn groups(against: &Against) -> Vec<String> {
         against.groups.iter().partition(|group| group.changed);
     let mut lines: Vec<String> = changed.into_iter().map(group).collect();
     if !same.is_empty() {
-        lines.push(format!("no change is proven of {}", count(same.len() as u32, "group")));
+        let what = if lines.is_empty() { "group" } else { "more group" };
+        lines.push(format!("no change is proven of {}", count(same.len() as u32, what)));
     }
     lines
 }
