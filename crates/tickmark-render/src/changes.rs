@@ -34,7 +34,7 @@ pub fn text(all: &[Series]) -> String {
         );
     }
     if !enough.is_empty() {
-        text += "the chance that any level is shown where nothing changed is 5 % (E-divisive, by shuffling the recordings)\n";
+        text += "the chance that any level is shown where nothing changed is 5 % (E-divisive, by shuffling),\nmore where figures wander from recording to recording\n";
     }
     text
 }

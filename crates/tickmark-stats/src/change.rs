@@ -1,16 +1,20 @@
 //! When a series changed its level or its spread: E-divisive, Matteson and James, A nonparametric approach for multiple change
 //! point analysis of multivariate data, 2014, with exponent 1. It takes nothing for normal, and claims what shuffling the series
-//! rarely gives.
+//! rarely gives: where a value resembles the one before, what is new in each (Bühlmann, Sieve bootstrap for time series, 1997).
 
 use crate::median;
-use rand::SeedableRng;
 use rand::rngs::StdRng;
 use rand::seq::SliceRandom;
+use rand::{RngExt, SeedableRng};
 
 /// Fewer values are no level.
 pub const LEAST: usize = 4;
 /// Shuffles of a test at a level of 1: a fourth of the level is the least chance that it can find.
 const SHUFFLES: f64 = 4.0;
+/// The share of the differences that says how much values resemble each other.
+const MOSTLY: f64 = 0.8;
+/// So many standard errors of a correlation are no chance.
+const SURE: f64 = 1.0;
 /// The least level that a test is made for.
 pub const LEAST_LEVEL: f64 = 1e-4;
 
@@ -31,7 +35,7 @@ pub struct Change {
 /// change shows one with that chance.
 #[must_use]
 pub fn changes(values: &[f64], level: f64) -> Vec<Change> {
-    let mut random = StdRng::seed_from_u64(1);
+    let (mut random, alike) = (StdRng::seed_from_u64(1), resemblance(values));
     let mut found: Vec<(usize, f64)> = Vec::new();
     loop {
         let mut ends: Vec<usize> = found.iter().map(|(at, _)| *at).chain([0, values.len()]).collect();
@@ -50,8 +54,8 @@ pub fn changes(values: &[f64], level: f64) -> Vec<Change> {
             if f64::from(as_far) > level * f64::from(shuffles) {
                 break;
             }
-            let mut shuffled: Vec<Vec<f64>> = segments.iter().map(|segment| segment.to_vec()).collect();
-            shuffled.iter_mut().for_each(|segment| segment.shuffle(&mut random));
+            let shuffled: Vec<Vec<f64>> =
+                segments.iter().map(|segment| shuffled(segment, alike, &mut random)).collect();
             let shuffled: Vec<&[f64]> = shuffled.iter().map(Vec::as_slice).collect();
             as_far += u32::from(best(&shuffled).is_some_and(|(_, other)| other >= far));
         }
@@ -71,6 +75,47 @@ pub fn changes(values: &[f64], level: f64) -> Vec<Change> {
         after: middle(*at, end(number + 1)),
     };
     found.iter().enumerate().map(one).collect()
+}
+
+/// How much a value resembles the one before: the coefficient of a first-order autoregression; 0 where the two levels into which the
+/// series falls best do not show any, as a few values resemble each other by chance. It is told by how much less values differ from
+/// that one than from the one before it, by 1 to 1 + r; the largest differences do not count, as levels and spikes make them.
+fn resemblance(values: &[f64]) -> f64 {
+    let differences = |lag: usize| {
+        let mut squares: Vec<f64> = values.windows(lag + 1).map(|w| (w[lag] - w[0]).powi(2)).collect();
+        squares.sort_by(f64::total_cmp);
+        squares.truncate((squares.len() as f64 * MOSTLY).ceil() as usize);
+        squares.iter().sum::<f64>() / squares.len().max(1) as f64
+    };
+    let at = split(values).map_or(0, |(at, _)| at);
+    let (mut products, mut squares) = (0.0, 0.0);
+    for level in [&values[..at], &values[at..]] {
+        let mean = level.iter().sum::<f64>() / level.len().max(1) as f64;
+        products += level.windows(2).map(|pair| (pair[0] - mean) * (pair[1] - mean)).sum::<f64>();
+        squares += level.iter().map(|value| (value - mean).powi(2)).sum::<f64>();
+    }
+    let (near, far) = (differences(1), differences(2));
+    let by_chance = products * (values.len() as f64).sqrt() <= SURE * squares;
+    if by_chance || near <= 0.0 { 0.0 } else { (far / near - 1.0).clamp(0.0, 0.95) }
+}
+
+/// A series of the same values in another order, in which they resemble those before them as much: what each adds to what is left of
+/// the one before, shuffled.
+fn shuffled(segment: &[f64], resemblance: f64, random: &mut StdRng) -> Vec<f64> {
+    let mean = segment.iter().sum::<f64>() / segment.len().max(1) as f64;
+    // The first has a whole past in it.
+    let past = (1.0 - resemblance * resemblance).sqrt();
+    let first = segment.first().map(|first| past * (first - mean));
+    let each = segment.windows(2).map(|pair| pair[1] - mean - resemblance * (pair[0] - mean));
+    let mut added: Vec<f64> = first.into_iter().chain(each).collect();
+    added.shuffle(random);
+    let mut before =
+        added.first().map_or(0.0, |first| first / past - first) / resemblance.max(f64::MIN_POSITIVE);
+    for value in &mut added {
+        before = resemblance * before + *value;
+        *value = before;
+    }
+    added
 }
 
 /// Where a segment falls best into two, the second of which may end before the segment does: the place and how far the two
@@ -111,7 +156,6 @@ fn split(values: &[f64]) -> Option<(usize, f64)> {
 mod tests {
     use super::*;
     use crate::student::normal_point;
-    use rand::RngExt;
 
     fn noise(count: usize, seed: u64) -> Vec<f64> {
         let mut random = StdRng::seed_from_u64(seed);
@@ -152,5 +196,30 @@ mod tests {
         // The 99.9 % bound of 5 % of 60.
         assert!(wrong <= 9, "{wrong} of 60");
         assert!(changes(&[1.0; 40], 0.05).is_empty() && changes(&[1.0, 2.0, 3.0], 0.05).is_empty());
+    }
+
+    /// A value resembles the one before: stretches of a noisy machine are no levels.
+    #[test]
+    fn series_that_resemble_themselves_rarely_show_a_level() {
+        // By shuffling the values alone they are 19, 31 and 55 of 60.
+        for (lag, most) in [(0.3, 9), (0.5, 9), (0.8, 20)] {
+            let of = |seed: u64| {
+                let mut values = noise(40, 1000 + seed);
+                for at in 1..values.len() {
+                    values[at] = lag * values[at - 1] + (1.0f64 - lag * lag).sqrt() * values[at];
+                }
+                values
+            };
+            let wrong = (0..60).filter(|seed| !changes(&of(*seed), 0.05).is_empty()).count();
+            assert!(wrong <= most, "lag {lag}: {wrong} of 60");
+            // A level that is clear beside the stretches is one.
+            let found = (0..20u64).filter(|seed| {
+                let mut values = of(*seed);
+                values[20..].iter_mut().for_each(|value| *value += 5.0);
+                changes(&values, 0.05).iter().any(|change| change.at.abs_diff(20) <= 3)
+            });
+            let found = found.count();
+            assert!(found >= 15, "lag {lag}: {found} of 20 found");
+        }
     }
 }

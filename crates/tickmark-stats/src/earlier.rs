@@ -16,7 +16,7 @@ pub type Series = Vec<Vec<Option<f64>>>;
 
 /// The score of each pair of earlier recordings, in the figure that is farthest: their difference by the deviation between all
 /// others, as Student's t has it, as the square of a normal deviate. All figures are of the same recordings; those of two
-/// configurations are no pair.
+/// configurations are no pair, nor are two of which no figure can be compared.
 #[must_use]
 pub fn greatest(figures: &[Series]) -> Vec<f64> {
     let counts: Vec<usize> = figures.first().into_iter().flatten().map(Vec::len).collect();
@@ -25,7 +25,7 @@ pub fn greatest(figures: &[Series]) -> Vec<f64> {
         for second in 1..count {
             for first in 0..second {
                 let of = |figure| score(figure, own, [first, second]);
-                scores.push(figures.iter().filter_map(of).fold(0.0, f64::max));
+                scores.extend(figures.iter().filter_map(of).reduce(f64::max));
             }
         }
     }
@@ -75,6 +75,9 @@ mod tests {
         let missing = vec![vec![Some(0.0), Some(0.1), Some(0.0), Some(9.0), None]];
         let larger = vec![[0.0, 1.0, 2.0, 5.0, 9.0].map(Some).to_vec()];
         assert_eq!(greatest(&[vec![values.clone()], larger, still, missing])[9], deviate(8.0, 2.0));
+        // Recordings without any figure of the group are in no pair.
+        let absent = vec![vec![Some(0.0), Some(1.0), Some(2.0), Some(5.0), None]];
+        assert_eq!(greatest(&[absent]).len(), 6);
         // Another configuration has its own middle: 2 more squares and 2 more degrees of freedom.
         let other = [100.0, 101.0, 102.0].map(Some).to_vec();
         let scores = greatest(&[vec![values, other]]);

@@ -40,14 +40,22 @@ impl Sums {
 
     /// With n - 1; what is below is rounding.
     pub(crate) fn variance(self) -> f64 {
-        let rounding = 1e-15 * self.squares / self.count;
-        ((self.squares - self.sum * self.sum / self.count) / (self.count - 1.0)).max(rounding)
+        self.variance_above(self.rounding())
+    }
+
+    /// What rounding makes of a variance of these values.
+    fn rounding(self) -> f64 {
+        1e-15 * self.squares / self.count
+    }
+
+    fn variance_above(self, least: f64) -> f64 {
+        ((self.squares - self.sum * self.sum / self.count) / (self.count - 1.0)).max(least)
     }
 
     /// The mean with `off` values at each end taken off, its variance, and the degrees of freedom of that: the trimmed mean and
     /// the winsorised sum of squares of Tukey and McLaughlin, Less vulnerable confidence and significance procedures..., 1963
     /// (for two samples Yuen, 1974). `least` and `most` are the ends, the farthest first, one more than is taken off; `grain` is
-    /// the variance that rounding gives a value.
+    /// the variance that rounding gives a value. What is left of sums from which ends were taken is no more exact than these were.
     pub(crate) fn trimmed(self, off: usize, least: &[f64], most: &[f64], grain: f64) -> (f64, f64, f64) {
         let ends = || least[..off].iter().chain(&most[..off]);
         let count = off as f64;
@@ -60,7 +68,7 @@ impl Sums {
             squares: squares + count * (low * low + high * high),
         };
         let left = self.count - 2.0 * count;
-        let square = (self.count - 1.0) * (winsorised.variance() + grain);
+        let square = (self.count - 1.0) * (winsorised.variance_above(self.rounding()) + grain);
         (sum / left, square / (left * (left - 1.0)), left - 1.0)
     }
 }

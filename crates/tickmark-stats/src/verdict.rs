@@ -10,6 +10,7 @@ pub use sides::Sides;
 
 use crate::Interval;
 use crate::multiple::holm;
+use crate::permutation::Labels;
 use crate::plan::needed;
 use family::Found;
 
@@ -91,6 +92,8 @@ pub struct Comparison {
     pub p: Option<f64>,
     /// The same, corrected for all metrics that were compared.
     pub adjusted: Option<f64>,
+    /// The chance that two earlier replicates are as far from each other in any figure; 0 where those do not judge.
+    pub seen: f64,
     /// The verdict.
     pub verdict: Verdict,
 }
@@ -147,6 +150,9 @@ pub fn compare_all(all: &[Sides<'_>], rule: Rule) -> Vec<Option<Comparison>> {
     compare(&families, rule).into_iter().flatten().collect()
 }
 
+/// No level asks for more blocks that all differ in the same direction.
+const MOST_BLOCKS: usize = 64;
+
 /// A figure with what is known of it.
 struct One<'a, 'b> {
     sides: &'a Sides<'b>,
@@ -197,6 +203,7 @@ impl One<'_, '_> {
             test: self.found.map(|found| found.test),
             p: self.found.map(|found| found.chance.p),
             adjusted: self.found.map(|found| found.chance.adjusted),
+            seen: self.found.map_or(0.0, |found| found.seen),
             verdict,
         })
     }
@@ -222,16 +229,18 @@ impl One<'_, '_> {
         let (sides, level) = (self.sides, self.own_level() / self.part * self.next);
         let count = sides.count();
         let difference = sides.difference(1.0);
+        // What more recordings a side would be judged by depends on the order in which they are made.
+        if matches!(sides, Sides::Known { .. }) {
+            return None;
+        }
         // Labels need no deviation: so many blocks are enough of them.
         let Some(d) = difference else {
-            let differ = sides.means().is_some_and(|[a, b]| a != b);
-            return (differ && matches!(sides, Sides::Paired { .. }) && count > 1 && count < 8).then_some(8);
+            let differ = sides.means().is_some_and(|[a, b]| a != b) && matches!(sides, Sides::Paired { .. });
+            let enough = |blocks: &usize| Labels::Blocks(*blocks).least(1) <= level;
+            return (count + 1..MOST_BLOCKS).filter(|_| differ && count > 1).find(enough);
         };
         let one = d.error * (count as f64).sqrt();
-        let margin = match sides {
-            Sides::Known { .. } => self.rule.margin,
-            _ => self.rule.margin * base,
-        };
+        let margin = self.rule.margin * base;
         let df = |n: f64| sides.df(n);
         // What rounding may have made is no difference.
         let sure = (d.point.abs() - sides.bias()).max(0.0);

@@ -92,9 +92,8 @@ impl Basis {
             let mut made: Vec<usize> = base.recordings.iter().map(blocks).filter(|made| *made > 0).collect();
             made.dedup();
             made.pop();
-            let last = [base, other].map(|side| side.recordings.last());
-            let early =
-                last.into_iter().flatten().any(|one| one.runs.iter().any(|run| run.status == Status::Open));
+            let mut parts = [base, other].into_iter().flat_map(|side| &side.recordings);
+            let early = parts.any(|one| one.runs.iter().any(|run| run.status == Status::Open));
             return Self::Blocks { experiment: first.experiment, knob: first.knob, looks: made, early };
         }
         if unit == Unit::Run {

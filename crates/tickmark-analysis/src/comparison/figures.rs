@@ -127,9 +127,16 @@ impl<'a> Read<'a> {
             };
             // What another program printed is neither a floor nor a mean cost.
             let known = names(&theirs);
-            let shared: Vec<&'static str> =
-                names(&ours).into_iter().filter(|name| known.contains(name)).collect();
-            let shared = if shared.is_empty() { vec!["value"] } else { shared };
+            let mut shared = names(&ours);
+            shared.retain(|name| known.contains(name));
+            if shared.is_empty() {
+                shared.push("value");
+            } else if names(&ours).into_iter().chain(known).any(|name| name == TAIL)
+                && !shared.contains(&TAIL)
+            {
+                // Of a side that waited too long to have a tail the runs that lack it are missing.
+                shared.push(TAIL);
+            }
             for figure in shared {
                 let few = matches!(basis, Basis::Few { .. });
                 let name = (metric.to_owned(), figure);

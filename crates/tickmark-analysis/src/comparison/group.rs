@@ -5,7 +5,7 @@ use super::history::{History, Name};
 use super::line::Figure;
 use std::collections::BTreeMap;
 use tickmark_stats::composite::{composite, squares};
-use tickmark_stats::earlier::{Series, greatest};
+use tickmark_stats::earlier::{PAIRS, Series, greatest};
 use tickmark_stats::verdict::{Comparison, Family, Rule, Sides, compare};
 use tickmark_wire::{Better, Group};
 
@@ -172,12 +172,16 @@ fn known(figures: &[&Figure], history: &History) -> Option<Values> {
     let df = columns.df();
     let counts = figures.first()?.counts;
     let composite = mean(&each).clamp(-FAR, FAR);
-    (df > 2.0 && sum > 0.0).then(|| Values::Known {
+    let earlier = history.composites(&names, &deviations);
+    let joint = earlier.iter().map(|values| values.iter().flatten().count());
+    // As many as a figure needs, of those that have the whole group.
+    let enough = joint.map(|count| count * count.saturating_sub(1) / 2).sum::<usize>() >= PAIRS;
+    (enough && df > 2.0 && sum > 0.0).then(|| Values::Known {
         composite,
         counts,
         deviation: (sum / (df - 2.0)).sqrt(),
         df,
-        earlier: history.composites(&names, &deviations),
+        earlier,
     })
 }
 

@@ -71,12 +71,17 @@ pub(super) fn claimed(
     let classes: BTreeSet<Option<Class>> = figures().map(|(page, figure)| class(page, figure)).collect();
     let mut all: Vec<Vec<Option<Comparison>>> =
         pages.iter().map(|page| vec![None; page.figures.len()]).collect();
+    let one_class = classes.len() < 2 && !classes.iter().any(Option::is_some);
     for one in classes {
         let of = |page: usize, figure| claim(figure).filter(|_| figure.primary && class(page, figure) == one);
         let found = judged(pages, rule, history, of);
         for (all, found) in all.iter_mut().flatten().zip(found.into_iter().flatten()) {
             *all = all.or(found);
         }
+    }
+    // Of one class this is all.
+    if one_class {
+        return all;
     }
     // What is equivalent is so among all figures of the page.
     let whole = judged(pages, rule, history, |_, figure| claim(figure).filter(|_| figure.primary));

@@ -287,7 +287,11 @@ impl Figure {
             _ if claim.is_none() && self.paired => Why::NoBlock,
             _ if claim.is_none() => Why::NotInterleaved,
             _ if self.history.is_some() && claim.and_then(|claim| claim.p).is_some_and(|p| p < LEVEL) => {
-                Why::SeenBefore
+                if claim.is_some_and(|claim| claim.seen >= LEVEL) {
+                    Why::SeenBefore
+                } else {
+                    Why::AmongMany
+                }
             }
             (None, Some(needed)) => Why::Needs(needed),
             _ if few() => Why::TooFew,

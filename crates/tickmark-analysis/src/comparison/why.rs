@@ -25,8 +25,10 @@ pub enum Why {
     Missing,
     /// It was not named as one that carries the page's claims.
     Secondary,
-    /// It differs, and earlier recordings, or their group, were as far from each other.
+    /// It differs, and earlier recordings were as far from each other.
     SeenBefore,
+    /// It differs, but not surely enough as one of so many figures.
+    AmongMany,
     /// So many replicates in all would decide in four of five cases.
     Needs(usize),
     /// Fewer than two replicates on a side, or so few for their variation that no number can be told which would decide.
@@ -51,6 +53,7 @@ impl Why {
             Self::Missing => "missing_not_at_random",
             Self::Secondary => "secondary",
             Self::SeenBefore => "seen_before",
+            Self::AmongMany => "among_many",
             Self::Needs(_) => "needs_more",
             Self::TooFew => "too_few",
             Self::NoVariation => "no_variation",

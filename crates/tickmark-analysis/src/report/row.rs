@@ -54,7 +54,7 @@ pub struct Row {
     pub cpu: Option<f64>,
     /// Runs with a figure.
     pub runs: usize,
-    /// Runs that were made, with a figure or without.
+    /// Runs that were planned, with a figure or without.
     pub made: usize,
     /// What each run says.
     pub each: Vec<Each>,
@@ -158,25 +158,22 @@ impl Row {
         a == 0.0 || b == 0.0 || (a / b - 1.0).abs() <= 0.05
     }
 
-    /// What can be compared: the floor and the mean cost, or the one value that there is, with its 99th percentile where every
-    /// run has one; of each run in the order of the rounds.
+    /// What can be compared: the floor and the mean cost, or the one value that there is, with its 99th percentile in the runs
+    /// that have one; of each run in the order of the rounds.
     #[must_use]
     pub fn figures(&self) -> Vec<(&'static str, Vec<(u32, f64)>)> {
-        let column = |of: fn(&Each) -> f64| {
-            let mut values: Vec<(u32, f64)> = self.each.iter().map(|each| (each.round, of(each))).collect();
+        let column = |of: fn(&Each) -> Option<f64>| {
+            let mut values: Vec<(u32, f64)> =
+                self.each.iter().filter_map(|each| Some((each.round, of(each)?))).collect();
             values.sort_by_key(|(round, _)| *round);
             values
         };
-        match self.mean {
-            Some(_) => vec![("floor", column(|each| each.value)), ("mean", column(|each| each.mean))],
-            None if !self.each.is_empty() && self.each.iter().all(|each| each.tail.is_some()) => {
-                vec![
-                    ("value", column(|each| each.value)),
-                    (TAIL, column(|each| each.tail.unwrap_or(f64::NAN))),
-                ]
-            }
-            None => vec![("value", column(|each| each.value))],
+        let value = column(|each| Some(each.value));
+        if self.mean.is_some() {
+            return vec![("floor", value), ("mean", column(|each| Some(each.mean)))];
         }
+        let tails = column(|each| each.tail);
+        if tails.is_empty() { vec![("value", value)] } else { vec![("value", value), (TAIL, tails)] }
     }
 
     /// Coefficient of variation between runs: standard deviation over the value.

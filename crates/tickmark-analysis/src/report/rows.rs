@@ -26,7 +26,8 @@ pub(super) fn base(sample: &Sample<'_>, suffix: &str, title: &str) -> Row {
         runs: sample.runs.len(),
         made: sample.runs.len()
             + sample.failures.len()
-            + sample.without.as_ref().map_or(0, |(runs, _)| *runs),
+            + sample.without.as_ref().map_or(0, |(runs, _)| *runs)
+            + sample.open,
         each: Vec::new(),
         disturbed: None,
         contended: None,

@@ -95,12 +95,14 @@ pub struct Sample<'a> {
     pub failures: Vec<&'a Status>,
     /// How many runs' observations hold no figure, and why.
     pub without: Option<(usize, NoFigure)>,
+    /// Runs that were planned and did not end. An experiment has them where its blocks were not needed: they are not counted there.
+    pub open: usize,
 }
 
 impl<'a> Sample<'a> {
     /// The runs of a metric in a recording. Runs of round 0 belong to the environment.
     pub fn of(recording: &'a Recording, metric: &'a Metric) -> Self {
-        let mut sample = Self { metric, runs: Vec::new(), failures: Vec::new(), without: None };
+        let mut sample = Self { metric, runs: Vec::new(), failures: Vec::new(), without: None, open: 0 };
         let own = recording.runs.iter().filter(|r| r.planned.gives(&metric.name) && r.planned.round > 0);
         for run in own {
             match &run.status {
@@ -114,7 +116,7 @@ impl<'a> Sample<'a> {
                         sample.without = Some((runs + 1, why));
                     }
                 },
-                Status::Open => {}
+                Status::Open => sample.open += usize::from(recording.meta.arm.is_none()),
                 failed => sample.failures.push(failed),
             }
         }

@@ -155,6 +155,13 @@ pub(super) fn why(why: Why, line: &Line, basis: &Basis) -> String {
             format!("not a primary metric{p}")
         }
         Why::SeenBefore => "earlier recordings were as far from each other".to_owned(),
+        Why::AmongMany => {
+            let p = line
+                .claim
+                .and_then(|claim| claim.p)
+                .map_or(String::new(), |p| format!("p = {} is ", chance(p)));
+            format!("{p}not enough among so many figures, or of its group")
+        }
         Why::Needs(needed) => format!("{needed} {} would decide in 4 of 5 cases", replicates(basis)),
         Why::TooFew => format!("too few {}", replicates(basis)),
         Why::NoVariation => format!("the {} do not vary", replicates(basis)),
@@ -246,8 +253,14 @@ pub(super) fn legend(model: &Model) -> String {
     if model.against.iter().any(|against| recordings(&against)) {
         legend += "; a recording's figure is the median of its runs";
     }
+    let by_history =
+        |against: &Against| against.lines.iter().any(|line| line.history.is_some() && judged(line));
     if model.claims > 1 {
         legend += &match model.correction {
+            Correction::FamilyWise if model.against.iter().any(by_history) => {
+                "; 5 % is the chance of any wrong change in each group of figures, and of any group"
+                    .to_owned()
+            }
             Correction::FamilyWise => {
                 format!("; 5 % is the chance of any wrong change among the {} figures", model.claims)
             }

@@ -32,6 +32,8 @@ pub(super) struct Found {
     pub(super) chance: Chance,
     /// Of this figure alone, over all looks.
     over: f64,
+    /// The chance of as large a difference between two earlier replicates in any figure; 0 where those do not judge.
+    pub(super) seen: f64,
 }
 
 /// Figures that are judged at once. A claim is wrong anywhere in all families with at most the rule's level.
@@ -41,7 +43,7 @@ pub struct Family<'a> {
     pub figures: Vec<Sides<'a>>,
     /// After how many blocks they were looked at before, of an experiment that can go on; none of what cannot.
     pub looks: Option<&'a [usize]>,
-    /// Whether it ended when its intervals were narrow enough, and not when all that was planned was made.
+    /// Whether it ended, at any look, when its intervals were narrow enough, and not when all that was planned was made.
     pub early: bool,
     /// Of figures that are judged by earlier replicates: how far any two of those are from each other ([`crate::earlier::greatest`]).
     pub earlier: Vec<f64>,
@@ -61,7 +63,7 @@ impl<'a> Family<'a> {
         let mut found = self.at_once(&self.figures, level * part, all);
         over(&mut found, part);
         for (number, blocks) in self.looks.unwrap_or_default().iter().enumerate() {
-            let part = looks::at(number);
+            let part = looks::at(number) * looks::ended(self.early);
             let first: Vec<Sides<'a>> = self.figures.iter().map(|sides| sides.first(*blocks)).collect();
             let mut before = self.at_once(&first, level * part, all);
             over(&mut before, part);
@@ -152,7 +154,8 @@ fn labels(sides: &Sides<'_>) -> Option<Labels> {
     }
 }
 
-/// What judges each figure: its labels where they can reach the level as one of so many, which depends on numbers alone.
+/// What judges each figure: its labels where they can reach the level as one of so many, which depends on numbers alone (and on
+/// whether anything varies).
 fn kinds(figures: &[Sides<'_>], level: f64, all: usize) -> Vec<Kind> {
     let kind = |labels: Option<Labels>| match labels {
         Some(Labels::Blocks(_)) => Kind::Blocks,
@@ -161,11 +164,16 @@ fn kinds(figures: &[Sides<'_>], level: f64, all: usize) -> Vec<Kind> {
     };
     let mut counts: BTreeMap<Kind, usize> = BTreeMap::new();
     figures.iter().for_each(|sides| *counts.entry(kind(labels(sides))).or_default() += 1);
-    let reaches = |labels: &Labels| {
-        let own = counts[&kind(Some(*labels))];
-        labels.least(own) * all as f64 / own as f64 <= level * REACH
+    let one = |sides: &Sides<'_>| {
+        // Where nothing varies there is nothing but labels.
+        let part = if sides.difference(1.0).is_none() { 1.0 } else { REACH };
+        let reaches = |labels: &Labels| {
+            let own = counts[&kind(Some(*labels))];
+            labels.least(own) * all as f64 / own as f64 <= level * part
+        };
+        kind(labels(sides).filter(reaches))
     };
-    figures.iter().map(|sides| kind(labels(sides).filter(reaches))).collect()
+    figures.iter().map(one).collect()
 }
 
 /// Sign flips of the blocks, all figures together.
@@ -198,7 +206,7 @@ fn by_groups(figures: &[(usize, &Sides<'_>)], labels: Labels) -> Vec<(usize, Fou
 }
 
 fn relabelled(at: Vec<usize>, chances: Vec<Chance>, labels: Labels) -> Vec<(usize, Found)> {
-    let found = |chance: Chance| Found { test: Test::Labels(labels), chance, over: chance.p };
+    let found = |chance: Chance| Found { test: Test::Labels(labels), chance, over: chance.p, seen: 0.0 };
     at.into_iter().zip(chances).map(|(at, chance)| (at, found(chance))).collect()
 }
 
@@ -220,7 +228,8 @@ fn by_means(figures: &[(usize, &Sides<'_>)], earlier: &[f64]) -> Vec<(usize, Fou
     let all: Vec<(usize, Test, f64, f64)> = figures.iter().filter_map(of).collect();
     let adjusted = holm(&all.iter().map(|(_, _, p, _)| *p).collect::<Vec<_>>());
     let found = |(at, test, p, least): (usize, Test, f64, f64), adjusted: f64| {
-        (at, Found { test, chance: Chance { p, adjusted: adjusted.max(least) }, over: p.max(least) })
+        let chance = Chance { p, adjusted: adjusted.max(least) };
+        (at, Found { test, chance, over: p.max(least), seen: least })
     };
     all.into_iter().zip(adjusted).map(|(one, adjusted)| found(one, adjusted)).collect()
 }

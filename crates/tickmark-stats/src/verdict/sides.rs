@@ -194,7 +194,7 @@ impl<'a> Sides<'a> {
     /// The same of the middle: of the trimmed mean of the blocks' ratios, or of both sides' trimmed means.
     pub(super) fn middle(&self, confidence: f64) -> Option<Ratio> {
         let half = |df: f64| t_point((1.0 - confidence) / 2.0, df);
-        match self {
+        let (ratio, i) = match self {
             Self::Paired { values: [a, b], step, .. } => {
                 if a.iter().any(|a| *a <= 0.0) {
                     return None;
@@ -202,10 +202,7 @@ impl<'a> Sides<'a> {
                 let ratios: Vec<f64> = a.iter().zip(*b).map(|(a, b)| b / a).collect();
                 // A step of either value is so much of a ratio.
                 let own = step * 2f64.sqrt() / self.means()?[0];
-                let t = trimmed(&ratios, own)?;
-                let i = t.interval(confidence);
-                let wider = self.wider()?;
-                Some((t.point, Interval { low: i.low - wider, high: i.high + wider }))
+                trimmed(&ratios, own).map(|t| (t.point, t.interval(confidence)))
             }
             Self::Apart { values: [a, b], step } => {
                 let [a, b] = [trimmed(a, *step)?, trimmed(b, *step)?];
@@ -217,6 +214,8 @@ impl<'a> Sides<'a> {
                     .flatten()
             }
             Self::Moments(..) | Self::Known { .. } => None,
-        }
+        }?;
+        let wider = self.wider()?;
+        Some((ratio, Interval { low: i.low - wider, high: i.high + wider }))
     }
 }

@@ -101,7 +101,8 @@ pub(super) fn code(model: &Model, fail_on: Option<FailOn>) -> Code {
         }
     };
     let groups = || model.against.iter().flat_map(|against| &against.groups);
-    // A group has no margin.
+    // A group's change below the margin is none to fail on, as a figure's is.
+    let groups = || groups().filter(|group| (group.ratio - 1.0).abs() > model.margin);
     let together = match fail_on {
         Some(FailOn::Changed) => groups().any(|group| group.changed),
         Some(FailOn::Worse) => groups().any(GroupLine::worse),

@@ -120,6 +120,29 @@ fn runs_that_are_missing_on_one_side_are_said_and_nothing_is_claimed() {
     assert_eq!(row(&accepted, "cost")["verdict"], "beyond_margin", "{accepted:#}");
 }
 
+/// What was interrupted lacks the runs that it planned, and is no recording of two runs.
+#[test]
+fn runs_that_never_ended_are_missing() {
+    let bench = Bench::new();
+    for name in ["whole", "cut"] {
+        let output =
+            bench.run(&["run", "selftest.work.1000", "--runs", "5", "--budget", "300ms", "--name", name]);
+        assert_eq!(output.status.code(), Some(0), "{}", err(&output));
+    }
+    let listed = bench.json(&["recordings"]);
+    let id =
+        |name: &str| listed.as_array().unwrap().iter().find(|one| one["name"] == name).unwrap()["id"].clone();
+    let events = bench.store().join("recordings").join(id("cut").as_str().unwrap()).join("events.jsonl");
+    let text = std::fs::read_to_string(&events).unwrap();
+    let second = text.match_indices("{\"finished\"").nth(1).unwrap().0;
+    let end = second + text[second..].find('\n').unwrap() + 1;
+    std::fs::write(&events, &text[..end]).unwrap();
+    let page = bench.json(&["compare", "whole", "cut", "--unit", "run"]);
+    let work = row(&page, "selftest.work.1000");
+    assert_eq!((&work["runs"], &work["runs_made"]), (&json!([5, 2]), &json!([5, 5])), "{work:#}");
+    assert_eq!(work["why"], "missing_not_at_random");
+}
+
 #[test]
 fn blocks_can_be_added_and_the_level_is_shared() {
     let slower = "echo $((1000 + 50 * s + c * 7 % 5))";

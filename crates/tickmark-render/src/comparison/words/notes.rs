@@ -60,7 +60,8 @@ fn of_basis(basis: &Basis) -> Vec<String> {
                 format!(". It was compared after {blocks} blocks too: all comparisons share the 5 %")
             });
             let early = if *early {
-                ". It ended before all planned blocks were made: the comparison and its intervals have 85 % of their level"
+                ". It ended before all planned blocks were made, which may be where its runs happened to vary little: claims need a chance \
+                 below 85 % of the usual one, and intervals are as much wider"
             } else {
                 ""
             };
@@ -92,8 +93,8 @@ fn of_basis(basis: &Basis) -> Vec<String> {
              `tickmark experiment` interleaves"
         ),
         Basis::Few { .. } => {
-            "one or two recordings a side are too few for a verdict: recordings differ even where nothing was changed; \
-             in brackets: the interval by the runs alone"
+            "one or two recordings a side are judged by how far earlier ones lie from each other, and by nothing where there are \
+             fewer than ten: recordings differ even where nothing was changed; in brackets: the interval by the runs alone"
                 .to_owned()
         }
     };
