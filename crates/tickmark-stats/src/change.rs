@@ -3,9 +3,9 @@
 //! rarely gives: where a value resembles the one before, what is new in each (Bühlmann, Sieve bootstrap for time series, 1997).
 
 use crate::median;
+use rand::SeedableRng;
 use rand::rngs::StdRng;
 use rand::seq::SliceRandom;
-use rand::{RngExt, SeedableRng};
 
 /// Fewer values are no level.
 pub const LEAST: usize = 4;
@@ -156,6 +156,7 @@ fn split(values: &[f64]) -> Option<(usize, f64)> {
 mod tests {
     use super::*;
     use crate::student::normal_point;
+    use rand::RngExt;
 
     fn noise(count: usize, seed: u64) -> Vec<f64> {
         let mut random = StdRng::seed_from_u64(seed);
