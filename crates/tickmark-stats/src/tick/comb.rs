@@ -12,6 +12,8 @@ const JITTER: f64 = 5_000.0;
 /// Another task's turn that a tick ends is over so long after it, in ns: the tick's own cost and a context switch; a tenth of
 /// the period at most.
 const END: f64 = 100_000.0;
+/// Slots of which fewer say nothing.
+const FEW: usize = 4;
 /// The stretch through which a comb is laid first, in ns; the line is fitted through all of it.
 const STRETCH: f64 = 1.2e9;
 /// How far a period of `lags` may be off, as a share.
@@ -60,6 +62,8 @@ pub(super) struct Comb {
     pub(super) beside: f64,
     /// How often another task had the CPU from between two slots.
     pub(super) between: usize,
+    /// The share of slots that gaps at random would fill.
+    chance: f64,
 }
 
 impl Comb {
@@ -68,7 +72,7 @@ impl Comb {
     }
 
     fn at(period: f64, phase: f64) -> Self {
-        Self { period, phase, filled: 0.0, own: Vec::new(), beside: 0.0, between: 0 }
+        Self { period, phase, filled: 0.0, own: Vec::new(), beside: 0.0, between: 0, chance: 0.0 }
     }
 
     /// The comb of about this period, where most of its slots are filled.
@@ -80,7 +84,24 @@ impl Comb {
         let reach = STRETCH.min(gaps.span);
         let (period, phase) = lay(gaps, period, WINDOW / first, reach)?;
         let (period, phase) = drawn(gaps, period, phase, reach)?;
-        Self::at(period, phase).counted(gaps, gaps.span, FULL)
+        Self::at(period, phase).counted(gaps, gaps.span, FULL)?.fastest(gaps)
+    }
+
+    /// The train of twice or three times the rate, where that is the one: the slots between this one's are filled too, as often as
+    /// the loop had the CPU in them. None where it hardly ever had it there, as beside a task that takes every other tick's turn: then
+    /// nothing tells the two.
+    fn fastest(self, gaps: &Marked) -> Option<Self> {
+        for parts in [2i64, 3] {
+            let finer = || Self::at(self.period / parts as f64, self.phase);
+            let (_, (filled, seen)) = finer().slots(gaps, gaps.span, |slot| slot.rem_euclid(parts) != 0);
+            if seen < FEW {
+                return None;
+            }
+            if filled as f64 > FULL * seen as f64 {
+                return finer().counted(gaps, gaps.span, FULL)?.fastest(gaps);
+            }
+        }
+        Some(self)
     }
 
     /// A train of which each slot falls together with every so many of this one's, as a guest's tick with that of its
@@ -121,7 +142,16 @@ impl Comb {
     }
 
     /// Counts the slots up to `reach`; none where fewer than `least` of them are filled.
-    fn counted(mut self, gaps: &Marked, reach: f64, least: f64) -> Option<Self> {
+    fn counted(self, gaps: &Marked, reach: f64, least: f64) -> Option<Self> {
+        let (mut comb, (filled, seen)) = self.slots(gaps, reach, |_| true);
+        let chance = comb.chance;
+        comb.filled = ((filled as f64 / seen.max(1) as f64 - chance) / (1.0 - chance)).clamp(0.0, 1.0);
+        (filled >= FEWEST && comb.filled > least).then_some(comb)
+    }
+
+    /// Which slots up to `reach` are filled, and how many of those that the loop saw: (filled, seen) of the slots that are asked
+    /// about.
+    fn slots(mut self, gaps: &Marked, reach: f64, asked: impl Fn(i64) -> bool) -> (Self, (usize, usize)) {
         let (period, end_within) = (self.period, END.min(self.period / 10.0));
         // What another task had, or what is too long for a tick: the loop was away.
         let mut away: Vec<(f64, f64)> = Vec::new();
@@ -162,6 +192,9 @@ impl Comb {
             while next_taken < taken.len() && taken[next_taken].1 < at {
                 next_taken += 1;
             }
+            if !asked(slot) {
+                continue;
+            }
             match away.get(next_away) {
                 Some(&turn) if turn.0 <= at + LATE => {
                     // Its beginning and its end are seen; of what lies between nothing is known. What begins here and
@@ -186,9 +219,8 @@ impl Comb {
             }
         }
         let density = others as f64 / (reach - gone).max(1.0);
-        let chance = 1.0 - (-2.0 * LATE * density).exp();
-        self.filled = ((filled as f64 / seen.max(1) as f64 - chance) / (1.0 - chance)).clamp(0.0, 1.0);
-        (filled >= FEWEST && self.filled > least).then_some(self)
+        self.chance = 1.0 - (-2.0 * LATE * density).exp();
+        (self, (filled, seen))
     }
 }
 

@@ -222,6 +222,30 @@ fn the_tick_of_a_real_guest_is_found_on_idle_and_on_busy_machines() {
     }
 }
 
+/// Another task begins its turns with every other tick, for two of them: the slots between are seldom seen, and filled then.
+#[test]
+fn half_a_tick_is_none() {
+    for text in [
+        include_str!("../../fixtures/gaps-beside-tests-1.txt"),
+        include_str!("../../fixtures/gaps-beside-tests-2.txt"),
+    ] {
+        let train = real(text);
+        assert!(train.as_ref().map_or(true, |train| within(train, 250.0, 10.0)), "{train:?}");
+    }
+    // Where they are never seen nothing tells it from a tick of half the rate.
+    for seed in 0..10 {
+        let mut planted = Planted::new(seed, 2.0).train(250.0, 15_000.0, 1.0, true, false);
+        let ticks: Vec<f64> = planted.gaps.iter().map(|(at, ..)| *at).collect();
+        planted.gaps.clear();
+        for pair in ticks.chunks_exact(2) {
+            planted.gaps.push((pair[0], 15_000.0, false));
+            planted.gaps.push((pair[1] - 1.5e6, 2e6, true));
+        }
+        let train = planted.find(true);
+        assert!(train.as_ref().map_or(true, |train| within(train, 250.0, 50.0)), "seed {seed}: {train:?}");
+    }
+}
+
 /// Every tick begins together with another process's turn: nothing tells it from that process's own timer.
 #[test]
 fn a_tick_that_cannot_be_told_from_other_timers_is_not_guessed() {

@@ -146,7 +146,9 @@ enum Kind {
 /// The labels that a figure has for itself.
 fn labels(sides: &Sides<'_>) -> Option<Labels> {
     match sides {
-        Sides::Paired { values: [a, _], .. } if (2..=MANY).contains(&a.len()) => Some(Labels::Blocks(a.len())),
+        Sides::Paired { values: [a, _], .. } if (2..=MANY).contains(&a.len()) => {
+            Some(Labels::Blocks(a.len()))
+        }
         Sides::Apart { values: [a, b], .. } if a.len().max(b.len()) <= MANY => {
             Some(Labels::Groups(a.len(), b.len()))
         }
