@@ -96,12 +96,20 @@ fn resemblance(values: &[f64]) -> f64 {
     }
     let (near, far) = (differences(1), differences(2));
     let by_chance = products * (values.len() as f64).sqrt() <= SURE * squares;
-    if by_chance || near <= 0.0 { 0.0 } else { (far / near - 1.0).clamp(0.0, 0.95) }
+    let lag = far / near - 1.0;
+    // Values too large to be squared resemble nothing that could be told.
+    if by_chance || !lag.is_finite() { 0.0 } else { lag.clamp(0.0, 0.95) }
 }
 
 /// A series of the same values in another order, in which they resemble those before them as much: what each adds to what is left of
 /// the one before, shuffled.
 fn shuffled(segment: &[f64], resemblance: f64, random: &mut StdRng) -> Vec<f64> {
+    if resemblance == 0.0 {
+        // To the last digit, so that what is tied stays so.
+        let mut values = segment.to_vec();
+        values.shuffle(random);
+        return values;
+    }
     let mean = segment.iter().sum::<f64>() / segment.len().max(1) as f64;
     // The first has a whole past in it.
     let past = (1.0 - resemblance * resemblance).sqrt();
@@ -109,8 +117,7 @@ fn shuffled(segment: &[f64], resemblance: f64, random: &mut StdRng) -> Vec<f64> 
     let each = segment.windows(2).map(|pair| pair[1] - mean - resemblance * (pair[0] - mean));
     let mut added: Vec<f64> = first.into_iter().chain(each).collect();
     added.shuffle(random);
-    let mut before =
-        added.first().map_or(0.0, |first| first / past - first) / resemblance.max(f64::MIN_POSITIVE);
+    let mut before = added.first().map_or(0.0, |first| (first / past - first) / resemblance);
     for value in &mut added {
         before = resemblance * before + *value;
         *value = before;

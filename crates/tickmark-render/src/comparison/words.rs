@@ -148,24 +148,23 @@ pub(super) fn why(why: Why, line: &Line, basis: &Basis) -> String {
             )
         }
         Why::Secondary => {
-            let p = line
-                .claim
-                .and_then(|claim| claim.p)
-                .map_or(String::new(), |p| format!(": p = {}, uncorrected", chance(p)));
+            let p = p_alone(line).map_or(String::new(), |p| format!(": p = {p}, uncorrected"));
             format!("not a primary metric{p}")
         }
         Why::SeenBefore => "earlier recordings were as far from each other".to_owned(),
         Why::AmongMany => {
-            let p = line
-                .claim
-                .and_then(|claim| claim.p)
-                .map_or(String::new(), |p| format!("p = {} is ", chance(p)));
+            let p = p_alone(line).map_or(String::new(), |p| format!("p = {p} is "));
             format!("{p}not enough among so many figures, or of its group")
         }
         Why::Needs(needed) => format!("{needed} {} would decide in 4 of 5 cases", replicates(basis)),
         Why::TooFew => format!("too few {}", replicates(basis)),
         Why::NoVariation => format!("the {} do not vary", replicates(basis)),
     }
+}
+
+/// The chance of a line for itself.
+fn p_alone(line: &Line) -> Option<String> {
+    line.claim.and_then(|claim| claim.p).map(chance)
 }
 
 /// Why a line cannot be judged: its verdict, or that no direction is better.

@@ -143,6 +143,34 @@ fn runs_that_never_ended_are_missing() {
     assert_eq!(work["why"], "missing_not_at_random");
 }
 
+/// A side that waited so long that its runs have no 99th percentile is not left without a word.
+#[test]
+fn a_tail_that_one_side_lost_is_missing() {
+    let bench = Bench::new();
+    for (name, budget) in [("long", "4s"), ("short", "60ms")] {
+        let arguments =
+            ["run", "timer.clock_nanosleep.late", "--runs", "3", "--budget", budget, "--name", name];
+        let output = bench.run(&arguments);
+        assert_eq!(output.status.code(), Some(0), "{}", err(&output));
+    }
+    let page = bench.json(&["compare", "long", "short", "--unit", "run"]);
+    let rows = page["candidates"][0]["rows"].as_array().unwrap();
+    let tail = rows.iter().find(|row| row["figure"] == "p99").unwrap_or_else(|| panic!("{page:#}"));
+    assert_eq!((&tail["verdict"], &tail["runs"]), (&json!("undecided"), &json!([3, 0])), "{tail:#}");
+}
+
+#[test]
+fn a_group_that_changed_by_less_than_the_margin_fails_nothing() {
+    let more = |by: u32| format!("echo $((100000 + {by} * s + c * 7 % 5))");
+    for (by, code) in [(300, 0), (3000, 3)] {
+        let text = more(by);
+        let known = Known::new(&["0", "1"], &[("one", &text), ("two", &text), ("three", &text)]);
+        let page = known.page(&["--blocks", "10"]);
+        assert_eq!(page["candidates"][0]["groups"][0]["changed"], true, "{page:#}");
+        assert_eq!(known.compared(&["--fail-on", "changed"]).status.code(), Some(code), "{by}");
+    }
+}
+
 #[test]
 fn blocks_can_be_added_and_the_level_is_shared() {
     let slower = "echo $((1000 + 50 * s + c * 7 % 5))";
