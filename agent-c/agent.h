@@ -15,7 +15,7 @@
 
 /* What both sides hold the same for: crates/tickmark-wire/src/shared.rs has them too, and a test compares. */
 #define FORMAT_MAJOR 1
-#define FORMAT_MINOR 5
+#define FORMAT_MINOR 6
 #define CONSOLE_BEGIN "=== tickmark events begin ==="
 #define CONSOLE_END "=== tickmark events end ==="
 #define GUEST_PORT "/dev/vport0p1"

@@ -5,7 +5,7 @@ use std::os::fd::AsFd;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use tickmark_probe::sys::{file, limits, peer, seccomp, usage};
-use tickmark_probe::{Budget, Gauge, Params, ProbeError, Sink, Spec, Syscall, Unavailable};
+use tickmark_probe::{Budget, Gauge, Params, ProbeError, Sink, Spec, Stop, Syscall, Unavailable};
 use tickmark_wire::{
     Arguments, Deny, Event, Name, Nanos, Observations, Observed, Outcome, Part, Phase, Priority, Reason,
     RunId, Segment,
@@ -30,6 +30,8 @@ pub(crate) struct Request {
     pub(crate) deny: Option<Deny>,
     pub(crate) only_needed: bool,
     pub(crate) phase: Option<Phase>,
+    pub(crate) stop_above: Option<Nanos>,
+    pub(crate) stop_tracing: bool,
     pub(crate) tsc_is_nanoseconds: bool,
     /// The clock source when the session began.
     pub(crate) clock_source: Option<String>,
@@ -133,7 +135,8 @@ fn measure(request: &Request) -> Vec<Event> {
     let names = case.metrics().into_iter().map(|metric| metric.name).collect();
     let mut events = Collect { run, names, events: Vec::new() };
     let batch = gauge.longest_batch(request.batch);
-    let budget = Budget { time: request.budget, batch, gauge, phase: request.phase };
+    let stop = request.stop_above.map(|above| Stop { above, tracing: request.stop_tracing });
+    let budget = Budget { time: request.budget, batch, gauge, phase: request.phase, stop };
     let mut begun = Conditions { clock_source: request.clock_source.clone(), ..Conditions::now() };
     if !spec.roams {
         begun.cpus = Some(vec![request.cpu]);

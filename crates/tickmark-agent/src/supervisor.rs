@@ -159,6 +159,8 @@ impl Supervisor<'_> {
             deny: self.plan.settings.deny.clone(),
             only_needed: self.plan.settings.only_needed,
             phase: self.plan.settings.phase,
+            stop_above: self.plan.settings.stop_above,
+            stop_tracing: self.plan.settings.stop_tracing,
             tsc_is_nanoseconds: self.plan.settings.tsc_is_nanoseconds,
             clock_source: self.clock_source.clone(),
         };

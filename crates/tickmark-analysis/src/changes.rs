@@ -97,8 +97,8 @@ pub fn build(
     for (at, recording) in recordings.iter().enumerate() {
         begun(Begun::Recording(at));
         let host = recording.environment().and_then(|facts| facts.get("host.name")).map(str::to_owned);
-        let model = report::build(recording, &|_| true, false);
-        let rows = model.groups.iter().flat_map(|(group, rows)| rows.iter().map(move |row| (*group, row)));
+        let groups = report::rows_of(recording, &|_| true);
+        let rows = groups.iter().flat_map(|(group, rows)| rows.iter().map(move |row| (*group, row)));
         // What is no floor is no figure of a level.
         let sound = |row: &Row, figure: &str| figure != "floor" || row.no_floor().is_none();
         for (_, row) in rows.filter(|(group, row)| only(*group, row)) {

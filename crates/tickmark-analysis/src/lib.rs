@@ -5,12 +5,16 @@
 //! recording, whose observations the store reads when a figure needs them.
 #![forbid(unsafe_code)]
 
+pub mod balance;
 pub mod changes;
 pub mod comparison;
+pub mod doctor;
 mod exact;
 pub mod hz;
 pub mod lmbench;
+pub mod noise;
 pub mod report;
 pub mod sample;
+pub mod what_if;
 
 pub use exact::instruction;

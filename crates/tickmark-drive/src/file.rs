@@ -86,9 +86,10 @@ const BOOTS: u32 = 5;
 const SLICE: Nanos = Nanos::from_millis(100);
 
 /// The experiments that come with tickmark, by name: they are there wherever the program is.
-pub const SHIPPED: [(&str, &str); 4] = [
+pub const SHIPPED: [(&str, &str); 5] = [
     ("clock-resolution", include_str!("../../../experiments/clock-resolution.toml")),
     ("clocksource", include_str!("../../../experiments/clocksource.toml")),
+    ("hz-prediction", include_str!("../../../experiments/hz-prediction.toml")),
     ("tick-100-vs-1000", include_str!("../../../experiments/tick-100-vs-1000.toml")),
     ("tick-modes", include_str!("../../../experiments/tick-modes.toml")),
 ];

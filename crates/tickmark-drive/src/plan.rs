@@ -14,6 +14,8 @@ const ONCE: Nanos = Nanos::from_millis(500);
 const LEAST: Nanos = Nanos::from_millis(2);
 /// The least that shows a tick of 100 Hz and its rate.
 const LEAST_TICK: Nanos = Nanos::from_millis(300);
+/// What a command may take: a boot has its limit in real time, and a guest is slower than its clock.
+const COMMAND: Nanos = Nanos::from_millis(24 * 3_600_000);
 /// Environments differ by up to a page, in steps of a stack's alignment.
 const PADDING: std::ops::Range<u32> = 0..256;
 
@@ -59,6 +61,12 @@ pub fn make(
             let own = offer.metrics.iter().map(|metric| metric.name.clone());
             runs.push(RunPlan {
                 arguments: offer.arguments.clone(),
+                // How long a command takes is not known before.
+                limit: offer
+                    .metrics
+                    .iter()
+                    .any(|m| m.name.as_str() == names::COMMAND_TIME)
+                    .then_some(COMMAND),
                 // A probe of one metric has its name.
                 gives: own.filter(|name| offer.metrics.len() > 1 || *name != offer.probe).collect(),
                 padding: padding(&mut || random.random_range(PADDING)),

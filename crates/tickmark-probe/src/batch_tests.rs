@@ -23,6 +23,7 @@ fn budget(time_ms: i32) -> Budget {
         batch: Nanos::new(100_000),
         gauge: Gauge::nanos(),
         phase: None,
+        stop: None,
     }
 }
 

@@ -10,7 +10,7 @@ pub struct Parameter {
     pub name: &'static str,
     /// What it is, with its unit.
     pub about: &'static str,
-    /// The values that suites take.
+    /// The values that suites take. Without any, and without numbers, it is any text, and no suite has its probe.
     pub values: &'static [Value],
     /// Other numbers that it takes, from and to; none where it takes no others.
     pub numbers: Option<(u32, u32)>,
@@ -93,6 +93,9 @@ impl Probe {
 
 impl Parameter {
     fn check(&self, value: &str) -> Result<(), String> {
+        if self.values.is_empty() && self.numbers.is_none() {
+            return Ok(());
+        }
         let known = self.values.iter().any(|known| known.value == value);
         // One number has one text, and so one metric.
         let number = value.parse().ok().filter(|number: &u32| number.to_string() == value);

@@ -50,6 +50,12 @@ impl Gauge {
         self.clock == COUNTER
     }
 
+    /// Whether time is a count of instructions: then nothing is done that a plain loop would not do.
+    #[must_use]
+    pub fn counts_instructions(&self) -> bool {
+        self.counts() && self.exact
+    }
+
     /// The longest batch of a length that the clock can tell: twenty of its steps, where those are longer. A clock that
     /// steps with the tick rounds everything that is shorter to nothing.
     #[must_use]

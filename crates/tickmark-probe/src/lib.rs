@@ -21,5 +21,5 @@ pub use error::{ProbeError, Unavailable};
 pub use instrument::Gauge;
 pub use meter::{Counts, Meter, Reading, SystemMeter};
 pub use probes::{FILES, all, case, cases, find};
-pub use routine::{Budget, Folder, Params, Prepare, Probe, Routine, Sink, Sizes};
+pub use routine::{Budget, Folder, Params, Prepare, Probe, Routine, Sink, Sizes, Stop};
 pub use spec::{Also, EVERY_RUN, Expected, Spec, Syscall};

@@ -86,6 +86,15 @@ impl Params {
     }
 }
 
+/// What ends a watching loop: a gap that is longer than this.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stop {
+    /// How long.
+    pub above: Nanos,
+    /// Whether the kernel's tracer is stopped at that moment, so that its buffer ends there.
+    pub tracing: bool,
+}
+
 /// A folder that is removed with what is in it when it is dropped.
 #[derive(Debug)]
 pub struct Folder {
@@ -135,6 +144,8 @@ pub struct Budget {
     pub gauge: Gauge,
     /// Where in the tick a stream begins; none is anywhere.
     pub phase: Option<Phase>,
+    /// Where a watching loop ends early.
+    pub stop: Option<Stop>,
 }
 
 impl Budget {

@@ -1,5 +1,6 @@
 //! What is notable of a recording, in words that say what to do.
 
+use crate::noise::what;
 use crate::number::{percent, time};
 use crate::reason::{elsewhere, mark};
 use tickmark_analysis::report::{Finding, Mark, RowStatus};
@@ -20,6 +21,14 @@ pub(crate) fn text(finding: &Finding) -> String {
             percent(*share),
             time(*cost)
         ),
+        Finding::Noise { share, others, id } => {
+            let each = others.iter().map(|(of, share)| format!("{} {}", what(of), percent(*share)));
+            format!(
+                "beside the tick {} of the CPU went to others while it was watched: {}; tickmark tick --of {id} has each gap",
+                percent(*share),
+                each.collect::<Vec<_>>().join(", ")
+            )
+        }
         Finding::PriorityRefused { asked, why } => {
             format!("priority {asked} was refused ({why}); measured at ordinary priority")
         }

@@ -4,15 +4,19 @@
 //! back text, with colours that the caller's stream strips where they are not wanted.
 #![forbid(unsafe_code)]
 
+pub mod balance;
 pub mod changes;
 pub mod comparison;
+pub mod doctor;
 mod finding;
 mod grid;
 pub mod hz;
 pub mod lmbench;
+pub mod noise;
 mod number;
 mod reason;
 pub mod report;
+pub mod what_if;
 
 pub use number::count;
 pub use reason::{elsewhere, incomparable, no_figure};

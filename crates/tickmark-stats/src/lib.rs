@@ -1,6 +1,7 @@
 //! Pure statistics. Slices of numbers come in, figures come out: no file, no clock, no recording.
 #![forbid(unsafe_code)]
 
+pub mod balance;
 pub mod batches;
 pub mod bootstrap;
 pub mod change;

@@ -38,6 +38,10 @@ pub struct Gaps<'a> {
     pub preempted: &'a [u32],
     /// Timer interrupts that the kernel counted meanwhile: the tick and every other timer.
     pub interrupts: Option<f64>,
+    /// From when to when the loop did something else than look, ascending.
+    pub unseen: &'a [(f64, f64)],
+    /// Of some gaps, as ascending indices: whether the kernel counted a timer interrupt in it.
+    pub timers: &'a [(u32, bool)],
 }
 
 impl Gaps<'_> {
@@ -64,12 +68,26 @@ impl Gaps<'_> {
 pub struct Train {
     /// Interruptions a second of the clock that stamped the gaps.
     pub frequency: f64,
+    /// When one of them was due, in ns from the beginning.
+    pub phase: f64,
     /// The share of its slots in which it was seen, of those in which the loop had the CPU, less what chance fills.
     pub filled: f64,
     /// What one takes; none where too few were seen that no other task had a part in.
     pub cost: Option<Cost>,
-    /// Whether the kernel counted as many timer interrupts or more; not so where the count is unknown.
+    /// Whether the kernel counted as many timer interrupts or more, and counted them in its gaps where that is known; not so where the
+    /// count is unknown.
     pub confirmed: bool,
+}
+
+/// Every train of a trace.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Trains {
+    /// Fastest first.
+    pub all: Vec<Train>,
+    /// Which of them is the tick; or why none is.
+    pub tick: Result<usize, NotFound>,
+    /// The train that each gap is of.
+    pub of: Vec<Option<usize>>,
 }
 
 /// What an interruption of a train takes, without the time that other tasks had.
@@ -96,30 +114,54 @@ pub enum NotFound {
     },
 }
 
-/// Finds the tick. Trains are taken out one after the other, the shortest period first, so that no multiple of a period
-/// passes for a train of its own; the tick is the fastest whose count the kernel's confirms.
+/// Finds the tick.
 ///
 /// # Errors
 /// Where no train fills most of the slots in which the loop had the CPU.
 pub fn find(gaps: &Gaps<'_>) -> Result<Train, NotFound> {
-    let seconds = gaps.span / 1e9;
+    let mut found = trains(gaps);
+    found.tick.map(|tick| found.all.swap_remove(tick))
+}
+
+/// Finds every train. They are taken out one after the other, the shortest period first, so that no multiple of a period
+/// passes for a train of its own; the tick is the fastest whose count the kernel's confirms.
+#[must_use]
+pub fn trains(gaps: &Gaps<'_>) -> Trains {
+    let none = |why| Trains { all: Vec::new(), tick: Err(why), of: vec![None; gaps.start.len()] };
     if !gaps.follow_one_another() {
-        return Err(NotFound::Damaged);
+        return none(NotFound::Damaged);
     }
     if gaps.start.len() < FEWEST {
-        return Err(NotFound::FewGaps);
+        return none(NotFound::FewGaps);
     }
+    let seconds = gaps.span / 1e9;
     // A count lower than any tick is that of a timer which this machine does not use.
     let counted = gaps.interrupts.map(|count| count / seconds).filter(|rate| *rate > LOWEST);
-    let confirms = |comb: &Comb| counted.is_none_or(|rate| agrees(comb, rate, seconds));
-    let trains = trains(gaps);
-    let comb = trains.iter().find(|comb| confirms(comb)).ok_or(NotFound::NoPeriod { counted })?;
-    Ok(Train {
+    let confirms = |comb: &Comb| {
+        counted.is_none_or(|rate| agrees(comb, rate, seconds)) && timers(comb, gaps) != Some(false)
+    };
+    let combs = combs(gaps);
+    let mut of = vec![None; gaps.start.len()];
+    for (train, comb) in combs.iter().enumerate() {
+        comb.own.iter().for_each(|(_, gap)| of[*gap] = Some(train));
+    }
+    let all = combs.iter().map(|comb| Train {
         frequency: comb.frequency(),
+        phase: comb.phase(),
         filled: comb.filled,
         cost: cost(comb, gaps),
-        confirmed: counted.is_some(),
-    })
+        confirmed: counted.is_some() && confirms(comb),
+    });
+    let tick = combs.iter().position(confirms).ok_or(NotFound::NoPeriod { counted });
+    Trains { all: all.collect(), tick, of }
+}
+
+/// Whether the kernel counted timer interrupts in most of a train's gaps; none where it was asked of too few.
+fn timers(comb: &Comb, gaps: &Gaps<'_>) -> Option<bool> {
+    let own = |gap: &u32| comb.own.binary_search_by_key(gap, |(_, own)| *own as u32).is_ok();
+    let known: Vec<bool> =
+        gaps.timers.iter().filter(|(gap, _)| own(gap)).map(|(_, counted)| *counted).collect();
+    (known.len() >= FEWEST).then(|| known.iter().filter(|counted| **counted).count() * 2 > known.len())
 }
 
 /// Whether a train can be what the kernel counted so many timer interrupts a second of: all of them, or a part that leaves
@@ -134,8 +176,8 @@ fn agrees(comb: &Comb, counted: f64, seconds: f64) -> bool {
         && counted - others < OTHERS * own
 }
 
-/// Every train, fastest first.
-fn trains(gaps: &Gaps<'_>) -> Vec<Comb> {
+/// Every train, fastest first; of two that share gaps the slower comes last.
+fn combs(gaps: &Gaps<'_>) -> Vec<Comb> {
     let mut marked = Marked::of(gaps);
     let (mut trains, mut refuted) = (Vec::<Comb>::new(), Vec::<f64>::new());
     while trains.len() < MOST {

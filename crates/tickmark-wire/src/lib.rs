@@ -15,7 +15,7 @@ mod metric;
 pub mod names;
 mod observations;
 mod plan;
-mod printed;
+pub mod printed;
 pub mod shared;
 pub mod text;
 mod units;
@@ -30,7 +30,9 @@ pub use event::{
 pub use histogram::Histogram;
 pub use line::{Glance, Said};
 pub use metric::{Better, Group, Headline, Metric, Name, Unit};
-pub use observations::{Batches, Disturbance, Exchange, GapTrace, Observations, Point, Values, Windows};
+pub use observations::{
+    Batches, Counted, Disturbance, Exchange, GapTrace, Observations, Point, Values, Windows,
+};
 pub use plan::{Arguments, Deny, Phase, Plan, Priority, RunId, RunPlan, Settings};
 pub use printed::Printed;
 pub use units::{Nanos, Picos};
@@ -39,7 +41,7 @@ pub use word::Word;
 use serde::{Deserialize, Serialize};
 
 /// The version of the event stream and of a recording that this crate writes.
-pub const FORMAT: Format = Format { major: 1, minor: 5 };
+pub const FORMAT: Format = Format { major: 1, minor: 6 };
 
 /// Version of a recording: a reader accepts its own major version and every minor version of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

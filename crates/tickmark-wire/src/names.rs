@@ -9,6 +9,10 @@ pub const SPIN: &str = "tick.spin";
 pub const SLEEP: &str = "timer.clock_nanosleep.late";
 /// How far the clocks of two CPUs are apart.
 pub const BETWEEN_CPUS: &str = "clock.monotonic.between_cpus";
+/// How long a command of the user runs.
+pub const COMMAND_TIME: &str = "command.time";
+/// The number that it prints.
+pub const COMMAND_NUMBER: &str = "command.number";
 /// Clocks that the vDSO reads without the kernel where the clock source allows it; CPU time clocks have no such way.
 pub const FAST_CLOCKS: [&str; 7] =
     ["realtime", "monotonic", "monotonic_raw", "boottime", "tai", "gettimeofday", "time"];

@@ -120,6 +120,70 @@ pub struct GapTrace {
     /// where that was not looked at.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preempted: Option<Vec<u32>>,
+    /// What the kernel counted around them; absent where that was not looked at.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub counted: Option<Box<Counted>>,
+}
+
+/// What the kernel's counters of interrupts, soft interrupts and page faults say around gaps, in columns. They are read before the
+/// loop and after some of its gaps: what moved between two readings did so in the gaps between them, or while they were read.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counted {
+    /// The counters: a line of /proc/interrupts as `interrupt LOC` or `interrupt 36 virtio1-req.0`, one of /proc/softirqs as
+    /// `softirq NET_RX`, and `page fault` of the loop's own thread.
+    pub names: Vec<String>,
+    /// The gap that each reading follows, as an index, ascending.
+    pub gap: Vec<u32>,
+    /// How long it took, from the end of that gap, in ns: what came meanwhile, the loop did not see.
+    pub took: Vec<Nanos>,
+    /// Time since the reading before that was not counted as the thread's CPU time, in ns.
+    pub absent: Vec<Nanos>,
+    /// Which counters moved, in three columns: the index of the reading, ascending,
+    pub reading: Vec<u32>,
+    /// the index of the counter's name,
+    pub counter: Vec<u32>,
+    /// and by how many.
+    pub more: Vec<u32>,
+}
+
+impl Counted {
+    /// Whether a counter is that of a timer that ticks: the APIC's, Hyper-V's, ARM's, RISC-V's, Xen's, a PC's first one.
+    #[must_use]
+    pub fn is_timer(name: &str) -> bool {
+        let last = name.rsplit(' ').next().unwrap_or_default();
+        let numbered =
+            last.strip_prefix("timer").is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit()));
+        matches!(name, "interrupt LOC" | "interrupt HVS")
+            || (name.starts_with("interrupt ") && (numbered || ["arch_timer", "riscv-timer"].contains(&last)))
+    }
+
+    /// The gaps between which no other was since the reading before, and whether a timer's interrupt was counted in each; none where no timer
+    /// that is known by its name was counted at all.
+    #[must_use]
+    pub fn timers(&self) -> Vec<(u32, bool)> {
+        let timers: Vec<usize> = self
+            .names
+            .iter()
+            .enumerate()
+            .filter(|(_, name)| Self::is_timer(name))
+            .map(|(at, _)| at)
+            .collect();
+        let counted: std::collections::BTreeSet<u32> = self
+            .reading
+            .iter()
+            .zip(&self.counter)
+            .filter(|(_, counter)| timers.contains(&(**counter as usize)))
+            .map(|(reading, _)| *reading)
+            .collect();
+        if counted.is_empty() {
+            return Vec::new();
+        }
+        let before = std::iter::once(None).chain(self.gap.iter().map(|gap| Some(*gap)));
+        let alone = self.gap.iter().zip(before).enumerate().filter(|(_, (gap, before))| {
+            before.map_or(**gap == 0, |before| before.checked_add(1) == Some(**gap))
+        });
+        alone.map(|(reading, (gap, _))| (*gap, counted.contains(&(reading as u32)))).collect()
+    }
 }
 
 /// Clock readings passed between the measured CPU and another: this CPU reads, the other reads, this

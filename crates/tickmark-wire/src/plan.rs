@@ -94,6 +94,12 @@ pub struct Settings {
     /// Stamp with the TSC, one tick a nanosecond: in a guest whose TSC counts instructions, whatever clock its kernel has.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub tsc_is_nanoseconds: bool,
+    /// End the watching loop of the tick's probe at the first gap that is longer than this, in ns.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stop_above: Option<Nanos>,
+    /// And stop the kernel's tracer at that moment.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub stop_tracing: bool,
 }
 
 /// A place in the tick.

@@ -50,6 +50,43 @@ fn last_digit(token: &[u8]) -> Option<f64> {
     decimal.then(|| format!("1e{last}").parse().ok()).flatten()
 }
 
+/// The only number of what a program printed.
+///
+/// # Errors
+/// It has none, or more than one.
+pub fn only_number(text: &str) -> Result<Printed, String> {
+    match numbers(text)[..] {
+        [number] => Ok(number),
+        [] => Err("printed no number".to_owned()),
+        _ => Err("printed more than one number; say which by the text before it (after)".to_owned()),
+    }
+}
+
+/// The first number behind some text of what a program printed.
+///
+/// # Errors
+/// The text is not there, or no number is behind it.
+pub fn number_after(text: &str, before: &str) -> Result<Printed, String> {
+    let (_, rest) = text.split_once(before).ok_or_else(|| format!("did not print {before:?}"))?;
+    numbers(rest).first().copied().ok_or_else(|| format!("printed no number after {before:?}"))
+}
+
+/// Every number of a text: words, without a unit behind or punctuation around them.
+fn numbers(text: &str) -> Vec<Printed> {
+    let apart =
+        |c: char| c.is_whitespace() || matches!(c, ',' | ';' | '(' | ')' | '[' | ']' | '=' | ':' | '"');
+    let number = |word: &str| {
+        if word.trim_start_matches(['-', '+']).to_ascii_lowercase().starts_with("0x") {
+            return Printed::parse(word.as_bytes());
+        }
+        let end =
+            word.find(|c: char| c.is_ascii_alphabetic() && !matches!(c, 'e' | 'E')).unwrap_or(word.len());
+        let word = word[..end].trim_end_matches(['.', '%', '/']);
+        Printed::parse(word.as_bytes()).filter(|_| word.contains(|c: char| c.is_ascii_digit()))
+    };
+    text.split(apart).filter_map(number).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -71,5 +108,15 @@ mod tests {
             assert_eq!(Printed::parse(none.as_bytes()), None, "{none}");
         }
         assert_eq!(Printed { value: 2.0, step: 0.5 } * 1e3, Printed { value: 2e3, step: 500.0 });
+    }
+
+    #[test]
+    fn numbers_of_a_text() {
+        let numbers = |text: &str| numbers(text).into_iter().map(|number| number.value).collect::<Vec<_>>();
+        assert_eq!(numbers("Requests/sec:  12345.67\n"), [12345.67]);
+        assert_eq!(numbers("tps = 1e3 (including), 5ms 7% x9 nan inf -2."), [1000.0, 5.0, 7.0, -2.0]);
+        assert_eq!(numbers("no number e E . -"), [0.0; 0]);
+        assert_eq!(numbers("0x1F 1.2e5 1e400"), [31.0, 120_000.0]);
+        assert_eq!(numbers(&"9".repeat(320)), [0.0; 0]);
     }
 }

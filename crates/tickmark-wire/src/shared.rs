@@ -34,6 +34,9 @@ pub const GAP_THRESHOLD: Nanos = Nanos::new(300);
 /// Where a turn of the loop itself takes long, as in a slow guest, so many of them are no gap.
 pub const TURNS_OF_A_GAP: u64 = 3;
 
+/// Stops the kernel's tracer where 0 is written to it.
+pub const TRACING: &str = "/sys/kernel/tracing/tracing_on";
+
 /// What a run may take beside [`BUDGETS`] times its budget before it is ended.
 pub const PATIENCE: Nanos = Nanos::from_millis(3_000);
 /// How many budgets a run may take: its loop waits for a CPU, other processes have theirs.

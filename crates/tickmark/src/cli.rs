@@ -4,22 +4,26 @@ mod compare;
 pub(crate) mod complete;
 mod examples;
 mod exit;
+mod hz;
 mod lab;
 mod recordings;
 mod values;
+mod watch;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 pub(crate) use compare::{Compare, CompareFormat, FailOn};
 use examples::{
-    COMPARE_EXAMPLES, EXPERIMENT_EXAMPLES, EXPORT_EXAMPLES, IMPORT_EXAMPLES, RECORDINGS_EXAMPLES,
-    RUN_EXAMPLES, SHOW_EXAMPLES, START, STAT_EXAMPLES,
+    COMPARE_EXAMPLES, DOCTOR_EXAMPLES, EXPERIMENT_EXAMPLES, EXPORT_EXAMPLES, IMPORT_EXAMPLES,
+    RECORDINGS_EXAMPLES, RUN_EXAMPLES, SHOW_EXAMPLES, START, STAT_EXAMPLES, TICK_EXAMPLES,
 };
 pub(crate) use exit::exit;
+pub(crate) use hz::Hz;
 pub(crate) use lab::{Lab, LabBoot, LabKernels, LabRun, Speed};
 pub(crate) use recordings::{Change, Recordings};
 use std::path::PathBuf;
 use tickmark_wire::{Deny, Nanos, Priority};
 use values::{column, confidence, cpu, deny, duration, share};
+pub(crate) use watch::{Doctor, DoctorFormat, Tick};
 
 /// Measures what timekeeping and communication cost on Linux: clock ticks, clock reads, timers, system
 /// calls, processes, messages.
@@ -60,6 +64,15 @@ pub(crate) enum Command {
     /// Interleaved A/B of a system setting, restored afterwards
     #[command(after_help = EXPERIMENT_EXAMPLES)]
     Experiment(Experiment),
+    /// Say what this machine loses and why, what to do, and prove that it helps
+    #[command(after_help = DOCTOR_EXAMPLES)]
+    Doctor(Doctor),
+    /// Show what interrupts a CPU, each gap with its name, and what another HZ would cost
+    #[command(after_help = TICK_EXAMPLES)]
+    Tick(Tick),
+    /// Run a command at several HZ: what ticks cost it, what finer ones save it, and where they meet
+    #[command(after_help = hz::HZ_EXAMPLES)]
+    Hz(Hz),
     /// Build kernels that differ in one setting, boot them under QEMU, measure in them
     #[command(subcommand, after_help = lab::LAB_EXAMPLES)]
     Lab(Lab),
@@ -136,6 +149,8 @@ impl From<&Settings> for tickmark_wire::Settings {
             only_needed: false,
             phase: None,
             tsc_is_nanoseconds: false,
+            stop_above: None,
+            stop_tracing: false,
         }
     }
 }
@@ -323,6 +338,10 @@ pub(crate) struct Export {
 pub(crate) enum ExportFormat {
     Csv,
     Json,
+    /// What a watched CPU was lost to: HdrHistogram's interval log, ns
+    Hdr,
+    /// The same as trace events, for Perfetto
+    Perfetto,
 }
 
 #[derive(Debug, Args)]

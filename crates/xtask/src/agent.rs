@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use tickmark_stats::verdict::{Comparison, LEVEL, Rule, Sides, Verdict, compare_all};
+use tickmark_stats::{Interval, summary::quantile_interval, verdict::LEVEL};
 
 /// The most that it may weigh, in bytes.
 const LIMIT: u64 = 2 << 20;
@@ -82,13 +82,13 @@ pub(crate) fn weighs_the_same() -> Result<()> {
             weigh(&small, &large, probe, cpu, &mut floors)?;
             let [few, whole, many] = &floors;
             let compared = [whole, many].map(|other| against(few, other));
-            let [size, samples] = compared.map(|one| one.map_or("?".to_owned(), |one| said(&one)));
+            let [size, samples] =
+                compared.map(|one| one.map_or("?".to_owned(), |i| format!("{:.3} to {:.3}", i.low, i.high)));
             println!("{probe}, {} turns: from the large one {size}, with more samples {samples}", few.len());
-            let verdicts = compared.map(|one| one.map(|one| one.verdict));
-            if verdicts.contains(&Some(Verdict::Beyond)) {
+            if compared.iter().flatten().any(|i| i.low > 1.0 + MARGIN || i.high < 1.0 - MARGIN) {
                 return Err(format!("{probe} moves with the program"));
             }
-            if verdicts.iter().all(|v| matches!(v, Some(Verdict::Equivalent | Verdict::BelowMargin))) {
+            if compared.iter().all(|one| one.is_some_and(|i| i.low > 1.0 - MARGIN && i.high < 1.0 + MARGIN)) {
                 break;
             }
             if few.len() >= MOST {
@@ -107,16 +107,13 @@ fn first_cpu() -> Result<u32> {
     first.ok_or_else(|| "no CPU in /proc/self/status".to_owned())
 }
 
-/// Each look has its part of the level.
-fn against(few: &[f64], other: &[f64]) -> Option<Comparison> {
+/// The interval of the median ratio of a turn, by signs: turns that a neighbour disturbed have one vote each, however far off they
+/// are. Each look has its part of the level.
+fn against(few: &[f64], other: &[f64]) -> Option<Interval> {
+    let mut ratios: Vec<f64> = few.iter().zip(other).map(|(few, other)| other / few).collect();
+    ratios.sort_by(f64::total_cmp);
     let level = LEVEL * TURNS as f64 / MOST as f64;
-    compare_all(&[Sides::paired(few, other)], Rule { margin: MARGIN, level, ..Rule::default() })[0]
-}
-
-fn said(compared: &Comparison) -> String {
-    let (ratio, interval) = compared.change();
-    let interval = interval.map_or(String::new(), |i| format!(" ({:.3} to {:.3})", i.low, i.high));
-    format!("{:.3}{interval}", ratio.unwrap_or(f64::NAN))
+    quantile_interval(&ratios, 0.5, 1.0 - level).map(|(interval, _)| interval)
 }
 
 /// Measures a probe some more times from the small program, from the large one, and with six times the samples.

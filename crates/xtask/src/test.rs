@@ -41,7 +41,7 @@ const NEEDED: &[(&str, &str)] = &[
 const TESTS: &[&str] = &["test", "--workspace", "--quiet", "--no-fail-fast", "--"];
 
 /// The kernels that the tests boot.
-const KERNELS: &[&str] = &["powerpc:hz=100", "powerpc:hz=1000", "x86_64:hz=100"];
+const KERNELS: &[&str] = &["powerpc:hz=100", "powerpc:hz=1000", "x86_64:hz=100", "x86_64:hz=1000"];
 
 /// The small experiment: the document's own, shortened.
 const EXPERIMENT: &[&str] = &[
@@ -78,13 +78,13 @@ const STEPS: &[Step] = &[
     ("the static agent", 0.5, || agent::build().map(drop)),
     ("the small agent", 0.1, agent_c::check),
     ("agents of other processors", 3.0, cross::test),
-    ("kernels of the lab", 12.0, || {
+    ("kernels of the lab", 16.0, || {
         let arguments = [&["run", "--quiet", "--release", "--", "lab", "kernels"], KERNELS].concat();
         shell::run("cargo", &arguments)
     }),
     // Emulated machines use a whole processor: beside them the others would measure a contended one.
     ("tests", 8.0, || shell::run("cargo", &[TESTS, &["--skip", "lab::"]].concat())),
-    ("tests of the lab", 5.0, || shell::run("cargo", &[TESTS, &["lab::"]].concat())),
+    ("tests of the lab", 7.0, || shell::run("cargo", &[TESTS, &["lab::"]].concat())),
     ("the main job", 2.4, main_job),
     ("the short experiment", 0.7, short_experiment),
     ("fork weighs neither program", 0.3, agent::weighs_the_same),

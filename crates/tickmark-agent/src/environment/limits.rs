@@ -67,14 +67,24 @@ fn interrupts(facts: &mut Environment, cpu: u32) {
     facts.know("interrupts.on_cpu", folder, crate::settle::ranges(&here));
 }
 
-/// The limits of this process's cgroups, where the file systems are mounted in the usual places.
+/// The limits of this process's cgroups.
 fn cgroups(facts: &mut Environment) {
     file(facts, "cgroup", "/proc/self/cgroup");
+    of_cgroups(facts, CGROUP, "cgroup");
+}
+
+/// How often its quota ended a turn: it changes by itself.
+pub(super) fn throttling(facts: &mut Environment) {
+    of_cgroups(facts, &[("cpu.stat", "cpu")], "state.cgroup");
+}
+
+/// Files of this process's cgroups, where the file systems are mounted in the usual places.
+fn of_cgroups(facts: &mut Environment, files: &[(&str, &str)], prefix: &str) {
     let text = std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
     for entry in text.lines() {
         let mut fields = entry.splitn(3, ':').skip(1);
         let (Some(controllers), Some(path)) = (fields.next(), fields.next()) else { continue };
-        for (name, controller) in CGROUP {
+        for (name, controller) in files {
             let roots: &[&str] = match controllers {
                 "" => &["/sys/fs/cgroup", "/sys/fs/cgroup/unified"],
                 some if some.split(',').any(|c| c == *controller) => {
@@ -82,12 +92,17 @@ fn cgroups(facts: &mut Environment) {
                 }
                 _ => continue,
             };
-            for root in roots.iter().filter(|root| !root.is_empty()) {
+            // In a container the path is the host's, and the files lie where the mount begins.
+            let places = roots.iter().filter(|root| !root.is_empty()).flat_map(|root| {
                 let middle = if controllers.is_empty() || root.ends_with("cpu") { "" } else { controller };
-                let place = format!("{root}/{middle}{path}/{name}").replace("//", "/");
-                if std::path::Path::new(&place).exists() {
-                    file(facts, &format!("cgroup.{name}"), &place);
-                }
+                [path, ""].map(|path| format!("{root}/{middle}{path}/{name}").replace("//", "/"))
+            });
+            let places: Vec<String> = places.collect();
+            let fact = format!("{prefix}.{name}");
+            match places.iter().find(|place| std::path::Path::new(place).exists()) {
+                Some(place) => file(facts, &fact, place),
+                None if *name == "cpu.stat" => facts.miss(&fact, &places.join(", "), "no such file"),
+                None => {}
             }
         }
     }

@@ -14,6 +14,7 @@ pub(super) fn collect(facts: &mut Environment, cpu: u32) {
         file(facts, &format!("state.pressure.{what}"), format!("/proc/pressure/{what}"));
     }
     file(facts, "state.frequency_khz", format!("/sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_cur_freq"));
+    super::limits::throttling(facts);
     siblings(facts, cpu);
 }
 

@@ -3,12 +3,13 @@
 use super::basis::{Basis, Unit};
 use super::environment::{differences, knob};
 use super::figures::{Pick, Read};
-use super::group;
+use super::group::{self, GroupLine};
 use super::history::{self, Earlier, History};
 use super::judged::{self, Page};
 use super::line::{Figure, Line, Word};
 use super::model::{Against, Model, Party};
 use super::model::{Caution, Deciding};
+use super::pace::Paced;
 use super::side::Side;
 use super::trend;
 use crate::report::TAIL;
@@ -96,7 +97,7 @@ pub fn build(
     } else {
         history::of(earlier, &[&few[..], &[base.side]].concat())
     };
-    let pages: Vec<Page<'_>> = others
+    let mut pages: Vec<Page<'_>> = others
         .iter()
         .zip(&basis)
         .map(|(other, basis)| Page { basis, figures: base.figures(other, basis, &history) })
@@ -106,10 +107,16 @@ pub fn build(
     }
     let rule = Rule { margin: asked.margin, correction: asked.correction, ..Rule::default() };
     let sound = |figure: &Figure| figure.primary && figure.unlike.is_none() && !figure.missing(asked);
-    let own = pages.iter().map(|page| (page.basis, page.figures.iter().filter(|f| sound(f)).collect()));
-    let groups = group::judged(own, &history, rule);
+    let paced = Paced::of(&pages, &history);
+    let both = pages.iter().zip(&paced.pages).map(|(page, paced)| {
+        (page.basis, page.figures.iter().chain(&paced.figures).filter(|f| sound(f)).collect())
+    });
+    let groups = group::judged(both, [&history, &paced.history], rule);
     // All claims of all sides are corrected for each other; what carries none is looked at for itself.
-    let claims = judged::claimed(&pages, &groups, rule, &history);
+    let mut claims = judged::claimed(&pages, &groups, rule, &history);
+    let by_pace = judged::claimed(&paced.pages, &groups, rule, &paced.history);
+    let groups: Vec<Vec<GroupLine>> = groups.into_iter().map(group::told).collect();
+    paced.take_over(&by_pace, &groups, &mut pages, &mut claims);
     let secondary = judged::secondary(&pages, rule, &history);
     let alone = judged::runs_alone(&pages, rule);
     let known = claims.iter().flatten().flatten().filter(|c| c.p.is_some()).count();

@@ -1,6 +1,7 @@
 //! What the environments of two sides do not share.
 
 use super::side::Side;
+use crate::noise;
 use std::collections::BTreeMap;
 use tickmark_store::Recording;
 
@@ -15,12 +16,52 @@ pub struct Difference {
     pub other: String,
 }
 
+/// A side that lost more than this, and so many times as much as the other, was noisy.
+const NOISY: f64 = 0.01;
+const TIMES: f64 = 2.0;
 /// Facts that change by themselves.
 const SELF_CHANGING: [&str; 3] = ["state.", "cgroup.memory.stat", "cgroup.memory.usage"];
 
 /// Every fact that differs between the first recordings of two sides, or within a side.
 pub(super) fn differences(base: &Side, other: &Side) -> Vec<Difference> {
-    between(&base.recordings, &other.recordings)
+    let mut all = between(&base.recordings, &other.recordings);
+    all.extend(noise(&base.recordings, &other.recordings));
+    all
+}
+
+/// What a watched CPU lost beside its tick, where one side lost far more than the other: a slower result may be that.
+fn noise(base: &[Recording], other: &[Recording]) -> Option<Difference> {
+    let (first, second) = (Lost::of(base.first()?)?, Lost::of(other.first()?)?);
+    let (least, most) = (first.share.min(second.share), first.share.max(second.share));
+    (most > NOISY && most > TIMES * least).then(|| Difference {
+        name: "lost to others while the tick was measured".to_owned(),
+        base: first.to_string(),
+        other: second.to_string(),
+    })
+}
+
+/// The share of a CPU that something else had than the loop and the tick, and what most of it was.
+struct Lost {
+    share: f64,
+    most: String,
+}
+
+impl Lost {
+    /// Of all runs of the tick's probe; none where there are none.
+    fn of(recording: &Recording) -> Option<Self> {
+        let noise = noise::of(recording)?;
+        Some(Self {
+            share: noise.others().map(|(_, share)| share).sum(),
+            most: noise.others().next().map(|(what, _)| what.code()).unwrap_or_default(),
+        })
+    }
+}
+
+impl std::fmt::Display for Lost {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:.1} %", self.share * 100.0)?;
+        if self.most.is_empty() { Ok(()) } else { write!(f, " (most: {})", self.most) }
+    }
 }
 
 /// The same of recordings.

@@ -26,9 +26,7 @@ pub(super) struct Read<'a> {
 impl<'a> Read<'a> {
     pub(super) fn of(side: &'a Side, picks: Picks<'_>) -> Self {
         let rows = |recording: &Recording| {
-            let model = report::build(recording, &|_| true, false);
-            let rows = model
-                .groups
+            let rows = report::rows_of(recording, &|_| true)
                 .into_iter()
                 .flat_map(|(group, rows)| rows.into_iter().map(move |row| (group, row)));
             rows.filter(|(group, row)| (picks.only)(*group, row)).collect()
@@ -168,12 +166,43 @@ impl<'a> Read<'a> {
                     between: between(&runs),
                     runs: runs.map(|of| of.into_iter().flatten().map(|(_, value)| value).collect()),
                     history,
+                    by_pace: None,
                     paired: matches!(basis, Basis::Blocks { .. }),
                     exact: matches!(basis, Basis::Phases { .. }),
                 });
             }
         }
         figures
+    }
+}
+
+#[cfg(test)]
+impl Figure {
+    /// The floor of a single recording a side, judged by earlier ones.
+    pub(super) fn floor(metric: &str, group: Group, floors: [f64; 2], history: &History) -> Self {
+        let values = floors.map(|floor| vec![floor]);
+        Self {
+            metric: metric.to_owned(),
+            group,
+            figure: "floor",
+            primary: true,
+            unit: Unit::Nanoseconds,
+            better: tickmark_wire::Better::Lower,
+            over: [0; 2],
+            unlike: None,
+            runs: values.clone(),
+            values,
+            blocks: Vec::new(),
+            counts: [1, 1],
+            step: 0.0,
+            made: [[1, 1]; 2],
+            between: None,
+            history: history.get(&(metric.to_owned(), "floor")),
+            by_pace: None,
+            paired: false,
+            exact: false,
+            marks: Vec::new(),
+        }
     }
 }
 

@@ -10,18 +10,29 @@ use tickmark_stats::verdict::{Comparison, Family, Rule, Sides, compare};
 use tickmark_wire::{Better, Group};
 
 /// Fewer figures are no group.
-const LEAST: usize = 3;
+pub(super) const LEAST: usize = 3;
 /// A composite beyond so many deviations is as far as this one.
 const FAR: f64 = 500.0;
 
 /// What the figures of a group share.
-pub(super) type Class = (Group, &'static str, Better);
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Class {
+    pub(super) group: Group,
+    /// Whether they are clocks that are read by a call.
+    pub(super) by_call: bool,
+    pub(super) figure: &'static str,
+    pub(super) better: Better,
+    /// Whether they are in units of the pace.
+    pub(super) by_pace: bool,
+}
 
 /// Figures of one group, judged as one.
 #[derive(Debug, Clone)]
 pub struct GroupLine {
     /// Which.
     pub group: Group,
+    /// Whether it is the clocks that are read by a call.
+    pub by_call: bool,
     /// `floor`, `mean` or `value`.
     pub figure: &'static str,
     /// Which way is better, for all of them.
@@ -40,12 +51,21 @@ pub struct GroupLine {
     pub adjusted: f64,
     /// Whether a difference is claimed.
     pub changed: bool,
+    /// What the processor's pace is on the other side of that on the first, where the figures are in units of it: they changed so,
+    /// and not for themselves.
+    pub by_pace: Option<f64>,
 }
 
 impl GroupLine {
     /// What its figures share.
     pub(super) fn class(&self) -> Class {
-        (self.group, self.figure, self.better)
+        Class {
+            group: self.group,
+            by_call: self.by_call,
+            figure: self.figure,
+            better: self.better,
+            by_pace: self.by_pace.is_some(),
+        }
     }
 
     /// Whether it changed, in the direction that is not the better one.
@@ -73,14 +93,15 @@ struct Members<'a> {
     zeros: Vec<f64>,
 }
 
-/// The groups of each page's figures, judged together: a wrong claim in any of them has the rule's level.
+/// The groups of each page's figures, for themselves and in units of the pace, each with its earlier recordings; judged together: a wrong
+/// claim in any of them has the rule's level.
 pub(super) fn judged<'a>(
     pages: impl Iterator<Item = (&'a Basis, Vec<&'a Figure>)>,
-    history: &History,
+    histories: [&History; 2],
     rule: Rule,
 ) -> Vec<Vec<GroupLine>> {
     let groups: Vec<(&Basis, Vec<Members<'_>>)> =
-        pages.map(|(basis, figures)| (basis, members(&figures, history))).collect();
+        pages.map(|(basis, figures)| (basis, members(&figures, histories))).collect();
     let earlier = |groups: &[Members<'_>]| {
         greatest(&groups.iter().filter_map(Members::earlier).collect::<Vec<Series>>())
     };
@@ -97,8 +118,19 @@ pub(super) fn judged<'a>(
         .collect()
 }
 
+/// A line for each group: for itself, or in units of the pace where it changed in these alone.
+pub(super) fn told(lines: Vec<GroupLine>) -> Vec<GroupLine> {
+    let (own, paced): (Vec<GroupLine>, Vec<GroupLine>) =
+        lines.into_iter().partition(|line| line.by_pace.is_none());
+    let by_pace = |own: &GroupLine| {
+        let same = |line: &&GroupLine| line.class() == Class { by_pace: true, ..own.class() };
+        paced.iter().find(same).filter(|line| line.changed && !own.changed).cloned()
+    };
+    own.into_iter().map(|line| by_pace(&line).unwrap_or(line)).collect()
+}
+
 /// The groups of a page's figures that can be compared and carry claims.
-fn members<'a>(figures: &[&'a Figure], history: &History) -> Vec<Members<'a>> {
+fn members<'a>(figures: &[&'a Figure], histories: [&History; 2]) -> Vec<Members<'a>> {
     let mut groups: BTreeMap<Class, Vec<&Figure>> = BTreeMap::new();
     let usable = |figure: &&Figure| {
         let positive =
@@ -109,7 +141,8 @@ fn members<'a>(figures: &[&'a Figure], history: &History) -> Vec<Members<'a>> {
         groups.entry(figure.class()).or_default().push(figure);
     }
     let one = |figures: Vec<&'a Figure>| {
-        let values = values(&figures, history)?;
+        let by_pace = figures.first()?.by_pace.is_some();
+        let values = values(&figures, histories[usize::from(by_pace)])?;
         let zeros = match &values {
             Values::Paired(values, _) => vec![0.0; values.len()],
             _ => Vec::new(),
@@ -220,6 +253,7 @@ impl Members<'_> {
         }
         Some(GroupLine {
             group: first.group,
+            by_call: first.class().by_call,
             figure: first.figure,
             better: first.better,
             figures: ratios.len(),
@@ -232,6 +266,7 @@ impl Members<'_> {
             p: claim.p?,
             adjusted: claim.adjusted?,
             changed: claim.adjusted? < level,
+            by_pace: first.by_pace,
         })
     }
 }

@@ -78,6 +78,11 @@ impl History {
         })
     }
 
+    /// With other figures of each recording.
+    pub(super) fn each_recording(&self, of: impl Fn(&Figures) -> Figures) -> Self {
+        Self { configurations: self.configurations.iter().map(|all| all.iter().map(&of).collect()).collect() }
+    }
+
     fn each(&self, of: impl Fn(&Figures) -> Option<f64>) -> Series {
         self.configurations.iter().map(|all| all.iter().map(&of).collect()).collect()
     }
@@ -152,8 +157,8 @@ pub(super) fn of(earlier: &Earlier<'_>, sides: &[&Side]) -> History {
 
 /// The figures of these metrics in a recording.
 fn figures(recording: &Recording, metrics: &[&str]) -> Figures {
-    let model = report::build(recording, &|metric| metrics.contains(&metric.name.as_str()), false);
-    let rows = model.groups.iter().flat_map(|(_, rows)| rows);
+    let groups = report::rows_of(recording, &|metric| metrics.contains(&metric.name.as_str()));
+    let rows = groups.iter().flat_map(|(_, rows)| rows);
     let all =
         rows.flat_map(|row| row.figures().into_iter().map(move |(figure, values)| (row, figure, values)));
     let one = all.filter_map(|(row, figure, values)| Some(((row.metric.clone(), figure), of_runs(&values)?)));

@@ -73,7 +73,9 @@ pub(super) fn claimed(
         pages.iter().map(|page| vec![None; page.figures.len()]).collect();
     let one_class = classes.len() < 2 && !classes.iter().any(Option::is_some);
     for one in classes {
-        let of = |page: usize, figure| claim(figure).filter(|_| figure.primary && class(page, figure) == one);
+        // In units of the pace what belongs to no group is not asked.
+        let asked = |figure: &Figure| figure.primary && (one.is_some() || figure.by_pace.is_none());
+        let of = |page: usize, figure| claim(figure).filter(|_| asked(figure) && class(page, figure) == one);
         let found = judged(pages, rule, history, of);
         for (all, found) in all.iter_mut().flatten().zip(found.into_iter().flatten()) {
             *all = all.or(found);
@@ -132,8 +134,7 @@ mod tests {
     use super::*;
     use crate::comparison::group;
     use crate::comparison::history::Figures;
-    use crate::report::Unit;
-    use tickmark_wire::{Better, Group};
+    use tickmark_wire::Group;
 
     const CALLS: [&str; 3] = ["a", "b", "c"];
 
@@ -146,40 +147,16 @@ mod tests {
         History::of((0..12).map(one).collect::<Vec<Figures>>())
     }
 
-    fn figure(metric: &str, group: Group, other: f64, history: &History) -> Figure {
-        let values = [vec![100.0], vec![other]];
-        Figure {
-            metric: metric.to_owned(),
-            group,
-            figure: "floor",
-            primary: true,
-            unit: Unit::Nanoseconds,
-            better: Better::Lower,
-            over: [0; 2],
-            unlike: None,
-            runs: values.clone(),
-            values,
-            blocks: Vec::new(),
-            counts: [1, 1],
-            step: 0.0,
-            made: [[1, 1]; 2],
-            between: None,
-            history: history.get(&(metric.to_owned(), "floor")),
-            paired: false,
-            exact: false,
-            marks: Vec::new(),
-        }
-    }
-
     /// Which of the calls and of what has no group are claimed, and whether the group is.
     fn changed(others: [f64; 4]) -> ([bool; 4], Vec<bool>) {
         let (history, basis) = (history(), Basis::Few { order: "AB".to_owned() });
-        let call = |(name, other): (&&str, &f64)| figure(name, Group::SystemCall, *other, &history);
+        let figure = |name: &str, group, other| Figure::floor(name, group, [100.0, other], &history);
+        let call = |(name, other): (&&str, &f64)| figure(name, Group::SystemCall, *other);
         let mut figures: Vec<Figure> = CALLS.iter().zip(&others).map(call).collect();
-        figures.push(figure("alone", Group::Memory, others[3], &history));
+        figures.push(figure("alone", Group::Memory, others[3]));
         let pages = [Page { basis: &basis, figures }];
         let own = pages.iter().map(|page| (page.basis, page.figures.iter().collect()));
-        let groups = group::judged(own, &history, Rule::default());
+        let groups = group::judged(own, [&history; 2], Rule::default());
         let claims = claimed(&pages, &groups, Rule::default(), &history);
         let is_change = |at: usize| claims[0][at].is_some_and(|claim| claim.verdict.is_change());
         ([0, 1, 2, 3].map(is_change), groups[0].iter().map(|group| group.changed).collect())
@@ -202,8 +179,8 @@ mod tests {
             let one = |value: &f64| Figures::from([(("alone".to_owned(), "floor"), *value)]);
             let history = History::of(recordings.iter().map(one).collect());
             let basis = Basis::Few { order: "AB".to_owned() };
-            let pages =
-                [Page { basis: &basis, figures: vec![figure("alone", Group::Memory, 110.0, &history)] }];
+            let alone = Figure::floor("alone", Group::Memory, [100.0, 110.0], &history);
+            let pages = [Page { basis: &basis, figures: vec![alone] }];
             claimed(&pages, &[Vec::new()], Rule::default(), &history)[0][0].unwrap().verdict
         };
         assert!(verdict(100.7).is_change());

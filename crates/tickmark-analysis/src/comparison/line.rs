@@ -71,6 +71,8 @@ pub(super) struct Figure {
     /// The share of the variance that lies between recordings, where each side has some.
     pub between: Option<f64>,
     pub history: Option<Occasions>,
+    /// As [`Line::by_pace`].
+    pub by_pace: Option<f64>,
     pub paired: bool,
     /// Whether the values are counts that are the same each time.
     pub exact: bool,
@@ -122,6 +124,9 @@ pub struct Line {
     pub exact: Option<Exact>,
     /// How far earlier replicates of this machine spread.
     pub history: Option<Occasions>,
+    /// What the processor's pace is on the other side of that on the first, where the figure changed in units of it and not for
+    /// itself; ratio and interval are in these units then.
+    pub by_pace: Option<f64>,
     /// What stands beside the verdict of pairs.
     pub checks: Checks,
     /// The share of the variance that lies between recordings.
@@ -185,7 +190,15 @@ pub struct Checks {
 impl Figure {
     /// What the figures of its group share.
     pub(super) fn class(&self) -> Class {
-        (self.group, self.figure, self.better)
+        // A clock that is read by a call is a call.
+        let by_call = self.group == Group::Clock && self.metric.ends_with(".syscall");
+        Class {
+            group: self.group,
+            by_call,
+            figure: self.figure,
+            better: self.better,
+            by_pace: self.by_pace.is_some(),
+        }
     }
 
     /// The line of this figure. `claim` is what its occasions say, `alone` what its runs do.
@@ -248,6 +261,7 @@ impl Figure {
             alone,
             exact,
             history: self.history,
+            by_pace: self.by_pace,
             word,
             same_centre: false,
             marks: self.marks,

@@ -9,6 +9,7 @@ mod history;
 mod judged;
 mod line;
 mod model;
+mod pace;
 mod side;
 mod trend;
 mod why;

@@ -4,10 +4,16 @@ use super::header::Header;
 use super::marks::Mark;
 use super::row::{Row, RowStatus};
 use super::rows::KERNEL_PATH;
+use crate::noise::What;
 use crate::sample::Sample;
 use serde::Serialize;
 use tickmark_store::{Elsewhere, Id, Recording};
 use tickmark_wire::{Group, Nanos, names};
+
+/// A share of the CPU that others have, above which it is told of.
+const NOISY: f64 = 0.01;
+/// So many of them are named.
+const NAMED: usize = 3;
 
 /// One notable thing: shares are of one, times in ns.
 #[derive(Debug, Clone, Serialize)]
@@ -20,6 +26,13 @@ pub enum Finding {
     KernelClock { clock: String, read: f64, syscall: f64, source: String },
     /// The tick takes more than 1 % of the CPU.
     CostlyTick { share: f64, cost: f64, rate: f64 },
+    /// Beside the tick others had this share of the CPU while it was watched; what each of them had.
+    Noise {
+        share: f64,
+        #[serde(serialize_with = "codes")]
+        others: Vec<(What, f64)>,
+        id: Id,
+    },
     /// Measured at ordinary priority instead.
     PriorityRefused { asked: String, why: String },
     /// Wake-up latency is made of timer slack.
@@ -72,6 +85,9 @@ pub(super) fn of(
     let mut findings = Vec::new();
     clocks(recording, header, &rows, &mut findings);
     tick(&rows, &mut findings);
+    if samples.iter().any(|sample| sample.metric.name.as_str() == names::TICK) {
+        noise(recording, &mut findings);
+    }
     settings(recording, &rows, &mut findings);
     disturbances(samples, header, &rows, &mut findings);
     failures(&rows, &mut findings);
@@ -119,6 +135,23 @@ fn tick(rows: &[&Row], findings: &mut Vec<Finding>) {
     {
         findings.push(Finding::CostlyTick { share, cost, rate });
     }
+}
+
+/// What a watched CPU lost beside its tick.
+fn noise(recording: &Recording, findings: &mut Vec<Finding>) {
+    // Without a tick its own gaps are somebody else's; what has no name may be its as well.
+    let Some(noise) = crate::noise::of(recording).filter(|noise| noise.tick.is_ok()) else { return };
+    let others = || noise.others().filter(|(what, _)| !matches!(what, What::Unknown | What::Fault));
+    let share = others().map(|(_, share)| share).sum::<f64>();
+    if share > NOISY {
+        let others = others().take(NAMED).map(|(what, share)| (what.clone(), share)).collect();
+        findings.push(Finding::Noise { share, others, id: recording.meta.id.clone() });
+    }
+}
+
+/// By their codes: a share for each.
+fn codes<S: serde::Serializer>(others: &[(What, f64)], to: S) -> Result<S::Ok, S::Error> {
+    to.collect_map(others.iter().map(|(what, share)| (what.code(), share)))
 }
 
 fn settings(recording: &Recording, rows: &[&Row], findings: &mut Vec<Finding>) {

@@ -169,7 +169,7 @@ fn seconds(recording: &Recording) -> f64 {
     first.zip(last).map_or(0.0, |(first, last)| last.saturating_sub(first) as f64 / 1e9)
 }
 
-fn gigahertz(recording: &Recording) -> Option<[f64; 3]> {
+pub(crate) fn gigahertz(recording: &Recording) -> Option<[f64; 3]> {
     let speeds = recording.multiplications.iter().map(|cost| MULTIPLY_CYCLES / cost);
     let sorted = tickmark_stats::Sorted::new(speeds);
     Some([sorted.quantile(0.05)?, sorted.quantile(0.5)?, sorted.quantile(0.95)?])

@@ -12,8 +12,9 @@ mod rows;
 
 pub use detail::{Bin, Detail};
 pub use findings::Finding;
+pub(crate) use header::gigahertz;
 pub use header::{Guest, Header};
 pub use kinds::row_names;
 pub use marks::{Mark, NoFloor, Note};
-pub use model::{Known, Model, build};
+pub use model::{Known, Model, build, rows_of};
 pub use row::{Each, Row, RowStatus, TAIL, Unit};

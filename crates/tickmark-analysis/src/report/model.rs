@@ -59,17 +59,23 @@ fn samples<'a>(recording: &'a Recording, chosen: &[&'a Metric]) -> Vec<Sample<'a
     })
 }
 
-/// Builds the model; `metrics` picks some, which are then shown in detail.
+/// The rows of the metrics that are picked, in the order of a summary, and nothing else.
 #[must_use]
-pub fn build(recording: &Recording, metrics: &dyn Fn(&Metric) -> bool, in_detail: bool) -> Model {
+pub fn rows_of(recording: &Recording, metrics: &dyn Fn(&Metric) -> bool) -> Vec<(Group, Vec<Row>)> {
     let chosen: Vec<&Metric> = recording.meta.plan.metrics.iter().filter(|m| metrics(m)).collect();
     let samples = samples(recording, &chosen);
-    let header = header::of(recording, &samples);
+    grouped(recording, &samples, &header::of(recording, &samples))
+}
+
+fn grouped(recording: &Recording, samples: &[Sample<'_>], header: &Header) -> Vec<(Group, Vec<Row>)> {
     let period = header.hz_measured.or(header.hz_configured).map(|hz| 1e9 / hz);
     let mut groups: Vec<(Group, Vec<Row>)> = Vec::new();
     // Chapters of later versions come after those that are known.
-    let new: BTreeSet<Group> =
-        chosen.iter().map(|metric| metric.group).filter(|group| !Group::ALL.contains(group)).collect();
+    let new: BTreeSet<Group> = samples
+        .iter()
+        .map(|sample| sample.metric.group)
+        .filter(|group| !Group::ALL.contains(group))
+        .collect();
     for group in Group::ALL.into_iter().chain(new) {
         let own = samples.iter().filter(|s| s.metric.group == group);
         let mut rows: Vec<Row> = own.flat_map(|sample| kinds::of(sample, recording, period)).collect();
@@ -81,6 +87,16 @@ pub fn build(recording: &Recording, metrics: &dyn Fn(&Metric) -> bool, in_detail
             groups.push((group, rows));
         }
     }
+    groups
+}
+
+/// Builds the model; `metrics` picks some, which are then shown in detail.
+#[must_use]
+pub fn build(recording: &Recording, metrics: &dyn Fn(&Metric) -> bool, in_detail: bool) -> Model {
+    let chosen: Vec<&Metric> = recording.meta.plan.metrics.iter().filter(|m| metrics(m)).collect();
+    let samples = samples(recording, &chosen);
+    let header = header::of(recording, &samples);
+    let groups = grouped(recording, &samples, &header);
     let findings = findings::of(recording, &header, &groups, &samples);
     let details = if in_detail { samples.iter().filter_map(detail::of).collect() } else { Vec::new() };
     let mut environment = Vec::new();

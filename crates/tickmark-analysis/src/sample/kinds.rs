@@ -167,18 +167,8 @@ impl<'a> Seen<'a> {
     }
 
     fn gaps(&self, trace: &GapTrace) -> Result<Figures, NoFigure> {
-        let (start, length) = (column(&trace.start), column(&trace.length));
-        if start.len() != length.len() {
-            return Err(NoFigure::Columns);
-        }
-        let gaps = tick::Gaps {
-            span: trace.span.as_f64(),
-            start: &start,
-            length: &length,
-            preempted: trace.preempted.as_deref().unwrap_or_default(),
-            interrupts: trace.timer_interrupts.map(|count| count as f64),
-        };
-        let train = tick::find(&gaps).map_err(NoFigure::NoTick)?;
+        let gaps = gaps_of(trace).ok_or(NoFigure::Columns)?;
+        let train = tick::find(&gaps.view()).map_err(NoFigure::NoTick)?;
         refute(&train, self.recording)?;
         // What others had of a slot's neighbourhood may be in it: beside them its cost is not known.
         let cost = train.cost.filter(|_| !self.contended);
@@ -190,6 +180,47 @@ impl<'a> Seen<'a> {
         let offsets: Vec<_> = exchanges.iter().filter_map(of).collect();
         let worst = offsets.iter().map(|(_, o)| o.ahead.abs()).max_by(f64::total_cmp);
         Ok(self.plain(worst.ok_or(NoFigure::NoExchange)?, Detail::Offsets(offsets)))
+    }
+}
+
+/// A trace in columns of numbers, ns.
+pub(crate) struct GapColumns<'a> {
+    trace: &'a GapTrace,
+    pub(crate) start: Vec<f64>,
+    pub(crate) length: Vec<f64>,
+    unseen: Vec<(f64, f64)>,
+    timers: Vec<(u32, bool)>,
+}
+
+/// The columns of a trace; none where they are not of one length.
+pub(crate) fn gaps_of(trace: &GapTrace) -> Option<GapColumns<'_>> {
+    let (start, length) = (column(&trace.start), column(&trace.length));
+    let end = |gap: u32| Some(start.get(gap as usize)? + length.get(gap as usize)?);
+    let (mut unseen, mut timers) = (Vec::new(), Vec::new());
+    if let Some(counted) = &trace.counted {
+        if counted.gap.len() != counted.took.len() || !counted.gap.is_sorted() {
+            return None;
+        }
+        for (gap, took) in counted.gap.iter().zip(&counted.took) {
+            unseen.push((end(*gap)?, end(*gap)? + took.as_f64()));
+        }
+        timers = counted.timers();
+    }
+    (start.len() == length.len()).then_some(GapColumns { trace, start, length, unseen, timers })
+}
+
+impl GapColumns<'_> {
+    /// As the search for trains takes them.
+    pub(crate) fn view(&self) -> tick::Gaps<'_> {
+        tick::Gaps {
+            span: self.trace.span.as_f64(),
+            start: &self.start,
+            length: &self.length,
+            preempted: self.trace.preempted.as_deref().unwrap_or_default(),
+            interrupts: self.trace.timer_interrupts.map(|count| count as f64),
+            unseen: &self.unseen,
+            timers: &self.timers,
+        }
     }
 }
 
@@ -221,7 +252,7 @@ fn rates(windows: &Windows) -> Option<Vec<(f64, f64)>> {
 }
 
 /// A tick that the kernel is not configured for is none.
-fn refute(train: &tick::Train, recording: &Recording) -> Result<(), NoFigure> {
+pub(crate) fn refute(train: &tick::Train, recording: &Recording) -> Result<(), NoFigure> {
     let found = train.frequency;
     match configured_hz(recording) {
         Some(configured) if (found / configured - 1.0).abs() > 0.01 => {

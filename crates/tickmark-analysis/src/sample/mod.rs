@@ -11,6 +11,7 @@ use tickmark_stats::{Sorted, offset, tick};
 use tickmark_store::{Recording, Run, Status};
 use tickmark_wire::Metric;
 
+pub(crate) use kinds::{gaps_of, refute};
 pub use modes::Apart;
 pub use spread::Spread;
 pub use without::{New, NoFigure};

@@ -4,6 +4,7 @@ use crate::shell::{Done, Run};
 use crate::{Control, Error};
 use std::path::Path;
 use std::time::Duration;
+use tickmark_wire::printed::{number_after, only_number};
 use tickmark_wire::{Better, Group, Metric, Printed, Settings, Unit};
 
 /// A command with one number.
@@ -62,21 +63,8 @@ impl Outcome {
         let wrong = |why: String| Error::Refused(format!("`{}` {why}", self.command));
         match &self.take {
             Take::Time => Ok((time.as_nanos() as f64).into()),
-            Take::Only => match numbers(&text)[..] {
-                [number] => Ok(number),
-                [] => Err(wrong("printed no number".to_owned())),
-                _ => Err(wrong(
-                    "printed more than one number; say which with after = \"TEXT BEFORE IT\"".to_owned(),
-                )),
-            },
-            Take::After(before) => {
-                let rest = text.split_once(before.as_str()).map(|(_, rest)| rest);
-                let rest = rest.ok_or_else(|| wrong(format!("did not print {before:?}")))?;
-                numbers(rest)
-                    .first()
-                    .copied()
-                    .ok_or_else(|| wrong(format!("printed no number after {before:?}")))
-            }
+            Take::Only => only_number(&text).map_err(wrong),
+            Take::After(before) => number_after(&text, before).map_err(wrong),
         }
     }
 }
@@ -102,35 +90,9 @@ fn settle(settings: &Settings) -> Result<(), Error> {
     }
 }
 
-/// Every number of a text: words, without a unit behind or punctuation around them.
-fn numbers(text: &str) -> Vec<Printed> {
-    let apart =
-        |c: char| c.is_whitespace() || matches!(c, ',' | ';' | '(' | ')' | '[' | ']' | '=' | ':' | '"');
-    let number = |word: &str| {
-        if word.trim_start_matches(['-', '+']).to_ascii_lowercase().starts_with("0x") {
-            return Printed::parse(word.as_bytes());
-        }
-        let end =
-            word.find(|c: char| c.is_ascii_alphabetic() && !matches!(c, 'e' | 'E')).unwrap_or(word.len());
-        let word = word[..end].trim_end_matches(['.', '%', '/']);
-        Printed::parse(word.as_bytes()).filter(|_| word.contains(|c: char| c.is_ascii_digit()))
-    };
-    text.split(apart).filter_map(number).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn numbers_of_a_text() {
-        let numbers = |text: &str| numbers(text).into_iter().map(|number| number.value).collect::<Vec<_>>();
-        assert_eq!(numbers("Requests/sec:  12345.67\n"), [12345.67]);
-        assert_eq!(numbers("tps = 1e3 (including), 5ms 7% x9 nan inf -2."), [1000.0, 5.0, 7.0, -2.0]);
-        assert_eq!(numbers("no number e E . -"), [0.0; 0]);
-        assert_eq!(numbers("0x1F 1.2e5 1e400"), [31.0, 120_000.0]);
-        assert_eq!(numbers(&"9".repeat(320)), [0.0; 0]);
-    }
 
     #[test]
     fn which_number_is_meant() {

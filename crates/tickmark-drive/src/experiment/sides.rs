@@ -83,6 +83,10 @@ impl Experiment {
             if planned != asked.collect() {
                 return other(id.short(), "other probes");
             }
+            let told = |run: &RunPlan| self.probes.iter().any(|offer| offer.arguments == run.arguments);
+            if !plan.runs.iter().all(told) {
+                return other(id.short(), "another command");
+            }
             if rounds != self.blocks {
                 let why = format!("recording {id} was planned with {rounds} boots and not {}", self.blocks);
                 return Err(Error::Usage(why));

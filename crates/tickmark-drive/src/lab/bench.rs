@@ -29,6 +29,9 @@ pub fn build(cache: &Cache, kernels: &[Kernel], again: bool, control: &Control) 
     Ok(built?)
 }
 
+/// How long a boot with a command may take, where nothing is said.
+const COMMAND: Duration = Duration::from_secs(600);
+
 /// What is needed to make guests.
 pub struct Bench {
     cache: Cache,
@@ -50,6 +53,10 @@ pub struct Wanted<'a> {
     pub append: [&'a str; 2],
     /// Files that are written before anything is measured: path, content.
     pub writes: Vec<(String, String)>,
+    /// Whether it is to run a command.
+    pub runs_command: bool,
+    /// Files of this machine that it has.
+    pub files: &'a [PathBuf],
     /// How fast it runs.
     pub accel: Accel,
     /// Stamp with the clock of the kernel.
@@ -72,11 +79,13 @@ impl<'a> Wanted<'a> {
             memory: machine.memory,
             append: [&machine.append, &setting.append],
             writes: setting.write.clone().into_iter().collect(),
+            runs_command: !machine.command.is_empty(),
+            files: &machine.files,
             accel: Accel::Icount { shift },
             kernel_stamps: machine.kernel_stamps,
             hz: setting.hz,
             phases: machine.blocks.unwrap_or(1),
-            limit,
+            limit: limit.or(Some(COMMAND).filter(|_| !machine.command.is_empty())),
         }
     }
 }
@@ -134,6 +143,7 @@ impl Bench {
     pub fn check(&mut self, wanted: &Wanted<'_>) -> Result<(), Error> {
         let look = Look::at(wanted)?;
         tickmark_lab::require_qemu(look.arch)?;
+        carried(wanted.files, look.arch)?;
         self.agent(look.kind == AgentKind::C, look.arch).map(drop)
     }
 
@@ -158,6 +168,7 @@ impl Bench {
             hz,
             append: wanted.append.join(" ").trim().to_owned(),
             writes: wanted.writes,
+            files: Arc::new(carried(wanted.files, arch)?),
             kind,
             agent,
             shell,
@@ -168,6 +179,49 @@ impl Bench {
             control: self.control.clone(),
         })
     }
+}
+
+/// Files by their place in a guest: programs in /bin, others in its root folder.
+fn carried(files: &[PathBuf], arch: Arch) -> Result<Vec<(String, Vec<u8>)>, Error> {
+    let mut places: Vec<String> = RESERVED.map(str::to_owned).to_vec();
+    let one = |path: &PathBuf| {
+        let (place, bytes) = carried_file(path, arch)?;
+        if places.contains(&place) {
+            let path = path.display();
+            return Err(Error::Usage(format!(
+                "{path}: the guest has something else at /{place}; give it another name"
+            )));
+        }
+        places.push(place.clone());
+        Ok((place, bytes))
+    };
+    files.iter().map(one).collect()
+}
+
+/// What a guest has of its own.
+const RESERVED: [&str; 10] =
+    ["init", "plan.json", "settings", "bin/sh", "ballast", "dev", "proc", "sys", "tmp", "bin"];
+
+/// A file with its place.
+fn carried_file(path: &Path, arch: Arch) -> Result<(String, Vec<u8>), Error> {
+    let bytes = std::fs::read(path).map_err(Error::file("read", path))?;
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    if !bytes.starts_with(b"\x7fELF") {
+        return Ok((name, bytes));
+    }
+    let place = path.display();
+    if !tickmark_lab::is_for(path, arch) {
+        return Err(Error::Usage(format!(
+            "{place} is not a program for {}, as the guest needs",
+            arch.name()
+        )));
+    }
+    if !tickmark_lab::is_static(path) {
+        return Err(Error::Usage(format!(
+            "{place} is linked dynamically, and a guest has no libraries: link it statically (gcc -static; for Rust, -C target-feature=+crt-static)"
+        )));
+    }
+    Ok((format!("bin/{name}"), bytes))
 }
 
 /// What a guest will be, by what was typed alone.
@@ -195,6 +249,9 @@ impl Look {
             return Err(Error::Usage(
                 "give agent c on PowerPC: tickmark's own agent is not available there".to_owned(),
             ));
+        }
+        if kind == AgentKind::C && wanted.runs_command {
+            return Err(Error::Usage("agent c runs no command: take a kernel of x86_64".to_owned()));
         }
         if kind == AgentKind::C && !wanted.writes.is_empty() {
             return Err(Error::Usage("agent c writes no files; tell the kernel with append".to_owned()));

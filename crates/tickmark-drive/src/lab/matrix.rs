@@ -1,10 +1,12 @@
 //! A matrix of boots: settings, machines, speeds, probes.
 
+use crate::Error;
 use crate::target::AgentKind;
 use serde::Deserialize;
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::time::Duration;
-use tickmark_wire::Nanos;
+use tickmark_wire::{Better, Nanos, Offer, names};
 
 /// What is shown beside the comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -16,6 +18,9 @@ pub enum Report {
     Prediction,
     /// The per cent rows of the document of 2005, and what it got from noise.
     Document,
+    /// What a command takes beside ticks of each rate, and the rate at which that is least.
+    #[serde(rename = "break-even")]
+    BreakEven,
 }
 
 /// A side of the comparison.
@@ -36,7 +41,7 @@ pub struct Setting {
 }
 
 /// A machine on which all settings are measured.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Machine {
     /// What it is called.
@@ -63,6 +68,17 @@ pub struct Machine {
     /// What is measured; none takes those of the file.
     #[serde(default)]
     pub probes: Vec<String>,
+    /// What is run once in each boot and timed: a program and its arguments.
+    #[serde(default)]
+    pub command: Vec<String>,
+    /// Which number of what it prints counts: only, or after:TEXT.
+    #[serde(default)]
+    pub number: String,
+    /// Which way that number is good; none is lower.
+    pub better: Option<Better>,
+    /// Files that a guest has beside its agent: statically linked programs in /bin, others in /.
+    #[serde(default)]
+    pub files: Vec<PathBuf>,
     /// In million instructions a second.
     #[serde(default)]
     pub speeds: Vec<f64>,
@@ -77,6 +93,25 @@ impl Machine {
     /// The host of a real machine.
     pub fn host(&self) -> Option<&str> {
         self.target.as_deref().and_then(|target| target.strip_prefix("ssh:"))
+    }
+
+    /// Its command as what is measured; none where it has none.
+    ///
+    /// # Errors
+    /// It cannot be told so.
+    pub fn offer(&self) -> Result<Option<Offer>, Error> {
+        if self.command.is_empty() {
+            return Ok(None);
+        }
+        let told = [("words", self.command.join("\0")), ("number", self.number.clone())];
+        let told = told.map(|(name, value)| (name.to_owned(), value)).into();
+        let case = tickmark_probe::case("command", &told).map_err(Error::Usage)?;
+        let mut offer = case.offer();
+        let number = offer.metrics.iter_mut().find(|metric| metric.name.as_str() == names::COMMAND_NUMBER);
+        if let (Some(number), Some(better)) = (number, self.better) {
+            number.better = better;
+        }
+        Ok(Some(offer))
     }
 
     /// What prints which boot it is in, and how long that may take.
@@ -116,7 +151,7 @@ impl Asked {
     ///
     /// # Errors
     /// What cannot, and why.
-    pub(crate) fn complete(mut self, probes: &[String], speeds: &[f64]) -> Result<Self, String> {
+    pub fn complete(mut self, probes: &[String], speeds: &[f64]) -> Result<Self, String> {
         if self.settings.len() < 2 {
             return Err("a matrix compares two [[setting]] or more".to_owned());
         }
@@ -127,7 +162,7 @@ impl Asked {
                 return Err("blocks: give 2 to 1000".to_owned());
             }
             machine.blocks = Some(blocks);
-            if machine.probes.is_empty() {
+            if machine.probes.is_empty() && machine.command.is_empty() {
                 machine.probes = probes.to_vec();
             }
             if machine.speeds.is_empty() {
@@ -137,6 +172,12 @@ impl Asked {
                 machine.speeds.truncate(1);
             }
             check(machine, &self.settings).map_err(|why| format!("{}: {why}", machine.name))?;
+            if self.report.contains(&Report::BreakEven) && machine.command.is_empty() {
+                return Err(format!(
+                    "{}: the report break-even is of a command, and there is none",
+                    machine.name
+                ));
+            }
         }
         Ok(self)
     }
@@ -190,6 +231,18 @@ fn check(machine: &Machine, settings: &[Setting]) -> Result<(), String> {
     if settings.iter().any(|setting| !setting.write.is_empty()) && machine.agent == Some(AgentKind::C) {
         return Err("agent c writes no files; use append".to_owned());
     }
+    if machine.command.is_empty() && !(machine.number.is_empty() && machine.files.is_empty()) {
+        return Err("number and files are for a command, and there is none".to_owned());
+    }
+    if machine.better.is_some() && machine.number.is_empty() {
+        return Err("better is of a number, and none is asked for".to_owned());
+    }
+    if matches!(machine.better, Some(Better::Other(_) | Better::Neither)) {
+        return Err("better is lower or higher".to_owned());
+    }
+    if !["", "only"].contains(&machine.number.as_str()) && !machine.number.starts_with("after:") {
+        return Err(format!("number is only or after:TEXT, and not {:?}", machine.number));
+    }
     Ok(())
 }
 
@@ -201,6 +254,7 @@ fn real(machine: &Machine, settings: &[Setting]) -> Result<(), String> {
         (machine.memory.is_some(), "memory"),
         (machine.agent == Some(AgentKind::C), "agent c"),
         (machine.kernel_stamps, "kernel_stamps"),
+        (!machine.files.is_empty(), "files"),
     ];
     if let Some((_, key)) = guests.iter().find(|(is, _)| *is) {
         return Err(format!("{key} is for guests; a machine with a target is booted by its settings' boot"));

@@ -43,6 +43,8 @@ pub struct Guest {
     pub(crate) append: String,
     /// Files that process 1 writes before it measures: path, content.
     pub(crate) writes: Vec<(String, String)>,
+    /// Files that it has beside its agent: path without the slash before it, content.
+    pub(crate) files: Arc<Vec<(String, Vec<u8>)>>,
     pub(crate) kind: AgentKind,
     pub(crate) agent: Arc<Vec<u8>>,
     /// Where /bin/sh of the guest comes from: the small agent.
@@ -139,6 +141,7 @@ impl Guest {
         let writes: String =
             self.writes.iter().map(|(path, content)| format!("{path}={content}\n")).collect();
         archive.file("settings", writes.as_bytes());
+        self.files.iter().for_each(|(path, content)| archive.file(path, content));
         archive.ballast(self.ballast);
         Ok(archive.finish())
     }
@@ -242,6 +245,9 @@ impl Guest {
         }
         let told = self.append.trim();
         facts.know("guest.append", source, if told.is_empty() { "nothing" } else { told });
+        for (path, content) in self.files.iter() {
+            facts.know(&format!("guest.file.{path}"), source, format!("{} bytes", content.len()));
+        }
         for (path, content) in &self.writes {
             facts.know(&format!("guest.write.{path}"), source, content);
         }

@@ -8,6 +8,7 @@ mod between_cpus;
 mod calendar;
 mod clock_read;
 mod clock_step;
+mod command;
 mod fault;
 mod files;
 mod float;
@@ -75,6 +76,7 @@ pub static FILES: &[&[Probe]] = &[
     integer::PROBES,
     float::PROBES,
     machine::PROBES,
+    command::PROBES,
     selftest::PROBES,
 ];
 

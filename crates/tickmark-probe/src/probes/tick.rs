@@ -1,13 +1,18 @@
 //! The kernel's tick, found by spinning: a loop that does nothing but read the clock sees each
-//! interruption as a gap.
+//! interruption as a gap. After some of them it asks the kernel what it counted.
+
+mod looks;
 
 use crate::batch::touched;
 use crate::clock::{Clock, Counter, Monotonic};
 use crate::routine::{Budget, routine};
 use crate::sys::usage::preemptions;
 use crate::{Meter, Probe, Spec, SystemMeter};
+use looks::Looks;
+use std::fs::File;
+use std::io::Write;
 use tickmark_timer::Anchor;
-use tickmark_wire::shared::{GAP_THRESHOLD, TURNS_OF_A_GAP};
+use tickmark_wire::shared::{GAP_THRESHOLD, TRACING, TURNS_OF_A_GAP};
 use tickmark_wire::{GapTrace, Group, Headline, Nanos, Observations, Part, names};
 
 /// Gaps longer than this may hold a context switch: two of them take longer on any machine.
@@ -48,14 +53,22 @@ fn spin<C: Clock>(clock: C, budget: &Budget, cpu: u32) -> GapTrace {
     let mut preempted = touched(1u32, room);
     let turns = |gaps: &[(u64, u64)]| gaps.iter().map(|(from, to)| to - from).min().unwrap_or(0);
     let looked = ticks(LOOKED);
-    watch(clock, 0, looked, u64::MAX, 100, &mut gaps, &mut preempted);
+    let first = Limits { threshold: 0, looked, length: u64::MAX, most: 100, stop: Stop::NEVER };
+    watch(clock, &first, &mut gaps, &mut preempted, None);
     let threshold = ticks(GAP_THRESHOLD).max(TURNS_OF_A_GAP * turns(&gaps));
+    let stop = budget.stop.map_or(u64::MAX, |stop| ticks(stop.above));
+    let tracer =
+        budget.stop.filter(|stop| stop.tracing).and_then(|_| File::options().write(true).open(TRACING).ok());
+    let stop = Stop { above: stop, tracer: tracer.as_ref() };
+    let limits = Limits { threshold, looked, length, most: room, stop };
     gaps.clear();
     preempted.clear();
+    let instructions = budget.gauge.counts_instructions();
+    let mut looks = (!instructions).then(|| Looks::new(cpu, budget.time, rough.frequency())).flatten();
     let interrupts = timer_interrupts(cpu);
     budget.align();
     let anchor = Anchor::take();
-    let (origin, last) = watch(clock, threshold, looked, length, room, &mut gaps, &mut preempted);
+    let (origin, last) = watch(clock, &limits, &mut gaps, &mut preempted, looks.as_mut());
     let timer_interrupts =
         timer_interrupts(cpu).zip(interrupts).map(|(after, before)| after.saturating_sub(before));
     let scale = budget.gauge.refined(anchor);
@@ -67,22 +80,49 @@ fn spin<C: Clock>(clock: C, budget: &Budget, cpu: u32) -> GapTrace {
         start: gaps.iter().map(|(from, _)| nanos(from - origin)).collect(),
         length: gaps.iter().map(|(from, to)| nanos(to - from)).collect(),
         preempted: Some(preempted),
+        counted: looks.map(|looks| Box::new(looks.columns(nanos))),
     }
+}
+
+/// What ends a loop and what it keeps, in ticks of its clock.
+struct Limits<'a> {
+    /// Gaps longer than this are kept.
+    threshold: u64,
+    /// After gaps longer than this the kernel is asked.
+    looked: u64,
+    /// How long it reads.
+    length: u64,
+    /// Gaps at most.
+    most: usize,
+    stop: Stop<'a>,
+}
+
+/// The first gap longer than this ends the loop, and the kernel's trace with it.
+#[derive(Clone, Copy)]
+struct Stop<'a> {
+    above: u64,
+    tracer: Option<&'a File>,
+}
+
+impl Stop<'_> {
+    const NEVER: Self = Self { above: u64::MAX, tracer: None };
 }
 
 /// Reads the clock without pause for a time, or until there are so many gaps above the threshold; the first reading and the
 /// last. After a gap that is long enough for a context switch the kernel's count of them says whether another task had
-/// the CPU; what asking takes is in no gap.
+/// the CPU, and `looks` what else the kernel counted; what asking takes is in no gap.
 fn watch<C: Clock>(
     clock: C,
-    threshold: u64,
-    looked: u64,
-    length: u64,
-    most: usize,
+    limits: &Limits<'_>,
     gaps: &mut Vec<(u64, u64)>,
     preempted: &mut Vec<u32>,
+    mut looks: Option<&mut Looks>,
 ) -> (u64, u64) {
+    let Limits { threshold, looked, length, most, stop } = *limits;
     let mut switches = preemptions();
+    if let Some(looks) = &mut looks {
+        looks.begin(clock.now());
+    }
     let origin = clock.now();
     let mut last = origin;
     while last - origin < length && gaps.len() < most {
@@ -93,6 +133,20 @@ fn watch<C: Clock>(
         }
         gaps.push((last, now));
         let long = now - last > looked;
+        if now - last > stop.above {
+            // First of all: what comes after it pushes what came before out of the trace.
+            if let Some(mut tracer) = stop.tracer {
+                let _ = tracer.write_all(b"0");
+            }
+            if preemptions() != switches {
+                preempted.push(gaps.len() as u32 - 1);
+            }
+            if let Some(looks) = &mut looks {
+                looks.look(gaps.len() as u32 - 1, now);
+                looks.took(1);
+            }
+            return (origin, now);
+        }
         last = now;
         if long {
             let so_far = preemptions();
@@ -100,7 +154,15 @@ fn watch<C: Clock>(
                 preempted.push(gaps.len() as u32 - 1);
                 switches = so_far;
             }
-            last = clock.now();
+            if let Some(looks) = &mut looks
+                && looks.due(now - origin)
+            {
+                looks.look(gaps.len() as u32 - 1, now);
+                last = clock.now();
+                looks.took(last - now);
+            } else {
+                last = clock.now();
+            }
         }
     }
     (origin, last)

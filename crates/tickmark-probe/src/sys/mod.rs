@@ -4,6 +4,7 @@
 pub mod calendar;
 pub mod chain;
 pub mod clock;
+pub mod counters;
 pub mod exec;
 pub mod file;
 pub mod forker;

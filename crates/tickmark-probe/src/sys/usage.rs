@@ -33,6 +33,13 @@ pub fn preemptions() -> i64 {
     usage(libc::RUSAGE_THREAD).ru_nivcsw
 }
 
+/// Page faults of the calling thread so far.
+#[must_use]
+pub fn faults() -> i64 {
+    let usage = usage(libc::RUSAGE_THREAD);
+    usage.ru_minflt + usage.ru_majflt
+}
+
 /// How many threads this process has; none where /proc does not say.
 #[must_use]
 pub fn threads() -> Option<u32> {

@@ -71,6 +71,7 @@ fn line(line: &Line, against: &Against, margin: f64) -> Value {
         "mean": line.means,
         "replicates": line.replicates,
         "ratio": line.ratio,
+        "pace_ratio": line.by_pace,
         "change": line.ratio.map(|ratio| ratio - 1.0),
         "range_over_phases": line.exact.map(|exact| [1.0 + exact.least, 1.0 + exact.most]),
         "runs": line.made.map(|[with, _]| with),
@@ -145,7 +146,9 @@ fn doses(of: &Doses) -> Value {
 fn group(group: &GroupLine) -> Value {
     json!({
         "group": group.group,
+        "by_call": group.by_call,
         "figure": group.figure,
+        "pace_ratio": group.by_pace,
         "figures": group.figures,
         "lower": group.moved[0],
         "higher": group.moved[1],

@@ -63,9 +63,15 @@ pub(super) fn printed(line: &Line, basis: &Basis, margin: f64) -> Printed {
     let verdict = verdict(line, basis, margin);
     let middle = line.claim.is_some_and(|claim| claim.by_middle && line.why.is_none());
     let middle = middle.then(|| "change of the trimmed mean, as a few values are far off".to_owned());
-    let marks: Vec<String> = middle.into_iter().chain(line.marks.iter().map(marked)).collect();
+    let pace = line.by_pace.map(by_pace);
+    let marks: Vec<String> = middle.into_iter().chain(pace).chain(line.marks.iter().map(marked)).collect();
     let verdict = if marks.is_empty() { verdict } else { format!("{verdict} [{}]", marks.join("; ")) };
     Printed { means, change: line.ratio.map_or_else(none, percent), interval, verdict }
+}
+
+/// Against what something changed that did not for itself.
+fn by_pace(ratio: f64) -> String {
+    format!("against what runs in user space alone, which went {}", percent(ratio))
 }
 
 fn percent(ratio: f64) -> String {

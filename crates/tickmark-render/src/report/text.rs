@@ -43,7 +43,9 @@ pub(super) fn fact(known: &Known) -> (String, String, &str) {
     (name, known.value.clone().unwrap_or_else(missing), &known.source)
 }
 
-fn header(h: &Header) -> String {
+/// What was measured, by which instrument.
+#[must_use]
+pub fn header(h: &Header) -> String {
     let mut parts = vec![h.host.clone().unwrap_or_else(|| h.name.clone())];
     if let Some(tool) = &h.imported {
         parts.push(format!("Linux {}", h.kernel.as_deref().unwrap_or("unknown")));

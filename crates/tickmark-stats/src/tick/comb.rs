@@ -16,6 +16,11 @@ const END: f64 = 100_000.0;
 const FEW: usize = 4;
 /// The stretch through which a comb is laid first, in ns; the line is fitted through all of it.
 const STRETCH: f64 = 1.2e9;
+/// Into how many parts a period is divided to look for a faster train: others are products of these.
+const PARTS: [i64; 30] = [
+    2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71, 73, 79, 83, 89, 97, 101, 103,
+    107, 109, 113,
+];
 /// How far a period of `lags` may be off, as a share.
 const OFF: f64 = 4e-5;
 
@@ -27,6 +32,7 @@ pub(super) struct Marked {
     pub(super) preempted: Vec<bool>,
     /// Whether a train has taken it.
     pub(super) taken: Vec<bool>,
+    unseen: Vec<(f64, f64)>,
 }
 
 impl Marked {
@@ -39,7 +45,7 @@ impl Marked {
             }
         }
         let (start, length) = (gaps.start.to_vec(), gaps.length.to_vec());
-        Self { span: gaps.span, start, length, preempted, taken: none }
+        Self { span: gaps.span, start, length, preempted, taken: none, unseen: gaps.unseen.to_vec() }
     }
 
     /// When the gaps began that no train has taken, up to `reach`.
@@ -71,6 +77,10 @@ impl Comb {
         1e9 / self.period
     }
 
+    pub(super) fn phase(&self) -> f64 {
+        self.phase
+    }
+
     fn at(period: f64, phase: f64) -> Self {
         Self { period, phase, filled: 0.0, own: Vec::new(), beside: 0.0, between: 0, chance: 0.0 }
     }
@@ -87,18 +97,24 @@ impl Comb {
         Self::at(period, phase).counted(gaps, gaps.span, FULL)?.fastest(gaps)
     }
 
-    /// The train of twice or three times the rate, where that is the one: the slots between this one's are filled too, as often as
-    /// the loop had the CPU in them. None where it hardly ever had it there, as beside a task that takes every other tick's turn: then
+    /// The train of a multiple of the rate, where that is the one: the slots between this one's are filled too, as often as the loop had the
+    /// CPU in them. None where it hardly ever had it there, as beside a task that takes every other tick's turn: then
     /// nothing tells the two.
     fn fastest(self, gaps: &Marked) -> Option<Self> {
-        for parts in [2i64, 3] {
+        let possible = |parts: &i64| self.frequency() * *parts as f64 <= super::HIGHEST;
+        for parts in PARTS.into_iter().filter(possible) {
             let finer = || Self::at(self.period / parts as f64, self.phase);
-            let (_, (filled, seen)) = finer().slots(gaps, gaps.span, |slot| slot.rem_euclid(parts) != 0);
+            let (comb, (filled, seen)) = finer().slots(gaps, gaps.span, |slot| slot.rem_euclid(parts) != 0);
             if seen < FEW {
                 return None;
             }
-            if filled as f64 > FULL * seen as f64 {
+            let between = comb.beyond_chance(filled, seen);
+            if between > FULL {
                 return finer().counted(gaps, gaps.span, FULL)?.fastest(gaps);
+            }
+            // Every so many slots of a train that is no full one: by chance so many of those are filled.
+            if between > FULL / 2.0 {
+                return None;
             }
         }
         Some(self)
@@ -144,9 +160,14 @@ impl Comb {
     /// Counts the slots up to `reach`; none where fewer than `least` of them are filled.
     fn counted(self, gaps: &Marked, reach: f64, least: f64) -> Option<Self> {
         let (mut comb, (filled, seen)) = self.slots(gaps, reach, |_| true);
-        let chance = comb.chance;
-        comb.filled = ((filled as f64 / seen.max(1) as f64 - chance) / (1.0 - chance)).clamp(0.0, 1.0);
+        comb.filled = comb.beyond_chance(filled, seen);
         (filled >= FEWEST && comb.filled > least).then_some(comb)
+    }
+
+    /// The share of the slots that is filled, less what chance fills.
+    fn beyond_chance(&self, filled: usize, seen: usize) -> f64 {
+        let share = filled as f64 / seen.max(1) as f64;
+        ((share - self.chance) / (1.0 - self.chance).max(1e-9)).clamp(0.0, 1.0)
     }
 
     /// Which slots up to `reach` are filled, and how many of those that the loop saw: (filled, seen) of the slots that are asked
@@ -176,7 +197,7 @@ impl Comb {
         let ended_by_it =
             |(start, end): (f64, f64)| end - start > 0.5 * period && (-LATE..=end_within).contains(&off(end));
         let (mut filled, mut seen, mut others) = (0usize, 0usize, 0usize);
-        let (mut next_away, mut next_taken, mut next) = (0, 0, 0);
+        let (mut next_away, mut next_taken, mut next_unseen, mut next) = (0, 0, 0, 0);
         let first = ((LATE - self.phase) / period).ceil() as i64;
         for slot in first.. {
             let at = self.phase + period * slot as f64;
@@ -191,6 +212,9 @@ impl Comb {
             }
             while next_taken < taken.len() && taken[next_taken].1 < at {
                 next_taken += 1;
+            }
+            while next_unseen < gaps.unseen.len() && gaps.unseen[next_unseen].1 < at - JITTER {
+                next_unseen += 1;
             }
             if !asked(slot) {
                 continue;
@@ -207,10 +231,12 @@ impl Comb {
                 // Hidden in a gap of another train.
                 _ if taken.get(next_taken).is_some_and(|gap| gap.0 <= at) => {}
                 _ => {
-                    seen += 1;
                     let near = here[next..].iter().take_while(|gap| gaps.start[**gap] <= at + LATE);
                     let closest = near
                         .min_by(|a, b| (gaps.start[**a] - at).abs().total_cmp(&(gaps.start[**b] - at).abs()));
+                    // While the loop did not look, nothing was seen: what it saw before or after counts all the same.
+                    let hidden = gaps.unseen.get(next_unseen).is_some_and(|time| time.0 <= at + JITTER);
+                    seen += usize::from(closest.is_some() || !hidden);
                     if let Some(gap) = closest {
                         filled += 1;
                         self.own.push((slot, *gap));

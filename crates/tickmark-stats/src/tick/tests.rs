@@ -1,5 +1,8 @@
 //! Ticks planted among other interruptions, with jitter, loss, other timers and other tasks; and real ones.
 
+mod false_trains;
+mod looks;
+
 use super::*;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
@@ -87,6 +90,8 @@ impl Planted {
             length: &length,
             preempted: &preempted,
             interrupts: counted.then_some(self.interrupts),
+            unseen: &[],
+            timers: &[],
         })
     }
 }
@@ -197,6 +202,8 @@ fn real(text: &str) -> Result<Train, NotFound> {
         length: &length,
         preempted: &preempted,
         interrupts: Some(number(first[1])),
+        unseen: &[],
+        timers: &[],
     })
 }
 
@@ -313,7 +320,15 @@ fn columns_that_are_no_trace_are_refused() {
     let start: Vec<f64> = (0..300).map(|i| f64::from(i) * 4e6).collect();
     let length = vec![10_000.0; 300];
     let (span, preempted) = (1.2e9, Vec::new());
-    let whole = Gaps { span, start: &start, length: &length, preempted: &preempted, interrupts: Some(300.0) };
+    let whole = Gaps {
+        span,
+        start: &start,
+        length: &length,
+        preempted: &preempted,
+        interrupts: Some(300.0),
+        unseen: &[],
+        timers: &[],
+    };
     assert!(find(&whole).is_ok());
     for span in [f64::NAN, f64::INFINITY, 9e18, -1.0, 0.0, 1e9] {
         assert_eq!(find(&Gaps { span, ..whole }), Err(NotFound::Damaged), "{span}");
@@ -329,8 +344,15 @@ fn columns_that_are_no_trace_are_refused() {
     // Each gap twice, preempted: lags of nothing.
     let twice: Vec<f64> = (0..200).map(|i| f64::from(i / 2) * 210_000.0).collect();
     let (length, preempted) = (vec![205_000.0; 200], (0..200).collect::<Vec<u32>>());
-    let damaged =
-        Gaps { span: 21.2e6, start: &twice, length: &length, preempted: &preempted, interrupts: None };
+    let damaged = Gaps {
+        span: 21.2e6,
+        start: &twice,
+        length: &length,
+        preempted: &preempted,
+        interrupts: None,
+        unseen: &[],
+        timers: &[],
+    };
     assert_eq!(find(&damaged), Err(NotFound::Damaged));
     let close: Vec<f64> = (0..200).map(|i| f64::from(i) * 206_000.0).collect();
     let dense = Gaps { span: 41.3e6, start: &close, ..damaged };

@@ -77,6 +77,33 @@ Examples:
   tickmark experiment tick-100-vs-1000       one that comes with tickmark, which boots guests
   tickmark experiment --restore";
 
+pub(super) const DOCTOR_EXAMPLES: &str = "\
+Examples:
+  tickmark doctor                                all checks, about 15 s
+  tickmark doctor --only slow-clock,timer-slack  in a second or two, for a health check of a node
+  tickmark doctor --of last                      a recording of `tickmark run`
+  tickmark doctor --format prometheus            for a scraper
+  tickmark doctor --prove                        change what was found, measure, put it back
+  tickmark doctor --prove -- ./bench.sh          by how long a command takes
+
+Exit codes: 0 nothing found, 3 something found, 1 nothing could be measured, 2 usage, 4 interrupted. What cannot be seen is said, and is
+neither found nor fine.";
+
+pub(super) const TICK_EXAMPLES: &str = "\
+A loop reads the clock without pause; every gap is an interruption. Its name comes from the kernel's counters, read after one gap in three,
+and from the trains of gaps that recur.
+
+Examples:
+  tickmark tick                                   the quietest CPU, 5 s
+  tickmark tick --cpu 0,1 --duration 30s          two CPUs, one after the other
+  tickmark tick --priority fifo:50                without other tasks
+  tickmark tick --hz-what-if 100,300,1000         what those rates would cost on this machine
+  tickmark tick --hz-what-if 100,1000 --mhz 50,400   and on a slower processor
+  tickmark tick --duration 2h                     in runs of 10 s; Ctrl-C keeps those that are done
+  tickmark tick --duration 1h --on-threshold 500us trace          stop the kernel's tracer at such a gap (exit code 3)
+  tickmark tick --duration 1h --on-threshold 1ms 'shell:ps aux > during'
+  tickmark tick --of last --format json           a recording again";
+
 pub(super) const STAT_EXAMPLES: &str = "\
 A verdict is one of five: changed by more than the margin; changed; changed, but by less than the margin;
 equivalent within the margin; undecided, with the number of values that would decide in 4 of 5 cases. Values must be independent replicates: samples of one process
@@ -106,4 +133,6 @@ pub(super) const EXPORT_EXAMPLES: &str = "\
 Examples:
   tickmark export last --format csv > runs.csv           a row for each metric and run
   tickmark export last --format csv --raw > batches.csv  a row for each observation
-  tickmark export last --format json";
+  tickmark export last --format json
+  tickmark export last --format perfetto > trace.json    the gaps of `tickmark tick`, each with its name
+  tickmark export last --format hdr > gaps.hlog          their lengths, a histogram a second";

@@ -8,6 +8,12 @@ pub(super) fn cpu(text: &str) -> Result<u32, String> {
     text.parse().map_err(|_| "give the number of one CPU, such as 3: a run measures on one".to_owned())
 }
 
+/// A rate above zero.
+pub(super) fn rate(text: &str) -> Result<f64, String> {
+    let rate = text.parse().ok().filter(|rate: &f64| *rate > 0.0 && *rate <= 1e9);
+    rate.ok_or_else(|| "give a rate above 0, such as 100".to_owned())
+}
+
 /// A confidence such as 95% or 0.99.
 pub(super) fn confidence(text: &str) -> Result<f64, String> {
     // As the older tool has it: 95 is 95 %.

@@ -101,14 +101,14 @@ fn carry_out(store: &Store, mut from: Asked, asked: &LabRun) -> Result<Code, Err
     }
     let resumed = asked.resume.as_ref().map(|name| together(store, name)).transpose()?;
     let limit = asked.limit.map(Nanos::to_duration);
-    let (code, models) = matrix::carry_out(
+    let (code, made) = matrix::carry_out(
         store,
         &from,
         resumed,
         Shown { limit, file: Some(&asked.file), format: asked.format, fail_on: asked.fail_on },
     )?;
     if asked.format == CompareFormat::Json {
-        super::print_json(&models.iter().map(tickmark_render::comparison::json).collect::<Vec<_>>())?;
+        super::print_json(&made.iter().map(matrix::Made::json).collect::<Vec<_>>())?;
     }
     Ok(code)
 }
@@ -139,18 +139,10 @@ pub(super) fn kernels(store: &Store, asked: &Experiment, kernels: &str) -> Resul
     let name = asked.name.clone().unwrap_or_else(|| "kernel".to_owned());
     let machine = Machine {
         name: name.clone(),
-        kernel: String::new(),
-        target: None,
-        ssh: Vec::new(),
-        identity: None,
-        boot_limit: None,
-        agent: None,
-        memory: None,
-        append: String::new(),
         probes: asked.select.clone(),
         speeds: vec![62.5],
         blocks: Some(asked.blocks.unwrap_or(5)),
-        kernel_stamps: false,
+        ..Machine::default()
     };
     let from = Asked {
         name,
@@ -162,14 +154,14 @@ pub(super) fn kernels(store: &Store, asked: &Experiment, kernels: &str) -> Resul
         settings: settings.collect(),
         machines: vec![machine],
     };
-    let (code, models) = matrix::carry_out(
+    let (code, made) = matrix::carry_out(
         store,
         &from,
         None,
         Shown { limit: None, file: None, format: asked.format, fail_on: asked.fail_on },
     )?;
     if asked.format == CompareFormat::Json {
-        models.iter().try_for_each(|model| super::print_json(&tickmark_render::comparison::json(model)))?;
+        made.iter().try_for_each(|made| super::print_json(&made.json()))?;
     }
     Ok(code)
 }

@@ -32,10 +32,21 @@ const OBSERVATIONS: &[&str] =
 
 pub(super) fn run(store: &Store, export: &Export) -> Result<Code, Error> {
     let recording = store.find(&export.recording)?;
+    match export.format {
+        ExportFormat::Hdr => {
+            super::print(&super::export_gaps::hdr(&recording)?)?;
+            return Ok(Code::Done);
+        }
+        ExportFormat::Perfetto => {
+            super::print_json(&super::export_gaps::perfetto(&recording)?)?;
+            return Ok(Code::Done);
+        }
+        ExportFormat::Csv | ExportFormat::Json => {}
+    }
     let (columns, rows) = if export.raw { observations(&recording) } else { figures(&recording) };
     match export.format {
         ExportFormat::Csv => csv(columns, &rows)?,
-        ExportFormat::Json => {
+        _ => {
             let object = |row: &Vec<Value>| -> Value {
                 columns
                     .iter()

@@ -68,6 +68,8 @@ fn boot(store: &Store, asked: &LabBoot) -> Result<Code, Error> {
         memory: asked.memory,
         append: [&asked.append, ""],
         writes: asked.write.clone(),
+        runs_command: false,
+        files: &[],
         accel,
         kernel_stamps: false,
         hz: None,

@@ -9,12 +9,13 @@ use rand::SeedableRng;
 use rand::rngs::StdRng;
 use std::path::Path;
 use std::time::{Duration, Instant};
+use tickmark_analysis::balance::Balanced;
 use tickmark_analysis::comparison::{self, Line};
 use tickmark_drive::experiment::{Experiment, Halt};
 use tickmark_drive::knob::Boot;
 use tickmark_drive::lab::{self, Asked, Bench, Machine, Report, Wanted, kernel_of};
 use tickmark_drive::{Control, plan};
-use tickmark_store::{Id, Store};
+use tickmark_store::{Id, Recording, Store};
 use tickmark_wire::text::quoted;
 use tickmark_wire::{Nanos, Offer};
 
@@ -30,8 +31,15 @@ pub(super) struct Shown<'a> {
 }
 
 /// What came of one machine at one speed.
-struct Made {
+pub(super) struct Made {
     model: comparison::Model,
+    /// What HZ is to its command, where that was asked for.
+    pub(super) balance: Option<Balanced>,
+    /// The command, and where it ran.
+    command: String,
+    /// Whether nothing else was measured.
+    alone: bool,
+    margin: f64,
     boots: usize,
     code: Code,
 }
@@ -42,19 +50,28 @@ pub(super) fn carry_out(
     from: &Asked,
     mut resumed: Option<(String, Vec<Id>)>,
     shown: Shown<'_>,
-) -> Result<(Code, Vec<comparison::Model>), Error> {
+) -> Result<(Code, Vec<Made>), Error> {
     let control = control();
     // Every name is looked at before the first minute is spent.
     let selected = from
         .machines
         .iter()
-        .map(|machine| selection::select(&machine.probes))
-        .collect::<Result<Vec<_>, _>>()?;
+        .map(|machine| {
+            let command = machine.offer()?;
+            // Where there is a command, no probe is none.
+            let probes = if command.is_some() && machine.probes.is_empty() {
+                Vec::new()
+            } else {
+                selection::select(&machine.probes)?
+            };
+            Ok(probes.into_iter().chain(command).collect())
+        })
+        .collect::<Result<Vec<Vec<Offer>>, Error>>()?;
     let mut bench = ready(from, shown.limit, &control)?;
     if let (Some(answers), CompareFormat::Text) = (&from.answers, shown.format) {
         super::print(&format!("{}: {answers}\n\n", from.name))?;
     }
-    let (mut code, mut boots, mut models) = (Code::Done, 0, Vec::new());
+    let (mut code, mut boots, mut all) = (Code::Done, 0, Vec::new());
     let measuring = Instant::now();
     for (machine, probes) in from.machines.iter().zip(&selected) {
         for speed in &machine.speeds {
@@ -73,7 +90,7 @@ pub(super) fn carry_out(
             let made = one(store, from, machine, &experiment, &control, shown)?;
             boots += made.boots;
             code = code.worse(made.code);
-            models.push(made.model);
+            all.push(made);
         }
     }
     if let Some((name, _)) = resumed {
@@ -87,7 +104,7 @@ pub(super) fn carry_out(
     } else {
         anstream::eprint!("{text}");
     }
-    Ok((code, models))
+    Ok((code, all))
 }
 
 /// Refuses what cannot be booted, then builds the kernels.
@@ -168,47 +185,84 @@ fn one(
         return Err(Error::Refused(format!("no figure was obtained: {why}; saved as {kept}")));
     }
     let code = if arms::failed(store, &ids, made) { Code::Partly } else { Code::Done };
-    let model = show(store, from, &ids, shown.format)?;
+    let recordings = ids.iter().map(|id| store.read(id)).collect::<Result<Vec<_>, _>>()?;
+    let settings: Vec<Vec<Id>> = ids.iter().map(|id| vec![id.clone()]).collect();
+    let asks = from.report.contains(&Report::BreakEven);
     // The first of each guest is booted twice.
     let boots = if machine.host().is_some() { made } else { made + 1 } as usize * ids.len();
-    Ok(Made { code: code.worse(compare::code(&model, shown.fail_on)), boots, model })
+    let model = arms::model(store, &settings, from.margin)?;
+    let balance = asks.then(|| tickmark_analysis::balance::of(&recordings, from.margin)).flatten();
+    let made = Made {
+        command: format!("{} ({})", machine.command.join(" "), experiment.name),
+        alone: from.report == [Report::BreakEven] && machine.probes.is_empty() && balance.is_some(),
+        balance,
+        margin: from.margin,
+        code: code.worse(compare::code(&model, shown.fail_on)),
+        boots,
+        model,
+    };
+    made.show(from, &ids, &recordings, shown.format)?;
+    Ok(made)
 }
 
-fn show(store: &Store, from: &Asked, ids: &[Id], format: CompareFormat) -> Result<comparison::Model, Error> {
-    let settings: Vec<Vec<Id>> = ids.iter().map(|id| vec![id.clone()]).collect();
-    let model = arms::model(store, &settings, from.margin)?;
-    // JSON is one value: it is printed when all is there.
-    if format != CompareFormat::Text {
-        if format != CompareFormat::Json {
-            compare::show(&model, format)?;
+impl Made {
+    /// For programs: the comparison, and what HZ is to the command where that was asked for.
+    pub(super) fn json(&self) -> serde_json::Value {
+        let mut value = tickmark_render::comparison::json(&self.model);
+        if let Some(balance) = self.balance() {
+            value["break_even"] = balance;
         }
-        return Ok(model);
+        value
     }
-    let recordings = ids.iter().map(|id| store.read(id)).collect::<Result<Vec<_>, _>>()?;
-    let ticks: Vec<_> = recordings.iter().map(tickmark_analysis::hz::of).collect();
-    let (mut answer, mut tables) = (String::new(), String::new());
-    if from.report.contains(&Report::Prediction) {
-        let of = |lines: &[Line]| lines.iter().filter_map(Line::exact_change_of_mean).collect();
-        let changes: Vec<Vec<f64>> = model.against.iter().map(|against| of(&against.lines)).collect();
-        answer += &tickmark_render::hz::answer(&ticks, &changes);
+
+    /// What HZ is to the command.
+    pub(super) fn balance(&self) -> Option<serde_json::Value> {
+        let balance = self.balance.as_ref()?;
+        Some(tickmark_render::balance::json(balance, &self.command, self.margin))
     }
-    if from.report.contains(&Report::Lmbench) || from.report.contains(&Report::Document) {
-        let beside = from.report.contains(&Report::Document);
-        let changed = model.against.iter().flat_map(|against| &against.lines);
-        let changed = changed.filter(|line| line.changed() && line.figure != "floor");
-        let real: Vec<&str> = changed.map(|line| line.metric.as_str()).collect();
-        let (text, real) = document::tables(&recordings, &real, beside)?;
-        answer += &real;
-        tables = text;
+
+    fn show(
+        &self,
+        from: &Asked,
+        ids: &[Id],
+        recordings: &[Recording],
+        format: CompareFormat,
+    ) -> Result<(), Error> {
+        let model = &self.model;
+        // JSON is one value: it is printed when all is there.
+        if format != CompareFormat::Text {
+            return if format == CompareFormat::Json { Ok(()) } else { compare::show(model, format) };
+        }
+        let ticks: Vec<_> = recordings.iter().map(tickmark_analysis::hz::of).collect();
+        let (mut answer, mut tables) = (String::new(), String::new());
+        if let Some(balance) = &self.balance {
+            answer += &tickmark_render::balance::text(balance, &self.command, self.margin);
+        }
+        if from.report.contains(&Report::Prediction) {
+            let of = |lines: &[Line]| lines.iter().filter_map(Line::exact_change_of_mean).collect();
+            let changes: Vec<Vec<f64>> = model.against.iter().map(|against| of(&against.lines)).collect();
+            answer += &tickmark_render::hz::answer(&ticks, &changes);
+        }
+        if from.report.contains(&Report::Lmbench) || from.report.contains(&Report::Document) {
+            let beside = from.report.contains(&Report::Document);
+            let changed = model.against.iter().flat_map(|against| &against.lines);
+            let changed = changed.filter(|line| line.changed() && line.figure != "floor");
+            let real: Vec<&str> = changed.map(|line| line.metric.as_str()).collect();
+            let (text, real) = document::tables(recordings, &real, beside)?;
+            answer += &real;
+            tables = text;
+        }
+        // The answer, then what it stands on.
+        let gap = if answer.is_empty() { "" } else { "\n" };
+        super::print(&format!("{answer}{gap}"))?;
+        // Where nothing else was measured, the page of its two or three figures says nothing more.
+        if !self.alone {
+            compare::show(model, format)?;
+        }
+        if from.report.contains(&Report::Prediction) {
+            super::print(&tickmark_render::hz::prediction(&ticks))?;
+        }
+        super::print(&tables)?;
+        super::print(&format!("saved as {}\n\n", Id::all(ids)))
     }
-    // The answer, then what it stands on.
-    let gap = if answer.is_empty() { "" } else { "\n" };
-    super::print(&format!("{answer}{gap}"))?;
-    compare::show(&model, format)?;
-    if from.report.contains(&Report::Prediction) {
-        super::print(&tickmark_render::hz::prediction(&ticks))?;
-    }
-    super::print(&tables)?;
-    super::print(&format!("saved as {}\n\n", Id::all(ids)))?;
-    Ok(model)
 }

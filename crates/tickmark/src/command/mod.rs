@@ -4,9 +4,12 @@ mod arms;
 mod boots;
 mod changes;
 mod compare;
+mod doctor;
 mod document;
 mod experiment;
 mod export;
+mod export_gaps;
+mod hz;
 mod import;
 mod import_events;
 mod lab;
@@ -19,6 +22,7 @@ mod recordings;
 mod run;
 mod show;
 mod stat;
+mod tick;
 mod verify;
 
 use crate::cli::{Cli, Command, Format};
@@ -38,6 +42,9 @@ pub(crate) fn dispatch(cli: Cli) -> Result<Code, Error> {
         Command::Show(show) => show::run(&store()?, &show),
         Command::Experiment(asked) => experiment::run(&store()?, &asked),
         Command::Compare(compare) => compare::run(&store()?, &compare),
+        Command::Doctor(asked) => doctor::run(&store()?, &asked),
+        Command::Tick(asked) => tick::run(&store()?, &asked),
+        Command::Hz(asked) => hz::run(&store()?, &asked),
         Command::Lab(asked) => lab::run(store, &asked),
         Command::Stat(asked) => stat::run(&asked),
         Command::Import(import) => import::run(&store()?, &import),

@@ -41,20 +41,50 @@ pub(super) fn guest(
     keep(store, &mut guest, control, plan, writer, true, asked.output.format)
 }
 
-/// Measures, keeps and shows; a new recording in which nothing was measured is not kept.
+/// Measures, keeps and shows.
 fn keep(
     store: &Store,
     target: &mut dyn Target,
     control: &Control,
     plan: &Plan,
-    mut writer: Writer,
+    writer: Writer,
     is_new: bool,
     format: Format,
 ) -> Result<Code, Error> {
+    let recording = kept(store, target, plan, writer, is_new)?;
+    let model = report::build(&recording, &|_| true, false);
+    let stopped = control.stopped();
+    show(&recording, &model, format, stopped)?;
+    Ok(exit_code(&recording, &model, stopped))
+}
+
+/// Carries out a plan on this machine and keeps what comes of it, under this name.
+pub(super) fn measured_here(
+    store: &Store,
+    plan: &Plan,
+    name: Option<&str>,
+    select: &[String],
+) -> Result<(Recording, bool), Error> {
+    let [_, _, _, host] = tickmark_probe::sys::host::uname();
+    let name = name.map_or(host, str::to_owned);
+    let writer = store.create(&Meta { plan: plan.clone(), ..new(name, select) })?;
+    let control = progress::control();
+    let mut machine = ThisMachine { control: control.clone(), joins: None };
+    let recording = kept(store, &mut machine, plan, writer, true)?;
+    Ok((recording, control.stopped()))
+}
+
+/// Measures and keeps; a new recording in which nothing was measured is not kept.
+fn kept(
+    store: &Store,
+    target: &mut dyn Target,
+    plan: &Plan,
+    mut writer: Writer,
+    is_new: bool,
+) -> Result<Recording, Error> {
     let measured = measure(target, plan, &mut writer);
     let folder = writer.folder().to_owned();
     drop(writer);
-    let stopped = control.stopped();
     if let Err(error) = measured {
         // What is resumed is never taken away.
         if is_new {
@@ -64,9 +94,7 @@ fn keep(
     }
     let recording = tickmark_store::load(&folder)?;
     store.enter(&recording);
-    let model = report::build(&recording, &|_| true, false);
-    show(&recording, &model, format, stopped)?;
-    Ok(exit_code(&recording, &model, stopped))
+    Ok(recording)
 }
 
 /// A new recording. The store is tried first: what cannot be kept is not measured.
@@ -157,11 +185,16 @@ fn show(recording: &Recording, model: &Model, format: Format, stopped: bool) -> 
         return super::print_json(&tickmark_render::report::json(model));
     }
     super::print(&tickmark_render::report::text(model, false))?;
+    saved(recording, stopped, "show")
+}
+
+/// Says where a recording is, and by which command it is seen again.
+pub(super) fn saved(recording: &Recording, stopped: bool, again: &str) -> Result<(), Error> {
     let meta = &recording.meta;
     let when = meta.created.to_zoned(jiff::tz::TimeZone::system()).strftime("%Y-%m-%d %H:%M").to_string();
     let how = if stopped { "interrupted; " } else { "" };
     super::print(&format!(
-        "\n{how}saved as {} ({}, {when})        tickmark show {}\n",
+        "\n{how}saved as {} ({}, {when})        tickmark {again} {}\n",
         meta.id, meta.name, meta.id
     ))
 }

@@ -70,7 +70,10 @@ impl Claims {
         for group in of("groups").filter(|group| group["changed"] == true) {
             groups += 1;
             let word = |name: &str| group[name].as_str().unwrap_or("?").to_owned();
-            *self.by_group.entry(format!("{} ({})", word("group"), word("figure"))).or_default() += 1;
+            let by_call = if group["by_call"] == true { " by call" } else { "" };
+            let pace = if group["pace_ratio"].is_null() { "" } else { ", against the pace" };
+            let name = format!("{}{by_call} ({}){pace}", word("group"), word("figure"));
+            *self.by_group.entry(name).or_default() += 1;
         }
         self.pages += 1;
         self.figures += usize::from(self.claimed > before);

@@ -1,6 +1,6 @@
 //! What is said of several figures, or of several settings, together.
 
-use super::{chance, percent};
+use super::{by_pace, chance, percent};
 use crate::number::count;
 use tickmark_analysis::comparison::{Against, Doses, GroupLine, TrendLine};
 use tickmark_stats::trend::Trend;
@@ -29,6 +29,8 @@ pub(in crate::comparison) fn group(line: &GroupLine) -> String {
         (true, false, _) => "the group changed, better",
     };
     let figure = if line.figure == "value" { String::new() } else { format!(", {}", line.figure) };
+    let by_call = if line.by_call { " by call" } else { "" };
+    let pace = line.by_pace.map_or(String::new(), |pace| format!(", {}", by_pace(pace)));
     let mean = percent(line.ratio);
     let mean = if line.rises == (line.ratio > 1.0) {
         format!("{mean} on the geometric mean")
@@ -36,7 +38,7 @@ pub(in crate::comparison) fn group(line: &GroupLine) -> String {
         format!("against {mean} on the geometric mean, as few figures change much")
     };
     format!(
-        "{}{figure}: {way} of {} {direction}, {mean}; {said} (p = {})",
+        "{}{by_call}{figure}{pace}: {way} of {} {direction}, {mean}; {said} (p = {})",
         line.group.title(),
         line.figures,
         chance(line.adjusted)

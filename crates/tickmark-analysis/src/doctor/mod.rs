@@ -1,0 +1,206 @@
+//! What a machine loses, and why: a recording and what it says of its environment, looked at check by check.
+//!
+//! Each check ends in one of three ways: found, with what it costs; fine, with what was seen; or not visible here, which is not the same as
+//! fine.
+
+mod clocks;
+mod processor;
+mod tasks;
+
+pub(crate) use clocks::stops_while_idle;
+
+use crate::noise::{self, Noise};
+use crate::report::{self, Model, Row};
+use serde::Serialize;
+use tickmark_store::Recording;
+use tickmark_wire::Environment;
+
+/// One check.
+pub struct Check {
+    /// Its name, as `--only` takes it.
+    pub name: &'static str,
+    /// The probes without which it sees nothing.
+    pub probes: &'static [&'static str],
+    look: fn(&Patient<'_>) -> Diagnosis,
+}
+
+/// Every check.
+pub fn checks() -> impl Iterator<Item = &'static Check> {
+    [clocks::CHECKS, processor::CHECKS, tasks::CHECKS].into_iter().flatten()
+}
+
+/// How a check ended.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// It is so here; with what it costs where that was measured.
+    Found(Option<Cost>),
+    /// It is not so.
+    Fine,
+    /// What would tell is not there: why.
+    NotVisible(String),
+}
+
+/// What something costs.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Cost {
+    /// The share of a CPU.
+    Share(f64),
+    /// Each clock read or system call, in ns.
+    Call(f64),
+    /// Each wake-up, in ns.
+    WakeUp(f64),
+}
+
+impl Cost {
+    /// As a share of a CPU, to put findings in an order: as if there were 100,000 calls and 1,000 wake-ups a second.
+    #[must_use]
+    pub fn weight(self) -> f64 {
+        match self {
+            Self::Share(share) => share,
+            Self::Call(nanos) => nanos * 1e5 / 1e9,
+            Self::WakeUp(nanos) => nanos * 1e3 / 1e9,
+        }
+    }
+}
+
+/// Something that was seen.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Evidence {
+    /// A fact of the environment, a metric, or what a CPU was lost to.
+    pub name: String,
+    /// What it is.
+    pub value: Seen,
+    /// Where it was read; empty where it was measured.
+    pub source: String,
+}
+
+/// A value that was seen.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Seen {
+    /// As the system says it.
+    Text(String),
+    /// In ns.
+    Time(f64),
+    /// Of the whole.
+    Share(f64),
+    /// Times a second.
+    Rate(f64),
+}
+
+/// What a check says.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Diagnosis {
+    /// Which check.
+    pub name: &'static str,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// By what.
+    pub evidence: Vec<Evidence>,
+    /// The experiment that would prove it, where it can be reversed.
+    pub proof: Option<Proof>,
+}
+
+/// An experiment: what is changed from what to what, and what shows it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Proof {
+    /// As `tickmark experiment` takes it: KNOB=NOW,OTHER.
+    pub knob: String,
+    /// The probe that is measured.
+    pub probe: &'static str,
+}
+
+/// What is looked at.
+struct Patient<'a> {
+    recording: &'a Recording,
+    facts: &'a Environment,
+    /// The same at the end, of what changes by itself.
+    end: Option<&'a Environment>,
+    model: Model,
+    noise: Option<Noise>,
+}
+
+/// Looks at a recording by these checks: what was found first, the dearest before the others; then what cannot be seen; then what is fine.
+#[must_use]
+pub fn examine(recording: &Recording, chosen: &[&Check]) -> Vec<Diagnosis> {
+    let none = Environment::default();
+    let patient = Patient {
+        recording,
+        facts: recording.environment().unwrap_or(&none),
+        end: recording.ends.last(),
+        model: report::build(recording, &|_| true, false),
+        noise: noise::of(recording),
+    };
+    let mut all: Vec<Diagnosis> = chosen.iter().map(|check| (check.look)(&patient)).collect();
+    let place = |diagnosis: &Diagnosis| match &diagnosis.outcome {
+        Outcome::Found(cost) => (0, -cost.map_or(0.0, Cost::weight)),
+        Outcome::NotVisible(_) => (1, 0.0),
+        Outcome::Fine => (2, 0.0),
+    };
+    all.sort_by(|a, b| {
+        let (a, b) = (place(a), place(b));
+        a.0.cmp(&b.0).then(a.1.total_cmp(&b.1))
+    });
+    all
+}
+
+impl Patient<'_> {
+    /// A fact, or why it is not known.
+    fn fact(&self, name: &str) -> Result<&str, String> {
+        let known = self.facts.iter().find(|(own, _)| *own == name).map(|(_, fact)| fact);
+        let fact = known.ok_or_else(|| format!("{name} was not recorded"))?;
+        fact.value
+            .as_deref()
+            .ok_or_else(|| format!("{}: {}", fact.source, fact.missing.as_deref().unwrap_or("not readable")))
+    }
+
+    /// A fact as evidence.
+    fn shown(&self, name: &str) -> Option<Evidence> {
+        let (_, fact) = self.facts.iter().find(|(own, _)| *own == name)?;
+        let value = Seen::Text(fact.value.clone()?);
+        Some(Evidence { name: name.to_owned(), value, source: fact.source.clone() })
+    }
+
+    fn row(&self, metric: &str) -> Option<&Row> {
+        self.model.groups.iter().flat_map(|(_, rows)| rows).find(|row| row.metric == metric)
+    }
+
+    /// A row's figure.
+    fn point(&self, metric: &str) -> Result<f64, String> {
+        let row = self.row(metric).ok_or_else(|| format!("{metric} was not measured"))?;
+        row.value.map(|value| value.point).ok_or_else(|| format!("{metric} gave no figure"))
+    }
+}
+
+impl Diagnosis {
+    fn new(name: &'static str, outcome: Outcome, evidence: impl IntoIterator<Item = Evidence>) -> Self {
+        Self { name, outcome, evidence: evidence.into_iter().collect(), proof: None }
+    }
+
+    /// Found or fine, as it is.
+    fn told(name: &'static str, found: bool, cost: Option<Cost>, evidence: Vec<Evidence>) -> Self {
+        Self::new(name, if found { Outcome::Found(cost) } else { Outcome::Fine }, evidence)
+    }
+
+    fn proved_by(mut self, knob: String, probe: &'static str) -> Self {
+        if matches!(self.outcome, Outcome::Found(_)) {
+            self.proof = Some(Proof { knob, probe });
+        }
+        self
+    }
+}
+
+/// Looks where something may be missing; what is missing is why nothing is visible.
+fn looked(name: &'static str, look: impl FnOnce() -> Result<Diagnosis, String>) -> Diagnosis {
+    look().unwrap_or_else(|why| Diagnosis::new(name, Outcome::NotVisible(why), []))
+}
+
+/// A measured value.
+fn measured(name: &str, value: Seen) -> Evidence {
+    Evidence { name: name.to_owned(), value, source: String::new() }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,203 @@
+//! Who else has the CPU: the hypervisor, other tasks, interrupts, and what limits this one.
+
+use super::{Check, Cost, Diagnosis, Evidence, Patient, Seen, looked, measured};
+use crate::noise::What;
+use tickmark_wire::{Environment, Priority, names};
+
+pub(super) const CHECKS: &[Check] = &[
+    Check { name: "steal", probes: &[names::TICK], look: steal },
+    Check { name: "noisy-neighbour", probes: &[names::TICK], look: outside },
+    Check { name: "interrupts-here", probes: &[names::TICK], look: interrupts },
+    Check { name: "busy-cpu", probes: &[names::TICK], look: busy },
+    Check { name: "pressure", probes: &[], look: pressure },
+    Check { name: "throttled", probes: &[], look: throttled },
+    Check { name: "real-time-limits", probes: &[], look: real_time },
+];
+
+/// What is less is everywhere.
+const SHARE: f64 = 0.01;
+/// Interrupts that take more of a CPU are worth another one.
+const INTERRUPTS: f64 = 0.002;
+/// Tasks that wait for a CPU for more of the time.
+const PRESSURE: f64 = 0.1;
+/// Periods in which a quota ended a turn.
+const PERIODS: f64 = 0.01;
+
+/// The share of the watched CPU that went to gaps of some names, and each of them; under `none` where there are none.
+fn lost(
+    patient: &Patient<'_>,
+    none: &str,
+    of: impl Fn(&What) -> bool,
+) -> Result<(f64, Vec<Evidence>), String> {
+    let noise = patient.noise.as_ref().ok_or("no loop watched the CPU")?;
+    let own: Vec<_> = noise.kinds.iter().filter(|kind| of(&kind.what)).collect();
+    let share = own.iter().map(|kind| kind.total).sum::<f64>() / noise.span;
+    let each = |kind: &&crate::noise::Kind| {
+        measured(&format!("lost to {}", kind.what.code()), Seen::Share(kind.total / noise.span))
+    };
+    let mut evidence: Vec<Evidence> = own.iter().map(each).collect();
+    if evidence.is_empty() {
+        evidence.push(measured(none, Seen::Share(0.0)));
+    }
+    Ok((share, evidence))
+}
+
+/// By the kernel's account of the CPU, over everything that was measured.
+fn steal(patient: &Patient<'_>) -> Diagnosis {
+    const NAME: &str = "steal";
+    looked(NAME, || {
+        let end = patient.end.ok_or("the end of the recording is missing")?;
+        let times = |facts: &Environment| -> Option<Vec<f64>> {
+            facts.get("state.cpu_times")?.split_whitespace().map(|field| field.parse().ok()).collect()
+        };
+        // Of the session that ended with it: of another boot or CPU they are other counters.
+        let session = patient.recording.sessions.len() == 1;
+        let both = times(patient.facts)
+            .zip(times(end))
+            .filter(|(a, b)| session && a.len() > 7 && a.len() == b.len());
+        let (before, after) = both.ok_or("/proc/stat does not account for steal over one session")?;
+        let spent: Vec<f64> =
+            after.iter().zip(&before).map(|(after, before)| (after - before).max(0.0)).collect();
+        if after[7] == 0.0 {
+            return Err("/proc/stat has counted no steal since the boot: a machine of its own, or a hypervisor that does not tell".to_owned());
+        }
+        // The guest's time is in the user's already (proc_stat(5)).
+        let all: f64 = spent.iter().take(8).sum();
+        let share = if all > 0.0 { spent[7] / all } else { 0.0 };
+        let evidence = vec![Evidence {
+            name: "steal".to_owned(),
+            value: Seen::Share(share),
+            source: "/proc/stat".to_owned(),
+        }];
+        // A step of 10 ms is no share of a short run.
+        let found = share > SHARE && spent[7] > 2.0;
+        Ok(Diagnosis::told(NAME, found, Some(Cost::Share(share)), evidence))
+    })
+}
+
+/// Time that no counter of this kernel knows of: a neighbour on the host, its ticks, firmware.
+fn outside(patient: &Patient<'_>) -> Diagnosis {
+    const NAME: &str = "noisy-neighbour";
+    looked(NAME, || {
+        let (share, evidence) = lost(patient, "lost outside this kernel", |what| {
+            matches!(what, What::Outside(_) | What::Unseen)
+        })?;
+        Ok(Diagnosis::told(NAME, share > SHARE, Some(Cost::Share(share)), evidence))
+    })
+}
+
+fn interrupts(patient: &Patient<'_>) -> Diagnosis {
+    const NAME: &str = "interrupts-here";
+    looked(NAME, || {
+        // Interrupts that CPUs send each other cannot be moved: devices' have a number.
+        let device = |what: &What| match what {
+            What::Interrupt(line) => line.starts_with(|first: char| first.is_ascii_digit()),
+            What::SoftInterrupt(line) => ["NET_RX", "NET_TX", "BLOCK"].contains(&line.as_str()),
+            _ => false,
+        };
+        let (share, mut evidence) = lost(patient, "lost to devices", device)?;
+        evidence.extend(patient.shown("interrupts.on_cpu"));
+        Ok(Diagnosis::told(NAME, share > INTERRUPTS, Some(Cost::Share(share)), evidence))
+    })
+}
+
+fn busy(patient: &Patient<'_>) -> Diagnosis {
+    const NAME: &str = "busy-cpu";
+    looked(NAME, || {
+        let (share, evidence) = lost(patient, "lost to task", |what| *what == What::Task)?;
+        Ok(Diagnosis::told(NAME, share > SHARE, Some(Cost::Share(share)), evidence))
+    })
+}
+
+/// `some avg10=9.38 avg60=...; full ...`
+fn pressure(patient: &Patient<'_>) -> Diagnosis {
+    const NAME: &str = "pressure";
+    looked(NAME, || {
+        let mut evidence = Vec::new();
+        let mut most = 0.0f64;
+        for what in ["cpu", "memory", "io"] {
+            let name = format!("state.pressure.{what}");
+            let text = patient.fact(&name)?;
+            let average =
+                text.split_whitespace().find_map(|word| word.strip_prefix("avg60=")?.parse::<f64>().ok());
+            let share = average.ok_or_else(|| format!("{name} has no avg60"))? / 100.0;
+            most = most.max(share);
+            let value = Seen::Share(share);
+            evidence.push(Evidence { value, ..patient.shown(&name).ok_or("not recorded")? });
+        }
+        // A share of time in which some task waited is no share of a CPU.
+        Ok(Diagnosis::told(NAME, most > PRESSURE, None, evidence))
+    })
+}
+
+/// A number of cgroup's cpu.stat: `nr_throttled 5; throttled_usec 7`.
+fn count(text: &str, name: &str) -> Option<f64> {
+    text.split(';').find_map(|entry| entry.trim().strip_prefix(name)?.trim().parse().ok())
+}
+
+fn throttled(patient: &Patient<'_>) -> Diagnosis {
+    const NAME: &str = "throttled";
+    looked(NAME, || {
+        let text = patient.fact("state.cgroup.cpu.stat")?;
+        let end = patient.end.and_then(|facts| facts.get("state.cgroup.cpu.stat")).unwrap_or(text);
+        let of = |text: &str| -> Option<[f64; 3]> {
+            let micros = count(text, "throttled_usec").or_else(|| Some(count(text, "throttled_time")? / 1e3));
+            Some([count(text, "nr_periods")?, count(text, "nr_throttled")?, micros?])
+        };
+        let (before, after) = of(text).zip(of(end)).ok_or("cpu.stat has no nr_throttled")?;
+        let [periods, times, micros] = [0, 1, 2].map(|at| (after[at] - before[at]).max(0.0));
+        let files = ["cgroup.cpu.max", "cgroup.cpu.cfs_quota_us", "cgroup.cpu.cfs_period_us"];
+        let mut evidence: Vec<_> = files.into_iter().filter_map(|name| patient.shown(name)).collect();
+        let share = |times: f64, periods: f64| if periods > 0.0 { times / periods } else { 0.0 };
+        for (name, value) in [
+            ("periods that the quota ended while this was measured", share(times, periods)),
+            ("since the cgroup was made", share(after[1], after[0])),
+        ] {
+            let source = "cpu.stat of the cgroup".to_owned();
+            evidence.push(Evidence { name: name.to_owned(), value: Seen::Share(value), source });
+        }
+        // Summed over CPUs, over the time between the two readings.
+        let uptime = |facts: &Environment| facts.get("state.uptime")?.split(' ').next()?.parse::<f64>().ok();
+        let seconds = uptime(patient.facts).zip(patient.end.and_then(uptime)).map(|(a, b)| b - a);
+        let cost =
+            seconds.filter(|seconds| *seconds > 0.0).map(|seconds| Cost::Share(micros / 1e6 / seconds));
+        Ok(Diagnosis::told(NAME, share(times, periods) > PERIODS && times > 1.0, cost, evidence))
+    })
+}
+
+/// What real-time tasks would meet: they are refused, or end after a part of each period.
+fn real_time(patient: &Patient<'_>) -> Diagnosis {
+    const NAME: &str = "real-time-limits";
+    looked(NAME, || {
+        let runtime: f64 =
+            patient.fact("sched.rt_runtime_us")?.parse().map_err(|_| "sched_rt_runtime_us is no number")?;
+        let period = patient.fact("sched.rt_period_us").ok().and_then(|us| us.parse().ok()).unwrap_or(1e6);
+        let names = [
+            "sched.rt_runtime_us",
+            "cgroup.cpu.rt_runtime_us",
+            "sched.fair_server_ns",
+            "process.rtprio_limit",
+        ];
+        let mut evidence: Vec<_> = names.into_iter().filter_map(|name| patient.shown(name)).collect();
+        let session = patient.recording.sessions.first();
+        let refused = session.and_then(|session| session.settled.priority_refused.as_deref());
+        evidence.extend(refused.map(|why| measured("priority refused", Seen::Text(why.to_owned()))));
+        // It is a limit for those alone who ask for such a priority; that some of each period is left to others is usual.
+        let asked = session.is_some_and(|session| session.asked.priority != Priority::Other);
+        let no_budget = patient.fact("cgroup.cpu.rt_runtime_us") == Ok("0");
+        let tight = (0.0..0.9 * period).contains(&runtime);
+        Ok(Diagnosis::told(NAME, refused.is_some() || (asked && (no_budget || tight)), None, evidence))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::count;
+
+    #[test]
+    fn counts_of_a_cgroup_are_read_by_name() {
+        let text = "usage_usec 10; nr_periods 200; nr_throttled 50; throttled_usec 1000000";
+        assert_eq!([count(text, "nr_periods"), count(text, "nr_throttled")], [Some(200.0), Some(50.0)]);
+        assert_eq!(count(text, "throttled_time"), None);
+    }
+}

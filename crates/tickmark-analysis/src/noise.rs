@@ -1,0 +1,226 @@
+//! What interrupted a spinning loop: each gap with the name of what had the CPU, by what the kernel counted in it, by the trains that
+//! it belongs to, and by the CPU time that the loop itself was given.
+
+mod names;
+mod watched;
+
+pub use names::{Evidence, What};
+
+use crate::sample::NoFigure;
+use std::collections::BTreeMap;
+use tickmark_stats::tick::{Cost, Train};
+use tickmark_stats::{Sorted, median, student};
+use tickmark_store::{Recording, Status};
+use tickmark_wire::{Observations, names::TICK};
+use watched::Watched;
+
+/// The longest gaps that are shown.
+const LONGEST: usize = 10;
+/// Stretches of time whose loss is told apart.
+const STRETCHES: usize = 60;
+/// How far the rates of one train may be apart in two runs, as a share.
+const SAME: f64 = 1e-4;
+
+/// What the loop saw.
+#[derive(Debug)]
+pub struct Noise {
+    /// The CPU.
+    pub cpu: u32,
+    /// How long it spun, in ns.
+    pub span: f64,
+    /// Gaps longer than this were seen, in ns.
+    pub threshold: f64,
+    /// What the kernel's counters were read for: the share of the span; none where they were not read.
+    pub looked: Option<f64>,
+    /// The tick, or why there is none.
+    pub tick: Result<Train, NoFigure>,
+    /// What a tick takes on average, in ns, between the limits of its 95 % confidence interval.
+    pub cost: Option<[f64; 3]>,
+    /// Every kind of interruption, the one that took most first.
+    pub kinds: Vec<Kind>,
+    /// Every gap, in the order of time.
+    pub gaps: Vec<Gap>,
+    /// The share of each stretch of the span that was lost, one after the other.
+    pub over_time: Vec<f64>,
+}
+
+/// All gaps of one name.
+#[derive(Debug)]
+pub struct Kind {
+    /// The name.
+    pub what: What,
+    /// How many there were.
+    pub count: usize,
+    /// Time in them, in ns.
+    pub total: f64,
+    /// Their lengths, in ns, ascending.
+    pub lengths: Sorted,
+}
+
+/// One gap.
+#[derive(Debug)]
+pub struct Gap {
+    /// When it began, in ns from the beginning.
+    pub start: f64,
+    /// How long it was, in ns.
+    pub length: f64,
+    /// What it was.
+    pub what: What,
+}
+
+impl Noise {
+    /// Time in gaps, in ns.
+    #[must_use]
+    pub fn lost(&self) -> f64 {
+        self.kinds.iter().map(|kind| kind.total).sum()
+    }
+
+    /// What else than the tick had the CPU, the one with most first: each with its share of the time.
+    pub fn others(&self) -> impl Iterator<Item = (&What, f64)> {
+        let others = self.kinds.iter().filter(|kind| kind.what != What::Tick);
+        others.map(|kind| (&kind.what, kind.total / self.span))
+    }
+
+    /// The longest gaps, longest first.
+    #[must_use]
+    pub fn longest(&self) -> Vec<&Gap> {
+        let mut all: Vec<&Gap> = self.gaps.iter().collect();
+        all.sort_by(|a, b| b.length.total_cmp(&a.length));
+        all.truncate(LONGEST);
+        all
+    }
+
+    /// The share of that time of which it is known what had the CPU, and the share in which this kernel saw nothing.
+    #[must_use]
+    pub fn named(&self) -> [f64; 2] {
+        let lost = self.lost().max(1.0);
+        let of = |what: &What| {
+            self.kinds.iter().filter(|kind| kind.what == *what).fold(0.0, |sum, kind| sum + kind.total) / lost
+        };
+        [1.0 - of(&What::Unknown) - of(&What::Unseen), of(&What::Unseen)]
+    }
+
+    /// Runs one after the other, as if they had been one.
+    fn joined(cpu: u32, runs: Vec<Watched>) -> Option<Self> {
+        let tick = middle(&runs)?;
+        let cost = tick.as_ref().ok().and_then(|tick| average(tick, &runs));
+        let threshold = runs.iter().map(|run| run.threshold).fold(0.0, f64::max);
+        let looked = runs.iter().map(|run| run.looked).sum::<Option<f64>>();
+        let (mut span, mut gaps) = (0.0, Vec::new());
+        for run in runs {
+            gaps.extend(run.gaps.into_iter().map(|gap| Gap { start: gap.start + span, ..gap }));
+            span += run.span;
+        }
+        same_trains(&mut gaps);
+        let mut kinds: BTreeMap<&What, Vec<f64>> = BTreeMap::new();
+        for gap in &gaps {
+            kinds.entry(&gap.what).or_default().push(gap.length);
+        }
+        let kind = |(what, lengths): (&What, Vec<f64>)| Kind {
+            what: what.clone(),
+            count: lengths.len(),
+            total: lengths.iter().sum(),
+            lengths: Sorted::new(lengths),
+        };
+        let mut kinds: Vec<Kind> = kinds.into_iter().map(kind).collect();
+        kinds.sort_by(|a, b| b.total.total_cmp(&a.total));
+        let over_time = over_time(span, &gaps);
+        Some(Self {
+            cpu,
+            span,
+            threshold,
+            looked: looked.map(|took| took / span),
+            tick,
+            cost,
+            kinds,
+            gaps,
+            over_time,
+        })
+    }
+}
+
+/// The tick of most runs: that with the middle rate, and the middle of their costs; or why there is none.
+fn middle(runs: &[Watched]) -> Option<Result<Train, NoFigure>> {
+    let found: Vec<&Train> = runs.iter().filter_map(|run| run.tick.as_ref().ok()).collect();
+    if found.len() * 2 < runs.len() || found.is_empty() {
+        return runs.iter().find_map(|run| run.tick.as_ref().err().cloned()).map(Err);
+    }
+    let of = |value: &dyn Fn(&Train) -> Option<f64>| median(found.iter().filter_map(|train| value(train)));
+    let length = |at: usize| of(&|train| Some(train.cost?.length[at]));
+    let cost = || {
+        Some(Cost {
+            length: [length(0)?, length(1)?, length(2)?],
+            share: of(&|train| Some(train.cost?.share))?,
+        })
+    };
+    Some(Ok(Train {
+        frequency: of(&|train| Some(train.frequency))?,
+        phase: found.first()?.phase,
+        filled: of(&|train| Some(train.filled))?,
+        cost: cost(),
+        confirmed: found.iter().all(|train| train.confirmed),
+    }))
+}
+
+/// The mean of a train's cost with its confidence interval by batch means (Law and Kelton, Simulation Modeling and Analysis): Student's t
+/// over the means of consecutive batches.
+fn average(train: &Train, runs: &[Watched]) -> Option<[f64; 3]> {
+    let means: Vec<f64> = runs.iter().flat_map(|run| &run.batches).copied().collect();
+    let (count, own) = (means.len() as f64, train.cost?.share * 1e9 / train.frequency);
+    let middle = means.iter().sum::<f64>() / count;
+    let variance = means.iter().map(|mean| (mean - middle).powi(2)).sum::<f64>() / (count - 1.0);
+    let half = student::t_point(0.025, count - 1.0) * (variance / count).sqrt();
+    // What a gap holds of another train is no part of it.
+    (means.len() >= watched::BATCHES).then_some([(own - half).max(0.0), own, own + half])
+}
+
+/// Trains of several runs that differ by less than their rates are known are one.
+fn same_trains(gaps: &mut [Gap]) {
+    let rate = |gap: &Gap| match gap.what {
+        What::Outside(Evidence::Train(rate)) => Some(rate),
+        _ => None,
+    };
+    let mut rates: Vec<u64> = gaps.iter().filter_map(rate).collect();
+    rates.sort_unstable();
+    rates.dedup_by(|next, first| *next as f64 <= *first as f64 * (1.0 + SAME));
+    for gap in gaps {
+        if let What::Outside(Evidence::Train(own)) = &mut gap.what {
+            let first = rates[rates.partition_point(|rate| *rate <= *own) - 1];
+            *own = first;
+        }
+    }
+}
+
+/// The share of each stretch that lies in gaps.
+fn over_time(span: f64, gaps: &[Gap]) -> Vec<f64> {
+    let stretch = span / STRETCHES as f64;
+    let mut shares = vec![0.0; STRETCHES];
+    for Gap { start, length, .. } in gaps {
+        let (mut from, end) = (*start, start + length);
+        while from < end {
+            let number = ((from / stretch) as usize).min(STRETCHES - 1);
+            // The last stretch ends where the span does, whatever rounding says.
+            let until = if number + 1 == STRETCHES { end } else { end.min((number + 1) as f64 * stretch) };
+            shares[number] += (until - from) / stretch;
+            from = until.max(from + stretch * 1e-9);
+        }
+    }
+    shares
+}
+
+/// The noise of all runs of the tick's probe, as if they had been one; none where no whole trace is in it.
+#[must_use]
+pub fn of(recording: &Recording) -> Option<Noise> {
+    let own =
+        recording.runs.iter().filter(|run| run.planned.probe.as_str() == TICK && run.status == Status::Ok);
+    let traces = own.flat_map(|run| {
+        let observed = recording.observed(run, &run.planned.probe);
+        observed.into_iter().flatten().filter_map(|observed| match observed.observations {
+            Observations::Gaps(trace) => Some(trace),
+            _ => None,
+        })
+    });
+    let cpu = recording.sessions.first().map_or(0, |session| session.settled.cpu);
+    let runs: Vec<Watched> = traces.filter_map(|trace| Watched::of(&trace, recording)).collect();
+    Noise::joined(cpu, runs)
+}

@@ -1,0 +1,261 @@
+//! Which name each gap has, and by what evidence.
+
+use std::collections::BTreeMap;
+use tickmark_stats::tick::{Gaps, Trains};
+use tickmark_wire::{Counted, GapTrace};
+
+/// The loop asks the kernel after gaps longer than this, in ns.
+const LONG: f64 = 1_000.0;
+/// Soft interrupts that the tick itself raises.
+const OF_TICK: [&str; 4] = ["softirq TIMER", "softirq SCHED", "softirq RCU", "softirq HRTIMER"];
+/// A reading begins before its gap's end is stamped by so much at most, in ns.
+const JITTER: f64 = 5_000.0;
+
+/// What had the CPU.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum What {
+    /// The kernel's tick.
+    Tick,
+    /// Another timer's interrupt.
+    Timer,
+    /// Another interrupt, by its line of /proc/interrupts.
+    Interrupt(String),
+    /// Soft interrupts that an interrupt left, by their line of /proc/softirqs.
+    SoftInterrupt(String),
+    /// A page fault of the loop's own.
+    Fault,
+    /// Another task.
+    Task,
+    /// What this kernel did not see, with the evidence.
+    Outside(Evidence),
+    /// None of this kernel's counters moved, and nothing else says what it was: the hypervisor, the firmware or the processor itself.
+    Unseen,
+    /// Not looked at, too short to be asked about, or with counters that may belong to another gap.
+    Unknown,
+}
+
+impl What {
+    /// A short name for programs.
+    #[must_use]
+    pub fn code(&self) -> String {
+        match self {
+            Self::Tick => "tick".to_owned(),
+            Self::Timer => "timer".to_owned(),
+            Self::Interrupt(line) => format!("interrupt {line}"),
+            Self::SoftInterrupt(line) => format!("softirq {line}"),
+            Self::Fault => "page fault".to_owned(),
+            Self::Task => "task".to_owned(),
+            Self::Outside(Evidence::Train(rate)) => format!("outside, train of {:.3} Hz", *rate as f64 / 1e3),
+            Self::Outside(Evidence::Steal) => "outside, steal".to_owned(),
+            Self::Unseen => "unseen".to_owned(),
+            Self::Unknown => "unknown".to_owned(),
+        }
+    }
+}
+
+/// By what it is known that the gap was not this kernel's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Evidence {
+    /// A train in whose gaps this kernel counts nothing, of so many mHz.
+    Train(u64),
+    /// The hypervisor told the kernel that it had taken the time.
+    Steal,
+}
+
+/// What is known of a trace.
+pub(super) struct Named<'a> {
+    pub(super) trace: &'a GapTrace,
+    pub(super) gaps: &'a Gaps<'a>,
+    pub(super) trains: &'a Trains,
+    pub(super) account: Account,
+}
+
+/// What the thread's CPU time says here.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Account {
+    /// Whether there is a hypervisor that could take time.
+    pub(super) steal: bool,
+    /// Whether interrupts are a part of it, or absent from it as well.
+    pub(super) interrupts: bool,
+}
+
+/// What moved between two readings.
+struct Window<'a> {
+    /// The gaps between them.
+    gaps: std::ops::Range<usize>,
+    /// How long the reading before took, from when.
+    before: Option<(f64, f64)>,
+    /// Time that was not the loop's, in ns.
+    absent: f64,
+    moved: BTreeMap<&'a str, u64>,
+}
+
+impl Named<'_> {
+    /// The name of each gap.
+    pub(super) fn each(&self) -> Vec<What> {
+        let mut names = vec![What::Unknown; self.gaps.start.len()];
+        for gap in self.gaps.preempted {
+            if let Some(name) = names.get_mut(*gap as usize) {
+                *name = What::Task;
+            }
+        }
+        let foreign = self.foreign();
+        for (gap, train) in self.trains.of.iter().enumerate() {
+            match train {
+                Some(train) if self.trains.tick == Ok(*train) => names[gap] = What::Tick,
+                Some(train) if foreign[*train] => {
+                    let rate = self.trains.all[*train].frequency;
+                    names[gap] = What::Outside(Evidence::Train((rate * 1e3).round() as u64));
+                }
+                _ => {}
+            }
+        }
+        if let Some(counted) = &self.trace.counted {
+            self.windows(counted).for_each(|window| self.name(window, &mut names));
+        }
+        names
+    }
+
+    /// Whether each train is none of this kernel's: its gaps were asked about, and hardly any had an interrupt counted.
+    fn foreign(&self) -> Vec<bool> {
+        let mut seen = vec![(0usize, 0usize); self.trains.all.len()];
+        let windows = self.trace.counted.iter().flat_map(|counted| self.windows(counted));
+        for window in windows.filter(|window| window.gaps.len() == 1) {
+            if let Some(train) = self.trains.of[window.gaps.start] {
+                let none = !window.moved.keys().any(|name| name.starts_with("interrupt "));
+                seen[train] = (seen[train].0 + usize::from(none), seen[train].1 + 1);
+            }
+        }
+        seen.iter().map(|(none, all)| *all >= 4 && none * 10 > all * 7).collect()
+    }
+
+    fn windows<'a>(&'a self, counted: &'a Counted) -> impl Iterator<Item = Window<'a>> {
+        let (mut from, mut moved, mut before) = (0, 0, None);
+        (0..counted.gap.len()).map_while(move |reading| {
+            let last = counted.gap[reading] as usize;
+            let end = self.gaps.start.get(last)? + self.gaps.length[last];
+            let mut own = BTreeMap::new();
+            while counted.reading.get(moved).is_some_and(|of| *of as usize <= reading) {
+                let name = counted.names.get(*counted.counter.get(moved)? as usize)?;
+                *own.entry(name.as_str()).or_insert(0) += u64::from(*counted.more.get(moved)?);
+                moved += 1;
+            }
+            let gaps = from..last + 1;
+            from = last + 1;
+            let took = counted.took.get(reading)?.as_f64();
+            let absent = counted.absent.get(reading)?.as_f64();
+            Some(Window { gaps, before: before.replace((end, end + took)), absent, moved: own })
+        })
+    }
+
+    /// Names what a window's gaps are that no train and no other task explains.
+    fn name(&self, mut window: Window<'_>, names: &mut [What]) {
+        let nothing = window.moved.is_empty();
+        let ticks = window.gaps.clone().filter(|gap| names[*gap] == What::Tick).count() as u64;
+        // Those that came while the counters were read, and while the CPU was away for long.
+        let read = window.before.map_or(0, |(from, to)| self.ticks_between(from - JITTER, to));
+        let inside = |gap: usize| {
+            let start = self.gaps.start[gap];
+            if names[gap] == What::Tick {
+                0
+            } else {
+                self.ticks_between(start, start + self.gaps.length[gap])
+            }
+        };
+        let unseen = read + window.gaps.clone().map(inside).sum::<u64>();
+        if ticks + unseen > 0 {
+            window.moved.retain(|name, _| !OF_TICK.contains(name));
+            for (_, count) in window.moved.iter_mut().filter(|(name, _)| Counted::is_timer(name)) {
+                *count = count.saturating_sub(ticks + unseen);
+            }
+            window.moved.retain(|_, count| *count > 0);
+        }
+        let beside_task = window.gaps.clone().any(|gap| names[gap] == What::Task);
+        // What another task or an interrupt had is absent as well, where interrupts are no part of the CPU time.
+        let told = self.account.steal && !beside_task && (nothing || self.account.interrupts);
+        if told {
+            self.stolen(&window, names);
+        }
+        let explained = window.moved.is_empty();
+        let mut left: Vec<usize> = window
+            .gaps
+            .clone()
+            .filter(|gap| names[*gap] == What::Unknown && self.gaps.length[*gap] > LONG)
+            .collect();
+        // A timer's interrupt takes at least a good part of what the tick takes: a count without such a gap was made while the counters
+        // were read.
+        let least = self.least_interrupt();
+        if !left.iter().any(|gap| self.gaps.length[*gap] > least) {
+            window.moved.retain(|name, _| !Counted::is_timer(name) && !OF_TICK.contains(name));
+        }
+        let length: f64 = left.iter().map(|gap| self.gaps.length[*gap]).sum();
+        let stolen = told && window.absent > 0.5 * length;
+        let name = match kind(&window.moved) {
+            Some((What::Timer, _)) if stolen => What::Outside(Evidence::Steal),
+            // Another task's turn may hold any of them, where there are not enough for all.
+            Some((what, times)) if times >= left.len() as u64 && (!beside_task || what != What::Timer) => {
+                what
+            }
+            Some(_) if beside_task => return,
+            // So many of them it was; what is short had no part in it.
+            Some((what, times)) => {
+                left.sort_by(|a, b| self.gaps.length[*b].total_cmp(&self.gaps.length[*a]));
+                left.truncate(times as usize);
+                what
+            }
+            // What the tick or another train took is absent, too.
+            None if stolen => What::Outside(Evidence::Steal),
+            None if explained => What::Unseen,
+            None => return,
+        };
+        left.iter().for_each(|gap| names[*gap] = name.clone());
+    }
+
+    /// A gap of a train that is far longer than its others, most of which the hypervisor took.
+    fn stolen(&self, window: &Window<'_>, names: &mut [What]) {
+        let long = |gap: &usize| {
+            let train = self.trains.of[*gap].map(|train| &self.trains.all[train]);
+            let usual = train.and_then(|train| train.cost).map_or(f64::MAX, |cost| 2.0 * cost.length[2]);
+            self.gaps.length[*gap] > usual && window.absent > 0.5 * self.gaps.length[*gap]
+        };
+        window.gaps.clone().filter(long).for_each(|gap| names[gap] = What::Outside(Evidence::Steal));
+    }
+
+    /// What a timer's interrupt takes at least, in ns: half of what nearly every tick takes.
+    fn least_interrupt(&self) -> f64 {
+        let tick = self.trains.tick.as_ref().ok().map(|tick| &self.trains.all[*tick]);
+        tick.and_then(|tick| tick.cost).map_or(0.0, |cost| cost.length[0] / 2.0)
+    }
+
+    /// How many ticks were due between two times.
+    fn ticks_between(&self, from: f64, to: f64) -> u64 {
+        let Some(tick) = self.trains.tick.as_ref().ok().map(|tick| &self.trains.all[*tick]) else { return 0 };
+        let slot = |at: f64| ((at - tick.phase) * tick.frequency / 1e9).floor();
+        (slot(to) - slot(from)).max(0.0) as u64
+    }
+}
+
+/// What counters say, where they say one thing, and how often.
+fn kind(moved: &BTreeMap<&str, u64>) -> Option<(What, u64)> {
+    let of = |kind: &str| moved.iter().filter(|(name, _)| name.starts_with(kind)).collect::<Vec<_>>();
+    let lines = of("interrupt ");
+    let others: Vec<_> = lines.iter().copied().filter(|(name, _)| !Counted::is_timer(name)).collect();
+    let soft: Vec<_> = of("softirq ").into_iter().filter(|(name, _)| !OF_TICK.contains(name)).collect();
+    let text = |name: &str, kind: &str| name.strip_prefix(kind).unwrap_or(name).to_owned();
+    // The work that one interrupt leaves behind takes longer than itself, and is done once for several that come together.
+    let pair = soft.len() == 1 && others.len() == 1;
+    if let Some((name, times)) = soft.iter().max_by_key(|(_, times)| **times) {
+        let times = if pair { *others[0].1.max(times) } else { **times };
+        return Some((What::SoftInterrupt(text(name, "softirq ")), times));
+    }
+    if let Some((name, times)) = others.iter().max_by_key(|(_, times)| **times) {
+        return Some((What::Interrupt(text(name, "interrupt ")), **times));
+    }
+    if let Some((_, times)) = lines.first() {
+        return Some((What::Timer, **times));
+    }
+    moved.get("page fault").map(|times| (What::Fault, *times))
+}
+
+#[cfg(test)]
+mod tests;

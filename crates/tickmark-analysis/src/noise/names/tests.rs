@@ -1,0 +1,145 @@
+//! Gaps that were planted, with what the kernel counted in them.
+
+use super::*;
+use tickmark_stats::tick::trains;
+use tickmark_wire::Nanos;
+
+/// A trace of 2 s with a tick of 250 Hz of 15 us, a train of 97 Hz of 30 us in which nothing is counted, and one gap more.
+struct Planted {
+    gaps: Vec<(f64, f64)>,
+    preempted: Vec<u32>,
+    counted: Counted,
+}
+
+const ODD: (f64, f64) = (1_001_000_000.0, 9_000.0);
+
+impl Planted {
+    /// What moves at the odd gap, and how much of its time was not the loop's; whether it is asked after every gap.
+    fn new(moved: &[&str], absent: f64, preempted: bool, always: bool) -> Self {
+        let train = |hz: f64, phase: f64, length: f64| {
+            (0..(2.0 * hz) as usize).map(move |slot| ((slot as f64 + phase) / hz * 1e9, length))
+        };
+        let mut gaps: Vec<(f64, f64)> =
+            train(250.0, 0.1, 15_000.0).chain(train(97.0, 0.5, 30_000.0)).collect();
+        gaps.retain(|gap| (gap.0 - ODD.0).abs() > 60_000.0);
+        gaps.push(ODD);
+        gaps.sort_by(|a, b| a.0.total_cmp(&b.0));
+        // Each alone.
+        gaps.dedup_by(|next, last| next.0 < last.0 + 60_000.0 && *last != ODD);
+        let names =
+            ["interrupt LOC", "interrupt 36 virtio1-req.0", "softirq RCU", "softirq NET_RX", "page fault"];
+        let mut counted = Counted { names: names.map(str::to_owned).to_vec(), ..Counted::default() };
+        let mut preempted_gaps = Vec::new();
+        let (mut ticks, mut odd) = (0, false);
+        for (gap, (start, length)) in gaps.iter().enumerate() {
+            let is_odd = (*start, *length) == ODD;
+            ticks += u32::from(*length == 15_000.0);
+            odd |= is_odd;
+            if is_odd && preempted {
+                preempted_gaps.push(gap as u32);
+            }
+            if !always && gap % 3 != 0 {
+                continue;
+            }
+            let reading = counted.gap.len() as u32;
+            let mut add = |name: &str, more: u32| {
+                let name = names.iter().position(|known| *known == name).unwrap();
+                counted.reading.push(reading);
+                counted.counter.push(name as u32);
+                counted.more.push(more);
+            };
+            if ticks > 0 {
+                add("interrupt LOC", ticks);
+                add("softirq RCU", ticks);
+            }
+            if odd {
+                moved.iter().for_each(|name| add(name, 1));
+            }
+            counted.gap.push(gap as u32);
+            counted.took.push(Nanos::new(20_000));
+            counted.absent.push(Nanos::new(if odd { absent as i64 } else { 0 }));
+            (ticks, odd) = (0, false);
+        }
+        Self { gaps, preempted: preempted_gaps, counted }
+    }
+
+    /// The names of a tick, of a gap of the other train, and of the odd one.
+    fn names(self, interrupts: bool) -> [What; 3] {
+        let nanos =
+            |values: Vec<f64>| values.into_iter().map(|value| Nanos::new(value as i64)).collect::<Vec<_>>();
+        let start: Vec<f64> = self.gaps.iter().map(|gap| gap.0).collect();
+        let length: Vec<f64> = self.gaps.iter().map(|gap| gap.1).collect();
+        let trace = GapTrace {
+            threshold: Nanos::new(300),
+            span: Nanos::new(2_000_000_000),
+            timer_interrupts: Some(500),
+            start: nanos(start.clone()),
+            length: nanos(length.clone()),
+            preempted: Some(self.preempted.clone()),
+            counted: Some(Box::new(self.counted)),
+        };
+        let gaps = Gaps {
+            span: 2e9,
+            start: &start,
+            length: &length,
+            preempted: &self.preempted,
+            interrupts: Some(500.0),
+            unseen: &[],
+            timers: &[],
+        };
+        let found = trains(&gaps);
+        let account = Account { steal: true, interrupts };
+        let names = Named { trace: &trace, gaps: &gaps, trains: &found, account }.each();
+        let of = |wanted: f64| self.gaps.iter().position(|gap| gap.1 == wanted).unwrap();
+        [15_000.0, 30_000.0, ODD.1].map(|length| names[of(length)].clone())
+    }
+}
+
+#[test]
+fn a_gap_has_the_name_of_what_was_counted_in_it() {
+    let soft = || What::SoftInterrupt("NET_RX".to_owned());
+    let cases: [(&[&str], f64, bool, What); 8] = [
+        (&[], 0.0, false, What::Unseen),
+        (&[], 8_500.0, false, What::Outside(Evidence::Steal)),
+        (&[], 0.0, true, What::Task),
+        (&["interrupt LOC"], 0.0, false, What::Timer),
+        (&["interrupt LOC"], 8_500.0, false, What::Outside(Evidence::Steal)),
+        (&["interrupt 36 virtio1-req.0"], 0.0, false, What::Interrupt("36 virtio1-req.0".to_owned())),
+        (&["interrupt 36 virtio1-req.0", "softirq NET_RX"], 0.0, false, soft()),
+        (&["page fault"], 0.0, false, What::Fault),
+    ];
+    for always in [true, false] {
+        for (moved, absent, preempted, name) in &cases {
+            let names = Planted::new(moved, *absent, *preempted, always).names(true);
+            assert_eq!(names[0], What::Tick, "{moved:?}");
+            let train = &names[1];
+            // Where readings are far apart, no gap of the train has been asked about alone often enough, or it has.
+            let foreign = matches!(train, What::Outside(Evidence::Train(97_000)));
+            assert!(foreign || (!always && *train == What::Unseen), "{moved:?}: {train:?}");
+            assert_eq!(names[2], *name, "{moved:?}, after every gap: {always}");
+        }
+    }
+}
+/// Where interrupts are no part of the CPU time, what is absent may be theirs.
+#[test]
+fn an_interrupt_that_the_account_leaves_out_is_no_steal() {
+    let timer = || Planted::new(&["interrupt LOC"], 8_500.0, false, true);
+    assert_eq!(timer().names(false)[2], What::Timer);
+    assert_eq!(timer().names(true)[2], What::Outside(Evidence::Steal));
+    assert_eq!(Planted::new(&[], 8_500.0, false, true).names(false)[2], What::Outside(Evidence::Steal));
+}
+
+/// Counters of two things moved: neither is the name of more gaps than it moved in.
+#[test]
+fn a_window_of_several_kinds_is_not_given_one_name() {
+    let moved = ["interrupt 36 virtio1-req.0", "interrupt 25 ttyS0", "softirq BLOCK"];
+    let of =
+        |counts: [u64; 3]| kind(&moved.into_iter().zip(counts).filter(|(_, count)| *count > 0).collect());
+    assert_eq!(
+        of([5, 0, 1]),
+        Some((What::SoftInterrupt("BLOCK".to_owned()), 5)),
+        "its own work, once for five"
+    );
+    assert_eq!(of([5, 2, 1]), Some((What::SoftInterrupt("BLOCK".to_owned()), 1)));
+    assert_eq!(of([5, 2, 0]), Some((What::Interrupt("36 virtio1-req.0".to_owned()), 5)));
+}

@@ -1,0 +1,81 @@
+//! What one run of the loop saw.
+
+use super::Gap;
+use super::names::{Account, Named};
+use crate::sample::{NoFigure, gaps_of, refute};
+use tickmark_stats::Sorted;
+use tickmark_stats::tick::{self, Train, Trains};
+use tickmark_store::Recording;
+use tickmark_wire::GapTrace;
+
+/// Batches of ticks whose means are taken for independent: what disturbs one tick often disturbs the next.
+pub(super) const BATCHES: usize = 10;
+/// Ticks of each batch at least.
+const FEWEST: usize = 5;
+
+pub(super) struct Watched {
+    pub(super) span: f64,
+    pub(super) threshold: f64,
+    /// What reading the counters took, in ns; none where they were not read.
+    pub(super) looked: Option<f64>,
+    pub(super) tick: Result<Train, NoFigure>,
+    /// Means of consecutive batches of ticks; none where there are too few.
+    pub(super) batches: Vec<f64>,
+    pub(super) gaps: Vec<Gap>,
+}
+
+impl Watched {
+    /// None where the trace is damaged.
+    pub(super) fn of(trace: &GapTrace, recording: &Recording) -> Option<Self> {
+        let columns = gaps_of(trace)?;
+        let mut trains = tick::trains(&columns.view());
+        if trains.tick == Err(tick::NotFound::Damaged) || trace.span.get() <= 0 {
+            return None;
+        }
+        // What the configured HZ contradicts is no tick, and no gap of it is named so.
+        let refuted = trains.tick.ok().and_then(|tick| refute(&trains.all[tick], recording).err());
+        if refuted.is_some() {
+            trains.tick = Err(tick::NotFound::NoPeriod { counted: None });
+        }
+        let fact = |name: &str| recording.environment().and_then(|facts| facts.get(name));
+        let account = Account {
+            steal: fact("virtualisation") != Some("none"),
+            interrupts: fact("kernel.config.IRQ_TIME_ACCOUNTING") != Some("y"),
+        };
+        let (start, length) = (&columns.start, &columns.length);
+        let names = Named { trace, gaps: &columns.view(), trains: &trains, account }.each();
+        let gaps = start.iter().zip(length).zip(names);
+        let gaps = gaps.map(|((start, length), what)| Gap { start: *start, length: *length, what }).collect();
+        let took = trace.counted.as_ref().map(|counted| counted.took.iter().map(|took| took.as_f64()).sum());
+        let Trains { mut all, tick, of } = trains;
+        let lengths: Vec<f64> = match tick {
+            Ok(tick) => of
+                .iter()
+                .zip(length)
+                .filter(|(of, _)| **of == Some(tick))
+                .map(|(_, length)| *length)
+                .collect(),
+            Err(_) => Vec::new(),
+        };
+        let tick =
+            tick.map_err(|why| refuted.unwrap_or(NoFigure::NoTick(why))).map(|tick| all.swap_remove(tick));
+        Some(Self {
+            span: trace.span.as_f64(),
+            threshold: trace.threshold.as_f64(),
+            looked: took,
+            tick,
+            batches: batches(&lengths),
+            gaps,
+        })
+    }
+}
+
+/// What is above the 90th percentile counts as that, as in the train's share.
+fn batches(lengths: &[f64]) -> Vec<f64> {
+    let size = lengths.len() / BATCHES;
+    let Some(most) = Sorted::new(lengths.iter().copied()).quantile(0.9).filter(|_| size >= FEWEST) else {
+        return Vec::new();
+    };
+    let mean = |batch: &[f64]| batch.iter().map(|length| length.min(most)).sum::<f64>() / batch.len() as f64;
+    lengths.chunks_exact(size).take(BATCHES).map(mean).collect()
+}

@@ -1,0 +1,241 @@
+//! What a machine loses, as text, JSON and OpenMetrics.
+
+use crate::grid::wrapped;
+use crate::number::{percent, time};
+use anstyle::{AnsiColor, Style};
+use serde_json::{Value, json};
+use std::fmt::Write;
+use tickmark_analysis::doctor::{Cost, Diagnosis, Evidence, Outcome, Seen};
+
+const HEADING: Style = Style::new().bold();
+const FOUND: Style = AnsiColor::Yellow.on_default();
+
+/// What a check looks for, and what to do about it.
+struct Words {
+    title: &'static str,
+    advice: &'static str,
+}
+
+/// The words of a check.
+fn words(name: &str) -> Words {
+    let (title, advice) = match name {
+        "slow-clock" => (
+            "slow clock source",
+            "choose tsc if the kernel offers it (clocksource=tsc on the command line); where the kernel gave the TSC up, its log says why: a firmware \
+             update, or tsc=reliable where the counters are known to agree",
+        ),
+        "clock-through-kernel" => (
+            "clock reads go through the kernel",
+            "a clock source that the vDSO can read (tsc; kvm-clock and xen with a stable TSC), no vdso=0, and no sandbox in between",
+        ),
+        "clocks-apart" => (
+            "clocks of two CPUs differ",
+            "update the firmware, or let the kernel choose another clock source: time stamps of two CPUs cannot be ordered",
+        ),
+        "tick-share" => (
+            "much CPU time is lost to the tick",
+            "a kernel with a lower HZ, or nohz_full for CPUs that compute; `tickmark tick --hz-what-if 100` predicts what that gains",
+        ),
+        "tick-never-stops" => {
+            ("an idle CPU keeps ticking", "a kernel with NO_HZ_IDLE, and no nohz=off on its command line")
+        }
+        "nohz-full-broken" => (
+            "nohz_full CPU is interrupted",
+            "move interrupts (/proc/irq/*/smp_affinity), RCU callbacks (rcu_nocbs=) and kernel threads away; more than one task on the CPU brings its \
+             tick back",
+        ),
+        "timer-slack" => (
+            "timer slack delays wake-ups",
+            "prctl(PR_SET_TIMERSLACK, 1) in the program, or systemd's TimerSlackNSec=; real-time priorities and timerfd have none",
+        ),
+        "deep-idle" => (
+            "idle states that take long to leave",
+            "hold /dev/cpu_dma_latency open with a limit, or cpupower idle-set -D 50, where wake-ups matter more than power",
+        ),
+        "governor" => {
+            ("the frequency governor saves power", "cpupower frequency-set -g performance (or schedutil)")
+        }
+        "mitigations" => (
+            "mitigations make system calls slower",
+            "boot once with mitigations=off to measure what they cost; newer processors need fewer. Turning them off is a security decision",
+        ),
+        "huge-pages-off" => (
+            "huge pages are off",
+            "madvise in /sys/kernel/mm/transparent_hugepage/enabled for programs with much memory",
+        ),
+        "steal" => (
+            "the hypervisor takes CPU time (steal)",
+            "fewer virtual CPUs on the host, a machine with CPUs of its own, or pinning on the host",
+        ),
+        "noisy-neighbour" => (
+            "CPU time lost outside this kernel",
+            "on a guest the host and its other guests (their ticks, their interrupts); on bare metal firmware (SMI): ask the host, or look for another one",
+        ),
+        "interrupts-here" => (
+            "device interrupts on this CPU",
+            "move them to other CPUs: /proc/irq/N/smp_affinity_list, irqbalance's banned CPUs, RPS off for this CPU",
+        ),
+        "busy-cpu" => (
+            "other tasks run on the CPU",
+            "another CPU (--cpu), a real-time priority, isolcpus= or a cpuset: the figures of a shared CPU are not its own",
+        ),
+        "pressure" => (
+            "tasks wait for resources (pressure)",
+            "less load, or more CPUs, memory or disks: /proc/pressure says which is short",
+        ),
+        "throttled" => (
+            "the cgroup's quota stops its tasks",
+            "a larger quota (cpu.max), a longer period, or fewer threads: all of them use up one quota",
+        ),
+        "real-time-limits" => (
+            "real-time priorities are limited",
+            "a budget in cpu.rt_runtime_us of the cgroup, an rtprio limit, or sched_rt_runtime_us = -1 where no task can run away",
+        ),
+        _ => ("", ""),
+    };
+    Words { title, advice }
+}
+
+/// All of it for a person; with the values of what is fine.
+#[must_use]
+pub fn text(all: &[Diagnosis]) -> String {
+    let mut out = String::new();
+    let found: Vec<&Diagnosis> = all.iter().filter(|one| matches!(one.outcome, Outcome::Found(_))).collect();
+    if found.is_empty() {
+        let _ = writeln!(
+            out,
+            "{HEADING}Nothing found.{HEADING:#} What was checked is listed below with its values."
+        );
+    } else {
+        let _ = writeln!(
+            out,
+            "{HEADING}Found{HEADING:#} (most expensive first, at an assumed 100,000 calls and 1,000 wake-ups/s):"
+        );
+    }
+    for (number, one) in found.iter().enumerate() {
+        let Words { title, advice } = words(one.name);
+        let cost = match &one.outcome {
+            Outcome::Found(Some(cost)) => format!(": {}", self::cost(*cost)),
+            _ => String::new(),
+        };
+        let _ = writeln!(out, "\n{}. {FOUND}{title}{FOUND:#}{cost}", number + 1);
+        for evidence in &one.evidence {
+            let _ = writeln!(out, "{}", wrapped(&self::evidence(evidence), 5).join("\n"));
+        }
+        let _ = writeln!(out, "{}", wrapped(&format!("do: {advice}"), 3).join("\n"));
+        let _ = writeln!(out, "   check: tickmark doctor --only {}{}", one.name, proof(one));
+    }
+    section(&mut out, all, "Not visible here (this is not the same as fine)", |one| match &one.outcome {
+        Outcome::NotVisible(why) => Some(why.clone()),
+        _ => None,
+    });
+    section(&mut out, all, "Fine", |one| {
+        let values: Vec<String> =
+            one.evidence.iter().map(|evidence| short(&evidence.name, &value(&evidence.value))).collect();
+        matches!(one.outcome, Outcome::Fine).then(|| values.join(", "))
+    });
+    out
+}
+
+fn proof(one: &Diagnosis) -> String {
+    one.proof.as_ref().map_or_else(String::new, |proof| {
+        format!("; prove: tickmark experiment {} {}", proof.knob, proof.probe)
+    })
+}
+
+fn section(out: &mut String, all: &[Diagnosis], heading: &str, of: impl Fn(&Diagnosis) -> Option<String>) {
+    let own: Vec<(&str, String)> = all.iter().filter_map(|one| Some((one.name, of(one)?))).collect();
+    if own.is_empty() {
+        return;
+    }
+    let _ = writeln!(out, "\n{HEADING}{heading}{HEADING:#}");
+    for (name, text) in own {
+        let text = if text.is_empty() { words(name).title.to_owned() } else { text };
+        let line = wrapped(&format!("{name}: {text}"), 4).join("\n");
+        let _ = writeln!(out, "  {}", line.trim_start());
+    }
+}
+
+/// Long values say little where nothing was found.
+fn short(name: &str, value: &str) -> String {
+    let cut: String = value.chars().take(40).collect();
+    let more = if cut.len() < value.len() { "..." } else { "" };
+    format!("{name} {cut}{more}")
+}
+
+fn cost(cost: Cost) -> String {
+    match cost {
+        Cost::Share(share) => format!("{} of a CPU", percent(share)),
+        Cost::Call(nanos) => format!("{} at each call", time(nanos)),
+        Cost::WakeUp(nanos) => format!("{} at each wake-up", time(nanos)),
+    }
+}
+
+fn evidence(evidence: &Evidence) -> String {
+    let source = if evidence.source.is_empty() { String::new() } else { format!(" ({})", evidence.source) };
+    format!("{}: {}{source}", evidence.name, value(&evidence.value))
+}
+
+fn value(seen: &Seen) -> String {
+    match seen {
+        Seen::Text(text) => text.clone(),
+        Seen::Time(nanos) => time(*nanos),
+        Seen::Share(share) => percent(*share),
+        Seen::Rate(rate) => format!("{rate:.1} a second"),
+    }
+}
+
+/// The same for programs.
+#[must_use]
+pub fn json(all: &[Diagnosis]) -> Value {
+    let one = |one: &Diagnosis| {
+        let mut value = serde_json::to_value(one).unwrap_or_default();
+        let Words { title, advice } = words(one.name);
+        value["title"] = json!(title);
+        value["advice"] = json!(advice);
+        value
+    };
+    json!(all.iter().map(one).collect::<Vec<_>>())
+}
+
+/// For scrapers: 1 where something was found, 0 where it was not; what cannot be seen has no sample.
+#[must_use]
+pub fn open_metrics(all: &[Diagnosis]) -> String {
+    let mut out = String::from(
+        "# TYPE tickmark_finding gauge\n# HELP tickmark_finding Whether tickmark doctor found it here; absent where that cannot be seen.\n",
+    );
+    for one in all {
+        let found = match one.outcome {
+            Outcome::Found(_) => 1,
+            Outcome::Fine => 0,
+            Outcome::NotVisible(_) => continue,
+        };
+        let _ = writeln!(out, "tickmark_finding{{name=\"{}\"}} {found}", one.name);
+    }
+    out.push_str("# TYPE tickmark_finding_cost gauge\n# HELP tickmark_finding_cost What it costs: a share of a CPU, or seconds at each call or wake-up.\n");
+    for one in all {
+        if let Outcome::Found(Some(cost)) = one.outcome {
+            let (per, value) = match cost {
+                Cost::Share(share) => ("cpu", share),
+                Cost::Call(nanos) => ("call", nanos / 1e9),
+                Cost::WakeUp(nanos) => ("wake_up", nanos / 1e9),
+            };
+            let _ = writeln!(out, "tickmark_finding_cost{{name=\"{}\",per=\"{per}\"}} {value}", one.name);
+        }
+    }
+    out.push_str("# EOF\n");
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_check_has_its_words() {
+        for check in tickmark_analysis::doctor::checks() {
+            let Words { title, advice } = words(check.name);
+            assert!(!title.is_empty() && !advice.is_empty(), "{}", check.name);
+        }
+    }
+}

@@ -1,0 +1,236 @@
+//! What interrupted a spinning loop, as text and as JSON.
+
+use crate::grid::{lines, wrapped};
+use crate::number::{count, percent, time};
+use crate::reason;
+use anstyle::Style;
+use serde_json::{Value, json};
+use std::fmt::Write;
+use tickmark_analysis::noise::{Evidence, Kind, Noise, What};
+
+const HEADING: Style = Style::new().bold();
+/// From a quiet stretch to one that is lost.
+const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+
+/// A page of one loop.
+#[must_use]
+pub fn text(noise: &Noise) -> String {
+    let mut out = String::new();
+    let seconds = noise.span / 1e9;
+    let gaps: usize = noise.kinds.iter().map(|kind| kind.count).sum();
+    let _ = writeln!(
+        out,
+        "CPU {} · watched for {:.2} s · {} of it lost to {}",
+        noise.cpu,
+        seconds,
+        share(noise.lost() / noise.span),
+        count(u32::try_from(gaps).unwrap_or(u32::MAX), "gap"),
+    );
+    let [named, unseen] = noise.named();
+    let _ = writeln!(
+        out,
+        "cause known for {} of the lost time; {} not visible to this kernel",
+        percent(named),
+        percent(unseen)
+    );
+    let _ = writeln!(out, "{}\n", tick(noise));
+    let heading = ["cause", "times/s", "median", "p99", "longest", "share of the CPU"].map(str::to_owned);
+    let row = |kind: &Kind| {
+        let at = |q| kind.lengths.quantile(q).map_or_else(String::new, time);
+        vec![
+            what(&kind.what),
+            format!("{:.1}", kind.count as f64 / seconds),
+            at(0.5),
+            at(0.99),
+            at(1.0),
+            share(kind.total / noise.span),
+        ]
+    };
+    let rows = std::iter::once(heading.to_vec()).chain(noise.kinds.iter().map(row));
+    for (number, line) in lines(rows, 1..6).into_iter().enumerate() {
+        let _ = if number == 0 {
+            writeln!(out, "  {HEADING}{line}{HEADING:#}")
+        } else {
+            writeln!(out, "  {line}")
+        };
+    }
+    let most = noise.over_time.iter().copied().fold(0.0, f64::max);
+    if most > 0.0 {
+        let level = |share: &f64| LEVELS[((share / most * 8.0) as usize).min(7)];
+        let bar: String = noise.over_time.iter().map(level).collect();
+        let _ = writeln!(out, "\n{HEADING}Over time{HEADING:#}  (highest: {} lost)\n  {bar}", share(most));
+    }
+    let _ = writeln!(out, "\n{HEADING}Longest{HEADING:#}");
+    let row = |gap: &tickmark_analysis::noise::Gap| {
+        vec![format!("at {:.6} s", gap.start / 1e9), time(gap.length), what(&gap.what)]
+    };
+    lines(noise.longest().into_iter().map(row), [0, 1]).into_iter().for_each(|line| {
+        let _ = writeln!(out, "  {line}");
+    });
+    for note in notes(noise) {
+        let _ = writeln!(out, "\n{}", wrapped(&note, 0).join("\n"));
+    }
+    out
+}
+
+/// What the tick takes, or why it is not known.
+fn tick(noise: &Noise) -> String {
+    match &noise.tick {
+        Err(why) => format!("no tick found: {}", reason::no_figure(why)),
+        Ok(tick) => {
+            let cost = tick.cost.map_or_else(
+                || "its cost is not known beside other tasks".to_owned(),
+                |cost| {
+                    let [low, middle, high] = cost.length.map(time);
+                    format!("{middle} each ({low} to {high}), CPU time lost to it {}", share(cost.share))
+                },
+            );
+            let how = if tick.confirmed { "" } else { " (the kernel's count does not confirm it)" };
+            format!("the tick: {:.4} Hz{how}, {cost}", tick.frequency)
+        }
+    }
+}
+
+/// What has to be known of the names.
+fn notes(noise: &Noise) -> Vec<String> {
+    let mut notes = Vec::new();
+    match noise.looked {
+        None => notes.push(
+            "The kernel's interrupt counters were not read: causes come from periodic gaps and context switches alone."
+                .to_owned(),
+        ),
+        Some(share_read) => notes.push(format!(
+            "Causes come from /proc/interrupts, /proc/softirqs, context switches, page faults and CPU time, read after one gap in three at random, \
+             which took {} of the time, and from gaps that recur periodically. Not visible to this kernel: all of its counters stood still, so the \
+             hypervisor, the firmware or the processor stopped the loop.",
+            percent(share_read)
+        )),
+    }
+    notes
+}
+
+/// A share in per cent with three digits.
+fn share(share: f64) -> String {
+    match share * 100.0 {
+        0.0 => "0 %".to_owned(),
+        p if p < 0.01 => "<0.01 %".to_owned(),
+        p if p < 1.0 => format!("{p:.2} %"),
+        p => format!("{p:.1} %"),
+    }
+}
+
+/// A name in words.
+pub(crate) fn what(what: &What) -> String {
+    match what {
+        What::Tick => "the tick".to_owned(),
+        What::Timer => "another timer's interrupt".to_owned(),
+        What::Interrupt(line) => format!("interrupt {}", interrupt(line)),
+        What::SoftInterrupt(line) => format!("soft interrupt {line}"),
+        What::Fault => "page fault".to_owned(),
+        What::Task => "another task".to_owned(),
+        What::Outside(Evidence::Train(rate)) => {
+            format!("not this kernel's: periodic, {:.2} Hz", *rate as f64 / 1e3)
+        }
+        What::Outside(Evidence::Steal) => "hypervisor: steal".to_owned(),
+        What::Unseen => "not visible to this kernel".to_owned(),
+        What::Unknown => "unknown".to_owned(),
+    }
+}
+
+/// The kernel's abbreviations, as it explains them itself.
+fn interrupt(line: &str) -> String {
+    let meaning = match line {
+        "RES" => "rescheduling",
+        "CAL" => "function call from another CPU",
+        "TLB" => "TLB shootdown",
+        "IWI" => "IRQ work",
+        "NMI" => "non-maskable",
+        "PMI" => "performance monitoring",
+        "HYP" => "hypervisor callback",
+        "MCE" | "MCP" => "machine check",
+        "TRM" => "thermal event",
+        _ => return line.to_owned(),
+    };
+    format!("{line} ({meaning})")
+}
+
+/// A name for programs.
+fn code(what: &What) -> Value {
+    match what {
+        What::Tick => json!({ "what": "tick" }),
+        What::Timer => json!({ "what": "timer" }),
+        What::Interrupt(line) => json!({ "what": "interrupt", "line": line }),
+        What::SoftInterrupt(line) => json!({ "what": "soft_interrupt", "line": line }),
+        What::Fault => json!({ "what": "page_fault" }),
+        What::Task => json!({ "what": "task" }),
+        What::Outside(Evidence::Train(rate)) => {
+            json!({ "what": "outside", "by": "train", "frequency_hz": *rate as f64 / 1e3 })
+        }
+        What::Outside(Evidence::Steal) => json!({ "what": "outside", "by": "steal" }),
+        What::Unseen => json!({ "what": "unseen" }),
+        What::Unknown => json!({ "what": "unknown" }),
+    }
+}
+
+/// The same for programs: times in ns, shares of 1.
+#[must_use]
+pub fn json(noise: &Noise) -> Value {
+    let kind = |kind: &Kind| {
+        let at = |q| kind.lengths.quantile(q);
+        let mut value = code(&kind.what);
+        value["count"] = json!(kind.count);
+        value["total"] = json!(kind.total);
+        value["share"] = json!(kind.total / noise.span);
+        value["quantiles"] =
+            json!({ "p50": at(0.5), "p90": at(0.9), "p99": at(0.99), "p99.9": at(0.999), "max": at(1.0) });
+        value
+    };
+    let gap = |gap: &tickmark_analysis::noise::Gap| {
+        let mut value = code(&gap.what);
+        value["start"] = json!(gap.start);
+        value["length"] = json!(gap.length);
+        value
+    };
+    let tick = match &noise.tick {
+        Ok(tick) => json!({
+            "frequency_hz": tick.frequency, "filled": tick.filled, "confirmed": tick.confirmed,
+            "cost": tick.cost.map(|cost| json!({
+                "p10": cost.length[0], "p50": cost.length[1], "p90": cost.length[2], "share": cost.share
+            })),
+            "mean": noise.cost.map(|[_, mean, _]| mean),
+            "mean_interval": noise.cost.map(|[low, _, high]| [low, high]),
+        }),
+        Err(why) => json!({ "none": reason::no_figure(why) }),
+    };
+    json!({
+        "cpu": noise.cpu,
+        "span": noise.span,
+        "threshold": noise.threshold,
+        "lost": noise.lost() / noise.span,
+        "named": noise.named()[0],
+        "unseen": noise.named()[1],
+        "looked": noise.looked,
+        "tick": tick,
+        "kinds": noise.kinds.iter().map(kind).collect::<Vec<_>>(),
+        "longest": noise.longest().into_iter().map(gap).collect::<Vec<_>>(),
+        "over_time": noise.over_time,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tickmark_analysis::noise;
+
+    /// A recording of a real guest beside other work.
+    #[test]
+    fn what_interrupted_a_cpu_is_a_page() {
+        let folder = format!("{}/../../fixtures/format-1.6", env!("CARGO_MANIFEST_DIR"));
+        let recording = tickmark_store::load(std::path::Path::new(&folder)).unwrap();
+        let noise = noise::of(&recording).unwrap();
+        insta::assert_snapshot!(text(&noise));
+        let value = json(&noise);
+        assert_eq!(value["kinds"].as_array().unwrap().len(), noise.kinds.len());
+        assert!(value["tick"]["mean_interval"][0].as_f64() < value["tick"]["mean"].as_f64());
+    }
+}

@@ -1,0 +1,129 @@
+//! What this machine loses, and why; and whether changing it helps.
+
+use super::run::measured_here;
+use crate::cli::{Cli, Command, Doctor, DoctorFormat};
+use crate::error::{Code, Error};
+use crate::selection;
+use clap::Parser;
+use tickmark_analysis::doctor::{self, Check, Diagnosis, Outcome};
+use tickmark_analysis::report;
+use tickmark_drive::plan;
+use tickmark_store::{Recording, Store};
+use tickmark_wire::{Nanos, Offer, Settings};
+
+/// What looking takes: all of it, and one check's probes.
+const ALL: Nanos = Nanos::from_millis(8_000);
+const ONE: Nanos = Nanos::from_millis(900);
+/// Runs of each probe.
+const RUNS: u32 = 3;
+/// Blocks of a proof.
+const BLOCKS: &str = "10";
+/// Where a check needs nothing but facts, this is measured all the same: a recording is one of something.
+const CHEAP: &str = "syscall.null";
+
+pub(super) fn run(store: &Store, asked: &Doctor) -> Result<Code, Error> {
+    let checks = chosen(asked)?;
+    let (recording, stopped) = match &asked.of {
+        Some(name) => (store.find(name)?, false),
+        None => measure(store, asked, &checks)?,
+    };
+    let all = doctor::examine(&recording, &checks);
+    show(&recording, &all, asked.format)?;
+    let found = all.iter().any(|one| matches!(one.outcome, Outcome::Found(_)));
+    if asked.prove {
+        prove(store, asked, &recording, &all)?;
+    }
+    Ok(match (stopped, found) {
+        (true, _) => Code::Partly,
+        (false, true) => Code::Differs,
+        (false, false) => Code::Done,
+    })
+}
+
+/// The checks that were named, or all.
+fn chosen(asked: &Doctor) -> Result<Vec<&'static Check>, Error> {
+    if asked.only.is_empty() {
+        return Ok(doctor::checks().collect());
+    }
+    let one = |name: &String| {
+        let unknown = || {
+            let all: Vec<&str> = doctor::checks().map(|check| check.name).collect();
+            Error::Usage(format!("no check is called {name}; there are {}", all.join(", ")))
+        };
+        doctor::checks().find(|check| check.name == name).ok_or_else(unknown)
+    };
+    asked.only.iter().map(one).collect()
+}
+
+/// A short recording of what the checks need.
+fn measure(store: &Store, asked: &Doctor, checks: &[&Check]) -> Result<(Recording, bool), Error> {
+    let mut probes: Vec<&str> = checks.iter().flat_map(|check| check.probes).copied().collect();
+    probes.sort_unstable();
+    probes.dedup();
+    if probes.is_empty() {
+        probes.push(CHEAP);
+    }
+    let catalogue = selection::select(&["all".to_owned()])?;
+    let own = |offer: &Offer| probes.contains(&offer.probe.as_str());
+    let offers: Vec<Offer> = catalogue.into_iter().filter(own).collect();
+    let (runs, budget) = if asked.only.is_empty() { (RUNS, ALL) } else { (1, ONE) };
+    let settings = Settings { cpu: asked.cpu, small: true, ..Settings::default() };
+    let plan = plan::make(&offers, runs, Some(budget), settings, runs == 1, &mut rand::rng());
+    let select: Vec<String> = probes.into_iter().map(str::to_owned).collect();
+    measured_here(store, &plan, Some("doctor"), &select)
+}
+
+fn show(recording: &Recording, all: &[Diagnosis], format: DoctorFormat) -> Result<(), Error> {
+    let header = || report::build(recording, &|_| false, false).header;
+    match format {
+        DoctorFormat::Text => {
+            let header = tickmark_render::report::header(&header());
+            let id = &recording.meta.id;
+            let text = tickmark_render::doctor::text(all);
+            super::print(&format!("{header}\n\n{text}\nsaved as {id}        tickmark doctor --of {id}\n"))
+        }
+        DoctorFormat::Json => {
+            let findings = tickmark_render::doctor::json(all);
+            super::print_json(&serde_json::json!({ "recording": header(), "checks": findings }))
+        }
+        DoctorFormat::Prometheus => super::print(&tickmark_render::doctor::open_metrics(all)),
+    }
+}
+
+/// Changes what was found and can be reversed, in interleaved blocks, on the probe that shows it or on a command.
+fn prove(store: &Store, asked: &Doctor, recording: &Recording, all: &[Diagnosis]) -> Result<(), Error> {
+    // Where it was found: a governor, an idle state are those of a CPU.
+    let cpu = recording.sessions.first().map_or(0, |session| session.settled.cpu).to_string();
+    let proofs: Vec<_> = all.iter().filter_map(|one| Some((one.name, one.proof.as_ref()?))).collect();
+    if proofs.is_empty() {
+        return super::print("\nnothing was found that can be changed and put back here: nothing to prove\n");
+    }
+    let command = (!asked.command.is_empty()).then(|| timed(&asked.command));
+    for (name, proof) in proofs {
+        super::print(&format!("\nproving {name}: {}\n", proof.knob))?;
+        let mut words = vec!["tickmark", "experiment", &proof.knob, "--blocks", BLOCKS, "--small"];
+        match &command {
+            Some(command) => words.extend(["--command", command]),
+            None => words.extend([proof.probe, "--cpu", &cpu]),
+        }
+        let experiment = match Cli::try_parse_from(words).map(|cli| cli.command) {
+            Ok(Command::Experiment(experiment)) => experiment,
+            Ok(_) => continue,
+            Err(error) => return Err(Error::Refused(error.to_string())),
+        };
+        // One that cannot be changed here is told, and the next is tried.
+        if let Err(error) = super::experiment::run(store, &experiment) {
+            super::print(&format!("  not proved: {error}\n"))?;
+        }
+    }
+    Ok(())
+}
+
+/// A command line that prints how many seconds the user's command took.
+fn timed(words: &[String]) -> String {
+    let quoted: Vec<String> = words.iter().map(|word| format!("'{}'", word.replace('\'', "'\\''"))).collect();
+    format!(
+        "begin=$(date +%s%N); {} >/dev/null || exit 1; end=$(date +%s%N); echo $((end - begin))",
+        quoted.join(" ")
+    )
+}

@@ -1,0 +1,89 @@
+//! `tickmark hz`: a command in guests that differ in HZ alone.
+
+use super::matrix::{self, Shown};
+use crate::cli::{CompareFormat, Format, Hz, Speed};
+use crate::error::{Code, Error};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use tickmark_drive::knob::distinct;
+use tickmark_drive::lab::{Asked, Machine, Report, Setting};
+use tickmark_store::Store;
+use tickmark_wire::{Better, Nanos};
+
+pub(super) fn run(store: &Store, asked: &Hz) -> Result<Code, Error> {
+    let from = boots(asked)?;
+    let format = match asked.output.format {
+        Format::Text => CompareFormat::Text,
+        Format::Json => CompareFormat::Json,
+    };
+    let shown = Shown { limit: Some(asked.limit.to_duration()), file: None, format, fail_on: None };
+    let (code, made) = matrix::carry_out(store, &from, None, shown)?;
+    if format == CompareFormat::Json {
+        made.iter().filter_map(matrix::Made::balance).try_for_each(|balance| super::print_json(&balance))?;
+    }
+    Ok(code)
+}
+
+/// The matrix: one machine, a setting for each HZ.
+fn boots(asked: &Hz) -> Result<Asked, Error> {
+    let Speed::Mips(shift) = asked.speed else {
+        return Err(Error::Usage(
+            "rates are told apart where instructions are counted: --speed host does not".to_owned(),
+        ));
+    };
+    let names: Vec<String> = asked.hz.iter().map(|hz| format!("HZ {hz}")).collect();
+    if names.len() < 2 {
+        return Err(Error::Usage("--hz: give two rates or more, such as 100,1000".to_owned()));
+    }
+    distinct("hz", &names)?;
+    let setting =
+        |(hz, name): (&u32, String)| Setting { name, kernel: format!("hz={hz}"), ..Setting::default() };
+    let mut command = asked.command.clone();
+    let program = program(&command[0])?;
+    let begins = std::fs::read(&program).map_err(Error::file("read", &program))?;
+    if !begins.starts_with(b"\x7fELF") {
+        let place = program.display();
+        return Err(Error::Usage(format!("{place} is no program: a guest has no interpreter for a script")));
+    }
+    command[0] = format!("/bin/{}", program.file_name().unwrap_or_default().to_string_lossy());
+    let machine = Machine {
+        name: program.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+        kernel: asked.kernel.clone(),
+        memory: Some(asked.memory),
+        speeds: vec![1000.0 / f64::from(1u32 << shift)],
+        blocks: Some(asked.blocks),
+        number: asked.number.clone().unwrap_or_default(),
+        better: asked.higher.then_some(Better::Higher),
+        files: std::iter::once(program).chain(asked.file.iter().cloned()).collect(),
+        command,
+        ..Machine::default()
+    };
+    let settings = asked.hz.iter().zip(names).map(setting).collect();
+    let from = Asked {
+        name: "hz".to_owned(),
+        answers: None,
+        blocks: asked.blocks,
+        slice: Nanos::from_millis(100),
+        margin: asked.margin,
+        report: vec![Report::BreakEven],
+        settings,
+        machines: vec![machine],
+    };
+    from.complete(&[], &[]).map_err(Error::Usage)
+}
+
+/// The file of a program, as the shell would find it.
+fn program(name: &str) -> Result<PathBuf, Error> {
+    if name.contains('/') {
+        return Ok(PathBuf::from(name));
+    }
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let runs =
+        |file: &PathBuf| file.metadata().is_ok_and(|m| m.is_file() && m.permissions().mode() & 0o111 != 0);
+    let found = std::env::split_paths(&path).map(|folder| folder.join(name)).find(runs);
+    let here = Path::new(name).is_file();
+    found.ok_or_else(|| {
+        let hint = if here { format!("; ./{name} is one here") } else { String::new() };
+        Error::Usage(format!("no program {name} in PATH{hint}"))
+    })
+}

@@ -1,0 +1,104 @@
+//! `tickmark doctor`, on this machine and with faults that are really made.
+
+use crate::bench::{Bench, err, has, machine, out, refused};
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::process::{Command, Stdio};
+
+fn check<'a>(page: &'a Value, name: &str) -> &'a Value {
+    let all = page["checks"].as_array().unwrap();
+    all.iter().find(|check| check["name"] == name).unwrap_or_else(|| panic!("no check {name}: {page:#}"))
+}
+
+fn is_found(page: &Value, name: &str) -> bool {
+    check(page, name)["outcome"].get("found").is_some()
+}
+
+#[test]
+fn a_machine_is_looked_at_and_every_check_ends_in_one_of_three_ways() {
+    let _machine = machine();
+    let bench = Bench::new();
+    let output = bench.run(&["doctor", "--format", "json"]);
+    let page: Value =
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e}: {}", err(&output)));
+    let all = page["checks"].as_array().unwrap();
+    let names: BTreeSet<&str> = all.iter().map(|check| check["name"].as_str().unwrap()).collect();
+    assert_eq!(names.len(), all.len(), "each once: {page:#}");
+    for one in all {
+        let outcome = &one["outcome"];
+        let ways = [outcome == "fine", outcome.get("found").is_some(), outcome["not_visible"].is_string()];
+        assert_eq!(ways.iter().filter(|way| **way).count(), 1, "{one:#}");
+        assert!(
+            outcome.get("not_visible").is_some() || !one["evidence"].as_array().unwrap().is_empty(),
+            "{one:#}"
+        );
+    }
+    let found = names.iter().any(|name| is_found(&page, name));
+    assert_eq!(output.status.code(), Some(if found { 3 } else { 0 }), "{}", err(&output));
+    // The same recording again, for people and for a scraper: nothing is measured a second time.
+    let text = out(&bench.run(&["doctor", "--of", "last"]));
+    assert_eq!(text.contains("Nothing found."), !found, "{text}");
+    let metrics = out(&bench.run(&["doctor", "--of", "last", "--format", "prometheus"]));
+    assert!(metrics.ends_with("# EOF\n"), "{metrics}");
+    for one in all {
+        let name = one["name"].as_str().unwrap();
+        let line = |value: u8| metrics.contains(&format!("tickmark_finding{{name=\"{name}\"}} {value}\n"));
+        let visible = one["outcome"].get("not_visible").is_none();
+        assert_eq!(
+            (line(0), line(1)),
+            (visible && !is_found(&page, name), is_found(&page, name)),
+            "{metrics}"
+        );
+    }
+    let recordings = bench.json(&["recordings"]);
+    let count = recordings.as_array().or_else(|| recordings["recordings"].as_array()).unwrap().len();
+    assert_eq!(count, 1);
+}
+
+#[test]
+fn what_delays_wake_ups_is_found_and_its_removal_proved() {
+    let _machine = machine();
+    let bench = Bench::new();
+    let page = bench.json(&["doctor", "--only", "timer-slack"]);
+    assert_eq!(page["checks"].as_array().unwrap().len(), 1);
+    // The usual slack of 50 us is a tenth of the wake-up latency and more, but where the machine is so busy that it is no matter.
+    let late = check(&page, "timer-slack")["evidence"][1]["value"]["time"].as_f64().unwrap();
+    assert_eq!(is_found(&page, "timer-slack"), late < 500_000.0, "{page:#}");
+    let output = bench.run(&["doctor", "--only", "timer-slack", "--prove"]);
+    let text = out(&output);
+    if text.contains("Nothing found.") {
+        assert!(text.contains("nothing to prove"), "{text}");
+        return;
+    }
+    // How sure it can be depends on what else runs here; that less slack is no later does not.
+    for part in ["proving timer-slack: slack=50000ns,1ns", "timer.clock_nanosleep.late", "slack restored"] {
+        assert!(text.contains(part), "{part} is not in\n{text}");
+    }
+    let row = text.lines().find(|line| line.starts_with("timer.clock_nanosleep.late  ")).unwrap_or_default();
+    assert!(!row.contains("worse"), "{text}");
+}
+
+#[test]
+fn a_task_on_the_cpu_is_found() {
+    assert!(has("taskset"), "util-linux is needed");
+    let _machine = machine();
+    let bench = Bench::new();
+    let spin = "ulimit -t 30; while :; do :; done";
+    let mut task =
+        Command::new("taskset").args(["-c", "0", "sh", "-c", spin]).stdout(Stdio::null()).spawn().unwrap();
+    let page = bench.json(&["doctor", "--only", "busy-cpu,steal", "--cpu", "0"]);
+    let _ = task.kill();
+    let _ = task.wait();
+    assert!(is_found(&page, "busy-cpu"), "{page:#}");
+    let share = check(&page, "busy-cpu")["outcome"]["found"]["share"].as_f64().unwrap();
+    assert!(share > 0.1, "{page:#}");
+}
+
+#[test]
+fn what_is_asked_wrongly_is_one_line() {
+    let bench = Bench::new();
+    refused(&bench.run(&["doctor", "--only", "slow-clok"]), 2, &["slow-clok", "slow-clock", "timer-slack"]);
+    refused(&bench.run(&["doctor", "--of", "nothing"]), 2, &["nothing"]);
+    refused(&bench.run(&["doctor", "--", "true"]), 2, &["--prove"]);
+    refused(&bench.run(&["doctor", "--cpu", "4000"]), 2, &["CPU 4000 does not exist"]);
+}

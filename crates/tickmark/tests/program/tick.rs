@@ -1,0 +1,212 @@
+//! `tickmark tick`: what interrupts a CPU, with names, against disturbers of a known kind.
+
+use crate::bench::{Bench, err, has, out, refused};
+use serde_json::Value;
+use std::process::{Child, Command, Stdio};
+
+/// A child that ends with the test.
+struct Ended(Child);
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// A shell's script on a CPU, behind other programs; it ends after 30 s of CPU time, whatever happens to this test.
+fn on(cpu: &str, starters: &[&str], script: &str) -> Ended {
+    let script = format!("ulimit -t 30; {script}");
+    let words = [starters, &["taskset", "-c", cpu, "bash", "-c", &script]].concat();
+    let null = Stdio::null;
+    let child = Command::new(words[0]).args(&words[1..]).stdout(null()).stderr(null()).spawn();
+    Ended(child.unwrap())
+}
+
+fn kinds(page: &Value) -> &Vec<Value> {
+    page["kinds"].as_array().unwrap()
+}
+
+/// The share of the CPU that gaps of this name took.
+fn share(page: &Value, what: &str) -> f64 {
+    let own = kinds(page).iter().filter(|kind| kind["what"] == what);
+    own.filter_map(|kind| kind["share"].as_f64()).sum()
+}
+
+#[test]
+fn what_interrupts_a_cpu_is_named() {
+    let bench = Bench::new();
+    let page =
+        bench.json(&["tick", "--cpu", "0", "--duration", "2s", "--hz-what-if", "100,1000", "--mhz", "50"]);
+    let run = &page;
+    assert_eq!(run["cpu"], 0);
+    let all: f64 = kinds(&page).iter().map(|kind| kind["share"].as_f64().unwrap()).sum();
+    assert!((all / run["lost"].as_f64().unwrap() - 1.0).abs() < 1e-9, "{page:#}");
+    let parts = run["over_time"].as_array().unwrap().iter().map(|share| share.as_f64().unwrap());
+    assert!((parts.sum::<f64>() / 60.0 / all - 1.0).abs() < 1e-6, "each gap lies in its stretch: {page:#}");
+    let known = run["named"].as_f64().unwrap() + run["unseen"].as_f64().unwrap();
+    assert!((1.0 - share(&page, "unknown") / all - known).abs() < 1e-9, "{page:#}");
+    let longest = run["longest"].as_array().unwrap();
+    assert!(
+        longest.windows(2).all(|two| two[0]["length"].as_f64() >= two[1]["length"].as_f64()),
+        "{longest:#?}"
+    );
+    // Beside other tests the tick may not be found, or its cost not be known: then nothing is predicted.
+    let predicted = &run["hz_what_if"];
+    match predicted["cost"].as_f64() {
+        Some(cost) => {
+            let at = |which: usize| predicted["at"][which]["share"].as_f64().unwrap();
+            assert!((at(0) / (cost * 100.0 / 1e9) - 1.0).abs() < 1e-9 && (at(1) / at(0) - 10.0).abs() < 1e-9);
+            assert!(share(&page, "tick") > 0.0, "{page:#}");
+            let slower = &predicted["clocks"][0];
+            let clock = predicted["mhz"].as_f64().unwrap();
+            assert!((slower["cost"].as_f64().unwrap() / (cost * clock / 50.0) - 1.0).abs() < 1e-9);
+        }
+        None => assert!(predicted["at"].as_array().unwrap().is_empty(), "{predicted:#}"),
+    }
+    let again = bench.run(&["tick", "--of", "last", "--hz-what-if", "300"]);
+    let text = out(&again);
+    assert!(again.status.success(), "{}", err(&again));
+    for part in ["cause known for", "Longest", "CPU 0 · watched for 2.0", "What another HZ would cost"] {
+        assert!(text.contains(part), "{part} is not in\n{text}");
+    }
+}
+
+#[test]
+fn another_task_and_what_the_network_leaves_are_told_apart() {
+    assert!(has("taskset") && has("unshare"), "util-linux is needed");
+    let bench = Bench::new();
+    let watch = || bench.json(&["tick", "--cpu", "0", "--duration", "2s"]);
+    {
+        let _competitor = on("0", &[], "while :; do :; done");
+        let page = watch();
+        assert!(share(&page, "task") > 0.2, "a competitor has about half of the CPU: {page:#}");
+        let tick = share(&page, "tick");
+        assert!(tick < 0.1, "and its time is no tick's: {page:#}");
+    }
+    // Packets that another CPU sends to itself, in a network namespace of its own, steered to this one.
+    let flood = "mount -t sysfs sysfs /sys && ip link set lo up && echo 1 > /sys/class/net/lo/queues/rx-0/rps_cpus && \
+        exec 3>/dev/udp/127.0.0.1/9 && while :; do echo x >&3; done";
+    let _flood = on("1", &["unshare", "-n", "-m"], flood);
+    let page = watch();
+    let received = kinds(&page).iter().find(|kind| kind["line"] == "NET_RX");
+    let received = received.and_then(|kind| kind["count"].as_u64()).unwrap_or(0);
+    assert!(received > 500, "{received} soft interrupts in 2 s: {page:#}");
+}
+
+#[test]
+fn what_cannot_be_watched_is_one_line() {
+    let bench = Bench::new();
+    refused(&bench.run(&["tick", "--cpu", "4000"]), 2, &["CPU 4000 does not exist"]);
+    refused(&bench.run(&["tick", "--hz-what-if", "0"]), 2, &["a rate above 0"]);
+    refused(&bench.run(&["tick", "--mhz", "50"]), 2, &["--hz-what-if"]);
+    refused(&bench.run(&["tick", "--duration", "5"]), 2, &["60s"]);
+    refused(&bench.run(&["tick", "--of", "nothing"]), 2, &["nothing"]);
+    // A tracer that cannot be stopped is said before anything is waited for.
+    if std::fs::File::options().write(true).open("/sys/kernel/tracing/tracing_on").is_err() {
+        let output = bench.run(&["tick", "--duration", "20s", "--on-threshold", "1us", "trace"]);
+        refused(&output, 1, &["/sys/kernel/tracing/tracing_on", "tracefs"]);
+    }
+    assert!(bench.run(&["run", "syscall.null", "--once"]).status.success());
+    refused(&bench.run(&["tick", "--of", "last"]), 2, &["no whole trace of the tick's probe"]);
+    // A trace that was cut short is no trace.
+    bench.run(&["tick", "--duration", "400ms", "--name", "cut"]);
+    let folder = out(&bench.run(&["recordings", "--format", "json"]));
+    let id = serde_json::from_str::<Value>(&folder).unwrap();
+    let list = id.as_array().or_else(|| id["recordings"].as_array()).unwrap();
+    let cut = list.iter().find(|one| one["name"] == "cut").unwrap()["id"].as_str().unwrap();
+    let events = bench.store().join("recordings").join(cut).join("events.jsonl");
+    let text = std::fs::read_to_string(&events).unwrap();
+    let observed = text.find("\"gaps\"").unwrap();
+    std::fs::write(&events, &text[..observed + 200]).unwrap();
+    refused(&bench.run(&["tick", "--of", "cut"]), 2, &["no whole trace of the tick's probe"]);
+}
+
+#[test]
+fn gaps_are_exported_for_viewers_of_traces_and_of_latencies() {
+    let bench = Bench::new();
+    let page = bench.json(&["tick", "--duration", "1500ms"]);
+    let counts = kinds(&page).iter().map(|kind| kind["count"].as_u64().unwrap());
+    let gaps: u64 = counts.sum();
+    let trace: Value =
+        serde_json::from_slice(&bench.run(&["export", "last", "--format", "perfetto"]).stdout).unwrap();
+    let events = trace["traceEvents"].as_array().unwrap();
+    let slices: Vec<&Value> = events.iter().filter(|event| event["ph"] == "X").collect();
+    assert_eq!(slices.len() as u64, gaps);
+    let total: f64 = slices.iter().map(|slice| slice["dur"].as_f64().unwrap()).sum();
+    let lost = page["lost"].as_f64().unwrap() * page["span"].as_f64().unwrap();
+    assert!((total * 1e3 / lost - 1.0).abs() < 1e-6, "{total} us, {lost} ns");
+    // A line a second, which HdrHistogram reads again.
+    let log = out(&bench.run(&["export", "last", "--format", "hdr"]));
+    let lines: Vec<&str> = log.lines().filter(|line| line.starts_with("Tag=cpu")).collect();
+    assert_eq!(lines.len(), 2, "{log}");
+    let mut seen = 0;
+    for line in lines {
+        let packed = line.rsplit(',').next().unwrap();
+        let bytes = base64(packed);
+        let histogram: hdrhistogram::Histogram<u64> =
+            hdrhistogram::serialization::Deserializer::new().deserialize(&mut bytes.as_slice()).unwrap();
+        seen += histogram.len();
+    }
+    assert_eq!(seen, gaps);
+    assert!(bench.run(&["run", "syscall.null", "--once"]).status.success());
+    refused(&bench.run(&["export", "last", "--format", "hdr"]), 2, &["no whole trace of the tick's probe"]);
+}
+
+/// The bytes of a text in base64 (RFC 4648).
+fn base64(text: &str) -> Vec<u8> {
+    let alphabet = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let digits = text.bytes().filter(|byte| *byte != b'=');
+    let digits = digits.map(|byte| alphabet.iter().position(|known| *known == byte).unwrap() as u32);
+    let (mut bytes, mut bits, mut held) = (Vec::new(), 0, 0u32);
+    for digit in digits {
+        (held, bits) = (held << 6 | digit, bits + 6);
+        if bits >= 8 {
+            bits -= 8;
+            bytes.push((held >> bits) as u8);
+            held &= (1 << bits) - 1;
+        }
+    }
+    bytes
+}
+
+#[test]
+fn the_first_long_gap_ends_the_loop_and_runs_a_command() {
+    let bench = Bench::new();
+    let told = bench.store().with_extension("told");
+    let command = format!("shell:echo $TICKMARK_GAP_NS $TICKMARK_RECORDING > {}", told.display());
+    // Any gap is longer than that, and there is one within a tick.
+    let output = bench.run(&["tick", "--duration", "20s", "--on-threshold", "400ns", &command]);
+    assert_eq!(output.status.code(), Some(3), "{}", err(&output));
+    let text = std::fs::read_to_string(&told).unwrap();
+    let mut words = text.split_whitespace();
+    let (length, id) = (words.next().unwrap().parse::<f64>().unwrap(), words.next().unwrap());
+    assert!(length > 400.0, "{text}");
+    let page = bench.json(&["tick", "--of", id]);
+    assert!(page["span"].as_f64().unwrap() < 1e9, "it ended there: {page:#}");
+    let gaps: u64 = kinds(&page).iter().map(|kind| kind["count"].as_u64().unwrap()).sum();
+    let longest = page["longest"][0]["length"].as_f64().unwrap();
+    assert!(longest == length && gaps < 5, "{page:#}");
+    refused(
+        &bench.run(&["tick", "--on-threshold", "1ms", "sing"]),
+        2,
+        &["sing is no action", "stop, trace or shell:COMMAND"],
+    );
+    refused(&bench.run(&["tick", "--on-threshold", "1", "stop"]), 2, &["--on-threshold 1"]);
+}
+
+/// Hours are many runs: what is interrupted keeps those that ended.
+#[test]
+fn a_long_watch_that_is_interrupted_keeps_what_it_saw() {
+    let bench = Bench::new();
+    let watch = bench.command(&["tick", "--duration", "30s"]).stdout(Stdio::piped()).spawn().unwrap();
+    std::thread::sleep(std::time::Duration::from_secs(14));
+    assert!(Command::new("kill").args(["-INT", &watch.id().to_string()]).status().unwrap().success());
+    let output = watch.wait_with_output();
+    let output = output.unwrap();
+    assert_eq!(output.status.code(), Some(4));
+    assert!(out(&output).contains("interrupted; saved as"), "{}", out(&output));
+    let page = bench.json(&["tick", "--of", "last"]);
+    let span = page["span"].as_f64().unwrap();
+    assert!((1e9..29e9).contains(&span), "{span}");
+}
