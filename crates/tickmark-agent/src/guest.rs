@@ -26,6 +26,8 @@ pub(crate) fn run() -> ! {
     }
     let _ = std::fs::create_dir_all("/dev/shm");
     let _ = guest::mount(c"tmpfs", c"/dev/shm");
+    // Only a kernel with a tracer has the place.
+    let _ = guest::mount(c"tracefs", c"/sys/kernel/tracing");
     // Files of the kernel that the host wants otherwise, a line each: path=content.
     for line in std::fs::read_to_string("/settings").unwrap_or_default().lines() {
         let Some((path, content)) = line.split_once('=') else { continue };

@@ -12,7 +12,7 @@ use std::path::Path;
 use std::process::{Child, Command, ExitCode, ExitStatus, Stdio};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use tickmark_probe::sys::peer::{PEER_ENDED, PEER_TOLD};
-use tickmark_probe::sys::{guest, host, limits};
+use tickmark_probe::sys::{guest, host, limits, osnoise};
 use tickmark_wire::shared::{self, MOST_PADDING};
 use tickmark_wire::{
     Event, FORMAT, Hello, Nanos, Plan, Reason, Refusal, RefusalKind, RunPlan, Settled, Started,
@@ -165,10 +165,12 @@ impl Supervisor<'_> {
             clock_source: self.clock_source.clone(),
         };
         let end = self.start(&request, run.padding).and_then(|child| {
-            let folder = self.scratch.path().map(|path| path.join(format!("run-{}", child.0.id())));
+            let id = child.0.id();
+            let folder = self.scratch.path().map(|path| path.join(format!("run-{id}")));
             let end = wait(child, limit);
             // A run that was ended left its files.
             folder.map(std::fs::remove_dir_all);
+            osnoise::put_away(id);
             end
         });
         let event = match end {

@@ -6,12 +6,13 @@ mod watched;
 
 pub use names::{Evidence, What};
 
-use crate::sample::NoFigure;
+use crate::sample::{NoFigure, Sample};
 use std::collections::BTreeMap;
 use tickmark_stats::tick::{Cost, Train};
 use tickmark_stats::{Sorted, median, student};
 use tickmark_store::{Recording, Status};
-use tickmark_wire::{Observations, names::TICK};
+use tickmark_wire::Observations;
+use tickmark_wire::names::{OSNOISE_INTERRUPTS, OSNOISE_LOST, TICK};
 use watched::Watched;
 
 /// The longest gaps that are shown.
@@ -36,12 +37,47 @@ pub struct Noise {
     pub tick: Result<Train, NoFigure>,
     /// What a tick takes on average, in ns, between the limits of its 95 % confidence interval.
     pub cost: Option<[f64; 3]>,
+    /// What the kernel's own instrument says, where it was asked, or why it says nothing.
+    pub osnoise: Option<Result<Osnoise, String>>,
     /// Every kind of interruption, the one that took most first.
     pub kinds: Vec<Kind>,
     /// Every gap, in the order of time.
     pub gaps: Vec<Gap>,
     /// The share of each stretch of the span that was lost, one after the other.
     pub over_time: Vec<f64>,
+}
+
+/// What the osnoise tracer found on the same CPU, in turns with the loop: medians of its periods.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Osnoise {
+    /// The share of the CPU that was lost.
+    pub lost: f64,
+    /// Interrupts a second.
+    pub interrupts: f64,
+}
+
+impl Osnoise {
+    /// None where it was not asked.
+    fn of(recording: &Recording) -> Option<Result<Self, String>> {
+        let sample = |name: &str| {
+            let metric = recording.meta.plan.metrics.iter().find(|metric| metric.name.as_str() == name)?;
+            Some(Sample::of(recording, metric))
+        };
+        let (lost, interrupts) = (sample(OSNOISE_LOST)?, sample(OSNOISE_INTERRUPTS)?);
+        let value = |sample: &Sample<'_>| median(sample.runs.iter().map(|run| run.value));
+        Some(
+            value(&lost)
+                .zip(value(&interrupts))
+                .map(|(lost, interrupts)| Self { lost, interrupts })
+                .ok_or_else(|| {
+                    lost.failures
+                        .first()
+                        .and_then(|failed| failed.why())
+                        .unwrap_or("no run of it was made")
+                        .to_owned()
+                }),
+        )
+    }
 }
 
 /// All gaps of one name.
@@ -55,6 +91,8 @@ pub struct Kind {
     pub total: f64,
     /// Their lengths, in ns, ascending.
     pub lengths: Sorted,
+    /// The share of each stretch of the span that lies in them, one after the other.
+    pub over_time: Vec<f64>,
 }
 
 /// One gap.
@@ -112,19 +150,20 @@ impl Noise {
             span += run.span;
         }
         same_trains(&mut gaps);
-        let mut kinds: BTreeMap<&What, Vec<f64>> = BTreeMap::new();
+        let mut kinds: BTreeMap<&What, Vec<&Gap>> = BTreeMap::new();
         for gap in &gaps {
-            kinds.entry(&gap.what).or_default().push(gap.length);
+            kinds.entry(&gap.what).or_default().push(gap);
         }
-        let kind = |(what, lengths): (&What, Vec<f64>)| Kind {
+        let kind = |(what, own): (&What, Vec<&Gap>)| Kind {
             what: what.clone(),
-            count: lengths.len(),
-            total: lengths.iter().sum(),
-            lengths: Sorted::new(lengths),
+            count: own.len(),
+            total: own.iter().map(|gap| gap.length).sum(),
+            lengths: Sorted::new(own.iter().map(|gap| gap.length)),
+            over_time: over_time(span, own.iter().copied()),
         };
         let mut kinds: Vec<Kind> = kinds.into_iter().map(kind).collect();
         kinds.sort_by(|a, b| b.total.total_cmp(&a.total));
-        let over_time = over_time(span, &gaps);
+        let over_time = over_time(span, gaps.iter());
         Some(Self {
             cpu,
             span,
@@ -132,6 +171,7 @@ impl Noise {
             looked: looked.map(|took| took / span),
             tick,
             cost,
+            osnoise: None,
             kinds,
             gaps,
             over_time,
@@ -192,7 +232,7 @@ fn same_trains(gaps: &mut [Gap]) {
 }
 
 /// The share of each stretch that lies in gaps.
-fn over_time(span: f64, gaps: &[Gap]) -> Vec<f64> {
+fn over_time<'a>(span: f64, gaps: impl Iterator<Item = &'a Gap>) -> Vec<f64> {
     let stretch = span / STRETCHES as f64;
     let mut shares = vec![0.0; STRETCHES];
     for Gap { start, length, .. } in gaps {
@@ -222,5 +262,5 @@ pub fn of(recording: &Recording) -> Option<Noise> {
     });
     let cpu = recording.sessions.first().map_or(0, |session| session.settled.cpu);
     let runs: Vec<Watched> = traces.filter_map(|trace| Watched::of(&trace, recording)).collect();
-    Noise::joined(cpu, runs)
+    Noise::joined(cpu, runs).map(|noise| Noise { osnoise: Osnoise::of(recording), ..noise })
 }

@@ -61,11 +61,10 @@ pub fn make(
             let own = offer.metrics.iter().map(|metric| metric.name.clone());
             runs.push(RunPlan {
                 arguments: offer.arguments.clone(),
-                // How long a command takes is not known before.
+                // How long a command takes is not known before, and a tracer is told.
                 limit: offer
-                    .metrics
-                    .iter()
-                    .any(|m| m.name.as_str() == names::COMMAND_TIME)
+                    .metric()
+                    .is_some_and(|m| [names::COMMAND_TIME, names::OSNOISE_LOST].contains(&m.name.as_str()))
                     .then_some(COMMAND),
                 // A probe of one metric has its name.
                 gives: own.filter(|name| offer.metrics.len() > 1 || *name != offer.probe).collect(),

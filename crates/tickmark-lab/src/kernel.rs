@@ -53,7 +53,7 @@ impl fmt::Display for Source {
     }
 }
 
-/// A kernel: `ARCH[:hz=N][:tick=periodic|idle][:highres=on|off][:preempt=none|voluntary|full][:source=6.1]`.
+/// A kernel: `ARCH[:hz=N][:tick=periodic|idle][:highres=on|off][:preempt=none|voluntary|full][:osnoise=on][:source=6.1]`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Kernel {
     /// For which processor.
@@ -66,6 +66,8 @@ pub struct Kernel {
     pub highres: bool,
     /// The preemption model.
     pub preempt: Preempt,
+    /// Whether it has the osnoise tracer.
+    pub osnoise: bool,
     /// What it is built from.
     pub source: Source,
 }
@@ -105,6 +107,7 @@ impl FromStr for Kernel {
             tick: Tick::Periodic,
             highres: true,
             preempt: Preempt::None,
+            osnoise: false,
             source: Source::USUAL,
         };
         parts.try_fold(plain, Self::with)
@@ -120,7 +123,7 @@ impl Kernel {
         let wrong = || {
             Error::Usage(format!(
                 "kernels have no setting {setting:?}; there are hz=100, 250, 300, 1000; tick=periodic, idle; \
-                 highres=on, off; preempt=none, voluntary, full; source=6.1"
+                 highres=on, off; preempt=none, voluntary, full; osnoise=on, off; source=6.1"
             ))
         };
         match setting.split_once('=').ok_or_else(wrong)? {
@@ -132,6 +135,8 @@ impl Kernel {
             ("preempt", "none") => self.preempt = Preempt::None,
             ("preempt", "voluntary") => self.preempt = Preempt::Voluntary,
             ("preempt", "full") => self.preempt = Preempt::Full,
+            ("osnoise", "on") => self.osnoise = true,
+            ("osnoise", "off") => self.osnoise = false,
             ("source", version) => {
                 let (major, minor) = version.split_once('.').ok_or_else(wrong)?;
                 let number = |text: &str| text.parse().map_err(|_| wrong());
@@ -142,7 +147,7 @@ impl Kernel {
         Ok(self)
     }
 
-    /// The settings of its configuration as they are typed, all of them.
+    /// The settings of its configuration that every kernel has, as they are typed.
     #[must_use]
     pub fn settings(&self) -> [(&'static str, String); 4] {
         let tick = if self.tick == Tick::Periodic { "periodic" } else { "idle" };
@@ -164,6 +169,9 @@ impl fmt::Display for Kernel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.arch.name())?;
         self.settings().iter().try_for_each(|(name, value)| write!(f, ":{name}={value}"))?;
+        if self.osnoise {
+            f.write_str(":osnoise=on")?;
+        }
         if self.source == Source::USUAL { Ok(()) } else { write!(f, ":source={}", self.source) }
     }
 }
@@ -178,6 +186,7 @@ mod tests {
             "x86_64",
             "powerpc:hz=1000",
             "x86_64:source=6.12",
+            "x86_64:osnoise=on:source=6.12",
             "x86_64:tick=idle:highres=off:preempt=full:hz=250",
         ] {
             let kernel: Kernel = text.parse().unwrap();

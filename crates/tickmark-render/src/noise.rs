@@ -6,9 +6,11 @@ use crate::reason;
 use anstyle::Style;
 use serde_json::{Value, json};
 use std::fmt::Write;
-use tickmark_analysis::noise::{Evidence, Kind, Noise, What};
+use tickmark_analysis::noise::{Evidence, Kind, Noise, Osnoise, What};
 
 const HEADING: Style = Style::new().bold();
+/// Causes whose time is shown over time: those that took most.
+const HEATED: usize = 5;
 /// From a quiet stretch to one that is lost.
 const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
@@ -33,7 +35,21 @@ pub fn text(noise: &Noise) -> String {
         percent(named),
         percent(unseen)
     );
-    let _ = writeln!(out, "{}\n", tick(noise));
+    let _ = writeln!(out, "{}", tick(noise));
+    match &noise.osnoise {
+        None => {}
+        Some(Ok(Osnoise { lost, interrupts })) => {
+            let _ = writeln!(
+                out,
+                "osnoise, the kernel's own tracer, in turns with this: {} lost, {interrupts:.0} interrupts/s",
+                share(*lost)
+            );
+        }
+        Some(Err(why)) => {
+            let _ = writeln!(out, "osnoise, the kernel's own tracer, says nothing: {why}");
+        }
+    }
+    out.push('\n');
     let heading = ["cause", "times/s", "median", "p99", "longest", "share of the CPU"].map(str::to_owned);
     let row = |kind: &Kind| {
         let at = |q| kind.lengths.quantile(q).map_or_else(String::new, time);
@@ -54,12 +70,10 @@ pub fn text(noise: &Noise) -> String {
             writeln!(out, "  {line}")
         };
     }
-    let most = noise.over_time.iter().copied().fold(0.0, f64::max);
-    if most > 0.0 {
-        let level = |share: &f64| LEVELS[((share / most * 8.0) as usize).min(7)];
-        let bar: String = noise.over_time.iter().map(level).collect();
-        let _ = writeln!(out, "\n{HEADING}Over time{HEADING:#}  (highest: {} lost)\n  {bar}", share(most));
-    }
+    let of_kind = |kind: &Kind| (what(&kind.what), kind.over_time.clone());
+    let all = ("all".to_owned(), noise.over_time.clone());
+    let rows = std::iter::once(all).chain(noise.kinds.iter().take(HEATED).map(of_kind)).collect();
+    out += &heat(seconds, rows);
     let _ = writeln!(out, "\n{HEADING}Longest{HEADING:#}");
     let row = |gap: &tickmark_analysis::noise::Gap| {
         vec![format!("at {:.6} s", gap.start / 1e9), time(gap.length), what(&gap.what)]
@@ -69,6 +83,76 @@ pub fn text(noise: &Noise) -> String {
     });
     for note in notes(noise) {
         let _ = writeln!(out, "\n{}", wrapped(&note, 0).join("\n"));
+    }
+    out
+}
+
+/// A table with a line for each CPU, and when each lost how much.
+#[must_use]
+pub fn table<'a>(cpus: impl Iterator<Item = &'a Noise> + Clone) -> String {
+    let mut out = String::new();
+    let heading = ["CPU", "lost", "tick", "interrupts", "tasks", "outside", "unknown", "longest"];
+    let row = |noise: &Noise| {
+        let of = |class: Class| {
+            let own = noise.kinds.iter().filter(|kind| class_of(&kind.what) == class);
+            share(own.map(|kind| kind.total).sum::<f64>() / noise.span)
+        };
+        let longest = noise.longest();
+        let mut cells = vec![noise.cpu.to_string(), share(noise.lost() / noise.span)];
+        cells.extend([Class::Tick, Class::Interrupts, Class::Tasks, Class::Outside, Class::Unknown].map(of));
+        cells.push(longest.first().map_or_else(String::new, |gap| time(gap.length)));
+        cells
+    };
+    let rows = std::iter::once(heading.map(str::to_owned).to_vec()).chain(cpus.clone().map(row));
+    for (number, line) in lines(rows, 0..8).into_iter().enumerate() {
+        let _ =
+            if number == 0 { writeln!(out, "{HEADING}{line}{HEADING:#}") } else { writeln!(out, "{line}") };
+    }
+    let seconds = cpus.clone().map(|noise| noise.span / 1e9).fold(0.0, f64::max);
+    let rows = cpus.map(|noise| (format!("CPU {}", noise.cpu), noise.over_time.clone())).collect();
+    out += &heat(seconds, rows);
+    let note = "Shares of each CPU's time. outside: periodic gaps that are not this kernel's, steal, and gaps in which none of its counters moved. \
+        Page faults count as interrupts.";
+    let _ = writeln!(out, "\n{}", wrapped(note, 0).join("\n"));
+    out
+}
+
+/// What a column of the table holds.
+#[derive(Clone, Copy, PartialEq)]
+enum Class {
+    Tick,
+    Interrupts,
+    Tasks,
+    Outside,
+    Unknown,
+}
+
+fn class_of(what: &What) -> Class {
+    match what {
+        What::Tick => Class::Tick,
+        What::Timer | What::Interrupt(_) | What::SoftInterrupt(_) | What::Fault => Class::Interrupts,
+        What::Task | What::Quota => Class::Tasks,
+        What::Outside(_) | What::Unseen => Class::Outside,
+        What::Unknown => Class::Unknown,
+    }
+}
+
+/// When how much of the time was lost: a line each, all on the scale of the highest stretch of any.
+fn heat(seconds: f64, rows: Vec<(String, Vec<f64>)>) -> String {
+    let most = rows.iter().flat_map(|(_, shares)| shares).copied().fold(0.0, f64::max);
+    if most <= 0.0 {
+        return String::new();
+    }
+    let level = |share: &f64| if *share > 0.0 { LEVELS[((share / most * 8.0) as usize).min(7)] } else { ' ' };
+    let columns = rows.first().map_or(1, |(_, shares)| shares.len().max(1));
+    let mut out = format!(
+        "\n{HEADING}Over time{HEADING:#}  (a column: {}; █: {} of it lost)\n",
+        time(seconds * 1e9 / columns as f64),
+        share(most)
+    );
+    let bar = |(name, shares): (String, Vec<f64>)| vec![shares.iter().map(level).collect(), name];
+    for line in lines(rows.into_iter().map(bar), []) {
+        let _ = writeln!(out, "  {line}");
     }
     out
 }
@@ -128,6 +212,7 @@ pub(crate) fn what(what: &What) -> String {
         What::SoftInterrupt(line) => format!("soft interrupt {line}"),
         What::Fault => "page fault".to_owned(),
         What::Task => "another task".to_owned(),
+        What::Quota => "stopped by a cgroup's quota".to_owned(),
         What::Outside(Evidence::Train(rate)) => {
             format!("not this kernel's: periodic, {:.2} Hz", *rate as f64 / 1e3)
         }
@@ -163,6 +248,7 @@ fn code(what: &What) -> Value {
         What::SoftInterrupt(line) => json!({ "what": "soft_interrupt", "line": line }),
         What::Fault => json!({ "what": "page_fault" }),
         What::Task => json!({ "what": "task" }),
+        What::Quota => json!({ "what": "quota" }),
         What::Outside(Evidence::Train(rate)) => {
             json!({ "what": "outside", "by": "train", "frequency_hz": *rate as f64 / 1e3 })
         }
@@ -181,6 +267,7 @@ pub fn json(noise: &Noise) -> Value {
         value["count"] = json!(kind.count);
         value["total"] = json!(kind.total);
         value["share"] = json!(kind.total / noise.span);
+        value["over_time"] = json!(kind.over_time);
         value["quantiles"] =
             json!({ "p50": at(0.5), "p90": at(0.9), "p99": at(0.99), "p99.9": at(0.999), "max": at(1.0) });
         value
@@ -202,8 +289,13 @@ pub fn json(noise: &Noise) -> Value {
         }),
         Err(why) => json!({ "none": reason::no_figure(why) }),
     };
+    let osnoise = noise.osnoise.as_ref().map(|osnoise| match osnoise {
+        Ok(Osnoise { lost, interrupts }) => json!({ "lost": lost, "interrupts_hz": interrupts }),
+        Err(why) => json!({ "none": why }),
+    });
     json!({
         "cpu": noise.cpu,
+        "osnoise": osnoise,
         "span": noise.span,
         "threshold": noise.threshold,
         "lost": noise.lost() / noise.span,

@@ -62,6 +62,9 @@ fn note(note: &Note) -> String {
         Note::Percentiles { p99, max, count } => {
             format!("p99 {}, max {}, {count} wake-ups", time(*p99), time(*max))
         }
+        Note::Gaps { p99, max, count } => {
+            format!("p99 {}, longest {}, {count} gaps", time(*p99), time(*max))
+        }
         Note::Spread { p99, max, count, within } => {
             format!(
                 "p99 {}, max {}, {count} values, each within {}",

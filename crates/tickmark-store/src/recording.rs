@@ -82,6 +82,19 @@ pub enum Status {
     TimedOut(Reason),
 }
 
+impl Status {
+    /// Why there is nothing of it, where that was said.
+    #[must_use]
+    pub fn why(&self) -> Option<&str> {
+        match self {
+            Self::Unsupported(reason) | Self::Failed(reason) | Self::TimedOut(reason) => {
+                Some(&reason.message)
+            }
+            Self::Open | Self::Ok => None,
+        }
+    }
+}
+
 /// A line of events.jsonl.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Span {

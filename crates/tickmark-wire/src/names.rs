@@ -5,6 +5,12 @@
 pub const TICK: &str = "tick";
 /// The loop that does nothing: what it loses is the share of the processor that interrupts take.
 pub const SPIN: &str = "tick.spin";
+/// The kernel's own instrument for what interrupts a CPU, a probe.
+pub const OSNOISE: &str = "osnoise";
+/// The share of the CPU that it says was lost.
+pub const OSNOISE_LOST: &str = "osnoise.lost";
+/// How many interrupts it met, a second.
+pub const OSNOISE_INTERRUPTS: &str = "osnoise.interrupts";
 /// How late a sleep ends, of which timer slack is a part.
 pub const SLEEP: &str = "timer.clock_nanosleep.late";
 /// How far the clocks of two CPUs are apart.

@@ -130,7 +130,7 @@ pub struct GapTrace {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counted {
     /// The counters: a line of /proc/interrupts as `interrupt LOC` or `interrupt 36 virtio1-req.0`, one of /proc/softirqs as
-    /// `softirq NET_RX`, and `page fault` of the loop's own thread.
+    /// `softirq NET_RX`, `page fault` of the loop's own thread, and `quota`: periods in which the quota of a cgroup above it was used up.
     pub names: Vec<String>,
     /// The gap that each reading follows, as an index, ascending.
     pub gap: Vec<u32>,
@@ -147,6 +147,9 @@ pub struct Counted {
 }
 
 impl Counted {
+    /// The counter of quotas.
+    pub const QUOTA: &str = "quota";
+
     /// Whether a counter is that of a timer that ticks: the APIC's, Hyper-V's, ARM's, RISC-V's, Xen's, a PC's first one.
     #[must_use]
     pub fn is_timer(name: &str) -> bool {

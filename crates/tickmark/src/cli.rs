@@ -22,6 +22,7 @@ pub(crate) use lab::{Lab, LabBoot, LabKernels, LabRun, Speed};
 pub(crate) use recordings::{Change, Recordings};
 use std::path::PathBuf;
 use tickmark_wire::{Deny, Nanos, Priority};
+pub(crate) use values::Cpus;
 use values::{column, confidence, cpu, deny, duration, share};
 pub(crate) use watch::{Doctor, DoctorFormat, Tick};
 

@@ -71,6 +71,7 @@ pub(crate) struct Progress {
     done: Duration,
     total: Duration,
     lines: Lines,
+    silent: bool,
 }
 
 /// How often work without a terminal says where it stands.
@@ -113,11 +114,20 @@ impl Progress {
             done: Duration::ZERO,
             total,
             lines: Lines::new(),
+            silent: false,
         }
+    }
+
+    /// Nothing is shown: of plans that run beside each other the first stands for all.
+    pub(crate) fn hidden(plan: &Plan) -> Self {
+        Self { bar: ProgressBar::hidden(), silent: true, ..Self::new(plan) }
     }
 
     /// Shows where the plan stands.
     pub(crate) fn follow(&mut self, event: &Event) {
+        if self.silent {
+            return;
+        }
         match event {
             Event::Started(started) => {
                 let share = self.done.as_secs_f64() / self.total.as_secs_f64().max(1e-9);

@@ -1,7 +1,7 @@
 //! What the scheduler, the memory manager and the cgroups grant.
 
 use super::{file, line};
-use tickmark_probe::sys::host;
+use tickmark_probe::sys::{cgroup, host};
 use tickmark_wire::Environment;
 
 /// cgroup files that limit a process, version 2 and version 1.
@@ -71,11 +71,22 @@ fn interrupts(facts: &mut Environment, cpu: u32) {
 fn cgroups(facts: &mut Environment) {
     file(facts, "cgroup", "/proc/self/cgroup");
     of_cgroups(facts, CGROUP, "cgroup");
+    let limits = cgroup::limits();
+    let quotas = limits.iter().map(|limit| format!("{} CPUs by {}", limit.cpus, limit.folder.display()));
+    let quotas: Vec<String> = quotas.collect();
+    facts.know(
+        "cgroup.cpu.quotas",
+        "/proc/self/cgroup",
+        if quotas.is_empty() { "none".to_owned() } else { quotas.join("; ") },
+    );
 }
 
-/// How often its quota ended a turn: it changes by itself.
+/// How often a quota ended a turn, that of the group that grants least: it changes by itself.
 pub(super) fn throttling(facts: &mut Environment) {
-    of_cgroups(facts, &[("cpu.stat", "cpu")], "state.cgroup");
+    match cgroup::limits().iter().min_by(|a, b| a.cpus.total_cmp(&b.cpus)) {
+        Some(limit) => file(facts, "state.cgroup.cpu.stat", limit.folder.join("cpu.stat")),
+        None => of_cgroups(facts, &[("cpu.stat", "cpu")], "state.cgroup"),
+    }
 }
 
 /// Files of this process's cgroups, where the file systems are mounted in the usual places.

@@ -146,7 +146,8 @@ fn throttled(patient: &Patient<'_>) -> Diagnosis {
         };
         let (before, after) = of(text).zip(of(end)).ok_or("cpu.stat has no nr_throttled")?;
         let [periods, times, micros] = [0, 1, 2].map(|at| (after[at] - before[at]).max(0.0));
-        let files = ["cgroup.cpu.max", "cgroup.cpu.cfs_quota_us", "cgroup.cpu.cfs_period_us"];
+        let files =
+            ["cgroup.cpu.max", "cgroup.cpu.cfs_quota_us", "cgroup.cpu.cfs_period_us", "cgroup.cpu.quotas"];
         let mut evidence: Vec<_> = files.into_iter().filter_map(|name| patient.shown(name)).collect();
         let share = |times: f64, periods: f64| if periods > 0.0 { times / periods } else { 0.0 };
         for (name, value) in [

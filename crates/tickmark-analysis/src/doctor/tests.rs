@@ -85,7 +85,7 @@ impl Planted {
     fn lost(&mut self, what: What, times: usize, share: f64) {
         let (span, count) = (self.noise.span, (times as f64 * self.noise.span / 1e9) as usize);
         let lengths = Sorted::new(vec![share * span / count as f64; count]);
-        self.noise.kinds.push(Kind { what, count, total: share * span, lengths });
+        self.noise.kinds.push(Kind { what, count, total: share * span, lengths, over_time: Vec::new() });
     }
 
     fn found(self) -> BTreeSet<&'static str> {

@@ -26,6 +26,8 @@ pub enum What {
     Fault,
     /// Another task.
     Task,
+    /// No task of the cgroup: its quota of CPU time was used up.
+    Quota,
     /// What this kernel did not see, with the evidence.
     Outside(Evidence),
     /// None of this kernel's counters moved, and nothing else says what it was: the hypervisor, the firmware or the processor itself.
@@ -35,6 +37,11 @@ pub enum What {
 }
 
 impl What {
+    /// Whether the loop's thread was not on the CPU.
+    fn is_turn(&self) -> bool {
+        matches!(self, Self::Task | Self::Quota)
+    }
+
     /// A short name for programs.
     #[must_use]
     pub fn code(&self) -> String {
@@ -45,6 +52,7 @@ impl What {
             Self::SoftInterrupt(line) => format!("softirq {line}"),
             Self::Fault => "page fault".to_owned(),
             Self::Task => "task".to_owned(),
+            Self::Quota => "cgroup quota".to_owned(),
             Self::Outside(Evidence::Train(rate)) => format!("outside, train of {:.3} Hz", *rate as f64 / 1e3),
             Self::Outside(Evidence::Steal) => "outside, steal".to_owned(),
             Self::Unseen => "unseen".to_owned(),
@@ -170,7 +178,8 @@ impl Named<'_> {
             }
             window.moved.retain(|_, count| *count > 0);
         }
-        let beside_task = window.gaps.clone().any(|gap| names[gap] == What::Task);
+        self.quotas(&mut window, names);
+        let beside_task = window.gaps.clone().any(|gap| names[gap].is_turn());
         // What another task or an interrupt had is absent as well, where interrupts are no part of the CPU time.
         let told = self.account.steal && !beside_task && (nothing || self.account.interrupts);
         if told {
@@ -209,6 +218,15 @@ impl Named<'_> {
             None => return,
         };
         left.iter().for_each(|gap| names[*gap] = name.clone());
+    }
+
+    /// The longest turns of others, as many as quotas ended: the period is over when the loop goes on, and the kernel has counted it.
+    fn quotas(&self, window: &mut Window<'_>, names: &mut [What]) {
+        let Some(times) = window.moved.remove(Counted::QUOTA) else { return };
+        let mut turns: Vec<usize> = window.gaps.clone().filter(|gap| names[*gap] == What::Task).collect();
+        turns.sort_by(|a, b| self.gaps.length[*b].total_cmp(&self.gaps.length[*a]));
+        let most = usize::try_from(times).unwrap_or(usize::MAX);
+        turns.iter().take(most).for_each(|gap| names[*gap] = What::Quota);
     }
 
     /// A gap of a train that is far longer than its others, most of which the hypervisor took.

@@ -4,18 +4,20 @@ use super::marks::{Mark, Note};
 use super::row::{Row, RowStatus, Unit};
 use super::{levels, rows};
 use crate::sample::{Detail, Figures, Sample};
-use tickmark_stats::median;
 use tickmark_stats::tick::Train;
+use tickmark_stats::{Sorted, median};
 use tickmark_store::Recording;
 use tickmark_wire::{Better, Headline, Metric, names};
 
 /// The rows of a metric: one, or one for each figure that it gives. `period` is the tick's, in ns.
 pub(super) fn of(sample: &Sample<'_>, recording: &Recording, period: Option<f64>) -> Vec<Row> {
+    let is_tick = sample.metric.headline == Headline::TickTrain;
+    let gaps = if is_tick { gaps(&Sample::of_gaps(recording, sample.metric)) } else { Vec::new() };
     if sample.runs.is_empty() {
-        return vec![rows::without(sample)];
+        return std::iter::once(rows::without(sample)).chain(gaps).collect();
     }
     match sample.metric.headline {
-        Headline::TickTrain => tick(sample, recording),
+        Headline::TickTrain => tick(sample, recording).into_iter().chain(gaps).collect(),
         Headline::Offset => offsets(sample),
         Headline::Levels => levels::rows(sample, recording),
         _ if sample.metric.name.as_str() == names::SPIN => vec![rows::plain(sample, period), lost(sample)],
@@ -27,7 +29,7 @@ pub(super) fn of(sample: &Sample<'_>, recording: &Recording, period: Option<f64>
 #[must_use]
 pub fn row_names(metric: &Metric) -> &'static [&'static str] {
     match metric.headline {
-        Headline::TickTrain => &["rate", "cost", "share"],
+        Headline::TickTrain => &["rate", "cost", "share", "gap", "lost"],
         Headline::Offset => &["offset", "backwards"],
         Headline::Levels => &["l1", "l2", "l3", "main"],
         _ if metric.name.as_str() == names::SPIN => &["lost"],
@@ -85,6 +87,29 @@ fn tick(sample: &Sample<'_>, recording: &Recording) -> Vec<Row> {
         }
     }
     vec![rate, cost, share]
+}
+
+/// What all gaps of the tick's loop are, whatever had the CPU in them.
+fn gaps(sample: &Sample<'_>) -> Vec<Row> {
+    if sample.runs.is_empty() {
+        return Vec::new();
+    }
+    let mut gap = rows::row(sample, ".gap", "interruption of a spinning loop", |run| Some(run.value));
+    let all = sample.runs.iter().filter_map(|run| match &run.detail {
+        Detail::Gaps { lengths, .. } => Some(lengths.as_slice().iter().copied()),
+        _ => None,
+    });
+    let all = Sorted::new(all.flatten());
+    if let (Some(p99), Some(max)) = (all.quantile(0.99), all.quantile(1.0)) {
+        gap.notes.push(Note::Gaps { p99, max, count: all.as_slice().len() });
+    }
+    rows::tails(sample, &mut gap);
+    let mut lost = rows::row(sample, ".lost", "CPU time lost to interruptions", |run| match &run.detail {
+        Detail::Gaps { lengths, span } => Some(lengths.as_slice().iter().sum::<f64>() / span),
+        _ => None,
+    });
+    lost.unit = Unit::Share;
+    vec![gap, lost]
 }
 
 fn offsets(sample: &Sample<'_>) -> Vec<Row> {

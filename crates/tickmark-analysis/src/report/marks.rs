@@ -100,6 +100,15 @@ pub enum Note {
         /// How many there are.
         count: usize,
     },
+    /// The same of all gaps of a spinning loop.
+    Gaps {
+        /// The 99th percentile.
+        p99: f64,
+        /// The largest.
+        max: f64,
+        /// How many there are.
+        count: usize,
+    },
     /// Of all values of all runs, in ns, each known to a share of itself.
     Spread {
         /// The 99th percentile.

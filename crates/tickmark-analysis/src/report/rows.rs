@@ -174,6 +174,13 @@ pub(super) fn note_modes(sample: &Sample<'_>, row: &mut Row) {
     }
 }
 
+/// The 99th percentile of each run that has one.
+pub(super) fn tails(sample: &Sample<'_>, row: &mut Row) {
+    for each in &mut row.each {
+        each.tail = sample.runs.iter().find(|run| run.round == each.round).and_then(Figures::tail);
+    }
+}
+
 /// Percentiles over the wake-ups of all runs, and backward steps of a clock.
 fn latencies(sample: &Sample<'_>, row: &mut Row) {
     let all = sample.runs.iter().filter_map(|run| match &run.detail {
@@ -188,9 +195,7 @@ fn latencies(sample: &Sample<'_>, row: &mut Row) {
         }
         return;
     }
-    for each in &mut row.each {
-        each.tail = sample.runs.iter().find(|run| run.round == each.round).and_then(Figures::tail);
-    }
+    tails(sample, row);
     if let (Some(p99), Some(max)) = (all.quantile(0.99), all.quantile(1.0)) {
         row.notes.push(Note::Percentiles { p99, max, count: all.as_slice().len() });
     }

@@ -175,6 +175,21 @@ impl<'a> Seen<'a> {
         Ok(self.plain(train.frequency, Detail::Tick(tick::Train { cost, ..train })))
     }
 
+    /// The figures of all gaps together, whatever they were.
+    ///
+    /// # Errors
+    /// It is no trace of gaps, or it holds none.
+    pub(super) fn all_gaps(&self) -> Result<Figures, NoFigure> {
+        let trace = self.observed.iter().find_map(|seen| match &seen.observations {
+            Observations::Gaps(trace) => Some(trace),
+            _ => None,
+        });
+        let trace = trace.ok_or(NoFigure::NothingObserved)?;
+        let lengths = Sorted::new(gaps_of(trace).ok_or(NoFigure::Columns)?.length);
+        let middle = lengths.quantile(0.5).filter(|_| trace.span.get() > 0).ok_or(NoFigure::NoValue)?;
+        Ok(self.plain(middle, Detail::Gaps { lengths, span: trace.span.as_f64() }))
+    }
+
     fn exchanges(&self, exchanges: &[Exchange]) -> Result<Figures, NoFigure> {
         let of = |e: &Exchange| Some((e.cpu, offset::offset(&column(&e.out), &column(&e.back))?));
         let offsets: Vec<_> = exchanges.iter().filter_map(of).collect();

@@ -59,7 +59,11 @@ impl Figures {
     #[must_use]
     pub fn tail(&self) -> Option<f64> {
         match &self.detail {
-            Detail::Latencies(sorted) if sorted.as_slice().len() >= TAILED => sorted.quantile(0.99),
+            Detail::Latencies(sorted) | Detail::Gaps { lengths: sorted, .. }
+                if sorted.as_slice().len() >= TAILED =>
+            {
+                sorted.quantile(0.99)
+            }
             Detail::Spread(spread) if spread.count >= TAILED as u64 => Some(spread.quantile(0.99)),
             _ => None,
         }
@@ -75,6 +79,13 @@ pub enum Detail {
     Latencies(Sorted),
     /// The tick's train.
     Tick(tick::Train),
+    /// Every gap of a spinning loop, whatever it was, and for how long it spun, in ns.
+    Gaps {
+        /// Their lengths, in ns, ascending.
+        lengths: Sorted,
+        /// The length of the loop, in ns.
+        span: f64,
+    },
     /// Offsets to the other CPUs.
     Offsets(Vec<(u32, offset::Offset)>),
     /// Size, floor and mean of each point of a curve.
@@ -84,6 +95,9 @@ pub enum Detail {
     /// When each window began, in ns, and what was counted in it, a second.
     Rates(Vec<(f64, f64)>),
 }
+
+/// What gives the figures of a run.
+type Read<'a> = &'a dyn Fn(&Recording, &Metric, &Run) -> Result<Figures, NoFigure>;
 
 /// All runs of one metric.
 #[derive(Debug, Clone)]
@@ -103,6 +117,17 @@ pub struct Sample<'a> {
 impl<'a> Sample<'a> {
     /// The runs of a metric in a recording. Runs of round 0 belong to the environment.
     pub fn of(recording: &'a Recording, metric: &'a Metric) -> Self {
+        Self::by(recording, metric, &figures)
+    }
+
+    /// The same, with all gaps of the tick's loop as its figures: they are there where no tick was found, too.
+    pub fn of_gaps(recording: &'a Recording, metric: &'a Metric) -> Self {
+        Self::by(recording, metric, &|recording, metric, run| {
+            kinds::Seen::of(recording, metric, run)?.all_gaps()
+        })
+    }
+
+    fn by(recording: &'a Recording, metric: &'a Metric, figures: Read<'_>) -> Self {
         let mut sample = Self { metric, runs: Vec::new(), failures: Vec::new(), without: None, open: 0 };
         let own = recording.runs.iter().filter(|r| r.planned.gives(&metric.name) && r.planned.round > 0);
         for run in own {

@@ -21,6 +21,7 @@ mod memory;
 mod nanoseconds;
 mod null;
 mod open_close;
+mod osnoise;
 mod read_write;
 mod ready;
 mod round_trip;
@@ -77,6 +78,7 @@ pub static FILES: &[&[Probe]] = &[
     float::PROBES,
     machine::PROBES,
     command::PROBES,
+    osnoise::PROBES,
     selftest::PROBES,
 ];
 

@@ -1,14 +1,17 @@
-//! What the kernel counts on one CPU: its interrupts, its soft interrupts, and the page faults of the calling thread.
+//! What the kernel counts on one CPU: its interrupts, its soft interrupts, the page faults of the calling thread, and how often the
+//! quota of a cgroup ended its turns.
 
-use super::usage;
+use super::{cgroup, usage};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
+use tickmark_wire::Counted;
 
 /// The two files of counters, held open, with a column for each CPU.
 #[derive(Debug)]
 pub struct Counters {
     files: Vec<Table>,
     faults: i64,
+    quotas: Quotas,
     /// Whether its lines or columns have changed.
     lost: bool,
     names: Vec<String>,
@@ -40,7 +43,11 @@ impl Counters {
             }
         }
         names.push("page fault".to_owned());
-        (!files.is_empty()).then(|| Self { files, faults: usage::faults(), lost: false, names })
+        let quotas = Quotas::open();
+        if !quotas.0.is_empty() {
+            names.push(Counted::QUOTA.to_owned());
+        }
+        (!files.is_empty()).then(|| Self { files, faults: usage::faults(), quotas, lost: false, names })
     }
 
     /// What is counted, in the order of `read`.
@@ -72,8 +79,41 @@ impl Counters {
             moved(first, faults.abs_diff(self.faults));
         }
         self.faults = faults;
+        let ended = self.quotas.ended();
+        if ended > 0 {
+            moved(first + 1, ended);
+        }
         self.lost = !known;
         known
+    }
+}
+
+/// The files that say how often each quota above this process ended turns, and what they said last.
+#[derive(Debug)]
+struct Quotas(Vec<(File, u64)>);
+
+impl Quotas {
+    fn open() -> Self {
+        let files =
+            cgroup::limits().into_iter().filter_map(|limit| File::open(limit.folder.join("cpu.stat")).ok());
+        let mut all = Self(files.map(|file| (file, 0)).collect());
+        all.ended();
+        all
+    }
+
+    /// How many turns they ended since the last time, all together.
+    fn ended(&mut self) -> u64 {
+        let mut more = 0;
+        for (file, known) in &mut self.0 {
+            let mut text = [0; 1024];
+            let length = file.read_at(&mut text, 0).unwrap_or(0);
+            let text = std::str::from_utf8(&text[..length]).unwrap_or_default();
+            if let Some(now) = cgroup::throttled(text) {
+                more += now.saturating_sub(*known);
+                *known = now;
+            }
+        }
+        more
     }
 }
 
@@ -210,13 +250,13 @@ mod tests {
         assert!(Counters::open(123_456).is_none());
         let mut counters = Counters::open(0).unwrap();
         let names = counters.names().to_vec();
-        assert_eq!(names.last().unwrap(), "page fault");
+        let fault = names.iter().position(|name| name == "page fault").unwrap();
         assert!(names.iter().any(|name| name == "softirq TIMER"), "{names:?}");
         let mut faults = 0;
         let mut page = vec![0u8; 8 << 20];
         page.iter_mut().step_by(4096).for_each(|byte| *byte = 1);
         std::hint::black_box(&page);
-        let known = counters.read(|index, more| faults += if index + 1 == names.len() { more } else { 0 });
+        let known = counters.read(|index, more| faults += if index == fault { more } else { 0 });
         assert!(known && faults > 1, "{faults}");
         let mut indices = Vec::new();
         counters.read(|index, _| indices.push(index));

@@ -2,6 +2,7 @@
 //! here, behind functions that are safe to call.
 
 pub mod calendar;
+pub mod cgroup;
 pub mod chain;
 pub mod clock;
 pub mod counters;
@@ -13,6 +14,7 @@ pub mod host;
 pub mod limits;
 pub mod memory;
 pub mod net;
+pub mod osnoise;
 pub mod peer;
 pub mod ring;
 pub mod seccomp;

@@ -95,7 +95,7 @@ and from the trains of gaps that recur.
 
 Examples:
   tickmark tick                                   the quietest CPU, 5 s
-  tickmark tick --cpu 0,1 --duration 30s          two CPUs, one after the other
+  tickmark tick --cpu all --duration 30s          each CPU at the same time, with a table and a map of when
   tickmark tick --priority fifo:50                without other tasks
   tickmark tick --hz-what-if 100,300,1000         what those rates would cost on this machine
   tickmark tick --hz-what-if 100,1000 --mhz 50,400   and on a slower processor

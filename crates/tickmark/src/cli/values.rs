@@ -8,6 +8,26 @@ pub(super) fn cpu(text: &str) -> Result<u32, String> {
     text.parse().map_err(|_| "give the number of one CPU, such as 3: a run measures on one".to_owned())
 }
 
+/// Some CPUs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Cpus {
+    /// From one to another, both included.
+    Range(u32, u32),
+    /// Those that this program may use.
+    All,
+}
+
+/// A CPU, a range of them, or all.
+pub(super) fn cpus(text: &str) -> Result<Cpus, String> {
+    let number = |text: &str| text.trim().parse::<u32>().ok().filter(|cpu| *cpu < 1 << 16);
+    let range = match text.split_once('-') {
+        Some((first, last)) => number(first).zip(number(last)).filter(|(first, last)| first <= last),
+        None => number(text).map(|cpu| (cpu, cpu)),
+    };
+    let known = range.map(|(first, last)| Cpus::Range(first, last)).or((text == "all").then_some(Cpus::All));
+    known.ok_or_else(|| "give numbers of CPUs, such as 3 or 0-3, or all".to_owned())
+}
+
 /// A rate above zero.
 pub(super) fn rate(text: &str) -> Result<f64, String> {
     let rate = text.parse().ok().filter(|rate: &f64| *rate > 0.0 && *rate <= 1e9);

@@ -2,7 +2,7 @@
 
 use super::Output;
 use super::complete::recordings;
-use super::values::{cpu, duration, rate};
+use super::values::{Cpus, cpu, cpus, duration, rate};
 use clap::{Args, ValueEnum};
 use tickmark_wire::{Nanos, Priority};
 
@@ -37,10 +37,10 @@ pub(crate) enum DoctorFormat {
 
 #[derive(Debug, Args)]
 pub(crate) struct Tick {
-    /// Watch each of these CPUs, one after the other [default: the quietest that is allowed]
-    #[arg(long = "cpu", value_name = "N", value_delimiter = ',', value_parser = cpu)]
-    pub(crate) cpu: Vec<u32>,
-    /// How long to watch each
+    /// Watch these CPUs at the same time: 3, 0,2, 4-7 or all [default: the quietest that is allowed]
+    #[arg(long = "cpu", value_name = "N", value_delimiter = ',', value_parser = cpus)]
+    pub(crate) cpu: Vec<Cpus>,
+    /// How long to watch
     #[arg(long, value_name = "TIME", default_value = "5s", value_parser = duration)]
     pub(crate) duration: Nanos,
     /// Show a recording again instead
@@ -55,7 +55,7 @@ pub(crate) struct Tick {
     /// Scheduling priority: other, or fifo:1 to fifo:98
     #[arg(long, value_name = "PRIORITY", default_value = "other")]
     pub(crate) priority: Priority,
-    /// End at the first gap longer than LENGTH; trace: stop the kernel's tracer at that moment; shell:COMMAND: then run it
+    /// End at the first gap (of any of the CPUs) longer than LENGTH; trace: stop the kernel's tracer at that moment; shell:COMMAND: then run it
     #[arg(long, num_args = 2, value_names = ["LENGTH", "stop|trace|shell:COMMAND"], conflicts_with = "of")]
     pub(crate) on_threshold: Vec<String>,
     /// Name of the recording [default: the host's name]

@@ -5,6 +5,7 @@ use crate::error::{Code, Error};
 use crate::progress::Progress;
 use crate::{progress, selection};
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use tickmark_analysis::report::{self, Model, RowStatus};
 use tickmark_drive::target::Guest;
 use tickmark_drive::{Control, Target, ThisMachine, plan};
@@ -51,27 +52,50 @@ fn keep(
     is_new: bool,
     format: Format,
 ) -> Result<Code, Error> {
-    let recording = kept(store, target, plan, writer, is_new)?;
+    let recording = kept(store, target, plan, writer, is_new, Progress::new(plan))?;
     let model = report::build(&recording, &|_| true, false);
     let stopped = control.stopped();
     show(&recording, &model, format, stopped)?;
     Ok(exit_code(&recording, &model, stopped))
 }
 
-/// Carries out a plan on this machine and keeps what comes of it, under this name.
+/// Carries out plans on this machine, all at the same time, and keeps what comes of each, under its name; and whether the user
+/// ended them. Where `first_ends` the first that is done ends all.
 pub(super) fn measured_here(
     store: &Store,
-    plan: &Plan,
-    name: Option<&str>,
+    plans: &[(String, Plan)],
     select: &[String],
-) -> Result<(Recording, bool), Error> {
+    first_ends: bool,
+) -> Result<(Vec<Recording>, bool), Error> {
+    // All of them first: what cannot be kept is not measured.
+    let writers = plans
+        .iter()
+        .map(|(name, plan)| store.create(&Meta { plan: plan.clone(), ..new(name.clone(), select) }));
+    let writers = writers.collect::<Result<Vec<_>, _>>()?;
+    let (control, done) = (progress::control(), AtomicBool::new(false));
+    let made = |(number, (plan, writer)): (usize, (&Plan, Writer))| {
+        let mut machine = ThisMachine { control: control.clone(), joins: None };
+        let shown = if number == 0 { Progress::new(plan) } else { Progress::hidden(plan) };
+        let recording = kept(store, &mut machine, plan, writer, true, shown);
+        if first_ends && !control.stopped() && !done.swap(true, Ordering::Relaxed) {
+            control.stop();
+        }
+        recording
+    };
+    let made: Vec<Result<Recording, Error>> = std::thread::scope(|scope| {
+        let all = plans.iter().map(|(_, plan)| plan).zip(writers).enumerate();
+        let threads: Vec<_> = all.map(|one| scope.spawn(|| made(one))).collect();
+        let joined = threads.into_iter().map(std::thread::ScopedJoinHandle::join);
+        joined.map(|made| made.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
+    });
+    let stopped = control.stopped() && !done.into_inner();
+    made.into_iter().collect::<Result<_, _>>().map(|made| (made, stopped))
+}
+
+/// The name of a recording where none is given: the host's.
+pub(super) fn own_name(asked: Option<&str>) -> String {
     let [_, _, _, host] = tickmark_probe::sys::host::uname();
-    let name = name.map_or(host, str::to_owned);
-    let writer = store.create(&Meta { plan: plan.clone(), ..new(name, select) })?;
-    let control = progress::control();
-    let mut machine = ThisMachine { control: control.clone(), joins: None };
-    let recording = kept(store, &mut machine, plan, writer, true)?;
-    Ok((recording, control.stopped()))
+    asked.map_or(host, str::to_owned)
 }
 
 /// Measures and keeps; a new recording in which nothing was measured is not kept.
@@ -81,8 +105,9 @@ fn kept(
     plan: &Plan,
     mut writer: Writer,
     is_new: bool,
+    progress: Progress,
 ) -> Result<Recording, Error> {
-    let measured = measure(target, plan, &mut writer);
+    let measured = measure(target, plan, &mut writer, progress);
     let folder = writer.folder().to_owned();
     drop(writer);
     if let Err(error) = measured {
@@ -104,8 +129,7 @@ fn begin(store: &Store, asked: &Run) -> Result<(Plan, Writer), Error> {
     let mut random = rand::rng();
     let rounds = asked.runs.unwrap_or(ROUNDS);
     let plan = plan::make(&selected, rounds, asked.budget, settings, asked.once, &mut random);
-    let [_, _, _, host] = tickmark_probe::sys::host::uname();
-    let name = asked.name.clone().unwrap_or(host);
+    let name = own_name(asked.name.as_deref());
     let meta = Meta { plan: plan.clone(), ..new(name, &asked.select) };
     let writer = store.create(&meta)?;
     Ok((plan, writer))
@@ -149,8 +173,12 @@ fn resume(store: &Store, name: &str) -> Result<(Plan, Writer), Error> {
 }
 
 /// Keeps each event as it comes.
-fn measure(target: &mut dyn Target, plan: &Plan, writer: &mut Writer) -> Result<(), Error> {
-    let mut progress = Progress::new(plan);
+fn measure(
+    target: &mut dyn Target,
+    plan: &Plan,
+    writer: &mut Writer,
+    mut progress: Progress,
+) -> Result<(), Error> {
     let mut greeted = false;
     let result = target.run(plan, &mut |heard| {
         if let Some(event) = heard.event() {
@@ -275,7 +303,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let store = crate::command::open(Some(folder.path().to_owned())).unwrap();
         let (plan, mut writer) = begun(&store);
-        measure(&mut Replay(&fixture()), &plan, &mut writer).unwrap();
+        measure(&mut Replay(&fixture()), &plan, &mut writer, Progress::hidden(&plan)).unwrap();
         let bytes = |folder: &Path| std::fs::read(folder.join("events.jsonl")).unwrap();
         assert_eq!(bytes(writer.folder()), bytes(&fixture()), "each line as it came");
         let mut recording = store.find("last").unwrap();
@@ -298,7 +326,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let store = crate::command::open(Some(folder.path().to_owned())).unwrap();
         let (plan, mut writer) = begun(&store);
-        let mut code = |kind| measure(&mut Refuses(kind), &plan, &mut writer).unwrap_err().code();
+        let hidden = || Progress::hidden(&plan);
+        let mut code = |kind| measure(&mut Refuses(kind), &plan, &mut writer, hidden()).unwrap_err().code();
         assert_eq!(code(RefusalKind::Usage), Code::Usage);
         assert_eq!(code(RefusalKind::System), Code::Failed);
     }

@@ -1,14 +1,18 @@
 //! What interrupts a CPU, and what its tick costs at another HZ.
 
 use super::export_gaps::noise_of;
-use super::run::{measured_here, saved};
-use crate::cli::{Format, Tick};
+use super::run::{measured_here, own_name, saved};
+use crate::cli::{Cpus, Format, Tick};
 use crate::error::{Code, Error};
 use crate::selection;
+use std::collections::BTreeSet;
+use std::path::Path;
 use std::process::Command;
-use tickmark_analysis::noise::{Gap, Noise};
-use tickmark_analysis::{report, what_if};
+use tickmark_analysis::noise::{self, Gap, Noise};
+use tickmark_analysis::report;
+use tickmark_analysis::what_if::{self, WhatIf};
 use tickmark_drive::plan;
+use tickmark_probe::sys::limits::allowed_cpus;
 use tickmark_store::{Recording, Store};
 use tickmark_wire::shared::TRACING;
 use tickmark_wire::text::duration;
@@ -16,6 +20,9 @@ use tickmark_wire::{Nanos, Settings, names};
 
 /// The longest run: what is interrupted loses no more, and memory does not grow with the duration.
 const RUN: Nanos = Nanos::from_millis(10_000);
+
+/// The kernel's own instrument, where it has one and this user may see it.
+const OSNOISE_HERE: &str = "/sys/kernel/tracing/osnoise/cpus";
 
 /// What is done at the first gap of a length.
 struct OnThreshold {
@@ -30,29 +37,46 @@ pub(super) fn run(store: &Store, asked: &Tick) -> Result<Code, Error> {
         return show(&recording, &noise_of(&recording)?, asked).map(|()| Code::Done);
     }
     let threshold = on_threshold(&asked.on_threshold)?;
-    let cpus = if asked.cpu.is_empty() { vec![None] } else { asked.cpu.iter().copied().map(Some).collect() };
-    for (number, cpu) in cpus.into_iter().enumerate() {
-        if number > 0 && asked.output.format == Format::Text {
-            super::print("\n")?;
+    let (recordings, stopped) = measure(store, asked, &cpus(&asked.cpu)?, threshold.as_ref())?;
+    let seen = match &recordings[..] {
+        [recording] => vec![(recording, noise_of(recording)?)],
+        // One that the others' end cut short has no trace.
+        all => all.iter().filter_map(|recording| Some((recording, noise::of(recording)?))).collect(),
+    };
+    match &seen[..] {
+        [] => return Err(Error::Refused("no CPU was watched to the end of a run".to_owned())),
+        [(recording, noise)] if recordings.len() == 1 => {
+            show(recording, noise, asked)?;
+            if asked.output.format == Format::Text {
+                saved(recording, stopped, "tick --of")?;
+            }
         }
-        let (recording, stopped) = measure(store, asked, cpu, threshold.as_ref())?;
-        let noise = noise_of(&recording)?;
-        show(&recording, &noise, asked)?;
-        if asked.output.format == Format::Text {
-            saved(&recording, stopped, "tick --of")?;
-        }
-        let met = threshold
-            .as_ref()
-            .and_then(|on| Some((on, noise.gaps.last().filter(|gap| gap.length > on.above.as_f64())?)));
-        if let Some((on, gap)) = met {
-            act(on, gap, &recording)?;
-            return Ok(Code::Differs);
-        }
-        if stopped {
-            return Ok(Code::Partly);
+        all => show_all(all, asked, stopped)?,
+    }
+    let met = threshold.as_ref().and_then(|on| {
+        let long = |(recording, noise): &(&Recording, Noise)| {
+            let gap = noise.gaps.last().filter(|gap| gap.length > on.above.as_f64())?;
+            Some(act(on, gap, recording).map(|()| Code::Differs))
+        };
+        seen.iter().find_map(long)
+    });
+    match met {
+        Some(code) => code,
+        None if stopped || seen.len() < recordings.len() => Ok(Code::Partly),
+        None => Ok(Code::Done),
+    }
+}
+
+/// The CPUs that are asked for, each once; one that is not named is the quietest.
+fn cpus(asked: &[Cpus]) -> Result<Vec<Option<u32>>, Error> {
+    let mut all = BTreeSet::new();
+    for cpus in asked {
+        match cpus {
+            Cpus::Range(first, last) => all.extend(*first..=*last),
+            Cpus::All => all.extend(allowed_cpus().map_err(|error| Error::Refused(error.to_string()))?),
         }
     }
-    Ok(Code::Done)
+    Ok(if all.is_empty() { vec![None] } else { all.into_iter().map(Some).collect() })
 }
 
 /// What stands behind --on-threshold.
@@ -79,50 +103,87 @@ fn on_threshold(words: &[String]) -> Result<Option<OnThreshold>, Error> {
     }
 }
 
-/// The loop, in runs of at most [`RUN`].
+/// The loop on each CPU, in runs of at most [`RUN`].
 fn measure(
     store: &Store,
     asked: &Tick,
-    cpu: Option<u32>,
+    cpus: &[Option<u32>],
     on: Option<&OnThreshold>,
-) -> Result<(Recording, bool), Error> {
+) -> Result<(Vec<Recording>, bool), Error> {
     let select = vec![names::TICK.to_owned()];
     // The suite of that name has others.
     let mut offers = selection::select(&select)?;
     offers.retain(|offer| offer.probe.as_str() == names::TICK);
-    let settings = Settings {
-        cpu,
-        priority: asked.priority,
-        stop_above: on.map(|on| on.above),
-        stop_tracing: on.is_some_and(|on| on.tracing),
-        ..Settings::default()
-    };
     // One run where it ends at a gap: the next would begin another trace.
     let runs = if on.is_some() { 1 } else { asked.duration.get().div_euclid(RUN.get() + 1) + 1 };
     let runs = u32::try_from(runs).unwrap_or(u32::MAX);
-    let plan = plan::make(&offers, runs, Some(asked.duration), settings, runs == 1, &mut rand::rng());
-    measured_here(store, &plan, asked.name.as_deref(), &select)
+    // Two loops on one CPU are one after the other: where several are watched, or a gap is waited for, there is no turn for it.
+    if cpus.len() == 1 && on.is_none() && Path::new(OSNOISE_HERE).exists() {
+        let seconds = (asked.duration.get() / i64::from(runs) / 1_000_000_000).clamp(1, 10);
+        offers.extend(selection::select(&[format!("{}:seconds={seconds}", names::OSNOISE)])?);
+    }
+    let mut random = rand::rng();
+    let mut plan = |cpu: &Option<u32>| {
+        let settings = Settings {
+            cpu: *cpu,
+            priority: asked.priority,
+            stop_above: on.map(|on| on.above),
+            stop_tracing: on.is_some_and(|on| on.tracing),
+            ..Settings::default()
+        };
+        let name = own_name(asked.name.as_deref());
+        let name = cpu.filter(|_| cpus.len() > 1).map_or(name.clone(), |cpu| format!("{name}-cpu{cpu}"));
+        (name, plan::make(&offers, runs, Some(asked.duration), settings, runs == 1, &mut random))
+    };
+    let plans: Vec<_> = cpus.iter().map(&mut plan).collect();
+    measured_here(store, &plans, &select, on.is_some())
+}
+
+/// What several CPUs saw at the same time.
+fn show_all(seen: &[(&Recording, Noise)], asked: &Tick, stopped: bool) -> Result<(), Error> {
+    if asked.output.format == Format::Json {
+        let pages = seen.iter().map(|(recording, noise)| page(recording, noise, asked)).collect::<Vec<_>>();
+        return super::print_json(&serde_json::json!({ "cpus": pages }));
+    }
+    if let Some((first, _)) = seen.first() {
+        let header = report::build(first, &|_| false, false).header;
+        super::print(&format!("{}\n\n", tickmark_render::report::header(&header)))?;
+    }
+    super::print(&tickmark_render::noise::table(seen.iter().map(|(_, noise)| noise)))?;
+    for (recording, noise) in seen {
+        if let Some(predicted) = predicted(recording, noise, asked) {
+            super::print(&format!("\nCPU {}\n{}", noise.cpu, tickmark_render::what_if::text(&predicted)))?;
+        }
+    }
+    seen.iter().try_for_each(|(recording, _)| saved(recording, stopped, "tick --of"))
 }
 
 fn show(recording: &Recording, noise: &Noise, asked: &Tick) -> Result<(), Error> {
-    let header = report::build(recording, &|_| false, false).header;
-    let predicted =
-        (!asked.hz_what_if.is_empty()).then(|| what_if::of(noise, recording, &asked.hz_what_if, &asked.mhz));
-    match asked.output.format {
-        Format::Json => {
-            let mut value = tickmark_render::noise::json(noise);
-            value["recording"] = serde_json::json!(header);
-            if let Some(predicted) = &predicted {
-                value["hz_what_if"] = tickmark_render::what_if::json(predicted);
-            }
-            super::print_json(&value)
-        }
-        Format::Text => {
-            super::print(&format!("{}\n\n", tickmark_render::report::header(&header)))?;
-            super::print(&tickmark_render::noise::text(noise))?;
-            predicted.map_or(Ok(()), |predicted| super::print(&tickmark_render::what_if::text(&predicted)))
-        }
+    if asked.output.format == Format::Json {
+        return super::print_json(&page(recording, noise, asked));
     }
+    let header = report::build(recording, &|_| false, false).header;
+    super::print(&format!("{}\n\n", tickmark_render::report::header(&header)))?;
+    super::print(&tickmark_render::noise::text(noise))?;
+    let predicted = predicted(recording, noise, asked);
+    predicted.map_or(Ok(()), |predicted| super::print(&tickmark_render::what_if::text(&predicted)))
+}
+
+/// The same for programs.
+fn page(recording: &Recording, noise: &Noise, asked: &Tick) -> serde_json::Value {
+    let header = report::build(recording, &|_| false, false).header;
+    let mut value = tickmark_render::noise::json(noise);
+    value["recording"] = serde_json::json!(header);
+    if let Some(predicted) = predicted(recording, noise, asked) {
+        value["hz_what_if"] = tickmark_render::what_if::json(&predicted);
+    }
+    value
+}
+
+/// What other rates would cost, where that was asked.
+fn predicted(recording: &Recording, noise: &Noise, asked: &Tick) -> Option<WhatIf> {
+    let asks = !asked.hz_what_if.is_empty();
+    asks.then(|| what_if::of(noise, recording, &asked.hz_what_if, &asked.mhz))
 }
 
 /// Carries out what was asked for at a gap of that length.
