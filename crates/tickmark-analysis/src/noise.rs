@@ -37,6 +37,8 @@ pub struct Noise {
     pub tick: Result<Train, NoFigure>,
     /// What a tick takes on average, in ns, between the limits of its 95 % confidence interval.
     pub cost: Option<[f64; 3]>,
+    /// What the kernel counted over the same time.
+    pub accounts: Accounts,
     /// What the kernel's own instrument says, where it was asked, or why it says nothing.
     pub osnoise: Option<Result<Osnoise, String>>,
     /// Every kind of interruption, the one that took most first.
@@ -45,6 +47,29 @@ pub struct Noise {
     pub gaps: Vec<Gap>,
     /// The share of each stretch of the span that was lost, one after the other.
     pub over_time: Vec<f64>,
+}
+
+/// The kernel's own accounts of the loop and its CPU; none where one of the runs lacks it.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Accounts {
+    /// The share of the time that the loop stood runnable without its CPU (schedstat).
+    pub waited: Option<f64>,
+    /// The share that the hypervisor told it had taken (/proc/stat), in steps of 10 ms.
+    pub steal: Option<f64>,
+    /// Interrupts of timers on the CPU, a second (/proc/interrupts).
+    pub timer_interrupts: Option<f64>,
+}
+
+impl Accounts {
+    fn of(runs: &[Watched]) -> Self {
+        let wall: f64 = runs.iter().map(|run| run.wall).sum();
+        let share = |of: fn(&Watched) -> Option<f64>| Some(runs.iter().map(of).sum::<Option<f64>>()? / wall);
+        Self {
+            waited: share(|run| run.waited),
+            steal: share(|run| run.steal),
+            timer_interrupts: share(|run| run.timer_interrupts).map(|each| each * 1e9),
+        }
+    }
 }
 
 /// What the osnoise tracer found on the same CPU, in turns with the loop: medians of its periods.
@@ -142,6 +167,7 @@ impl Noise {
     fn joined(cpu: u32, runs: Vec<Watched>) -> Option<Self> {
         let tick = middle(&runs)?;
         let cost = tick.as_ref().ok().and_then(|tick| average(tick, &runs));
+        let accounts = Accounts::of(&runs);
         let threshold = runs.iter().map(|run| run.threshold).fold(0.0, f64::max);
         let looked = runs.iter().map(|run| run.looked).sum::<Option<f64>>();
         let (mut span, mut gaps) = (0.0, Vec::new());
@@ -171,6 +197,7 @@ impl Noise {
             looked: looked.map(|took| took / span),
             tick,
             cost,
+            accounts,
             osnoise: None,
             kinds,
             gaps,
@@ -256,11 +283,12 @@ pub fn of(recording: &Recording) -> Option<Noise> {
     let traces = own.flat_map(|run| {
         let observed = recording.observed(run, &run.planned.probe);
         observed.into_iter().flatten().filter_map(|observed| match observed.observations {
-            Observations::Gaps(trace) => Some(trace),
+            Observations::Gaps(trace) => Some((trace, observed.segments)),
             _ => None,
         })
     });
     let cpu = recording.sessions.first().map_or(0, |session| session.settled.cpu);
-    let runs: Vec<Watched> = traces.filter_map(|trace| Watched::of(&trace, recording)).collect();
+    let runs: Vec<Watched> =
+        traces.filter_map(|(trace, segments)| Watched::of(&trace, &segments, recording)).collect();
     Noise::joined(cpu, runs).map(|noise| Noise { osnoise: Osnoise::of(recording), ..noise })
 }

@@ -5,7 +5,7 @@ use crate::number::{percent, time};
 use anstyle::{AnsiColor, Style};
 use serde_json::{Value, json};
 use std::fmt::Write;
-use tickmark_analysis::doctor::{Cost, Diagnosis, Evidence, Outcome, Seen};
+use tickmark_analysis::doctor::{Before, Cost, Diagnosis, Evidence, Outcome, Seen};
 
 const HEADING: Style = Style::new().bold();
 const FOUND: Style = AnsiColor::Yellow.on_default();
@@ -130,8 +130,11 @@ pub fn text(all: &[Diagnosis]) -> String {
         _ => None,
     });
     section(&mut out, all, "Fine", |one| {
-        let values: Vec<String> =
-            one.evidence.iter().map(|evidence| short(&evidence.name, &value(&evidence.value))).collect();
+        let values: Vec<String> = one
+            .evidence
+            .iter()
+            .map(|evidence| short(&evidence.name, &value(&evidence.value)) + &before(evidence))
+            .collect();
         matches!(one.outcome, Outcome::Fine).then(|| values.join(", "))
     });
     out
@@ -173,7 +176,18 @@ fn cost(cost: Cost) -> String {
 
 fn evidence(evidence: &Evidence) -> String {
     let source = if evidence.source.is_empty() { String::new() } else { format!(" ({})", evidence.source) };
-    format!("{}: {}{source}", evidence.name, value(&evidence.value))
+    format!("{}: {}{source}{}", evidence.name, value(&evidence.value), before(evidence))
+}
+
+/// What it was here before.
+fn before(evidence: &Evidence) -> String {
+    let Some(Before { low, high, recordings }) = evidence.before else { return String::new() };
+    let of = |number: f64| match evidence.value {
+        Seen::Share(_) => percent(number),
+        Seen::Rate(_) => format!("{number:.1}"),
+        Seen::Time(_) | Seen::Text(_) => time(number),
+    };
+    format!(" [before: {} to {} in {recordings} recordings]", of(low), of(high))
 }
 
 fn value(seen: &Seen) -> String {

@@ -6,7 +6,7 @@ use crate::reason;
 use anstyle::Style;
 use serde_json::{Value, json};
 use std::fmt::Write;
-use tickmark_analysis::noise::{Evidence, Kind, Noise, Osnoise, What};
+use tickmark_analysis::noise::{Accounts, Evidence, Kind, Noise, Osnoise, What};
 
 const HEADING: Style = Style::new().bold();
 /// Causes whose time is shown over time: those that took most.
@@ -36,6 +36,7 @@ pub fn text(noise: &Noise) -> String {
         percent(unseen)
     );
     let _ = writeln!(out, "{}", tick(noise));
+    let _ = writeln!(out, "{}", accounts(&noise.accounts));
     match &noise.osnoise {
         None => {}
         Some(Ok(Osnoise { lost, interrupts })) => {
@@ -175,6 +176,18 @@ fn tick(noise: &Noise) -> String {
     }
 }
 
+/// What the kernel counted over the same time.
+fn accounts(accounts: &Accounts) -> String {
+    let known = [
+        accounts.waited.map(|waited| format!("{} waiting for the CPU", share(waited))),
+        accounts.timer_interrupts.map(|rate| format!("{rate:.1} timer interrupts/s")),
+        accounts.steal.map(|steal| format!("steal {}", share(steal))),
+    ];
+    let known: Vec<String> = known.into_iter().flatten().collect();
+    let known = if known.is_empty() { "not readable".to_owned() } else { known.join(", ") };
+    format!("by the kernel's own accounts: {known}")
+}
+
 /// What has to be known of the names.
 fn notes(noise: &Noise) -> Vec<String> {
     let mut notes = Vec::new();
@@ -295,6 +308,10 @@ pub fn json(noise: &Noise) -> Value {
     });
     json!({
         "cpu": noise.cpu,
+        "accounts": {
+            "waited": noise.accounts.waited, "steal": noise.accounts.steal,
+            "timer_interrupts_hz": noise.accounts.timer_interrupts,
+        },
         "osnoise": osnoise,
         "span": noise.span,
         "threshold": noise.threshold,

@@ -26,6 +26,7 @@ cargo xtask peers catalogue   side by side with sysbench, NetPIPE, iperf3, perf 
 cargo xtask peers aa          nothing against nothing, and known slowdowns: how often is which claimed (15 min)
 cargo xtask peers history     single recordings against earlier ones: known changes, and pairs without one (15 min)
 cargo xtask peers stat        time and memory of tickmark stat beside ministat (2 min)
+cargo xtask peers tick        what tickmark tick says, against the kernel's counts, known disturbers and lost computation (3 min)
 cargo xtask peers steady      spread and marks, idle and beside 8 competitors (25 min)
 ";
 
@@ -49,6 +50,7 @@ fn main() -> ExitCode {
         ["peers", "aa"] => peers::aa::run(),
         ["peers", "history"] => peers::history::run(),
         ["peers", "catalogue"] => peers::catalogue::run(),
+        ["peers", "tick"] => peers::tick::run(),
         ["peers", "steady"] => peers::steady::run(),
         ["trials", name] => trials::run(name, None),
         ["trials", name, count] => trials::run(name, Some(count)),

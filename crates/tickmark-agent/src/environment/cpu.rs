@@ -78,22 +78,36 @@ fn turbo(facts: &mut Environment, root: &str) {
 
 /// Name, exit latency and whether it is disabled, of each idle state.
 fn idle_states(facts: &mut Environment, this: &str) {
+    each_state(facts, "cpu.idle.states", this, |read| {
+        let off = if read("disable") == "1" { " off" } else { "" };
+        format!("{} {} us{off}", read("name"), read("latency"))
+    });
+}
+
+/// How often each idle state was entered.
+pub(super) fn idle_entered(facts: &mut Environment, cpu: u32) {
+    let this = format!("/sys/devices/system/cpu/cpu{cpu}");
+    each_state(facts, "state.idle.entered", &this, |read| format!("{} {}", read("name"), read("usage")));
+}
+
+/// A fact of each idle state, by what its files hold.
+fn each_state(
+    facts: &mut Environment,
+    name: &str,
+    this: &str,
+    of: impl Fn(&dyn Fn(&str) -> String) -> String,
+) {
     let folder = format!("{this}/cpuidle");
-    let read = |state: &Path, what: &str| std::fs::read_to_string(state.join(what)).unwrap_or_default();
-    let mut states = Vec::new();
-    for number in 0.. {
-        let state = Path::new(&folder).join(format!("state{number}"));
-        if !state.exists() {
-            break;
-        }
-        let (name, latency) = (read(&state, "name"), read(&state, "latency"));
-        let off = if read(&state, "disable").trim() == "1" { " off" } else { "" };
-        states.push(format!("{} {} us{off}", name.trim(), latency.trim()));
-    }
+    let states = (0..).map(|number| Path::new(&folder).join(format!("state{number}")));
+    let read = |state: &Path, what: &str| {
+        std::fs::read_to_string(state.join(what)).unwrap_or_default().trim().to_owned()
+    };
+    let states = states.take_while(|state| state.exists()).map(|state| of(&|what: &str| read(&state, what)));
+    let states: Vec<String> = states.collect();
     if states.is_empty() {
-        facts.miss("cpu.idle.states", &folder, "no idle state is listed");
+        facts.miss(name, &folder, "no idle state is listed");
     } else {
-        facts.know("cpu.idle.states", &folder, states.join("; "));
+        facts.know(name, &folder, states.join("; "));
     }
 }
 

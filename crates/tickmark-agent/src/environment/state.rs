@@ -15,6 +15,7 @@ pub(super) fn collect(facts: &mut Environment, cpu: u32) {
     }
     file(facts, "state.frequency_khz", format!("/sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_cur_freq"));
     super::limits::throttling(facts);
+    super::cpu::idle_entered(facts, cpu);
     siblings(facts, cpu);
 }
 

@@ -74,7 +74,24 @@ pub struct Evidence {
     pub value: Seen,
     /// Where it was read; empty where it was measured.
     pub source: String,
+    /// What it was here before, where that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub before: Option<Before>,
 }
+
+/// What a figure was in earlier recordings of the same on this machine, in the unit of the value.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Before {
+    /// The least.
+    pub low: f64,
+    /// The most.
+    pub high: f64,
+    /// In how many recordings.
+    pub recordings: usize,
+}
+
+/// Fewer recordings do not say what is usual.
+const USUAL: usize = 3;
 
 /// A value that was seen.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -146,6 +163,27 @@ pub fn examine(recording: &Recording, chosen: &[&Check]) -> Vec<Diagnosis> {
     all
 }
 
+/// Puts beside each measured figure what it was in earlier recordings of the same, on the same machine.
+pub fn remember(all: &mut [Diagnosis], earlier: &[Recording]) {
+    let rows = |recording: &Recording| -> Vec<Row> {
+        report::rows_of(recording, &|_| true).into_iter().flat_map(|(_, rows)| rows).collect()
+    };
+    let earlier: Vec<Vec<Row>> = earlier.iter().map(rows).collect();
+    let measured = all.iter_mut().flat_map(|one| &mut one.evidence).filter(|seen| seen.source.is_empty());
+    for evidence in measured {
+        let of = |rows: &Vec<Row>| {
+            rows.iter().find(|row| row.metric == evidence.name)?.value.map(|value| value.point)
+        };
+        let values: Vec<f64> = earlier.iter().filter_map(of).collect();
+        let by = |pick: fn(f64, f64) -> f64| values.iter().copied().reduce(pick);
+        if let (Some(low), Some(high)) = (by(f64::min), by(f64::max))
+            && values.len() >= USUAL
+        {
+            evidence.before = Some(Before { low, high, recordings: values.len() });
+        }
+    }
+}
+
 impl Patient<'_> {
     /// A fact, or why it is not known.
     fn fact(&self, name: &str) -> Result<&str, String> {
@@ -160,7 +198,7 @@ impl Patient<'_> {
     fn shown(&self, name: &str) -> Option<Evidence> {
         let (_, fact) = self.facts.iter().find(|(own, _)| *own == name)?;
         let value = Seen::Text(fact.value.clone()?);
-        Some(Evidence { name: name.to_owned(), value, source: fact.source.clone() })
+        Some(Evidence { name: name.to_owned(), value, source: fact.source.clone(), before: None })
     }
 
     fn row(&self, metric: &str) -> Option<&Row> {
@@ -199,7 +237,7 @@ fn looked(name: &'static str, look: impl FnOnce() -> Result<Diagnosis, String>) 
 
 /// A measured value.
 fn measured(name: &str, value: Seen) -> Evidence {
-    Evidence { name: name.to_owned(), value, source: String::new() }
+    Evidence { name: name.to_owned(), value, source: String::new(), before: None }
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! What the processor does beside computing: idle states, frequency, mitigations, huge pages.
 
 use super::{Check, Cost, Diagnosis, Patient, Seen, looked, measured};
-use tickmark_wire::names;
+use tickmark_wire::{Environment, names};
 
 const NULL: &str = "syscall.null";
 const WORK: &str = "op.int64.mul";
@@ -29,8 +29,17 @@ fn idle(patient: &Patient<'_>) -> Diagnosis {
             let at = words.iter().position(|word| *word == "us")?;
             (words.last() != Some(&"off")).then(|| words.get(at.checked_sub(1)?)?.parse::<f64>().ok())?
         };
-        let longest = states.split(';').filter_map(latency).fold(0.0, f64::max);
-        let mut evidence: Vec<_> = ["cpu.idle.states", "cpu.idle.governor"]
+        // Where the kernel counts how often each was entered, those that were not are no matter.
+        let used = patient.end.and_then(|end| entered(patient.facts, end));
+        let is_used =
+            |at: usize| used.as_ref().is_none_or(|used| used.get(at).is_none_or(|times| *times > 0.0));
+        let felt = states
+            .split(';')
+            .enumerate()
+            .filter(|(at, _)| is_used(*at))
+            .filter_map(|(_, state)| latency(state));
+        let longest = felt.fold(0.0, f64::max);
+        let mut evidence: Vec<_> = ["cpu.idle.states", "cpu.idle.governor", "state.idle.entered"]
             .into_iter()
             .filter_map(|name| patient.shown(name))
             .collect();
@@ -41,6 +50,16 @@ fn idle(patient: &Patient<'_>) -> Diagnosis {
         let found = longest > LATENCY && late - slack > 0.8 * longest * 1e3;
         Ok(Diagnosis::told(NAME, found, Some(Cost::WakeUp(longest * 1e3)), evidence))
     })
+}
+
+/// How often each idle state was entered between two readings: `C1 120; C6 7`.
+fn entered(begin: &Environment, end: &Environment) -> Option<Vec<f64>> {
+    let counts = |facts: &Environment| -> Option<Vec<f64>> {
+        let text = facts.get("state.idle.entered")?;
+        text.split(';').map(|state| state.split_whitespace().next_back()?.parse().ok()).collect()
+    };
+    let (before, after) = (counts(begin)?, counts(end)?);
+    Some(after.iter().zip(&before).map(|(after, before)| after - before).collect())
 }
 
 fn governor(patient: &Patient<'_>) -> Diagnosis {
@@ -83,6 +102,7 @@ fn mitigations(patient: &Patient<'_>) -> Diagnosis {
                 name: name.to_owned(),
                 value: Seen::Text(text.to_owned()),
                 source: source.clone(),
+                before: None,
             }
         }));
         // What a call would take without them was not measured: that needs a boot with mitigations=off.

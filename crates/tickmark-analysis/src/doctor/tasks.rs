@@ -68,6 +68,7 @@ fn steal(patient: &Patient<'_>) -> Diagnosis {
             name: "steal".to_owned(),
             value: Seen::Share(share),
             source: "/proc/stat".to_owned(),
+            before: None,
         }];
         // A step of 10 ms is no share of a short run.
         let found = share > SHARE && spent[7] > 2.0;
@@ -155,7 +156,12 @@ fn throttled(patient: &Patient<'_>) -> Diagnosis {
             ("since the cgroup was made", share(after[1], after[0])),
         ] {
             let source = "cpu.stat of the cgroup".to_owned();
-            evidence.push(Evidence { name: name.to_owned(), value: Seen::Share(value), source });
+            evidence.push(Evidence {
+                name: name.to_owned(),
+                value: Seen::Share(value),
+                source,
+                before: None,
+            });
         }
         // Summed over CPUs, over the time between the two readings.
         let uptime = |facts: &Environment| facts.get("state.uptime")?.split(' ').next()?.parse::<f64>().ok();

@@ -6,7 +6,7 @@ use crate::sample::{NoFigure, gaps_of, refute};
 use tickmark_stats::Sorted;
 use tickmark_stats::tick::{self, Train, Trains};
 use tickmark_store::Recording;
-use tickmark_wire::GapTrace;
+use tickmark_wire::{GapTrace, Segment};
 
 /// Batches of ticks whose means are taken for independent: what disturbs one tick often disturbs the next.
 pub(super) const BATCHES: usize = 10;
@@ -16,6 +16,12 @@ const FEWEST: usize = 5;
 pub(super) struct Watched {
     pub(super) span: f64,
     pub(super) threshold: f64,
+    /// How long its CPU time was counted, in ns, and of that how long it waited for the CPU, and what the hypervisor had.
+    pub(super) wall: f64,
+    pub(super) waited: Option<f64>,
+    pub(super) steal: Option<f64>,
+    /// Interrupts of timers.
+    pub(super) timer_interrupts: Option<f64>,
     /// What reading the counters took, in ns; none where they were not read.
     pub(super) looked: Option<f64>,
     pub(super) tick: Result<Train, NoFigure>,
@@ -26,7 +32,7 @@ pub(super) struct Watched {
 
 impl Watched {
     /// None where the trace is damaged.
-    pub(super) fn of(trace: &GapTrace, recording: &Recording) -> Option<Self> {
+    pub(super) fn of(trace: &GapTrace, segments: &[Segment], recording: &Recording) -> Option<Self> {
         let columns = gaps_of(trace)?;
         let mut trains = tick::trains(&columns.view());
         if trains.tick == Err(tick::NotFound::Damaged) || trace.span.get() <= 0 {
@@ -62,6 +68,10 @@ impl Watched {
         Some(Self {
             span: trace.span.as_f64(),
             threshold: trace.threshold.as_f64(),
+            wall: segments.iter().map(|segment| segment.wall.as_f64()).sum(),
+            waited: segments.iter().map(|segment| Some(segment.run_delay?.as_f64())).sum(),
+            steal: segments.iter().map(|segment| Some(segment.steal?.as_f64())).sum(),
+            timer_interrupts: trace.timer_interrupts.map(|count| count as f64),
             looked: took,
             tick,
             batches: batches(&lengths),

@@ -8,7 +8,7 @@ use clap::Parser;
 use tickmark_analysis::doctor::{self, Check, Diagnosis, Outcome};
 use tickmark_analysis::report;
 use tickmark_drive::plan;
-use tickmark_store::{Recording, Store};
+use tickmark_store::{Entry, Recording, Store};
 use tickmark_wire::{Nanos, Offer, Settings};
 
 /// What looking takes: all of it, and one check's probes.
@@ -16,6 +16,8 @@ const ALL: Nanos = Nanos::from_millis(8_000);
 const ONE: Nanos = Nanos::from_millis(900);
 /// Runs of each probe.
 const RUNS: u32 = 3;
+/// Earlier recordings that say what is usual here.
+const REMEMBERED: usize = 10;
 /// Blocks of a proof.
 const BLOCKS: &str = "10";
 /// Where a check needs nothing but facts, this is measured all the same: a recording is one of something.
@@ -27,7 +29,8 @@ pub(super) fn run(store: &Store, asked: &Doctor) -> Result<Code, Error> {
         Some(name) => (store.find(name)?, false),
         None => measure(store, asked, &checks)?,
     };
-    let all = doctor::examine(&recording, &checks);
+    let mut all = doctor::examine(&recording, &checks);
+    doctor::remember(&mut all, &earlier(store, &recording));
     show(&recording, &all, asked.format)?;
     let found = all.iter().any(|one| matches!(one.outcome, Outcome::Found(_)));
     if asked.prove {
@@ -71,7 +74,16 @@ fn measure(store: &Store, asked: &Doctor, checks: &[&Check]) -> Result<(Recordin
     let plan = plan::make(&offers, runs, Some(budget), settings, runs == 1, &mut rand::rng());
     let select: Vec<String> = probes.into_iter().map(str::to_owned).collect();
     let (mut made, stopped) = measured_here(store, &[("doctor".to_owned(), plan)], &select, false)?;
-    Ok((made.swap_remove(0), stopped))
+    Ok((made.swap_remove(0)?, stopped))
+}
+
+/// The last recordings before this one of the same, on the same machine.
+fn earlier(store: &Store, recording: &Recording) -> Vec<Recording> {
+    let own = Entry::of(recording);
+    let mut known = store.list().unwrap_or_default();
+    known.retain(|entry| entry.complete && entry.signature == own.signature && entry.created < own.created);
+    known.sort_by_key(|entry| std::cmp::Reverse(entry.created));
+    known.iter().take(REMEMBERED).filter_map(|entry| store.read(&entry.id).ok()).collect()
 }
 
 fn show(recording: &Recording, all: &[Diagnosis], format: DoctorFormat) -> Result<(), Error> {

@@ -66,7 +66,7 @@ pub(super) fn measured_here(
     plans: &[(String, Plan)],
     select: &[String],
     first_ends: bool,
-) -> Result<(Vec<Recording>, bool), Error> {
+) -> Result<(Vec<Result<Recording, Error>>, bool), Error> {
     // All of them first: what cannot be kept is not measured.
     let writers = plans
         .iter()
@@ -89,7 +89,7 @@ pub(super) fn measured_here(
         joined.map(|made| made.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
     });
     let stopped = control.stopped() && !done.into_inner();
-    made.into_iter().collect::<Result<_, _>>().map(|made| (made, stopped))
+    Ok((made, stopped))
 }
 
 /// The name of a recording where none is given: the host's.

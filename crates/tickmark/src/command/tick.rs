@@ -8,7 +8,7 @@ use crate::selection;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
-use tickmark_analysis::noise::{self, Gap, Noise};
+use tickmark_analysis::noise::{Gap, Noise};
 use tickmark_analysis::report;
 use tickmark_analysis::what_if::{self, WhatIf};
 use tickmark_drive::plan;
@@ -37,15 +37,24 @@ pub(super) fn run(store: &Store, asked: &Tick) -> Result<Code, Error> {
         return show(&recording, &noise_of(&recording)?, asked).map(|()| Code::Done);
     }
     let threshold = on_threshold(&asked.on_threshold)?;
-    let (recordings, stopped) = measure(store, asked, &cpus(&asked.cpu)?, threshold.as_ref())?;
-    let seen = match &recordings[..] {
-        [recording] => vec![(recording, noise_of(recording)?)],
-        // One that the others' end cut short has no trace.
-        all => all.iter().filter_map(|recording| Some((recording, noise::of(recording)?))).collect(),
-    };
+    let (made, stopped) = measure(store, asked, &cpus(&asked.cpu)?, threshold.as_ref())?;
+    let (watched, several) = (made.len(), made.len() > 1);
+    let mut recordings = Vec::new();
+    for made in made {
+        match made {
+            Ok(recording) => recordings.push(recording),
+            // What the others saw is shown all the same.
+            Err(error) if several => anstream::eprintln!("tickmark: {error}"),
+            Err(error) => return Err(error),
+        }
+    }
+    // One that the others' end cut short has no trace.
+    let seen = recordings.iter().map(|recording| noise_of(recording).map(|noise| (recording, noise)));
+    let seen: Vec<_> = if several { seen.flatten().collect() } else { seen.collect::<Result<_, _>>()? };
+    let all = seen.len() == watched;
     match &seen[..] {
         [] => return Err(Error::Refused("no CPU was watched to the end of a run".to_owned())),
-        [(recording, noise)] if recordings.len() == 1 => {
+        [(recording, noise)] if !several => {
             show(recording, noise, asked)?;
             if asked.output.format == Format::Text {
                 saved(recording, stopped, "tick --of")?;
@@ -62,7 +71,7 @@ pub(super) fn run(store: &Store, asked: &Tick) -> Result<Code, Error> {
     });
     match met {
         Some(code) => code,
-        None if stopped || seen.len() < recordings.len() => Ok(Code::Partly),
+        None if stopped || !all => Ok(Code::Partly),
         None => Ok(Code::Done),
     }
 }
@@ -74,6 +83,13 @@ fn cpus(asked: &[Cpus]) -> Result<Vec<Option<u32>>, Error> {
         match cpus {
             Cpus::Range(first, last) => all.extend(*first..=*last),
             Cpus::All => all.extend(allowed_cpus().map_err(|error| Error::Refused(error.to_string()))?),
+        }
+    }
+    if all.len() > 1 {
+        let allowed = allowed_cpus().map_err(|error| Error::Refused(error.to_string()))?;
+        if let Some(cpu) = all.iter().find(|cpu| !allowed.contains(cpu)) {
+            let list = allowed.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
+            return Err(Error::Usage(format!("CPU {cpu} does not exist or is offline; allowed are {list}")));
         }
     }
     Ok(if all.is_empty() { vec![None] } else { all.into_iter().map(Some).collect() })
@@ -109,7 +125,7 @@ fn measure(
     asked: &Tick,
     cpus: &[Option<u32>],
     on: Option<&OnThreshold>,
-) -> Result<(Vec<Recording>, bool), Error> {
+) -> Result<(Vec<Result<Recording, Error>>, bool), Error> {
     let select = vec![names::TICK.to_owned()];
     // The suite of that name has others.
     let mut offers = selection::select(&select)?;

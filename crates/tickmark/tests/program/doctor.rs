@@ -1,6 +1,6 @@
 //! `tickmark doctor`, on this machine and with faults that are really made.
 
-use crate::bench::{Bench, err, has, machine, out, refused};
+use crate::bench::{Bench, err, has, machine, out, program, refused};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::process::{Command, Stdio};
@@ -101,4 +101,83 @@ fn what_is_asked_wrongly_is_one_line() {
     refused(&bench.run(&["doctor", "--of", "nothing"]), 2, &["nothing"]);
     refused(&bench.run(&["doctor", "--", "true"]), 2, &["--prove"]);
     refused(&bench.run(&["doctor", "--cpu", "4000"]), 2, &["CPU 4000 does not exist"]);
+}
+
+/// Puts the files of a tree over those of this machine for one command alone: in a mount namespace of its own.
+const OVER: &str = r#"
+tree=$1; shift
+set -e
+cpus=$(mktemp -d); mount -t tmpfs none "$cpus"
+cp -r /sys/devices/system/cpu/. "$cpus" 2>/dev/null || true
+[ -d "$tree/sys/devices/system/cpu" ] && cp -r "$tree/sys/devices/system/cpu/." "$cpus"
+mount --bind "$cpus" /sys/devices/system/cpu
+cd "$tree"
+find . -type f ! -path './sys/devices/system/cpu/*' | while read file; do mount --bind "$file" "/$file"; done
+cd /
+exec "$@"
+"#;
+
+/// What `tickmark doctor` says of these checks where a tree is mounted over the machine's own files.
+fn over(tree: &str, checks: &str) -> Value {
+    let bench = Bench::new();
+    let tree = format!("{}/../../fixtures/doctor/trees/{tree}", env!("CARGO_MANIFEST_DIR"));
+    let output = Command::new("unshare")
+        .args(["--mount", "--propagation", "private", "bash", "-c", OVER, "over", &tree, program()])
+        .args(["doctor", "--only", checks, "--cpu", "0", "--format", "json"])
+        .env("TICKMARK_STORE", bench.store())
+        .output()
+        .unwrap();
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{tree}: {e}: {}", err(&output)))
+}
+
+/// From the files to the finding, by the real program: nothing is planted but what a machine's kernel would say.
+#[test]
+fn faults_that_stand_in_the_files_of_a_machine_are_found() {
+    assert!(has("unshare"), "util-linux is needed");
+    let _machine = machine();
+    let by_files = "slow-clock,governor,mitigations,huge-pages-off,pressure";
+    let found = |tree: &str| -> Vec<String> {
+        let page = over(tree, by_files);
+        let names = by_files.split(',').filter(|name| is_found(&page, name));
+        names.map(str::to_owned).collect()
+    };
+    assert_eq!(found("tuned"), [""; 0], "no false alarm");
+    assert_eq!(found("hpet-server"), ["slow-clock"]);
+    // What else is found there is this machine's own.
+    let laptop = over("laptop", "governor,deep-idle");
+    assert!(is_found(&laptop, "governor"), "{laptop:#}");
+    let states = &check(&laptop, "deep-idle")["evidence"];
+    let of = |name: &str| states.as_array().unwrap().iter().find(|one| one["name"] == name);
+    assert_eq!(
+        of("cpu.idle.states").unwrap()["value"]["text"],
+        "POLL 0 us; C1 2 us; C6 133 us",
+        "{laptop:#}"
+    );
+    // No state was entered while it looked, as the counts stand still: however late a wake-up, none of them delayed it.
+    assert!(!is_found(&laptop, "deep-idle"), "{laptop:#}");
+    let old = found("old-cloud");
+    assert!(
+        ["mitigations", "huge-pages-off", "pressure"].iter().all(|name| old.contains(&(*name).to_owned())),
+        "{old:?}"
+    );
+    let isolated = over("isolated", "nohz-full-broken");
+    assert!(is_found(&isolated, "nohz-full-broken"), "{isolated:#}");
+}
+
+/// What a figure was here before stands beside it, from the fourth recording of the same on.
+#[test]
+fn figures_are_told_with_what_they_were_here_before() {
+    let _machine = machine();
+    let bench = Bench::new();
+    let pages: Vec<Value> =
+        (0..4).map(|_| bench.json(&["doctor", "--only", "mitigations", "--cpu", "0"])).collect();
+    let before = |page: &Value| check(page, "mitigations")["evidence"][0]["before"].clone();
+    assert!(pages[..3].iter().all(|page| before(page).is_null()), "{pages:#?}");
+    let last = before(&pages[3]);
+    assert_eq!(last["recordings"], 3, "{last:#}");
+    let calls = pages[..3]
+        .iter()
+        .map(|page| check(page, "mitigations")["evidence"][0]["value"]["time"].as_f64().unwrap());
+    assert_eq!(last["low"].as_f64(), calls.reduce(f64::min));
+    assert!(out(&bench.run(&["doctor", "--of", "last"])).contains("in 3 recordings]"));
 }

@@ -1,6 +1,7 @@
 //! Kernels in QEMU. `cargo xtask test` has built those that are booted here; a missing one is built first.
 
 mod hz;
+mod tick;
 
 use crate::bench::{Bench, err, has, out, program, refused, row};
 use serde_json::Value;

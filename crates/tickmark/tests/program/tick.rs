@@ -1,6 +1,6 @@
 //! `tickmark tick`: what interrupts a CPU, with names, against disturbers of a known kind.
 
-use crate::bench::{Bench, err, has, out, refused};
+use crate::bench::{Bench, err, has, machine, out, refused};
 use serde_json::Value;
 use std::process::{Child, Command, Stdio};
 
@@ -92,6 +92,96 @@ fn another_task_and_what_the_network_leaves_are_told_apart() {
     let received = kinds(&page).iter().find(|kind| kind["line"] == "NET_RX");
     let received = received.and_then(|kind| kind["count"].as_u64()).unwrap_or(0);
     assert!(received > 500, "{received} soft interrupts in 2 s: {page:#}");
+}
+
+/// A cgroup with half a CPU, of version 1 or 2, that goes with the test.
+struct Half(std::path::PathBuf);
+
+impl Half {
+    fn make() -> Self {
+        let unified = std::path::Path::new("/sys/fs/cgroup/cgroup.controllers").exists();
+        let root = if unified { "/sys/fs/cgroup" } else { "/sys/fs/cgroup/cpu" };
+        let half = Self(std::path::Path::new(root).join(format!("tickmark-test-{}", std::process::id())));
+        std::fs::create_dir(&half.0).unwrap();
+        let write = |name: &str, text: &str| std::fs::write(half.0.join(name), text).unwrap();
+        if unified {
+            write("cpu.max", "50000 100000");
+        } else {
+            write("cpu.cfs_period_us", "100000");
+            write("cpu.cfs_quota_us", "50000");
+        }
+        half
+    }
+}
+
+impl Drop for Half {
+    fn drop(&mut self) {
+        // Those in it are gone a moment after they have ended.
+        for _ in 0..100 {
+            if std::fs::remove_dir(&self.0).is_ok() {
+                return;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
+    }
+}
+
+/// No task had that time: the kernel stopped all of the group, also where the quota is that of the group above.
+#[test]
+fn what_a_quota_takes_is_no_other_tasks() {
+    let _machine = machine();
+    let bench = Bench::new();
+    let half = Half::make();
+    let own = half.0.join("own");
+    std::fs::create_dir(&own).unwrap();
+    let script = format!("echo $$ > {}/cgroup.procs && exec \"$@\"", own.display());
+    let output = Command::new("sh")
+        .args(["-c", &script, "sh", crate::bench::program(), "tick", "--cpu", "0", "--duration", "2s"])
+        .args(["--format", "json"])
+        .env("TICKMARK_STORE", bench.store())
+        .output()
+        .unwrap();
+    let _ = std::fs::remove_dir(&own);
+    drop(half);
+    let page: Value =
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e}: {}", err(&output)));
+    // Half of each period of 100 ms, but for those whose gap was asked about late.
+    assert!(share(&page, "quota") > 0.25, "{page:#}");
+    let quota = kinds(&page).iter().find(|kind| kind["what"] == "quota").unwrap();
+    assert!((5..=21).contains(&quota["count"].as_u64().unwrap()), "{quota:#}");
+    let waited = page["accounts"]["waited"].as_f64();
+    assert!(waited.is_none_or(|waited| waited > 0.0), "{page:#}");
+}
+
+#[test]
+fn several_cpus_are_watched_at_the_same_time() {
+    let bench = Bench::new();
+    let cpus = std::thread::available_parallelism().unwrap().get();
+    assert!(cpus > 1, "two CPUs are needed");
+    let begun = std::time::Instant::now();
+    let page = bench.json(&["tick", "--cpu", "0-1", "--duration", "3s"]);
+    let both: Vec<u64> =
+        page["cpus"].as_array().unwrap().iter().map(|one| one["cpu"].as_u64().unwrap()).collect();
+    assert_eq!(both, [0, 1], "{page:#}");
+    let created = |number: usize| page["cpus"][number]["recording"]["created"].as_str().unwrap().to_owned();
+    let when = |text: String| text.parse::<jiff::Timestamp>().unwrap();
+    let apart = when(created(1)).duration_since(when(created(0))).as_secs_f64();
+    assert!(apart.abs() < 2.0, "one after the other: {apart} s apart, {:?} in all", begun.elapsed());
+    let list = bench.json(&["recordings"]);
+    let list = list.as_array().or_else(|| list["recordings"].as_array()).unwrap();
+    let names: Vec<&str> = list.iter().map(|one| one["name"].as_str().unwrap()).collect();
+    assert!(
+        names.iter().any(|name| name.ends_with("-cpu0")) && names.iter().any(|name| name.ends_with("-cpu1"))
+    );
+    let text = out(&bench.run(&["tick", "--cpu", "0,1,1", "--duration", "400ms"]));
+    for part in ["CPU    lost", "Over time", "  CPU 1", "Shares of each CPU's time"] {
+        assert!(text.contains(part), "{part} is not in\n{text}");
+    }
+    assert_eq!(text.matches("saved as").count(), 2, "{text}");
+    // One that is not there is said before anything is measured.
+    refused(&bench.run(&["tick", "--cpu", "0,4000", "--duration", "60s"]), 2, &["CPU 4000 does not exist"]);
+    refused(&bench.run(&["tick", "--cpu", "3-1"]), 2, &["numbers of CPUs"]);
+    refused(&bench.run(&["tick", "--cpu", "some"]), 2, &["or all"]);
 }
 
 #[test]

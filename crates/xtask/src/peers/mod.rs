@@ -7,6 +7,7 @@ mod claims;
 pub(crate) mod history;
 pub(crate) mod stat;
 pub(crate) mod steady;
+pub(crate) mod tick;
 pub(crate) mod tools;
 
 use crate::{Result, shell};

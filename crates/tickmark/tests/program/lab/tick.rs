@@ -1,0 +1,27 @@
+//! The tick's loop against the kernel's own instrument and counts, in a guest that has nothing else to do.
+
+use super::emulator;
+use crate::bench::{Bench, err};
+
+#[test]
+fn the_kernels_own_tracer_and_its_counts_say_the_same() {
+    let _alone = emulator();
+    let bench = Bench::new();
+    let kernel =
+        ["lab", "boot", "--kernel", "x86_64:hz=1000:osnoise=on", "--speed", "250", "--slice", "100ms"];
+    let booted = bench.run(&[&kernel[..], &["tick", "osnoise:seconds=1"]].concat());
+    assert!(booted.status.success(), "{}", err(&booted));
+    let page = bench.json(&["tick", "--of", "last"]);
+    let hz = page["tick"]["frequency_hz"].as_f64().unwrap();
+    assert!((hz / 1000.0 - 1.0).abs() < 1e-5, "{page:#}");
+    // As many ticks as the kernel counted interrupts of its timer: within 2 %.
+    let counted = page["accounts"]["timer_interrupts_hz"].as_f64().unwrap();
+    assert!((counted / hz - 1.0).abs() < 0.02, "{counted} and {hz}");
+    // osnoise wakes up by timers of its own (1009.5 seen), and its time stamps lengthen each interrupt: 1.33 times the loop's loss was seen.
+    let seen = page["osnoise"]["interrupts_hz"].as_f64().unwrap();
+    assert!((0.99..1.03).contains(&(seen / hz)), "{page:#}");
+    let (ours, theirs) = (page["lost"].as_f64().unwrap(), page["osnoise"]["lost"].as_f64().unwrap());
+    assert!((0.9..1.8).contains(&(theirs / ours)), "{theirs} and {ours}");
+    // Nothing but the tick, and the kernel's own threads.
+    assert!(page["named"].as_f64().unwrap() > 0.99, "{page:#}");
+}
