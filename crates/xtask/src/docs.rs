@@ -62,7 +62,7 @@ fn gives(metric: &Metric) -> &'static str {
         Headline::Floor => "floor and mean",
         Headline::Median => "median and every value",
         Headline::Minimum => "the smallest",
-        Headline::TickTrain => "rate, cost, share",
+        Headline::TickTrain => "rate, cost, share; all gaps, time lost",
         Headline::Offset => "offset, backward steps",
         Headline::Levels => "the curve, its levels",
         Headline::Farthest => "the curve, its end",

@@ -6,6 +6,7 @@ use crate::spec::Also;
 use crate::sys::limits;
 use crate::{Expected, Params, Probe, ProbeError, Spec, Syscall, Unavailable};
 use std::fs::File;
+use std::io::Read;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use tickmark_wire::printed::{number_after, only_number};
@@ -13,6 +14,8 @@ use tickmark_wire::{Better, Group, Headline, Observations, Part, Unit, Values, n
 
 /// Where it prints to, in the run's working directory: a pipe would have to be emptied beside it.
 const OUTPUT: &str = "command.out";
+/// So much of that is read.
+const MOST: u64 = 1 << 20;
 /// What is told in the place of the text before its number.
 const ONLY: &str = "only";
 
@@ -98,8 +101,16 @@ impl Told {
         let took = tickmark_timer::monotonic_ns() - begun;
         limits::pin(&[self.cpu])?;
         let status = status.map_err(|error| wrong(error.to_string()))?;
-        let printed = std::fs::read(&self.output).unwrap_or_default();
+        let mut printed = Vec::new();
+        let file = File::open(&self.output).map_err(|error| wrong(format!("{place}: {error}")))?;
+        file.take(MOST + 1).read_to_end(&mut printed).map_err(|error| wrong(format!("{place}: {error}")))?;
         let printed = String::from_utf8_lossy(&printed);
+        if !self.number.is_empty() && printed.len() as u64 > MOST {
+            return Err(wrong(format!(
+                "it printed more than {} MiB: no number is looked for in that",
+                MOST >> 20
+            )));
+        }
         if !status.success() {
             let last = printed.lines().rfind(|line| !line.trim().is_empty());
             let last = last.map_or(String::new(), |line| format!("; it printed last: {}", line.trim()));

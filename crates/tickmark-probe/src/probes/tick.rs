@@ -6,6 +6,7 @@ mod looks;
 use crate::batch::touched;
 use crate::clock::{Clock, Counter, Monotonic};
 use crate::routine::{Budget, routine};
+use crate::sys::counters;
 use crate::sys::usage::preemptions;
 use crate::{Meter, Probe, Spec, SystemMeter};
 use looks::Looks;
@@ -13,7 +14,7 @@ use std::fs::File;
 use std::io::Write;
 use tickmark_timer::Anchor;
 use tickmark_wire::shared::{GAP_THRESHOLD, TRACING, TURNS_OF_A_GAP};
-use tickmark_wire::{GapTrace, Group, Headline, Nanos, Observations, Part, names};
+use tickmark_wire::{Counted, GapTrace, Group, Headline, Nanos, Observations, Part, names};
 
 /// Gaps longer than this may hold a context switch: two of them take longer on any machine.
 const LOOKED: Nanos = Nanos::new(1_000);
@@ -173,11 +174,7 @@ fn timer_interrupts(cpu: u32) -> Option<u64> {
     let text = std::fs::read_to_string("/proc/interrupts").ok()?;
     let mut lines = text.lines();
     let column = lines.next()?.split_whitespace().position(|name| name == format!("CPU{cpu}"))?;
-    // The APIC's timer, Hyper-V's, and that of ARM: a machine uses one of them.
-    let is_timer = |line: &&str| {
-        let line = line.trim_start();
-        line.starts_with("LOC:") || line.starts_with("HVS:") || line.ends_with("arch_timer")
-    };
+    let is_timer = |line: &&str| Counted::is_timer(&format!("interrupt {}", counters::name(line)));
     let counts =
         lines.filter(is_timer).filter_map(|line| line.split_whitespace().nth(column + 1)?.parse().ok());
     counts.reduce(|sum: u64, count: u64| sum + count)

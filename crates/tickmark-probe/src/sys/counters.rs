@@ -195,7 +195,8 @@ fn number(field: &[u8]) -> Option<u64> {
 }
 
 /// The name of a line: `LOC`, or an interrupt's number with what it is for.
-fn name(line: &str) -> String {
+#[must_use]
+pub fn name(line: &str) -> String {
     let (label, rest) = line.split_once(':').unwrap_or((line, ""));
     let label = label.trim();
     if label.bytes().all(|byte| byte.is_ascii_digit()) {

@@ -4,6 +4,7 @@
 use super::Tickmark;
 use crate::{Result, shell};
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -13,13 +14,14 @@ use tickmark_stats::{Sorted, median};
 /// How often each is measured, and for how long.
 const TIMES: usize = 5;
 const LENGTH: &str = "2s";
-/// Rounds of the computation, and for how long it computes.
-const ROUNDS: usize = 7;
-const COMPUTED: Duration = Duration::from_secs(3);
+/// Rounds of the computation, and for how long it computes: short, so that both see the same host.
+const ROUNDS: usize = 15;
+const COMPUTED: Duration = Duration::from_secs(2);
 /// One computation takes about so long: a tick falls into one of hundreds.
 const COMPUTATION: Duration = Duration::from_micros(10);
-/// What an interruption may begin late, as a share of the tick's period.
+/// What an interruption may begin late, as a share of the tick's period, and into how many parts that is cut where its phase is looked for.
 const LATE: f64 = 0.02;
+const BINS: usize = 100;
 
 /// A disturber: what it is, what runs it before the shell, and its script. `CPU` is the CPU that is watched.
 const DISTURBERS: &[(&str, &[&str], &str)] = &[
@@ -129,56 +131,73 @@ fn line(name: &str, pages: &[Value]) {
 /// What the ticks take of a fixed computation, in turns with what they take as gaps.
 fn throughput(tickmark: &Tickmark) -> Result<()> {
     let cpu = tickmark.cpu.parse().map_err(|_| "no number of a CPU")?;
-    let mut ratios = Vec::new();
+    let (mut gaps, mut losses, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
         let page = watch(tickmark, &[])?;
-        let (Some(hz), Some(gap)) = (page["tick"]["frequency_hz"].as_f64(), page["tick"]["mean"].as_f64())
-        else {
-            continue;
-        };
+        let of = |figure: &str| page["tick"][figure].as_f64();
+        let (Some(hz), Some(gap)) = (of("frequency_hz"), of("mean")) else { continue };
         if let Some(lost) = lost_to_ticks(cpu, hz)? {
-            println!(
-                "a tick of {hz:.3} Hz takes {gap:.0} ns as a gap, and {lost:.0} ns of a fixed computation"
-            );
+            gaps.push(gap);
+            losses.push(lost);
             ratios.push(lost / gap);
         }
     }
-    let middle = median(ratios.iter().copied());
-    println!("computation / gap, median of {}: {:.3}", ratios.len(), middle.unwrap_or(f64::NAN));
+    let middle = |all: &[f64]| median(all.iter().copied()).unwrap_or(f64::NAN);
+    let ratios = Sorted::new(ratios);
+    let [low, high] = [0.25, 0.75].map(|q| ratios.quantile(q).unwrap_or(f64::NAN));
+    println!(
+        "a tick takes {:.0} ns as a gap and {:.0} ns of a fixed computation: medians of {} rounds in turns; \
+         computation / gap {:.3} (quartiles {low:.3} and {high:.3})",
+        middle(&gaps),
+        middle(&losses),
+        gaps.len(),
+        middle(ratios.as_slice()),
+    );
     Ok(())
 }
 
-/// By how much the computations that a tick falls into take longer than those beside them, in ns: the mean over all periods, where what
-/// is above the 90th percentile counts as that, as for the gaps.
+/// By how much the computations that a tick falls into take longer than those half a period away, in ns: the mean over all periods, where
+/// what is above the 90th percentile counts as that, as for the gaps.
 fn lost_to_ticks(cpu: u32, hz: f64) -> Result<Option<f64>> {
     let before = limits::allowed_cpus().map_err(|error| error.to_string())?;
     limits::pin(&[cpu]).map_err(|error| error.to_string())?;
     let timed = computations();
     limits::pin(&before).map_err(|error| error.to_string())?;
-    let usual = median(timed.iter().map(|(from, to)| to - from)).unwrap_or(0.0);
-    // Where in the period the excess lies: the ticks' phase.
     let period = 1e9 / hz;
-    let bins = (1.0 / LATE) as usize * 4;
-    let mut excess = vec![Vec::new(); bins];
-    for (from, to) in &timed {
-        let at = ((from + to) / 2.0 / period).fract();
-        excess[((at * bins as f64) as usize).min(bins - 1)].push(to - from - usual);
+    let middle = |(from, to): &(f64, f64)| (from + to) / 2.0;
+    // The processor is not always as fast: what is usual is asked of each period by itself.
+    let mut periods: BTreeMap<i64, Vec<f64>> = BTreeMap::new();
+    for one in &timed {
+        periods.entry((middle(one) / period) as i64).or_default().push(one.1 - one.0);
     }
-    let means = excess.iter().map(|bin| Sorted::new(bin.iter().copied()).quantile(0.9).unwrap_or(0.0));
+    let usual: BTreeMap<i64, f64> =
+        periods.into_iter().filter_map(|(number, lengths)| Some((number, median(lengths)?))).collect();
+    let longer =
+        |one: &(f64, f64)| one.1 - one.0 - usual.get(&((middle(one) / period) as i64)).unwrap_or(&0.0);
+    // Where in the period the excess lies: the ticks' phase.
+    let mut excess = vec![Vec::new(); BINS];
+    for one in &timed {
+        let at = (middle(one) / period).fract();
+        excess[((at * BINS as f64) as usize).min(BINS - 1)].push(longer(one));
+    }
+    let means = excess.into_iter().map(|bin| Sorted::new(bin).quantile(0.75).unwrap_or(0.0));
     let Some((peak, _)) = means.enumerate().max_by(|a, b| a.1.total_cmp(&b.1)) else { return Ok(None) };
-    let phase = (peak as f64 + 0.5) / bins as f64;
+    let phase = (peak as f64 + 0.5) / BINS as f64;
     // What the computations around each tick took longer.
-    let mut each = std::collections::BTreeMap::new();
-    for (from, to) in &timed {
-        let slot = (from + to) / 2.0 / period - phase;
-        if (slot - slot.round()).abs() < LATE {
-            *each.entry(slot.round() as i64).or_insert(0.0) += to - from - usual;
+    let around = |phase: f64| {
+        let mut each = BTreeMap::new();
+        for one in &timed {
+            let slot = middle(one) / period - phase;
+            if (slot - slot.round()).abs() < LATE {
+                *each.entry(slot.round() as i64).or_insert(0.0) += longer(one);
+            }
         }
-    }
-    let losses = Sorted::new(each.into_values());
-    let Some(most) = losses.quantile(0.9) else { return Ok(None) };
-    let all = losses.as_slice();
-    Ok(Some(all.iter().map(|loss| loss.min(most)).sum::<f64>() / all.len() as f64))
+        let losses = Sorted::new(each.into_values());
+        let most = losses.quantile(0.9)?;
+        let all = losses.as_slice();
+        Some(all.iter().map(|loss| loss.min(most)).sum::<f64>() / all.len() as f64)
+    };
+    Ok(around(phase).zip(around(phase + 0.5)).map(|(ticks, others)| ticks - others))
 }
 
 /// When each of many equal computations began and ended, in ns.

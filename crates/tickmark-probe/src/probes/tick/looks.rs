@@ -82,7 +82,8 @@ impl Looks {
 
     /// How long that took.
     pub(super) fn took(&mut self, ticks: u64) {
-        self.spent += ticks;
+        // What is far longer is not the look's own: another task had the CPU meanwhile, or a quota was used up.
+        self.spent += ticks.min(self.at_once);
         if let Some(last) = self.readings.last_mut().filter(|last| last.3 == 0) {
             last.3 = ticks;
             if let Some(since) = self.since.last_mut() {
