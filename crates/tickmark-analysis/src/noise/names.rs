@@ -119,7 +119,8 @@ impl Named<'_> {
             }
         }
         if let Some(counted) = &self.trace.counted {
-            self.windows(counted).for_each(|window| self.name(window, &mut names));
+            let mut early = 0;
+            self.windows(counted).for_each(|window| early = self.name(window, early, &mut names));
         }
         names
     }
@@ -156,8 +157,9 @@ impl Named<'_> {
         })
     }
 
-    /// Names what a window's gaps are that no train and no other task explains.
-    fn name(&self, mut window: Window<'_>, names: &mut [What]) {
+    /// Names what a window's gaps are that no train and no other task explains. Periods of a quota that were counted before the gap that they
+    /// ended, in the look before it, come in and go out.
+    fn name(&self, mut window: Window<'_>, early: u64, names: &mut [What]) -> u64 {
         let nothing = window.moved.is_empty();
         let ticks = window.gaps.clone().filter(|gap| names[*gap] == What::Tick).count() as u64;
         // Those that came while the counters were read, and while the CPU was away for long.
@@ -178,7 +180,7 @@ impl Named<'_> {
             }
             window.moved.retain(|_, count| *count > 0);
         }
-        self.quotas(&mut window, names);
+        let early = self.quotas(&mut window, early, names);
         let beside_task = window.gaps.clone().any(|gap| names[gap].is_turn());
         // What another task or an interrupt had is absent as well, where interrupts are no part of the CPU time.
         let told = self.account.steal && !beside_task && (nothing || self.account.interrupts);
@@ -205,7 +207,7 @@ impl Named<'_> {
             Some((what, times)) if times >= left.len() as u64 && (!beside_task || what != What::Timer) => {
                 what
             }
-            Some(_) if beside_task => return,
+            Some(_) if beside_task => return early,
             // So many of them it was; what is short had no part in it.
             Some((what, times)) => {
                 left.sort_by(|a, b| self.gaps.length[*b].total_cmp(&self.gaps.length[*a]));
@@ -215,18 +217,21 @@ impl Named<'_> {
             // What the tick or another train took is absent, too.
             None if stolen => What::Outside(Evidence::Steal),
             None if explained => What::Unseen,
-            None => return,
+            None => return early,
         };
         left.iter().for_each(|gap| names[*gap] = name.clone());
+        early
     }
 
     /// The longest turns of others, as many as quotas ended: the period is over when the loop goes on, and the kernel has counted it.
-    fn quotas(&self, window: &mut Window<'_>, names: &mut [What]) {
-        let Some(times) = window.moved.remove(Counted::QUOTA) else { return };
+    fn quotas(&self, window: &mut Window<'_>, early: u64, names: &mut [What]) -> u64 {
+        let times = early + window.moved.remove(Counted::QUOTA).unwrap_or(0);
         let mut turns: Vec<usize> = window.gaps.clone().filter(|gap| names[*gap] == What::Task).collect();
         turns.sort_by(|a, b| self.gaps.length[*b].total_cmp(&self.gaps.length[*a]));
         let most = usize::try_from(times).unwrap_or(usize::MAX);
         turns.iter().take(most).for_each(|gap| names[*gap] = What::Quota);
+        // One at most is ended by the look itself.
+        times.saturating_sub(turns.len() as u64).min(1)
     }
 
     /// A gap of a train that is far longer than its others, most of which the hypervisor took.

@@ -159,11 +159,20 @@ fn watch<C: Clock>(
                 && looks.due(now - origin)
             {
                 looks.look(gaps.len() as u32 - 1, now);
-                last = clock.now();
-                looks.took(last - now);
-            } else {
-                last = clock.now();
+                let ended = clock.now();
+                let so_far = preemptions();
+                if so_far == switches || gaps.len() >= most {
+                    looks.took(ended - now);
+                } else {
+                    // Another task's turn began in the look: it is a gap of its own, after what the look itself took.
+                    let own = looks.own().clamp(1, ended - now - 1);
+                    looks.took(own);
+                    gaps.push((now + own, ended));
+                    preempted.push(gaps.len() as u32 - 1);
+                }
+                switches = so_far;
             }
+            last = clock.now();
         }
     }
     (origin, last)

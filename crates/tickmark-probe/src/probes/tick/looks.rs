@@ -80,9 +80,17 @@ impl Looks {
         }
     }
 
+    /// How much CPU time that took, in ticks.
+    pub(super) fn own(&self) -> u64 {
+        let begun = self.readings.last().map_or(0, |reading| reading.2);
+        let ended = self.since.last().map_or(begun, |since| since.1);
+        // As many ticks as `at_once` has in its share of a second.
+        ((ended - begun).max(0) as f64 * self.at_once as f64 / AT_ONCE / 1e9) as u64
+    }
+
     /// How long that took.
     pub(super) fn took(&mut self, ticks: u64) {
-        // What is far longer is not the look's own: another task had the CPU meanwhile, or a quota was used up.
+        // What is far longer is not the look's own.
         self.spent += ticks.min(self.at_once);
         if let Some(last) = self.readings.last_mut().filter(|last| last.3 == 0) {
             last.3 = ticks;
