@@ -17,6 +17,8 @@ const LONGEST_REST: f64 = 1e12;
 const ENDS: f64 = 3.0;
 /// Timer interrupts for each of the tick that the kernel counts at most, beside those that woke a task here.
 const OTHERS: f64 = 1.5;
+/// Rates that differ by less, as a share, are one.
+const SAME: f64 = 1e-4;
 /// The share of the slots in which the loop had the CPU that a tick fills at least: a train at twice the tick's frequency
 /// fills half, one at three halves of it two thirds.
 const FULL: f64 = 0.8;
@@ -152,8 +154,26 @@ pub fn trains(gaps: &Gaps<'_>) -> Trains {
         cost: cost(comb, gaps),
         confirmed: counted.is_some() && confirms(comb),
     });
-    let tick = combs.iter().position(confirms).ok_or(NotFound::NoPeriod { counted });
+    let tick = combs.iter().position(confirms).map(|first| own_tick(&combs, first, confirms, gaps));
+    let tick = tick.ok_or(NotFound::NoPeriod { counted });
     Trains { all: all.collect(), tick, of }
+}
+
+/// Of the trains of the same rate as the first, the one in whose gaps timer interrupts were counted, else the one with the longest gaps: the
+/// tick of the core's other thread is felt too, as less than a microsecond.
+fn own_tick(combs: &[Comb], first: usize, confirms: impl Fn(&Comb) -> bool, gaps: &Gaps<'_>) -> usize {
+    let like =
+        |comb: &Comb| (comb.frequency() / combs[first].frequency() - 1.0).abs() < SAME && confirms(comb);
+    let rank = |at: &usize| {
+        let lengths = Sorted::new(combs[*at].own.iter().map(|(_, gap)| gaps.length[*gap]));
+        (timers(&combs[*at], gaps) == Some(true), lengths.quantile(0.5).unwrap_or(0.0))
+    };
+    let all = (first..combs.len()).filter(|at| like(&combs[*at]));
+    all.max_by(|a, b| {
+        let (a, b) = (rank(a), rank(b));
+        a.0.cmp(&b.0).then(a.1.total_cmp(&b.1))
+    })
+    .unwrap_or(first)
 }
 
 /// Whether the kernel counted timer interrupts in most of a train's gaps; none where it was asked of too few.

@@ -136,6 +136,9 @@ pub struct Counted {
     pub gap: Vec<u32>,
     /// How long it took, from the end of that gap, in ns: what came meanwhile, the loop did not see.
     pub took: Vec<Nanos>,
+    /// How much of that another task had, in ns; empty where that was not asked.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub away: Vec<Nanos>,
     /// Time since the reading before that was not counted as the thread's CPU time, in ns.
     pub absent: Vec<Nanos>,
     /// Which counters moved, in three columns: the index of the reading, ascending,

@@ -93,15 +93,31 @@ struct Window<'a> {
     gaps: std::ops::Range<usize>,
     /// How long the reading before took, from when.
     before: Option<(f64, f64)>,
+    /// The turn of another task in the reading before, as the index of its name.
+    away: Option<usize>,
     /// Time that was not the loop's, in ns.
     absent: f64,
     moved: BTreeMap<&'a str, u64>,
 }
 
 impl Named<'_> {
-    /// The name of each gap.
+    /// Turns of other tasks that began while the counters were read: by reading, when and for how long, in ns.
+    pub(super) fn away(&self) -> Vec<(usize, f64, f64)> {
+        let Some(counted) = &self.trace.counted else { return Vec::new() };
+        let of = |(reading, away): (usize, f64)| {
+            let gap = *counted.gap.get(reading)? as usize;
+            let end = self.gaps.start.get(gap)? + self.gaps.length[gap] + counted.took.get(reading)?.as_f64();
+            Some((reading, end - away, away))
+        };
+        let away = counted.away.iter().map(|away| away.as_f64()).enumerate().filter(|(_, away)| *away > 0.0);
+        away.filter_map(of).collect()
+    }
+
+    /// The name of each gap, then that of each reading as if it were one.
     pub(super) fn each(&self) -> Vec<What> {
+        let readings = self.trace.counted.as_ref().map_or(0, |counted| counted.gap.len());
         let mut names = vec![What::Unknown; self.gaps.start.len()];
+        names.resize(names.len() + readings, What::Task);
         for gap in self.gaps.preempted {
             if let Some(name) = names.get_mut(*gap as usize) {
                 *name = What::Task;
@@ -139,7 +155,7 @@ impl Named<'_> {
     }
 
     fn windows<'a>(&'a self, counted: &'a Counted) -> impl Iterator<Item = Window<'a>> {
-        let (mut from, mut moved, mut before) = (0, 0, None);
+        let (mut from, mut moved, mut before, mut away) = (0, 0, None, None);
         (0..counted.gap.len()).map_while(move |reading| {
             let last = counted.gap[reading] as usize;
             let end = self.gaps.start.get(last)? + self.gaps.length[last];
@@ -153,7 +169,10 @@ impl Named<'_> {
             from = last + 1;
             let took = counted.took.get(reading)?.as_f64();
             let absent = counted.absent.get(reading)?.as_f64();
-            Some(Window { gaps, before: before.replace((end, end + took)), absent, moved: own })
+            let before = before.replace((end, end + took));
+            let taken = counted.away.get(reading).is_some_and(|away| away.get() > 0);
+            let away = std::mem::replace(&mut away, taken.then_some(self.gaps.start.len() + reading));
+            Some(Window { gaps, before, away, absent, moved: own })
         })
     }
 
@@ -181,7 +200,7 @@ impl Named<'_> {
             window.moved.retain(|_, count| *count > 0);
         }
         let early = self.quotas(&mut window, early, names);
-        let beside_task = window.gaps.clone().any(|gap| names[gap].is_turn());
+        let beside_task = window.away.is_some() || window.gaps.clone().any(|gap| names[gap].is_turn());
         // What another task or an interrupt had is absent as well, where interrupts are no part of the CPU time.
         let told = self.account.steal && !beside_task && (nothing || self.account.interrupts);
         if told {
@@ -226,8 +245,13 @@ impl Named<'_> {
     /// The longest turns of others, as many as quotas ended: the period is over when the loop goes on, and the kernel has counted it.
     fn quotas(&self, window: &mut Window<'_>, early: u64, names: &mut [What]) -> u64 {
         let times = early + window.moved.remove(Counted::QUOTA).unwrap_or(0);
-        let mut turns: Vec<usize> = window.gaps.clone().filter(|gap| names[*gap] == What::Task).collect();
-        turns.sort_by(|a, b| self.gaps.length[*b].total_cmp(&self.gaps.length[*a]));
+        let turns = window.gaps.clone().filter(|gap| names[*gap] == What::Task);
+        let mut turns: Vec<usize> = turns.chain(window.away).collect();
+        let away = |at: usize| {
+            self.trace.counted.as_ref()?.away.get(at - self.gaps.length.len()).map(|ns| ns.as_f64())
+        };
+        let length = |at: &usize| self.gaps.length.get(*at).copied().or_else(|| away(*at)).unwrap_or(0.0);
+        turns.sort_by(|a, b| length(b).total_cmp(&length(a)));
         let most = usize::try_from(times).unwrap_or(usize::MAX);
         turns.iter().take(most).for_each(|gap| names[*gap] = What::Quota);
         // One at most is ended by the look itself.

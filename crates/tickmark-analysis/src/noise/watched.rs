@@ -1,12 +1,12 @@
 //! What one run of the loop saw.
 
 use super::Gap;
-use super::names::{Account, Named};
+use super::names::{Account, Named, What};
 use crate::sample::{NoFigure, gaps_of, refute};
 use tickmark_stats::Sorted;
 use tickmark_stats::tick::{self, Train, Trains};
 use tickmark_store::Recording;
-use tickmark_wire::{GapTrace, Segment};
+use tickmark_wire::{Counted, GapTrace, Segment};
 
 /// Batches of ticks whose means are taken for independent: what disturbs one tick often disturbs the next.
 pub(super) const BATCHES: usize = 10;
@@ -49,10 +49,25 @@ impl Watched {
             interrupts: fact("kernel.config.IRQ_TIME_ACCOUNTING") != Some("y"),
         };
         let (start, length) = (&columns.start, &columns.length);
-        let names = Named { trace, gaps: &columns.view(), trains: &trains, account }.each();
-        let gaps = start.iter().zip(length).zip(names);
-        let gaps = gaps.map(|((start, length), what)| Gap { start: *start, length: *length, what }).collect();
-        let took = trace.counted.as_ref().map(|counted| counted.took.iter().map(|took| took.as_f64()).sum());
+        let view = columns.view();
+        let named = Named { trace, gaps: &view, trains: &trains, account };
+        let (names, away) = (named.each(), named.away());
+        let gap = |((start, length), what): ((&f64, &f64), &What)| Gap {
+            start: *start,
+            length: *length,
+            what: what.clone(),
+        };
+        let mut gaps: Vec<Gap> = start.iter().zip(length).zip(&names).map(gap).collect();
+        let in_readings = away.iter().map(|(reading, start, length)| Gap {
+            start: *start,
+            length: *length,
+            what: names[columns.start.len() + reading].clone(),
+        });
+        gaps.extend(in_readings);
+        gaps.sort_by(|a, b| a.start.total_cmp(&b.start));
+        let taken: f64 = away.iter().map(|(_, _, length)| length).sum();
+        let took = |counted: &Counted| counted.took.iter().map(|took| took.as_f64()).sum::<f64>() - taken;
+        let took = trace.counted.as_deref().map(took);
         let Trains { mut all, tick, of } = trains;
         let lengths: Vec<f64> = match tick {
             Ok(tick) => of

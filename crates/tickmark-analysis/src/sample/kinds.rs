@@ -185,7 +185,10 @@ impl<'a> Seen<'a> {
             _ => None,
         });
         let trace = trace.ok_or(NoFigure::NothingObserved)?;
-        let lengths = Sorted::new(gaps_of(trace).ok_or(NoFigure::Columns)?.length);
+        let lengths = gaps_of(trace).ok_or(NoFigure::Columns)?.length;
+        // Turns of other tasks that began while the counters were read are gaps like others.
+        let away = trace.counted.iter().flat_map(|counted| &counted.away).map(|away| away.as_f64());
+        let lengths = Sorted::new(lengths.into_iter().chain(away.filter(|away| *away > 0.0)));
         let middle = lengths.quantile(0.5).filter(|_| trace.span.get() > 0).ok_or(NoFigure::NoValue)?;
         Ok(self.plain(middle, Detail::Gaps { lengths, span: trace.span.as_f64() }))
     }

@@ -121,6 +121,8 @@ fn watch<C: Clock>(
 ) -> (u64, u64) {
     let Limits { threshold, looked, length, most, stop } = *limits;
     let mut switches = preemptions();
+    // Time that other tasks had: a loop looks for a part of its own.
+    let mut gone = 0;
     if let Some(looks) = &mut looks {
         looks.begin(clock.now());
     }
@@ -144,7 +146,7 @@ fn watch<C: Clock>(
             }
             if let Some(looks) = &mut looks {
                 looks.look(gaps.len() as u32 - 1, now);
-                looks.took(1);
+                looks.took(1, 0);
             }
             return (origin, now);
         }
@@ -154,22 +156,17 @@ fn watch<C: Clock>(
             if so_far != switches {
                 preempted.push(gaps.len() as u32 - 1);
                 switches = so_far;
+                gone += now - gaps.last().map_or(now, |gap| gap.0);
             }
             if let Some(looks) = &mut looks
-                && looks.due(now - origin)
+                && looks.due(now - origin - gone)
             {
                 looks.look(gaps.len() as u32 - 1, now);
                 let ended = clock.now();
                 let so_far = preemptions();
-                if so_far == switches || gaps.len() >= most {
-                    looks.took(ended - now);
-                } else {
-                    // Another task's turn began in the look: it is a gap of its own, after what the look itself took.
-                    let own = looks.own().clamp(1, ended - now - 1);
-                    looks.took(own);
-                    gaps.push((now + own, ended));
-                    preempted.push(gaps.len() as u32 - 1);
-                }
+                let away = if so_far == switches { 0 } else { (ended - now).saturating_sub(looks.own()) };
+                looks.took(ended - now, away);
+                gone += away;
                 switches = so_far;
             }
             last = clock.now();

@@ -21,6 +21,8 @@ pub(super) struct Looks {
     at_once: u64,
     /// The gap that each follows, when that ended, the thread's CPU time then, and how long looking took.
     readings: Vec<(u32, u64, i64, u64)>,
+    /// Of each, how much another task had.
+    away: Vec<u64>,
     /// Reading, counter, by how many.
     moved: Vec<(u32, u32, u32)>,
     /// When the loop began, and its CPU time then; then the same of the end of each reading.
@@ -37,6 +39,7 @@ impl Looks {
             spent: 0,
             at_once: (frequency * AT_ONCE) as u64,
             readings: touched((1, 1, 1, 1), room),
+            away: touched(1, room),
             moved: touched((1, 1, 1), room * MOVED),
             since: touched((1, 1), room + 1),
         })
@@ -88,12 +91,13 @@ impl Looks {
         ((ended - begun).max(0) as f64 * self.at_once as f64 / AT_ONCE / 1e9) as u64
     }
 
-    /// How long that took.
-    pub(super) fn took(&mut self, ticks: u64) {
+    /// How long that took, and how much of it another task had.
+    pub(super) fn took(&mut self, ticks: u64, away: u64) {
         // What is far longer is not the look's own.
         self.spent += ticks.min(self.at_once);
         if let Some(last) = self.readings.last_mut().filter(|last| last.3 == 0) {
             last.3 = ticks;
+            self.away.push(away);
             if let Some(since) = self.since.last_mut() {
                 since.0 += ticks;
             }
@@ -111,6 +115,7 @@ impl Looks {
             absent: self.readings.iter().zip(&self.since).map(absent).collect(),
             gap: self.readings.iter().map(|reading| reading.0).collect(),
             took: self.readings.iter().map(|reading| nanos(reading.3)).collect(),
+            away: self.away.iter().map(|ticks| nanos(*ticks)).collect(),
             reading: self.moved.iter().map(|moved| moved.0).collect(),
             counter: self.moved.iter().map(|moved| moved.1).collect(),
             more: self.moved.iter().map(|moved| moved.2).collect(),
