@@ -115,6 +115,24 @@ fn usual_and_unusual_rates_are_found_within_5_ppm() {
     }
 }
 
+/// The tick of the core's other thread is felt too, at the same rate.
+#[test]
+fn of_two_trains_of_one_rate_the_tick_is_the_longer() {
+    for seed in 0..10 {
+        let planted = Planted::new(seed, 1.2)
+            .train(250.0, 600.0, 1.0, false, false)
+            .train(250.0, 15_000.0, 0.95, true, false)
+            .noise(60);
+        let train = planted.find(true).unwrap();
+        let length = train.cost.unwrap().length[1];
+        assert!(
+            within(&train, 250.0, 5.0) && length > 10_000.0,
+            "seed {seed}: {} Hz, {length} ns",
+            train.frequency
+        );
+    }
+}
+
 /// Another process that sleeps so many times a second: each of its timers is counted and gives it the CPU.
 #[test]
 fn other_timers_in_the_count_do_not_move_the_tick() {

@@ -26,8 +26,14 @@ impl Planted {
         gaps.sort_by(|a, b| a.0.total_cmp(&b.0));
         // Each alone.
         gaps.dedup_by(|next, last| next.0 < last.0 + 60_000.0 && *last != ODD);
-        let names =
-            ["interrupt LOC", "interrupt 36 virtio1-req.0", "softirq RCU", "softirq NET_RX", "page fault"];
+        let names = [
+            "interrupt LOC",
+            "interrupt 36 virtio1-req.0",
+            "softirq RCU",
+            "softirq NET_RX",
+            "page fault",
+            Counted::QUOTA,
+        ];
         let mut counted = Counted { names: names.map(str::to_owned).to_vec(), ..Counted::default() };
         let mut preempted_gaps = Vec::new();
         let (mut ticks, mut odd) = (0, false);
@@ -65,6 +71,14 @@ impl Planted {
 
     /// The names of a tick, of a gap of the other train, and of the odd one.
     fn names(self, interrupts: bool) -> [What; 3] {
+        let wanted = [15_000.0, 30_000.0, ODD.1];
+        let at = wanted.map(|wanted| self.gaps.iter().position(|gap| gap.1 == wanted).unwrap());
+        let (names, _) = self.all(interrupts);
+        at.map(|at| names[at].clone())
+    }
+
+    /// The name of each gap and of each reading, and the turns of others that began in readings.
+    fn all(self, interrupts: bool) -> (Vec<What>, Vec<(usize, f64, f64)>) {
         let nanos =
             |values: Vec<f64>| values.into_iter().map(|value| Nanos::new(value as i64)).collect::<Vec<_>>();
         let start: Vec<f64> = self.gaps.iter().map(|gap| gap.0).collect();
@@ -89,16 +103,36 @@ impl Planted {
         };
         let found = trains(&gaps);
         let account = Account { steal: true, interrupts };
-        let names = Named { trace: &trace, gaps: &gaps, trains: &found, account }.each();
-        let of = |wanted: f64| self.gaps.iter().position(|gap| gap.1 == wanted).unwrap();
-        [15_000.0, 30_000.0, ODD.1].map(|length| names[of(length)].clone())
+        let named = Named { trace: &trace, gaps: &gaps, trains: &found, account };
+        (named.each(), named.away())
+    }
+}
+
+/// Another task's turn that began while the counters were read is a gap of its own; a quota's where the next reading counted it, or that one.
+#[test]
+fn a_turn_that_begins_in_a_reading_has_a_name() {
+    for (counted_at, name) in [(11, What::Quota), (10, What::Quota), (20, What::Task)] {
+        let mut planted = Planted::new(&[], 0.0, false, true);
+        let (readings, gaps) = (planted.counted.gap.len(), planted.gaps.len());
+        planted.counted.away = vec![Nanos::ZERO; readings];
+        planted.counted.away[10] = Nanos::new(1_000_000);
+        planted.counted.took[10] = Nanos::new(1_020_000);
+        let place = planted.counted.reading.partition_point(|reading| *reading <= counted_at);
+        planted.counted.reading.insert(place, counted_at);
+        planted.counted.counter.insert(place, 5);
+        planted.counted.more.insert(place, 1);
+        let end = planted.gaps[planted.counted.gap[10] as usize];
+        let (names, away) = planted.all(true);
+        assert_eq!(away, [(10, end.0 as i64 as f64 + end.1 + 20_000.0, 1_000_000.0)]);
+        assert_eq!(names[gaps + 10], name, "counted at {counted_at}");
     }
 }
 
 #[test]
 fn a_gap_has_the_name_of_what_was_counted_in_it() {
     let soft = || What::SoftInterrupt("NET_RX".to_owned());
-    let cases: [(&[&str], f64, bool, What); 8] = [
+    let cases: [(&[&str], f64, bool, What); 9] = [
+        (&[Counted::QUOTA], 0.0, true, What::Quota),
         (&[], 0.0, false, What::Unseen),
         (&[], 8_500.0, false, What::Outside(Evidence::Steal)),
         (&[], 0.0, true, What::Task),
