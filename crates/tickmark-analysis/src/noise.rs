@@ -62,12 +62,15 @@ pub struct Accounts {
 
 impl Accounts {
     fn of(runs: &[Watched]) -> Self {
-        let wall: f64 = runs.iter().map(|run| run.wall).sum();
-        let share = |of: fn(&Watched) -> Option<f64>| Some(runs.iter().map(of).sum::<Option<f64>>()? / wall);
+        let over = |time: fn(&Watched) -> f64, of: fn(&Watched) -> Option<f64>| {
+            let time: f64 = runs.iter().map(time).sum();
+            let all: f64 = runs.iter().map(of).sum::<Option<f64>>()?;
+            (time > 0.0).then(|| all / time)
+        };
         Self {
-            waited: share(|run| run.waited),
-            steal: share(|run| run.steal),
-            timer_interrupts: share(|run| run.timer_interrupts).map(|each| each * 1e9),
+            waited: over(|run| run.wall, |run| run.waited),
+            steal: over(|run| run.wall, |run| run.steal),
+            timer_interrupts: over(|run| run.span / 1e9, |run| run.timer_interrupts),
         }
     }
 }

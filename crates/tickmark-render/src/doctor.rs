@@ -89,7 +89,8 @@ fn words(name: &str) -> Words {
         ),
         "real-time-limits" => (
             "real-time priorities are limited",
-            "a budget in cpu.rt_runtime_us of the cgroup, an rtprio limit, or sched_rt_runtime_us = -1 where no task can run away",
+            "a budget in cpu.rt_runtime_us of the cgroup, an rtprio limit, or sched_rt_runtime_us = -1 where no task can run away; since Linux 6.12 \
+                also 0 in /sys/kernel/debug/sched/fair_server/cpuN/runtime, which gives other tasks a part of each second",
         ),
         _ => ("", ""),
     };

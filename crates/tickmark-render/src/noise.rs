@@ -42,12 +42,12 @@ pub fn text(noise: &Noise) -> String {
         Some(Ok(Osnoise { lost, interrupts })) => {
             let _ = writeln!(
                 out,
-                "osnoise, the kernel's own tracer, in turns with this: {} lost, {interrupts:.0} interrupts/s",
+                "osnoise, the kernel's own tracer, alternately: {} lost, {interrupts:.0} interrupts/s",
                 share(*lost)
             );
         }
         Some(Err(why)) => {
-            let _ = writeln!(out, "osnoise, the kernel's own tracer, says nothing: {why}");
+            let _ = writeln!(out, "osnoise, the kernel's own tracer, is not available: {why}");
         }
     }
     out.push('\n');
@@ -113,7 +113,7 @@ pub fn table<'a>(cpus: impl Iterator<Item = &'a Noise> + Clone) -> String {
     let rows = cpus.map(|noise| (format!("CPU {}", noise.cpu), noise.over_time.clone())).collect();
     out += &heat(seconds, rows);
     let note = "Shares of each CPU's time. outside: periodic gaps that are not this kernel's, steal, and gaps in which none of its counters moved. \
-        Page faults count as interrupts.";
+        Page faults count as interrupts, tickmark's own processes as tasks. Each CPU's time begins with its own loop.";
     let _ = writeln!(out, "\n{}", wrapped(note, 0).join("\n"));
     out
 }
@@ -147,7 +147,7 @@ fn heat(seconds: f64, rows: Vec<(String, Vec<f64>)>) -> String {
     let level = |share: &f64| if *share > 0.0 { LEVELS[((share / most * 8.0) as usize).min(7)] } else { ' ' };
     let columns = rows.first().map_or(1, |(_, shares)| shares.len().max(1));
     let mut out = format!(
-        "\n{HEADING}Over time{HEADING:#}  (a column: {}; █: {} of it lost)\n",
+        "\n{HEADING}Over time{HEADING:#}  (a column: {}; █ = {} of it lost)\n",
         time(seconds * 1e9 / columns as f64),
         share(most)
     );
@@ -225,7 +225,7 @@ pub(crate) fn what(what: &What) -> String {
         What::SoftInterrupt(line) => format!("soft interrupt {line}"),
         What::Fault => "page fault".to_owned(),
         What::Task => "another task".to_owned(),
-        What::Quota => "stopped by a cgroup's quota".to_owned(),
+        What::Quota => "throttled by a cgroup's CPU quota".to_owned(),
         What::Outside(Evidence::Train(rate)) => {
             format!("not this kernel's: periodic, {:.2} Hz", *rate as f64 / 1e3)
         }

@@ -71,7 +71,9 @@ fn interrupts(facts: &mut Environment, cpu: u32) {
 fn cgroups(facts: &mut Environment) {
     file(facts, "cgroup", "/proc/self/cgroup");
     of_cgroups(facts, CGROUP, "cgroup");
-    let limits = cgroup::limits();
+    let Some(limits) = cgroup::limits() else {
+        return facts.miss("cgroup.cpu.quotas", "/proc/self/cgroup", "no folder of a cgroup can be found");
+    };
     let quotas = limits.iter().map(|limit| format!("{} CPUs by {}", limit.cpus, limit.folder.display()));
     let quotas: Vec<String> = quotas.collect();
     facts.know(
@@ -81,11 +83,15 @@ fn cgroups(facts: &mut Environment) {
     );
 }
 
-/// How often a quota ended a turn, that of the group that grants least: it changes by itself.
+/// How often each quota ended turns: it changes by itself. The nearest group with one comes first.
 pub(super) fn throttling(facts: &mut Environment) {
-    match cgroup::limits().iter().min_by(|a, b| a.cpus.total_cmp(&b.cpus)) {
-        Some(limit) => file(facts, "state.cgroup.cpu.stat", limit.folder.join("cpu.stat")),
-        None => of_cgroups(facts, &[("cpu.stat", "cpu")], "state.cgroup"),
+    let limits = cgroup::limits().unwrap_or_default();
+    if limits.is_empty() {
+        return of_cgroups(facts, &[("cpu.stat", "cpu")], "state.cgroup");
+    }
+    for (above, limit) in limits.iter().enumerate() {
+        let above = if above == 0 { String::new() } else { format!("above{above}.") };
+        file(facts, &format!("state.cgroup.{above}cpu.stat"), limit.folder.join("cpu.stat"));
     }
 }
 

@@ -30,7 +30,8 @@ fn idle(patient: &Patient<'_>) -> Diagnosis {
             (words.last() != Some(&"off")).then(|| words.get(at.checked_sub(1)?)?.parse::<f64>().ok())?
         };
         // Where the kernel counts how often each was entered, those that were not are no matter.
-        let used = patient.end.and_then(|end| entered(patient.facts, end));
+        let one_stretch = patient.end.filter(|_| patient.recording.sessions.len() == 1);
+        let used = one_stretch.and_then(|end| entered(patient.facts, end));
         let is_used =
             |at: usize| used.as_ref().is_none_or(|used| used.get(at).is_none_or(|times| *times > 0.0));
         let felt = states
@@ -39,10 +40,14 @@ fn idle(patient: &Patient<'_>) -> Diagnosis {
             .filter(|(at, _)| is_used(*at))
             .filter_map(|(_, state)| latency(state));
         let longest = felt.fold(0.0, f64::max);
-        let mut evidence: Vec<_> = ["cpu.idle.states", "cpu.idle.governor", "state.idle.entered"]
+        let mut evidence: Vec<_> = ["cpu.idle.states", "cpu.idle.governor"]
             .into_iter()
             .filter_map(|name| patient.shown(name))
             .collect();
+        if let Some(used) = &used {
+            let times: Vec<String> = used.iter().map(|times| format!("{times:.0}")).collect();
+            evidence.push(measured("how often each was entered meanwhile", Seen::Text(times.join("; "))));
+        }
         let late = patient.point(names::SLEEP)?;
         evidence.push(measured(names::SLEEP, Seen::Time(late)));
         // A state that is never entered delays nobody: what is late beside the slack has to have room for it.

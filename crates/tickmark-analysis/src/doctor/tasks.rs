@@ -136,16 +136,29 @@ fn count(text: &str, name: &str) -> Option<f64> {
     text.split(';').find_map(|entry| entry.trim().strip_prefix(name)?.trim().parse().ok())
 }
 
+/// Whether a fact is how often a quota was used up, of the own cgroup or of one above it.
+fn is_throttling(name: &str) -> bool {
+    name.starts_with("state.cgroup.") && name.ends_with("cpu.stat")
+}
+
 fn throttled(patient: &Patient<'_>) -> Diagnosis {
     const NAME: &str = "throttled";
     looked(NAME, || {
-        let text = patient.fact("state.cgroup.cpu.stat")?;
-        let end = patient.end.and_then(|facts| facts.get("state.cgroup.cpu.stat")).unwrap_or(text);
+        patient.fact("state.cgroup.cpu.stat")?;
         let of = |text: &str| -> Option<[f64; 3]> {
             let micros = count(text, "throttled_usec").or_else(|| Some(count(text, "throttled_time")? / 1e3));
             Some([count(text, "nr_periods")?, count(text, "nr_throttled")?, micros?])
         };
-        let (before, after) = of(text).zip(of(end)).ok_or("cpu.stat has no nr_throttled")?;
+        // Of every group with a quota, the one that stopped its tasks for longest.
+        let stats = patient.facts.iter().filter(|(name, _)| is_throttling(name));
+        let spans = stats.filter_map(|(name, fact)| {
+            let text = fact.value.as_deref()?;
+            let end = patient.end.and_then(|facts| facts.get(name)).unwrap_or(text);
+            of(text).zip(of(end))
+        });
+        let (before, after) = spans
+            .max_by(|(a, b), (c, d)| (b[2] - a[2]).total_cmp(&(d[2] - c[2])))
+            .ok_or("cpu.stat has no nr_throttled")?;
         let [periods, times, micros] = [0, 1, 2].map(|at| (after[at] - before[at]).max(0.0));
         let files =
             ["cgroup.cpu.max", "cgroup.cpu.cfs_quota_us", "cgroup.cpu.cfs_period_us", "cgroup.cpu.quotas"];
@@ -193,7 +206,17 @@ fn real_time(patient: &Patient<'_>) -> Diagnosis {
         let asked = session.is_some_and(|session| session.asked.priority != Priority::Other);
         let no_budget = patient.fact("cgroup.cpu.rt_runtime_us") == Ok("0");
         let tight = (0.0..0.9 * period).contains(&runtime);
-        Ok(Diagnosis::told(NAME, refused.is_some() || (asked && (no_budget || tight)), None, evidence))
+        // A task of that priority that never sleeps gives its CPU to others all the same: the fair server does that since Linux 6.12, and
+        // sched_rt_runtime_us did before.
+        let had = patient.noise.as_ref().filter(|_| asked && refused.is_none()).map_or(0.0, |noise| {
+            noise.others().filter(|(what, _)| **what == What::Task).map(|(_, share)| share).sum()
+        });
+        let gave = had > SHARE;
+        if gave {
+            evidence.push(measured("other tasks on the CPU of a real-time task", Seen::Share(had)));
+        }
+        let found = refused.is_some() || gave || (asked && (no_budget || tight));
+        Ok(Diagnosis::told(NAME, found, gave.then_some(Cost::Share(had)), evidence))
     })
 }
 

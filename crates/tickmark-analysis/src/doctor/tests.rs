@@ -149,6 +149,11 @@ fn every_planted_fault_is_found_and_nothing_else() {
         plant(&mut planted);
         assert_eq!(planted.found(), BTreeSet::from([*name]));
     }
+    // A real-time task that never sleeps, and others that have its CPU for a part of each second.
+    let mut planted = Planted::good();
+    planted.lost(What::Task, 1, 0.05);
+    planted.recording.sessions[0].asked.priority = tickmark_wire::Priority::Fifo(50);
+    assert_eq!(planted.found(), BTreeSet::from(["busy-cpu", "real-time-limits"]));
     // A CPU that should be left alone: what interrupts it is a fault that is none elsewhere.
     let mut planted = Planted::good();
     let cpu = planted.facts.get("cpu.measured").unwrap().to_owned();

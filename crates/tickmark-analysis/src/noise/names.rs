@@ -8,6 +8,8 @@ use tickmark_wire::{Counted, GapTrace};
 const LONG: f64 = 1_000.0;
 /// Soft interrupts that the tick itself raises.
 const OF_TICK: [&str; 4] = ["softirq TIMER", "softirq SCHED", "softirq RCU", "softirq HRTIMER"];
+/// A quota is granted by the period, of 1 ms or more: what is shorter was another task, in ns.
+const SHORTEST_STOP: f64 = 500_000.0;
 /// A reading begins before its gap's end is stamped by so much at most, in ns.
 const JITTER: f64 = 5_000.0;
 
@@ -85,6 +87,8 @@ pub(super) struct Account {
     pub(super) steal: bool,
     /// Whether interrupts are a part of it, or absent from it as well.
     pub(super) interrupts: bool,
+    /// Whether a quota can stop the loop: at a real-time priority none does.
+    pub(super) quotas: bool,
 }
 
 /// What moved between two readings.
@@ -93,8 +97,9 @@ struct Window<'a> {
     gaps: std::ops::Range<usize>,
     /// How long the reading before took, from when.
     before: Option<(f64, f64)>,
-    /// The turn of another task in the reading before, as the index of its name.
+    /// The turn of another task in the reading before, as the index of its name; and whether one began in this reading.
     away: Option<usize>,
+    began: bool,
     /// Time that was not the loop's, in ns.
     absent: f64,
     moved: BTreeMap<&'a str, u64>,
@@ -172,7 +177,7 @@ impl Named<'_> {
             let before = before.replace((end, end + took));
             let taken = counted.away.get(reading).is_some_and(|away| away.get() > 0);
             let away = std::mem::replace(&mut away, taken.then_some(self.gaps.start.len() + reading));
-            Some(Window { gaps, before, away, absent, moved: own })
+            Some(Window { gaps, before, away, began: taken, absent, moved: own })
         })
     }
 
@@ -244,18 +249,20 @@ impl Named<'_> {
 
     /// The longest turns of others, as many as quotas ended: the period is over when the loop goes on, and the kernel has counted it.
     fn quotas(&self, window: &mut Window<'_>, early: u64, names: &mut [What]) -> u64 {
-        let times = early + window.moved.remove(Counted::QUOTA).unwrap_or(0);
+        let fresh = window.moved.remove(Counted::QUOTA).filter(|_| self.account.quotas).unwrap_or(0);
+        let times = early + fresh;
         let turns = window.gaps.clone().filter(|gap| names[*gap] == What::Task);
         let mut turns: Vec<usize> = turns.chain(window.away).collect();
         let away = |at: usize| {
             self.trace.counted.as_ref()?.away.get(at - self.gaps.length.len()).map(|ns| ns.as_f64())
         };
         let length = |at: &usize| self.gaps.length.get(*at).copied().or_else(|| away(*at)).unwrap_or(0.0);
+        turns.retain(|at| length(at) > SHORTEST_STOP);
         turns.sort_by(|a, b| length(b).total_cmp(&length(a)));
         let most = usize::try_from(times).unwrap_or(usize::MAX);
         turns.iter().take(most).for_each(|gap| names[*gap] = What::Quota);
-        // One at most is ended by the look itself.
-        times.saturating_sub(turns.len() as u64).min(1)
+        // A turn that began in this reading may have been counted in it.
+        u64::from(fresh > 0 && fresh > turns.len() as u64 && window.began)
     }
 
     /// A gap of a train that is far longer than its others, most of which the hypervisor took.

@@ -6,7 +6,7 @@ use crate::sample::{NoFigure, gaps_of, refute};
 use tickmark_stats::Sorted;
 use tickmark_stats::tick::{self, Train, Trains};
 use tickmark_store::Recording;
-use tickmark_wire::{Counted, GapTrace, Segment};
+use tickmark_wire::{Counted, GapTrace, Nanos, Priority, Segment};
 
 /// Batches of ticks whose means are taken for independent: what disturbs one tick often disturbs the next.
 pub(super) const BATCHES: usize = 10;
@@ -47,6 +47,7 @@ impl Watched {
         let account = Account {
             steal: fact("virtualisation") != Some("none"),
             interrupts: fact("kernel.config.IRQ_TIME_ACCOUNTING") != Some("y"),
+            quotas: recording.sessions.iter().all(|session| session.settled.priority == Priority::Other),
         };
         let (start, length) = (&columns.start, &columns.length);
         let view = columns.view();
@@ -84,8 +85,8 @@ impl Watched {
             span: trace.span.as_f64(),
             threshold: trace.threshold.as_f64(),
             wall: segments.iter().map(|segment| segment.wall.as_f64()).sum(),
-            waited: segments.iter().map(|segment| Some(segment.run_delay?.as_f64())).sum(),
-            steal: segments.iter().map(|segment| Some(segment.steal?.as_f64())).sum(),
+            waited: sum(segments, |segment| segment.run_delay),
+            steal: sum(segments, |segment| segment.steal),
             timer_interrupts: trace.timer_interrupts.map(|count| count as f64),
             looked: took,
             tick,
@@ -93,6 +94,12 @@ impl Watched {
             gaps,
         })
     }
+}
+
+/// A time of all segments; none where one lacks it, or where there is none.
+fn sum(segments: &[Segment], of: impl Fn(&Segment) -> Option<Nanos>) -> Option<f64> {
+    let all: Option<f64> = segments.iter().map(|segment| Some(of(segment)?.as_f64())).sum();
+    all.filter(|_| !segments.is_empty())
 }
 
 /// What is above the 90th percentile counts as that, as in the train's share.

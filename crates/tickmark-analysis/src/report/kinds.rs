@@ -94,7 +94,10 @@ fn gaps(sample: &Sample<'_>) -> Vec<Row> {
     if sample.runs.is_empty() {
         return Vec::new();
     }
-    let mut gap = rows::row(sample, ".gap", "interruption of a spinning loop", |run| Some(run.value));
+    let mut gap = rows::row(sample, ".gap", "gap in a spinning loop, median", |run| match &run.detail {
+        Detail::Gaps { lengths, .. } => lengths.quantile(0.5),
+        _ => None,
+    });
     let all = sample.runs.iter().filter_map(|run| match &run.detail {
         Detail::Gaps { lengths, .. } => Some(lengths.as_slice().iter().copied()),
         _ => None,

@@ -178,7 +178,7 @@ impl<'a> Seen<'a> {
     /// The figures of all gaps together, whatever they were.
     ///
     /// # Errors
-    /// It is no trace of gaps, or it holds none.
+    /// It is no trace of gaps, or a damaged one.
     pub(super) fn all_gaps(&self) -> Result<Figures, NoFigure> {
         let trace = self.observed.iter().find_map(|seen| match &seen.observations {
             Observations::Gaps(trace) => Some(trace),
@@ -189,7 +189,11 @@ impl<'a> Seen<'a> {
         // Turns of other tasks that began while the counters were read are gaps like others.
         let away = trace.counted.iter().flat_map(|counted| &counted.away).map(|away| away.as_f64());
         let lengths = Sorted::new(lengths.into_iter().chain(away.filter(|away| *away > 0.0)));
-        let middle = lengths.quantile(0.5).filter(|_| trace.span.get() > 0).ok_or(NoFigure::NoValue)?;
+        if trace.span.get() <= 0 {
+            return Err(NoFigure::Columns);
+        }
+        // A CPU that nothing interrupts has no gap, and loses nothing.
+        let middle = lengths.quantile(0.5).unwrap_or(0.0);
         Ok(self.plain(middle, Detail::Gaps { lengths, span: trace.span.as_f64() }))
     }
 
@@ -217,6 +221,12 @@ pub(crate) fn gaps_of(trace: &GapTrace) -> Option<GapColumns<'_>> {
     let (mut unseen, mut timers) = (Vec::new(), Vec::new());
     if let Some(counted) = &trace.counted {
         if counted.gap.len() != counted.took.len() || !counted.gap.is_sorted() {
+            return None;
+        }
+        let apart = |(away, took): (&Nanos, &Nanos)| away.get() < 0 || away > took;
+        if ![0, counted.gap.len()].contains(&counted.away.len())
+            || counted.away.iter().zip(&counted.took).any(apart)
+        {
             return None;
         }
         for (gap, took) in counted.gap.iter().zip(&counted.took) {

@@ -78,7 +78,7 @@ pub(crate) fn follow(
     control: &Control,
     on: &mut dyn FnMut(Heard) -> Result<(), Error>,
 ) -> Result<(), Error> {
-    let _lifeline = stdin.map(|mut stdin| {
+    let mut lifeline = stdin.map(|mut stdin| {
         // An agent that refuses may end before it has read all; its events say why.
         let _ = serde_json::to_writer(&mut stdin, plan).map(|()| stdin.write_all(b"\n"));
         control.hold(stdin)
@@ -91,13 +91,14 @@ pub(crate) fn follow(
             Ok(Some(heard)) if result.is_ok() => {
                 result = on(heard);
                 if result.is_err() {
-                    control.stop();
+                    // This agent ends; others of the same work go on.
+                    lifeline.take();
                 }
             }
             Ok(_) => {}
             Err(error) => {
                 result = result.and(Err(error));
-                control.stop();
+                lifeline.take();
             }
         }
     }

@@ -104,13 +104,8 @@ impl Told {
         let mut printed = Vec::new();
         let file = File::open(&self.output).map_err(|error| wrong(format!("{place}: {error}")))?;
         file.take(MOST + 1).read_to_end(&mut printed).map_err(|error| wrong(format!("{place}: {error}")))?;
+        let too_much = printed.len() as u64 > MOST;
         let printed = String::from_utf8_lossy(&printed);
-        if !self.number.is_empty() && printed.len() as u64 > MOST {
-            return Err(wrong(format!(
-                "it printed more than {} MiB: no number is looked for in that",
-                MOST >> 20
-            )));
-        }
         if !status.success() {
             let last = printed.lines().rfind(|line| !line.trim().is_empty());
             let last = last.map_or(String::new(), |line| format!("; it printed last: {}", line.trim()));
@@ -118,6 +113,12 @@ impl Told {
         }
         let one = |value: f64, step: f64| Observations::Values(Values { values: vec![value], step, over: 0 });
         sink.observe(Part::Whole, one(took as f64, 0.0), Vec::new());
+        if !self.number.is_empty() && too_much {
+            return Err(wrong(format!(
+                "it printed more than {} MiB: too much to look for a number",
+                MOST >> 20
+            )));
+        }
         let number = match self.number.as_str() {
             "" => return Ok(()),
             ONLY => only_number(&printed),

@@ -107,6 +107,13 @@ struct Stop<'a> {
 
 impl Stop<'_> {
     const NEVER: Self = Self { above: u64::MAX, tracer: None };
+
+    /// First of all: what comes after the gap pushes what came before out of the trace.
+    fn tracing(&self) {
+        if let Some(mut tracer) = self.tracer {
+            let _ = tracer.write_all(b"0");
+        }
+    }
 }
 
 /// Reads the clock without pause for a time, or until there are so many gaps above the threshold; the first reading and the
@@ -137,10 +144,7 @@ fn watch<C: Clock>(
         gaps.push((last, now));
         let long = now - last > looked;
         if now - last > stop.above {
-            // First of all: what comes after it pushes what came before out of the trace.
-            if let Some(mut tracer) = stop.tracer {
-                let _ = tracer.write_all(b"0");
-            }
+            stop.tracing();
             if preemptions() != switches {
                 preempted.push(gaps.len() as u32 - 1);
             }
@@ -168,6 +172,10 @@ fn watch<C: Clock>(
                 looks.took(ended - now, away);
                 gone += away;
                 switches = so_far;
+                if away > stop.above {
+                    stop.tracing();
+                    return (origin, ended);
+                }
             }
             last = clock.now();
         }

@@ -17,20 +17,24 @@ const ROOTS: [&[&str]; 2] = [
     &["/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpu,cpuacct", "/sys/fs/cgroup"],
 ];
 
-/// Every cgroup from this process's own up to the root that has a quota of CPU time, its own first. A container may not see those
-/// above it.
+/// Every cgroup from this process's own up to the root that has a quota of CPU time, its own first; none where no folder of them can be
+/// found. A container may not see those above it.
 #[must_use]
-pub fn limits() -> Vec<Limit> {
-    let text = std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
-    let mut all: Vec<Limit> = Vec::new();
-    for folder in text.lines().flat_map(|line| folders(line, Path::new("/"))) {
-        if let Some(cpus) = quota(&folder)
-            && all.iter().all(|known| known.folder != folder)
-        {
-            all.push(Limit { folder, cpus });
+pub fn limits() -> Option<Vec<Limit>> {
+    let text = std::fs::read_to_string("/proc/self/cgroup").ok()?;
+    limits_of(text.lines().flat_map(|line| folders(line, Path::new("/"))))
+}
+
+fn limits_of(folders: impl Iterator<Item = PathBuf>) -> Option<Vec<Limit>> {
+    // The usual places are often links to one another.
+    let mut there: Vec<PathBuf> = Vec::new();
+    for folder in folders.filter_map(|folder| folder.canonicalize().ok()) {
+        if !there.contains(&folder) {
+            there.push(folder);
         }
     }
-    all
+    let limit = |folder: &PathBuf| Some(Limit { cpus: quota(folder)?, folder: folder.clone() });
+    (!there.is_empty()).then(|| there.iter().filter_map(limit).collect())
 }
 
 /// How often the quota of one of these groups ended the turns of its tasks; none where its file does not say.
@@ -97,6 +101,12 @@ mod tests {
         let stat = "nr_periods 7\nnr_throttled 5\nthrottled_time 9\n";
         assert_eq!((throttled(stat), throttled("usage_usec 1\n")), (Some(5), None));
         // This machine's own are read without an error, whatever they are.
-        assert!(limits().iter().all(|limit| limit.cpus > 0.0 && limit.folder.starts_with("/sys/fs/cgroup")));
+        let own = limits().unwrap_or_default();
+        assert!(own.iter().all(|limit| limit.cpus > 0.0 && limit.folder.starts_with("/sys/fs/cgroup")));
+        // Both names of one place, as systemd has them.
+        std::os::unix::fs::symlink("cpu", root.path().join("sys/fs/cgroup/cpu,cpuacct")).unwrap();
+        let once = limits_of(folders("4:cpu,cpuacct:/c", root.path()).into_iter()).unwrap();
+        assert_eq!(once.len(), 1, "{once:?}");
+        assert_eq!(limits_of(std::iter::once(root.path().join("nowhere"))), None);
     }
 }

@@ -94,14 +94,16 @@ struct Quotas(Vec<(File, u64)>);
 
 impl Quotas {
     fn open() -> Self {
-        let files =
-            cgroup::limits().into_iter().filter_map(|limit| File::open(limit.folder.join("cpu.stat")).ok());
+        let files = cgroup::limits()
+            .into_iter()
+            .flatten()
+            .filter_map(|limit| File::open(limit.folder.join("cpu.stat")).ok());
         let mut all = Self(files.map(|file| (file, 0)).collect());
         all.ended();
         all
     }
 
-    /// How many turns they ended since the last time, all together.
+    /// How many periods the one that was used up most often was, since the last time: a group within a group may be stopped with it.
     fn ended(&mut self) -> u64 {
         let mut more = 0;
         for (file, known) in &mut self.0 {
@@ -109,7 +111,7 @@ impl Quotas {
             let length = file.read_at(&mut text, 0).unwrap_or(0);
             let text = std::str::from_utf8(&text[..length]).unwrap_or_default();
             if let Some(now) = cgroup::throttled(text) {
-                more += now.saturating_sub(*known);
+                more = now.saturating_sub(*known).max(more);
                 *known = now;
             }
         }

@@ -1,24 +1,24 @@
-//! The kernel's osnoise tracer (Documentation/trace/osnoise-tracer.rst), in a trace instance of this process's own, so that nobody
-//! else's trace is touched.
+//! The kernel's osnoise tracer (Documentation/trace/osnoise-tracer.rst), in a trace instance of this process's own. Which CPUs it watches
+//! is one setting of the whole machine: where anybody traces with it, it is left alone.
 
 use super::CallError;
 use std::path::{Path, PathBuf};
 
 /// Where tracefs is mounted, by the kernel's own documentation.
 const TRACEFS: &str = "/sys/kernel/tracing";
-/// Which CPUs it watches: one setting of the whole machine.
+/// Which CPUs are watched.
 const CPUS: &str = "osnoise/cpus";
-/// What the name of an instance begins with; the process's number follows.
+/// What the name of an instance begins with; the process's number follows, and the CPUs that were watched before.
 const OWN: &str = "tickmark-";
-/// Those that there may be at all: what the setting is where nobody changed it.
-const POSSIBLE: &str = "/sys/devices/system/cpu/possible";
+/// Tracers that share the setting.
+const SHARING: [&str; 2] = ["osnoise", "timerlat"];
 
 /// A tracer that runs; it is put away when this is dropped.
 #[derive(Debug)]
 pub struct Tracer {
     root: PathBuf,
-    id: u32,
-    cpus: String,
+    folder: PathBuf,
+    cpu: u32,
 }
 
 /// One period of it.
@@ -35,17 +35,29 @@ pub struct Sample {
 /// Why it cannot be used; none where it can.
 #[must_use]
 pub fn unavailable() -> Option<String> {
-    let tracers = Path::new(TRACEFS).join("available_tracers");
+    let root = Path::new(TRACEFS);
+    let tracers = root.join("available_tracers");
     match std::fs::read_to_string(&tracers) {
         Err(error) => Some(format!("{}: {error}", tracers.display())),
         Ok(text) if !text.split_whitespace().any(|tracer| tracer == "osnoise") => {
             Some("this kernel has no osnoise tracer (CONFIG_OSNOISE_TRACER)".to_owned())
         }
         Ok(_) => {
-            let others = instances(Path::new(TRACEFS)).into_iter().find(|id| is_alive(*id));
-            others.map(|id| format!("process {id} of tickmark uses the osnoise tracer"))
+            clear(root);
+            user(root).map(|place| format!("{} traces with it", place.display()))
         }
     }
+}
+
+/// A trace of somebody that needs the setting as it is.
+fn user(root: &Path) -> Option<PathBuf> {
+    let instances = std::fs::read_dir(root.join("instances")).into_iter().flatten().flatten();
+    let mut all = std::iter::once(root.to_owned()).chain(instances.map(|entry| entry.path()));
+    let shares = |place: &PathBuf| {
+        let tracer = std::fs::read_to_string(place.join("current_tracer")).unwrap_or_default();
+        SHARING.contains(&tracer.trim())
+    };
+    all.find(shares)
 }
 
 impl Tracer {
@@ -58,71 +70,87 @@ impl Tracer {
     }
 
     fn under(root: &Path, cpu: u32) -> Result<Self, CallError> {
-        // What a process that was killed left.
-        instances(root).into_iter().filter(|id| !is_alive(*id)).for_each(|id| put_away_under(root, id, None));
         let failed = |call: &'static str| move |error: std::io::Error| CallError::of(call, &error);
-        let cpus = std::fs::read_to_string(root.join(CPUS)).map_err(failed("read of osnoise/cpus"))?;
-        let id = std::process::id();
-        let tracer = Self { root: root.to_owned(), id, cpus: cpus.trim().to_owned() };
-        std::fs::create_dir_all(tracer.folder()).map_err(failed("mkdir of a trace instance"))?;
+        let before = std::fs::read_to_string(root.join(CPUS)).map_err(failed("read of osnoise/cpus"))?;
+        // Whoever finds the instance later knows from its name what to put back.
+        let name = format!("{OWN}{}-{}", std::process::id(), before.trim());
+        let tracer = Self { root: root.to_owned(), folder: root.join("instances").join(name), cpu };
+        std::fs::create_dir(&tracer.folder).map_err(failed("mkdir of a trace instance"))?;
+        if user(root).is_some() {
+            // Another began meanwhile: the setting is its own.
+            let _ = std::fs::remove_dir(&tracer.folder);
+            std::mem::forget(tracer);
+            return Err(CallError { call: "write to osnoise/cpus", errno: libc::EBUSY });
+        }
         std::fs::write(root.join(CPUS), cpu.to_string()).map_err(failed("write to osnoise/cpus"))?;
-        let begun = std::fs::write(tracer.folder().join("current_tracer"), "osnoise");
+        let begun = std::fs::write(tracer.folder.join("current_tracer"), "osnoise");
         begun.map_err(failed("write to current_tracer"))?;
         Ok(tracer)
-    }
-
-    fn folder(&self) -> PathBuf {
-        folder(&self.root, self.id)
     }
 
     /// The periods that are over so far.
     #[must_use]
     pub fn samples(&self) -> Vec<Sample> {
-        let text = std::fs::read_to_string(self.folder().join("trace")).unwrap_or_default();
-        text.lines().filter_map(sample).collect()
+        let text = std::fs::read_to_string(self.folder.join("trace")).unwrap_or_default();
+        text.lines().filter_map(|line| sample(line, self.cpu)).collect()
     }
 }
 
 impl Drop for Tracer {
     fn drop(&mut self) {
-        put_away_under(&self.root, self.id, Some(&self.cpus));
+        put_back(&self.root, &self.folder);
     }
 }
 
 /// Ends what a process left that was killed while it traced: its instance, and which CPUs are watched.
 pub fn put_away(id: u32) {
     let root = Path::new(TRACEFS);
-    if folder(root, id).exists() {
-        put_away_under(root, id, None);
+    instances(root)
+        .into_iter()
+        .filter(|(owner, _)| *owner == id)
+        .for_each(|(_, folder)| put_back(root, &folder));
+}
+
+/// The same for all that are gone.
+fn clear(root: &Path) {
+    let dead = instances(root).into_iter().filter(|(owner, _)| !is_alive(*owner));
+    dead.for_each(|(_, folder)| put_back(root, &folder));
+}
+
+fn put_back(root: &Path, folder: &Path) {
+    let _ = std::fs::write(folder.join("current_tracer"), "nop");
+    let _ = std::fs::remove_dir(folder);
+    let name = folder.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let before = name.strip_prefix(OWN).and_then(|rest| rest.split_once('-'));
+    if let Some((_, before)) = before {
+        let _ = std::fs::write(root.join(CPUS), before);
     }
 }
 
-fn put_away_under(root: &Path, id: u32, cpus: Option<&str>) {
-    let folder = folder(root, id);
-    let _ = std::fs::write(folder.join("current_tracer"), "nop");
-    let _ = std::fs::remove_dir(&folder);
-    let possible = std::fs::read_to_string(POSSIBLE).unwrap_or_default();
-    let _ = std::fs::write(root.join(CPUS), cpus.unwrap_or(possible.trim()));
-}
-
-fn folder(root: &Path, id: u32) -> PathBuf {
-    root.join("instances").join(format!("{OWN}{id}"))
-}
-
-/// The processes of tickmark that have an instance.
-fn instances(root: &Path) -> Vec<u32> {
+/// The instances of tickmark, with the processes that made them.
+fn instances(root: &Path) -> Vec<(u32, PathBuf)> {
     let entries = std::fs::read_dir(root.join("instances")).into_iter().flatten().flatten();
-    entries.filter_map(|entry| entry.file_name().to_str()?.strip_prefix(OWN)?.parse().ok()).collect()
+    let own = |entry: std::fs::DirEntry| {
+        let name = entry.file_name();
+        let (id, _) = name.to_str()?.strip_prefix(OWN)?.split_once('-')?;
+        Some((id.parse().ok()?, entry.path()))
+    };
+    entries.filter_map(own).collect()
 }
 
+/// Whether a process of tickmark has this number: numbers come again.
 fn is_alive(id: u32) -> bool {
-    Path::new("/proc").join(id.to_string()).exists()
+    let comm = |id: &str| std::fs::read_to_string(format!("/proc/{id}/comm")).unwrap_or_default();
+    let name = comm(&id.to_string());
+    name.starts_with("tickmark") || (!name.is_empty() && name == comm("self"))
 }
 
 /// A line of the trace: after its time runtime, noise, share available, longest, and the counts of hardware, non-maskable and other
 /// interrupts, soft interrupts and threads.
-fn sample(line: &str) -> Option<Sample> {
-    let (_, rest) = line.trim_start().strip_prefix('#').is_none().then(|| line.rsplit_once(": "))??;
+fn sample(line: &str, cpu: u32) -> Option<Sample> {
+    let (_, after) = line.trim_start().strip_prefix('#').is_none().then(|| line.split_once('['))??;
+    let (number, _) = after.split_once(']')?;
+    let (_, rest) = line.rsplit_once(": ").filter(|_| number.parse() == Ok(cpu))?;
     let numbers: Option<Vec<f64>> = rest.split_whitespace().map(|word| word.parse().ok()).collect();
     match numbers?[..] {
         [runtime, noise, _, _, _, _, interrupts, _, _] if runtime > 0.0 && noise <= runtime => {
@@ -145,25 +173,37 @@ mod tests {
 
     #[test]
     fn its_lines_are_read_and_what_it_changed_is_put_back() {
-        let samples: Vec<Sample> = TRACE.lines().filter_map(sample).collect();
+        let samples: Vec<Sample> = TRACE.lines().filter_map(|line| sample(line, 0)).collect();
         let first = Sample { runtime: 1e6, noise: 190.0, interrupts: 1007.0 };
         assert_eq!((samples.len(), samples[0]), (2, first));
+        assert_eq!(TRACE.lines().filter_map(|line| sample(line, 1)).count(), 0, "of another CPU");
         let root = tempfile::tempdir().unwrap();
-        std::fs::create_dir_all(root.path().join("osnoise")).unwrap();
-        std::fs::create_dir_all(root.path().join("instances/tickmark-4000000000")).unwrap();
-        std::fs::write(root.path().join(CPUS), "0-63\n").unwrap();
-        let tracer = Tracer::under(root.path(), 5).unwrap();
-        assert_eq!(std::fs::read_to_string(root.path().join(CPUS)).unwrap(), "5");
-        assert!(!root.path().join("instances/tickmark-4000000000/trace").exists());
-        std::fs::write(tracer.folder().join("trace"), TRACE).unwrap();
+        let root = root.path();
+        std::fs::create_dir_all(root.join("osnoise")).unwrap();
+        let (dead, user_of) = (root.join("instances/tickmark-4000000000-2-7"), root.join("instances/rtla"));
+        std::fs::create_dir_all(&dead).unwrap();
+        let cpus = || std::fs::read_to_string(root.join(CPUS)).unwrap();
+        std::fs::write(root.join(CPUS), "5\n").unwrap();
+        // What a process left that is gone is put back as it was before that.
+        clear(root);
+        assert_eq!((cpus().as_str(), user(root)), ("2-7", None));
+        let _ = std::fs::remove_file(dead.join("current_tracer"));
+        let _ = std::fs::remove_dir(&dead);
+        let tracer = Tracer::under(root, 0).unwrap();
+        assert_eq!(cpus(), "0");
+        assert_eq!(user(root), Some(tracer.folder.clone()));
+        std::fs::write(tracer.folder.join("trace"), TRACE).unwrap();
         assert_eq!(tracer.samples().len(), 2);
-        // In the kernel's own file system a folder goes with its files.
-        let tracing = std::fs::read_to_string(tracer.folder().join("current_tracer")).unwrap();
-        let folder = tracer.folder();
+        let folder = tracer.folder.clone();
         drop(tracer);
-        assert_eq!(tracing, "osnoise");
         assert_eq!(std::fs::read_to_string(folder.join("current_tracer")).unwrap(), "nop");
-        assert_eq!(std::fs::read_to_string(root.path().join(CPUS)).unwrap(), "0-63");
+        assert_eq!(cpus(), "2-7");
+        // Where somebody else traces, nothing is touched.
+        std::fs::remove_dir_all(&folder).unwrap();
+        std::fs::create_dir_all(&user_of).unwrap();
+        std::fs::write(user_of.join("current_tracer"), "timerlat\n").unwrap();
+        assert!(Tracer::under(root, 0).is_err());
+        assert_eq!(cpus(), "2-7");
         assert!(Tracer::under(Path::new("/nowhere"), 0).is_err());
     }
 }

@@ -58,6 +58,9 @@ pub(crate) struct Tick {
     /// End at the first gap (of any of the CPUs) longer than LENGTH; trace: stop the kernel's tracer at that moment; shell:COMMAND: then run it
     #[arg(long, num_args = 2, value_names = ["LENGTH", "stop|trace|shell:COMMAND"], conflicts_with = "of")]
     pub(crate) on_threshold: Vec<String>,
+    /// Ask the kernel's osnoise tracer too, alternately and for as long again (root, CONFIG_OSNOISE_TRACER; one CPU)
+    #[arg(long, conflicts_with_all = ["of", "on_threshold"])]
+    pub(crate) osnoise: bool,
     /// Name of the recording [default: the host's name]
     #[arg(long)]
     pub(crate) name: Option<String>,

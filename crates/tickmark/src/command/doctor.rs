@@ -73,7 +73,7 @@ fn measure(store: &Store, asked: &Doctor, checks: &[&Check]) -> Result<(Recordin
     let settings = Settings { cpu: asked.cpu, small: true, ..Settings::default() };
     let plan = plan::make(&offers, runs, Some(budget), settings, runs == 1, &mut rand::rng());
     let select: Vec<String> = probes.into_iter().map(str::to_owned).collect();
-    let (mut made, stopped) = measured_here(store, &[("doctor".to_owned(), plan)], &select, false)?;
+    let (mut made, stopped) = measured_here(store, &[("doctor".to_owned(), plan)], &select, &|_| false)?;
     Ok((made.swap_remove(0)?, stopped))
 }
 
@@ -81,7 +81,12 @@ fn measure(store: &Store, asked: &Doctor, checks: &[&Check]) -> Result<(Recordin
 fn earlier(store: &Store, recording: &Recording) -> Vec<Recording> {
     let own = Entry::of(recording);
     let mut known = store.list().unwrap_or_default();
-    known.retain(|entry| entry.complete && entry.signature == own.signature && entry.created < own.created);
+    known.retain(|entry| {
+        entry.complete
+            && entry.arm.is_none()
+            && entry.signature == own.signature
+            && entry.created < own.created
+    });
     known.sort_by_key(|entry| std::cmp::Reverse(entry.created));
     known.iter().take(REMEMBERED).filter_map(|entry| store.read(&entry.id).ok()).collect()
 }

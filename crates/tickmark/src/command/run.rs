@@ -60,12 +60,12 @@ fn keep(
 }
 
 /// Carries out plans on this machine, all at the same time, and keeps what comes of each, under its name; and whether the user
-/// ended them. Where `first_ends` the first that is done ends all.
+/// ended them. The first that `ends_all` ends all.
 pub(super) fn measured_here(
     store: &Store,
     plans: &[(String, Plan)],
     select: &[String],
-    first_ends: bool,
+    ends_all: &(dyn Fn(&Recording) -> bool + Sync),
 ) -> Result<(Vec<Result<Recording, Error>>, bool), Error> {
     // All of them first: what cannot be kept is not measured.
     let writers = plans
@@ -77,7 +77,8 @@ pub(super) fn measured_here(
         let mut machine = ThisMachine { control: control.clone(), joins: None };
         let shown = if number == 0 { Progress::new(plan) } else { Progress::hidden(plan) };
         let recording = kept(store, &mut machine, plan, writer, true, shown);
-        if first_ends && !control.stopped() && !done.swap(true, Ordering::Relaxed) {
+        let ends = recording.as_ref().is_ok_and(ends_all);
+        if ends && !control.stopped() && !done.swap(true, Ordering::Relaxed) {
             control.stop();
         }
         recording

@@ -6,7 +6,6 @@ use crate::cli::{Cpus, Format, Tick};
 use crate::error::{Code, Error};
 use crate::selection;
 use std::collections::BTreeSet;
-use std::path::Path;
 use std::process::Command;
 use tickmark_analysis::noise::{Gap, Noise};
 use tickmark_analysis::report;
@@ -21,9 +20,6 @@ use tickmark_wire::{Nanos, Settings, names};
 /// The longest run: what is interrupted loses no more, and memory does not grow with the duration.
 const RUN: Nanos = Nanos::from_millis(10_000);
 
-/// The kernel's own instrument, where it has one and this user may see it.
-const OSNOISE_HERE: &str = "/sys/kernel/tracing/osnoise/cpus";
-
 /// What is done at the first gap of a length.
 struct OnThreshold {
     above: Nanos,
@@ -37,7 +33,11 @@ pub(super) fn run(store: &Store, asked: &Tick) -> Result<Code, Error> {
         return show(&recording, &noise_of(&recording)?, asked).map(|()| Code::Done);
     }
     let threshold = on_threshold(&asked.on_threshold)?;
-    let (made, stopped) = measure(store, asked, &cpus(&asked.cpu)?, threshold.as_ref())?;
+    let cpus = cpus(&asked.cpu)?;
+    if asked.osnoise && cpus.len() > 1 {
+        return Err(Error::Usage("--osnoise: which CPUs it watches is one setting; give one CPU".to_owned()));
+    }
+    let (made, stopped) = measure(store, asked, &cpus, threshold.as_ref())?;
     let (watched, several) = (made.len(), made.len() > 1);
     let mut recordings = Vec::new();
     for made in made {
@@ -62,18 +62,22 @@ pub(super) fn run(store: &Store, asked: &Tick) -> Result<Code, Error> {
         }
         all => show_all(all, asked, stopped)?,
     }
-    let met = threshold.as_ref().and_then(|on| {
+    let acted = threshold.as_ref().and_then(|on| {
         let long = |(recording, noise): &(&Recording, Noise)| {
-            let gap = noise.gaps.last().filter(|gap| gap.length > on.above.as_f64())?;
-            Some(act(on, gap, recording).map(|()| Code::Differs))
+            Some(act(on, met(on, noise)?, recording).map(|()| Code::Differs))
         };
         seen.iter().find_map(long)
     });
-    match met {
+    match acted {
         Some(code) => code,
         None if stopped || !all => Ok(Code::Partly),
         None => Ok(Code::Done),
     }
+}
+
+/// The gap that ended the loop.
+fn met<'a>(on: &OnThreshold, noise: &'a Noise) -> Option<&'a Gap> {
+    noise.gaps.last().filter(|gap| gap.length > on.above.as_f64())
 }
 
 /// The CPUs that are asked for, each once; one that is not named is the quietest.
@@ -133,8 +137,7 @@ fn measure(
     // One run where it ends at a gap: the next would begin another trace.
     let runs = if on.is_some() { 1 } else { asked.duration.get().div_euclid(RUN.get() + 1) + 1 };
     let runs = u32::try_from(runs).unwrap_or(u32::MAX);
-    // Two loops on one CPU are one after the other: where several are watched, or a gap is waited for, there is no turn for it.
-    if cpus.len() == 1 && on.is_none() && Path::new(OSNOISE_HERE).exists() {
+    if asked.osnoise {
         let seconds = (asked.duration.get() / i64::from(runs) / 1_000_000_000).clamp(1, 10);
         offers.extend(selection::select(&[format!("{}:seconds={seconds}", names::OSNOISE)])?);
     }
@@ -152,7 +155,9 @@ fn measure(
         (name, plan::make(&offers, runs, Some(asked.duration), settings, runs == 1, &mut random))
     };
     let plans: Vec<_> = cpus.iter().map(&mut plan).collect();
-    measured_here(store, &plans, &select, on.is_some())
+    measured_here(store, &plans, &select, &|recording| {
+        on.is_some_and(|on| noise_of(recording).is_ok_and(|noise| met(on, &noise).is_some()))
+    })
 }
 
 /// What several CPUs saw at the same time.

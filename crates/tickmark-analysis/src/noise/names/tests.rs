@@ -102,7 +102,7 @@ impl Planted {
             timers: &[],
         };
         let found = trains(&gaps);
-        let account = Account { steal: true, interrupts };
+        let account = Account { steal: true, interrupts, quotas: true };
         let named = Named { trace: &trace, gaps: &gaps, trains: &found, account };
         (named.each(), named.away())
     }
@@ -111,7 +111,7 @@ impl Planted {
 /// Another task's turn that began while the counters were read is a gap of its own; a quota's where the next reading counted it, or that one.
 #[test]
 fn a_turn_that_begins_in_a_reading_has_a_name() {
-    for (counted_at, name) in [(11, What::Quota), (10, What::Quota), (20, What::Task)] {
+    for (counted_at, name) in [(11, What::Quota), (10, What::Quota), (20, What::Task), (5, What::Task)] {
         let mut planted = Planted::new(&[], 0.0, false, true);
         let (readings, gaps) = (planted.counted.gap.len(), planted.gaps.len());
         planted.counted.away = vec![Nanos::ZERO; readings];
@@ -132,7 +132,8 @@ fn a_turn_that_begins_in_a_reading_has_a_name() {
 fn a_gap_has_the_name_of_what_was_counted_in_it() {
     let soft = || What::SoftInterrupt("NET_RX".to_owned());
     let cases: [(&[&str], f64, bool, What); 9] = [
-        (&[Counted::QUOTA], 0.0, true, What::Quota),
+        // 9 us are no stop.
+        (&[Counted::QUOTA], 0.0, true, What::Task),
         (&[], 0.0, false, What::Unseen),
         (&[], 8_500.0, false, What::Outside(Evidence::Steal)),
         (&[], 0.0, true, What::Task),

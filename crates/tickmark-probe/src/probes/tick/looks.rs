@@ -93,8 +93,7 @@ impl Looks {
 
     /// How long that took, and how much of it another task had.
     pub(super) fn took(&mut self, ticks: u64, away: u64) {
-        // What is far longer is not the look's own.
-        self.spent += ticks.min(self.at_once);
+        self.spent += ticks.saturating_sub(away);
         if let Some(last) = self.readings.last_mut().filter(|last| last.3 == 0) {
             last.3 = ticks;
             self.away.push(away);
