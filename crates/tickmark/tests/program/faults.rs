@@ -208,7 +208,8 @@ fn a_disk_that_is_full() {
     }
     let bench = Bench::new();
     let output = Command::new("bwrap")
-        .args(["--bind", "/", "/", "--dev-bind", "/dev", "/dev", "--size", "65536", "--tmpfs", "/mnt"])
+        // Five pages: room for one file of 10 KiB, however few of them a slow machine makes in a batch.
+        .args(["--bind", "/", "/", "--dev-bind", "/dev", "/dev", "--size", "20480", "--tmpfs", "/mnt"])
         .args(["--setenv", "TMPDIR", "/mnt", program(), "run", "file", "bandwidth", "syscall.null", "--once"])
         .args(["--small", "--budget", "1s", "--format", "json"])
         .env("TICKMARK_STORE", bench.store())

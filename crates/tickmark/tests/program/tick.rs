@@ -145,12 +145,14 @@ fn what_a_quota_takes_is_no_other_tasks() {
     drop(half);
     let page: Value =
         serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e}: {}", err(&output)));
-    // Half of each period of 100 ms, but for those whose gap was asked about late.
-    assert!(share(&page, "quota") > 0.25, "{page:#}");
+    // Half of each period of 100 ms on an idle CPU; less of it where other tests have the CPU meanwhile.
+    assert!(share(&page, "quota") > 0.1, "{page:#}");
     let quota = kinds(&page).iter().find(|kind| kind["what"] == "quota").unwrap();
     assert!((5..=21).contains(&quota["count"].as_u64().unwrap()), "{quota:#}");
-    let waited = page["accounts"]["waited"].as_f64();
-    assert!(waited.is_none_or(|waited| waited > 0.0), "{page:#}");
+    // Both together are what the kernel says that it waited.
+    let (named, waited) =
+        (share(&page, "quota") + share(&page, "task"), page["accounts"]["waited"].as_f64().unwrap());
+    assert!((named / waited - 1.0).abs() < 0.25, "{named} and {waited}: {page:#}");
 }
 
 #[test]
