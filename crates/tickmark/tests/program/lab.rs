@@ -673,3 +673,35 @@ fn every_experiment_that_is_here_can_be_read() {
     }
     assert!(count >= 4);
 }
+
+/// A command on a real machine: how long it takes there in each boot, and the number that it prints.
+#[test]
+fn a_command_runs_on_a_real_machine_once_a_boot() {
+    let _machine = crate::bench::machine();
+    let (bench, board) = (Bench::new(), Board::new(3));
+    let length = board.folder.path().join("length").display().to_string();
+    let text = fs::read_to_string(board.matrix(3, REBOOT)).unwrap();
+    // Each setting leaves the command another time to sleep.
+    let mut seconds = ["0.02", "0.2"].into_iter();
+    let lines = text.lines().map(|line| match line.trim() {
+        boot if boot.starts_with("boot = \"n=") => {
+            line.replace("boot = \"", &format!("boot = \"echo {} > {length}; ", seconds.next().unwrap()))
+        }
+        line if line.starts_with("probes = ") => String::new(),
+        line if line.starts_with("identity") => format!(
+            "{line}\ncommand = [\"sh\", \"-c\", \"sleep $(cat {length}); echo slept: $(cat {length})\"]\n\
+             number = \"after:slept:\""
+        ),
+        _ => line.to_owned(),
+    });
+    let file = board.folder.path().join("command.toml");
+    fs::write(&file, lines.collect::<Vec<_>>().join("\n")).unwrap();
+    let model = bench.json(&["lab", "run", file.to_str().unwrap()]);
+    let time = line(&model, "command.time", "value");
+    assert_eq!(time["replicates"], serde_json::json!([3, 3]), "{time}");
+    // 20 and 200 ms, beside starting a shell.
+    let [short, long] = [0, 1].map(|side| time["mean"][side].as_f64().unwrap() / 1e6);
+    assert!(short >= 20.0 && long >= 200.0 && long - short > 100.0, "{time}");
+    let number = line(&model, "command.number", "value");
+    assert_eq!([0, 1].map(|side| number["mean"][side].as_f64().unwrap()), [0.02, 0.2], "{number}");
+}
