@@ -17,6 +17,8 @@ const LONGEST_REST: f64 = 1e12;
 const ENDS: f64 = 3.0;
 /// Timer interrupts for each of the tick that the kernel counts at most, beside those that woke a task here.
 const OTHERS: f64 = 1.5;
+/// Gaps that are shorter are not asked about, in ns.
+const FELT: f64 = 1_000.0;
 /// Rates that differ by less, as a share, are one.
 const SAME: f64 = 1e-4;
 /// The share of the slots in which the loop had the CPU that a tick fills at least: a train at twice the tick's frequency
@@ -140,7 +142,9 @@ pub fn trains(gaps: &Gaps<'_>) -> Trains {
     // A count lower than any tick is that of a timer which this machine does not use.
     let counted = gaps.interrupts.map(|count| count / seconds).filter(|rate| *rate > LOWEST);
     let confirms = |comb: &Comb| {
-        counted.is_none_or(|rate| agrees(comb, rate, seconds)) && timers(comb, gaps) != Some(false)
+        counted.is_none_or(|rate| agrees(comb, rate, seconds))
+            && timers(comb, gaps) != Some(false)
+            && !(is_felt(comb, gaps) && gaps.preempted.len() >= FEWEST)
     };
     let combs = combs(gaps);
     let mut of = vec![None; gaps.start.len()];
@@ -174,6 +178,13 @@ fn own_tick(combs: &[Comb], first: usize, confirms: impl Fn(&Comb) -> bool, gaps
         a.0.cmp(&b.0).then(a.1.total_cmp(&b.1))
     })
     .unwrap_or(first)
+}
+
+/// Whether a train's gaps are too short for the kernel to be asked after them, as those are in which the core's other thread has its tick.
+/// Beside other tasks nothing else may be left of a rate that both have.
+fn is_felt(comb: &Comb, gaps: &Gaps<'_>) -> bool {
+    let lengths = Sorted::new(comb.own.iter().map(|(_, gap)| gaps.length[*gap]));
+    lengths.quantile(0.5).is_some_and(|length| length < FELT)
 }
 
 /// Whether the kernel counted timer interrupts in most of a train's gaps; none where it was asked of too few.

@@ -133,6 +133,17 @@ fn of_two_trains_of_one_rate_the_tick_is_the_longer() {
     }
 }
 
+/// Where other tasks have the CPU too, what is felt alone is no tick of this CPU; where none has, it may be that of a fast one.
+#[test]
+fn beside_other_tasks_less_than_a_microsecond_is_no_tick() {
+    for seed in 0..10 {
+        let alone = || Planted::new(seed, 1.2).train(250.0, 600.0, 1.0, true, false);
+        assert!(alone().find(true).is_ok_and(|train| within(&train, 250.0, 5.0)), "seed {seed}");
+        let beside = alone().train(31.0, 3_000_000.0, 1.0, false, true);
+        assert!(beside.find(true).is_err(), "seed {seed}");
+    }
+}
+
 /// Another process that sleeps so many times a second: each of its timers is counted and gives it the CPU.
 #[test]
 fn other_timers_in_the_count_do_not_move_the_tick() {
