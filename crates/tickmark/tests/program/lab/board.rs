@@ -1,0 +1,186 @@
+//! Real machines over ssh: a network namespace with an sshd stands for one.
+
+use super::{line, within};
+use crate::bench::{Bench, err, refused};
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+
+/// A second machine: a network namespace with an sshd, whose boots are what a file says.
+struct Board {
+    folder: tempfile::TempDir,
+    _network: Network,
+}
+
+/// The namespace with what runs in it; all of it goes when this does.
+struct Network {
+    name: String,
+    here: String,
+    sshd: Option<Child>,
+}
+
+impl Drop for Network {
+    fn drop(&mut self) {
+        if let Some(sshd) = &mut self.sshd {
+            let _ = sshd.kill();
+            let _ = sshd.wait();
+        }
+        let _ = Command::new("ip").args(["netns", "del", &self.name]).output();
+        let _ = Command::new("ip").args(["link", "del", &self.here]).output();
+    }
+}
+
+fn ok(command: &mut Command) {
+    let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    assert!(output.status.success(), "{command:?}: {}", err(&output));
+}
+
+impl Board {
+    /// The number is this test's: it is in the names of the network and in its addresses.
+    fn new(number: u8) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name).display().to_string();
+        let name = format!("tickmark-{}-{number}", std::process::id());
+        let ip = |words: &str| {
+            ok(Command::new("ip").args(words.split(' ').map(|word| word.replace("NAME", &name))));
+        };
+        let (here, there) = (
+            format!("tm{number}a{}", std::process::id() % 1000),
+            format!("tm{number}b{}", std::process::id() % 1000),
+        );
+        let mut network = Network { name: name.clone(), here: here.clone(), sshd: None };
+        ip("netns add NAME");
+        ip(&format!("link add {here} type veth peer name {there}"));
+        ip(&format!("link set {there} netns NAME"));
+        ip(&format!("addr add 10.213.{number}.1/30 dev {here}"));
+        ip(&format!("link set {here} up"));
+        ip(&format!("-n NAME addr add 10.213.{number}.2/30 dev {there}"));
+        ip(&format!("-n NAME link set {there} up"));
+        for key in ["host", "user"] {
+            ok(Command::new("ssh-keygen").args(["-q", "-t", "ed25519", "-N", "", "-f", &at(key)]));
+        }
+        fs::copy(folder.path().join("user.pub"), folder.path().join("keys")).unwrap();
+        fs::write(folder.path().join("boot"), "1\n").unwrap();
+        fs::create_dir(folder.path().join("home")).unwrap();
+        let config = format!(
+            "ListenAddress 10.213.{number}.2\nHostKey {}\nAuthorizedKeysFile {}\nStrictModes no\nPidFile none\nUsePAM no\n\
+             PermitRootLogin yes\nSetEnv HOME={}\n",
+            at("host"),
+            at("keys"),
+            // A home of its own: the agent that a boot leaves there is no other board's.
+            at("home")
+        );
+        fs::write(folder.path().join("sshd_config"), config).unwrap();
+        let _ = fs::create_dir_all("/run/sshd");
+        let mut sshd = Command::new("ip");
+        sshd.args(["netns", "exec", &name, "/usr/sbin/sshd", "-D", "-f", &at("sshd_config")]);
+        network.sshd = Some(sshd.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
+        let board = Self { folder, _network: network };
+        within(10, "sshd answers", || std::net::TcpStream::connect(format!("10.213.{number}.2:22")).is_ok());
+        board
+    }
+
+    /// The matrix of two settings on this board, as a file.
+    fn matrix(&self, number: u8, boot: &str) -> PathBuf {
+        let at = |name: &str| self.folder.path().join(name).display().to_string();
+        let boot = boot.replace("BOOT", &at("boot"));
+        let text = format!(
+            r#"
+            name = "board"
+            blocks = 3
+            slice = "20ms"
+            probes = ["syscall.null", "op.int64.mul"]
+            [[setting]]
+            name = "one"
+            boot = "{boot}"
+            [[setting]]
+            name = "other"
+            boot = "{boot}"
+            [[machine]]
+            name = "board"
+            target = "ssh:root@10.213.{number}.2"
+            ssh = ["-i", "{}", "-o", "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=/dev/null", "-o", "LogLevel=ERROR"]
+            identity = "cat {}"
+            boot_limit = "5s"
+            "#,
+            at("user"),
+            at("boot")
+        );
+        let path = self.folder.path().join("board.toml");
+        fs::write(&path, text).unwrap();
+        path
+    }
+}
+
+/// A stub of a reboot: the connection may end, and a while later another boot answers.
+const REBOOT: &str = "n=$(cat BOOT); (sleep 0.3; echo $((n + 1)) > BOOT) > /dev/null 2>&1 &";
+
+#[test]
+fn a_real_machine_is_booted_once_a_setting_and_block_and_goes_on_after_an_interruption() {
+    let _machine = crate::bench::machine();
+    let (bench, board) = (Bench::new(), Board::new(1));
+    let file = board.matrix(1, REBOOT);
+    let file = file.to_str().unwrap();
+    let boots =
+        || fs::read_to_string(board.folder.path().join("boot")).unwrap().trim().parse::<u32>().unwrap_or(0);
+    let run =
+        bench.command(&["lab", "run", file]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    within(60, "the third boot", || boots() >= 4);
+    assert!(Command::new("kill").args(["-INT", &run.id().to_string()]).status().unwrap().success());
+    let output = run.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{}", err(&output));
+    let before = boots();
+    assert!(before < 7);
+    let model = bench.json(&["lab", "run", file, "--resume", "last"]);
+    // Boots are blocks, judged with chance in mind: nothing was changed.
+    assert_eq!(model[0]["candidates"][0]["unit"], "block");
+    let mean = line(&model, "syscall.null", "mean");
+    assert_eq!(mean["replicates"], serde_json::json!([3, 3]), "{mean}");
+    assert!(boots() > before && boots() <= before + 6, "{before} {}", boots());
+    assert!(board.folder.path().join("home/.cache/tickmark/agent").exists());
+    assert_eq!(bench.json(&["recordings"]).as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn a_real_machine_that_does_not_boot_anew_is_named() {
+    let (bench, board) = (Bench::new(), Board::new(2));
+    let run = |boot: &str| bench.run(&["lab", "run", board.matrix(2, boot).to_str().unwrap()]);
+    refused(&run("true"), 1, &["did not come up in a new boot within 5 s"]);
+    refused(&run("echo no such kernel >&2; exit 3"), 1, &["root@10.213.2.2", "no such kernel"]);
+    let text = fs::read_to_string(board.matrix(2, "true")).unwrap().replace("10.213.2.2", "10.213.2.99");
+    let path = board.folder.path().join("nobody.toml");
+    fs::write(&path, text).unwrap();
+    refused(&bench.run(&["lab", "run", path.to_str().unwrap()]), 1, &["root@10.213.2.99", "which boot"]);
+}
+
+/// A command on a real machine: how long it takes there in each boot, and the number that it prints.
+#[test]
+fn a_command_runs_on_a_real_machine_once_a_boot() {
+    let _machine = crate::bench::machine();
+    let (bench, board) = (Bench::new(), Board::new(3));
+    let length = board.folder.path().join("length").display().to_string();
+    let text = fs::read_to_string(board.matrix(3, REBOOT)).unwrap();
+    // Each setting leaves the command another time to sleep.
+    let mut seconds = ["0.02", "0.2"].into_iter();
+    let lines = text.lines().map(|line| match line.trim() {
+        boot if boot.starts_with("boot = \"n=") => {
+            line.replace("boot = \"", &format!("boot = \"echo {} > {length}; ", seconds.next().unwrap()))
+        }
+        line if line.starts_with("probes = ") => String::new(),
+        line if line.starts_with("identity") => format!(
+            "{line}\ncommand = [\"sh\", \"-c\", \"sleep $(cat {length}); echo slept: $(cat {length})\"]\n\
+             number = \"after:slept:\""
+        ),
+        _ => line.to_owned(),
+    });
+    let file = board.folder.path().join("command.toml");
+    fs::write(&file, lines.collect::<Vec<_>>().join("\n")).unwrap();
+    let model = bench.json(&["lab", "run", file.to_str().unwrap()]);
+    let time = line(&model, "command.time", "value");
+    assert_eq!(time["replicates"], serde_json::json!([3, 3]), "{time}");
+    // 20 and 200 ms, beside starting a shell.
+    let [short, long] = [0, 1].map(|side| time["mean"][side].as_f64().unwrap() / 1e6);
+    assert!(short >= 20.0 && long >= 200.0 && long - short > 100.0, "{time}");
+    let number = line(&model, "command.number", "value");
+    assert_eq!([0, 1].map(|side| number["mean"][side].as_f64().unwrap()), [0.02, 0.2], "{number}");
+}
