@@ -21,6 +21,10 @@ const PARTS: [i64; 30] = [
     2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71, 73, 79, 83, 89, 97, 101, 103,
     107, 109, 113,
 ];
+/// Windows this near, in ns, are of one train: as its period is tried, the beginning of its window moves.
+const NEAR: f64 = 3.0 * WINDOW;
+/// Trains of one period that are tried.
+const PHASES: usize = 4;
 /// How far a period of `lags` may be off, as a share.
 const OFF: f64 = 4e-5;
 
@@ -89,10 +93,14 @@ impl Comb {
     pub(super) fn fit(gaps: &Marked, period: f64) -> Option<Self> {
         // Most periods are refuted by a small part.
         let first = (40.0 * period).max(0.4e9).min(gaps.span);
-        let (period, phase) = lay(gaps, period, OFF, first)?;
+        lay(gaps, (period, OFF), None, first).into_iter().find_map(|laid| Self::through(gaps, laid, first))
+    }
+
+    /// The comb that continues through all of the trace what was laid over the first part of it.
+    fn through(gaps: &Marked, (period, phase): (f64, f64), first: f64) -> Option<Self> {
         Self::at(period, phase).counted(gaps, first, FULL - 0.2)?;
         let reach = STRETCH.min(gaps.span);
-        let (period, phase) = lay(gaps, period, WINDOW / first, reach)?;
+        let (period, phase) = lay(gaps, (period, WINDOW / first), Some(phase), reach).into_iter().next()?;
         let (period, phase) = drawn(gaps, period, phase, reach)?;
         Self::at(period, phase).counted(gaps, gaps.span, FULL)?.fastest(gaps)
     }
@@ -250,15 +258,17 @@ impl Comb {
     }
 }
 
-/// Among the periods within a share `off` of this one, the one whose slots catch most gaps in a narrow window, and where
-/// that window lies: period and phase in ns. Looks at gaps up to `reach` ns.
-fn lay(gaps: &Marked, period: f64, off: f64, reach: f64) -> Option<(f64, f64)> {
+/// Among the periods within a share `off` of this one, those whose slots catch most gaps in a narrow window, and where that window lies, near
+/// `phase` where one is given: period and phase in ns, the fullest first. Another CPU's tick has the same period: it is told by its
+/// phase. Looks at gaps up to `reach` ns.
+fn lay(gaps: &Marked, (period, off): (f64, f64), phase: Option<f64>, reach: f64) -> Vec<(f64, f64)> {
     let early = gaps.left(reach);
     // Fine enough that the last slot moves by a quarter of the window.
     let fine = WINDOW / 4.0 / reach;
     let tries = (off / fine).ceil();
     let cell = WINDOW / 2.0;
-    let mut best: Option<(u32, f64, f64)> = None;
+    let apart = |a: f64, b: f64| ((a - b).abs() % period).min(period - (a - b).abs() % period);
+    let mut best: Vec<(u32, f64, f64)> = Vec::new();
     let mut cells: Vec<u32> = Vec::new();
     for step in -tries as i32..=tries as i32 {
         let period = period * (1.0 + f64::from(step) * fine);
@@ -273,12 +283,21 @@ fn lay(gaps: &Marked, period: f64, off: f64, reach: f64) -> Option<(f64, f64)> {
         cells[0] += cells[count];
         for own in 0..count {
             let two = cells[own] + cells[(own + 1) % count];
-            if best.is_none_or(|(most, ..)| two > most) {
-                best = Some((two, period, (own + 1) as f64 * cell));
+            let at = (own + 1) as f64 * cell;
+            let full = best.len() == PHASES && best.iter().all(|(most, ..)| two <= *most);
+            if full || phase.is_some_and(|phase| apart(phase, at) > NEAR) {
+                continue;
             }
+            match best.iter_mut().find(|(.., other)| apart(*other, at) < NEAR) {
+                Some(same) if two > same.0 => *same = (two, period, at),
+                Some(_) => {}
+                None => best.push((two, period, at)),
+            }
+            best.sort_unstable_by(|a, b| b.0.cmp(&a.0));
+            best.truncate(PHASES);
         }
     }
-    best.map(|(_, period, phase)| (period, phase))
+    best.into_iter().map(|(_, period, phase)| (period, phase)).collect()
 }
 
 /// A line through slot and time, again without what lies far off, and again through twice as long a stretch.
