@@ -37,6 +37,8 @@ pub struct Noise {
     pub tick: Result<Train, NoFigure>,
     /// What a tick takes on average, in ns, between the limits of its 95 % confidence interval.
     pub cost: Option<[f64; 3]>,
+    /// What changed while it was watched, in words: a CPU that went offline gives its loop to another.
+    pub changed: Vec<String>,
     /// What the kernel counted over the same time.
     pub accounts: Accounts,
     /// What the kernel's own instrument says, where it was asked, or why it says nothing.
@@ -200,6 +202,7 @@ impl Noise {
             looked: looked.map(|took| took / span),
             tick,
             cost,
+            changed: Vec::new(),
             accounts,
             osnoise: None,
             kinds,
@@ -283,6 +286,12 @@ fn over_time<'a>(span: f64, gaps: impl Iterator<Item = &'a Gap>) -> Vec<f64> {
 pub fn of(recording: &Recording) -> Option<Noise> {
     let own =
         recording.runs.iter().filter(|run| run.planned.probe.as_str() == TICK && run.status == Status::Ok);
+    let mut changed: Vec<String> = Vec::new();
+    for what in own.clone().filter_map(|run| run.outcome.as_ref()).flat_map(|outcome| &outcome.changed) {
+        if !changed.contains(what) {
+            changed.push(what.clone());
+        }
+    }
     let traces = own.flat_map(|run| {
         let observed = recording.observed(run, &run.planned.probe);
         observed.into_iter().flatten().filter_map(|observed| match observed.observations {
@@ -293,5 +302,5 @@ pub fn of(recording: &Recording) -> Option<Noise> {
     let cpu = recording.sessions.first().map_or(0, |session| session.settled.cpu);
     let runs: Vec<Watched> =
         traces.filter_map(|(trace, segments)| Watched::of(&trace, &segments, recording)).collect();
-    Noise::joined(cpu, runs).map(|noise| Noise { osnoise: Osnoise::of(recording), ..noise })
+    Noise::joined(cpu, runs).map(|noise| Noise { changed, osnoise: Osnoise::of(recording), ..noise })
 }

@@ -28,6 +28,9 @@ pub fn text(noise: &Noise) -> String {
         share(noise.lost() / noise.span),
         count(u32::try_from(gaps).unwrap_or(u32::MAX), "gap"),
     );
+    if let Some(changed) = changed(noise) {
+        let _ = writeln!(out, "{changed}");
+    }
     let [named, unseen] = noise.named();
     let _ = writeln!(
         out,
@@ -110,12 +113,23 @@ pub fn table<'a>(cpus: impl Iterator<Item = &'a Noise> + Clone) -> String {
             if number == 0 { writeln!(out, "{HEADING}{line}{HEADING:#}") } else { writeln!(out, "{line}") };
     }
     let seconds = cpus.clone().map(|noise| noise.span / 1e9).fold(0.0, f64::max);
-    let rows = cpus.map(|noise| (format!("CPU {}", noise.cpu), noise.over_time.clone())).collect();
+    let rows = cpus.clone().map(|noise| (format!("CPU {}", noise.cpu), noise.over_time.clone())).collect();
     out += &heat(seconds, rows);
+    for noise in cpus.clone() {
+        if let Some(changed) = changed(noise) {
+            let _ = writeln!(out, "\nCPU {}: {changed}", noise.cpu);
+        }
+    }
     let note = "Shares of each CPU's time. outside: periodic gaps that are not this kernel's, steal, and gaps in which none of its counters moved. \
         Page faults count as interrupts, tickmark's own processes as tasks. Each CPU's time begins with its own loop.";
     let _ = writeln!(out, "\n{}", wrapped(note, 0).join("\n"));
     out
+}
+
+/// What changed meanwhile, in one line.
+fn changed(noise: &Noise) -> Option<String> {
+    let what = (!noise.changed.is_empty()).then(|| noise.changed.join(", "))?;
+    Some(format!("changed while it was watched: {what}; not all of this is CPU {}'s own", noise.cpu))
 }
 
 /// What a column of the table holds.
@@ -313,6 +327,7 @@ pub fn json(noise: &Noise) -> Value {
             "timer_interrupts_hz": noise.accounts.timer_interrupts,
         },
         "osnoise": osnoise,
+        "changed": noise.changed,
         "span": noise.span,
         "threshold": noise.threshold,
         "lost": noise.lost() / noise.span,
