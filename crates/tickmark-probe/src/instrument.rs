@@ -2,8 +2,7 @@
 
 use crate::clock::{COUNTER, Clock, Counter, Monotonic};
 use crate::sys::chain;
-use std::path::Path;
-use tickmark_timer::{Anchor, Scale, counter_is_invariant};
+use tickmark_timer::{Anchor, Scale, counter_is_trusted};
 use tickmark_wire::{Instrument, Nanos, Picos, StampClock};
 
 /// The clock to stamp with, and what one of its ticks is worth.
@@ -27,7 +26,7 @@ impl Gauge {
         if counter_is_nanoseconds {
             return Self { clock: COUNTER, ..monotonic };
         }
-        if !counter_is_invariant() || !kernel_trusts_counter() {
+        if !counter_is_trusted() {
             return monotonic;
         }
         while tickmark_timer::monotonic_ns() - first.nanos < 2_000_000 {}
@@ -144,12 +143,4 @@ impl Gauge {
         // Scaled up first: single ticks are below a nanosecond.
         Picos::per(Nanos::new(self.scale.nanos(ticks.saturating_mul(1 << 20)) as i64), count << 20)
     }
-}
-
-/// The kernel takes the counter off the list when it found it unstable. Without /sys the processor's word
-/// has to do.
-fn kernel_trusts_counter() -> bool {
-    let list = Path::new("/sys/devices/system/clocksource/clocksource0/available_clocksource");
-    let listed = |text: String| text.split_whitespace().any(|name| name == tickmark_timer::CLOCKSOURCE);
-    std::fs::read_to_string(list).map_or(true, listed)
 }

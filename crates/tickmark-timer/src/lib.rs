@@ -1,10 +1,22 @@
-//! The processor's counter as a clock: whether it can be trusted, how to read it, and how its ticks
-//! become nanoseconds of CLOCK_MONOTONIC.
+//! Timers for programs that mean it: the processor's counter as a clock, sleeping until a deadline to some ten nanoseconds, and a queue for millions of
+//! pending timers.
+//!
+//! - [`counter`] and its kin read the counter (TSC, CNTVCT_EL0); [`Anchor`] and [`Scale`] turn its ticks into CLOCK_MONOTONIC.
+//! - [`Sleeper`] sleeps until a deadline, of the clock or of the counter.
+//! - [`TimerQueue`] keeps pending timers in the order of their deadlines.
 
 mod counter;
+mod counter_clock;
+mod margin;
 mod monotonic;
+mod queue;
 mod scale;
+mod sleeper;
+mod sys;
 
 pub use counter::*;
+pub use counter_clock::counter_is_trusted;
 pub use monotonic::monotonic_ns;
+pub use queue::{Expired, Full, TimerId, TimerQueue};
 pub use scale::{Anchor, Scale};
+pub use sleeper::{Options, Report, Sleeper, Tick, Woken};

@@ -1,0 +1,137 @@
+//! The counter as a clock of a running program: calibrated against CLOCK_MONOTONIC, and again as time goes on.
+
+use crate::{Anchor, CLOCKSOURCE, Scale, counter, counter_is_invariant, fenced_counter, monotonic_ns};
+
+/// The first calibration takes so long, in ns: 10 ns of each anchor's error are 10 ppm, and of a margin 1 ns.
+const FIRST: u64 = 2_000_000;
+/// The rate is that of the last stretch of so many ns, at most twice as many: the clock is steered (NTP), the counter is not.
+const STRETCH: u64 = 16_000_000_000;
+/// Readings of the clock that are tried at most until one was not interrupted.
+const TRIES: usize = 4;
+
+/// Whether the processor's counter can stand for a clock: it runs at one rate, and the kernel, which watches it, has not taken it off its list of
+/// clock sources. Without /sys the processor's word has to do.
+#[must_use]
+pub fn counter_is_trusted() -> bool {
+    let list = "/sys/devices/system/clocksource/clocksource0/available_clocksource";
+    let listed = |text: String| text.split_whitespace().any(|name| name == CLOCKSOURCE);
+    counter_is_invariant() && std::fs::read_to_string(list).map_or(true, listed)
+}
+
+/// The counter and its rate.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct CounterClock {
+    scale: Scale,
+    /// Ticks in a nanosecond.
+    rate: f64,
+    first: Anchor,
+    last: Anchor,
+    /// By how much the rate changed at the last calibration, as a share.
+    drift: f64,
+    /// The least number of ticks that a reading of the clock took.
+    narrow: u64,
+}
+
+impl CounterClock {
+    /// Takes 2 ms. None where there is no counter to trust.
+    pub(crate) fn calibrate() -> Option<Self> {
+        if !counter_is_trusted() {
+            return None;
+        }
+        let first = Anchor::take();
+        while monotonic_ns() - first.nanos < FIRST {}
+        let last = Anchor::take();
+        let scale = Scale::between(first, last)?;
+        Some(Self { scale, rate: scale.frequency() / 1e9, first, last, drift: 0.0, narrow: u64::MAX })
+    }
+
+    /// One moment on both clocks, in the time of three readings; calibrates again where the stretch since the last time has doubled.
+    pub(crate) fn now(&mut self) -> Anchor {
+        let anchor = self.read();
+        let (known, own) =
+            (self.last.nanos - self.first.nanos, anchor.nanos.saturating_sub(self.first.nanos));
+        if own > 2 * known {
+            if let Some(scale) = Scale::between(self.first, anchor) {
+                let rate = scale.frequency() / 1e9;
+                self.drift = rate / self.rate - 1.0;
+                (self.scale, self.rate) = (scale, rate);
+            }
+            self.first = if known > STRETCH { self.last } else { self.first };
+            self.last = anchor;
+        }
+        anchor
+    }
+
+    /// Reads the clock between two readings of the counter, again where that took much longer than it can.
+    fn read(&mut self) -> Anchor {
+        let mut best = (u64::MAX, Anchor { ticks: 0, nanos: 0 });
+        for _ in 0..TRIES {
+            let before = fenced_counter();
+            let nanos = monotonic_ns();
+            let width = fenced_counter().wrapping_sub(before);
+            if width < best.0 {
+                best = (width, Anchor { ticks: before.wrapping_add(width / 2), nanos });
+            }
+            self.narrow = self.narrow.min(width);
+            if width <= self.narrow + self.narrow / 2 {
+                break;
+            }
+        }
+        best.1
+    }
+
+    /// Ticks in so many ns.
+    #[inline]
+    pub(crate) fn ticks(&self, nanos: u64) -> u64 {
+        (nanos as f64 * self.rate) as u64
+    }
+
+    /// Nanoseconds in so many ticks.
+    #[inline]
+    pub(crate) fn nanos(&self, ticks: u64) -> u64 {
+        self.scale.nanos(ticks)
+    }
+
+    /// Spins until the counter has this value; by how many ns it was exceeded.
+    #[inline]
+    pub(crate) fn spin_until(&self, target: u64) -> u64 {
+        loop {
+            // The difference is negative until then: a counter may wrap around.
+            let over = counter().wrapping_sub(target);
+            if over < 1 << 63 {
+                return self.scale.nanos(over);
+            }
+        }
+    }
+
+    /// By how much the rate of the counter against the clock changed at the last calibration, as a share.
+    pub(crate) fn drift(&self) -> f64 {
+        self.drift
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_counter_keeps_the_clocks_time_for_a_while() {
+        let Some(mut clock) = CounterClock::calibrate() else {
+            assert!(!counter_is_trusted());
+            return;
+        };
+        let first = clock.now();
+        while monotonic_ns() - first.nanos < 50_000_000 {
+            clock.now();
+        }
+        let last = clock.now();
+        let own = clock.nanos(last.ticks - first.ticks) as f64;
+        let real = (last.nanos - first.nanos) as f64;
+        assert!((own / real - 1.0).abs() < 1e-3, "{own} for {real}");
+        assert!(clock.ticks(1_000_000).abs_diff(clock.ticks(2_000_000) / 2) <= 1);
+        // A microsecond ahead, and not over at once.
+        let target = counter() + clock.ticks(1_000);
+        clock.spin_until(target);
+        assert!(counter() >= target);
+    }
+}

@@ -1,0 +1,336 @@
+//! Sleeping until a deadline to some ten nanoseconds: the kernel wakes the thread a learned margin early, and the rest is spun away.
+
+use crate::counter_clock::CounterClock;
+use crate::margin::Latencies;
+use crate::{Anchor, monotonic_ns, sys};
+use std::io;
+use std::marker::PhantomData;
+
+/// A shorter sleep is not worth a system call, in ns.
+const WORTH: u64 = 2_000;
+/// Every so many sleeps the CPU time of the kernel's part is measured: two readings of 400 ns.
+const MEASURED: u64 = 16;
+/// What the kernel's part is thought to take until then, in ns.
+const SUPPOSED: f64 = 15_000.0;
+/// A deadline of the counter is approached this share of the way early: the rate is known to that.
+const RATE_ERROR: u64 = 10_000;
+
+/// How a [`Sleeper`] works.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Options {
+    /// CPU time that a wake-up may take on average, in ns, the kernel's part included. The larger, the more deadlines are met.
+    pub cpu_budget: u64,
+    /// The share of wake-ups that the margin is to meet where the budget allows it.
+    pub quantile: f64,
+    /// The kernel's tick, where it is known.
+    pub tick: Option<Tick>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { cpu_budget: 42_000, quantile: 0.998, tick: None }
+    }
+}
+
+/// Interrupts that come regularly, by CLOCK_MONOTONIC: a thread that is to be woken beside one wakes later by what it takes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Tick {
+    /// From one to the next, in ns.
+    pub period: f64,
+    /// When one of them came, in ns.
+    pub phase: u64,
+    /// What one takes, in ns.
+    pub cost: u64,
+}
+
+impl Tick {
+    /// Whether one of them comes from `from` to `until`.
+    fn falls_into(&self, from: u64, until: u64) -> bool {
+        let slot = |at: u64| ((at as f64 - self.phase as f64) / self.period).floor();
+        self.period > 0.0 && slot(from.saturating_sub(1)) < slot(until)
+    }
+}
+
+/// One wake-up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Woken {
+    /// How long after its deadline, in ns.
+    pub late: u64,
+    /// How long it spun, in ns.
+    pub spun: u64,
+    /// Whether the kernel woke the thread in time for it.
+    pub in_time: bool,
+}
+
+/// What a [`Sleeper`] did so far. Times in ns.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Report {
+    /// Wake-ups.
+    pub wakes: u64,
+    /// Those for which the kernel woke the thread after the deadline.
+    pub late: u64,
+    /// Those among them that no margin could have met; nothing is learned from them.
+    pub outliers: u64,
+    /// The latest.
+    pub worst: u64,
+    /// Time spun in all.
+    pub spun: u64,
+    /// CPU time a wake-up on average: what was spun, and the kernel's part, which is measured in every sixteenth.
+    pub cpu: f64,
+    /// The margin of the next wake-up.
+    pub margin: u64,
+    /// By how much the counter's rate against the clock changed at its last calibration, as a share; none where no counter is used.
+    pub drift: Option<f64>,
+}
+
+/// Sleeps until deadlines, and learns from each how late the kernel wakes its thread.
+///
+/// It belongs to the thread that made it: it sets this thread's timer slack to 1 ns and puts it back when it is dropped (threads of real-time
+/// priority have no slack). Where the processor has no counter of one rate, or the kernel does not trust it, it spins on
+/// CLOCK_MONOTONIC. A deadline in the past returns at once. CLOCK_MONOTONIC cannot step; what is a deadline of CLOCK_REALTIME has to be
+/// converted, and again after a step.
+///
+/// ```
+/// # fn main() -> std::io::Result<()> {
+/// use tickmark_timer::{Sleeper, monotonic_ns};
+/// let mut sleeper = Sleeper::new(Default::default());
+/// let woken = sleeper.sleep_until(monotonic_ns() + 300_000)?;
+/// println!("{} ns late, {} ns spun", woken.late, woken.spun);
+/// # Ok(()) }
+/// ```
+#[derive(Debug)]
+pub struct Sleeper {
+    options: Options,
+    clock: Option<CounterClock>,
+    latencies: Latencies,
+    /// CPU time of the kernel's part of a wake-up, an average of the last ones.
+    kernel: f64,
+    /// The slack that the thread had.
+    slack: Option<u64>,
+    wakes: u64,
+    late: u64,
+    worst: u64,
+    spun: u64,
+    of_this_thread: PhantomData<*const ()>,
+}
+
+impl Sleeper {
+    /// Calibrates the counter, which takes 2 ms.
+    #[must_use]
+    pub fn new(options: Options) -> Self {
+        let slack = sys::slack().filter(|_| sys::set_slack(1));
+        Self {
+            options,
+            clock: CounterClock::calibrate(),
+            latencies: Latencies::new(),
+            kernel: SUPPOSED,
+            slack,
+            wakes: 0,
+            late: 0,
+            worst: 0,
+            spun: 0,
+            of_this_thread: PhantomData,
+        }
+    }
+
+    /// Sleeps until a time of CLOCK_MONOTONIC, in ns.
+    ///
+    /// # Errors
+    /// The kernel refuses clock_nanosleep(2).
+    #[inline]
+    pub fn sleep_until(&mut self, deadline: u64) -> io::Result<Woken> {
+        let woke = self.approach(deadline)?;
+        let left = deadline.saturating_sub(woke.nanos);
+        let late = match &self.clock {
+            _ if left == 0 => monotonic_ns().saturating_sub(deadline),
+            Some(clock) => clock.spin_until(woke.ticks.wrapping_add(clock.ticks(left))),
+            None => spin_on_the_clock(deadline),
+        };
+        Ok(self.done(late, left))
+    }
+
+    /// Sleeps until the counter ([`counter`](crate::counter)) has this value.
+    ///
+    /// # Errors
+    /// Unsupported, where there is no counter of one rate that the kernel trusts; the kernel refuses clock_nanosleep(2).
+    pub fn sleep_until_counter(&mut self, deadline: u64) -> io::Result<Woken> {
+        let mut before = u64::MAX;
+        loop {
+            let Some(clock) = &mut self.clock else {
+                return Err(io::Error::new(io::ErrorKind::Unsupported, "no counter to rely on"));
+            };
+            let now = clock.now();
+            let ahead = deadline.wrapping_sub(now.ticks);
+            // The half of all values that lies behind the counter has passed.
+            if ahead >= 1 << 63 {
+                let late = clock.nanos(now.ticks.wrapping_sub(deadline));
+                return Ok(self.done(late, 0));
+            }
+            let left = clock.nanos(ahead);
+            // By the rate as it is known: what is left after that is less, or all that sleeping can do.
+            if left < WORTH || left >= before / 2 {
+                let late = clock.spin_until(deadline);
+                return Ok(self.done(late, left));
+            }
+            before = left;
+            self.approach(now.nanos.saturating_add(left - left / RATE_ERROR))?;
+        }
+    }
+
+    /// What it did so far.
+    #[must_use]
+    pub fn report(&self) -> Report {
+        Report {
+            wakes: self.wakes,
+            late: self.late,
+            outliers: self.latencies.outliers(),
+            worst: self.worst,
+            spun: self.spun,
+            cpu: self.kernel + self.spun as f64 / self.wakes.max(1) as f64,
+            margin: self.margin(),
+            drift: self.clock.as_ref().map(CounterClock::drift),
+        }
+    }
+
+    fn margin(&self) -> u64 {
+        let wait = (self.options.cpu_budget as f64 - self.kernel).max(0.0);
+        self.latencies.margin(self.options.quantile, wait) as u64
+    }
+
+    /// Lets the kernel wake the thread a margin before the deadline; the time after that.
+    fn approach(&mut self, deadline: u64) -> io::Result<Anchor> {
+        let mut margin = self.margin();
+        if let Some(tick) = &self.options.tick
+            && tick.falls_into(deadline.saturating_sub(margin + tick.cost), deadline)
+        {
+            margin += tick.cost;
+        }
+        let before = monotonic_ns();
+        let asked = deadline.saturating_sub(margin);
+        if asked <= before.saturating_add(WORTH) {
+            return Ok(self.now());
+        }
+        let measured = self.wakes.is_multiple_of(MEASURED).then(sys::thread_cpu_ns);
+        sys::sleep_until(asked)?;
+        let woke = self.now();
+        self.latencies.learn(woke.nanos.saturating_sub(asked) as f64);
+        // Only where there is time for another reading.
+        if let Some(cpu) = measured.filter(|_| woke.nanos.saturating_add(WORTH) < deadline) {
+            self.kernel += (sys::thread_cpu_ns().saturating_sub(cpu) as f64 - self.kernel) / 8.0;
+        }
+        Ok(woke)
+    }
+
+    fn now(&mut self) -> Anchor {
+        match &mut self.clock {
+            Some(clock) => clock.now(),
+            None => Anchor { ticks: 0, nanos: monotonic_ns() },
+        }
+    }
+
+    #[inline]
+    fn done(&mut self, late: u64, left: u64) -> Woken {
+        let in_time = left > 0;
+        self.wakes += 1;
+        self.late += u64::from(!in_time);
+        self.worst = self.worst.max(late);
+        self.spun += left;
+        Woken { late, spun: left, in_time }
+    }
+}
+
+impl Drop for Sleeper {
+    fn drop(&mut self) {
+        self.slack.map(sys::set_slack);
+    }
+}
+
+fn spin_on_the_clock(deadline: u64) -> u64 {
+    loop {
+        let now = monotonic_ns();
+        if now >= deadline {
+            return now - deadline;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{counter, counter_is_trusted};
+
+    /// A sleeper on each kind of clock.
+    fn both() -> [Sleeper; 2] {
+        let with = Sleeper::new(Options::default());
+        let mut without = Sleeper::new(Options::default());
+        without.clock = None;
+        [with, without]
+    }
+
+    #[test]
+    fn nothing_returns_before_its_deadline() {
+        for mut sleeper in both() {
+            let mut early = 0;
+            for step in 0..200u64 {
+                let deadline = monotonic_ns() + 1_000 + step * 2_500;
+                let woken = sleeper.sleep_until(deadline).unwrap();
+                let now = monotonic_ns();
+                // The counter's ticks and the clock's are rounded.
+                early += usize::from(now + 50 < deadline || woken.late > now.saturating_sub(deadline) + 50);
+            }
+            // A hypervisor may stop all four readings of an anchor.
+            assert!(early <= 2, "{early} of 200");
+            let report = sleeper.report();
+            assert_eq!(report.wakes, 200);
+            assert!(report.spun > 0 && report.cpu > 0.0 && report.late <= 200);
+        }
+    }
+
+    #[test]
+    fn a_deadline_that_has_passed_returns_at_once() {
+        for mut sleeper in both() {
+            for deadline in [0, 1, monotonic_ns() - 5_000_000] {
+                let woken = sleeper.sleep_until(deadline).unwrap();
+                assert!(!woken.in_time && woken.spun == 0 && woken.late >= 5_000_000);
+            }
+        }
+    }
+
+    #[test]
+    fn deadlines_of_the_counter_are_met() {
+        let mut sleeper = Sleeper::new(Options::default());
+        if !counter_is_trusted() {
+            let refused = sleeper.sleep_until_counter(0).unwrap_err();
+            assert_eq!(refused.kind(), io::ErrorKind::Unsupported);
+            return;
+        }
+        let clock = sleeper.clock.unwrap();
+        for micros in [0, 3, 200, 20_000] {
+            let deadline = counter() + clock.ticks(micros * 1_000);
+            sleeper.sleep_until_counter(deadline).unwrap();
+            assert!(counter() >= deadline);
+        }
+        assert!(!sleeper.sleep_until_counter(counter() - 1_000_000).unwrap().in_time);
+    }
+
+    #[test]
+    fn the_slack_of_the_thread_comes_back() {
+        std::thread::spawn(|| {
+            assert!(sys::set_slack(77_000));
+            let sleeper = Sleeper::new(Options::default());
+            assert_eq!(sys::slack(), Some(1));
+            drop(sleeper);
+            assert_eq!(sys::slack(), Some(77_000));
+        })
+        .join()
+        .unwrap();
+    }
+
+    #[test]
+    fn a_tick_within_the_wait_is_seen() {
+        let tick = Tick { period: 4e6, phase: 1_000_000, cost: 15_000 };
+        assert!(tick.falls_into(4_999_000, 5_001_000) && tick.falls_into(5_000_000, 5_000_001));
+        assert!(!tick.falls_into(5_000_100, 8_999_000) && !tick.falls_into(1_000_100, 1_000_200));
+        assert!(tick.falls_into(0, 1_000_000));
+    }
+}
