@@ -113,9 +113,9 @@ pub fn table<'a>(cpus: impl Iterator<Item = &'a Noise> + Clone) -> String {
             if number == 0 { writeln!(out, "{HEADING}{line}{HEADING:#}") } else { writeln!(out, "{line}") };
     }
     let seconds = cpus.clone().map(|noise| noise.span / 1e9).fold(0.0, f64::max);
-    let rows = cpus.clone().map(|noise| (format!("CPU {}", noise.cpu), noise.over_time.clone())).collect();
-    out += &heat(seconds, rows);
-    for noise in cpus.clone() {
+    let named = cpus.clone().map(|noise| (format!("CPU {}", noise.cpu), noise.over_time.clone())).collect();
+    out += &heat(seconds, named);
+    for noise in cpus {
         if let Some(changed) = changed(noise) {
             let _ = writeln!(out, "\nCPU {}: {changed}", noise.cpu);
         }

@@ -92,14 +92,17 @@ impl CounterClock {
         self.scale.nanos(ticks)
     }
 
-    /// Spins until the counter has this value; by how many ns it was exceeded.
+    /// Spins until the counter has this value, by how many ns it was exceeded; none where there is a reason to stop before.
     #[inline]
-    pub(crate) fn spin_until(&self, target: u64) -> u64 {
+    pub(crate) fn spin_until(&self, target: u64, stop: impl Fn() -> bool) -> Option<u64> {
         loop {
             // The difference is negative until then: a counter may wrap around.
             let over = counter().wrapping_sub(target);
             if over < 1 << 63 {
-                return self.scale.nanos(over);
+                return Some(self.scale.nanos(over));
+            }
+            if stop() {
+                return None;
             }
         }
     }
@@ -131,7 +134,7 @@ mod tests {
         assert!(clock.ticks(1_000_000).abs_diff(clock.ticks(2_000_000) / 2) <= 1);
         // A microsecond ahead, and not over at once.
         let target = counter() + clock.ticks(1_000);
-        clock.spin_until(target);
-        assert!(counter() >= target);
+        assert!(clock.spin_until(target, || false).is_some() && counter() >= target);
+        assert_eq!(clock.spin_until(counter() + clock.ticks(1_000_000_000), || true), None);
     }
 }

@@ -1,15 +1,18 @@
 //! Pending timers by deadline: a hierarchical timing wheel (Varghese and Lauck, SOSP 1987, scheme 7) of eight levels with 256 slots each, one level
 //! for each byte of the deadline. Unlike in most wheels nothing is rounded: timers come out in the order of their deadlines, to the last bit.
 
+mod chunks;
 mod nodes;
+mod sorted;
 mod wheel;
 
-use nodes::{Nodes, Place};
+use nodes::Nodes;
+use sorted::Sorted;
 use std::sync::atomic::{AtomicU32, Ordering};
 use wheel::{Slot, Wheel};
 
 /// Timers of one slot that are sorted at once; more are distributed over the level below.
-const SORTED: usize = 512;
+const FEW: usize = 512;
 
 /// A timer of one queue. It stays unique: once its timer has expired or was cancelled, it names none, also when its memory is in use again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -45,12 +48,12 @@ impl<T: std::fmt::Debug> std::error::Error for Full<T> {}
 /// Pending timers, each with a deadline and a value.
 ///
 /// Deadlines are numbers of any unit (nanoseconds of CLOCK_MONOTONIC, ticks of a counter) and may be anything up to `u64::MAX`. Timers
-/// of one deadline expire in the order in which they were added. A deadline that has already passed expires at the next
-/// [`pop`](Self::pop), before later ones.
+/// of one deadline expire in no particular order. A deadline that has already passed expires at the next [`pop`](Self::pop), before
+/// later ones.
 ///
 /// To add, to cancel and to re-arm takes constant time; to expire takes constant time on average, at most eight moves a timer. No memory
 /// is allocated but to hold more timers than ever before ([`reserve`](Self::reserve)). With a value of 8 bytes that has a niche (a
-/// `Box`, a `NonZeroU64`), or of 4 bytes, a timer takes 32 bytes.
+/// `Box`, a `NonZeroU64`), or of 4 bytes, a timer takes 29 bytes.
 ///
 /// ```
 /// use tickmark_timer::TimerQueue;
@@ -67,8 +70,7 @@ pub struct TimerQueue<T> {
     id: u32,
     nodes: Nodes<T>,
     wheel: Wheel,
-    /// Deadline, order and index of the timers that are sorted; empty between calls.
-    scratch: Vec<(u64, u32, u32)>,
+    sorted: Sorted,
 }
 
 impl<T> TimerQueue<T> {
@@ -83,12 +85,13 @@ impl<T> TimerQueue<T> {
     pub fn with_limit(now: u64, limit: u32) -> Self {
         static QUEUES: AtomicU32 = AtomicU32::new(0);
         let id = QUEUES.fetch_add(1, Ordering::Relaxed);
-        Self { id, nodes: Nodes::new(limit), wheel: Wheel::new(now), scratch: Vec::with_capacity(SORTED) }
+        Self { id, nodes: Nodes::new(limit), wheel: Wheel::new(now), sorted: Sorted::with_capacity(FEW) }
     }
 
     /// Makes room for so many more timers.
     pub fn reserve(&mut self, timers: usize) {
         self.nodes.reserve(timers);
+        self.wheel.reserve(self.len() + timers);
     }
 
     /// How many timers are pending.
@@ -109,24 +112,24 @@ impl<T> TimerQueue<T> {
     /// The queue is full; the value comes back.
     #[inline]
     pub fn add(&mut self, deadline: u64, value: T) -> Result<TimerId, Full<T>> {
-        let (index, generation) = self.nodes.take(deadline, value).map_err(Full)?;
+        let index = self.nodes.take(deadline, value).map_err(Full)?;
         self.wheel.insert(&mut self.nodes, index);
-        Ok(TimerId { queue: self.id, index, generation })
+        Ok(self.id_of(index))
     }
 
     /// Takes a timer away before it expires. None where it has expired, was cancelled, or is another queue's.
     #[inline]
     pub fn cancel(&mut self, id: TimerId) -> Option<T> {
         let index = self.pending(id)?;
-        self.wheel.remove(&mut self.nodes, index);
+        self.take_out(index);
         self.nodes.give_back(index)
     }
 
-    /// Gives a pending timer another deadline, with its place behind those that have it already; whether there was such a timer.
+    /// Gives a pending timer another deadline; whether there was such a timer.
     #[inline]
     pub fn rearm(&mut self, id: TimerId, deadline: u64) -> bool {
         let Some(index) = self.pending(id) else { return false };
-        self.wheel.remove(&mut self.nodes, index);
+        self.take_out(index);
         self.nodes[index].deadline = deadline;
         self.wheel.insert(&mut self.nodes, index);
         true
@@ -143,21 +146,16 @@ impl<T> TimerQueue<T> {
     #[inline]
     pub fn pop(&mut self, now: u64) -> Option<Expired<T>> {
         loop {
-            let sorted = self.wheel.sorted().map(|index| (index, self.nodes[index].deadline));
-            let next = self.wheel.next();
-            match (sorted, next) {
-                // What is sorted was added before anything else of its time.
-                (Some((index, deadline)), next) if next.is_none_or(|slot| deadline <= slot.start) => {
+            match (self.sorted.next(), self.wheel.next()) {
+                (Some(deadline), next) if next.is_none_or(|slot| deadline <= slot.start) => {
                     if deadline > now {
                         break;
                     }
-                    return self.expire(index);
+                    let index = self.sorted.pop()?;
+                    return self.expired(index);
                 }
-                (_, Some(slot)) if slot.start <= now => {
+                (sorted, Some(slot)) if slot.start <= now => {
                     self.wheel.advance(slot.start);
-                    if slot.level == 0 {
-                        return self.expire(self.wheel.first(slot)?);
-                    }
                     self.open(slot, sorted.is_none());
                 }
                 _ => break,
@@ -171,14 +169,14 @@ impl<T> TimerQueue<T> {
     /// nothing is pending.
     #[must_use]
     pub fn next_deadline(&self) -> Option<u64> {
-        let sorted = self.wheel.sorted().map(|index| self.nodes[index].deadline);
+        let sorted = self.sorted.next();
         let next = self.wheel.next().map(|slot| {
-            if slot.level == 0 || sorted.is_some_and(|deadline| deadline <= slot.start) {
+            let known = slot.level == 0 || sorted.is_some_and(|deadline| deadline <= slot.start);
+            if known || self.wheel.count(slot) > FEW {
                 return slot.start;
             }
-            let mut all = self.nodes.from(self.wheel.first(slot));
-            let least = all.by_ref().take(SORTED).map(|(_, node)| node.deadline).min();
-            least.filter(|_| all.next().is_none()).unwrap_or(slot.start)
+            let deadlines = self.wheel.each(slot).map(|index| self.nodes[index].deadline);
+            deadlines.min().unwrap_or(slot.start)
         });
         sorted.into_iter().chain(next).min()
     }
@@ -187,30 +185,35 @@ impl<T> TimerQueue<T> {
         (id.queue == self.id && self.nodes.holds(id.index, id.generation)).then_some(id.index)
     }
 
-    fn expire(&mut self, index: u32) -> Option<Expired<T>> {
-        let (deadline, generation) = (self.nodes[index].deadline, self.nodes[index].generation);
-        self.wheel.remove(&mut self.nodes, index);
-        let value = self.nodes.give_back(index)?;
-        Some(Expired { id: TimerId { queue: self.id, index, generation }, deadline, value })
+    fn id_of(&self, index: u32) -> TimerId {
+        TimerId { queue: self.id, index, generation: self.nodes[index].generation }
     }
 
-    /// Takes a slot apart whose time has come: into the sorted list where that is empty and they are few, else over the levels below.
+    /// Out of the list that it stands in.
+    #[inline]
+    fn take_out(&mut self, index: u32) {
+        let at = self.nodes[index].at;
+        if Sorted::has(at) { self.sorted.remove(at) } else { self.wheel.remove(&mut self.nodes, index) }
+    }
+
+    /// What stands in no list any more.
+    #[inline]
+    fn expired(&mut self, index: u32) -> Option<Expired<T>> {
+        let (id, deadline) = (self.id_of(index), self.nodes[index].deadline);
+        let value = self.nodes.give_back(index)?;
+        Some(Expired { id, deadline, value })
+    }
+
+    /// Takes a slot apart whose time has come: its timers are sorted where nothing else is and they are few, else they go over the levels below.
     fn open(&mut self, slot: Slot, may_sort: bool) {
-        let first = self.wheel.take(slot);
-        let few = may_sort && {
-            let mut each = self.nodes.from(first);
-            let numbered = (0..).zip(each.by_ref().take(SORTED));
-            self.scratch.extend(numbered.map(|(order, (index, node))| (node.deadline, order, index)));
-            each.next().is_none()
-        };
-        if !few {
-            self.scratch.clear();
-            self.wheel.distribute(&mut self.nodes, first);
-            return;
-        }
-        self.scratch.sort_unstable();
-        for (.., index) in self.scratch.drain(..) {
-            self.wheel.append(&mut self.nodes, index, Place::SORTED);
+        if slot.level == 0 {
+            // Before all that is sorted: else that would have been served first.
+            self.wheel.take_some(slot, |index| self.sorted.push(&mut self.nodes, index));
+        } else if may_sort && self.wheel.count(slot) <= FEW {
+            self.wheel.take(slot, |index| self.sorted.push(&mut self.nodes, index));
+            self.sorted.sort(&mut self.nodes);
+        } else {
+            self.wheel.distribute(&mut self.nodes, slot);
         }
     }
 }

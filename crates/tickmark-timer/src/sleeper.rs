@@ -5,6 +5,8 @@ use crate::margin::Latencies;
 use crate::{Anchor, monotonic_ns, sys};
 use std::io;
 use std::marker::PhantomData;
+#[cfg(not(loom))]
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// A shorter sleep is not worth a system call, in ns.
 const WORTH: u64 = 2_000;
@@ -139,14 +141,47 @@ impl Sleeper {
     /// The kernel refuses clock_nanosleep(2).
     #[inline]
     pub fn sleep_until(&mut self, deadline: u64) -> io::Result<Woken> {
-        let woke = self.approach(deadline)?;
+        let woke = self.approach(deadline, |until| sys::sleep_until(until).map(|()| true))?;
         let left = deadline.saturating_sub(woke.nanos);
-        let late = match &self.clock {
-            _ if left == 0 => monotonic_ns().saturating_sub(deadline),
-            Some(clock) => clock.spin_until(woke.ticks.wrapping_add(clock.ticks(left))),
-            None => spin_on_the_clock(deadline),
-        };
+        let late = self.spin(woke, deadline, || false).unwrap_or(0);
         Ok(self.done(late, left))
+    }
+
+    /// The same unless the word has another value, or gets one meanwhile and its futex is woken; whether the deadline was reached.
+    ///
+    /// # Errors
+    /// The kernel refuses futex(2).
+    #[cfg(not(loom))]
+    pub(crate) fn sleep_while(&mut self, word: &AtomicU32, value: u32, deadline: u64) -> io::Result<bool> {
+        let changed = || word.load(Ordering::Acquire) != value;
+        let woke = self.approach(deadline, |until| {
+            while !changed() && monotonic_ns() < until {
+                sys::futex_wait(word, value, Some(until))?;
+            }
+            Ok(!changed())
+        })?;
+        let left = deadline.saturating_sub(woke.nanos);
+        let late = if changed() { None } else { self.spin(woke, deadline, changed) };
+        Ok(late.map(|late| self.done(late, left)).is_some())
+    }
+
+    /// Spins up to the deadline; how late that was, or none where there is a reason to stop before.
+    #[inline]
+    fn spin(&self, woke: Anchor, deadline: u64, stop: impl Fn() -> bool) -> Option<u64> {
+        let left = deadline.saturating_sub(woke.nanos);
+        match &self.clock {
+            _ if left == 0 => Some(monotonic_ns().saturating_sub(deadline)),
+            Some(clock) => clock.spin_until(woke.ticks.wrapping_add(clock.ticks(left)), stop),
+            None => loop {
+                let now = monotonic_ns();
+                if now >= deadline {
+                    return Some(now - deadline);
+                }
+                if stop() {
+                    return None;
+                }
+            },
+        }
     }
 
     /// Sleeps until the counter ([`counter`](crate::counter)) has this value.
@@ -169,11 +204,12 @@ impl Sleeper {
             let left = clock.nanos(ahead);
             // By the rate as it is known: what is left after that is less, or all that sleeping can do.
             if left < WORTH || left >= before / 2 {
-                let late = clock.spin_until(deadline);
+                let late = clock.spin_until(deadline, || false).unwrap_or(0);
                 return Ok(self.done(late, left));
             }
             before = left;
-            self.approach(now.nanos.saturating_add(left - left / RATE_ERROR))?;
+            let until = now.nanos.saturating_add(left - left / RATE_ERROR);
+            self.approach(until, |until| sys::sleep_until(until).map(|()| true))?;
         }
     }
 
@@ -197,8 +233,8 @@ impl Sleeper {
         self.latencies.margin(self.options.quantile, wait) as u64
     }
 
-    /// Lets the kernel wake the thread a margin before the deadline; the time after that.
-    fn approach(&mut self, deadline: u64) -> io::Result<Anchor> {
+    /// Lets the kernel wake the thread a margin before the deadline, by a way of waiting that says whether it was waited; the time after that.
+    fn approach(&mut self, deadline: u64, wait: impl FnOnce(u64) -> io::Result<bool>) -> io::Result<Anchor> {
         let mut margin = self.margin();
         if let Some(tick) = &self.options.tick
             && tick.falls_into(deadline.saturating_sub(margin + tick.cost), deadline)
@@ -211,11 +247,13 @@ impl Sleeper {
             return Ok(self.now());
         }
         let measured = self.wakes.is_multiple_of(MEASURED).then(sys::thread_cpu_ns);
-        sys::sleep_until(asked)?;
+        let waited = wait(asked)?;
         let woke = self.now();
-        self.latencies.learn(woke.nanos.saturating_sub(asked) as f64);
+        if waited {
+            self.latencies.learn(woke.nanos.saturating_sub(asked) as f64);
+        }
         // Only where there is time for another reading.
-        if let Some(cpu) = measured.filter(|_| woke.nanos.saturating_add(WORTH) < deadline) {
+        if let Some(cpu) = measured.filter(|_| waited && woke.nanos.saturating_add(WORTH) < deadline) {
             self.kernel += (sys::thread_cpu_ns().saturating_sub(cpu) as f64 - self.kernel) / 8.0;
         }
         Ok(woke)
@@ -242,15 +280,6 @@ impl Sleeper {
 impl Drop for Sleeper {
     fn drop(&mut self) {
         self.slack.map(sys::set_slack);
-    }
-}
-
-fn spin_on_the_clock(deadline: u64) -> u64 {
-    loop {
-        let now = monotonic_ns();
-        if now >= deadline {
-            return now - deadline;
-        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! The system calls of this crate.
 
 use std::io;
+#[cfg(not(loom))]
 use std::sync::atomic::AtomicU32;
 
 fn timespec(nanos: u64) -> libc::timespec {
@@ -51,6 +52,7 @@ pub(crate) fn set_slack(nanos: u64) -> bool {
 }
 
 /// Waits while the word has this value, until a time of CLOCK_MONOTONIC, ns, where one is given. May return without a reason.
+#[cfg(not(loom))]
 pub(crate) fn futex_wait(word: &AtomicU32, value: u32, until: Option<u64>) -> io::Result<()> {
     let until = until.map(timespec);
     let limit = until.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
@@ -67,8 +69,20 @@ pub(crate) fn futex_wait(word: &AtomicU32, value: u32, until: Option<u64>) -> io
 }
 
 /// Wakes the one that waits for the word.
+#[cfg(not(loom))]
 pub(crate) fn futex_wake(word: &AtomicU32) {
     let how = libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG;
     // SAFETY: the word outlives the call, which only uses its address.
     unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), how, 1) };
+}
+
+/// Asks for huge pages under a piece of memory that fills some; what the kernel says does not matter.
+pub(crate) fn prefer_huge_pages(start: *const u8, bytes: usize) {
+    const HUGE: usize = 2 << 20;
+    let inside = start.align_offset(HUGE);
+    if let Some(rest) = bytes.checked_sub(inside).filter(|rest| *rest >= HUGE) {
+        let from = start.wrapping_add(inside).cast_mut().cast();
+        // SAFETY: the advice changes no contents, whatever the memory holds.
+        unsafe { libc::madvise(from, rest - rest % HUGE, libc::MADV_HUGEPAGE) };
+    }
 }

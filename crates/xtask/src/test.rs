@@ -86,6 +86,7 @@ const STEPS: &[Step] = &[
     // Emulated machines use a whole processor: beside them the others would measure a contended one.
     ("tests", 8.0, || shell::run("cargo", &[TESTS, &["--skip", "lab::"]].concat())),
     ("tests of the lab", 7.0, || shell::run("cargo", &[TESTS, &["lab::"]].concat())),
+    ("threads of timers in every order", 0.9, threads_in_every_order),
     ("the main job", 2.4, main_job),
     ("the short experiment", 0.7, short_experiment),
     ("fork weighs neither program", 0.3, agent::weighs_the_same),
@@ -116,6 +117,19 @@ fn documentation() -> Result<()> {
     doc.args(["doc", "--workspace", "--no-deps", "--document-private-items", "--quiet"]);
     doc.env("RUSTDOCFLAGS", "-D warnings").current_dir(shell::root());
     shell::output(&mut doc).map(drop)
+}
+
+/// The thread of a timer queue beside others, under loom; and what stands behind a feature.
+fn threads_in_every_order() -> Result<()> {
+    let of = ["test", "--quiet", "--package", "tickmark-timer"];
+    let mut modelled = Command::new("cargo");
+    modelled.args(of).args(["--lib", "--target-dir", "target/loom", "modelled"]);
+    modelled.env("RUSTFLAGS", "--cfg loom").current_dir(shell::root());
+    let (text, _) = shell::output(&mut modelled)?;
+    if !text.contains("3 passed") {
+        return Err(format!("three models expected: {text}"));
+    }
+    shell::run("cargo", &[&of[..], &["--features", "async", "future"]].concat())
 }
 
 /// A matrix of the document's own, from kernels in the cache to the tables, in a store of its own.

@@ -293,7 +293,7 @@ fn lay(gaps: &Marked, (period, off): (f64, f64), phase: Option<f64>, reach: f64)
                 Some(_) => {}
                 None => best.push((two, period, at)),
             }
-            best.sort_unstable_by(|a, b| b.0.cmp(&a.0));
+            best.sort_unstable_by_key(|(two, ..)| std::cmp::Reverse(*two));
             best.truncate(PHASES);
         }
     }

@@ -1,29 +1,21 @@
 //! The memory of timers: one vector, its free places in a list.
 
+use crate::sys;
 use std::ops::{Index, IndexMut};
 
-/// No node.
+/// No node, no chunk.
 pub(super) const NONE: u32 = u32::MAX;
-
-/// The list that a node is in: a slot of the wheel by its number, or one of these.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Place(pub(super) u16);
-
-impl Place {
-    /// What is sorted already.
-    pub(super) const SORTED: Self = Self(2048);
-    /// What holds no timer.
-    const FREE: Self = Self(2049);
-}
+/// As many as chunks have numbers for.
+const MOST: u32 = 1 << 30;
 
 #[derive(Debug)]
 pub(super) struct Node<T> {
     pub(super) deadline: u64,
+    /// None where the place is free.
     value: Option<T>,
-    pub(super) next: u32,
-    pub(super) previous: u32,
     pub(super) generation: u32,
-    pub(super) place: Place,
+    /// Where it stands in its list; of a free place, the next one.
+    pub(super) at: u32,
 }
 
 #[derive(Debug)]
@@ -31,16 +23,19 @@ pub(super) struct Nodes<T> {
     all: Vec<Node<T>>,
     free: u32,
     len: usize,
-    limit: u32,
+    limit: usize,
 }
 
 impl<T> Nodes<T> {
     pub(super) fn new(limit: u32) -> Self {
-        Self { all: Vec::new(), free: NONE, len: 0, limit: limit.min(NONE - 1) }
+        Self { all: Vec::new(), free: NONE, len: 0, limit: limit.min(MOST) as usize }
     }
 
+    /// Makes room for so many more timers, on huge pages where that is worth it: timers are visited in any order, and each visit of a small
+    /// page costs a walk through the page tables, in a guest through two.
     pub(super) fn reserve(&mut self, timers: usize) {
         self.all.reserve((self.len + timers).saturating_sub(self.all.len()));
+        sys::prefer_huge_pages(self.all.as_ptr().cast(), self.all.capacity() * size_of::<Node<T>>());
     }
 
     #[cfg(test)]
@@ -53,33 +48,36 @@ impl<T> Nodes<T> {
     }
 
     /// Whether a timer of that generation is at this place.
+    #[inline]
     pub(super) fn holds(&self, index: u32, generation: u32) -> bool {
         let node = self.all.get(index as usize);
-        node.is_some_and(|node| node.generation == generation && node.place != Place::FREE)
+        node.is_some_and(|node| node.generation == generation && node.value.is_some())
     }
 
-    /// A place for a timer, with its generation; the value again where there is none.
+    /// A place for a timer; the value again where there is none.
     #[inline]
-    pub(super) fn take(&mut self, deadline: u64, value: T) -> Result<(u32, u32), T> {
-        if self.len >= self.limit as usize {
+    pub(super) fn take(&mut self, deadline: u64, value: T) -> Result<u32, T> {
+        if self.len >= self.limit {
             return Err(value);
         }
-        if self.free == NONE {
-            // Places whose generations are used up stay empty, and are no part of the limit.
-            let Some(index) = u32::try_from(self.all.len()).ok().filter(|index| *index < NONE) else {
-                return Err(value);
-            };
-            let (value, place) = (Some(value), Place::FREE);
-            self.all.push(Node { deadline, value, next: NONE, previous: NONE, generation: 0, place });
+        if self.free != NONE {
+            let index = self.free;
+            let node = &mut self.all[index as usize];
+            self.free = node.at;
+            (node.deadline, node.value) = (deadline, Some(value));
             self.len += 1;
-            return Ok((index, 0));
+            return Ok(index);
         }
-        let index = self.free;
-        let node = &mut self.all[index as usize];
-        self.free = node.next;
-        (node.deadline, node.value) = (deadline, Some(value));
+        // Places whose generations are used up stay empty.
+        let Some(index) = u32::try_from(self.all.len()).ok().filter(|index| *index < MOST) else {
+            return Err(value);
+        };
+        if self.all.len() == self.all.capacity() {
+            self.reserve(self.all.len().max(64));
+        }
+        self.all.push(Node { deadline, value: Some(value), generation: 0, at: NONE });
         self.len += 1;
-        Ok((index, node.generation))
+        Ok(index)
     }
 
     /// Frees a place and gives its value. A place whose generations are used up is never used again, so that no handle can come to name
@@ -87,20 +85,12 @@ impl<T> Nodes<T> {
     #[inline]
     pub(super) fn give_back(&mut self, index: u32) -> Option<T> {
         let node = &mut self.all[index as usize];
-        node.place = Place::FREE;
         self.len -= 1;
         if let Some(generation) = node.generation.checked_add(1) {
-            (node.generation, node.next) = (generation, self.free);
+            (node.generation, node.at) = (generation, self.free);
             self.free = index;
         }
         node.value.take()
-    }
-
-    /// The nodes of a list from this one on.
-    pub(super) fn from(&self, first: Option<u32>) -> impl Iterator<Item = (u32, &Node<T>)> {
-        std::iter::successors(first.map(|index| (index, &self[index])), |(_, node)| {
-            (node.next != NONE).then(|| (node.next, &self[node.next]))
-        })
     }
 }
 
@@ -125,19 +115,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_timer_takes_32_bytes() {
-        assert_eq!(size_of::<Node<u32>>(), 32);
-        assert_eq!(size_of::<Node<Box<u64>>>(), 32);
-    }
-
-    #[test]
     fn a_place_whose_generations_are_used_up_is_not_used_again() {
         let mut nodes = Nodes::new(10);
-        let (first, _) = nodes.take(1, ()).unwrap();
+        let first = nodes.take(1, ()).unwrap();
         nodes[first].generation = u32::MAX;
+        assert!(nodes.holds(first, u32::MAX));
         assert!(nodes.give_back(first).is_some());
-        let (second, _) = nodes.take(1, ()).unwrap();
+        let second = nodes.take(1, ()).unwrap();
         assert_ne!(first, second);
-        assert!(!nodes.holds(first, u32::MAX) && !nodes.holds(first, 0));
+        assert!(!nodes.holds(first, u32::MAX) && !nodes.holds(first, 0) && nodes.holds(second, 0));
     }
 }

@@ -64,13 +64,15 @@ impl Model {
             "it would be woken too late"
         );
         assert_eq!(queue.next_deadline().is_none(), first.is_none());
-        let popped = queue.pop(self.now).map(|timer| (timer.deadline, timer.id, timer.value));
-        assert_eq!(popped, due.map(|((deadline, _), (id, value))| (deadline, id, value)));
-        if let Some((key, (id, _))) = due {
-            self.pending.remove(&key);
-            self.gone.push(id);
-        }
-        due.is_some()
+        let popped = queue.pop(self.now);
+        assert_eq!(popped.map(|timer| timer.deadline), due.map(|((deadline, _), _)| deadline));
+        let Some(timer) = popped else { return false };
+        // Of one deadline it may be any.
+        let same = self.pending.range((timer.deadline, 0)..=(timer.deadline, u64::MAX));
+        let own = same.into_iter().find(|(_, of)| **of == (timer.id, timer.value)).map(|(key, _)| *key);
+        self.pending.remove(&own.unwrap());
+        self.gone.push(timer.id);
+        true
     }
 
     fn step(&mut self, queue: &mut TimerQueue<u64>, step: &Step) {
@@ -152,17 +154,6 @@ proptest! {
 }
 
 #[test]
-fn timers_of_one_deadline_expire_in_the_order_of_adding_and_of_arming() {
-    let mut queue = TimerQueue::new(0);
-    let ids: Vec<TimerId> = (0..5).map(|number| queue.add(1_000_000, number).unwrap()).collect();
-    assert!(queue.rearm(ids[0], 1_000_000));
-    let order = |queue: &mut TimerQueue<i32>| {
-        std::iter::from_fn(|| queue.pop(1_000_000)).map(|timer| timer.value).collect::<Vec<_>>()
-    };
-    assert_eq!(order(&mut queue), [1, 2, 3, 4, 0]);
-}
-
-#[test]
 fn what_has_passed_is_served_at_once_and_time_does_not_run_backwards() {
     let mut queue = TimerQueue::new(1 << 40);
     queue.add((1 << 40) + 5, "later").unwrap();
@@ -170,10 +161,10 @@ fn what_has_passed_is_served_at_once_and_time_does_not_run_backwards() {
     queue.add(0, "zero").unwrap();
     assert!(queue.next_deadline().unwrap() <= 1 << 40);
     let mut next = |now| queue.pop(now).map(|timer| (timer.deadline, timer.value));
-    assert_eq!(next(1 << 40), Some((3, "long ago")));
+    let past = [next(1 << 40), next(1 << 40)];
+    assert!(past.contains(&Some((3, "long ago"))) && past.contains(&Some((0, "zero"))));
     // A clock that stepped back.
     assert_eq!(next(7), None);
-    assert_eq!(next((1 << 40) + 5), Some((0, "zero")));
     assert_eq!(next((1 << 40) + 5), Some(((1 << 40) + 5, "later")));
 }
 
@@ -217,12 +208,26 @@ fn more_than_the_limit_is_refused_and_comes_back() {
 fn no_memory_is_allocated_after_the_first_round() {
     let mut queue = TimerQueue::new(0);
     queue.reserve(1_000);
-    let before = queue.nodes.capacity();
+    let capacities =
+        |queue: &TimerQueue<u64>| (queue.nodes.capacity(), queue.wheel.capacity(), queue.sorted.capacity());
+    let before = capacities(&queue);
     for round in 0..50u64 {
         let ids: Vec<TimerId> =
             (0..1_000).map(|i| queue.add(round * 1_000 + i * 7 % 997, i).unwrap()).collect();
         ids.iter().step_by(2).for_each(|id| assert!(queue.cancel(*id).is_some()));
         while queue.pop(round * 1_000 + 1_000).is_some() {}
     }
-    assert_eq!((queue.nodes.capacity(), queue.scratch.capacity()), (before, SORTED));
+    assert_eq!(capacities(&queue), before);
+}
+
+#[test]
+fn a_timer_takes_less_than_32_bytes() {
+    let mut queue = TimerQueue::new(0);
+    queue.reserve(1_000_000);
+    let bytes = queue.nodes.capacity() * size_of::<nodes::Node<u32>>() + queue.wheel.capacity() * 64;
+    (0..1_000_000u32).for_each(|number| assert!(queue.add(u64::from(number) << 20, number).is_ok()));
+    assert!(bytes as f64 / 1e6 < 32.0, "{bytes}");
+    assert_eq!(size_of::<nodes::Node<u32>>(), size_of::<nodes::Node<Box<u64>>>());
+    let again = queue.nodes.capacity() * size_of::<nodes::Node<u32>>() + queue.wheel.capacity() * 64;
+    assert_eq!(again, bytes, "it grew");
 }

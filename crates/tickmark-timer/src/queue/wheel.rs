@@ -1,36 +1,32 @@
-//! Slots and what is in them: lists of nodes, by the time at which they have to be looked at.
+//! Slots and what is in them, by the time at which they have to be looked at.
 
-use super::nodes::{NONE, Nodes, Place};
+use super::chunks::{Chunks, List};
+use super::nodes::Nodes;
 
 const BITS: u32 = 8;
 const LEVELS: usize = 8;
 const SLOTS: usize = 1 << BITS;
-/// Every slot of every level, and the sorted list.
-const LISTS: usize = LEVELS * SLOTS + 1;
-
-#[derive(Debug, Clone, Copy)]
-struct List {
-    first: u32,
-    last: u32,
-}
 
 /// A slot that is not empty.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Slot {
     pub(super) level: usize,
-    place: Place,
+    number: usize,
     /// The first time that lies in it; at the lowest level the only one.
     pub(super) start: u64,
 }
 
 /// A timer stands at the level of the highest byte in which its deadline differs from the cursor, in the slot of that byte. So a slot of a level
 /// lies within the cursor's own slot of the level above, and before every slot of that level: the lowest level that is not empty
-/// has the earliest timers.
+/// has the earliest timers. As the cursor moves up to a slot's beginning, what stands in it stays right where it is: which slot a timer is in is
+/// told by its deadline, and not kept.
 #[derive(Debug)]
 pub(super) struct Wheel {
     /// Every slot that begins at or before this time has been opened.
     cursor: u64,
-    lists: Box<[List; LISTS]>,
+    /// Those of each level, lowest first.
+    slots: Vec<List>,
+    chunks: Chunks,
     /// Which slots are not empty, a bit each.
     occupied: [[u64; SLOTS / 64]; LEVELS],
     /// Which levels are not.
@@ -39,8 +35,17 @@ pub(super) struct Wheel {
 
 impl Wheel {
     pub(super) fn new(now: u64) -> Self {
-        let lists = Box::new([List { first: NONE, last: NONE }; LISTS]);
-        Self { cursor: now, lists, occupied: [[0; SLOTS / 64]; LEVELS], levels: 0 }
+        let slots = vec![List::EMPTY; LEVELS * SLOTS];
+        Self { cursor: now, slots, chunks: Chunks::new(), occupied: [[0; SLOTS / 64]; LEVELS], levels: 0 }
+    }
+
+    pub(super) fn reserve(&mut self, timers: usize) {
+        self.chunks.reserve(timers, LEVELS * SLOTS);
+    }
+
+    #[cfg(test)]
+    pub(super) fn capacity(&self) -> usize {
+        self.chunks.capacity()
     }
 
     /// Every slot that begins until then must have been opened.
@@ -49,77 +54,79 @@ impl Wheel {
         self.cursor = self.cursor.max(now);
     }
 
+    /// What has passed stands at the cursor.
     #[inline]
-    pub(super) fn insert<T>(&mut self, nodes: &mut Nodes<T>, index: u32) {
-        // What has passed stands at the cursor.
-        let at = nodes[index].deadline.max(self.cursor);
+    fn number(&self, deadline: u64) -> usize {
+        let at = deadline.max(self.cursor);
         let level = (63 - ((at ^ self.cursor) | 1).leading_zeros()) / BITS;
-        let slot = (at >> (level * BITS)) as usize % SLOTS;
-        self.occupied[level as usize][slot / 64] |= 1 << (slot % 64);
-        self.levels |= 1 << level;
-        self.append(nodes, index, Place((level as usize * SLOTS + slot) as u16));
+        level as usize * SLOTS + (at >> (level * BITS)) as usize % SLOTS
     }
 
-    /// Behind all others of a list.
     #[inline]
-    pub(super) fn append<T>(&mut self, nodes: &mut Nodes<T>, index: u32, place: Place) {
-        let list = &mut self.lists[place.0 as usize];
-        let node = &mut nodes[index];
-        (node.place, node.next, node.previous) = (place, NONE, list.last);
-        match list.last {
-            NONE => list.first = index,
-            last => nodes[last].next = index,
+    pub(super) fn insert<T>(&mut self, nodes: &mut Nodes<T>, index: u32) {
+        let number = self.number(nodes[index].deadline);
+        let list = &mut self.slots[number];
+        if list.len() == 0 {
+            self.occupied[number / SLOTS][number % SLOTS / 64] |= 1 << (number % 64);
+            self.levels |= 1 << (number / SLOTS);
         }
-        list.last = index;
+        nodes[index].at = self.chunks.push(list, index);
     }
 
     #[inline]
     pub(super) fn remove<T>(&mut self, nodes: &mut Nodes<T>, index: u32) {
-        let node = &nodes[index];
-        let (place, next, previous) = (node.place, node.next, node.previous);
-        let list = &mut self.lists[place.0 as usize];
-        match previous {
-            NONE => list.first = next,
-            previous => nodes[previous].next = next,
-        }
-        match next {
-            NONE => list.last = previous,
-            next => nodes[next].previous = previous,
-        }
-        if list.first == NONE {
-            self.vacate(place);
+        let number = self.number(nodes[index].deadline);
+        self.chunks.remove(&mut self.slots[number], nodes[index].at);
+        let list = self.slots[number];
+        if list.is_sparse() {
+            self.slots[number] = List::EMPTY;
+            self.refill(nodes, list);
+        } else if list.len() == 0 {
+            self.vacate(number);
         }
     }
 
-    /// Empties a slot; the first node of what was in it.
-    pub(super) fn take(&mut self, slot: Slot) -> Option<u32> {
-        let list =
-            std::mem::replace(&mut self.lists[slot.place.0 as usize], List { first: NONE, last: NONE });
-        self.vacate(slot.place);
-        (list.first != NONE).then_some(list.first)
-    }
-
-    /// Puts a list's nodes, in their order, where they belong now.
-    pub(super) fn distribute<T>(&mut self, nodes: &mut Nodes<T>, first: Option<u32>) {
-        let mut rest = first.unwrap_or(NONE);
-        while rest != NONE {
-            let index = rest;
-            rest = nodes[index].next;
-            self.insert(nodes, index);
-        }
-    }
-
-    /// The first of the sorted nodes.
+    /// Takes some timers of one deadline out of their slot, giving each.
     #[inline]
-    pub(super) fn sorted(&self) -> Option<u32> {
-        let first = self.lists[Place::SORTED.0 as usize].first;
-        (first != NONE).then_some(first)
+    pub(super) fn take_some(&mut self, slot: Slot, each: impl FnMut(u32)) {
+        let own = self.chunks.shift(&mut self.slots[slot.number]);
+        own.into_iter().flat_map(Iterator::rev).for_each(each);
+        if self.count(slot) == 0 {
+            self.vacate(slot.number);
+        }
     }
 
-    #[inline]
-    pub(super) fn first(&self, slot: Slot) -> Option<u32> {
-        let first = self.lists[slot.place.0 as usize].first;
-        (first != NONE).then_some(first)
+    /// How many timers are in a slot.
+    pub(super) fn count(&self, slot: Slot) -> usize {
+        self.slots[slot.number].len()
+    }
+
+    /// The timers of a slot.
+    pub(super) fn each(&self, slot: Slot) -> impl Iterator<Item = u32> {
+        self.chunks.each(self.slots[slot.number])
+    }
+
+    /// Empties a slot, giving each of its timers.
+    pub(super) fn take(&mut self, slot: Slot, mut each: impl FnMut(u32)) {
+        let mut list = std::mem::replace(&mut self.slots[slot.number], List::EMPTY);
+        self.vacate(slot.number);
+        while let Some(own) = self.chunks.shift(&mut list) {
+            own.for_each(&mut each);
+        }
+    }
+
+    /// Empties a slot into those of the levels below.
+    pub(super) fn distribute<T>(&mut self, nodes: &mut Nodes<T>, slot: Slot) {
+        let list = std::mem::replace(&mut self.slots[slot.number], List::EMPTY);
+        self.vacate(slot.number);
+        self.refill(nodes, list);
+    }
+
+    /// Puts the timers of a list where they belong now.
+    fn refill<T>(&mut self, nodes: &mut Nodes<T>, mut list: List) {
+        while let Some(own) = self.chunks.shift(&mut list) {
+            own.for_each(|timer| self.insert(nodes, timer));
+        }
     }
 
     /// The earliest slot that is not empty.
@@ -132,19 +139,15 @@ impl Wheel {
         let shift = level as u32 * BITS;
         // The bytes above are the cursor's, those below are zero.
         let above = (self.cursor >> shift) & !(SLOTS as u64 - 1);
-        Some(Slot {
-            level,
-            place: Place((level * SLOTS + slot) as u16),
-            start: (above | slot as u64) << shift,
-        })
+        Some(Slot { level, number: level * SLOTS + slot, start: (above | slot as u64) << shift })
     }
 
-    fn vacate(&mut self, place: Place) {
-        let (level, slot) = (place.0 as usize / SLOTS, place.0 as usize % SLOTS);
-        let Some(words) = self.occupied.get_mut(level) else { return };
-        words[slot / 64] &= !(1 << (slot % 64));
+    /// Marks a slot as empty.
+    fn vacate(&mut self, number: usize) {
+        let words = &mut self.occupied[number / SLOTS];
+        words[number % SLOTS / 64] &= !(1 << (number % 64));
         if words.iter().all(|word| *word == 0) {
-            self.levels &= !(1 << level);
+            self.levels &= !(1 << (number / SLOTS));
         }
     }
 }
