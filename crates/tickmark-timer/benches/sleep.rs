@@ -117,7 +117,9 @@ fn measure(wakes: usize) {
         ),
         (
             "tokio, its own",
-            Box::new(|deadline| runtime.block_on(tokio::time::sleep_until(until(deadline).1.into()))),
+            Box::new(|deadline| {
+                runtime.block_on(async { tokio::time::sleep_until(until(deadline).1.into()).await })
+            }),
             Seen::default(),
         ),
     ]);

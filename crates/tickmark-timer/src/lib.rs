@@ -1,7 +1,7 @@
 //! Timers for programs that mean it: the processor's counter as a clock, sleeping until a deadline to some ten nanoseconds, and a queue for millions of
 //! pending timers.
 //!
-//! - [`counter`] and its kin read the counter (TSC, CNTVCT_EL0); [`Anchor`] and [`Scale`] turn its ticks into CLOCK_MONOTONIC.
+//! - [`counter()`] and its kin read the counter (TSC, CNTVCT_EL0); [`Anchor`] and [`Scale`] turn its ticks into CLOCK_MONOTONIC.
 //! - [`Sleeper`] sleeps until a deadline, of the clock or of the counter.
 //! - [`TimerQueue`] keeps pending timers in the order of their deadlines; [`Timers`] serves one on a thread of its own.
 //! - `AsyncTimers`, with the feature `async`, wakes tasks: of tokio or of any other executor.

@@ -184,7 +184,7 @@ impl Sleeper {
         }
     }
 
-    /// Sleeps until the counter ([`counter`](crate::counter)) has this value.
+    /// Sleeps until the counter ([`counter()`](crate::counter())) has this value.
     ///
     /// # Errors
     /// Unsupported, where there is no counter of one rate that the kernel trusts; the kernel refuses clock_nanosleep(2).
