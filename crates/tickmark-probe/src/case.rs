@@ -104,9 +104,10 @@ impl Parameter {
             return Ok(());
         }
         let values: Vec<&str> = self.values.iter().map(|known| known.value).collect();
-        let range =
-            self.numbers.map_or(String::new(), |(from, to)| format!(", or a number from {from} to {to}"));
-        Err(format!("{} cannot be {value:?}; give {}{range}", self.name, values.join(", ")))
+        let values = (!values.is_empty()).then(|| values.join(", "));
+        let range = self.numbers.map(|(from, to)| format!("a number from {from} to {to}"));
+        let possible: Vec<String> = values.into_iter().chain(range).collect();
+        Err(format!("{} cannot be {value:?}; give {}", self.name, possible.join(", or ")))
     }
 }
 

@@ -16,6 +16,7 @@ pub mod noise;
 mod number;
 mod reason;
 pub mod report;
+pub mod wakes;
 pub mod what_if;
 
 pub use number::count;

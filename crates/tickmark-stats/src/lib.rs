@@ -17,6 +17,7 @@ pub mod permutation;
 pub mod plan;
 mod quantile;
 pub mod rank;
+pub mod rare;
 pub mod series;
 pub mod student;
 pub mod summary;

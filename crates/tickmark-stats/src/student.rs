@@ -70,9 +70,9 @@ fn gamma_ratio(a: f64) -> f64 {
     a.sqrt() * series * factor
 }
 
-/// The continued fraction of the incomplete beta function at b = 1/2 or a = 1/2 (Abramowitz and Stegun 26.5.8, by
+/// The continued fraction of the incomplete beta function (Abramowitz and Stegun 26.5.8, by
 /// Lentz's method).
-fn beta_fraction(a: f64, b: f64, x: f64) -> f64 {
+pub(crate) fn beta_fraction(a: f64, b: f64, x: f64) -> f64 {
     let tiny = 1e-300;
     let guard = |v: f64| if v.abs() < tiny { tiny } else { v };
     let (mut c, mut d) = (1.0, 1.0 / guard(1.0 - (a + b) * x / (a + 1.0)));

@@ -11,6 +11,23 @@ pub const OSNOISE: &str = "osnoise";
 pub const OSNOISE_LOST: &str = "osnoise.lost";
 /// How many interrupts it met, a second.
 pub const OSNOISE_INTERRUPTS: &str = "osnoise.interrupts";
+/// How late programs are woken, by any way to wait: a probe.
+pub const WAKE: &str = "timer.wake";
+/// The ways to wait that it knows.
+pub const WAYS: [&str; 12] = [
+    "nanosleep",
+    "nanosleep-relative",
+    "timerfd",
+    "ppoll",
+    "epoll_pwait2",
+    "futex",
+    "posix-signal",
+    "posix-thread",
+    "io_uring",
+    "sleeper",
+    "std",
+    "spin",
+];
 /// How late a sleep ends, of which timer slack is a part.
 pub const SLEEP: &str = "timer.clock_nanosleep.late";
 /// How far the clocks of two CPUs are apart.

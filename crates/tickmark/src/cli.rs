@@ -7,6 +7,7 @@ mod exit;
 mod hz;
 mod lab;
 mod recordings;
+mod timers;
 mod values;
 mod watch;
 
@@ -14,7 +15,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 pub(crate) use compare::{Compare, CompareFormat, FailOn};
 use examples::{
     COMPARE_EXAMPLES, DOCTOR_EXAMPLES, EXPERIMENT_EXAMPLES, EXPORT_EXAMPLES, IMPORT_EXAMPLES,
-    RECORDINGS_EXAMPLES, RUN_EXAMPLES, SHOW_EXAMPLES, START, STAT_EXAMPLES, TICK_EXAMPLES,
+    RECORDINGS_EXAMPLES, RUN_EXAMPLES, SHOW_EXAMPLES, START, STAT_EXAMPLES, TICK_EXAMPLES, TIMERS_EXAMPLES,
 };
 pub(crate) use exit::exit;
 pub(crate) use hz::Hz;
@@ -22,6 +23,7 @@ pub(crate) use lab::{Lab, LabBoot, LabKernels, LabRun, Speed};
 pub(crate) use recordings::{Change, Recordings};
 use std::path::PathBuf;
 use tickmark_wire::{Deny, Nanos, Priority};
+pub(crate) use timers::Timers;
 pub(crate) use values::Cpus;
 use values::{column, confidence, cpu, deny, duration, share};
 pub(crate) use watch::{Doctor, DoctorFormat, Tick};
@@ -71,6 +73,9 @@ pub(crate) enum Command {
     /// Show what interrupts a CPU, each gap with its name, and what another HZ would cost
     #[command(after_help = TICK_EXAMPLES)]
     Tick(Tick),
+    /// Show how late each way to wait wakes a program, and what is certain of the tail
+    #[command(after_help = TIMERS_EXAMPLES)]
+    Timers(Timers),
     /// Run a command at several HZ: what ticks cost it, what finer ones save it, and where they meet
     #[command(after_help = hz::HZ_EXAMPLES)]
     Hz(Hz),

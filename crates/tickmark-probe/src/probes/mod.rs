@@ -39,7 +39,11 @@ mod thread;
 mod tick;
 mod tsc;
 mod wake;
+mod wake_by;
 mod wake_up;
+
+#[cfg(test)]
+pub(crate) use wake_by::WAYS;
 
 /// The probes of each file, in the order of the summary.
 pub static FILES: &[&[Probe]] = &[
@@ -51,6 +55,7 @@ pub static FILES: &[&[Probe]] = &[
     tick::PROBES,
     spin::PROBES,
     wake_up::PROBES,
+    wake_by::PROBES,
     null::PROBES,
     read_write::PROBES,
     stat::PROBES,

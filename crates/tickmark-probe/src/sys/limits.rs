@@ -1,6 +1,6 @@
 //! Where a process may run, at which priority, and what ends it.
 
-use super::{CallError, check, named};
+use super::{CallError, check, check_long, named};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
 use rustix::process::{Pid, Resource, Rlimit, Signal};
@@ -64,6 +64,51 @@ pub fn set_slack(slack: Nanos) -> Result<(), CallError> {
     // Zero would mean "the default of the thread", so the least is 1 ns.
     let slack = NonZeroU64::new(slack.get().max(1) as u64);
     rustix::thread::set_current_timer_slack(slack).map_err(named("prctl"))
+}
+
+/// Lets this thread run so long in each period, before everything else (SCHED_DEADLINE); it must be allowed on every CPU.
+///
+/// # Errors
+/// EPERM without CAP_SYS_NICE, or where it is pinned; EBUSY where so much is not free.
+pub fn set_deadline(runtime: Nanos, period: Nanos) -> Result<(), CallError> {
+    let of = |time: Nanos| time.get() as u64;
+    set_scheduling(Scheduling {
+        policy: libc::SCHED_DEADLINE as u32,
+        runtime: of(runtime),
+        deadline: of(period),
+        period: of(period),
+        ..Scheduling::default()
+    })
+}
+
+/// Asks for turns of this length at ordinary priority (EEVDF, Linux 6.12; earlier kernels take it and ignore it).
+///
+/// # Errors
+/// Those of sched_setattr(2).
+pub fn set_slice(slice: Nanos) -> Result<(), CallError> {
+    let policy = libc::SCHED_OTHER as u32;
+    set_scheduling(Scheduling { policy, runtime: slice.get() as u64, ..Scheduling::default() })
+}
+
+/// `struct sched_attr` of sched_setattr(2), its first version.
+#[repr(C)]
+#[derive(Default)]
+struct Scheduling {
+    size: u32,
+    policy: u32,
+    flags: u64,
+    nice: i32,
+    priority: u32,
+    runtime: u64,
+    deadline: u64,
+    period: u64,
+}
+
+fn set_scheduling(mut asked: Scheduling) -> Result<(), CallError> {
+    asked.size = size_of::<Scheduling>() as u32;
+    // SAFETY: `asked` is valid to read, and as long as it says.
+    let done = unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const asked, 0) };
+    check_long("sched_setattr", done).map(drop)
 }
 
 /// Ends this process after `limit`, whatever it does: a signal from its own timer (SIGALRM, whose

@@ -11,6 +11,7 @@ pub mod file;
 pub mod forker;
 pub mod guest;
 pub mod host;
+pub mod idle;
 pub mod limits;
 pub mod memory;
 pub mod net;
@@ -21,6 +22,7 @@ pub mod seccomp;
 pub mod signal;
 pub mod uring;
 pub mod usage;
+pub mod waiting;
 pub mod wake;
 
 use std::ffi::{c_int, c_long};

@@ -89,6 +89,18 @@ Examples:
 Exit codes: 0 nothing found, 3 something found, 1 nothing could be measured, 2 usage, 4 interrupted. What cannot be seen is said, and is
 neither found nor fine.";
 
+pub(super) const TIMERS_EXAMPLES: &str = "\
+Ways: nanosleep, nanosleep-relative, timerfd, ppoll, epoll_pwait2, futex, posix-signal, posix-thread, io_uring, sleeper (of the
+library tickmark-timer: woken early by what it learned, then spinning), std (Rust's sleep), spin.
+
+Examples:
+  tickmark timers                                        every way, half a minute
+  tickmark timers --methods nanosleep,timerfd --class other,fifo --cpu 1
+  tickmark timers --methods nanosleep --slack 1ns        without timer slack
+  tickmark timers --methods nanosleep --class fifo --idle free,held
+  tickmark timers --methods sleeper --class fifo --duration 1h --late 20us --confidence 99%
+  tickmark timers --of last --format json                a recording again";
+
 pub(super) const TICK_EXAMPLES: &str = "\
 A loop reads the clock without pause; every gap is an interruption. Its name comes from the kernel's counters, read after one gap in three,
 and from the trains of gaps that recur.

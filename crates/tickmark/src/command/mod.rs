@@ -23,6 +23,7 @@ mod run;
 mod show;
 mod stat;
 mod tick;
+mod timers;
 mod verify;
 
 use crate::cli::{Cli, Command, Format};
@@ -44,6 +45,7 @@ pub(crate) fn dispatch(cli: Cli) -> Result<Code, Error> {
         Command::Compare(compare) => compare::run(&store()?, &compare),
         Command::Doctor(asked) => doctor::run(&store()?, &asked),
         Command::Tick(asked) => tick::run(&store()?, &asked),
+        Command::Timers(asked) => timers::run(&store()?, &asked),
         Command::Hz(asked) => hz::run(&store()?, &asked),
         Command::Lab(asked) => lab::run(store, &asked),
         Command::Stat(asked) => stat::run(&asked),

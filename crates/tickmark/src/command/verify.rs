@@ -11,7 +11,8 @@ use tickmark_wire::{Event, Nanos, Reason, Settings};
 pub(super) fn run(verify: &Verify) -> Result<Code, Error> {
     let selected = selection::select(&verify.select)?;
     if let Some(deny) = &verify.deny {
-        let named = ThisMachine::catalogue(&[])?.offers.into_iter().flat_map(|offer| offer.needs);
+        let all = ThisMachine::catalogue(&[])?.offers;
+        let named = all.iter().chain(&selected).flat_map(|offer| offer.needs.clone());
         if !named.into_iter().any(|call| call == deny.call) {
             let call = &deny.call;
             return Err(Error::Usage(format!(

@@ -18,3 +18,4 @@ mod lmbench;
 mod small_agent;
 mod stat;
 mod tick;
+mod timers;

@@ -1,0 +1,155 @@
+//! How late programs were woken, by each way to wait: distributions, and what can be said of the tail.
+
+use crate::sample::Sample;
+use tickmark_stats::{Sorted, median, rare};
+use tickmark_store::{Recording, Status};
+use tickmark_wire::{Metric, Observations, names};
+
+/// Latencies of which a limit is always given, in ns.
+const LIMITS: [f64; 2] = [100_000.0, 1_000_000.0];
+
+/// Every way that a recording has.
+#[derive(Debug)]
+pub struct Wakes {
+    /// In the order of their medians; those without a figure last.
+    pub ways: Vec<Way>,
+    /// Of the limits.
+    pub confidence: f64,
+}
+
+/// One way to wait.
+#[derive(Debug)]
+pub struct Way {
+    /// Its metric.
+    pub metric: String,
+    /// In words.
+    pub title: String,
+    /// What was seen; or why nothing was.
+    pub seen: Result<Seen, String>,
+}
+
+/// Wake-ups of one way. Times in ns.
+#[derive(Debug)]
+pub struct Seen {
+    /// How late each was, ascending; early is negative.
+    pub late: Sorted,
+    /// The share that came before its time.
+    pub early: f64,
+    /// CPU time of one, the median of the runs.
+    pub cpu: Option<f64>,
+    /// How many runs.
+    pub runs: usize,
+    /// What later wake-ups are at most, in the order of their lengths.
+    pub limits: Vec<Limit>,
+}
+
+/// How many wake-ups are later than a length, at most.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Limit {
+    /// The length, in ns.
+    pub length: f64,
+    /// How many were seen that were.
+    pub seen: usize,
+    /// The upper limit of their share, at the confidence asked for.
+    pub share: f64,
+}
+
+impl Seen {
+    /// The quantile at `q`; none where the sample has too few for it.
+    #[must_use]
+    pub fn quantile(&self, q: f64) -> Option<f64> {
+        let enough = self.late.as_slice().len() as f64 * (1.0 - q) >= 1.0;
+        self.late.quantile(q).filter(|_| enough)
+    }
+
+    /// The latest.
+    #[must_use]
+    pub fn worst(&self) -> f64 {
+        self.late.as_slice().last().copied().unwrap_or(0.0)
+    }
+
+    fn of(runs: &[Vec<f64>], cpu: Option<f64>, lengths: &[f64], confidence: f64) -> Option<Self> {
+        let late = Sorted::new(runs.iter().flatten().copied());
+        let count = late.as_slice().len();
+        let worst = *late.as_slice().last()?;
+        let mut lengths: Vec<f64> = lengths.iter().copied().chain(LIMITS).chain([worst]).collect();
+        lengths.sort_by(f64::total_cmp);
+        lengths.dedup();
+        let limit = |length: f64| {
+            let hits: Vec<Vec<bool>> =
+                runs.iter().map(|run| run.iter().map(|late| *late > length).collect()).collect();
+            let hits: Vec<&[bool]> = hits.iter().map(Vec::as_slice).collect();
+            let seen = count - late.as_slice().partition_point(|late| *late <= length);
+            Limit { length, seen, share: rare::upper_of_clustered(&hits, confidence) }
+        };
+        let early = late.as_slice().partition_point(|late| *late < 0.0) as f64 / count as f64;
+        let limits = lengths.into_iter().map(limit).collect();
+        Some(Self { early, cpu, runs: runs.len(), limits, late })
+    }
+}
+
+/// What a recording says of wake-ups; `lengths`, in ns, are those whose limits are asked for beside the usual ones. None where it has none of the
+/// probe's metrics.
+#[must_use]
+pub fn of(recording: &Recording, lengths: &[f64], confidence: f64) -> Option<Wakes> {
+    let prefix = format!("{}.", names::WAKE);
+    let own =
+        |metric: &&Metric| metric.name.as_str().starts_with(&prefix) && !metric.name.as_str().ends_with(CPU);
+    let metrics = recording.meta.plan.metrics.iter();
+    let mut ways: Vec<Way> =
+        metrics.filter(own).map(|metric| way(recording, metric, lengths, confidence)).collect();
+    let rank =
+        |way: &Way| way.seen.as_ref().ok().and_then(|seen| seen.late.quantile(0.5)).unwrap_or(f64::MAX);
+    ways.sort_by(|a, b| rank(a).total_cmp(&rank(b)));
+    (!ways.is_empty()).then_some(Wakes { ways, confidence })
+}
+
+/// Behind the name of a way stands that of its CPU time.
+const CPU: &str = ".cpu";
+
+fn way(recording: &Recording, metric: &Metric, lengths: &[f64], confidence: f64) -> Way {
+    let runs: Vec<Vec<f64>> = recording
+        .runs
+        .iter()
+        .filter(|run| run.status == Status::Ok && run.planned.gives(&metric.name))
+        .filter_map(|run| {
+            recording.observed(run, &metric.name).into_iter().flatten().find_map(|seen| {
+                match seen.observations {
+                    Observations::Latencies(late) => Some(late.iter().map(|late| late.as_f64()).collect()),
+                    _ => None,
+                }
+            })
+        })
+        .collect();
+    let name = format!("{}{CPU}", metric.name);
+    let cpu = recording.meta.plan.metrics.iter().find(|other| other.name.as_str() == name);
+    let cpu = cpu.and_then(|metric| median(Sample::of(recording, metric).runs.iter().map(|run| run.value)));
+    let why = || {
+        let failures = Sample::of(recording, metric).failures;
+        let first = failures.first().and_then(|run| run.why()).unwrap_or("no run of it was made");
+        first.to_owned()
+    };
+    let seen = Seen::of(&runs, cpu, lengths, confidence).ok_or_else(why);
+    let title = metric.title.strip_prefix("wake-up by ").unwrap_or(&metric.title).to_owned();
+    Way { metric: metric.name.to_string(), title, seen }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tail_has_limits_that_fall_with_its_length() {
+        let run: Vec<f64> = (0..20_000).map(|number| f64::from(number % 1_000) * 1_000.0 - 500.0).collect();
+        let seen = Seen::of(&[run.clone(), run], Some(7.0), &[250_000.0], 0.95).unwrap();
+        let lengths: Vec<f64> = seen.limits.iter().map(|limit| limit.length).collect();
+        assert_eq!(lengths, [100_000.0, 250_000.0, 998_500.0, 1_000_000.0]);
+        assert!(seen.limits.windows(2).all(|two| two[0].share > two[1].share || two[1].seen == 0));
+        assert!((seen.limits[1].share - 0.749).abs() < 0.01, "{:?}", seen.limits[1]);
+        assert_eq!(seen.limits[3].seen, 0);
+        assert!((seen.limits[3].share - 3.0 / 40_000.0).abs() < 1e-6);
+        assert!((seen.early - 0.001).abs() < 1e-9);
+        assert_eq!(seen.quantile(0.999_99), None);
+        assert!(seen.quantile(0.999).is_some() && Seen::of(&[], None, &[], 0.95).is_none());
+    }
+}

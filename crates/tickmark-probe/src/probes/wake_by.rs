@@ -1,0 +1,189 @@
+//! How late programs are woken: by each way to wait, each kind of scheduling, with deep idle states or without. No suite has it, as it is
+//! told how far ahead its times are: `tickmark timers` asks.
+
+use crate::case::{Parameter, Value};
+use crate::routine::{Budget, Sink, routine};
+use crate::spec::Also;
+use crate::sys::waiting::Way;
+use crate::sys::{idle, limits};
+use crate::{Expected, Meter, Params, Probe, ProbeError, Spec, Syscall, SystemMeter, Unavailable};
+use tickmark_timer::monotonic_ns;
+use tickmark_wire::{
+    Arguments, Better, Group, Headline, Nanos, Observations, Part, Priority, Unit, Values, names,
+};
+
+/// Ways to wait.
+pub(crate) const WAYS: &[Value] = &[
+    way("nanosleep", "clock_nanosleep"),
+    way("nanosleep-relative", "nanosleep, relative"),
+    way("timerfd", "timerfd"),
+    way("ppoll", "ppoll"),
+    way("epoll_pwait2", "epoll_pwait2"),
+    way("futex", "futex"),
+    way("posix-signal", "POSIX timer, signal"),
+    way("posix-thread", "POSIX timer, thread"),
+    way("io_uring", "io_uring"),
+    way("sleeper", "Sleeper"),
+    way("std", "std sleep"),
+    way("spin", "spinning"),
+];
+
+const fn way(value: &'static str, title: &'static str) -> Value {
+    Value { value, name: value, title, timed: title }
+}
+
+#[cfg(test)]
+#[test]
+fn the_host_knows_every_way() {
+    assert!(WAYS.iter().map(|way| way.value).eq(names::WAYS));
+}
+
+/// Kinds of scheduling.
+const CLASSES: &[Value] = &[
+    Value { value: "plan", name: "", title: "", timed: "scheduled as everything else" },
+    class("other", ".other", ", ordinary priority"),
+    class("fifo", ".fifo", ", fifo priority"),
+    class("deadline", ".deadline", ", SCHED_DEADLINE"),
+    class("slice", ".slice", ", slice of .1 ms"),
+];
+
+const fn class(value: &'static str, name: &'static str, title: &'static str) -> Value {
+    Value { value, name, title, timed: title }
+}
+
+/// The priority of `fifo`.
+const FIFO: u8 = 50;
+/// The slice that is asked for, in ns: the least that EEVDF takes.
+const SLICE: Nanos = Nanos::new(100_000);
+/// Of each period this part is reserved by `deadline`.
+const RESERVED: i64 = 2;
+
+pub(super) static PROBES: &[Probe] = &[Probe {
+    spec: Spec {
+        metric: "timer.wake.{method}{class}{idle}",
+        headline: Headline::Median,
+        sleeps: true,
+        timed: "wait until a time of CLOCK_MONOTONIC, .4 to 1.6 times {ahead} us ahead, by {method}{class}{idle}; how late the next \
+                reading of the clock is; every wake-up is kept",
+        source: "cyclictest of rt-tests; the manual page of each call",
+        expected: Expected::UNKNOWN,
+        parameters: &[
+            Parameter { name: "method", about: "how it waits", values: WAYS, numbers: None },
+            Parameter { name: "class", about: "how it is scheduled", values: CLASSES, numbers: None },
+            Parameter {
+                name: "idle",
+                about: "whether /dev/cpu_dma_latency keeps the processor from deep idle states",
+                values: &[
+                    Value { value: "free", name: "", title: "", timed: "" },
+                    Value {
+                        value: "held",
+                        name: ".held",
+                        title: ", idle states held",
+                        timed: ", idle states held",
+                    },
+                ],
+                numbers: None,
+            },
+            // None of its values is for suites.
+            Parameter {
+                name: "ahead",
+                about: "how far ahead the times are, in us",
+                values: &[],
+                numbers: Some((20, 10_000_000)),
+            },
+        ],
+        tune: |spec, arguments| {
+            spec.needs = needs(told(arguments, "method"), told(arguments, "class"));
+            spec.roams = told(arguments, "class") == "deadline";
+        },
+        also: &[Also {
+            metric: "timer.wake.{method}{class}{idle}.cpu",
+            title: "wake-up by {method}{class}{idle}: CPU time",
+            unit: Unit::Time,
+            better: Better::Lower,
+            headline: Headline::Median,
+        }],
+        ..Spec::cost(Group::Timer, names::WAKE, "wake-up by {method}{class}{idle}")
+    },
+    prepare: |_, params| {
+        take_place(params)?;
+        let held = if params.told("idle") == "held" { Some(idle::hold()?) } else { None };
+        let mut way = Way::of(params.told("method"))?;
+        way.until(0)?;
+        let ahead = params.number("ahead") as u64 * 1_000;
+        Ok(routine(move |budget: &Budget, sink| {
+            let _ = &held;
+            wake_ups(&mut way, ahead, budget, sink)
+        }))
+    },
+}];
+
+fn told<'a>(arguments: &'a Arguments, name: &str) -> &'a str {
+    arguments.get(name).map_or("", String::as_str)
+}
+
+/// What each way needs where it is scheduled as everything else; of the others nothing is said.
+fn needs(method: &str, class: &str) -> &'static [Syscall] {
+    match method {
+        _ if class != "plan" => &[],
+        "nanosleep" | "nanosleep-relative" | "std" | "sleeper" => &[Syscall::ClockNanosleep],
+        "timerfd" => &[Syscall::TimerfdCreate, Syscall::TimerfdSettime],
+        "ppoll" => &[Syscall::Ppoll],
+        "epoll_pwait2" => &[Syscall::EpollCreate, Syscall::EpollPwait2],
+        "futex" => &[Syscall::Futex],
+        "posix-signal" => &[Syscall::TimerCreate, Syscall::TimerSettime, Syscall::RtSigtimedwait],
+        "posix-thread" => &[
+            Syscall::TimerCreate,
+            Syscall::TimerSettime,
+            Syscall::Futex,
+            Syscall::Clone3,
+            Syscall::RtSigtimedwait,
+        ],
+        "io_uring" => &[Syscall::IoUringSetup, Syscall::IoUringEnter],
+        _ => &[],
+    }
+}
+
+/// The scheduling that is asked for.
+fn take_place(params: &Params) -> Result<(), Unavailable> {
+    let period = Nanos::new(params.number("ahead") as i64 * 400).max(SLICE);
+    match params.told("class") {
+        "other" => limits::set_priority(Priority::Other)?,
+        "fifo" => limits::set_priority(Priority::Fifo(FIFO))?,
+        "deadline" => {
+            // Only who may run everywhere is admitted.
+            limits::pin(&params.allowed)?;
+            limits::set_deadline(Nanos::new(period.get() / RESERVED), period)?;
+        }
+        "slice" => limits::set_slice(SLICE)?,
+        _ => {}
+    }
+    Ok(())
+}
+
+fn wake_ups(way: &mut Way, ahead: u64, budget: &Budget, sink: &mut dyn Sink) -> Result<(), ProbeError> {
+    let expected = budget.time.get() as u64 / ahead.max(1);
+    let mut late = Vec::with_capacity(expected as usize + 16);
+    let mut meter = SystemMeter::new(&[]);
+    budget.align();
+    let (before, cpu) = (meter.reading(), meter.cpu());
+    let origin = monotonic_ns();
+    let mut seed = origin;
+    let mut next = || {
+        // A step of Knuth's generator (MMIX): the times must not beat with the tick.
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        ahead * 2 / 5 + (seed >> 33) % (ahead * 6 / 5 + 1)
+    };
+    while monotonic_ns() - origin < budget.time.get() as u64 || late.is_empty() {
+        let target = monotonic_ns() + next();
+        let woke = way.until(target)?;
+        late.push(Nanos::new(woke as i64 - target as i64));
+    }
+    let cpu = (meter.cpu().get() - cpu.get()) as f64 / late.len() as f64;
+    let wall = Nanos::new((monotonic_ns() - origin) as i64);
+    let segment = meter.reading().since(&before, Nanos::ZERO, wall);
+    sink.observe(Part::Whole, Observations::Latencies(late), vec![segment]);
+    let cpu = Observations::Values(Values { values: vec![cpu], step: 1.0, over: 0 });
+    sink.take(1, Part::Whole, cpu, vec![segment]);
+    Ok(())
+}

@@ -1,0 +1,152 @@
+//! How late programs were woken, as text and as JSON.
+
+use crate::grid::{lines, wrapped};
+use crate::number::{percent, time};
+use anstyle::Style;
+use serde_json::{Value, json};
+use std::fmt::Write;
+use tickmark_analysis::wakes::{Limit, Seen, Wakes, Way};
+
+const HEADING: Style = Style::new().bold();
+const QUANTILES: [(&str, f64); 5] =
+    [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999), ("p99.99", 0.9999)];
+/// Those of the text, which has to fit a terminal.
+const SHOWN: [(&str, f64); 4] = [QUANTILES[0], QUANTILES[2], QUANTILES[3], QUANTILES[4]];
+
+/// A table of the distributions, and one of what is certain of the tails.
+#[must_use]
+pub fn text(wakes: &Wakes) -> String {
+    let seen: Vec<(&Way, &Seen)> =
+        wakes.ways.iter().filter_map(|way| Some((way, way.seen.as_ref().ok()?))).collect();
+    let mut out = String::new();
+    // Those that some way has enough wake-ups for.
+    let known = |(_, q): &(&str, f64)| seen.iter().any(|(_, seen)| seen.quantile(*q).is_some());
+    let shown: Vec<(&str, f64)> = SHOWN.into_iter().filter(known).collect();
+    let any_early = seen.iter().any(|(_, seen)| seen.early > 0.0);
+    let heading = std::iter::once("wake-up latency").chain(shown.iter().map(|(name, _)| *name));
+    let heading = heading.chain(["max"]).chain(any_early.then_some("early")).chain(["CPU"]);
+    let heading: Vec<String> = heading.map(str::to_owned).collect();
+    let row = |(way, seen): &(&Way, &Seen)| {
+        let at = |(_, q): &(&str, f64)| seen.quantile(*q).map_or_else(|| "-".to_owned(), signed);
+        let early = if seen.early > 0.0 { rarely(seen.early) } else { "0".to_owned() };
+        let cells = std::iter::once(way.title.clone()).chain(shown.iter().map(at));
+        let cells = cells.chain([signed(seen.worst())]).chain(any_early.then_some(early));
+        cells.chain([seen.cpu.map_or_else(|| "-".to_owned(), time)]).collect()
+    };
+    let width = heading.len();
+    table(&mut out, heading, seen.iter().map(row), width);
+    if let Some((_, first)) = seen.first() {
+        // What all have: the longest of each is its own.
+        let lengths: Vec<f64> = first.limits.iter().map(|limit| limit.length).collect();
+        let common = |length: &&f64| {
+            let has = |(_, seen): &(&Way, &Seen)| seen.limits.iter().any(|limit| limit.length == **length);
+            seen.iter().all(has)
+        };
+        let lengths: Vec<f64> = lengths.iter().filter(common).copied().collect();
+        let _ = writeln!(out);
+        let heading = format!("later, at most ({} conf.)", percent(wakes.confidence));
+        let heading = std::iter::once(heading).chain(lengths.iter().map(|length| time(*length)));
+        let heading: Vec<String> = heading.chain(std::iter::once("its max".to_owned())).collect();
+        let width = heading.len();
+        let row = |(way, seen): &(&Way, &Seen)| {
+            let limit = |length: f64| {
+                let known = seen.limits.iter().find(|limit| limit.length == length);
+                known.map_or_else(String::new, |limit| rarely(limit.share))
+            };
+            let cells = std::iter::once(way.title.clone()).chain(lengths.iter().copied().map(limit));
+            cells.chain(std::iter::once(limit(seen.worst()))).collect()
+        };
+        table(&mut out, heading, seen.iter().map(row), width);
+    }
+    for way in &wakes.ways {
+        if let Err(why) = &way.seen {
+            let _ = writeln!(
+                out,
+                "\n{}",
+                wrapped(&format!("{} was not measured: {why}", way.title), 0).join("\n")
+            );
+        }
+    }
+    let counts = || seen.iter().map(|(_, seen)| seen.late.as_slice().len());
+    let counts = match (counts().min(), counts().max()) {
+        (Some(least), Some(most)) if least < most => format!("{least} to {most} wake-ups each. "),
+        (Some(count), _) => format!("{count} wake-ups each. "),
+        _ => String::new(),
+    };
+    let note = "CPU: CPU time of the process for each wake-up. Upper limits by Clopper and Pearson, of as many wake-ups as are independent by how they \
+        come in clusters; they hold for conditions such as these alone.";
+    let _ = writeln!(out, "\n{}", wrapped(&format!("{counts}{note}"), 0).join("\n"));
+    out
+}
+
+fn table(out: &mut String, heading: Vec<String>, rows: impl Iterator<Item = Vec<String>>, columns: usize) {
+    for (number, line) in lines(std::iter::once(heading).chain(rows), 1..columns).into_iter().enumerate() {
+        let _ =
+            if number == 0 { writeln!(out, "{HEADING}{line}{HEADING:#}") } else { writeln!(out, "{line}") };
+    }
+}
+
+/// A time that may be negative: early.
+fn signed(nanos: f64) -> String {
+    if nanos < 0.0 { format!("-{}", time(-nanos)) } else { time(nanos) }
+}
+
+/// A share that may be very small.
+fn rarely(share: f64) -> String {
+    if share >= 0.001 { percent(share) } else { format!("{share:.1e}") }
+}
+
+/// The same for programs: times in ns, shares of 1.
+#[must_use]
+pub fn json(wakes: &Wakes) -> Value {
+    let limit = |limit: &Limit| json!({ "later_than": limit.length, "seen": limit.seen, "share_at_most": limit.share });
+    let way = |way: &Way| {
+        let mut value = json!({ "metric": way.metric, "title": way.title });
+        match &way.seen {
+            Err(why) => value["none"] = json!(why),
+            Ok(seen) => {
+                let quantiles = QUANTILES.map(|(name, q)| (name.to_owned(), json!(seen.quantile(q))));
+                value["wakes"] = json!(seen.late.as_slice().len());
+                value["runs"] = json!(seen.runs);
+                value["quantiles"] = quantiles.into_iter().collect::<serde_json::Map<_, _>>().into();
+                value["max"] = json!(seen.worst());
+                value["early"] = json!(seen.early);
+                value["cpu"] = json!(seen.cpu);
+                value["limits"] = json!(seen.limits.iter().map(limit).collect::<Vec<_>>());
+            }
+        }
+        value
+    };
+    json!({ "confidence": wakes.confidence, "ways": wakes.ways.iter().map(way).collect::<Vec<_>>() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tickmark_stats::Sorted;
+
+    fn seen(late: &[f64], cpu: Option<f64>) -> Seen {
+        let late = Sorted::new(late.iter().copied());
+        let limit = |length: f64| Limit { length, seen: 2, share: 1e3 / (length + 1e4) };
+        let worst = *late.as_slice().last().unwrap();
+        Seen { early: 0.002, cpu, runs: 2, limits: vec![limit(1e5), limit(1e6), limit(worst)], late }
+    }
+
+    #[test]
+    fn a_page_fits_a_terminal() {
+        let way = |title: &str, seen: Result<Seen, String>| Way {
+            metric: "timer.wake.x".to_owned(),
+            title: title.to_owned(),
+            seen,
+        };
+        let many: Vec<f64> = (0..12_000).map(|number| f64::from(number) * 321.0 - 7_000.0).collect();
+        let ways = vec![
+            way("Sleeper, tickmark-timer", Ok(seen(&many, Some(37_123.0)))),
+            way("clock_nanosleep", Ok(seen(&[5e4, 6e4, 7.5e6], None))),
+            way("io_uring timeout", Err("io_uring_setup: Operation not permitted".to_owned())),
+        ];
+        let page = text(&Wakes { ways, confidence: 0.95 });
+        assert!(page.lines().all(|line| line.chars().count() <= 92), "{page}");
+        insta::assert_snapshot!(page);
+    }
+}

@@ -1,0 +1,147 @@
+//! How often something rare may happen, after it was seen so often: an upper limit and not an estimate.
+
+use crate::student::beta_fraction;
+
+/// Parts of a sequence over which clusters are looked for.
+const PARTS: usize = 30;
+
+/// The upper limit of a chance of which `hits` of `of` trials were seen, at a one-sided confidence (Clopper and Pearson, Biometrika 26, 1934): with
+/// that chance no more hits than these would come with probability 1 - `confidence`. 1 where nothing was tried.
+#[must_use]
+pub fn upper(hits: f64, of: f64, confidence: f64) -> f64 {
+    if hits >= of || of <= 0.0 {
+        return 1.0;
+    }
+    // Halved by its logarithm: it is rare.
+    let (mut low, mut high) = (1e-18f64, 1.0f64);
+    while high / low > 1.0 + 1e-12 {
+        let middle = (low * high).sqrt();
+        let below = beta_below(middle, hits + 1.0, of - hits) < confidence;
+        (low, high) = if below { (middle, high) } else { (low, middle) };
+    }
+    high
+}
+
+/// How many trials without a hit show that its chance is at most `chance`, at this confidence.
+#[must_use]
+pub fn needed(chance: f64, confidence: f64) -> f64 {
+    if !(chance > 0.0 && chance < 1.0) {
+        return f64::INFINITY;
+    }
+    ((1.0 - confidence).ln() / (-chance).ln_1p()).ceil()
+}
+
+/// The upper limit of the chance of a hit in one of a sequence of trials whose hits come in clusters: the sequence says less than as many
+/// independent trials, by the variance of the hits in its parts over their mean (quasi-likelihood: McCullagh and Nelder, Generalized Linear
+/// Models, 4.5; never less than 1). `sequences` are those that were made apart; each is cut into parts of equal length.
+#[must_use]
+pub fn upper_of_clustered(sequences: &[&[bool]], confidence: f64) -> f64 {
+    let all: usize = sequences.iter().map(|sequence| sequence.len()).sum();
+    let hits = sequences.iter().flat_map(|sequence| *sequence).filter(|hit| **hit).count();
+    let part = (all / PARTS).max(1);
+    let counts = sequences.iter().flat_map(|sequence| sequence.chunks_exact(part));
+    let counts: Vec<f64> = counts.map(|part| part.iter().filter(|hit| **hit).count() as f64).collect();
+    let clusters = dispersion(&counts);
+    upper(hits as f64 / clusters, all as f64 / clusters, confidence)
+}
+
+/// Variance over mean and one standard error of that of independent ones, at least 1; 1 where too little is known.
+fn dispersion(counts: &[f64]) -> f64 {
+    let count = counts.len() as f64;
+    let mean = counts.iter().sum::<f64>() / count;
+    if counts.len() < 2 || mean <= 0.0 {
+        return 1.0;
+    }
+    let variance = counts.iter().map(|own| (own - mean).powi(2)).sum::<f64>() / (count - 1.0);
+    (variance / mean * (1.0 + (2.0 / (count - 1.0)).sqrt())).max(1.0)
+}
+
+/// The regularized incomplete beta function (Abramowitz and Stegun 26.5.8 and 26.5.2).
+fn beta_below(x: f64, a: f64, b: f64) -> f64 {
+    if x <= 0.0 {
+        return 0.0;
+    }
+    if x >= 1.0 {
+        return 1.0;
+    }
+    let front = a * x.ln() + b * (-x).ln_1p() + ln_gamma(a + b) - ln_gamma(a) - ln_gamma(b);
+    if x < (a + 1.0) / (a + b + 2.0) {
+        front.exp() * beta_fraction(a, b, x) / a
+    } else {
+        1.0 - front.exp() * beta_fraction(b, a, 1.0 - x) / b
+    }
+}
+
+/// Stirling's series (Abramowitz and Stegun 6.1.41), from 10 on; below by recurrence.
+fn ln_gamma(mut x: f64) -> f64 {
+    let mut down = 0.0;
+    while x < 10.0 {
+        down += x.ln();
+        x += 1.0;
+    }
+    let i = 1.0 / (x * x);
+    let series = (1.0 / 12.0 - i * (1.0 / 360.0 - i * (1.0 / 1260.0 - i / 1680.0))) / x;
+    (x - 0.5) * x.ln() - x + 0.5 * (2.0 * std::f64::consts::PI).ln() + series - down
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand::rngs::StdRng;
+    use rand::{RngExt, SeedableRng};
+
+    #[test]
+    fn limits_as_published() {
+        // Without a hit in closed form: 1 - (1 - confidence)^(1/n).
+        for of in [1.0, 100.0, 3e5, 1e9] {
+            let own: f64 = upper(0.0, of, 0.95);
+            let real = -(0.05f64.ln() / of).exp_m1();
+            assert!((own / real - 1.0).abs() < 1e-6, "{of}: {own}, not {real}");
+        }
+        // scipy.stats.beta.ppf(0.95, hits + 1, of - hits)
+        for (hits, of, limit) in [(1.0, 10.0, 0.394_163), (5.0, 10.0, 0.777_559), (30.0, 1_000.0, 0.040_472)]
+        {
+            let own = upper(hits, of, 0.95);
+            assert!((own - limit).abs() < 2e-5, "{hits} of {of}: {own}, not {limit}");
+        }
+        assert_eq!((upper(3.0, 3.0, 0.95), upper(0.0, 0.0, 0.95)), (1.0, 1.0));
+    }
+
+    #[test]
+    fn as_many_trials_as_are_needed_are_enough() {
+        for (chance, confidence) in [(1e-3, 0.95), (1e-6, 0.99), (0.2, 0.5)] {
+            let of = needed(chance, confidence);
+            assert!(upper(0.0, of, confidence) <= chance * (1.0 + 1e-9));
+            assert!(upper(0.0, of - 1.0, confidence) > chance * (1.0 - 1e-9));
+        }
+        assert!(needed(0.0, 0.95).is_infinite());
+    }
+
+    /// The limit is too low no more often than it says: of independent hits, and of hits in clusters of ten.
+    #[test]
+    fn the_limit_fails_no_more_often_than_it_says() {
+        // Two standard deviations of a thousand trials above 5 %.
+        let mut random = StdRng::seed_from_u64(3);
+        for (rate, length) in [(0.001, 1), (0.02, 1), (0.000_5, 10), (0.004, 10)] {
+            let trials = 1_000;
+            let mut failed = 0;
+            for _ in 0..trials {
+                let mut hits = vec![false; 20_000];
+                let mut at = 0;
+                while at < hits.len() {
+                    if random.random::<f64>() < rate {
+                        let end = (at + length).min(hits.len());
+                        hits[at..end].fill(true);
+                        at = end;
+                    } else {
+                        at += 1;
+                    }
+                }
+                let real = rate * length as f64 / (1.0 + rate * (length as f64 - 1.0));
+                let (first, second) = hits.split_at(12_000);
+                failed += usize::from(upper_of_clustered(&[first, second], 0.95) < real);
+            }
+            assert!(failed <= 64, "{rate} in {length}: {failed} of {trials}");
+        }
+    }
+}

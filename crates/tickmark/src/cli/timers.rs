@@ -1,0 +1,56 @@
+//! What judging timers is asked.
+
+use super::complete::recordings;
+use super::values::{confidence, duration};
+use super::{Output, Settings};
+use clap::Args;
+use clap::builder::PossibleValuesParser;
+use tickmark_wire::{Nanos, names};
+
+#[derive(Debug, Args)]
+pub(crate) struct Timers {
+    /// Ways to wait
+    #[arg(long, value_name = "WAY", value_delimiter = ',', value_parser = PossibleValuesParser::new(names::WAYS), default_values = names::WAYS, hide_default_value = true)]
+    pub(crate) methods: Vec<String>,
+    /// Scheduling, interleaved: as --priority has it, ordinary, fifo:50, SCHED_DEADLINE, or a slice of .1 ms (EEVDF, Linux 6.12)
+    #[arg(long, value_name = "CLASS", value_delimiter = ',', value_parser = ["plan", "other", "fifo", "deadline", "slice"], default_value = "plan", hide_default_value = true)]
+    pub(crate) class: Vec<String>,
+    /// Deep idle states, interleaved: free, or held off by /dev/cpu_dma_latency
+    #[arg(long, value_name = "STATE", value_delimiter = ',', value_parser = ["free", "held"], default_value = "free", hide_default_value = true)]
+    pub(crate) idle: Vec<String>,
+    /// How far ahead the times are, on average: each is .4 to 1.6 times that
+    #[arg(long, value_name = "TIME", default_value = "500us", value_parser = interval)]
+    pub(crate) interval: Nanos,
+    /// How long to measure, all together
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = duration)]
+    pub(crate) duration: Nanos,
+    /// Runs of each, in processes of their own and in random order
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) runs: u32,
+    /// Give an upper limit of the share that is later than these, too
+    #[arg(long, value_name = "TIME", value_delimiter = ',', value_parser = duration)]
+    pub(crate) late: Vec<Nanos>,
+    /// Confidence of the limits
+    #[arg(long, value_name = "SHARE", default_value = "95%", value_parser = confidence)]
+    pub(crate) confidence: f64,
+    /// Show a recording again instead
+    #[arg(long, value_name = "REC", conflicts_with_all = ["methods", "class", "idle", "interval", "duration", "runs", "name"], add = recordings())]
+    pub(crate) of: Option<String>,
+    /// Name of the recording [default: the host's name]
+    #[arg(long)]
+    pub(crate) name: Option<String>,
+    #[command(flatten)]
+    pub(crate) settings: Settings,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+/// What the probe takes.
+fn interval(text: &str) -> Result<Nanos, String> {
+    let time = duration(text)?;
+    if (20_000..=10_000_000_000).contains(&time.get()) {
+        Ok(time)
+    } else {
+        Err("give 20us to 10s".to_owned())
+    }
+}

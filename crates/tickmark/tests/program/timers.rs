@@ -1,0 +1,68 @@
+//! How late each way to wait wakes a program.
+
+use crate::bench::{Bench, out, refused};
+
+#[test]
+fn every_way_has_its_distribution_and_a_limit_for_its_tail() {
+    let bench = Bench::new();
+    let asked = ["timers", "--duration", "4s", "--runs", "2", "--interval", "200us", "--name", "timers"];
+    let page = bench.json(&[&asked[..], &["--late", "50us"]].concat());
+    let ways = page["ways"].as_array().unwrap();
+    assert_eq!(ways.len(), 12, "{page}");
+    for way in ways.iter().filter(|way| way["none"].is_null()) {
+        assert!(way["wakes"].as_u64().unwrap() > 50, "{way}");
+        assert!(way["quantiles"]["p50"].as_f64() <= way["max"].as_f64(), "{way}");
+        assert!(way["cpu"].as_f64().unwrap() > 0.0, "{way}");
+        let limits = way["limits"].as_array().unwrap();
+        assert!(limits.iter().any(|limit| limit["later_than"] == 50_000.0), "{way}");
+        let shares = limits.iter().map(|limit| limit["share_at_most"].as_f64().unwrap());
+        assert!(shares.clone().all(|share| share > 0.0) && shares.is_sorted_by(|a, b| a >= b), "{way}");
+    }
+    // The sleeper wakes nobody early, and its median is far below that of what it sleeps by.
+    let way = |metric: &str| ways.iter().find(|way| way["metric"] == metric).unwrap();
+    let (sleeper, sleep) = (way("timer.wake.sleeper"), way("timer.wake.nanosleep"));
+    assert!(sleeper["quantiles"]["p50"].as_f64() < sleep["quantiles"]["p50"].as_f64(), "{sleeper} {sleep}");
+    let text = out(&bench.run(&["timers", "--of", "timers", "--late", "50us"]));
+    assert!(text.contains("wake-up latency") && text.contains("later, at most (95 % conf.)"), "{text}");
+}
+
+/// What a way needs is refused: it is said which call, and nothing hangs.
+#[test]
+fn a_way_whose_call_is_denied_is_unsupported() {
+    let bench = Bench::new();
+    let denied = [
+        ("nanosleep", "clock_nanosleep"),
+        ("nanosleep-relative", "clock_nanosleep"),
+        ("timerfd", "timerfd_create"),
+        ("timerfd", "timerfd_settime"),
+        ("ppoll", "ppoll"),
+        ("epoll_pwait2", "epoll_create1"),
+        ("epoll_pwait2", "epoll_pwait2"),
+        ("futex", "futex"),
+        ("posix-signal", "timer_create"),
+        ("posix-signal", "timer_settime"),
+        ("posix-signal", "rt_sigtimedwait"),
+        ("posix-thread", "timer_settime"),
+        ("io_uring", "io_uring_setup"),
+    ];
+    for (method, call) in denied {
+        let probe = format!("timer.wake:ahead=100,method={method}");
+        let outcome = &bench.json(&["verify", &probe, "--deny", call])[0];
+        assert_eq!(outcome["status"], "unsupported", "{method} without {call}: {outcome}");
+        assert!(
+            outcome["reason"]["message"].to_string().contains(call),
+            "{method} without {call}: {outcome}"
+        );
+    }
+}
+
+#[test]
+fn what_cannot_be_asked_is_refused_in_one_line() {
+    let bench = Bench::new();
+    refused(&bench.run(&["timers", "--methods", "sundial"]), 2, &["sundial", "nanosleep"]);
+    refused(&bench.run(&["timers", "--interval", "1us"]), 2, &["--interval", "20us"]);
+    refused(&bench.run(&["timers", "--confidence", "2"]), 2, &["--confidence"]);
+    refused(&bench.run(&["run", "timer.wake:ahead=5"]), 2, &["ahead", "number from 20"]);
+    assert!(bench.run(&["run", "syscall.null", "--once", "--name", "other"]).status.success());
+    refused(&bench.run(&["timers", "--of", "other"]), 2, &["has no wake-ups"]);
+}
