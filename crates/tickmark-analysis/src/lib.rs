@@ -15,6 +15,7 @@ pub mod lmbench;
 pub mod noise;
 pub mod report;
 pub mod sample;
+pub mod scenario;
 pub mod wakes;
 pub mod what_if;
 

@@ -14,8 +14,10 @@ pub mod hz;
 pub mod lmbench;
 pub mod noise;
 mod number;
+pub mod plot;
 mod reason;
 pub mod report;
+pub mod scenario;
 pub mod wakes;
 pub mod what_if;
 

@@ -2,7 +2,7 @@
 
 use crate::counter_clock::CounterClock;
 use crate::margin::Latencies;
-use crate::{Anchor, monotonic_ns, sys};
+use crate::{Anchor, counter, monotonic_ns, sys};
 use std::io;
 use std::marker::PhantomData;
 #[cfg(not(loom))]
@@ -14,6 +14,8 @@ const WORTH: u64 = 2_000;
 const MEASURED: u64 = 16;
 /// What the kernel's part is thought to take until then, in ns.
 const SUPPOSED: f64 = 15_000.0;
+/// So long after it was compared with the clock, in ns, the counter alone tells the time: its rate is known to 10 ppm, and this to 2 ns.
+const RECENT: u64 = 200_000;
 /// A deadline of the counter is approached this share of the way early: the rate is known to that.
 const RATE_ERROR: u64 = 10_000;
 
@@ -107,6 +109,10 @@ pub struct Sleeper {
     latencies: Latencies,
     /// CPU time of the kernel's part of a wake-up, an average of the last ones.
     kernel: f64,
+    /// What was learned comes to, in ns.
+    margin: u64,
+    /// When both clocks were read last.
+    last: Anchor,
     /// The slack that the thread had.
     slack: Option<u64>,
     wakes: u64,
@@ -121,18 +127,23 @@ impl Sleeper {
     #[must_use]
     pub fn new(options: Options) -> Self {
         let slack = sys::slack().filter(|_| sys::set_slack(1));
-        Self {
+        let mut sleeper = Self {
             options,
             clock: CounterClock::calibrate(),
             latencies: Latencies::new(),
             kernel: SUPPOSED,
+            margin: 0,
+            last: Anchor { ticks: 0, nanos: 0 },
             slack,
             wakes: 0,
             late: 0,
             worst: 0,
             spun: 0,
             of_this_thread: PhantomData,
-        }
+        };
+        sleeper.margin = sleeper.learned();
+        sleeper.now();
+        sleeper
     }
 
     /// Sleeps until a time of CLOCK_MONOTONIC, in ns.
@@ -141,6 +152,9 @@ impl Sleeper {
     /// The kernel refuses clock_nanosleep(2).
     #[inline]
     pub fn sleep_until(&mut self, deadline: u64) -> io::Result<Woken> {
+        if let Some(woken) = self.spin_at_once(deadline) {
+            return Ok(woken);
+        }
         let woke = self.approach(deadline, |until| sys::sleep_until(until).map(|()| true))?;
         let left = deadline.saturating_sub(woke.nanos);
         let late = self.spin(woke, deadline, || false).unwrap_or(0);
@@ -223,19 +237,19 @@ impl Sleeper {
             worst: self.worst,
             spun: self.spun,
             cpu: self.kernel + self.spun as f64 / self.wakes.max(1) as f64,
-            margin: self.margin(),
+            margin: self.margin,
             drift: self.clock.as_ref().map(CounterClock::drift),
         }
     }
 
-    fn margin(&self) -> u64 {
+    fn learned(&self) -> u64 {
         let wait = (self.options.cpu_budget as f64 - self.kernel).max(0.0);
         self.latencies.margin(self.options.quantile, wait) as u64
     }
 
     /// Lets the kernel wake the thread a margin before the deadline, by a way of waiting that says whether it was waited; the time after that.
     fn approach(&mut self, deadline: u64, wait: impl FnOnce(u64) -> io::Result<bool>) -> io::Result<Anchor> {
-        let mut margin = self.margin();
+        let mut margin = self.margin;
         if let Some(tick) = &self.options.tick
             && tick.falls_into(deadline.saturating_sub(margin + tick.cost), deadline)
         {
@@ -251,6 +265,7 @@ impl Sleeper {
         let woke = self.now();
         if waited {
             self.latencies.learn(woke.nanos.saturating_sub(asked) as f64);
+            self.margin = self.learned();
         }
         // Only where there is time for another reading.
         if let Some(cpu) = measured.filter(|_| waited && woke.nanos.saturating_add(WORTH) < deadline) {
@@ -260,10 +275,26 @@ impl Sleeper {
     }
 
     fn now(&mut self) -> Anchor {
-        match &mut self.clock {
+        self.last = match &mut self.clock {
             Some(clock) => clock.now(),
             None => Anchor { ticks: 0, nanos: monotonic_ns() },
+        };
+        self.last
+    }
+
+    /// A deadline that is too near to sleep, soon after both clocks were read: of a row of timers the next may be due before the clock could be read
+    /// again. None where it is neither.
+    #[inline]
+    fn spin_at_once(&mut self, deadline: u64) -> Option<Woken> {
+        let clock = self.clock.as_ref()?;
+        let since = clock.nanos(counter().wrapping_sub(self.last.ticks));
+        let now = self.last.nanos + since;
+        if since > RECENT || deadline > now + self.margin + WORTH || deadline < self.last.nanos {
+            return None;
         }
+        let target = self.last.ticks.wrapping_add(clock.ticks(deadline - self.last.nanos));
+        let late = clock.spin_until(target, || false)?;
+        Some(self.done(late, deadline.saturating_sub(now)))
     }
 
     #[inline]
@@ -286,7 +317,7 @@ impl Drop for Sleeper {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{counter, counter_is_trusted};
+    use crate::counter_is_trusted;
 
     /// A sleeper on each kind of clock.
     fn both() -> [Sleeper; 2] {

@@ -13,6 +13,12 @@ pub const OSNOISE_LOST: &str = "osnoise.lost";
 pub const OSNOISE_INTERRUPTS: &str = "osnoise.interrupts";
 /// How late programs are woken, by any way to wait: a probe.
 pub const WAKE: &str = "timer.wake";
+/// Rows of timers, by several strategies: a probe.
+pub const SCENARIO: &str = "timer.scenario";
+/// The rows.
+pub const ROWS: [&str; 3] = ["simple", "many", "too-many"];
+/// The strategies.
+pub const STRATEGIES: [&str; 4] = ["one-shot", "last-error", "hybrid", "spin"];
 /// The ways to wait that it knows.
 pub const WAYS: [&str; 12] = [
     "nanosleep",

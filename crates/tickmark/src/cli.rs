@@ -23,7 +23,7 @@ pub(crate) use lab::{Lab, LabBoot, LabKernels, LabRun, Speed};
 pub(crate) use recordings::{Change, Recordings};
 use std::path::PathBuf;
 use tickmark_wire::{Deny, Nanos, Priority};
-pub(crate) use timers::Timers;
+pub(crate) use timers::{ScenarioOutput, Timers};
 pub(crate) use values::Cpus;
 use values::{column, confidence, cpu, deny, duration, share};
 pub(crate) use watch::{Doctor, DoctorFormat, Tick};

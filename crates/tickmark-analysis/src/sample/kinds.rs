@@ -115,6 +115,15 @@ impl<'a> Seen<'a> {
     }
 
     fn curve(&self, points: &[Point], area: u64) -> Result<Figures, NoFigure> {
+        // Of a row of timers, each with its errors: all of them, early or late.
+        let errors = points.iter().filter_map(|point| match &point.observations {
+            Observations::Latencies(late) => Some(late.iter().map(|late| Nanos::new(late.get().abs()))),
+            _ => None,
+        });
+        let errors: Vec<Nanos> = errors.flatten().collect();
+        if !errors.is_empty() {
+            return self.latencies(&errors);
+        }
         let headline = self.metric.headline;
         let less = self.observed.iter().find_map(|part| match &part.observations {
             Observations::Curve(points) if part.part == Part::Less => Some(points),

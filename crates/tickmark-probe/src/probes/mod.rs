@@ -26,6 +26,7 @@ mod read_write;
 mod ready;
 mod round_trip;
 mod rpc_call;
+mod scenario;
 mod seconds_and_fraction;
 mod select;
 mod selftest;
@@ -56,6 +57,7 @@ pub static FILES: &[&[Probe]] = &[
     spin::PROBES,
     wake_up::PROBES,
     wake_by::PROBES,
+    scenario::PROBES,
     null::PROBES,
     read_write::PROBES,
     stat::PROBES,

@@ -99,6 +99,8 @@ Examples:
   tickmark timers --methods nanosleep --slack 1ns        without timer slack
   tickmark timers --methods nanosleep --class fifo --idle free,held
   tickmark timers --methods sleeper --class fifo --duration 1h --late 20us --confidence 99%
+  tickmark timers simple many too-many --priority fifo:50       the scenarios of the APIC timer module
+  tickmark timers too-many --unit time --output plot --plots .  with plots
   tickmark timers --of last --format json                a recording again";
 
 pub(super) const TICK_EXAMPLES: &str = "\

@@ -3,12 +3,38 @@
 use super::complete::recordings;
 use super::values::{confidence, duration};
 use super::{Output, Settings};
-use clap::Args;
 use clap::builder::PossibleValuesParser;
+use clap::{Args, ValueEnum};
+use std::path::PathBuf;
 use tickmark_wire::{Nanos, names};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ScenarioOutput {
+    Summary,
+    Values,
+    Plot,
+}
 
 #[derive(Debug, Args)]
 pub(crate) struct Timers {
+    /// Rows of timers instead: the scenarios of the APIC timer module
+    #[arg(value_name = "SCENARIO", value_parser = PossibleValuesParser::new(names::ROWS), conflicts_with_all = ["methods", "class", "idle", "interval", "late"])]
+    pub(crate) rows: Vec<String>,
+    /// How timers of a scenario are waited for
+    #[arg(long, value_name = "STRATEGY", value_delimiter = ',', value_parser = PossibleValuesParser::new(names::STRATEGIES), default_values = names::STRATEGIES, hide_default_value = true, requires = "rows")]
+    pub(crate) strategy: Vec<String>,
+    /// What a cycle of a scenario is: this machine's, or as long as on the document's 450 MHz (time)
+    #[arg(long, value_name = "UNIT", value_parser = ["cycles", "time"], default_value = "cycles")]
+    pub(crate) unit: String,
+    /// How often a run repeats a scenario at most
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=300))]
+    pub(crate) repeats: u32,
+    /// Of a scenario: a table, columns for gnuplot, or a plot
+    #[arg(long = "output", value_enum, default_value_t = ScenarioOutput::Summary)]
+    pub(crate) scenario_output: ScenarioOutput,
+    /// Write the plots of scenarios to this folder, as SVG
+    #[arg(long, value_name = "DIR")]
+    pub(crate) plots: Option<PathBuf>,
     /// Ways to wait
     #[arg(long, value_name = "WAY", value_delimiter = ',', value_parser = PossibleValuesParser::new(names::WAYS), default_values = names::WAYS, hide_default_value = true)]
     pub(crate) methods: Vec<String>,

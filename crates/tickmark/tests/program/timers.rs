@@ -66,3 +66,37 @@ fn what_cannot_be_asked_is_refused_in_one_line() {
     assert!(bench.run(&["run", "syscall.null", "--once", "--name", "other"]).status.success());
     refused(&bench.run(&["timers", "--of", "other"]), 2, &["has no wake-ups"]);
 }
+
+#[test]
+fn scenarios_have_the_error_of_each_timer_as_table_columns_and_plot() {
+    let bench = Bench::new();
+    let folder = bench.store().join("plots");
+    let asked = ["timers", "simple", "too-many", "--unit", "time", "--repeats", "20", "--duration", "3s"];
+    let more = ["--runs", "2", "--name", "rows", "--plots", folder.to_str().unwrap()];
+    let page = bench.json(&[&asked[..], &more].concat());
+    let scenarios = page["scenarios"].as_array().unwrap();
+    assert_eq!(scenarios.len(), 8, "{page}");
+    for scenario in scenarios {
+        let timers = scenario["timers"].as_array().unwrap();
+        let simple = scenario["metric"].as_str().unwrap().contains("simple");
+        assert_eq!(timers.len(), if simple { 10 } else { 29 }, "{scenario}");
+        assert!(scenario["min"].as_f64() <= scenario["mean"].as_f64(), "{scenario}");
+        // What is shown as the largest is the largest that was seen.
+        let most = |timer: &serde_json::Value| timer["max"].as_f64().unwrap();
+        assert_eq!(timers.iter().map(most).fold(f64::MIN, f64::max), scenario["max"].as_f64().unwrap());
+    }
+    let p50 = |metric: &str| {
+        let own = scenarios.iter().find(|scenario| scenario["metric"] == metric).unwrap();
+        own["absolute"]["p50"].as_f64().unwrap()
+    };
+    assert!(p50("timer.scenario.simple.time.hybrid") < p50("timer.scenario.simple.time.one-shot"));
+    for number in [1, 2] {
+        let svg = std::fs::read_to_string(folder.join(format!("scenario-{number}.svg"))).unwrap();
+        assert_eq!(svg.matches("<polyline").count(), 4);
+    }
+    let shown = |output: &str| out(&bench.run(&["timers", "--of", "rows", "--output", output]));
+    assert!(shown("summary").contains("The document (450 MHz"));
+    assert!(shown("plot").contains("o one-shot"), "{}", shown("plot"));
+    let values = shown("values");
+    assert_eq!(values.lines().filter(|line| line.starts_with(|c: char| c.is_ascii_digit())).count(), 4 * 39);
+}

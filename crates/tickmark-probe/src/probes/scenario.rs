@@ -1,0 +1,177 @@
+//! Rows of timers that are due one soon after the other: the three scenarios of the APIC timer module (Oberle, Performances of the APIC timer module), in
+//! user space, by four strategies. No suite has it: `tickmark timers simple` asks.
+
+use crate::case::{Parameter, Value};
+use crate::routine::{Budget, Sink, routine};
+use crate::sys::clock;
+use crate::{Expected, Meter, Params, Probe, ProbeError, Spec, SystemMeter, Unavailable};
+use tickmark_timer::{Anchor, Options, Scale, Sleeper, counter_is_trusted, monotonic_ns};
+use tickmark_wire::{Group, Headline, Nanos, Observations, Part, Point, names};
+
+/// The document's machine ran at 450 MHz: what its cycles took there.
+const DOCUMENT_MHZ: f64 = 450.0;
+/// Repetitions at most; the first few of them let the sleeper learn.
+const MOST: usize = 300;
+/// From one repetition to the next, in ns.
+const PAUSE: u64 = 1_500_000;
+/// The first deadline is so far ahead of the moment in which the row is begun, in ns: what beginning it takes.
+const BEGIN: u64 = 2_000;
+
+pub(super) static PROBES: &[Probe] = &[Probe {
+    spec: Spec {
+        metric: "timer.scenario.{row}.{unit}.{strategy}",
+        headline: Headline::Median,
+        sleeps: true,
+        timed: "a row of timers, {row}{unit}; {strategy}; how late each is, again and again",
+        source: "apic-timer-module, test_apic_timer.c: simple, many, too many",
+        expected: Expected::UNKNOWN,
+        parameters: &[
+            Parameter {
+                name: "row",
+                about: "which timers",
+                values: &[
+                    row("simple", "ten timers from 100 to 600000 cycles ahead"),
+                    row("many", "29 timers 10000 cycles apart"),
+                    row("too-many", "29 timers 1000 cycles apart"),
+                ],
+                numbers: None,
+            },
+            Parameter {
+                name: "strategy",
+                about: "how they are waited for",
+                values: &[
+                    strategy("one-shot", "each is slept for"),
+                    strategy("last-error", "each is slept for, earlier by how late the one before was"),
+                    strategy("hybrid", "slept for up to a learned margin, then spun for (Sleeper)"),
+                    strategy("spin", "spun for"),
+                ],
+                numbers: None,
+            },
+            Parameter {
+                name: "unit",
+                about: "whether a cycle is this machine's, or as long as on the document's 450 MHz",
+                values: &[
+                    Value { value: "cycles", name: "cycles", title: "", timed: "" },
+                    Value { value: "time", name: "time", title: ", stretched", timed: ", cycles of 450 MHz" },
+                ],
+                numbers: None,
+            },
+            // None of its values is for suites.
+            Parameter {
+                name: "repeats",
+                about: "how often at most",
+                values: &[],
+                numbers: Some((1, MOST as u32)),
+            },
+        ],
+        ..Spec::cost(Group::Timer, names::SCENARIO, "{row}{unit}: {strategy}")
+    },
+    prepare: |_, params| {
+        let row = row_of(params)?;
+        let strategy = params.told("strategy").to_owned();
+        let repeats = params.number("repeats");
+        clock::sleep_until(Nanos::ZERO)?;
+        Ok(routine(move |budget: &Budget, sink| measure(&row, &strategy, repeats, budget, sink)))
+    },
+}];
+
+const fn row(value: &'static str, timed: &'static str) -> Value {
+    Value { value, name: value, title: value, timed }
+}
+
+const fn strategy(value: &'static str, timed: &'static str) -> Value {
+    Value { value, name: value, title: value, timed }
+}
+
+/// When each timer of the row is due, in ns from its beginning.
+fn row_of(params: &Params) -> Result<Vec<u64>, Unavailable> {
+    let cycles: Vec<u64> = match params.told("row") {
+        // Some from 100 to 600000, as the document has it: evenly.
+        "simple" => (0..10).map(|number| 100 + number * 599_900 / 9).collect(),
+        "many" => (1..30).map(|number| number * 10_000).collect(),
+        _ => (1..30).map(|number| number * 1_000).collect(),
+    };
+    let mhz = if params.told("unit") == "time" {
+        DOCUMENT_MHZ
+    } else if counter_is_trusted() {
+        let first = Anchor::take();
+        while monotonic_ns() - first.nanos < 5_000_000 {}
+        let scale = Scale::between(first, Anchor::take());
+        scale.map(|scale| scale.frequency() / 1e6).ok_or_else(no_cycles)?
+    } else {
+        return Err(no_cycles());
+    };
+    Ok(cycles.into_iter().map(|cycles| (cycles as f64 * 1e3 / mhz) as u64).collect())
+}
+
+fn no_cycles() -> Unavailable {
+    Unavailable::Missing("no counter of cycles to rely on; give unit=time".to_owned())
+}
+
+fn measure(
+    row: &[u64],
+    strategy: &str,
+    repeats: usize,
+    budget: &Budget,
+    sink: &mut dyn Sink,
+) -> Result<(), ProbeError> {
+    let mut late = vec![Vec::with_capacity(repeats); row.len()];
+    let mut sleeper = Sleeper::new(Options::default());
+    let mut meter = SystemMeter::new(&[]);
+    let before = meter.reading();
+    let origin = monotonic_ns();
+    while late[0].len() < repeats
+        && (late[0].is_empty() || monotonic_ns() - origin < budget.time.get() as u64)
+    {
+        sleeper_pause(&mut sleeper)?;
+        let begun = monotonic_ns() + BEGIN;
+        let mut correction = 0;
+        for (due, late) in row.iter().zip(&mut late) {
+            let deadline = begun + due;
+            let error = match strategy {
+                "one-shot" => slept(deadline, deadline)?,
+                "last-error" => {
+                    let asked = deadline.saturating_sub(correction);
+                    let error = slept(asked, deadline)?;
+                    // How late it was woken, however late that is for the timer.
+                    correction = (error + (deadline - asked) as i64).max(0) as u64;
+                    error
+                }
+                "hybrid" => {
+                    sleeper
+                        .sleep_until(deadline)
+                        .map_err(|e| crate::sys::CallError::of("clock_nanosleep", &e))?;
+                    error(deadline)
+                }
+                _ => {
+                    while monotonic_ns() < deadline {}
+                    error(deadline)
+                }
+            };
+            late.push(Nanos::new(error));
+        }
+    }
+    let wall = Nanos::new((monotonic_ns() - origin) as i64);
+    let segment = meter.reading().since(&before, Nanos::ZERO, wall);
+    let point = |(at, late)| Point { at, observations: Observations::Latencies(late) };
+    let curve = (1..).zip(late).map(point).collect();
+    sink.observe(Part::Whole, Observations::Curve(curve), vec![segment]);
+    Ok(())
+}
+
+/// Between two rows: the sleeper goes on learning.
+fn sleeper_pause(sleeper: &mut Sleeper) -> Result<(), ProbeError> {
+    let paused = sleeper.sleep_until(monotonic_ns() + PAUSE);
+    paused.map_err(|e| crate::sys::CallError::of("clock_nanosleep", &e))?;
+    Ok(())
+}
+
+/// Sleeps until `asked`; how late that is for the deadline.
+fn slept(asked: u64, deadline: u64) -> Result<i64, ProbeError> {
+    clock::sleep_until(Nanos::new(asked as i64))?;
+    Ok(error(deadline))
+}
+
+fn error(deadline: u64) -> i64 {
+    monotonic_ns() as i64 - deadline as i64
+}

@@ -1,0 +1,130 @@
+//! Errors of rows of timers, as text, JSON, columns and plot.
+
+use crate::grid::{lines, wrapped};
+use crate::number::{percent, time};
+use crate::plot::{Plot, Series};
+use anstyle::Style;
+use serde_json::{Value, json};
+use std::fmt::Write;
+use tickmark_analysis::scenario::{Errors, Scenario, Timer};
+
+const HEADING: Style = Style::new().bold();
+/// What apic-timer-module.txt says of its own figures; its plots and tables are lost.
+const DOCUMENT: &str = "The document (450 MHz, 2001): without correction 2000 cycles late (4.4 us) or more; with it the first timer of a row is as \
+                        late, the others 400 cycles (.9 us) on average; 29 timers 1000 cycles apart fall behind.";
+
+fn seen(scenarios: &[Scenario]) -> impl Iterator<Item = (&Scenario, &Errors)> {
+    scenarios.iter().filter_map(|scenario| Some((scenario, scenario.seen.as_ref().ok()?)))
+}
+
+fn middle(timer: Option<&Timer>) -> f64 {
+    timer.and_then(|timer| timer.errors.quantile(0.5)).unwrap_or(0.0)
+}
+
+/// Statistics of each, as the module's /proc file has them, and how the error grows along the row.
+#[must_use]
+pub fn text(scenarios: &[Scenario]) -> String {
+    let mut out = String::new();
+    let heading = ["error", "p50", "p99", "min", "mean", "max", "first", "last", "early", "CPU"];
+    let row = |(scenario, errors): (&Scenario, &Errors)| {
+        let of = |q| errors.absolute.quantile(q).map_or_else(String::new, time);
+        let ends = [errors.ends.0, errors.mean, errors.ends.1].map(signed);
+        let of_timers = [errors.timers.first(), errors.timers.last()].map(|timer| signed(middle(timer)));
+        let mut cells = vec![scenario.title.clone(), of(0.5), of(0.99)];
+        cells.extend(ends.into_iter().chain(of_timers));
+        cells.push(if errors.early > 0.0 { percent(errors.early) } else { "0 %".to_owned() });
+        cells.push(errors.cpu.map_or_else(|| "-".to_owned(), percent));
+        cells
+    };
+    let rows = std::iter::once(heading.map(str::to_owned).to_vec()).chain(seen(scenarios).map(row));
+    for (number, line) in lines(rows, 1..10).into_iter().enumerate() {
+        let _ =
+            if number == 0 { writeln!(out, "{HEADING}{line}{HEADING:#}") } else { writeln!(out, "{line}") };
+    }
+    for scenario in scenarios {
+        if let Err(why) = &scenario.seen {
+            let _ = writeln!(
+                out,
+                "\n{}",
+                wrapped(&format!("{} was not measured: {why}", scenario.title), 0).join("\n")
+            );
+        }
+    }
+    let note = "p50 and p99 of the error, early or late; min, mean and max with early ones negative; first and last: median of the first and of the last \
+                timer of a row; CPU: of all the time, pauses between rows included.";
+    for text in [note, DOCUMENT] {
+        let _ = writeln!(out, "\n{}", wrapped(text, 0).join("\n"));
+    }
+    out
+}
+
+fn signed(nanos: f64) -> String {
+    if nanos < 0.0 { format!("-{}", time(-nanos)) } else { time(nanos) }
+}
+
+/// A plot for each row: the median error of each timer, early or late, by strategy.
+#[must_use]
+pub fn plots(scenarios: &[Scenario]) -> Vec<Plot> {
+    let mut plots: Vec<Plot> = Vec::new();
+    for (scenario, errors) in seen(scenarios) {
+        let (row, strategy) = scenario.title.split_once(": ").unwrap_or(("", &scenario.title));
+        let title = format!("{row}: median error of each timer, early or late");
+        let point = |timer: &Timer| (timer.number as f64, middle(Some(timer)).abs().max(1.0));
+        let series = Series { name: strategy.to_owned(), points: errors.timers.iter().map(point).collect() };
+        match plots.iter_mut().find(|plot| plot.title == title) {
+            Some(plot) => plot.series.push(series),
+            None => plots.push(Plot {
+                title,
+                x: "timer".to_owned(),
+                y: "error".to_owned(),
+                series: vec![series],
+                label: time,
+            }),
+        }
+    }
+    plots
+}
+
+/// For gnuplot: number of the timer, median, 10th and 90th percentile in ns; a block with its name for each row and strategy.
+#[must_use]
+pub fn values(scenarios: &[Scenario]) -> String {
+    let mut out = String::new();
+    for (scenario, errors) in seen(scenarios) {
+        let _ = writeln!(out, "# {}\n# timer median p10 p90 (ns, early is negative)", scenario.title);
+        for timer in &errors.timers {
+            let [median, low, high] = [0.5, 0.1, 0.9].map(|q| timer.errors.quantile(q).unwrap_or(0.0));
+            let _ = writeln!(out, "{} {median} {low} {high}", timer.number);
+        }
+        out += "\n\n";
+    }
+    out
+}
+
+/// The same for programs: times in ns, early is negative.
+#[must_use]
+pub fn json(scenarios: &[Scenario]) -> Value {
+    let timer = |timer: &Timer| {
+        let at = |q| timer.errors.quantile(q);
+        json!({ "number": timer.number, "p50": at(0.5), "p10": at(0.1), "p90": at(0.9), "p99": at(0.99), "max": at(1.0) })
+    };
+    let one = |scenario: &Scenario| {
+        let mut value = json!({ "metric": scenario.metric, "title": scenario.title });
+        match &scenario.seen {
+            Err(why) => value["none"] = json!(why),
+            Ok(errors) => {
+                let of = |q| errors.absolute.quantile(q);
+                value["repeats"] = json!(errors.repeats);
+                value["absolute"] =
+                    json!({ "p50": of(0.5), "p99": of(0.99), "p99.9": of(0.999), "max": of(1.0) });
+                value["min"] = json!(errors.ends.0);
+                value["mean"] = json!(errors.mean);
+                value["max"] = json!(errors.ends.1);
+                value["early"] = json!(errors.early);
+                value["cpu"] = json!(errors.cpu);
+                value["timers"] = json!(errors.timers.iter().map(timer).collect::<Vec<_>>());
+            }
+        }
+        value
+    };
+    json!({ "scenarios": scenarios.iter().map(one).collect::<Vec<_>>() })
+}
