@@ -74,7 +74,7 @@ pub fn text(wakes: &Wakes) -> String {
         _ => String::new(),
     };
     let note = "CPU: CPU time of the process for each wake-up. Upper limits by Clopper and Pearson, of as many wake-ups as are independent by how they \
-        come in clusters; they hold for conditions such as these alone.";
+        come in clusters, as far as that was seen; they hold for conditions such as these alone.";
     let _ = writeln!(out, "\n{}", wrapped(&format!("{counts}{note}"), 0).join("\n"));
     out
 }

@@ -6,6 +6,8 @@ use crate::{Anchor, CLOCKSOURCE, Scale, counter, counter_is_invariant, fenced_co
 const FIRST: u64 = 2_000_000;
 /// The rate is that of the last stretch of so many ns, at most twice as many: the clock is steered (NTP), the counter is not.
 const STRETCH: u64 = 16_000_000_000;
+/// A rate does not change by so much, as a share: one of both stood still, as the clock does while the machine is suspended.
+const JUMP: f64 = 1e-3;
 /// Readings of the clock that are tried at most until one was not interrupted.
 const TRIES: usize = 4;
 
@@ -50,14 +52,18 @@ impl CounterClock {
         let anchor = self.read();
         let (known, own) =
             (self.last.nanos - self.first.nanos, anchor.nanos.saturating_sub(self.first.nanos));
-        if own > 2 * known {
-            if let Some(scale) = Scale::between(self.first, anchor) {
-                let rate = scale.frequency() / 1e9;
-                self.drift = rate / self.rate - 1.0;
-                (self.scale, self.rate) = (scale, rate);
+        if own > (2 * known).max(FIRST) {
+            let scale = Scale::between(self.first, anchor);
+            let drift = scale.map(|scale| scale.frequency() / 1e9 / self.rate - 1.0);
+            match scale.zip(drift).filter(|(_, drift)| drift.abs() < JUMP) {
+                Some((scale, drift)) => {
+                    (self.scale, self.rate, self.drift) = (scale, scale.frequency() / 1e9, drift);
+                    self.first = if known > STRETCH { self.last } else { self.first };
+                    self.last = anchor;
+                }
+                // A suspend: the rate stays, and a new stretch begins.
+                None => (self.first, self.last) = (anchor, anchor),
             }
-            self.first = if known > STRETCH { self.last } else { self.first };
-            self.last = anchor;
         }
         anchor
     }

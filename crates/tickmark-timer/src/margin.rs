@@ -27,6 +27,12 @@ impl Latencies {
         Self { counts: Box::new([0.0; STEPS]), sum: 0.0, weight: 1.0, seen: 0, outliers: 0 }
     }
 
+    /// Wake-ups that were learned from, outliers included.
+    #[cfg(test)]
+    pub(crate) fn seen(&self) -> u64 {
+        self.seen + self.outliers
+    }
+
     pub(crate) fn outliers(&self) -> u64 {
         self.outliers
     }

@@ -8,6 +8,8 @@ use std::marker::PhantomData;
 #[cfg(not(loom))]
 use std::sync::atomic::{AtomicU32, Ordering};
 
+/// After so many wake-ups without a sleep one is tried with a shorter margin.
+const TRIED: u64 = 64;
 /// A shorter sleep is not worth a system call, in ns.
 const WORTH: u64 = 2_000;
 /// Every so many sleeps the CPU time of the kernel's part is measured: two readings of 400 ns.
@@ -113,6 +115,8 @@ pub struct Sleeper {
     margin: u64,
     /// When both clocks were read last.
     last: Anchor,
+    /// Wake-ups since the kernel was asked for one.
+    unslept: u64,
     /// The slack that the thread had.
     slack: Option<u64>,
     wakes: u64,
@@ -134,6 +138,7 @@ impl Sleeper {
             kernel: SUPPOSED,
             margin: 0,
             last: Anchor { ticks: 0, nanos: 0 },
+            unslept: 0,
             slack,
             wakes: 0,
             late: 0,
@@ -243,13 +248,20 @@ impl Sleeper {
     }
 
     fn learned(&self) -> u64 {
-        let wait = (self.options.cpu_budget as f64 - self.kernel).max(0.0);
-        self.latencies.margin(self.options.quantile, wait) as u64
+        self.latencies.margin(self.options.quantile, self.allowed()) as u64
+    }
+
+    /// What the budget leaves for spinning, in ns.
+    fn allowed(&self) -> f64 {
+        (self.options.cpu_budget as f64 - self.kernel).max(0.0)
     }
 
     /// Lets the kernel wake the thread a margin before the deadline, by a way of waiting that says whether it was waited; the time after that.
     fn approach(&mut self, deadline: u64, wait: impl FnOnce(u64) -> io::Result<bool>) -> io::Result<Anchor> {
-        let mut margin = self.margin;
+        // Who only spins learns nothing: now and then the kernel is tried with what the budget leaves.
+        self.unslept += 1;
+        let mut margin =
+            if self.unslept > TRIED { self.margin.min(self.allowed() as u64) } else { self.margin };
         if let Some(tick) = &self.options.tick
             && tick.falls_into(deadline.saturating_sub(margin + tick.cost), deadline)
         {
@@ -261,6 +273,7 @@ impl Sleeper {
             return Ok(self.now());
         }
         let measured = self.wakes.is_multiple_of(MEASURED).then(sys::thread_cpu_ns);
+        self.unslept = 0;
         let waited = wait(asked)?;
         let woke = self.now();
         if waited {
@@ -288,10 +301,14 @@ impl Sleeper {
     fn spin_at_once(&mut self, deadline: u64) -> Option<Woken> {
         let clock = self.clock.as_ref()?;
         let since = clock.nanos(counter().wrapping_sub(self.last.ticks));
-        let now = self.last.nanos + since;
-        if since > RECENT || deadline > now + self.margin + WORTH || deadline < self.last.nanos {
+        if since > RECENT || deadline < self.last.nanos {
             return None;
         }
+        let now = self.last.nanos + since;
+        if self.unslept > TRIED || deadline > now + self.margin + WORTH {
+            return None;
+        }
+        self.unslept += 1;
         let target = self.last.ticks.wrapping_add(clock.ticks(deadline - self.last.nanos));
         let late = clock.spin_until(target, || false)?;
         Some(self.done(late, deadline.saturating_sub(now)))
@@ -371,6 +388,18 @@ mod tests {
             assert!(counter() >= deadline);
         }
         assert!(!sleeper.sleep_until_counter(counter() - 1_000_000).unwrap().in_time);
+    }
+
+    /// A period below the margin: it does not spin for ever, as it would learn nothing more.
+    #[test]
+    fn short_periods_are_slept_for_now_and_then() {
+        let mut sleeper = Sleeper::new(Options::default());
+        let mut deadline = monotonic_ns();
+        for _ in 0..400 {
+            deadline = deadline.max(monotonic_ns()) + 50_000;
+            sleeper.sleep_until(deadline).unwrap();
+        }
+        assert!(sleeper.latencies.seen() > 0, "{:?}", sleeper.report());
     }
 
     #[test]

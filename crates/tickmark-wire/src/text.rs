@@ -79,7 +79,8 @@ pub fn duration(text: &str) -> Result<Nanos, String> {
         "ms" => 1e6,
         "s" => 1e9,
         "min" => 60e9,
-        _ => return Err("give a time with its unit, such as 60s, 500ms, 50us, 1ns".to_owned()),
+        "h" => 3_600e9,
+        _ => return Err("give a time with its unit, such as 2h, 60s, 500ms, 50us, 1ns".to_owned()),
     };
     let number: f64 = number.trim().parse().map_err(|_| format!("{number} is no number"))?;
     let nanos = number * factor;

@@ -116,14 +116,15 @@ fn measure(
     sink: &mut dyn Sink,
 ) -> Result<(), ProbeError> {
     let mut late = vec![Vec::with_capacity(repeats); row.len()];
-    let mut sleeper = Sleeper::new(Options::default());
+    // It sets the thread's timer slack: the others have the plan's.
+    let mut sleeper = (strategy == "hybrid").then(|| Sleeper::new(Options::default()));
     let mut meter = SystemMeter::new(&[]);
     let before = meter.reading();
     let origin = monotonic_ns();
     while late[0].len() < repeats
         && (late[0].is_empty() || monotonic_ns() - origin < budget.time.get() as u64)
     {
-        sleeper_pause(&mut sleeper)?;
+        pause(sleeper.as_mut())?;
         let begun = monotonic_ns() + BEGIN;
         let mut correction = 0;
         for (due, late) in row.iter().zip(&mut late) {
@@ -138,9 +139,7 @@ fn measure(
                     error
                 }
                 "hybrid" => {
-                    sleeper
-                        .sleep_until(deadline)
-                        .map_err(|e| crate::sys::CallError::of("clock_nanosleep", &e))?;
+                    by_sleeper(sleeper.as_mut(), deadline)?;
                     error(deadline)
                 }
                 _ => {
@@ -159,11 +158,19 @@ fn measure(
     Ok(())
 }
 
-/// Between two rows: the sleeper goes on learning.
-fn sleeper_pause(sleeper: &mut Sleeper) -> Result<(), ProbeError> {
-    let paused = sleeper.sleep_until(monotonic_ns() + PAUSE);
-    paused.map_err(|e| crate::sys::CallError::of("clock_nanosleep", &e))?;
-    Ok(())
+/// Between two rows: where there is a sleeper it goes on learning.
+fn pause(sleeper: Option<&mut Sleeper>) -> Result<(), ProbeError> {
+    let until = monotonic_ns() + PAUSE;
+    if sleeper.is_some() {
+        by_sleeper(sleeper, until)
+    } else {
+        Ok(clock::sleep_until(Nanos::new(until as i64))?)
+    }
+}
+
+fn by_sleeper(sleeper: Option<&mut Sleeper>, deadline: u64) -> Result<(), ProbeError> {
+    let slept = sleeper.map_or(Ok(()), |sleeper| sleeper.sleep_until(deadline).map(drop));
+    Ok(slept.map_err(|e| crate::sys::CallError::of("clock_nanosleep", &e))?)
 }
 
 /// Sleeps until `asked`; how late that is for the deadline.
