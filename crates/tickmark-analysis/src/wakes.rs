@@ -168,7 +168,7 @@ mod tests {
     fn what_was_never_seen_is_taken_to_cluster_as_what_is_rare_does() {
         let run = |burst: usize| -> Vec<f64> {
             (0..20_000usize)
-                .map(|number| if number / burst % 100 == 0 { 50_000.0 } else { 10_000.0 })
+                .map(|number| if (number / burst).is_multiple_of(100) { 50_000.0 } else { 10_000.0 })
                 .collect()
         };
         let limit = |burst| {

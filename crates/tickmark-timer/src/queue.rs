@@ -48,8 +48,8 @@ impl<T: std::fmt::Debug> std::error::Error for Full<T> {}
 /// Pending timers, each with a deadline and a value.
 ///
 /// Deadlines are numbers of any unit (nanoseconds of CLOCK_MONOTONIC, ticks of a counter) and may be anything up to `u64::MAX`. Timers
-/// of one deadline expire in no particular order. A deadline that has already passed expires at the next [`pop`](Self::pop), before
-/// later ones.
+/// of one deadline expire in no particular order. Deadlines that have already passed when they are added expire at the
+/// next [`pop`](Self::pop)s, in no order among themselves and those that are due at the time of the last one.
 ///
 /// To add, to cancel and to re-arm takes constant time; to expire takes constant time on average, at most eight moves a timer. No memory
 /// is allocated but to hold more timers than ever before ([`reserve`](Self::reserve)). With a value of 8 bytes that has a niche (a

@@ -12,16 +12,25 @@ use tickmark_drive::plan;
 use tickmark_store::{Recording, Store};
 use tickmark_wire::{Nanos, names};
 
+/// Wake-ups that a run of one way has time for, at least.
+const FEWEST: i64 = 10;
 /// Of a plot in the terminal, axes not counted.
 const SIZE: (usize, usize) = (62, 16);
 
 pub(super) fn run(store: &Store, asked: &Timers) -> Result<Code, Error> {
+    if let Some(folder) = &asked.plots {
+        // Refused now, and not after the measurement.
+        std::fs::create_dir_all(folder).map_err(|error| unwritable(folder, &error))?;
+    }
     if let Some(name) = &asked.of {
         let recording = store.find(name)?;
         return show(&recording, asked).map(|_| Code::Done);
     }
     let select = if asked.rows.is_empty() { ways(asked) } else { rows(asked) };
     let offers = selection::select(&select)?;
+    if asked.rows.is_empty() {
+        enough_time(asked, offers.len() as i64)?;
+    }
     let settings = (&asked.settings).into();
     let plan = plan::make(&offers, asked.runs, Some(asked.duration), settings, false, &mut rand::rng());
     let name = own_name(asked.name.as_deref());
@@ -33,6 +42,18 @@ pub(super) fn run(store: &Store, asked: &Timers) -> Result<Code, Error> {
         saved(&recording, stopped, "timers --of")?;
     }
     Ok(if all && !stopped { Code::Done } else { Code::Partly })
+}
+
+/// A run of so few wake-ups says nothing, and may not end before its limit.
+fn enough_time(asked: &Timers, ways: i64) -> Result<(), Error> {
+    let all = FEWEST * asked.interval.get() * i64::from(asked.runs) * ways;
+    if asked.duration.get() >= all {
+        return Ok(());
+    }
+    let (runs, seconds) = (asked.runs, all / 1_000_000_000 + 1);
+    Err(Error::Usage(format!(
+        "--duration: too short for {FEWEST} wake-ups in each of {runs} runs of {ways} ways; give {seconds}s, a shorter --interval or fewer ways"
+    )))
 }
 
 /// The probe of wake-ups with each combination that is asked for.
@@ -103,9 +124,11 @@ fn show_scenarios(recording: &Recording, scenarios: &[Scenario], asked: &Timers)
 }
 
 fn write(path: &Path, text: &str) -> Result<(), Error> {
-    let made =
-        path.parent().map_or(Ok(()), std::fs::create_dir_all).and_then(|()| std::fs::write(path, text));
-    made.map_err(|error| Error::Refused(format!("--plots: {}: {error}", path.display())))
+    std::fs::write(path, text).map_err(|error| unwritable(path, &error))
+}
+
+fn unwritable(path: &Path, error: &std::io::Error) -> Error {
+    Error::Refused(format!("--plots: {}: {error}", path.display()))
 }
 
 fn header(recording: &Recording) -> Result<(), Error> {

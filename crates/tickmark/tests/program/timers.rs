@@ -60,6 +60,8 @@ fn a_way_whose_call_is_denied_is_unsupported() {
 fn what_cannot_be_asked_is_refused_in_one_line() {
     let bench = Bench::new();
     refused(&bench.run(&["timers", "--methods", "sundial"]), 2, &["sundial", "nanosleep"]);
+    refused(&bench.run(&["timers", "--interval", "10s"]), 2, &["--duration", "too short for 10"]);
+    refused(&bench.run(&["timers", "simple", "--plots", "/proc/none"]), 1, &["--plots", "/proc/none"]);
     refused(&bench.run(&["timers", "--interval", "1us"]), 2, &["--interval", "20us"]);
     refused(&bench.run(&["timers", "--confidence", "2"]), 2, &["--confidence"]);
     refused(&bench.run(&["run", "timer.wake:ahead=5"]), 2, &["ahead", "number from 20"]);
