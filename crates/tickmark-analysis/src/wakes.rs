@@ -3,7 +3,7 @@
 use crate::sample::Sample;
 use tickmark_stats::{Sorted, median, rare};
 use tickmark_store::{Recording, Status};
-use tickmark_wire::{Metric, Observations, names};
+use tickmark_wire::{Metric, Observations, RunPlan, names};
 
 /// Latencies of which a limit is always given, in ns.
 const LIMITS: [f64; 2] = [100_000.0, 1_000_000.0];
@@ -18,6 +18,8 @@ pub struct Wakes {
     pub ways: Vec<Way>,
     /// Of the limits.
     pub confidence: f64,
+    /// How far ahead the times were on average, in ns; none where they differ, and then the titles say it.
+    pub interval: Option<f64>,
 }
 
 /// One way to wait.
@@ -111,7 +113,22 @@ pub fn of(recording: &Recording, lengths: &[f64], confidence: f64) -> Option<Wak
     let rank =
         |way: &Way| way.seen.as_ref().ok().and_then(|seen| seen.late.quantile(0.5)).unwrap_or(f64::MAX);
     ways.sort_by(|a, b| rank(a).total_cmp(&rank(b)));
-    (!ways.is_empty()).then_some(Wakes { ways, confidence })
+    let mut intervals: Vec<f64> = recording.runs.iter().filter_map(|run| interval(&run.planned)).collect();
+    intervals.sort_by(f64::total_cmp);
+    intervals.dedup();
+    let interval = intervals.first().copied().filter(|_| intervals.len() == 1);
+    if interval.is_some() {
+        for way in &mut ways {
+            way.title = way.title.rsplit_once(": ").map_or(way.title.as_str(), |(_, own)| own).to_owned();
+        }
+    }
+    (!ways.is_empty()).then_some(Wakes { ways, confidence, interval })
+}
+
+/// What the probe of wake-ups is told, in ns.
+fn interval(planned: &RunPlan) -> Option<f64> {
+    let ahead = planned.arguments.get("ahead").filter(|_| planned.probe.as_str() == names::WAKE)?;
+    ahead.parse().ok().map(|ahead: f64| ahead * 1e3)
 }
 
 /// Behind the name of a way stands that of its CPU time.
@@ -140,8 +157,7 @@ fn way(recording: &Recording, metric: &Metric, lengths: &[f64], confidence: f64)
         first.to_owned()
     };
     let seen = Seen::of(&runs, cpu, lengths, confidence).ok_or_else(why);
-    let title = metric.title.strip_prefix("wake-up by ").unwrap_or(&metric.title).to_owned();
-    Way { metric: metric.name.to_string(), title, seen }
+    Way { metric: metric.name.to_string(), title: metric.title.clone(), seen }
 }
 
 #[cfg(test)]

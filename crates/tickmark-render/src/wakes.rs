@@ -73,9 +73,12 @@ pub fn text(wakes: &Wakes) -> String {
         (Some(count), _) => format!("{count} wake-ups each. "),
         _ => String::new(),
     };
-    let note = "CPU: CPU time of the process for each wake-up. Upper limits by Clopper and Pearson, of as many wake-ups as are independent by how they \
+    let ahead = wakes.interval.map(time);
+    let ahead = ahead.map_or_else(String::new, |ahead| format!("Times {ahead} ahead on average. "));
+    let note = "CPU: CPU time of the process for each wake-up. Timer slack (50 us unless --slack or a real-time priority says otherwise) is in the sleeps \
+        of clock_nanosleep, std, ppoll, epoll_pwait2 and futex; the Sleeper asks for 1 ns. Upper limits by Clopper and Pearson, of as many wake-ups as are independent by how they \
         come in clusters, as far as that was seen; they hold for conditions such as these alone.";
-    let _ = writeln!(out, "\n{}", wrapped(&format!("{counts}{note}"), 0).join("\n"));
+    let _ = writeln!(out, "\n{}", wrapped(&format!("{ahead}{counts}{note}"), 0).join("\n"));
     out
 }
 
@@ -117,7 +120,7 @@ pub fn json(wakes: &Wakes) -> Value {
         }
         value
     };
-    json!({ "confidence": wakes.confidence, "ways": wakes.ways.iter().map(way).collect::<Vec<_>>() })
+    json!({ "confidence": wakes.confidence, "interval": wakes.interval, "ways": wakes.ways.iter().map(way).collect::<Vec<_>>() })
 }
 
 #[cfg(test)]
@@ -145,7 +148,7 @@ mod tests {
             way("clock_nanosleep", Ok(seen(&[5e4, 6e4, 7.5e6], None))),
             way("io_uring timeout", Err("io_uring_setup: Operation not permitted".to_owned())),
         ];
-        let page = text(&Wakes { ways, confidence: 0.95 });
+        let page = text(&Wakes { ways, confidence: 0.95, interval: Some(500_000.0) });
         assert!(page.lines().all(|line| line.chars().count() <= 92), "{page}");
         insta::assert_snapshot!(page);
     }

@@ -1,6 +1,7 @@
 //! The counter as a clock of a running program: calibrated against CLOCK_MONOTONIC, and again as time goes on.
 
 use crate::{Anchor, CLOCKSOURCE, Scale, counter, counter_is_invariant, fenced_counter, monotonic_ns};
+use std::sync::OnceLock;
 
 /// The first calibration takes so long, in ns: 10 ns of each anchor's error are 10 ppm, and of a margin 1 ns.
 const FIRST: u64 = 2_000_000;
@@ -35,8 +36,13 @@ pub(crate) struct CounterClock {
 }
 
 impl CounterClock {
-    /// Takes 2 ms. None where there is no counter to trust.
-    pub(crate) fn calibrate() -> Option<Self> {
+    /// Takes 2 ms, once in the life of the program. None where there is no counter to trust.
+    pub(crate) fn calibrated() -> Option<Self> {
+        static FOUND: OnceLock<Option<CounterClock>> = OnceLock::new();
+        *FOUND.get_or_init(Self::calibrate)
+    }
+
+    fn calibrate() -> Option<Self> {
         if !counter_is_trusted() {
             return None;
         }
@@ -50,12 +56,18 @@ impl CounterClock {
     /// One moment on both clocks, in the time of three readings; calibrates again where the stretch since the last time has doubled.
     pub(crate) fn now(&mut self) -> Anchor {
         let anchor = self.read();
+        self.take_in(anchor);
+        anchor
+    }
+
+    fn take_in(&mut self, anchor: Anchor) {
         let (known, own) =
             (self.last.nanos - self.first.nanos, anchor.nanos.saturating_sub(self.first.nanos));
         if own > (2 * known).max(FIRST) {
             let scale = Scale::between(self.first, anchor);
             let drift = scale.map(|scale| scale.frequency() / 1e9 / self.rate - 1.0);
-            match scale.zip(drift).filter(|(_, drift)| drift.abs() < JUMP) {
+            // Of a new stretch any rate is taken: it began after what made the last one wrong.
+            match scale.zip(drift).filter(|(_, drift)| known == 0 || drift.abs() < JUMP) {
                 Some((scale, drift)) => {
                     (self.scale, self.rate, self.drift) = (scale, scale.frequency() / 1e9, drift);
                     self.first = if known > STRETCH { self.last } else { self.first };
@@ -65,7 +77,6 @@ impl CounterClock {
                 None => (self.first, self.last) = (anchor, anchor),
             }
         }
-        anchor
     }
 
     /// Reads the clock between two readings of the counter, again where that took much longer than it can.
@@ -142,5 +153,37 @@ mod tests {
         let target = counter() + clock.ticks(1_000);
         assert!(clock.spin_until(target, || false).is_some() && counter() >= target);
         assert_eq!(clock.spin_until(counter() + clock.ticks(1_000_000_000), || true), None);
+    }
+
+    /// A counter of 1 GHz, so many seconds after it was calibrated; it is 30 s ahead from the first suspend on.
+    fn planted(suspended: bool, seconds: f64) -> Anchor {
+        let nanos = 1_000_000_000_000 + (seconds * 1e9) as u64;
+        Anchor { ticks: nanos + if suspended { 30_000_000_000 } else { 0 }, nanos }
+    }
+
+    fn clock(rate: f64) -> CounterClock {
+        let (first, last) = (planted(false, 0.0), planted(false, 0.002));
+        let scale =
+            Scale::between(first, Anchor { ticks: first.ticks + (2e6 * rate) as u64, ..last }).unwrap();
+        CounterClock { scale, rate, first, last, drift: 0.0, narrow: u64::MAX }
+    }
+
+    #[test]
+    fn a_suspend_changes_no_rate() {
+        let mut clock = clock(1.0);
+        for second in 1..40 {
+            clock.take_in(planted(second > 20, f64::from(second)));
+            assert!((clock.rate - 1.0).abs() < 1e-6, "{second} s: {}", clock.rate);
+            assert_eq!(clock.ticks(30_000), 30_000);
+        }
+    }
+
+    #[test]
+    fn a_rate_that_was_wrong_from_the_beginning_is_put_right() {
+        let mut clock = clock(1.05);
+        for second in 1..10 {
+            clock.take_in(planted(false, f64::from(second)));
+        }
+        assert!((clock.rate - 1.0).abs() < 1e-6, "{}", clock.rate);
     }
 }

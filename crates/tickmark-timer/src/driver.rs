@@ -125,6 +125,8 @@ impl<T: Send + 'static> Timers<T> {
         options: DriverOptions,
         mut handler: impl FnMut(Expired<T>) + Send + 'static,
     ) -> io::Result<Self> {
+        // Before the first timer comes, which would wait for it.
+        event::prepare();
         let event = Event::new();
         let queue = TimerQueue::with_limit(event.now(), options.limit);
         let shared = Arc::new(Shared {

@@ -73,15 +73,15 @@ pub struct Woken {
 pub struct Report {
     /// Wake-ups.
     pub wakes: u64,
-    /// Those for which the kernel woke the thread after the deadline.
+    /// Those in which the thread was awake after the deadline only.
     pub late: u64,
-    /// Those among them that no margin could have met; nothing is learned from them.
+    /// Sleeps whose wake-up no margin could have met; nothing is learned from them.
     pub outliers: u64,
     /// The latest.
     pub worst: u64,
     /// Time spun in all.
     pub spun: u64,
-    /// CPU time a wake-up on average: what was spun, and the kernel's part, which is measured in every sixteenth.
+    /// CPU time a wake-up on average: what was spun, and the kernel's part of those that slept, which is measured in every sixteenth.
     pub cpu: f64,
     /// The margin of the next wake-up.
     pub margin: u64,
@@ -115,7 +115,8 @@ pub struct Sleeper {
     margin: u64,
     /// When both clocks were read last.
     last: Anchor,
-    /// Wake-ups since the kernel was asked for one.
+    /// How often the kernel was asked, and wake-ups since then.
+    slept: u64,
     unslept: u64,
     /// The slack that the thread had.
     slack: Option<u64>,
@@ -127,17 +128,18 @@ pub struct Sleeper {
 }
 
 impl Sleeper {
-    /// Calibrates the counter, which takes 2 ms.
+    /// Calibrates the counter, which takes 2 ms the first time.
     #[must_use]
     pub fn new(options: Options) -> Self {
         let slack = sys::slack().filter(|_| sys::set_slack(1));
         let mut sleeper = Self {
             options,
-            clock: CounterClock::calibrate(),
+            clock: CounterClock::calibrated(),
             latencies: Latencies::new(),
             kernel: SUPPOSED,
             margin: 0,
             last: Anchor { ticks: 0, nanos: 0 },
+            slept: 0,
             unslept: 0,
             slack,
             wakes: 0,
@@ -241,7 +243,7 @@ impl Sleeper {
             outliers: self.latencies.outliers(),
             worst: self.worst,
             spun: self.spun,
-            cpu: self.kernel + self.spun as f64 / self.wakes.max(1) as f64,
+            cpu: (self.kernel * self.slept as f64 + self.spun as f64) / self.wakes.max(1) as f64,
             margin: self.margin,
             drift: self.clock.as_ref().map(CounterClock::drift),
         }
@@ -272,8 +274,8 @@ impl Sleeper {
         if asked <= before.saturating_add(WORTH) {
             return Ok(self.now());
         }
-        let measured = self.wakes.is_multiple_of(MEASURED).then(sys::thread_cpu_ns);
-        self.unslept = 0;
+        let measured = self.slept.is_multiple_of(MEASURED).then(sys::thread_cpu_ns);
+        (self.slept, self.unslept) = (self.slept + 1, 0);
         let waited = wait(asked)?;
         let woke = self.now();
         if waited {
@@ -332,94 +334,4 @@ impl Drop for Sleeper {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::counter_is_trusted;
-
-    /// A sleeper on each kind of clock.
-    fn both() -> [Sleeper; 2] {
-        let with = Sleeper::new(Options::default());
-        let mut without = Sleeper::new(Options::default());
-        without.clock = None;
-        [with, without]
-    }
-
-    #[test]
-    fn nothing_returns_before_its_deadline() {
-        for mut sleeper in both() {
-            let mut early = 0;
-            for step in 0..200u64 {
-                let deadline = monotonic_ns() + 1_000 + step * 2_500;
-                let woken = sleeper.sleep_until(deadline).unwrap();
-                let now = monotonic_ns();
-                // The counter's ticks and the clock's are rounded.
-                early += usize::from(now + 50 < deadline || woken.late > now.saturating_sub(deadline) + 50);
-            }
-            // A hypervisor may stop all four readings of an anchor.
-            assert!(early <= 2, "{early} of 200");
-            let report = sleeper.report();
-            assert_eq!(report.wakes, 200);
-            assert!(report.spun > 0 && report.cpu > 0.0 && report.late <= 200);
-        }
-    }
-
-    #[test]
-    fn a_deadline_that_has_passed_returns_at_once() {
-        for mut sleeper in both() {
-            for deadline in [0, 1, monotonic_ns() - 5_000_000] {
-                let woken = sleeper.sleep_until(deadline).unwrap();
-                assert!(!woken.in_time && woken.spun == 0 && woken.late >= 5_000_000);
-            }
-        }
-    }
-
-    #[test]
-    fn deadlines_of_the_counter_are_met() {
-        let mut sleeper = Sleeper::new(Options::default());
-        if !counter_is_trusted() {
-            let refused = sleeper.sleep_until_counter(0).unwrap_err();
-            assert_eq!(refused.kind(), io::ErrorKind::Unsupported);
-            return;
-        }
-        let clock = sleeper.clock.unwrap();
-        for micros in [0, 3, 200, 20_000] {
-            let deadline = counter() + clock.ticks(micros * 1_000);
-            sleeper.sleep_until_counter(deadline).unwrap();
-            assert!(counter() >= deadline);
-        }
-        assert!(!sleeper.sleep_until_counter(counter() - 1_000_000).unwrap().in_time);
-    }
-
-    /// A period below the margin: it does not spin for ever, as it would learn nothing more.
-    #[test]
-    fn short_periods_are_slept_for_now_and_then() {
-        let mut sleeper = Sleeper::new(Options::default());
-        let mut deadline = monotonic_ns();
-        for _ in 0..400 {
-            deadline = deadline.max(monotonic_ns()) + 50_000;
-            sleeper.sleep_until(deadline).unwrap();
-        }
-        assert!(sleeper.latencies.seen() > 0, "{:?}", sleeper.report());
-    }
-
-    #[test]
-    fn the_slack_of_the_thread_comes_back() {
-        std::thread::spawn(|| {
-            assert!(sys::set_slack(77_000));
-            let sleeper = Sleeper::new(Options::default());
-            assert_eq!(sys::slack(), Some(1));
-            drop(sleeper);
-            assert_eq!(sys::slack(), Some(77_000));
-        })
-        .join()
-        .unwrap();
-    }
-
-    #[test]
-    fn a_tick_within_the_wait_is_seen() {
-        let tick = Tick { period: 4e6, phase: 1_000_000, cost: 15_000 };
-        assert!(tick.falls_into(4_999_000, 5_001_000) && tick.falls_into(5_000_000, 5_000_001));
-        assert!(!tick.falls_into(5_000_100, 8_999_000) && !tick.falls_into(1_000_100, 1_000_200));
-        assert!(tick.falls_into(0, 1_000_000));
-    }
-}
+mod tests;

@@ -27,6 +27,7 @@ cargo xtask peers aa          nothing against nothing, and known slowdowns: how 
 cargo xtask peers history     single recordings against earlier ones: known changes, and pairs without one (15 min)
 cargo xtask peers stat        time and memory of tickmark stat beside ministat (2 min)
 cargo xtask peers tick        what tickmark tick says, against the kernel's counts, known disturbers and lost computation (3 min)
+cargo xtask peers timers      tickmark-timer beside spin_sleep, tokio, BTreeMap and a hashed wheel (10 min)
 cargo xtask peers steady      spread and marks, idle and beside 8 competitors (25 min)
 ";
 
@@ -51,6 +52,20 @@ fn main() -> ExitCode {
         ["peers", "history"] => peers::history::run(),
         ["peers", "catalogue"] => peers::catalogue::run(),
         ["peers", "tick"] => peers::tick::run(),
+        ["peers", "timers"] => shell::run(
+            "cargo",
+            &[
+                "bench",
+                "--package",
+                "tickmark-timer",
+                "--features",
+                "async",
+                "--bench",
+                "queue",
+                "--bench",
+                "sleep",
+            ],
+        ),
         ["peers", "steady"] => peers::steady::run(),
         ["trials", name] => trials::run(name, None),
         ["trials", name, count] => trials::run(name, Some(count)),

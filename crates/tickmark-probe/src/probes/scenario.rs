@@ -30,9 +30,9 @@ pub(super) static PROBES: &[Probe] = &[Probe {
                 name: "row",
                 about: "which timers",
                 values: &[
-                    row("simple", "ten timers from 100 to 600000 cycles ahead"),
-                    row("many", "29 timers 10000 cycles apart"),
-                    row("too-many", "29 timers 1000 cycles apart"),
+                    told("simple", "simple", "ten timers from 100 to 600000 cycles ahead"),
+                    told("many", "many", "29 timers 10000 cycles apart"),
+                    told("too-many", "too_many", "29 timers 1000 cycles apart"),
                 ],
                 numbers: None,
             },
@@ -40,10 +40,14 @@ pub(super) static PROBES: &[Probe] = &[Probe {
                 name: "strategy",
                 about: "how they are waited for",
                 values: &[
-                    strategy("one-shot", "each is slept for"),
-                    strategy("last-error", "each is slept for, earlier by how late the one before was"),
-                    strategy("hybrid", "slept for up to a learned margin, then spun for (Sleeper)"),
-                    strategy("spin", "spun for"),
+                    told("one-shot", "one_shot", "each is slept for"),
+                    told(
+                        "last-error",
+                        "last_error",
+                        "each is slept for, earlier by how late the one before was",
+                    ),
+                    told("hybrid", "hybrid", "slept for up to a learned margin, then spun for (Sleeper)"),
+                    told("spin", "spin", "spun for"),
                 ],
                 numbers: None,
             },
@@ -75,12 +79,8 @@ pub(super) static PROBES: &[Probe] = &[Probe {
     },
 }];
 
-const fn row(value: &'static str, timed: &'static str) -> Value {
-    Value { value, name: value, title: value, timed }
-}
-
-const fn strategy(value: &'static str, timed: &'static str) -> Value {
-    Value { value, name: value, title: value, timed }
+const fn told(value: &'static str, name: &'static str, timed: &'static str) -> Value {
+    Value { value, name, title: value, timed }
 }
 
 /// When each timer of the row is due, in ns from its beginning.
@@ -132,10 +132,10 @@ fn measure(
             let error = match strategy {
                 "one-shot" => slept(deadline, deadline)?,
                 "last-error" => {
-                    let asked = deadline.saturating_sub(correction);
+                    let asked = deadline.saturating_sub(correction).max(monotonic_ns());
                     let error = slept(asked, deadline)?;
-                    // How late it was woken, however late that is for the timer.
-                    correction = (error + (deadline - asked) as i64).max(0) as u64;
+                    // How late it was woken; what it was behind already is none of that.
+                    correction = (error + deadline as i64 - asked as i64).max(0) as u64;
                     error
                 }
                 "hybrid" => {

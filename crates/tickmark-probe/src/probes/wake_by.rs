@@ -14,22 +14,22 @@ use tickmark_wire::{
 
 /// Ways to wait.
 pub(crate) const WAYS: &[Value] = &[
-    way("nanosleep", "clock_nanosleep"),
-    way("nanosleep-relative", "nanosleep, relative"),
-    way("timerfd", "timerfd"),
-    way("ppoll", "ppoll"),
-    way("epoll_pwait2", "epoll_pwait2"),
-    way("futex", "futex"),
-    way("posix-signal", "POSIX timer, signal"),
-    way("posix-thread", "POSIX timer, thread"),
-    way("io_uring", "io_uring"),
-    way("sleeper", "Sleeper"),
-    way("std", "std sleep"),
-    way("spin", "spinning"),
+    way("nanosleep", "nanosleep", "clock_nanosleep"),
+    way("nanosleep-relative", "nanosleep_relative", "nanosleep, relative"),
+    way("timerfd", "timerfd", "timerfd"),
+    way("ppoll", "ppoll", "ppoll"),
+    way("epoll_pwait2", "epoll_pwait2", "epoll_pwait2"),
+    way("futex", "futex", "futex"),
+    way("posix-signal", "posix_signal", "POSIX timer, signal"),
+    way("posix-thread", "posix_thread", "POSIX timer, thread"),
+    way("io_uring", "io_uring", "io_uring"),
+    way("sleeper", "sleeper", "Sleeper"),
+    way("std", "std", "std sleep"),
+    way("spin", "spin", "spinning"),
 ];
 
-const fn way(value: &'static str, title: &'static str) -> Value {
-    Value { value, name: value, title, timed: title }
+const fn way(value: &'static str, name: &'static str, title: &'static str) -> Value {
+    Value { value, name, title, timed: title }
 }
 
 #[cfg(test)]
@@ -60,7 +60,7 @@ const RESERVED: i64 = 2;
 
 pub(super) static PROBES: &[Probe] = &[Probe {
     spec: Spec {
-        metric: "timer.wake.{method}{class}{idle}",
+        metric: "timer.wake.{ahead}.{method}{class}{idle}",
         headline: Headline::Median,
         sleeps: true,
         timed: "wait until a time of CLOCK_MONOTONIC, .4 to 1.6 times {ahead} us ahead, by {method}{class}{idle}; how late the next \
@@ -97,13 +97,13 @@ pub(super) static PROBES: &[Probe] = &[Probe {
             spec.roams = told(arguments, "class") == "deadline";
         },
         also: &[Also {
-            metric: "timer.wake.{method}{class}{idle}.cpu",
-            title: "wake-up by {method}{class}{idle}: CPU time",
+            metric: "timer.wake.{ahead}.{method}{class}{idle}.cpu",
+            title: "wake-up, {ahead} us ahead: {method}{class}{idle}, CPU time",
             unit: Unit::Time,
             better: Better::Lower,
             headline: Headline::Median,
         }],
-        ..Spec::cost(Group::Timer, names::WAKE, "wake-up by {method}{class}{idle}")
+        ..Spec::cost(Group::Timer, names::WAKE, "wake-up, {ahead} us ahead: {method}{class}{idle}")
     },
     prepare: |_, params| {
         take_place(params)?;
@@ -150,12 +150,18 @@ fn take_place(params: &Params) -> Result<(), Unavailable> {
     match params.told("class") {
         "other" => limits::set_priority(Priority::Other)?,
         "fifo" => limits::set_priority(Priority::Fifo(FIFO))?,
+        "deadline" if ["posix-thread", "spin"].contains(&params.told("method")) => {
+            let why = "under SCHED_DEADLINE a thread starts no other, and is stopped where it computes all the time";
+            return Err(Unavailable::Missing(why.to_owned()));
+        }
         "deadline" => {
             // Only who may run everywhere is admitted.
             limits::pin(&params.allowed)?;
             limits::set_deadline(Nanos::new(period.get() / RESERVED), period)?;
         }
-        "slice" => limits::set_slice(SLICE)?,
+        "slice" if !limits::set_slice(SLICE)? => {
+            return Err(Unavailable::Missing("this kernel has no slices (Linux 6.12)".to_owned()));
+        }
         _ => {}
     }
     Ok(())

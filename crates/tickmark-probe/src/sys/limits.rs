@@ -81,13 +81,24 @@ pub fn set_deadline(runtime: Nanos, period: Nanos) -> Result<(), CallError> {
     })
 }
 
-/// Asks for turns of this length at ordinary priority (EEVDF, Linux 6.12; earlier kernels take it and ignore it).
+/// Asks for turns of this length at ordinary priority (EEVDF, Linux 6.12); the nice value stays. Whether the kernel has taken it: earlier ones
+/// ignore it.
 ///
 /// # Errors
-/// Those of sched_setattr(2).
-pub fn set_slice(slice: Nanos) -> Result<(), CallError> {
+/// Those of sched_getattr(2) and sched_setattr(2).
+pub fn set_slice(slice: Nanos) -> Result<bool, CallError> {
     let policy = libc::SCHED_OTHER as u32;
-    set_scheduling(Scheduling { policy, runtime: slice.get() as u64, ..Scheduling::default() })
+    let nice = scheduling()?.nice;
+    set_scheduling(Scheduling { policy, nice, runtime: slice.get() as u64, ..Scheduling::default() })?;
+    Ok(scheduling()?.runtime == slice.get() as u64)
+}
+
+fn scheduling() -> Result<Scheduling, CallError> {
+    let mut own = Scheduling::default();
+    let size = size_of::<Scheduling>() as u32;
+    // SAFETY: `own` is valid to write, and as long as is said.
+    let done = unsafe { libc::syscall(libc::SYS_sched_getattr, 0, &raw mut own, size, 0) };
+    check_long("sched_getattr", done).map(|_| own)
 }
 
 /// `struct sched_attr` of sched_setattr(2), its first version.

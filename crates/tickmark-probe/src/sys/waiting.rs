@@ -72,7 +72,7 @@ fn span(nanos: u64) -> libc::timespec {
     libc::timespec { tv_sec: seconds as libc::time_t, tv_nsec: rest as libc::c_long }
 }
 
-fn once(nanos: u64) -> libc::itimerspec {
+fn expiring(nanos: u64) -> libc::itimerspec {
     libc::itimerspec { it_interval: span(0), it_value: span(nanos) }
 }
 
@@ -123,11 +123,20 @@ impl Way {
         })
     }
 
-    /// Waits until a time of CLOCK_MONOTONIC, ns; when it was over.
+    /// Waits until a time of CLOCK_MONOTONIC, ns; when it was over. Who was stopped meanwhile waits for the rest.
     ///
     /// # Errors
-    /// Those of the calls.
+    /// Those of the calls but EINTR.
     pub fn until(&mut self, target: u64) -> Result<u64, CallError> {
+        loop {
+            match self.once(target) {
+                Err(CallError { errno: libc::EINTR, .. }) => {}
+                done => return done,
+            }
+        }
+    }
+
+    fn once(&mut self, target: u64) -> Result<u64, CallError> {
         let ahead = || target.saturating_sub(monotonic_ns()).max(1);
         match self {
             Self::Nanosleep => clock::sleep_until(tickmark_wire::Nanos::new(target as i64))?,
@@ -142,7 +151,7 @@ impl Way {
                 }
             }
             Self::Timerfd(fd) => {
-                let (time, none) = (once(target.max(1)), std::ptr::null_mut());
+                let (time, none) = (expiring(target.max(1)), std::ptr::null_mut());
                 let (fd, how) = (fd.as_raw_fd(), libc::TFD_TIMER_ABSTIME);
                 // SAFETY: `time` is valid to read; the old one is not asked for.
                 check("timerfd_settime", unsafe { libc::timerfd_settime(fd, how, &raw const time, none) })?;
@@ -177,12 +186,8 @@ impl Way {
                 timer.arm(target)?;
                 let set = signals();
                 // SAFETY: the set is valid to read; no information is asked for.
-                let wait = || unsafe { libc::sigwaitinfo(&raw const set, std::ptr::null_mut()) };
-                while let Err(error) = check("rt_sigtimedwait", wait()) {
-                    if error.errno != libc::EINTR {
-                        return Err(error);
-                    }
-                }
+                let signal = unsafe { libc::sigwaitinfo(&raw const set, std::ptr::null_mut()) };
+                check("rt_sigtimedwait", signal)?;
             }
             Self::Thread(timer) => {
                 let before = CALLS.load(Ordering::Acquire);
@@ -268,7 +273,7 @@ impl Timer {
     }
 
     fn arm(&self, target: u64) -> Result<(), CallError> {
-        let (time, none) = (once(target.max(1)), std::ptr::null_mut());
+        let (time, none) = (expiring(target.max(1)), std::ptr::null_mut());
         let how = libc::TIMER_ABSTIME;
         // SAFETY: `time` is valid to read; the old one is not asked for.
         check("timer_settime", unsafe { libc::timer_settime(self.0, how, &raw const time, none) }).map(drop)

@@ -133,21 +133,6 @@ fn of_two_trains_of_one_rate_the_tick_is_the_longer() {
     }
 }
 
-/// Another CPU's tick is felt too, at the same rate, until that CPU has nothing to do.
-#[test]
-fn a_train_that_ends_does_not_hide_the_tick_of_the_same_rate() {
-    for seed in 0..10 {
-        let mut planted = Planted::new(seed, 5.0).train(250.0, 1_100.0, 1.0, false, false);
-        planted.gaps.retain(|(at, ..)| *at < 1.3e9);
-        let planted = planted.train(250.0, 35_000.0, 0.95, true, false).noise(4_000);
-        let train = planted.find(true);
-        let cost = train.as_ref().ok().and_then(|train| train.cost);
-        let right = train.as_ref().is_ok_and(|train| within(train, 250.0, 5.0))
-            && cost.is_some_and(|cost| cost.length[1] > 30_000.0);
-        assert!(right, "seed {seed}: {train:?}");
-    }
-}
-
 /// Where other tasks have the CPU too, what is felt alone is no tick of this CPU; where none has, it may be that of a fast one.
 #[test]
 fn beside_other_tasks_less_than_a_microsecond_is_no_tick() {

@@ -8,6 +8,7 @@ pub(super) use self::real::*;
 
 #[cfg(not(loom))]
 mod real {
+    use crate::counter_clock::CounterClock;
     use crate::{Sleeper, monotonic_ns, sleeper, sys};
     use std::sync::atomic::AtomicU32;
     pub(crate) use std::sync::atomic::{AtomicU64, Ordering};
@@ -23,6 +24,11 @@ mod real {
 
     /// What waiting learns; of the thread that waits.
     pub(crate) struct Waiter(Sleeper);
+
+    /// What the first waiter would take its time for.
+    pub(crate) fn prepare() {
+        let _ = CounterClock::calibrated();
+    }
 
     impl Waiter {
         pub(crate) fn new(options: sleeper::Options) -> Self {
@@ -86,6 +92,8 @@ mod modelled {
     }
 
     pub(crate) struct Waiter;
+
+    pub(crate) fn prepare() {}
 
     impl Waiter {
         pub(crate) fn new(_: sleeper::Options) -> Self {

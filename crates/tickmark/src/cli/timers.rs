@@ -18,22 +18,22 @@ pub(crate) enum ScenarioOutput {
 #[derive(Debug, Args)]
 pub(crate) struct Timers {
     /// Rows of timers instead: the scenarios of the APIC timer module
-    #[arg(value_name = "SCENARIO", value_parser = PossibleValuesParser::new(names::ROWS), conflicts_with_all = ["methods", "class", "idle", "interval", "late"])]
+    #[arg(value_name = "SCENARIO", value_parser = PossibleValuesParser::new(names::ROWS), conflicts_with_all = ["methods", "class", "idle", "interval", "late"], group = "scenarios")]
     pub(crate) rows: Vec<String>,
     /// How timers of a scenario are waited for
     #[arg(long, value_name = "STRATEGY", value_delimiter = ',', value_parser = PossibleValuesParser::new(names::STRATEGIES), default_values = names::STRATEGIES, hide_default_value = true, requires = "rows")]
     pub(crate) strategy: Vec<String>,
     /// What a cycle of a scenario is: this machine's, or as long as on the document's 450 MHz (time)
-    #[arg(long, value_name = "UNIT", value_parser = ["cycles", "time"], default_value = "cycles")]
+    #[arg(long, value_name = "UNIT", value_parser = ["cycles", "time"], default_value = "cycles", requires = "rows")]
     pub(crate) unit: String,
     /// How often a run repeats a scenario at most
-    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=300))]
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=300), requires = "rows")]
     pub(crate) repeats: u32,
     /// Of a scenario: a table, columns for gnuplot, or a plot
-    #[arg(long = "output", value_enum, default_value_t = ScenarioOutput::Summary)]
+    #[arg(long = "output", value_enum, default_value_t = ScenarioOutput::Summary, requires = "scenarios")]
     pub(crate) scenario_output: ScenarioOutput,
     /// Write the plots of scenarios to this folder, as SVG
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", requires = "scenarios")]
     pub(crate) plots: Option<PathBuf>,
     /// Ways to wait
     #[arg(long, value_name = "WAY", value_delimiter = ',', value_parser = PossibleValuesParser::new(names::WAYS), default_values = names::WAYS, hide_default_value = true)]
@@ -60,7 +60,7 @@ pub(crate) struct Timers {
     #[arg(long, value_name = "SHARE", default_value = "95%", value_parser = confidence)]
     pub(crate) confidence: f64,
     /// Show a recording again instead
-    #[arg(long, value_name = "REC", conflicts_with_all = ["methods", "class", "idle", "interval", "duration", "runs", "name"], add = recordings())]
+    #[arg(long, value_name = "REC", conflicts_with_all = ["methods", "class", "idle", "interval", "duration", "runs", "name"], group = "scenarios", add = recordings())]
     pub(crate) of: Option<String>,
     /// Name of the recording [default: the host's name]
     #[arg(long)]

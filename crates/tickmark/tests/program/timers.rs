@@ -20,9 +20,11 @@ fn every_way_has_its_distribution_and_a_limit_for_its_tail() {
     }
     // The sleeper wakes nobody early, and its median is far below that of what it sleeps by.
     let way = |metric: &str| ways.iter().find(|way| way["metric"] == metric).unwrap();
-    let (sleeper, sleep) = (way("timer.wake.sleeper"), way("timer.wake.nanosleep"));
+    let (sleeper, sleep) = (way("timer.wake.200.sleeper"), way("timer.wake.200.nanosleep"));
     assert!(sleeper["quantiles"]["p50"].as_f64() < sleep["quantiles"]["p50"].as_f64(), "{sleeper} {sleep}");
+    assert_eq!(page["interval"], 200_000.0);
     let text = out(&bench.run(&["timers", "--of", "timers", "--late", "50us"]));
+    assert!(text.contains("Times 200 us ahead"), "{text}");
     assert!(text.contains("wake-up latency") && text.contains("later, at most (95 % conf.)"), "{text}");
 }
 
@@ -62,6 +64,8 @@ fn what_cannot_be_asked_is_refused_in_one_line() {
     refused(&bench.run(&["timers", "--methods", "sundial"]), 2, &["sundial", "nanosleep"]);
     refused(&bench.run(&["timers", "--interval", "10s"]), 2, &["--duration", "too short for 10"]);
     refused(&bench.run(&["timers", "simple", "--plots", "/proc/none"]), 1, &["--plots", "/proc/none"]);
+    refused(&bench.run(&["timers", "--unit", "time"]), 2, &["SCENARIO"]);
+    refused(&bench.run(&["timers", "simple", "--of", "last"]), 2, &["--of"]);
     refused(&bench.run(&["timers", "--interval", "1us"]), 2, &["--interval", "20us"]);
     refused(&bench.run(&["timers", "--confidence", "2"]), 2, &["--confidence"]);
     refused(&bench.run(&["run", "timer.wake:ahead=5"]), 2, &["ahead", "number from 20"]);
@@ -91,7 +95,7 @@ fn scenarios_have_the_error_of_each_timer_as_table_columns_and_plot() {
         let own = scenarios.iter().find(|scenario| scenario["metric"] == metric).unwrap();
         own["absolute"]["p50"].as_f64().unwrap()
     };
-    assert!(p50("timer.scenario.simple.time.hybrid") < p50("timer.scenario.simple.time.one-shot"));
+    assert!(p50("timer.scenario.simple.time.hybrid") < p50("timer.scenario.simple.time.one_shot"));
     for number in [1, 2] {
         let svg = std::fs::read_to_string(folder.join(format!("scenario-{number}.svg"))).unwrap();
         assert_eq!(svg.matches("<polyline").count(), 4);

@@ -84,3 +84,18 @@ fn two_trains_a_fifth_apart_are_told_apart() {
         assert!(has(250.0) && has(300.0), "seed {seed}: {found:?}");
     }
 }
+
+/// Another CPU's tick is felt too, at the same rate, until that CPU has nothing to do.
+#[test]
+fn a_train_that_ends_does_not_hide_the_tick_of_the_same_rate() {
+    for seed in 0..10 {
+        let mut planted = Planted::new(seed, 5.0).train(250.0, 1_100.0, 1.0, false, false);
+        planted.gaps.retain(|(at, ..)| *at < 1.3e9);
+        let planted = planted.train(250.0, 35_000.0, 0.95, true, false).noise(4_000);
+        let train = planted.find(true);
+        let cost = train.as_ref().ok().and_then(|train| train.cost);
+        let right = train.as_ref().is_ok_and(|train| within(train, 250.0, 5.0))
+            && cost.is_some_and(|cost| cost.length[1] > 30_000.0);
+        assert!(right, "seed {seed}: {train:?}");
+    }
+}
