@@ -25,6 +25,8 @@ const PARTS: [i64; 30] = [
 const NEAR: f64 = 3.0 * WINDOW;
 /// Trains of one period that are tried.
 const PHASES: usize = 4;
+/// A line whose halves have another slope on average, as a share: beyond what the begin of a tick varies by in a second, below what matters.
+const CROOKED: f64 = 5e-6;
 /// How far a period of `lags` may be off, as a share.
 const OFF: f64 = 4e-5;
 
@@ -303,21 +305,29 @@ fn lay(gaps: &Marked, (period, off): (f64, f64), phase: Option<f64>, reach: f64)
 /// A line through slot and time, again without what lies far off, and again through twice as long a stretch.
 fn drawn(gaps: &Marked, mut period: f64, mut phase: f64, mut reach: f64) -> Option<(f64, f64)> {
     loop {
-        let mut tolerance = WINDOW;
+        let (mut tolerance, mut taken) = (WINDOW, Vec::new());
         let near = gaps.left(reach);
         for _ in 0..6 {
-            let taken = slots(&near, period, phase, tolerance);
+            taken = slots(&near, period, phase, tolerance);
             (period, phase) = line(&taken).filter(|(period, _)| *period > 0.0)?;
             let off = taken.iter().map(|(slot, at)| (at - phase - period * slot).abs());
             // Six median deviations: four standard deviations of a normal error.
             tolerance = (6.0 * Sorted::new(off).quantile(0.5)?).clamp(WINDOW / 10.0, WINDOW);
         }
         if reach >= gaps.span {
-            return Some((period, phase));
+            return is_one(&taken, period).then_some((period, phase));
         }
         // A line through a stretch is good for one twice as long.
         reach *= 2.0;
     }
+}
+
+/// Whether a line runs as its halves do. Where one train ends and another of its rate begins near it, the line goes from the one to the other:
+/// each half then has the right slope, and the whole has not.
+fn is_one(taken: &[(f64, f64)], period: f64) -> bool {
+    let (first, second) = taken.split_at(taken.len() / 2);
+    let (Some((first, _)), Some((second, _))) = (line(first), line(second)) else { return true };
+    (first.midpoint(second) / period - 1.0).abs() < CROOKED
 }
 
 /// The nearest gap of each slot within `tolerance`: slot and time.
@@ -349,4 +359,24 @@ fn line(points: &[(f64, f64)]) -> Option<(f64, f64)> {
     let across: f64 = points.iter().map(|p| (p.0 - x0) * (p.1 - y0)).sum();
     let along: f64 = points.iter().map(|p| (p.0 - x0).powi(2)).sum();
     (along > 0.0).then(|| (across / along, y0 - across / along * x0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_from_one_train_to_another_is_none() {
+        let train = |begins: f64| {
+            // 1250 slots of 4 ms, with 3 us to and fro.
+            let at = |slot: u32| {
+                let late = f64::from(slot % 7) * 1e3 - 3e3 + if slot < 600 { 0.0 } else { begins };
+                (f64::from(slot), f64::from(slot) * 4e6 + late)
+            };
+            let points: Vec<_> = (0..1_250).map(at).collect();
+            let (period, _) = line(&points).unwrap();
+            is_one(&points, period)
+        };
+        assert!(train(0.0) && !train(-20e3) && !train(20e3));
+    }
 }
