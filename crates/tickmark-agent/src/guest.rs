@@ -28,6 +28,20 @@ pub(crate) fn run() -> ! {
     let _ = guest::mount(c"tmpfs", c"/dev/shm");
     // Only a kernel with a tracer has the place.
     let _ = guest::mount(c"tracefs", c"/sys/kernel/tracing");
+    // Modules, a line each: path, name, parameters.
+    for line in std::fs::read_to_string("/modules").unwrap_or_default().lines() {
+        let mut words = line.splitn(3, ' ');
+        let (Some(path), Some(name), Some(told)) = (words.next(), words.next(), words.next()) else {
+            continue;
+        };
+        let bytes = std::fs::read(path).unwrap_or_default();
+        if let Err(error) = guest::load_module(&bytes, told) {
+            println!("tickmark-agent: the kernel does not take module {name} ({told}): {error}");
+            guest::restart();
+        }
+        // Its memory is the guest's.
+        let _ = std::fs::remove_file(path);
+    }
     // Files of the kernel that the host wants otherwise, a line each: path=content.
     for line in std::fs::read_to_string("/settings").unwrap_or_default().lines() {
         let Some((path, content)) = line.split_once('=') else { continue };

@@ -66,6 +66,8 @@ struct Setting {
     #[serde(default)]
     write: BTreeMap<String, String>,
     #[serde(default)]
+    modules: Vec<String>,
+    #[serde(default)]
     boot: String,
 }
 
@@ -205,6 +207,7 @@ fn turned(knob: Option<String>, get: Option<String>, settings: Vec<Setting>) -> 
             (setting.hz.is_some(), "hz"),
             (!setting.append.is_empty(), "append"),
             (!setting.write.is_empty(), "write"),
+            (!setting.modules.is_empty(), "modules"),
             (!setting.boot.is_empty(), "boot"),
         ];
         none_of(&boots, "of a setting is for boots, and there is no [[machine]] to boot")?;
@@ -237,8 +240,8 @@ fn booted(file: File) -> Result<lab::Asked, String> {
             &[(!setting.set.is_empty(), "set"), (!setting.reset.is_empty(), "reset")],
             "of a setting is for what is turned here, and a [[machine]] boots its settings",
         )?;
-        let Setting { name, kernel, hz, append, write, boot, .. } = setting;
-        Ok(lab::Setting { name, kernel, hz, append, write, boot })
+        let Setting { name, kernel, hz, append, write, modules, boot, .. } = setting;
+        Ok(lab::Setting { name, kernel, hz, append, write, modules, boot })
     };
     let asked = lab::Asked {
         name: file.name.ok_or("a matrix has a name")?,

@@ -9,7 +9,7 @@ macro_rules! fragments {
 }
 
 const FRAGMENTS: &[(&str, &str)] = fragments!["x86_64" "powerpc" "hz-100" "hz-250" "hz-300" "hz-1000" "tick-periodic"
-    "tick-idle" "highres-on" "highres-off" "preempt-none" "preempt-voluntary" "preempt-full" "osnoise-on"];
+    "tick-idle" "highres-on" "highres-off" "preempt-none" "preempt-voluntary" "preempt-full" "osnoise-on" "lockdep-on"];
 
 /// All lines that a kernel adds to tinyconfig.
 pub(crate) fn fragment(kernel: &Kernel) -> String {
@@ -19,8 +19,9 @@ pub(crate) fn fragment(kernel: &Kernel) -> String {
         Arch::X86_64 => text("x86_64"),
         Arch::PowerPc => text("powerpc"),
     };
-    let tracer = kernel.osnoise.then(|| text("osnoise-on").to_owned());
-    std::iter::once(base.to_owned()).chain(settings).chain(tracer).collect()
+    let more = [(kernel.osnoise, "osnoise-on"), (kernel.lockdep, "lockdep-on")];
+    let more = more.into_iter().filter(|(is, _)| *is).map(|(_, name)| text(name).to_owned());
+    std::iter::once(base.to_owned()).chain(settings).chain(more).collect()
 }
 
 /// Checks each line of a fragment in the configuration that came of it.
@@ -56,10 +57,12 @@ mod tests {
             "x86_64:hz=250:tick=idle:highres=off:preempt=full",
             "powerpc:hz=300:preempt=voluntary",
             "x86_64:osnoise=on",
+            "x86_64:lockdep=on",
         ] {
             let kernel: Kernel = text.parse().unwrap();
             let config = fragment(&kernel);
             assert_eq!(config.contains("CONFIG_OSNOISE_TRACER=y"), kernel.osnoise);
+            assert_eq!(config.contains("CONFIG_PROVE_LOCKING=y"), kernel.lockdep);
             assert!(config.contains(&format!("CONFIG_HZ_{}=y", kernel.hz)), "{config}");
             assert!(config.contains("PREEMPT") && config.contains("HIGH_RES_TIMERS"));
             verify(&kernel, &config).unwrap();

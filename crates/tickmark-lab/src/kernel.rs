@@ -53,7 +53,7 @@ impl fmt::Display for Source {
     }
 }
 
-/// A kernel: `ARCH[:hz=N][:tick=periodic|idle][:highres=on|off][:preempt=none|voluntary|full][:osnoise=on][:source=6.1]`.
+/// A kernel: `ARCH[:hz=N][:tick=periodic|idle][:highres=on|off][:preempt=none|voluntary|full][:osnoise=on][:lockdep=on][:source=6.1]`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Kernel {
     /// For which processor.
@@ -68,6 +68,8 @@ pub struct Kernel {
     pub preempt: Preempt,
     /// Whether it has the osnoise tracer.
     pub osnoise: bool,
+    /// Whether it proves its locks (lockdep).
+    pub lockdep: bool,
     /// What it is built from.
     pub source: Source,
 }
@@ -108,6 +110,7 @@ impl FromStr for Kernel {
             highres: true,
             preempt: Preempt::None,
             osnoise: false,
+            lockdep: false,
             source: Source::USUAL,
         };
         parts.try_fold(plain, Self::with)
@@ -123,7 +126,7 @@ impl Kernel {
         let wrong = || {
             Error::Usage(format!(
                 "kernels have no setting {setting:?}; there are hz=100, 250, 300, 1000; tick=periodic, idle; \
-                 highres=on, off; preempt=none, voluntary, full; osnoise=on, off; source=6.1"
+                 highres=on, off; preempt=none, voluntary, full; osnoise=on, off; lockdep=on, off; source=6.1, 6.12"
             ))
         };
         match setting.split_once('=').ok_or_else(wrong)? {
@@ -137,6 +140,8 @@ impl Kernel {
             ("preempt", "full") => self.preempt = Preempt::Full,
             ("osnoise", "on") => self.osnoise = true,
             ("osnoise", "off") => self.osnoise = false,
+            ("lockdep", "on") => self.lockdep = true,
+            ("lockdep", "off") => self.lockdep = false,
             ("source", version) => {
                 let (major, minor) = version.split_once('.').ok_or_else(wrong)?;
                 let number = |text: &str| text.parse().map_err(|_| wrong());
@@ -172,6 +177,9 @@ impl fmt::Display for Kernel {
         if self.osnoise {
             f.write_str(":osnoise=on")?;
         }
+        if self.lockdep {
+            f.write_str(":lockdep=on")?;
+        }
         if self.source == Source::USUAL { Ok(()) } else { write!(f, ":source={}", self.source) }
     }
 }
@@ -187,6 +195,7 @@ mod tests {
             "powerpc:hz=1000",
             "x86_64:source=6.12",
             "x86_64:osnoise=on:source=6.12",
+            "x86_64:lockdep=on:source=6.12",
             "x86_64:tick=idle:highres=off:preempt=full:hz=250",
         ] {
             let kernel: Kernel = text.parse().unwrap();

@@ -15,6 +15,7 @@ mod image;
 mod initramfs;
 mod kernel;
 mod make;
+mod module;
 mod qemu;
 mod tools;
 
@@ -25,6 +26,7 @@ pub use error::Error;
 pub use image::{arch_of, is_for, is_static};
 pub use initramfs::Archive;
 pub use kernel::{Arch, Kernel, Preempt, Source, Tick};
-pub use make::{Built, Progress};
+pub use make::{Built, Need, Progress};
+pub use module::Module;
 pub use qemu::{Accel, Machine};
 pub use tools::require_qemu;

@@ -2,6 +2,7 @@
 
 use crate::cache::{Cache, hash, hash_file};
 use crate::kernel::{Arch, Kernel};
+use crate::module::{Module, TREE};
 use crate::{Error, config, tools};
 use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
@@ -33,6 +34,8 @@ pub struct Built {
     pub seconds: Option<f64>,
     /// SHA-256 of the image.
     pub sha256: String,
+    /// Whether modules can be built for it.
+    pub takes_modules: bool,
 }
 
 /// How far a build is.
@@ -44,6 +47,8 @@ pub enum Progress<'a> {
     Unpacking,
     /// So many files of a kernel are compiled.
     Compiling(&'a Kernel, usize),
+    /// A module is compiled.
+    Module(&'a Module),
 }
 
 /// The file kernel.json of an entry.
@@ -57,15 +62,36 @@ struct Entry {
 }
 
 /// Who builds.
-struct Maker<'a> {
-    cache: &'a Cache,
-    stop: &'a dyn Fn() -> bool,
-    on: &'a mut dyn FnMut(Progress<'_>),
+pub(crate) struct Maker<'a> {
+    pub(crate) cache: &'a Cache,
+    pub(crate) stop: &'a dyn Fn() -> bool,
+    pub(crate) on: &'a mut dyn FnMut(Progress<'_>),
+}
+
+/// What of a kernel that is in the cache is not enough.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Need {
+    /// Nothing: its image is enough.
+    Image,
+    /// That modules are to be built for it, too.
+    Modules,
+    /// It is built again, and compared.
+    Again,
+}
+
+impl Need {
+    fn is_met(self, found: &Built) -> bool {
+        match self {
+            Self::Image => true,
+            Self::Modules => found.takes_modules,
+            Self::Again => false,
+        }
+    }
 }
 
 impl Cache {
-    /// Builds the kernels that are not there yet; all of them in the order asked. `again` builds those that are
-    /// there as well, and says where the bytes differ.
+    /// Builds the kernels that are not there yet, or not with what is needed; all of them in the order asked. Where one
+    /// that is there is built again and its bytes differ, that is said.
     ///
     /// # Errors
     /// What is missing with its package; a symbol that did not take effect; why the compiler failed; no space. Nothing
@@ -73,7 +99,7 @@ impl Cache {
     pub fn kernels(
         &self,
         asked: &[Kernel],
-        again: bool,
+        need: Need,
         stop: &dyn Fn() -> bool,
         on: &mut dyn FnMut(Progress<'_>),
     ) -> Result<Vec<Built>, Error> {
@@ -94,7 +120,7 @@ impl Cache {
             let compiler = version(&tools::compiler(kernel.arch)?)?;
             let key = hash(&[kernel.arch.name(), source, &config::fragment(kernel), &compiler, BUILT_AT]);
             let found = found(self, kernel, &key);
-            if let Some(found) = found.as_ref().filter(|_| !again) {
+            if let Some(found) = found.as_ref().filter(|found| need.is_met(found)) {
                 built.push(found.clone());
                 continue;
             }
@@ -102,7 +128,8 @@ impl Cache {
                 let on = &mut maker.on;
                 lock = Some(self.lock(KIND, &mut || on(Progress::Waiting), stop)?);
                 // Whoever had the lock may have built it.
-                if let Some(done) = crate::make::found(self, kernel, &key).filter(|_| !again) {
+                if let Some(done) = crate::make::found(self, kernel, &key).filter(|found| need.is_met(found))
+                {
                     built.push(done);
                     continue;
                 }
@@ -141,8 +168,21 @@ fn found(cache: &Cache, kernel: &Kernel, key: &str) -> Option<Built> {
         key: key.to_owned(),
         seconds: None,
         sha256: entry.sha256,
+        takes_modules: folder.join(TREE).is_file(),
         image,
     })
+}
+
+/// The command that makes something of a kernel.
+pub(crate) fn make(arch: Arch, tree: &Path) -> Command {
+    let mut make = Command::new("make");
+    make.arg("-C").arg(tree).args(match arch {
+        Arch::X86_64 => &["ARCH=x86_64"][..],
+        Arch::PowerPc => &["ARCH=powerpc", "CROSS_COMPILE=powerpc-linux-gnu-"],
+    });
+    // What this process was given for another make is not for this one.
+    make.env_remove("MAKEFLAGS").env_remove("MFLAGS").env_remove("MAKELEVEL").env("LC_ALL", "C");
+    make
 }
 
 /// The first line of what a compiler says of itself.
@@ -171,29 +211,24 @@ impl Maker<'_> {
             std::fs::create_dir_all(&tree).map_err(Error::file("make", &tree))?;
             let mut tar = Command::new("tar");
             tar.arg("-xf").arg(archive).args(["--strip-components=1", "-C"]).arg(&tree);
-            self.run(tar, kernel, key, false)?;
+            self.run(tar, &kernel.to_string(), key, None)?;
         }
         let _ = std::fs::remove_dir_all(&objects);
         std::fs::create_dir_all(&objects).map_err(Error::file("make", &objects))?;
+        let what = kernel.to_string();
         let make = |target: &str| {
-            let mut make = Command::new("make");
-            make.arg("-C").arg(&tree).arg(format!("O={}", objects.display())).arg(target);
-            make.args(match kernel.arch {
-                Arch::X86_64 => &["ARCH=x86_64"][..],
-                Arch::PowerPc => &["ARCH=powerpc", "CROSS_COMPILE=powerpc-linux-gnu-"],
-            });
-            // What this process was given for another make is not for this one.
-            make.env_remove("MAKEFLAGS").env_remove("MFLAGS").env_remove("MAKELEVEL").env("LC_ALL", "C");
+            let mut make = make(kernel.arch, &tree);
+            make.arg(format!("O={}", objects.display())).arg(target);
             make.env("KBUILD_BUILD_TIMESTAMP", BUILT_AT).env("KBUILD_BUILD_VERSION", "1");
             make.env("KBUILD_BUILD_USER", "tickmark").env("KBUILD_BUILD_HOST", "lab");
             make
         };
-        self.run(make("tinyconfig"), kernel, key, false)?;
+        self.run(make("tinyconfig"), &what, key, None)?;
         let path = objects.join(".config");
         let mut file =
             std::fs::File::options().append(true).open(&path).map_err(Error::file("open", &path))?;
         file.write_all(config::fragment(kernel).as_bytes()).map_err(Error::file("write", &path))?;
-        self.run(make("olddefconfig"), kernel, key, false)?;
+        self.run(make("olddefconfig"), &what, key, None)?;
         let text = std::fs::read_to_string(&path).map_err(Error::file("read", &path))?;
         config::verify(kernel, &text)?;
         let (target, image) = match kernel.arch {
@@ -203,7 +238,7 @@ impl Maker<'_> {
         let jobs = std::thread::available_parallelism().map_or(1, usize::from);
         let mut compile = make(target);
         compile.arg(format!("-j{jobs}"));
-        self.run(compile, kernel, key, true)?;
+        self.run(compile, &what, key, Some(kernel))?;
         std::fs::create_dir_all(&out).map_err(Error::file("make", &out))?;
         let copy = |from: PathBuf, name: &str| {
             std::fs::copy(&from, out.join(name)).map(drop).map_err(Error::file("write", out.join(name)))
@@ -211,11 +246,21 @@ impl Maker<'_> {
         copy(objects.join(image), "image")?;
         copy(path, "config")?;
         let sha256 = hash_file(&out.join("image"))?;
+        let takes_modules = kernel.arch == Arch::X86_64;
+        if takes_modules {
+            // For the checksums of what modules may call.
+            self.run(make("modules"), &what, key, None)?;
+            self.tree(&what, key, kernel.arch, [&tree, &objects, &out])?;
+        }
         let seconds = started.elapsed().as_secs_f64();
         // What is there stays as it is: recordings name its hash.
         if let Some(before) = before {
             if before.sha256 == sha256 {
-                return Ok(Built { seconds: Some(seconds), ..before.clone() });
+                if takes_modules {
+                    let place = before.image.with_file_name(TREE);
+                    std::fs::rename(out.join(TREE), &place).map_err(Error::file("write", &place))?;
+                }
+                return Ok(Built { seconds: Some(seconds), takes_modules, ..before.clone() });
             }
             return Err(Error::Guest(format!(
                 "{kernel}: built again it differs from before (SHA-256 {sha256}, before {}); the one in the cache is kept",
@@ -230,11 +275,26 @@ impl Maker<'_> {
         let folder = self.cache.entry(KIND, key);
         self.cache.install(&out, &folder)?;
         let (image, config, sha256) = (folder.join("image"), folder.join("config"), entry.sha256);
-        Ok(Built { kernel: *kernel, image, config, key: key.to_owned(), seconds: Some(seconds), sha256 })
+        Ok(Built {
+            kernel: *kernel,
+            image,
+            config,
+            key: key.to_owned(),
+            seconds: Some(seconds),
+            sha256,
+            takes_modules,
+        })
     }
 
     /// Runs a step of a build to its end; its output is kept in a log, which is told where it fails.
-    fn run(&mut self, mut command: Command, kernel: &Kernel, key: &str, counts: bool) -> Result<(), Error> {
+    /// Where it compiles a kernel, the files are counted.
+    pub(crate) fn run(
+        &mut self,
+        mut command: Command,
+        what: &str,
+        key: &str,
+        counts: Option<&Kernel>,
+    ) -> Result<(), Error> {
         let logs = self.cache.root().join("logs");
         std::fs::create_dir_all(&logs).map_err(Error::file("make", &logs))?;
         let path = logs.join(format!("{key}.log"));
@@ -261,7 +321,7 @@ impl Maker<'_> {
         });
         let (on, asked) = (RefCell::new(&mut *self.on), self.stop);
         let stop = || {
-            if counts {
+            if let Some(kernel) = counts {
                 on.borrow_mut()(Progress::Compiling(kernel, compiled.load(Ordering::Relaxed)));
             }
             asked()
@@ -282,7 +342,7 @@ impl Maker<'_> {
                     |line: &&str| line.contains("error:") || line.contains("Error ") || line.contains("***");
                 let why =
                     text.lines().find(says).map_or_else(|| status.to_string(), |line| line.trim().to_owned());
-                Err(Error::Build { what: kernel.to_string(), why, log: path })
+                Err(Error::Build { what: what.to_owned(), why, log: path })
             }
         }
     }

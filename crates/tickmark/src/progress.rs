@@ -44,6 +44,7 @@ fn show(shown: &mut Option<Shown>, told: &Told<'_>) {
                 tickmark_lab::Progress::Compiling(kernel, files) => {
                     format!("{kernel}: {files} files compiled")
                 }
+                tickmark_lab::Progress::Module(module) => format!("module {}", module.name()),
             };
             if let Shown::Steps(steps) = shown.get_or_insert_with(|| Shown::Steps(Steps::new())) {
                 steps.at(&text);

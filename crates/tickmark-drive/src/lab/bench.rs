@@ -1,5 +1,6 @@
 //! What is needed to make guests: kernels and agents, built or from the cache.
 
+use super::carried::{files, modules_of};
 use super::{Machine, Place, Setting};
 use crate::control::Told;
 use crate::target::{AgentKind, Guest, Remote, agent_program};
@@ -8,7 +9,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
-use tickmark_lab::{Accel, Arch, Built, Cache, Kernel, arch_of};
+use tickmark_lab::{Accel, Arch, Built, Cache, Kernel, Module, Need, arch_of};
 
 /// Memory of a guest where nothing is said, in MiB.
 const MEMORY: u32 = 256;
@@ -21,8 +22,8 @@ const LEAST_POWERPC: u32 = 8;
 ///
 /// # Errors
 /// A kernel cannot be built.
-pub fn build(cache: &Cache, kernels: &[Kernel], again: bool, control: &Control) -> Result<Vec<Built>, Error> {
-    let built = cache.kernels(kernels, again, &|| control.stopped(), &mut |progress| {
+pub fn build(cache: &Cache, kernels: &[Kernel], need: Need, control: &Control) -> Result<Vec<Built>, Error> {
+    let built = cache.kernels(kernels, need, &|| control.stopped(), &mut |progress| {
         control.tell(Told::Kernel(progress));
     });
     control.tell(Told::Over);
@@ -57,6 +58,8 @@ pub struct Wanted<'a> {
     pub runs_command: bool,
     /// Files of this machine that it has.
     pub files: &'a [PathBuf],
+    /// Modules that its kernel loads before anything is written or measured.
+    pub modules: Vec<Module>,
     /// How fast it runs.
     pub accel: Accel,
     /// Stamp with the clock of the kernel.
@@ -71,9 +74,16 @@ pub struct Wanted<'a> {
 
 impl<'a> Wanted<'a> {
     /// The guest of a setting on a machine that counts instructions of 2^`shift` ns.
-    #[must_use]
-    pub fn of(machine: &'a Machine, setting: &'a Setting, shift: u8, limit: Option<Duration>) -> Self {
-        Self {
+    ///
+    /// # Errors
+    /// There is no such module.
+    pub fn of(
+        machine: &'a Machine,
+        setting: &'a Setting,
+        shift: u8,
+        limit: Option<Duration>,
+    ) -> Result<Self, Error> {
+        Ok(Self {
             kernel: kernel_of(machine, setting),
             agent: machine.agent,
             memory: machine.memory,
@@ -81,12 +91,13 @@ impl<'a> Wanted<'a> {
             writes: setting.write.clone().into_iter().collect(),
             runs_command: !machine.command.is_empty(),
             files: &machine.files,
+            modules: modules_of(machine, setting)?,
             accel: Accel::Icount { shift },
             kernel_stamps: machine.kernel_stamps,
             hz: setting.hz,
             phases: machine.blocks.unwrap_or(1),
             limit: limit.or(Some(COMMAND).filter(|_| !machine.command.is_empty())),
-        }
+        })
     }
 }
 
@@ -99,11 +110,11 @@ impl Bench {
         Ok(Self { cache: Cache::at(None)?, built: BTreeMap::new(), agents: BTreeMap::new(), control })
     }
 
-    /// Builds all kernels that are no images.
+    /// Builds all kernels that are no images, with what modules are built from where that is needed.
     ///
     /// # Errors
     /// One cannot be built, or could not be booted.
-    pub fn kernels<'a>(&mut self, names: impl Iterator<Item = &'a String>) -> Result<(), Error> {
+    pub fn kernels<'a>(&mut self, names: impl Iterator<Item = &'a String>, need: Need) -> Result<(), Error> {
         let mut names: Vec<&String> = names.filter(|name| !Path::new(name).is_file()).collect();
         names.sort();
         names.dedup();
@@ -112,7 +123,7 @@ impl Bench {
         for kernel in &wanted {
             tickmark_lab::require_qemu(kernel.arch)?;
         }
-        let built = build(&self.cache, &wanted, false, &self.control)?;
+        let built = build(&self.cache, &wanted, need, &self.control)?;
         self.built.extend(names.into_iter().cloned().zip(built));
         Ok(())
     }
@@ -143,7 +154,7 @@ impl Bench {
     pub fn check(&mut self, wanted: &Wanted<'_>) -> Result<(), Error> {
         let look = Look::at(wanted)?;
         tickmark_lab::require_qemu(look.arch)?;
-        carried(wanted.files, look.arch)?;
+        files(wanted.files, look.arch)?;
         self.agent(look.kind == AgentKind::C, look.arch).map(drop)
     }
 
@@ -164,11 +175,12 @@ impl Bench {
             machine: tickmark_lab::Machine { arch, memory: whole, accel },
             ballast: whole - memory,
             image,
-            built,
+            built: built.clone(),
             hz,
             append: wanted.append.join(" ").trim().to_owned(),
             writes: wanted.writes,
-            files: Arc::new(carried(wanted.files, arch)?),
+            files: Arc::new(files(wanted.files, arch)?),
+            modules: Arc::new(self.modules(&wanted.modules, built.as_ref(), whole)?),
             kind,
             agent,
             shell,
@@ -179,49 +191,6 @@ impl Bench {
             control: self.control.clone(),
         })
     }
-}
-
-/// Files by their place in a guest: programs in /bin, others in its root folder.
-fn carried(files: &[PathBuf], arch: Arch) -> Result<Vec<(String, Vec<u8>)>, Error> {
-    let mut places: Vec<String> = RESERVED.map(str::to_owned).to_vec();
-    let one = |path: &PathBuf| {
-        let (place, bytes) = carried_file(path, arch)?;
-        if places.contains(&place) {
-            let path = path.display();
-            return Err(Error::Usage(format!(
-                "{path}: the guest has something else at /{place}; give it another name"
-            )));
-        }
-        places.push(place.clone());
-        Ok((place, bytes))
-    };
-    files.iter().map(one).collect()
-}
-
-/// What a guest has of its own.
-const RESERVED: [&str; 10] =
-    ["init", "plan.json", "settings", "bin/sh", "ballast", "dev", "proc", "sys", "tmp", "bin"];
-
-/// A file with its place.
-fn carried_file(path: &Path, arch: Arch) -> Result<(String, Vec<u8>), Error> {
-    let bytes = std::fs::read(path).map_err(Error::file("read", path))?;
-    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    if !bytes.starts_with(b"\x7fELF") {
-        return Ok((name, bytes));
-    }
-    let place = path.display();
-    if !tickmark_lab::is_for(path, arch) {
-        return Err(Error::Usage(format!(
-            "{place} is not a program for {}, as the guest needs",
-            arch.name()
-        )));
-    }
-    if !tickmark_lab::is_static(path) {
-        return Err(Error::Usage(format!(
-            "{place} is linked dynamically, and a guest has no libraries: link it statically (gcc -static; for Rust, -C target-feature=+crt-static)"
-        )));
-    }
-    Ok((format!("bin/{name}"), bytes))
 }
 
 /// What a guest will be, by what was typed alone.
@@ -253,6 +222,17 @@ impl Look {
         if kind == AgentKind::C && wanted.runs_command {
             return Err(Error::Usage("agent c runs no command: take a kernel of x86_64".to_owned()));
         }
+        if kind == AgentKind::C && !wanted.modules.is_empty() {
+            return Err(Error::Usage("agent c loads no modules: take a kernel of x86_64".to_owned()));
+        }
+        let needs = wanted.modules.iter().find(|module| module.is_built());
+        if let Some(module) = needs.filter(|_| path.is_file()) {
+            return Err(Error::Usage(format!(
+                "module {} is built for kernels of the lab, and {} is an image; give a .ko file that was built for it",
+                module.name(),
+                wanted.kernel
+            )));
+        }
         if kind == AgentKind::C && !wanted.writes.is_empty() {
             return Err(Error::Usage("agent c writes no files; tell the kernel with append".to_owned()));
         }
@@ -279,6 +259,34 @@ impl Look {
 }
 
 impl Bench {
+    /// The bytes of modules for a kernel.
+    fn modules(
+        &mut self,
+        modules: &[Module],
+        kernel: Option<&Built>,
+        memory: u32,
+    ) -> Result<Vec<(Module, Vec<u8>)>, Error> {
+        let one = |module: &Module| {
+            let control = &self.control;
+            let bytes = self.cache.module(module, kernel, &|| control.stopped(), &mut |progress| {
+                control.tell(Told::Kernel(progress));
+            });
+            control.tell(Told::Over);
+            Ok((module.clone(), bytes?))
+        };
+        let all = modules.iter().map(one).collect::<Result<Vec<_>, Error>>()?;
+        // In the initial file system, in the agent that loads it, and loaded.
+        let room: usize = all.iter().map(|(_, bytes)| bytes.len() * 3).sum();
+        let free = (memory.saturating_sub(LEAST) as usize) << 20;
+        if room > free {
+            return Err(Error::Usage(format!(
+                "{memory} MiB is too little for a guest with these modules: they take {} MiB beside the {LEAST} of its kernel and its agent",
+                (room >> 20) + 1
+            )));
+        }
+        Ok(all)
+    }
+
     /// Where a setting of a machine is booted: a guest each time within `limit`, a real machine within its own.
     ///
     /// # Errors
@@ -302,7 +310,7 @@ impl Bench {
                 control: self.control.clone(),
             }));
         }
-        let guest = self.guest(Wanted::of(machine, setting, shift, limit))?;
+        let guest = self.guest(Wanted::of(machine, setting, shift, limit)?)?;
         Ok(Place::Guest(Box::new(guest)))
     }
 }

@@ -36,6 +36,8 @@ pub struct Setting {
     pub append: String,
     /// Files that are written before anything is measured.
     pub write: BTreeMap<String, String>,
+    /// Modules that are loaded before: `NAME PARAMETER=VALUE...`; none takes the machine's.
+    pub modules: Vec<String>,
     /// Run on a real machine to boot it into the setting.
     pub boot: String,
 }
@@ -79,6 +81,9 @@ pub struct Machine {
     /// Files that a guest has beside its agent: statically linked programs in /bin, others in /.
     #[serde(default)]
     pub files: Vec<PathBuf>,
+    /// Modules that guests load, where a setting does not say: `NAME PARAMETER=VALUE...`.
+    #[serde(default)]
+    pub modules: Vec<String>,
     /// In million instructions a second.
     #[serde(default)]
     pub speeds: Vec<f64>,
@@ -255,6 +260,7 @@ fn real(machine: &Machine, settings: &[Setting]) -> Result<(), String> {
         (machine.agent == Some(AgentKind::C), "agent c"),
         (machine.kernel_stamps, "kernel_stamps"),
         (!machine.files.is_empty(), "files"),
+        (!machine.modules.is_empty(), "modules"),
     ];
     if let Some((_, key)) = guests.iter().find(|(is, _)| *is) {
         return Err(format!("{key} is for guests; a machine with a target is booted by its settings' boot"));
@@ -266,9 +272,10 @@ fn real(machine: &Machine, settings: &[Setting]) -> Result<(), String> {
                 setting.name
             ));
         }
-        if !setting.kernel.is_empty() || !setting.append.is_empty() || !setting.write.is_empty() {
+        let guests = [&setting.kernel, &setting.append].into_iter().any(|text| !text.is_empty());
+        if guests || !setting.write.is_empty() || !setting.modules.is_empty() {
             return Err(format!(
-                "setting {:?} has a kernel, append or write, which are for guests",
+                "setting {:?} has a kernel, append, write or modules, which are for guests",
                 setting.name
             ));
         }

@@ -1,6 +1,7 @@
 //! Matrices of boots: settings on machines, each a guest or a machine over ssh.
 
 mod bench;
+mod carried;
 mod matrix;
 
 pub use bench::{Bench, Wanted, build, kernel_of};

@@ -8,7 +8,7 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
-use tickmark_lab::{Accel, Archive, Boot, Built, Machine, is_static};
+use tickmark_lab::{Accel, Archive, Boot, Built, Machine, Module, is_static};
 use tickmark_wire::shared::{MOST_RUNS_C, longest_batch};
 use tickmark_wire::{Environment, Event, Hello, Nanos, Phase, Plan, Said};
 
@@ -45,6 +45,8 @@ pub struct Guest {
     pub(crate) writes: Vec<(String, String)>,
     /// Files that it has beside its agent: path without the slash before it, content.
     pub(crate) files: Arc<Vec<(String, Vec<u8>)>>,
+    /// Modules that process 1 loads before it does anything else.
+    pub(crate) modules: Arc<Vec<(Module, Vec<u8>)>>,
     pub(crate) kind: AgentKind,
     pub(crate) agent: Arc<Vec<u8>>,
     /// Where /bin/sh of the guest comes from: the small agent.
@@ -142,6 +144,13 @@ impl Guest {
             self.writes.iter().map(|(path, content)| format!("{path}={content}\n")).collect();
         archive.file("settings", writes.as_bytes());
         self.files.iter().for_each(|(path, content)| archive.file(path, content));
+        let mut modules = String::new();
+        for (number, (module, bytes)) in self.modules.iter().enumerate() {
+            let path = format!("module-{number}.ko");
+            archive.file(&path, bytes);
+            let _ = writeln!(modules, "/{path} {} {}", module.name(), module.parameters);
+        }
+        archive.file("modules", modules.as_bytes());
         archive.ballast(self.ballast);
         Ok(archive.finish())
     }
@@ -247,6 +256,11 @@ impl Guest {
         facts.know("guest.append", source, if told.is_empty() { "nothing" } else { told });
         for (path, content) in self.files.iter() {
             facts.know(&format!("guest.file.{path}"), source, format!("{} bytes", content.len()));
+        }
+        for (module, bytes) in self.modules.iter() {
+            let told = if module.parameters.is_empty() { "no parameters" } else { &module.parameters };
+            let value = format!("{told}; {} bytes", bytes.len());
+            facts.know(&format!("guest.module.{}", module.name()), source, value);
         }
         for (path, content) in &self.writes {
             facts.know(&format!("guest.write.{path}"), source, content);

@@ -15,6 +15,15 @@ pub fn mount(kind: &CStr, at: &CStr) -> Result<(), CallError> {
     rustix::mount::mount(c"none", at, kind, MountFlags::empty(), None).map_err(named("mount"))
 }
 
+/// Loads a kernel module from its bytes, with its parameters as they stand on a command line.
+///
+/// # Errors
+/// Those of init_module(2).
+pub fn load_module(bytes: &[u8], parameters: &str) -> Result<(), CallError> {
+    let parameters = std::ffi::CString::new(parameters).unwrap_or_default();
+    rustix::system::init_module(bytes, &parameters).map_err(named("init_module"))
+}
+
 /// Raises the interface `lo`.
 ///
 /// # Errors

@@ -6,11 +6,12 @@ use super::{CompareFormat, FailOn, Output};
 use clap::{Args, Subcommand, ValueEnum};
 use std::path::PathBuf;
 use tickmark_drive::target::AgentKind;
+use tickmark_lab::Module;
 use tickmark_wire::Nanos;
 
 pub(super) const LAB_EXAMPLES: &str = "\
 A kernel is ARCH:SETTING:SETTING..., with ARCH x86_64 or powerpc, and the settings hz=100, 250, 300, 1000;
-tick=periodic, idle; highres=on, off; preempt=none, voluntary, full; source=6.1, the version of Debian's linux-source
+tick=periodic, idle; highres=on, off; preempt=none, voluntary, full; osnoise=on; lockdep=on; source=6.1, 6.12, the version of Debian's linux-source
 (hz=100:tick=periodic:highres=on:preempt=none:source=6.1 by default). They are kept in the user's cache folder.
 
 Examples:
@@ -100,6 +101,9 @@ pub(crate) struct LabBoot {
     /// Write a file in the guest before anything is measured
     #[arg(long, value_name = "PATH=CONTENT", value_parser = write_file)]
     pub(crate) write: Vec<(String, String)>,
+    /// Load a kernel module first: tickmark_timer, tickmark_timer_test, or a .ko file (compiled where a Kbuild lies beside it); its parameters follow it
+    #[arg(long, value_name = "MODULE [NAME=VALUE]...")]
+    pub(crate) module: Vec<Module>,
     /// Start each stream at this tick phase, such as 1/5
     #[arg(long, value_name = "K/N", value_parser = phase)]
     pub(crate) phase: Option<(u32, u32)>,

@@ -9,7 +9,7 @@ use rand::SeedableRng;
 use rand::rngs::StdRng;
 use tickmark_drive::lab::{Bench, Wanted, build};
 use tickmark_drive::plan;
-use tickmark_lab::{Accel, Built, Cache, Kernel};
+use tickmark_lab::{Accel, Built, Cache, Kernel, Module, Need};
 use tickmark_store::Store;
 use tickmark_wire::Nanos;
 
@@ -32,7 +32,8 @@ fn kernels(asked: &LabKernels) -> Result<Code, Error> {
     };
     let wanted = names.iter().map(|name| name.parse()).collect::<Result<Vec<Kernel>, _>>()?;
     let cache = Cache::at(None)?;
-    let built = build(&cache, &wanted, asked.again, &control())?;
+    let need = if asked.again { Need::Again } else { Need::Image };
+    let built = build(&cache, &wanted, need, &control())?;
     if asked.output.format == crate::cli::Format::Json {
         let row = |built: &Built| {
             serde_json::json!({
@@ -70,6 +71,7 @@ fn boot(store: &Store, asked: &LabBoot) -> Result<Code, Error> {
         writes: asked.write.clone(),
         runs_command: false,
         files: &[],
+        modules: asked.module.clone(),
         accel,
         kernel_stamps: false,
         hz: None,
@@ -81,7 +83,8 @@ fn boot(store: &Store, asked: &LabBoot) -> Result<Code, Error> {
     }
     // What cannot be is refused before the minutes that a kernel takes.
     bench.check(&wanted())?;
-    bench.kernels(std::iter::once(&asked.kernel))?;
+    let need = if asked.module.iter().any(Module::is_built) { Need::Modules } else { Need::Image };
+    bench.kernels(std::iter::once(&asked.kernel), need)?;
     let guest = bench.guest(wanted())?;
     let rounds = asked.runs.unwrap_or(1);
     let weight = plan::weight(&selected);

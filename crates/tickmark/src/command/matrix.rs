@@ -15,6 +15,7 @@ use tickmark_drive::experiment::{Experiment, Halt};
 use tickmark_drive::knob::Boot;
 use tickmark_drive::lab::{self, Asked, Bench, Machine, Report, Wanted, kernel_of};
 use tickmark_drive::{Control, plan};
+use tickmark_lab::{Module, Need};
 use tickmark_store::{Id, Recording, Store};
 use tickmark_wire::text::quoted;
 use tickmark_wire::{Nanos, Offer};
@@ -110,10 +111,13 @@ pub(super) fn carry_out(
 /// Refuses what cannot be booted, then builds the kernels.
 fn ready(from: &Asked, limit: Option<Duration>, control: &Control) -> Result<Bench, Error> {
     let mut bench = Bench::new(control.clone())?;
-    let mut kernels = Vec::new();
+    let (mut kernels, mut need) = (Vec::new(), Need::Image);
     for machine in from.machines.iter().filter(|machine| machine.target.is_none()) {
         for setting in &from.settings {
-            bench.check(&Wanted::of(machine, setting, 0, limit)).map_err(|error| match error {
+            let wanted = Wanted::of(machine, setting, 0, limit);
+            let modules = wanted.as_ref().is_ok_and(|wanted| wanted.modules.iter().any(Module::is_built));
+            need = if modules { Need::Modules } else { need };
+            wanted.and_then(|wanted| bench.check(&wanted)).map_err(|error| match error {
                 tickmark_drive::Error::Usage(why) => {
                     Error::Usage(format!("machine {}, setting {}: {why}", machine.name, setting.name))
                 }
@@ -122,7 +126,7 @@ fn ready(from: &Asked, limit: Option<Duration>, control: &Control) -> Result<Ben
             kernels.push(kernel_of(machine, setting));
         }
     }
-    bench.kernels(kernels.iter())?;
+    bench.kernels(kernels.iter(), need)?;
     Ok(bench)
 }
 

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What the parts of the module know of each other. */
+#ifndef TICKMARK_TIMER_INTERNAL_H
+#define TICKMARK_TIMER_INTERNAL_H
+
+#include <linux/seq_file.h>
+#include "tickmark_timer.h"
+
+/* What fires. Times are in its unit; what runs with interrupts off runs on the processor of the timers. */
+struct backend {
+	const char *name;
+	const char *unit;
+	int (*start)(int cpu);
+	void (*stop)(void);
+	u64 (*now)(void);
+	/* Fires at a time, or as soon as it can; returns the time that it will, which may be earlier. Interrupts off. */
+	u64 (*program)(u64 when);
+	u64 (*from_ns)(u64 ns);
+	u64 (*from_cycles)(u64 cycles);
+	/* What it has to say of itself, a line each. */
+	void (*describe)(struct seq_file *to);
+};
+
+extern const struct backend tickmark_hrtimer;
+extern const struct backend tickmark_apic;
+
+/* A timer that has fired. */
+struct fired {
+	u64 expected, actual;
+	u32 id;
+};
+
+struct statistics {
+	u64 count, early, lost;
+	s64 sum, min, max;
+	u64 absolute;
+};
+
+enum method { METHOD_NONE, METHOD_LAST, METHOD_QUANTILE };
+
+/* How much earlier than it expires a timer is programmed, and what that is learned from. */
+struct correction {
+	enum method how;
+	bool hold;	/* one whose interrupt came early waits for its time */
+	u64 advance;
+	u64 most;	/* never more than this */
+};
+
+void tickmark_correction_set(struct correction *it, enum method how, u64 usual);
+void tickmark_correction_learn(struct correction *it, s64 late);
+
+/* core.c */
+extern const struct backend *tickmark_backend;
+void tickmark_timer_interrupt(void);
+void tickmark_timer_statistics(struct statistics *to, struct correction *correction, unsigned int *pending);
+void tickmark_timer_forget(void);
+unsigned int tickmark_timer_most(void);
+/* Takes the oldest out of the trace. Return: whether there was one. */
+bool tickmark_timer_trace(struct fired *to);
+/* Adds several timers of one distance from each other's beginning at once; @offsets are from the time that is returned in @begin. */
+int tickmark_timer_add_all(struct tickmark_timer *timers, const u64 *offsets, unsigned int count, u64 *begin);
+/* Waits until no timer waits. Return: 0, or -ERESTARTSYS. */
+int tickmark_timer_wait(void);
+
+/* device.c */
+int tickmark_device_start(void);
+void tickmark_device_stop(void);
+
+#endif

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Interrupts at random: what timers are disturbed by. */
+#ifndef TICKMARK_TIMER_LOAD_H
+#define TICKMARK_TIMER_LOAD_H
+
+#include <linux/types.h>
+
+/* From a seed, which gives the same intervals and lengths each time; 0 stops it. */
+void tickmark_load(u32 seed);
+
+#endif
