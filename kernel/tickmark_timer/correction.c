@@ -3,8 +3,8 @@
  * What is learned from how late interrupts come.
  *
  * last:     the next timer is programmed earlier by as much as this interrupt was late (Oberle's APIC timer module).
- * quantile: the advance goes up where an interrupt was later than it, and down a 99th of that where it was not: it
- *           settles where one in a hundred is later.
+ * quantile: the advance goes up where an interrupt was later than it, by half of that or a step, and down a 99th of a
+ *           step where it was not: it settles where one in a hundred is later, or at the most that is allowed.
  */
 #include <linux/minmax.h>
 #include "internal.h"
@@ -34,7 +34,7 @@ void tickmark_correction_learn(struct correction *it, s64 late)
 	case METHOD_QUANTILE:
 		if (was > it->advance)
 			/* No further than it was late, and never beyond what is allowed. */
-			it->advance = min3(it->advance + step, was, it->most);
+			it->advance = min3(it->advance + max(step, (was - it->advance) / 2), was, it->most);
 		else
 			it->advance -= min(it->advance, max(step / DOWN, 1ULL));
 		break;

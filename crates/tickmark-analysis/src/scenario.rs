@@ -25,6 +25,8 @@ pub struct Errors {
     pub absolute: Sorted,
     /// The mean of all, early ones negative.
     pub mean: f64,
+    /// The mean of all but the first timer's, early or late: the document's figure. None where there is but one.
+    pub rest: Option<f64>,
     /// The earliest and the latest.
     pub ends: (f64, f64),
     /// The share that fired early.
@@ -60,12 +62,20 @@ impl Errors {
             absolute: Sorted::new(all().map(f64::abs)),
             mean: all().sum::<f64>() / count,
             ends,
+            rest: mean(
+                timers.iter().skip(1).flat_map(|timer| timer.errors.as_slice()).map(|error| error.abs()),
+            ),
             early: all().filter(|error| *error < 0.0).count() as f64 / count,
             repeats,
             cpu,
             timers,
         })
     }
+}
+
+fn mean(of: impl Iterator<Item = f64>) -> Option<f64> {
+    let (sum, count) = of.fold((0.0, 0u32), |(sum, count), one| (sum + one, count + 1));
+    (count > 0).then(|| sum / f64::from(count))
 }
 
 /// Every row and strategy of a recording, in the order of its plan.
@@ -112,6 +122,8 @@ mod tests {
         assert_eq!(errors.timers[0].errors.as_slice(), [-50.0, -50.0, 100.0, 110.0]);
         assert_eq!((errors.repeats, errors.ends, errors.early), (4, (-50.0, 400.0), 0.25));
         assert!((errors.mean - 188.75).abs() < 1e-9);
+        assert_eq!(errors.rest, Some(350.0));
+        assert_eq!(Errors::of(&[vec![(1, vec![1.0])]], None).unwrap().rest, None);
         assert_eq!(errors.absolute.as_slice()[..2], [50.0, 50.0]);
         assert!(Errors::of(&[], None).is_none() && Errors::of(&[vec![]], None).is_none());
     }

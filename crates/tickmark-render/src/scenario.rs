@@ -24,14 +24,30 @@ fn middle(timer: Option<&Timer>) -> f64 {
 /// Statistics of each, as the module's /proc file has them, and how the error grows along the row.
 #[must_use]
 pub fn text(scenarios: &[Scenario]) -> String {
+    table(scenarios) + &notes()
+}
+
+/// The same of several settings, each under its name.
+#[must_use]
+pub fn of_settings(settings: &[(String, Vec<Scenario>)]) -> String {
+    let one = |(name, scenarios): &(String, Vec<Scenario>)| format!("{name}\n{}\n", table(scenarios));
+    settings.iter().map(one).collect::<String>() + notes().trim_start()
+}
+
+fn notes() -> String {
+    [NOTE, DOCUMENT].map(|text| format!("\n{}\n", wrapped(text, 0).join("\n"))).concat()
+}
+
+fn table(scenarios: &[Scenario]) -> String {
     let mut out = String::new();
-    let heading = ["error", "p50", "p99", "min", "mean", "max", "first", "last", "early", "CPU"];
+    let heading = ["error", "p50", "p99", "min", "max", "first", "others", "last", "early", "CPU"];
     let row = |(scenario, errors): (&Scenario, &Errors)| {
         let of = |q| errors.absolute.quantile(q).map_or_else(String::new, time);
-        let ends = [errors.ends.0, errors.mean, errors.ends.1].map(signed);
-        let of_timers = [errors.timers.first(), errors.timers.last()].map(|timer| signed(middle(timer)));
+        let ends = [errors.ends.0, errors.ends.1].map(signed);
+        let [first, last] = [errors.timers.first(), errors.timers.last()].map(|timer| signed(middle(timer)));
+        let others = errors.rest.map_or_else(|| "-".to_owned(), time);
         let mut cells = vec![scenario.title.clone(), of(0.5), of(0.99)];
-        cells.extend(ends.into_iter().chain(of_timers));
+        cells.extend(ends.into_iter().chain([first, others, last]));
         cells.push(if errors.early > 0.0 { percent(errors.early) } else { "0 %".to_owned() });
         cells.push(errors.cpu.map_or_else(|| "-".to_owned(), percent));
         cells
@@ -50,13 +66,12 @@ pub fn text(scenarios: &[Scenario]) -> String {
             );
         }
     }
-    let note = "p50 and p99 of the error, early or late; min, mean and max with early ones negative; first and last: median of the first and of the last \
-                timer of a row; CPU: of all the time, pauses between rows included.";
-    for text in [note, DOCUMENT] {
-        let _ = writeln!(out, "\n{}", wrapped(text, 0).join("\n"));
-    }
     out
 }
+
+/// What the columns are.
+const NOTE: &str = "p50 and p99 of the error, early or late; min and max with early ones negative; first and last: median of the first and of the last timer \
+                of a row; others: mean of all but the first, early or late; CPU: of all the time, pauses between rows included.";
 
 fn signed(nanos: f64) -> String {
     if nanos < 0.0 { format!("-{}", time(-nanos)) } else { time(nanos) }
@@ -118,6 +133,7 @@ pub fn json(scenarios: &[Scenario]) -> Value {
                     json!({ "p50": of(0.5), "p99": of(0.99), "p99.9": of(0.999), "max": of(1.0) });
                 value["min"] = json!(errors.ends.0);
                 value["mean"] = json!(errors.mean);
+                value["mean_absolute_after_first"] = json!(errors.rest);
                 value["max"] = json!(errors.ends.1);
                 value["early"] = json!(errors.early);
                 value["cpu"] = json!(errors.cpu);

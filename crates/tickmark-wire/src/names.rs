@@ -19,6 +19,8 @@ pub const SCENARIO: &str = "timer.scenario";
 pub const ROWS: [&str; 3] = ["simple", "many", "too-many"];
 /// The strategies.
 pub const STRATEGIES: [&str; 4] = ["one-shot", "last-error", "hybrid", "spin"];
+/// Strategies of the kernel module tickmark_timer, by its correction.
+pub const IN_KERNEL: [&str; 3] = ["kernel-none", "kernel-last", "kernel-quantile"];
 /// The ways to wait that it knows.
 pub const WAYS: [&str; 12] = [
     "nanosleep",

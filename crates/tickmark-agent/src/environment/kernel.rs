@@ -47,6 +47,19 @@ pub(super) fn collect(facts: &mut Environment) {
     file(facts, "kernel.command_line", "/proc/cmdline");
     configuration(facts, &release);
     preemption(facts, &version);
+    timer_module(facts);
+}
+
+/// What the module tickmark_timer fires its timers by, where it is loaded.
+fn timer_module(facts: &mut Environment) {
+    let place = tickmark_probe::sys::timer_module::STATISTICS;
+    for line in std::fs::read_to_string(place).unwrap_or_default().lines() {
+        if let Some((name @ ("backend" | "tsc_khz" | "bus_khz" | "divider" | "bus_ratio"), value)) =
+            line.split_once(": ")
+        {
+            facts.know(&format!("tickmark_timer.{name}"), place, value);
+        }
+    }
 }
 
 fn configuration(facts: &mut Environment, release: &str) {

@@ -21,6 +21,8 @@ pub enum Report {
     /// What a command takes beside ticks of each rate, and the rate at which that is least.
     #[serde(rename = "break-even")]
     BreakEven,
+    /// How far off the timers of rows are, in each setting.
+    Scenarios,
 }
 
 /// A side of the comparison.

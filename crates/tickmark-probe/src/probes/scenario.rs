@@ -1,12 +1,13 @@
 //! Rows of timers that are due one soon after the other: the three scenarios of the APIC timer module (Oberle, Performances of the APIC timer module), in
-//! user space, by four strategies. No suite has it: `tickmark timers simple` asks.
+//! user space by four strategies, and by the kernel module. No suite has it: `tickmark timers simple` asks.
 
 use crate::case::{Parameter, Value};
 use crate::routine::{Budget, Sink, routine};
 use crate::sys::clock;
+use crate::sys::timer_module::{Due, Module};
 use crate::{Expected, Meter, Params, Probe, ProbeError, Spec, SystemMeter, Unavailable};
 use tickmark_timer::{Anchor, Options, Scale, Sleeper, counter_is_trusted, monotonic_ns};
-use tickmark_wire::{Group, Headline, Nanos, Observations, Part, Point, names};
+use tickmark_wire::{Group, Headline, Nanos, Observations, Part, Point, Segment, names};
 
 /// The document's machine ran at 450 MHz: what its cycles took there.
 const DOCUMENT_MHZ: f64 = 450.0;
@@ -48,6 +49,17 @@ pub(super) static PROBES: &[Probe] = &[Probe {
                     ),
                     told("hybrid", "hybrid", "slept for up to a learned margin, then spun for (Sleeper)"),
                     told("spin", "spin", "spun for"),
+                    told("kernel-none", "kernel_none", "by the module tickmark_timer, without correction"),
+                    told(
+                        "kernel-last",
+                        "kernel_last",
+                        "by the module tickmark_timer, each earlier by how late the interrupt before was",
+                    ),
+                    told(
+                        "kernel-quantile",
+                        "kernel_quantile",
+                        "by the module tickmark_timer, each earlier by a learned margin",
+                    ),
                 ],
                 numbers: None,
             },
@@ -71,10 +83,20 @@ pub(super) static PROBES: &[Probe] = &[Probe {
         ..Spec::cost(Group::Timer, names::SCENARIO, "{row}{unit}: {strategy}")
     },
     prepare: |_, params| {
-        let row = row_of(params)?;
         let strategy = params.told("strategy").to_owned();
         let repeats = params.number("repeats");
         clock::sleep_until(Nanos::ZERO)?;
+        if let Some(correction) = strategy.strip_prefix("kernel-") {
+            let module = Module::opened(correction)?;
+            let (cycles, unit) = (cycles_of(params), params.told("unit").to_owned());
+            // It knows how long a cycle is.
+            let due = match unit.as_str() {
+                "time" => Due::Nanos(in_nanos(&cycles, DOCUMENT_MHZ)),
+                _ => Due::Cycles(cycles),
+            };
+            return Ok(routine(move |budget: &Budget, sink| in_kernel(&due, &module, repeats, budget, sink)));
+        }
+        let row = row_of(params)?;
         Ok(routine(move |budget: &Budget, sink| measure(&row, &strategy, repeats, budget, sink)))
     },
 }];
@@ -83,14 +105,22 @@ const fn told(value: &'static str, name: &'static str, timed: &'static str) -> V
     Value { value, name, title: value, timed }
 }
 
-/// When each timer of the row is due, in ns from its beginning.
-fn row_of(params: &Params) -> Result<Vec<u64>, Unavailable> {
-    let cycles: Vec<u64> = match params.told("row") {
+/// When each timer of the row is due, in cycles from its beginning.
+fn cycles_of(params: &Params) -> Vec<u64> {
+    match params.told("row") {
         // Some from 100 to 600000, as the document has it: evenly.
         "simple" => (0..10).map(|number| 100 + number * 599_900 / 9).collect(),
         "many" => (1..30).map(|number| number * 10_000).collect(),
         _ => (1..30).map(|number| number * 1_000).collect(),
-    };
+    }
+}
+
+fn in_nanos(cycles: &[u64], mhz: f64) -> Vec<u64> {
+    cycles.iter().map(|cycles| (*cycles as f64 * 1e3 / mhz) as u64).collect()
+}
+
+/// The same in ns.
+fn row_of(params: &Params) -> Result<Vec<u64>, Unavailable> {
     let mhz = if params.told("unit") == "time" {
         DOCUMENT_MHZ
     } else if counter_is_trusted() {
@@ -101,7 +131,7 @@ fn row_of(params: &Params) -> Result<Vec<u64>, Unavailable> {
     } else {
         return Err(no_cycles());
     };
-    Ok(cycles.into_iter().map(|cycles| (cycles as f64 * 1e3 / mhz) as u64).collect())
+    Ok(in_nanos(&cycles_of(params), mhz))
 }
 
 fn no_cycles() -> Unavailable {
@@ -151,11 +181,40 @@ fn measure(
         }
     }
     let wall = Nanos::new((monotonic_ns() - origin) as i64);
-    let segment = meter.reading().since(&before, Nanos::ZERO, wall);
+    observed(late, meter.reading().since(&before, Nanos::ZERO, wall), sink);
+    Ok(())
+}
+
+/// What the module makes of a row, again and again.
+fn in_kernel(
+    row: &Due,
+    module: &Module,
+    repeats: usize,
+    budget: &Budget,
+    sink: &mut dyn Sink,
+) -> Result<(), ProbeError> {
+    let mut late = vec![Vec::with_capacity(repeats); row.count()];
+    let mut meter = SystemMeter::new(&[]);
+    let before = meter.reading();
+    let origin = monotonic_ns();
+    while late[0].len() < repeats
+        && (late[0].is_empty() || monotonic_ns() - origin < budget.time.get() as u64)
+    {
+        clock::sleep_until(Nanos::new((monotonic_ns() + PAUSE) as i64))?;
+        for (number, error) in module.row(row)? {
+            late[number - 1].push(Nanos::new(error));
+        }
+    }
+    let wall = Nanos::new((monotonic_ns() - origin) as i64);
+    observed(late, meter.reading().since(&before, Nanos::ZERO, wall), sink);
+    Ok(())
+}
+
+/// How late each timer of the row was, in the order of the repetitions.
+fn observed(late: Vec<Vec<Nanos>>, segment: Segment, sink: &mut dyn Sink) {
     let point = |(at, late)| Point { at, observations: Observations::Latencies(late) };
     let curve = (1..).zip(late).map(point).collect();
     sink.observe(Part::Whole, Observations::Curve(curve), vec![segment]);
-    Ok(())
 }
 
 /// Between two rows: where there is a sleeper it goes on learning.

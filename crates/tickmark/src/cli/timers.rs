@@ -21,8 +21,11 @@ pub(crate) struct Timers {
     #[arg(value_name = "SCENARIO", value_parser = PossibleValuesParser::new(names::ROWS), conflicts_with_all = ["methods", "class", "idle", "interval", "late"], group = "scenarios")]
     pub(crate) rows: Vec<String>,
     /// How timers of a scenario are waited for
-    #[arg(long, value_name = "STRATEGY", value_delimiter = ',', value_parser = PossibleValuesParser::new(names::STRATEGIES), default_values = names::STRATEGIES, hide_default_value = true, requires = "rows")]
+    #[arg(long, value_name = "STRATEGY", value_delimiter = ',', value_parser = PossibleValuesParser::new(names::STRATEGIES.iter().chain(&names::IN_KERNEL).copied()), default_values = names::STRATEGIES, hide_default_value = true, requires = "rows")]
     pub(crate) strategy: Vec<String>,
+    /// Beside them the timers of the kernel module tickmark_timer, which is to be loaded: by each of its corrections
+    #[arg(long, requires = "rows")]
+    pub(crate) in_kernel: bool,
     /// What a cycle of a scenario is: this machine's, or as long as on the document's 450 MHz (time)
     #[arg(long, value_name = "UNIT", value_parser = ["cycles", "time"], default_value = "cycles", requires = "rows")]
     pub(crate) unit: String,

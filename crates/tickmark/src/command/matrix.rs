@@ -18,7 +18,7 @@ use tickmark_drive::{Control, plan};
 use tickmark_lab::{Module, Need};
 use tickmark_store::{Id, Recording, Store};
 use tickmark_wire::text::quoted;
-use tickmark_wire::{Nanos, Offer};
+use tickmark_wire::{Nanos, Offer, names};
 
 /// How it is carried out and shown, beside what the matrix says.
 #[derive(Debug, Clone, Copy)]
@@ -198,7 +198,14 @@ fn one(
     let balance = asks.then(|| tickmark_analysis::balance::of(&recordings, from.margin)).flatten();
     let made = Made {
         command: format!("{} ({})", machine.command.join(" "), experiment.name),
-        alone: from.report == [Report::BreakEven] && machine.probes.is_empty() && balance.is_some(),
+        alone: match from.report[..] {
+            [Report::BreakEven] => machine.probes.is_empty() && balance.is_some(),
+            // Every figure of the comparison stands in the tables.
+            [Report::Scenarios] => {
+                experiment.probes.iter().all(|probe| probe.probe.as_str() == names::SCENARIO)
+            }
+            _ => false,
+        },
         balance,
         margin: from.margin,
         code: code.worse(compare::code(&model, shown.fail_on)),
@@ -255,6 +262,12 @@ impl Made {
             let (text, real) = document::tables(recordings, &real, beside)?;
             answer += &real;
             tables = text;
+        }
+        if from.report.contains(&Report::Scenarios) {
+            let of = |recording| tickmark_analysis::scenario::of(recording);
+            let names = from.settings.iter().map(|setting| setting.name.clone());
+            let settings: Vec<_> = names.zip(recordings.iter().map(of)).collect();
+            answer += &tickmark_render::scenario::of_settings(&settings);
         }
         // The answer, then what it stands on.
         let gap = if answer.is_empty() { "" } else { "\n" };

@@ -76,7 +76,9 @@ fn rows(asked: &Timers) -> Vec<String> {
     let (unit, repeats) = (&asked.unit, asked.repeats);
     let of = |row| {
         let told = move |strategy| format!("row={row},strategy={strategy},unit={unit},repeats={repeats}");
-        asked.strategy.iter().map(move |strategy| format!("{}:{}", names::SCENARIO, told(strategy)))
+        let kernel = asked.in_kernel.then_some(names::IN_KERNEL).into_iter().flatten();
+        let all = asked.strategy.iter().map(String::as_str).chain(kernel);
+        all.map(move |strategy| format!("{}:{}", names::SCENARIO, told(strategy)))
     };
     asked.rows.iter().flat_map(of).collect()
 }
