@@ -230,14 +230,14 @@ static u64 from_cycles(u64 cycles)
 
 static void describe(struct seq_file *to)
 {
-	u64 made = programs ?: 1;
+	u64 made = programs ?: 1, bus_khz = counted_khz * divider;
+	u64 ratio = div64_u64((u64)tsc_khz * 1000 + bus_khz / 2, bus_khz);
 
 	seq_printf(to, "tsc_khz: %u\n", tsc_khz);
-	seq_printf(to, "bus_khz: %llu\n", counted_khz * divider);
+	seq_printf(to, "bus_khz: %llu\n", bus_khz);
 	seq_printf(to, "divider: %u\n", divider);
 	/* How many cycles of the TSC one of the bus has: the document's machine had about five. */
-	seq_printf(to, "bus_ratio: %llu.%03llu\n", (u64)tsc_khz / (counted_khz * divider),
-		   (u64)tsc_khz * 1000 / (counted_khz * divider) % 1000);
+	seq_printf(to, "bus_ratio: %llu.%03llu\n", ratio / 1000, ratio % 1000);
 	seq_printf(to, "rounding: %llu.%03llu mean, %llu most\n", div64_u64(lost_sum, made),
 		   div64_u64(lost_sum * 1000, made) % 1000, lost_most);
 }

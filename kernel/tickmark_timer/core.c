@@ -17,24 +17,17 @@
 #include "internal.h"
 
 #define MOST_TIMERS 65536u
-#define MOST_ADVANCE_NS 100000u
 /* An interrupt goes on for no longer than this, in ns: others wait for it. */
 #define MOST_IN_INTERRUPT 1000000u
 /* Fired before anything is asked for: how late interrupts usually come is known then. */
 #define TRIALS 16
 
-static char *backend = "auto";
-module_param(backend, charp, 0444);
-MODULE_PARM_DESC(backend, "apic, hrtimer, or auto: the local APIC timer where it is free");
 static unsigned int cpu;
 module_param(cpu, uint, 0444);
 MODULE_PARM_DESC(cpu, "the processor of all timers");
 static unsigned int most_timers = 4096;
 module_param(most_timers, uint, 0444);
 MODULE_PARM_DESC(most_timers, "timers that may wait, and entries of the trace: 1 to 65536");
-static unsigned int most_advance_ns = 25000;
-module_param(most_advance_ns, uint, 0444);
-MODULE_PARM_DESC(most_advance_ns, "the most by which a timer is programmed earlier, in ns: up to 100000");
 
 const struct backend *tickmark_backend;
 
@@ -53,8 +46,6 @@ static struct fired *trace;
 static unsigned int trace_first, trace_count;
 static DECLARE_WAIT_QUEUE_HEAD(all_fired);
 static enum cpuhp_state hotplug;
-
-static const char * const methods[] = { "none", "last", "quantile" };
 
 /* On the timers' processor, with the lock. */
 static void program(void)
@@ -287,6 +278,9 @@ int tickmark_timer_add_all(struct tickmark_timer *timers, const u64 *offsets, un
 		raw_spin_unlock_irqrestore(&lock, flags);
 		return -ENOSPC;
 	}
+	/* The trace is theirs from here on. */
+	trace_first = 0;
+	trace_count = 0;
 	*begin = tickmark_backend->now() + ahead;
 	for (i = 0; i < count; i++)
 		first |= enqueue(&timers[i], *begin + min_t(u64, offsets[i], S64_MAX));
@@ -366,7 +360,7 @@ static void set_correction(enum method how)
 
 static int method_set(const char *text, const struct kernel_param *param)
 {
-	int method = __sysfs_match_string(methods, ARRAY_SIZE(methods), text);
+	int method = __sysfs_match_string(tickmark_methods, METHODS, text);
 
 	if (method < 0)
 		return -EINVAL;
@@ -376,7 +370,7 @@ static int method_set(const char *text, const struct kernel_param *param)
 
 static int method_get(char *buffer, const struct kernel_param *param)
 {
-	return sysfs_emit(buffer, "%s\n", methods[READ_ONCE(correction.how)]);
+	return sysfs_emit(buffer, "%s\n", tickmark_methods[READ_ONCE(correction.how)]);
 }
 
 static const struct kernel_param_ops method_ops = { .set = method_set, .get = method_get };
@@ -416,7 +410,42 @@ static int try_it(void)
 	return 0;
 }
 
-static int start(const struct backend *one)
+/* Its timers would be lost: it stays. */
+static int goes_offline(unsigned int which)
+{
+	return which == cpu ? -EBUSY : 0;
+}
+
+int tickmark_core_start(void)
+{
+	int err;
+
+	if (!most_timers || most_timers > MOST_TIMERS)
+		return -EINVAL;
+	timerqueue_init_head(&queue);
+	trace = vzalloc(array_size(most_timers, sizeof(*trace)));
+	if (!trace)
+		return -ENOMEM;
+	hotplug = cpuhp_setup_state_nocalls(CPUHP_AP_ONLINE_DYN, "tickmark:timer", NULL, goes_offline);
+	err = hotplug;
+	if (err >= 0 && cpu < nr_cpu_ids && cpu_online(cpu))
+		return 0;
+	if (err >= 0) {
+		cpuhp_remove_state_nocalls(hotplug);
+		err = -ENODEV;
+	}
+	vfree(trace);
+	return err;
+}
+
+void tickmark_core_stop(void)
+{
+	irq_work_sync(&waker);
+	cpuhp_remove_state_nocalls(hotplug);
+	vfree(trace);
+}
+
+int tickmark_core_use(const struct backend *one, unsigned int most_advance_ns)
 {
 	int err;
 
@@ -429,81 +458,14 @@ static int start(const struct backend *one)
 	err = try_it();
 	if (err) {
 		pr_err("tickmark_timer: the timers of %s do not fire\n", one->name);
-		one->stop();
+		tickmark_core_leave();
 	}
 	return err;
 }
 
-static int start_any(void)
+void tickmark_core_leave(void)
 {
-	int err;
-
-	if (!strcmp(backend, "hrtimer"))
-		return start(&tickmark_hrtimer);
-#ifdef CONFIG_X86_LOCAL_APIC
-	err = !strcmp(backend, "apic") || !strcmp(backend, "auto") ? start(&tickmark_apic) : -EINVAL;
-#else
-	err = -ENODEV;
-#endif
-	if (err && !strcmp(backend, "auto"))
-		err = start(&tickmark_hrtimer);
-	return err;
-}
-
-/* Its timers would be lost: it stays. */
-static int goes_offline(unsigned int which)
-{
-	return which == cpu ? -EBUSY : 0;
-}
-
-static int __init tickmark_timer_start(void)
-{
-	int err;
-
-	if (!most_timers || most_timers > MOST_TIMERS || most_advance_ns > MOST_ADVANCE_NS)
-		return -EINVAL;
-	timerqueue_init_head(&queue);
-	trace = vzalloc(array_size(most_timers, sizeof(*trace)));
-	if (!trace)
-		return -ENOMEM;
-	hotplug = cpuhp_setup_state_nocalls(CPUHP_AP_ONLINE_DYN, "tickmark:timer", NULL, goes_offline);
-	err = hotplug;
-	if (err < 0)
-		goto no_hotplug;
-	err = -ENODEV;
-	if (cpu >= nr_cpu_ids || !cpu_online(cpu))
-		goto no_backend;
-	err = start_any();
-	if (err)
-		goto no_backend;
-	err = tickmark_device_start();
-	if (err)
-		goto no_device;
-	pr_info("tickmark_timer: %s on CPU %u\n", tickmark_backend->name, cpu);
-	return 0;
-
-no_device:
-	tickmark_backend->stop();
-no_backend:
-	cpuhp_remove_state_nocalls(hotplug);
-no_hotplug:
-	irq_work_sync(&waker);
-	vfree(trace);
-	return err;
-}
-
-static void __exit tickmark_timer_end(void)
-{
-	tickmark_device_stop();
 	tickmark_backend->stop();
 	/* A request to program may be on its way from another processor. */
 	smp_call_function_single(cpu, kick, NULL, 1);
-	irq_work_sync(&waker);
-	cpuhp_remove_state_nocalls(hotplug);
-	vfree(trace);
 }
-
-module_init(tickmark_timer_start);
-module_exit(tickmark_timer_end);
-MODULE_LICENSE("GPL");
-MODULE_DESCRIPTION("One-shot timers that learn from how late the last one was");

@@ -9,6 +9,8 @@
 #include <linux/minmax.h>
 #include "internal.h"
 
+const char * const tickmark_methods[METHODS] = { "none", "last", "quantile" };
+
 /* Of the steps of a quantile, in a hundred those that go down. */
 #define DOWN 99
 #define STEPS 16
@@ -27,6 +29,7 @@ void tickmark_correction_learn(struct correction *it, s64 late)
 
 	switch (it->how) {
 	case METHOD_NONE:
+	case METHODS:
 		break;
 	case METHOD_LAST:
 		it->advance = min(was, it->most);

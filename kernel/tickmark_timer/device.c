@@ -202,7 +202,6 @@ static struct miscdevice device = {
 
 static int show(struct seq_file *to, void *unused)
 {
-	static const char * const methods[] = { "none", "last", "quantile" };
 	struct correction correction;
 	struct statistics fired;
 	unsigned int wait;
@@ -212,7 +211,7 @@ static int show(struct seq_file *to, void *unused)
 	count = fired.count ?: 1;
 	seq_printf(to, "backend: %s\nunit: %s\n", tickmark_backend->name, tickmark_backend->unit);
 	tickmark_backend->describe(to);
-	seq_printf(to, "correction: %s%s\n", methods[correction.how], correction.hold ? "" : ", early ones fire");
+	seq_printf(to, "correction: %s%s\n", tickmark_methods[correction.how], correction.hold ? "" : ", early ones fire");
 	seq_printf(to, "advance: %llu of %llu\n", correction.advance, correction.most);
 	seq_printf(to, "waiting: %u of %u\n", wait, tickmark_timer_most());
 	seq_printf(to, "fired: %llu\nearly: %llu\n", fired.count, fired.early);

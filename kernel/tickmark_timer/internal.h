@@ -36,7 +36,9 @@ struct statistics {
 	u64 absolute;
 };
 
-enum method { METHOD_NONE, METHOD_LAST, METHOD_QUANTILE };
+enum method { METHOD_NONE, METHOD_LAST, METHOD_QUANTILE, METHODS };
+
+extern const char * const tickmark_methods[METHODS];
 
 /* How much earlier than it expires a timer is programmed, and what that is learned from. */
 struct correction {
@@ -50,6 +52,11 @@ void tickmark_correction_set(struct correction *it, enum method how, u64 usual);
 void tickmark_correction_learn(struct correction *it, s64 late);
 
 /* core.c */
+int tickmark_core_start(void);
+void tickmark_core_stop(void);
+/* Starts a back end, and fires some timers by it. */
+int tickmark_core_use(const struct backend *one, unsigned int most_advance_ns);
+void tickmark_core_leave(void);
 extern const struct backend *tickmark_backend;
 void tickmark_timer_interrupt(void);
 void tickmark_timer_statistics(struct statistics *to, struct correction *correction, unsigned int *pending);
@@ -57,7 +64,7 @@ void tickmark_timer_forget(void);
 unsigned int tickmark_timer_most(void);
 /* Takes the oldest out of the trace. Return: whether there was one. */
 bool tickmark_timer_trace(struct fired *to);
-/* Adds several timers of one distance from each other's beginning at once; @offsets are from the time that is returned in @begin. */
+/* Adds several timers at once, due @offsets from the time that is returned in @begin; the trace begins anew with them. */
 int tickmark_timer_add_all(struct tickmark_timer *timers, const u64 *offsets, unsigned int count, u64 *begin);
 /* Waits until no timer waits. Return: 0, or -ERESTARTSYS. */
 int tickmark_timer_wait(void);

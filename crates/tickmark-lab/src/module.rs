@@ -19,7 +19,7 @@ macro_rules! sources {
 
 /// The modules that come with tickmark: one folder makes both.
 const OWN: [&str; 2] = ["tickmark_timer", "tickmark_timer_test"];
-const SOURCES: &[(&str, &str)] = sources!["Kbuild" "tickmark_timer.h" "internal.h" "core.c" "correction.c" "device.c" "hrtimer.c" "apic.c" "test.c" "load.c" "load.h"];
+const SOURCES: &[(&str, &str)] = sources!["Kbuild" "tickmark_timer.h" "internal.h" "core.c" "correction.c" "device.c" "hrtimer.c" "main.c" "apic.c" "test.c" "load.c" "load.h"];
 
 /// A module that a guest is to load: `NAME [PARAMETER=VALUE]...`, where NAME is tickmark's, or the place of a .ko file.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -35,14 +35,21 @@ const NEEDED: &[(&str, &str)] = &[
     ("qemu-system-x86_64", "qemu-system-x86"),
     ("qemu-system-ppc", "qemu-system-ppc"),
     ("/usr/src/linux-source-6.1.tar.xz", "linux-source-6.1"),
+    ("/usr/src/linux-source-6.12.tar.xz", "linux-source-6.12"),
 ];
 
 /// All tests, but for what stands behind it.
 const TESTS: &[&str] = &["test", "--workspace", "--quiet", "--no-fail-fast", "--"];
 
 /// The kernels that the tests boot.
-const KERNELS: &[&str] =
-    &["powerpc:hz=100", "powerpc:hz=1000", "x86_64:hz=100", "x86_64:hz=1000", "x86_64:hz=1000:osnoise=on"];
+const KERNELS: &[&str] = &[
+    "powerpc:hz=100",
+    "powerpc:hz=1000",
+    "x86_64:hz=100",
+    "x86_64:hz=1000",
+    "x86_64:hz=1000:osnoise=on",
+    "x86_64:lockdep=on:source=6.12",
+];
 
 /// The small experiment: the document's own, shortened.
 const EXPERIMENT: &[&str] = &[

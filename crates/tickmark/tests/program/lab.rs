@@ -2,6 +2,7 @@
 
 mod board;
 mod hz;
+mod module;
 mod tick;
 
 use crate::bench::{Bench, err, has, out, program, refused, row};
