@@ -88,7 +88,8 @@ const BOOTS: u32 = 5;
 const SLICE: Nanos = Nanos::from_millis(100);
 
 /// The experiments that come with tickmark, by name: they are there wherever the program is.
-pub const SHIPPED: [(&str, &str); 5] = [
+pub const SHIPPED: [(&str, &str); 6] = [
+    ("apic-timer-module", include_str!("../../../experiments/apic-timer-module.toml")),
     ("clock-resolution", include_str!("../../../experiments/clock-resolution.toml")),
     ("clocksource", include_str!("../../../experiments/clocksource.toml")),
     ("hz-prediction", include_str!("../../../experiments/hz-prediction.toml")),

@@ -13,6 +13,7 @@ mod number;
 mod perf;
 mod smack;
 mod sysbench;
+mod timer_module;
 mod wrk;
 
 pub use imported::{Imported, Series, Value};
@@ -34,6 +35,7 @@ struct Format {
 const FORMATS: &[Format] = &[
     Format { is: hyperfine::is, read: hyperfine::read, runs: false },
     Format { is: cyclictest::is, read: cyclictest::read, runs: true },
+    Format { is: timer_module::is, read: timer_module::read, runs: false },
     Format { is: sysbench::is, read: sysbench::read, runs: true },
     Format { is: wrk::is, read: wrk::read, runs: true },
     Format { is: perf::is, read: perf::read, runs: true },
@@ -59,7 +61,7 @@ pub fn read(texts: &[(String, String)]) -> Result<(Vec<Imported>, Vec<String>), 
             warnings.extend(others);
         } else {
             return Err(format!(
-                "{name} is no result of lmbench 2 or 3, super-smack, hyperfine (JSON), sysbench, wrk, cyclictest or perf bench, \
+                "{name} is no result of lmbench 2 or 3, super-smack, hyperfine (JSON), sysbench, wrk, cyclictest, perf bench or tickmark_timer_test, \
                  and no columns of numbers"
             ));
         }

@@ -1,5 +1,5 @@
 use super::*;
-use tickmark_wire::Better;
+use tickmark_wire::{Better, Unit};
 
 fn only(name: &str, text: &str) -> Imported {
     let mut all = Vec::new();
@@ -150,6 +150,22 @@ fn cyclictest_in_three_forms() {
         "thread": {"0": {"histogram": {"3": 9, "8": 1}, "cycles": 10, "min": 3, "max": 8, "avg": 3.5, "cpu": 0}}}"#;
     let found = only("c.json", json);
     assert_eq!((late(&found, "avg"), late(&found, "p50"), late(&found, "p99")), (3500.0, 3e3, 8e3));
+}
+
+#[test]
+fn rows_of_the_timer_module_in_the_kernels_log() {
+    let log = "[    0.38] tickmark_timer: apic\n[    0.38] tickmark_timer_test: 1 1000 2015 1015\n[    0.38] tickmark_timer_test: 2 2000 2050 50\n\
+               [    0.39] random: crng init done\n[    0.39] tickmark_timer_test: 3 3000 2970 -30\n\
+               [    0.40] tickmark_timer_test: 1 9000 9100 100\n[    0.40] tickmark_timer_test: 2 9900 99";
+    let found = only("dmesg.txt", log);
+    let late = |which: &str| value(&found, &format!("tickmark_timer.late.{which}"));
+    assert_eq!(
+        (late("first"), late("min"), late("max"), late("others_absolute")),
+        (1015.0, -30.0, 1015.0, 40.0)
+    );
+    assert_eq!((found.rounds, found.kinds["tickmark_timer.late.max"].unit), (2, Unit::Count));
+    let nanos = only("dmesg.txt", &log.replace("tickmark_timer: apic", "tickmark_timer: hrtimer"));
+    assert_eq!(nanos.kinds["tickmark_timer.late.max"].unit, Unit::Time);
 }
 
 #[test]

@@ -264,9 +264,10 @@ impl Made {
             tables = text;
         }
         if from.report.contains(&Report::Scenarios) {
-            let of = |recording| tickmark_analysis::scenario::of(recording);
-            let names = from.settings.iter().map(|setting| setting.name.clone());
-            let settings: Vec<_> = names.zip(recordings.iter().map(of)).collect();
+            let of = |recording: &Recording| {
+                (recording.meta.name.clone(), tickmark_analysis::scenario::of(recording))
+            };
+            let settings: Vec<_> = recordings.iter().map(of).collect();
             answer += &tickmark_render::scenario::of_settings(&settings);
         }
         // The answer, then what it stands on.
