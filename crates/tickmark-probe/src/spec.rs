@@ -207,6 +207,7 @@ syscalls! {
     RtSigreturn = "rt_sigreturn" SYS_rt_sigreturn,
     RtSigtimedwait = "rt_sigtimedwait" SYS_rt_sigtimedwait,
     SchedSetaffinity = "sched_setaffinity" SYS_sched_setaffinity,
+    Getsockopt = "getsockopt" SYS_getsockopt,
     Setsockopt = "setsockopt" SYS_setsockopt,
     Socket = "socket" SYS_socket,
     Socketpair = "socketpair" SYS_socketpair,

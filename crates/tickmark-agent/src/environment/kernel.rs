@@ -54,8 +54,10 @@ pub(super) fn collect(facts: &mut Environment) {
 fn timer_module(facts: &mut Environment) {
     let place = tickmark_probe::sys::timer_module::STATISTICS;
     for line in std::fs::read_to_string(place).unwrap_or_default().lines() {
-        if let Some((name @ ("backend" | "tsc_khz" | "bus_khz" | "divider" | "bus_ratio"), value)) =
-            line.split_once(": ")
+        if let Some((
+            name @ ("backend" | "tsc_khz" | "bus_khz" | "divider" | "bus_ratio" | "rounding"),
+            value,
+        )) = line.split_once(": ")
         {
             facts.know(&format!("tickmark_timer.{name}"), place, value);
         }

@@ -36,6 +36,7 @@ mod spin;
 mod stat;
 mod switch;
 mod tcp_connect;
+mod tcp_timer;
 mod thread;
 mod tick;
 mod tsc;
@@ -75,6 +76,7 @@ pub static FILES: &[&[Probe]] = &[
     round_trip::PROBES,
     rpc_call::PROBES,
     tcp_connect::PROBES,
+    tcp_timer::PROBES,
     wake::PROBES,
     bandwidth::PROBES,
     memory::PROBES,

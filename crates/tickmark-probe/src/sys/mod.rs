@@ -20,6 +20,7 @@ pub mod peer;
 pub mod ring;
 pub mod seccomp;
 pub mod signal;
+pub mod tcp_timer;
 pub mod timer_module;
 pub mod uring;
 pub mod usage;
