@@ -1,15 +1,29 @@
 //! How late programs were woken, by each way to wait: distributions, and what can be said of the tail.
 
 use crate::sample::Sample;
-use tickmark_stats::{Sorted, median, rare};
+pub use tickmark_stats::extreme::{Extreme, Refused};
+use tickmark_stats::{Sorted, extreme, median, rare};
 use tickmark_store::{Recording, Status};
 use tickmark_wire::{Metric, Observations, RunPlan, names};
 
 /// Latencies of which a limit is always given, in ns.
 const LIMITS: [f64; 2] = [100_000.0, 1_000_000.0];
 
-/// Wake-ups beyond this quantile tell how late ones come together.
+/// How much longer a time is spoken of than was measured.
+pub const LONGER: f64 = 10.0;
+/// Wake-ups beyond this quantile tell how late ones come together, and what lies beyond the latest.
 const RARE: f64 = 0.99;
+
+/// What is asked about the tails.
+#[derive(Debug, Clone, Copy)]
+pub struct Asked<'a> {
+    /// Lengths in ns of which a limit is wanted, beside the usual ones.
+    pub lengths: &'a [f64],
+    /// Of the limits.
+    pub confidence: f64,
+    /// A share that is wanted as a limit.
+    pub bound: Option<f64>,
+}
 
 /// Every way that a recording has.
 #[derive(Debug)]
@@ -18,6 +32,8 @@ pub struct Wakes {
     pub ways: Vec<Way>,
     /// Of the limits.
     pub confidence: f64,
+    /// The share that is wanted as a limit, if any.
+    pub bound: Option<f64>,
     /// How far ahead the times were on average, in ns; none where they differ, and then the titles say it.
     pub interval: Option<f64>,
 }
@@ -46,6 +62,8 @@ pub struct Seen {
     pub runs: usize,
     /// What later wake-ups are at most, in the order of their lengths.
     pub limits: Vec<Limit>,
+    /// What is exceeded once in [`LONGER`] times as many wake-ups; or why that cannot be said.
+    pub beyond: Result<Extreme, Refused>,
 }
 
 /// How many wake-ups are later than a length, at most.
@@ -57,6 +75,9 @@ pub struct Limit {
     pub seen: usize,
     /// The upper limit of their share, at the confidence asked for.
     pub share: f64,
+    /// How many wake-ups it takes until the limit is the one that is wanted, if as many go on to be late; none where none is wanted, or
+    /// they are too many for it.
+    pub needs: Option<f64>,
 }
 
 impl Seen {
@@ -73,11 +94,11 @@ impl Seen {
         self.late.as_slice().last().copied().unwrap_or(0.0)
     }
 
-    fn of(runs: &[Vec<f64>], cpu: Option<f64>, lengths: &[f64], confidence: f64) -> Option<Self> {
+    fn of(runs: &[Vec<f64>], cpu: Option<f64>, asked: &Asked<'_>) -> Option<Self> {
         let late = Sorted::new(runs.iter().flatten().copied());
         let count = late.as_slice().len();
         let worst = *late.as_slice().last()?;
-        let mut lengths: Vec<f64> = lengths.iter().copied().chain(LIMITS).chain([worst]).collect();
+        let mut lengths: Vec<f64> = asked.lengths.iter().copied().chain(LIMITS).chain([worst]).collect();
         lengths.sort_by(f64::total_cmp);
         lengths.dedup();
         let clusters = |length: f64| {
@@ -91,25 +112,27 @@ impl Seen {
             together = together.max(clusters(length));
             let seen = count - late.as_slice().partition_point(|late| *late <= length);
             // What is later than this is later than what is shorter.
-            least = least.min(rare::upper(seen as f64 / together, count as f64 / together, confidence));
-            Limit { length, seen, share: least }
+            let limit = rare::upper(seen as f64 / together, count as f64 / together, asked.confidence);
+            least = least.min(limit);
+            let trials = |bound| rare::trials(seen as f64 / count as f64, bound, asked.confidence);
+            let needs = asked.bound.and_then(trials).map(|trials| trials * together);
+            Limit { length, seen, share: least, needs }
         };
         let early = late.as_slice().partition_point(|late| *late < 0.0) as f64 / count as f64;
         let limits = lengths.into_iter().map(&mut limit).collect();
-        Some(Self { early, cpu, runs: runs.len(), limits, late })
+        let beyond = extreme::once_in(runs, RARE, LONGER, asked.confidence);
+        Some(Self { early, cpu, runs: runs.len(), limits, beyond, late })
     }
 }
 
-/// What a recording says of wake-ups; `lengths`, in ns, are those whose limits are asked for beside the usual ones. None where it has none of the
-/// probe's metrics.
+/// What a recording says of wake-ups. None where it has none of the probe's metrics.
 #[must_use]
-pub fn of(recording: &Recording, lengths: &[f64], confidence: f64) -> Option<Wakes> {
+pub fn of(recording: &Recording, asked: &Asked<'_>) -> Option<Wakes> {
     let prefix = format!("{}.", names::WAKE);
     let own =
         |metric: &&Metric| metric.name.as_str().starts_with(&prefix) && !metric.name.as_str().ends_with(CPU);
     let metrics = recording.meta.plan.metrics.iter();
-    let mut ways: Vec<Way> =
-        metrics.filter(own).map(|metric| way(recording, metric, lengths, confidence)).collect();
+    let mut ways: Vec<Way> = metrics.filter(own).map(|metric| way(recording, metric, asked)).collect();
     let rank =
         |way: &Way| way.seen.as_ref().ok().and_then(|seen| seen.late.quantile(0.5)).unwrap_or(f64::MAX);
     ways.sort_by(|a, b| rank(a).total_cmp(&rank(b)));
@@ -122,7 +145,8 @@ pub fn of(recording: &Recording, lengths: &[f64], confidence: f64) -> Option<Wak
             way.title = way.title.rsplit_once(": ").map_or(way.title.as_str(), |(_, own)| own).to_owned();
         }
     }
-    (!ways.is_empty()).then_some(Wakes { ways, confidence, interval })
+    let (confidence, bound) = (asked.confidence, asked.bound);
+    (!ways.is_empty()).then_some(Wakes { ways, confidence, bound, interval })
 }
 
 /// What the probe of wake-ups is told, in ns.
@@ -134,7 +158,7 @@ fn interval(planned: &RunPlan) -> Option<f64> {
 /// Behind the name of a way stands that of its CPU time.
 const CPU: &str = ".cpu";
 
-fn way(recording: &Recording, metric: &Metric, lengths: &[f64], confidence: f64) -> Way {
+fn way(recording: &Recording, metric: &Metric, asked: &Asked<'_>) -> Way {
     let runs: Vec<Vec<f64>> = recording
         .runs
         .iter()
@@ -156,7 +180,7 @@ fn way(recording: &Recording, metric: &Metric, lengths: &[f64], confidence: f64)
         let first = failures.first().and_then(|run| run.why()).unwrap_or("no run of it was made");
         first.to_owned()
     };
-    let seen = Seen::of(&runs, cpu, lengths, confidence).ok_or_else(why);
+    let seen = Seen::of(&runs, cpu, asked).ok_or_else(why);
     Way { metric: metric.name.to_string(), title: metric.title.clone(), seen }
 }
 
@@ -168,7 +192,8 @@ mod tests {
     fn a_tail_has_limits_that_fall_with_its_length() {
         let run: Vec<f64> =
             (0..20_000).map(|number| f64::from(number * 617 % 1_000) * 1_000.0 - 500.0).collect();
-        let seen = Seen::of(&[run.clone(), run], Some(7.0), &[250_000.0], 0.95).unwrap();
+        let asked = Asked { lengths: &[250_000.0], confidence: 0.95, bound: Some(0.3) };
+        let seen = Seen::of(&[run.clone(), run], Some(7.0), &asked).unwrap();
         let lengths: Vec<f64> = seen.limits.iter().map(|limit| limit.length).collect();
         assert_eq!(lengths, [100_000.0, 250_000.0, 998_500.0, 1_000_000.0]);
         assert!(seen.limits.windows(2).all(|two| two[0].share >= two[1].share));
@@ -177,7 +202,10 @@ mod tests {
         assert!((3.0 / 40_000.0 - 1e-6..1e-3).contains(&seen.limits[3].share), "{:?}", seen.limits[3]);
         assert!((seen.early - 0.001).abs() < 1e-9);
         assert_eq!(seen.quantile(0.999_99), None);
-        assert!(seen.quantile(0.999).is_some() && Seen::of(&[], None, &[], 0.95).is_none());
+        assert!(seen.quantile(0.999).is_some() && Seen::of(&[], None, &asked).is_none());
+        // 90 and 75 % are later; of what never was .3 is soon certain.
+        let needs: Vec<bool> = seen.limits.iter().map(|limit| limit.needs.is_some()).collect();
+        assert_eq!(needs, [false, false, true, true]);
     }
 
     #[test]
@@ -188,7 +216,8 @@ mod tests {
                 .collect()
         };
         let limit = |burst| {
-            let seen = Seen::of(&[run(burst)], None, &[], 0.95).unwrap();
+            let asked = Asked { lengths: &[], confidence: 0.95, bound: None };
+            let seen = Seen::of(&[run(burst)], None, &asked).unwrap();
             seen.limits.last().unwrap().share
         };
         assert!(limit(200) > 5.0 * limit(1), "{} {}", limit(200), limit(1));

@@ -88,11 +88,12 @@ const BOOTS: u32 = 5;
 const SLICE: Nanos = Nanos::from_millis(100);
 
 /// The experiments that come with tickmark, by name: they are there wherever the program is.
-pub const SHIPPED: [(&str, &str); 6] = [
+pub const SHIPPED: [(&str, &str); 7] = [
     ("apic-timer-module", include_str!("../../../experiments/apic-timer-module.toml")),
     ("clock-resolution", include_str!("../../../experiments/clock-resolution.toml")),
     ("clocksource", include_str!("../../../experiments/clocksource.toml")),
     ("hz-prediction", include_str!("../../../experiments/hz-prediction.toml")),
+    ("precise-timers-low-hz", include_str!("../../../experiments/precise-timers-low-hz.toml")),
     ("tick-100-vs-1000", include_str!("../../../experiments/tick-100-vs-1000.toml")),
     ("tick-modes", include_str!("../../../experiments/tick-modes.toml")),
 ];

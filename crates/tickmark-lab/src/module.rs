@@ -21,6 +21,9 @@ macro_rules! sources {
 const OWN: [&str; 2] = ["tickmark_timer", "tickmark_timer_test"];
 const SOURCES: &[(&str, &str)] = sources!["Kbuild" "tickmark_timer.h" "internal.h" "core.c" "correction.c" "device.c" "hrtimer.c" "main.c" "apic.c" "test.c" "load.c" "load.h"];
 
+/// Files by name, with their bytes.
+type Files = Vec<(String, Vec<u8>)>;
+
 /// A module that a guest is to load: `NAME [PARAMETER=VALUE]...`, where NAME is tickmark's, or the place of a .ko file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Module {
@@ -67,7 +70,7 @@ impl Module {
     }
 
     /// Its source's files by name; none where it is a file that was built elsewhere.
-    fn sources(&self) -> Result<Option<Vec<(String, Vec<u8>)>>, Error> {
+    fn sources(&self) -> Result<Option<Files>, Error> {
         if OWN.contains(&self.place.as_str()) {
             let file = |(name, text): &(&str, &str)| ((*name).to_owned(), text.as_bytes().to_vec());
             return Ok(Some(SOURCES.iter().map(file).collect()));

@@ -5,7 +5,7 @@ use crate::number::{percent, time};
 use anstyle::Style;
 use serde_json::{Value, json};
 use std::fmt::Write;
-use tickmark_analysis::wakes::{Limit, Seen, Wakes, Way};
+use tickmark_analysis::wakes::{Limit, Refused, Seen, Wakes, Way};
 
 const HEADING: Style = Style::new().bold();
 const QUANTILES: [(&str, f64); 5] =
@@ -57,6 +57,24 @@ pub fn text(wakes: &Wakes) -> String {
             cells.chain(std::iter::once(limit(seen.worst()))).collect()
         };
         table(&mut out, heading, seen.iter().map(row), width);
+        if let Some(bound) = wakes.bound {
+            let _ = writeln!(out);
+            let heading = format!("until {} is certain", rarely(bound));
+            let heading =
+                std::iter::once(heading).chain(lengths.iter().map(|length| time(*length))).collect();
+            let row = |(way, seen): &(&Way, &Seen)| {
+                let until = |length: &f64| {
+                    let limit = seen.limits.iter().find(|limit| limit.length == *length);
+                    limit.map_or_else(String::new, |limit| how_long(limit, wakes.interval))
+                };
+                std::iter::once(way.title.clone()).chain(lengths.iter().map(until)).collect()
+            };
+            table(&mut out, heading, seen.iter().map(row), lengths.len() + 1);
+        }
+        let _ = writeln!(out);
+    }
+    for (way, seen) in &seen {
+        let _ = writeln!(out, "{}", wrapped(&beyond(way, seen, wakes), 0).join("\n"));
     }
     for way in &wakes.ways {
         if let Err(why) = &way.seen {
@@ -89,6 +107,38 @@ fn table(out: &mut String, heading: Vec<String>, rows: impl Iterator<Item = Vec<
     }
 }
 
+/// How long to measure, or how many wake-ups where their distance is not known.
+fn how_long(limit: &Limit, interval: Option<f64>) -> String {
+    match (limit.needs, interval) {
+        (None, _) => "never: more are later".to_owned(),
+        (Some(needs), Some(interval)) => time(needs * interval),
+        (Some(needs), None) => format!("{needs:.0} wake-ups"),
+    }
+}
+
+/// What lies beyond the latest.
+fn beyond(way: &Way, seen: &Seen, wakes: &Wakes) -> String {
+    let title = &way.title;
+    match &seen.beyond {
+        Ok(extreme) => {
+            let (value, limit) = (time(extreme.value), time(extreme.limit));
+            let confidence = percent(wakes.confidence);
+            format!(
+                "{title}: of ten times as many wake-ups one is expected later than {value} (at most {limit}, {confidence} conf.)."
+            )
+        }
+        Err(why) => format!("{title}: nothing is said beyond the latest: {}.", refused(*why)),
+    }
+}
+
+fn refused(why: Refused) -> &'static str {
+    match why {
+        Refused::TooFew => "too few late wake-ups",
+        Refused::NotStationary => "late ones came more often or became later in some part of the time",
+        Refused::NoFit => "late ones are of several kinds",
+    }
+}
+
 /// A time that may be negative: early.
 fn signed(nanos: f64) -> String {
     if nanos < 0.0 { format!("-{}", time(-nanos)) } else { time(nanos) }
@@ -102,7 +152,14 @@ fn rarely(share: f64) -> String {
 /// The same for programs: times in ns, shares of 1.
 #[must_use]
 pub fn json(wakes: &Wakes) -> Value {
-    let limit = |limit: &Limit| json!({ "later_than": limit.length, "seen": limit.seen, "share_at_most": limit.share });
+    let limit = |limit: &Limit| {
+        let mut value =
+            json!({ "later_than": limit.length, "seen": limit.seen, "share_at_most": limit.share });
+        if wakes.bound.is_some() {
+            value["wakes_needed"] = json!(limit.needs);
+        }
+        value
+    };
     let way = |way: &Way| {
         let mut value = json!({ "metric": way.metric, "title": way.title });
         match &way.seen {
@@ -115,24 +172,40 @@ pub fn json(wakes: &Wakes) -> Value {
                 value["max"] = json!(seen.worst());
                 value["early"] = json!(seen.early);
                 value["cpu"] = json!(seen.cpu);
+                value["once_in_ten_times_as_many"] = match &seen.beyond {
+                    Ok(beyond) => {
+                        json!({ "later_than": beyond.value, "at_most": beyond.limit, "shape": beyond.shape })
+                    }
+                    Err(why) => json!({ "none": refused(*why) }),
+                };
                 value["limits"] = json!(seen.limits.iter().map(limit).collect::<Vec<_>>());
             }
         }
         value
     };
-    json!({ "confidence": wakes.confidence, "interval": wakes.interval, "ways": wakes.ways.iter().map(way).collect::<Vec<_>>() })
+    json!({ "confidence": wakes.confidence, "bound": wakes.bound, "interval": wakes.interval, "ways": wakes.ways.iter().map(way).collect::<Vec<_>>() })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tickmark_analysis::wakes::Extreme;
     use tickmark_stats::Sorted;
 
     fn seen(late: &[f64], cpu: Option<f64>) -> Seen {
         let late = Sorted::new(late.iter().copied());
-        let limit = |length: f64| Limit { length, seen: 2, share: 1e3 / (length + 1e4) };
+        let limit = |length: f64| Limit {
+            length,
+            seen: 2,
+            share: 1e3 / (length + 1e4),
+            needs: (length > 5e5).then_some(3e5),
+        };
         let worst = *late.as_slice().last().unwrap();
-        Seen { early: 0.002, cpu, runs: 2, limits: vec![limit(1e5), limit(1e6), limit(worst)], late }
+        let beyond = match cpu {
+            Some(_) => Ok(Extreme { value: 4.2e6, limit: 9e6, shape: 0.1 }),
+            None => Err(Refused::TooFew),
+        };
+        Seen { early: 0.002, cpu, runs: 2, limits: vec![limit(1e5), limit(1e6), limit(worst)], beyond, late }
     }
 
     #[test]
@@ -148,7 +221,7 @@ mod tests {
             way("clock_nanosleep", Ok(seen(&[5e4, 6e4, 7.5e6], None))),
             way("io_uring timeout", Err("io_uring_setup: Operation not permitted".to_owned())),
         ];
-        let page = text(&Wakes { ways, confidence: 0.95, interval: Some(500_000.0) });
+        let page = text(&Wakes { ways, confidence: 0.95, bound: Some(0.01), interval: Some(500_000.0) });
         assert!(page.lines().all(|line| line.chars().count() <= 92), "{page}");
         insta::assert_snapshot!(page);
     }

@@ -10,6 +10,7 @@ pub mod contention;
 pub mod curve;
 pub mod earlier;
 mod estimate;
+pub mod extreme;
 pub mod multiple;
 pub mod nested;
 pub mod offset;

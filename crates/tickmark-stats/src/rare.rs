@@ -22,6 +22,28 @@ pub fn upper(hits: f64, of: f64, confidence: f64) -> f64 {
     high
 }
 
+/// How many trials there must be before the limit is down to `bound`, if hits go on to be this share of all; none where they are too
+/// many for that ever to be.
+#[must_use]
+pub fn trials(share: f64, bound: f64, confidence: f64) -> Option<f64> {
+    if share >= bound || !(0.0..1.0).contains(&bound) {
+        return None;
+    }
+    let is = |of: f64| upper(share * of, of, confidence) <= bound;
+    let (mut low, mut high) = (1.0, 2.0);
+    while !is(high) {
+        (low, high) = (high, high * 2.0);
+        if high > 1e15 {
+            return None;
+        }
+    }
+    while high / low > 1.0 + 1e-6 {
+        let middle = f64::midpoint(low, high);
+        (low, high) = if is(middle) { (low, middle) } else { (middle, high) };
+    }
+    Some(high)
+}
+
 /// How many hits come together in sequences of trials: the variance of the hits in parts of the sequences over their mean and one standard error of
 /// that of independent ones, at least 1 (quasi-likelihood: McCullagh and Nelder, Generalized Linear Models, 4.5). So many trials say as much
 /// as one that is independent of the others. 1 where too little is known. `sequences` were made apart; each is cut into parts.
@@ -88,6 +110,16 @@ mod tests {
             assert!((own - limit).abs() < 2e-5, "{hits} of {of}: {own}, not {limit}");
         }
         assert_eq!((upper(3.0, 3.0, 0.95), upper(0.0, 0.0, 0.95)), (1.0, 1.0));
+    }
+
+    #[test]
+    fn so_many_trials_give_the_limit() {
+        // Without a hit: ln(1 - confidence) / ln(1 - bound).
+        let none = trials(0.0, 1e-4, 0.95).unwrap();
+        assert!((none / 29_956.0 - 1.0).abs() < 1e-4, "{none}");
+        let some = trials(5e-5, 1e-4, 0.95).unwrap();
+        assert!((upper(5e-5 * some, some, 0.95) / 1e-4 - 1.0).abs() < 1e-3 && some > none);
+        assert_eq!((trials(1e-4, 1e-4, 0.95), trials(0.5, 0.1, 0.95)), (None, None));
     }
 
     /// The limit is too low no more often than it says: of independent hits, and of hits in clusters of ten.

@@ -1,7 +1,7 @@
 //! What judging timers is asked.
 
 use super::complete::recordings;
-use super::values::{confidence, duration};
+use super::values::{confidence, duration, share};
 use super::{Output, Settings};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
@@ -59,6 +59,9 @@ pub(crate) struct Timers {
     /// Give an upper limit of the share that is later than these, too
     #[arg(long, value_name = "TIME", value_delimiter = ',', value_parser = duration)]
     pub(crate) late: Vec<Nanos>,
+    /// Say how long to measure until no more than this share is certain to be later, such as 0.01%
+    #[arg(long, value_name = "SHARE", value_parser = share, conflicts_with = "scenarios")]
+    pub(crate) bound: Option<f64>,
     /// Confidence of the limits
     #[arg(long, value_name = "SHARE", default_value = "95%", value_parser = confidence)]
     pub(crate) confidence: f64,

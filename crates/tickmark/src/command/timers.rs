@@ -91,7 +91,8 @@ fn show(recording: &Recording, asked: &Timers) -> Result<bool, Error> {
     }
     let lengths: Vec<f64> = asked.late.iter().map(|length: &Nanos| length.as_f64()).collect();
     let id = &recording.meta.id;
-    let wakes = wakes::of(recording, &lengths, asked.confidence)
+    let tails = wakes::Asked { lengths: &lengths, confidence: asked.confidence, bound: asked.bound };
+    let wakes = wakes::of(recording, &tails)
         .ok_or_else(|| Error::Usage(format!("recording {id} has no wake-ups of `tickmark timers`")))?;
     if asked.output.format == Format::Json {
         with_header(recording, tickmark_render::wakes::json(&wakes))?;
