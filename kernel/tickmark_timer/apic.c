@@ -33,28 +33,35 @@ MODULE_PARM_DESC(divider, "cycles of the bus that the local APIC timer takes for
 
 static struct irq_domain *domain;
 static struct fwnode_handle *node;
-static int irq;
+static int irq, where;
 static u32 vector;
 static u64 mult;	/* counts << SHIFT a cycle of the TSC */
 static u64 counted_khz;
 static u64 programs, lost_sum, lost_most;
 
-static void mask(struct irq_data *unused)
-{
-	apic->write(APIC_LVTT, APIC_LVT_MASKED | vector);
-}
-
-static void unmask(struct irq_data *unused)
+/* Of the processor that calls: those of the chip are called on any, so that they do nothing. */
+static void enable(void *unused)
 {
 	/* One-shot. */
 	apic->write(APIC_LVTT, vector);
 }
 
+static void disable(void *unused)
+{
+	apic->write(APIC_LVTT, APIC_LVT_MASKED | LOCAL_TIMER_VECTOR);
+	/* Also what counts; and whoever looks next finds it free. */
+	apic->write(APIC_TMICT, 0);
+}
+
+static void leave(struct irq_data *unused)
+{
+}
+
 static struct irq_chip chip = {
 	.name = "tickmark-apic-timer",
 	.irq_ack = irq_chip_ack_parent,
-	.irq_mask = mask,
-	.irq_unmask = unmask,
+	.irq_mask = leave,
+	.irq_unmask = leave,
 };
 
 static int domain_alloc(struct irq_domain *it, unsigned int virq, unsigned int count, void *told)
@@ -133,11 +140,6 @@ static void begin_count(void *unused)
 	apic->write(APIC_TMICT, U32_MAX);
 }
 
-static void end_count(void *unused)
-{
-	apic->write(APIC_TMICT, 0);
-}
-
 /* How fast it counts, against the TSC. */
 static int calibrate(int cpu)
 {
@@ -147,17 +149,12 @@ static int calibrate(int cpu)
 	smp_call_function_single(cpu, read_both, &first, 1);
 	msleep(CALIBRATE_MS);
 	smp_call_function_single(cpu, read_both, &last, 1);
-	smp_call_function_single(cpu, end_count, NULL, 1);
+	smp_call_function_single(cpu, disable, NULL, 1);
 	if (last.count >= first.count || last.cycles <= first.cycles)
 		return -EIO;
 	mult = div64_u64((u64)(first.count - last.count) << SHIFT, last.cycles - first.cycles);
 	counted_khz = (mult * tsc_khz + (1 << (SHIFT - 1))) >> SHIFT;
 	return mult ? 0 : -EIO;
-}
-
-static void enable(void *unused)
-{
-	unmask(NULL);
 }
 
 static int start(int cpu)
@@ -197,7 +194,7 @@ static int start(int cpu)
 	err = request_irq(irq, fire, IRQF_NOBALANCING | IRQF_NO_THREAD | IRQF_NO_SUSPEND, "tickmark_timer", &chip);
 	if (err)
 		goto no_handler;
-	/* On its processor: request_irq() may have run on another. */
+	where = cpu;
 	smp_call_function_single(cpu, enable, NULL, 1);
 	return 0;
 
@@ -212,6 +209,7 @@ no_domain:
 
 static void stop(void)
 {
+	smp_call_function_single(where, disable, NULL, 1);
 	free_irq(irq, &chip);
 	irq_dispose_mapping(irq);
 	irq_domain_remove(domain);

@@ -117,9 +117,9 @@ static bool is_due(u64 expires, u64 now, u64 began)
 		return false;
 	if (expires <= now)
 		return true;
-	if (correction.how == METHOD_NONE)
+	if (correction.how == METHOD_NONE || expires - now > correction.most)
 		return false;
-	return correction.hold ? expires - now <= correction.most : expires == aimed_at;
+	return correction.hold || expires == aimed_at;
 }
 
 void tickmark_timer_interrupt(void)
@@ -165,6 +165,11 @@ void tickmark_timer_interrupt(void)
 	if (!pending)
 		irq_work_queue(&waker);
 	raw_spin_unlock(&lock);
+}
+
+void tickmark_timer_wake(void)
+{
+	irq_work_queue(&waker);
 }
 
 void tickmark_timer_init(struct tickmark_timer *timer, u32 id, void (*function)(struct tickmark_timer *timer))
@@ -301,9 +306,21 @@ static bool nothing_waits(void)
 	return nothing;
 }
 
-int tickmark_timer_wait(void)
+static bool nothing_runs(void)
 {
-	return wait_event_interruptible(all_fired, nothing_waits());
+	unsigned long flags;
+	bool nothing;
+
+	raw_spin_lock_irqsave(&lock, flags);
+	nothing = !running;
+	raw_spin_unlock_irqrestore(&lock, flags);
+	return nothing;
+}
+
+int tickmark_timer_wait(atomic_t *left)
+{
+	/* The last one's function is called before it stands in the trace. */
+	return wait_event_interruptible(all_fired, !atomic_read(left) && nothing_runs());
 }
 
 bool tickmark_timer_trace(struct fired *to)
@@ -389,25 +406,23 @@ static int try_it(void)
 	struct tickmark_timer timer;
 	enum method asked = correction.how;
 	struct fired fired;
-	int i, err;
+	int i, err = 0;
 
 	set_correction(METHOD_NONE);
+	usual = 0;
 	tickmark_timer_init(&timer, 0, nothing);
-	for (i = 0; i < TRIALS; i++) {
+	for (i = 0; i < TRIALS && !err; i++) {
 		err = tickmark_timer_add(&timer, tickmark_backend->now() + tickmark_backend->from_ns(100000));
 		if (!err && !wait_event_timeout(all_fired, nothing_waits(), HZ))
 			err = -EIO;
-		if (err) {
-			tickmark_timer_cancel(&timer);
-			return err;
-		}
 		/* The first ones find cold caches. */
 		if (tickmark_timer_trace(&fired) && i >= TRIALS / 2)
 			usual = max_t(s64, usual, fired.actual - fired.expected);
 	}
+	tickmark_timer_cancel(&timer);
 	tickmark_timer_forget();
 	set_correction(asked);
-	return 0;
+	return err;
 }
 
 /* Its timers would be lost: it stays. */

@@ -3,8 +3,8 @@
  * What is learned from how late interrupts come.
  *
  * last:     the next timer is programmed earlier by as much as this interrupt was late (Oberle's APIC timer module).
- * quantile: the advance goes up where an interrupt was later than it, by half of that or a step, and down a 99th of a
- *           step where it was not: it settles where one in a hundred is later, or at the most that is allowed.
+ * quantile: the advance goes up where an interrupt was later than it, by half of that or a step, but to no more than
+ *           that, and down a 99th of a step where it was not: it stays a little below what few are later than.
  */
 #include <linux/minmax.h>
 #include "internal.h"

@@ -4,7 +4,7 @@
  *
  *	cycles|ns OFFSET [OFFSET]...
  *
- * Reading it waits until all have fired, then gives a line for each timer of the trace, in the order in which they
+ * Reading it waits until these have fired, then gives a line for each timer of the trace, in the order in which they
  * fired: its number, when it was expected, when its function was called, and the difference.
  *
  * /proc/tickmark_timer: the back end and the statistics, a line each; what is written to it sets them to nothing.
@@ -35,8 +35,13 @@ struct row {
 
 static atomic_t opened = ATOMIC_INIT(0);
 
-static void nothing(struct tickmark_timer *timer)
+/* Of the row's timers, how many have not fired. */
+static atomic_t left = ATOMIC_INIT(0);
+
+static void fire(struct tickmark_timer *timer)
 {
+	if (atomic_dec_and_test(&left))
+		tickmark_timer_wake();
 }
 
 static void empty(struct row *row)
@@ -45,7 +50,10 @@ static void empty(struct row *row)
 
 	for (i = 0; i < row->count; i++)
 		tickmark_timer_cancel(&row->timers[i]);
+	atomic_set(&left, 0);
 	row->count = 0;
+	row->given = 0;
+	row->length = 0;
 	kvfree(row->timers);
 	kvfree(row->offsets);
 	row->timers = NULL;
@@ -90,6 +98,9 @@ static int parse(struct row *row, char *line)
 
 	if (!cycles && strcmp(word, "ns"))
 		return -EINVAL;
+	/* No TSC to rely on. */
+	if (cycles && !tickmark_timer_cycles(1000000))
+		return -EOPNOTSUPP;
 	while ((word = strsep(&line, "\n "))) {
 		if (!*word)
 			continue;
@@ -98,12 +109,9 @@ static int parse(struct row *row, char *line)
 		if (kstrtou64(word, 10, &number))
 			return -EINVAL;
 		row->offsets[row->count++] = cycles ? tickmark_timer_cycles(number) : tickmark_timer_ns(number);
-		/* No TSC to rely on. */
-		if (number && cycles && !row->offsets[row->count - 1])
-			return -EOPNOTSUPP;
 	}
 	for (i = 0; i < row->count; i++)
-		tickmark_timer_init(&row->timers[i], i + 1, nothing);
+		tickmark_timer_init(&row->timers[i], i + 1, fire);
 	return row->count ? 0 : -EINVAL;
 }
 
@@ -112,15 +120,18 @@ static int begin(struct row *row, char *line)
 	u64 from;
 	int err;
 
-	if (row->count && tickmark_timer_pending(&row->timers[0]))
+	if (atomic_read(&left))
 		return -EBUSY;
 	empty(row);
 	row->timers = kvcalloc(tickmark_timer_most(), sizeof(*row->timers), GFP_KERNEL);
 	row->offsets = kvcalloc(tickmark_timer_most(), sizeof(*row->offsets), GFP_KERNEL);
 	err = row->timers && row->offsets ? parse(row, line) : -ENOMEM;
-	if (!err)
+	if (!err) {
+		atomic_set(&left, row->count);
 		err = tickmark_timer_add_all(row->timers, row->offsets, row->count, &from);
+	}
 	if (err) {
+		/* None of them waits. */
 		row->count = 0;
 		empty(row);
 	}
@@ -178,7 +189,7 @@ static ssize_t device_read(struct file *file, char __user *to, size_t length, lo
 	if (done)
 		return done;
 	if (!(file->f_flags & O_NONBLOCK))
-		done = tickmark_timer_wait();
+		done = tickmark_timer_wait(&left);
 	if (!done)
 		done = fill(row, to, length);
 	mutex_unlock(&row->lock);

@@ -3,6 +3,7 @@
 #ifndef TICKMARK_TIMER_INTERNAL_H
 #define TICKMARK_TIMER_INTERNAL_H
 
+#include <linux/atomic.h>
 #include <linux/seq_file.h>
 #include "tickmark_timer.h"
 
@@ -66,8 +67,10 @@ unsigned int tickmark_timer_most(void);
 bool tickmark_timer_trace(struct fired *to);
 /* Adds several timers at once, due @offsets from the time that is returned in @begin; the trace begins anew with them. */
 int tickmark_timer_add_all(struct tickmark_timer *timers, const u64 *offsets, unsigned int count, u64 *begin);
-/* Waits until no timer waits. Return: 0, or -ERESTARTSYS. */
-int tickmark_timer_wait(void);
+/* Waits until nothing is left and the last one stands in the trace; who counts down to 0 wakes. Return: 0, or -ERESTARTSYS. */
+int tickmark_timer_wait(atomic_t *left);
+/* From the interrupt: lets those that wait look again. */
+void tickmark_timer_wake(void);
 
 /* device.c */
 int tickmark_device_start(void);

@@ -2,6 +2,7 @@
 #include <linux/hrtimer.h>
 #include <linux/ktime.h>
 #include <linux/prandom.h>
+#include <linux/smp.h>
 #include "load.h"
 
 /* In ns: intervals are even from 0 to this, 200 us on average; handlers take up to the other. */
@@ -28,15 +29,21 @@ static enum hrtimer_restart interrupt(struct hrtimer *it)
 	return HRTIMER_RESTART;
 }
 
-void tickmark_load(u32 seed)
+static void begin(void *unused)
+{
+	hrtimer_start(&timer, ns_to_ktime(1 + below(LONGEST_INTERVAL)), HRTIMER_MODE_REL_PINNED_HARD);
+}
+
+int tickmark_load(u32 seed, unsigned int cpu)
 {
 	if (on)
 		hrtimer_cancel(&timer);
-	on = seed;
-	if (!on)
-		return;
+	on = false;
+	if (!seed)
+		return 0;
 	prandom_seed_state(&state, seed);
-	hrtimer_init(&timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_HARD);
+	hrtimer_init(&timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
 	timer.function = interrupt;
-	hrtimer_start(&timer, ns_to_ktime(1 + below(LONGEST_INTERVAL)), HRTIMER_MODE_REL_HARD);
+	on = !smp_call_function_single(cpu, begin, NULL, 1);
+	return on ? 0 : -ENXIO;
 }

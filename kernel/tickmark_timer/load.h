@@ -5,7 +5,10 @@
 
 #include <linux/types.h>
 
-/* From a seed, which gives the same intervals and lengths each time; 0 stops it. */
-void tickmark_load(u32 seed);
+/*
+ * On a processor, from a seed, which gives the same intervals and lengths each time; 0 stops it.
+ * Return: 0, or -ENXIO where that processor is not there.
+ */
+int tickmark_load(u32 seed, unsigned int cpu);
 
 #endif

@@ -6,7 +6,7 @@
  *	echo 2 1 > /sys/module/tickmark_timer_test/parameters/run
  *
  * Scenarios: 1 simple, 2 many, 3 too many, 4 add, change and cancel from several threads for `seconds`.
- * Outputs: 0 nothing, 1 a sentence for each timer, 2 columns for a plot: number, expected, called, error.
+ * Outputs: 0 nothing, 1 a sentence for each timer, 2 columns for a plot: scenario, number, expected, called, error.
  */
 #include <linux/delay.h>
 #include <linux/kthread.h>
@@ -52,7 +52,7 @@ static int test_create_and_add_timer(int id, u64 from, u64 expires, void (*funct
 	return tickmark_timer_add(&own->timer, own->expected);
 }
 
-static void say(int output)
+static void say(int scenario, int output)
 {
 	int id;
 
@@ -66,7 +66,7 @@ static void say(int output)
 			pr_info(SAYS "timer %d was called %lld %s\n", id, error < 0 ? -error : error,
 				error < 0 ? "early" : "late");
 		else if (output == 2)
-			pr_info(SAYS "%d %llu %llu %lld\n", id, own->expected, own->called, error);
+			pr_info(SAYS "%d %d %llu %llu %lld\n", scenario, id, own->expected, own->called, error);
 	}
 }
 
@@ -76,8 +76,11 @@ static int row(u64 first, u64 step, int count)
 	u64 from = tickmark_timer_now() + tickmark_timer_ns(1000000);
 	int id, err = 0, left = 1000;
 
-	for (id = 0; id < TIMERS; id++)
+	for (id = 0; id < TIMERS; id++) {
 		timers[id].called = 0;
+		/* Also those that are never added are asked about below. */
+		tickmark_timer_init(&timers[id].timer, id, note);
+	}
 	for (id = 1; id < count && !err; id++)
 		err = test_create_and_add_timer(id, from, first + id * step, note);
 	/* The last is due within two milliseconds. */
@@ -195,7 +198,7 @@ static int run_set(const char *text, const struct kernel_param *param)
 		err = -EINVAL;
 	}
 	if (!err && scenario != 4)
-		say(output);
+		say(scenario, output);
 	mutex_unlock(&one);
 	return err;
 }
@@ -205,16 +208,21 @@ module_param_cb(run, &run_ops, NULL, 0200);
 MODULE_PARM_DESC(run, "a scenario and an output function by number: written, it runs");
 
 static u32 seed;
+static unsigned int load_cpu;
+module_param(load_cpu, uint, 0644);
+MODULE_PARM_DESC(load_cpu, "the processor of the interrupts: that of the timers");
+/* What is given at load is set before the module is there. */
+static bool loaded;
 
 static int load_set(const char *text, const struct kernel_param *param)
 {
 	int err = param_set_uint(text, param);
 
-	if (!err) {
-		mutex_lock(&one);
-		tickmark_load(seed);
-		mutex_unlock(&one);
-	}
+	if (err || !loaded)
+		return err;
+	mutex_lock(&one);
+	err = tickmark_load(seed, load_cpu);
+	mutex_unlock(&one);
 	return err;
 }
 
@@ -224,12 +232,13 @@ MODULE_PARM_DESC(load, "a seed: interrupts 200 us apart on average, of 0 to 20 u
 
 static int __init tickmark_test_start(void)
 {
-	return 0;
+	loaded = true;
+	return tickmark_load(seed, load_cpu);
 }
 
 static void __exit tickmark_test_end(void)
 {
-	tickmark_load(0);
+	tickmark_load(0, 0);
 }
 
 module_init(tickmark_test_start);

@@ -107,7 +107,7 @@ impl Seen {
         };
         // Of what was hardly seen nobody can tell how it clusters: no less than what is rare.
         let mut together = clusters(late.quantile(RARE)?);
-        let mut least = 1.0f64;
+        let (mut least, mut fewest) = (1.0f64, None);
         let mut limit = |length: f64| {
             together = together.max(clusters(length));
             let seen = count - late.as_slice().partition_point(|late| *late <= length);
@@ -115,7 +115,9 @@ impl Seen {
             let limit = rare::upper(seen as f64 / together, count as f64 / together, asked.confidence);
             least = least.min(limit);
             let trials = |bound| rare::trials(seen as f64 / count as f64, bound, asked.confidence);
-            let needs = asked.bound.and_then(trials).map(|trials| trials * together);
+            let own = asked.bound.and_then(trials).map(|trials| trials * together);
+            fewest = [fewest, own].into_iter().flatten().reduce(f64::min);
+            let needs = fewest;
             Limit { length, seen, share: least, needs }
         };
         let early = late.as_slice().partition_point(|late| *late < 0.0) as f64 / count as f64;

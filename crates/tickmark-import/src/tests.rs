@@ -154,18 +154,20 @@ fn cyclictest_in_three_forms() {
 
 #[test]
 fn rows_of_the_timer_module_in_the_kernels_log() {
-    let log = "[    0.38] tickmark_timer: apic\n[    0.38] tickmark_timer_test: 1 1000 2015 1015\n[    0.38] tickmark_timer_test: 2 2000 2050 50\n\
-               [    0.39] random: crng init done\n[    0.39] tickmark_timer_test: 3 3000 2970 -30\n\
-               [    0.40] tickmark_timer_test: 1 9000 9100 100\n[    0.40] tickmark_timer_test: 2 9900 99";
+    let log = "[    0.38] tickmark_timer: apic\n[    0.38] tickmark_timer_test: 1 1 1000 2015 1015\n[    0.38] tickmark_timer_test: 1 2 2000 2050 50\n\
+               [    0.39] random: crng init done\n[    0.39] tickmark_timer_test: 1 3 3000 2970 -30\n\
+               [    0.40] tickmark_timer_test: 1 1 9000 9100 100\n[    0.40] tickmark_timer_test: 2 2 9000 9200 200\n\
+               [    0.50] tickmark_timer: hrtimer\n[    0.60] tickmark_timer_test: 1 1 70 75 5\n[    0.60] tickmark_timer_test: 1 2 990 99";
     let found = only("dmesg.txt", log);
-    let late = |which: &str| value(&found, &format!("tickmark_timer.late.{which}"));
+    let late = |which: &str| value(&found, &format!("tickmark_timer.simple.apic.late.{which}"));
     assert_eq!(
         (late("first"), late("min"), late("max"), late("others_absolute")),
         (1015.0, -30.0, 1015.0, 40.0)
     );
-    assert_eq!((found.rounds, found.kinds["tickmark_timer.late.max"].unit), (2, Unit::Count));
-    let nanos = only("dmesg.txt", &log.replace("tickmark_timer: apic", "tickmark_timer: hrtimer"));
-    assert_eq!(nanos.kinds["tickmark_timer.late.max"].unit, Unit::Time);
+    assert_eq!((found.rounds, found.kinds["tickmark_timer.simple.apic.late.max"].unit), (2, Unit::Count));
+    assert_eq!(value(&found, "tickmark_timer.many.apic.late.first"), 200.0);
+    assert_eq!(value(&found, "tickmark_timer.simple.hrtimer.late.first"), 5.0);
+    assert_eq!(found.kinds["tickmark_timer.simple.hrtimer.late.max"].unit, Unit::Time);
 }
 
 #[test]

@@ -83,7 +83,8 @@ impl Need {
     fn is_met(self, found: &Built) -> bool {
         match self {
             Self::Image => true,
-            Self::Modules => found.takes_modules,
+            // Only these take modules.
+            Self::Modules => found.takes_modules || found.kernel.arch != Arch::X86_64,
             Self::Again => false,
         }
     }

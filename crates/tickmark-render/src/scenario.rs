@@ -71,7 +71,7 @@ fn table(scenarios: &[Scenario]) -> String {
 
 /// What the columns are.
 const NOTE: &str = "p50 and p99 of the error, early or late; min and max with early ones negative; first and last: median of the first and of the last timer \
-                of a row; others: mean of all but the first, early or late; CPU: of all the time, pauses between rows included.";
+                of a row; others: mean of all but the first, early or late; CPU: of all the time, pauses between rows included; - where interrupts take it.";
 
 fn signed(nanos: f64) -> String {
     if nanos < 0.0 { format!("-{}", time(-nanos)) } else { time(nanos) }

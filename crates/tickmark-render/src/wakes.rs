@@ -59,13 +59,15 @@ pub fn text(wakes: &Wakes) -> String {
         table(&mut out, heading, seen.iter().map(row), width);
         if let Some(bound) = wakes.bound {
             let _ = writeln!(out);
-            let heading = format!("until {} is certain", rarely(bound));
+            let heading = format!("{} is certain after, all together", rarely(bound));
+            // --duration is for all of them.
+            let all = wakes.interval.map(|interval| interval * wakes.ways.len() as f64);
             let heading =
                 std::iter::once(heading).chain(lengths.iter().map(|length| time(*length))).collect();
             let row = |(way, seen): &(&Way, &Seen)| {
                 let until = |length: &f64| {
                     let limit = seen.limits.iter().find(|limit| limit.length == *length);
-                    limit.map_or_else(String::new, |limit| how_long(limit, wakes.interval))
+                    limit.map_or_else(String::new, |limit| how_long(limit, all))
                 };
                 std::iter::once(way.title.clone()).chain(lengths.iter().map(until)).collect()
             };
@@ -135,7 +137,7 @@ fn refused(why: Refused) -> &'static str {
     match why {
         Refused::TooFew => "too few late wake-ups",
         Refused::NotStationary => "late ones came more often or became later in some part of the time",
-        Refused::NoFit => "late ones are of several kinds",
+        Refused::NoFit => "late ones are not distributed as the fit has them",
     }
 }
 

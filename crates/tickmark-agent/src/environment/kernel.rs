@@ -55,7 +55,7 @@ fn timer_module(facts: &mut Environment) {
     let place = tickmark_probe::sys::timer_module::STATISTICS;
     for line in std::fs::read_to_string(place).unwrap_or_default().lines() {
         if let Some((
-            name @ ("backend" | "tsc_khz" | "bus_khz" | "divider" | "bus_ratio" | "rounding"),
+            name @ ("backend" | "tsc_khz" | "bus_khz" | "divider" | "bus_ratio" | "rounding" | "correction"),
             value,
         )) = line.split_once(": ")
         {

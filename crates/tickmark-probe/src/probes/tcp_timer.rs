@@ -13,6 +13,8 @@ use tickmark_wire::{Group, Headline, Nanos, Observations, Part};
 const KEEP_ALIVE: Duration = Duration::from_secs(1);
 /// A timer that has not run out so many times its time after is none.
 const PATIENCE: i64 = 5;
+/// A tick of HZ 100, in ns.
+const LONGEST_TICK: u64 = 10_000_000;
 /// What is acknowledged sooner than this part of the delay was not delayed.
 const AT_ONCE: i64 = 4;
 
@@ -93,6 +95,10 @@ fn delayed_ack() -> Result<i64, ProbeError> {
     let connection = Connection::new()?;
     // As an end that has answered before: it waits for an answer that could take the acknowledgement along.
     connection.delay()?;
+    // The one before ended with a tick: this one begins anywhere between two.
+    let begin = monotonic_ns();
+    let wait = begin.wrapping_mul(6_364_136_223_846_793_005) >> 33;
+    while monotonic_ns() - begin < wait % LONGEST_TICK {}
     let sent = monotonic_ns();
     connection.send()?;
     let delay = connection.other()?.ato;

@@ -3,6 +3,7 @@
 mod board;
 mod hz;
 mod module;
+mod tcp;
 mod tick;
 
 use crate::bench::{Bench, err, has, out, program, refused, row};
