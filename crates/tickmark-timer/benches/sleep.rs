@@ -118,7 +118,7 @@ fn measure(wakes: usize) {
         (
             "tokio, its own",
             Box::new(|deadline| {
-                runtime.block_on(async { tokio::time::sleep_until(until(deadline).1.into()).await })
+                runtime.block_on(async { tokio::time::sleep_until(until(deadline).1.into()).await });
             }),
             Seen::default(),
         ),
