@@ -3,8 +3,8 @@
 use crate::sample::Sample;
 pub use tickmark_stats::extreme::{Extreme, Refused};
 use tickmark_stats::{Sorted, extreme, median, rare};
-use tickmark_store::{Recording, Status};
-use tickmark_wire::{Metric, Observations, RunPlan, names};
+use tickmark_store::{Recording, Run, Status};
+use tickmark_wire::{Metric, Nanos, Observations, RunPlan, names};
 
 /// Latencies of which a limit is always given, in ns.
 const LIMITS: [f64; 2] = [100_000.0, 1_000_000.0];
@@ -54,6 +54,8 @@ pub struct Way {
 pub struct Seen {
     /// How late each was, ascending; early is negative.
     pub late: Sorted,
+    /// How late the last one was.
+    pub last: f64,
     /// The share that came before its time.
     pub early: f64,
     /// CPU time of one, the median of the runs.
@@ -123,7 +125,8 @@ impl Seen {
         let early = late.as_slice().partition_point(|late| *late < 0.0) as f64 / count as f64;
         let limits = lengths.into_iter().map(&mut limit).collect();
         let beyond = extreme::once_in(runs, RARE, LONGER, asked.confidence);
-        Some(Self { early, cpu, runs: runs.len(), limits, beyond, late })
+        let last = *runs.iter().rev().find_map(|run| run.last())?;
+        Some(Self { early, cpu, runs: runs.len(), limits, beyond, last, late })
     }
 }
 
@@ -157,6 +160,47 @@ fn interval(planned: &RunPlan) -> Option<f64> {
     ahead.parse().ok().map(|ahead: f64| ahead * 1e3)
 }
 
+fn latencies(recording: &Recording, run: &Run, metric: &Metric) -> Option<Vec<f64>> {
+    let mut observed = recording.observed(run, &metric.name).into_iter().flatten();
+    observed.find_map(|seen| match seen.observations {
+        Observations::Latencies(late) => Some(late.iter().map(|late| late.as_f64()).collect()),
+        _ => None,
+    })
+}
+
+/// The wake-ups of one run.
+#[derive(Debug)]
+pub struct WayRun {
+    /// Its metric.
+    pub metric: String,
+    /// From the first run's beginning to this one's, in ns.
+    pub begin: f64,
+    /// What it was to take, in ns.
+    pub length: f64,
+    /// How late each was, in ns, in the order in which they came; early is negative.
+    pub late: Vec<f64>,
+}
+
+/// Every run of wake-ups that a recording has, in the order in which they began.
+#[must_use]
+pub fn runs(recording: &Recording) -> Vec<WayRun> {
+    let prefix = format!("{}.", names::WAKE);
+    let started = |run: &Run| run.started.map_or(0.0, Nanos::as_f64);
+    let first = recording.runs.iter().map(started).fold(f64::INFINITY, f64::min);
+    let of = |run: &Run| {
+        let metrics = recording.meta.plan.metrics.iter();
+        let mut own = metrics
+            .filter(|metric| metric.name.as_str().starts_with(&prefix) && run.planned.gives(&metric.name));
+        let (metric, late) = own.find_map(|metric| Some((metric, latencies(recording, run, metric)?)))?;
+        let (begin, length) = (started(run) - first, run.planned.budget.as_f64());
+        Some(WayRun { metric: metric.name.to_string(), begin, length, late })
+    };
+    let mut all: Vec<WayRun> =
+        recording.runs.iter().filter(|run| run.status == Status::Ok).filter_map(of).collect();
+    all.sort_by(|a, b| a.begin.total_cmp(&b.begin));
+    all
+}
+
 /// Behind the name of a way stands that of its CPU time.
 const CPU: &str = ".cpu";
 
@@ -165,14 +209,7 @@ fn way(recording: &Recording, metric: &Metric, asked: &Asked<'_>) -> Way {
         .runs
         .iter()
         .filter(|run| run.status == Status::Ok && run.planned.gives(&metric.name))
-        .filter_map(|run| {
-            recording.observed(run, &metric.name).into_iter().flatten().find_map(|seen| {
-                match seen.observations {
-                    Observations::Latencies(late) => Some(late.iter().map(|late| late.as_f64()).collect()),
-                    _ => None,
-                }
-            })
-        })
+        .filter_map(|run| latencies(recording, run, metric))
         .collect();
     let name = format!("{}{CPU}", metric.name);
     let cpu = recording.meta.plan.metrics.iter().find(|other| other.name.as_str() == name);

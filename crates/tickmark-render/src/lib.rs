@@ -7,6 +7,7 @@
 pub mod balance;
 pub mod changes;
 pub mod comparison;
+pub mod cyclictest;
 pub mod doctor;
 mod finding;
 mod grid;

@@ -207,7 +207,15 @@ mod tests {
             Some(_) => Ok(Extreme { value: 4.2e6, limit: 9e6, shape: 0.1 }),
             None => Err(Refused::TooFew),
         };
-        Seen { early: 0.002, cpu, runs: 2, limits: vec![limit(1e5), limit(1e6), limit(worst)], beyond, late }
+        Seen {
+            early: 0.002,
+            cpu,
+            runs: 2,
+            limits: vec![limit(1e5), limit(1e6), limit(worst)],
+            beyond,
+            last: late.as_slice()[0],
+            late,
+        }
     }
 
     #[test]

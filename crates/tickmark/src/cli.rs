@@ -344,9 +344,9 @@ pub(crate) struct Export {
 pub(crate) enum ExportFormat {
     Csv,
     Json,
-    /// What a watched CPU was lost to: HdrHistogram's interval log, ns
+    /// What a watched CPU was lost to, or how late programs were woken: HdrHistogram's interval log, ns
     Hdr,
-    /// The same as trace events, for Perfetto
+    /// What a watched CPU was lost to as trace events, for Perfetto
     Perfetto,
 }
 

@@ -99,7 +99,10 @@ Examples:
   tickmark timers --methods nanosleep --slack 1ns        without timer slack
   tickmark timers --methods nanosleep --class fifo --idle free,held
   tickmark timers --methods sleeper --class fifo --duration 1h --late 20us --confidence 99%
+  tickmark timers --methods nanosleep --bound 0.01%      and how long to measure until no more is certain to be later
+  tickmark timers --methods nanosleep --priority fifo:80 --cyclictest > cyclictest.txt
   tickmark timers simple many too-many --priority fifo:50       the scenarios of the APIC timer module
+  tickmark timers many --in-kernel                       beside them the kernel module of kernel/tickmark_timer
   tickmark timers too-many --unit time --output plot --plots .  with plots
   tickmark timers --of last --format json                a recording again";
 
@@ -149,4 +152,4 @@ Examples:
   tickmark export last --format csv --raw > batches.csv  a row for each observation
   tickmark export last --format json
   tickmark export last --format perfetto > trace.json    the gaps of `tickmark tick`, each with its name
-  tickmark export last --format hdr > gaps.hlog          their lengths, a histogram a second";
+  tickmark export last --format hdr > gaps.hlog          their lengths, a histogram a second; or the wake-ups of `tickmark timers`, a run each";

@@ -60,8 +60,11 @@ pub(crate) struct Timers {
     #[arg(long, value_name = "TIME", value_delimiter = ',', value_parser = duration)]
     pub(crate) late: Vec<Nanos>,
     /// Say how long to measure until no more than this share is certain to be later, such as 0.01%
-    #[arg(long, value_name = "SHARE", value_parser = share, conflicts_with = "scenarios")]
+    #[arg(long, value_name = "SHARE", value_parser = share, conflicts_with = "rows")]
     pub(crate) bound: Option<f64>,
+    /// Print as cyclictest does, each way as a thread: its lines, then its histogram, in us
+    #[arg(long, conflicts_with_all = ["rows", "format"])]
+    pub(crate) cyclictest: bool,
     /// Confidence of the limits
     #[arg(long, value_name = "SHARE", default_value = "95%", value_parser = confidence)]
     pub(crate) confidence: f64,

@@ -1,4 +1,4 @@
-//! The gaps that a watching loop saw, for programs that show latencies and traces.
+//! The gaps that a watching loop saw, and how late programs were woken, for programs that show latencies and traces.
 
 use crate::error::Error;
 use hdrhistogram::Histogram;
@@ -7,7 +7,9 @@ use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, Tag};
 use serde_json::{Value, json};
 use std::time::{Duration, UNIX_EPOCH};
 use tickmark_analysis::noise::{self, Gap, Noise};
+use tickmark_analysis::wakes::{self, WayRun};
 use tickmark_store::Recording;
+use tickmark_wire::names;
 
 /// One histogram of so much time, in ns.
 const INTERVAL: f64 = 1e9;
@@ -22,8 +24,48 @@ pub(super) fn noise_of(recording: &Recording) -> Result<Noise, Error> {
         .ok_or_else(|| Error::Usage(format!("recording {id} has no whole trace of the tick's probe")))
 }
 
-/// An interval log of HdrHistogram: the lengths of the gaps in ns, a histogram a second, under a tag for each CPU.
+/// Values of a time, under a tag. Times in ns.
+struct Interval {
+    tag: String,
+    begin: f64,
+    length: f64,
+    values: Vec<f64>,
+}
+
+/// An interval log of HdrHistogram, in ns: how late programs were woken, a histogram a run, under a tag for each way; else the lengths of the
+/// gaps, a histogram a second, under a tag for each CPU.
 pub(super) fn hdr(recording: &Recording) -> Result<String, Error> {
+    let runs = wakes::runs(recording);
+    if runs.is_empty() {
+        return log(recording, gaps(&noise_of(recording)?));
+    }
+    let prefix = format!("{}.", names::WAKE);
+    let interval = |run: WayRun| Interval {
+        tag: run.metric.strip_prefix(&prefix).unwrap_or(&run.metric).to_owned(),
+        begin: run.begin,
+        length: run.length,
+        values: run.late,
+    };
+    log(recording, runs.into_iter().map(interval))
+}
+
+fn gaps(noise: &Noise) -> impl Iterator<Item = Interval> {
+    // No loop of ours spins for as long as a year: a damaged span is cut off.
+    (0..((noise.span / INTERVAL).ceil() as u64).min(365 * 86_400)).map(|number| {
+        let begin = number as f64 * INTERVAL;
+        let until = |time: f64| noise.gaps.partition_point(|gap| gap.start < time);
+        let own = &noise.gaps[until(begin)..until(begin + INTERVAL)];
+        let values = own.iter().map(|gap| gap.length).collect();
+        Interval {
+            tag: format!("cpu{}", noise.cpu),
+            begin,
+            length: (noise.span - begin).min(INTERVAL),
+            values,
+        }
+    })
+}
+
+fn log(recording: &Recording, intervals: impl Iterator<Item = Interval>) -> Result<String, Error> {
     let failed = |what: String| Error::Output(std::io::Error::other(what));
     let begin = Duration::from_millis(u64::try_from(recording.meta.created.as_millisecond()).unwrap_or(0));
     let mut out = Vec::new();
@@ -34,20 +76,13 @@ pub(super) fn hdr(recording: &Recording) -> Result<String, Error> {
         .with_max_value_divisor(1e6)
         .begin_log_with(&mut out, &mut serializer)
         .map_err(|e| failed(e.to_string()))?;
-    let noise = noise_of(recording)?;
-    let tag = format!("cpu{}", noise.cpu);
-    let tag = Tag::new(&tag);
-    // No loop of ours spins for as long as a year: a damaged span is cut off.
-    for number in 0..((noise.span / INTERVAL).ceil() as u64).min(365 * 86_400) {
-        let from = number as f64 * INTERVAL;
+    for interval in intervals {
         let mut histogram =
             Histogram::<u64>::new_with_bounds(1, LONGEST, DIGITS).map_err(|e| failed(e.to_string()))?;
-        let until = |time: f64| noise.gaps.partition_point(|gap| gap.start < time);
-        noise.gaps[until(from)..until(from + INTERVAL)]
-            .iter()
-            .for_each(|gap| histogram.saturating_record(gap.length as u64));
-        let length = Duration::from_nanos((noise.span - from).min(INTERVAL) as u64);
-        log.write_histogram(&histogram, Duration::from_nanos(from as u64), length, tag)
+        // What is early is none.
+        interval.values.iter().for_each(|value| histogram.saturating_record(value.max(0.0) as u64));
+        let [begin, length] = [interval.begin, interval.length].map(|time| Duration::from_nanos(time as u64));
+        log.write_histogram(&histogram, begin, length, Tag::new(&interval.tag))
             .map_err(|e| failed(format!("{e:?}")))?;
     }
     drop(log);

@@ -10,7 +10,7 @@ use tickmark_analysis::scenario::{self, Scenario};
 use tickmark_analysis::wakes;
 use tickmark_drive::plan;
 use tickmark_store::{Recording, Store};
-use tickmark_wire::{Nanos, names};
+use tickmark_wire::{Nanos, Priority, names};
 
 /// Wake-ups that a run of one way has time for, at least.
 const FEWEST: i64 = 10;
@@ -38,7 +38,10 @@ pub(super) fn run(store: &Store, asked: &Timers) -> Result<Code, Error> {
     let made = made.into_iter().next();
     let recording = made.ok_or_else(|| Error::Refused("nothing was measured".to_owned()))??;
     let all = show(&recording, asked)?;
-    if asked.output.format == Format::Text && asked.scenario_output != ScenarioOutput::Values {
+    if asked.output.format == Format::Text
+        && !asked.cyclictest
+        && asked.scenario_output != ScenarioOutput::Values
+    {
         saved(&recording, stopped, "timers --of")?;
     }
     Ok(if all && !stopped { Code::Done } else { Code::Partly })
@@ -94,13 +97,23 @@ fn show(recording: &Recording, asked: &Timers) -> Result<bool, Error> {
     let tails = wakes::Asked { lengths: &lengths, confidence: asked.confidence, bound: asked.bound };
     let wakes = wakes::of(recording, &tails)
         .ok_or_else(|| Error::Usage(format!("recording {id} has no wake-ups of `tickmark timers`")))?;
-    if asked.output.format == Format::Json {
+    if asked.cyclictest {
+        super::print(&tickmark_render::cyclictest::text(&wakes, priority(recording)))?;
+    } else if asked.output.format == Format::Json {
         with_header(recording, tickmark_render::wakes::json(&wakes))?;
     } else {
         header(recording)?;
         super::print(&tickmark_render::wakes::text(&wakes))?;
     }
     Ok(wakes.ways.iter().all(|way| way.seen.is_ok()))
+}
+
+/// Of real-time scheduling, as the plan asks for it.
+fn priority(recording: &Recording) -> u8 {
+    match recording.meta.plan.settings.priority {
+        Priority::Fifo(level) => level,
+        Priority::Other | Priority::Unknown(_) => 0,
+    }
 }
 
 fn show_scenarios(recording: &Recording, scenarios: &[Scenario], asked: &Timers) -> Result<bool, Error> {

@@ -28,6 +28,32 @@ fn every_way_has_its_distribution_and_a_limit_for_its_tail() {
     assert!(text.contains("wake-up latency") && text.contains("later, at most (95 % conf.)"), "{text}");
 }
 
+/// As cyclictest prints it, which is read again as its result; and as HdrHistogram has it.
+#[test]
+fn other_programs_read_the_wake_ups() {
+    let bench = Bench::new();
+    let asked =
+        ["timers", "--methods", "nanosleep,timerfd", "--duration", "2s", "--runs", "2", "--name", "timers"];
+    let page = bench.json(&asked);
+    let text = out(&bench.run(&["timers", "--of", "timers", "--cyclictest"]));
+    let threads: Vec<&str> = text.lines().filter(|line| line.starts_with("T: ")).collect();
+    assert!(threads.len() == 2 && threads[1].starts_with("T: 1 (    0) P: 0 I:500 C:"), "{text}");
+    let file = bench.store().join("cyclictest.txt");
+    std::fs::write(&file, &text).unwrap();
+    assert!(bench.run(&["import", file.to_str().unwrap(), "--name", "again"]).status.success());
+    let again = bench.json(&["show", "again"]);
+    let value = |metric: &str| crate::bench::row(&again, metric)["value"].as_f64().unwrap();
+    let ways = page["ways"].as_array().unwrap();
+    let most = ways.iter().map(|way| way["max"].as_f64().unwrap()).fold(0.0, f64::max);
+    assert!((most - value("cyclictest.late.max")).abs() < 1_000.0, "{most}: {text}");
+    assert!(value("cyclictest.late.min") <= value("cyclictest.late.p50"), "{text}");
+    // A line for each run, under the way's name.
+    let log = out(&bench.run(&["export", "timers", "--format", "hdr"]));
+    let tags = |tag: &str| log.lines().filter(|line| line.starts_with(tag)).count();
+    assert_eq!((tags("Tag=500.nanosleep,"), tags("Tag=500.timerfd,")), (2, 2), "{log}");
+    refused(&bench.run(&["timers", "many", "--cyclictest"]), 2, &["--cyclictest"]);
+}
+
 /// What a way needs is refused: it is said which call, and nothing hangs.
 #[test]
 fn a_way_whose_call_is_denied_is_unsupported() {
