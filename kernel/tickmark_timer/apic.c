@@ -173,7 +173,8 @@ static int start(int cpu)
 		msleep(20);
 	}
 	if (used) {
-		pr_err("tickmark_timer: the local APIC timer of CPU %d is in use; boot with nolapic_timer\n", cpu);
+		/* No error where another back end follows. */
+		pr_notice("tickmark_timer: the local APIC timer of CPU %d is in use; nolapic_timer frees it\n", cpu);
 		return -EBUSY;
 	}
 	err = calibrate(cpu);

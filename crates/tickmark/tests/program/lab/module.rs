@@ -184,6 +184,43 @@ fn what_the_module_cannot_do_is_refused_in_a_line() {
     );
 }
 
+#[test]
+fn a_module_of_ones_own_is_compiled_where_its_kbuild_lies() {
+    let _alone = emulator();
+    let (bench, folder) = (Bench::new(), tempfile::tempdir().unwrap());
+    let source = "#include <linux/module.h>\nstatic int debug;\nmodule_param(debug, int, 0444);\n\
+        static int __init begin(void)\n{\n\tpr_info(\"mine: debug %d\\n\", debug);\n\treturn 0;\n}\nmodule_init(begin);\nMODULE_LICENSE(\"GPL\");\n";
+    let write = |name: &str, text: &[u8]| std::fs::write(folder.path().join(name), text).unwrap();
+    let boot = |module: &str| {
+        let module = format!("{}/{module}", folder.path().display());
+        let begin = [
+            "lab",
+            "boot",
+            "--kernel",
+            "x86_64",
+            "--speed",
+            "500",
+            "--slice",
+            "20ms",
+            "--append",
+            "loglevel=7",
+        ];
+        bench.run(&[&begin[..], &["--module", &module, "clock.monotonic.read"]].concat())
+    };
+    // Without a Kbuild it is taken as it is, and the kernel decides.
+    write("mine.ko", b"no module at all");
+    refused(&boot("mine.ko"), 1, &["does not take module mine", "Exec format error"]);
+    write("Kbuild", b"obj-m := mine.o\n");
+    write("mine.c", source.as_bytes());
+    let made = boot("mine.ko debug=7");
+    assert_eq!(made.status.code(), Some(0), "{}", err(&made));
+    assert!(console(&bench).contains("mine: debug 7"), "{}", console(&bench));
+    refused(&boot("mine.ko debug=x"), 1, &["does not take module mine (debug=x)"]);
+    refused(&boot("other.ko"), 2, &["its Kbuild makes no other.ko"]);
+    write("mine.c", source.replace("pr_info", "pr_nonsense").as_bytes());
+    refused(&boot("mine.ko"), 1, &["module mine was not built", "pr_nonsense", "the whole log is"]);
+}
+
 /// The kernel's own checks of the source, and its compiler's of more than usual.
 #[test]
 fn the_source_has_no_warning() {
