@@ -12,6 +12,8 @@ pub struct Scenario {
     pub metric: String,
     /// In words: the row and the strategy.
     pub title: String,
+    /// Whether the row is the user's, and none of the document's.
+    pub is_own: bool,
     /// What was seen; or why nothing was.
     pub seen: Result<Errors, String>,
 }
@@ -111,7 +113,8 @@ fn scenario(recording: &Recording, metric: &Metric) -> Scenario {
     let in_kernel = metric.name.as_str().contains(".kernel_");
     let cpu = median(shares).filter(|_| !in_kernel);
     let seen = Errors::of(&runs, cpu).ok_or_else(why);
-    Scenario { metric: metric.name.to_string(), title: metric.title.clone(), seen }
+    let is_own = metric.name.as_str().starts_with(&format!("{}.own.", names::SCENARIO));
+    Scenario { metric: metric.name.to_string(), title: metric.title.clone(), is_own, seen }
 }
 
 #[cfg(test)]

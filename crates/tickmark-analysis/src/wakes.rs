@@ -4,7 +4,7 @@ use crate::sample::Sample;
 pub use tickmark_stats::extreme::{Extreme, Refused};
 use tickmark_stats::{Sorted, extreme, median, rare};
 use tickmark_store::{Recording, Run, Status};
-use tickmark_wire::{Metric, Nanos, Observations, RunPlan, names};
+use tickmark_wire::{Counted, GapTrace, Metric, Nanos, Observations, RunPlan, names};
 
 /// Latencies of which a limit is always given, in ns.
 const LIMITS: [f64; 2] = [100_000.0, 1_000_000.0];
@@ -82,6 +82,70 @@ pub struct Limit {
     pub needs: Option<f64>,
 }
 
+impl Wakes {
+    /// Those of several CPUs at the same time as one, each way with its CPU; of one alone as they are.
+    #[must_use]
+    pub fn together(mut all: Vec<(Option<u32>, Self)>) -> Option<Self> {
+        if all.len() > 1 {
+            for (cpu, wakes) in &mut all {
+                let place = cpu.map_or_else(|| "CPU ?".to_owned(), |cpu| format!("CPU {cpu}"));
+                wakes.ways.iter_mut().for_each(|way| way.title = format!("{place}: {}", way.title));
+            }
+        }
+        all.into_iter().map(|(_, wakes)| wakes).reduce(|mut first, other| {
+            first.ways.extend(other.ways);
+            first.interval = first.interval.filter(|interval| other.interval == Some(*interval));
+            first
+        })
+    }
+}
+
+/// A wake-up that was later than the threshold that was to end the run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Met {
+    /// The CPU.
+    pub cpu: Option<u32>,
+    /// How late it was, in ns.
+    pub late: f64,
+    /// Its time, from the run's beginning, in ns.
+    pub at: f64,
+    /// The tasks that ran on its CPU since that time, with their numbers.
+    pub tasks: Vec<String>,
+    /// What the kernel counted on the CPU since it began to wait, and how often.
+    pub counted: Vec<(String, u32)>,
+}
+
+/// The wake-up that ended a recording.
+#[must_use]
+pub fn met(recording: &Recording) -> Option<Met> {
+    let prefix = format!("{}.", names::WAKE);
+    let metrics = recording.meta.plan.metrics.iter().map(|metric| &metric.name);
+    let mut own = metrics.filter(|name| name.as_str().starts_with(&prefix) && name.as_str().ends_with(MET));
+    own.find_map(|name| {
+        let mut observed = recording.runs.iter().flat_map(|run| recording.observed(run, name)).flatten();
+        observed.find_map(|seen| match seen.observations {
+            Observations::Gaps(trace) => met_in(&trace, recording),
+            _ => None,
+        })
+    })
+}
+
+fn met_in(trace: &GapTrace, recording: &Recording) -> Option<Met> {
+    let counted = trace.counted.as_deref()?;
+    let moved = counted.counter.iter().zip(&counted.more);
+    let moved =
+        moved.filter_map(|(counter, more)| Some((counted.names.get(*counter as usize)?.clone(), *more)));
+    let (tasks, mut counted): (Vec<_>, Vec<_>) = moved.partition(|(name, _)| name.starts_with(Counted::TASK));
+    counted.sort_by_key(|(_, more)| std::cmp::Reverse(*more));
+    Some(Met {
+        cpu: recording.sessions.first().map(|session| session.settled.cpu),
+        late: trace.length.first()?.as_f64(),
+        at: trace.start.first()?.as_f64(),
+        tasks: tasks.into_iter().map(|(name, _)| name[Counted::TASK.len()..].to_owned()).collect(),
+        counted,
+    })
+}
+
 impl Seen {
     /// The quantile at `q`; none where the sample has too few for it.
     #[must_use]
@@ -134,8 +198,10 @@ impl Seen {
 #[must_use]
 pub fn of(recording: &Recording, asked: &Asked<'_>) -> Option<Wakes> {
     let prefix = format!("{}.", names::WAKE);
-    let own =
-        |metric: &&Metric| metric.name.as_str().starts_with(&prefix) && !metric.name.as_str().ends_with(CPU);
+    let own = |metric: &&Metric| {
+        metric.name.as_str().starts_with(&prefix)
+            && ![CPU, MET].iter().any(|end| metric.name.as_str().ends_with(end))
+    };
     let metrics = recording.meta.plan.metrics.iter();
     let mut ways: Vec<Way> = metrics.filter(own).map(|metric| way(recording, metric, asked)).collect();
     let rank =
@@ -203,6 +269,8 @@ pub fn runs(recording: &Recording) -> Vec<WayRun> {
 
 /// Behind the name of a way stands that of its CPU time.
 const CPU: &str = ".cpu";
+/// And that of the one that ended it.
+const MET: &str = ".met";
 
 fn way(recording: &Recording, metric: &Metric, asked: &Asked<'_>) -> Way {
     let runs: Vec<Vec<f64>> = recording

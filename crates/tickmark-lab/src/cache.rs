@@ -108,7 +108,13 @@ pub(crate) fn hash(texts: &[&str]) -> String {
 /// The hash of a file's content.
 pub(crate) fn hash_file(path: &Path) -> Result<String, Error> {
     let bytes = std::fs::read(path).map_err(Error::file("read", path))?;
-    Ok(hex(&Sha256::digest(bytes)))
+    Ok(digest(&bytes))
+}
+
+/// What tells one content from another: its SHA-256, in hexadecimal digits.
+#[must_use]
+pub fn digest(bytes: &[u8]) -> String {
+    hex(&Sha256::digest(bytes))
 }
 
 fn hex(bytes: &[u8]) -> String {

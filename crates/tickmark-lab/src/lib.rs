@@ -21,7 +21,7 @@ mod tools;
 
 pub use agent::small_agent;
 pub use boot::{Boot, Guest};
-pub use cache::Cache;
+pub use cache::{Cache, digest};
 pub use error::Error;
 pub use image::{arch_of, is_for, is_static};
 pub use initramfs::Archive;

@@ -24,6 +24,8 @@ pub struct Machine {
     pub arch: Arch,
     /// Its memory in MiB.
     pub memory: u32,
+    /// How many CPUs it has; where instructions are counted, QEMU carries them out in turns.
+    pub cpus: u32,
     /// What carries it out.
     pub accel: Accel,
 }
@@ -46,10 +48,14 @@ impl std::fmt::Display for Machine {
             Arch::X86_64 => "q35",
             Arch::PowerPc => "ppce500",
         };
+        write!(f, "{machine}, ")?;
+        if self.cpus > 1 {
+            write!(f, "{} CPUs, ", self.cpus)?;
+        }
         match self.accel {
-            Accel::Icount { shift } => write!(f, "{machine}, instructions of {} ns", 1u32 << shift),
-            Accel::Kvm => write!(f, "{machine}, KVM"),
-            Accel::Tcg => write!(f, "{machine}, TCG without icount: no figures"),
+            Accel::Icount { shift } => write!(f, "instructions of {} ns", 1u32 << shift),
+            Accel::Kvm => write!(f, "KVM"),
+            Accel::Tcg => write!(f, "TCG without icount: no figures"),
         }
     }
 }
@@ -80,7 +86,7 @@ impl Machine {
             "-m",
             &format!("{}M", self.memory),
             "-smp",
-            "1",
+            &self.cpus.to_string(),
             "-display",
             "none",
             "-nodefaults",

@@ -24,18 +24,21 @@ fn middle(timer: Option<&Timer>) -> f64 {
 /// Statistics of each, as the module's /proc file has them, and how the error grows along the row.
 #[must_use]
 pub fn text(scenarios: &[Scenario]) -> String {
-    table(scenarios) + &notes()
+    table(scenarios) + &notes(scenarios)
 }
 
 /// The same of several settings, each under its name.
 #[must_use]
 pub fn of_settings(settings: &[(String, Vec<Scenario>)]) -> String {
     let one = |(name, scenarios): &(String, Vec<Scenario>)| format!("{name}\n{}\n", table(scenarios));
-    settings.iter().map(one).collect::<String>() + notes().trim_start()
+    let notes = notes(settings.iter().flat_map(|(_, scenarios)| scenarios));
+    settings.iter().map(one).collect::<String>() + notes.trim_start()
 }
 
-fn notes() -> String {
-    [NOTE, DOCUMENT].map(|text| format!("\n{}\n", wrapped(text, 0).join("\n"))).concat()
+fn notes<'a>(scenarios: impl IntoIterator<Item = &'a Scenario>) -> String {
+    let documents = scenarios.into_iter().any(|scenario| !scenario.is_own);
+    let notes = std::iter::once(NOTE).chain(documents.then_some(DOCUMENT));
+    notes.map(|text| format!("\n{}\n", wrapped(text, 0).join("\n"))).collect()
 }
 
 fn table(scenarios: &[Scenario]) -> String {

@@ -5,7 +5,7 @@ use crate::number::{percent, time};
 use anstyle::Style;
 use serde_json::{Value, json};
 use std::fmt::Write;
-use tickmark_analysis::wakes::{Limit, Refused, Seen, Wakes, Way};
+use tickmark_analysis::wakes::{Limit, Met, Refused, Seen, Wakes, Way};
 
 const HEADING: Style = Style::new().bold();
 const QUANTILES: [(&str, f64); 5] =
@@ -100,6 +100,23 @@ pub fn text(wakes: &Wakes) -> String {
         come in clusters, as far as that was seen; they hold for conditions such as these alone.";
     let _ = writeln!(out, "\n{}", wrapped(&format!("{ahead}{counts}{note}"), 0).join("\n"));
     out
+}
+
+/// The wake-up that ended a measurement, and what ran meanwhile.
+#[must_use]
+pub fn met(met: &Met) -> String {
+    let place = met.cpu.map_or_else(String::new, |cpu| format!(" on CPU {cpu}"));
+    let listed = |all: Vec<String>| {
+        if all.is_empty() { "nothing that the kernel tells".to_owned() } else { all.join(", ") }
+    };
+    let counted = met.counted.iter().map(|(name, more)| format!("{name} {more}")).collect();
+    format!(
+        "woken {} late{place}, {:.6} s after the beginning\nran there since its time: {}\ncounted there since it began to wait: {}",
+        time(met.late),
+        met.at / 1e9,
+        listed(met.tasks.clone()),
+        listed(counted)
+    )
 }
 
 fn table(out: &mut String, heading: Vec<String>, rows: impl Iterator<Item = Vec<String>>, columns: usize) {

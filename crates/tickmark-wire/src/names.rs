@@ -15,6 +15,8 @@ pub const OSNOISE_INTERRUPTS: &str = "osnoise.interrupts";
 pub const WAKE: &str = "timer.wake";
 /// Rows of timers, by several strategies: a probe.
 pub const SCENARIO: &str = "timer.scenario";
+/// Rows of the user's own: a probe.
+pub const OWN_ROW: &str = "timer.row";
 /// The rows.
 pub const ROWS: [&str; 3] = ["simple", "many", "too-many"];
 /// The strategies.
@@ -22,7 +24,7 @@ pub const STRATEGIES: [&str; 4] = ["one-shot", "last-error", "hybrid", "spin"];
 /// Strategies of the kernel module tickmark_timer, by its correction.
 pub const IN_KERNEL: [&str; 3] = ["kernel-none", "kernel-last", "kernel-quantile"];
 /// The ways to wait that it knows.
-pub const WAYS: [&str; 12] = [
+pub const WAYS: [&str; 13] = [
     "nanosleep",
     "nanosleep-relative",
     "timerfd",
@@ -34,6 +36,7 @@ pub const WAYS: [&str; 12] = [
     "io_uring",
     "sleeper",
     "std",
+    "tokio",
     "spin",
 ];
 /// How late a sleep ends, of which timer slack is a part.

@@ -152,6 +152,8 @@ pub struct Counted {
 impl Counted {
     /// The counter of quotas.
     pub const QUOTA: &str = "quota";
+    /// What the name of a task begins with, which ran during a wake-up's lateness; its number follows in parentheses.
+    pub const TASK: &str = "task ";
 
     /// Whether a counter is that of a timer that ticks: the APIC's, Hyper-V's, ARM's, RISC-V's, Xen's, a PC's first one.
     #[must_use]

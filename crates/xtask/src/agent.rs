@@ -30,7 +30,11 @@ pub(crate) fn build_with(mut cargo: Command, arch: &str, folder: &Path) -> Resul
     cargo.arg("--target-dir").arg(folder);
     // With a target named, the flags do not reach build scripts and procedural macros. Cargo forgets to strip a package whose
     // optimisation the profile names. What is loaded at a fixed address needs no list of what to relocate, which is a twentieth of it.
-    let flags = "-C target-feature=+crt-static -C relocation-model=static -C strip=symbols";
+    let mut flags = "-C target-feature=+crt-static -C relocation-model=static -C strip=symbols".to_owned();
+    if arch == "x86_64" {
+        // Functions of the same code are one, and nobody unwinds what aborts; the linker of the others does not know the first.
+        flags += " -C link-arg=-Wl,--icf=all -C link-arg=-Wl,--no-eh-frame-hdr";
+    }
     cargo.env("RUSTFLAGS", flags).current_dir(shell::root());
     shell::output(&mut cargo)?;
     let path = folder.join(target).join("agent/tickmark-agent");

@@ -4,6 +4,7 @@ use super::definition::Experiment;
 use super::outcome::Outcome;
 use crate::Error;
 use crate::knob::Where;
+use crate::target::{FILE, MODULE};
 use rand::SeedableRng;
 use rand::rngs::StdRng;
 use std::collections::BTreeSet;
@@ -20,10 +21,15 @@ pub(super) struct Side {
     pub(super) kernel: Option<String>,
 }
 
-/// What tells the kernels of two boots apart.
+/// What tells what was booted apart: the kernel, and the files and modules that a guest has beside it.
 pub(super) fn kernel_of(facts: &tickmark_wire::Environment) -> String {
-    let fact = |name| facts.get(name).unwrap_or("unknown");
-    [fact("kernel.release"), fact("kernel.version"), fact("guest.image")].join(", ")
+    let fact = |name| facts.get(name).unwrap_or("unknown").to_owned();
+    let kernel = [fact("kernel.release"), fact("kernel.version"), fact("guest.image")];
+    let carried = facts.iter().filter_map(|(name, _)| {
+        let own = name.strip_prefix(FILE).or_else(|| name.strip_prefix(MODULE))?;
+        Some(format!("{own} {}", fact(name)))
+    });
+    kernel.into_iter().chain(carried).collect::<Vec<_>>().join(", ")
 }
 
 impl Experiment {
@@ -151,5 +157,24 @@ impl Experiment {
         };
         let writer = store.create(&meta)?;
         Ok(Side { id: meta.id, plan, writer, kernel: None })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_file_of_the_same_length_is_another_boot() {
+        let with = |name: &str, value: &str| {
+            let mut facts = tickmark_wire::Environment::default();
+            facts.know("kernel.release", "uname(2)", "6.1");
+            facts.know(name, "tickmark lab", value);
+            kernel_of(&facts)
+        };
+        let file = |value| with("guest.file.bin/load", value);
+        assert_ne!(file("9 bytes, SHA-256 0a"), file("9 bytes, SHA-256 0b"));
+        assert_ne!(file("9 bytes, SHA-256 0a"), with("guest.module.load", "9 bytes, SHA-256 0c"));
+        assert_eq!(file("9 bytes, SHA-256 0a"), file("9 bytes, SHA-256 0a"));
     }
 }

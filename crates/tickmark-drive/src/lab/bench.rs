@@ -50,6 +50,8 @@ pub struct Wanted<'a> {
     pub agent: Option<AgentKind>,
     /// In MiB; none takes what the architecture needs.
     pub memory: Option<u32>,
+    /// How many CPUs it has.
+    pub cpus: u32,
     /// What the kernel is told.
     pub append: [&'a str; 2],
     /// Files that are written before anything is measured: path, content.
@@ -87,6 +89,7 @@ impl<'a> Wanted<'a> {
             kernel: kernel_of(machine, setting),
             agent: machine.agent,
             memory: machine.memory,
+            cpus: machine.cpus.unwrap_or(1),
             append: [&machine.append, &setting.append],
             writes: setting.write.clone().into_iter().collect(),
             runs_command: !machine.command.is_empty(),
@@ -172,7 +175,7 @@ impl Bench {
         // QEMU makes PowerPC machines of multiples of 64 MiB, and has no place for an initial file system in 64.
         let whole = if arch == Arch::PowerPc { memory.next_multiple_of(64).max(128) } else { memory };
         Ok(Guest {
-            machine: tickmark_lab::Machine { arch, memory: whole, accel },
+            machine: tickmark_lab::Machine { arch, memory: whole, cpus: wanted.cpus, accel },
             ballast: whole - memory,
             image,
             built: built.clone(),
@@ -213,6 +216,9 @@ impl Look {
             (kernel.arch, Some(kernel.hz))
         };
         let small = arch == Arch::PowerPc;
+        if small && wanted.cpus > 1 {
+            return Err(Error::Usage("a guest of powerpc has one CPU".to_owned()));
+        }
         let kind = wanted.agent.unwrap_or(if small { AgentKind::C } else { AgentKind::Rust });
         if kind == AgentKind::Rust && small {
             return Err(Error::Usage(
@@ -304,6 +310,7 @@ impl Bench {
                 host: host.to_owned(),
                 options: machine.ssh.clone(),
                 boot: setting.boot.clone(),
+                hz: setting.hz,
                 identity,
                 limit: usual,
                 agent: self.agent(false, Arch::X86_64)?,

@@ -32,7 +32,7 @@ pub struct Setting {
     pub name: String,
     /// Settings of the kernel such as `hz=100:tick=idle`, or an image's path.
     pub kernel: String,
-    /// HZ of an image, which does not say it: phases are parts of its tick.
+    /// HZ of an image, which does not say it: phases are parts of its tick. Of a real machine, what it is to be booted into.
     pub hz: Option<u32>,
     /// What the kernel is told.
     pub append: String,
@@ -66,6 +66,8 @@ pub struct Machine {
     pub agent: Option<AgentKind>,
     /// In MiB.
     pub memory: Option<u32>,
+    /// How many CPUs a guest has.
+    pub cpus: Option<u32>,
     /// What every kernel is told.
     #[serde(default)]
     pub append: String,
@@ -150,6 +152,8 @@ pub struct Asked {
     pub machines: Vec<Machine>,
 }
 
+/// CPUs of a guest at most: what our kernels are built for.
+pub const MOST_CPUS: u32 = 4;
 /// How fast a guest is where nothing is said.
 const SPEED: f64 = 62.5;
 
@@ -229,6 +233,9 @@ fn check(machine: &Machine, settings: &[Setting]) -> Result<(), String> {
     if machine.memory.is_some_and(|memory| !(8..=65_536).contains(&memory)) {
         return Err("memory: give 8 to 65536 MiB".to_owned());
     }
+    if machine.cpus.is_some_and(|cpus| !(1..=MOST_CPUS).contains(&cpus)) {
+        return Err(format!("cpus: give 1 to {MOST_CPUS}"));
+    }
     if machine.target.is_none() && settings.iter().any(|setting| !setting.boot.is_empty()) {
         return Err("boot commands are for a machine with a target".to_owned());
     }
@@ -259,6 +266,7 @@ fn real(machine: &Machine, settings: &[Setting]) -> Result<(), String> {
         (!machine.kernel.is_empty(), "kernel"),
         (!machine.append.is_empty(), "append"),
         (machine.memory.is_some(), "memory"),
+        (machine.cpus.is_some(), "cpus"),
         (machine.agent == Some(AgentKind::C), "agent c"),
         (machine.kernel_stamps, "kernel_stamps"),
         (!machine.files.is_empty(), "files"),

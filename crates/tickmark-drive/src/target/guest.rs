@@ -17,6 +17,15 @@ const KVM_BEGINS: Duration = Duration::from_secs(10);
 /// What a boot may take beside its runs, on the wall.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// What the facts of its files and of its modules begin with.
+pub(crate) const FILE: &str = "guest.file.";
+pub(crate) const MODULE: &str = "guest.module.";
+
+/// How long a content is, and what tells it from others as long.
+fn size(content: &[u8]) -> String {
+    format!("{} bytes, SHA-256 {}", content.len(), &tickmark_lab::digest(content)[..12])
+}
+
 /// Who measures in the guest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -232,8 +241,16 @@ impl Guest {
         facts.know("guest.memory", source, memory);
         if let Accel::Icount { shift } = machine.accel {
             facts.know(tickmark_wire::shared::INSTRUCTION, source, (1u32 << shift).to_string());
-            let model = "instruction counts, no cache and no device latency, one CPU";
-            facts.know("guest.model", source, model);
+            let cpus = if machine.cpus == 1 {
+                "one CPU".to_owned()
+            } else {
+                format!("{} CPUs in turns", machine.cpus)
+            };
+            facts.know(
+                "guest.model",
+                source,
+                format!("instruction counts, no cache and no device latency, {cpus}"),
+            );
             if self.twice {
                 facts.know("guest.repeated", source, "a second boot gave the same bytes");
             }
@@ -255,12 +272,11 @@ impl Guest {
         let told = self.append.trim();
         facts.know("guest.append", source, if told.is_empty() { "nothing" } else { told });
         for (path, content) in self.files.iter() {
-            facts.know(&format!("guest.file.{path}"), source, format!("{} bytes", content.len()));
+            facts.know(&format!("{FILE}{path}"), source, size(content));
         }
         for (module, bytes) in self.modules.iter() {
             let told = if module.parameters.is_empty() { "no parameters" } else { &module.parameters };
-            let value = format!("{told}; {} bytes", bytes.len());
-            facts.know(&format!("guest.module.{}", module.name()), source, value);
+            facts.know(&format!("{MODULE}{}", module.name()), source, format!("{told}; {}", size(bytes)));
         }
         for (path, content) in &self.writes {
             facts.know(&format!("guest.write.{path}"), source, content);

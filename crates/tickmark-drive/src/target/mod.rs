@@ -8,7 +8,7 @@ pub use guest::{AgentKind, Guest};
 pub use here::ThisMachine;
 pub use remote::Remote;
 
-pub(crate) use guest::agent_program;
+pub(crate) use guest::{FILE, MODULE, agent_program};
 pub(crate) use remote::IDENTITY;
 
 use crate::{Control, Error};

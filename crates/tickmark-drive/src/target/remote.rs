@@ -8,7 +8,7 @@ use std::process::{Command, Output, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tickmark_process::{Child, End, Until};
-use tickmark_wire::{Event, Plan};
+use tickmark_wire::{Event, Hello, Plan};
 
 /// Tells one boot from another.
 pub(crate) const IDENTITY: &str = "cat /proc/sys/kernel/random/boot_id";
@@ -24,6 +24,8 @@ pub struct Remote {
     pub(crate) options: Vec<String>,
     /// Run on the machine to boot it into the setting; empty leaves it as it is.
     pub(crate) boot: String,
+    /// The HZ that its kernel is to have; none where that is not said.
+    pub(crate) hz: Option<u32>,
     /// Prints what tells its boots apart.
     pub(crate) identity: String,
     /// How long it may take to answer again.
@@ -111,6 +113,18 @@ impl Remote {
         )))
     }
 
+    /// Refuses a boot into another HZ than the setting's: it would pass for what was asked.
+    fn check(&self, hello: &Hello) -> Result<(), Error> {
+        let Some(hz) = self.hz else { return Ok(()) };
+        let wrong =
+            |is: &str| Err(Error::Refused(format!("{}: booted for HZ {hz}, and its kernel {is}", self.host)));
+        match hello.environment.get("kernel.config.HZ") {
+            Some(known) if known == hz.to_string() => Ok(()),
+            Some(other) => wrong(&format!("has {other}")),
+            None => wrong("does not say which it has (/boot/config-*, /proc/config.gz)"),
+        }
+    }
+
     /// Puts the agent there, whole and in one step: machines may share a home, and a connection may end.
     fn install(&self) -> Result<(), Error> {
         let new = format!("{FOLDER}/agent.{:016x}", RandomState::new().hash_one(std::process::id()));
@@ -137,6 +151,9 @@ impl Target for Remote {
         let followed = follow(pipes, plan, &self.control, &mut |heard| {
             greeted |= matches!(heard.event(), Some(Event::Hello(_) | Event::Refused(_)));
             complete |= matches!(heard.event(), Some(Event::Goodbye { .. } | Event::Refused(_)));
+            if let Some(Event::Hello(hello)) = heard.event() {
+                self.check(hello)?;
+            }
             on(heard)
         });
         // Its output has ended, or nobody wants more of it.

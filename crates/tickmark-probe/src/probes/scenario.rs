@@ -1,8 +1,8 @@
 //! Rows of timers that are due one soon after the other: the three scenarios of the APIC timer module (Oberle, Performances of the APIC timer module), in
-//! user space by four strategies, and by the kernel module. No suite has it: `tickmark timers simple` asks.
+//! user space by four strategies, and by the kernel module; and rows of the user's own. No suite has them: `tickmark timers simple` asks.
 
 use crate::case::{Parameter, Value};
-use crate::routine::{Budget, Sink, routine};
+use crate::routine::{Budget, Routine, Sink, routine};
 use crate::sys::clock;
 use crate::sys::timer_module::{Due, Module};
 use crate::{Expected, Meter, Params, Probe, ProbeError, Spec, SystemMeter, Unavailable};
@@ -18,96 +18,130 @@ const PAUSE: u64 = 1_500_000;
 /// The first deadline is so far ahead of the moment in which the row is begun, in ns: what beginning it takes.
 const BEGIN: u64 = 2_000;
 
-pub(super) static PROBES: &[Probe] = &[Probe {
-    spec: Spec {
-        metric: "timer.scenario.{row}.{unit}.{strategy}",
-        headline: Headline::Median,
-        sleeps: true,
-        timed: "a row of timers, {row}{unit}; {strategy}; how late each is, again and again",
-        source: "apic-timer-module, test_apic_timer.c: simple, many, too many",
-        expected: Expected::UNKNOWN,
-        parameters: &[
-            Parameter {
-                name: "row",
-                about: "which timers",
-                values: &[
-                    told("simple", "simple", "ten timers from 100 to 600000 cycles ahead"),
-                    told("many", "many", "29 timers 10000 cycles apart"),
-                    told("too-many", "too_many", "29 timers 1000 cycles apart"),
-                ],
-                numbers: None,
-            },
-            Parameter {
-                name: "strategy",
-                about: "how they are waited for",
-                values: &[
-                    told("one-shot", "one_shot", "each is slept for"),
-                    told(
-                        "last-error",
-                        "last_error",
-                        "each is slept for, earlier by how late the one before was",
-                    ),
-                    told("hybrid", "hybrid", "slept for up to a learned margin, then spun for (Sleeper)"),
-                    told("spin", "spin", "spun for"),
-                    told("kernel-none", "kernel_none", "by the module tickmark_timer, without correction"),
-                    told(
-                        "kernel-last",
-                        "kernel_last",
-                        "by the module tickmark_timer, each earlier by how late the interrupt before was",
-                    ),
-                    told(
-                        "kernel-quantile",
-                        "kernel_quantile",
-                        "by the module tickmark_timer, each earlier by a learned margin",
-                    ),
-                ],
-                numbers: None,
-            },
-            Parameter {
-                name: "unit",
-                about: "whether a cycle is this machine's, or as long as on the document's 450 MHz",
-                values: &[
-                    Value { value: "cycles", name: "cycles", title: "", timed: "" },
-                    Value { value: "time", name: "time", title: ", stretched", timed: ", cycles of 450 MHz" },
-                ],
-                numbers: None,
-            },
-            // None of its values is for suites.
-            Parameter {
-                name: "repeats",
-                about: "how often at most",
-                values: &[],
-                numbers: Some((1, MOST as u32)),
-            },
-        ],
-        ..Spec::cost(Group::Timer, names::SCENARIO, "{row}{unit}: {strategy}")
+const STRATEGY: Parameter = Parameter {
+    name: "strategy",
+    about: "how they are waited for",
+    values: &[
+        told("one-shot", "one_shot", "each is slept for"),
+        told("last-error", "last_error", "each is slept for, earlier by how late the one before was"),
+        told("hybrid", "hybrid", "slept for up to a learned margin, then spun for (Sleeper)"),
+        told("spin", "spin", "spun for"),
+        told("kernel-none", "kernel_none", "by the module tickmark_timer, without correction"),
+        told(
+            "kernel-last",
+            "kernel_last",
+            "by the module tickmark_timer, each earlier by how late the interrupt before was",
+        ),
+        told(
+            "kernel-quantile",
+            "kernel_quantile",
+            "by the module tickmark_timer, each earlier by a learned margin",
+        ),
+    ],
+    numbers: None,
+};
+const UNIT: Parameter = Parameter {
+    name: "unit",
+    about: "whether a cycle is this machine's, or as long as on the document's 450 MHz",
+    values: &[CYCLES, TIME],
+    numbers: None,
+};
+const CYCLES: Value = Value { value: "cycles", name: "cycles", title: "", timed: "" };
+const TIME: Value = Value { value: "time", name: "time", title: ", stretched", timed: ", cycles of 450 MHz" };
+/// None of its values is for suites.
+const REPEATS: Parameter =
+    Parameter { name: "repeats", about: "how often at most", values: &[], numbers: Some((1, MOST as u32)) };
+const SPEC: Spec = Spec {
+    headline: Headline::Median,
+    sleeps: true,
+    expected: Expected::UNKNOWN,
+    ..Spec::cost(Group::Timer, names::SCENARIO, "{row}{unit}: {strategy}")
+};
+
+pub(super) static PROBES: &[Probe] = &[
+    Probe {
+        spec: Spec {
+            metric: "timer.scenario.{row}.{unit}.{strategy}",
+            timed: "a row of timers, {row}{unit}; {strategy}; how late each is, again and again",
+            source: "apic-timer-module, test_apic_timer.c: simple, many, too many",
+            parameters: &[
+                Parameter {
+                    name: "row",
+                    about: "which timers",
+                    values: &[
+                        told("simple", "simple", "ten timers from 100 to 600000 cycles ahead"),
+                        told("many", "many", "29 timers 10000 cycles apart"),
+                        told("too-many", "too_many", "29 timers 1000 cycles apart"),
+                    ],
+                    numbers: None,
+                },
+                STRATEGY,
+                UNIT,
+                REPEATS,
+            ],
+            ..SPEC
+        },
+        prepare: |_, params| ready(cycles_of(params.told("row")), params),
     },
-    prepare: |_, params| {
-        let strategy = params.told("strategy").to_owned();
-        let repeats = params.number("repeats");
-        clock::sleep_until(Nanos::ZERO)?;
-        if let Some(correction) = strategy.strip_prefix("kernel-") {
-            let module = Module::opened(correction)?;
-            let (cycles, unit) = (cycles_of(params), params.told("unit").to_owned());
-            // It knows how long a cycle is.
-            let due = match unit.as_str() {
-                "time" => Due::Nanos(in_nanos(&cycles, DOCUMENT_MHZ)),
-                _ => Due::Cycles(cycles),
-            };
-            return Ok(routine(move |budget: &Budget, sink| in_kernel(&due, &module, repeats, budget, sink)));
-        }
-        let row = row_of(params)?;
-        Ok(routine(move |budget: &Budget, sink| measure(&row, &strategy, repeats, budget, sink)))
+    Probe {
+        spec: Spec {
+            name: names::OWN_ROW,
+            metric: "timer.scenario.own.{name}.{unit}.{strategy}",
+            title: "{name}{unit}: {strategy}",
+            timed: "a row of timers of the user's, {name}{unit}; {strategy}; how late each is, again and again",
+            source: "the file that is given",
+            parameters: &[
+                Parameter { name: "name", about: "what the row is called", values: &[], numbers: None },
+                Parameter {
+                    name: "at",
+                    about: "when each is due from the row's beginning, ascending, with spaces between",
+                    values: &[],
+                    numbers: None,
+                },
+                STRATEGY,
+                Parameter {
+                    about: "whether they are in cycles of this machine, in those of the document's 450 MHz, or in ns",
+                    values: &[CYCLES, TIME, Value { value: "ns", name: "ns", title: "", timed: ", in ns" }],
+                    ..UNIT
+                },
+                REPEATS,
+            ],
+            ..SPEC
+        },
+        prepare: |_, params| {
+            let all: Result<Vec<u64>, _> = params.told("at").split_whitespace().map(str::parse).collect();
+            let all = all.ok().filter(|all| !all.is_empty() && all.is_sorted());
+            let none = || Unavailable::Missing(format!("at={:?} is no row of times", params.told("at")));
+            ready(all.ok_or_else(none)?, params)
+        },
     },
-}];
+];
+
+/// Waits for timers that are due at these, in the unit that is asked for.
+fn ready(at: Vec<u64>, params: &Params) -> Result<Box<dyn Routine>, Unavailable> {
+    let strategy = params.told("strategy").to_owned();
+    let repeats = params.number("repeats");
+    clock::sleep_until(Nanos::ZERO)?;
+    let due = match params.told("unit") {
+        "time" => Due::Nanos(in_nanos(&at, DOCUMENT_MHZ)),
+        "ns" => Due::Nanos(at),
+        _ => Due::Cycles(at),
+    };
+    if let Some(correction) = strategy.strip_prefix("kernel-") {
+        let module = Module::opened(correction)?;
+        return Ok(routine(move |budget: &Budget, sink| in_kernel(&due, &module, repeats, budget, sink)));
+    }
+    let row = in_user_space(due)?;
+    Ok(routine(move |budget: &Budget, sink| measure(&row, &strategy, repeats, budget, sink)))
+}
 
 const fn told(value: &'static str, name: &'static str, timed: &'static str) -> Value {
     Value { value, name, title: value, timed }
 }
 
 /// When each timer of the row is due, in cycles from its beginning.
-fn cycles_of(params: &Params) -> Vec<u64> {
-    match params.told("row") {
+fn cycles_of(row: &str) -> Vec<u64> {
+    match row {
         // Some from 100 to 600000, as the document has it: evenly.
         "simple" => (0..10).map(|number| 100 + number * 599_900 / 9).collect(),
         "many" => (1..30).map(|number| number * 10_000).collect(),
@@ -120,22 +154,22 @@ fn in_nanos(cycles: &[u64], mhz: f64) -> Vec<u64> {
 }
 
 /// The same in ns.
-fn row_of(params: &Params) -> Result<Vec<u64>, Unavailable> {
-    let mhz = if params.told("unit") == "time" {
-        DOCUMENT_MHZ
-    } else if counter_is_trusted() {
-        let first = Anchor::take();
-        while monotonic_ns() - first.nanos < 5_000_000 {}
-        let scale = Scale::between(first, Anchor::take());
-        scale.map(|scale| scale.frequency() / 1e6).ok_or_else(no_cycles)?
-    } else {
-        return Err(no_cycles());
+fn in_user_space(due: Due) -> Result<Vec<u64>, Unavailable> {
+    let cycles = match due {
+        Due::Nanos(nanos) => return Ok(nanos),
+        Due::Cycles(cycles) => cycles,
     };
-    Ok(in_nanos(&cycles_of(params), mhz))
+    if !counter_is_trusted() {
+        return Err(no_cycles());
+    }
+    let first = Anchor::take();
+    while monotonic_ns() - first.nanos < 5_000_000 {}
+    let scale = Scale::between(first, Anchor::take()).ok_or_else(no_cycles)?;
+    Ok(in_nanos(&cycles, scale.frequency() / 1e6))
 }
 
 fn no_cycles() -> Unavailable {
-    Unavailable::Missing("no counter of cycles to rely on; give unit=time".to_owned())
+    Unavailable::Missing("no counter of cycles to rely on; give unit=time, or times in ns".to_owned())
 }
 
 fn measure(
@@ -206,6 +240,7 @@ fn in_kernel(
         }
     }
     let wall = Nanos::new((monotonic_ns() - origin) as i64);
+    module.agrees()?;
     observed(late, meter.reading().since(&before, Nanos::ZERO, wall), sink);
     Ok(())
 }

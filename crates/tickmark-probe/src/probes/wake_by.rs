@@ -1,12 +1,15 @@
 //! How late programs are woken: by each way to wait, each kind of scheduling, with deep idle states or without. No suite has it, as it is
 //! told how far ahead its times are: `tickmark timers` asks.
 
+mod late;
+
 use crate::case::{Parameter, Value};
 use crate::routine::{Budget, Sink, routine};
 use crate::spec::Also;
 use crate::sys::waiting::Way;
 use crate::sys::{idle, limits};
 use crate::{Expected, Meter, Params, Probe, ProbeError, Spec, Syscall, SystemMeter, Unavailable};
+use late::Watch;
 use tickmark_timer::monotonic_ns;
 use tickmark_wire::{
     Arguments, Better, Group, Headline, Nanos, Observations, Part, Priority, Unit, Values, names,
@@ -25,6 +28,7 @@ pub(crate) const WAYS: &[Value] = &[
     way("io_uring", "io_uring", "io_uring"),
     way("sleeper", "sleeper", "Sleeper"),
     way("std", "std", "std sleep"),
+    way("tokio", "tokio", "tokio sleep"),
     way("spin", "spin", "spinning"),
 ];
 
@@ -84,6 +88,15 @@ pub(super) static PROBES: &[Probe] = &[Probe {
                 ],
                 numbers: None,
             },
+            Parameter {
+                name: "late",
+                about: "whether a wake-up later than the plan's threshold ends it, and what ran meanwhile is asked",
+                values: &[
+                    Value { value: "kept", name: "", title: "", timed: "" },
+                    Value { value: "ends", name: "", title: "", timed: "; one that is too late ends it" },
+                ],
+                numbers: None,
+            },
             // None of its values is for suites.
             Parameter {
                 name: "ahead",
@@ -95,14 +108,11 @@ pub(super) static PROBES: &[Probe] = &[Probe {
         tune: |spec, arguments| {
             spec.needs = needs(told(arguments, "method"), told(arguments, "class"));
             spec.roams = told(arguments, "class") == "deadline";
+            if told(arguments, "late") != "ends" {
+                spec.also = &ALSO[..1];
+            }
         },
-        also: &[Also {
-            metric: "timer.wake.{ahead}.{method}{class}{idle}.cpu",
-            title: "wake-up, {ahead} us ahead: {method}{class}{idle}, CPU time",
-            unit: Unit::Time,
-            better: Better::Lower,
-            headline: Headline::Median,
-        }],
+        also: ALSO,
         ..Spec::cost(Group::Timer, names::WAKE, "wake-up, {ahead} us ahead: {method}{class}{idle}")
     },
     prepare: |_, params| {
@@ -111,12 +121,32 @@ pub(super) static PROBES: &[Probe] = &[Probe {
         let mut way = Way::of(params.told("method"))?;
         way.until(0)?;
         let ahead = params.number("ahead") as u64 * 1_000;
+        let (cpu, ends) = (params.cpu, params.told("late") == "ends");
         Ok(routine(move |budget: &Budget, sink| {
             let _ = &held;
-            wake_ups(&mut way, ahead, budget, sink)
+            let watch = if ends { Watch::new(cpu, budget) } else { None };
+            wake_ups(&mut way, ahead, watch, budget, sink)
         }))
     },
 }];
+
+const ALSO: &[Also] = &[
+    Also {
+        metric: "timer.wake.{ahead}.{method}{class}{idle}.cpu",
+        title: "wake-up, {ahead} us ahead: {method}{class}{idle}, CPU time",
+        unit: Unit::Time,
+        better: Better::Lower,
+        headline: Headline::Median,
+    },
+    // Observed by the run that met one.
+    Also {
+        metric: "timer.wake.{ahead}.{method}{class}{idle}.met",
+        title: "wake-up, {ahead} us ahead: {method}{class}{idle}, the one that was too late",
+        unit: Unit::Time,
+        better: Better::Neither,
+        headline: Headline::Median,
+    },
+];
 
 fn told<'a>(arguments: &'a Arguments, name: &str) -> &'a str {
     arguments.get(name).map_or("", String::as_str)
@@ -167,7 +197,13 @@ fn take_place(params: &Params) -> Result<(), Unavailable> {
     Ok(())
 }
 
-fn wake_ups(way: &mut Way, ahead: u64, budget: &Budget, sink: &mut dyn Sink) -> Result<(), ProbeError> {
+fn wake_ups(
+    way: &mut Way,
+    ahead: u64,
+    mut watch: Option<Watch>,
+    budget: &Budget,
+    sink: &mut dyn Sink,
+) -> Result<(), ProbeError> {
     let expected = budget.time.get() as u64 / ahead.max(1);
     let mut late = Vec::with_capacity(expected as usize + 16);
     let mut meter = SystemMeter::new(&[]);
@@ -180,10 +216,16 @@ fn wake_ups(way: &mut Way, ahead: u64, budget: &Budget, sink: &mut dyn Sink) -> 
         seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         ahead * 2 / 5 + (seed >> 33) % (ahead * 6 / 5 + 1)
     };
-    while monotonic_ns() - origin < budget.time.get() as u64 || late.is_empty() {
+    let mut met = None;
+    while met.is_none() && (monotonic_ns() - origin < budget.time.get() as u64 || late.is_empty()) {
+        if let Some(watch) = &mut watch {
+            watch.begin();
+        }
         let target = monotonic_ns() + next();
         let woke = way.until(target)?;
-        late.push(Nanos::new(woke as i64 - target as i64));
+        let error = woke as i64 - target as i64;
+        late.push(Nanos::new(error));
+        met = watch.as_mut().and_then(|watch| watch.met(target - origin, error));
     }
     let cpu = (meter.cpu().get() - cpu.get()) as f64 / late.len() as f64;
     let wall = Nanos::new((monotonic_ns() - origin) as i64);
@@ -191,5 +233,8 @@ fn wake_ups(way: &mut Way, ahead: u64, budget: &Budget, sink: &mut dyn Sink) -> 
     sink.observe(Part::Whole, Observations::Latencies(late), vec![segment]);
     let cpu = Observations::Values(Values { values: vec![cpu], step: 1.0, over: 0 });
     sink.take(1, Part::Whole, cpu, vec![segment]);
+    if let Some(met) = met {
+        sink.take(2, Part::Whole, Observations::Gaps(met), Vec::new());
+    }
     Ok(())
 }

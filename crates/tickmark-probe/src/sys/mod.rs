@@ -18,6 +18,7 @@ pub mod net;
 pub mod osnoise;
 pub mod peer;
 pub mod ring;
+pub mod running;
 pub mod seccomp;
 pub mod signal;
 pub mod tcp_timer;

@@ -10,13 +10,14 @@ use tickmark_wire::Nanos;
 pub(super) const HZ_EXAMPLES: &str = "\
 The command runs in guests under QEMU whose kernels differ in HZ alone, in each boot from another point of the tick; a kernel that is not in the
 cache is built, which takes some minutes. The program has to be linked statically: a guest has no libraries. A slower guest (--speed) is over sooner, and
-each of its ticks takes longer.
+each of its ticks takes longer. With --host it runs on a real machine, which --boot boots into each HZ; its kernel says whether it did.
 
 Examples:
   tickmark hz -- ./server-bench --requests 1000          how long it takes at 100, 250, 300 and 1000 Hz
   tickmark hz --hz 100,1000 --blocks 4 -- ./load          two rates: which is better, without a curve
   tickmark hz --number after:rate= --higher -- ./load     by the number behind rate= that it prints
-  tickmark hz --speed 62.5 --kernel x86_64:preempt=full -- ./load";
+  tickmark hz --speed 62.5 --kernel x86_64:preempt=full -- ./load
+  tickmark hz --hz 100,1000 --host root@board --boot 'grub-reboot linux-{hz}; reboot' -- /usr/bin/server-bench";
 
 #[derive(Debug, Args)]
 pub(crate) struct Hz {
@@ -47,6 +48,21 @@ pub(crate) struct Hz {
     /// A smaller difference between the rates does not matter
     #[arg(long, value_name = "SHARE", default_value = "0.05%", value_parser = share)]
     pub(crate) margin: f64,
+    /// Run it on this machine, by ssh, and not in guests
+    #[arg(long, value_name = "HOST", requires = "boot", conflicts_with_all = ["kernel", "speed", "memory", "file", "limit"])]
+    pub(crate) host: Option<String>,
+    /// What boots that machine into an HZ, which stands for {hz} in it
+    #[arg(long, value_name = "COMMAND", requires = "host")]
+    pub(crate) boot: Option<String>,
+    /// Options of ssh
+    #[arg(long, value_name = "OPTION", requires = "host", allow_hyphen_values = true)]
+    pub(crate) ssh: Vec<String>,
+    /// What prints there which boot it is in [default: the kernel's boot_id]
+    #[arg(long, value_name = "COMMAND", requires = "host")]
+    pub(crate) identity: Option<String>,
+    /// How long that machine may take to boot
+    #[arg(long, value_name = "TIME", default_value = "5min", value_parser = duration)]
+    pub(crate) boot_limit: Nanos,
     /// Limit of a boot, in real time
     #[arg(long, value_name = "TIME", default_value = "10min", value_parser = duration)]
     pub(crate) limit: Nanos,

@@ -5,6 +5,7 @@ use super::values::{duration, phase, share, speed, write_file};
 use super::{CompareFormat, FailOn, Output};
 use clap::{Args, Subcommand, ValueEnum};
 use std::path::PathBuf;
+use tickmark_drive::lab::MOST_CPUS;
 use tickmark_drive::target::AgentKind;
 use tickmark_lab::Module;
 use tickmark_wire::Nanos;
@@ -89,6 +90,9 @@ pub(crate) struct LabBoot {
     /// Memory in MiB [default: 256 on x86_64, 128 on powerpc]
     #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u32).range(8..=65536))]
     pub(crate) memory: Option<u32>,
+    /// CPUs of the guest; where instructions are counted, they run in turns
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_CPUS)))]
+    pub(crate) cpus: u32,
     /// Extra kernel command line, such as clocksource=hpet
     #[arg(
         long,

@@ -1,7 +1,7 @@
 //! What judging timers is asked.
 
 use super::complete::recordings;
-use super::values::{confidence, duration, share};
+use super::values::{Cpus, confidence, cpus, duration, share};
 use super::{Output, Settings};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
@@ -18,19 +18,22 @@ pub(crate) enum ScenarioOutput {
 #[derive(Debug, Args)]
 pub(crate) struct Timers {
     /// Rows of timers instead: the scenarios of the APIC timer module
-    #[arg(value_name = "SCENARIO", value_parser = PossibleValuesParser::new(names::ROWS), conflicts_with_all = ["methods", "class", "idle", "interval", "late"], group = "scenarios")]
+    #[arg(value_name = "SCENARIO", value_parser = PossibleValuesParser::new(names::ROWS), conflicts_with_all = ["methods", "class", "idle", "interval", "late", "cpus", "on_threshold"], groups = ["scenarios", "timed_rows"])]
     pub(crate) rows: Vec<String>,
+    /// Rows of your own, from a file: [[scenario]] with a name, and cycles = [...] or ns = [...] from its beginning
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["methods", "class", "idle", "interval", "late", "cpus", "on_threshold", "bound", "cyclictest"], groups = ["scenarios", "timed_rows"])]
+    pub(crate) rows_from: Option<PathBuf>,
     /// How timers of a scenario are waited for
-    #[arg(long, value_name = "STRATEGY", value_delimiter = ',', value_parser = PossibleValuesParser::new(names::STRATEGIES.iter().chain(&names::IN_KERNEL).copied()), default_values = names::STRATEGIES, hide_default_value = true, requires = "rows")]
+    #[arg(long, value_name = "STRATEGY", value_delimiter = ',', value_parser = PossibleValuesParser::new(names::STRATEGIES.iter().chain(&names::IN_KERNEL).copied()), default_values = names::STRATEGIES, hide_default_value = true, requires = "timed_rows")]
     pub(crate) strategy: Vec<String>,
     /// Beside them the timers of the kernel module tickmark_timer, which is to be loaded: by each of its corrections
-    #[arg(long, requires = "rows")]
+    #[arg(long, requires = "timed_rows")]
     pub(crate) in_kernel: bool,
     /// What a cycle of a scenario is: this machine's, or as long as on the document's 450 MHz (time)
-    #[arg(long, value_name = "UNIT", value_parser = ["cycles", "time"], default_value = "cycles", requires = "rows")]
+    #[arg(long, value_name = "UNIT", value_parser = ["cycles", "time"], default_value = "cycles", requires = "timed_rows")]
     pub(crate) unit: String,
     /// How often a run repeats a scenario at most
-    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=300), requires = "rows")]
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=300), requires = "timed_rows")]
     pub(crate) repeats: u32,
     /// Of a scenario: a table, columns for gnuplot, or a plot
     #[arg(long = "output", value_enum, default_value_t = ScenarioOutput::Summary, requires = "scenarios")]
@@ -56,6 +59,13 @@ pub(crate) struct Timers {
     /// Runs of each, in processes of their own and in random order
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) runs: u32,
+    /// Measure on these CPUs at the same time, a recording each: 0,2, 4-7 or all
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = cpus, conflicts_with = "cpu")]
+    pub(crate) cpus: Vec<Cpus>,
+    /// End at the first wake-up (on any of the CPUs) later than LENGTH, and say what ran meanwhile; trace: stop the kernel's tracer at that moment;
+    /// shell:COMMAND: then run it. One way, one run
+    #[arg(long, num_args = 2, value_names = ["LENGTH", "stop|trace|shell:COMMAND"], conflicts_with_all = ["of", "runs"])]
+    pub(crate) on_threshold: Vec<String>,
     /// Give an upper limit of the share that is later than these, too
     #[arg(long, value_name = "TIME", value_delimiter = ',', value_parser = duration)]
     pub(crate) late: Vec<Nanos>,
@@ -69,7 +79,7 @@ pub(crate) struct Timers {
     #[arg(long, value_name = "SHARE", default_value = "95%", value_parser = confidence)]
     pub(crate) confidence: f64,
     /// Show a recording again instead
-    #[arg(long, value_name = "REC", conflicts_with_all = ["methods", "class", "idle", "interval", "duration", "runs", "name"], group = "scenarios", add = recordings())]
+    #[arg(long, value_name = "REC", conflicts_with_all = ["methods", "class", "idle", "interval", "duration", "runs", "name", "cpus"], group = "scenarios", add = recordings())]
     pub(crate) of: Option<String>,
     /// Name of the recording [default: the host's name]
     #[arg(long)]

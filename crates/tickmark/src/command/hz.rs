@@ -26,18 +26,60 @@ pub(super) fn run(store: &Store, asked: &Hz) -> Result<Code, Error> {
 
 /// The matrix: one machine, a setting for each HZ.
 fn boots(asked: &Hz) -> Result<Asked, Error> {
-    let Speed::Mips(shift) = asked.speed else {
-        return Err(Error::Usage(
-            "rates are told apart where instructions are counted: --speed host does not".to_owned(),
-        ));
-    };
     let names: Vec<String> = asked.hz.iter().map(|hz| format!("HZ {hz}")).collect();
     if names.len() < 2 {
         return Err(Error::Usage("--hz: give two rates or more, such as 100,1000".to_owned()));
     }
     distinct("hz", &names)?;
-    let setting =
-        |(hz, name): (&u32, String)| Setting { name, kernel: format!("hz={hz}"), ..Setting::default() };
+    let setting = |(hz, name): (&u32, String)| match &asked.boot {
+        Some(boot) => {
+            let boot = boot.replace("{hz}", &hz.to_string());
+            Setting { name, boot, hz: Some(*hz), ..Setting::default() }
+        }
+        None => Setting { name, kernel: format!("hz={hz}"), ..Setting::default() },
+    };
+    let machine = match &asked.host {
+        Some(host) => remote(asked, host),
+        None => guest(asked)?,
+    };
+    let from = Asked {
+        name: "hz".to_owned(),
+        answers: None,
+        blocks: asked.blocks,
+        slice: Nanos::from_millis(100),
+        margin: asked.margin,
+        report: vec![Report::BreakEven],
+        settings: asked.hz.iter().zip(names).map(setting).collect(),
+        machines: vec![Machine {
+            blocks: Some(asked.blocks),
+            number: asked.number.clone().unwrap_or_default(),
+            better: asked.higher.then_some(Better::Higher),
+            ..machine
+        }],
+    };
+    from.complete(&[], &[]).map_err(Error::Usage)
+}
+
+/// A real machine with the command as it was typed.
+fn remote(asked: &Hz, host: &str) -> Machine {
+    Machine {
+        name: host.to_owned(),
+        target: Some(format!("ssh:{host}")),
+        ssh: asked.ssh.clone(),
+        identity: asked.identity.clone(),
+        boot_limit: Some(format!("{}ns", asked.boot_limit.get())),
+        command: asked.command.clone(),
+        ..Machine::default()
+    }
+}
+
+/// A guest that has the program.
+fn guest(asked: &Hz) -> Result<Machine, Error> {
+    let Speed::Mips(shift) = asked.speed else {
+        return Err(Error::Usage(
+            "rates are told apart where instructions are counted: --speed host does not".to_owned(),
+        ));
+    };
     let mut command = asked.command.clone();
     let program = program(&command[0])?;
     let begins = std::fs::read(&program).map_err(Error::file("read", &program))?;
@@ -46,30 +88,15 @@ fn boots(asked: &Hz) -> Result<Asked, Error> {
         return Err(Error::Usage(format!("{place} is no program: a guest has no interpreter for a script")));
     }
     command[0] = format!("/bin/{}", program.file_name().unwrap_or_default().to_string_lossy());
-    let machine = Machine {
+    Ok(Machine {
         name: program.file_name().unwrap_or_default().to_string_lossy().into_owned(),
         kernel: asked.kernel.clone(),
         memory: Some(asked.memory),
         speeds: vec![1000.0 / f64::from(1u32 << shift)],
-        blocks: Some(asked.blocks),
-        number: asked.number.clone().unwrap_or_default(),
-        better: asked.higher.then_some(Better::Higher),
         files: std::iter::once(program).chain(asked.file.iter().cloned()).collect(),
         command,
         ..Machine::default()
-    };
-    let settings = asked.hz.iter().zip(names).map(setting).collect();
-    let from = Asked {
-        name: "hz".to_owned(),
-        answers: None,
-        blocks: asked.blocks,
-        slice: Nanos::from_millis(100),
-        margin: asked.margin,
-        report: vec![Report::BreakEven],
-        settings,
-        machines: vec![machine],
-    };
-    from.complete(&[], &[]).map_err(Error::Usage)
+    })
 }
 
 /// The file of a program, as the shell would find it.

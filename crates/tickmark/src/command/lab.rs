@@ -67,6 +67,7 @@ fn boot(store: &Store, asked: &LabBoot) -> Result<Code, Error> {
         kernel: asked.kernel.clone(),
         agent: asked.agent.map(Into::into),
         memory: asked.memory,
+        cpus: asked.cpus,
         append: [&asked.append, ""],
         writes: asked.write.clone(),
         runs_command: false,

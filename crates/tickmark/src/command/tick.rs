@@ -1,39 +1,29 @@
 //! What interrupts a CPU, and what its tick costs at another HZ.
 
+use super::cpus;
 use super::export_gaps::noise_of;
 use super::run::{measured_here, own_name, saved};
-use crate::cli::{Cpus, Format, Tick};
+use super::threshold::OnThreshold;
+use crate::cli::{Format, Tick};
 use crate::error::{Code, Error};
 use crate::selection;
-use std::collections::BTreeSet;
-use std::process::Command;
 use tickmark_analysis::noise::{Gap, Noise};
 use tickmark_analysis::report;
 use tickmark_analysis::what_if::{self, WhatIf};
 use tickmark_drive::plan;
-use tickmark_probe::sys::limits::allowed_cpus;
 use tickmark_store::{Recording, Store};
-use tickmark_wire::shared::TRACING;
-use tickmark_wire::text::duration;
 use tickmark_wire::{Nanos, Settings, names};
 
 /// The longest run: what is interrupted loses no more, and memory does not grow with the duration.
 const RUN: Nanos = Nanos::from_millis(10_000);
-
-/// What is done at the first gap of a length.
-struct OnThreshold {
-    above: Nanos,
-    tracing: bool,
-    shell: Option<String>,
-}
 
 pub(super) fn run(store: &Store, asked: &Tick) -> Result<Code, Error> {
     if let Some(name) = &asked.of {
         let recording = store.find(name)?;
         return show(&recording, &noise_of(&recording)?, asked).map(|()| Code::Done);
     }
-    let threshold = on_threshold(&asked.on_threshold)?;
-    let cpus = cpus(&asked.cpu)?;
+    let threshold = OnThreshold::of(&asked.on_threshold)?;
+    let cpus = cpus::asked(&asked.cpu)?;
     if asked.osnoise && cpus.len() > 1 {
         return Err(Error::Usage("--osnoise: which CPUs it watches is one setting; give one CPU".to_owned()));
     }
@@ -80,49 +70,6 @@ fn met<'a>(on: &OnThreshold, noise: &'a Noise) -> Option<&'a Gap> {
     noise.gaps.last().filter(|gap| gap.length > on.above.as_f64())
 }
 
-/// The CPUs that are asked for, each once; one that is not named is the quietest.
-fn cpus(asked: &[Cpus]) -> Result<Vec<Option<u32>>, Error> {
-    let mut all = BTreeSet::new();
-    for cpus in asked {
-        match cpus {
-            Cpus::Range(first, last) => all.extend(*first..=*last),
-            Cpus::All => all.extend(allowed_cpus().map_err(|error| Error::Refused(error.to_string()))?),
-        }
-    }
-    if all.len() > 1 {
-        let allowed = allowed_cpus().map_err(|error| Error::Refused(error.to_string()))?;
-        if let Some(cpu) = all.iter().find(|cpu| !allowed.contains(cpu)) {
-            let list = allowed.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
-            return Err(Error::Usage(format!("CPU {cpu} does not exist or is offline; allowed are {list}")));
-        }
-    }
-    Ok(if all.is_empty() { vec![None] } else { all.into_iter().map(Some).collect() })
-}
-
-/// What stands behind --on-threshold.
-fn on_threshold(words: &[String]) -> Result<Option<OnThreshold>, Error> {
-    let [length, action] = words else { return Ok(None) };
-    let above = duration(length).map_err(|why| Error::Usage(format!("--on-threshold {length}: {why}")))?;
-    let on = OnThreshold {
-        above,
-        tracing: action == "trace",
-        shell: action.strip_prefix("shell:").map(str::to_owned),
-    };
-    // Refused now, and not in the moment that was waited for.
-    if on.tracing
-        && let Err(error) = std::fs::File::options().write(true).open(TRACING)
-    {
-        return Err(Error::Refused(format!(
-            "--on-threshold trace: {TRACING}: {error}; is tracefs mounted, and writable for you?"
-        )));
-    }
-    if action == "stop" || on.tracing || on.shell.as_ref().is_some_and(|command| !command.is_empty()) {
-        Ok(Some(on))
-    } else {
-        Err(Error::Usage(format!("--on-threshold: {action} is no action; give stop, trace or shell:COMMAND")))
-    }
-}
-
 /// The loop on each CPU, in runs of at most [`RUN`].
 fn measure(
     store: &Store,
@@ -143,15 +90,8 @@ fn measure(
     }
     let mut random = rand::rng();
     let mut plan = |cpu: &Option<u32>| {
-        let settings = Settings {
-            cpu: *cpu,
-            priority: asked.priority,
-            stop_above: on.map(|on| on.above),
-            stop_tracing: on.is_some_and(|on| on.tracing),
-            ..Settings::default()
-        };
-        let name = own_name(asked.name.as_deref());
-        let name = cpu.filter(|_| cpus.len() > 1).map_or(name.clone(), |cpu| format!("{name}-cpu{cpu}"));
+        let settings = Settings { cpu: *cpu, priority: asked.priority, ..OnThreshold::settings(on) };
+        let name = cpus::named(&own_name(asked.name.as_deref()), *cpu, cpus.len());
         (name, plan::make(&offers, runs, Some(asked.duration), settings, runs == 1, &mut random))
     };
     let plans: Vec<_> = cpus.iter().map(&mut plan).collect();
@@ -215,16 +155,6 @@ fn act(on: &OnThreshold, gap: &Gap, recording: &Recording) -> Result<(), Error> 
         gap.start / 1e9,
         gap.what.code()
     );
-    let Some(command) = &on.shell else { return Ok(()) };
-    let status = Command::new("sh")
-        .args(["-c", command])
-        .env("TICKMARK_GAP_NS", gap.length.to_string())
-        .env("TICKMARK_GAP", gap.what.code())
-        .env("TICKMARK_RECORDING", recording.meta.id.to_string())
-        .status();
-    match status {
-        Ok(status) if status.success() => Ok(()),
-        Ok(status) => Err(Error::Refused(format!("--on-threshold: the command ended with {status}"))),
-        Err(error) => Err(Error::Refused(format!("--on-threshold: sh: {error}"))),
-    }
+    let told = [("TICKMARK_GAP_NS", gap.length.to_string()), ("TICKMARK_GAP", gap.what.code().to_owned())];
+    on.act(recording, &told)
 }

@@ -1,59 +1,87 @@
 //! How late each way to wait wakes a program, and how far off rows of timers are.
 
 use super::run::{measured_here, own_name, saved};
+use super::threshold::OnThreshold;
+use super::{cpus, scenarios};
 use crate::cli::{Format, ScenarioOutput, Timers};
 use crate::error::{Code, Error};
 use crate::selection;
-use std::path::Path;
-use tickmark_analysis::report;
-use tickmark_analysis::scenario::{self, Scenario};
-use tickmark_analysis::wakes;
+use tickmark_analysis::wakes::{self, Met, Wakes};
+use tickmark_analysis::{report, scenario};
 use tickmark_drive::plan;
 use tickmark_store::{Recording, Store};
-use tickmark_wire::{Nanos, Priority, names};
+use tickmark_wire::{Nanos, Priority, Settings, names};
 
 /// Wake-ups that a run of one way has time for, at least.
 const FEWEST: i64 = 10;
-/// Of a plot in the terminal, axes not counted.
-const SIZE: (usize, usize) = (62, 16);
 
 pub(super) fn run(store: &Store, asked: &Timers) -> Result<Code, Error> {
     if let Some(folder) = &asked.plots {
         // Refused now, and not after the measurement.
-        std::fs::create_dir_all(folder).map_err(|error| unwritable(folder, &error))?;
+        std::fs::create_dir_all(folder).map_err(|error| scenarios::unwritable(folder, &error))?;
     }
     if let Some(name) = &asked.of {
         let recording = store.find(name)?;
-        return show(&recording, asked).map(|_| Code::Done);
+        return show(&[recording], asked).map(|_| Code::Done);
     }
-    let select = if asked.rows.is_empty() { ways(asked) } else { rows(asked) };
+    let is_rows = !asked.rows.is_empty() || asked.rows_from.is_some();
+    let threshold = OnThreshold::of(&asked.on_threshold)?;
+    let select = if is_rows { scenarios::select(asked)? } else { ways(asked) };
     let offers = selection::select(&select)?;
-    if asked.rows.is_empty() {
-        enough_time(asked, offers.len() as i64)?;
+    let runs = if threshold.is_some() { one_way(offers.len())? } else { asked.runs };
+    if !is_rows {
+        enough_time(asked, runs, offers.len() as i64)?;
     }
-    let settings = (&asked.settings).into();
-    let plan = plan::make(&offers, asked.runs, Some(asked.duration), settings, false, &mut rand::rng());
+    let listed = cpus::asked(&asked.cpus)?;
     let name = own_name(asked.name.as_deref());
-    let (made, stopped) = measured_here(store, &[(name, plan)], &select, &|_| false)?;
-    let made = made.into_iter().next();
-    let recording = made.ok_or_else(|| Error::Refused("nothing was measured".to_owned()))??;
-    let all = show(&recording, asked)?;
+    let plan = |cpu: &Option<u32>| {
+        let own: Settings = (&asked.settings).into();
+        let Settings { stop_above, stop_tracing, .. } = OnThreshold::settings(threshold.as_ref());
+        let settings = Settings { cpu: cpu.or(own.cpu), stop_above, stop_tracing, ..own };
+        let made = plan::make(&offers, runs, Some(asked.duration), settings, false, &mut rand::rng());
+        (cpus::named(&name, *cpu, listed.len()), made)
+    };
+    let plans: Vec<_> = listed.iter().map(plan).collect();
+    let (made, stopped) = measured_here(store, &plans, &select, &|made| wakes::met(made).is_some())?;
+    let recordings = made.into_iter().collect::<Result<Vec<Recording>, Error>>()?;
+    let all = show(&recordings, asked)?;
+    let met = recordings.iter().find_map(|recording| Some((recording, wakes::met(recording)?)));
     if asked.output.format == Format::Text
         && !asked.cyclictest
         && asked.scenario_output != ScenarioOutput::Values
     {
-        saved(&recording, stopped, "timers --of")?;
+        recordings.iter().try_for_each(|recording| saved(recording, stopped, "timers --of"))?;
+    }
+    if let Some((on, (recording, met))) = threshold.as_ref().zip(met) {
+        return act(on, &met, recording).map(|()| Code::Differs);
     }
     Ok(if all && !stopped { Code::Done } else { Code::Partly })
 }
 
+/// What ends at the first wake-up that is too late is one run of one way.
+fn one_way(ways: usize) -> Result<u32, Error> {
+    match ways {
+        1 => Ok(1),
+        _ => Err(Error::Usage(format!(
+            "--on-threshold: {ways} ways to wait, of which the first late one would end all; give one, such as --methods nanosleep"
+        ))),
+    }
+}
+
+/// Says what ran during the wake-up that was too late, and carries out what was asked for.
+fn act(on: &OnThreshold, met: &Met, recording: &Recording) -> Result<(), Error> {
+    anstream::eprintln!("{}", tickmark_render::wakes::met(met));
+    let told = [("TICKMARK_LATE_NS", met.late.to_string()), ("TICKMARK_RAN", met.tasks.join(", "))];
+    on.act(recording, &told)
+}
+
 /// A run of so few wake-ups says nothing, and may not end before its limit.
-fn enough_time(asked: &Timers, ways: i64) -> Result<(), Error> {
-    let all = FEWEST * asked.interval.get() * i64::from(asked.runs) * ways;
+fn enough_time(asked: &Timers, runs: u32, ways: i64) -> Result<(), Error> {
+    let all = FEWEST * asked.interval.get() * i64::from(runs) * ways;
     if asked.duration.get() >= all {
         return Ok(());
     }
-    let (runs, seconds) = (asked.runs, all / 1_000_000_000 + 1);
+    let seconds = all / 1_000_000_000 + 1;
     Err(Error::Usage(format!(
         "--duration: too short for {FEWEST} wake-ups in each of {runs} runs of {ways} ways; give {seconds}s, a shorter --interval or fewer ways"
     )))
@@ -62,11 +90,12 @@ fn enough_time(asked: &Timers, ways: i64) -> Result<(), Error> {
 /// The probe of wake-ups with each combination that is asked for.
 fn ways(asked: &Timers) -> Vec<String> {
     let ahead = asked.interval.get() / 1_000;
+    let late = if asked.on_threshold.is_empty() { "" } else { ",late=ends" };
     let mut select = Vec::new();
     for method in &asked.methods {
         for class in &asked.class {
             for idle in &asked.idle {
-                let told = format!("ahead={ahead},method={method},class={class},idle={idle}");
+                let told = format!("ahead={ahead},method={method},class={class},idle={idle}{late}");
                 select.push(format!("{}:{told}", names::WAKE));
             }
         }
@@ -74,29 +103,25 @@ fn ways(asked: &Timers) -> Vec<String> {
     select
 }
 
-/// The probe of rows with each combination that is asked for.
-fn rows(asked: &Timers) -> Vec<String> {
-    let (unit, repeats) = (&asked.unit, asked.repeats);
-    let of = |row| {
-        let told = move |strategy| format!("row={row},strategy={strategy},unit={unit},repeats={repeats}");
-        let kernel = asked.in_kernel.then_some(names::IN_KERNEL).into_iter().flatten();
-        let all = asked.strategy.iter().map(String::as_str).chain(kernel);
-        all.map(move |strategy| format!("{}:{}", names::SCENARIO, told(strategy)))
+/// Whether everything that the recordings were to have is in them.
+fn show(recordings: &[Recording], asked: &Timers) -> Result<bool, Error> {
+    let Some(recording) = recordings.first() else {
+        return Err(Error::Refused("nothing was measured".to_owned()));
     };
-    asked.rows.iter().flat_map(of).collect()
-}
-
-/// Whether everything that the recording was to have is in it.
-fn show(recording: &Recording, asked: &Timers) -> Result<bool, Error> {
     let scenarios = scenario::of(recording);
     if !scenarios.is_empty() {
-        return show_scenarios(recording, &scenarios, asked);
+        return scenarios::show(recording, &scenarios, asked);
     }
     let lengths: Vec<f64> = asked.late.iter().map(|length: &Nanos| length.as_f64()).collect();
-    let id = &recording.meta.id;
     let tails = wakes::Asked { lengths: &lengths, confidence: asked.confidence, bound: asked.bound };
-    let wakes = wakes::of(recording, &tails)
-        .ok_or_else(|| Error::Usage(format!("recording {id} has no wake-ups of `tickmark timers`")))?;
+    let of = |recording: &Recording| {
+        let id = &recording.meta.id;
+        let none = || Error::Usage(format!("recording {id} has no wake-ups of `tickmark timers`"));
+        let cpu = recording.sessions.first().map(|session| session.settled.cpu);
+        Ok((cpu, wakes::of(recording, &tails).ok_or_else(none)?))
+    };
+    let wakes = Wakes::together(recordings.iter().map(of).collect::<Result<Vec<_>, Error>>()?);
+    let wakes = wakes.ok_or_else(|| Error::Refused("nothing was measured".to_owned()))?;
     if asked.cyclictest {
         super::print(&tickmark_render::cyclictest::text(&wakes, priority(recording)))?;
     } else if asked.output.format == Format::Json {
@@ -116,43 +141,12 @@ fn priority(recording: &Recording) -> u8 {
     }
 }
 
-fn show_scenarios(recording: &Recording, scenarios: &[Scenario], asked: &Timers) -> Result<bool, Error> {
-    let plots = tickmark_render::scenario::plots(scenarios);
-    if let Some(folder) = &asked.plots {
-        for (number, plot) in plots.iter().enumerate() {
-            write(&folder.join(format!("scenario-{}.svg", number + 1)), &plot.svg())?;
-        }
-    }
-    match (asked.output.format, asked.scenario_output) {
-        (Format::Json, _) => with_header(recording, tickmark_render::scenario::json(scenarios))?,
-        (_, ScenarioOutput::Values) => super::print(&tickmark_render::scenario::values(scenarios))?,
-        (_, output) => {
-            header(recording)?;
-            if output == ScenarioOutput::Plot {
-                let texts: Vec<String> = plots.iter().map(|plot| plot.text(SIZE.0, SIZE.1)).collect();
-                super::print(&texts.join("\n"))?;
-            } else {
-                super::print(&tickmark_render::scenario::text(scenarios))?;
-            }
-        }
-    }
-    Ok(scenarios.iter().all(|scenario| scenario.seen.is_ok()))
-}
-
-fn write(path: &Path, text: &str) -> Result<(), Error> {
-    std::fs::write(path, text).map_err(|error| unwritable(path, &error))
-}
-
-fn unwritable(path: &Path, error: &std::io::Error) -> Error {
-    Error::Refused(format!("--plots: {}: {error}", path.display()))
-}
-
-fn header(recording: &Recording) -> Result<(), Error> {
+pub(super) fn header(recording: &Recording) -> Result<(), Error> {
     let header = report::build(recording, &|_| false, false).header;
     super::print(&format!("{}\n\n", tickmark_render::report::header(&header)))
 }
 
-fn with_header(recording: &Recording, mut value: serde_json::Value) -> Result<(), Error> {
+pub(super) fn with_header(recording: &Recording, mut value: serde_json::Value) -> Result<(), Error> {
     value["recording"] = serde_json::json!(report::build(recording, &|_| false, false).header);
     super::print_json(&value)
 }

@@ -1,6 +1,6 @@
 //! How late each way to wait wakes a program.
 
-use crate::bench::{Bench, out, refused};
+use crate::bench::{Bench, err, out, refused};
 
 #[test]
 fn every_way_has_its_distribution_and_a_limit_for_its_tail() {
@@ -8,7 +8,7 @@ fn every_way_has_its_distribution_and_a_limit_for_its_tail() {
     let asked = ["timers", "--duration", "4s", "--runs", "2", "--interval", "200us", "--name", "timers"];
     let page = bench.json(&[&asked[..], &["--late", "50us"]].concat());
     let ways = page["ways"].as_array().unwrap();
-    assert_eq!(ways.len(), 12, "{page}");
+    assert_eq!(ways.len(), 13, "{page}");
     for way in ways.iter().filter(|way| way["none"].is_null()) {
         assert!(way["wakes"].as_u64().unwrap() > 50, "{way}");
         assert!(way["quantiles"]["p50"].as_f64() <= way["max"].as_f64(), "{way}");
@@ -52,6 +52,89 @@ fn other_programs_read_the_wake_ups() {
     let tags = |tag: &str| log.lines().filter(|line| line.starts_with(tag)).count();
     assert_eq!((tags("Tag=500.nanosleep,"), tags("Tag=500.timerfd,")), (2, 2), "{log}");
     refused(&bench.run(&["timers", "many", "--cyclictest"]), 2, &["--cyclictest"]);
+}
+
+/// Every CPU at the same time, a recording each; as one page, and as cyclictest's threads.
+#[test]
+fn all_cpus_are_measured_at_the_same_time() {
+    let bench = Bench::new();
+    let cpus = std::thread::available_parallelism().unwrap().get();
+    let asked = ["timers", "--methods", "nanosleep", "--cpus", "all", "--duration", "1s", "--runs", "1"];
+    let page = bench.json(&asked);
+    let titles: Vec<&str> =
+        page["ways"].as_array().unwrap().iter().map(|way| way["title"].as_str().unwrap()).collect();
+    assert_eq!(titles.len(), cpus, "{page}");
+    assert!(cpus == 1 || titles.iter().all(|title| title.starts_with("CPU ")), "{titles:?}");
+    assert_eq!(bench.json(&["recordings"]).as_array().unwrap().len(), cpus);
+    let text = out(&bench.run(&[&asked[..], &["--cyclictest"]].concat()));
+    assert_eq!(text.lines().filter(|line| line.starts_with("T: ")).count(), cpus, "{text}");
+    refused(&bench.run(&["timers", "--cpus", "0,4000"]), 2, &["CPU 4000", "allowed"]);
+    refused(&bench.run(&["timers", "--cpus", "all", "--cpu", "0"]), 2, &["--cpu"]);
+}
+
+/// The first wake-up that is too late ends it: what ran meanwhile is told, here a thread with a higher priority, and the command knows.
+#[test]
+fn a_late_wake_up_ends_the_measurement_with_what_ran_meanwhile() {
+    let _machine = crate::bench::machine();
+    let bench = Bench::new();
+    let cpu = tickmark_probe::sys::limits::allowed_cpus().unwrap()[0];
+    let spins = "import os,time\nos.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(5))\nend = time.time() + 20\n\
+                 while time.time() < end:\n  t = time.time()\n  while time.time() < t + .02: pass\n  time.sleep(.03)\n";
+    let mut busy = std::process::Command::new("taskset");
+    let mut busy = busy.args(["-c", &cpu.to_string(), "python3", "-c", spins]).spawn().unwrap();
+    let file = bench.store().join("ran");
+    let action = format!("shell:echo $TICKMARK_LATE_NS $TICKMARK_RAN > {}", file.display());
+    let asked = ["timers", "--methods", "nanosleep", "--duration", "10s", "--cpu", &cpu.to_string()];
+    let made = bench.run(&[&asked[..], &["--on-threshold", "15ms", &action]].concat());
+    let _ = busy.kill();
+    let _ = busy.wait();
+    assert_eq!(made.status.code(), Some(3), "{}", err(&made));
+    let said = err(&made);
+    assert!(said.contains("late on CPU") && said.contains("ran there since its time: "), "{said}");
+    let ran = std::fs::read_to_string(&file).unwrap();
+    let late: f64 = ran.split(' ').next().unwrap().parse().unwrap();
+    assert!(late > 15e6, "{ran}");
+    assert!(ran.contains(&format!("python3 ({})", busy.id())), "{ran}: {said}");
+    // It is in the recording, and nothing else of the page is lost.
+    let page = bench.json(&["timers", "--of", "last"]);
+    assert_eq!(page["ways"][0]["max"].as_f64().unwrap(), late, "{page}");
+    let many = ["timers", "--methods", "nanosleep,ppoll", "--on-threshold", "1ms", "stop"];
+    refused(&bench.run(&many), 2, &["--on-threshold", "2 ways"]);
+    refused(
+        &bench.run(&["timers", "--methods", "ppoll", "--on-threshold", "1ms", "dance"]),
+        2,
+        &["dance", "shell:"],
+    );
+}
+
+#[test]
+fn rows_of_ones_own_come_from_a_file() {
+    let bench = Bench::new();
+    let file = bench.store().join("rows.toml");
+    let file = file.to_str().unwrap();
+    std::fs::create_dir_all(bench.store()).unwrap();
+    let text = "[[scenario]]\nname = \"burst\"\nns = [1000, 2000, 90000]\n";
+    std::fs::write(file, text).unwrap();
+    let asked =
+        ["timers", "--rows-from", file, "--strategy", "spin,one-shot", "--duration", "1s", "--runs", "1"];
+    let page = bench.json(&asked);
+    let scenarios = page["scenarios"].as_array().unwrap();
+    assert_eq!(scenarios.len(), 2, "{page}");
+    for (scenario, strategy) in scenarios.iter().zip(["spin", "one_shot"]) {
+        assert_eq!(scenario["metric"], format!("timer.scenario.own.burst.ns.{strategy}"));
+        assert_eq!(scenario["timers"].as_array().unwrap().len(), 3, "{scenario}");
+    }
+    let p50 = |at: usize| scenarios[at]["absolute"]["p50"].as_f64().unwrap();
+    assert!(p50(0) < p50(1), "{page}");
+    let text = out(&bench.run(&["timers", "--of", "last"]));
+    assert!(text.contains("burst: spin") && !text.contains("The document"), "{text}");
+    std::fs::write(file, "[[scenario]]\nname = \"burst\"\nns = [2, 1]\n").unwrap();
+    refused(&bench.run(&["timers", "--rows-from", file]), 2, &["rows.toml", "ascending"]);
+    refused(&bench.run(&["timers", "--rows-from", "/nowhere"]), 1, &["/nowhere"]);
+    refused(&bench.run(&["timers", "--rows-from", file, "--cpus", "all"]), 2, &["--cpus"]);
+    let wrong = bench.run(&["run", "timer.row:name=x,at=5 3,repeats=1"]);
+    assert_eq!(wrong.status.code(), Some(4), "{}", err(&wrong));
+    assert!(out(&wrong).contains("no row of times"), "{}", out(&wrong));
 }
 
 /// What a way needs is refused: it is said which call, and nothing hangs.

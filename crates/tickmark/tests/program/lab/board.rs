@@ -184,3 +184,26 @@ fn a_command_runs_on_a_real_machine_once_a_boot() {
     let number = line(&model, "command.number", "value");
     assert_eq!([0, 1].map(|side| number["mean"][side].as_f64().unwrap()), [0.02, 0.2], "{number}");
 }
+
+/// A machine that is to have an HZ and comes up with another is named: its figures would pass for those of the first.
+#[test]
+fn a_real_machine_is_booted_into_the_hz_that_was_asked_for() {
+    let (bench, board) = (Bench::new(), Board::new(4));
+    let at = |name: &str| board.folder.path().join(name).display().to_string();
+    let (boot, key) = (REBOOT.replace("BOOT", &at("boot")), at("user"));
+    let identity = format!("cat {}", at("boot"));
+    let mut asked =
+        vec!["hz", "--hz", "123,1000", "--blocks", "2", "--host", "root@10.213.4.2", "--boot", &boot];
+    asked.extend(["--identity", &identity, "--boot-limit", "5s", "--ssh=-i", "--ssh", &key]);
+    asked.extend([
+        "--ssh=-o",
+        "--ssh=StrictHostKeyChecking=no",
+        "--ssh=-o",
+        "--ssh=UserKnownHostsFile=/dev/null",
+        "--ssh=-o",
+        "--ssh=LogLevel=ERROR",
+    ]);
+    refused(&bench.run(&[&asked[..], &["--", "true"]].concat()), 1, &["root@10.213.4.2", "booted for HZ"]);
+    assert_ne!(fs::read_to_string(board.folder.path().join("boot")).unwrap(), "1\n", "it was booted");
+    refused(&bench.run(&["hz", "--host", "board", "--", "true"]), 2, &["--boot"]);
+}
