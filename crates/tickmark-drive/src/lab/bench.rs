@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
-use tickmark_lab::{Accel, Arch, Built, Cache, Kernel, Module, Need, arch_of};
+use tickmark_lab::{Accel, Arch, Built, Cache, Kernel, Module, Need, Source, arch_of};
 
 /// Memory of a guest where nothing is said, in MiB.
 const MEMORY: u32 = 256;
@@ -213,6 +213,12 @@ impl Look {
             (arch_of(path)?, wanted.hz)
         } else {
             let kernel = wanted.kernel.parse::<Kernel>()?;
+            if wanted.cpus > 1 && wanted.accel.mips().is_some() && kernel.source == Source::USUAL {
+                return Err(Error::Usage(
+                    "Linux 6.1 does not start a second CPU where instructions are counted; take source=6.12, or --speed host"
+                        .to_owned(),
+                ));
+            }
             (kernel.arch, Some(kernel.hz))
         };
         let small = arch == Arch::PowerPc;

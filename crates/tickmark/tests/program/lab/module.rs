@@ -107,7 +107,7 @@ fn is_sound(console: &str) {
 fn timers_of_one_of_two_cpus() {
     let _alone = emulator();
     let bench = Bench::new();
-    let begin = ["lab", "boot", "--kernel", "x86_64", "--speed", "500", "--cpus", "2"];
+    let begin = ["lab", "boot", "--kernel", LOCKDEP, "--speed", "500", "--cpus", "2"];
     let offline = ["--write", "/sys/devices/system/cpu/cpu1/online=0", "syscall.null"];
     // Without the local APIC timer the kernel has none for the second CPU: its own back end is the one here.
     let two = ["--append", "loglevel=7", "--module", "tickmark_timer backend=hrtimer cpu=1"];
@@ -128,6 +128,7 @@ fn timers_of_one_of_two_cpus() {
     let made = bench.run(&[&begin[..], &offline].concat());
     assert_eq!(made.status.code(), Some(0), "{}", err(&made));
     refused(&bench.run(&["lab", "boot", "--kernel", "powerpc", "--cpus", "2"]), 2, &["powerpc has one CPU"]);
+    refused(&bench.run(&["lab", "boot", "--cpus", "2"]), 2, &["Linux 6.1", "source=6.12"]);
 }
 
 /// Threads that add, change and cancel, beside interrupts at random; then too many timers for a kernel that checks each lock.
