@@ -199,8 +199,9 @@ impl Seen {
 pub fn of(recording: &Recording, asked: &Asked<'_>) -> Option<Wakes> {
     let prefix = format!("{}.", names::WAKE);
     let own = |metric: &&Metric| {
-        metric.name.as_str().starts_with(&prefix)
-            && ![CPU, MET].iter().any(|end| metric.name.as_str().ends_with(end))
+        let name = metric.name.as_str();
+        let is_way = name.starts_with(&prefix) && ![CPU, MET].iter().any(|end| name.ends_with(end));
+        is_way || [names::TIMERLAT_INTERRUPT, names::TIMERLAT_THREAD].contains(&name)
     };
     let metrics = recording.meta.plan.metrics.iter();
     let mut ways: Vec<Way> = metrics.filter(own).map(|metric| way(recording, metric, asked)).collect();

@@ -11,6 +11,12 @@ pub const OSNOISE: &str = "osnoise";
 pub const OSNOISE_LOST: &str = "osnoise.lost";
 /// How many interrupts it met, a second.
 pub const OSNOISE_INTERRUPTS: &str = "osnoise.interrupts";
+/// The kernel's own instrument for how late timers are, a probe.
+pub const TIMERLAT: &str = "timerlat";
+/// How late their interrupt came.
+pub const TIMERLAT_INTERRUPT: &str = "timerlat.interrupt";
+/// How late the thread went on that it woke.
+pub const TIMERLAT_THREAD: &str = "timerlat.thread";
 /// How late programs are woken, by any way to wait: a probe.
 pub const WAKE: &str = "timer.wake";
 /// Rows of timers, by several strategies: a probe.

@@ -213,7 +213,11 @@ impl Look {
             (arch_of(path)?, wanted.hz)
         } else {
             let kernel = wanted.kernel.parse::<Kernel>()?;
-            if wanted.cpus > 1 && wanted.accel.mips().is_some() && kernel.source == Source::USUAL {
+            if kernel.arch == Arch::X86_64
+                && wanted.cpus > 1
+                && wanted.accel.mips().is_some()
+                && kernel.source == Source::USUAL
+            {
                 return Err(Error::Usage(
                     "Linux 6.1 does not start a second CPU where instructions are counted; take source=6.12, or --speed host"
                         .to_owned(),

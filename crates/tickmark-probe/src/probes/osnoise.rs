@@ -1,19 +1,73 @@
-//! The kernel's own instrument for what the tick's loop sees, where the kernel was built with it and the user may: a check of this one.
-//! No suite has it, as it has to be told for how long.
+//! The kernel's own instruments for what the tick's loop sees and for how late timers wake, where the kernel was built with them and the
+//! user may: checks of these. No suite has them, as they have to be told for how long.
 
 use crate::case::Parameter;
 use crate::routine::{Budget, Sink, routine};
 use crate::spec::Also;
-use crate::sys::osnoise::{Tracer, unavailable};
+use crate::sys::osnoise::{Kind, Tracer, Wake, unavailable};
 use crate::{Expected, Probe, ProbeError, Spec, Unavailable};
 use std::time::{Duration, Instant};
-use tickmark_wire::{Better, Group, Headline, Observations, Part, Unit, Values, names};
+use tickmark_wire::{Better, Group, Headline, Nanos, Observations, Part, Unit, Values, names};
 
 /// How often its trace is looked at, and what it may be late.
 const LOOK: Duration = Duration::from_millis(100);
 const PATIENCE: Duration = Duration::from_secs(2);
 
-pub(super) static PROBES: &[Probe] = &[Probe {
+const SECONDS: Parameter =
+    Parameter { name: "seconds", about: "how long it traces", values: &[], numbers: Some((1, 600)) };
+
+pub(super) static PROBES: &[Probe] = &[OSNOISE, TIMERLAT];
+
+const TIMERLAT: Probe = Probe {
+    spec: Spec {
+        headline: Headline::Median,
+        timed: "the kernel's timerlat tracer on the CPU: how late the interrupt of its timer came",
+        source: "Documentation/trace/timerlat-tracer.rst",
+        expected: Expected::UNKNOWN,
+        sleeps: true,
+        // Its time is told, and is none of the others'.
+        weight: 0,
+        parameters: &[SECONDS],
+        also: &[Also {
+            metric: names::TIMERLAT_THREAD,
+            title: "timerlat, thread",
+            unit: Unit::Time,
+            better: Better::Lower,
+            headline: Headline::Median,
+        }],
+        metric: names::TIMERLAT_INTERRUPT,
+        ..Spec::cost(Group::Timer, names::TIMERLAT, "timerlat, interrupt")
+    },
+    prepare: |_, params| {
+        if let Some(why) = unavailable(Kind::Timerlat) {
+            return Err(Unavailable::Missing(why));
+        }
+        let (cpu, seconds) = (params.cpu, params.number("seconds"));
+        Ok(routine(move |_: &Budget, sink| wakes(cpu, seconds, sink)))
+    },
+};
+
+fn wakes(cpu: u32, seconds: usize, sink: &mut dyn Sink) -> Result<(), ProbeError> {
+    let tracer = Tracer::begin(Kind::Timerlat, cpu)?;
+    std::thread::sleep(Duration::from_secs(seconds as u64));
+    let wakes = tracer.wakes();
+    drop(tracer);
+    let of = |is_thread: bool| -> Vec<Nanos> {
+        let own = |wake: &&Wake| wake.is_thread == is_thread;
+        wakes.iter().filter(own).map(|wake| Nanos::new(wake.late)).collect()
+    };
+    let (interrupts, threads) = (of(false), of(true));
+    if interrupts.is_empty() || threads.is_empty() {
+        return Err(ProbeError::Other(
+            "timerlat wrote no wake-up: is osnoise/timerlat_period_us too long?".to_owned(),
+        ));
+    }
+    sink.observe(Part::Whole, Observations::Latencies(interrupts), Vec::new());
+    sink.take(1, Part::Whole, Observations::Latencies(threads), Vec::new());
+    Ok(())
+}
+
+const OSNOISE: Probe = Probe {
     spec: Spec {
         unit: Unit::Share,
         headline: Headline::Median,
@@ -23,12 +77,7 @@ pub(super) static PROBES: &[Probe] = &[Probe {
         sleeps: true,
         // Its time is told, and is none of the others'.
         weight: 0,
-        parameters: &[Parameter {
-            name: "seconds",
-            about: "how long it traces",
-            values: &[],
-            numbers: Some((1, 600)),
-        }],
+        parameters: &[SECONDS],
         also: &[Also {
             metric: names::OSNOISE_INTERRUPTS,
             title: "interrupts, by osnoise",
@@ -40,16 +89,16 @@ pub(super) static PROBES: &[Probe] = &[Probe {
         ..Spec::cost(Group::Tick, names::OSNOISE, "CPU time lost, by osnoise")
     },
     prepare: |_, params| {
-        if let Some(why) = unavailable() {
+        if let Some(why) = unavailable(Kind::Osnoise) {
             return Err(Unavailable::Missing(why));
         }
         let (cpu, seconds) = (params.cpu, params.number("seconds"));
         Ok(routine(move |_: &Budget, sink| trace(cpu, seconds, sink)))
     },
-}];
+};
 
 fn trace(cpu: u32, seconds: usize, sink: &mut dyn Sink) -> Result<(), ProbeError> {
-    let tracer = Tracer::begin(cpu)?;
+    let tracer = Tracer::begin(Kind::Osnoise, cpu)?;
     let until = Instant::now() + Duration::from_secs(seconds as u64) + PATIENCE;
     while tracer.samples().len() < seconds && Instant::now() < until {
         std::thread::sleep(LOOK);

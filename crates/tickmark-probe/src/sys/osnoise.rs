@@ -1,5 +1,5 @@
-//! The kernel's osnoise tracer (Documentation/trace/osnoise-tracer.rst), in a trace instance of this process's own. Which CPUs it watches
-//! is one setting of the whole machine: where anybody traces with it, it is left alone.
+//! The kernel's tracers osnoise and timerlat (Documentation/trace/osnoise-tracer.rst, timerlat-tracer.rst), in a trace instance of this
+//! process's own. Which CPUs they watch is one setting of the whole machine: where anybody traces with one, it is left alone.
 
 use super::CallError;
 use std::path::{Path, PathBuf};
@@ -10,8 +10,27 @@ const TRACEFS: &str = "/sys/kernel/tracing";
 const CPUS: &str = "osnoise/cpus";
 /// What the name of an instance begins with; the process's number follows, and the CPUs that were watched before.
 const OWN: &str = "tickmark-";
-/// Tracers that share the setting.
-const SHARING: [&str; 2] = ["osnoise", "timerlat"];
+/// A tracer that shares the setting with the other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// What a spinning thread loses.
+    Osnoise,
+    /// How late a timer's interrupt and the thread that it wakes are.
+    Timerlat,
+}
+
+impl Kind {
+    const ALL: [Self; 2] = [Self::Osnoise, Self::Timerlat];
+
+    /// As the kernel calls it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Osnoise => "osnoise",
+            Self::Timerlat => "timerlat",
+        }
+    }
+}
 
 /// A tracer that runs; it is put away when this is dropped.
 #[derive(Debug)]
@@ -32,15 +51,25 @@ pub struct Sample {
     pub interrupts: f64,
 }
 
-/// Why it cannot be used; none where it can.
+/// One wake-up of timerlat's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Wake {
+    /// How late the interrupt came, or the thread went on, in ns.
+    pub late: i64,
+    /// Whether it is the thread's.
+    pub is_thread: bool,
+}
+
+/// Why a tracer cannot be used; none where it can.
 #[must_use]
-pub fn unavailable() -> Option<String> {
+pub fn unavailable(kind: Kind) -> Option<String> {
     let root = Path::new(TRACEFS);
     let tracers = root.join("available_tracers");
     match std::fs::read_to_string(&tracers) {
         Err(error) => Some(format!("{}: {error}", tracers.display())),
-        Ok(text) if !text.split_whitespace().any(|tracer| tracer == "osnoise") => {
-            Some("this kernel has no osnoise tracer (CONFIG_OSNOISE_TRACER)".to_owned())
+        Ok(text) if !text.split_whitespace().any(|tracer| tracer == kind.name()) => {
+            let name = kind.name();
+            Some(format!("this kernel has no {name} tracer (CONFIG_{}_TRACER)", name.to_uppercase()))
         }
         Ok(_) => {
             clear(root);
@@ -55,7 +84,7 @@ fn user(root: &Path) -> Option<PathBuf> {
     let mut all = std::iter::once(root.to_owned()).chain(instances.map(|entry| entry.path()));
     let shares = |place: &PathBuf| {
         let tracer = std::fs::read_to_string(place.join("current_tracer")).unwrap_or_default();
-        SHARING.contains(&tracer.trim())
+        Kind::ALL.iter().any(|kind| kind.name() == tracer.trim())
     };
     all.find(shares)
 }
@@ -65,11 +94,11 @@ impl Tracer {
     ///
     /// # Errors
     /// The user may not, or the kernel refuses.
-    pub fn begin(cpu: u32) -> Result<Self, CallError> {
-        Self::under(Path::new(TRACEFS), cpu)
+    pub fn begin(kind: Kind, cpu: u32) -> Result<Self, CallError> {
+        Self::under(Path::new(TRACEFS), kind, cpu)
     }
 
-    fn under(root: &Path, cpu: u32) -> Result<Self, CallError> {
+    fn under(root: &Path, kind: Kind, cpu: u32) -> Result<Self, CallError> {
         let failed = |call: &'static str| move |error: std::io::Error| CallError::of(call, &error);
         let before = std::fs::read_to_string(root.join(CPUS)).map_err(failed("read of osnoise/cpus"))?;
         // Whoever finds the instance later knows from its name what to put back.
@@ -83,16 +112,25 @@ impl Tracer {
             return Err(CallError { call: "write to osnoise/cpus", errno: libc::EBUSY });
         }
         std::fs::write(root.join(CPUS), cpu.to_string()).map_err(failed("write to osnoise/cpus"))?;
-        let begun = std::fs::write(tracer.folder.join("current_tracer"), "osnoise");
+        let begun = std::fs::write(tracer.folder.join("current_tracer"), kind.name());
         begun.map_err(failed("write to current_tracer"))?;
         Ok(tracer)
     }
 
-    /// The periods that are over so far.
+    /// The periods of osnoise that are over so far.
     #[must_use]
     pub fn samples(&self) -> Vec<Sample> {
-        let text = std::fs::read_to_string(self.folder.join("trace")).unwrap_or_default();
-        text.lines().filter_map(|line| sample(line, self.cpu)).collect()
+        self.lines().lines().filter_map(|line| sample(line, self.cpu)).collect()
+    }
+
+    /// The wake-ups of timerlat so far, as far back as the trace holds them.
+    #[must_use]
+    pub fn wakes(&self) -> Vec<Wake> {
+        self.lines().lines().filter_map(|line| wake(line, self.cpu)).collect()
+    }
+
+    fn lines(&self) -> String {
+        std::fs::read_to_string(self.folder.join("trace")).unwrap_or_default()
     }
 }
 
@@ -145,12 +183,29 @@ fn is_alive(id: u32) -> bool {
     name.starts_with("tickmark") || (!name.is_empty() && name == comm("self"))
 }
 
+/// What a line of the trace says after its time, where it is of this CPU.
+fn said(line: &str, cpu: u32) -> Option<&str> {
+    let (_, after) = line.trim_start().strip_prefix('#').is_none().then(|| line.split_once('['))??;
+    let (number, _) = after.split_once(']')?;
+    line.rsplit_once(": ").filter(|_| number.parse() == Ok(cpu)).map(|(_, rest)| rest)
+}
+
+/// A line of timerlat: `#NUMBER context irq|thread timer_latency N ns`.
+fn wake(line: &str, cpu: u32) -> Option<Wake> {
+    let words: Vec<&str> = said(line, cpu)?.split_whitespace().collect();
+    let [_, "context", context, "timer_latency", late, "ns"] = words[..] else { return None };
+    let is_thread = match context {
+        "irq" => false,
+        "thread" => true,
+        _ => return None,
+    };
+    Some(Wake { late: late.parse().ok()?, is_thread })
+}
+
 /// A line of the trace: after its time runtime, noise, share available, longest, and the counts of hardware, non-maskable and other
 /// interrupts, soft interrupts and threads.
 fn sample(line: &str, cpu: u32) -> Option<Sample> {
-    let (_, after) = line.trim_start().strip_prefix('#').is_none().then(|| line.split_once('['))??;
-    let (number, _) = after.split_once(']')?;
-    let (_, rest) = line.rsplit_once(": ").filter(|_| number.parse() == Ok(cpu))?;
+    let rest = said(line, cpu)?;
     let numbers: Option<Vec<f64>> = rest.split_whitespace().map(|word| word.parse().ok()).collect();
     match numbers?[..] {
         [runtime, noise, _, _, _, _, interrupts, _, _] if runtime > 0.0 && noise <= runtime => {
@@ -189,7 +244,7 @@ mod tests {
         assert_eq!((cpus().as_str(), user(root)), ("2-7", None));
         let _ = std::fs::remove_file(dead.join("current_tracer"));
         let _ = std::fs::remove_dir(&dead);
-        let tracer = Tracer::under(root, 0).unwrap();
+        let tracer = Tracer::under(root, Kind::Osnoise, 0).unwrap();
         assert_eq!(cpus(), "0");
         assert_eq!(user(root), Some(tracer.folder.clone()));
         std::fs::write(tracer.folder.join("trace"), TRACE).unwrap();
@@ -202,8 +257,19 @@ mod tests {
         std::fs::remove_dir_all(&folder).unwrap();
         std::fs::create_dir_all(&user_of).unwrap();
         std::fs::write(user_of.join("current_tracer"), "timerlat\n").unwrap();
-        assert!(Tracer::under(root, 0).is_err());
+        assert!(Tracer::under(root, Kind::Timerlat, 0).is_err());
         assert_eq!(cpus(), "2-7");
-        assert!(Tracer::under(Path::new("/nowhere"), 0).is_err());
+        assert!(Tracer::under(Path::new("/nowhere"), Kind::Osnoise, 0).is_err());
+    }
+
+    #[test]
+    fn lines_of_timerlat_are_of_interrupts_and_of_threads() {
+        let lines = "          <idle>-0       [000] d.h1.    54.029328: #1     context    irq timer_latency       932 ns\n\
+                               <...>-867     [000] .....    54.029339: #1     context thread timer_latency     11700 ns\n\
+                     # a word: #1 context irq timer_latency 1 ns\n\
+                               <...>-867     [000] .....    54.029339: #2     context   user timer_latency     11700 ns\n";
+        let wakes: Vec<Wake> = lines.lines().filter_map(|line| wake(line, 0)).collect();
+        assert_eq!(wakes, [Wake { late: 932, is_thread: false }, Wake { late: 11_700, is_thread: true }]);
+        assert_eq!(lines.lines().filter_map(|line| wake(line, 3)).count(), 0, "of another CPU");
     }
 }

@@ -72,6 +72,9 @@ pub(crate) struct Timers {
     /// Say how long to measure until no more than this share is certain to be later, such as 0.01%
     #[arg(long, value_name = "SHARE", value_parser = share, conflicts_with = "rows")]
     pub(crate) bound: Option<f64>,
+    /// Ask the kernel's timerlat tracer too, in turns and for as long as a way (root, CONFIG_TIMERLAT_TRACER; one CPU)
+    #[arg(long, conflicts_with_all = ["timed_rows", "of", "on_threshold", "cpus"])]
+    pub(crate) timerlat: bool,
     /// Print as cyclictest does, each way as a thread: its lines, then its histogram, in us
     #[arg(long, conflicts_with_all = ["rows", "format"])]
     pub(crate) cyclictest: bool,

@@ -27,10 +27,15 @@ pub(super) fn run(store: &Store, asked: &Timers) -> Result<Code, Error> {
     let is_rows = !asked.rows.is_empty() || asked.rows_from.is_some();
     let threshold = OnThreshold::of(&asked.on_threshold)?;
     let select = if is_rows { scenarios::select(asked)? } else { ways(asked) };
-    let offers = selection::select(&select)?;
+    let mut offers = selection::select(&select)?;
     let runs = if threshold.is_some() { one_way(offers.len())? } else { asked.runs };
     if !is_rows {
         enough_time(asked, runs, offers.len() as i64)?;
+    }
+    if asked.timerlat {
+        let parts = i64::from(runs) * (offers.len() as i64 + 1) * 1_000_000_000;
+        let seconds = (asked.duration.get() / parts).clamp(1, 600);
+        offers.extend(selection::select(&[format!("{}:seconds={seconds}", names::TIMERLAT)])?);
     }
     let listed = cpus::asked(&asked.cpus)?;
     let name = own_name(asked.name.as_deref());

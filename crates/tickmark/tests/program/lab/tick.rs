@@ -25,3 +25,36 @@ fn the_kernels_own_tracer_and_its_counts_say_the_same() {
     // Nothing but the tick, and the kernel's own threads.
     assert!(page["named"].as_f64().unwrap() > 0.99, "{page:#}");
 }
+
+/// How late timers are by this instrument and by the kernel's own, in turns in one boot: the thread that timerlat wakes does what a sleeping
+/// program does, and its interrupt comes before.
+#[test]
+fn the_kernels_own_tracer_of_timers_says_the_same() {
+    let _alone = emulator();
+    let bench = Bench::new();
+    let kernel = [
+        "lab",
+        "boot",
+        "--kernel",
+        "x86_64:hz=1000:osnoise=on",
+        "--speed",
+        "250",
+        "--slice",
+        "400ms",
+        "--runs",
+        "2",
+    ];
+    let booted =
+        bench.run(&[&kernel[..], &["timer.wake:ahead=1000,class=fifo", "timerlat:seconds=1"]].concat());
+    assert!(booted.status.success(), "{}", err(&booted));
+    let page = bench.json(&["timers", "--of", "last"]);
+    let p50 = |metric: &str| {
+        let way = page["ways"].as_array().unwrap().iter().find(|way| way["metric"] == metric).unwrap();
+        assert!(way["wakes"].as_u64().unwrap() > 100, "{way}");
+        way["quantiles"]["p50"].as_f64().unwrap()
+    };
+    let (sleep, interrupt, thread) =
+        (p50("timer.wake.1000.nanosleep.fifo"), p50("timerlat.interrupt"), p50("timerlat.thread"));
+    assert!(interrupt < thread, "{page:#}");
+    assert!((0.3..3.0).contains(&(thread / sleep)), "{thread} and {sleep}");
+}
