@@ -7,6 +7,7 @@
 
 pub mod balance;
 pub mod changes;
+pub mod comms;
 pub mod comparison;
 pub mod doctor;
 mod exact;

@@ -6,6 +6,7 @@
 
 pub mod balance;
 pub mod changes;
+pub mod comms;
 pub mod comparison;
 pub mod cyclictest;
 pub mod doctor;

@@ -11,6 +11,7 @@ pub mod curve;
 pub mod earlier;
 mod estimate;
 pub mod extreme;
+pub mod linear;
 pub mod multiple;
 pub mod nested;
 pub mod offset;

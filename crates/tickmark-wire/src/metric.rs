@@ -160,6 +160,8 @@ vocabulary! {
         Step = "step",
         /// The cost of a curve's first point over its least.
         Speedup = "speedup",
+        /// The median at a curve's first point: of messages, the time of the smallest.
+        First = "first",
     }
 }
 

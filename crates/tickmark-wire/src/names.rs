@@ -45,6 +45,8 @@ pub const WAYS: [&str; 13] = [
     "tokio",
     "spin",
 ];
+/// Messages of several sizes to and fro, with what they cost the processor: a probe.
+pub const COMMS: &str = "comms";
 /// How late a sleep ends, of which timer slack is a part.
 pub const SLEEP: &str = "timer.clock_nanosleep.late";
 /// How far the clocks of two CPUs are apart.

@@ -24,6 +24,8 @@ pub enum Observations {
     Histogram(Histogram),
     /// What was counted in each window of time.
     Windows(Windows),
+    /// What a processor did while messages went to and fro, window by window.
+    Loads(Box<Loads>),
     /// Observations of a kind that a later minor version has: its name.
     #[serde(skip)]
     Unknown(String),
@@ -38,6 +40,60 @@ pub struct Windows {
     pub length: Vec<Nanos>,
     /// What was counted in it: messages, transactions.
     pub count: Vec<u64>,
+}
+
+/// What one CPU did in windows of time, in columns with one entry a window: what a task that computes beside the communicating ones got done
+/// there, and the kernel's accounts. Times in ns.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Loads {
+    /// The CPU.
+    pub cpu: u32,
+    /// What the computing task does alone; absent where there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub alone: Option<Alone>,
+    /// Bytes of a message.
+    pub size: Vec<u64>,
+    /// How long the window was.
+    pub wall: Vec<Nanos>,
+    /// Round trips, or exchanges there and back, in it.
+    pub trips: Vec<u64>,
+    /// CPU time of the communicating tasks of this CPU.
+    pub communicating: Vec<Nanos>,
+    /// Steps of the computing task; this and the next three are empty where there is none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub steps: Vec<u64>,
+    /// The time in which it saw no gap.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unbroken: Vec<Nanos>,
+    /// Its CPU time.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub computing: Vec<Nanos>,
+    /// How long it stood runnable without the CPU (schedstat); empty where the kernel does not say.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub waited: Vec<Nanos>,
+    /// Of /proc/stat, in steps of its tick: user (with nice), system, interrupts, soft interrupts, idle (with iowait), steal; empty without
+    /// it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stat: Vec<[Nanos; 6]>,
+    /// Context switches of the communicating task that measures; empty on another CPU than its own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub switches: Vec<u64>,
+    /// Interrupts and soft interrupts of the CPU, while /proc was read too; empty where it does not say.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub interrupts: Vec<[u64; 2]>,
+}
+
+/// A computing task that nothing disturbs but what disturbs always.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct Alone {
+    /// How long it was looked at, in ns.
+    pub wall: Nanos,
+    /// Its CPU time, in ns.
+    pub computing: Nanos,
+    /// Its steps.
+    pub steps: u64,
+    /// The time in which it saw no gap, in ns.
+    pub unbroken: Nanos,
 }
 
 /// A contiguous stream of batches, in columns: `start` and `elapsed` have one entry a batch.
@@ -219,6 +275,7 @@ impl Observations {
             Self::Values(values) => values.values.len(),
             Self::Histogram(histogram) => usize::try_from(histogram.total()).unwrap_or(usize::MAX),
             Self::Windows(windows) => windows.count.len(),
+            Self::Loads(loads) => loads.wall.len(),
             Self::Unknown(_) => 0,
         }
     }

@@ -1,5 +1,6 @@
 //! The command line. Options become defaulted structures of the commands here and go no further.
 
+mod comms;
 mod compare;
 pub(crate) mod complete;
 mod examples;
@@ -12,6 +13,7 @@ mod values;
 mod watch;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+pub(crate) use comms::Comms;
 pub(crate) use compare::{Compare, CompareFormat, FailOn};
 use examples::{
     COMPARE_EXAMPLES, DOCTOR_EXAMPLES, EXPERIMENT_EXAMPLES, EXPORT_EXAMPLES, IMPORT_EXAMPLES,
@@ -76,6 +78,9 @@ pub(crate) enum Command {
     /// Show how late each way to wait wakes a program, and what is certain of the tail
     #[command(after_help = TIMERS_EXAMPLES)]
     Timers(Timers),
+    /// Measure messages of every size, and what they cost the processor
+    #[command(after_help = comms::COMMS_EXAMPLES)]
+    Comms(Comms),
     /// Run a command at several HZ: what ticks cost it, what finer ones save it, and where they meet
     #[command(after_help = hz::HZ_EXAMPLES)]
     Hz(Hz),

@@ -67,6 +67,7 @@ fn gives(metric: &Metric) -> &'static str {
         Headline::Levels => "the curve, its levels",
         Headline::Farthest => "the curve, its end",
         Headline::Capacity | Headline::Step | Headline::Speedup => "the curve, a figure from it",
+        Headline::First => "median at the smallest size",
         Headline::Other(word) => word.as_str(),
     }
 }

@@ -5,8 +5,8 @@ use super::{Apart, Detail, Figures, New, NoFigure, Spread, conditions, configure
 use tickmark_stats::{Sorted, curve, median, offset, tick};
 use tickmark_store::{Recording, Run};
 use tickmark_wire::{
-    Batches, Exchange, GapTrace, Headline, Histogram, Metric, Nanos, Observations, Observed, Part, Point,
-    Unit, Values, Windows,
+    Batches, Exchange, GapTrace, Headline, Histogram, Loads, Metric, Nanos, Observations, Observed, Part,
+    Point, Unit, Values, Windows,
 };
 
 /// What one run observed of a metric.
@@ -64,6 +64,7 @@ impl<'a> Seen<'a> {
             Observations::Latencies(latencies) => self.latencies(latencies),
             Observations::Histogram(histogram) => self.histogram(histogram),
             Observations::Windows(windows) => self.windows(windows),
+            Observations::Loads(loads) => self.loads(loads),
             Observations::Gaps(trace) => self.gaps(trace),
             Observations::Exchanges(exchanges) => self.exchanges(exchanges),
             Observations::Unknown(kind) => {
@@ -114,7 +115,19 @@ impl<'a> Seen<'a> {
         })
     }
 
+    /// CPU time of the communicating tasks, the median of the windows: what every window has.
+    fn loads(&self, loads: &Loads) -> Result<Figures, NoFigure> {
+        let each = loads.communicating.iter().zip(&loads.wall).filter(|(_, wall)| wall.get() > 0);
+        let value = median(each.map(|(used, wall)| used.as_f64() / wall.as_f64()));
+        Ok(self.plain(value.ok_or(NoFigure::NoValue)?, Detail::None))
+    }
+
     fn curve(&self, points: &[Point], area: u64) -> Result<Figures, NoFigure> {
+        if let (Headline::First, Some(Observations::Latencies(trips))) =
+            (self.metric.headline, points.first().map(|point| &point.observations))
+        {
+            return self.latencies(trips);
+        }
         // Of a row of timers, each with its errors: all of them, early or late.
         let errors = points.iter().filter_map(|point| match &point.observations {
             Observations::Latencies(late) => Some(late.iter().map(|late| Nanos::new(late.get().abs()))),

@@ -9,6 +9,7 @@ mod calendar;
 mod clock_read;
 mod clock_step;
 mod command;
+mod comms;
 mod fault;
 mod files;
 mod float;
@@ -78,6 +79,7 @@ pub static FILES: &[&[Probe]] = &[
     tcp_connect::PROBES,
     tcp_timer::PROBES,
     wake::PROBES,
+    comms::PROBES,
     bandwidth::PROBES,
     memory::PROBES,
     seconds_and_fraction::PROBES,

@@ -297,6 +297,11 @@ impl Drop for Region {
 #[derive(Debug)]
 pub struct Words(Region);
 
+// SAFETY: the mapping is its own for as long as it lives, and its words are only used as atomics.
+unsafe impl Send for Words {}
+// SAFETY: the same.
+unsafe impl Sync for Words {}
+
 impl Words {
     /// So many.
     ///
@@ -315,5 +320,49 @@ impl Words {
         assert!(index < self.0.length / 64, "a word of its own cache line inside the mapping");
         // SAFETY: inside the mapping, aligned to a cache line, and only used as an atomic.
         unsafe { std::sync::atomic::AtomicU32::from_ptr(self.0.at(index * 64).cast()) }
+    }
+
+    /// One of 64 bits in the place of that.
+    ///
+    /// # Panics
+    /// Where there is none of this index.
+    #[must_use]
+    pub fn wide(&self, index: usize) -> &std::sync::atomic::AtomicU64 {
+        assert!(index < self.0.length / 64, "a word of its own cache line inside the mapping");
+        // SAFETY: inside the mapping, aligned to a cache line, and only used as an atomic.
+        unsafe { std::sync::atomic::AtomicU64::from_ptr(self.0.at(index * 64).cast()) }
+    }
+}
+
+/// Bytes that are shared with children: who writes and who reads, and when, they settle by other means.
+#[derive(Debug)]
+pub struct Shared(Region);
+
+// SAFETY: the mapping is its own for as long as it lives; who writes it and who reads it take turns.
+unsafe impl Send for Shared {}
+// SAFETY: the same.
+unsafe impl Sync for Shared {}
+
+impl Shared {
+    /// So many, zeroed.
+    ///
+    /// # Errors
+    /// Those of mmap(2).
+    pub fn new(length: usize) -> Result<Self, CallError> {
+        map(length, READ_WRITE, libc::MAP_SHARED | libc::MAP_ANONYMOUS, -1).map(Self)
+    }
+
+    /// Copies bytes to its beginning; what does not fit is left out.
+    pub fn put(&self, bytes: &[u8]) {
+        let length = bytes.len().min(self.0.length);
+        // SAFETY: inside the mapping; nobody reads it before it is told to.
+        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), self.0.at(0), length) };
+    }
+
+    /// Copies bytes from its beginning.
+    pub fn get(&self, bytes: &mut [u8]) {
+        let length = bytes.len().min(self.0.length);
+        // SAFETY: inside the mapping; nobody writes it before it is told to.
+        unsafe { std::ptr::copy_nonoverlapping(self.0.at(0), bytes.as_mut_ptr(), length) };
     }
 }

@@ -26,6 +26,19 @@ pub fn unix_pair() -> Result<(OwnedFd, OwnedFd), CallError> {
     Ok((ours.into(), theirs.into()))
 }
 
+/// Two connected datagram sockets of the UNIX domain. A datagram that does not come ends the wait after a second.
+///
+/// # Errors
+/// Those of socketpair(2) and setsockopt(2).
+pub fn unix_datagrams() -> Result<(OwnedFd, OwnedFd), CallError> {
+    let (ours, theirs) =
+        std::os::unix::net::UnixDatagram::pair().map_err(|e| CallError::of("socketpair", &e))?;
+    let pair: (OwnedFd, OwnedFd) = (ours.into(), theirs.into());
+    sockopt::set_socket_timeout(&pair.0, Timeout::Recv, Some(Duration::from_secs(1)))
+        .map_err(named("setsockopt"))?;
+    Ok(pair)
+}
+
 /// Two UDP sockets, each connected to the other. A datagram that is lost ends the wait after a second.
 ///
 /// # Errors

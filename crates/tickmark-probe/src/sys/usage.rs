@@ -94,10 +94,68 @@ impl CpuClock {
         (errno == 0).then_some(Self(clock))
     }
 
+    /// The clock of a thread of this process (CPUCLOCK_PERTHREAD and CPUCLOCK_SCHED of linux/posix-timers.h).
+    #[must_use]
+    pub fn of_thread(id: u32) -> Self {
+        Self((!(id as libc::clockid_t) << 3) | 6)
+    }
+
     /// CPU time used so far; zero once the process is gone.
     #[must_use]
     pub fn read(&self) -> Nanos {
         super::clock::read(self.0).unwrap_or_default()
+    }
+}
+
+/// The number of the calling thread.
+#[must_use]
+pub fn thread_id() -> u32 {
+    // SAFETY: no arguments.
+    (unsafe { libc::gettid() }) as u32
+}
+
+/// What /proc/stat says of one CPU.
+#[derive(Debug)]
+pub struct CpuTimes {
+    file: Option<File>,
+    line: String,
+    tick: i64,
+    text: Vec<u8>,
+}
+
+impl CpuTimes {
+    /// Opens it.
+    #[must_use]
+    pub fn open(cpu: u32) -> Self {
+        // SAFETY: no pointers.
+        let hz = unsafe { libc::sysconf(libc::_SC_CLK_TCK) };
+        let line = format!("cpu{cpu} ");
+        Self {
+            file: File::open("/proc/stat").ok(),
+            line,
+            tick: 1_000_000_000 / hz.max(1),
+            text: vec![0; 64 << 10],
+        }
+    }
+
+    /// Its times so far, in steps of the tick: user (with nice), system, interrupts, soft interrupts, idle (with iowait), steal.
+    #[must_use]
+    pub fn read(&mut self) -> Option<[Nanos; 6]> {
+        let length = self.file.as_ref()?.read_at(&mut self.text, 0).ok()?;
+        let text = std::str::from_utf8(&self.text[..length]).ok()?;
+        let line = text.lines().find_map(|line| line.strip_prefix(&self.line))?;
+        times(line).map(|ticks| ticks.map(|ticks| Nanos::new(ticks * self.tick)))
+    }
+}
+
+/// The columns of a line of /proc/stat behind its name (proc_stat(5)), as [`CpuTimes::read`] has them.
+fn times(line: &str) -> Option<[i64; 6]> {
+    let ticks: Option<Vec<i64>> = line.split_whitespace().map(|word| word.parse().ok()).collect();
+    match ticks?[..] {
+        [user, nice, system, idle, iowait, irq, softirq, steal, ..] => {
+            Some([user + nice, system, irq, softirq, idle + iowait, steal])
+        }
+        _ => None,
     }
 }
 
@@ -188,6 +246,14 @@ mod tests {
         let machine = parse_stat(text, "cpu1 ", 10_000_000).unwrap();
         assert_eq!(machine, Machine { steal: Some(Nanos::new(70_000_000)), runnable: 3 });
         assert_eq!(parse_stat("cpu 1\n", "cpu1 ", 1), None);
+    }
+
+    #[test]
+    fn times_of_a_cpu_are_read_by_their_columns() {
+        assert_eq!(times("4 1 3 900 50 6 2 7 0 0"), Some([5, 3, 6, 2, 950, 7]));
+        assert_eq!(times("4 1 3 900"), None);
+        let now = CpuTimes::open(0).read();
+        assert!(now.is_none_or(|times| times.iter().any(|time| time.get() > 0)), "{now:?}");
     }
 
     #[test]

@@ -91,7 +91,7 @@ neither found nor fine.";
 
 pub(super) const TIMERS_EXAMPLES: &str = "\
 Ways: nanosleep, nanosleep-relative, timerfd, ppoll, epoll_pwait2, futex, posix-signal, posix-thread, io_uring, sleeper (of the
-library tickmark-timer: woken early by what it learned, then spinning), std (Rust's sleep), spin.
+library tickmark-timer: woken early by what it learned, then spinning), std (Rust's sleep), tokio (its sleep), spin.
 
 Examples:
   tickmark timers                                        every way, half a minute

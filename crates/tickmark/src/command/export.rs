@@ -179,11 +179,27 @@ fn observations(recording: &Recording) -> Table {
                 }
                 Observations::Curve(points) => {
                     for point in points {
-                        let Observations::Batches(b) = &point.observations else { continue };
-                        for (i, (start, elapsed)) in b.start.iter().zip(&b.elapsed).enumerate() {
-                            let kind = format!("batch at {}", point.at);
-                            push(&kind, i, Some(*start), json!(elapsed), Some(b.iterations.get()));
+                        match &point.observations {
+                            Observations::Batches(b) => {
+                                let kind = format!("batch at {}", point.at);
+                                for (i, (start, elapsed)) in b.start.iter().zip(&b.elapsed).enumerate() {
+                                    push(&kind, i, Some(*start), json!(elapsed), Some(b.iterations.get()));
+                                }
+                            }
+                            Observations::Latencies(all) => {
+                                let kind = format!("latency at {}", point.at);
+                                let each = all.iter().enumerate();
+                                each.for_each(|(i, l)| push(&kind, i, None, json!(l), None));
+                            }
+                            _ => {}
                         }
+                    }
+                }
+                Observations::Loads(all) => {
+                    for (i, (wall, used)) in all.wall.iter().zip(&all.communicating).enumerate() {
+                        let size = all.size.get(i).copied().unwrap_or(0);
+                        let kind = format!("CPU time of {} ns, {size} bytes", wall.get());
+                        push(&kind, i, None, json!(used), all.trips.get(i).copied());
                     }
                 }
                 Observations::Histogram(histogram) => {

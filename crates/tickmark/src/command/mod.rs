@@ -3,6 +3,7 @@
 mod arms;
 mod boots;
 mod changes;
+mod comms;
 mod compare;
 mod cpus;
 mod doctor;
@@ -49,6 +50,7 @@ pub(crate) fn dispatch(cli: Cli) -> Result<Code, Error> {
         Command::Doctor(asked) => doctor::run(&store()?, &asked),
         Command::Tick(asked) => tick::run(&store()?, &asked),
         Command::Timers(asked) => timers::run(&store()?, &asked),
+        Command::Comms(asked) => comms::run(&store()?, &asked),
         Command::Hz(asked) => hz::run(&store()?, &asked),
         Command::Lab(asked) => lab::run(store, &asked),
         Command::Stat(asked) => stat::run(&asked),

@@ -10,7 +10,7 @@ use tickmark_store::Recording;
 use tickmark_wire::names;
 
 /// Of a plot in the terminal, axes not counted.
-const SIZE: (usize, usize) = (62, 16);
+pub(super) const SIZE: (usize, usize) = (62, 16);
 /// Timers of a row at most, and how far ahead the last may be: in cycles and in ns.
 const MOST: usize = 1_000;
 const LAST: u64 = 1_000_000_000;
@@ -125,7 +125,8 @@ pub(super) fn show(recording: &Recording, scenarios: &[Scenario], asked: &Timers
     Ok(scenarios.iter().all(|scenario| scenario.seen.is_ok()))
 }
 
-fn write(path: &Path, text: &str) -> Result<(), Error> {
+/// Writes a plot.
+pub(super) fn write(path: &Path, text: &str) -> Result<(), Error> {
     std::fs::write(path, text).map_err(|error| unwritable(path, &error))
 }
 

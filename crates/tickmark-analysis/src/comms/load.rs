@@ -1,0 +1,196 @@
+//! What messages cost a CPU, by several meters.
+
+use super::Cpu;
+use tickmark_stats::{Sorted, median};
+use tickmark_wire::{Alone, Loads, Nanos};
+
+/// More than this share of a window that nobody explains, and it is refused.
+const MOST_UNEXPLAINED: f64 = 0.02;
+
+/// The load of one CPU at one size: shares of the CPU, medians of the windows that count.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Load {
+    /// By the gaps that the computing task saw, and by its counter: what it did not get, less what other tasks had. None without such a task, or where
+    /// more than half of the windows were refused.
+    pub gaps: Option<f64>,
+    /// By its counter.
+    pub counter: Option<f64>,
+    /// CPU time of the communicating tasks.
+    pub tasks: Option<f64>,
+    /// System, interrupts and soft interrupts of /proc/stat, over all windows.
+    pub stat: Option<f64>,
+    /// What other tasks had.
+    pub others: Option<f64>,
+    /// What nobody had: steal, and what the accounts miss.
+    pub unexplained: Option<f64>,
+    /// Windows, and those that were refused.
+    pub windows: (usize, usize),
+    /// What each message took of the kernel's counts.
+    pub per_message: PerMessage,
+}
+
+/// Counts for each whole way there and back.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct PerMessage {
+    /// Context switches of this side.
+    pub switches: Option<f64>,
+    /// Interrupts of the CPU.
+    pub interrupts: Option<f64>,
+    /// Soft interrupts of the CPU.
+    pub softirqs: Option<f64>,
+}
+
+/// One window of one CPU. Shares of its length.
+struct Window {
+    size: u64,
+    gaps: Option<f64>,
+    counter: Option<f64>,
+    tasks: f64,
+    others: f64,
+    unexplained: f64,
+    /// Seconds of /proc/stat: system with both kinds of interrupts, and all.
+    stat: Option<(f64, f64)>,
+    trips: f64,
+    switches: Option<f64>,
+    interrupts: Option<[f64; 2]>,
+}
+
+impl Window {
+    fn is_refused(&self) -> bool {
+        self.unexplained > MOST_UNEXPLAINED
+    }
+}
+
+/// The windows of all launches on one CPU.
+pub(super) struct Books {
+    cpu: u32,
+    windows: Vec<Window>,
+}
+
+impl Books {
+    /// None where no launch has any, or one has columns of other lengths.
+    pub(super) fn of(launches: &[Loads]) -> Option<Self> {
+        let cpu = launches.first()?.cpu;
+        let windows: Option<Vec<Vec<Window>>> = launches.iter().map(windows).collect();
+        Some(Self { cpu, windows: windows?.into_iter().flatten().collect() })
+    }
+
+    pub(super) fn cpu(&self) -> Cpu {
+        let good = || self.windows.iter().filter(|window| !window.is_refused());
+        let apart = good().filter_map(|window| Some((window.gaps? - window.counter?).abs()));
+        let apart = Sorted::new(apart);
+        Cpu {
+            cpu: self.cpu,
+            apart: apart.quantile(0.5).zip(apart.quantile(0.95)),
+            windows: (self.windows.len(), self.windows.len() - good().count()),
+        }
+    }
+
+    pub(super) fn at(&self, size: u64) -> Load {
+        let all: Vec<&Window> = self.windows.iter().filter(|window| window.size == size).collect();
+        let good: Vec<&&Window> = all.iter().filter(|window| !window.is_refused()).collect();
+        let refused = all.len() - good.len();
+        let counts = refused * 2 <= all.len();
+        let of = |value: &dyn Fn(&Window) -> Option<f64>| {
+            let values: Option<Vec<f64>> = good.iter().map(|window| value(window)).collect();
+            values.filter(|_| counts).and_then(median)
+        };
+        let sums = all.iter().filter_map(|window| window.stat).reduce(|a, b| (a.0 + b.0, a.1 + b.1));
+        let trips: f64 = all.iter().map(|window| window.trips).sum();
+        let per = |value: &dyn Fn(&Window) -> Option<f64>| {
+            let values: Option<Vec<f64>> = all.iter().map(|window| value(window)).collect();
+            values.filter(|_| trips > 0.0).map(|values| values.iter().sum::<f64>() / trips)
+        };
+        Load {
+            gaps: of(&|window| window.gaps),
+            counter: of(&|window| window.counter),
+            tasks: of(&|window| Some(window.tasks)),
+            stat: sums.filter(|(_, whole)| *whole > 0.0).map(|(busy, whole)| busy / whole),
+            others: of(&|window| Some(window.others)),
+            unexplained: median(all.iter().map(|window| window.unexplained)),
+            windows: (all.len(), refused),
+            per_message: PerMessage {
+                switches: per(&|window| window.switches),
+                interrupts: per(&|window| Some(window.interrupts?[0])),
+                softirqs: per(&|window| Some(window.interrupts?[1])),
+            },
+        }
+    }
+}
+
+/// The windows of a launch; none where its columns are of different lengths.
+fn windows(loads: &Loads) -> Option<Vec<Window>> {
+    let count = loads.wall.len();
+    let whole = |length: usize| length == count;
+    let part = |length: usize| length == count || length == 0;
+    let columns = [loads.size.len(), loads.trips.len(), loads.communicating.len()];
+    let parts = [
+        loads.steps.len(),
+        loads.unbroken.len(),
+        loads.computing.len(),
+        loads.waited.len(),
+        loads.stat.len(),
+        loads.switches.len(),
+        loads.interrupts.len(),
+    ];
+    if !columns.into_iter().all(whole) || !parts.into_iter().all(part) {
+        return None;
+    }
+    let nobodys = nobodys(loads);
+    (0..count).map(|at| window(loads, nobodys, at)).collect()
+}
+
+/// The share of a launch in which the computing task neither had the CPU nor waited for it: steal, and what the accounts miss. None where the
+/// kernel does not say how long it waited. A single window does not tell: a wait is in the account when it is over.
+fn nobodys(loads: &Loads) -> Option<f64> {
+    let sum = |column: &[Nanos]| column.iter().map(|time| time.as_f64()).sum::<f64>();
+    let (wall, computing, waited) = (sum(&loads.wall), sum(&loads.computing), sum(&loads.waited));
+    (!loads.waited.is_empty() && wall > 0.0).then(|| (1.0 - (computing + waited) / wall).max(0.0))
+}
+
+/// What computes alone, for each second of its CPU time: steps, and time without a gap.
+fn pace(alone: &Alone) -> Option<(f64, f64)> {
+    let cpu = alone.computing.as_f64();
+    let (steps, unbroken) = (alone.steps as f64 / cpu, alone.unbroken.as_f64() / cpu);
+    (cpu > 0.0 && steps > 0.0 && unbroken > 0.0).then_some((steps, unbroken))
+}
+
+fn window(loads: &Loads, nobodys: Option<f64>, at: usize) -> Option<Window> {
+    let wall = loads.wall[at].as_f64();
+    if wall <= 0.0 {
+        return None;
+    }
+    let communicating = loads.communicating[at].as_f64();
+    let computing = loads.computing.get(at).map(|time| time.as_f64());
+    // Of the two tasks' time, what was no computing: the one's own, and interrupts that were charged to the other.
+    let load = |done: f64, pace: f64| (communicating + computing.unwrap_or(0.0) - done / pace) / wall;
+    let pace = loads.alone.as_ref().and_then(pace);
+    let gaps = pace.zip(loads.unbroken.get(at)).map(|((_, pace), done)| load(done.as_f64(), pace));
+    let counter = pace.zip(loads.steps.get(at)).map(|((pace, _), done)| load(*done as f64, pace));
+    // What neither of the two tasks had: other tasks', where the launch as a whole tells so.
+    let apart = computing.map(|computing| ((wall - computing - communicating) / wall).max(0.0));
+    let (others, unexplained) = match (apart, nobodys) {
+        (Some(apart), Some(nobodys)) if nobodys <= MOST_UNEXPLAINED => {
+            (apart - nobodys.min(apart), nobodys.min(apart))
+        }
+        (Some(apart), _) => (0.0, apart),
+        // An idle CPU is no unexplained one.
+        (None, _) => (0.0, 0.0),
+    };
+    let stat = loads.stat.get(at).map(|[user, system, irq, softirq, idle, steal]| {
+        let busy = [system, irq, softirq].iter().map(|time| time.as_f64()).sum::<f64>();
+        (busy, busy + [user, idle, steal].iter().map(|time| time.as_f64()).sum::<f64>())
+    });
+    Some(Window {
+        size: loads.size[at],
+        gaps,
+        counter,
+        tasks: communicating / wall,
+        others,
+        unexplained,
+        stat,
+        trips: loads.trips[at] as f64,
+        switches: loads.switches.get(at).map(|count| *count as f64),
+        interrupts: loads.interrupts.get(at).map(|counts| counts.map(|count| count as f64)),
+    })
+}

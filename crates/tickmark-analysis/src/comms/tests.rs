@@ -1,0 +1,98 @@
+use super::*;
+use tickmark_wire::{Alone, Nanos};
+
+fn nanos(values: &[f64]) -> Vec<Nanos> {
+    values.iter().map(|value| Nanos::new(*value as i64)).collect()
+}
+
+/// Windows of 10 ms in which the messages' own tasks have .3, interrupts charged to the computing one .1, and other tasks what is said.
+fn loads(others: &[f64], lost: f64) -> Loads {
+    let wall = 1e7;
+    let computing: Vec<f64> = others.iter().map(|others| wall * (0.7 - others - lost)).collect();
+    let done: Vec<f64> = computing.iter().map(|computing| computing - 0.1 * wall).collect();
+    Loads {
+        cpu: 1,
+        alone: Some(Alone {
+            wall: Nanos::new(100_000_000),
+            computing: Nanos::new(100_000_000),
+            steps: 90_000_000,
+            unbroken: Nanos::new(99_000_000),
+        }),
+        size: vec![64; others.len()],
+        wall: nanos(&vec![wall; others.len()]),
+        trips: vec![100; others.len()],
+        communicating: nanos(&vec![0.3 * wall; others.len()]),
+        steps: done.iter().map(|done| (done * 0.9) as u64).collect(),
+        unbroken: nanos(&done.iter().map(|done| done * 0.99).collect::<Vec<_>>()),
+        waited: nanos(&others.iter().map(|others| wall * (0.3 + others)).collect::<Vec<_>>()),
+        computing: nanos(&computing),
+        stat: vec![[60, 20, 5, 5, 5, 5].map(|ms| Nanos::new(ms * 1_000_000)); others.len()],
+        switches: vec![200; others.len()],
+        interrupts: vec![[300, 150]; others.len()],
+    }
+}
+
+fn seen(loads: Loads) -> Seen {
+    let curve: BTreeMap<u64, Vec<f64>> = [(64, vec![20_000.0, 22_000.0, 40_000.0])].into();
+    Seen::of(&[curve], &[vec![loads], Vec::new()], 2.0).unwrap()
+}
+
+#[test]
+fn the_load_is_what_the_messages_tasks_had_and_the_interrupts_charged_to_the_other() {
+    let seen = seen(loads(&[0.0, 0.0, 0.2, 0.3], 0.0));
+    let load = &seen.rows[0].loads[0];
+    for meter in [load.gaps, load.counter] {
+        assert!((meter.unwrap() - 0.4).abs() < 1e-6, "{load:?}");
+    }
+    assert!((load.tasks.unwrap() - 0.3).abs() < 1e-9 && (load.stat.unwrap() - 0.3).abs() < 1e-9);
+    assert!((load.others.unwrap() - 0.1).abs() < 1e-9, "other tasks are not its: {load:?}");
+    assert_eq!(load.windows, (4, 0));
+    assert_eq!((load.per_message.switches, load.per_message.interrupts), (Some(2.0), Some(3.0)));
+    assert!(seen.cpus[0].apart.unwrap().1 < 1e-6 && seen.cpus[0].cpu == 1);
+    // Half of the way there and back.
+    assert_eq!((seen.rows[0].time, seen.rows[0].whole.median), (11_000.0, 22_000.0));
+    assert!(seen.rows[0].launches.is_none() && seen.pieces.is_none());
+}
+
+#[test]
+fn windows_that_nobody_explains_are_refused() {
+    let load = |lost| seen(loads(&[0.0; 4], lost)).rows[0].loads[0].clone();
+    assert_eq!(load(0.01).windows, (4, 0));
+    let none = load(0.05);
+    assert_eq!((none.windows, none.gaps, none.tasks), ((4, 4), None, None));
+    assert!((none.unexplained.unwrap() - 0.05).abs() < 1e-6);
+    // A column that is short is no column.
+    let short = Loads { steps: vec![1], ..loads(&[0.0; 4], 0.0) };
+    assert!(Books::of(&[short]).is_none() && Books::of(&[]).is_none());
+    // Without a computing task there is no such load, and the rest is there.
+    let alone = Loads {
+        alone: None,
+        steps: Vec::new(),
+        unbroken: Vec::new(),
+        computing: Vec::new(),
+        waited: Vec::new(),
+        ..loads(&[0.0; 4], 0.0)
+    };
+    let load = &seen(alone).rows[0].loads[0];
+    assert_eq!((load.gaps, load.counter), (None, None));
+    assert!((load.tasks.unwrap() - 0.3).abs() < 1e-9);
+}
+
+#[test]
+fn a_dip_is_where_the_rate_falls_and_ends_where_it_is_regained() {
+    let row = |(size, time): (u64, f64)| Row {
+        size,
+        time,
+        launches: None,
+        whole: Whole { median: 2.0 * time, mean: 2.0 * time, quantiles: [(0.9, None); 3] },
+        loads: Vec::new(),
+    };
+    let of = |times: &[(u64, f64)]| {
+        let rows = times.iter().copied().map(row).collect();
+        Seen { rows, runs: 1, pieces: None, cpus: Vec::new() }.dips()
+    };
+    assert!(of(&[(100, 1000.0), (200, 1100.0), (400, 1300.0), (800, 2500.0)]).is_empty());
+    let dipped = [(100, 1000.0), (200, 1100.0), (256, 2100.0), (400, 2600.0), (800, 2900.0)];
+    assert_eq!(of(&dipped), [(256, Some(800))]);
+    assert_eq!(of(&dipped[..4]), [(256, None)]);
+}

@@ -1,0 +1,227 @@
+//! Messages of several sizes to and fro, beside a task that computes: Comms1 and Comms2 of the GENESIS benchmarks, and what they cost the
+//! processor (Boosten, Processor load, 1998). No suite has them, as they are told their sizes: `tickmark comms` asks.
+
+mod accounts;
+mod sides;
+
+use crate::case::{Parameter, Value};
+use crate::routine::{Budget, Routine, Sink, routine};
+use crate::spec::Also;
+use crate::sys::{limits, message};
+use crate::{Expected, Params, Probe, ProbeError, Spec, Unavailable};
+use accounts::Accounts;
+use sides::{Beside, Sides, trip};
+use tickmark_timer::monotonic_ns;
+use tickmark_wire::{
+    Arguments, Better, Group, Headline, Nanos, Observations, Part, Point, Priority, Unit, names,
+};
+
+const fn told(value: &'static str, name: &'static str, title: &'static str) -> Value {
+    Value { value, name, title, timed: title }
+}
+
+const fn parameter(name: &'static str, about: &'static str, values: &'static [Value]) -> Parameter {
+    Parameter { name, about, values, numbers: None }
+}
+
+const ALSO: &[Also] = &[
+    Also {
+        metric: "comms.{benchmark}.{over}{peer}{place}{load}{step}{class}.load",
+        title: "{benchmark} over {over}{peer}{place}{load}{step}{class}, load",
+        unit: Unit::Share,
+        better: Better::Lower,
+        headline: Headline::Median,
+    },
+    Also {
+        metric: "comms.{benchmark}.{over}{peer}{place}{load}{step}{class}.load_there",
+        title: "{benchmark} over {over}{peer}{place}{load}{step}{class}, load there",
+        unit: Unit::Share,
+        better: Better::Lower,
+        headline: Headline::Median,
+    },
+];
+
+pub(super) static PROBES: &[Probe] = &[Probe {
+    spec: Spec {
+        metric: "comms.{benchmark}.{over}{peer}{place}{load}{step}{class}",
+        headline: Headline::First,
+        sleeps: true,
+        timed: "{benchmark} over {over}{peer}{place}{load}{step}{class}: messages of each size, the whole way there and back",
+        source: "Hockney, GENESIS and PARKBENCH (COMMS1, COMMS2); processor-load.txt",
+        expected: Expected::UNKNOWN,
+        parameters: &[
+            parameter(
+                "benchmark",
+                "comms1: a message goes there and comes back; comms2: both send and receive, and return what they got",
+                &[told("comms1", "comms1", "Comms1"), told("comms2", "comms2", "Comms2")],
+            ),
+            parameter(
+                "over",
+                "what carries them",
+                &[
+                    told("tcp", "tcp", "TCP"),
+                    told("udp", "udp", "UDP"),
+                    told("unix", "unix", "AF_UNIX stream"),
+                    told("unix-dgram", "unix_dgram", "AF_UNIX datagrams"),
+                    told("pipe", "pipe", "pipes"),
+                    told("memory", "memory", "shared memory and futex"),
+                    told("vsock", "vsock", "AF_VSOCK"),
+                ],
+            ),
+            parameter(
+                "peer",
+                "what the other side is",
+                &[told("process", "", ""), told("thread", ".thread", ", a thread")],
+            ),
+            parameter(
+                "place",
+                "the CPU of the other side",
+                &[told("same", "", ""), told("across", ".across", ", across CPUs")],
+            ),
+            parameter(
+                "load",
+                "what computes beside them, on each CPU",
+                &[
+                    told("none", "", ""),
+                    told("thread", ".beside_thread", ", beside a computing thread"),
+                    told("process", ".beside_process", ", beside a computing process"),
+                ],
+            ),
+            parameter(
+                "step",
+                "how it computes",
+                &[told("multiply", "", ""), told("increment", ".increment", " (memory counter)")],
+            ),
+            parameter(
+                "class",
+                "how the communicating tasks are scheduled",
+                &[
+                    Value { value: "plan", name: "", title: "", timed: "" },
+                    told("other", ".other", ", ordinary priority"),
+                    told("fifo", ".fifo", ", fifo priority"),
+                ],
+            ),
+            parameter("sizes", "bytes of the messages, ascending, with spaces between", &[]),
+        ],
+        also: ALSO,
+        tune: |spec, arguments: &Arguments| {
+            if arguments.get("place").is_none_or(|place| place != "across") {
+                spec.also = &ALSO[..1];
+            }
+        },
+        ..Spec::cost(
+            Group::Communication,
+            names::COMMS,
+            "{benchmark} over {over}{peer}{place}{load}{step}{class}",
+        )
+    },
+    prepare: |_, params| ready(params),
+}];
+
+/// The priority of `fifo`.
+const FIFO: u8 = 50;
+/// Windows of each size, and parts of its time that are not in them: the first trips.
+const WINDOWS: i64 = 4;
+const PARTS: i64 = WINDOWS + 1;
+/// Round trips of each size that are kept at most; of more, one in so many.
+const KEPT: usize = 1_000;
+/// First trips, which are not kept: at most so many, and of the size's time a part.
+const FIRST: u64 = 50;
+/// The largest message.
+const MOST: usize = 64 << 20;
+
+fn ready(params: &Params) -> Result<Box<dyn Routine>, Unavailable> {
+    let over = params.told("over");
+    let missing = |why: String| Unavailable::Missing(why);
+    let sizes: Result<Vec<usize>, _> = params.told("sizes").split_whitespace().map(str::parse).collect();
+    let sizes = sizes.ok().filter(|all| !all.is_empty() && all.is_sorted() && all[0] > 0);
+    let sizes = sizes.ok_or_else(|| missing(format!("sizes={:?} are none", params.told("sizes"))))?;
+    let most = sizes.last().copied().unwrap_or(1);
+    let largest = match over {
+        "udp" => message::MOST_UDP,
+        "unix-dgram" => message::MOST_UNIX,
+        _ => MOST,
+    };
+    if most > largest {
+        return Err(missing(format!("a message of {most} bytes: {over} takes at most {largest}")));
+    }
+    let there = match params.told("place") {
+        "across" => {
+            let other = params.allowed.iter().copied().find(|cpu| *cpu != params.cpu);
+            other.ok_or_else(|| missing("only one CPU is allowed".to_owned()))?
+        }
+        _ => params.cpu,
+    };
+    match params.told("class") {
+        "other" => limits::set_priority(Priority::Other)?,
+        "fifo" => limits::set_priority(Priority::Fifo(FIFO))?,
+        _ => {}
+    }
+    // What cannot be made here is known before anything is measured.
+    message::pair(over, most)?;
+    let (params, both) = (params.clone(), params.told("benchmark") == "comms2");
+    Ok(routine(move |budget: &Budget, sink| {
+        let beside = Beside::of(&params);
+        let mut sides = Sides::start(&params, there, most, both, beside, budget)?;
+        let measured = measure(&mut sides, &params, there, &sizes, both, budget, sink);
+        sides.end();
+        measured
+    }))
+}
+
+fn measure(
+    sides: &mut Sides,
+    params: &Params,
+    there: u32,
+    sizes: &[usize],
+    both: bool,
+    budget: &Budget,
+    sink: &mut dyn Sink,
+) -> Result<(), ProbeError> {
+    let mut accounts = Accounts::begin(sides, params.cpu, there, budget);
+    let share = budget.time.get() / (sizes.len() as i64 * PARTS);
+    let (mut out, mut into) = (Vec::new(), Vec::new());
+    let mut curve = Vec::with_capacity(sizes.len());
+    for size in sizes {
+        out.resize(*size, 0x5a);
+        into.clear();
+        into.resize(*size, 0);
+        // How many trips a window has room for, by the first ones.
+        let begun = monotonic_ns();
+        let mut first = 0;
+        while first < FIRST && (first < 3 || ((monotonic_ns() - begun) as i64) < share / 2) {
+            sides.announce(*size, 1)?;
+            trip(&mut sides.end, both, &out, &mut into)?;
+            sides.settle()?;
+            first += 1;
+        }
+        let one = ((monotonic_ns() - begun) / first).max(1);
+        let trips = (share as u64 / one).clamp(1, 10_000_000);
+        let mut kept = Vec::with_capacity(KEPT + 8);
+        let every = (trips as usize * WINDOWS as usize).div_ceil(KEPT).max(1);
+        for _ in 0..WINDOWS {
+            accounts.open(sides);
+            sides.announce(*size, trips)?;
+            let mut before = monotonic_ns();
+            for number in 0..trips as usize {
+                trip(&mut sides.end, both, &out, &mut into)?;
+                let now = monotonic_ns();
+                if number % every == 0 {
+                    kept.push(Nanos::new((now - before) as i64));
+                }
+                before = now;
+            }
+            accounts.close(sides, *size as u64, trips);
+            sides.settle()?;
+        }
+        if into != out {
+            return Err(ProbeError::Other(format!("a message of {size} bytes came back otherwise")));
+        }
+        curve.push(Point { at: *size as u64, observations: Observations::Latencies(kept) });
+    }
+    sink.observe(Part::Whole, Observations::Curve(curve), Vec::new());
+    for (number, loads) in accounts.loads().into_iter().enumerate() {
+        sink.take(number + 1, Part::Whole, Observations::Loads(Box::new(loads)), Vec::new());
+    }
+    Ok(())
+}

@@ -1,0 +1,200 @@
+//! A task that computes without end, and what it gets done: by its steps, by the time in which it sees no gap, and by its CPU time.
+
+use super::memory::Words;
+use super::usage::CpuClock;
+use super::{CallError, chain, limits};
+use crate::clock::Clock;
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use tickmark_wire::{Nanos, Priority};
+
+/// Steps between two readings of the clock.
+const PIECE: u64 = 64;
+/// Longer pauses are gaps, in ns.
+pub const GAP: i64 = 500;
+/// What a reading of clock and memory together may take, in ns, and how often it is tried.
+const AT_ONCE: u64 = 30_000;
+const TRIES: usize = 5;
+
+/// What a step is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    /// A multiplication that needs the one before.
+    Multiply,
+    /// A counter in memory goes up by one (processor-load.txt).
+    Increment,
+}
+
+/// Where the task writes what it did.
+#[derive(Debug, Clone)]
+pub struct Board(Arc<Words>);
+
+const STEPS: usize = 0;
+const GAPS: usize = 1;
+const LAST: usize = 2;
+const FIRST: usize = 3;
+const STOP: usize = 4;
+const OWN: usize = 5;
+const COUNTER: usize = 6;
+
+impl Board {
+    /// An empty one, shared with children.
+    ///
+    /// # Errors
+    /// Those of mmap(2).
+    pub fn new() -> Result<Self, CallError> {
+        Words::shared(7).map(|words| Self(Arc::new(words)))
+    }
+
+    /// Computes on this CPU at ordinary priority until it is to stop; in a child, or on a thread.
+    ///
+    /// # Errors
+    /// Those of sched_setaffinity(2) and sched_setscheduler(2).
+    pub fn compute<C: Clock>(&self, clock: C, step: Step, gap: u64, cpu: u32) -> Result<(), CallError> {
+        let words = &*self.0;
+        // SAFETY: no arguments.
+        let own = unsafe { libc::gettid() };
+        limits::set_priority(Priority::Other)?;
+        limits::pin(&[cpu])?;
+        let first = clock.now();
+        words.wide(FIRST).store(first, Relaxed);
+        words.wide(LAST).store(first, Relaxed);
+        words.wide(OWN).store(own as u64, Release);
+        let (mut value, mut steps, mut gaps, mut last) = (3, 0u64, 0, first);
+        while words.word(STOP).load(Relaxed) == 0 {
+            match step {
+                Step::Multiply => value = chain::three_cycles(value, PIECE),
+                Step::Increment => {
+                    let counter = words.wide(COUNTER);
+                    (0..PIECE).for_each(|_| counter.store(chain::opaque(counter.load(Relaxed) + 1), Relaxed));
+                }
+            }
+            steps += PIECE;
+            let now = clock.now();
+            if now - last > gap {
+                gaps += now - last;
+            }
+            last = now;
+            words.wide(STEPS).store(steps, Relaxed);
+            words.wide(GAPS).store(gaps, Relaxed);
+            words.wide(LAST).store(last, Relaxed);
+        }
+        Ok(())
+    }
+
+    /// Ends it.
+    pub fn stop(&self) {
+        self.0.word(STOP).store(1, Relaxed);
+    }
+
+    /// The number of the task, once it computes.
+    #[must_use]
+    pub fn task(&self) -> Option<u32> {
+        let own = self.0.wide(OWN).load(Acquire);
+        (own > 0).then_some(own as u32)
+    }
+
+    /// Waits until it computes; none where it does not within a second.
+    #[must_use]
+    pub fn wait(&self) -> Option<u32> {
+        let begun = tickmark_timer::monotonic_ns();
+        loop {
+            if let Some(task) = self.task() {
+                return Some(task);
+            }
+            if tickmark_timer::monotonic_ns() - begun > 1_000_000_000 {
+                return None;
+            }
+            std::thread::sleep(std::time::Duration::from_micros(100));
+        }
+    }
+}
+
+/// What a task did so far.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Done {
+    /// Steps.
+    pub steps: u64,
+    /// Ticks of its clock without a gap.
+    pub unbroken: u64,
+    /// Its CPU time.
+    pub cpu: Nanos,
+    /// How long it stood runnable without a CPU; none where the kernel does not say.
+    pub waited: Option<Nanos>,
+}
+
+/// Looks at a task.
+#[derive(Debug)]
+pub struct Watcher {
+    board: Board,
+    clock: CpuClock,
+    schedstat: Option<File>,
+}
+
+impl Watcher {
+    /// Of a task that computes, with its number: a thread of this process, or another one.
+    #[must_use]
+    pub fn new(board: Board, task: u32, is_thread: bool) -> Option<Self> {
+        let clock = if is_thread { CpuClock::of_thread(task) } else { CpuClock::of(task)? };
+        let path = if is_thread {
+            format!("/proc/self/task/{task}/schedstat")
+        } else {
+            format!("/proc/{task}/schedstat")
+        };
+        Some(Self { board, clock, schedstat: File::open(path).ok() })
+    }
+
+    /// Everything at the same moment, as far as that goes: on another CPU the task goes on meanwhile.
+    #[must_use]
+    pub fn read(&self) -> Done {
+        let words = &*self.board.0;
+        let mut done = Done::default();
+        for _ in 0..TRIES {
+            let before = tickmark_timer::monotonic_ns();
+            done.cpu = self.clock.read();
+            let (last, gaps) = (words.wide(LAST).load(Relaxed), words.wide(GAPS).load(Relaxed));
+            done.steps = words.wide(STEPS).load(Relaxed);
+            done.unbroken = last.saturating_sub(words.wide(FIRST).load(Relaxed)).saturating_sub(gaps);
+            if tickmark_timer::monotonic_ns() - before < AT_ONCE {
+                break;
+            }
+        }
+        done.waited = self.waited();
+        done
+    }
+
+    fn waited(&self) -> Option<Nanos> {
+        let mut text = [0; 128];
+        let length = self.schedstat.as_ref()?.read_at(&mut text, 0).ok()?;
+        let text = std::str::from_utf8(&text[..length]).ok()?;
+        text.split_whitespace().nth(1)?.parse().ok().map(Nanos::new)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::Monotonic;
+
+    #[test]
+    fn what_it_did_goes_up_and_is_no_more_than_its_time() {
+        let cpu = limits::allowed_cpus().unwrap()[0];
+        for step in [Step::Multiply, Step::Increment] {
+            let board = Board::new().unwrap();
+            let own = board.clone();
+            let task = std::thread::spawn(move || own.compute(Monotonic, step, GAP as u64, cpu));
+            let watcher = Watcher::new(board.clone(), board.wait().unwrap(), true).unwrap();
+            let (begun, first) = (tickmark_timer::monotonic_ns(), watcher.read());
+            std::thread::sleep(std::time::Duration::from_millis(100));
+            let (now, wall) = (watcher.read(), tickmark_timer::monotonic_ns() - begun);
+            assert!(now.steps > first.steps + 10_000, "{now:?}");
+            let unbroken = now.unbroken - first.unbroken;
+            assert!(unbroken > 1_000_000 && unbroken <= wall + 1_000_000, "{unbroken} of {wall}");
+            assert!(now.cpu > first.cpu && now.waited >= first.waited);
+            board.stop();
+            task.join().unwrap().unwrap();
+        }
+    }
+}

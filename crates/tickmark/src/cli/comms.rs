@@ -1,0 +1,70 @@
+//! What messages and their load are asked.
+
+use super::complete::recordings;
+use super::timers::ScenarioOutput;
+use super::values::duration;
+use super::{Output, Settings};
+use clap::Args;
+use std::path::PathBuf;
+use tickmark_wire::Nanos;
+
+pub(super) const COMMS_EXAMPLES: &str = "\
+Comms1: a message goes there and comes back; its time is half of that. Comms2: both sides send and receive, and return what they got: a quarter.
+Beside them a task computes on each CPU (--load): what it does not get is the load.
+
+Examples:
+  tickmark comms                                       Comms1 and Comms2 over TCP, 1 byte to 1 MiB, some 20 s
+  tickmark comms comms1 --over tcp,unix,memory --load none
+  tickmark comms comms2 --load none,thread,process --class fifo     does a computing thread disturb less than a process?
+  tickmark comms comms1 --place across --sizes 1,4096,65536
+  tickmark comms --of last --output plot               a recording again";
+
+#[derive(Debug, Args)]
+pub(crate) struct Comms {
+    /// Which
+    #[arg(value_name = "BENCHMARK", value_parser = ["comms1", "comms2"], default_values = ["comms1", "comms2"])]
+    pub(crate) benchmarks: Vec<String>,
+    /// What carries the messages
+    #[arg(long, value_name = "TRANSPORT", value_delimiter = ',', value_parser = ["tcp", "udp", "unix", "unix-dgram", "pipe", "memory", "vsock"], default_value = "tcp")]
+    pub(crate) over: Vec<String>,
+    /// What the other side is
+    #[arg(long, value_name = "WHAT", value_delimiter = ',', value_parser = ["process", "thread"], default_value = "process")]
+    pub(crate) peer: Vec<String>,
+    /// The CPU of the other side: the same, or another
+    #[arg(long, value_name = "PLACE", value_delimiter = ',', value_parser = ["same", "across"], default_value = "same")]
+    pub(crate) place: Vec<String>,
+    /// What computes beside them, on each CPU
+    #[arg(long, value_name = "WHAT", value_delimiter = ',', value_parser = ["none", "thread", "process"], default_value = "process")]
+    pub(crate) load: Vec<String>,
+    /// How it computes: a chain of multiplications, or a counter in memory
+    #[arg(long, value_name = "HOW", value_delimiter = ',', value_parser = ["multiply", "increment"], default_value = "multiply")]
+    pub(crate) step: Vec<String>,
+    /// Scheduling of the communicating tasks, interleaved: as --priority has it, ordinary, or fifo:50; what computes is ordinary
+    #[arg(long, value_name = "CLASS", value_delimiter = ',', value_parser = ["plan", "other", "fifo"], default_value = "plan", hide_default_value = true)]
+    pub(crate) class: Vec<String>,
+    /// Bytes of the messages [default: four for each doubling, 1 byte to 1 MiB]
+    #[arg(long, value_name = "BYTES", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=64 << 20))]
+    pub(crate) sizes: Vec<u32>,
+    /// How long to measure, all together [default: 10s for each combination]
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub(crate) duration: Option<Nanos>,
+    /// Launches of each, in processes of their own and in random order
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) runs: u32,
+    /// A table, columns for gnuplot, or plots
+    #[arg(long = "output", value_enum, default_value_t = ScenarioOutput::Summary)]
+    pub(crate) shown: ScenarioOutput,
+    /// Write the plots to this folder, as SVG
+    #[arg(long, value_name = "DIR")]
+    pub(crate) plots: Option<PathBuf>,
+    /// Show a recording again instead
+    #[arg(long, value_name = "REC", conflicts_with_all = ["over", "peer", "place", "load", "step", "class", "sizes", "duration", "runs", "name"], add = recordings())]
+    pub(crate) of: Option<String>,
+    /// Name of the recording [default: the host's name]
+    #[arg(long)]
+    pub(crate) name: Option<String>,
+    #[command(flatten)]
+    pub(crate) settings: Settings,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}

@@ -1,0 +1,152 @@
+//! Messages by their sizes, and what they cost the processor.
+
+use super::run::{measured_here, own_name, saved};
+use super::scenarios::{SIZE, unwritable, write};
+use super::timers::{header, with_header};
+use crate::cli::{Comms, Format, ScenarioOutput};
+use crate::error::{Code, Error};
+use crate::selection;
+use tickmark_analysis::comms;
+use tickmark_drive::plan;
+use tickmark_store::{Recording, Store};
+use tickmark_wire::{Nanos, names};
+
+/// Of each combination, where nothing is said.
+const EACH: i64 = 10_000_000_000;
+/// What a size of one launch is measured for at least.
+const LEAST: i64 = 1_000_000;
+/// The largest message where nothing is said, as a power of two; what a datagram takes at most.
+const POWER: u32 = 20;
+const MOST_UDP: u32 = 65_507;
+const MOST_UNIX: u32 = 96 << 10;
+
+pub(super) fn run(store: &Store, asked: &Comms) -> Result<Code, Error> {
+    if let Some(folder) = &asked.plots {
+        std::fs::create_dir_all(folder).map_err(|error| unwritable(folder, &error))?;
+    }
+    if let Some(name) = &asked.of {
+        return show(&store.find(name)?, asked).map(|_| Code::Done);
+    }
+    let select = select(asked)?;
+    let offers = selection::select(&select)?;
+    let combinations = offers.len() as i64;
+    let duration = asked.duration.unwrap_or(Nanos::new(EACH * combinations));
+    let sizes = if asked.sizes.is_empty() { usual().len() } else { asked.sizes.len() } as i64;
+    let least = LEAST * sizes * i64::from(asked.runs) * combinations;
+    if duration.get() < least {
+        return Err(Error::Usage(format!(
+            "--duration: too short for {sizes} sizes in each of {} launches of {combinations} combinations; give {}s, or fewer sizes",
+            asked.runs,
+            least / 1_000_000_000 + 1
+        )));
+    }
+    let settings = (&asked.settings).into();
+    let plan = plan::make(&offers, asked.runs, Some(duration), settings, false, &mut rand::rng());
+    let name = own_name(asked.name.as_deref());
+    let (made, stopped) = measured_here(store, &[(name, plan)], &select, &|_| false)?;
+    let made = made.into_iter().next();
+    let recording = made.ok_or_else(|| Error::Refused("nothing was measured".to_owned()))??;
+    let all = show(&recording, asked)?;
+    if asked.output.format == Format::Text && asked.shown != ScenarioOutput::Values {
+        saved(&recording, stopped, "comms --of")?;
+    }
+    Ok(if all && !stopped { Code::Done } else { Code::Partly })
+}
+
+/// Four sizes for each doubling.
+fn usual() -> Vec<u32> {
+    let each = |power: u32| [4, 5, 6, 7].map(|part| (u64::from(part as u32) << power) / 4);
+    let mut all: Vec<u32> = (0..POWER).flat_map(each).map(|size| size as u32).chain([1 << POWER]).collect();
+    all.dedup();
+    all
+}
+
+/// The probe with each combination that is asked for.
+fn select(asked: &Comms) -> Result<Vec<String>, Error> {
+    let mut select = Vec::new();
+    for benchmark in &asked.benchmarks {
+        for over in &asked.over {
+            let sizes = sizes(asked, over)?;
+            for peer in &asked.peer {
+                for place in &asked.place {
+                    for load in &asked.load {
+                        // Without anything that computes there is no way to do so.
+                        let steps = if load == "none" { &asked.step[..1] } else { &asked.step[..] };
+                        for step in steps {
+                            for class in &asked.class {
+                                select.push(format!(
+                                    "{}:benchmark={benchmark},over={over},peer={peer},place={place},load={load},step={step},class={class},sizes={sizes}",
+                                    names::COMMS
+                                ));
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+    Ok(select)
+}
+
+/// Those that are asked for, ascending; of the usual ones those that a datagram takes.
+fn sizes(asked: &Comms, over: &str) -> Result<String, Error> {
+    let most = match over {
+        "udp" => MOST_UDP,
+        "unix-dgram" => MOST_UNIX,
+        _ => u32::MAX,
+    };
+    let mut sizes = if asked.sizes.is_empty() {
+        usual().into_iter().filter(|size| *size <= most).collect()
+    } else {
+        asked.sizes.clone()
+    };
+    sizes.sort_unstable();
+    sizes.dedup();
+    if let Some(size) = sizes.iter().find(|size| **size > most) {
+        return Err(Error::Usage(format!(
+            "--sizes: {size} bytes: a datagram of {over} holds at most {most}"
+        )));
+    }
+    Ok(sizes.iter().map(u32::to_string).collect::<Vec<_>>().join(" "))
+}
+
+/// Whether everything that the recording was to have is in it.
+fn show(recording: &Recording, asked: &Comms) -> Result<bool, Error> {
+    let all = comms::of(recording);
+    if all.is_empty() {
+        let id = &recording.meta.id;
+        return Err(Error::Usage(format!("recording {id} has no messages of `tickmark comms`")));
+    }
+    let plots = tickmark_render::comms::plots(&all);
+    if let Some(folder) = &asked.plots {
+        for (number, plot) in plots.iter().enumerate() {
+            write(&folder.join(format!("comms-{}.svg", number + 1)), &plot.svg())?;
+        }
+    }
+    match (asked.output.format, asked.shown) {
+        (Format::Json, _) => with_header(recording, tickmark_render::comms::json(&all))?,
+        (_, ScenarioOutput::Values) => super::print(&tickmark_render::comms::values(&all))?,
+        (_, ScenarioOutput::Plot) => {
+            header(recording)?;
+            let texts: Vec<String> = plots.iter().map(|plot| plot.text(SIZE.0, SIZE.1)).collect();
+            super::print(&texts.join("\n"))?;
+        }
+        (_, ScenarioOutput::Summary) => {
+            header(recording)?;
+            super::print(&tickmark_render::comms::text(&all))?;
+        }
+    }
+    Ok(all.iter().all(|comms| comms.seen.is_ok()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn four_sizes_for_each_doubling() {
+        let sizes = usual();
+        assert!(sizes.len() >= 60 && sizes.is_sorted_by(|a, b| a < b), "{sizes:?}");
+        assert_eq!((&sizes[..5], sizes.last()), (&[1, 2, 3, 4, 5][..], Some(&(1 << 20))));
+    }
+}
