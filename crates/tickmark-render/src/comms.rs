@@ -196,7 +196,7 @@ fn meters(seen: &Seen) -> Vec<String> {
         } else if tasks - load > 0.02 {
             let _ = write!(
                 text,
-                " The tasks' own CPU time is {:.1} points more than the load: gaps shorter than .5 us are no gaps, and waking a task is charged to it.",
+                " The tasks' own CPU time is {:.1} points more than the load: a task that is woken from another CPU is billed from before it runs.",
                 (tasks - load) * 100.0
             );
         }

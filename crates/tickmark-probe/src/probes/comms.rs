@@ -7,7 +7,9 @@ mod sides;
 use crate::case::{Parameter, Value};
 use crate::routine::{Budget, Routine, Sink, routine};
 use crate::spec::Also;
-use crate::sys::{limits, message};
+use crate::sys::message::{self, End};
+use crate::sys::namespace::Namespaces;
+use crate::sys::{CallError, limits};
 use crate::{Expected, Params, Probe, ProbeError, Spec, Unavailable};
 use accounts::Accounts;
 use sides::{Beside, Sides, trip};
@@ -38,6 +40,20 @@ const ALSO: &[Also] = &[
         unit: Unit::Share,
         better: Better::Lower,
         headline: Headline::Median,
+    },
+];
+
+/// The same between two network namespaces.
+const ALSO_VETH: &[Also] = &[
+    Also {
+        metric: "comms.{benchmark}.{over}.veth{mtu}{offloads}{peer}{place}{load}{step}{class}.load",
+        title: "{benchmark} over {over}, veth {mtu}{offloads}{peer}{place}{load}{step}{class}, load",
+        ..ALSO[0]
+    },
+    Also {
+        metric: "comms.{benchmark}.{over}.veth{mtu}{offloads}{peer}{place}{load}{step}{class}.load_there",
+        title: "{benchmark} over {over}, veth {mtu}{offloads}{peer}{place}{load}{step}{class}, load there",
+        ..ALSO[1]
     },
 ];
 
@@ -101,12 +117,33 @@ pub(super) static PROBES: &[Probe] = &[Probe {
                     told("fifo", ".fifo", ", fifo priority"),
                 ],
             ),
+            parameter(
+                "link",
+                "what lies between: this machine's own network, or a veth pair between two network namespaces (tcp, udp)",
+                &[told("own", "", ""), told("veth", ".veth", ", veth")],
+            ),
+            Parameter {
+                name: "mtu",
+                about: "bytes of a packet on that pair",
+                values: &[Value::plain("1500")],
+                numbers: Some((68, 65_535)),
+            },
+            parameter(
+                "offloads",
+                "whether the kernel may join and split segments there and leave out checksums",
+                &[told("on", "", ""), told("off", ".plain", ", offloads off")],
+            ),
             parameter("sizes", "bytes of the messages, ascending, with spaces between", &[]),
         ],
         also: ALSO,
         tune: |spec, arguments: &Arguments| {
-            if arguments.get("place").is_none_or(|place| place != "across") {
-                spec.also = &ALSO[..1];
+            let is = |name: &str, value: &str| arguments.get(name).is_some_and(|told| told == value);
+            let both = is("place", "across");
+            spec.also = if both { ALSO } else { &ALSO[..1] };
+            if is("link", "veth") {
+                spec.metric = "comms.{benchmark}.{over}.veth{mtu}{offloads}{peer}{place}{load}{step}{class}";
+                spec.title = "{benchmark} over {over}, veth {mtu}{offloads}{peer}{place}{load}{step}{class}";
+                spec.also = if both { ALSO_VETH } else { &ALSO_VETH[..1] };
             }
         },
         ..Spec::cost(
@@ -158,15 +195,27 @@ fn ready(params: &Params) -> Result<Box<dyn Routine>, Unavailable> {
         _ => {}
     }
     // What cannot be made here is known before anything is measured.
-    message::pair(over, most)?;
+    let link = match params.told("link") {
+        "veth" => Some(Namespaces::new(params.number("mtu") as u32, params.told("offloads") == "on")?),
+        _ => None,
+    };
+    pair(link.as_ref(), over, most)?;
     let (params, both) = (params.clone(), params.told("benchmark") == "comms2");
     Ok(routine(move |budget: &Budget, sink| {
         let beside = Beside::of(&params);
-        let mut sides = Sides::start(&params, there, most, both, beside, budget)?;
+        let mut sides = Sides::start(&params, link.as_ref(), there, most, both, beside, budget)?;
         let measured = measure(&mut sides, &params, there, &sizes, both, budget, sink);
         sides.end();
         measured
     }))
+}
+
+/// Two connected ends, over this machine's own network or between two.
+fn pair(link: Option<&Namespaces>, over: &str, most: usize) -> Result<(End, End), CallError> {
+    match link {
+        Some(both) => message::pair_between(both, over),
+        None => message::pair(over, most),
+    }
 }
 
 fn measure(

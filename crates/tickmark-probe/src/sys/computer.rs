@@ -197,4 +197,60 @@ mod tests {
             task.join().unwrap().unwrap();
         }
     }
+
+    /// A task at fifo priority that has the CPU for a known part of the time, as communicating tasks have: both meters find it.
+    #[test]
+    fn a_planted_load_is_found_by_both_meters() {
+        if limits::set_priority(Priority::Fifo(5)).is_err() {
+            // Not allowed here: what could be planted, others would share.
+            return;
+        }
+        let cpu = limits::allowed_cpus().unwrap()[0];
+        limits::pin(&[cpu]).unwrap();
+        let board = Board::new().unwrap();
+        let own = board.clone();
+        let task = std::thread::spawn(move || own.compute(Monotonic, Step::Multiply, GAP as u64, cpu));
+        let watcher = Watcher::new(board.clone(), board.wait().unwrap(), true).unwrap();
+        let sleep = |nanos: u64| std::thread::sleep(std::time::Duration::from_nanos(nanos));
+        let now = || (tickmark_timer::monotonic_ns(), watcher.read(), super::super::usage::thread_cpu());
+        let since = |before: &(u64, Done, Nanos)| {
+            let after = now();
+            let (wall, cpu) = ((after.0 - before.0) as f64, (after.1.cpu.get() - before.1.cpu.get()) as f64);
+            let own = (after.2.get() - before.2.get()) as f64;
+            let done = [after.1.unbroken - before.1.unbroken, after.1.steps - before.1.steps];
+            (wall, cpu, own, done.map(|done| done as f64))
+        };
+        let before = now();
+        sleep(200_000_000);
+        let (_, cpu_alone, _, alone) = since(&before);
+        for duty in [0.1, 0.3, 0.6, 0.9] {
+            let mut found = [Vec::new(), Vec::new()];
+            for _ in 0..8 {
+                let before = now();
+                for _ in 0..5 {
+                    let begun = super::super::usage::thread_cpu().get();
+                    let slot = tickmark_timer::monotonic_ns();
+                    while super::super::usage::thread_cpu().get() - begun < (duty * 1e7) as i64 {}
+                    sleep(10_000_000u64.saturating_sub(tickmark_timer::monotonic_ns() - slot));
+                }
+                let (wall, computing, own, done) = since(&before);
+                for (meter, (done, alone)) in found.iter_mut().zip(done.into_iter().zip(alone)) {
+                    // How far off the share that the task itself counts.
+                    meter.push((own + computing - done * cpu_alone / alone) / wall - own / wall);
+                }
+            }
+            for mut off in found {
+                off.sort_by(f64::total_cmp);
+                println!(
+                    "duty {duty}: off by {:+.4} in the median, {:+.4} to {:+.4}",
+                    off[4], off[0], off[7]
+                );
+                // Of the eight windows the fourth: those that a neighbour disturbed are later.
+                assert!(off[3].abs() < 0.03, "{duty}: {off:?}");
+            }
+        }
+        board.stop();
+        task.join().unwrap().unwrap();
+        limits::set_priority(Priority::Other).unwrap();
+    }
 }

@@ -1,6 +1,7 @@
 //! Ends between which whole messages go: pipes, sockets, shared memory.
 
 use super::memory::{Shared, Words};
+use super::namespace::Namespaces;
 use super::{CallError, check, file, named, net, wake};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::sync::Arc;
@@ -36,6 +37,10 @@ pub struct Memory {
     turns: [u32; 2],
 }
 
+/// Behind the two words that count what was written: how much of it was taken, and whether its writer waits for that.
+const TAKEN: usize = 2;
+const WAITS: usize = 4;
+
 /// Two connected ends for messages of at most so many bytes.
 ///
 /// # Errors
@@ -55,7 +60,7 @@ pub fn pair(over: &str, most: usize) -> Result<(End, End), CallError> {
         "udp" => datagrams(net::udp_pair()?),
         "vsock" => streams(vsock_pair()?),
         "memory" => {
-            let both = Arc::new(([Shared::new(most)?, Shared::new(most)?], Words::shared(2)?));
+            let both = Arc::new(([Shared::new(most)?, Shared::new(most)?], Words::shared(6)?));
             let end = |own| End::Memory(Memory { both: Arc::clone(&both), own, turns: [0; 2] });
             (end(0), end(1))
         }
@@ -188,6 +193,15 @@ impl Memory {
     #[inline]
     fn send(&mut self, message: &[u8]) -> Result<(), CallError> {
         let (stretches, words) = &*self.both;
+        // The one before has been taken, as a rule.
+        let taken = words.word(TAKEN + self.own);
+        while taken.load(Ordering::Acquire) != self.turns[self.own] {
+            words.word(WAITS + self.own).store(1, Ordering::SeqCst);
+            let seen = taken.load(Ordering::SeqCst);
+            if seen != self.turns[self.own] {
+                wake::futex_wait(taken, seen)?;
+            }
+        }
         stretches[self.own].put(message);
         self.turns[self.own] = self.turns[self.own].wrapping_add(1);
         wake::futex_wake(words.word(self.own), self.turns[self.own])
@@ -198,10 +212,28 @@ impl Memory {
         let other = 1 - self.own;
         let (stretches, words) = &*self.both;
         wake::futex_wait(words.word(other), self.turns[other])?;
-        // The other side writes again when it was answered.
         self.turns[other] = words.word(other).load(Ordering::Acquire);
         stretches[other].get(message);
-        Ok(())
+        let taken = words.word(TAKEN + other);
+        taken.store(self.turns[other], Ordering::SeqCst);
+        match words.word(WAITS + other).swap(0, Ordering::SeqCst) {
+            0 => Ok(()),
+            _ => wake::futex_wake(taken, self.turns[other]),
+        }
+    }
+}
+
+/// Two connected ends in two network namespaces.
+///
+/// # Errors
+/// Those of [`Namespaces`]; EPROTONOSUPPORT for what is no network's.
+pub fn pair_between(both: &Namespaces, over: &str) -> Result<(End, End), CallError> {
+    let streams = |(ours, theirs)| (End::Stream(ours), End::Stream(theirs));
+    let datagrams = |(ours, theirs)| (End::Datagrams(ours), End::Datagrams(theirs));
+    match over {
+        "tcp" => both.tcp_pair().map(streams),
+        "udp" => both.udp_pair().map(datagrams),
+        _ => Err(CallError { call: "socket", errno: libc::EPROTONOSUPPORT }),
     }
 }
 

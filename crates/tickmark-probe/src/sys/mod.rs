@@ -16,6 +16,7 @@ pub mod idle;
 pub mod limits;
 pub mod memory;
 pub mod message;
+pub mod namespace;
 pub mod net;
 pub mod osnoise;
 pub mod peer;

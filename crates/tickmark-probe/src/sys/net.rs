@@ -34,8 +34,7 @@ pub fn unix_datagrams() -> Result<(OwnedFd, OwnedFd), CallError> {
     let (ours, theirs) =
         std::os::unix::net::UnixDatagram::pair().map_err(|e| CallError::of("socketpair", &e))?;
     let pair: (OwnedFd, OwnedFd) = (ours.into(), theirs.into());
-    sockopt::set_socket_timeout(&pair.0, Timeout::Recv, Some(Duration::from_secs(1)))
-        .map_err(named("setsockopt"))?;
+    wait_a_second(&pair.0)?;
     Ok(pair)
 }
 
@@ -44,18 +43,39 @@ pub fn unix_datagrams() -> Result<(OwnedFd, OwnedFd), CallError> {
 /// # Errors
 /// Those of socket(2), bind(2), getsockname(2), connect(2) and setsockopt(2).
 pub fn udp_pair() -> Result<(OwnedFd, OwnedFd), CallError> {
-    let bound = || -> Result<(OwnedFd, SocketAddrV4), CallError> {
-        let socket = socket(libc::SOCK_DGRAM)?;
-        bind(&socket, Ipv4Addr::LOCALHOST)?;
-        let address = address(&socket)?;
-        Ok((socket, address))
-    };
-    let ((ours, here), (theirs, there)) = (bound()?, bound()?);
+    let ((ours, here), (theirs, there)) = (udp_at(Ipv4Addr::LOCALHOST)?, udp_at(Ipv4Addr::LOCALHOST)?);
     connect_to(&ours, there)?;
     connect_to(&theirs, here)?;
-    let patience = Some(Duration::from_secs(1));
-    sockopt::set_socket_timeout(&ours, Timeout::Recv, patience).map_err(named("setsockopt"))?;
+    wait_a_second(&ours)?;
     Ok((ours, theirs))
+}
+
+/// A UDP socket at this address, and its own with the port.
+///
+/// # Errors
+/// Those of socket(2), bind(2) and getsockname(2).
+pub(super) fn udp_at(at: Ipv4Addr) -> Result<(OwnedFd, SocketAddrV4), CallError> {
+    let socket = socket(libc::SOCK_DGRAM)?;
+    bind(&socket, at)?;
+    let address = address(&socket)?;
+    Ok((socket, address))
+}
+
+/// Connects a UDP socket.
+///
+/// # Errors
+/// Those of connect(2).
+pub(super) fn udp_connect(socket: &OwnedFd, to: SocketAddrV4) -> Result<(), CallError> {
+    connect_to(socket, to)
+}
+
+/// Ends the wait for what does not come after a second.
+///
+/// # Errors
+/// Those of setsockopt(2).
+pub(super) fn wait_a_second(socket: &OwnedFd) -> Result<(), CallError> {
+    let patience = Some(Duration::from_secs(1));
+    sockopt::set_socket_timeout(socket, Timeout::Recv, patience).map_err(named("setsockopt"))
 }
 
 /// A listening TCP socket.
@@ -111,7 +131,15 @@ fn readable(socket: &OwnedFd) -> Result<bool, CallError> {
 /// # Errors
 /// Those of socket(2), bind(2), listen(2), connect(2), accept4(2) and setsockopt(2).
 pub fn tcp_pair() -> Result<(OwnedFd, OwnedFd), CallError> {
-    let (ours, theirs) = connection(&Listener::at(Ipv4Addr::LOCALHOST, None)?, None)?;
+    tcp_pair_to(&Listener::at(Ipv4Addr::LOCALHOST, None)?)
+}
+
+/// The same with who listens.
+///
+/// # Errors
+/// Those of [`tcp_pair`].
+pub(super) fn tcp_pair_to(listener: &Listener) -> Result<(OwnedFd, OwnedFd), CallError> {
+    let (ours, theirs) = connection(listener, None)?;
     for end in [&ours, &theirs] {
         sockopt::set_tcp_nodelay(end, true).map_err(named("setsockopt"))?;
     }

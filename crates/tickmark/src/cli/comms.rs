@@ -16,7 +16,8 @@ Examples:
   tickmark comms                                       Comms1 and Comms2 over TCP, 1 byte to 1 MiB, some 20 s
   tickmark comms comms1 --over tcp,unix,memory --load none
   tickmark comms comms2 --load none,thread,process --class fifo     does a computing thread disturb less than a process?
-  tickmark comms comms1 --place across --sizes 1,4096,65536
+  tickmark comms comms1 --place same,across --sizes 1,4096,65536
+  tickmark comms comms1 --link veth --mtu 512,1500,9000 --offloads off --class fifo --sizes 1048576    load against packet size
   tickmark comms --of last --output plot               a recording again";
 
 #[derive(Debug, Args)]
@@ -30,8 +31,8 @@ pub(crate) struct Comms {
     /// What the other side is
     #[arg(long, value_name = "WHAT", value_delimiter = ',', value_parser = ["process", "thread"], default_value = "process")]
     pub(crate) peer: Vec<String>,
-    /// The CPU of the other side: the same, or another
-    #[arg(long, value_name = "PLACE", value_delimiter = ',', value_parser = ["same", "across"], default_value = "same")]
+    /// The CPU of the other side: the same, or another [default: another, where there is one]
+    #[arg(long, value_name = "PLACE", value_delimiter = ',', value_parser = ["same", "across"])]
     pub(crate) place: Vec<String>,
     /// What computes beside them, on each CPU
     #[arg(long, value_name = "WHAT", value_delimiter = ',', value_parser = ["none", "thread", "process"], default_value = "process")]
@@ -42,6 +43,15 @@ pub(crate) struct Comms {
     /// Scheduling of the communicating tasks, interleaved: as --priority has it, ordinary, or fifo:50; what computes is ordinary
     #[arg(long, value_name = "CLASS", value_delimiter = ',', value_parser = ["plan", "other", "fifo"], default_value = "plan", hide_default_value = true)]
     pub(crate) class: Vec<String>,
+    /// What lies between: this machine's own network, or a veth pair between two network namespaces (tcp and udp)
+    #[arg(long, value_name = "LINK", value_delimiter = ',', value_parser = ["own", "veth"], default_value = "own")]
+    pub(crate) link: Vec<String>,
+    /// Bytes of a packet on the veth pair
+    #[arg(long, value_name = "BYTES", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(68..=65535), default_value = "1500", requires = "link")]
+    pub(crate) mtu: Vec<u32>,
+    /// Whether the kernel may join and split segments there and leave out checksums
+    #[arg(long, value_name = "WHETHER", value_delimiter = ',', value_parser = ["on", "off"], default_value = "on")]
+    pub(crate) offloads: Vec<String>,
     /// Bytes of the messages [default: four for each doubling, 1 byte to 1 MiB]
     #[arg(long, value_name = "BYTES", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=64 << 20))]
     pub(crate) sizes: Vec<u32>,
@@ -58,7 +68,7 @@ pub(crate) struct Comms {
     #[arg(long, value_name = "DIR")]
     pub(crate) plots: Option<PathBuf>,
     /// Show a recording again instead
-    #[arg(long, value_name = "REC", conflicts_with_all = ["over", "peer", "place", "load", "step", "class", "sizes", "duration", "runs", "name"], add = recordings())]
+    #[arg(long, value_name = "REC", conflicts_with_all = ["over", "peer", "place", "load", "step", "class", "link", "sizes", "duration", "runs", "name"], add = recordings())]
     pub(crate) of: Option<String>,
     /// Name of the recording [default: the host's name]
     #[arg(long)]

@@ -8,6 +8,7 @@ use crate::error::{Code, Error};
 use crate::selection;
 use tickmark_analysis::comms;
 use tickmark_drive::plan;
+use tickmark_probe::sys::limits::allowed_cpus;
 use tickmark_store::{Recording, Store};
 use tickmark_wire::{Nanos, names};
 
@@ -63,21 +64,25 @@ fn usual() -> Vec<u32> {
 
 /// The probe with each combination that is asked for.
 fn select(asked: &Comms) -> Result<Vec<String>, Error> {
+    let several = allowed_cpus().is_ok_and(|cpus| cpus.len() > 1);
+    let usual = vec![if several { "across" } else { "same" }.to_owned()];
+    let places = if asked.place.is_empty() { &usual } else { &asked.place };
     let mut select = Vec::new();
     for benchmark in &asked.benchmarks {
         for over in &asked.over {
             let sizes = sizes(asked, over)?;
             for peer in &asked.peer {
-                for place in &asked.place {
+                for place in places {
                     for load in &asked.load {
                         // Without anything that computes there is no way to do so.
                         let steps = if load == "none" { &asked.step[..1] } else { &asked.step[..] };
                         for step in steps {
                             for class in &asked.class {
-                                select.push(format!(
-                                    "{}:benchmark={benchmark},over={over},peer={peer},place={place},load={load},step={step},class={class},sizes={sizes}",
-                                    names::COMMS
-                                ));
+                                let told = format!(
+                                    "benchmark={benchmark},over={over},peer={peer},place={place},load={load},step={step},class={class}"
+                                );
+                                let link = |link| format!("{}:{told},{link},sizes={sizes}", names::COMMS);
+                                select.extend(links(asked).map(link));
                             }
                         }
                     }
@@ -86,6 +91,18 @@ fn select(asked: &Comms) -> Result<Vec<String>, Error> {
         }
     }
     Ok(select)
+}
+
+/// Each link; a veth pair with each MTU, with and without offloads.
+fn links(asked: &Comms) -> impl Iterator<Item = String> {
+    let veth = |mtu: &u32| {
+        let one = move |offloads: &String| format!("link=veth,mtu={mtu},offloads={offloads}");
+        asked.offloads.iter().map(one).collect::<Vec<_>>()
+    };
+    asked.link.iter().flat_map(move |link| match link.as_str() {
+        "veth" => asked.mtu.iter().flat_map(veth).collect(),
+        _ => vec!["link=own".to_owned()],
+    })
 }
 
 /// Those that are asked for, ascending; of the usual ones those that a datagram takes.

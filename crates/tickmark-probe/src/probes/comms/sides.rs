@@ -3,7 +3,8 @@
 use crate::clock::{Counter, Monotonic};
 use crate::routine::Budget;
 use crate::sys::computer::{Board, GAP, Step, Watcher};
-use crate::sys::message::{self, End};
+use crate::sys::message::End;
+use crate::sys::namespace::Namespaces;
 use crate::sys::peer::Peer;
 use crate::sys::{CallError, limits, usage};
 use crate::{Params, ProbeError};
@@ -97,6 +98,7 @@ impl Sides {
     /// Starts everything: processes before threads, as a process with threads makes no others.
     pub(super) fn start(
         params: &Params,
+        link: Option<&Namespaces>,
         there: u32,
         most: usize,
         both: bool,
@@ -122,7 +124,7 @@ impl Sides {
                 computers.push(Peer::start(|| compute(board, step, *cpu))?);
             }
         }
-        let (end, mut theirs) = message::pair(params.told("over"), most.max(HEADER))?;
+        let (end, mut theirs) = super::pair(link, params.told("over"), most.max(HEADER))?;
         let is_thread = params.told("peer") == "thread";
         let mut answers = None;
         if !is_thread {
