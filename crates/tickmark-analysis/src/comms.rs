@@ -120,7 +120,8 @@ fn comms(recording: &Recording, metric: &Metric) -> Comms {
         let failures = Sample::of(recording, metric).failures;
         failures.first().and_then(|run| run.why()).unwrap_or("no run of it was made").to_owned()
     };
-    let seen = Seen::of(&curves, &loads, divisor).ok_or_else(why);
+    let fact = recording.environment().and_then(|facts| facts.get("kernel.config.IRQ_TIME_ACCOUNTING"));
+    let seen = Seen::of(&curves, &loads, divisor, fact == Some("y")).ok_or_else(why);
     Comms { metric: name.to_owned(), title: metric.title.clone(), divisor, seen }
 }
 
@@ -146,8 +147,13 @@ fn loads(recording: &Recording, run: &Run, metric: &Metric) -> Option<Loads> {
 }
 
 impl Seen {
-    fn of(curves: &[BTreeMap<u64, Vec<f64>>], loads: &[Vec<Loads>; 2], divisor: f64) -> Option<Self> {
-        let books: Vec<Books> = loads.iter().filter_map(|loads| Books::of(loads)).collect();
+    fn of(
+        curves: &[BTreeMap<u64, Vec<f64>>],
+        loads: &[Vec<Loads>; 2],
+        divisor: f64,
+        apart: bool,
+    ) -> Option<Self> {
+        let books: Vec<Books> = loads.iter().filter_map(|loads| Books::of(loads, apart)).collect();
         let sizes: Vec<u64> = curves.first()?.keys().copied().collect();
         let row = |size: &u64| {
             let launches: Vec<&Vec<f64>> = curves.iter().filter_map(|curve| curve.get(size)).collect();

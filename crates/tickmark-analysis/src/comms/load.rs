@@ -68,10 +68,10 @@ pub(super) struct Books {
 }
 
 impl Books {
-    /// None where no launch has any, or one has columns of other lengths.
-    pub(super) fn of(launches: &[Loads]) -> Option<Self> {
+    /// None where no launch has any, or one has columns of other lengths. `apart` where the kernel charges interrupts to no task.
+    pub(super) fn of(launches: &[Loads], apart: bool) -> Option<Self> {
         let cpu = launches.first()?.cpu;
-        let windows: Option<Vec<Vec<Window>>> = launches.iter().map(windows).collect();
+        let windows: Option<Vec<Vec<Window>>> = launches.iter().map(|loads| windows(loads, apart)).collect();
         Some(Self { cpu, windows: windows?.into_iter().flatten().collect() })
     }
 
@@ -119,7 +119,7 @@ impl Books {
 }
 
 /// The windows of a launch; none where its columns are of different lengths.
-fn windows(loads: &Loads) -> Option<Vec<Window>> {
+fn windows(loads: &Loads, apart: bool) -> Option<Vec<Window>> {
     let count = loads.wall.len();
     let whole = |length: usize| length == count;
     let part = |length: usize| length == count || length == 0;
@@ -136,16 +136,48 @@ fn windows(loads: &Loads) -> Option<Vec<Window>> {
     if !columns.into_iter().all(whole) || !parts.into_iter().all(part) {
         return None;
     }
-    let nobodys = nobodys(loads);
-    (0..count).map(|at| window(loads, nobodys, at)).collect()
+    let rest = Rest::of(loads, apart);
+    (0..count).map(|at| window(loads, rest, at)).collect()
 }
 
-/// The share of a launch in which the computing task neither had the CPU nor waited for it: steal, and what the accounts miss. None where the
-/// kernel does not say how long it waited. A single window does not tell: a wait is in the account when it is over.
-fn nobodys(loads: &Loads) -> Option<f64> {
-    let sum = |column: &[Nanos]| column.iter().map(|time| time.as_f64()).sum::<f64>();
-    let (wall, computing, waited) = (sum(&loads.wall), sum(&loads.computing), sum(&loads.waited));
-    (!loads.waited.is_empty() && wall > 0.0).then(|| (1.0 - (computing + waited) / wall).max(0.0))
+/// What a window holds beside the two tasks, by its launch as a whole: a single one does not tell.
+#[derive(Clone, Copy)]
+enum Rest {
+    /// Other tasks, but for this share of the time, which was nobody's.
+    Tasks(f64),
+    /// Interrupts, which the kernel charges to no task, but for this share.
+    Interrupts(f64),
+    Unknown,
+}
+
+impl Rest {
+    fn of(loads: &Loads, apart: bool) -> Self {
+        let sum = |column: &[Nanos]| column.iter().map(|time| time.as_f64()).sum::<f64>();
+        let (wall, computing, waited) = (sum(&loads.wall), sum(&loads.computing), sum(&loads.waited));
+        let known = if apart {
+            let own = wall - computing - sum(&loads.communicating);
+            let interrupts =
+                loads.stat.iter().map(|times| times[2].as_f64() + times[3].as_f64()).sum::<f64>();
+            (!loads.stat.is_empty()).then_some(Self::Interrupts((own - interrupts) / wall))
+        } else {
+            // What it waited, it waited for tasks. A wait is in the account when it is over: not window by window.
+            (!loads.waited.is_empty()).then_some(Self::Tasks(1.0 - (computing + waited) / wall))
+        };
+        match known {
+            Some(Self::Interrupts(share)) if share <= MOST_UNEXPLAINED => Self::Interrupts(share.max(0.0)),
+            Some(Self::Tasks(share)) if share <= MOST_UNEXPLAINED => Self::Tasks(share.max(0.0)),
+            _ => Self::Unknown,
+        }
+    }
+
+    /// Of the share that neither of the two tasks had: other tasks', interrupts', nobody's.
+    fn split(self, share: f64) -> [f64; 3] {
+        match self {
+            Self::Tasks(nobodys) => [share - nobodys.min(share), 0.0, nobodys.min(share)],
+            Self::Interrupts(nobodys) => [0.0, share - nobodys.min(share), nobodys.min(share)],
+            Self::Unknown => [0.0, 0.0, share],
+        }
+    }
 }
 
 /// What computes alone, for each second of its CPU time: steps, and time without a gap.
@@ -155,28 +187,23 @@ fn pace(alone: &Alone) -> Option<(f64, f64)> {
     (cpu > 0.0 && steps > 0.0 && unbroken > 0.0).then_some((steps, unbroken))
 }
 
-fn window(loads: &Loads, nobodys: Option<f64>, at: usize) -> Option<Window> {
+fn window(loads: &Loads, rest: Rest, at: usize) -> Option<Window> {
     let wall = loads.wall[at].as_f64();
     if wall <= 0.0 {
         return None;
     }
     let communicating = loads.communicating[at].as_f64();
     let computing = loads.computing.get(at).map(|time| time.as_f64());
-    // Of the two tasks' time, what was no computing: the one's own, and interrupts that were charged to the other.
-    let load = |done: f64, pace: f64| (communicating + computing.unwrap_or(0.0) - done / pace) / wall;
+    // An idle CPU is no unexplained one.
+    let beside = computing.map_or(0.0, |computing| ((wall - computing - communicating) / wall).max(0.0));
+    let [others, interrupts, unexplained] = rest.split(beside);
+    // Of the two tasks' time, what was no computing: the one's own, and interrupts that were charged to the other; and those that were charged to
+    // none.
+    let load =
+        |done: f64, pace: f64| (communicating + computing.unwrap_or(0.0) - done / pace) / wall + interrupts;
     let pace = loads.alone.as_ref().and_then(pace);
     let gaps = pace.zip(loads.unbroken.get(at)).map(|((_, pace), done)| load(done.as_f64(), pace));
     let counter = pace.zip(loads.steps.get(at)).map(|((pace, _), done)| load(*done as f64, pace));
-    // What neither of the two tasks had: other tasks', where the launch as a whole tells so.
-    let apart = computing.map(|computing| ((wall - computing - communicating) / wall).max(0.0));
-    let (others, unexplained) = match (apart, nobodys) {
-        (Some(apart), Some(nobodys)) if nobodys <= MOST_UNEXPLAINED => {
-            (apart - nobodys.min(apart), nobodys.min(apart))
-        }
-        (Some(apart), _) => (0.0, apart),
-        // An idle CPU is no unexplained one.
-        (None, _) => (0.0, 0.0),
-    };
     let stat = loads.stat.get(at).map(|[user, system, irq, softirq, idle, steal]| {
         let busy = [system, irq, softirq].iter().map(|time| time.as_f64()).sum::<f64>();
         (busy, busy + [user, idle, steal].iter().map(|time| time.as_f64()).sum::<f64>())

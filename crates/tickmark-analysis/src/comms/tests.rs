@@ -34,7 +34,7 @@ fn loads(others: &[f64], lost: f64) -> Loads {
 
 fn seen(loads: Loads) -> Seen {
     let curve: BTreeMap<u64, Vec<f64>> = [(64, vec![20_000.0, 22_000.0, 40_000.0])].into();
-    Seen::of(&[curve], &[vec![loads], Vec::new()], 2.0).unwrap()
+    Seen::of(&[curve], &[vec![loads], Vec::new()], 2.0, false).unwrap()
 }
 
 #[test]
@@ -63,7 +63,7 @@ fn windows_that_nobody_explains_are_refused() {
     assert!((none.unexplained.unwrap() - 0.05).abs() < 1e-6);
     // A column that is short is no column.
     let short = Loads { steps: vec![1], ..loads(&[0.0; 4], 0.0) };
-    assert!(Books::of(&[short]).is_none() && Books::of(&[]).is_none());
+    assert!(Books::of(&[short], false).is_none() && Books::of(&[], false).is_none());
     // Without a computing task there is no such load, and the rest is there.
     let alone = Loads {
         alone: None,
@@ -95,4 +95,23 @@ fn a_dip_is_where_the_rate_falls_and_ends_where_it_is_regained() {
     let dipped = [(100, 1000.0), (200, 1100.0), (256, 2100.0), (400, 2600.0), (800, 2900.0)];
     assert_eq!(of(&dipped), [(256, Some(800))]);
     assert_eq!(of(&dipped[..4]), [(256, None)]);
+}
+
+#[test]
+fn interrupts_that_no_task_is_charged_with_are_load() {
+    // As above, but a tenth of the time that the kernel keeps as interrupts, and nothing of it in a task's account.
+    let mut apart = loads(&[0.1; 4], 0.0);
+    apart.steps = apart.computing.iter().map(|computing| (computing.as_f64() * 0.9) as u64).collect();
+    apart.unbroken =
+        apart.computing.iter().map(|computing| Nanos::new((computing.as_f64() * 0.99) as i64)).collect();
+    let stat = |softirq| [60, 30, 0, softirq, 0, 0].map(|tenths| Nanos::new(tenths * 100_000));
+    let with = |softirq| Loads { stat: vec![stat(softirq); 4], ..apart.clone() };
+    let load = |loads: Loads| Books::of(&[loads], true).unwrap().at(64);
+    let known = load(with(10));
+    assert!(
+        (known.gaps.unwrap() - 0.4).abs() < 1e-6 && (known.counter.unwrap() - 0.4).abs() < 1e-6,
+        "{known:?}"
+    );
+    // What /proc/stat does not have as interrupts either is nobody's.
+    assert_eq!(load(with(0)).windows, (4, 4));
 }

@@ -101,7 +101,7 @@ pub(crate) fn agent_program() -> Result<PathBuf, Error> {
         }
     }
     // target/release/tickmark, and target/release/deps/test.
-    let built = "x86_64-unknown-linux-gnu/agent/tickmark-agent";
+    let built = "x86_64-unknown-linux-gnu/agent/small/tickmark-agent";
     let mut known =
         [folder.join("..").join(built), folder.join("../..").join(built), folder.join("tickmark-agent")]
             .into_iter();

@@ -1,7 +1,7 @@
 //! A task that computes without end, and what it gets done: by its steps, by the time in which it sees no gap, and by its CPU time.
 
 use super::memory::Words;
-use super::usage::CpuClock;
+use super::usage::{self, CpuClock};
 use super::{CallError, chain, limits};
 use crate::clock::Clock;
 use std::fs::File;
@@ -54,14 +54,13 @@ impl Board {
     /// Those of sched_setaffinity(2) and sched_setscheduler(2).
     pub fn compute<C: Clock>(&self, clock: C, step: Step, gap: u64, cpu: u32) -> Result<(), CallError> {
         let words = &*self.0;
-        // SAFETY: no arguments.
-        let own = unsafe { libc::gettid() };
+        let own = usage::thread_id();
         limits::set_priority(Priority::Other)?;
         limits::pin(&[cpu])?;
         let first = clock.now();
         words.wide(FIRST).store(first, Relaxed);
         words.wide(LAST).store(first, Relaxed);
-        words.wide(OWN).store(own as u64, Release);
+        words.wide(OWN).store(u64::from(own), Release);
         let (mut value, mut steps, mut gaps, mut last) = (3, 0u64, 0, first);
         while words.word(STOP).load(Relaxed) == 0 {
             match step {
@@ -212,7 +211,7 @@ mod tests {
         let task = std::thread::spawn(move || own.compute(Monotonic, Step::Multiply, GAP as u64, cpu));
         let watcher = Watcher::new(board.clone(), board.wait().unwrap(), true).unwrap();
         let sleep = |nanos: u64| std::thread::sleep(std::time::Duration::from_nanos(nanos));
-        let now = || (tickmark_timer::monotonic_ns(), watcher.read(), super::super::usage::thread_cpu());
+        let now = || (tickmark_timer::monotonic_ns(), watcher.read(), usage::thread_cpu());
         let since = |before: &(u64, Done, Nanos)| {
             let after = now();
             let (wall, cpu) = ((after.0 - before.0) as f64, (after.1.cpu.get() - before.1.cpu.get()) as f64);
@@ -228,9 +227,9 @@ mod tests {
             for _ in 0..8 {
                 let before = now();
                 for _ in 0..5 {
-                    let begun = super::super::usage::thread_cpu().get();
+                    let begun = usage::thread_cpu().get();
                     let slot = tickmark_timer::monotonic_ns();
-                    while super::super::usage::thread_cpu().get() - begun < (duty * 1e7) as i64 {}
+                    while usage::thread_cpu().get() - begun < (duty * 1e7) as i64 {}
                     sleep(10_000_000u64.saturating_sub(tickmark_timer::monotonic_ns() - slot));
                 }
                 let (wall, computing, own, done) = since(&before);

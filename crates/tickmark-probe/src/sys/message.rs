@@ -73,7 +73,6 @@ impl End {
     ///
     /// # Errors
     /// Those of write(2) and futex(2); EMSGSIZE where it is no datagram's.
-    #[inline]
     pub fn send(&mut self, message: &[u8]) -> Result<(), CallError> {
         match self {
             Self::Pipes(_, to) | Self::Stream(to) => file::write_all(to.as_fd(), message),
@@ -86,7 +85,6 @@ impl End {
     ///
     /// # Errors
     /// Those of read(2) and futex(2); EPIPE where the other end is gone, EMSGSIZE for a datagram of another length.
-    #[inline]
     pub fn receive(&mut self, message: &mut [u8]) -> Result<(), CallError> {
         match self {
             Self::Pipes(from, _) | Self::Stream(from) => file::read_all(from.as_fd(), message),
@@ -103,7 +101,6 @@ impl End {
     ///
     /// # Errors
     /// Those of [`End::send`], [`End::receive`] and poll(2).
-    #[inline]
     pub fn exchange(&mut self, out: &[u8], into: &mut [u8]) -> Result<(), CallError> {
         match self {
             Self::Pipes(from, to) if out.len() > HELD => both_ways(from.as_fd(), to.as_fd(), out, into),

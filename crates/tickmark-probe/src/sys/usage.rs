@@ -107,11 +107,11 @@ impl CpuClock {
     }
 }
 
-/// The number of the calling thread.
+/// The number of the calling thread. The standard library refers to gettid weakly, so that a static program may be without the C library's.
 #[must_use]
 pub fn thread_id() -> u32 {
     // SAFETY: no arguments.
-    (unsafe { libc::gettid() }) as u32
+    (unsafe { libc::syscall(libc::SYS_gettid) }) as u32
 }
 
 /// What /proc/stat says of one CPU.

@@ -265,8 +265,7 @@ impl Timer {
         let mut event: libc::sigevent = unsafe { std::mem::zeroed() };
         event.sigev_notify = libc::SIGEV_THREAD_ID;
         event.sigev_signo = libc::SIGRTMIN();
-        // SAFETY: no pointers.
-        event.sigev_notify_thread_id = unsafe { libc::gettid() };
+        event.sigev_notify_thread_id = super::usage::thread_id() as libc::pid_t;
         Self::make(&raw mut event)
     }
 

@@ -8,7 +8,8 @@ use crate::sys::namespace::Namespaces;
 use crate::sys::peer::Peer;
 use crate::sys::{CallError, limits, usage};
 use crate::{Params, ProbeError};
-use std::sync::mpsc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::JoinHandle;
 
 /// What computes on each CPU.
@@ -142,15 +143,18 @@ impl Sides {
         let failed =
             |error: std::io::Error| CallError::of("pthread_create (mmap, mprotect or clone3)", &error);
         if is_thread {
-            let (send, receive) = mpsc::channel();
+            let id = Arc::new(AtomicU32::new(0));
+            let own = Arc::clone(&id);
             let thread = std::thread::Builder::new().spawn(move || {
                 limits::pin(&[there])?;
-                let _ = send.send(usage::thread_id());
+                own.store(usage::thread_id(), Ordering::Release);
                 answer(&mut theirs, both)
             });
             let thread = thread.map_err(failed)?;
-            let gone = CallError { call: "clone3", errno: libc::ESRCH };
-            answers = Some(Answers::Thread(receive.recv().map_err(|_| gone)?, Some(thread)));
+            while id.load(Ordering::Acquire) == 0 && !thread.is_finished() {
+                std::thread::yield_now();
+            }
+            answers = Some(Answers::Thread(id.load(Ordering::Acquire), Some(thread)));
         }
         let mut threads = Vec::new();
         if let Beside::Thread(step) = beside {
