@@ -1,7 +1,9 @@
 //! Messages by their sizes: times, rates, the model of both, and what they cost the processor.
 
+mod law;
 mod load;
 
+pub use law::{Law, Packet, laws};
 pub use load::{Load, PerMessage};
 
 use crate::sample::Sample;
@@ -22,6 +24,8 @@ pub struct Comms {
     /// The time of a message is the whole way over this: 2 for Comms1, in which one goes there and comes back; 4 for Comms2, in which four
     /// go.
     pub divisor: f64,
+    /// Bytes of a packet, where a veth pair carried them.
+    pub mtu: Option<u32>,
     /// What was seen; or why nothing was.
     pub seen: Result<Seen, String>,
 }
@@ -122,7 +126,9 @@ fn comms(recording: &Recording, metric: &Metric) -> Comms {
     };
     let fact = recording.environment().and_then(|facts| facts.get("kernel.config.IRQ_TIME_ACCOUNTING"));
     let seen = Seen::of(&curves, &loads, divisor, fact == Some("y")).ok_or_else(why);
-    Comms { metric: name.to_owned(), title: metric.title.clone(), divisor, seen }
+    let told = |name: &str| runs.first().and_then(|run| run.planned.arguments.get(name));
+    let mtu = told("link").filter(|link| *link == "veth").and_then(|_| told("mtu")?.parse().ok());
+    Comms { metric: name.to_owned(), title: metric.title.clone(), divisor, mtu, seen }
 }
 
 fn curve(recording: &Recording, run: &Run, metric: &Metric) -> Option<BTreeMap<u64, Vec<f64>>> {

@@ -6,7 +6,7 @@ use crate::plot::{Plot, Series};
 use anstyle::Style;
 use serde_json::{Value, json};
 use std::fmt::Write;
-use tickmark_analysis::comms::{Comms, Load, Row, Seen};
+use tickmark_analysis::comms::{Comms, Law, Load, Packet, Row, Seen, laws};
 use tickmark_stats::Interval;
 use tickmark_stats::linear::Piece;
 use tickmark_wire::Unit;
@@ -49,6 +49,9 @@ pub fn text(all: &[Comms]) -> String {
             Ok(seen) => one(&mut out, seen),
         }
         let _ = writeln!(out);
+    }
+    for law in laws(all) {
+        one_law(&mut out, &law);
     }
     for line in wrapped(&notes(all), 0) {
         let _ = writeln!(out, "{line}");
@@ -105,6 +108,57 @@ fn one(out: &mut String, seen: &Seen) {
     for sentence in meters(seen) {
         let _ = writeln!(out, "{}", wrapped(&sentence, 0).join("\n"));
     }
+}
+
+/// Load against packet size.
+fn one_law(out: &mut String, law: &Law) {
+    let _ = writeln!(
+        out,
+        "{HEADING}Load by packet size{HEADING:#}: {}, messages of {} bytes",
+        law.title, law.size
+    );
+    let heading = ["MTU", "rate", "load", "load x MTU", "law"].map(str::to_owned).to_vec();
+    let row = |packet: &Packet| {
+        let predicted = packet.rate / 1e9 * (law.per_byte.0 + law.per_packet.0 / packet.payload);
+        let product = format!("{:.0}", packet.load * f64::from(packet.mtu));
+        vec![
+            packet.mtu.to_string(),
+            rate(packet.rate),
+            share(Some(packet.load)),
+            product,
+            share(Some(predicted)),
+        ]
+    };
+    for line in lines(std::iter::once(heading).chain(law.packets.iter().map(row)), 0..5) {
+        let _ = writeln!(out, "{line}");
+    }
+    let either = |(value, interval): (f64, Option<Interval>), text: fn(f64) -> String| match interval {
+        Some(interval) => format!("{} ({})", text(value), between(interval, text)),
+        None => text(value),
+    };
+    let micros = |nanos: f64| format!("{:.0} us/MB", nanos * 1e3);
+    let constant = if law.is_constant {
+        "Load x packet size is a constant within a tenth, as the document has it."
+    } else {
+        "Load x packet size is no constant here: bytes cost too, and the document's constant is the limit of small packets."
+    };
+    let holds = law.residual <= tickmark_stats::linear::HOLDS;
+    let whether = if holds { "" } else { ", so that it does not hold here" };
+    let mut text = format!(
+        "load = rate (a + b / payload): a {}, b {} a packet; the law misses a load by {} at most{whether}. {constant}",
+        either(law.per_byte, micros),
+        either(law.per_packet, time),
+        percent(law.residual)
+    );
+    let fastest = law.packets.iter().map(|packet| packet.rate).fold(0.0, f64::max);
+    if let Some(payload) = law.least_payload(fastest).filter(|_| holds) {
+        let _ = write!(
+            text,
+            " With less than {payload:.0} bytes in a packet one CPU is too little for {}.",
+            rate(fastest)
+        );
+    }
+    let _ = writeln!(out, "{}\n", wrapped(&text, 0).join("\n"));
 }
 
 fn between(interval: Interval, text: fn(f64) -> String) -> String {
@@ -190,7 +244,7 @@ fn meters(seen: &Seen) -> Vec<String> {
         if load - tasks > 0.02 {
             let _ = write!(
                 text,
-                " The tasks' own CPU time is {:.1} points less than the load: interrupts and soft interrupts came while the other task computed, and are in its account.",
+                " The tasks' own CPU time is {:.1} points less than the load: interrupts and soft interrupts are in the computing task's account, or in no task's.",
                 (load - tasks) * 100.0
             );
         } else if tasks - load > 0.02 {
@@ -325,5 +379,18 @@ pub fn json(all: &[Comms]) -> Value {
         }
         value
     };
-    json!({ "comms": all.iter().map(one).collect::<Vec<_>>() })
+    let law = |law: &Law| {
+        let packet = |packet: &Packet| json!({ "mtu": packet.mtu, "payload": packet.payload, "rate": packet.rate, "load": packet.load });
+        json!({
+            "title": law.title, "bytes": law.size,
+            "ns_per_byte": law.per_byte.0, "ns_per_byte_interval": interval(law.per_byte.1),
+            "ns_per_packet": law.per_packet.0, "ns_per_packet_interval": interval(law.per_packet.1),
+            "residual_most": law.residual, "load_x_packet_is_constant": law.is_constant,
+            "packets": law.packets.iter().map(packet).collect::<Vec<_>>(),
+        })
+    };
+    json!({
+        "comms": all.iter().map(one).collect::<Vec<_>>(),
+        "packet_laws": laws(all).iter().map(law).collect::<Vec<_>>(),
+    })
 }

@@ -76,18 +76,26 @@ pub fn pieces(points: &[(f64, f64)]) -> Option<Vec<Piece>> {
     let (_, ends) = best?;
     let mut first = 0;
     let piece = |end: usize| {
-        let piece = line(points, first, end).map(|line| line.piece(points, first, end));
+        let piece = line(points, first, end, first == 0).map(|line| line.piece(points, first, end));
         first = end + 1;
         piece
     };
     ends.into_iter().map(piece).collect()
 }
 
+/// One straight line through all points, which may begin anywhere. None of fewer than three.
+#[must_use]
+pub fn straight(points: &[(f64, f64)]) -> Option<Piece> {
+    let last = points.len().checked_sub(1).filter(|last| *last >= 2)?;
+    line(points, 0, last, false).map(|line| line.piece(points, 0, last))
+}
+
 /// The least sum of squares in so many pieces, and the last size of each.
 fn cut(points: &[(f64, f64)], wanted: usize) -> Option<(f64, Vec<usize>)> {
     let count = points.len();
-    let cost =
-        |first: usize, last: usize| (last + 1 - first >= FEWEST).then(|| line(points, first, last)).flatten();
+    let cost = |first: usize, last: usize| {
+        (last + 1 - first >= FEWEST).then(|| line(points, first, last, first == 0)).flatten()
+    };
     // By how many pieces and up to which size.
     let mut table: Vec<Vec<Option<(f64, usize)>>> = vec![vec![None; count]; wanted];
     for last in 0..count {
@@ -121,8 +129,8 @@ struct Line {
     variances: [Option<f64>; 2],
 }
 
-/// The first piece begins at no negative time: where the line would, it goes through 0.
-fn line(points: &[(f64, f64)], first: usize, last: usize) -> Option<Line> {
+/// Where it may not begin at a negative time and would, it goes through 0.
+fn line(points: &[(f64, f64)], first: usize, last: usize, not_below: bool) -> Option<Line> {
     let [mut w, mut x, mut y, mut xx, mut xy] = [0.0; 5];
     for (size, time) in &points[first..=last] {
         let weight = 1.0 / (time * time);
@@ -138,7 +146,7 @@ fn line(points: &[(f64, f64)], first: usize, last: usize) -> Option<Line> {
     }
     let (mut start, mut per_byte) = ((y * xx - x * xy) / determinant, (w * xy - x * y) / determinant);
     let mut variances = [Some(xx / determinant), Some(w / determinant)];
-    if first == 0 && start < 0.0 {
+    if not_below && start < 0.0 {
         (start, per_byte) = (0.0, xy / xx);
         variances = [None, Some(1.0 / xx)];
     }
@@ -200,7 +208,7 @@ mod tests {
             let points = noisy(|size| 19_000.0 + size / 10.0, 0.03, seed);
             let found = pieces(&points).unwrap();
             pieces_of_one += usize::from(found.len() == 1);
-            let one = line(&points, 0, points.len() - 1).unwrap().piece(&points, 0, points.len() - 1);
+            let one = line(&points, 0, points.len() - 1, true).unwrap().piece(&points, 0, points.len() - 1);
             let within = |interval: Option<Interval>, value: f64| {
                 let interval = interval.unwrap();
                 usize::from((interval.low..=interval.high).contains(&value))

@@ -7,6 +7,9 @@ use tickmark_wire::{Alone, Loads, Nanos};
 /// More than this share of a window that nobody explains, and it is refused.
 const MOST_UNEXPLAINED: f64 = 0.02;
 
+/// What /proc/stat may be short of, in ns: it counts hundredths of a second, of two kinds of interrupts.
+const COARSE: f64 = 2e7;
+
 /// The load of one CPU at one size: shares of the CPU, medians of the windows that count.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Load {
@@ -158,7 +161,7 @@ impl Rest {
             let own = wall - computing - sum(&loads.communicating);
             let interrupts =
                 loads.stat.iter().map(|times| times[2].as_f64() + times[3].as_f64()).sum::<f64>();
-            (!loads.stat.is_empty()).then_some(Self::Interrupts((own - interrupts) / wall))
+            (!loads.stat.is_empty()).then_some(Self::Interrupts((own - interrupts - COARSE) / wall))
         } else {
             // What it waited, it waited for tasks. A wait is in the account when it is over: not window by window.
             (!loads.waited.is_empty()).then_some(Self::Tasks(1.0 - (computing + waited) / wall))

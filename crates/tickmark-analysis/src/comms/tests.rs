@@ -99,13 +99,13 @@ fn a_dip_is_where_the_rate_falls_and_ends_where_it_is_regained() {
 
 #[test]
 fn interrupts_that_no_task_is_charged_with_are_load() {
-    // As above, but a tenth of the time that the kernel keeps as interrupts, and nothing of it in a task's account.
-    let mut apart = loads(&[0.1; 4], 0.0);
+    // As above, but 400 windows, and a tenth of the time that the kernel keeps as interrupts, and nothing of it in a task's account.
+    let mut apart = loads(&[0.1; 400], 0.0);
     apart.steps = apart.computing.iter().map(|computing| (computing.as_f64() * 0.9) as u64).collect();
     apart.unbroken =
         apart.computing.iter().map(|computing| Nanos::new((computing.as_f64() * 0.99) as i64)).collect();
     let stat = |softirq| [60, 30, 0, softirq, 0, 0].map(|tenths| Nanos::new(tenths * 100_000));
-    let with = |softirq| Loads { stat: vec![stat(softirq); 4], ..apart.clone() };
+    let with = |softirq| Loads { stat: vec![stat(softirq); 400], ..apart.clone() };
     let load = |loads: Loads| Books::of(&[loads], true).unwrap().at(64);
     let known = load(with(10));
     assert!(
@@ -113,5 +113,5 @@ fn interrupts_that_no_task_is_charged_with_are_load() {
         "{known:?}"
     );
     // What /proc/stat does not have as interrupts either is nobody's.
-    assert_eq!(load(with(0)).windows, (4, 4));
+    assert_eq!(load(with(0)).windows, (400, 400));
 }

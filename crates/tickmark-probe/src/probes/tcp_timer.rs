@@ -3,6 +3,7 @@
 
 use crate::case::{Parameter, Value};
 use crate::routine::{Budget, Sink, routine};
+use crate::sys::namespace::Namespaces;
 use crate::sys::tcp_timer::{Connection, Info};
 use crate::{Expected, Meter, Probe, ProbeError, Spec, Syscall, SystemMeter};
 use std::time::Duration;
@@ -20,9 +21,9 @@ const AT_ONCE: i64 = 4;
 
 pub(super) static PROBES: &[Probe] = &[Probe {
     spec: Spec {
-        metric: "ipc.tcp.timer.{timer}.late",
+        metric: "ipc.tcp.timer.{timer}{link}.late",
         headline: Headline::Median,
-        timed: "{timer}: TCP_INFO is read until it has run out; how much later that is than its time, which TCP_INFO gives",
+        timed: "{timer}{link}: TCP_INFO is read until it has run out; how much later that is than its time, which TCP_INFO gives",
         source: "tcp(7); RFC 1122 4.2.3.2, RFC 6298, RFC 1122 4.2.3.6",
         expected: Expected::UNKNOWN,
         needs: &[Syscall::Setsockopt, Syscall::Getsockopt, Syscall::Read, Syscall::Write],
@@ -45,6 +46,15 @@ pub(super) static PROBES: &[Probe] = &[Probe {
                 ],
                 numbers: None,
             },
+            Parameter {
+                name: "link",
+                about: "what lies between: the loopback interface, or a veth pair between two network namespaces",
+                values: &[
+                    Value { value: "own", name: "", title: "", timed: "" },
+                    Value { value: "veth", name: ".veth", title: ", veth", timed: ", over a veth pair" },
+                ],
+                numbers: None,
+            },
             // None of its values is for suites.
             Parameter {
                 name: "samples",
@@ -53,7 +63,7 @@ pub(super) static PROBES: &[Probe] = &[Probe {
                 numbers: Some((1, 10_000)),
             },
         ],
-        ..Spec::cost(Group::Communication, "ipc.tcp.timer", "TCP, {timer}, late")
+        ..Spec::cost(Group::Communication, "ipc.tcp.timer", "TCP, {timer}{link}, late")
     },
     prepare: |_, params| {
         let sample = match params.told("timer") {
@@ -62,9 +72,13 @@ pub(super) static PROBES: &[Probe] = &[Probe {
             _ => keepalive,
         };
         let samples = params.number("samples");
+        let link = match params.told("link") {
+            "veth" => Some(Namespaces::new(MTU, true)?),
+            _ => None,
+        };
         // What is refused is found here.
-        Connection::new()?.info()?;
-        Ok(routine(move |budget: &Budget, sink| measure(sample, samples, budget, sink)))
+        Connection::new(link.as_ref())?.info()?;
+        Ok(routine(move |budget: &Budget, sink| measure(sample, link.as_ref(), samples, budget, sink)))
     },
 }];
 
@@ -72,8 +86,12 @@ const fn told(value: &'static str, name: &'static str, timed: &'static str) -> V
     Value { value, name, title: value, timed }
 }
 
+/// Of the veth pair.
+const MTU: u32 = 1500;
+
 fn measure(
-    sample: fn() -> Result<i64, ProbeError>,
+    sample: fn(&Connection) -> Result<i64, ProbeError>,
+    link: Option<&Namespaces>,
     samples: usize,
     budget: &Budget,
     sink: &mut dyn Sink,
@@ -82,7 +100,7 @@ fn measure(
     let mut meter = SystemMeter::new(&[]);
     let (before, origin) = (meter.reading(), monotonic_ns());
     while late.len() < samples && (late.is_empty() || monotonic_ns() - origin < budget.time.get() as u64) {
-        late.push(Nanos::new(sample()?));
+        late.push(Nanos::new(sample(&Connection::new(link)?)?));
     }
     let wall = Nanos::new((monotonic_ns() - origin) as i64);
     let segment = meter.reading().since(&before, Nanos::ZERO, wall);
@@ -91,8 +109,7 @@ fn measure(
 }
 
 /// How much later than its time the acknowledgement of a byte comes.
-fn delayed_ack() -> Result<i64, ProbeError> {
-    let connection = Connection::new()?;
+fn delayed_ack(connection: &Connection) -> Result<i64, ProbeError> {
     // As an end that has answered before: it waits for an answer that could take the acknowledgement along.
     connection.delay()?;
     // The one before ended with a tick: this one begins anywhere between two.
@@ -102,7 +119,7 @@ fn delayed_ack() -> Result<i64, ProbeError> {
     let sent = monotonic_ns();
     connection.send()?;
     let delay = connection.other()?.ato;
-    let acked = until(&connection, delay, |info| info.unacked == 0)?.0;
+    let acked = until(connection, delay, |info| info.unacked == 0)?.0;
     connection.receive()?;
     let took = (acked - sent) as i64;
     match took < delay / AT_ONCE {
@@ -111,22 +128,20 @@ fn delayed_ack() -> Result<i64, ProbeError> {
     }
 }
 
-fn retransmission() -> Result<i64, ProbeError> {
-    let connection = Connection::new()?;
+fn retransmission(connection: &Connection) -> Result<i64, ProbeError> {
     connection.deafen()?;
     connection.send()?;
-    let (first, info) = until(&connection, connection.info()?.rto, |info| info.retransmits >= 1)?;
-    let (second, _) = until(&connection, info.rto, |info| info.retransmits >= 2)?;
+    let (first, info) = until(connection, connection.info()?.rto, |info| info.retransmits >= 1)?;
+    let (second, _) = until(connection, info.rto, |info| info.retransmits >= 2)?;
     Ok((second - first) as i64 - info.rto)
 }
 
-fn keepalive() -> Result<i64, ProbeError> {
-    let connection = Connection::new()?;
+fn keepalive(connection: &Connection) -> Result<i64, ProbeError> {
     connection.deafen()?;
     connection.keep_alive(KEEP_ALIVE)?;
     let time = KEEP_ALIVE.as_nanos() as i64;
-    let first = until(&connection, time, |info| info.probes >= 1)?.0;
-    let second = until(&connection, time, |info| info.probes >= 2)?.0;
+    let first = until(connection, time, |info| info.probes >= 1)?.0;
+    let second = until(connection, time, |info| info.probes >= 2)?.0;
     Ok((second - first) as i64 - time)
 }
 

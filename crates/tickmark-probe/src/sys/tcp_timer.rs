@@ -1,5 +1,6 @@
 //! TCP's own timers as programs see them: what TCP_INFO says of a connection, and a connection whose one end hears nothing.
 
+use super::namespace::Namespaces;
 use super::{CallError, check, named, net};
 use rustix::net::sockopt;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -27,12 +28,12 @@ pub struct Info {
 }
 
 impl Connection {
-    /// Connects over the loopback interface; small messages are sent at once.
+    /// Connects over the loopback interface, or between two namespaces; small messages are sent at once.
     ///
     /// # Errors
     /// Those of [`net::tcp_pair`].
-    pub fn new() -> Result<Self, CallError> {
-        let (ours, theirs) = net::tcp_pair()?;
+    pub fn new(link: Option<&Namespaces>) -> Result<Self, CallError> {
+        let (ours, theirs) = link.map_or_else(net::tcp_pair, Namespaces::tcp_pair)?;
         Ok(Self { ours, theirs })
     }
 

@@ -5,6 +5,7 @@ mod bad_input;
 mod bench;
 mod changed;
 mod commands;
+mod comms;
 mod comparing;
 mod doctor;
 mod experiment;

@@ -1,7 +1,7 @@
 //! TCP's timers in guests that tick 100 and 1000 times a second.
 
 use super::emulator;
-use crate::bench::{Bench, row};
+use crate::bench::{Bench, err, row};
 
 #[test]
 fn tcps_timers_count_ticks() {
@@ -31,4 +31,30 @@ fn tcps_timers_count_ticks() {
         (0.0..1.5).contains(&fine) && (0.0..25.0).contains(&again) && (0.0..90.0).contains(&alive),
         "{fine} {again} {alive}"
     );
+}
+
+/// The static agent in a guest: messages beside a computing thread and a process, where the kernel charges interrupts to no task. What
+/// they cost is in no account of a task.
+#[test]
+fn messages_in_a_guest_cost_more_than_their_tasks_account_for() {
+    let _alone = emulator();
+    let bench = Bench::new();
+    let sizes = "sizes=1 1024 16384";
+    let probes =
+        [format!("comms:load=process,{sizes}"), format!("comms:over=pipe,load=thread,peer=thread,{sizes}")];
+    let begin = ["lab", "boot", "--kernel", "x86_64", "--speed", "250", "--slice", "1s"];
+    let made = bench
+        .run(&[&begin[..], &[&probes[0], &probes[1], "timer.wake:ahead=500,method=posix-signal"]].concat());
+    assert_eq!(made.status.code(), Some(0), "{}", err(&made));
+    let page = bench.json(&["comms", "--of", "last"]);
+    let all = page["comms"].as_array().unwrap();
+    assert_eq!(all.len(), 2, "{page}");
+    for comms in all {
+        for row in comms["rows"].as_array().unwrap() {
+            let of =
+                |name: &str| row["loads"][0][name].as_f64().unwrap_or_else(|| panic!("no {name}: {row}"));
+            assert!((of("gaps") - of("counter")).abs() < 0.02, "{row}");
+            assert!(of("gaps") > of("tasks"), "{row}");
+        }
+    }
 }
