@@ -102,7 +102,7 @@ pub fn of(recording: &Recording) -> Vec<Comms> {
 /// A rate below this part of an earlier one is in a dip.
 const DIP: f64 = 0.9;
 /// Behind the name of a benchmark stand those of its loads.
-const LOADS: [&str; 2] = [".load", ".load_there"];
+const LOADS: [&str; 2] = [".cpu", ".cpu_there"];
 
 fn comms(recording: &Recording, metric: &Metric) -> Comms {
     let name = metric.name.as_str();
@@ -199,21 +199,20 @@ impl Seen {
     #[must_use]
     pub fn dips(&self) -> Vec<(u64, Option<u64>)> {
         let mut dips: Vec<(u64, Option<u64>)> = Vec::new();
-        // The best rate so far, and the one that its slowest launch had.
-        let (mut best, mut sure): (f64, f64) = (0.0, 0.0);
+        // The best that every launch had so far.
+        let mut sure: f64 = 0.0;
         for row in &self.rows {
             let rate = |time: f64| row.size as f64 * 1e9 / time;
             let ends = row.launches.unwrap_or(Interval { low: row.time, high: row.time });
             match dips.last_mut() {
                 Some(dip) if dip.1.is_none() => {
-                    if row.rate() >= best {
+                    if row.rate() >= sure {
                         dip.1 = Some(row.size);
                     }
                 }
                 _ if rate(ends.low) < DIP * sure => dips.push((row.size, None)),
                 _ => {}
             }
-            best = best.max(row.rate());
             sure = sure.max(rate(ends.high));
         }
         dips

@@ -64,7 +64,10 @@ pub fn make(
                 // How long a command takes is not known before, and a tracer is told.
                 limit: offer
                     .metric()
-                    .is_some_and(|m| [names::COMMAND_TIME, names::OSNOISE_LOST].contains(&m.name.as_str()))
+                    .is_some_and(|m| {
+                        [names::COMMAND_TIME, names::OSNOISE_LOST, names::TIMERLAT_INTERRUPT]
+                            .contains(&m.name.as_str())
+                    })
                     .then_some(COMMAND),
                 // A probe of one metric has its name.
                 gives: own.filter(|name| offer.metrics.len() > 1 || *name != offer.probe).collect(),

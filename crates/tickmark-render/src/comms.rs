@@ -39,7 +39,7 @@ pub fn text(all: &[Comms]) -> String {
     for comms in all {
         let _ = writeln!(
             out,
-            "{HEADING}{}{HEADING:#}: a message takes 1/{} of the way there and back",
+            "{HEADING}{}{HEADING:#}: time of a message = round trip / {}",
             comms.title, comms.divisor
         );
         match &comms.seen {
@@ -62,7 +62,7 @@ pub fn text(all: &[Comms]) -> String {
 fn one(out: &mut String, seen: &Seen) {
     let computes =
         seen.rows.iter().flat_map(|row| &row.loads).any(|load| load.gaps.is_some() || load.windows.1 > 0);
-    let mut heading = vec!["bytes", "time", "launches", "rate", "way", "p99"];
+    let mut heading = vec!["bytes", "time", "launches", "rate", "round trip", "p99"];
     if computes {
         heading.extend(["load", "counter"]);
     }
@@ -132,11 +132,13 @@ fn one_law(out: &mut String, law: &Law) {
     for line in lines(std::iter::once(heading).chain(law.packets.iter().map(row)), 0..5) {
         let _ = writeln!(out, "{line}");
     }
-    let either = |(value, interval): (f64, Option<Interval>), text: fn(f64) -> String| match interval {
-        Some(interval) => format!("{} ({})", text(value), between(interval, text)),
-        None => text(value),
+    let either = |(value, interval): (f64, Option<Interval>), scale: f64, unit: &str| {
+        let text = |value: f64| format!("{:.0}", value * scale);
+        match interval {
+            Some(i) => format!("{} ({} to {}) {unit}", text(value), text(i.low), text(i.high)),
+            None => format!("{} {unit}", text(value)),
+        }
     };
-    let micros = |nanos: f64| format!("{:.0} us/MB", nanos * 1e3);
     let constant = if law.is_constant {
         "Load x packet size is a constant within a tenth, as the document has it."
     } else {
@@ -145,9 +147,9 @@ fn one_law(out: &mut String, law: &Law) {
     let holds = law.residual <= tickmark_stats::linear::HOLDS;
     let whether = if holds { "" } else { ", so that it does not hold here" };
     let mut text = format!(
-        "load = rate (a + b / payload): a {}, b {} a packet; the law misses a load by {} at most{whether}. {constant}",
-        either(law.per_byte, micros),
-        either(law.per_packet, time),
+        "load = rate (a + b / payload): a {}, b {} for each packet; the law misses a load by {} at most{whether}. {constant}",
+        either(law.per_byte, 1e3, "us/MB"),
+        either(law.per_packet, 1.0, "ns"),
         percent(law.residual)
     );
     let fastest = law.packets.iter().map(|packet| packet.rate).fold(0.0, f64::max);
@@ -177,7 +179,7 @@ fn model(seen: &Seen) -> String {
         if number == 0 {
             let _ = match piece.start_interval {
                 Some(interval) => write!(text, "t0 {} ({}), ", time(piece.start), between(interval, time)),
-                None => write!(text, "t0 0 (the line would begin below), "),
+                None => write!(text, "t0 0 (the unconstrained fit is negative), "),
             };
         }
         match piece.rate() {
@@ -221,7 +223,10 @@ fn meters(seen: &Seen) -> Vec<String> {
     for (number, cpu) in seen.cpus.iter().enumerate() {
         let Some((middle, high)) = cpu.apart else {
             if cpu.windows.1 > 0 {
-                sentences.push(format!("CPU {}: all of {} windows were refused.", cpu.cpu, cpu.windows.0));
+                sentences.push(format!(
+                    "CPU {}: {} of {} windows were refused, and no other has both meters.",
+                    cpu.cpu, cpu.windows.1, cpu.windows.0
+                ));
             }
             continue;
         };
@@ -244,7 +249,7 @@ fn meters(seen: &Seen) -> Vec<String> {
         if load - tasks > 0.02 {
             let _ = write!(
                 text,
-                " The tasks' own CPU time is {:.1} points less than the load: interrupts and soft interrupts are in the computing task's account, or in no task's.",
+                " The tasks' own CPU time is {:.1} points less than the load: interrupts and soft interrupts (in a guest also what the host took) are in the computing task's account, or in no task's.",
                 (load - tasks) * 100.0
             );
         } else if tasks - load > 0.02 {
@@ -263,10 +268,11 @@ fn meters(seen: &Seen) -> Vec<String> {
 fn notes(all: &[Comms]) -> String {
     let launches = seen(all).map(|(_, seen)| seen.runs).max().unwrap_or(0);
     format!(
-        "time: of one message, the median of {launches} launches' medians; launches: half of what they differ by; rate: bytes over time; way: the whole way there and back, \
+        "time: of one message, the median of {launches} launches' medians; launches: half of what they differ by; rate: bytes over time; round trip: the whole way there and back, \
          with its 99th percentile. load: what the computing task did not get, by its gaps, less what other tasks had, as a share of the CPU; counter: the same by what it computed; \
-         tasks: CPU time of the communicating tasks on that CPU; stat: system, interrupts and soft interrupts of /proc/stat, which samples. A window of which more than 2 % was no task's is refused; a row of which more than half were has no load. Model: weighted least squares (1/t^2), 95 % intervals; pieces by the Bayesian information criterion; \
-         r_inf is told where no residual is above 10 %."
+         tasks: CPU time of the communicating tasks on that CPU; stat: system, interrupts and soft interrupts of /proc/stat, which samples. Windows with more than 2 % unattributed CPU \
+         time are refused; a size with more than half of its windows refused has no load. Model: weighted least squares (1/t^2), 95 % intervals; pieces by the Bayesian information \
+         criterion; r_inf is told where no residual is above 10 %."
     )
 }
 

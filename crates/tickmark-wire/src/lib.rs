@@ -31,7 +31,8 @@ pub use histogram::Histogram;
 pub use line::{Glance, Said};
 pub use metric::{Better, Group, Headline, Metric, Name, Unit};
 pub use observations::{
-    Alone, Batches, Counted, Disturbance, Exchange, GapTrace, Loads, Observations, Point, Values, Windows,
+    Alone, Batches, Counted, Disturbance, Exchange, GapTrace, Loads, Observations, Point, Span, Values,
+    Windows,
 };
 pub use plan::{Arguments, Deny, Phase, Plan, Priority, RunId, RunPlan, Settings};
 pub use printed::Printed;

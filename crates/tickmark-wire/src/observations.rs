@@ -51,6 +51,9 @@ pub struct Loads {
     /// What the computing task does alone; absent where there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub alone: Option<Alone>,
+    /// From the first window's beginning to the last one's end, with what is between them; absent without a window.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub span: Option<Span>,
     /// Bytes of a message.
     pub size: Vec<u64>,
     /// How long the window was.
@@ -81,6 +84,23 @@ pub struct Loads {
     /// Interrupts and soft interrupts of the CPU, while /proc was read too; empty where it does not say.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub interrupts: Vec<[u64; 2]>,
+}
+
+/// Accounts of one CPU over all windows and what is between them, in ns.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct Span {
+    /// How long it was.
+    pub wall: Nanos,
+    /// CPU time of the communicating tasks.
+    pub communicating: Nanos,
+    /// CPU time of the computing task; 0 where there is none.
+    pub computing: Nanos,
+    /// How long that stood runnable without the CPU; absent where the kernel does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waited: Option<Nanos>,
+    /// Of /proc/stat, as in the windows; absent without it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stat: Option<[Nanos; 6]>,
 }
 
 /// A computing task that nothing disturbs but what disturbs always.
@@ -208,7 +228,7 @@ pub struct Counted {
 impl Counted {
     /// The counter of quotas.
     pub const QUOTA: &str = "quota";
-    /// What the name of a task begins with, which ran during a wake-up's lateness; its number follows in parentheses.
+    /// What the name of a task begins with, which ran during a wake-up's lateness; its number follows in parentheses, then whether it ran after it too.
     pub const TASK: &str = "task ";
 
     /// Whether a counter is that of a timer that ticks: the APIC's, Hyper-V's, ARM's, RISC-V's, Xen's, a PC's first one.

@@ -36,9 +36,9 @@ pub struct Packet {
     pub mtu: u32,
     /// Bytes of the message in a packet.
     pub payload: f64,
-    /// Bytes a second.
+    /// Bytes a second, the mean of the windows.
     pub rate: f64,
-    /// Of this side's CPU.
+    /// Of this side's CPU, the same mean.
     pub load: f64,
 }
 
@@ -63,11 +63,13 @@ pub fn laws(all: &[Comms]) -> Vec<Law> {
     for comms in all {
         let (Some(mtu), Ok(seen)) = (comms.mtu, &comms.seen) else { continue };
         let Some(row) = seen.rows.last() else { continue };
-        let Some(load) = row.loads.first().and_then(|load| load.gaps.or(load.tasks)) else { continue };
+        // Joined segments are no packets, and what no meter saw is no load.
+        let mean = row.loads.first().and_then(|load| load.mean).filter(|_| comms.metric.contains(".plain"));
+        let Some((load, trips)) = mean else { continue };
         let title = comms.title.replace(&format!("veth {mtu}"), "veth");
         let over = if comms.metric.contains(".udp.") { "udp" } else { "tcp" };
         let payload = (f64::from(mtu) - headers(over)).max(1.0);
-        let packet = Packet { mtu, payload, rate: row.rate(), load };
+        let packet = Packet { mtu, payload, rate: trips * comms.divisor * row.size as f64, load };
         match groups.iter_mut().find(|group| (&group.0, group.1) == (&title, row.size)) {
             Some(group) => group.3.push(packet),
             None => groups.push((title, row.size, over, vec![packet])),

@@ -2,7 +2,7 @@
 
 use super::Cpu;
 use tickmark_stats::{Sorted, median};
-use tickmark_wire::{Alone, Loads, Nanos};
+use tickmark_wire::{Alone, Loads};
 
 /// More than this share of a window that nobody explains, and it is refused.
 const MOST_UNEXPLAINED: f64 = 0.02;
@@ -30,6 +30,8 @@ pub struct Load {
     pub windows: (usize, usize),
     /// What each message took of the kernel's counts.
     pub per_message: PerMessage,
+    /// The load by gaps over all windows that count, and the trips a second in them: means, which belong together.
+    pub mean: Option<(f64, f64)>,
 }
 
 /// Counts for each whole way there and back.
@@ -46,6 +48,8 @@ pub struct PerMessage {
 /// One window of one CPU. Shares of its length.
 struct Window {
     size: u64,
+    /// How long it was, ns.
+    wall: f64,
     gaps: Option<f64>,
     counter: Option<f64>,
     tasks: f64,
@@ -112,6 +116,7 @@ impl Books {
             others: of(&|window| Some(window.others)),
             unexplained: median(all.iter().map(|window| window.unexplained)),
             windows: (all.len(), refused),
+            mean: mean(&good).filter(|_| counts),
             per_message: PerMessage {
                 switches: per(&|window| window.switches),
                 interrupts: per(&|window| Some(window.interrupts?[0])),
@@ -119,6 +124,14 @@ impl Books {
             },
         }
     }
+}
+
+/// Of windows with a load: it, and trips a second.
+fn mean(windows: &[&&Window]) -> Option<(f64, f64)> {
+    let wall: f64 = windows.iter().map(|window| window.wall).sum();
+    let load: Option<f64> = windows.iter().map(|window| Some(window.gaps? * window.wall)).sum();
+    let trips: f64 = windows.iter().map(|window| window.trips).sum();
+    (wall > 0.0).then_some((load? / wall, trips * 1e9 / wall))
 }
 
 /// The windows of a launch; none where its columns are of different lengths.
@@ -155,21 +168,23 @@ enum Rest {
 
 impl Rest {
     fn of(loads: &Loads, apart: bool) -> Self {
-        let sum = |column: &[Nanos]| column.iter().map(|time| time.as_f64()).sum::<f64>();
-        let (wall, computing, waited) = (sum(&loads.wall), sum(&loads.computing), sum(&loads.waited));
-        let known = if apart {
-            let own = wall - computing - sum(&loads.communicating);
-            let interrupts =
-                loads.stat.iter().map(|times| times[2].as_f64() + times[3].as_f64()).sum::<f64>();
-            (!loads.stat.is_empty()).then_some(Self::Interrupts((own - interrupts - COARSE) / wall))
+        let Some(span) = loads.span.filter(|span| span.wall.get() > 0) else { return Self::Unknown };
+        let (wall, computing) = (span.wall.as_f64(), span.computing.as_f64());
+        // Interrupts that are no task's are in /proc/stat, which is too coarse for a short launch.
+        let share = if apart {
+            let interrupts = span.stat.map(|times| times[2].as_f64() + times[3].as_f64());
+            let own = wall - computing - span.communicating.as_f64();
+            interrupts
+                .map(|interrupts| (own - interrupts - COARSE) / wall)
+                .filter(|_| COARSE <= MOST_UNEXPLAINED * wall)
         } else {
             // What it waited, it waited for tasks. A wait is in the account when it is over: not window by window.
-            (!loads.waited.is_empty()).then_some(Self::Tasks(1.0 - (computing + waited) / wall))
+            span.waited.map(|waited| 1.0 - (computing + waited.as_f64()) / wall)
         };
-        match known {
-            Some(Self::Interrupts(share)) if share <= MOST_UNEXPLAINED => Self::Interrupts(share.max(0.0)),
-            Some(Self::Tasks(share)) if share <= MOST_UNEXPLAINED => Self::Tasks(share.max(0.0)),
-            _ => Self::Unknown,
+        match share.filter(|share| *share <= MOST_UNEXPLAINED) {
+            Some(share) if apart => Self::Interrupts(share.max(0.0)),
+            Some(share) => Self::Tasks(share.max(0.0)),
+            None => Self::Unknown,
         }
     }
 
@@ -183,11 +198,11 @@ impl Rest {
     }
 }
 
-/// What computes alone, for each second of its CPU time: steps, and time without a gap.
-fn pace(alone: &Alone) -> Option<(f64, f64)> {
+/// What computes alone, for each second of its CPU time: time without a gap, and steps. Neither is known where there was none.
+fn pace(alone: &Alone) -> [Option<f64>; 2] {
     let cpu = alone.computing.as_f64();
-    let (steps, unbroken) = (alone.steps as f64 / cpu, alone.unbroken.as_f64() / cpu);
-    (cpu > 0.0 && steps > 0.0 && unbroken > 0.0).then_some((steps, unbroken))
+    [alone.unbroken.as_f64(), alone.steps as f64]
+        .map(|done| Some(done / cpu).filter(|pace| cpu > 0.0 && *pace > 0.0))
 }
 
 fn window(loads: &Loads, rest: Rest, at: usize) -> Option<Window> {
@@ -204,15 +219,16 @@ fn window(loads: &Loads, rest: Rest, at: usize) -> Option<Window> {
     // none.
     let load =
         |done: f64, pace: f64| (communicating + computing.unwrap_or(0.0) - done / pace) / wall + interrupts;
-    let pace = loads.alone.as_ref().and_then(pace);
-    let gaps = pace.zip(loads.unbroken.get(at)).map(|((_, pace), done)| load(done.as_f64(), pace));
-    let counter = pace.zip(loads.steps.get(at)).map(|((pace, _), done)| load(*done as f64, pace));
+    let [unbroken, steps] = loads.alone.as_ref().map_or([None; 2], pace);
+    let gaps = unbroken.zip(loads.unbroken.get(at)).map(|(pace, done)| load(done.as_f64(), pace));
+    let counter = steps.zip(loads.steps.get(at)).map(|(pace, done)| load(*done as f64, pace));
     let stat = loads.stat.get(at).map(|[user, system, irq, softirq, idle, steal]| {
         let busy = [system, irq, softirq].iter().map(|time| time.as_f64()).sum::<f64>();
         (busy, busy + [user, idle, steal].iter().map(|time| time.as_f64()).sum::<f64>())
     });
     Some(Window {
         size: loads.size[at],
+        wall,
         gaps,
         counter,
         tasks: communicating / wall,

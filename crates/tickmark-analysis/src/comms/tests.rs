@@ -1,5 +1,5 @@
 use super::*;
-use tickmark_wire::{Alone, Nanos};
+use tickmark_wire::{Alone, Nanos, Span};
 
 fn nanos(values: &[f64]) -> Vec<Nanos> {
     values.iter().map(|value| Nanos::new(*value as i64)).collect()
@@ -10,8 +10,18 @@ fn loads(others: &[f64], lost: f64) -> Loads {
     let wall = 1e7;
     let computing: Vec<f64> = others.iter().map(|others| wall * (0.7 - others - lost)).collect();
     let done: Vec<f64> = computing.iter().map(|computing| computing - 0.1 * wall).collect();
+    let sum = |column: &[f64]| Nanos::new(column.iter().sum::<f64>() as i64);
+    let waited: Vec<f64> = others.iter().map(|others| wall * (0.3 + others)).collect();
+    let count = others.len() as f64;
     Loads {
         cpu: 1,
+        span: Some(Span {
+            wall: Nanos::new((wall * count) as i64),
+            communicating: Nanos::new((0.3 * wall * count) as i64),
+            computing: sum(&computing),
+            waited: Some(sum(&waited)),
+            stat: None,
+        }),
         alone: Some(Alone {
             wall: Nanos::new(100_000_000),
             computing: Nanos::new(100_000_000),
@@ -24,7 +34,7 @@ fn loads(others: &[f64], lost: f64) -> Loads {
         communicating: nanos(&vec![0.3 * wall; others.len()]),
         steps: done.iter().map(|done| (done * 0.9) as u64).collect(),
         unbroken: nanos(&done.iter().map(|done| done * 0.99).collect::<Vec<_>>()),
-        waited: nanos(&others.iter().map(|others| wall * (0.3 + others)).collect::<Vec<_>>()),
+        waited: nanos(&waited),
         computing: nanos(&computing),
         stat: vec![[60, 20, 5, 5, 5, 5].map(|ms| Nanos::new(ms * 1_000_000)); others.len()],
         switches: vec![200; others.len()],
@@ -104,14 +114,20 @@ fn interrupts_that_no_task_is_charged_with_are_load() {
     apart.steps = apart.computing.iter().map(|computing| (computing.as_f64() * 0.9) as u64).collect();
     apart.unbroken =
         apart.computing.iter().map(|computing| Nanos::new((computing.as_f64() * 0.99) as i64)).collect();
-    let stat = |softirq| [60, 30, 0, softirq, 0, 0].map(|tenths| Nanos::new(tenths * 100_000));
-    let with = |softirq| Loads { stat: vec![stat(softirq); 400], ..apart.clone() };
+    let with = |softirq: i64| {
+        let stat = Some([0, 0, 0, softirq, 0, 0].map(|ms| Nanos::new(ms * 1_000_000)));
+        Loads { span: apart.span.map(|span| Span { stat, ..span }), ..apart.clone() }
+    };
     let load = |loads: Loads| Books::of(&[loads], true).unwrap().at(64);
-    let known = load(with(10));
+    let known = load(with(400));
     assert!(
         (known.gaps.unwrap() - 0.4).abs() < 1e-6 && (known.counter.unwrap() - 0.4).abs() < 1e-6,
         "{known:?}"
     );
     // What /proc/stat does not have as interrupts either is nobody's.
     assert_eq!(load(with(0)).windows, (400, 400));
+    // Nor does it tell of a short launch.
+    let mut short = with(400);
+    short.span.as_mut().unwrap().wall = Nanos::new(400_000_000);
+    assert_eq!(load(short).windows.1, 400);
 }

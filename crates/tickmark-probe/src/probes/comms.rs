@@ -28,15 +28,15 @@ const fn parameter(name: &'static str, about: &'static str, values: &'static [Va
 
 const ALSO: &[Also] = &[
     Also {
-        metric: "comms.{benchmark}.{over}{peer}{place}{load}{step}{class}.load",
-        title: "{benchmark} over {over}{peer}{place}{load}{step}{class}, load",
+        metric: "comms.{benchmark}.{over}{peer}{place}{load}{step}{class}.cpu",
+        title: "{benchmark} over {over}{peer}{place}{load}{step}{class}, CPU time of its tasks",
         unit: Unit::Share,
         better: Better::Lower,
         headline: Headline::Median,
     },
     Also {
-        metric: "comms.{benchmark}.{over}{peer}{place}{load}{step}{class}.load_there",
-        title: "{benchmark} over {over}{peer}{place}{load}{step}{class}, load there",
+        metric: "comms.{benchmark}.{over}{peer}{place}{load}{step}{class}.cpu_there",
+        title: "{benchmark} over {over}{peer}{place}{load}{step}{class}, CPU time of its tasks there",
         unit: Unit::Share,
         better: Better::Lower,
         headline: Headline::Median,
@@ -46,13 +46,13 @@ const ALSO: &[Also] = &[
 /// The same between two network namespaces.
 const ALSO_VETH: &[Also] = &[
     Also {
-        metric: "comms.{benchmark}.{over}.veth{mtu}{offloads}{peer}{place}{load}{step}{class}.load",
-        title: "{benchmark} over {over}, veth {mtu}{offloads}{peer}{place}{load}{step}{class}, load",
+        metric: "comms.{benchmark}.{over}.veth{mtu}{offloads}{peer}{place}{load}{step}{class}.cpu",
+        title: "{benchmark} over {over}, veth {mtu}{offloads}{peer}{place}{load}{step}{class}, CPU time of its tasks",
         ..ALSO[0]
     },
     Also {
-        metric: "comms.{benchmark}.{over}.veth{mtu}{offloads}{peer}{place}{load}{step}{class}.load_there",
-        title: "{benchmark} over {over}, veth {mtu}{offloads}{peer}{place}{load}{step}{class}, load there",
+        metric: "comms.{benchmark}.{over}.veth{mtu}{offloads}{peer}{place}{load}{step}{class}.cpu_there",
+        title: "{benchmark} over {over}, veth {mtu}{offloads}{peer}{place}{load}{step}{class}, CPU time of its tasks there",
         ..ALSO[1]
     },
 ];
@@ -204,9 +204,17 @@ fn ready(params: &Params) -> Result<Box<dyn Routine>, Unavailable> {
     Ok(routine(move |budget: &Budget, sink| {
         let beside = Beside::of(&params);
         let mut sides = Sides::start(&params, link.as_ref(), there, most, both, beside, budget)?;
-        let measured = measure(&mut sides, &params, there, &sizes, both, budget, sink);
-        sides.end();
-        measured
+        match measure(&mut sides, &params, there, &sizes, both, budget, sink) {
+            Ok(()) => {
+                sides.end();
+                Ok(())
+            }
+            // The other side may wait for what does not come any more: it ends with this process.
+            Err(error) => {
+                std::mem::forget(sides);
+                Err(error)
+            }
+        }
     }))
 }
 
@@ -229,18 +237,22 @@ fn measure(
 ) -> Result<(), ProbeError> {
     let mut accounts = Accounts::begin(sides, params.cpu, there, budget);
     let share = budget.time.get() / (sizes.len() as i64 * PARTS);
-    let (mut out, mut into) = (Vec::new(), Vec::new());
+    let (mut out, mut got, mut back) = (Vec::new(), Vec::new(), Vec::new());
     let mut curve = Vec::with_capacity(sizes.len());
     for size in sizes {
-        out.resize(*size, 0x5a);
-        into.clear();
-        into.resize(*size, 0);
+        // Other bytes in each place and for each size: what comes back is looked at.
+        out.clear();
+        out.extend((0..*size).map(|at| (at * 7 + size) as u8));
+        for buffer in [&mut got, &mut back] {
+            buffer.clear();
+            buffer.resize(*size, 0);
+        }
         // How many trips a window has room for, by the first ones.
         let begun = monotonic_ns();
         let mut first = 0;
         while first < FIRST && (first < 3 || ((monotonic_ns() - begun) as i64) < share / 2) {
             sides.announce(*size, 1)?;
-            trip(&mut sides.end, both, &out, &mut into)?;
+            trip(&mut sides.end, both, &out, &mut got, &mut back)?;
             sides.settle()?;
             first += 1;
         }
@@ -253,9 +265,10 @@ fn measure(
             sides.announce(*size, trips)?;
             let mut before = monotonic_ns();
             for number in 0..trips as usize {
-                trip(&mut sides.end, both, &out, &mut into)?;
+                trip(&mut sides.end, both, &out, &mut got, &mut back)?;
                 let now = monotonic_ns();
-                if number % every == 0 {
+                // In the first one the other side has yet to hear what comes.
+                if (number > 0 || trips == 1) && number % every == 0 {
                     kept.push(Nanos::new((now - before) as i64));
                 }
                 before = now;
@@ -263,7 +276,7 @@ fn measure(
             accounts.close(sides, *size as u64, trips);
             sides.settle()?;
         }
-        if into != out {
+        if back != out {
             return Err(ProbeError::Other(format!("a message of {size} bytes came back otherwise")));
         }
         curve.push(Point { at: *size as u64, observations: Observations::Latencies(kept) });

@@ -49,9 +49,15 @@ const TIMERLAT: Probe = Probe {
 
 fn wakes(cpu: u32, seconds: usize, sink: &mut dyn Sink) -> Result<(), ProbeError> {
     let tracer = Tracer::begin(Kind::Timerlat, cpu)?;
+    tracer.room(seconds)?;
     std::thread::sleep(Duration::from_secs(seconds as u64));
-    let wakes = tracer.wakes();
+    let (wakes, lost) = (tracer.wakes(), tracer.lost());
     drop(tracer);
+    if lost > 0 {
+        return Err(ProbeError::Other(format!(
+            "the trace was full: {lost} of its lines are lost; trace for less long"
+        )));
+    }
     let of = |is_thread: bool| -> Vec<Nanos> {
         let own = |wake: &&Wake| wake.is_thread == is_thread;
         wakes.iter().filter(own).map(|wake| Nanos::new(wake.late)).collect()

@@ -8,15 +8,17 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use tickmark_wire::shared::TURNS_OF_A_GAP;
 use tickmark_wire::{Nanos, Priority};
 
 /// Steps between two readings of the clock.
 const PIECE: u64 = 64;
 /// Longer pauses are gaps, in ns.
 pub const GAP: i64 = 500;
-/// What a reading of clock and memory together may take, in ns, and how often it is tried.
-const AT_ONCE: u64 = 30_000;
-const TRIES: usize = 5;
+/// So many of its first turns say how long one takes.
+const FIRST_TURNS: usize = 100;
+/// How long a task that runs may take to answer, in ns: one that does not run does not, and its clock can be read from outside.
+const ANSWERS: u64 = 30_000;
 
 /// What a step is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,6 +40,13 @@ const FIRST: usize = 3;
 const STOP: usize = 4;
 const OWN: usize = 5;
 const COUNTER: usize = 6;
+/// A number that asks for an answer, and the last one that was answered; what the answer is: CPU time, steps, time without a gap.
+const ASKED: usize = 7;
+const ANSWERED: usize = 8;
+const CPU: usize = 9;
+const STEPS_THEN: usize = 10;
+const UNBROKEN_THEN: usize = 11;
+const WORDS: usize = 12;
 
 impl Board {
     /// An empty one, shared with children.
@@ -45,7 +54,7 @@ impl Board {
     /// # Errors
     /// Those of mmap(2).
     pub fn new() -> Result<Self, CallError> {
-        Words::shared(7).map(|words| Self(Arc::new(words)))
+        Words::shared(WORDS).map(|words| Self(Arc::new(words)))
     }
 
     /// Computes on this CPU at ordinary priority until it is to stop; in a child, or on a thread.
@@ -62,6 +71,8 @@ impl Board {
         words.wide(LAST).store(first, Relaxed);
         words.wide(OWN).store(u64::from(own), Release);
         let (mut value, mut steps, mut gaps, mut last) = (3, 0u64, 0, first);
+        // On a slow machine a turn alone is longer than the gap that is asked for.
+        let (mut gap, mut turns, mut shortest, mut answered) = (gap, 0, u64::MAX, 0);
         while words.word(STOP).load(Relaxed) == 0 {
             match step {
                 Step::Multiply => value = chain::three_cycles(value, PIECE),
@@ -72,13 +83,26 @@ impl Board {
             }
             steps += PIECE;
             let now = clock.now();
-            if now - last > gap {
+            if turns < FIRST_TURNS {
+                turns += 1;
+                shortest = shortest.min(now - last);
+                gap = gap.max(if turns == FIRST_TURNS { TURNS_OF_A_GAP * shortest } else { 0 });
+            } else if now - last > gap {
                 gaps += now - last;
             }
             last = now;
             words.wide(STEPS).store(steps, Relaxed);
             words.wide(GAPS).store(gaps, Relaxed);
             words.wide(LAST).store(last, Relaxed);
+            let asked = words.wide(ASKED).load(Acquire);
+            if asked != answered {
+                words.wide(CPU).store(usage::thread_cpu().get() as u64, Relaxed);
+                words.wide(STEPS_THEN).store(steps, Relaxed);
+                words.wide(UNBROKEN_THEN).store((last - first).saturating_sub(gaps), Relaxed);
+                words.wide(ANSWERED).store(asked, Release);
+                answered = asked;
+                last = clock.now();
+            }
         }
         Ok(())
     }
@@ -128,40 +152,52 @@ pub struct Done {
 #[derive(Debug)]
 pub struct Watcher {
     board: Board,
+    cpu: u32,
     clock: CpuClock,
     schedstat: Option<File>,
 }
 
 impl Watcher {
-    /// Of a task that computes, with its number: a thread of this process, or another one.
+    /// Of a task that computes on a CPU, with its number: a thread of this process, or another one.
     #[must_use]
-    pub fn new(board: Board, task: u32, is_thread: bool) -> Option<Self> {
+    pub fn new(board: Board, cpu: u32, task: u32, is_thread: bool) -> Option<Self> {
         let clock = if is_thread { CpuClock::of_thread(task) } else { CpuClock::of(task)? };
         let path = if is_thread {
             format!("/proc/self/task/{task}/schedstat")
         } else {
             format!("/proc/{task}/schedstat")
         };
-        Some(Self { board, clock, schedstat: File::open(path).ok() })
+        Some(Self { board, cpu, clock, schedstat: File::open(path).ok() })
     }
 
-    /// Everything at the same moment, as far as that goes: on another CPU the task goes on meanwhile.
+    /// Everything at the same moment. The CPU clock of another process is as old as its last tick while that runs: it is asked itself; one that
+    /// does not run has clock and words that stand still.
     #[must_use]
     pub fn read(&self) -> Done {
         let words = &*self.board.0;
-        let mut done = Done::default();
-        for _ in 0..TRIES {
-            let before = tickmark_timer::monotonic_ns();
-            done.cpu = self.clock.read();
-            let (last, gaps) = (words.wide(LAST).load(Relaxed), words.wide(GAPS).load(Relaxed));
-            done.steps = words.wide(STEPS).load(Relaxed);
-            done.unbroken = last.saturating_sub(words.wide(FIRST).load(Relaxed)).saturating_sub(gaps);
-            if tickmark_timer::monotonic_ns() - before < AT_ONCE {
-                break;
-            }
+        let number = words.wide(ASKED).load(Relaxed) + 1;
+        let begun = tickmark_timer::monotonic_ns();
+        // Beside this thread it does not run.
+        let runs = super::wake::cpu().is_ok_and(|own| own != self.cpu);
+        if runs {
+            words.wide(ASKED).store(number, Release);
         }
-        done.waited = self.waited();
-        done
+        while runs && tickmark_timer::monotonic_ns() - begun < ANSWERS {
+            if words.wide(ANSWERED).load(Acquire) == number {
+                let of = |at: usize| words.wide(at).load(Relaxed);
+                let cpu = Nanos::new(of(CPU) as i64);
+                let (steps, unbroken) = (of(STEPS_THEN), of(UNBROKEN_THEN));
+                return Done { steps, unbroken, cpu, waited: self.waited() };
+            }
+            std::hint::spin_loop();
+        }
+        let (last, gaps) = (words.wide(LAST).load(Relaxed), words.wide(GAPS).load(Relaxed));
+        Done {
+            cpu: self.clock.read(),
+            steps: words.wide(STEPS).load(Relaxed),
+            unbroken: last.saturating_sub(words.wide(FIRST).load(Relaxed)).saturating_sub(gaps),
+            waited: self.waited(),
+        }
     }
 
     fn waited(&self) -> Option<Nanos> {
@@ -184,7 +220,7 @@ mod tests {
             let board = Board::new().unwrap();
             let own = board.clone();
             let task = std::thread::spawn(move || own.compute(Monotonic, step, GAP as u64, cpu));
-            let watcher = Watcher::new(board.clone(), board.wait().unwrap(), true).unwrap();
+            let watcher = Watcher::new(board.clone(), cpu, board.wait().unwrap(), true).unwrap();
             let (begun, first) = (tickmark_timer::monotonic_ns(), watcher.read());
             std::thread::sleep(std::time::Duration::from_millis(100));
             let (now, wall) = (watcher.read(), tickmark_timer::monotonic_ns() - begun);
@@ -209,7 +245,7 @@ mod tests {
         let board = Board::new().unwrap();
         let own = board.clone();
         let task = std::thread::spawn(move || own.compute(Monotonic, Step::Multiply, GAP as u64, cpu));
-        let watcher = Watcher::new(board.clone(), board.wait().unwrap(), true).unwrap();
+        let watcher = Watcher::new(board.clone(), cpu, board.wait().unwrap(), true).unwrap();
         let sleep = |nanos: u64| std::thread::sleep(std::time::Duration::from_nanos(nanos));
         let now = || (tickmark_timer::monotonic_ns(), watcher.read(), usage::thread_cpu());
         let since = |before: &(u64, Done, Nanos)| {

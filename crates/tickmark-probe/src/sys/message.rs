@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering;
 
 /// A message of this length goes out without the other side reading, through whatever there is: longer ones that both sides send at the same
 /// time are sent and received in turns.
-const HELD: usize = 16 << 10;
+const HELD: usize = 4 << 10;
 /// What a UDP datagram holds at most on IPv4.
 pub const MOST_UDP: usize = 65_507;
 /// What a datagram of the UNIX domain may hold with the buffers that are asked for.

@@ -123,6 +123,25 @@ impl Tracer {
         self.lines().lines().filter_map(|line| sample(line, self.cpu)).collect()
     }
 
+    /// Gives the trace room for so many seconds of timerlat: two lines of a hundred bytes a millisecond.
+    ///
+    /// # Errors
+    /// The kernel has not as much.
+    pub fn room(&self, seconds: usize) -> Result<(), CallError> {
+        let kib = (seconds * 200).max(1408).to_string();
+        let written = std::fs::write(self.folder.join("buffer_size_kb"), kib);
+        written.map_err(|error| CallError::of("write to buffer_size_kb", &error))
+    }
+
+    /// Lines that the trace lost, as it was full.
+    #[must_use]
+    pub fn lost(&self) -> u64 {
+        let stats = self.folder.join(format!("per_cpu/cpu{}/stats", self.cpu));
+        let text = std::fs::read_to_string(stats).unwrap_or_default();
+        let count = |line: &str| line.strip_prefix("overrun:").and_then(|count| count.trim().parse().ok());
+        text.lines().find_map(count).unwrap_or(0)
+    }
+
     /// The wake-ups of timerlat so far, as far back as the trace holds them.
     #[must_use]
     pub fn wakes(&self) -> Vec<Wake> {

@@ -12,15 +12,24 @@ pub struct Task {
     pub name: String,
     /// Its number.
     pub id: u32,
+    /// Whether it has had the CPU again since the moment: whether before it, too, is not known then.
+    pub again: bool,
 }
 
-/// The tasks other than this one that had the CPU at some time in the last `nanos` before this one was put on it, which has just happened;
-/// none where the kernel does not say.
+/// A moment by the clock of a CPU's run queue, which stands still in interrupts.
+#[derive(Debug, Clone, Copy)]
+pub struct Moment(f64);
+
+/// When this thread was put on its CPU, to be asked at once; none where the kernel does not say.
 #[must_use]
-pub fn ran_lately(cpu: u32, nanos: u64) -> Option<Vec<Task>> {
-    // By the clock of the CPU's run queue, which stands still in interrupts: in that one the time is shorter.
-    let now = began("/proc/thread-self/sched")?;
-    let own: u32 = fs::read_link("/proc/thread-self").ok()?.file_name()?.to_str()?.parse().ok()?;
+pub fn moment() -> Option<Moment> {
+    began("/proc/thread-self/sched").map(Moment)
+}
+
+/// The tasks other than this one that had the CPU at some time in the `nanos` before a moment, or later.
+#[must_use]
+pub fn ran_before(moment: Moment, cpu: u32, nanos: u64) -> Vec<Task> {
+    let own = super::usage::thread_id();
     let numbers = |folder: &str| {
         let entries = fs::read_dir(folder).into_iter().flatten().flatten();
         entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok()).collect::<Vec<_>>()
@@ -31,13 +40,14 @@ pub fn ran_lately(cpu: u32, nanos: u64) -> Option<Vec<Task>> {
             let folder = format!("/proc/{process}/task/{id}");
             let status = fs::read_to_string(format!("{folder}/stat")).unwrap_or_default();
             let Some((name, last)) = last_on(&status).filter(|_| id != own) else { continue };
-            let lately = || began(&format!("{folder}/sched")).is_some_and(|at| at + nanos as f64 >= now);
-            if last == cpu && lately() && ran.len() < MOST {
-                ran.push(Task { name: name.to_owned(), id });
+            if last != cpu || ran.len() >= MOST {
+                continue;
             }
+            let at = began(&format!("{folder}/sched")).filter(|at| at + nanos as f64 >= moment.0);
+            ran.extend(at.map(|at| Task { name: name.to_owned(), id, again: at > moment.0 }));
         }
     }
-    Some(ran)
+    ran
 }
 
 /// When the scheduler last charged a task for the CPU, in ns of its run queue's clock.
@@ -68,26 +78,24 @@ mod tests {
         assert!(last_on("7 (a) R 1").is_none() && last_on("").is_none());
     }
 
-    /// A thread that shares the CPU with this one is found; one that has slept for a while is not.
+    /// A thread that shares the CPU with this one is found; one that is gone is not.
     #[test]
     fn who_shares_the_cpu_is_found() {
-        if began("/proc/thread-self/sched").is_none() {
-            // A kernel without CONFIG_SCHED_DEBUG says nothing, and that is told apart from nobody.
-            assert_eq!(ran_lately(0, 1), None);
+        if moment().is_none() {
+            // A kernel without CONFIG_SCHED_DEBUG says nothing.
             return;
         }
         let cpu = limits::allowed_cpus().unwrap()[0];
         let (send, receive) = std::sync::mpsc::channel();
         let busy = std::thread::spawn(move || {
             limits::pin(&[cpu]).unwrap();
-            let own = fs::read_link("/proc/thread-self").unwrap();
-            send.send(own.file_name().unwrap().to_str().unwrap().parse::<u32>().unwrap()).unwrap();
+            send.send(crate::sys::usage::thread_id()).unwrap();
             let begun = Instant::now();
             while begun.elapsed() < Duration::from_secs(2) {}
         });
         let id = receive.recv().unwrap();
         limits::pin(&[cpu]).unwrap();
-        let ran = |nanos| ran_lately(cpu, nanos).unwrap().iter().any(|task| task.id == id);
+        let ran = |nanos| ran_before(moment().unwrap(), cpu, nanos).iter().any(|task| task.id == id);
         // Asked when this thread was woken beside it, a second at most.
         let found = (0..100).any(|_| {
             std::thread::sleep(Duration::from_millis(10));
@@ -95,6 +103,6 @@ mod tests {
         });
         assert!(found);
         busy.join().unwrap();
-        assert!(!ran_lately(cpu, 1_000_000_000).unwrap().iter().any(|task| task.id == id), "it is gone");
+        assert!(!ran(1_000_000_000), "it is gone");
     }
 }

@@ -22,7 +22,7 @@ Examples:
 
 #[derive(Debug, Args)]
 pub(crate) struct Comms {
-    /// Which
+    /// Benchmarks
     #[arg(value_name = "BENCHMARK", value_parser = ["comms1", "comms2"], default_values = ["comms1", "comms2"])]
     pub(crate) benchmarks: Vec<String>,
     /// What carries the messages
@@ -46,11 +46,11 @@ pub(crate) struct Comms {
     /// What lies between: this machine's own network, or a veth pair between two network namespaces (tcp and udp)
     #[arg(long, value_name = "LINK", value_delimiter = ',', value_parser = ["own", "veth"], default_value = "own")]
     pub(crate) link: Vec<String>,
-    /// Bytes of a packet on the veth pair
-    #[arg(long, value_name = "BYTES", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(68..=65535), default_value = "1500", requires = "link")]
+    /// Bytes of a packet on the veth pair [default: 1500]
+    #[arg(long, value_name = "BYTES", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(68..=65535))]
     pub(crate) mtu: Vec<u32>,
-    /// Whether the kernel may join and split segments there and leave out checksums
-    #[arg(long, value_name = "WHETHER", value_delimiter = ',', value_parser = ["on", "off"], default_value = "on")]
+    /// Whether the kernel may join and split segments there and leave out checksums [default: on]
+    #[arg(long, value_name = "WHETHER", value_delimiter = ',', value_parser = ["on", "off"])]
     pub(crate) offloads: Vec<String>,
     /// Bytes of the messages [default: four for each doubling, 1 byte to 1 MiB]
     #[arg(long, value_name = "BYTES", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=64 << 20))]
@@ -68,7 +68,7 @@ pub(crate) struct Comms {
     #[arg(long, value_name = "DIR")]
     pub(crate) plots: Option<PathBuf>,
     /// Show a recording again instead
-    #[arg(long, value_name = "REC", conflicts_with_all = ["over", "peer", "place", "load", "step", "class", "link", "sizes", "duration", "runs", "name"], add = recordings())]
+    #[arg(long, value_name = "REC", conflicts_with_all = ["over", "peer", "place", "load", "step", "class", "link", "mtu", "offloads", "sizes", "duration", "runs", "name"], add = recordings())]
     pub(crate) of: Option<String>,
     /// Name of the recording [default: the host's name]
     #[arg(long)]

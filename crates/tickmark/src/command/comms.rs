@@ -28,6 +28,7 @@ pub(super) fn run(store: &Store, asked: &Comms) -> Result<Code, Error> {
     if let Some(name) = &asked.of {
         return show(&store.find(name)?, asked).map(|_| Code::Done);
     }
+    check(asked)?;
     let select = select(asked)?;
     let offers = selection::select(&select)?;
     let combinations = offers.len() as i64;
@@ -82,7 +83,7 @@ fn select(asked: &Comms) -> Result<Vec<String>, Error> {
                                     "benchmark={benchmark},over={over},peer={peer},place={place},load={load},step={step},class={class}"
                                 );
                                 let link = |link| format!("{}:{told},{link},sizes={sizes}", names::COMMS);
-                                select.extend(links(asked).map(link));
+                                select.extend(links(asked).into_iter().map(link));
                             }
                         }
                     }
@@ -94,15 +95,30 @@ fn select(asked: &Comms) -> Result<Vec<String>, Error> {
 }
 
 /// Each link; a veth pair with each MTU, with and without offloads.
-fn links(asked: &Comms) -> impl Iterator<Item = String> {
+fn links(asked: &Comms) -> Vec<String> {
+    let mtus = if asked.mtu.is_empty() { &[1500][..] } else { &asked.mtu };
+    let offloads = asked.offloads.iter().map(String::as_str);
+    let offloads: Vec<&str> = if asked.offloads.is_empty() { vec!["on"] } else { offloads.collect() };
     let veth = |mtu: &u32| {
-        let one = move |offloads: &String| format!("link=veth,mtu={mtu},offloads={offloads}");
-        asked.offloads.iter().map(one).collect::<Vec<_>>()
+        offloads.iter().map(|offloads| format!("link=veth,mtu={mtu},offloads={offloads}")).collect::<Vec<_>>()
     };
-    asked.link.iter().flat_map(move |link| match link.as_str() {
-        "veth" => asked.mtu.iter().flat_map(veth).collect(),
+    let each = |link: &String| match link.as_str() {
+        "veth" => mtus.iter().flat_map(veth).collect(),
         _ => vec!["link=own".to_owned()],
-    })
+    };
+    asked.link.iter().flat_map(each).collect()
+}
+
+/// Refuses what would be left out silently.
+fn check(asked: &Comms) -> Result<(), Error> {
+    let veth = asked.link.iter().any(|link| link == "veth");
+    if !veth && !(asked.mtu.is_empty() && asked.offloads.is_empty()) {
+        return Err(Error::Usage("--mtu and --offloads are of a veth pair: give --link veth".to_owned()));
+    }
+    match asked.over.iter().find(|over| !["tcp", "udp"].contains(&over.as_str())) {
+        Some(over) if veth => Err(Error::Usage(format!("--link veth carries tcp and udp, and not {over}"))),
+        _ => Ok(()),
+    }
 }
 
 /// Those that are asked for, ascending; of the usual ones those that a datagram takes.

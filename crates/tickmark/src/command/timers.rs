@@ -24,6 +24,12 @@ pub(super) fn run(store: &Store, asked: &Timers) -> Result<Code, Error> {
         let recording = store.find(name)?;
         return show(&[recording], asked).map(|_| Code::Done);
     }
+    if !asked.on_threshold.is_empty() && asked.class.iter().any(|class| class == "deadline") {
+        return Err(Error::Usage(
+            "--on-threshold: under SCHED_DEADLINE the program may be on any CPU, and what ran there is not known; leave --class deadline out"
+                .to_owned(),
+        ));
+    }
     let is_rows = !asked.rows.is_empty() || asked.rows_from.is_some();
     let threshold = OnThreshold::of(&asked.on_threshold)?;
     let select = if is_rows { scenarios::select(asked)? } else { ways(asked) };
@@ -43,13 +49,22 @@ pub(super) fn run(store: &Store, asked: &Timers) -> Result<Code, Error> {
         let own: Settings = (&asked.settings).into();
         let Settings { stop_above, stop_tracing, .. } = OnThreshold::settings(threshold.as_ref());
         let settings = Settings { cpu: cpu.or(own.cpu), stop_above, stop_tracing, ..own };
-        let made = plan::make(&offers, runs, Some(asked.duration), settings, false, &mut rand::rng());
+        let made =
+            plan::make(&offers, runs, Some(asked.duration), settings, threshold.is_some(), &mut rand::rng());
         (cpus::named(&name, *cpu, listed.len()), made)
     };
     let plans: Vec<_> = listed.iter().map(plan).collect();
     let (made, stopped) = measured_here(store, &plans, &select, &|made| wakes::met(made).is_some())?;
-    let recordings = made.into_iter().collect::<Result<Vec<Recording>, Error>>()?;
-    let all = show(&recordings, asked)?;
+    let (several, mut recordings) = (made.len() > 1, Vec::new());
+    for made in made {
+        match made {
+            Ok(recording) => recordings.push(recording),
+            // What the others saw is shown all the same.
+            Err(error) if several => anstream::eprintln!("tickmark: {error}"),
+            Err(error) => return Err(error),
+        }
+    }
+    let all = show(&recordings, asked)? && recordings.len() == listed.len();
     let met = recordings.iter().find_map(|recording| Some((recording, wakes::met(recording)?)));
     if asked.output.format == Format::Text
         && !asked.cyclictest

@@ -81,14 +81,12 @@ fn what_messages_cost_is_found_by_two_meters() {
         // The counter in memory has no steady pace (it is the document's): it is not held to that.
         let steady = !comms["metric"].as_str().unwrap().contains("increment");
         let apart = cpu["apart_median"].as_f64().filter(|_| steady);
-        assert!(apart.is_none_or(|apart| apart < 0.08), "{cpu}");
+        assert!(apart.is_none_or(|apart| apart < 0.15), "{cpu}");
     }
-    for number in [1, 2] {
-        let svg = std::fs::read_to_string(folder.join(format!("comms-{number}.svg"))).unwrap();
-        assert_eq!(svg.matches("<polyline").count(), 4, "{svg}");
-    }
+    let svg = std::fs::read_to_string(folder.join("comms-1.svg")).unwrap();
+    assert_eq!(svg.matches("<polyline").count(), 4, "{svg}");
     let text = out(&bench.run(&["comms", "--of", "loads"]));
-    assert!(text.contains("Model t = t0 + n / r_inf. 1 to ") && text.contains("points apart"), "{text}");
+    assert!(text.contains("Model t = t0 + n / r_inf. 1 to ") && text.contains("refused"), "{text}");
     // It is a recording like others.
     let shown = bench.json(&["show", "loads"]);
     let row = crate::bench::row(&shown, "comms.comms1.tcp.beside_thread");
@@ -114,10 +112,29 @@ fn packets_between_two_namespaces_cost_what_their_size_says() {
     let timer = bench.json(&["run", "ipc.tcp.timer:timer=delayed-ack,samples=3,link=veth", "--once"]);
     let late = crate::bench::row(&timer, "ipc.tcp.timer.delayed_ack.veth.late");
     assert!(late["value"].as_f64().is_some_and(|late| late.abs() < 4e8), "{late}");
-    let unix =
-        bench.run(&["comms", "comms1", "--over", "unix", "--link", "veth", "--sizes", "1", "--load", "none"]);
-    assert_eq!(unix.status.code(), Some(4), "{}", err(&unix));
-    assert!(out(&unix).contains("not measured: socket: Protocol not supported"), "{}", out(&unix));
+}
+
+/// The other side as a thread, and processes that compute: all of them end with the run, whose figures are kept.
+#[test]
+fn a_thread_as_the_other_side_beside_computing_processes() {
+    let _machine = crate::bench::machine();
+    let bench = Bench::new();
+    let asked = [
+        "comms",
+        "--peer",
+        "thread,process",
+        "--over",
+        "tcp,memory",
+        "--load",
+        "process",
+        "--sizes",
+        "1,20000",
+    ];
+    let page = bench.json(&[&asked[..], &["--duration", "6s", "--runs", "2"]].concat());
+    assert_eq!(all(&page).len(), 8, "{page}");
+    for comms in all(&page) {
+        assert_eq!((rows(comms).len(), &comms["runs"]), (2, &Value::from(2)), "{comms}");
+    }
 }
 
 #[test]
@@ -127,6 +144,8 @@ fn what_cannot_be_asked_of_messages_is_refused_in_one_line() {
     refused(&bench.run(&["comms", "--duration", "10ms"]), 2, &["--duration", "too short for"]);
     refused(&bench.run(&["comms", "--over", "pigeon"]), 2, &["pigeon", "unix-dgram"]);
     refused(&bench.run(&["comms", "--mtu", "20"]), 2, &["68"]);
+    refused(&bench.run(&["comms", "--offloads", "off"]), 2, &["--link veth"]);
+    refused(&bench.run(&["comms", "--over", "unix", "--link", "veth"]), 2, &["tcp and udp", "unix"]);
     refused(&bench.run(&["comms", "--sizes", "0"]), 2, &["--sizes"]);
     refused(&bench.run(&["comms", "comms1", "--plots", "/proc/none"]), 1, &["--plots", "/proc/none"]);
     assert!(bench.run(&["run", "syscall.null", "--once", "--name", "other"]).status.success());

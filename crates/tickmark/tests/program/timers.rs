@@ -58,7 +58,7 @@ fn other_programs_read_the_wake_ups() {
 #[test]
 fn all_cpus_are_measured_at_the_same_time() {
     let bench = Bench::new();
-    let cpus = std::thread::available_parallelism().unwrap().get();
+    let cpus = tickmark_probe::sys::limits::allowed_cpus().unwrap().len();
     let asked = ["timers", "--methods", "nanosleep", "--cpus", "all", "--duration", "1s", "--runs", "1"];
     let page = bench.json(&asked);
     let titles: Vec<&str> =
@@ -98,6 +98,8 @@ fn a_late_wake_up_ends_the_measurement_with_what_ran_meanwhile() {
     // It is in the recording, and nothing else of the page is lost.
     let page = bench.json(&["timers", "--of", "last"]);
     assert_eq!(page["ways"][0]["max"].as_f64().unwrap(), late, "{page}");
+    let roams = ["timers", "--methods", "ppoll", "--class", "deadline", "--on-threshold", "1ms", "stop"];
+    refused(&bench.run(&roams), 2, &["SCHED_DEADLINE"]);
     let many = ["timers", "--methods", "nanosleep,ppoll", "--on-threshold", "1ms", "stop"];
     refused(&bench.run(&many), 2, &["--on-threshold", "2 ways"]);
     refused(

@@ -6,11 +6,13 @@ use crate::sys::computer::Done;
 use crate::sys::counters::Counters;
 use crate::sys::usage::{self, CpuTimes};
 use tickmark_timer::{Scale, monotonic_ns};
-use tickmark_wire::{Alone, Loads, Nanos};
+use tickmark_wire::{Alone, Loads, Nanos, Span};
 
 /// How long what computes is looked at alone, at most, in ns; and which part of the time that may be.
 const ALONE: i64 = 500_000_000;
 const PART: i64 = 8;
+/// And at least, in ns.
+const LEAST: i64 = 100_000_000;
 
 /// The books of one CPU.
 struct Cpu {
@@ -18,10 +20,13 @@ struct Cpu {
     counters: Option<Counters>,
     times: CpuTimes,
     open: Open,
+    /// The first window's beginning, and the last one's end.
+    first: Option<Open>,
+    last: Open,
 }
 
-/// Where they stood as a window was opened.
-#[derive(Default)]
+/// Where they stood at a moment.
+#[derive(Clone, Copy, Default)]
 struct Open {
     wall: u64,
     done: Option<Done>,
@@ -44,7 +49,7 @@ impl Accounts {
         let alone = || -> Vec<Alone> {
             let (begun, before): (u64, Vec<Done>) =
                 (monotonic_ns(), sides.watchers.iter().map(|watcher| watcher.read()).collect());
-            std::thread::sleep(Nanos::new((budget.time.get() / PART).clamp(20_000_000, ALONE)).to_duration());
+            std::thread::sleep(Nanos::new((budget.time.get() / PART).clamp(LEAST, ALONE)).to_duration());
             let now = sides.watchers.iter().map(|watcher| watcher.read());
             let wall = Nanos::new((monotonic_ns() - begun) as i64);
             let one = |(before, now): (&Done, Done)| Alone {
@@ -61,22 +66,26 @@ impl Accounts {
             counters: Counters::open(cpu),
             times: CpuTimes::open(cpu),
             open: Open::default(),
+            first: None,
+            last: Open::default(),
         };
         Self { cpus: cpus.into_iter().enumerate().map(book).collect(), scale }
     }
 
-    /// Begins a window; /proc is read before it.
+    /// Begins a window; /proc is read before it, for every CPU.
     pub(super) fn open(&mut self, sides: &Sides) {
-        let (alone, switches) = (self.cpus.len() == 1, usage::thread_counts().switches);
-        for (number, cpu) in self.cpus.iter_mut().enumerate() {
+        for cpu in &mut self.cpus {
             if let Some(counters) = &mut cpu.counters {
                 counters.read(|_, _| ());
             }
             cpu.open.stat = cpu.times.read();
-            cpu.open.switches = switches;
-            cpu.open.done = sides.watchers.get(number).map(|watcher| watcher.read());
-            cpu.open.communicating = communicating(sides, number, alone);
-            cpu.open.wall = monotonic_ns();
+        }
+        let (alone, switches) = (self.cpus.len() == 1, usage::thread_counts().switches);
+        for (number, cpu) in self.cpus.iter_mut().enumerate() {
+            let done = sides.watchers.get(number).map(|watcher| watcher.read());
+            let (communicating, wall) = (communicating(sides, number, alone), monotonic_ns());
+            cpu.open = Open { wall, done, communicating, switches, stat: cpu.open.stat };
+            cpu.first.get_or_insert(cpu.open);
         }
     }
 
@@ -84,47 +93,42 @@ impl Accounts {
     pub(super) fn close(&mut self, sides: &Sides, size: u64, trips: u64) {
         let (alone, switches) = (self.cpus.len() == 1, usage::thread_counts().switches);
         for (number, cpu) in self.cpus.iter_mut().enumerate() {
+            let (wall, communicating) = (monotonic_ns(), communicating(sides, number, alone));
+            let done = sides.watchers.get(number).map(|watcher| watcher.read());
             let (open, loads) = (&cpu.open, &mut cpu.loads);
-            loads.wall.push(Nanos::new((monotonic_ns() - open.wall) as i64));
-            let used = communicating(sides, number, alone).get() - open.communicating.get();
-            loads.communicating.push(Nanos::new(used));
+            let now = Open { wall, done, communicating, switches, stat: None };
+            loads.wall.push(Nanos::new((wall - open.wall) as i64));
+            loads.communicating.push(less(now.communicating, open.communicating));
             loads.size.push(size);
             loads.trips.push(trips);
-            if let Some((before, now)) =
-                open.done.zip(sides.watchers.get(number).map(|watcher| watcher.read()))
-            {
-                loads.steps.push(now.steps - before.steps);
+            if let Some((before, now)) = open.done.zip(now.done) {
+                loads.steps.push(now.steps.saturating_sub(before.steps));
                 let unbroken = now.unbroken.saturating_sub(before.unbroken);
                 loads.unbroken.push(Nanos::new(self.scale.nanos(unbroken) as i64));
-                loads.computing.push(Nanos::new(now.cpu.get() - before.cpu.get()));
-                if let Some((before, now)) = before.waited.zip(now.waited) {
-                    loads.waited.push(Nanos::new(now.get() - before.get()));
-                }
+                loads.computing.push(less(now.cpu, before.cpu));
+                loads.waited.extend(before.waited.zip(now.waited).map(|(before, now)| less(now, before)));
             }
             if number == 0 {
                 loads.switches.push((switches - open.switches).max(0) as u64);
             }
+            cpu.last = now;
         }
         // What takes long, when every window is over.
         for cpu in &mut self.cpus {
-            if let Some((before, now)) = cpu.open.stat.zip(cpu.times.read()) {
-                let more = std::array::from_fn(|at| Nanos::new(now[at].get() - before[at].get()));
-                cpu.loads.stat.push(more);
-            }
-            if let Some(counters) = &mut cpu.counters {
-                let softirqs: Vec<bool> =
-                    counters.names().iter().map(|name| name.starts_with("softirq ")).collect();
-                let interrupts: Vec<bool> =
-                    counters.names().iter().map(|name| name.starts_with("interrupt ")).collect();
-                let mut sums = [0; 2];
-                let known = counters.read(|counter, more| {
-                    sums[0] += if interrupts.get(counter) == Some(&true) { more } else { 0 };
-                    sums[1] += if softirqs.get(counter) == Some(&true) { more } else { 0 };
-                });
-                if known {
-                    cpu.loads.interrupts.push(sums);
+            cpu.last.stat = cpu.times.read();
+            let stat = cpu.open.stat.zip(cpu.last.stat);
+            cpu.loads
+                .stat
+                .extend(stat.map(|(before, now)| std::array::from_fn(|at| less(now[at], before[at]))));
+            let Some(counters) = &mut cpu.counters else { continue };
+            let kinds: Vec<Option<usize>> = counters.names().iter().map(|name| kind(name)).collect();
+            let mut sums = [0; 2];
+            let known = counters.read(|counter, more| {
+                if let Some(Some(kind)) = kinds.get(counter) {
+                    sums[*kind] += more;
                 }
-            }
+            });
+            cpu.loads.interrupts.extend(known.then_some(sums));
         }
     }
 
@@ -142,6 +146,7 @@ impl Accounts {
             if loads.interrupts.len() != count {
                 loads.interrupts.clear();
             }
+            loads.span = cpu.first.map(|first| span(&first, &cpu.last));
             loads
         };
         self.cpus.into_iter().map(whole).collect()
@@ -155,5 +160,26 @@ fn communicating(sides: &Sides, number: usize, alone: bool) -> Nanos {
         0 if alone => Nanos::new(usage::thread_cpu().get() + there().get()),
         0 => usage::thread_cpu(),
         _ => there(),
+    }
+}
+
+fn less(now: Nanos, before: Nanos) -> Nanos {
+    Nanos::new(now.get() - before.get())
+}
+
+/// Of a counter: 0 of interrupts, 1 of soft interrupts.
+fn kind(name: &str) -> Option<usize> {
+    ["interrupt ", "softirq "].iter().position(|kind| name.starts_with(kind))
+}
+
+fn span(first: &Open, last: &Open) -> Span {
+    let done = first.done.zip(last.done);
+    let stat = first.stat.zip(last.stat);
+    Span {
+        wall: Nanos::new(last.wall.saturating_sub(first.wall) as i64),
+        communicating: less(last.communicating, first.communicating),
+        computing: done.map_or(Nanos::ZERO, |(before, now)| less(now.cpu, before.cpu)),
+        waited: done.and_then(|(before, now)| Some(less(now.waited?, before.waited?))),
+        stat: stat.map(|(before, now)| std::array::from_fn(|at| less(now[at], before[at]))),
     }
 }

@@ -52,23 +52,32 @@ pub(super) struct Sides {
     threads: Vec<JoinHandle<Result<(), CallError>>>,
 }
 
-/// A round trip of this side: Comms1 sends and receives; Comms2 exchanges, and exchanges again what was received.
-#[inline]
-pub(super) fn trip(end: &mut End, both: bool, out: &[u8], into: &mut [u8]) -> Result<(), CallError> {
+/// A round trip of this side: Comms1 sends and receives; Comms2 exchanges, and returns what it got while its own comes back. Either way `back` has
+/// what was sent; `got` is for what the other side sends by itself.
+pub(super) fn trip(
+    end: &mut End,
+    both: bool,
+    out: &[u8],
+    got: &mut [u8],
+    back: &mut [u8],
+) -> Result<(), CallError> {
     if both {
-        end.exchange(out, into)?;
-        return end.exchange(out, into);
+        end.exchange(out, got)?;
+        return end.exchange(got, back);
     }
     end.send(out)?;
-    end.receive(into)
+    end.receive(back)
 }
+
+/// What the messages of the other side are made of.
+const OWN: u8 = 0xa5;
 
 /// What goes before trips: their size and how many they are; none of them ends the other side.
 const HEADER: usize = 16;
 
 /// The other side, until it is told to end.
 fn answer(end: &mut End, both: bool) -> Result<(), CallError> {
-    let mut message = Vec::new();
+    let (mut message, mut own, mut back) = (Vec::new(), Vec::new(), Vec::new());
     loop {
         let mut header = [0; HEADER];
         end.receive(&mut header)?;
@@ -77,13 +86,15 @@ fn answer(end: &mut End, both: bool) -> Result<(), CallError> {
         if trips == 0 {
             return Ok(());
         }
-        message.resize(size, 0x5a);
+        if message.len() != size {
+            message = vec![0; size];
+            (own, back) = (vec![OWN; size], vec![0; size]);
+        }
         if both {
             end.expects(size)?;
-            let own = message.clone();
             for _ in 0..trips {
                 end.exchange(&own, &mut message)?;
-                end.exchange(&own, &mut message)?;
+                end.exchange(&message, &mut back)?;
             }
             end.expects(0)?;
         } else {
@@ -158,19 +169,19 @@ impl Sides {
         }
         let mut threads = Vec::new();
         if let Beside::Thread(step) = beside {
-            for (board, cpu) in boards.iter().cloned().zip(cpus) {
+            for (board, cpu) in boards.iter().cloned().zip(cpus.clone()) {
                 let thread = std::thread::Builder::new().spawn(move || compute(&board, step, cpu));
                 threads.push(thread.map_err(failed)?);
             }
         }
-        let watch = |board: &Board| {
+        let watch = |(board, cpu): (&Board, &u32)| {
             let task = board
                 .wait()
                 .ok_or_else(|| ProbeError::Other("what computes did not begin in a second".to_owned()))?;
             let gone = || ProbeError::Call(CallError { call: "clock_getcpuclockid", errno: libc::ESRCH });
-            Watcher::new(board.clone(), task, matches!(beside, Beside::Thread(_))).ok_or_else(gone)
+            Watcher::new(board.clone(), *cpu, task, matches!(beside, Beside::Thread(_))).ok_or_else(gone)
         };
-        let watchers = boards.iter().map(watch).collect::<Result<Vec<_>, _>>()?;
+        let watchers = boards.iter().zip(&cpus).map(watch).collect::<Result<Vec<_>, _>>()?;
         let there = match &answers {
             Some(Answers::Process(peer)) => usage::CpuClock::of(peer.pid()),
             Some(Answers::Thread(id, _)) => Some(usage::CpuClock::of_thread(*id)),
@@ -196,11 +207,12 @@ impl Sides {
     /// Ends both, and what computes.
     pub(super) fn end(mut self) {
         let _ = self.end.send(&[0; HEADER]);
+        // Processes are ended first: one that ends by itself would end the run.
+        self.computers.clear();
         self.boards.iter().for_each(Board::stop);
         if let Some(Answers::Thread(_, thread)) = &mut self.answers {
             let _ = thread.take().map(JoinHandle::join);
         }
         self.threads.drain(..).for_each(|thread| drop(thread.join()));
-        self.computers.clear();
     }
 }

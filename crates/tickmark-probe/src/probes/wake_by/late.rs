@@ -41,6 +41,7 @@ impl Watch {
         if let Some(tracer) = &mut self.tracer {
             let _ = tracer.write_all(b"0");
         }
+        let moment = running::moment();
         let mut moved = Vec::new();
         let known = |counters: &mut Counters| {
             counters.read(|counter, more| moved.push((counter, more))).then(|| counters.names().to_vec())
@@ -50,9 +51,12 @@ impl Watch {
         let mut counted: Vec<(u32, u32)> = counted
             .map(|(counter, more)| (*counter as u32, u32::try_from(*more).unwrap_or(u32::MAX)))
             .collect();
-        for task in running::ran_lately(self.cpu, late as u64).into_iter().flatten() {
+        for task in
+            moment.map(|moment| running::ran_before(moment, self.cpu, late as u64)).into_iter().flatten()
+        {
             counted.push((names.len() as u32, 1));
-            names.push(format!("{}{} ({})", Counted::TASK, task.name, task.id));
+            let again = if task.again { ", and after it" } else { "" };
+            names.push(format!("{}{} ({}){again}", Counted::TASK, task.name, task.id));
         }
         Some(GapTrace {
             threshold: Nanos::new(self.above),
