@@ -204,14 +204,11 @@ impl Seen {
         for row in &self.rows {
             let rate = |time: f64| row.size as f64 * 1e9 / time;
             let ends = row.launches.unwrap_or(Interval { low: row.time, high: row.time });
-            match dips.last_mut() {
-                Some(dip) if dip.1.is_none() => {
-                    if row.rate() >= sure {
-                        dip.1 = Some(row.size);
-                    }
-                }
-                _ if rate(ends.low) < DIP * sure => dips.push((row.size, None)),
-                _ => {}
+            let inside = dips.last_mut().filter(|dip| dip.1.is_none());
+            match inside {
+                Some(dip) => dip.1 = (row.rate() >= sure).then_some(row.size),
+                None if rate(ends.low) < DIP * sure => dips.push((row.size, None)),
+                None => {}
             }
             sure = sure.max(rate(ends.high));
         }

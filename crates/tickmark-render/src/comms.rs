@@ -23,7 +23,7 @@ fn share(share: Option<f64>) -> String {
     match share {
         None => "-".to_owned(),
         Some(share) if share < 0.0 => format!("-{}", percent(-share)),
-        Some(share) if share == 0.0 => "0 %".to_owned(),
+        Some(0.0) => "0 %".to_owned(),
         Some(share) => percent(share),
     }
 }

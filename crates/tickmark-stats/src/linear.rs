@@ -97,18 +97,19 @@ fn cut(points: &[(f64, f64)], wanted: usize) -> Option<(f64, Vec<usize>)> {
         (last + 1 - first >= FEWEST).then(|| line(points, first, last, first == 0)).flatten()
     };
     // By how many pieces and up to which size.
-    let mut table: Vec<Vec<Option<(f64, usize)>>> = vec![vec![None; count]; wanted];
-    for last in 0..count {
-        table[0][last] = cost(0, last).map(|line| (line.sum, 0));
-    }
-    for pieces in 1..wanted {
-        for last in 0..count {
-            let before = |first: usize| {
-                let (sum, _) = table[pieces - 1][first.checked_sub(1)?]?;
+    let mut table: Vec<Vec<Option<(f64, usize)>>> = Vec::with_capacity(wanted);
+    table.push((0..count).map(|last| cost(0, last).map(|line| (line.sum, 0))).collect());
+    while table.len() < wanted {
+        let fewer = &table[table.len() - 1];
+        let best = |last: usize| {
+            let with = |first: usize| {
+                let (sum, _) = fewer[first.checked_sub(1)?]?;
                 Some((sum + cost(first, last)?.sum, first))
             };
-            table[pieces][last] = (1..=last).filter_map(before).min_by(|a, b| a.0.total_cmp(&b.0));
-        }
+            (1..=last).filter_map(with).min_by(|a, b| a.0.total_cmp(&b.0))
+        };
+        let next = (0..count).map(best).collect();
+        table.push(next);
     }
     let (sum, _) = table[wanted - 1][count - 1]?;
     let (mut ends, mut last) = (Vec::new(), count - 1);

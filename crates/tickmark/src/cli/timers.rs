@@ -20,7 +20,7 @@ pub(crate) struct Timers {
     /// Rows of timers instead: the scenarios of the APIC timer module
     #[arg(value_name = "SCENARIO", value_parser = PossibleValuesParser::new(names::ROWS), conflicts_with_all = ["methods", "class", "idle", "interval", "late", "cpus", "on_threshold"], groups = ["scenarios", "timed_rows"])]
     pub(crate) rows: Vec<String>,
-    /// Rows of your own, from a file: [[scenario]] with a name, and cycles = [...] or ns = [...] from its beginning
+    /// Rows of your own, from a file: `[[scenario]]` with a name, and `cycles = [...]` or `ns = [...]` from its beginning
     #[arg(long, value_name = "FILE", conflicts_with_all = ["methods", "class", "idle", "interval", "late", "cpus", "on_threshold", "bound", "cyclictest"], groups = ["scenarios", "timed_rows"])]
     pub(crate) rows_from: Option<PathBuf>,
     /// How timers of a scenario are waited for

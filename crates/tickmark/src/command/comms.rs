@@ -112,7 +112,8 @@ fn links(asked: &Comms) -> Vec<String> {
 /// Refuses what would be left out silently.
 fn check(asked: &Comms) -> Result<(), Error> {
     let veth = asked.link.iter().any(|link| link == "veth");
-    if !veth && !(asked.mtu.is_empty() && asked.offloads.is_empty()) {
+    let told = !asked.mtu.is_empty() || !asked.offloads.is_empty();
+    if told && !veth {
         return Err(Error::Usage("--mtu and --offloads are of a veth pair: give --link veth".to_owned()));
     }
     match asked.over.iter().find(|over| !["tcp", "udp"].contains(&over.as_str())) {

@@ -2,7 +2,7 @@
 
 use super::sides::Sides;
 use crate::routine::Budget;
-use crate::sys::computer::Done;
+use crate::sys::computer::{Done, Watcher};
 use crate::sys::counters::Counters;
 use crate::sys::usage::{self, CpuTimes};
 use tickmark_timer::{Scale, monotonic_ns};
@@ -48,9 +48,9 @@ impl Accounts {
         let scale = budget.gauge.scale;
         let alone = || -> Vec<Alone> {
             let (begun, before): (u64, Vec<Done>) =
-                (monotonic_ns(), sides.watchers.iter().map(|watcher| watcher.read()).collect());
+                (monotonic_ns(), sides.watchers.iter().map(Watcher::read).collect());
             std::thread::sleep(Nanos::new((budget.time.get() / PART).clamp(LEAST, ALONE)).to_duration());
-            let now = sides.watchers.iter().map(|watcher| watcher.read());
+            let now = sides.watchers.iter().map(Watcher::read);
             let wall = Nanos::new((monotonic_ns() - begun) as i64);
             let one = |(before, now): (&Done, Done)| Alone {
                 wall,
@@ -82,7 +82,7 @@ impl Accounts {
         }
         let (alone, switches) = (self.cpus.len() == 1, usage::thread_counts().switches);
         for (number, cpu) in self.cpus.iter_mut().enumerate() {
-            let done = sides.watchers.get(number).map(|watcher| watcher.read());
+            let done = sides.watchers.get(number).map(Watcher::read);
             let (communicating, wall) = (communicating(sides, number, alone), monotonic_ns());
             cpu.open = Open { wall, done, communicating, switches, stat: cpu.open.stat };
             cpu.first.get_or_insert(cpu.open);
@@ -94,7 +94,7 @@ impl Accounts {
         let (alone, switches) = (self.cpus.len() == 1, usage::thread_counts().switches);
         for (number, cpu) in self.cpus.iter_mut().enumerate() {
             let (wall, communicating) = (monotonic_ns(), communicating(sides, number, alone));
-            let done = sides.watchers.get(number).map(|watcher| watcher.read());
+            let done = sides.watchers.get(number).map(Watcher::read);
             let (open, loads) = (&cpu.open, &mut cpu.loads);
             let now = Open { wall, done, communicating, switches, stat: None };
             loads.wall.push(Nanos::new((wall - open.wall) as i64));
