@@ -62,13 +62,7 @@ pub fn make(
             runs.push(RunPlan {
                 arguments: offer.arguments.clone(),
                 // How long a command takes is not known before, and a tracer is told.
-                limit: offer
-                    .metric()
-                    .is_some_and(|m| {
-                        [names::COMMAND_TIME, names::OSNOISE_LOST, names::TIMERLAT_INTERRUPT]
-                            .contains(&m.name.as_str())
-                    })
-                    .then_some(COMMAND),
+                limit: offer.metric().is_some_and(|m| LONG.contains(&m.name.as_str())).then_some(COMMAND),
                 // A probe of one metric has its name.
                 gives: own.filter(|name| offer.metrics.len() > 1 || *name != offer.probe).collect(),
                 padding: padding(&mut || random.random_range(PADDING)),
@@ -83,6 +77,10 @@ pub fn make(
 fn is_tick(offer: &Offer) -> bool {
     offer.metric().is_some_and(|metric| metric.headline == Headline::TickTrain)
 }
+
+/// Metrics of what takes as long as it takes.
+const LONG: [&str; 5] =
+    [names::COMMAND_TIME, names::OSNOISE_LOST, names::TIMERLAT_INTERRUPT, names::BILL, names::BILL_UNWATCHED];
 
 /// How many tenths of an ordinary probe's budget they take together.
 #[must_use]

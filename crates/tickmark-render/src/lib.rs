@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 pub mod balance;
+pub mod bill;
 pub mod changes;
 pub mod comms;
 pub mod comparison;

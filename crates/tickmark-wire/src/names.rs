@@ -47,6 +47,10 @@ pub const WAYS: [&str; 13] = [
 ];
 /// Messages of several sizes to and fro, with what they cost the processor: a probe.
 pub const COMMS: &str = "comms";
+/// Whose CPU time a command was: how long it took beside computing tasks.
+pub const BILL: &str = "bill.time";
+/// And without them.
+pub const BILL_UNWATCHED: &str = "bill.unwatched.time";
 /// How late a sleep ends, of which timer slack is a part.
 pub const SLEEP: &str = "timer.clock_nanosleep.late";
 /// How far the clocks of two CPUs are apart.

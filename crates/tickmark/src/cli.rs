@@ -1,5 +1,6 @@
 //! The command line. Options become defaulted structures of the commands here and go no further.
 
+mod bill;
 mod comms;
 mod compare;
 pub(crate) mod complete;
@@ -12,6 +13,7 @@ mod timers;
 mod values;
 mod watch;
 
+pub(crate) use bill::Bill;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 pub(crate) use comms::Comms;
 pub(crate) use compare::{Compare, CompareFormat, FailOn};
@@ -81,6 +83,9 @@ pub(crate) enum Command {
     /// Measure messages of every size, and what they cost the processor
     #[command(after_help = comms::COMMS_EXAMPLES)]
     Comms(Comms),
+    /// Say whose CPU time a command is: its own, interrupts', the kernel's, others'
+    #[command(after_help = bill::BILL_EXAMPLES)]
+    Bill(Bill),
     /// Run a command at several HZ: what ticks cost it, what finer ones save it, and where they meet
     #[command(after_help = hz::HZ_EXAMPLES)]
     Hz(Hz),

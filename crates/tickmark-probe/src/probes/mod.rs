@@ -5,6 +5,7 @@ use tickmark_wire::Arguments;
 
 mod bandwidth;
 mod between_cpus;
+mod bill;
 mod calendar;
 mod clock_read;
 mod clock_step;
@@ -89,6 +90,7 @@ pub static FILES: &[&[Probe]] = &[
     float::PROBES,
     machine::PROBES,
     command::PROBES,
+    bill::PROBES,
     osnoise::PROBES,
     selftest::PROBES,
 ];

@@ -57,14 +57,24 @@ impl Board {
         Words::shared(WORDS).map(|words| Self(Arc::new(words)))
     }
 
-    /// Computes on this CPU at ordinary priority until it is to stop; in a child, or on a thread.
+    /// Computes on this CPU until it is to stop, at ordinary priority, or where nobody else wants to run; in a child, or on a thread.
     ///
     /// # Errors
     /// Those of sched_setaffinity(2) and sched_setscheduler(2).
-    pub fn compute<C: Clock>(&self, clock: C, step: Step, gap: u64, cpu: u32) -> Result<(), CallError> {
+    pub fn compute<C: Clock>(
+        &self,
+        clock: C,
+        step: Step,
+        gap: u64,
+        cpu: u32,
+        idle: bool,
+    ) -> Result<(), CallError> {
         let words = &*self.0;
         let own = usage::thread_id();
         limits::set_priority(Priority::Other)?;
+        if idle {
+            limits::set_idle()?;
+        }
         limits::pin(&[cpu])?;
         let first = clock.now();
         words.wide(FIRST).store(first, Relaxed);
@@ -219,7 +229,7 @@ mod tests {
         for step in [Step::Multiply, Step::Increment] {
             let board = Board::new().unwrap();
             let own = board.clone();
-            let task = std::thread::spawn(move || own.compute(Monotonic, step, GAP as u64, cpu));
+            let task = std::thread::spawn(move || own.compute(Monotonic, step, GAP as u64, cpu, false));
             let watcher = Watcher::new(board.clone(), cpu, board.wait().unwrap(), true).unwrap();
             let (begun, first) = (tickmark_timer::monotonic_ns(), watcher.read());
             std::thread::sleep(std::time::Duration::from_millis(100));
@@ -244,7 +254,7 @@ mod tests {
         limits::pin(&[cpu]).unwrap();
         let board = Board::new().unwrap();
         let own = board.clone();
-        let task = std::thread::spawn(move || own.compute(Monotonic, Step::Multiply, GAP as u64, cpu));
+        let task = std::thread::spawn(move || own.compute(Monotonic, Step::Multiply, GAP as u64, cpu, false));
         let watcher = Watcher::new(board.clone(), cpu, board.wait().unwrap(), true).unwrap();
         let sleep = |nanos: u64| std::thread::sleep(std::time::Duration::from_nanos(nanos));
         let now = || (tickmark_timer::monotonic_ns(), watcher.read(), usage::thread_cpu());

@@ -56,6 +56,17 @@ pub fn set_priority(priority: Priority) -> Result<(), CallError> {
     check("sched_setscheduler", unsafe { libc::sched_setscheduler(0, policy, &raw const param) }).map(drop)
 }
 
+/// Lets this thread run where nobody else wants to (SCHED_IDLE); what it starts inherits it.
+///
+/// # Errors
+/// Those of sched_setscheduler(2).
+pub fn set_idle() -> Result<(), CallError> {
+    let param = libc::sched_param { sched_priority: 0 };
+    // SAFETY: `param` is valid to read.
+    let done = unsafe { libc::sched_setscheduler(0, libc::SCHED_IDLE, &raw const param) };
+    check("sched_setscheduler", done).map(drop)
+}
+
 /// Sets the timer slack of this thread, in ns; what it starts inherits it.
 ///
 /// # Errors

@@ -24,6 +24,7 @@ pub mod ring;
 pub mod running;
 pub mod seccomp;
 pub mod signal;
+pub mod tasks;
 pub mod tcp_timer;
 pub mod timer_module;
 pub mod uring;

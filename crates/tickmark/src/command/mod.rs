@@ -1,6 +1,7 @@
 //! One file a command.
 
 mod arms;
+mod bill;
 mod boots;
 mod changes;
 mod comms;
@@ -50,6 +51,7 @@ pub(crate) fn dispatch(cli: Cli) -> Result<Code, Error> {
         Command::Doctor(asked) => doctor::run(&store()?, &asked),
         Command::Tick(asked) => tick::run(&store()?, &asked),
         Command::Timers(asked) => timers::run(&store()?, &asked),
+        Command::Bill(asked) => bill::run(&store()?, &asked),
         Command::Comms(asked) => comms::run(&store()?, &asked),
         Command::Hz(asked) => hz::run(&store()?, &asked),
         Command::Lab(asked) => lab::run(store, &asked),

@@ -3,6 +3,7 @@
 
 mod bad_input;
 mod bench;
+mod bill;
 mod changed;
 mod commands;
 mod comms;

@@ -123,9 +123,9 @@ impl Sides {
         let gap = (GAP as f64 * budget.gauge.scale.frequency() / 1e9) as u64;
         let compute = move |board: &Board, step, cpu| {
             if counts {
-                board.compute(Counter, step, gap, cpu)
+                board.compute(Counter, step, gap, cpu, false)
             } else {
-                board.compute(Monotonic, step, gap, cpu)
+                board.compute(Monotonic, step, gap, cpu, false)
             }
         };
         if beside != Beside::Nothing {

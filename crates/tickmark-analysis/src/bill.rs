@@ -1,0 +1,95 @@
+//! Whose CPU time a command was.
+
+use crate::sample::Sample;
+use tickmark_stats::median;
+use tickmark_store::Recording;
+use tickmark_wire::names;
+
+/// What is told apart, in the order of the page; the name of its metric behind `bill.`.
+pub const PARTS: [(&str, What); 6] = [
+    ("billed", What::Billed),
+    ("interrupts", What::Interrupts),
+    ("kernel_threads", What::KernelThreads),
+    ("others", What::Others),
+    ("no_task", What::NoTask),
+    ("unattributed", What::Unattributed),
+];
+
+/// Whose a part is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum What {
+    /// In the account of the command and of what it waited for.
+    Billed,
+    /// Interrupts in the account of whom they interrupted.
+    Interrupts,
+    /// Threads of the kernel, on behalf of whom is not known.
+    KernelThreads,
+    /// Tasks that are none of the command's.
+    Others,
+    /// In no task's account: steal, interrupts where these are kept apart, tasks that ended.
+    NoTask,
+    /// What the accounts have more than there was.
+    Unattributed,
+}
+
+/// A command's bill: medians of its runs, in ns.
+#[derive(Debug)]
+pub struct Bill {
+    /// The command.
+    pub command: String,
+    /// How long it took beside the computing tasks, and without them.
+    pub time: (f64, Option<f64>),
+    /// What it was billed for without them.
+    pub unwatched: Option<f64>,
+    /// All that the computing tasks did not get.
+    pub total: f64,
+    /// Of that, and in each run.
+    pub parts: Vec<(What, f64, Vec<f64>)>,
+    /// Runs beside the computing tasks.
+    pub runs: usize,
+}
+
+/// Of a command at most, in characters.
+const LONGEST: usize = 60;
+
+/// A command in one line, cut short.
+fn shown(words: &str) -> String {
+    let line =
+        words.split(['\0', ' ', '\n', '\t']).filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(LONGEST) {
+        Some((at, _)) => format!("{} ...", &line[..at]),
+        None => line,
+    }
+}
+
+/// What a recording says; none where it has no bill, and else why there is no figure.
+#[must_use]
+pub fn of(recording: &Recording) -> Option<Result<Bill, String>> {
+    let metric = |name: &str| recording.meta.plan.metrics.iter().find(|metric| metric.name.as_str() == name);
+    let first = metric(names::BILL)?;
+    let values = |name: &str| -> Vec<f64> {
+        let sample = metric(name).map(|metric| Sample::of(recording, metric));
+        sample.into_iter().flat_map(|sample| sample.runs.into_iter().map(|run| run.value)).collect()
+    };
+    let middle = |name: &str| median(values(name));
+    let part = |(name, what): (&str, What)| {
+        let each = values(&format!("bill.{name}"));
+        Some((what, median(each.iter().copied())?, each))
+    };
+    let bill = || {
+        let planned = recording.runs.iter().find(|run| run.planned.gives(&first.name))?;
+        Some(Bill {
+            command: shown(planned.planned.arguments.get("words")?),
+            time: (middle(names::BILL)?, middle(names::BILL_UNWATCHED)),
+            unwatched: middle("bill.unwatched.billed"),
+            total: middle("bill.total")?,
+            parts: PARTS.into_iter().map(part).collect::<Option<_>>()?,
+            runs: values(names::BILL).len(),
+        })
+    };
+    let why = || {
+        let failures = Sample::of(recording, first).failures;
+        failures.first().and_then(|run| run.why()).unwrap_or("no run of it was made").to_owned()
+    };
+    Some(bill().ok_or_else(why))
+}

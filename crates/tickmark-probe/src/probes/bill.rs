@@ -1,0 +1,256 @@
+//! Whose CPU time it was: a command, beside a task on each CPU that computes where nobody else wants to run. What that does not get was the
+//! command's, or somebody's. No suite has it, as it has to be told which command: `tickmark bill` asks.
+
+use crate::case::{Parameter, Value};
+use crate::clock::{Counter, Monotonic};
+use crate::routine::{Budget, Sink, routine};
+use crate::spec::Also;
+use crate::sys::computer::{Board, Done, GAP, Step, Watcher};
+use crate::sys::tasks::{self, Used};
+use crate::sys::{CallError, limits, usage};
+use crate::{Expected, Params, Probe, ProbeError, Spec, Unavailable};
+use std::collections::BTreeMap;
+use std::process::{Command, Stdio};
+use std::thread::JoinHandle;
+use std::time::Duration;
+use tickmark_timer::monotonic_ns;
+use tickmark_wire::{Arguments, Better, Group, Headline, Observations, Part, Unit, Values, names};
+
+/// How long the computing tasks are looked at without the command.
+const ALONE: Duration = Duration::from_millis(500);
+
+const fn also(metric: &'static str, title: &'static str) -> Also {
+    Also { metric, title, unit: Unit::Time, better: Better::Lower, headline: Headline::Median }
+}
+
+/// What a run beside computing tasks gives, in ns of CPU time, in the order of [`Bill::values`].
+const ALSO: &[Also] = &[
+    also("bill.billed", "bill, billed to the command"),
+    also("bill.total", "bill, total"),
+    also("bill.interrupts", "bill, interrupts charged to others"),
+    also("bill.kernel_threads", "bill, threads of the kernel"),
+    also("bill.others", "bill, other tasks"),
+    also("bill.no_task", "bill, no task's"),
+    also("bill.unattributed", "bill, unattributed"),
+];
+const ALSO_UNWATCHED: &[Also] = &[also("bill.unwatched.billed", "bill, billed to the command, unwatched")];
+
+pub(super) static PROBES: &[Probe] = &[Probe {
+    spec: Spec {
+        metric: names::BILL,
+        headline: Headline::Median,
+        timed: "a command{watch}, from before it is started until it has ended",
+        source: "processor-load.txt, its computation task; SCHED_IDLE (sched(7))",
+        expected: Expected::UNKNOWN,
+        sleeps: true,
+        roams: true,
+        weight: 1,
+        parameters: &[
+            Parameter {
+                name: "watch",
+                about: "whether a task computes on each CPU meanwhile",
+                values: &[
+                    Value { value: "yes", name: "", title: "", timed: " beside computing tasks" },
+                    Value { value: "no", name: ".unwatched", title: ", unwatched", timed: "" },
+                ],
+                numbers: None,
+            },
+            Parameter {
+                name: "words",
+                about: "the program and its arguments, with a NUL between them",
+                values: &[],
+                numbers: None,
+            },
+        ],
+        also: ALSO,
+        tune: |spec, arguments: &Arguments| {
+            if arguments.get("watch").is_some_and(|watch| watch == "no") {
+                spec.metric = names::BILL_UNWATCHED;
+                spec.also = ALSO_UNWATCHED;
+            }
+        },
+        ..Spec::cost(Group::Machine, "bill", "bill, time of the command{watch}")
+    },
+    prepare: |_, params| {
+        let words: Vec<String> = params.told("words").split('\0').map(str::to_owned).collect();
+        if words.iter().all(String::is_empty) {
+            return Err(Unavailable::Missing("no command was named".to_owned()));
+        }
+        let params = params.clone();
+        Ok(routine(move |budget: &Budget, sink| match params.told("watch") {
+            "no" => unwatched(&words, &params, sink),
+            _ => watched(&words, &params, budget, sink),
+        }))
+    },
+}];
+
+/// Runs the command on every CPU that it might use: how long it took, and the CPU time of it and of what it waited for, in ns.
+fn carry_out(words: &[String], params: &Params) -> Result<[f64; 2], ProbeError> {
+    let wrong = |why: String| ProbeError::Other(format!("`{}`: {why}", words.join(" ")));
+    let mut command = Command::new(words.first().map_or("", String::as_str));
+    // What it prints is the user's.
+    command.args(&words[1..]).stdin(Stdio::null()).stdout(std::io::stderr());
+    limits::pin(&params.allowed)?;
+    let (begun, before) = (monotonic_ns(), usage::ended_children());
+    let status = command.status();
+    let (took, used) = (monotonic_ns() - begun, usage::ended_children().get() - before.get());
+    limits::pin(&[params.cpu])?;
+    let status = status.map_err(|error| wrong(error.to_string()))?;
+    match status.success() {
+        true => Ok([took as f64, used as f64]),
+        false => Err(wrong(format!("ended with {status}"))),
+    }
+}
+
+fn one(value: f64) -> Observations {
+    Observations::Values(Values { values: vec![value], step: 1.0, over: 0 })
+}
+
+fn unwatched(words: &[String], params: &Params, sink: &mut dyn Sink) -> Result<(), ProbeError> {
+    let [took, used] = carry_out(words, params)?;
+    sink.observe(Part::Whole, one(took), Vec::new());
+    sink.take(1, Part::Whole, one(used), Vec::new());
+    Ok(())
+}
+
+/// The computing tasks, one on each CPU.
+struct Watch {
+    boards: Vec<Board>,
+    watchers: Vec<Watcher>,
+    threads: Vec<JoinHandle<Result<(), CallError>>>,
+    /// Nanoseconds of a tick of their clock.
+    nanos: f64,
+}
+
+/// Everything at a moment.
+struct Look {
+    wall: u64,
+    done: Vec<Done>,
+    tasks: BTreeMap<u32, Used>,
+    own: i64,
+}
+
+impl Watch {
+    fn begin(params: &Params, budget: &Budget) -> Result<Self, ProbeError> {
+        let (counts, frequency) = (budget.gauge.counts(), budget.gauge.scale.frequency());
+        let gap = (GAP as f64 * frequency / 1e9) as u64;
+        let (mut boards, mut watchers, mut threads) = (Vec::new(), Vec::new(), Vec::new());
+        for cpu in params.allowed.iter().copied() {
+            let board = Board::new()?;
+            let own = board.clone();
+            let compute = move || match counts {
+                true => own.compute(Counter, Step::Multiply, gap, cpu, true),
+                false => own.compute(Monotonic, Step::Multiply, gap, cpu, true),
+            };
+            let thread = std::thread::Builder::new().spawn(compute);
+            threads.push(thread.map_err(|e| CallError::of("pthread_create (mmap, mprotect or clone3)", &e))?);
+            let late = || ProbeError::Other(format!("nothing could compute on CPU {cpu} within a second"));
+            let task = board.wait().ok_or_else(late)?;
+            watchers.extend(Watcher::new(board.clone(), cpu, task, true));
+            boards.push(board);
+        }
+        Ok(Self { boards, watchers, threads, nanos: 1e9 / frequency })
+    }
+
+    fn look(&self) -> Look {
+        let done = self.watchers.iter().map(Watcher::read).collect();
+        let own = usage::thread_cpu().get();
+        Look { wall: monotonic_ns(), done, tasks: tasks::all(), own }
+    }
+
+    /// Between two looks, over all CPUs, in ns: wall clock, CPU time of the computing tasks, and the time in which they saw no gap.
+    fn between(&self, before: &Look, now: &Look) -> [f64; 3] {
+        let each = before.done.iter().zip(&now.done);
+        let cpu: i64 = each.clone().map(|(before, now)| now.cpu.get() - before.cpu.get()).sum();
+        let unbroken: u64 = each.map(|(before, now)| now.unbroken.saturating_sub(before.unbroken)).sum();
+        let wall = (now.wall - before.wall) as f64 * self.watchers.len() as f64;
+        [wall, cpu as f64, unbroken as f64 * self.nanos]
+    }
+
+    fn end(self) {
+        self.boards.iter().for_each(Board::stop);
+        self.threads.into_iter().for_each(|thread| drop(thread.join()));
+    }
+}
+
+fn watched(
+    words: &[String],
+    params: &Params,
+    budget: &Budget,
+    sink: &mut dyn Sink,
+) -> Result<(), ProbeError> {
+    let watch = Watch::begin(params, budget)?;
+    let before = watch.look();
+    std::thread::sleep(ALONE);
+    let alone = watch.look();
+    // The looks themselves are not the command's.
+    let begun = watch.look();
+    let carried = carry_out(words, params);
+    let ended = watch.look();
+    let [_, computing, unbroken] = watch.between(&before, &alone);
+    // Of each second of their CPU time, what they lose to interrupts without the command.
+    let usual = if computing > 0.0 { 1.0 - unbroken / computing } else { 0.0 };
+    let [wall, computing, unbroken] = watch.between(&begun, &ended);
+    watch.end();
+    let [took, billed] = carried?;
+    let [kernel, others] = tasks::between(&begun.tasks, &ended.tasks, &[std::process::id()]);
+    let own = (ended.own - begun.own) as f64;
+    sink.observe(Part::Whole, one(took), Vec::new());
+    let bill =
+        Bill { wall, computing, unbroken, usual, billed, kernel: kernel as f64, others: others as f64 + own };
+    for (number, value) in bill.values().into_iter().enumerate() {
+        sink.take(number + 1, Part::Whole, one(value), Vec::new());
+    }
+    Ok(())
+}
+
+/// Accounts over all CPUs, in ns.
+struct Bill {
+    wall: f64,
+    computing: f64,
+    unbroken: f64,
+    /// Of each ns of computing, what is lost without the command.
+    usual: f64,
+    billed: f64,
+    kernel: f64,
+    others: f64,
+}
+
+impl Bill {
+    /// Billed; total, which is all that the computing tasks did not get but for what they usually lose; interrupts that were charged to them, which are
+    /// negative where the command was billed for time that they had; the kernel's threads; other tasks; what was no task's; what is left.
+    fn values(&self) -> [f64; 7] {
+        let usual = self.usual * self.computing;
+        let total = self.wall - self.unbroken - usual;
+        let interrupts = self.computing - self.unbroken - usual;
+        // Tasks that ended meanwhile are in no account but the command's own: the rest may be theirs.
+        let rest = self.wall - self.computing - self.billed - self.kernel - self.others;
+        let (no_task, unattributed) = if rest < 0.0 { (0.0, rest) } else { (rest, 0.0) };
+        [self.billed, total, interrupts, self.kernel, self.others, no_task, unattributed]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bill_adds_up() {
+        let bill = Bill {
+            wall: 2e9,
+            computing: 1.2e9,
+            unbroken: 1.08e9,
+            usual: 0.01,
+            billed: 0.6e9,
+            kernel: 0.05e9,
+            others: 0.1e9,
+        };
+        let [billed, total, interrupts, kernel, others, no_task, unattributed] = bill.values();
+        assert!((total - (2e9 - 1.08e9 - 0.012e9)).abs() < 1.0);
+        assert!((interrupts - 0.108e9).abs() < 1.0 && (no_task - 0.05e9).abs() < 1.0 && unattributed == 0.0);
+        assert!((billed + interrupts + kernel + others + no_task - total).abs() < 1.0);
+        // Billed for what the computing tasks had: that is not made nothing.
+        let over = Bill { unbroken: 1.25e9, ..bill };
+        assert!(over.values()[2] < -0.05e9);
+    }
+}

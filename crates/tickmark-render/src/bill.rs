@@ -1,0 +1,85 @@
+//! Whose CPU time a command was, as text and JSON.
+
+use crate::grid::{lines, wrapped};
+use crate::number::{percent, time};
+use anstyle::Style;
+use serde_json::{Value, json};
+use std::fmt::Write;
+use tickmark_analysis::bill::{Bill, What};
+
+const HEADING: Style = Style::new().bold();
+
+fn name(what: What) -> (&'static str, &'static str) {
+    match what {
+        What::Billed => ("billed to it", "billed"),
+        What::Interrupts => ("interrupts charged to others", "interrupts"),
+        What::KernelThreads => ("threads of the kernel", "kernel_threads"),
+        What::Others => ("other tasks", "others"),
+        What::NoTask => ("no task's", "no_task"),
+        What::Unattributed => ("unattributed", "unattributed"),
+    }
+}
+
+fn signed(nanos: f64, text: fn(f64) -> String) -> String {
+    if nanos < 0.0 { format!("-{}", text(-nanos)) } else { text(nanos) }
+}
+
+/// A row for each part: CPU time, and as a share of a CPU while the command ran.
+#[must_use]
+pub fn text(bill: &Bill) -> String {
+    let mut out = format!("{HEADING}{}{HEADING:#}\n", bill.command);
+    let took = bill.time.0;
+    let row = |(title, value, each): (&str, f64, &[f64])| {
+        let ends = each.iter().copied().reduce(f64::min).zip(each.iter().copied().reduce(f64::max));
+        let ends = ends.filter(|_| each.len() > 1);
+        let runs = ends.map_or_else(String::new, |(low, high)| {
+            format!("{} to {}", signed(low, time), signed(high, time))
+        });
+        vec![title.to_owned(), signed(value, time), signed(value / took, percent), runs]
+    };
+    let heading = ["CPU time", "median", "of one CPU", "runs"].map(str::to_owned).to_vec();
+    let parts = bill.parts.iter().map(|(what, value, each)| row((name(*what).0, *value, each)));
+    let rows = std::iter::once(heading).chain([row(("total", bill.total, &[]))]).chain(parts);
+    for (number, line) in lines(rows, 1..3).into_iter().enumerate() {
+        let _ =
+            if number == 0 { writeln!(out, "{HEADING}{line}{HEADING:#}") } else { writeln!(out, "{line}") };
+    }
+    for line in wrapped(&notes(bill), 0) {
+        let _ = writeln!(out, "{line}");
+    }
+    out
+}
+
+fn notes(bill: &Bill) -> String {
+    let mut text = format!("\nIt took {} beside the computing tasks", time(bill.time.0));
+    if let (Some(without), Some(billed)) = (bill.time.1, bill.unwatched) {
+        let _ = write!(
+            text,
+            ", and {} without them, billed {}: they keep CPUs from idling, and change the system",
+            time(without),
+            time(billed)
+        );
+    }
+    text += ". total: what a task of the lowest priority (SCHED_IDLE) on each CPU did not get, less what it usually loses. billed: the account of the command and of what it waited for, \
+             with interrupts that came while it ran. interrupts: came while those tasks computed, whoever they were for; negative where the command was billed for time that they had (a task that \
+             another CPU wakes is billed from before it runs). no task's: steal, interrupts where the kernel keeps them apart, tasks of others that ended. Other tasks' work on the command's behalf is \
+             theirs here.";
+    if bill.parts.iter().any(|(what, value, _)| *what == What::Interrupts && *value < 0.0) {
+        text += " The interrupts are negative here: overbilling is larger than they are.";
+    }
+    text
+}
+
+/// The same for programs, in ns.
+#[must_use]
+pub fn json(bill: &Bill) -> Value {
+    let parts = bill
+        .parts
+        .iter()
+        .map(|(what, value, each)| (name(*what).1, json!({ "median": value, "runs": each })));
+    json!({
+        "command": bill.command, "runs": bill.runs, "time": bill.time.0, "total": bill.total,
+        "unwatched": { "time": bill.time.1, "billed": bill.unwatched },
+        "parts": parts.collect::<std::collections::BTreeMap<_, _>>(),
+    })
+}

@@ -1,0 +1,47 @@
+//! Whose CPU time a command was.
+
+use super::run::{measured_here, own_name, saved};
+use super::timers::{header, with_header};
+use crate::cli::{Bill, Format};
+use crate::error::{Code, Error};
+use tickmark_analysis::bill;
+use tickmark_drive::plan;
+use tickmark_store::{Recording, Store};
+use tickmark_wire::Offer;
+
+pub(super) fn run(store: &Store, asked: &Bill) -> Result<Code, Error> {
+    if let Some(name) = &asked.of {
+        return show(&store.find(name)?, asked).map(|_| Code::Done);
+    }
+    let offers = ["yes", "no"].map(|watch| offer(asked, watch)).into_iter().collect::<Result<Vec<_>, _>>()?;
+    let settings = (&asked.settings).into();
+    let plan = plan::make(&offers, asked.runs, None, settings, false, &mut rand::rng());
+    let name = own_name(asked.name.as_deref());
+    let select = [format!("bill {}", asked.command.join(" "))];
+    let (made, stopped) = measured_here(store, &[(name, plan)], &select, &|_| false)?;
+    let made = made.into_iter().next();
+    let recording = made.ok_or_else(|| Error::Refused("nothing was measured".to_owned()))??;
+    show(&recording, asked)?;
+    if asked.output.format == Format::Text {
+        saved(&recording, stopped, "bill --of")?;
+    }
+    Ok(if recording.complete() && !stopped { Code::Done } else { Code::Partly })
+}
+
+fn offer(asked: &Bill, watch: &str) -> Result<Offer, Error> {
+    let told = [("watch", watch.to_owned()), ("words", asked.command.join("\0"))];
+    let told = told.map(|(name, value)| (name.to_owned(), value)).into();
+    tickmark_probe::case("bill", &told).map(|case| case.offer()).map_err(Error::Usage)
+}
+
+fn show(recording: &Recording, asked: &Bill) -> Result<(), Error> {
+    let id = &recording.meta.id;
+    let bill = bill::of(recording)
+        .ok_or_else(|| Error::Usage(format!("recording {id} has no bill of `tickmark bill`")))?
+        .map_err(|why| Error::Refused(format!("no bill was obtained: {why}; saved as {id}")))?;
+    if asked.output.format == Format::Json {
+        return with_header(recording, tickmark_render::bill::json(&bill));
+    }
+    header(recording)?;
+    super::print(&tickmark_render::bill::text(&bill))
+}
