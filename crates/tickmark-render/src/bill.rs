@@ -62,7 +62,7 @@ fn notes(bill: &Bill) -> String {
     }
     text += ". total: what a task of the lowest priority (SCHED_IDLE) on each CPU did not get, less what it usually loses. billed: the account of the command and of what it waited for, \
              with interrupts that came while it ran. interrupts: came while those tasks computed, whoever they were for; negative where the command was billed for time that they had (a task that \
-             another CPU wakes is billed from before it runs). no task's: steal, interrupts where the kernel keeps them apart, tasks of others that ended. Other tasks' work on the command's behalf is \
+             another CPU wakes is billed from before it runs). no task's: steal, interrupts where the kernel keeps them apart, and tasks that ended unwaited for, or cannot be seen. Other tasks' work on the command's behalf is \
              theirs here.";
     if bill.parts.iter().any(|(what, value, _)| *what == What::Interrupts && *value < 0.0) {
         text += " The interrupts are negative here: overbilling is larger than they are.";

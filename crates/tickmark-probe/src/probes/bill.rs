@@ -56,6 +56,12 @@ pub(super) static PROBES: &[Probe] = &[Probe {
                 numbers: None,
             },
             Parameter {
+                name: "folder",
+                about: "where it runs; empty: in a folder of the run's",
+                values: &[],
+                numbers: None,
+            },
+            Parameter {
                 name: "words",
                 about: "the program and its arguments, with a NUL between them",
                 values: &[],
@@ -87,9 +93,13 @@ pub(super) static PROBES: &[Probe] = &[Probe {
 /// Runs the command on every CPU that it might use: how long it took, and the CPU time of it and of what it waited for, in ns.
 fn carry_out(words: &[String], params: &Params) -> Result<[f64; 2], ProbeError> {
     let wrong = |why: String| ProbeError::Other(format!("`{}`: {why}", words.join(" ")));
+    // Where the user is; nothing of this run's is written from here on.
+    let folder = params.told("folder");
+    if !folder.is_empty() {
+        std::env::set_current_dir(folder).map_err(|error| wrong(format!("{folder}: {error}")))?;
+    }
     let mut command = Command::new(words.first().map_or("", String::as_str));
-    // What it prints is the user's.
-    command.args(&words[1..]).stdin(Stdio::null()).stdout(std::io::stderr());
+    command.args(&words[1..]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     limits::pin(&params.allowed)?;
     let (begun, before) = (monotonic_ns(), usage::ended_children());
     let status = command.status();
@@ -124,8 +134,8 @@ struct Watch {
 
 /// Everything at a moment.
 struct Look {
-    wall: u64,
-    done: Vec<Done>,
+    /// Of each computing task, and when.
+    done: Vec<(u64, Done)>,
     tasks: BTreeMap<u32, Used>,
     own: i64,
 }
@@ -144,27 +154,38 @@ impl Watch {
             };
             let thread = std::thread::Builder::new().spawn(compute);
             threads.push(thread.map_err(|e| CallError::of("pthread_create (mmap, mprotect or clone3)", &e))?);
-            let late = || ProbeError::Other(format!("nothing could compute on CPU {cpu} within a second"));
-            let task = board.wait().ok_or_else(late)?;
+            let Some(task) = board.wait() else {
+                // Where a call was refused, that is why.
+                let ended = threads.pop().filter(JoinHandle::is_finished).map(JoinHandle::join);
+                if let Some(Ok(Err(refused))) = ended {
+                    return Err(refused.into());
+                }
+                return Err(ProbeError::Other(format!(
+                    "nothing could compute on CPU {cpu} within two seconds"
+                )));
+            };
             watchers.extend(Watcher::new(board.clone(), cpu, task, true));
             boards.push(board);
         }
         Ok(Self { boards, watchers, threads, nanos: 1e9 / frequency })
     }
 
-    fn look(&self) -> Look {
-        let done = self.watchers.iter().map(Watcher::read).collect();
+    /// What takes long is read outside of what is between two looks: before the first of them, after the last.
+    fn look(&self, is_first: bool) -> Look {
+        let before = is_first.then(tasks::all);
         let own = usage::thread_cpu().get();
-        Look { wall: monotonic_ns(), done, tasks: tasks::all(), own }
+        let done = self.watchers.iter().map(|watcher| (monotonic_ns(), watcher.read())).collect();
+        Look { done, own, tasks: before.unwrap_or_else(tasks::all) }
     }
 
     /// Between two looks, over all CPUs, in ns: wall clock, CPU time of the computing tasks, and the time in which they saw no gap.
     fn between(&self, before: &Look, now: &Look) -> [f64; 3] {
-        let each = before.done.iter().zip(&now.done);
-        let cpu: i64 = each.clone().map(|(before, now)| now.cpu.get() - before.cpu.get()).sum();
-        let unbroken: u64 = each.map(|(before, now)| now.unbroken.saturating_sub(before.unbroken)).sum();
-        let wall = (now.wall - before.wall) as f64 * self.watchers.len() as f64;
-        [wall, cpu as f64, unbroken as f64 * self.nanos]
+        let each = || before.done.iter().zip(&now.done);
+        let wall: u64 = each().map(|((before, _), (now, _))| now.saturating_sub(*before)).sum();
+        let cpu: i64 = each().map(|((_, before), (_, now))| now.cpu.get() - before.cpu.get()).sum();
+        let unbroken: u64 =
+            each().map(|((_, before), (_, now))| now.unbroken.saturating_sub(before.unbroken)).sum();
+        [wall as f64, cpu as f64, unbroken as f64 * self.nanos]
     }
 
     fn end(self) {
@@ -180,13 +201,12 @@ fn watched(
     sink: &mut dyn Sink,
 ) -> Result<(), ProbeError> {
     let watch = Watch::begin(params, budget)?;
-    let before = watch.look();
+    let before = watch.look(true);
     std::thread::sleep(ALONE);
-    let alone = watch.look();
-    // The looks themselves are not the command's.
-    let begun = watch.look();
+    let alone = watch.look(false);
+    let begun = watch.look(true);
     let carried = carry_out(words, params);
-    let ended = watch.look();
+    let ended = watch.look(false);
     let [_, computing, unbroken] = watch.between(&before, &alone);
     // Of each second of their CPU time, what they lose to interrupts without the command.
     let usual = if computing > 0.0 { 1.0 - unbroken / computing } else { 0.0 };

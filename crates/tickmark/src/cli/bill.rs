@@ -6,7 +6,7 @@ use clap::Args;
 
 pub(super) const BILL_EXAMPLES: &str = "\
 Beside the command a task of the lowest priority (SCHED_IDLE) computes on each CPU. What that does not get was the command's own, interrupts', the kernel's threads',
-or other tasks'. No root is needed. What the command prints goes to the error stream.
+or other tasks'. No root is needed. The command reads nothing, and what it prints is dropped.
 
 Examples:
   tickmark bill -- ./client --requests 1000

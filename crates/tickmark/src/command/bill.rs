@@ -29,7 +29,10 @@ pub(super) fn run(store: &Store, asked: &Bill) -> Result<Code, Error> {
 }
 
 fn offer(asked: &Bill, watch: &str) -> Result<Offer, Error> {
-    let told = [("watch", watch.to_owned()), ("words", asked.command.join("\0"))];
+    let here =
+        std::env::current_dir().map_err(|error| Error::Refused(format!("the current folder: {error}")))?;
+    let folder = here.to_string_lossy().into_owned();
+    let told = [("watch", watch.to_owned()), ("folder", folder), ("words", asked.command.join("\0"))];
     let told = told.map(|(name, value)| (name.to_owned(), value)).into();
     tickmark_probe::case("bill", &told).map(|case| case.offer()).map_err(Error::Usage)
 }

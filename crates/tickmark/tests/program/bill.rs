@@ -33,9 +33,18 @@ fn a_bill_has_what_the_command_took_and_adds_up() {
 
 #[test]
 fn a_command_that_fails_has_no_bill() {
+    let _machine = crate::bench::machine();
     let bench = Bench::new();
     refused(&bench.run(&["bill", "--runs", "1", "--", "/nowhere"]), 1, &["no bill", "/nowhere"]);
     refused(&bench.run(&["bill", "--runs", "1", "--", "sh", "-c", "exit 3"]), 1, &["exit status: 3"]);
+    // Where the user is: a program of this folder, and a file that it finds there.
+    std::fs::create_dir_all(bench.store()).unwrap();
+    std::fs::write(bench.store().join("work"), "#!/bin/sh\ntest -f work\n").unwrap();
+    let made = std::process::Command::new("chmod").args(["+x", "work"]).current_dir(bench.store()).status();
+    assert!(made.unwrap().success());
+    let here =
+        bench.command(&["bill", "--runs", "1", "--", "./work"]).current_dir(bench.store()).output().unwrap();
+    assert_eq!(here.status.code(), Some(0), "{}", err(&here));
     let none = bench.run(&["bill"]);
     assert_eq!(none.status.code(), Some(2), "{}", err(&none));
     assert!(bench.run(&["run", "syscall.null", "--once", "--name", "other"]).status.success());

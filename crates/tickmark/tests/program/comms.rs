@@ -81,7 +81,7 @@ fn what_messages_cost_is_found_by_two_meters() {
         // The counter in memory has no steady pace (it is the document's): it is not held to that.
         let steady = !comms["metric"].as_str().unwrap().contains("increment");
         let apart = cpu["apart_median"].as_f64().filter(|_| steady);
-        assert!(apart.is_none_or(|apart| apart < 0.15), "{cpu}");
+        assert!(apart.is_none_or(|apart| apart < 0.3), "{cpu}");
     }
     let svg = std::fs::read_to_string(folder.join("comms-1.svg")).unwrap();
     assert_eq!(svg.matches("<polyline").count(), 4, "{svg}");

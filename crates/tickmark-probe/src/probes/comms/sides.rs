@@ -175,9 +175,9 @@ impl Sides {
             }
         }
         let watch = |(board, cpu): (&Board, &u32)| {
-            let task = board
-                .wait()
-                .ok_or_else(|| ProbeError::Other("what computes did not begin in a second".to_owned()))?;
+            let task = board.wait().ok_or_else(|| {
+                ProbeError::Other("what computes did not begin within two seconds".to_owned())
+            })?;
             let gone = || ProbeError::Call(CallError { call: "clock_getcpuclockid", errno: libc::ESRCH });
             Watcher::new(board.clone(), *cpu, task, matches!(beside, Beside::Thread(_))).ok_or_else(gone)
         };
