@@ -42,7 +42,7 @@ fn messages_in_a_guest_cost_more_than_their_tasks_account_for() {
     let sizes = "sizes=1 1024 16384";
     let probes =
         [format!("comms:load=process,{sizes}"), format!("comms:over=pipe,load=thread,peer=thread,{sizes}")];
-    let begin = ["lab", "boot", "--kernel", "x86_64", "--speed", "250", "--slice", "2s"];
+    let begin = ["lab", "boot", "--kernel", "x86_64", "--speed", "250", "--slice", "4s"];
     let made = bench
         .run(&[&begin[..], &[&probes[0], &probes[1], "timer.wake:ahead=500,method=posix-signal"]].concat());
     assert_eq!(made.status.code(), Some(0), "{}", err(&made));
