@@ -10,12 +10,15 @@ const MOST_UNEXPLAINED: f64 = 0.02;
 /// What /proc/stat may be short of, in ns: it counts hundredths of a second, of two kinds of interrupts.
 const COARSE: f64 = 2e7;
 
-/// The load of one CPU at one size: shares of the CPU, medians of the windows that count.
+/// The load of one CPU at one size: shares of the CPU, means of the windows that count. Where tasks take turns of milliseconds windows are all or
+/// nothing, and their median is neither.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Load {
     /// By the gaps that the computing task saw, and by its counter: what it did not get, less what other tasks had. None without such a task, or where
     /// more than half of the windows were refused.
     pub gaps: Option<f64>,
+    /// The 10th and the 90th percentile of the windows, by gaps.
+    pub ends: Option<(f64, f64)>,
     /// By its counter.
     pub counter: Option<f64>,
     /// CPU time of the communicating tasks.
@@ -99,9 +102,12 @@ impl Books {
         let refused = all.len() - good.len();
         let counts = refused * 2 <= all.len();
         let of = |value: &dyn Fn(&Window) -> Option<f64>| {
-            let values: Option<Vec<f64>> = good.iter().map(|window| value(window)).collect();
-            values.filter(|_| counts).and_then(median)
+            let each: Option<f64> = good.iter().map(|window| Some(value(window)? * window.wall)).sum();
+            let wall: f64 = good.iter().map(|window| window.wall).sum();
+            each.filter(|_| counts && wall > 0.0).map(|sum| sum / wall)
         };
+        let gaps = Sorted::new(good.iter().filter_map(|window| window.gaps));
+        let ends = gaps.quantile(0.1).zip(gaps.quantile(0.9)).filter(|_| counts);
         let sums = all.iter().filter_map(|window| window.stat).reduce(|a, b| (a.0 + b.0, a.1 + b.1));
         let trips: f64 = all.iter().map(|window| window.trips).sum();
         let per = |value: &dyn Fn(&Window) -> Option<f64>| {
@@ -110,6 +116,7 @@ impl Books {
         };
         Load {
             gaps: of(&|window| window.gaps),
+            ends,
             counter: of(&|window| window.counter),
             tasks: of(&|window| Some(window.tasks)),
             stat: sums.filter(|(_, whole)| *whole > 0.0).map(|(busy, whole)| busy / whole),

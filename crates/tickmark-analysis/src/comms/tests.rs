@@ -55,7 +55,7 @@ fn the_load_is_what_the_messages_tasks_had_and_the_interrupts_charged_to_the_oth
         assert!((meter.unwrap() - 0.4).abs() < 1e-6, "{load:?}");
     }
     assert!((load.tasks.unwrap() - 0.3).abs() < 1e-9 && (load.stat.unwrap() - 0.3).abs() < 1e-9);
-    assert!((load.others.unwrap() - 0.1).abs() < 1e-6, "other tasks are not its: {load:?}");
+    assert!((load.others.unwrap() - 0.125).abs() < 1e-6, "other tasks are not its: {load:?}");
     assert_eq!(load.windows, (4, 0));
     assert_eq!((load.per_message.switches, load.per_message.interrupts), (Some(2.0), Some(3.0)));
     assert!(seen.cpus[0].apart.unwrap().1 < 1e-6 && seen.cpus[0].cpu == 1);

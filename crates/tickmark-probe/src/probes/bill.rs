@@ -5,6 +5,7 @@ use crate::case::{Parameter, Value};
 use crate::clock::{Counter, Monotonic};
 use crate::routine::{Budget, Sink, routine};
 use crate::spec::Also;
+use crate::sys::cgroup::{self, Limit};
 use crate::sys::computer::{Board, Done, GAP, Step, Watcher};
 use crate::sys::tasks::{self, Used};
 use crate::sys::{CallError, limits, usage};
@@ -82,6 +83,17 @@ pub(super) static PROBES: &[Probe] = &[Probe {
         if words.iter().all(String::is_empty) {
             return Err(Unavailable::Missing("no command was named".to_owned()));
         }
+        let watches = params.told("watch") != "no";
+        if let Some(limit) =
+            too_little(&cgroup::limits().unwrap_or_default(), params.allowed.len()).filter(|_| watches)
+        {
+            return Err(Unavailable::Missing(format!(
+                "{} grants {} CPUs of {}: computing tasks on all of them would use that up",
+                limit.folder.display(),
+                limit.cpus,
+                params.allowed.len()
+            )));
+        }
         let params = params.clone();
         Ok(routine(move |budget: &Budget, sink| match params.told("watch") {
             "no" => unwatched(&words, &params, sink),
@@ -89,6 +101,11 @@ pub(super) static PROBES: &[Probe] = &[Probe {
         }))
     },
 }];
+
+/// The quota that a task on each of so many CPUs would use up.
+fn too_little(limits: &[Limit], cpus: usize) -> Option<&Limit> {
+    limits.iter().find(|limit| limit.cpus < cpus as f64)
+}
 
 /// Runs the command on every CPU that it might use: how long it took, and the CPU time of it and of what it waited for, in ns.
 fn carry_out(words: &[String], params: &Params) -> Result<[f64; 2], ProbeError> {
@@ -253,6 +270,13 @@ impl Bill {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_quota_below_the_cpus_is_used_up() {
+        let quota = |cpus| Limit { folder: "/a".into(), cpus };
+        assert!(too_little(&[quota(4.0), quota(1.5)], 2).is_some_and(|limit| limit.cpus == 1.5));
+        assert!(too_little(&[quota(2.0)], 2).is_none() && too_little(&[], 64).is_none());
+    }
 
     #[test]
     fn a_bill_adds_up() {
