@@ -16,6 +16,8 @@ const KEEP_ALIVE: Duration = Duration::from_secs(1);
 const PATIENCE: i64 = 5;
 /// A tick of HZ 100, in ns.
 const LONGEST_TICK: u64 = 10_000_000;
+/// Its multiples' fractions fill 0 to 1 evenly, wherever they end.
+const GOLDEN: f64 = 0.618_033_988_749_894_9;
 /// What is acknowledged sooner than this part of the delay was not delayed.
 const AT_ONCE: i64 = 4;
 
@@ -90,7 +92,7 @@ const fn told(value: &'static str, name: &'static str, timed: &'static str) -> V
 const MTU: u32 = 1500;
 
 fn measure(
-    sample: fn(&Connection) -> Result<i64, ProbeError>,
+    sample: fn(&Connection, usize) -> Result<i64, ProbeError>,
     link: Option<&Namespaces>,
     samples: usize,
     budget: &Budget,
@@ -100,7 +102,7 @@ fn measure(
     let mut meter = SystemMeter::new(&[]);
     let (before, origin) = (meter.reading(), monotonic_ns());
     while late.len() < samples && (late.is_empty() || monotonic_ns() - origin < budget.time.get() as u64) {
-        late.push(Nanos::new(sample(&Connection::new(link)?)?));
+        late.push(Nanos::new(sample(&Connection::new(link)?, late.len())?));
     }
     let wall = Nanos::new((monotonic_ns() - origin) as i64);
     let segment = meter.reading().since(&before, Nanos::ZERO, wall);
@@ -109,13 +111,13 @@ fn measure(
 }
 
 /// How much later than its time the acknowledgement of a byte comes.
-fn delayed_ack(connection: &Connection) -> Result<i64, ProbeError> {
+fn delayed_ack(connection: &Connection, nth: usize) -> Result<i64, ProbeError> {
     // As an end that has answered before: it waits for an answer that could take the acknowledgement along.
     connection.delay()?;
-    // The one before ended with a tick: this one begins anywhere between two.
+    // The one before ended with a tick: these begin evenly between two, also where they are few.
     let begin = monotonic_ns();
-    let wait = begin.wrapping_mul(6_364_136_223_846_793_005) >> 33;
-    while monotonic_ns() - begin < wait % LONGEST_TICK {}
+    let wait = (LONGEST_TICK as f64 * (nth as f64 * GOLDEN).fract()) as u64;
+    while monotonic_ns() - begin < wait {}
     let sent = monotonic_ns();
     connection.send()?;
     let delay = connection.other()?.ato;
@@ -128,7 +130,7 @@ fn delayed_ack(connection: &Connection) -> Result<i64, ProbeError> {
     }
 }
 
-fn retransmission(connection: &Connection) -> Result<i64, ProbeError> {
+fn retransmission(connection: &Connection, _: usize) -> Result<i64, ProbeError> {
     connection.deafen()?;
     connection.send()?;
     let (first, info) = until(connection, connection.info()?.rto, |info| info.retransmits >= 1)?;
@@ -136,7 +138,7 @@ fn retransmission(connection: &Connection) -> Result<i64, ProbeError> {
     Ok((second - first) as i64 - info.rto)
 }
 
-fn keepalive(connection: &Connection) -> Result<i64, ProbeError> {
+fn keepalive(connection: &Connection, _: usize) -> Result<i64, ProbeError> {
     connection.deafen()?;
     connection.keep_alive(KEEP_ALIVE)?;
     let time = KEEP_ALIVE.as_nanos() as i64;
