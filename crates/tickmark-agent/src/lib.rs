@@ -11,6 +11,7 @@ mod cpu;
 mod environment;
 mod guest;
 mod scratch;
+mod serve;
 mod settle;
 mod sizes;
 mod supervisor;
@@ -28,6 +29,8 @@ Usage: tickmark-agent [run]        carry out a plan
        tickmark-agent list         name every metric
        tickmark-agent catalogue [PROBE:PARAMETER=VALUE,...]
                                    what it can measure, as JSON
+       tickmark-agent serve ADDRESS:PORT [CPU]
+                                   answer `tickmark comms --peer`; the token is the first line of standard input
        tickmark-agent --version    version and size of this program
 
 Where an emulator of programs runs it (qemu-user), TICKMARK_AGENT_STARTER names a script that starts it, with \"$@\".
@@ -52,6 +55,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>, prefix: &[&str]) -> E
             Ok(catalogue) => print(&(serde_json::to_string(&catalogue).unwrap_or_default() + "\n")),
             Err(message) => usage(&message),
         },
+        "serve" => serve::run(&words),
         "version" => {
             let (version, bytes) = (env!("CARGO_PKG_VERSION"), settle::program_bytes());
             print(&format!("tickmark-agent {version}, {bytes} bytes\n"))
@@ -117,6 +121,7 @@ fn command(arguments: impl IntoIterator<Item = OsString>) -> Result<(String, Vec
             Some("run") => "run",
             Some("one") => "one",
             Some("list") => "list",
+            Some("serve") => "serve",
             Some("catalogue") => "catalogue",
             _ => return Err(format!("no command {}", value.display())),
         },

@@ -3,7 +3,7 @@
 use crate::sample::Sample;
 use tickmark_stats::median;
 use tickmark_store::Recording;
-use tickmark_wire::names;
+use tickmark_wire::{Arguments, names};
 
 /// What is told apart, in the order of the page; the name of its metric behind `bill.`.
 pub const PARTS: [(&str, What); 6] = [
@@ -47,6 +47,10 @@ pub struct Bill {
     pub parts: Vec<(What, f64, Vec<f64>)>,
     /// Runs beside the computing tasks.
     pub runs: usize,
+    /// How often what is counted was done in a run, beside the computing tasks and without them.
+    pub count: (Option<f64>, Option<f64>),
+    /// Whether it ran before it was looked at: then the interrupts that the machine has anyway are among those of the bill.
+    pub ran_already: bool,
 }
 
 /// Of a command at most, in characters.
@@ -60,6 +64,17 @@ fn shown(words: &str) -> String {
         Some((at, _)) => format!("{} ...", &line[..at]),
         None => line,
     }
+}
+
+/// Whose it is.
+fn subject(arguments: &Arguments) -> Option<String> {
+    let told = |name: &str| arguments.get(name).filter(|told| !told.is_empty());
+    if let Some(pid) = told("pid") {
+        return Some(format!("process {pid}"));
+    }
+    told("cgroup")
+        .map(|folder| format!("cgroup {folder}"))
+        .or_else(|| told("words").map(|words| shown(words)))
 }
 
 /// What a recording says; none where it has no bill, and else why there is no figure.
@@ -79,12 +94,16 @@ pub fn of(recording: &Recording) -> Option<Result<Bill, String>> {
     let bill = || {
         let planned = recording.runs.iter().find(|run| run.planned.gives(&first.name))?;
         Some(Bill {
-            command: shown(planned.planned.arguments.get("words")?),
+            command: subject(&planned.planned.arguments)?,
             time: (middle(names::BILL)?, middle(names::BILL_UNWATCHED)),
             unwatched: middle("bill.unwatched.billed"),
             total: middle("bill.total")?,
             parts: PARTS.into_iter().map(part).collect::<Option<_>>()?,
             runs: values(names::BILL).len(),
+            count: (middle("bill.count"), middle("bill.unwatched.count")),
+            ran_already: ["pid", "cgroup"]
+                .iter()
+                .any(|name| planned.planned.arguments.get(*name).is_some_and(|told| !told.is_empty())),
         })
     };
     let why = || {

@@ -1,10 +1,14 @@
 //! Messages by their sizes: times, rates, the model of both, and what they cost the processor.
 
+mod document;
 mod law;
 mod load;
+mod settings;
 
+pub use document::{Document, Latency, LongLoad, document};
 pub use law::{Law, Packet, laws};
 pub use load::{Load, PerMessage};
+pub use settings::{Contrast, contrasts};
 
 use crate::sample::Sample;
 use load::Books;
@@ -12,7 +16,7 @@ use std::collections::BTreeMap;
 use tickmark_stats::linear::{self, Piece};
 use tickmark_stats::{Interval, Sorted, median};
 use tickmark_store::{Recording, Run, Status};
-use tickmark_wire::{Loads, Metric, Observations, names};
+use tickmark_wire::{Arguments, Host, Loads, Metric, Observations, names};
 
 /// One benchmark over one transport.
 #[derive(Debug)]
@@ -26,6 +30,8 @@ pub struct Comms {
     pub divisor: f64,
     /// Bytes of a packet, where a veth pair carried them.
     pub mtu: Option<u32>,
+    /// What its probe was told.
+    pub arguments: Arguments,
     /// What was seen; or why nothing was.
     pub seen: Result<Seen, String>,
 }
@@ -37,6 +43,8 @@ pub struct Seen {
     pub rows: Vec<Row>,
     /// How many launches.
     pub runs: usize,
+    /// In which round each was made: those of one round were made one after the other, in random order.
+    pub rounds: Vec<u32>,
     /// The model of their medians; none of too few sizes.
     pub pieces: Option<Vec<Piece>>,
     /// Of each CPU, this side's first: its number, and how far the two meters were apart in all windows that count.
@@ -48,6 +56,8 @@ pub struct Seen {
 pub struct Cpu {
     /// Its number.
     pub cpu: u32,
+    /// Whose it is, where that is another host's.
+    pub host: Option<Host>,
     /// How far counter and gaps were apart, in windows that count: median and 95th percentile, as shares of the CPU.
     pub apart: Option<(f64, f64)>,
     /// Windows, and those of them that were refused.
@@ -67,6 +77,8 @@ pub struct Row {
     pub whole: Whole,
     /// What it cost each CPU.
     pub loads: Vec<Load>,
+    /// Of each launch, in their order: median and mean of the whole way.
+    pub each: Vec<[f64; 2]>,
 }
 
 /// The whole way there and back.
@@ -112,8 +124,8 @@ fn comms(recording: &Recording, metric: &Metric) -> Comms {
         .iter()
         .filter(|run| run.status == Status::Ok && run.planned.gives(&metric.name))
         .collect();
-    let curves: Vec<BTreeMap<u64, Vec<f64>>> =
-        runs.iter().filter_map(|run| curve(recording, run, metric)).collect();
+    let curves: Vec<(u32, Curve)> =
+        runs.iter().filter_map(|run| Some((run.planned.round, curve(recording, run, metric)?))).collect();
     let loads = LOADS.map(|end| {
         let own =
             recording.meta.plan.metrics.iter().find(|other| other.name.as_str() == format!("{name}{end}"));
@@ -128,10 +140,14 @@ fn comms(recording: &Recording, metric: &Metric) -> Comms {
     let seen = Seen::of(&curves, &loads, divisor, fact == Some("y")).ok_or_else(why);
     let told = |name: &str| runs.first().and_then(|run| run.planned.arguments.get(name));
     let mtu = told("link").filter(|link| *link == "veth").and_then(|_| told("mtu")?.parse().ok());
-    Comms { metric: name.to_owned(), title: metric.title.clone(), divisor, mtu, seen }
+    let arguments = runs.first().map(|run| run.planned.arguments.clone()).unwrap_or_default();
+    Comms { metric: name.to_owned(), title: metric.title.clone(), divisor, mtu, arguments, seen }
 }
 
-fn curve(recording: &Recording, run: &Run, metric: &Metric) -> Option<BTreeMap<u64, Vec<f64>>> {
+/// By size, the whole ways.
+type Curve = BTreeMap<u64, Vec<f64>>;
+
+fn curve(recording: &Recording, run: &Run, metric: &Metric) -> Option<Curve> {
     let mut observed = recording.observed(run, &metric.name).into_iter().flatten();
     let points = observed.find_map(|seen| match seen.observations {
         Observations::Curve(points) => Some(points),
@@ -152,17 +168,16 @@ fn loads(recording: &Recording, run: &Run, metric: &Metric) -> Option<Loads> {
     })
 }
 
+fn mean(trips: &[f64]) -> f64 {
+    trips.iter().sum::<f64>() / trips.len().max(1) as f64
+}
+
 impl Seen {
-    fn of(
-        curves: &[BTreeMap<u64, Vec<f64>>],
-        loads: &[Vec<Loads>; 2],
-        divisor: f64,
-        apart: bool,
-    ) -> Option<Self> {
+    fn of(curves: &[(u32, Curve)], loads: &[Vec<Loads>; 2], divisor: f64, apart: bool) -> Option<Self> {
         let books: Vec<Books> = loads.iter().filter_map(|loads| Books::of(loads, apart)).collect();
-        let sizes: Vec<u64> = curves.first()?.keys().copied().collect();
+        let sizes: Vec<u64> = curves.first()?.1.keys().copied().collect();
         let row = |size: &u64| {
-            let launches: Vec<&Vec<f64>> = curves.iter().filter_map(|curve| curve.get(size)).collect();
+            let launches: Vec<&Vec<f64>> = curves.iter().filter_map(|(_, curve)| curve.get(size)).collect();
             let medians = || launches.iter().filter_map(|trips| median(trips.iter().copied()));
             let all = Sorted::new(launches.iter().flat_map(|trips| trips.iter().copied()));
             let count = all.as_slice().len() as f64;
@@ -179,12 +194,17 @@ impl Seen {
                     quantiles: [0.9, 0.99, 0.999].map(quantile),
                 },
                 loads: books.iter().map(|books| books.at(*size)).collect(),
+                each: launches
+                    .iter()
+                    .filter_map(|trips| Some([median(trips.iter().copied())?, mean(trips)]))
+                    .collect(),
             })
         };
         let rows: Vec<Row> = sizes.iter().map(row).collect::<Option<_>>()?;
         let points: Vec<(f64, f64)> = rows.iter().map(|row| (row.size as f64, row.time)).collect();
         let cpus = books.iter().map(Books::cpu).collect();
-        Some(Self { runs: curves.len(), pieces: linear::pieces(&points), cpus, rows })
+        let rounds = curves.iter().map(|(round, _)| *round).collect();
+        Some(Self { runs: curves.len(), rounds, pieces: linear::pieces(&points), cpus, rows })
     }
 
     /// The largest rate that was measured, bytes a second, and the size that has it.

@@ -18,6 +18,23 @@ pub enum Asked {
     Here(Box<experiment::Asked>),
     /// Boots: guests, or machines over ssh.
     Booted(lab::Asked),
+    /// Probes side by side on this machine, each launch of which begins in random order: nothing is turned.
+    Launched(Launched),
+}
+
+/// Probes, and how they are launched.
+#[derive(Debug)]
+pub struct Launched {
+    /// What the recording is called.
+    pub name: String,
+    /// Which document's question it answers.
+    pub answers: Option<String>,
+    /// With what they are told.
+    pub probes: Vec<String>,
+    /// Launches of each.
+    pub launches: u32,
+    /// For all of them.
+    pub budget: Nanos,
 }
 
 /// What the file says.
@@ -86,14 +103,18 @@ struct Command {
 /// Boots of a setting, and the time of a probe in each, where nothing is said.
 const BOOTS: u32 = 5;
 const SLICE: Nanos = Nanos::from_millis(100);
+/// Launches of messages, where nothing is said.
+const LAUNCHES: u32 = 3;
 
 /// The experiments that come with tickmark, by name: they are there wherever the program is.
-pub const SHIPPED: [(&str, &str); 7] = [
+pub const SHIPPED: [(&str, &str); 9] = [
     ("apic-timer-module", include_str!("../../../experiments/apic-timer-module.toml")),
     ("clock-resolution", include_str!("../../../experiments/clock-resolution.toml")),
     ("clocksource", include_str!("../../../experiments/clocksource.toml")),
     ("hz-prediction", include_str!("../../../experiments/hz-prediction.toml")),
+    ("hz-and-packets", include_str!("../../../experiments/hz-and-packets.toml")),
     ("precise-timers-low-hz", include_str!("../../../experiments/precise-timers-low-hz.toml")),
+    ("processor-load", include_str!("../../../experiments/processor-load.toml")),
     ("tick-100-vs-1000", include_str!("../../../experiments/tick-100-vs-1000.toml")),
     ("tick-modes", include_str!("../../../experiments/tick-modes.toml")),
 ];
@@ -141,7 +162,9 @@ fn parse(text: &str) -> Result<Asked, String> {
     if file.blocks.is_some_and(|blocks| !(2..=1000).contains(&blocks)) {
         return Err("blocks: give 2 to 1000".to_owned());
     }
-    if file.machine.is_empty() {
+    if file.report == [Report::Messages] && file.machine.is_empty() {
+        launched(file).map(Asked::Launched)
+    } else if file.machine.is_empty() {
         here(file).map(|asked| Asked::Here(Box::new(asked)))
     } else {
         booted(file).map(Asked::Booted)
@@ -162,6 +185,32 @@ fn share_of(key: &str, text: Option<&str>) -> Result<Option<f64>, String> {
 
 fn duration_of(key: &str, text: Option<&str>) -> Result<Option<Nanos>, String> {
     text.map(duration).transpose().map_err(|why| format!("{key}: {why}"))
+}
+
+fn launched(file: File) -> Result<Launched, String> {
+    none_of(
+        &[
+            (file.slice.is_some(), "slice"),
+            (file.knob.is_some(), "knob"),
+            (file.get.is_some(), "get"),
+            (!file.setting.is_empty(), "[[setting]]"),
+            (!file.command.is_empty(), "[[command]]"),
+            (!file.speeds.is_empty(), "speeds"),
+            (file.width.is_some(), "width"),
+            (file.margin.is_some(), "margin"),
+        ],
+        "means nothing where messages of this machine are measured and nothing is turned",
+    )?;
+    if file.probes.is_empty() {
+        return Err("probes: name what is measured".to_owned());
+    }
+    Ok(Launched {
+        name: file.name.ok_or("an experiment has a name")?,
+        answers: file.answers,
+        launches: file.blocks.unwrap_or(LAUNCHES),
+        budget: duration_of("budget", file.budget.as_deref())?.ok_or("budget: say how long it may take")?,
+        probes: file.probes,
+    })
 }
 
 fn here(file: File) -> Result<experiment::Asked, String> {
@@ -279,116 +328,4 @@ fn outcome(command: Command) -> Result<Outcome, String> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn turned(text: &str) -> experiment::Asked {
-        match parse(text).unwrap() {
-            Asked::Here(asked) => *asked,
-            Asked::Booted(asked) => panic!("{} boots", asked.name),
-        }
-    }
-
-    fn matrix(text: &str) -> lab::Asked {
-        match parse(text).unwrap() {
-            Asked::Booted(asked) => asked,
-            Asked::Here(_) => panic!("it turns a knob"),
-        }
-    }
-
-    #[test]
-    fn a_file_with_everything_that_is_turned_here() {
-        let asked = turned(
-            r#"
-            name = "swap"
-            blocks = 6
-            budget = "5min"
-            width = "0.5%"
-            probes = ["clock", "syscall.null"]
-            knob = "swappiness"
-            get = "echo 10"
-
-            [[setting]]
-            name = "10"
-            set = "echo 10"
-            reset = "true"
-
-            [[setting]]
-            name = "60"
-            set = "echo 60"
-            reset = "echo back"
-
-            [[command]]
-            name = "requests"
-            run = "echo Requests/sec: 5"
-            after = "Requests/sec:"
-            better = "higher"
-            "#,
-        );
-        assert_eq!(
-            (asked.knob.name.as_str(), asked.knob.settings.len(), asked.blocks),
-            ("swappiness", 2, Some(6))
-        );
-        assert_eq!((asked.width, asked.outcomes[0].better), (Some(0.005), Better::Higher));
-        assert_eq!(asked.outcomes[0].take, Take::After("Requests/sec:".to_owned()));
-    }
-
-    #[test]
-    fn what_is_wrong_with_a_knob_is_said_with_its_line() {
-        let wrong = |text: &str| parse(text).map(|_| ()).unwrap_err();
-        let knob = |rest: &str| wrong(&format!("knob = \"slack=1ns,50us\"\n{rest}"));
-        assert!(knob("block = 5").contains("line 2"), "{}", knob("block = 5"));
-        assert!(knob("[[command]]\nname=\"a\"\nrun=\"b\"\nbetter=\"hihger\"").contains("lower or higher"));
-        assert!(wrong("knob = \"slack=1ns\"").contains("one setting"));
-        assert!(knob("[[setting]]\nset=\"true\"\nreset=\"true\"").contains("missing field `name`"));
-        assert!(knob("[[setting]]\nname=\"\"").contains("empty name"));
-        assert!(wrong("probes = []").contains("nothing is turned"));
-        let unpaired = "[[setting]]\nname=\"a\"\nset=\"b\"\n[[setting]]\nname=\"c\"";
-        assert!(wrong(&format!("knob=\"k\"\n{unpaired}")).contains("no reset"));
-        assert!(knob("blocks = 1").contains("2 to 1000"));
-        assert!(knob("width = \"much\"").contains("width"));
-        assert!(knob("[[command]]\nname=\"a\"\nrun=\"b\"\ntime=true\nafter=\"c\"").contains("not both"));
-        assert!(knob("speeds = [250]").contains("speeds is for boots"));
-        assert!(knob("get = \"echo\"").contains("no [[setting]]"));
-        assert!(
-            wrong("knob=\"k\"\n[[setting]]\nname=\"a\"\nkernel=\"hz=100\"").contains("kernel of a setting")
-        );
-    }
-
-    const LEAST: &str = "name = \"x\"\n[[setting]]\nname = \"a\"\nkernel = \"hz=100\"\n[[setting]]\nname = \"b\"\n\
-                         kernel = \"hz=1000\"\n[[machine]]\nname = \"m\"\nkernel = \"powerpc\"\nagent = \"c\"\n";
-
-    #[test]
-    fn what_a_matrix_does_not_say_has_a_default() {
-        let asked = matrix(LEAST);
-        assert_eq!((asked.blocks, asked.slice, asked.settings.len()), (5, SLICE, 2));
-        assert_eq!((&asked.machines[0].speeds[..], asked.machines[0].blocks), (&[62.5][..], Some(5)));
-        assert_eq!([1000.0, 500.0, 250.0, 62.5].map(lab::shift), [Some(0), Some(1), Some(2), Some(4)]);
-    }
-
-    #[test]
-    fn every_experiment_that_comes_with_it_is_one() {
-        let folder = std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../../experiments")).unwrap();
-        assert_eq!(folder.count(), SHIPPED.len());
-        for (name, text) in SHIPPED {
-            assert!(is_named(name) && read(Path::new(name)).is_ok());
-            assert_eq!(matrix(text).name, name);
-        }
-        assert!(read(Path::new("tick-100")).unwrap_err().to_string().contains("tick-100-vs-1000"));
-    }
-
-    #[test]
-    fn what_is_wrong_with_a_matrix_is_said() {
-        let wrong = |from: &str, to: &str| parse(&LEAST.replacen(from, to, 1)).map(|_| ()).unwrap_err();
-        assert!(wrong("name = \"b\"", "name = \"a\"").contains("twice"));
-        assert!(wrong("agent = \"c\"", "agent = \"d\"").contains("line 11"));
-        assert!(wrong("agent = \"c\"", "speeds = [100.0]").contains("62.5"));
-        assert!(wrong("name = \"x\"", "name = \"x\"\nblocks = 1").contains("2 to 1000"));
-        assert!(wrong("agent = \"c\"", "blocks = 1").contains("2 to 1000"));
-        assert!(wrong("name = \"x\"", "name = \"x\"\nknob = \"slack=1ns,50us\"").contains("knob is for"));
-        assert!(wrong("kernel = \"hz=1000\"", "set = \"true\"").contains("set of a setting"));
-        assert!(wrong("kernel = \"hz=1000\"", "write = { \"/a\" = \"b\" }").contains("append"));
-        assert!(wrong("[[setting]]\nname = \"b\"\nkernel = \"hz=1000\"\n", "").contains("two [[setting]]"));
-        assert!(wrong("name = \"x\"\n", "").contains("has a name"));
-    }
-}
+mod tests;

@@ -12,6 +12,7 @@ mod permutation;
 mod probes;
 mod routine;
 pub mod rpc;
+pub mod session;
 mod spec;
 #[expect(unsafe_code, reason = "the one place that talks to the kernel and to the processor")]
 pub mod sys;
@@ -20,6 +21,6 @@ pub use case::{Case, Parameter, Value};
 pub use error::{ProbeError, Unavailable};
 pub use instrument::Gauge;
 pub use meter::{Counts, Meter, Reading, SystemMeter};
-pub use probes::{FILES, all, case, cases, find};
+pub use probes::{FILES, all, case, cases, find, serve};
 pub use routine::{Budget, Folder, Params, Prepare, Probe, Routine, Sink, Sizes, Stop};
 pub use spec::{Also, EVERY_RUN, Expected, Spec, Syscall};

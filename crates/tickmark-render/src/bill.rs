@@ -35,12 +35,17 @@ pub fn text(bill: &Bill) -> String {
         let runs = ends.map_or_else(String::new, |(low, high)| {
             format!("{} to {}", signed(low, time), signed(high, time))
         });
-        vec![title.to_owned(), signed(value, time), signed(value / took, percent), runs]
+        let each = bill.count.0.filter(|count| *count > 0.0).map(|count| signed(value / count, time));
+        let cells = [title.to_owned(), signed(value, time), signed(value / took, percent)];
+        cells.into_iter().chain(each).chain([runs]).collect::<Vec<_>>()
     };
-    let heading = ["CPU time", "median", "of one CPU", "runs"].map(str::to_owned).to_vec();
+    let each = bill.count.0.filter(|count| *count > 0.0).map(|_| "for each");
+    let heading = ["CPU time", "median", "of one CPU"].into_iter().chain(each).chain(["runs"]);
+    let heading: Vec<String> = heading.map(str::to_owned).collect();
+    let last = heading.len() - 1;
     let parts = bill.parts.iter().map(|(what, value, each)| row((name(*what).0, *value, each)));
     let rows = std::iter::once(heading).chain([row(("total", bill.total, &[]))]).chain(parts);
-    for (number, line) in lines(rows, 1..3).into_iter().enumerate() {
+    for (number, line) in lines(rows, 1..last).into_iter().enumerate() {
         let _ =
             if number == 0 { writeln!(out, "{HEADING}{line}{HEADING:#}") } else { writeln!(out, "{line}") };
     }
@@ -51,7 +56,11 @@ pub fn text(bill: &Bill) -> String {
 }
 
 fn notes(bill: &Bill) -> String {
-    let mut text = format!("\nIt took {} beside the computing tasks", time(bill.time.0));
+    let took = if bill.ran_already { "It was looked at for" } else { "It took" };
+    let mut text = format!("\n{took} {} beside the computing tasks", time(bill.time.0));
+    if let Some(count) = bill.count.0 {
+        let _ = write!(text, " and did {count:.0} of what is counted");
+    }
     if let (Some(without), Some(billed)) = (bill.time.1, bill.unwatched) {
         let _ = write!(
             text,
@@ -59,6 +68,12 @@ fn notes(bill: &Bill) -> String {
             time(without),
             time(billed)
         );
+    }
+    if let (Some(count), Some(billed)) = (bill.count.1.filter(|count| *count > 0.0), bill.unwatched) {
+        let _ = write!(text, " (without them {count:.0}, billed {} for each)", time(billed / count));
+    }
+    if bill.ran_already {
+        text += ". It ran before it was looked at: what interrupts cost here anyway, ticks among them, is in the total and in the interrupts";
     }
     text += ". total: what a task of the lowest priority (SCHED_IDLE) on each CPU did not get, less what it usually loses. billed: the account of the command and of what it waited for, \
              with interrupts that came while it ran. interrupts: came while those tasks computed, whoever they were for; negative where the command was billed for time that they had (a task that \
@@ -78,8 +93,8 @@ pub fn json(bill: &Bill) -> Value {
         .iter()
         .map(|(what, value, each)| (name(*what).1, json!({ "median": value, "runs": each })));
     json!({
-        "command": bill.command, "runs": bill.runs, "time": bill.time.0, "total": bill.total,
-        "unwatched": { "time": bill.time.1, "billed": bill.unwatched },
+        "command": bill.command, "runs": bill.runs, "count": bill.count.0, "ran_already": bill.ran_already, "time": bill.time.0, "total": bill.total,
+        "unwatched": { "time": bill.time.1, "billed": bill.unwatched, "count": bill.count.1 },
         "parts": parts.collect::<std::collections::BTreeMap<_, _>>(),
     })
 }

@@ -1,5 +1,7 @@
 //! Messages by their sizes, and what they cost the processor, as text, JSON, columns and plots.
 
+mod document;
+mod settings;
 mod words;
 
 use crate::grid::{lines, wrapped};
@@ -8,7 +10,9 @@ use crate::plot::{Plot, Series};
 use anstyle::Style;
 use serde_json::{Value, json};
 use std::fmt::Write;
-use tickmark_analysis::comms::{Comms, Law, Load, Packet, Row, Seen, laws};
+use tickmark_analysis::comms::{
+    Comms, Contrast, Document, Latency, Law, Load, Packet, Row, Seen, contrasts, laws,
+};
 use tickmark_stats::Interval;
 use tickmark_stats::linear::Piece;
 use tickmark_wire::Unit;
@@ -55,8 +59,16 @@ pub fn text(all: &[Comms]) -> String {
     for law in laws(all) {
         words::law(&mut out, &law);
     }
-    for line in wrapped(&words::notes(launches(all)), 0) {
-        let _ = writeln!(out, "{line}");
+    settings::table(&mut out, &contrasts(all));
+    if let Some(document) = tickmark_analysis::comms::document(all) {
+        document::text(&mut out, all, &document);
+        // Figure 11.
+        out.extend(figure(all, &document).map(|plot| plot.text(72, 16) + "\n"));
+    }
+    if launches(all) > 0 {
+        for line in wrapped(&words::notes(launches(all)), 0) {
+            let _ = writeln!(out, "{line}");
+        }
     }
     out
 }
@@ -167,7 +179,26 @@ pub fn plots(all: &[Comms]) -> Vec<Plot> {
         plot("Rate by size", "rate", |row| Some(row.rate()), rate),
         plot("Load by size", "load", load, percent),
     ];
-    plots.into_iter().flatten().collect()
+    let document = tickmark_analysis::comms::document(all);
+    plots.into_iter().flatten().chain(document.and_then(|document| figure(all, &document))).collect()
+}
+
+/// The document's figure 11: rate by size without computation, beside a thread, beside a process.
+fn figure(all: &[Comms], document: &Document) -> Option<Plot> {
+    let series = |row: &Latency| {
+        let seen = all.get(row.at)?.seen.as_ref().ok()?;
+        let points = seen.rows.iter().map(|row| ((row.size as f64).log2(), row.rate())).collect();
+        Some(Series { name: format!("beside {}", row.computes), points })
+    };
+    let series: Vec<Series> = document.latencies.iter().filter_map(series).collect();
+    let text = |text: &str| text.to_owned();
+    (!series.is_empty()).then(|| Plot {
+        title: text("Figure 11 again: rate by size, Comms2, packets of 4096"),
+        x: text("bytes, log2"),
+        y: text("rate"),
+        series,
+        label: rate,
+    })
 }
 
 /// The same for programs: times in ns, rates in bytes a second, loads as shares of a CPU.
@@ -217,7 +248,7 @@ pub fn json(all: &[Comms]) -> Value {
                     .map(|pieces| pieces.iter().enumerate().map(piece).collect::<Vec<_>>());
                 let cpus = seen.cpus.iter().map(|cpu| {
                     json!({
-                        "cpu": cpu.cpu, "windows": cpu.windows.0, "refused": cpu.windows.1,
+                        "cpu": cpu.cpu, "host": cpu.host, "windows": cpu.windows.0, "refused": cpu.windows.1,
                         "apart_median": cpu.apart.map(|apart| apart.0), "apart_p95": cpu.apart.map(|apart| apart.1),
                     })
                 });
@@ -240,8 +271,18 @@ pub fn json(all: &[Comms]) -> Value {
             "packets": law.packets.iter().map(packet).collect::<Vec<_>>(),
         })
     };
+    let contrast = |contrast: &Contrast| {
+        let (ratio, range) = contrast.comparison.change();
+        json!({
+            "title": contrast.title, "setting": contrast.setting, "values": contrast.values,
+            "bytes": contrast.size, "figure": contrast.figure, "launches": contrast.launches,
+            "ratio": ratio, "interval": interval(range), "verdict": settings::verdict(contrast),
+        })
+    };
     json!({
         "comms": all.iter().map(one).collect::<Vec<_>>(),
         "packet_laws": laws(all).iter().map(law).collect::<Vec<_>>(),
+        "document": tickmark_analysis::comms::document(all).as_ref().map(document::json),
+        "settings": contrasts(all).iter().map(contrast).collect::<Vec<_>>(),
     })
 }

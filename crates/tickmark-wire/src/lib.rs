@@ -31,7 +31,7 @@ pub use histogram::Histogram;
 pub use line::{Glance, Said};
 pub use metric::{Better, Group, Headline, Metric, Name, Unit};
 pub use observations::{
-    Alone, Batches, Counted, Disturbance, Exchange, GapTrace, Loads, Observations, Point, Span, Values,
+    Alone, Batches, Counted, Disturbance, Exchange, GapTrace, Host, Loads, Observations, Point, Span, Values,
     Windows,
 };
 pub use plan::{Arguments, Deny, Phase, Plan, Priority, RunId, RunPlan, Settings};

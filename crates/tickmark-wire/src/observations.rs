@@ -84,6 +84,21 @@ pub struct Loads {
     /// Interrupts and soft interrupts of the CPU, while /proc was read too; empty where it does not say.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub interrupts: Vec<[u64; 2]>,
+    /// Whose CPU it is, where that is another host's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<Box<Host>>,
+}
+
+/// Another host.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Host {
+    /// Its name.
+    pub name: String,
+    /// The release of its kernel.
+    pub kernel: String,
+    /// Whether its kernel charges interrupts to no task; absent where it does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interrupts_apart: Option<bool>,
 }
 
 /// Accounts of one CPU over all windows and what is between them, in ns.

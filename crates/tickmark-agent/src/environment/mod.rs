@@ -30,6 +30,13 @@ pub(crate) fn collect(settled: &Settled) -> Environment {
     facts
 }
 
+/// What it runs on.
+pub(crate) fn of_host() -> Environment {
+    let mut facts = Environment::default();
+    kernel::collect(&mut facts);
+    facts
+}
+
 /// What changes by itself.
 pub(crate) fn state(cpu: u32) -> Environment {
     let mut facts = Environment::default();

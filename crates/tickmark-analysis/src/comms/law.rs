@@ -52,7 +52,7 @@ impl Law {
 }
 
 /// What headers take of a packet: of TCP with time stamps, of UDP (RFC 791, 768, 9293, 7323).
-fn headers(over: &str) -> f64 {
+pub(super) fn headers(over: &str) -> f64 {
     if over == "udp" { 28.0 } else { 52.0 }
 }
 

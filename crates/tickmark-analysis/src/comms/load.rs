@@ -2,7 +2,7 @@
 
 use super::Cpu;
 use tickmark_stats::{Sorted, median};
-use tickmark_wire::{Alone, Loads};
+use tickmark_wire::{Alone, Host, Loads};
 
 /// More than this share of a window that nobody explains, and it is refused.
 const MOST_UNEXPLAINED: f64 = 0.02;
@@ -74,15 +74,19 @@ impl Window {
 /// The windows of all launches on one CPU.
 pub(super) struct Books {
     cpu: u32,
+    host: Option<Host>,
     windows: Vec<Window>,
 }
 
 impl Books {
     /// None where no launch has any, or one has columns of other lengths. `apart` where the kernel charges interrupts to no task.
     pub(super) fn of(launches: &[Loads], apart: bool) -> Option<Self> {
-        let cpu = launches.first()?.cpu;
+        let first = launches.first()?;
+        let (cpu, host) = (first.cpu, first.host.as_deref().cloned());
+        // Another host has a kernel of its own.
+        let apart = host.as_ref().map_or(apart, |host| host.interrupts_apart == Some(true));
         let windows: Option<Vec<Vec<Window>>> = launches.iter().map(|loads| windows(loads, apart)).collect();
-        Some(Self { cpu, windows: windows?.into_iter().flatten().collect() })
+        Some(Self { cpu, host, windows: windows?.into_iter().flatten().collect() })
     }
 
     pub(super) fn cpu(&self) -> Cpu {
@@ -91,6 +95,7 @@ impl Books {
         let apart = Sorted::new(apart);
         Cpu {
             cpu: self.cpu,
+            host: self.host.clone(),
             apart: apart.quantile(0.5).zip(apart.quantile(0.95)),
             windows: (self.windows.len(), self.windows.len() - good().count()),
         }

@@ -43,8 +43,8 @@ fn loads(others: &[f64], lost: f64) -> Loads {
 }
 
 fn seen(loads: Loads) -> Seen {
-    let curve: BTreeMap<u64, Vec<f64>> = [(64, vec![20_000.0, 22_000.0, 40_000.0])].into();
-    Seen::of(&[curve], &[vec![loads], Vec::new()], 2.0, false).unwrap()
+    let curve: Curve = [(64, vec![20_000.0, 22_000.0, 40_000.0])].into();
+    Seen::of(&[(0, curve)], &[vec![loads], Vec::new()], 2.0, false).unwrap()
 }
 
 #[test]
@@ -96,10 +96,11 @@ fn a_dip_is_where_the_rate_falls_and_ends_where_it_is_regained() {
         launches: None,
         whole: Whole { median: 2.0 * time, mean: 2.0 * time, quantiles: [(0.9, None); 3] },
         loads: Vec::new(),
+        each: Vec::new(),
     };
     let of = |times: &[(u64, f64)]| {
         let rows = times.iter().copied().map(row).collect();
-        Seen { rows, runs: 1, pieces: None, cpus: Vec::new() }.dips()
+        Seen { rows, runs: 1, rounds: vec![0], pieces: None, cpus: Vec::new() }.dips()
     };
     assert!(of(&[(100, 1000.0), (200, 1100.0), (400, 1300.0), (800, 2500.0)]).is_empty());
     let dipped = [(100, 1000.0), (200, 1100.0), (256, 2100.0), (400, 2600.0), (800, 2900.0)];

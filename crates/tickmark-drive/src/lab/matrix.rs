@@ -23,6 +23,8 @@ pub enum Report {
     BreakEven,
     /// How far off the timers of rows are, in each setting.
     Scenarios,
+    /// Messages by their sizes, and what they cost the processor.
+    Messages,
 }
 
 /// A side of the comparison.

@@ -3,9 +3,11 @@
 use super::{Heard, Target, follow};
 use crate::control::Told;
 use crate::{Control, Error};
+use std::io::{BufRead, BufReader, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
+use tickmark_probe::session::Token;
 use tickmark_probe::sys::{host, limits};
 use tickmark_wire::{Catalogue, Event, Plan};
 
@@ -23,8 +25,7 @@ fn agent(does: &str) -> std::io::Result<Command> {
     // /proc/self/exe would do, but /proc may be missing.
     let program = std::env::current_exe().or_else(|e| host::executed_as().map(Into::into).ok_or(e))?;
     let mut agent = Command::new(program);
-    // Ctrl-C is for this process alone; it tells the agent by ending its standard input.
-    agent.args(["agent", does]).stdout(Stdio::piped()).process_group(0);
+    agent.args(["agent", does]).stdout(Stdio::piped());
     Ok(agent)
 }
 
@@ -46,8 +47,35 @@ impl ThisMachine {
         serde_json::from_slice(&done.stdout).map_err(|error| Error::AgentEnded(unread(error)))
     }
 
+    /// Listens at an address for other hosts that know the token, until it is ended, and passes on each line that it says.
+    ///
+    /// # Errors
+    /// It cannot be started, or cannot listen there.
+    pub fn serve(at: &str, cpu: Option<u32>, token: &Token, on: &mut dyn FnMut(&str)) -> Result<(), Error> {
+        let mut command = agent("serve").map_err(Error::Agent)?;
+        command.arg(at).args(cpu.map(|cpu| cpu.to_string()));
+        limits::end_with_this(&mut command);
+        // Ctrl-C is for both.
+        let command = command.stdin(Stdio::piped()).stderr(Stdio::piped());
+        let mut agent = command.spawn().map_err(Error::Agent)?;
+        let mut stdin = agent.stdin.take();
+        if let Some(stdin) = &mut stdin {
+            writeln!(stdin, "{}", token.reveal()).map_err(Error::Agent)?;
+        }
+        let lines = agent.stdout.take().map(|out| BufReader::new(out).lines().map_while(Result::ok));
+        lines.into_iter().flatten().for_each(|line| on(&line));
+        drop(stdin);
+        let done = agent.wait_with_output().map_err(Error::Agent)?;
+        let said = String::from_utf8_lossy(&done.stderr);
+        match said.trim().trim_start_matches("tickmark-agent: ") {
+            "" => Ok(()),
+            why => Err(Error::Refused(why.to_owned())),
+        }
+    }
+
     fn start(&self) -> std::io::Result<Child> {
-        let mut agent = agent("run")?.stdin(Stdio::piped()).spawn()?;
+        // Ctrl-C is for this process alone; it tells the agent by ending its standard input.
+        let mut agent = agent("run")?.stdin(Stdio::piped()).process_group(0).spawn()?;
         if let Some(stdin) = agent.stdin.take() {
             // It waits for its plan, so it has done nothing yet.
             if let Some(procs) = &self.joins

@@ -3,10 +3,12 @@
 mod guest;
 mod here;
 mod remote;
+mod serving;
 
 pub use guest::{AgentKind, Guest};
 pub use here::ThisMachine;
 pub use remote::Remote;
+pub use serving::Serving;
 
 pub(crate) use guest::{FILE, MODULE, agent_program};
 pub(crate) use remote::IDENTITY;

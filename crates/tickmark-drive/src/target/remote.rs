@@ -35,7 +35,7 @@ pub struct Remote {
 }
 
 impl Remote {
-    fn ssh(&self, command: &str) -> Command {
+    pub(super) fn ssh(&self, command: &str) -> Command {
         let mut ssh = Command::new("ssh");
         // Nobody is there to be asked, and a machine that is down must not be waited for.
         ssh.args(["-o", "BatchMode=yes", "-o", "ConnectTimeout=5", "-o", "ServerAliveInterval=5"]);
@@ -126,7 +126,7 @@ impl Remote {
     }
 
     /// Puts the agent there, whole and in one step: machines may share a home, and a connection may end.
-    fn install(&self) -> Result<(), Error> {
+    pub(super) fn install(&self) -> Result<(), Error> {
         let new = format!("{FOLDER}/agent.{:016x}", RandomState::new().hash_one(std::process::id()));
         let command = format!(
             "mkdir -p {FOLDER} && cat > {new} && [ $(wc -c < {new}) -eq {} ] && chmod 700 {new} && mv -f {new} {FOLDER}/agent \

@@ -1,5 +1,7 @@
-//! Whose CPU time it was: a command, beside a task on each CPU that computes where nobody else wants to run. What that does not get was the
-//! command's, or somebody's. No suite has it, as it has to be told which command: `tickmark bill` asks.
+//! Whose CPU time it was: a command's, or of processes that run already, beside a task on each CPU that computes where nobody else wants to run. What
+//! that does not get was theirs, or somebody's. No suite has it, as it has to be told whose: `tickmark bill` asks.
+
+mod subject;
 
 use crate::case::{Parameter, Value};
 use crate::clock::{Counter, Monotonic};
@@ -8,12 +10,12 @@ use crate::spec::Also;
 use crate::sys::cgroup::{self, Limit};
 use crate::sys::computer::{Board, Done, GAP, Step, Watcher};
 use crate::sys::tasks::{self, Used};
-use crate::sys::{CallError, limits, usage};
+use crate::sys::{CallError, usage};
 use crate::{Expected, Params, Probe, ProbeError, Spec, Unavailable};
 use std::collections::BTreeMap;
-use std::process::{Command, Stdio};
 use std::thread::JoinHandle;
 use std::time::Duration;
+use subject::Subject;
 use tickmark_timer::monotonic_ns;
 use tickmark_wire::{Arguments, Better, Group, Headline, Observations, Part, Unit, Values, names};
 
@@ -22,6 +24,10 @@ const ALONE: Duration = Duration::from_millis(500);
 
 const fn also(metric: &'static str, title: &'static str) -> Also {
     Also { metric, title, unit: Unit::Time, better: Better::Lower, headline: Headline::Median }
+}
+
+const fn counted(metric: &'static str, title: &'static str) -> Also {
+    Also { unit: Unit::Count, better: Better::Neither, ..also(metric, title) }
 }
 
 /// What a run beside computing tasks gives, in ns of CPU time, in the order of [`Bill::values`].
@@ -33,8 +39,12 @@ const ALSO: &[Also] = &[
     also("bill.others", "bill, other tasks"),
     also("bill.no_task", "bill, no task's"),
     also("bill.unattributed", "bill, unattributed"),
+    counted("bill.count", "bill, counted"),
 ];
-const ALSO_UNWATCHED: &[Also] = &[also("bill.unwatched.billed", "bill, billed to the command, unwatched")];
+const ALSO_UNWATCHED: &[Also] = &[
+    also("bill.unwatched.billed", "bill, billed to the command, unwatched"),
+    counted("bill.unwatched.count", "bill, counted, unwatched"),
+];
 
 pub(super) static PROBES: &[Probe] = &[Probe {
     spec: Spec {
@@ -63,6 +73,24 @@ pub(super) static PROBES: &[Probe] = &[Probe {
                 numbers: None,
             },
             Parameter {
+                name: "pid",
+                about: "a process that runs already, with those that it started; empty: the command",
+                values: &[],
+                numbers: None,
+            },
+            Parameter {
+                name: "cgroup",
+                about: "the folder of a cgroup, in place of a command",
+                values: &[],
+                numbers: None,
+            },
+            Parameter {
+                name: "count",
+                about: "how often it does what is counted: a number, or a command that prints how often so far; empty: not counted",
+                values: &[],
+                numbers: None,
+            },
+            Parameter {
                 name: "words",
                 about: "the program and its arguments, with a NUL between them",
                 values: &[],
@@ -75,14 +103,14 @@ pub(super) static PROBES: &[Probe] = &[Probe {
                 spec.metric = names::BILL_UNWATCHED;
                 spec.also = ALSO_UNWATCHED;
             }
+            if arguments.get("count").is_none_or(String::is_empty) {
+                spec.also = &spec.also[..spec.also.len() - 1];
+            }
         },
         ..Spec::cost(Group::Machine, "bill", "bill, time of the command{watch}")
     },
     prepare: |_, params| {
-        let words: Vec<String> = params.told("words").split('\0').map(str::to_owned).collect();
-        if words.iter().all(String::is_empty) {
-            return Err(Unavailable::Missing("no command was named".to_owned()));
-        }
+        let subject = Subject::of(params).map_err(Unavailable::Missing)?;
         let watches = params.told("watch") != "no";
         if let Some(limit) =
             too_little(&cgroup::limits().unwrap_or_default(), params.allowed.len()).filter(|_| watches)
@@ -96,8 +124,8 @@ pub(super) static PROBES: &[Probe] = &[Probe {
         }
         let params = params.clone();
         Ok(routine(move |budget: &Budget, sink| match params.told("watch") {
-            "no" => unwatched(&words, &params, sink),
-            _ => watched(&words, &params, budget, sink),
+            "no" => unwatched(&subject, &params, budget, sink),
+            _ => watched(&subject, &params, budget, sink),
         }))
     },
 }];
@@ -107,36 +135,22 @@ fn too_little(limits: &[Limit], cpus: usize) -> Option<&Limit> {
     limits.iter().find(|limit| limit.cpus < cpus as f64)
 }
 
-/// Runs the command on every CPU that it might use: how long it took, and the CPU time of it and of what it waited for, in ns.
-fn carry_out(words: &[String], params: &Params) -> Result<[f64; 2], ProbeError> {
-    let wrong = |why: String| ProbeError::Other(format!("`{}`: {why}", words.join(" ")));
-    // Where the user is; nothing of this run's is written from here on.
-    let folder = params.told("folder");
-    if !folder.is_empty() {
-        std::env::set_current_dir(folder).map_err(|error| wrong(format!("{folder}: {error}")))?;
-    }
-    let mut command = Command::new(words.first().map_or("", String::as_str));
-    command.args(&words[1..]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    limits::pin(&params.allowed)?;
-    let (begun, before) = (monotonic_ns(), usage::ended_children());
-    let status = command.status();
-    let (took, used) = (monotonic_ns() - begun, usage::ended_children().get() - before.get());
-    limits::pin(&[params.cpu])?;
-    let status = status.map_err(|error| wrong(error.to_string()))?;
-    match status.success() {
-        true => Ok([took as f64, used as f64]),
-        false => Err(wrong(format!("ended with {status}"))),
-    }
-}
-
 fn one(value: f64) -> Observations {
     Observations::Values(Values { values: vec![value], step: 1.0, over: 0 })
 }
 
-fn unwatched(words: &[String], params: &Params, sink: &mut dyn Sink) -> Result<(), ProbeError> {
-    let [took, used] = carry_out(words, params)?;
-    sink.observe(Part::Whole, one(took), Vec::new());
-    sink.take(1, Part::Whole, one(used), Vec::new());
+fn unwatched(
+    subject: &Subject,
+    params: &Params,
+    budget: &Budget,
+    sink: &mut dyn Sink,
+) -> Result<(), ProbeError> {
+    let window = subject.watch(params, budget.time)?;
+    sink.observe(Part::Whole, one(window.took), Vec::new());
+    sink.take(1, Part::Whole, one(window.billed), Vec::new());
+    if let Some(count) = window.count {
+        sink.take(2, Part::Whole, one(count), Vec::new());
+    }
     Ok(())
 }
 
@@ -212,7 +226,7 @@ impl Watch {
 }
 
 fn watched(
-    words: &[String],
+    subject: &Subject,
     params: &Params,
     budget: &Budget,
     sink: &mut dyn Sink,
@@ -222,21 +236,27 @@ fn watched(
     std::thread::sleep(ALONE);
     let alone = watch.look(false);
     let begun = watch.look(true);
-    let carried = carry_out(words, params);
+    let carried = subject.watch(params, budget.time);
     let ended = watch.look(false);
     let [_, computing, unbroken] = watch.between(&before, &alone);
     // Of each second of their CPU time, what they lose to interrupts without the command.
     let usual = if computing > 0.0 { 1.0 - unbroken / computing } else { 0.0 };
+    // What runs already cannot be looked away from: interrupts on its behalf are in that, too.
+    let usual = if matches!(subject, Subject::Command(_)) { usual } else { 0.0 };
     let [wall, computing, unbroken] = watch.between(&begun, &ended);
     watch.end();
-    let [took, billed] = carried?;
-    let [kernel, others] = tasks::between(&begun.tasks, &ended.tasks, &[std::process::id()]);
+    let subject::Window { took, billed, count } = carried?;
+    let no_others = [vec![std::process::id()], subject.own(&begun.tasks), subject.own(&ended.tasks)].concat();
+    let [kernel, others] = tasks::between(&begun.tasks, &ended.tasks, &no_others);
     let own = (ended.own - begun.own) as f64;
     sink.observe(Part::Whole, one(took), Vec::new());
     let bill =
         Bill { wall, computing, unbroken, usual, billed, kernel: kernel as f64, others: others as f64 + own };
     for (number, value) in bill.values().into_iter().enumerate() {
         sink.take(number + 1, Part::Whole, one(value), Vec::new());
+    }
+    if let Some(count) = count {
+        sink.take(ALSO.len(), Part::Whole, one(count), Vec::new());
     }
     Ok(())
 }

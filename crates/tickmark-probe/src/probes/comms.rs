@@ -2,6 +2,8 @@
 //! processor (Boosten, Processor load, 1998). No suite has them, as they are told their sizes: `tickmark comms` asks.
 
 mod accounts;
+mod computing;
+mod host;
 mod sides;
 
 use crate::case::{Parameter, Value};
@@ -12,10 +14,11 @@ use crate::sys::namespace::Namespaces;
 use crate::sys::{CallError, limits};
 use crate::{Expected, Params, Probe, ProbeError, Spec, Unavailable};
 use accounts::Accounts;
-use sides::{Beside, Sides, trip};
+pub use host::serve;
+use sides::{Sides, trip};
 use tickmark_timer::monotonic_ns;
 use tickmark_wire::{
-    Arguments, Better, Group, Headline, Nanos, Observations, Part, Point, Priority, Unit, names,
+    Arguments, Better, Group, Headline, Loads, Nanos, Observations, Part, Point, Priority, Unit, names,
 };
 
 const fn told(value: &'static str, name: &'static str, title: &'static str) -> Value {
@@ -26,43 +29,66 @@ const fn parameter(name: &'static str, about: &'static str, values: &'static [Va
     Parameter { name, about, values, numbers: None }
 }
 
-const ALSO: &[Also] = &[
-    Also {
-        metric: "comms.{benchmark}.{over}{peer}{place}{load}{step}{class}.cpu",
-        title: "{benchmark} over {over}{peer}{place}{load}{step}{class}, CPU time of its tasks",
-        unit: Unit::Share,
-        better: Better::Lower,
-        headline: Headline::Median,
-    },
-    Also {
-        metric: "comms.{benchmark}.{over}{peer}{place}{load}{step}{class}.cpu_there",
-        title: "{benchmark} over {over}{peer}{place}{load}{step}{class}, CPU time of its tasks there",
-        unit: Unit::Share,
-        better: Better::Lower,
-        headline: Headline::Median,
-    },
-];
+/// What it is called, by what lies between.
+struct Called {
+    metric: &'static str,
+    title: &'static str,
+    also: [Also; 2],
+}
 
-/// The same between two network namespaces.
-const ALSO_VETH: &[Also] = &[
-    Also {
-        metric: "comms.{benchmark}.{over}.veth{mtu}{offloads}{peer}{place}{load}{step}{class}.cpu",
-        title: "{benchmark} over {over}, veth {mtu}{offloads}{peer}{place}{load}{step}{class}, CPU time of its tasks",
-        ..ALSO[0]
-    },
-    Also {
-        metric: "comms.{benchmark}.{over}.veth{mtu}{offloads}{peer}{place}{load}{step}{class}.cpu_there",
-        title: "{benchmark} over {over}, veth {mtu}{offloads}{peer}{place}{load}{step}{class}, CPU time of its tasks there",
-        ..ALSO[1]
-    },
-];
+macro_rules! called {
+    ($metric:literal, $title:literal) => {{
+        const METRIC: &str =
+            concat!("comms.{benchmark}.{over}", $metric, "{stream}{peer}{place}{load}{step}{class}");
+        const TITLE: &str =
+            concat!("{benchmark} over {over}", $title, "{stream}{peer}{place}{load}{step}{class}");
+        const fn cpu(metric: &'static str, title: &'static str) -> Also {
+            Also { metric, title, unit: Unit::Share, better: Better::Lower, headline: Headline::Median }
+        }
+        &Called {
+            metric: METRIC,
+            title: TITLE,
+            also: [
+                cpu(
+                    concat!(
+                        "comms.{benchmark}.{over}",
+                        $metric,
+                        "{stream}{peer}{place}{load}{step}{class}.cpu"
+                    ),
+                    concat!(
+                        "{benchmark} over {over}",
+                        $title,
+                        "{stream}{peer}{place}{load}{step}{class}, CPU time of its tasks"
+                    ),
+                ),
+                cpu(
+                    concat!(
+                        "comms.{benchmark}.{over}",
+                        $metric,
+                        "{stream}{peer}{place}{load}{step}{class}.cpu_there"
+                    ),
+                    concat!(
+                        "{benchmark} over {over}",
+                        $title,
+                        "{stream}{peer}{place}{load}{step}{class}, CPU time of its tasks there"
+                    ),
+                ),
+            ],
+        }
+    }};
+}
+
+/// Over this machine's own network, or to another host; between two network namespaces; the same with a limit of the rate.
+const OWN: &Called = called!("", "");
+const VETH: &Called = called!(".veth{mtu}{offloads}", ", veth {mtu}{offloads}");
+const LIMITED: &Called = called!(".veth{mtu}{offloads}.at{rate}", ", veth {mtu}{offloads} at {rate} Mbit/s");
 
 pub(super) static PROBES: &[Probe] = &[Probe {
     spec: Spec {
-        metric: "comms.{benchmark}.{over}{peer}{place}{load}{step}{class}",
+        metric: OWN.metric,
         headline: Headline::First,
         sleeps: true,
-        timed: "{benchmark} over {over}{peer}{place}{load}{step}{class}: messages of each size, the whole way there and back",
+        timed: "{benchmark} over {over}{stream}{peer}{place}{load}{step}{class}: messages of each size, the whole way there and back",
         source: "Hockney, GENESIS and PARKBENCH (COMMS1, COMMS2); processor-load.txt",
         expected: Expected::UNKNOWN,
         parameters: &[
@@ -92,8 +118,14 @@ pub(super) static PROBES: &[Probe] = &[Probe {
             parameter(
                 "place",
                 "the CPU of the other side",
-                &[told("same", "", ""), told("across", ".across", ", across CPUs")],
+                &[
+                    told("same", "", ""),
+                    told("across", ".across", ", across CPUs"),
+                    told("host", ".host", ", with another host"),
+                ],
             ),
+            parameter("at", "the address of the other host, where `tickmark comms --serve` listens", &[]),
+            parameter("token", "the file with the token of that host; empty: TICKMARK_TOKEN has it", &[]),
             parameter(
                 "load",
                 "what computes beside them, on each CPU",
@@ -133,24 +165,32 @@ pub(super) static PROBES: &[Probe] = &[Probe {
                 "whether the kernel may join and split segments there and leave out checksums",
                 &[told("on", "", ""), told("off", ".plain", ", offloads off")],
             ),
+            Parameter {
+                name: "rate",
+                about: "Mbit a second that pass there each way at most, by a token bucket (tc-tbf(8)); 0: as many as do",
+                values: &[told("0", "", "")],
+                numbers: Some((1, 100_000)),
+            },
+            parameter(
+                "stream",
+                "what else goes to the other side: nothing, or a TCP stream as fast as it can",
+                &[told("none", "", ""), told("yes", ".beside_stream", ", beside a stream")],
+            ),
             parameter("sizes", "bytes of the messages, ascending, with spaces between", &[]),
         ],
-        also: ALSO,
+        also: &OWN.also,
         tune: |spec, arguments: &Arguments| {
             let is = |name: &str, value: &str| arguments.get(name).is_some_and(|told| told == value);
-            let both = is("place", "across");
-            spec.also = if both { ALSO } else { &ALSO[..1] };
-            if is("link", "veth") {
-                spec.metric = "comms.{benchmark}.{over}.veth{mtu}{offloads}{peer}{place}{load}{step}{class}";
-                spec.title = "{benchmark} over {over}, veth {mtu}{offloads}{peer}{place}{load}{step}{class}";
-                spec.also = if both { ALSO_VETH } else { &ALSO_VETH[..1] };
-            }
+            let both = !is("place", "same");
+            let called = match is("link", "veth") {
+                true if !is("rate", "0") => LIMITED,
+                true => VETH,
+                false => OWN,
+            };
+            (spec.metric, spec.title) = (called.metric, called.title);
+            spec.also = if both { &called.also } else { &called.also[..1] };
         },
-        ..Spec::cost(
-            Group::Communication,
-            names::COMMS,
-            "{benchmark} over {over}{peer}{place}{load}{step}{class}",
-        )
+        ..Spec::cost(Group::Communication, names::COMMS, OWN.title)
     },
     prepare: |_, params| ready(params),
 }];
@@ -194,23 +234,40 @@ fn ready(params: &Params) -> Result<Box<dyn Routine>, Unavailable> {
         "fifo" => limits::set_priority(Priority::Fifo(FIFO))?,
         _ => {}
     }
+    if params.told("place") == "host"
+        && (!["tcp", "udp"].contains(&over)
+            || params.told("peer") != "process"
+            || params.told("link") != "own"
+            || params.told("stream") != "none")
+    {
+        return Err(missing(
+            "another host takes tcp and udp, its other side is a process, and no stream goes beside"
+                .to_owned(),
+        ));
+    }
     // What cannot be made here is known before anything is measured.
     let link = match params.told("link") {
-        "veth" => Some(Namespaces::new(params.number("mtu") as u32, params.told("offloads") == "on")?),
+        "veth" => {
+            let rate = params.number("rate") as u64 * 1_000_000 / 8;
+            Some(Namespaces::new(params.number("mtu") as u32, params.told("offloads") == "on", rate)?)
+        }
         _ => None,
     };
     pair(link.as_ref(), over, most)?;
     let (params, both) = (params.clone(), params.told("benchmark") == "comms2");
     Ok(routine(move |budget: &Budget, sink| {
-        let beside = Beside::of(&params);
-        let mut sides = Sides::start(&params, link.as_ref(), there, most, both, beside, budget)?;
+        let mut sides = Sides::start(&params, link.as_ref(), there, most, both, budget)?;
         match measure(&mut sides, &params, there, &sizes, both, budget, sink) {
-            Ok(()) => {
-                sides.end();
+            Ok(mut loads) => {
+                loads.extend(sides.end()?);
+                for (number, loads) in loads.into_iter().enumerate() {
+                    sink.take(number + 1, Part::Whole, Observations::Loads(Box::new(loads)), Vec::new());
+                }
                 Ok(())
             }
             // The other side may wait for what does not come any more: it ends with this process.
             Err(error) => {
+                let error = sides.why(error);
                 std::mem::forget(sides);
                 Err(error)
             }
@@ -234,8 +291,9 @@ fn measure(
     both: bool,
     budget: &Budget,
     sink: &mut dyn Sink,
-) -> Result<(), ProbeError> {
-    let mut accounts = Accounts::begin(sides, params.cpu, there, budget);
+) -> Result<Vec<Loads>, ProbeError> {
+    let mut accounts = Accounts::begin(sides.tasks(), params.cpu, there, budget);
+    sides.wait()?;
     let share = budget.time.get() / (sizes.len() as i64 * PARTS);
     let (mut out, mut got, mut back) = (Vec::new(), Vec::new(), Vec::new());
     let mut curve = Vec::with_capacity(sizes.len());
@@ -251,7 +309,7 @@ fn measure(
         let begun = monotonic_ns();
         let mut first = 0;
         while first < FIRST && (first < 3 || ((monotonic_ns() - begun) as i64) < share / 2) {
-            sides.announce(*size, 1)?;
+            sides.announce(*size, 1, false)?;
             trip(&mut sides.end, both, &out, &mut got, &mut back)?;
             sides.settle()?;
             first += 1;
@@ -261,8 +319,8 @@ fn measure(
         let mut kept = Vec::with_capacity(KEPT + 8);
         let every = (trips as usize * WINDOWS as usize).div_ceil(KEPT).max(1);
         for _ in 0..WINDOWS {
-            accounts.open(sides);
-            sides.announce(*size, trips)?;
+            accounts.open(sides.tasks());
+            sides.announce(*size, trips, true)?;
             let mut before = monotonic_ns();
             for number in 0..trips as usize {
                 trip(&mut sides.end, both, &out, &mut got, &mut back)?;
@@ -273,7 +331,7 @@ fn measure(
                 }
                 before = now;
             }
-            accounts.close(sides, *size as u64, trips);
+            accounts.close(sides.tasks(), *size as u64, trips);
             sides.settle()?;
         }
         if back != out {
@@ -282,8 +340,5 @@ fn measure(
         curve.push(Point { at: *size as u64, observations: Observations::Latencies(kept) });
     }
     sink.observe(Part::Whole, Observations::Curve(curve), Vec::new());
-    for (number, loads) in accounts.loads().into_iter().enumerate() {
-        sink.take(number + 1, Part::Whole, Observations::Loads(Box::new(loads)), Vec::new());
-    }
-    Ok(())
+    Ok(accounts.loads())
 }

@@ -17,6 +17,7 @@ mod float;
 mod fork;
 mod gettimeofday;
 mod integer;
+mod juggle;
 mod machine;
 mod mapping;
 mod memory;
@@ -24,6 +25,7 @@ mod nanoseconds;
 mod null;
 mod open_close;
 mod osnoise;
+mod packets;
 mod read_write;
 mod ready;
 mod round_trip;
@@ -35,6 +37,7 @@ mod selftest;
 mod signal;
 mod spawn;
 mod spin;
+mod stages;
 mod stat;
 mod switch;
 mod tcp_connect;
@@ -79,6 +82,9 @@ pub static FILES: &[&[Probe]] = &[
     rpc_call::PROBES,
     tcp_connect::PROBES,
     tcp_timer::PROBES,
+    juggle::PROBES,
+    stages::PROBES,
+    packets::PROBES,
     wake::PROBES,
     comms::PROBES,
     bandwidth::PROBES,
@@ -94,6 +100,8 @@ pub static FILES: &[&[Probe]] = &[
     osnoise::PROBES,
     selftest::PROBES,
 ];
+
+pub use comms::serve;
 
 /// Every probe.
 pub fn all() -> impl Iterator<Item = &'static Probe> {

@@ -75,7 +75,7 @@ pub(super) static PROBES: &[Probe] = &[Probe {
         };
         let samples = params.number("samples");
         let link = match params.told("link") {
-            "veth" => Some(Namespaces::new(MTU, true)?),
+            "veth" => Some(Namespaces::new(MTU, true, 0)?),
             _ => None,
         };
         // What is refused is found here.

@@ -12,6 +12,7 @@ pub mod file;
 pub mod forker;
 pub mod guest;
 pub mod host;
+pub mod hosts;
 pub mod idle;
 pub mod limits;
 pub mod memory;
@@ -24,6 +25,7 @@ pub mod ring;
 pub mod running;
 pub mod seccomp;
 pub mod signal;
+pub mod stages;
 pub mod tasks;
 pub mod tcp_timer;
 pub mod timer_module;
@@ -52,6 +54,12 @@ impl std::fmt::Display for CallError {
 impl std::error::Error for CallError {}
 
 impl CallError {
+    /// For what gives errors of the standard library.
+    #[must_use]
+    pub fn io(&self) -> std::io::Error {
+        std::io::Error::from_raw_os_error(self.errno)
+    }
+
     /// The error that the C library keeps for this thread.
     #[must_use]
     pub fn last(call: &'static str) -> Self {

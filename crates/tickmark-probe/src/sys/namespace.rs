@@ -20,12 +20,13 @@ pub struct Namespaces {
 }
 
 impl Namespaces {
-    /// Makes them, with devices of this MTU that let the kernel join and split segments and leave out checksums, or do not. An ordinary user
+    /// Makes them, with devices of this MTU that let the kernel join and split segments and leave out checksums, or do not, and send at most so many bytes
+    /// a second, or with 0 all there are. An ordinary user
     /// gets them in a user namespace where the system allows that. The calling thread, the only one, is in ours afterwards.
     ///
     /// # Errors
-    /// EPERM where neither is allowed; what the kernel says of the MTU or of veth.
-    pub fn new(mtu: u32, offloads: bool) -> Result<Self, CallError> {
+    /// EPERM where neither is allowed; what the kernel says of the MTU, of veth or of the limit.
+    pub fn new(mtu: u32, offloads: bool, rate: u64) -> Result<Self, CallError> {
         // SAFETY: no pointers; this process has one thread.
         let apart = |flags| check("unshare (a network namespace)", unsafe { libc::unshare(flags) }).map(drop);
         let refused = |error: CallError| match error.errno {
@@ -39,9 +40,9 @@ impl Namespaces {
         apart(libc::CLONE_NEWNET)?;
         let both = Self { theirs: here()?, ours };
         Socket::open()?.ask(&pair(mtu, both.ours.as_raw_fd()))?;
-        set_up(1, offloads)?;
+        set_up(1, offloads, rate)?;
         both.enter(true)?;
-        set_up(0, offloads)?;
+        set_up(0, offloads, rate)?;
         Ok(both)
     }
 
@@ -83,7 +84,7 @@ impl Namespaces {
 }
 
 /// Gives a device its address, its offloads, and turns it on; in the namespace that has it.
-fn set_up(which: usize, offloads: bool) -> Result<(), CallError> {
+fn set_up(which: usize, offloads: bool, rate: u64) -> Result<(), CallError> {
     let name = std::ffi::CString::new(DEVICES[which]).unwrap_or_default();
     // SAFETY: `name` ends in a zero byte.
     let index = unsafe { libc::if_nametoindex(name.as_ptr()) };
@@ -95,6 +96,9 @@ fn set_up(which: usize, offloads: bool) -> Result<(), CallError> {
     }
     let socket = Socket::open()?;
     socket.ask(&address(index, ADDRESSES[which]))?;
+    if rate > 0 {
+        socket.ask(&limit(index, rate))?;
+    }
     socket.ask(&up(index))
 }
 
@@ -201,6 +205,30 @@ fn pair(mtu: u32, ours: i32) -> Message {
         .with(link, &info)
 }
 
+/// Bytes that pass at once where the rate is limited, and those that wait at most: more than any message.
+const BURST: u32 = 32 << 10;
+const WAITING: u32 = 64 << 20;
+
+/// A token bucket (linux/pkt_sched.h): so many bytes a second leave the device.
+fn limit(index: u32, rate: u64) -> Message {
+    let (new, kind, options) = (36, 1, 2);
+    // struct tcmsg: family, interface, handle, parent (the root), info.
+    let mut body = vec![0; 4];
+    for word in [index, 0, u32::MAX, 0] {
+        body.extend_from_slice(&word.to_ne_bytes());
+    }
+    // struct tc_tbf_qopt: two struct tc_ratespec, of which the second is none; Ethernet, so that the kernel needs no table.
+    let mut bucket = vec![0, 1, 0, 0, 0, 0, 0, 0];
+    bucket.extend_from_slice(&u32::try_from(rate).unwrap_or(u32::MAX).to_ne_bytes());
+    bucket.resize(24, 0);
+    for word in [WAITING, 0, 0] {
+        bucket.extend_from_slice(&word.to_ne_bytes());
+    }
+    // TCA_TBF_PARMS, TCA_TBF_RATE64, TCA_TBF_BURST.
+    let told = [attribute(1, &bucket), attribute(4, &rate.to_ne_bytes()), attribute(6, &BURST.to_ne_bytes())];
+    Message::new(new, CREATE, &body).with(kind, &text("tbf")).with(options, &told.concat())
+}
+
 fn up(index: u32) -> Message {
     Message::new(NEW_LINK, 0, &interface(index, libc::IFF_UP as u32, libc::IFF_UP as u32))
 }
@@ -266,8 +294,8 @@ mod tests {
         let child = unsafe { libc::fork() };
         if child == 0 {
             let tried = || -> Result<(), CallError> {
-                for (mtu, offloads) in [(1500, true), (256, false)] {
-                    let both = Namespaces::new(mtu, offloads)?;
+                for (mtu, offloads, rate) in [(1500, true, 0), (256, false, 0), (1500, true, 100_000_000)] {
+                    let both = Namespaces::new(mtu, offloads, rate)?;
                     for (ours, theirs) in [both.tcp_pair()?, both.udp_pair()?] {
                         file::write_all(ours.as_fd(), &[7; 100])?;
                         let mut got = [0; 100];
@@ -276,7 +304,7 @@ mod tests {
                         same.then_some(()).ok_or(CallError { call: "read", errno: libc::EIO })?;
                     }
                 }
-                match Namespaces::new(20, true) {
+                match Namespaces::new(20, true, 0) {
                     Err(CallError { errno: libc::EINVAL, .. }) => Ok(()),
                     _ => Err(CallError { call: "MTU", errno: libc::EINVAL }),
                 }

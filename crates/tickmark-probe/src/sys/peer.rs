@@ -131,6 +131,31 @@ impl Peer {
     }
 }
 
+/// Carries out `body` in a child, and waits for it: the signal that ended it, where one did.
+///
+/// # Errors
+/// Those of fork(2); EBUSY where this process has more threads than one.
+pub fn apart(body: impl FnOnce()) -> Result<Option<i32>, CallError> {
+    if usage::threads().is_some_and(|threads| threads > 1) {
+        return Err(CallError { call: "fork", errno: libc::EBUSY });
+    }
+    let parent = std::process::id();
+    // SAFETY: this process has one thread; the child leaves without running anything of ours.
+    let pid = check("clone", unsafe { libc::fork() })?;
+    if pid == 0 {
+        let ready = limits::die_with_parent(parent);
+        if ready.is_ok() {
+            body();
+        }
+        // SAFETY: ends the process.
+        unsafe { libc::_exit(i32::from(ready.is_err())) };
+    }
+    let mut status = 0;
+    // SAFETY: our own child.
+    unsafe { libc::waitpid(pid, &raw mut status, 0) };
+    Ok(libc::WIFSIGNALED(status).then(|| libc::WTERMSIG(status)))
+}
+
 fn close(fd: &OwnedFd) {
     use std::os::fd::AsRawFd;
     // SAFETY: only called in a child that leaves by _exit, so the owner never closes it again.

@@ -14,6 +14,8 @@ pub struct Used {
     pub cpu: i64,
     /// Whether it is a thread of the kernel.
     pub is_kernel: bool,
+    /// Who started it, or whoever it was given to when that ended.
+    pub parent: u32,
 }
 
 /// Of every process that is there, by its number.
@@ -23,14 +25,43 @@ pub fn all() -> BTreeMap<u32, Used> {
     let numbers = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
     let one = |id: u32| {
         let status = fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
-        Some((id, Used { cpu: CpuClock::of(id)?.read().get(), is_kernel: is_kernel(&status)? }))
+        let parent = fields(&status)?.nth(1)?.parse().ok()?;
+        Some((id, Used { cpu: CpuClock::of(id)?.read().get(), is_kernel: is_kernel(&status)?, parent }))
     };
     numbers.filter_map(one).collect()
 }
 
+/// Of proc_pid_stat(5), from the third on.
+fn fields(status: &str) -> Option<std::str::SplitWhitespace<'_>> {
+    Some(status.rsplit_once(')')?.1.split_whitespace())
+}
+
 fn is_kernel(status: &str) -> Option<bool> {
-    let flags: u32 = status.rsplit_once(')')?.1.split_whitespace().nth(6)?.parse().ok()?;
+    let flags: u32 = fields(status)?.nth(6)?.parse().ok()?;
     Some(flags & KERNEL_THREAD != 0)
+}
+
+/// A process and all below it.
+#[must_use]
+pub fn below(pid: u32, all: &BTreeMap<u32, Used>) -> Vec<u32> {
+    let mut own = vec![pid];
+    let mut at = 0;
+    while let Some(parent) = own.get(at).copied() {
+        own.extend(all.iter().filter(|(id, used)| used.parent == parent && **id != pid).map(|(id, _)| *id));
+        at += 1;
+    }
+    own
+}
+
+/// CPU time of those that a process started and waited for, in ns; in hundredths of a second.
+#[must_use]
+pub fn ended_below(pid: u32) -> i64 {
+    let ended = || {
+        let status = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        let ticks: i64 = fields(&status)?.skip(13).take(2).filter_map(|word| word.parse::<i64>().ok()).sum();
+        Some(ticks * 10_000_000)
+    };
+    ended().unwrap_or(0)
 }
 
 /// What the kernel's threads and the other processes used between two looks, in ns; `own` are left out. Those that began meanwhile count whole,
@@ -62,10 +93,13 @@ mod tests {
 
     #[test]
     fn what_was_used_meanwhile_is_of_the_kernel_or_of_others() {
-        let used = |cpu, is_kernel| Used { cpu, is_kernel };
+        let used = |cpu, is_kernel| Used { cpu, is_kernel, parent: 1 };
         let before = [(1, used(10, true)), (2, used(5, false)), (3, used(7, false))].into();
         let now =
             [(1, used(14, true)), (2, used(25, false)), (4, used(3, false)), (9, used(90, false))].into();
         assert_eq!(between(&before, &now, &[9]), [4, 23]);
+        let child = |parent| Used { cpu: 0, is_kernel: false, parent };
+        let all = [(2, child(1)), (3, child(2)), (4, child(3)), (5, child(1))].into();
+        assert_eq!((below(2, &all), below(5, &all)), (vec![2, 3, 4], vec![5]));
     }
 }

@@ -4,9 +4,10 @@ use super::{HEADING, rate, share};
 use crate::grid::{lines, wrapped};
 use crate::number::{bytes, percent, time};
 use std::fmt::Write;
-use tickmark_analysis::comms::{Law, Packet, Seen};
+use tickmark_analysis::comms::{Cpu, Law, Packet, Seen};
 use tickmark_stats::Interval;
 use tickmark_stats::linear::Piece;
+use tickmark_wire::text::printable;
 
 /// Load against packet size.
 pub(super) fn law(out: &mut String, law: &Law) {
@@ -115,6 +116,19 @@ pub(super) fn model(seen: &Seen) -> String {
     text
 }
 
+/// A CPU, and whose it is.
+fn whose(cpu: &Cpu) -> String {
+    match &cpu.host {
+        Some(host) => format!(
+            "CPU {} of {} (Linux {})",
+            cpu.cpu,
+            printable(&host.name, false),
+            printable(&host.kernel, false)
+        ),
+        None => format!("CPU {}", cpu.cpu),
+    }
+}
+
 /// How the meters agree, and why they do not.
 pub(super) fn meters(seen: &Seen) -> Vec<String> {
     let mut sentences = Vec::new();
@@ -122,15 +136,17 @@ pub(super) fn meters(seen: &Seen) -> Vec<String> {
         let Some((middle, high)) = cpu.apart else {
             if cpu.windows.1 > 0 {
                 sentences.push(format!(
-                    "CPU {}: {} of {} windows were refused, and no other has both meters.",
-                    cpu.cpu, cpu.windows.1, cpu.windows.0
+                    "{}: {} of {} windows were refused, and no other has both meters.",
+                    whose(cpu),
+                    cpu.windows.1,
+                    cpu.windows.0
                 ));
             }
             continue;
         };
         let mut text = format!(
-            "CPU {}: the counter and the gaps are {:.1} points apart in the median of {} windows, {:.1} at the 95th percentile; {} refused.",
-            cpu.cpu,
+            "{}: the counter and the gaps are {:.1} points apart in the median of {} windows, {:.1} at the 95th percentile; {} refused.",
+            whose(cpu),
             middle * 100.0,
             cpu.windows.0 - cpu.windows.1,
             high * 100.0,

@@ -18,6 +18,9 @@ Examples:
   tickmark comms comms2 --load none,thread,process --class fifo     does a computing thread disturb less than a process?
   tickmark comms comms1 --place same,across --sizes 1,4096,65536
   tickmark comms comms1 --link veth --mtu 512,1500,9000 --offloads off --class fifo --sizes 1048576    load against packet size
+  tickmark comms comms1 --stream none,yes --sizes 1    latency while a stream runs
+  tickmark comms --serve                               on another host: prints what to type on this one
+  tickmark comms comms1 --peer node7                   with another host, over ssh; both hosts' loads
   tickmark comms --of last --output plot               a recording again";
 
 #[derive(Debug, Args)]
@@ -28,9 +31,21 @@ pub(crate) struct Comms {
     /// What carries the messages
     #[arg(long, value_name = "TRANSPORT", value_delimiter = ',', value_parser = ["tcp", "udp", "unix", "unix-dgram", "pipe", "memory", "vsock"], default_value = "tcp")]
     pub(crate) over: Vec<String>,
-    /// What the other side is
-    #[arg(long, value_name = "WHAT", value_delimiter = ',', value_parser = ["process", "thread"], default_value = "process")]
+    /// What the other side is: process, thread, or another host: HOST over ssh, HOST:PORT where `tickmark comms --serve` listens
+    #[arg(long, value_name = "WHAT", value_delimiter = ',', default_value = "process")]
     pub(crate) peer: Vec<String>,
+    /// An option of ssh to that host, such as -p2222
+    #[arg(long, value_name = "OPTION", allow_hyphen_values = true)]
+    pub(crate) ssh: Vec<String>,
+    /// The file with the token of both hosts [default: the environment's TICKMARK_TOKEN]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) token_file: Option<PathBuf>,
+    /// Answer other hosts that have the token, until Ctrl-C
+    #[arg(long, conflicts_with_all = ["over", "peer", "place", "load", "step", "class", "link", "mtu", "offloads", "rate", "stream", "sizes", "duration", "runs", "name", "of"])]
+    pub(crate) serve: bool,
+    /// Where --serve listens
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "0.0.0.0:7271", requires = "serve")]
+    pub(crate) listen: std::net::SocketAddr,
     /// The CPU of the other side: the same, or another [default: another, where there is one]
     #[arg(long, value_name = "PLACE", value_delimiter = ',', value_parser = ["same", "across"])]
     pub(crate) place: Vec<String>,
@@ -52,6 +67,12 @@ pub(crate) struct Comms {
     /// Whether the kernel may join and split segments there and leave out checksums [default: on]
     #[arg(long, value_name = "WHETHER", value_delimiter = ',', value_parser = ["on", "off"])]
     pub(crate) offloads: Vec<String>,
+    /// Mbit a second that pass there each way at most [default: as many as do]
+    #[arg(long, value_name = "MBIT/S", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(0..=100_000))]
+    pub(crate) rate: Vec<u32>,
+    /// What else goes to the other side: a TCP stream as fast as it can
+    #[arg(long, value_name = "WHETHER", value_delimiter = ',', value_parser = ["none", "yes"], default_value = "none")]
+    pub(crate) stream: Vec<String>,
     /// Bytes of the messages [default: four for each doubling, 1 byte to 1 MiB]
     #[arg(long, value_name = "BYTES", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=64 << 20))]
     pub(crate) sizes: Vec<u32>,
@@ -68,7 +89,7 @@ pub(crate) struct Comms {
     #[arg(long, value_name = "DIR")]
     pub(crate) plots: Option<PathBuf>,
     /// Show a recording again instead
-    #[arg(long, value_name = "REC", conflicts_with_all = ["over", "peer", "place", "load", "step", "class", "link", "mtu", "offloads", "sizes", "duration", "runs", "name"], add = recordings())]
+    #[arg(long, value_name = "REC", conflicts_with_all = ["over", "peer", "place", "load", "step", "class", "link", "mtu", "offloads", "rate", "stream", "sizes", "duration", "runs", "name"], add = recordings())]
     pub(crate) of: Option<String>,
     /// Name of the recording [default: the host's name]
     #[arg(long)]

@@ -7,7 +7,10 @@ use crate::error::{Code, Error};
 use tickmark_analysis::bill;
 use tickmark_drive::plan;
 use tickmark_store::{Recording, Store};
-use tickmark_wire::Offer;
+use tickmark_wire::{Nanos, Offer};
+
+/// How long what runs already is looked at in each run, where nothing is said.
+const EACH: i64 = 2_000_000_000;
 
 pub(super) fn run(store: &Store, asked: &Bill) -> Result<Code, Error> {
     if let Some(name) = &asked.of {
@@ -15,9 +18,12 @@ pub(super) fn run(store: &Store, asked: &Bill) -> Result<Code, Error> {
     }
     let offers = ["yes", "no"].map(|watch| offer(asked, watch)).into_iter().collect::<Result<Vec<_>, _>>()?;
     let settings = (&asked.settings).into();
-    let plan = plan::make(&offers, asked.runs, None, settings, false, &mut rand::rng());
+    // Both kinds of runs have as long.
+    let each = i64::from(asked.runs) * offers.len() as i64;
+    let duration = asked.duration.unwrap_or(Nanos::new(EACH * each));
+    let plan = plan::make(&offers, asked.runs, Some(duration), settings, false, &mut rand::rng());
     let name = own_name(asked.name.as_deref());
-    let select = [format!("bill {}", asked.command.join(" "))];
+    let select = [format!("bill {}", whose(asked))];
     let (made, stopped) = measured_here(store, &[(name, plan)], &select, &|_| false)?;
     let made = made.into_iter().next();
     let recording = made.ok_or_else(|| Error::Refused("nothing was measured".to_owned()))??;
@@ -28,11 +34,30 @@ pub(super) fn run(store: &Store, asked: &Bill) -> Result<Code, Error> {
     Ok(if recording.complete() && !stopped { Code::Done } else { Code::Partly })
 }
 
+/// In words.
+fn whose(asked: &Bill) -> String {
+    match (&asked.pid, &asked.cgroup) {
+        (Some(pid), _) => format!("process {pid}"),
+        (None, Some(folder)) => format!("cgroup {}", folder.display()),
+        (None, None) => asked.command.join(" "),
+    }
+}
+
 fn offer(asked: &Bill, watch: &str) -> Result<Offer, Error> {
     let here =
         std::env::current_dir().map_err(|error| Error::Refused(format!("the current folder: {error}")))?;
     let folder = here.to_string_lossy().into_owned();
-    let told = [("watch", watch.to_owned()), ("folder", folder), ("words", asked.command.join("\0"))];
+    let pid = asked.pid.map_or_else(String::new, |pid| pid.to_string());
+    let cgroup =
+        asked.cgroup.as_ref().map_or_else(String::new, |folder| folder.to_string_lossy().into_owned());
+    let told = [
+        ("watch", watch.to_owned()),
+        ("folder", folder),
+        ("pid", pid),
+        ("cgroup", cgroup),
+        ("count", asked.count.clone().unwrap_or_default()),
+        ("words", asked.command.join("\0")),
+    ];
     let told = told.map(|(name, value)| (name.to_owned(), value)).into();
     tickmark_probe::case("bill", &told).map(|case| case.offer()).map_err(Error::Usage)
 }

@@ -16,9 +16,9 @@ use tickmark_wire::Nanos;
 pub(super) fn lab_run(store: &Store, asked: &LabRun) -> Result<Code, Error> {
     match file::read(&asked.file)? {
         file::Asked::Booted(from) => carry_out(store, from, asked),
-        file::Asked::Here(_) => {
+        file::Asked::Here(_) | file::Asked::Launched(_) => {
             let file = asked.file.display();
-            Err(Error::Usage(format!("{file} turns a knob and boots nothing: tickmark experiment {file}")))
+            Err(Error::Usage(format!("{file} boots nothing: tickmark experiment {file}")))
         }
     }
 }

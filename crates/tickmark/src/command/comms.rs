@@ -1,15 +1,19 @@
 //! Messages by their sizes, and what they cost the processor.
 
+mod hosts;
+
 use super::run::{measured_here, own_name, saved};
 use super::scenarios::{SIZE, unwritable, write};
 use super::timers::{header, with_header};
-use crate::cli::{Comms, Format, ScenarioOutput};
+use crate::cli::{Comms, CompareFormat, Experiment, Format, ScenarioOutput};
 use crate::error::{Code, Error};
 use crate::selection;
+use std::path::Path;
 use tickmark_analysis::comms;
+use tickmark_drive::file::Launched;
 use tickmark_drive::plan;
 use tickmark_probe::sys::limits::allowed_cpus;
-use tickmark_store::{Recording, Store};
+use tickmark_store::{Recording, Status, Store};
 use tickmark_wire::{Nanos, names};
 
 /// Of each combination, where nothing is said.
@@ -22,14 +26,19 @@ const MOST_UDP: u32 = 65_507;
 const MOST_UNIX: u32 = 96 << 10;
 
 pub(super) fn run(store: &Store, asked: &Comms) -> Result<Code, Error> {
+    if asked.serve {
+        return hosts::serve(asked);
+    }
     if let Some(folder) = &asked.plots {
         std::fs::create_dir_all(folder).map_err(|error| unwritable(folder, &error))?;
     }
     if let Some(name) = &asked.of {
-        return show(&store.find(name)?, asked).map(|_| Code::Done);
+        return show(&store.find(name)?, &asked.into()).map(|_| Code::Done);
     }
     check(asked)?;
-    let select = select(asked)?;
+    // It listens until the recording is made.
+    let elsewhere = hosts::Elsewhere::find(asked)?;
+    let select = select(asked, elsewhere.as_ref())?;
     let offers = selection::select(&select)?;
     let combinations = offers.len() as i64;
     let duration = asked.duration.unwrap_or(Nanos::new(EACH * combinations));
@@ -48,11 +57,58 @@ pub(super) fn run(store: &Store, asked: &Comms) -> Result<Code, Error> {
     let (made, stopped) = measured_here(store, &[(name, plan)], &select, &|_| false)?;
     let made = made.into_iter().next();
     let recording = made.ok_or_else(|| Error::Refused("nothing was measured".to_owned()))??;
-    let all = show(&recording, asked)?;
+    let code = show(&recording, &asked.into())?;
     if asked.output.format == Format::Text && asked.shown != ScenarioOutput::Values {
         saved(&recording, stopped, "comms --of")?;
     }
-    Ok(if all && !stopped { Code::Done } else { Code::Partly })
+    Ok(if stopped { code.worse(Code::Partly) } else { code })
+}
+
+/// `tickmark experiment FILE`, where the file launches messages.
+pub(super) fn experiment(store: &Store, asked: &Experiment, from: &Launched) -> Result<Code, Error> {
+    let fixed = [
+        (asked.command.is_some(), "--command"),
+        (asked.width.is_some(), "--width"),
+        (asked.more.is_some(), "--more"),
+        (asked.margin.is_some(), "--margin"),
+        (!asked.select.is_empty(), "probes"),
+    ];
+    if let Some((_, what)) = fixed.iter().find(|(is, _)| *is) {
+        let name = &from.name;
+        return Err(Error::Usage(format!("{what}: {name} says what it measures, and turns nothing")));
+    }
+    let offers = selection::select(&from.probes)?;
+    let launches = asked.blocks.unwrap_or(from.launches);
+    let settings = (&asked.settings).into();
+    let budget = asked.budget.unwrap_or(from.budget);
+    let plan = plan::make(&offers, launches, Some(budget), settings, false, &mut rand::rng());
+    let name = asked.name.clone().unwrap_or_else(|| from.name.clone());
+    let (made, stopped) = measured_here(store, &[(name, plan)], &from.probes, &|_| false)?;
+    let made = made.into_iter().next();
+    let recording = made.ok_or_else(|| Error::Refused("nothing was measured".to_owned()))??;
+    let shown = Shown {
+        format: if asked.format == CompareFormat::Json { Format::Json } else { Format::Text },
+        output: ScenarioOutput::Summary,
+        plots: None,
+    };
+    let code = show(&recording, &shown)?;
+    if shown.format == Format::Text {
+        saved(&recording, stopped, "comms --of")?;
+    }
+    Ok(if stopped { code.worse(Code::Partly) } else { code })
+}
+
+/// How a recording is shown.
+struct Shown<'a> {
+    format: Format,
+    output: ScenarioOutput,
+    plots: Option<&'a Path>,
+}
+
+impl<'a> From<&'a Comms> for Shown<'a> {
+    fn from(asked: &'a Comms) -> Self {
+        Self { format: asked.output.format, output: asked.shown, plots: asked.plots.as_deref() }
+    }
 }
 
 /// Four sizes for each doubling.
@@ -64,7 +120,7 @@ fn usual() -> Vec<u32> {
 }
 
 /// The probe with each combination that is asked for.
-fn select(asked: &Comms) -> Result<Vec<String>, Error> {
+fn select(asked: &Comms, elsewhere: Option<&hosts::Elsewhere>) -> Result<Vec<String>, Error> {
     let several = allowed_cpus().is_ok_and(|cpus| cpus.len() > 1);
     let usual = vec![if several { "across" } else { "same" }.to_owned()];
     let places = if asked.place.is_empty() { &usual } else { &asked.place };
@@ -73,6 +129,11 @@ fn select(asked: &Comms) -> Result<Vec<String>, Error> {
         for over in &asked.over {
             let sizes = sizes(asked, over)?;
             for peer in &asked.peer {
+                let host = [elsewhere.map(hosts::Elsewhere::told).unwrap_or_default()];
+                let (peer, places) = match hosts::is_host(peer) {
+                    true => ("process", &host[..]),
+                    false => (peer.as_str(), &places[..]),
+                };
                 for place in places {
                     for load in &asked.load {
                         // Without anything that computes there is no way to do so.
@@ -82,8 +143,15 @@ fn select(asked: &Comms) -> Result<Vec<String>, Error> {
                                 let told = format!(
                                     "benchmark={benchmark},over={over},peer={peer},place={place},load={load},step={step},class={class}"
                                 );
-                                let link = |link| format!("{}:{told},{link},sizes={sizes}", names::COMMS);
-                                select.extend(links(asked).into_iter().map(link));
+                                for stream in &asked.stream {
+                                    let link = |link| {
+                                        format!(
+                                            "{}:{told},stream={stream},{link},sizes={sizes}",
+                                            names::COMMS
+                                        )
+                                    };
+                                    select.extend(links(asked).into_iter().map(link));
+                                }
                             }
                         }
                     }
@@ -99,8 +167,11 @@ fn links(asked: &Comms) -> Vec<String> {
     let mtus = if asked.mtu.is_empty() { &[1500][..] } else { &asked.mtu };
     let offloads = asked.offloads.iter().map(String::as_str);
     let offloads: Vec<&str> = if asked.offloads.is_empty() { vec!["on"] } else { offloads.collect() };
+    let rates = if asked.rate.is_empty() { &[0][..] } else { &asked.rate };
     let veth = |mtu: &u32| {
-        offloads.iter().map(|offloads| format!("link=veth,mtu={mtu},offloads={offloads}")).collect::<Vec<_>>()
+        let both = offloads.iter().flat_map(|offloads| rates.iter().map(move |rate| (offloads, rate)));
+        both.map(|(offloads, rate)| format!("link=veth,mtu={mtu},offloads={offloads},rate={rate}"))
+            .collect::<Vec<_>>()
     };
     let each = |link: &String| match link.as_str() {
         "veth" => mtus.iter().flat_map(veth).collect(),
@@ -112,12 +183,29 @@ fn links(asked: &Comms) -> Vec<String> {
 /// Refuses what would be left out silently.
 fn check(asked: &Comms) -> Result<(), Error> {
     let veth = asked.link.iter().any(|link| link == "veth");
-    let told = !asked.mtu.is_empty() || !asked.offloads.is_empty();
+    let told = !asked.mtu.is_empty() || !asked.offloads.is_empty() || !asked.rate.is_empty();
     if told && !veth {
-        return Err(Error::Usage("--mtu and --offloads are of a veth pair: give --link veth".to_owned()));
+        return Err(Error::Usage(
+            "--mtu, --offloads and --rate are of a veth pair: give --link veth".to_owned(),
+        ));
+    }
+    let hosts = asked.peer.iter().filter(|peer| hosts::is_host(peer)).count();
+    if hosts > 1 {
+        return Err(Error::Usage("--peer: one other host at a time".to_owned()));
+    }
+    if hosts == 1 && asked.stream.iter().any(|stream| stream != "none") {
+        return Err(Error::Usage("--stream is within this host, and not to another".to_owned()));
+    }
+    if hosts == 1 && veth {
+        return Err(Error::Usage(
+            "--link veth is between two namespaces of this host, and not to another".to_owned(),
+        ));
     }
     match asked.over.iter().find(|over| !["tcp", "udp"].contains(&over.as_str())) {
         Some(over) if veth => Err(Error::Usage(format!("--link veth carries tcp and udp, and not {over}"))),
+        Some(over) if hosts == 1 => {
+            Err(Error::Usage(format!("another host takes tcp and udp, and not {over}")))
+        }
         _ => Ok(()),
     }
 }
@@ -144,20 +232,20 @@ fn sizes(asked: &Comms, over: &str) -> Result<String, Error> {
     Ok(sizes.iter().map(u32::to_string).collect::<Vec<_>>().join(" "))
 }
 
-/// Whether everything that the recording was to have is in it.
-fn show(recording: &Recording, asked: &Comms) -> Result<bool, Error> {
+/// Partly where not everything is in it that was to be, failed where nothing is.
+fn show(recording: &Recording, asked: &Shown<'_>) -> Result<Code, Error> {
     let all = comms::of(recording);
     if all.is_empty() {
         let id = &recording.meta.id;
         return Err(Error::Usage(format!("recording {id} has no messages of `tickmark comms`")));
     }
     let plots = tickmark_render::comms::plots(&all);
-    if let Some(folder) = &asked.plots {
+    if let Some(folder) = asked.plots {
         for (number, plot) in plots.iter().enumerate() {
             write(&folder.join(format!("comms-{}.svg", number + 1)), &plot.svg())?;
         }
     }
-    match (asked.output.format, asked.shown) {
+    match (asked.format, asked.output) {
         (Format::Json, _) => with_header(recording, tickmark_render::comms::json(&all))?,
         (_, ScenarioOutput::Values) => super::print(&tickmark_render::comms::values(&all))?,
         (_, ScenarioOutput::Plot) => {
@@ -170,7 +258,12 @@ fn show(recording: &Recording, asked: &Comms) -> Result<bool, Error> {
             super::print(&tickmark_render::comms::text(&all))?;
         }
     }
-    Ok(all.iter().all(|comms| comms.seen.is_ok()))
+    Ok(match all.iter().filter(|comms| comms.seen.is_ok()).count() {
+        0 => Code::Failed,
+        count if count < all.len() || !recording.complete() => Code::Partly,
+        _ if recording.runs.iter().any(|run| run.status != Status::Ok) => Code::Partly,
+        _ => Code::Done,
+    })
 }
 
 #[cfg(test)]

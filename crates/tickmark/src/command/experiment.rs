@@ -1,7 +1,7 @@
 //! A knob turned in interleaved blocks, and what that changes.
 
 use super::arms::{failed, model, nothing};
-use super::{boots, compare, more, pilot};
+use super::{boots, comms, compare, more, pilot};
 use crate::cli::{CompareFormat, Experiment as Asked};
 use crate::error::{Code, Error};
 use crate::{progress, selection};
@@ -37,6 +37,7 @@ pub(super) fn run(store: &Store, asked: &Asked) -> Result<Code, Error> {
     let named = if file::is_named(what) { Some(file::read(Path::new(what))?) } else { None };
     let from = match named {
         Some(file::Asked::Booted(matrix)) => return boots::experiment(store, asked, Path::new(what), matrix),
+        Some(file::Asked::Launched(from)) => return comms::experiment(store, asked, &from),
         Some(file::Asked::Here(from)) => *from,
         None => experiment::Asked::of(knob::parse(what)?),
     };

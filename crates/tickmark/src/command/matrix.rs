@@ -270,6 +270,12 @@ impl Made {
             let settings: Vec<_> = recordings.iter().map(of).collect();
             answer += &tickmark_render::scenario::of_settings(&settings);
         }
+        if from.report.contains(&Report::Messages) {
+            for recording in recordings {
+                let text = tickmark_render::comms::text(&tickmark_analysis::comms::of(recording));
+                tables += &format!("{}\n{text}\n", recording.meta.name);
+            }
+        }
         // The answer, then what it stands on.
         let gap = if answer.is_empty() { "" } else { "\n" };
         super::print(&format!("{answer}{gap}"))?;

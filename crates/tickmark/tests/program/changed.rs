@@ -15,10 +15,10 @@ fn below(pid: u32) -> Vec<u32> {
 fn moved(bench: &Bench, probe: &str) -> serde_json::Value {
     let arguments = ["run", probe, "--runs", "1", "--budget", "3s", "--cpu", "0", "--name", probe];
     let mut child: Child =
-        bench.command(&arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        bench.command(&arguments).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     let measures = |pid: &u32| {
         let words = std::fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-        words.contains("one")
+        words.split('\0').any(|word| word == "one")
     };
     let end = Instant::now() + Duration::from_secs(60);
     while child.try_wait().unwrap().is_none() && Instant::now() < end {
@@ -31,6 +31,8 @@ fn moved(bench: &Bench, probe: &str) -> serde_json::Value {
         }
         std::thread::sleep(Duration::from_millis(20));
     }
+    let ended = child.wait_with_output().unwrap();
+    assert!(ended.status.code().is_some_and(|code| code != 2), "{:?}: {}", ended.status, err(&ended));
     bench.json(&["show", probe])
 }
 

@@ -7,11 +7,11 @@ mod tcp;
 mod tick;
 
 use crate::bench::{Bench, err, has, out, program, refused, row};
+use crate::machine::within;
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
 
 const TICK: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../experiments/tick-100-vs-1000.toml");
 
@@ -34,15 +34,6 @@ fn guests(bench: &Bench) -> usize {
     let ours = processes.filter_map(|path| fs::read(path).ok());
     let is_guest = |line: &Vec<u8>| line.starts_with(b"/usr/bin/qemu") || line.starts_with(b"qemu");
     ours.filter(|line| is_guest(line) && line.windows(store.len()).any(|part| part == store)).count()
-}
-
-#[track_caller]
-fn within(seconds: u64, what: &str, is: impl Fn() -> bool) {
-    let begun = Instant::now();
-    while !is() {
-        assert!(begun.elapsed() < Duration::from_secs(seconds), "{what}");
-        std::thread::sleep(Duration::from_millis(20));
-    }
 }
 
 fn line<'a>(model: &'a Value, metric: &str, figure: &str) -> &'a Value {

@@ -1,6 +1,6 @@
 //! What the processor did in each window, by what computes beside the messages and by the kernel's accounts.
 
-use super::sides::Sides;
+use super::computing::Tasks;
 use crate::routine::Budget;
 use crate::sys::computer::{Done, Watcher};
 use crate::sys::counters::Counters;
@@ -43,14 +43,14 @@ pub(super) struct Accounts {
 
 impl Accounts {
     /// Looks at what computes alone, then waits for windows.
-    pub(super) fn begin(sides: &Sides, here: u32, there: u32, budget: &Budget) -> Self {
+    pub(super) fn begin(tasks: Tasks<'_>, here: u32, there: u32, budget: &Budget) -> Self {
         let cpus = if here == there { vec![here] } else { vec![here, there] };
         let scale = budget.gauge.scale;
         let alone = || -> Vec<Alone> {
             let (begun, before): (u64, Vec<Done>) =
-                (monotonic_ns(), sides.watchers.iter().map(Watcher::read).collect());
+                (monotonic_ns(), tasks.watchers.iter().map(Watcher::read).collect());
             std::thread::sleep(Nanos::new((budget.time.get() / PART).clamp(LEAST, ALONE)).to_duration());
-            let now = sides.watchers.iter().map(Watcher::read);
+            let now = tasks.watchers.iter().map(Watcher::read);
             let wall = Nanos::new((monotonic_ns() - begun) as i64);
             let one = |(before, now): (&Done, Done)| Alone {
                 wall,
@@ -60,7 +60,7 @@ impl Accounts {
             };
             before.iter().zip(now).map(one).collect()
         };
-        let alone = if sides.watchers.is_empty() { Vec::new() } else { alone() };
+        let alone = if tasks.watchers.is_empty() { Vec::new() } else { alone() };
         let book = |(number, cpu): (usize, u32)| Cpu {
             loads: Loads { cpu, alone: alone.get(number).copied(), ..Loads::default() },
             counters: Counters::open(cpu),
@@ -73,7 +73,7 @@ impl Accounts {
     }
 
     /// Begins a window; /proc is read before it, for every CPU.
-    pub(super) fn open(&mut self, sides: &Sides) {
+    pub(super) fn open(&mut self, tasks: Tasks<'_>) {
         for cpu in &mut self.cpus {
             if let Some(counters) = &mut cpu.counters {
                 counters.read(|_, _| ());
@@ -82,19 +82,19 @@ impl Accounts {
         }
         let (alone, switches) = (self.cpus.len() == 1, usage::thread_counts().switches);
         for (number, cpu) in self.cpus.iter_mut().enumerate() {
-            let done = sides.watchers.get(number).map(Watcher::read);
-            let (communicating, wall) = (communicating(sides, number, alone), monotonic_ns());
+            let done = tasks.watchers.get(number).map(Watcher::read);
+            let (communicating, wall) = (tasks.communicating(number, alone), monotonic_ns());
             cpu.open = Open { wall, done, communicating, switches, stat: cpu.open.stat };
             cpu.first.get_or_insert(cpu.open);
         }
     }
 
     /// Ends it.
-    pub(super) fn close(&mut self, sides: &Sides, size: u64, trips: u64) {
+    pub(super) fn close(&mut self, tasks: Tasks<'_>, size: u64, trips: u64) {
         let (alone, switches) = (self.cpus.len() == 1, usage::thread_counts().switches);
         for (number, cpu) in self.cpus.iter_mut().enumerate() {
-            let (wall, communicating) = (monotonic_ns(), communicating(sides, number, alone));
-            let done = sides.watchers.get(number).map(Watcher::read);
+            let (wall, communicating) = (monotonic_ns(), tasks.communicating(number, alone));
+            let done = tasks.watchers.get(number).map(Watcher::read);
             let (open, loads) = (&cpu.open, &mut cpu.loads);
             let now = Open { wall, done, communicating, switches, stat: None };
             loads.wall.push(Nanos::new((wall - open.wall) as i64));
@@ -150,16 +150,6 @@ impl Accounts {
             loads
         };
         self.cpus.into_iter().map(whole).collect()
-    }
-}
-
-/// CPU time of the communicating tasks of a CPU: of this side on the first, of the other on the second; of both where there is but one.
-fn communicating(sides: &Sides, number: usize, alone: bool) -> Nanos {
-    let there = || sides.there.as_ref().map_or(Nanos::ZERO, usage::CpuClock::read);
-    match number {
-        0 if alone => Nanos::new(usage::thread_cpu().get() + there().get()),
-        0 => usage::thread_cpu(),
-        _ => there(),
     }
 }
 

@@ -1,8 +1,8 @@
-//! The two sides of a communication, and what computes beside them.
+//! The two sides of a communication.
 
-use crate::clock::{Counter, Monotonic};
+use super::computing::{Beside, Computing, Tasks, no_thread};
+use super::host::Elsewhere;
 use crate::routine::Budget;
-use crate::sys::computer::{Board, GAP, Step, Watcher};
 use crate::sys::message::End;
 use crate::sys::namespace::Namespaces;
 use crate::sys::peer::Peer;
@@ -11,30 +11,13 @@ use crate::{Params, ProbeError};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::JoinHandle;
-
-/// What computes on each CPU.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Beside {
-    Nothing,
-    Thread(Step),
-    Process(Step),
-}
-
-impl Beside {
-    pub(super) fn of(params: &Params) -> Self {
-        let step = if params.told("step") == "increment" { Step::Increment } else { Step::Multiply };
-        match params.told("load") {
-            "thread" => Self::Thread(step),
-            "process" => Self::Process(step),
-            _ => Self::Nothing,
-        }
-    }
-}
+use tickmark_wire::Loads;
 
 /// Who answers.
 enum Answers {
     Process(Peer),
     Thread(u32, Option<JoinHandle<Result<(), CallError>>>),
+    Elsewhere(Elsewhere),
 }
 
 /// Both sides, ready.
@@ -42,14 +25,12 @@ pub(super) struct Sides {
     /// This side's end.
     pub(super) end: End,
     both: bool,
-    answers: Option<Answers>,
+    answers: Answers,
     /// CPU time of the other side.
-    pub(super) there: Option<usage::CpuClock>,
-    boards: Vec<Board>,
-    /// Who looks at what computes, on this CPU and on the other side's.
-    pub(super) watchers: Vec<Watcher>,
-    computers: Vec<Peer>,
-    threads: Vec<JoinHandle<Result<(), CallError>>>,
+    there: Option<usage::CpuClock>,
+    computing: Computing,
+    /// Who sends and receives what else goes there.
+    stream: Vec<Peer>,
 }
 
 /// A round trip of this side: Comms1 sends and receives; Comms2 exchanges, and returns what it got while its own comes back. Either way `back` has
@@ -72,19 +53,25 @@ pub(super) fn trip(
 /// What the messages of the other side are made of.
 const OWN: u8 = 0xa5;
 
-/// What goes before trips: their size and how many they are; none of them ends the other side.
-const HEADER: usize = 16;
+/// What goes before trips: their size, how many they are, and whether they are a window; none of them ends the other side.
+pub(super) const HEADER: usize = 24;
+
+/// What the other side is told of trips that come: whether they begin, their size and how many they are. Only of windows.
+pub(super) type OnWindow<'a> = &'a mut dyn FnMut(bool, u64, u64);
 
 /// The other side, until it is told to end.
-fn answer(end: &mut End, both: bool) -> Result<(), CallError> {
+pub(super) fn answer(end: &mut End, both: bool, on: OnWindow<'_>) -> Result<(), CallError> {
     let (mut message, mut own, mut back) = (Vec::new(), Vec::new(), Vec::new());
     loop {
         let mut header = [0; HEADER];
         end.receive(&mut header)?;
         let number = |at: usize| u64::from_le_bytes(std::array::from_fn(|byte| header[at + byte]));
-        let (size, trips) = (number(0) as usize, number(8));
+        let (size, trips, is_window) = (number(0) as usize, number(8), number(16) > 0);
         if trips == 0 {
             return Ok(());
+        }
+        if is_window {
+            on(true, size as u64, trips);
         }
         if message.len() != size {
             message = vec![0; size];
@@ -103,6 +90,9 @@ fn answer(end: &mut End, both: bool) -> Result<(), CallError> {
                 end.send(&message)?;
             }
         }
+        if is_window {
+            on(false, size as u64, trips);
+        }
     }
 }
 
@@ -114,87 +104,52 @@ impl Sides {
         there: u32,
         most: usize,
         both: bool,
-        beside: Beside,
         budget: &Budget,
     ) -> Result<Self, ProbeError> {
         let cpus = if there == params.cpu { vec![there] } else { vec![params.cpu, there] };
-        let (mut boards, mut computers) = (Vec::new(), Vec::new());
-        let counts = budget.gauge.counts();
-        let gap = (GAP as f64 * budget.gauge.scale.frequency() / 1e9) as u64;
-        let compute = move |board: &Board, step, cpu| {
-            if counts {
-                board.compute(Counter, step, gap, cpu, false)
-            } else {
-                board.compute(Monotonic, step, gap, cpu, false)
-            }
+        let beside = Beside::of(params.told("load"), params.told("step"));
+        let mut computing = Computing::processes(beside, cpus, budget.gauge)?;
+        let stream = match params.told("stream") {
+            "none" => Vec::new(),
+            _ => stream(link, params.cpu, there)?,
         };
-        if beside != Beside::Nothing {
-            boards = cpus.iter().map(|_| Board::new()).collect::<Result<Vec<_>, _>>()?;
-        }
-        if let Beside::Process(step) = beside {
-            for (board, cpu) in boards.iter().zip(&cpus) {
-                computers.push(Peer::start(|| compute(board, step, *cpu))?);
-            }
-        }
-        let (end, mut theirs) = super::pair(link, params.told("over"), most.max(HEADER))?;
-        let is_thread = params.told("peer") == "thread";
-        let mut answers = None;
-        if !is_thread {
-            let process = Peer::start(|| {
-                end.close_copies();
-                limits::pin(&[there])?;
-                answer(&mut theirs, both)?;
-                // Its end would end the run: it is ended.
-                loop {
-                    std::thread::park();
-                }
-            })?;
-            answers = Some(Answers::Process(process));
-        }
-        let failed =
-            |error: std::io::Error| CallError::of("pthread_create (mmap, mprotect or clone3)", &error);
-        if is_thread {
-            let id = Arc::new(AtomicU32::new(0));
-            let own = Arc::clone(&id);
-            let thread = std::thread::Builder::new().spawn(move || {
-                limits::pin(&[there])?;
-                own.store(usage::thread_id(), Ordering::Release);
-                answer(&mut theirs, both)
-            });
-            let thread = thread.map_err(failed)?;
-            while id.load(Ordering::Acquire) == 0 && !thread.is_finished() {
-                std::thread::yield_now();
-            }
-            answers = Some(Answers::Thread(id.load(Ordering::Acquire), Some(thread)));
-        }
-        let mut threads = Vec::new();
-        if let Beside::Thread(step) = beside {
-            for (board, cpu) in boards.iter().cloned().zip(cpus.clone()) {
-                let thread = std::thread::Builder::new().spawn(move || compute(&board, step, cpu));
-                threads.push(thread.map_err(failed)?);
-            }
-        }
-        let watch = |(board, cpu): (&Board, &u32)| {
-            let task = board.wait().ok_or_else(|| {
-                ProbeError::Other("what computes did not begin within two seconds".to_owned())
-            })?;
-            let gone = || ProbeError::Call(CallError { call: "clock_getcpuclockid", errno: libc::ESRCH });
-            Watcher::new(board.clone(), *cpu, task, matches!(beside, Beside::Thread(_))).ok_or_else(gone)
+        let most = most.max(HEADER);
+        let (end, answers) = if params.told("place") == "host" {
+            let (elsewhere, end) = Elsewhere::ask(params, both, most, budget)?;
+            (end, Answers::Elsewhere(elsewhere))
+        } else {
+            let (end, theirs) = super::pair(link, params.told("over"), most)?;
+            let answers = match params.told("peer") {
+                "thread" => thread(theirs, both, there)?,
+                _ => process(&end, theirs, both, there)?,
+            };
+            (end, answers)
         };
-        let watchers = boards.iter().zip(&cpus).map(watch).collect::<Result<Vec<_>, _>>()?;
+        computing.go()?;
         let there = match &answers {
-            Some(Answers::Process(peer)) => usage::CpuClock::of(peer.pid()),
-            Some(Answers::Thread(id, _)) => Some(usage::CpuClock::of_thread(*id)),
-            None => None,
+            Answers::Process(peer) => usage::CpuClock::of(peer.pid()),
+            Answers::Thread(id, _) => Some(usage::CpuClock::of_thread(*id)),
+            Answers::Elsewhere(_) => None,
         };
-        Ok(Self { end, both, answers, there, boards, watchers, computers, threads })
+        Ok(Self { end, both, answers, there, computing, stream })
+    }
+
+    /// Who is looked at.
+    pub(super) fn tasks(&self) -> Tasks<'_> {
+        Tasks { watchers: self.computing.watchers(), there: self.there.as_ref() }
+    }
+
+    /// Waits until the other side computes, too.
+    pub(super) fn wait(&mut self) -> Result<(), ProbeError> {
+        if let Answers::Elsewhere(host) = &mut self.answers { host.wait() } else { Ok(()) }
     }
 
     /// Says what comes now.
-    pub(super) fn announce(&mut self, size: usize, trips: u64) -> Result<(), CallError> {
+    pub(super) fn announce(&mut self, size: usize, trips: u64, is_window: bool) -> Result<(), CallError> {
         let mut header = [0; HEADER];
-        header[..8].copy_from_slice(&(size as u64).to_le_bytes());
-        header[8..].copy_from_slice(&trips.to_le_bytes());
+        for (part, number) in header.chunks_mut(8).zip([size as u64, trips, u64::from(is_window)]) {
+            part.copy_from_slice(&number.to_le_bytes());
+        }
         self.end.send(&header)?;
         if self.both { self.end.expects(size) } else { Ok(()) }
     }
@@ -204,15 +159,81 @@ impl Sides {
         if self.both { self.end.expects(0) } else { Ok(()) }
     }
 
-    /// Ends both, and what computes.
-    pub(super) fn end(mut self) {
+    /// Ends both, and what computes; what another host's CPU did.
+    pub(super) fn end(mut self) -> Result<Option<Loads>, ProbeError> {
         let _ = self.end.send(&[0; HEADER]);
-        // Processes are ended first: one that ends by itself would end the run.
-        self.computers.clear();
-        self.boards.iter().for_each(Board::stop);
-        if let Some(Answers::Thread(_, thread)) = &mut self.answers {
-            let _ = thread.take().map(JoinHandle::join);
-        }
-        self.threads.drain(..).for_each(|thread| drop(thread.join()));
+        self.computing.stop();
+        self.stream.clear();
+        let loads = match &mut self.answers {
+            Answers::Thread(_, thread) => {
+                let _ = thread.take().map(JoinHandle::join);
+                None
+            }
+            Answers::Elsewhere(host) => Some(host.loads()?),
+            Answers::Process(_) => None,
+        };
+        self.computing.end();
+        Ok(loads)
     }
+
+    /// Why it failed: another host may know better.
+    pub(super) fn why(&mut self, error: ProbeError) -> ProbeError {
+        match &mut self.answers {
+            Answers::Elsewhere(host) => host.why(error),
+            _ => error,
+        }
+    }
+}
+
+/// Bytes that the stream sends at once.
+const PIECE: usize = 64 << 10;
+
+/// A process on this side that sends without end, and one on the other that receives.
+fn stream(link: Option<&Namespaces>, here: u32, there: u32) -> Result<Vec<Peer>, ProbeError> {
+    let (mut from, mut to) = super::pair(link, "tcp", PIECE)?;
+    let receives = Peer::start(|| {
+        from.close_copies();
+        limits::pin(&[there])?;
+        let mut piece = vec![0; PIECE];
+        loop {
+            to.receive(&mut piece)?;
+        }
+    })?;
+    let sends = Peer::start(|| {
+        to.close_copies();
+        limits::pin(&[here])?;
+        let piece = vec![OWN; PIECE];
+        loop {
+            from.send(&piece)?;
+        }
+    })?;
+    Ok(vec![receives, sends])
+}
+
+fn process(end: &End, mut theirs: End, both: bool, there: u32) -> Result<Answers, ProbeError> {
+    let process = Peer::start(|| {
+        end.close_copies();
+        limits::pin(&[there])?;
+        answer(&mut theirs, both, &mut |_, _, _| ())?;
+        // Its end would end the run: it is ended.
+        loop {
+            std::thread::park();
+        }
+    })?;
+    Ok(Answers::Process(process))
+}
+
+fn thread(mut theirs: End, both: bool, there: u32) -> Result<Answers, ProbeError> {
+    let id = Arc::new(AtomicU32::new(0));
+    let own = Arc::clone(&id);
+    let thread = std::thread::Builder::new().spawn(move || {
+        limits::pin(&[there])?;
+        own.store(usage::thread_id(), Ordering::Release);
+        answer(&mut theirs, both, &mut |_, _, _| ())
+    });
+    let thread = thread.map_err(|error| no_thread(&error))?;
+    while id.load(Ordering::Acquire) == 0 && !thread.is_finished() {
+        std::thread::yield_now();
+    }
+    Ok(Answers::Thread(id.load(Ordering::Acquire), Some(thread)))
 }

@@ -1,88 +1,25 @@
 //! Real machines over ssh: a network namespace with an sshd stands for one.
 
-use super::{line, within};
+use super::line;
 use crate::bench::{Bench, err, refused};
+use crate::machine::{Machine, within};
 use std::fs;
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 
-/// A second machine: a network namespace with an sshd, whose boots are what a file says.
-struct Board {
-    folder: tempfile::TempDir,
-    _network: Network,
-}
-
-/// The namespace with what runs in it; all of it goes when this does.
-struct Network {
-    name: String,
-    here: String,
-    sshd: Option<Child>,
-}
-
-impl Drop for Network {
-    fn drop(&mut self) {
-        if let Some(sshd) = &mut self.sshd {
-            let _ = sshd.kill();
-            let _ = sshd.wait();
-        }
-        let _ = Command::new("ip").args(["netns", "del", &self.name]).output();
-        let _ = Command::new("ip").args(["link", "del", &self.here]).output();
-    }
-}
-
-fn ok(command: &mut Command) {
-    let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
-    assert!(output.status.success(), "{command:?}: {}", err(&output));
-}
+/// A second machine, whose boots are what a file says.
+struct Board(Machine);
 
 impl Board {
-    /// The number is this test's: it is in the names of the network and in its addresses.
     fn new(number: u8) -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let at = |name: &str| folder.path().join(name).display().to_string();
-        let name = format!("tickmark-{}-{number}", std::process::id());
-        let ip = |words: &str| {
-            ok(Command::new("ip").args(words.split(' ').map(|word| word.replace("NAME", &name))));
-        };
-        let (here, there) = (
-            format!("tm{number}a{}", std::process::id() % 1000),
-            format!("tm{number}b{}", std::process::id() % 1000),
-        );
-        let mut network = Network { name: name.clone(), here: here.clone(), sshd: None };
-        ip("netns add NAME");
-        ip(&format!("link add {here} type veth peer name {there}"));
-        ip(&format!("link set {there} netns NAME"));
-        ip(&format!("addr add 10.213.{number}.1/30 dev {here}"));
-        ip(&format!("link set {here} up"));
-        ip(&format!("-n NAME addr add 10.213.{number}.2/30 dev {there}"));
-        ip(&format!("-n NAME link set {there} up"));
-        for key in ["host", "user"] {
-            ok(Command::new("ssh-keygen").args(["-q", "-t", "ed25519", "-N", "", "-f", &at(key)]));
-        }
-        fs::copy(folder.path().join("user.pub"), folder.path().join("keys")).unwrap();
-        fs::write(folder.path().join("boot"), "1\n").unwrap();
-        fs::create_dir(folder.path().join("home")).unwrap();
-        let config = format!(
-            "ListenAddress 10.213.{number}.2\nHostKey {}\nAuthorizedKeysFile {}\nStrictModes no\nPidFile none\nUsePAM no\n\
-             PermitRootLogin yes\nSetEnv HOME={}\n",
-            at("host"),
-            at("keys"),
-            // A home of its own: the agent that a boot leaves there is no other board's.
-            at("home")
-        );
-        fs::write(folder.path().join("sshd_config"), config).unwrap();
-        let _ = fs::create_dir_all("/run/sshd");
-        let mut sshd = Command::new("ip");
-        sshd.args(["netns", "exec", &name, "/usr/sbin/sshd", "-D", "-f", &at("sshd_config")]);
-        network.sshd = Some(sshd.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
-        let board = Self { folder, _network: network };
-        within(10, "sshd answers", || std::net::TcpStream::connect(format!("10.213.{number}.2:22")).is_ok());
-        board
+        let machine = Machine::new(number);
+        fs::write(machine.at("boot"), "1\n").unwrap();
+        Self(machine)
     }
 
     /// The matrix of two settings on this board, as a file.
     fn matrix(&self, number: u8, boot: &str) -> PathBuf {
-        let at = |name: &str| self.folder.path().join(name).display().to_string();
+        let at = |name: &str| self.0.at(name);
         let boot = boot.replace("BOOT", &at("boot"));
         let text = format!(
             r#"
@@ -99,14 +36,14 @@ impl Board {
             [[machine]]
             name = "board"
             target = "ssh:root@10.213.{number}.2"
-            ssh = ["-i", "{}", "-o", "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=/dev/null", "-o", "LogLevel=ERROR"]
+            ssh = {:?}
             identity = "cat {}"
             boot_limit = "5s"
             "#,
-            at("user"),
+            self.0.options(),
             at("boot")
         );
-        let path = self.folder.path().join("board.toml");
+        let path = PathBuf::from(at("board.toml"));
         fs::write(&path, text).unwrap();
         path
     }
@@ -121,8 +58,7 @@ fn a_real_machine_is_booted_once_a_setting_and_block_and_goes_on_after_an_interr
     let (bench, board) = (Bench::new(), Board::new(1));
     let file = board.matrix(1, REBOOT);
     let file = file.to_str().unwrap();
-    let boots =
-        || fs::read_to_string(board.folder.path().join("boot")).unwrap().trim().parse::<u32>().unwrap_or(0);
+    let boots = || fs::read_to_string(board.0.at("boot")).unwrap().trim().parse::<u32>().unwrap_or(0);
     let run =
         bench.command(&["lab", "run", file]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     within(60, "the third boot", || boots() >= 4);
@@ -137,7 +73,7 @@ fn a_real_machine_is_booted_once_a_setting_and_block_and_goes_on_after_an_interr
     let mean = line(&model, "syscall.null", "mean");
     assert_eq!(mean["replicates"], serde_json::json!([3, 3]), "{mean}");
     assert!(boots() > before && boots() <= before + 6, "{before} {}", boots());
-    assert!(board.folder.path().join("home/.cache/tickmark/agent").exists());
+    assert!(PathBuf::from(board.0.at("home/.cache/tickmark/agent")).exists());
     assert_eq!(bench.json(&["recordings"]).as_array().unwrap().len(), 2);
 }
 
@@ -148,7 +84,7 @@ fn a_real_machine_that_does_not_boot_anew_is_named() {
     refused(&run("true"), 1, &["did not come up in a new boot within 5 s"]);
     refused(&run("echo no such kernel >&2; exit 3"), 1, &["root@10.213.2.2", "no such kernel"]);
     let text = fs::read_to_string(board.matrix(2, "true")).unwrap().replace("10.213.2.2", "10.213.2.99");
-    let path = board.folder.path().join("nobody.toml");
+    let path = PathBuf::from(board.0.at("nobody.toml"));
     fs::write(&path, text).unwrap();
     refused(&bench.run(&["lab", "run", path.to_str().unwrap()]), 1, &["root@10.213.2.99", "which boot"]);
 }
@@ -158,7 +94,7 @@ fn a_real_machine_that_does_not_boot_anew_is_named() {
 fn a_command_runs_on_a_real_machine_once_a_boot() {
     let _machine = crate::bench::machine();
     let (bench, board) = (Bench::new(), Board::new(3));
-    let length = board.folder.path().join("length").display().to_string();
+    let length = board.0.at("length");
     let text = fs::read_to_string(board.matrix(3, REBOOT)).unwrap();
     // Each setting leaves the command another time to sleep.
     let mut seconds = ["0.02", "0.2"].into_iter();
@@ -173,7 +109,7 @@ fn a_command_runs_on_a_real_machine_once_a_boot() {
         ),
         _ => line.to_owned(),
     });
-    let file = board.folder.path().join("command.toml");
+    let file = PathBuf::from(board.0.at("command.toml"));
     fs::write(&file, lines.collect::<Vec<_>>().join("\n")).unwrap();
     let model = bench.json(&["lab", "run", file.to_str().unwrap()]);
     let time = line(&model, "command.time", "value");
@@ -189,7 +125,7 @@ fn a_command_runs_on_a_real_machine_once_a_boot() {
 #[test]
 fn a_real_machine_is_booted_into_the_hz_that_was_asked_for() {
     let (bench, board) = (Bench::new(), Board::new(4));
-    let at = |name: &str| board.folder.path().join(name).display().to_string();
+    let at = |name: &str| board.0.at(name);
     let (boot, key) = (REBOOT.replace("BOOT", &at("boot")), at("user"));
     let identity = format!("cat {}", at("boot"));
     let mut asked =
@@ -204,6 +140,6 @@ fn a_real_machine_is_booted_into_the_hz_that_was_asked_for() {
         "--ssh=LogLevel=ERROR",
     ]);
     refused(&bench.run(&[&asked[..], &["--", "true"]].concat()), 1, &["root@10.213.4.2", "booted for HZ"]);
-    assert_ne!(fs::read_to_string(board.folder.path().join("boot")).unwrap(), "1\n", "it was booted");
+    assert_ne!(fs::read_to_string(board.0.at("boot")).unwrap(), "1\n", "it was booted");
     refused(&bench.run(&["hz", "--host", "board", "--", "true"]), 2, &["--boot"]);
 }

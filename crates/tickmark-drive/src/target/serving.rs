@@ -1,0 +1,72 @@
+//! Another host over ssh whose agent answers messages of this one.
+
+use super::{Remote, agent_program};
+use crate::{Control, Error};
+use std::io::{BufRead, BufReader, Write};
+use std::process::{ChildStdin, Stdio};
+use std::sync::Arc;
+use std::time::Duration;
+use tickmark_probe::session::Token;
+use tickmark_process::Child;
+
+/// How long the other host may take to answer.
+const LIMIT: Duration = Duration::from_secs(30);
+/// Where it listens: at the address that this connection came to, and at no other.
+const LISTEN: &str = r#"set -- $SSH_CONNECTION; case "$3" in "") exit 9;; *:*) at="[$3]";; *) at="$3";; esac; exec "$HOME"/.cache/tickmark/agent serve "$at:0""#;
+
+/// It listens until this is dropped.
+pub struct Serving {
+    /// Where, as ADDRESS:PORT.
+    pub address: String,
+    /// Who knows it is answered.
+    pub token: Token,
+    _stdin: ChildStdin,
+    _ssh: Child,
+}
+
+impl Serving {
+    /// Starts the agent on a host, as ssh has it, with options of ssh.
+    ///
+    /// # Errors
+    /// There is no static agent, the host does not answer, or its agent cannot listen.
+    pub fn start(host: &str, options: &[String]) -> Result<Self, Error> {
+        let agent = std::fs::read(agent_program()?).map_err(Error::Agent)?;
+        let remote = Remote {
+            host: host.to_owned(),
+            options: options.to_vec(),
+            boot: String::new(),
+            hz: None,
+            identity: String::new(),
+            limit: LIMIT,
+            agent: Arc::new(agent),
+            control: Control::default(),
+        };
+        remote.install()?;
+        let token = Token::make().map_err(Error::Agent)?;
+        let mut ssh = remote.ssh(&format!("exec sh -c '{LISTEN}'"));
+        ssh.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut ssh = Child::start(ssh).map_err(Error::Agent)?;
+        let refused = |why: String| Error::Refused(format!("{host}: {why}"));
+        let none = || refused("ssh has no pipes".to_owned());
+        let (mut stdin, stdout) = (ssh.stdin.take().ok_or_else(none)?, ssh.stdout.take().ok_or_else(none)?);
+        let _ = writeln!(stdin, "{}", token.reveal());
+        // A shell on the way may have words of its own before the agent has.
+        let mut lines = BufReader::new(stdout).lines().map_while(Result::ok);
+        let found = lines.find_map(|line| line.strip_prefix("listening ").map(str::to_owned));
+        let Some(address) = found else {
+            drop(stdin);
+            let mut said = String::new();
+            if let Some(mut stderr) = ssh.stderr.take() {
+                let _ = std::io::Read::read_to_string(&mut stderr, &mut said);
+            }
+            let last = said.lines().rev().find(|line| !line.trim().is_empty());
+            return Err(refused(format!(
+                "its agent does not listen: {}",
+                last.unwrap_or("it printed nothing")
+            )));
+        };
+        // What it says later is nobody's: it must not wait for a reader.
+        std::thread::spawn(move || lines.for_each(drop));
+        Ok(Self { address, token, _stdin: stdin, _ssh: ssh })
+    }
+}

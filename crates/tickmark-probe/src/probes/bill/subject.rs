@@ -1,0 +1,184 @@
+//! Whom a bill is for: a command, processes that run already, or a cgroup.
+
+use crate::sys::tasks::{self, Used};
+use crate::sys::{limits, usage};
+use crate::{Params, ProbeError};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use tickmark_timer::monotonic_ns;
+use tickmark_wire::Nanos;
+
+/// What is billed.
+pub(super) enum Subject {
+    /// The program and its arguments.
+    Command(Vec<String>),
+    /// A process with those that it started.
+    Process(u32),
+    /// The file with its CPU time, and the folder.
+    Cgroup(PathBuf),
+}
+
+/// What it did in a window: how long that was, its CPU time, and how often it did what is counted.
+pub(super) struct Window {
+    pub(super) took: f64,
+    pub(super) billed: f64,
+    pub(super) count: Option<f64>,
+}
+
+/// Files of a cgroup with its CPU time: of the first version in ns, of the second with a line in us.
+const USAGE: [&str; 2] = ["cpuacct.usage", "cpu.stat"];
+
+impl Subject {
+    pub(super) fn of(params: &Params) -> Result<Self, String> {
+        let told = |name: &str| Some(params.told(name)).filter(|text| !text.is_empty());
+        if let Some(pid) = told("pid") {
+            let pid = pid.parse().map_err(|_| format!("pid={pid} is no number of a process"))?;
+            return match usage::CpuClock::of(pid) {
+                Some(_) => Ok(Self::Process(pid)),
+                None => Err(format!("there is no process {pid}")),
+            };
+        }
+        if let Some(folder) = told("cgroup") {
+            let file = USAGE.iter().map(|name| Path::new(folder).join(name)).find(|path| path.is_file());
+            let none =
+                || format!("{folder} is no cgroup that counts CPU time (neither cpuacct.usage nor cpu.stat)");
+            return file.map(Self::Cgroup).ok_or_else(none);
+        }
+        let words: Vec<String> = params.told("words").split('\0').map(str::to_owned).collect();
+        if words.iter().all(String::is_empty) {
+            return Err("no command was named".to_owned());
+        }
+        Ok(Self::Command(words))
+    }
+
+    /// Processes that are no others.
+    pub(super) fn own(&self, all: &BTreeMap<u32, Used>) -> Vec<u32> {
+        match self {
+            Self::Command(_) => Vec::new(),
+            Self::Process(pid) => tasks::below(*pid, all),
+            Self::Cgroup(file) => {
+                let folder = file.parent().unwrap_or(Path::new("/"));
+                let text = std::fs::read_to_string(folder.join("cgroup.procs")).unwrap_or_default();
+                text.split_whitespace().filter_map(|word| word.parse().ok()).collect()
+            }
+        }
+    }
+
+    /// Carries out the command on every CPU that it might use; of others it looks at them for so long.
+    pub(super) fn watch(&self, params: &Params, time: Nanos) -> Result<Window, ProbeError> {
+        let count = || count(params.told("count"));
+        let first = count()?;
+        let (took, billed) = match self {
+            Self::Command(words) => carry_out(words, params)?,
+            Self::Process(pid) => self.wait(time, || {
+                let own = tasks::all();
+                // What ended is in the account of who waited for it; what began meanwhile counts whole.
+                let used = |pid: u32| own.get(&pid).map_or(0, |used| used.cpu);
+                let all: i64 = tasks::below(*pid, &own).into_iter().map(used).sum();
+                Some(all + tasks::ended_below(*pid)).filter(|_| own.contains_key(pid))
+            })?,
+            Self::Cgroup(file) => self.wait(time, || used_by(file))?,
+        };
+        let count = match (first, count()?) {
+            // A number that was given is what it does in a window.
+            (Some((known, true)), _) => Some(known),
+            (Some((before, false)), Some((now, _))) => Some(now - before),
+            _ => None,
+        };
+        if let Some(count) = count.filter(|count| *count < 0.0) {
+            return Err(ProbeError::Other(format!("what is counted went down by {}", -count)));
+        }
+        Ok(Window { took, billed, count })
+    }
+
+    fn wait(&self, time: Nanos, used: impl Fn() -> Option<i64>) -> Result<(f64, f64), ProbeError> {
+        let gone = || {
+            ProbeError::Other(match self {
+                Self::Process(pid) => format!("process {pid} has ended"),
+                _ => "the cgroup is gone".to_owned(),
+            })
+        };
+        let (begun, before) = (monotonic_ns(), used().ok_or_else(gone)?);
+        std::thread::sleep(time.to_duration());
+        let (after, ended) = (used().ok_or_else(gone)?, monotonic_ns());
+        Ok(((ended - begun) as f64, (after - before) as f64))
+    }
+}
+
+/// CPU time of a cgroup with all that ended in it, in ns.
+fn used_by(file: &Path) -> Option<i64> {
+    let text = std::fs::read_to_string(file).ok()?;
+    match text.lines().find_map(|line| line.strip_prefix("usage_usec ")) {
+        Some(micros) => micros.trim().parse::<i64>().ok().map(|micros| micros * 1_000),
+        None => text.trim().parse().ok(),
+    }
+}
+
+/// What is counted, so far: a number that was given, or what a command prints; and which of the two.
+fn count(by: &str) -> Result<Option<(f64, bool)>, ProbeError> {
+    if by.is_empty() {
+        return Ok(None);
+    }
+    if let Ok(number) = by.parse() {
+        return Ok(Some((number, true)));
+    }
+    let wrong = |why: String| ProbeError::Other(format!("`{by}`: {why}"));
+    let done = Command::new("sh").args(["-c", by]).stdin(Stdio::null()).stderr(Stdio::null()).output();
+    let done = done.map_err(|error| wrong(error.to_string()))?;
+    let text = String::from_utf8_lossy(&done.stdout).trim().to_owned();
+    match text.parse() {
+        Ok(number) if done.status.success() => Ok(Some((number, false))),
+        _ => Err(wrong(format!("ended with {}, and printed no number", done.status))),
+    }
+}
+
+/// How long the command took, and the CPU time of it and of what it waited for, in ns.
+fn carry_out(words: &[String], params: &Params) -> Result<(f64, f64), ProbeError> {
+    let wrong = |why: String| ProbeError::Other(format!("`{}`: {why}", words.join(" ")));
+    // Where the user is; nothing of this run's is written from here on.
+    let folder = params.told("folder");
+    if !folder.is_empty() {
+        std::env::set_current_dir(folder).map_err(|error| wrong(format!("{folder}: {error}")))?;
+    }
+    let mut command = Command::new(words.first().map_or("", String::as_str));
+    command.args(&words[1..]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    limits::pin(&params.allowed)?;
+    let (begun, before) = (monotonic_ns(), usage::ended_children());
+    let status = command.status();
+    let (took, used) = (monotonic_ns() - begun, usage::ended_children().get() - before.get());
+    limits::pin(&[params.cpu])?;
+    let status = status.map_err(|error| wrong(error.to_string()))?;
+    match status.success() {
+        true => Ok((took as f64, used as f64)),
+        false => Err(wrong(format!("ended with {status}"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_counted_is_given_or_printed() {
+        assert_eq!(count("").unwrap(), None);
+        assert_eq!(count("1000").unwrap(), Some((1000.0, true)));
+        assert_eq!(count("echo 7").unwrap(), Some((7.0, false)));
+        for wrong in ["echo seven", "exit 1", "echo 7; exit 1"] {
+            assert!(count(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_cgroup_has_its_cpu_time_in_one_of_two_files() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| {
+            let path = folder.path().join(name);
+            std::fs::write(&path, text).unwrap();
+            used_by(&path)
+        };
+        assert_eq!(write("cpuacct.usage", "1234\n"), Some(1234));
+        assert_eq!(write("cpu.stat", "usage_usec 56\nuser_usec 40\n"), Some(56_000));
+        assert_eq!(write("other", "none\n"), None);
+    }
+}

@@ -1,0 +1,225 @@
+//! The other side on another host: who asks there, and who answers here.
+
+use super::accounts::Accounts;
+use super::computing::{Beside, Computing, Tasks};
+use super::sides::answer;
+use super::{FIFO, MOST, message};
+use crate::routine::Budget;
+use crate::session::{Server, Session, Token};
+use crate::sys::message::End;
+use crate::sys::{CallError, hosts, limits, peer};
+use crate::{Gauge, Params, ProbeError};
+use serde::{Deserialize, Serialize};
+use std::os::fd::AsFd;
+use std::path::Path;
+use std::time::Duration;
+use tickmark_wire::{Host, Loads, Nanos, Priority};
+
+/// What is asked of the other host.
+#[derive(Debug, Serialize, Deserialize)]
+struct Ask {
+    over: String,
+    both: bool,
+    most: usize,
+    load: String,
+    step: String,
+    class: String,
+    /// For how long it is measured, ns.
+    time: i64,
+}
+
+/// What the other host says.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Said {
+    /// It computes, and waits for messages.
+    Ready,
+    Failed(String),
+    Loads(Box<Loads>),
+}
+
+/// Beyond the time that is measured: how long a session may take.
+const BEYOND: i64 = 60_000_000_000;
+/// How long the other host may take to begin, and to say what its CPU did.
+const BEGINS: Duration = Duration::from_secs(10);
+
+/// The other host.
+pub(super) struct Elsewhere {
+    address: String,
+    session: Session,
+}
+
+impl Elsewhere {
+    /// Asks it to answer, and connects to it.
+    pub(super) fn ask(
+        params: &Params,
+        both: bool,
+        most: usize,
+        budget: &Budget,
+    ) -> Result<(Self, End), ProbeError> {
+        let told = |name: &str| params.told(name).to_owned();
+        let file = Some(told("token")).filter(|file| !file.is_empty());
+        let token = Token::known(file.as_ref().map(Path::new)).map_err(ProbeError::Other)?;
+        let (address, over) = (told("at"), told("over"));
+        let (load, step, class) = (told("load"), told("step"), told("class"));
+        let ask = Ask { over, both, most, load, step, class, time: budget.time.get() };
+        let session = Session::ask(&address, &token, &ask).map_err(ProbeError::Other)?;
+        let wrong = |error: std::io::Error| ProbeError::Other(format!("{address}: {error}"));
+        session.wait_at_most(BEGINS).map_err(wrong)?;
+        let there = session.peer().map_err(wrong)?;
+        let end = match ask.over.as_str() {
+            "udp" => End::Datagrams(hosts::udp_ask(there, session.key()).map_err(wrong)?),
+            _ => End::Stream(hosts::tcp_ask(there, session.key()).map_err(wrong)?),
+        };
+        Ok((Self { address, session }, end))
+    }
+
+    fn hear(&mut self) -> Result<Said, ProbeError> {
+        match self.session.hear() {
+            Ok(Said::Failed(why)) => Err(ProbeError::Other(format!("{}: {why}", self.address))),
+            Ok(said) => Ok(said),
+            Err(error) => {
+                let why = match error.kind() {
+                    std::io::ErrorKind::UnexpectedEof => "the other side is gone".to_owned(),
+                    std::io::ErrorKind::WouldBlock => format!("no answer within {} s", BEGINS.as_secs()),
+                    _ => error.to_string(),
+                };
+                Err(ProbeError::Other(format!("{}: {why}", self.address)))
+            }
+        }
+    }
+
+    fn strange(&self) -> ProbeError {
+        ProbeError::Other(format!("{}: it says something else than what was asked", self.address))
+    }
+
+    /// Until it computes.
+    pub(super) fn wait(&mut self) -> Result<(), ProbeError> {
+        if matches!(self.hear()?, Said::Ready) { Ok(()) } else { Err(self.strange()) }
+    }
+
+    /// What its CPU did, when all is over.
+    pub(super) fn loads(&mut self) -> Result<Loads, ProbeError> {
+        match self.hear()? {
+            Said::Loads(loads) => Ok(*loads),
+            _ => Err(self.strange()),
+        }
+    }
+
+    /// Why a call failed on this side, by what the other one says of itself.
+    pub(super) fn why(&mut self, error: ProbeError) -> ProbeError {
+        let _ = self.session.wait_at_most(Duration::from_secs(1));
+        match self.hear() {
+            Err(why @ ProbeError::Other(_)) if !why.to_string().contains("no answer") => why,
+            _ => ProbeError::Other(format!("{}: {error}", self.address)),
+        }
+    }
+}
+
+/// Answers who knows the token, one after the other, until standard input ends. What happens is said in lines.
+///
+/// # Errors
+/// Those of poll(2) and fork(2).
+pub fn serve(server: &Server, cpu: u32, host: &Host, say: &dyn Fn(&str)) -> Result<(), CallError> {
+    let stdin = std::io::stdin();
+    loop {
+        let fds = [server.listener().as_fd(), stdin.as_fd()];
+        let [asked, ended] = limits::wait_readable(fds, Nanos::new(i64::MAX))?;
+        if ended {
+            return Ok(());
+        }
+        if !asked {
+            continue;
+        }
+        match server.accept(can) {
+            Err(why) => say(&format!("refused {why}")),
+            Ok((session, ask)) => {
+                let from =
+                    session.peer().map_or_else(|_| "somebody".to_owned(), |peer| peer.ip().to_string());
+                say(&format!("session of {from}: {}", ask.over));
+                let parent = std::process::id();
+                let limit = Nanos::new(4 * ask.time + BEYOND);
+                // A process of its own: what it changes of itself ends with it, and so does what computes.
+                let status = peer::apart(|| {
+                    let ended = limits::end_after(limit, parent).map_err(ProbeError::from);
+                    match ended.and_then(|()| session_of(server, session, &ask, cpu, host)) {
+                        Ok(()) => say(&format!("ended {from}: done")),
+                        Err(why) => say(&format!("ended {from}: {why}")),
+                    }
+                })?;
+                if let Some(signal) = status {
+                    say(&format!("ended {from}: by signal {signal}"));
+                }
+            }
+        }
+    }
+}
+
+fn can(ask: &Ask) -> Result<(), String> {
+    let largest = if ask.over == "udp" { message::MOST_UDP } else { MOST };
+    match ask.over.as_str() {
+        "tcp" | "udp" if ask.most <= largest && (0..=1 << 50).contains(&ask.time) => Ok(()),
+        "tcp" | "udp" => {
+            Err(format!("a message of {} bytes: {} takes at most {largest}", ask.most, ask.over))
+        }
+        other => Err(format!("{other} is not carried between hosts")),
+    }
+}
+
+/// Answers, and says what this CPU did; or why not.
+fn session_of(
+    server: &Server,
+    mut session: Session,
+    ask: &Ask,
+    cpu: u32,
+    host: &Host,
+) -> Result<(), ProbeError> {
+    match answered(server, &mut session, ask, cpu, host) {
+        Ok(loads) => {
+            session.say(&Said::Loads(Box::new(loads))).map_err(|error| ProbeError::Other(error.to_string()))
+        }
+        Err(why) => {
+            let _ = session.say(&Said::Failed(why.to_string()));
+            Err(why)
+        }
+    }
+}
+
+fn answered(
+    server: &Server,
+    session: &mut Session,
+    ask: &Ask,
+    cpu: u32,
+    host: &Host,
+) -> Result<Loads, ProbeError> {
+    let wrong = |error: std::io::Error| ProbeError::Other(error.to_string());
+    limits::pin(&[cpu])?;
+    match ask.class.as_str() {
+        "other" => limits::set_priority(Priority::Other)?,
+        "fifo" => limits::set_priority(Priority::Fifo(FIFO))?,
+        _ => {}
+    }
+    let gauge = Gauge::choose(false);
+    let mut computing = Computing::processes(Beside::of(&ask.load, &ask.step), vec![cpu], gauge)?;
+    let mut end = match ask.over.as_str() {
+        "udp" => {
+            let at = (session.here().map_err(wrong)?, server.address().map_err(wrong)?.port());
+            End::Datagrams(hosts::udp_answer(at.into(), session.key()).map_err(wrong)?)
+        }
+        _ => End::Stream(hosts::tcp_answer(server.second(session).map_err(wrong)?).map_err(wrong)?),
+    };
+    computing.go()?;
+    let budget = Budget { time: Nanos::new(ask.time), batch: Nanos::ZERO, gauge, phase: None, stop: None };
+    let tasks = Tasks { watchers: computing.watchers(), there: None };
+    let mut accounts = Accounts::begin(tasks, cpu, cpu, &budget);
+    session.say(&Said::Ready).map_err(wrong)?;
+    answer(&mut end, ask.both, &mut |begins, size, trips| match begins {
+        true => accounts.open(tasks),
+        false => accounts.close(tasks, size, trips),
+    })?;
+    let loads = accounts.loads().pop();
+    computing.stop();
+    computing.end();
+    let loads = loads.ok_or_else(|| ProbeError::Other("no window was seen".to_owned()))?;
+    Ok(Loads { host: Some(Box::new(host.clone())), ..loads })
+}

@@ -1,0 +1,126 @@
+//! What a document of 1998 measured of messages and load, beside what was measured here.
+
+use super::{HEADING, rate, share};
+use crate::grid::{lines, wrapped};
+use crate::number::time;
+use serde_json::{Value, json};
+use std::fmt::Write;
+use tickmark_analysis::comms::{Comms, Document, LongLoad};
+use tickmark_stats::Interval;
+
+fn table(out: &mut String, heading: &[&str], rows: Vec<Vec<String>>) {
+    let heading = heading.iter().map(|cell| (*cell).to_owned()).collect();
+    for line in lines(std::iter::once(heading).chain(rows), 1..9) {
+        let _ = writeln!(out, "{line}");
+    }
+}
+
+fn say(out: &mut String, text: &str) {
+    let _ = writeln!(out, "{}\n", wrapped(text, 0).join("\n"));
+}
+
+/// Tables 2 and 3, with what its text says.
+pub(super) fn text(out: &mut String, all: &[Comms], document: &Document) {
+    if !document.latencies.is_empty() {
+        let _ = writeln!(out, "{HEADING}Table 2 again{HEADING:#}: Comms2, packets of 4096, by what computes");
+        let row = |row: &tickmark_analysis::comms::Latency| {
+            let (start, interval) = match row.start {
+                None => ("-".to_owned(), String::new()),
+                Some((start, interval)) => (time(start), interval.map_or_else(String::new, range)),
+            };
+            let seen = all.get(row.at).and_then(|comms| comms.seen.as_ref().ok());
+            let fastest = seen.and_then(tickmark_analysis::comms::Seen::fastest);
+            vec![
+                row.computes.clone(),
+                start,
+                interval,
+                fastest.map_or_else(String::new, |(_, fastest)| rate(fastest)),
+            ]
+        };
+        table(out, &["computes", "t0", "95 %", "largest rate"], document.latencies.iter().map(row).collect());
+        let start = |computes: &str| {
+            let row = document.latencies.iter().find(|row| row.computes == computes)?;
+            row.start.map(|(start, _)| start)
+        };
+        if let (Some(thread), Some(process)) = (start("thread"), start("process")) {
+            let more = if process >= thread { "more" } else { "less" };
+            say(
+                out,
+                &format!(
+                    "t0 beside a process is {} {more} than beside a thread here; in the document some 600 us more. Whether that is a difference is told above (load process against thread).",
+                    time((process - thread).abs())
+                ),
+            );
+        }
+    }
+    if document.loads.is_empty() {
+        return;
+    }
+    let _ = writeln!(
+        out,
+        "{HEADING}Table 3 again{HEADING:#}: largest load of messages of .5 to 1 MiB, beside a process"
+    );
+    let row = |cell: &LongLoad| {
+        let load = |at: usize| share(cell.loads.get(at).copied());
+        let product =
+            cell.loads.first().map_or_else(String::new, |load| format!("{:.0}", load * f64::from(cell.mtu)));
+        let limit = if cell.rate == 0 { "none".to_owned() } else { format!("{} Mbit/s", cell.rate) };
+        vec![
+            cell.benchmark.clone(),
+            limit,
+            cell.mtu.to_string(),
+            rate(cell.fastest),
+            load(0),
+            load(1),
+            product,
+        ]
+    };
+    let heading = ["benchmark", "limit", "packet", "rate", "load", "load there", "load x packet"];
+    table(out, &heading, document.loads.iter().map(row).collect());
+    let mut text = "In the document load doubles as packets halve, and load x packet is 290 for Comms1 and packets of 512 and more.".to_owned();
+    if let Some((low, high)) = document.products {
+        let whether = if high <= 1.1 * low { "a constant within a tenth" } else { "no constant" };
+        let _ = write!(text, " Here it goes from {low:.0} to {high:.0}: {whether}.");
+    }
+    match document.least {
+        Some((mtu, Some(is))) => {
+            let whether = if is {
+                "and so it is with those that were measured"
+            } else {
+                "which those that were measured do not bear out"
+            };
+            let _ = write!(
+                text,
+                " By the law packets below {mtu:.0} bytes do not reach the full rate, {whether}."
+            );
+        }
+        Some((mtu, None)) => {
+            let _ = write!(
+                text,
+                " By the law packets below {mtu:.0} bytes do not reach the full rate; none was measured on the other side of that, so that it is not tested."
+            );
+        }
+        None => text += " The law does not say below which packet size the full rate is not reached.",
+    }
+    say(out, &text);
+}
+
+fn range(interval: Interval) -> String {
+    format!("{} to {}", time(interval.low.max(0.0)), time(interval.high))
+}
+
+/// The same for programs.
+pub(super) fn json(document: &Document) -> Value {
+    let latency = |row: &tickmark_analysis::comms::Latency| {
+        let interval = row.start.and_then(|(_, interval)| interval).map(|i| [i.low, i.high]);
+        json!({ "computes": row.computes, "t0": row.start.map(|(start, _)| start), "t0_interval": interval })
+    };
+    let load = |cell: &LongLoad| json!({ "benchmark": cell.benchmark, "mtu": cell.mtu, "limit_mbit": cell.rate, "rate": cell.fastest, "loads": cell.loads });
+    json!({
+        "table_2": document.latencies.iter().map(latency).collect::<Vec<_>>(),
+        "table_3": document.loads.iter().map(load).collect::<Vec<_>>(),
+        "load_x_packet": document.products,
+        "least_packet": document.least.map(|(mtu, _)| mtu),
+        "least_packet_holds": document.least.and_then(|(_, holds)| holds),
+    })
+}

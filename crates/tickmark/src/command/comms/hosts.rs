@@ -1,0 +1,80 @@
+//! The other side on another host.
+
+use crate::cli::Comms;
+use crate::error::{Code, Error};
+use std::io::Write;
+use tickmark_drive::ThisMachine;
+use tickmark_drive::target::Serving;
+use tickmark_probe::session::{TOKEN, Token};
+use tickmark_wire::text::printable;
+
+/// Another host that answers.
+pub(super) struct Elsewhere {
+    address: String,
+    /// The file with its token, where the environment does not have it.
+    token: Option<String>,
+    /// What was started over ssh; the token's file is ours.
+    _own: Option<(Serving, tempfile::TempDir)>,
+}
+
+/// Whether it names a host.
+pub(super) fn is_host(peer: &str) -> bool {
+    !["process", "thread"].contains(&peer)
+}
+
+impl Elsewhere {
+    /// Starts it over ssh where no port says that it listens already.
+    pub(super) fn find(asked: &Comms) -> Result<Option<Self>, Error> {
+        let Some(host) = asked.peer.iter().find(|peer| is_host(peer)) else { return Ok(None) };
+        let file = asked.token_file.as_ref().map(|file| file.display().to_string());
+        let is_listening = host.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());
+        let found = if is_listening {
+            Token::known(asked.token_file.as_deref()).map_err(Error::Usage)?;
+            Self { address: host.clone(), token: file, _own: None }
+        } else {
+            let serving = Serving::start(host, &asked.ssh)?;
+            let refused = |error: std::io::Error| Error::Refused(format!("a folder for the token: {error}"));
+            // Nobody else may look into it.
+            let folder = tempfile::tempdir().map_err(refused)?;
+            let token = folder.path().join("token");
+            std::fs::write(&token, serving.token.reveal()).map_err(refused)?;
+            let (address, token) = (serving.address.clone(), Some(token.display().to_string()));
+            Self { address, token, _own: Some((serving, folder)) }
+        };
+        match found.token.as_ref().is_some_and(|file| file.contains(',')) {
+            true => Err(Error::Usage("--token-file: a name without commas".to_owned())),
+            false => Ok(Some(found)),
+        }
+    }
+
+    /// The place, as the probe is told it.
+    pub(super) fn told(&self) -> String {
+        let token = self.token.as_ref().map_or_else(String::new, |file| format!(",token={file}"));
+        format!("host,at={}{token}", self.address)
+    }
+}
+
+/// Answers until Ctrl-C.
+pub(super) fn serve(asked: &Comms) -> Result<Code, Error> {
+    let given = asked.token_file.is_some() || std::env::var_os(TOKEN).is_some();
+    let token = match given {
+        true => Token::known(asked.token_file.as_deref()).map_err(Error::Usage)?,
+        false => Token::make().map_err(|error| Error::Refused(format!("a new token: {error}")))?,
+    };
+    let [_, _, _, name] = tickmark_probe::sys::host::uname();
+    let mut out = std::io::stdout();
+    ThisMachine::serve(&asked.listen.to_string(), asked.settings.cpu, &token, &mut |line| {
+        let line = match line.strip_prefix("listening ") {
+            Some(at) => {
+                let port = at.rsplit_once(':').map_or("", |(_, port)| port);
+                let own = if given { String::new() } else { format!("{TOKEN}={} ", token.reveal()) };
+                format!(
+                    "Listening at {at} for who knows the token, until Ctrl-C. On the other host:\n  {own}tickmark comms --peer {name}:{port}"
+                )
+            }
+            None => printable(line, false).into_owned(),
+        };
+        let _ = writeln!(out, "{line}").and_then(|()| out.flush());
+    })?;
+    Ok(Code::Done)
+}

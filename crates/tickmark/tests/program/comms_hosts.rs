@@ -1,0 +1,148 @@
+//! Messages with another host.
+
+use crate::bench::{Bench, err, out, refused};
+use crate::machine::{Machine, within};
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
+
+const TOKEN: [&str; 2] = ["TICKMARK_TOKEN", "correct horse battery"];
+
+/// `tickmark comms --serve`, ended with the test.
+struct Server {
+    child: Child,
+    lines: std::io::Lines<BufReader<std::process::ChildStdout>>,
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Server {
+    fn start(mut command: Command) -> Self {
+        let mut child =
+            command.env(TOKEN[0], TOKEN[1]).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let mut server = Self { child, lines };
+        server.until("Listening at");
+        server
+    }
+
+    /// Reads what it says until a line has this.
+    fn until(&mut self, text: &str) -> String {
+        let found = self.lines.by_ref().map_while(Result::ok).find(|line| line.contains(text));
+        found.unwrap_or_else(|| panic!("it never said {text}"))
+    }
+
+    /// The process that answers now: the child of the agent.
+    fn answering(&self) -> u32 {
+        let child = |pid: u32| {
+            let text =
+                std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
+            text.split_whitespace().next().and_then(|word| word.parse().ok()).unwrap_or(0)
+        };
+        child(child(self.child.id()))
+    }
+}
+
+fn asked(bench: &Bench, token: &str, arguments: &[&str]) -> std::process::Output {
+    bench.command(arguments).env(TOKEN[0], token).output().unwrap()
+}
+
+#[test]
+fn two_hosts_measure_together_over_ssh_and_where_one_listens() {
+    let _machine = crate::bench::machine();
+    let (bench, machine) = (Bench::new(), Machine::new(5));
+    let ssh = machine.options().iter().map(|option| format!("--ssh={option}")).collect::<Vec<_>>();
+    let ssh: Vec<&str> = ssh.iter().map(String::as_str).collect();
+    let own = ["comms", "--over", "tcp,udp", "--sizes", "1,1000,60000", "--duration", "4s", "--runs", "1"];
+    let made = bench.json(&[&own[..], &["--peer", "root@10.213.5.2"], &ssh[..]].concat());
+    let all = made["comms"].as_array().unwrap();
+    assert_eq!(all.len(), 4, "{made}");
+    for comms in all {
+        assert_eq!(comms["rows"].as_array().unwrap().len(), 3, "{comms}");
+        let cpus = comms["cpus"].as_array().unwrap();
+        assert!(
+            cpus.len() == 2 && cpus[0]["host"].is_null() && cpus[1]["host"]["kernel"].is_string(),
+            "{comms}"
+        );
+        // Both hosts computed, and saw what the messages cost them, in windows that nobody else disturbed.
+        for (number, cpu) in cpus.iter().enumerate().filter(|(_, cpu)| cpu["refused"] == 0) {
+            let load = &comms["rows"][0]["loads"][number];
+            let of = |meter: &str| load[meter].as_f64().unwrap_or(-1.0);
+            assert!(of("gaps") > 0.01 && (of("gaps") - of("counter")).abs() < 0.2, "{cpu} {load}");
+        }
+    }
+    // The token was in a file of its own, which is gone, and is in no recording.
+    let plan = std::fs::read_to_string(bench.recording().join("meta.json")).unwrap();
+    let file = plan.split("token\":\"").nth(1).and_then(|rest| rest.split('"').next()).unwrap();
+    assert!(file.ends_with("/token") && !std::path::Path::new(file).exists(), "{file}");
+    let failed =
+        bench.run(&[&own[..], &["--peer", "root@10.213.5.2", "--ssh=-oIdentitiesOnly=yes"]].concat());
+    refused(&failed, 1, &["root@10.213.5.2"]);
+    // One that listens there.
+    let mut serves = machine.command(crate::bench::program());
+    serves.args(["comms", "--serve", "--listen", "10.213.5.2:7271"]);
+    let _server = Server::start(serves);
+    let told = [&own[..], &["--peer", "10.213.5.2", "--name", "told"]].concat();
+    refused(&bench.run(&told), 1, &["10.213.5.2"]);
+    let told = [&own[..], &["--peer", "10.213.5.2:7271", "--name", "told"]].concat();
+    let made = asked(&bench, TOKEN[1], &told);
+    assert_eq!(made.status.code(), Some(0), "{}", err(&made));
+    let text = out(&made);
+    assert!(
+        text.contains("with another host") && text.contains("load there") && text.contains("(Linux "),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_host_that_refuses_or_is_gone_is_said_in_a_line() {
+    let _machine = crate::bench::machine();
+    let bench = Bench::new();
+    let listen = ["comms", "--serve", "--listen", "127.0.0.1:17271"];
+    let mut server = Server::start(bench.command(&listen));
+    let own =
+        ["comms", "comms1", "--sizes", "1", "--duration", "2s", "--runs", "1", "--peer", "127.0.0.1:17271"];
+    let wrong = asked(&bench, "wrong horse battery", &own);
+    assert!(
+        wrong.status.code() == Some(1) && out(&wrong).contains("refused: the token is another one"),
+        "{}",
+        out(&wrong)
+    );
+    server.until("refused 127.0.0.1: the token is another one");
+    let mut none = bench.command(&own);
+    refused(&none.env_remove(TOKEN[0]).output().unwrap(), 2, &["no token", "--token-file"]);
+    refused(&asked(&bench, TOKEN[1], &listen), 1, &["127.0.0.1:17271", "in use"]);
+    // A size that only the other side refuses would be found there; here it is this side that knows.
+    refused(
+        &asked(&bench, TOKEN[1], &[&own[..], &["--over", "unix"]].concat()),
+        2,
+        &["another host takes tcp and udp"],
+    );
+    refused(&asked(&bench, TOKEN[1], &[&own[..], &["--stream", "yes"]].concat()), 2, &["--stream"]);
+    // Gone in the middle of the second launch: what was measured is kept.
+    let long = ["--duration", "6s", "--runs", "2", "--name", "gone"];
+    let arguments = [&own[..3], &["1", "--peer", "127.0.0.1:17271"], &long].concat();
+    let mut run = bench.command(&arguments);
+    let run = run.env(TOKEN[0], TOKEN[1]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    server.until("ended 127.0.0.1: done");
+    server.until("session of");
+    within(10, "somebody answers", || server.answering() > 0);
+    std::thread::sleep(std::time::Duration::from_millis(800));
+    let answers = server.answering().to_string();
+    assert!(Command::new("kill").args(["-9", &answers]).status().unwrap().success());
+    let made = run.wait_with_output().unwrap();
+    assert_eq!(made.status.code(), Some(4), "{}", err(&made));
+    server.until("by signal 9");
+    let kept = bench.json(&["comms", "--of", "gone"]);
+    assert_eq!(
+        (&kept["comms"][0]["runs"], kept["comms"][0]["rows"].as_array().unwrap().len()),
+        (&1.into(), 1),
+        "{kept}"
+    );
+    let shown = out(&bench.run(&["show", "gone"]));
+    assert!(shown.contains("the other side is gone"), "{shown}");
+}
