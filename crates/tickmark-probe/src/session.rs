@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use sha2::Sha256;
 use std::io::{BufRead, BufReader, Error, ErrorKind, Read, Write};
-use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
 use std::time::Duration;
 
@@ -16,8 +16,6 @@ pub const PROTOCOL: u32 = 1;
 pub const LEAST_TOKEN: usize = 12;
 /// The environment has it under this name.
 pub const TOKEN: &str = "TICKMARK_TOKEN";
-/// The port where none is said.
-pub const PORT: u16 = 7271;
 /// How long either may take to say who it is.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// The longest line.
@@ -129,13 +127,12 @@ struct Greeting {
     number: String,
 }
 
-/// Who connected answers.
+/// Who connected answers; what it asks is the next line.
 #[derive(Debug, Serialize, Deserialize)]
-struct Answer<T> {
+struct Answer {
     protocol: u32,
     number: String,
     proof: String,
-    ask: T,
 }
 
 /// And hears whether that will be done.
@@ -156,13 +153,14 @@ pub struct Session {
 }
 
 impl Session {
-    /// Asks who listens at an address.
+    /// Asks who listens at an address: numbers, as names are looked up by who has them.
     ///
     /// # Errors
     /// Nobody listens there, or another program, or one of another version; what it refuses.
+    #[cfg(feature = "whole")]
     pub fn ask<T: Serialize>(address: &str, token: &Token, ask: &T) -> Result<Self, String> {
         let wrong = |error: Error| format!("{address}: {}", words(&error));
-        let found = resolve(address).map_err(wrong)?;
+        let found: SocketAddr = address.parse().map_err(|_| format!("{address:?} is no ADDRESS:PORT"))?;
         let stream = TcpStream::connect_timeout(&found, PATIENCE).map_err(wrong)?;
         let mut session = Self::of(stream).map_err(wrong)?;
         let greeting: Greeting = session.hear().map_err(|error| {
@@ -176,8 +174,9 @@ impl Session {
         }
         let number = fresh().map_err(wrong)?;
         let both = [greeting.number.as_str(), number.as_str()];
-        let proof = token.prove(&["asks", both[0], both[1]]);
-        session.say(&Answer { protocol: PROTOCOL, number: number.clone(), proof, ask }).map_err(wrong)?;
+        let proof = token.prove(&["whole", both[0], both[1]]);
+        session.say(&Answer { protocol: PROTOCOL, number: number.clone(), proof }).map_err(wrong)?;
+        session.say(ask).map_err(wrong)?;
         match session.hear().map_err(wrong)? {
             Verdict::Refused(why) => return Err(format!("{address} refused: {why}")),
             Verdict::Proof(proof) if !token.is_proved(&["listens", both[0], both[1]], &proof) => {
@@ -265,16 +264,6 @@ fn words(error: &Error) -> String {
     }
 }
 
-/// The address of HOST, HOST:PORT or [IPv6]:PORT.
-fn resolve(address: &str) -> std::io::Result<SocketAddr> {
-    let all = match address.to_socket_addrs() {
-        Ok(all) => Ok(all),
-        Err(_) if !address.contains(':') => (address, PORT).to_socket_addrs(),
-        Err(error) => Err(error),
-    };
-    all?.next().ok_or_else(|| ErrorKind::NotFound.into())
-}
-
 /// Listens for who asks.
 #[derive(Debug)]
 pub struct Server {
@@ -328,17 +317,17 @@ impl Server {
         let number = fresh().map_err(gone)?;
         let tickmark = env!("CARGO_PKG_VERSION").to_owned();
         session.say(&Greeting { tickmark, protocol: PROTOCOL, number: number.clone() }).map_err(gone)?;
-        // What it asks is looked at when it is known who asks.
-        let answer: Answer<serde_json::Value> = session.hear().map_err(gone)?;
+        let answer: Answer = session.hear().map_err(gone)?;
         let both = [number.as_str(), answer.number.as_str()];
         let refuse = |mut session: Session, why: String| {
             let _ = session.say(&Verdict::Refused(why.clone()));
             Err(why)
         };
-        if !self.token.is_proved(&["asks", both[0], both[1]], &answer.proof) {
+        if !self.token.is_proved(&["whole", both[0], both[1]], &answer.proof) {
             return refuse(session, "the token is another one".to_owned());
         }
-        let ask = match serde_json::from_value(answer.ask) {
+        // What it asks is looked at when it is known who asks.
+        let ask = match session.hear() {
             Ok(ask) => ask,
             Err(error) => return refuse(session, format!("what it asks is not understood ({error})")),
         };
@@ -416,7 +405,8 @@ mod tests {
             let (stream, _) = listener.accept().unwrap();
             let mut session = Session::of(stream).unwrap();
             session.say(&Greeting { tickmark: "0".into(), protocol: PROTOCOL, number: "00".into() }).unwrap();
-            let answer: Answer<i32> = session.hear().unwrap();
+            let answer: Answer = session.hear().unwrap();
+            let _ask: i32 = session.hear().unwrap();
             session.say(&Verdict::Proof(answer.proof)).unwrap();
         });
         assert!(ask(&there, "correct horse battery").unwrap_err().contains("does not know the token"));

@@ -17,6 +17,16 @@ pub(crate) fn value(value: f64, deviation: Option<f64>, unit: Unit) -> String {
         Unit::Hz if value > 1e6 => format!("{} MHz", digits(value / 1e6, deviation.map(|d| d / 1e6))),
         Unit::Hz if value > 1e5 => format!("{} kHz", digits(value / 1e3, deviation.map(|d| d / 1e3))),
         Unit::Hz => format!("{value:.3} Hz"),
+        Unit::Rate => {
+            let (factor, prefix) = if value >= 1e6 {
+                (1e6, "M")
+            } else if value >= 1e4 {
+                (1e3, "k")
+            } else {
+                (1.0, "")
+            };
+            format!("{} {prefix}/s", digits(value / factor, deviation.map(|d| d / factor)))
+        }
         Unit::Throughput => format!("{} MB/s", digits(value / 1e6, deviation.map(|d| d / 1e6))),
         Unit::Bytes => bytes(value),
         Unit::Ratio => digits(value, deviation),
@@ -111,6 +121,8 @@ mod tests {
         assert_eq!(ns(-350.0, Some(20.0)), "-350 ns");
         assert_eq!(value(250.0002, Some(1.0), Unit::Hz), "250.000 Hz");
         assert_eq!(value(789_587.001, Some(9_000.0), Unit::Hz), "790 kHz");
+        assert_eq!(value(83_226.6, Some(300.0), Unit::Rate), "83.2 k/s");
+        assert_eq!(value(499.97, Some(2.0), Unit::Rate), "500 /s");
         assert_eq!(value(0.003_71, Some(0.0001), Unit::Share), "0.37 %");
         assert_eq!(value(3.0, None, Unit::Count), "3");
     }

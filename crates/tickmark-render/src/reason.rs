@@ -60,7 +60,7 @@ fn note(note: &Note) -> String {
         Note::Vdso(true) => "vDSO".to_owned(),
         Note::Vdso(false) => "through the kernel".to_owned(),
         Note::Percentiles { p99, max, count } => {
-            format!("p99 {}, max {}, {count} wake-ups", time(*p99), time(*max))
+            format!("p99 {}, max {}, {count} samples", time(*p99), time(*max))
         }
         Note::Gaps { p99, max, count } => {
             format!("p99 {}, longest {}, {count} gaps", time(*p99), time(*max))

@@ -34,8 +34,10 @@ vocabulary! {
     Unit {
         /// Nanoseconds.
         Time = "time",
-        /// Events a second.
+        /// Cycles a second.
         Frequency = "frequency",
+        /// Events a second: packets, transactions.
+        Rate = "rate",
         /// A part of one, shown in per cent.
         Share = "share",
         /// A bare number.

@@ -103,8 +103,11 @@ pub enum Unit {
     /// Time.
     #[serde(rename = "ns")]
     Nanoseconds,
-    /// Per second.
+    /// Cycles a second.
     Hz,
+    /// Events a second.
+    #[serde(rename = "1/s")]
+    Rate,
     /// A part of one.
     #[serde(rename = "share")]
     Share,
@@ -130,6 +133,7 @@ impl From<tickmark_wire::Unit> for Unit {
         match unit {
             tickmark_wire::Unit::Time => Self::Nanoseconds,
             tickmark_wire::Unit::Frequency => Self::Hz,
+            tickmark_wire::Unit::Rate => Self::Rate,
             tickmark_wire::Unit::Share => Self::Share,
             tickmark_wire::Unit::Count => Self::Count,
             tickmark_wire::Unit::Throughput => Self::Throughput,

@@ -30,7 +30,7 @@ pub(super) const TLB_MISS: f64 = 0.4;
 pub(super) fn in_unit(cost: f64, unit: Unit, bytes: u64) -> f64 {
     match unit {
         Unit::Throughput => bytes as f64 * 1e9 / cost,
-        Unit::Frequency => 1e9 / cost,
+        Unit::Frequency | Unit::Rate => 1e9 / cost,
         _ => cost,
     }
 }

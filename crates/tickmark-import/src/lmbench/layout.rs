@@ -39,7 +39,7 @@ impl Column {
             (Unit::Frequency, _) => "MHz",
             (Unit::Bytes, _) => "B",
             (Unit::Ratio, _) => "ratio",
-            (Unit::Count | Unit::Share | Unit::Other(_), _) => "count",
+            (Unit::Count | Unit::Rate | Unit::Share | Unit::Other(_), _) => "count",
         }
     }
 

@@ -3,6 +3,8 @@
 
 mod accounts;
 mod computing;
+#[cfg_attr(not(feature = "whole"), path = "comms/nowhere.rs")]
+mod elsewhere;
 mod host;
 mod sides;
 

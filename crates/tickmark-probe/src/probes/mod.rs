@@ -5,6 +5,7 @@ use tickmark_wire::Arguments;
 
 mod bandwidth;
 mod between_cpus;
+#[cfg(feature = "whole")]
 mod bill;
 mod calendar;
 mod clock_read;
@@ -17,6 +18,7 @@ mod float;
 mod fork;
 mod gettimeofday;
 mod integer;
+#[cfg(feature = "whole")]
 mod juggle;
 mod machine;
 mod mapping;
@@ -37,6 +39,7 @@ mod selftest;
 mod signal;
 mod spawn;
 mod spin;
+#[cfg(feature = "whole")]
 mod stages;
 mod stat;
 mod switch;
@@ -82,7 +85,9 @@ pub static FILES: &[&[Probe]] = &[
     rpc_call::PROBES,
     tcp_connect::PROBES,
     tcp_timer::PROBES,
+    #[cfg(feature = "whole")]
     juggle::PROBES,
+    #[cfg(feature = "whole")]
     stages::PROBES,
     packets::PROBES,
     wake::PROBES,
@@ -96,6 +101,7 @@ pub static FILES: &[&[Probe]] = &[
     float::PROBES,
     machine::PROBES,
     command::PROBES,
+    #[cfg(feature = "whole")]
     bill::PROBES,
     osnoise::PROBES,
     selftest::PROBES,

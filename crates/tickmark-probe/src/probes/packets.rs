@@ -25,6 +25,28 @@ const fn also(metric: &'static str, title: &'static str, unit: Unit, better: Bet
     Also { metric, title, unit, better, headline: Headline::Median }
 }
 
+macro_rules! of_packets {
+    ($end:literal, $title:literal, $unit:ident, $better:ident) => {
+        also(
+            concat!("net.udp.packets.{bytes}b.{rate}{link}{place}", $end),
+            concat!("UDP, {bytes} bytes{link}{place}, ", $title),
+            Unit::$unit,
+            Better::$better,
+        )
+    };
+}
+
+const OF_PACKETS: &[Also] = &[
+    of_packets!(".sent", "packets sent", Rate, Higher),
+    of_packets!(".lost", "packets lost", Share, Lower),
+    of_packets!(".cpu_receive", "CPU time of receiving one", Time, Lower),
+    of_packets!(".cpu_send", "CPU time of sending one, with waiting for its time", Time, Lower),
+    of_packets!(".late", "sent late", Time, Lower),
+];
+
+/// Without a time there is no lateness.
+const AS_MANY_AS_GO: usize = OF_PACKETS.len() - 1;
+
 const PLACE: Parameter = Parameter {
     name: "place",
     about: "the CPU of who receives",
@@ -42,7 +64,7 @@ pub(super) static PROBES: &[Probe] = &[
     Probe {
         spec: Spec {
             metric: "net.udp.packets.{bytes}b.{rate}{link}{place}",
-            unit: Unit::Frequency,
+            unit: Unit::Rate,
             better: Better::Higher,
             headline: Headline::Median,
             timed: "packets of {bytes} bytes sent {rate} times a second (0: as fast as the call returns){link}{place}; those that were received",
@@ -66,42 +88,16 @@ pub(super) static PROBES: &[Probe] = &[
                 LINK,
                 PLACE,
             ],
-            also: &[
-                also(
-                    "net.udp.packets.{bytes}b.{rate}{link}{place}.sent",
-                    "UDP packets sent, {bytes} bytes{link}{place}",
-                    Unit::Frequency,
-                    Better::Higher,
-                ),
-                also(
-                    "net.udp.packets.{bytes}b.{rate}{link}{place}.lost",
-                    "UDP packets lost, {bytes} bytes{link}{place}",
-                    Unit::Share,
-                    Better::Lower,
-                ),
-                also(
-                    "net.udp.packets.{bytes}b.{rate}{link}{place}.late",
-                    "UDP packets sent late, {bytes} bytes{link}{place}",
-                    Unit::Time,
-                    Better::Lower,
-                ),
-                also(
-                    "net.udp.packets.{bytes}b.{rate}{link}{place}.cpu_send",
-                    "CPU time of sending a packet{link}{place}",
-                    Unit::Time,
-                    Better::Lower,
-                ),
-                also(
-                    "net.udp.packets.{bytes}b.{rate}{link}{place}.cpu_receive",
-                    "CPU time of receiving a packet{link}{place}",
-                    Unit::Time,
-                    Better::Lower,
-                ),
-            ],
+            also: OF_PACKETS,
+            tune: |spec, arguments| {
+                if arguments.get("rate").is_some_and(|rate| rate == "0") {
+                    spec.also = &OF_PACKETS[..AS_MANY_AS_GO];
+                }
+            },
             ..Spec::cost(
                 Group::Communication,
                 "net.udp.packets",
-                "UDP packets received, {bytes} bytes{link}{place}",
+                "UDP, {bytes} bytes{link}{place}, packets received",
             )
         },
         prepare: |_, params| {
@@ -246,11 +242,13 @@ fn packets(
     sink.observe(Part::Whole, Observations::Windows(into), Vec::new());
     sink.take(1, Part::Whole, Observations::Windows(out), Vec::new());
     sink.take(2, Part::Whole, one(1.0 - received as f64 / sent.max(1) as f64), Vec::new());
-    if !late.is_empty() {
-        sink.take(3, Part::Whole, Observations::Latencies(late), Vec::new());
+    let each = |at: usize, count: u64| one((after[at] - before[at]) as f64 / count as f64);
+    if received > 0 {
+        sink.take(3, Part::Whole, each(1, received), Vec::new());
     }
-    for (at, count) in [sent, received].into_iter().enumerate().filter(|(_, count)| *count > 0) {
-        sink.take(4 + at, Part::Whole, one((after[at] - before[at]) as f64 / count as f64), Vec::new());
+    sink.take(4, Part::Whole, each(0, sent.max(1)), Vec::new());
+    if rate > 0 {
+        sink.take(5, Part::Whole, Observations::Latencies(late), Vec::new());
     }
     Ok(())
 }

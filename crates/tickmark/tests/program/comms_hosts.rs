@@ -76,8 +76,9 @@ fn two_hosts_measure_together_over_ssh_and_where_one_listens() {
         }
     }
     // The token was in a file of its own, which is gone, and is in no recording.
-    let plan = std::fs::read_to_string(bench.recording().join("meta.json")).unwrap();
-    let file = plan.split("token\":\"").nth(1).and_then(|rest| rest.split('"').next()).unwrap();
+    let meta = std::fs::read_to_string(bench.recording().join("meta.json")).unwrap();
+    let meta: serde_json::Value = serde_json::from_str(&meta).unwrap();
+    let file = meta["plan"]["runs"][0]["arguments"]["token"].as_str().unwrap();
     assert!(file.ends_with("/token") && !std::path::Path::new(file).exists(), "{file}");
     let failed =
         bench.run(&[&own[..], &["--peer", "root@10.213.5.2", "--ssh=-oIdentitiesOnly=yes"]].concat());

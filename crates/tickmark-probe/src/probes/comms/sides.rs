@@ -1,7 +1,7 @@
 //! The two sides of a communication.
 
 use super::computing::{Beside, Computing, Tasks, no_thread};
-use super::host::Elsewhere;
+use super::elsewhere::Elsewhere;
 use crate::routine::Budget;
 use crate::sys::message::End;
 use crate::sys::namespace::Namespaces;

@@ -3,6 +3,7 @@
 use crate::cli::Comms;
 use crate::error::{Code, Error};
 use std::io::Write;
+use std::net::ToSocketAddrs;
 use tickmark_drive::ThisMachine;
 use tickmark_drive::target::Serving;
 use tickmark_probe::session::{TOKEN, Token};
@@ -15,6 +16,13 @@ pub(super) struct Elsewhere {
     token: Option<String>,
     /// What was started over ssh; the token's file is ours.
     _own: Option<(Serving, tempfile::TempDir)>,
+}
+
+/// The address of HOST:PORT.
+fn numbers(host: &str) -> Result<String, Error> {
+    let none = |why: String| Error::Refused(format!("{host}: {why}"));
+    let mut all = host.to_socket_addrs().map_err(|error| none(error.to_string()))?;
+    all.next().map(|address| address.to_string()).ok_or_else(|| none("no address".to_owned()))
 }
 
 /// Whether it names a host.
@@ -30,7 +38,7 @@ impl Elsewhere {
         let is_listening = host.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());
         let found = if is_listening {
             Token::known(asked.token_file.as_deref()).map_err(Error::Usage)?;
-            Self { address: host.clone(), token: file, _own: None }
+            Self { address: numbers(host)?, token: file, _own: None }
         } else {
             let serving = Serving::start(host, &asked.ssh)?;
             let refused = |error: std::io::Error| Error::Refused(format!("a folder for the token: {error}"));
