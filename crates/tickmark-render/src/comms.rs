@@ -188,7 +188,7 @@ fn figure(all: &[Comms], document: &Document) -> Option<Plot> {
     let series = |row: &Latency| {
         let seen = all.get(row.at)?.seen.as_ref().ok()?;
         let points = seen.rows.iter().map(|row| ((row.size as f64).log2(), row.rate())).collect();
-        Some(Series { name: format!("beside {}", row.computes), points })
+        Some(Series { name: format!("beside {}", document::words(&row.computes)), points })
     };
     let series: Vec<Series> = document.latencies.iter().filter_map(series).collect();
     let text = |text: &str| text.to_owned();

@@ -108,6 +108,18 @@ pub fn document(all: &[Comms]) -> Option<Document> {
     Some(Document { latencies, loads, least, products })
 }
 
+/// Bytes of an Ethernet header, which the limit counts too.
+const ETHERNET: f64 = 14.0;
+
+impl LongLoad {
+    /// Whether messages went as fast as the limit lets packets of this size through.
+    fn is_full(&self) -> bool {
+        let payload = f64::from(self.mtu) - super::law::headers("tcp");
+        let limit = f64::from(self.rate) * 1e6 / 8.0;
+        self.fastest >= REACHED * limit * payload / (f64::from(self.mtu) + ETHERNET)
+    }
+}
+
 /// The packet size that the law of the limited Comms1 predicts, and whether the rates that were measured bear it out: below it none has the full rate, above it
 /// all do.
 fn least(all: &[Comms], limited: &[&LongLoad]) -> Option<(f64, Option<bool>)> {
@@ -115,9 +127,65 @@ fn least(all: &[Comms], limited: &[&LongLoad]) -> Option<(f64, Option<bool>)> {
         laws(all).into_iter().find(|law| law.title.contains("Comms1") && law.title.contains("Mbit/s"))?;
     let full = limited.iter().map(|cell| cell.fastest).reduce(f64::max)?;
     let mtu = law.least_payload(full)? + super::law::headers("tcp");
-    let reaches = |cell: &&&LongLoad| cell.fastest >= REACHED * full;
     let below: Vec<&&LongLoad> = limited.iter().filter(|cell| f64::from(cell.mtu) < mtu).collect();
     let above: Vec<&&LongLoad> = limited.iter().filter(|cell| f64::from(cell.mtu) >= mtu).collect();
     let tested = !below.is_empty() && !above.is_empty();
-    Some((mtu, tested.then(|| !below.iter().any(reaches) && above.iter().all(reaches))))
+    Some((
+        mtu,
+        tested.then(|| !below.iter().any(|cell| cell.is_full()) && above.iter().all(|cell| cell.is_full())),
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::comms::{Cpu, Load, Row, Whole};
+
+    /// A long message over packets of this size, as fast as the limit lets it or by half, with loads by a law.
+    fn comms(mtu: u32, full: bool) -> Comms {
+        let payload = f64::from(mtu) - 52.0;
+        let (size, divisor) = (1 << 20, 2.0);
+        let rate = 125e6 * payload / (f64::from(mtu) + 14.0) * if full { 1.0 } else { 0.5 };
+        let time = size as f64 / rate * 1e9;
+        let load = rate / 1e9 * (2.0 + 1500.0 / payload);
+        let trips = 1e9 / (divisor * time);
+        let load = Load { gaps: Some(load), mean: Some((load, trips)), ..Load::default() };
+        let whole = Whole { median: divisor * time, mean: divisor * time, quantiles: [(0.9, None); 3] };
+        let row =
+            Row { size, time, launches: None, whole, loads: vec![load.clone(), load], each: Vec::new() };
+        let cpu = |cpu| Cpu { cpu, host: None, apart: None, windows: (4, 0) };
+        let told = [("benchmark", "comms1"), ("load", "process"), ("rate", "1000")];
+        Comms {
+            metric: "comms.comms1.tcp.veth.plain".to_owned(),
+            title: format!("Comms1 over TCP, veth {mtu}, offloads off at 1000 Mbit/s"),
+            divisor,
+            mtu: Some(mtu),
+            arguments: told.map(|(name, value)| (name.to_owned(), value.to_owned())).into(),
+            seen: Ok(Seen {
+                rows: vec![row],
+                runs: 3,
+                rounds: vec![0],
+                pieces: None,
+                cpus: vec![cpu(0), cpu(1)],
+            }),
+        }
+    }
+
+    #[test]
+    fn table_3_has_both_processors_and_the_packet_below_which_the_rate_is_not_reached() {
+        // One processor is too little for 125 MB/s below a payload of some 250 bytes.
+        let all = [comms(256, false), comms(512, true), comms(1024, true), comms(4096, true)];
+        let document = document(&all).unwrap();
+        assert_eq!(document.loads.iter().map(|cell| cell.mtu).collect::<Vec<_>>(), [256, 512, 1024, 4096]);
+        assert!(document.loads.iter().all(|cell| cell.loads.len() == 2 && cell.rate == 1000));
+        let (low, high) = document.products.unwrap();
+        assert!(low < 300.0 && high > 1000.0, "{low} {high}");
+        let (mtu, holds) = document.least.unwrap();
+        assert!((256.0..512.0).contains(&mtu) && holds == Some(true), "{mtu} {holds:?}");
+        // One above it that does not have the full rate is against it; without one below, nothing is tested.
+        let against = [comms(256, false), comms(512, false), comms(1024, true), comms(4096, true)];
+        assert_eq!(super::document(&against).unwrap().least.unwrap().1, Some(false));
+        assert_eq!(super::document(&all[1..]).unwrap().least.and_then(|(_, holds)| holds), None);
+        assert!(document.latencies.is_empty() && super::document(&all[..2]).is_none());
+    }
 }

@@ -39,6 +39,7 @@ fn loads(others: &[f64], lost: f64) -> Loads {
         stat: vec![[60, 20, 5, 5, 5, 5].map(|ms| Nanos::new(ms * 1_000_000)); others.len()],
         switches: vec![200; others.len()],
         interrupts: vec![[300, 150]; others.len()],
+        host: None,
     }
 }
 

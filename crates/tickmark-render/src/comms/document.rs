@@ -105,6 +105,14 @@ pub(super) fn text(out: &mut String, all: &[Comms], document: &Document) {
     say(out, &text);
 }
 
+/// What computes.
+pub(super) fn words(computes: &str) -> String {
+    match computes {
+        "none" => "nothing".to_owned(),
+        other => format!("a {other}"),
+    }
+}
+
 fn range(interval: Interval) -> String {
     format!("{} to {}", time(interval.low.max(0.0)), time(interval.high))
 }
