@@ -8,10 +8,13 @@ mod columns;
 mod cyclictest;
 mod hyperfine;
 mod imported;
+mod iperf3;
 pub mod lmbench;
+mod netperf;
 mod number;
 mod perf;
 mod smack;
+mod sockperf;
 mod sysbench;
 mod timer_module;
 mod wrk;
@@ -37,6 +40,9 @@ const FORMATS: &[Format] = &[
     Format { is: cyclictest::is, read: cyclictest::read, runs: true },
     Format { is: timer_module::is, read: timer_module::read, runs: false },
     Format { is: sysbench::is, read: sysbench::read, runs: true },
+    Format { is: iperf3::is, read: iperf3::read, runs: true },
+    Format { is: sockperf::is, read: sockperf::read, runs: true },
+    Format { is: netperf::is, read: netperf::read, runs: true },
     Format { is: wrk::is, read: wrk::read, runs: true },
     Format { is: perf::is, read: perf::read, runs: true },
     Format { is: smack::is, read: smack::read, runs: false },
@@ -61,7 +67,7 @@ pub fn read(texts: &[(String, String)]) -> Result<(Vec<Imported>, Vec<String>), 
             warnings.extend(others);
         } else {
             return Err(format!(
-                "{name} is no result of lmbench 2 or 3, super-smack, hyperfine (JSON), sysbench, wrk, cyclictest, perf bench or tickmark_timer_test, \
+                "{name} is no result of lmbench 2 or 3, super-smack, hyperfine (JSON), sysbench, wrk, iperf3 (-J), netperf, sockperf, cyclictest, perf bench or tickmark_timer_test, \
                  and no columns of numbers"
             ));
         }

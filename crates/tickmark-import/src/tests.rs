@@ -202,3 +202,68 @@ fn what_is_damaged_is_said() {
     );
     assert!(!of_a_format("x", "nothing of that kind", &mut all).unwrap() && all.is_empty());
 }
+
+#[test]
+fn iperf3() {
+    let text = r#"{"start":{"version":"iperf 3.12","test_start":{"protocol":"TCP","num_streams":2,"blksize":131072,"duration":10}},"intervals":[],
+        "end":{"sum_sent":{"bits_per_second":17528474683.367123,"retransmits":4},"sum_received":{"bits_per_second":17527616012.0},
+        "cpu_utilization_percent":{"host_total":98.8,"remote_total":40.75}}}"#;
+    let found = only("i.json", text);
+    assert_eq!(
+        (value(&found, "iperf3.received"), value(&found, "iperf3.retransmits")),
+        (17_527_616_012.0 / 8.0, 4.0)
+    );
+    assert!((value(&found, "iperf3.cpu.there") - 0.4075).abs() < 1e-9 && found.tool == "iperf 3.12");
+    assert!(found.facts.iter().any(|(name, value, _)| name == "iperf3.num_streams" && value == "2"));
+    let udp = r#"{"start":{"test_start":{}},"end":{"sum":{"bits_per_second":800.0,"jitter_ms":0.5,"lost_percent":2.0}}}"#;
+    let found = only("u.json", udp);
+    assert_eq!(
+        (value(&found, "iperf3.datagrams"), value(&found, "iperf3.jitter"), value(&found, "iperf3.lost")),
+        (100.0, 5e5, 0.02)
+    );
+    let failed = r#"{"start":{"test_start":{}},"end":{},"error":"unable to connect","bits_per_second":0}"#;
+    assert!(read(&[("f.json".to_owned(), failed.to_owned())]).unwrap_err().contains("unable to connect"));
+}
+
+#[test]
+fn sockperf() {
+    let text = "test was performed using the following parameters: --msg-size=14\nsockperf: \u{1b}[2;35m====> avg-latency=46.990 (std-dev=37.568)\u{1b}[0m\n\
+                sockperf: # dropped messages = 3; # duplicated messages = 0; # out-of-order messages = 0\nsockperf: Total 5852 observations\n\
+                sockperf: ---> <MAX> observation = 1842.273\nsockperf: ---> percentile 99.900 =  406.220\nsockperf: ---> percentile 50.000 =   43.133\n\
+                packet, txTime(sec), rxTime(sec), latency(usec)\n0, 2.416511956, 2.416599736, 43.890\n";
+    let found = only("s.csv", text);
+    assert_eq!(
+        (value(&found, "sockperf.latency.p50"), value(&found, "sockperf.latency.p99_9")),
+        (43_133.0, 406_220.0)
+    );
+    assert_eq!(
+        (value(&found, "sockperf.latency.mean"), value(&found, "sockperf.latency.max")),
+        (46_990.0, 1_842_273.0)
+    );
+    assert_eq!(value(&found, "sockperf.dropped"), 3.0);
+}
+
+#[test]
+fn netperf() {
+    let text = "MIGRATED TCP STREAM TEST from 0.0.0.0 (0.0.0.0) port 0 AF_INET to localhost () port 0 AF_INET\n\
+                Recv   Send    Send                          Utilization       Service Demand\nSocket Socket  Message  Elapsed              Send     Recv     Send    Recv\n\
+                Size   Size    Size     Time     Throughput  local    remote   local   remote\nbytes  bytes   bytes    secs.    10^6bits/s  % S      % S      us/KB   us/KB\n\n \
+                87380  16384  16384    10.00      16254.40   25.00    25.00    1.008   1.010\n\
+                MIGRATED TCP REQUEST/RESPONSE TEST from 0.0.0.0 (0.0.0.0) port 0 AF_INET to 127.0.0.1 () port 0 AF_INET : demo\n\
+                Local /Remote\nSocket Size   Request  Resp.   Elapsed  Trans.\n\n16384  87380  1        1       10.00    27037.33\n16384  87380\n\
+                UDP STREAM TEST from a to b\n212992   65507   10.00      293827      0    15398.00\n212992           10.00      293820           15397.60\n";
+    let found = only("n.txt", text);
+    assert_eq!(
+        (value(&found, "netperf.tcp_stream"), value(&found, "netperf.tcp_stream.cpu.here")),
+        (16_254.4 * 125e3, 0.25)
+    );
+    assert_eq!(
+        (value(&found, "netperf.tcp_stream.cpu_of_a_kilobyte.there"), value(&found, "netperf.tcp_rr")),
+        (1010.0, 27_037.33)
+    );
+    assert_eq!(value(&found, "netperf.udp_stream"), 15_398.0 * 125e3);
+    let omni = "THROUGHPUT=9404.5\nTHROUGHPUT_UNITS=Trans/s\nP99_LATENCY=112\nLOCAL_CPU_UTIL=-1.00\n";
+    let found = only("o.txt", omni);
+    assert_eq!((value(&found, "netperf.rate"), value(&found, "netperf.latency.p99")), (9404.5, 112_000.0));
+    assert!(!found.series.contains_key("netperf.cpu.here"));
+}

@@ -1,0 +1,53 @@
+//! What sockperf prints, or keeps by `--full-log`; each file is a run. Its latency is half of the round trip.
+
+use super::{begin, first_number};
+use crate::Imported;
+use tickmark_wire::{Better, Printed, Unit};
+
+pub(super) fn is(text: &str) -> bool {
+    text.contains("sockperf: ") && text.contains("observation")
+}
+
+pub(super) fn read(name: &str, text: &str) -> Result<Vec<Imported>, String> {
+    let mut found = begin("sockperf", name);
+    for line in text.lines().filter(|line| line.contains("sockperf: ")) {
+        // "---> percentile 99.000 =  100.858", "---> <MAX> observation = 1842.273", "avg-latency=46.990 (std-dev=37.568)".
+        let (what, value) = match line.split_once('=') {
+            Some((_, rest)) if line.contains("avg-latency=") => {
+                ("mean".to_owned(), rest.split_once("avg-latency=").map_or("", |(_, value)| value))
+            }
+            Some((head, value)) if head.contains("percentile") => {
+                let percent = head.split_whitespace().next_back().unwrap_or_default();
+                let percent = percent.trim_end_matches('0').trim_end_matches('.');
+                (format!("p{}", percent.replace('.', "_")), value)
+            }
+            Some((head, value)) if head.contains("<MAX>") => ("max".to_owned(), value),
+            Some((head, value)) if head.contains("<MIN>") => ("min".to_owned(), value),
+            _ => {
+                lost(&mut found, line);
+                continue;
+            }
+        };
+        if let Some(micros) = first_number(value) {
+            let nanos: Printed = micros * 1e3;
+            found.figure(&format!("sockperf.latency.{what}"), Unit::Time, Better::Lower, 1, nanos);
+        }
+    }
+    let told = text.lines().find_map(|line| line.split_once("parameters: "));
+    if let Some((_, parameters)) = told {
+        found.know("sockperf.parameters", parameters.trim(), name);
+    }
+    Ok(vec![found])
+}
+
+/// "# dropped messages = 0; # duplicated messages = 0; # out-of-order messages = 0".
+fn lost(found: &mut Imported, line: &str) {
+    for part in line.split(';') {
+        let named = ["dropped", "duplicated", "out-of-order"].into_iter().find(|kind| part.contains(kind));
+        let count = part.split_once('=').and_then(|(_, count)| first_number(count));
+        if let Some((kind, count)) = named.zip(count) {
+            let metric = format!("sockperf.{}", kind.replace('-', "_"));
+            found.figure(&metric, Unit::Count, Better::Lower, 1, count);
+        }
+    }
+}
