@@ -30,7 +30,7 @@ pub(crate) fn settle(asked: &Settings) -> Result<Settled, Refusal> {
     if let Priority::Fifo(level) = asked.priority
         && let Err(error) = limits::set_priority(Priority::Fifo(level.saturating_add(1).min(99)))
     {
-        let why = refused_because(error.errno);
+        let why = limits::refused_because(error.errno);
         if !asked.priority_optional {
             return Err(system(format!(
                 "priority {} was refused ({why}); run as root, raise the rtprio limit, or add --priority-optional",
@@ -53,25 +53,6 @@ fn not_allowed(cpu: u32, allowed: &[u32]) -> Refusal {
     let why = if exists { "is not allowed here" } else { "does not exist or is offline" };
     let message = format!("CPU {cpu} {why}; allowed are {}", ranges(allowed));
     Refusal { kind: RefusalKind::Usage, message }
-}
-
-/// EPERM where a cgroup has no real-time budget looks like a missing privilege: say which it is.
-fn refused_because(errno: i32) -> String {
-    let text = std::io::Error::from_raw_os_error(errno).to_string();
-    let cgroup = std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
-    let group = cgroup.lines().find_map(|line| {
-        let (controllers, path) = line.split_once(':')?.1.split_once(':')?;
-        controllers.split(',').any(|c| c == "cpu").then(|| path.to_owned())
-    });
-    let runtime = group
-        .as_ref()
-        .and_then(|path| std::fs::read_to_string(format!("/sys/fs/cgroup/cpu{path}/cpu.rt_runtime_us")).ok());
-    match (group, runtime) {
-        (Some(path), Some(runtime)) if runtime.trim() == "0" => {
-            format!("{text}: cgroup {path} has cpu.rt_runtime_us = 0")
-        }
-        _ => text,
-    }
 }
 
 /// The numbers of a list such as `0-3,7`; none where it is not one.

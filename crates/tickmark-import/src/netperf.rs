@@ -92,7 +92,7 @@ fn keys(found: &mut Imported, text: &str) {
         match of("THROUGHPUT_UNITS") {
             Some("Trans/s") => found.figure("netperf.rate", Unit::Rate, Better::Higher, 1, value),
             Some("10^6bits/s") | None => {
-                found.figure("netperf.throughput", Unit::Throughput, Better::Higher, 1, value * MEGABITS)
+                found.figure("netperf.throughput", Unit::Throughput, Better::Higher, 1, value * MEGABITS);
             }
             Some(_) => {}
         }

@@ -1,123 +1,25 @@
 //! Two hosts that measure together: one listens, the other connects and asks. Both prove that they know a token, which is never sent: each
 //! answers the other's number with a keyed hash of it (HMAC, RFC 2104, with SHA-256). What follows is in the clear.
 
-use hmac::{Hmac, Mac};
+mod token;
+
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use sha2::Sha256;
 use std::io::{BufRead, BufReader, Error, ErrorKind, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
-use std::path::Path;
 use std::time::Duration;
+use token::{fresh, unhex};
+
+pub use token::{LEAST_TOKEN, TOKEN, Token};
 
 /// Of the lines that both say; another one is refused.
 pub const PROTOCOL: u32 = 1;
-/// Shorter tokens are refused: they could be guessed.
-pub const LEAST_TOKEN: usize = 12;
-/// The environment has it under this name.
-pub const TOKEN: &str = "TICKMARK_TOKEN";
 /// How long either may take to say who it is.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// The longest line.
 const LONGEST: u64 = 64 << 20;
 /// Length of the key of a second connection, in bytes.
 const KEY: usize = 32;
-
-/// A token.
-#[derive(Clone)]
-pub struct Token(String);
-
-impl std::fmt::Debug for Token {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Token")
-    }
-}
-
-impl Token {
-    /// Without the blanks around it.
-    ///
-    /// # Errors
-    /// One that is too short, in words.
-    pub fn new(text: &str) -> Result<Self, String> {
-        let text = text.trim();
-        match text.len() >= LEAST_TOKEN {
-            true => Ok(Self(text.to_owned())),
-            false => Err(format!("a token has {LEAST_TOKEN} characters or more")),
-        }
-    }
-
-    /// A new one.
-    ///
-    /// # Errors
-    /// Those of reading /dev/urandom.
-    pub fn make() -> std::io::Result<Self> {
-        fresh().map(Self)
-    }
-
-    /// That of a file; of the environment where none is named.
-    ///
-    /// # Errors
-    /// None there, or one that is too short, in words.
-    pub fn known(file: Option<&Path>) -> Result<Self, String> {
-        let (place, text) = match file {
-            Some(path) => {
-                let text =
-                    std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
-                (path.display().to_string(), text)
-            }
-            None => {
-                let unset =
-                    |_| format!("no token: give --token-file, or set {TOKEN}, as the other host has it");
-                (TOKEN.to_owned(), std::env::var(TOKEN).map_err(unset)?)
-            }
-        };
-        Self::new(&text).map_err(|why| format!("{place}: {why}"))
-    }
-
-    /// For the other side's hands.
-    #[must_use]
-    pub fn reveal(&self) -> &str {
-        &self.0
-    }
-
-    fn hash(&self, words: &[&str]) -> Option<Hmac<Sha256>> {
-        let mut hash = Hmac::<Sha256>::new_from_slice(self.0.as_bytes()).ok()?;
-        for word in words {
-            hash.update(word.as_bytes());
-            hash.update(b"\n");
-        }
-        Some(hash)
-    }
-
-    fn prove(&self, words: &[&str]) -> String {
-        self.hash(words).map_or_else(String::new, |hash| hex(&hash.finalize().into_bytes()))
-    }
-
-    /// In a time that does not tell how much of it was right.
-    fn is_proved(&self, words: &[&str], proof: &str) -> bool {
-        let bytes = unhex(proof);
-        self.hash(words).zip(bytes).is_some_and(|(hash, bytes)| hash.verify_slice(&bytes).is_ok())
-    }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-fn unhex(text: &str) -> Option<Vec<u8>> {
-    let digits = text.as_bytes();
-    if !digits.len().is_multiple_of(2) {
-        return None;
-    }
-    digits.chunks(2).map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()).collect()
-}
-
-/// A number that was never used before.
-fn fresh() -> std::io::Result<String> {
-    let mut bytes = [0; 16];
-    std::fs::File::open("/dev/urandom")?.read_exact(&mut bytes)?;
-    Ok(hex(&bytes))
-}
 
 /// Who listens begins.
 #[derive(Debug, Serialize, Deserialize)]
@@ -358,79 +260,4 @@ impl Server {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use std::net::Ipv4Addr;
-
-    fn server(token: &str) -> (Server, String) {
-        let server = Server::listen((Ipv4Addr::LOCALHOST, 0).into(), Token::new(token).unwrap()).unwrap();
-        let address = server.address().unwrap().to_string();
-        (server, address)
-    }
-
-    fn ask(address: &str, token: &str) -> Result<Session, String> {
-        Session::ask(address, &Token::new(token).unwrap(), &7)
-    }
-
-    #[test]
-    fn who_knows_the_token_is_served_and_has_the_key() {
-        let (server, address) = server("correct horse battery");
-        let asked = std::thread::spawn(move || {
-            let mut session = ask(&address, "correct horse battery").unwrap();
-            let mut second = TcpStream::connect(&address).unwrap();
-            second.write_all(session.key()).unwrap();
-            session.hear::<String>().unwrap()
-        });
-        let (mut session, what) = server.accept(|_: &i32| Ok(())).unwrap();
-        server.second(&session).unwrap();
-        session.say(&"done").unwrap();
-        assert_eq!((what, asked.join().unwrap().as_str()), (7, "done"));
-    }
-
-    #[test]
-    fn who_does_not_is_refused_in_a_line() {
-        let (server, address) = server("correct horse battery");
-        let other = std::thread::spawn({
-            let address = address.clone();
-            move || ask(&address, "wrong horse battery")
-        });
-        let told = server.accept(|_: &i32| Ok(())).unwrap_err();
-        assert!(told.contains("127.0.0.1") && told.contains("token"), "{told}");
-        let refused = other.join().unwrap().unwrap_err();
-        assert!(refused.contains("refused: the token is another one"), "{refused}");
-        // Who listens must know it, too: it repeats what it heard.
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let there = listener.local_addr().unwrap().to_string();
-        let liar = std::thread::spawn(move || {
-            let (stream, _) = listener.accept().unwrap();
-            let mut session = Session::of(stream).unwrap();
-            session.say(&Greeting { tickmark: "0".into(), protocol: PROTOCOL, number: "00".into() }).unwrap();
-            let answer: Answer = session.hear().unwrap();
-            let _ask: i32 = session.hear().unwrap();
-            session.say(&Verdict::Proof(answer.proof)).unwrap();
-        });
-        assert!(ask(&there, "correct horse battery").unwrap_err().contains("does not know the token"));
-        liar.join().unwrap();
-        assert!(Token::new(" short ").is_err());
-        // What it asks may be refused, too.
-        let other = std::thread::spawn(move || ask(&address, "correct horse battery"));
-        assert!(server.accept(|_: &i32| Err("too much".to_owned())).is_err());
-        assert!(other.join().unwrap().unwrap_err().contains("refused: too much"));
-    }
-
-    #[test]
-    fn other_programs_and_versions_are_named() {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let there = listener.local_addr().unwrap().to_string();
-        let server = std::thread::spawn(move || {
-            for line in ["SSH-2.0-OpenSSH\n", "{\"tickmark\":\"9.0\",\"protocol\":9,\"number\":\"\"}\n"] {
-                listener.accept().unwrap().0.write_all(line.as_bytes()).unwrap();
-            }
-        });
-        assert!(ask(&there, "correct horse battery").unwrap_err().contains("is no `tickmark comms --serve`"));
-        let other = ask(&there, "correct horse battery").unwrap_err();
-        assert!(other.contains("9.0") && other.contains("same version"), "{other}");
-        server.join().unwrap();
-        assert!(ask(&there, "correct horse battery").unwrap_err().contains("refused"), "nobody listens");
-    }
-}
+mod tests;

@@ -231,11 +231,7 @@ fn ready(params: &Params) -> Result<Box<dyn Routine>, Unavailable> {
         }
         _ => params.cpu,
     };
-    match params.told("class") {
-        "other" => limits::set_priority(Priority::Other)?,
-        "fifo" => limits::set_priority(Priority::Fifo(FIFO))?,
-        _ => {}
-    }
+    set_class(params.told("class")).map_err(missing)?;
     if params.told("place") == "host"
         && (!["tcp", "udp"].contains(&over)
             || params.told("peer") != "process"
@@ -275,6 +271,16 @@ fn ready(params: &Params) -> Result<Box<dyn Routine>, Unavailable> {
             }
         }
     }))
+}
+
+/// Schedules this task as the parameter says; why that is refused, with the file that refuses it.
+fn set_class(class: &str) -> Result<(), String> {
+    let set = match class {
+        "other" => limits::set_priority(Priority::Other),
+        "fifo" => limits::set_priority(Priority::Fifo(FIFO)),
+        _ => Ok(()),
+    };
+    set.map_err(|error| format!("{class} is refused: {}", limits::refused_because(error.errno)))
 }
 
 /// Two connected ends, over this machine's own network or between two.

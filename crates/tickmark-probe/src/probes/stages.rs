@@ -100,7 +100,7 @@ pub(super) static PROBES: &[Probe] = &[Probe {
         let mut both = Some((ours, theirs));
         Ok(routine(move |budget: &Budget, sink| {
             let (ours, theirs) = both.take().map_or_else(|| pair(&params), Ok)?;
-            measure(&params, there, ours, theirs, budget, sink)
+            measure(&params, there, (&ours, &theirs), budget, sink)
         }))
     },
 }];
@@ -130,8 +130,7 @@ fn real() -> i64 {
 fn measure(
     params: &Params,
     there: u32,
-    ours: OwnedFd,
-    theirs: OwnedFd,
+    (ours, theirs): (&OwnedFd, &OwnedFd),
     budget: &Budget,
     sink: &mut dyn Sink,
 ) -> Result<(), ProbeError> {
@@ -139,11 +138,11 @@ fn measure(
     let is_tcp = params.told("over") == "tcp";
     let board = Arc::new(Words::shared(3)?);
     let _peer = Peer::start(|| {
-        Peer::close(std::iter::once(&ours));
+        Peer::close(std::iter::once(ours));
         limits::pin(&[there])?;
         let mut message = vec![0; size];
         loop {
-            let came = stages::receive_all(&theirs, &mut message)?;
+            let came = stages::receive_all(theirs, &mut message)?;
             let read = real();
             board.wide(CAME).store(came.unwrap_or(0) as u64, Release);
             board.wide(READ).store(read as u64, Release);
@@ -165,7 +164,7 @@ fn measure(
         file::read_all(ours.as_fd(), &mut back)?;
         let over = real();
         let [mut queued, mut given, mut acknowledged] = [None; 3];
-        stages::sent(&ours, |stage, of, at| {
+        stages::sent(ours, |stage, of, at| {
             // Those of an earlier message came too late for it.
             let own = if is_tcp { (u64::from(of) + 1).div_ceil(size as u64) } else { u64::from(of) + 1 };
             if own == number as u64 + 1 {

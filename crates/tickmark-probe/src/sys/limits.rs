@@ -56,6 +56,26 @@ pub fn set_priority(priority: Priority) -> Result<(), CallError> {
     check("sched_setscheduler", unsafe { libc::sched_setscheduler(0, policy, &raw const param) }).map(drop)
 }
 
+/// Why a priority was refused: EPERM where a cgroup has no real-time budget looks like a missing privilege: say which it is.
+#[must_use]
+pub fn refused_because(errno: i32) -> String {
+    let text = std::io::Error::from_raw_os_error(errno).to_string();
+    let cgroup = std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+    let group = cgroup.lines().find_map(|line| {
+        let (controllers, path) = line.split_once(':')?.1.split_once(':')?;
+        controllers.split(',').any(|c| c == "cpu").then(|| path.to_owned())
+    });
+    let runtime = group
+        .as_ref()
+        .and_then(|path| std::fs::read_to_string(format!("/sys/fs/cgroup/cpu{path}/cpu.rt_runtime_us")).ok());
+    match (group, runtime) {
+        (Some(path), Some(runtime)) if runtime.trim() == "0" => {
+            format!("{text}: cgroup {path} has cpu.rt_runtime_us = 0")
+        }
+        _ => text,
+    }
+}
+
 /// Lets this thread run where nobody else wants to (SCHED_IDLE); what it starts inherits it.
 ///
 /// # Errors

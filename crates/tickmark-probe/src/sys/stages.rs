@@ -95,7 +95,7 @@ fn receive(
 fn time(data: *const u8) -> i64 {
     // SAFETY: a struct scm_timestamping begins with a struct timespec; it may be at any address.
     let time: libc::timespec = unsafe { data.cast::<libc::timespec>().read_unaligned() };
-    time.tv_sec as i64 * 1_000_000_000 + time.tv_nsec as i64
+    time.tv_sec * 1_000_000_000 + time.tv_nsec
 }
 
 const IS_STAMP: (i32, i32) = (libc::SOL_SOCKET, libc::SO_TIMESTAMPING);

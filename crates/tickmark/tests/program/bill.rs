@@ -1,6 +1,8 @@
 //! Whose CPU time a command was.
 
 use crate::bench::{Bench, err, out, refused};
+use std::os::unix::process::CommandExt;
+use std::process::Stdio;
 
 /// Takes half a second of CPU time, in bursts of 10 ms with as long a rest between them, and says how much it took.
 const HALF: &str = "import time\nwhile time.process_time() < .5:\n  t = time.process_time()\n  while time.process_time() < t + .01: pass\n  time.sleep(.01)\n";
@@ -49,4 +51,70 @@ fn a_command_that_fails_has_no_bill() {
     assert_eq!(none.status.code(), Some(2), "{}", err(&none));
     assert!(bench.run(&["run", "syscall.null", "--once", "--name", "other"]).status.success());
     refused(&bench.run(&["bill", "--of", "other"]), 2, &["has no bill"]);
+}
+
+/// A process that runs already, for ever: a quarter of a CPU.
+const QUARTER: &str = "import time\nwhile True:\n  t = time.perf_counter() + .005\n  while time.perf_counter() < t: pass\n  time.sleep(.015)\n";
+
+struct Running(std::process::Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let group = format!("-{}", self.0.id());
+        let _ = std::process::Command::new("kill").args(["-9", "--", &group]).status();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn what_runs_already_is_billed_and_counted() {
+    let _machine = crate::bench::machine();
+    let bench = Bench::new();
+    // The work is done by a process that the one which is named has started.
+    let shell = format!("python3 -c '{QUARTER}' & wait");
+    let mut command = std::process::Command::new("sh");
+    command.args(["-c", &shell]).process_group(0).stdout(Stdio::null()).stderr(Stdio::null());
+    let running = Running(command.spawn().unwrap());
+    let pid = running.0.id().to_string();
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    let counter = bench.store().join("count");
+    std::fs::create_dir_all(bench.store()).unwrap();
+    std::fs::write(&counter, "0").unwrap();
+    // Each reading adds ten.
+    let count = format!("n=$(cat {0}); echo $((n + 10)) > {0}; echo $n", counter.display());
+    let page = bench.json(&[
+        "bill",
+        "--pid",
+        &pid,
+        "--runs",
+        "2",
+        "--duration",
+        "4s",
+        "--count",
+        &count,
+        "--name",
+        "run",
+    ]);
+    let (time, billed) =
+        (page["time"].as_f64().unwrap(), page["parts"]["billed"]["median"].as_f64().unwrap());
+    assert!((0.9e9..2e9).contains(&time) && (0.1..0.5).contains(&(billed / time)), "{page}");
+    assert_eq!(
+        (&page["count"], &page["unwatched"]["count"], &page["ran_already"]),
+        (&10.0.into(), &10.0.into(), &true.into())
+    );
+    let text = out(&bench.run(&["bill", "--of", "run"]));
+    assert!(
+        text.contains(&format!("process {pid}"))
+            && text.contains("for each")
+            && text.contains("ticks among them"),
+        "{text}"
+    );
+    drop(running);
+    refused(&bench.run(&["bill", "--pid", &pid, "--runs", "1"]), 1, &["no bill", "no process"]);
+    refused(&bench.run(&["bill", "--cgroup", "/tmp", "--runs", "1"]), 1, &["is no cgroup"]);
+    refused(
+        &bench.run(&["bill", "--runs", "1", "--count", "echo many", "--", "true"]),
+        1,
+        &["echo many", "no number"],
+    );
 }

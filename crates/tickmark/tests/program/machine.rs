@@ -82,7 +82,7 @@ impl Machine {
         let mut sshd = Command::new("ip");
         sshd.args(["netns", "exec", &name, "/usr/sbin/sshd", "-D", "-f", &at("sshd_config")]);
         network.sshd = Some(sshd.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
-        let machine = Self { folder, network: network };
+        let machine = Self { folder, network };
         within(10, "sshd answers", || std::net::TcpStream::connect(format!("10.213.{number}.2:22")).is_ok());
         machine
     }

@@ -23,3 +23,4 @@ mod small_agent;
 mod stat;
 mod tick;
 mod timers;
+mod traffic;

@@ -77,7 +77,7 @@ impl Elsewhere {
     }
 
     /// Why a call failed on this side, by what the other one says of itself.
-    pub(super) fn why(&mut self, error: ProbeError) -> ProbeError {
+    pub(super) fn why(&mut self, error: &ProbeError) -> ProbeError {
         let _ = self.session.wait_at_most(Duration::from_secs(1));
         match self.hear() {
             Err(why @ ProbeError::Other(_)) if !why.to_string().contains("no answer") => why,

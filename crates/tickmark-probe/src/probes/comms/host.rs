@@ -3,7 +3,7 @@
 use super::accounts::Accounts;
 use super::computing::{Beside, Computing, Tasks};
 use super::sides::answer;
-use super::{FIFO, MOST, message};
+use super::{MOST, message, set_class};
 use crate::routine::Budget;
 use crate::session::{Server, Session};
 use crate::sys::message::End;
@@ -11,7 +11,7 @@ use crate::sys::{CallError, hosts, limits, peer};
 use crate::{Gauge, ProbeError};
 use serde::{Deserialize, Serialize};
 use std::os::fd::AsFd;
-use tickmark_wire::{Host, Loads, Nanos, Priority};
+use tickmark_wire::{Host, Loads, Nanos};
 
 /// What is asked of the other host.
 #[derive(Debug, Deserialize)]
@@ -118,11 +118,7 @@ fn answered(
 ) -> Result<Loads, ProbeError> {
     let wrong = |error: std::io::Error| ProbeError::Other(error.to_string());
     limits::pin(&[cpu])?;
-    match ask.class.as_str() {
-        "other" => limits::set_priority(Priority::Other)?,
-        "fifo" => limits::set_priority(Priority::Fifo(FIFO))?,
-        _ => {}
-    }
+    set_class(&ask.class).map_err(ProbeError::Other)?;
     let gauge = Gauge::choose(false);
     let mut computing = Computing::processes(Beside::of(&ask.load, &ask.step), vec![cpu], gauge)?;
     let mut end = match ask.over.as_str() {

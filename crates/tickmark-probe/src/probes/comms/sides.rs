@@ -179,7 +179,7 @@ impl Sides {
     /// Why it failed: another host may know better.
     pub(super) fn why(&mut self, error: ProbeError) -> ProbeError {
         match &mut self.answers {
-            Answers::Elsewhere(host) => host.why(error),
+            Answers::Elsewhere(host) => host.why(&error),
             _ => error,
         }
     }

@@ -1,0 +1,74 @@
+use super::*;
+use std::net::Ipv4Addr;
+
+fn server(token: &str) -> (Server, String) {
+    let server = Server::listen((Ipv4Addr::LOCALHOST, 0).into(), Token::new(token).unwrap()).unwrap();
+    let address = server.address().unwrap().to_string();
+    (server, address)
+}
+
+fn ask(address: &str, token: &str) -> Result<Session, String> {
+    Session::ask(address, &Token::new(token).unwrap(), &7)
+}
+
+#[test]
+fn who_knows_the_token_is_served_and_has_the_key() {
+    let (server, address) = server("correct horse battery");
+    let asked = std::thread::spawn(move || {
+        let mut session = ask(&address, "correct horse battery").unwrap();
+        let mut second = TcpStream::connect(&address).unwrap();
+        second.write_all(session.key()).unwrap();
+        session.hear::<String>().unwrap()
+    });
+    let (mut session, what) = server.accept(|_: &i32| Ok(())).unwrap();
+    server.second(&session).unwrap();
+    session.say(&"done").unwrap();
+    assert_eq!((what, asked.join().unwrap().as_str()), (7, "done"));
+}
+
+#[test]
+fn who_does_not_is_refused_in_a_line() {
+    let (server, address) = server("correct horse battery");
+    let other = std::thread::spawn({
+        let address = address.clone();
+        move || ask(&address, "wrong horse battery")
+    });
+    let told = server.accept(|_: &i32| Ok(())).unwrap_err();
+    assert!(told.contains("127.0.0.1") && told.contains("token"), "{told}");
+    let refused = other.join().unwrap().unwrap_err();
+    assert!(refused.contains("refused: the token is another one"), "{refused}");
+    // Who listens must know it, too: it repeats what it heard.
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let there = listener.local_addr().unwrap().to_string();
+    let liar = std::thread::spawn(move || {
+        let (stream, _) = listener.accept().unwrap();
+        let mut session = Session::of(stream).unwrap();
+        session.say(&Greeting { tickmark: "0".into(), protocol: PROTOCOL, number: "00".into() }).unwrap();
+        let answer: Answer = session.hear().unwrap();
+        let _ask: i32 = session.hear().unwrap();
+        session.say(&Verdict::Proof(answer.proof)).unwrap();
+    });
+    assert!(ask(&there, "correct horse battery").unwrap_err().contains("does not know the token"));
+    liar.join().unwrap();
+    assert!(Token::new(" short ").is_err());
+    // What it asks may be refused, too.
+    let other = std::thread::spawn(move || ask(&address, "correct horse battery"));
+    assert!(server.accept(|_: &i32| Err("too much".to_owned())).is_err());
+    assert!(other.join().unwrap().unwrap_err().contains("refused: too much"));
+}
+
+#[test]
+fn other_programs_and_versions_are_named() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let there = listener.local_addr().unwrap().to_string();
+    let server = std::thread::spawn(move || {
+        for line in ["SSH-2.0-OpenSSH\n", "{\"tickmark\":\"9.0\",\"protocol\":9,\"number\":\"\"}\n"] {
+            listener.accept().unwrap().0.write_all(line.as_bytes()).unwrap();
+        }
+    });
+    assert!(ask(&there, "correct horse battery").unwrap_err().contains("is no `tickmark comms --serve`"));
+    let other = ask(&there, "correct horse battery").unwrap_err();
+    assert!(other.contains("9.0") && other.contains("same version"), "{other}");
+    server.join().unwrap();
+    assert!(ask(&there, "correct horse battery").unwrap_err().contains("refused"), "nobody listens");
+}
