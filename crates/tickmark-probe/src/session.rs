@@ -59,7 +59,7 @@ impl Session {
     ///
     /// # Errors
     /// Nobody listens there, or another program, or one of another version; what it refuses.
-    #[cfg(feature = "whole")]
+    #[cfg(any(test, feature = "whole"))]
     pub fn ask<T: Serialize>(address: &str, token: &Token, ask: &T) -> Result<Self, String> {
         let wrong = |error: Error| format!("{address}: {}", words(&error));
         let found: SocketAddr = address.parse().map_err(|_| format!("{address:?} is no ADDRESS:PORT"))?;
