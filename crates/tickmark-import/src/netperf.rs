@@ -5,11 +5,24 @@ use super::{begin, number::named};
 use crate::Imported;
 use tickmark_wire::{Better, Printed, Unit};
 
-/// Bits of a line's 10^6bits/s, in bytes.
+/// Of one 10^6bits/s, bytes a second.
 const MEGABITS: f64 = 1e6 / 8.0;
+/// Units of its heads (-f), in bytes a second.
+const UNITS: [(&str, f64); 8] = [
+    ("10^3bits", 125.0),
+    ("10^6bits", MEGABITS),
+    ("10^9bits", 1e9 / 8.0),
+    ("10^12bits", 1e12 / 8.0),
+    ("KBytes", 1024.0),
+    ("MBytes", 1_048_576.0),
+    ("GBytes", 1_073_741_824.0),
+    ("TBytes", 1_099_511_627_776.0),
+];
 
 /// "MIGRATED TCP STREAM TEST from 0.0.0.0 ...": the kind of test.
 fn title(line: &str) -> Option<String> {
+    // Some of its titles are in small letters.
+    let line = line.to_ascii_uppercase();
     let head = line.split_once(" TEST")?.0;
     let kind = head.trim_start_matches("MIGRATED").trim();
     let known = ["STREAM", "SENDFILE", "MAERTS", "REQUEST/RESPONSE", "CONNECT/REQUEST/RESPONSE"];
@@ -25,19 +38,26 @@ pub(super) fn is(text: &str) -> bool {
 
 pub(super) fn read(name: &str, text: &str) -> Result<Vec<Imported>, String> {
     let mut found = begin("netperf", name);
-    let mut test: Option<String> = None;
+    let mut test: Option<Test> = None;
     for line in text.lines() {
         if let Some(kind) = title(line) {
-            test = Some(kind);
+            test = Some(Test { kind, scale: None, is_received: false });
             continue;
         }
-        let Some(kind) = test.clone() else { continue };
+        let Some(of) = &mut test else { continue };
+        if let Some((_, scale)) = UNITS.iter().find(|(unit, _)| line.contains(unit)) {
+            of.scale = Some(*scale);
+        }
         let fields: Option<Vec<Printed>> =
             line.split_whitespace().map(|field| Printed::parse(field.as_bytes())).collect();
-        // Heads are no numbers; the second line of a test has the other side's buffers.
-        let Some(fields) = fields.filter(|fields| fields.len() >= 5) else { continue };
-        test = None;
-        of_test(&mut found, &kind, &fields);
+        // Heads are no numbers; the second line of requests has the other side's buffers.
+        let Some(fields) = fields.filter(|fields| fields.len() >= 4) else { continue };
+        of_test(&mut found, of, &fields);
+        match of.is_datagrams() && !of.is_received {
+            // The second line of datagrams is of those that were received.
+            true => of.is_received = true,
+            false => test = None,
+        }
     }
     keys(&mut found, text);
     Ok(vec![found])
@@ -48,37 +68,56 @@ fn round(found: &Imported, metric: &str) -> u32 {
     found.series.get(metric).map_or(0, |series| series.values.len()) as u32 + 1
 }
 
-fn of_test(found: &mut Imported, kind: &str, fields: &[Printed]) {
-    let datagrams = kind.contains("udp") && kind.ends_with("stream");
+/// What is known of a test so far.
+struct Test {
+    kind: String,
+    /// Of its unit, bytes a second.
+    scale: Option<f64>,
+    /// Whether the line of those that were received comes.
+    is_received: bool,
+}
+
+impl Test {
+    fn is_datagrams(&self) -> bool {
+        self.kind.contains("udp") && self.kind.ends_with("stream")
+    }
+}
+
+fn of_test(found: &mut Imported, test: &Test, fields: &[Printed]) {
+    let kind = &test.kind;
     let requests = kind.ends_with("rr");
-    // Sizes, then the time, then the figure: socket (two but for datagrams), message, or request and response.
-    let at = if datagrams || requests { 5 } else { 4 };
+    // Sizes, then the time, then the figure: sockets (two but for datagrams), message, or request and response; datagrams also have how many were sent and
+    // how many failed, and no size of a message where they were received.
+    let (at, side) = match (test.is_datagrams(), test.is_received) {
+        (true, false) => (5, ".sent"),
+        (true, true) => (3, ".received"),
+        (false, _) => (if requests { 5 } else { 4 }, ""),
+    };
     let Some(value) = fields.get(at).copied() else { return };
-    let metric = format!("netperf.{kind}");
+    let metric = format!("netperf.{kind}{side}");
     let run = round(found, &metric);
     match requests {
         true => found.figure(&metric, Unit::Rate, Better::Higher, run, value),
-        false => found.figure(&metric, Unit::Throughput, Better::Higher, run, value * MEGABITS),
+        false => {
+            let scale = test.scale.unwrap_or(MEGABITS);
+            found.figure(&metric, Unit::Throughput, Better::Higher, run, value * scale);
+        }
     }
-    // -c -C: per cent of the CPU here and there; us for each KB, or for each transaction.
-    let [Some(here), Some(there), demand_here, demand_there] =
-        [1, 2, 3, 4].map(|more| fields.get(at + more).copied())
-    else {
-        return;
-    };
-    for (end, share) in [("here", here), ("there", there)] {
-        found.figure(&format!("{metric}.cpu.{end}"), Unit::Share, Better::Lower, run, share * 0.01);
-    }
+    // -c -C: per cent of the CPU here and there, then us for each KB, or for each transaction; a line of datagrams is of one side. What was not asked for is below zero.
     let unit = if requests { "transaction" } else { "kilobyte" };
-    for (end, micros) in [("here", demand_here), ("there", demand_there)] {
-        if let Some(micros) = micros {
-            found.figure(
-                &format!("{metric}.cpu_of_a_{unit}.{end}"),
-                Unit::Time,
-                Better::Lower,
-                run,
-                micros * 1e3,
-            );
+    let ends: &[&str] = match side {
+        ".sent" => &["here"],
+        ".received" => &["there"],
+        _ => &["here", "there"],
+    };
+    for (number, end) in ends.iter().enumerate() {
+        let asked = |more: usize| fields.get(at + more).copied().filter(|value| value.value >= 0.0);
+        if let Some(share) = asked(1 + number) {
+            found.figure(&format!("{metric}.cpu.{end}"), Unit::Share, Better::Lower, run, share * 0.01);
+        }
+        if let Some(micros) = asked(1 + ends.len() + number) {
+            let metric = format!("{metric}.cpu_of_a_{unit}.{end}");
+            found.figure(&metric, Unit::Time, Better::Lower, run, micros * 1e3);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What sockperf prints, or keeps by `--full-log`; each file is a run. Its latency is half of the round trip.
+//! What sockperf prints, or keeps by `--full-log`; each file is a run. Its latency is half of the round trip, or by `--full-rtt` all of it.
 
 use super::{begin, first_number};
 use crate::Imported;
@@ -10,6 +10,8 @@ pub(super) fn is(text: &str) -> bool {
 
 pub(super) fn read(name: &str, text: &str) -> Result<Vec<Imported>, String> {
     let mut found = begin("sockperf", name);
+    let whole = text.contains("--full-rtt") || text.contains("Round trip is");
+    let what_is_timed = if whole { "round_trip" } else { "latency" };
     for line in text.lines().filter(|line| line.contains("sockperf: ")) {
         // "---> percentile 99.000 =  100.858", "---> <MAX> observation = 1842.273", "avg-latency=46.990 (std-dev=37.568)".
         let (what, value) = match line.split_once('=') {
@@ -30,7 +32,7 @@ pub(super) fn read(name: &str, text: &str) -> Result<Vec<Imported>, String> {
         };
         if let Some(micros) = first_number(value) {
             let nanos: Printed = micros * 1e3;
-            found.figure(&format!("sockperf.latency.{what}"), Unit::Time, Better::Lower, 1, nanos);
+            found.figure(&format!("sockperf.{what_is_timed}.{what}"), Unit::Time, Better::Lower, 1, nanos);
         }
     }
     let told = text.lines().find_map(|line| line.split_once("parameters: "));

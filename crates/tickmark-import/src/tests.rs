@@ -241,6 +241,8 @@ fn sockperf() {
         (46_990.0, 1_842_273.0)
     );
     assert_eq!(value(&found, "sockperf.dropped"), 3.0);
+    let whole = only("w.csv", &text.replace("--msg-size=14", "--msg-size=14 --full-rtt"));
+    assert_eq!(value(&whole, "sockperf.round_trip.p50"), 43_133.0);
 }
 
 #[test]
@@ -261,7 +263,25 @@ fn netperf() {
         (value(&found, "netperf.tcp_stream.cpu_of_a_kilobyte.there"), value(&found, "netperf.tcp_rr")),
         (1010.0, 27_037.33)
     );
-    assert_eq!(value(&found, "netperf.udp_stream"), 15_398.0 * 125e3);
+    assert_eq!(
+        (value(&found, "netperf.udp_stream.sent"), value(&found, "netperf.udp_stream.received")),
+        (15_398.0 * 125e3, 15_397.6 * 125e3)
+    );
+    // Another unit, one side's CPU alone, and datagrams with theirs.
+    let other = "TCP Connect/Request/Response TEST from a to b\n16384  87380  1        1       10.00    9000.00   25.00  -1.00   12.5  -1.000\n\
+                 UDP UNIDIRECTIONAL SEND TEST\nMIGRATED UDP STREAM TEST from a to b\nbytes   bytes    secs            #      #   MBytes/sec % SS     us/KB\n\n\
+                 212992   65507   10.00      293827      0    2.0     50.00    3.500\n212992           10.00      29382            1.0     20.00    1.500\n";
+    let found = only("c.txt", other);
+    assert_eq!((value(&found, "netperf.tcp_crr"), value(&found, "netperf.tcp_crr.cpu.here")), (9000.0, 0.25));
+    assert!(!found.series.contains_key("netperf.tcp_crr.cpu.there"));
+    assert_eq!(
+        (
+            value(&found, "netperf.udp_stream.received"),
+            value(&found, "netperf.udp_stream.received.cpu.there")
+        ),
+        (1_048_576.0, 0.2)
+    );
+    assert_eq!(value(&found, "netperf.udp_stream.sent.cpu_of_a_kilobyte.here"), 3500.0);
     let omni = "THROUGHPUT=9404.5\nTHROUGHPUT_UNITS=Trans/s\nP99_LATENCY=112\nLOCAL_CPU_UTIL=-1.00\n";
     let found = only("o.txt", omni);
     assert_eq!((value(&found, "netperf.rate"), value(&found, "netperf.latency.p99")), (9404.5, 112_000.0));

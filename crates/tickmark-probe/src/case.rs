@@ -30,6 +30,12 @@ pub struct Value {
 }
 
 impl Value {
+    /// One that is called so in names, and so in what people read.
+    #[must_use]
+    pub const fn told(value: &'static str, name: &'static str, title: &'static str) -> Self {
+        Self { value, name, title, timed: title }
+    }
+
     /// One that stands everywhere for itself.
     #[must_use]
     pub const fn plain(value: &'static str) -> Self {

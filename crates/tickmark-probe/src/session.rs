@@ -6,8 +6,8 @@ mod token;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::io::{BufRead, BufReader, Error, ErrorKind, Read, Write};
-use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
-use std::time::Duration;
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::time::{Duration, Instant};
 use token::{fresh, unhex};
 
 pub use token::{LEAST_TOKEN, TOKEN, Token};
@@ -16,8 +16,11 @@ pub use token::{LEAST_TOKEN, TOKEN, Token};
 pub const PROTOCOL: u32 = 1;
 /// How long either may take to say who it is.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// The longest line.
-const LONGEST: u64 = 64 << 20;
+/// The longest line of who is not known yet, and of who is.
+const GREETING: usize = 4 << 10;
+const LONGEST: usize = 64 << 20;
+/// How long one who comes in between may take to show the key.
+const STRANGER: Duration = Duration::from_millis(500);
 /// Length of the key of a second connection, in bytes.
 const KEY: usize = 32;
 
@@ -50,6 +53,8 @@ enum Verdict {
 pub struct Session {
     /// For lines.
     lines: BufReader<TcpStream>,
+    /// Until when both must know who the other is; none when they do.
+    until: Option<Instant>,
     /// Who opens a second connection for this session has it first.
     key: [u8; KEY],
 }
@@ -65,8 +70,11 @@ impl Session {
         let found: SocketAddr = address.parse().map_err(|_| format!("{address:?} is no ADDRESS:PORT"))?;
         let stream = TcpStream::connect_timeout(&found, PATIENCE).map_err(wrong)?;
         let mut session = Self::of(stream).map_err(wrong)?;
-        let greeting: Greeting = session.hear().map_err(|error| {
-            format!("{address}: whoever listens there is no `tickmark comms --serve` ({})", words(&error))
+        let greeting: Greeting = session.hear().map_err(|error| match error.kind() {
+            ErrorKind::InvalidData | ErrorKind::InvalidInput => {
+                format!("{address}: whoever listens there is no `tickmark comms --serve`")
+            }
+            _ => format!("{address}: {}; it answers one host at a time", words(&error)),
         })?;
         if greeting.protocol != PROTOCOL {
             return Err(format!(
@@ -76,9 +84,10 @@ impl Session {
         }
         let number = fresh().map_err(wrong)?;
         let both = [greeting.number.as_str(), number.as_str()];
-        let proof = token.prove(&["whole", both[0], both[1]]);
+        let ask = serde_json::to_string(ask).map_err(|error| wrong(error.into()))?;
+        let proof = token.prove(&["asks", both[0], both[1], &ask]);
         session.say(&Answer { protocol: PROTOCOL, number: number.clone(), proof }).map_err(wrong)?;
-        session.say(ask).map_err(wrong)?;
+        session.send(ask.into_bytes()).map_err(wrong)?;
         match session.hear().map_err(wrong)? {
             Verdict::Refused(why) => return Err(format!("{address} refused: {why}")),
             Verdict::Proof(proof) if !token.is_proved(&["listens", both[0], both[1]], &proof) => {
@@ -92,14 +101,14 @@ impl Session {
 
     fn of(stream: TcpStream) -> std::io::Result<Self> {
         stream.set_nodelay(true)?;
-        stream.set_read_timeout(Some(PATIENCE))?;
-        Ok(Self { lines: BufReader::new(stream), key: [0; KEY] })
+        Ok(Self { lines: BufReader::new(stream), until: Some(Instant::now() + PATIENCE), key: [0; KEY] })
     }
 
     /// Both know who the other is.
     fn begin(&mut self, token: &Token, both: [&str; 2]) -> std::io::Result<()> {
         let key = unhex(&token.prove(&["session", both[0], both[1]])).and_then(|key| key.try_into().ok());
         self.key = key.ok_or(ErrorKind::InvalidData)?;
+        self.until = None;
         self.lines.get_ref().set_read_timeout(None)
     }
 
@@ -121,8 +130,8 @@ impl Session {
     ///
     /// # Errors
     /// The connection is gone.
-    pub fn here(&self) -> std::io::Result<IpAddr> {
-        Ok(self.lines.get_ref().local_addr()?.ip())
+    pub fn here(&self) -> std::io::Result<SocketAddr> {
+        self.lines.get_ref().local_addr()
     }
 
     /// Ends each wait for a line after this time.
@@ -138,7 +147,10 @@ impl Session {
     /// # Errors
     /// The other end is gone.
     pub fn say<T: Serialize>(&mut self, what: &T) -> std::io::Result<()> {
-        let mut line = serde_json::to_vec(what)?;
+        self.send(serde_json::to_vec(what)?)
+    }
+
+    fn send(&self, mut line: Vec<u8>) -> std::io::Result<()> {
         line.push(b'\n');
         self.lines.get_ref().write_all(&line)
     }
@@ -148,13 +160,36 @@ impl Session {
     /// # Errors
     /// The other end is gone, or says something else.
     pub fn hear<T: DeserializeOwned>(&mut self) -> std::io::Result<T> {
+        Ok(serde_json::from_slice(&self.line()?)?)
+    }
+
+    fn line(&mut self) -> std::io::Result<Vec<u8>> {
+        let most = if self.until.is_some() { GREETING } else { LONGEST };
         let mut line = Vec::new();
-        self.lines.by_ref().take(LONGEST).read_until(b'\n', &mut line)?;
-        match line.last() {
-            Some(b'\n') => Ok(serde_json::from_slice(&line)?),
-            _ => Err(ErrorKind::UnexpectedEof.into()),
+        loop {
+            // Who sends a byte now and then is as late as who sends none.
+            if let Some(until) = self.until {
+                self.lines.get_ref().set_read_timeout(Some(left(until)?))?;
+            }
+            let part = self.lines.fill_buf()?;
+            let end = part.iter().position(|byte| *byte == b'\n');
+            let took = end.unwrap_or(part.len());
+            line.extend_from_slice(&part[..took]);
+            let is_over = part.is_empty() || line.len() > most;
+            self.lines.consume(took + usize::from(end.is_some()));
+            match end {
+                Some(_) => return Ok(line),
+                None if is_over => return Err(ErrorKind::UnexpectedEof.into()),
+                None => {}
+            }
         }
     }
+}
+
+/// What is left of the time until then.
+fn left(until: Instant) -> std::io::Result<Duration> {
+    let left = until.saturating_duration_since(Instant::now());
+    if left.is_zero() { Err(ErrorKind::TimedOut.into()) } else { Ok(left) }
 }
 
 /// An error in words: of a time that is over the system says something else.
@@ -225,11 +260,13 @@ impl Server {
             let _ = session.say(&Verdict::Refused(why.clone()));
             Err(why)
         };
-        if !self.token.is_proved(&["whole", both[0], both[1]], &answer.proof) {
+        let ask = session.line().map_err(gone)?;
+        let words = ["asks", both[0], both[1], &String::from_utf8_lossy(&ask)];
+        if !self.token.is_proved(&words, &answer.proof) {
             return refuse(session, "the token is another one".to_owned());
         }
         // What it asks is looked at when it is known who asks.
-        let ask = match session.hear() {
+        let ask = match serde_json::from_slice(&ask) {
             Ok(ask) => ask,
             Err(error) => return refuse(session, format!("what it asks is not understood ({error})")),
         };
@@ -241,21 +278,22 @@ impl Server {
         Ok((session, ask))
     }
 
-    /// The second connection of a session.
+    /// The second connection of a session; others that come meanwhile are turned away.
     ///
     /// # Errors
-    /// It does not come within five seconds, or somebody else came.
+    /// It does not come within five seconds.
     pub fn second(&self, session: &Session) -> std::io::Result<TcpStream> {
-        crate::sys::hosts::somebody_within(&self.listener, PATIENCE)?;
-        let (mut stream, _) = self.listener.accept()?;
-        stream.set_read_timeout(Some(PATIENCE))?;
-        let mut key = [0; KEY];
-        stream.read_exact(&mut key)?;
-        if key != session.key {
-            return Err(ErrorKind::PermissionDenied.into());
+        let until = Instant::now() + PATIENCE;
+        loop {
+            crate::sys::hosts::somebody_within(&self.listener, left(until)?)?;
+            let (mut stream, _) = self.listener.accept()?;
+            stream.set_read_timeout(Some(left(until)?.min(STRANGER)))?;
+            let mut key = [0; KEY];
+            if stream.read(&mut key).is_ok_and(|length| length == KEY) && key == session.key {
+                stream.set_read_timeout(None)?;
+                return Ok(stream);
+            }
         }
-        stream.set_read_timeout(None)?;
-        Ok(stream)
     }
 }
 

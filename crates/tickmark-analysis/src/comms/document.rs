@@ -3,6 +3,7 @@
 
 use super::{Comms, Seen, laws};
 use tickmark_stats::Interval;
+use tickmark_stats::linear::HOLDS;
 
 /// Packets of the document's figure 11 and table 2.
 const PACKET: u32 = 4096;
@@ -88,6 +89,12 @@ pub fn document(all: &[Comms]) -> Option<Document> {
     };
     let mut loads: Vec<LongLoad> = seen().filter_map(long).collect();
     loads.sort_by_key(|cell| (cell.rate == 0, cell.rate, cell.benchmark.clone(), cell.mtu));
+    // Other transports and several limits are no table of the document's.
+    let rates: std::collections::BTreeSet<u32> =
+        loads.iter().map(|cell| cell.rate).filter(|rate| *rate > 0).collect();
+    if rates.len() > 1 || seen().any(|(_, comms, _)| comms.mtu.is_some() && told(comms, "over") == "udp") {
+        loads.clear();
+    }
     // One packet size is no table.
     if loads.iter().map(|cell| cell.mtu).collect::<std::collections::BTreeSet<_>>().len() < 3 {
         loads.clear();
@@ -123,8 +130,9 @@ impl LongLoad {
 /// The packet size that the law of the limited Comms1 predicts, and whether the rates that were measured bear it out: below it none has the full rate, above it
 /// all do.
 fn least(all: &[Comms], limited: &[&LongLoad]) -> Option<(f64, Option<bool>)> {
-    let law =
-        laws(all).into_iter().find(|law| law.title.contains("Comms1") && law.title.contains("Mbit/s"))?;
+    let own = |law: &super::Law| law.title.contains("Comms1") && law.title.contains("Mbit/s");
+    // A law that does not hold predicts nothing.
+    let law = laws(all).into_iter().find(|law| own(law) && law.residual <= HOLDS)?;
     let full = limited.iter().map(|cell| cell.fastest).reduce(f64::max)?;
     let mtu = law.least_payload(full)? + super::law::headers("tcp");
     let below: Vec<&&LongLoad> = limited.iter().filter(|cell| f64::from(cell.mtu) < mtu).collect();

@@ -14,7 +14,7 @@ const MIDDLE: u64 = 4096;
 /// Two benchmarks that differ in one setting.
 #[derive(Debug, Clone)]
 pub struct Contrast {
-    /// What both share, in words.
+    /// The first, in words.
     pub title: String,
     /// The setting, and what each has of it.
     pub setting: &'static str,
@@ -62,7 +62,9 @@ pub fn contrasts(all: &[Comms]) -> Vec<Contrast> {
 /// The one setting in which they differ.
 fn only_setting(one: &Comms, other: &Comms) -> Option<&'static str> {
     let names: BTreeSet<&String> = one.arguments.keys().chain(other.arguments.keys()).collect();
-    let mut differ = names.into_iter().filter(|name| one.arguments.get(*name) != other.arguments.get(*name));
+    // Where another host is comes with it.
+    let names = names.into_iter().filter(|name| !["at", "token"].contains(&name.as_str()));
+    let mut differ = names.filter(|name| one.arguments.get(*name) != other.arguments.get(*name));
     let only = differ.next()?;
     let known = SETTINGS.into_iter().find(|known| known == only)?;
     differ.next().is_none().then_some(known)

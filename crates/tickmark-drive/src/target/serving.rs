@@ -5,6 +5,7 @@ use crate::{Control, Error};
 use std::io::{BufRead, BufReader, Write};
 use std::process::{ChildStdin, Stdio};
 use std::sync::Arc;
+use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
 use tickmark_probe::session::Token;
 use tickmark_process::Child;
@@ -50,9 +51,23 @@ impl Serving {
         let none = || refused("ssh has no pipes".to_owned());
         let (mut stdin, stdout) = (ssh.stdin.take().ok_or_else(none)?, ssh.stdout.take().ok_or_else(none)?);
         let _ = writeln!(stdin, "{}", token.reveal());
-        // A shell on the way may have words of its own before the agent has.
-        let mut lines = BufReader::new(stdout).lines().map_while(Result::ok);
-        let found = lines.find_map(|line| line.strip_prefix("listening ").map(str::to_owned));
+        // Read elsewhere: one that says nothing is not waited for, and one that says much does not wait for a reader.
+        let (tell, told) = std::sync::mpsc::channel();
+        std::thread::spawn(move || {
+            // A shell on the way may have words of its own before the agent has.
+            for line in BufReader::new(stdout).lines().map_while(Result::ok) {
+                if let Some(address) = line.strip_prefix("listening ") {
+                    let _ = tell.send(address.to_owned());
+                }
+            }
+        });
+        let found = match told.recv_timeout(LIMIT) {
+            Ok(address) => Some(address),
+            Err(RecvTimeoutError::Disconnected) => None,
+            Err(RecvTimeoutError::Timeout) => {
+                return Err(refused(format!("its agent does not listen within {} s", LIMIT.as_secs())));
+            }
+        };
         let Some(address) = found else {
             drop(stdin);
             let mut said = String::new();
@@ -65,8 +80,6 @@ impl Serving {
                 last.unwrap_or("it printed nothing")
             )));
         };
-        // What it says later is nobody's: it must not wait for a reader.
-        std::thread::spawn(move || lines.for_each(drop));
         Ok(Self { address, token, _stdin: stdin, _ssh: ssh })
     }
 }

@@ -15,7 +15,7 @@ use crate::{Expected, Params, Probe, ProbeError, Spec, Unavailable};
 use std::collections::BTreeMap;
 use std::thread::JoinHandle;
 use std::time::Duration;
-use subject::Subject;
+use subject::{Count, Subject};
 use tickmark_timer::monotonic_ns;
 use tickmark_wire::{Arguments, Better, Group, Headline, Observations, Part, Unit, Values, names};
 
@@ -145,10 +145,11 @@ fn unwatched(
     budget: &Budget,
     sink: &mut dyn Sink,
 ) -> Result<(), ProbeError> {
-    let window = subject.watch(params, budget.time)?;
-    sink.observe(Part::Whole, one(window.took), Vec::new());
-    sink.take(1, Part::Whole, one(window.billed), Vec::new());
-    if let Some(count) = window.count {
+    let count = Count::begin(params)?;
+    let [took, billed] = subject.watch(params, budget.time)?;
+    sink.observe(Part::Whole, one(took), Vec::new());
+    sink.take(1, Part::Whole, one(billed), Vec::new());
+    if let Some(count) = count.end()? {
         sink.take(2, Part::Whole, one(count), Vec::new());
     }
     Ok(())
@@ -235,6 +236,8 @@ fn watched(
     let before = watch.look(true);
     std::thread::sleep(ALONE);
     let alone = watch.look(false);
+    // Outside of what is between the looks.
+    let count = Count::begin(params);
     let begun = watch.look(true);
     let carried = subject.watch(params, budget.time);
     let ended = watch.look(false);
@@ -245,7 +248,8 @@ fn watched(
     let usual = if matches!(subject, Subject::Command(_)) { usual } else { 0.0 };
     let [wall, computing, unbroken] = watch.between(&begun, &ended);
     watch.end();
-    let subject::Window { took, billed, count } = carried?;
+    let [took, billed] = carried?;
+    let count = count?.end()?;
     let no_others = [vec![std::process::id()], subject.own(&begun.tasks), subject.own(&ended.tasks)].concat();
     let [kernel, others] = tasks::between(&begun.tasks, &ended.tasks, &no_others);
     let own = (ended.own - begun.own) as f64;

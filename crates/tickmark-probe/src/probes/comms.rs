@@ -23,10 +23,6 @@ use tickmark_wire::{
     Arguments, Better, Group, Headline, Loads, Nanos, Observations, Part, Point, Priority, Unit, names,
 };
 
-const fn told(value: &'static str, name: &'static str, title: &'static str) -> Value {
-    Value { value, name, title, timed: title }
-}
-
 const fn parameter(name: &'static str, about: &'static str, values: &'static [Value]) -> Parameter {
     Parameter { name, about, values, numbers: None }
 }
@@ -97,33 +93,33 @@ pub(super) static PROBES: &[Probe] = &[Probe {
             parameter(
                 "benchmark",
                 "comms1: a message goes there and comes back; comms2: both send and receive, and return what they got",
-                &[told("comms1", "comms1", "Comms1"), told("comms2", "comms2", "Comms2")],
+                &[Value::told("comms1", "comms1", "Comms1"), Value::told("comms2", "comms2", "Comms2")],
             ),
             parameter(
                 "over",
                 "what carries them",
                 &[
-                    told("tcp", "tcp", "TCP"),
-                    told("udp", "udp", "UDP"),
-                    told("unix", "unix", "AF_UNIX stream"),
-                    told("unix-dgram", "unix_dgram", "AF_UNIX datagrams"),
-                    told("pipe", "pipe", "pipes"),
-                    told("memory", "memory", "shared memory and futex"),
-                    told("vsock", "vsock", "AF_VSOCK"),
+                    Value::told("tcp", "tcp", "TCP"),
+                    Value::told("udp", "udp", "UDP"),
+                    Value::told("unix", "unix", "AF_UNIX stream"),
+                    Value::told("unix-dgram", "unix_dgram", "AF_UNIX datagrams"),
+                    Value::told("pipe", "pipe", "pipes"),
+                    Value::told("memory", "memory", "shared memory and futex"),
+                    Value::told("vsock", "vsock", "AF_VSOCK"),
                 ],
             ),
             parameter(
                 "peer",
                 "what the other side is",
-                &[told("process", "", ""), told("thread", ".thread", ", a thread")],
+                &[Value::told("process", "", ""), Value::told("thread", ".thread", ", a thread")],
             ),
             parameter(
                 "place",
                 "the CPU of the other side",
                 &[
-                    told("same", "", ""),
-                    told("across", ".across", ", across CPUs"),
-                    told("host", ".host", ", with another host"),
+                    Value::told("same", "", ""),
+                    Value::told("across", ".across", ", across CPUs"),
+                    Value::told("host", ".host", ", with another host"),
                 ],
             ),
             parameter("at", "the address of the other host, where `tickmark comms --serve` listens", &[]),
@@ -132,29 +128,32 @@ pub(super) static PROBES: &[Probe] = &[Probe {
                 "load",
                 "what computes beside them, on each CPU",
                 &[
-                    told("none", "", ""),
-                    told("thread", ".beside_thread", ", beside a computing thread"),
-                    told("process", ".beside_process", ", beside a computing process"),
+                    Value::told("none", "", ""),
+                    Value::told("thread", ".beside_thread", ", beside a computing thread"),
+                    Value::told("process", ".beside_process", ", beside a computing process"),
                 ],
             ),
             parameter(
                 "step",
                 "how it computes",
-                &[told("multiply", "", ""), told("increment", ".increment", " (memory counter)")],
+                &[
+                    Value::told("multiply", "", ""),
+                    Value::told("increment", ".increment", " (memory counter)"),
+                ],
             ),
             parameter(
                 "class",
                 "how the communicating tasks are scheduled",
                 &[
                     Value { value: "plan", name: "", title: "", timed: "" },
-                    told("other", ".other", ", ordinary priority"),
-                    told("fifo", ".fifo", ", fifo priority"),
+                    Value::told("other", ".other", ", ordinary priority"),
+                    Value::told("fifo", ".fifo", ", fifo priority"),
                 ],
             ),
             parameter(
                 "link",
                 "what lies between: this machine's own network, or a veth pair between two network namespaces (tcp, udp)",
-                &[told("own", "", ""), told("veth", ".veth", ", veth")],
+                &[Value::told("own", "", ""), Value::told("veth", ".veth", ", veth")],
             ),
             Parameter {
                 name: "mtu",
@@ -165,18 +164,18 @@ pub(super) static PROBES: &[Probe] = &[Probe {
             parameter(
                 "offloads",
                 "whether the kernel may join and split segments there and leave out checksums",
-                &[told("on", "", ""), told("off", ".plain", ", offloads off")],
+                &[Value::told("on", "", ""), Value::told("off", ".plain", ", offloads off")],
             ),
             Parameter {
                 name: "rate",
                 about: "Mbit a second that pass there each way at most, by a token bucket (tc-tbf(8)); 0: as many as do",
-                values: &[told("0", "", "")],
+                values: &[Value::told("0", "", "")],
                 numbers: Some((1, 100_000)),
             },
             parameter(
                 "stream",
                 "what else goes to the other side: nothing, or a TCP stream as fast as it can",
-                &[told("none", "", ""), told("yes", ".beside_stream", ", beside a stream")],
+                &[Value::told("none", "", ""), Value::told("yes", ".beside_stream", ", beside a stream")],
             ),
             parameter("sizes", "bytes of the messages, ascending, with spaces between", &[]),
         ],
@@ -327,8 +326,13 @@ fn measure(
         let mut kept = Vec::with_capacity(KEPT + 8);
         let every = (trips as usize * WINDOWS as usize).div_ceil(KEPT).max(1);
         for _ in 0..WINDOWS {
-            accounts.open(sides.tasks());
-            sides.announce(*size, trips, true)?;
+            if sides.is_elsewhere() {
+                sides.announce(*size, trips, true)?;
+                accounts.open(sides.tasks());
+            } else {
+                accounts.open(sides.tasks());
+                sides.announce(*size, trips, true)?;
+            }
             let mut before = monotonic_ns();
             for number in 0..trips as usize {
                 trip(&mut sides.end, both, &out, &mut got, &mut back)?;

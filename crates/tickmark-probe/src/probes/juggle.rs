@@ -8,10 +8,6 @@ use crate::sys::{CallError, limits};
 use crate::{Expected, Probe, Spec, Syscall, Unavailable};
 use tickmark_wire::{Group, Picos};
 
-const fn told(value: &'static str, name: &'static str, title: &'static str) -> Value {
-    Value { value, name, title, timed: title }
-}
-
 /// Bytes of a token.
 const TOKEN: usize = 128;
 
@@ -34,9 +30,9 @@ pub(super) static PROBES: &[Probe] = &[Probe {
                 name: "by",
                 about: "who is at the other end: this thread, another one, or another process; on the same CPU",
                 values: &[
-                    told("one", "one", "one thread"),
-                    told("threads", "threads", "two threads"),
-                    told("processes", "processes", "two processes"),
+                    Value::told("one", "one", "one thread"),
+                    Value::told("threads", "threads", "two threads"),
+                    Value::told("processes", "processes", "two processes"),
                 ],
                 numbers: None,
             },
@@ -44,11 +40,11 @@ pub(super) static PROBES: &[Probe] = &[Probe {
                 name: "pipeline",
                 about: "tokens that are on their way beside the one that is waited for",
                 values: &[
-                    told("0", "", "0"),
-                    told("1", ".1", "1"),
-                    told("2", ".2", "2"),
-                    told("3", ".3", "3"),
-                    told("4", ".4", "4"),
+                    Value::told("0", "", "0"),
+                    Value::told("1", ".1", "1"),
+                    Value::told("2", ".2", "2"),
+                    Value::told("3", ".3", "3"),
+                    Value::told("4", ".4", "4"),
                 ],
                 numbers: None,
             },

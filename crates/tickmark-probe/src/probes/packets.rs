@@ -17,10 +17,6 @@ use std::time::Duration;
 use tickmark_timer::monotonic_ns;
 use tickmark_wire::{Better, Group, Headline, Nanos, Observations, Part, Unit, Values, Windows};
 
-const fn told(value: &'static str, name: &'static str, title: &'static str) -> Value {
-    Value { value, name, title, timed: title }
-}
-
 const fn also(metric: &'static str, title: &'static str, unit: Unit, better: Better) -> Also {
     Also { metric, title, unit, better, headline: Headline::Median }
 }
@@ -50,13 +46,13 @@ const AS_MANY_AS_GO: usize = OF_PACKETS.len() - 1;
 const PLACE: Parameter = Parameter {
     name: "place",
     about: "the CPU of who receives",
-    values: &[told("same", "", ""), told("across", ".across", ", across CPUs")],
+    values: &[Value::told("same", "", ""), Value::told("across", ".across", ", across CPUs")],
     numbers: None,
 };
 const LINK: Parameter = Parameter {
     name: "link",
     about: "what lies between: the loopback interface, or a veth pair between two network namespaces",
-    values: &[told("own", "", ""), told("veth", ".veth", ", veth")],
+    values: &[Value::told("own", "", ""), Value::told("veth", ".veth", ", veth")],
     numbers: None,
 };
 
@@ -208,7 +204,12 @@ fn packets(
         if rate > 0 {
             let due = begun + (u128::from(sent) * 1_000_000_000 / u128::from(rate)) as u64;
             while now < due {
-                std::hint::spin_loop();
+                // On the same CPU who receives waits for this one, at fifo priority for ever.
+                if params.told("place") == "same" {
+                    std::thread::yield_now();
+                } else {
+                    std::hint::spin_loop();
+                }
                 now = monotonic_ns();
             }
             if sent.is_multiple_of(ASKED) {

@@ -33,10 +33,6 @@ const ALSO: &[Also] = &[
 /// The last one is TCP's.
 const OF_UDP: usize = 5;
 
-const fn told(value: &'static str, name: &'static str, title: &'static str) -> Value {
-    Value { value, name, title, timed: title }
-}
-
 pub(super) static PROBES: &[Probe] = &[Probe {
     spec: Spec {
         metric: "ipc.stages.{over}{link}{place}.round_trip",
@@ -50,19 +46,19 @@ pub(super) static PROBES: &[Probe] = &[Probe {
             Parameter {
                 name: "over",
                 about: "what carries it",
-                values: &[told("tcp", "tcp", "TCP"), told("udp", "udp", "UDP")],
+                values: &[Value::told("tcp", "tcp", "TCP"), Value::told("udp", "udp", "UDP")],
                 numbers: None,
             },
             Parameter {
                 name: "link",
                 about: "what lies between: the loopback interface, or a veth pair between two network namespaces",
-                values: &[told("own", "", ""), told("veth", ".veth", ", veth")],
+                values: &[Value::told("own", "", ""), Value::told("veth", ".veth", ", veth")],
                 numbers: None,
             },
             Parameter {
                 name: "place",
                 about: "the CPU of the other side",
-                values: &[told("same", "", ""), told("across", ".across", ", across CPUs")],
+                values: &[Value::told("same", "", ""), Value::told("across", ".across", ", across CPUs")],
                 numbers: None,
             },
             Parameter {

@@ -16,6 +16,8 @@ fn who_knows_the_token_is_served_and_has_the_key() {
     let (server, address) = server("correct horse battery");
     let asked = std::thread::spawn(move || {
         let mut session = ask(&address, "correct horse battery").unwrap();
+        // Somebody else is turned away.
+        TcpStream::connect(&address).unwrap().write_all(&[0; KEY]).unwrap();
         let mut second = TcpStream::connect(&address).unwrap();
         second.write_all(session.key()).unwrap();
         session.hear::<String>().unwrap()
@@ -45,7 +47,7 @@ fn who_does_not_is_refused_in_a_line() {
         let mut session = Session::of(stream).unwrap();
         session.say(&Greeting { tickmark: "0".into(), protocol: PROTOCOL, number: "00".into() }).unwrap();
         let answer: Answer = session.hear().unwrap();
-        let _ask: i32 = session.hear().unwrap();
+        session.line().unwrap();
         session.say(&Verdict::Proof(answer.proof)).unwrap();
     });
     assert!(ask(&there, "correct horse battery").unwrap_err().contains("does not know the token"));
@@ -71,4 +73,24 @@ fn other_programs_and_versions_are_named() {
     assert!(other.contains("9.0") && other.contains("same version"), "{other}");
     server.join().unwrap();
     assert!(ask(&there, "correct horse battery").unwrap_err().contains("refused"), "nobody listens");
+}
+
+#[test]
+fn who_is_not_known_has_neither_room_nor_time() {
+    let (server, address) = server("correct horse battery");
+    let floods = std::thread::spawn({
+        let address = address.clone();
+        move || {
+            let mut stream = TcpStream::connect(address).unwrap();
+            // More than a greeting, and no end of line.
+            let _ = stream.write_all(&[b'a'; 64 << 10]);
+            let mut rest = Vec::new();
+            let _ = stream.read_to_end(&mut rest);
+        }
+    });
+    assert!(server.accept(|_: &i32| Ok(())).is_err());
+    floods.join().unwrap();
+    let mut session = Session::of(TcpStream::connect(&address).unwrap()).unwrap();
+    session.until = Some(Instant::now());
+    assert_eq!(session.hear::<i32>().unwrap_err().kind(), ErrorKind::TimedOut);
 }

@@ -16,6 +16,10 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// Datagrams may be lost: who waits longer for one than this gives up. Who answers waits for the next size, too.
 const LOST: Duration = Duration::from_secs(1);
 const NEXT: Duration = Duration::from_secs(15);
+/// How long what was sent twice may take to come.
+const STRAY: Duration = Duration::from_millis(50);
+/// From here on datagrams are messages.
+const BEGIN: &[u8] = b"begin";
 /// How often the first datagram is sent.
 const TRIES: usize = 5;
 
@@ -78,7 +82,13 @@ pub fn udp_ask(there: SocketAddr, key: &[u8]) -> std::io::Result<OwnedFd> {
         // Until the other side is there, the kernel may say that nobody is.
         let _ = socket.send(key);
         match socket.recv(&mut answer) {
-            Ok(length) if answer[..length] == *key => return Ok(socket.into()),
+            Ok(length) if answer[..length] == *key => {
+                // Answers to what was sent twice may still come: they are none of a message.
+                while socket.set_read_timeout(Some(STRAY)).is_ok() && socket.recv(&mut answer).is_ok() {}
+                socket.set_read_timeout(Some(LOST))?;
+                socket.send(BEGIN)?;
+                return Ok(socket.into());
+            }
             Err(error) if error.kind() == ErrorKind::ConnectionRefused => {
                 std::thread::sleep(Duration::from_millis(200));
             }
@@ -103,7 +113,14 @@ pub fn udp_answer(at: SocketAddr, key: &[u8]) -> std::io::Result<OwnedFd> {
         }
     };
     socket.connect(from)?;
-    socket.send(key)?;
+    // Each is answered, as an answer may be lost, until the other side begins.
+    loop {
+        socket.send(key)?;
+        let length = socket.recv(&mut first)?;
+        if first[..length] == *BEGIN {
+            break;
+        }
+    }
     socket.set_read_timeout(Some(NEXT))?;
     Ok(socket.into())
 }

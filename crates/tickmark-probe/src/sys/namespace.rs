@@ -40,9 +40,9 @@ impl Namespaces {
         apart(libc::CLONE_NEWNET)?;
         let both = Self { theirs: here()?, ours };
         Socket::open()?.ask(&pair(mtu, both.ours.as_raw_fd()))?;
-        set_up(1, offloads, rate)?;
+        set_up(1, mtu, offloads, rate)?;
         both.enter(true)?;
-        set_up(0, offloads, rate)?;
+        set_up(0, mtu, offloads, rate)?;
         Ok(both)
     }
 
@@ -84,7 +84,7 @@ impl Namespaces {
 }
 
 /// Gives a device its address, its offloads, and turns it on; in the namespace that has it.
-fn set_up(which: usize, offloads: bool, rate: u64) -> Result<(), CallError> {
+fn set_up(which: usize, mtu: u32, offloads: bool, rate: u64) -> Result<(), CallError> {
     let name = std::ffi::CString::new(DEVICES[which]).unwrap_or_default();
     // SAFETY: `name` ends in a zero byte.
     let index = unsafe { libc::if_nametoindex(name.as_ptr()) };
@@ -97,7 +97,7 @@ fn set_up(which: usize, offloads: bool, rate: u64) -> Result<(), CallError> {
     let socket = Socket::open()?;
     socket.ask(&address(index, ADDRESSES[which]))?;
     if rate > 0 {
-        socket.ask(&limit(index, rate))?;
+        socket.ask(&limit(index, mtu, rate))?;
     }
     socket.ask(&up(index))
 }
@@ -205,12 +205,14 @@ fn pair(mtu: u32, ours: i32) -> Message {
         .with(link, &info)
 }
 
-/// Bytes that pass at once where the rate is limited, and those that wait at most: more than any message.
-const BURST: u32 = 32 << 10;
+/// Packets with their Ethernet headers that pass at once where the rate is limited, and bytes that wait at most: more than any message.
+const BURST: u32 = 4;
+const ETHERNET: u32 = 14;
 const WAITING: u32 = 64 << 20;
 
-/// A token bucket (linux/pkt_sched.h): so many bytes a second leave the device.
-fn limit(index: u32, rate: u64) -> Message {
+/// A token bucket (linux/pkt_sched.h): so many bytes a second leave the device, in packets of this MTU.
+fn limit(index: u32, mtu: u32, rate: u64) -> Message {
+    let burst = BURST * (mtu + ETHERNET);
     let (new, kind, options) = (36, 1, 2);
     // struct tcmsg: family, interface, handle, parent (the root), info.
     let mut body = vec![0; 4];
@@ -225,7 +227,7 @@ fn limit(index: u32, rate: u64) -> Message {
         bucket.extend_from_slice(&word.to_ne_bytes());
     }
     // TCA_TBF_PARMS, TCA_TBF_RATE64, TCA_TBF_BURST.
-    let told = [attribute(1, &bucket), attribute(4, &rate.to_ne_bytes()), attribute(6, &BURST.to_ne_bytes())];
+    let told = [attribute(1, &bucket), attribute(4, &rate.to_ne_bytes()), attribute(6, &burst.to_ne_bytes())];
     Message::new(new, CREATE, &body).with(kind, &text("tbf")).with(options, &told.concat())
 }
 
@@ -294,7 +296,12 @@ mod tests {
         let child = unsafe { libc::fork() };
         if child == 0 {
             let tried = || -> Result<(), CallError> {
-                for (mtu, offloads, rate) in [(1500, true, 0), (256, false, 0), (1500, true, 100_000_000)] {
+                for (mtu, offloads, rate) in [
+                    (1500, true, 0),
+                    (256, false, 0),
+                    (1500, true, 100_000_000),
+                    (65_000, false, 100_000_000),
+                ] {
                     let both = Namespaces::new(mtu, offloads, rate)?;
                     for (ours, theirs) in [both.tcp_pair()?, both.udp_pair()?] {
                         file::write_all(ours.as_fd(), &[7; 100])?;

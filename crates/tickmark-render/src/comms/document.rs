@@ -100,7 +100,7 @@ pub(super) fn text(out: &mut String, all: &[Comms], document: &Document) {
                 " By the law packets below {mtu:.0} bytes do not reach the full rate; none was measured on the other side of that, so that it is not tested."
             );
         }
-        None => text += " The law does not say below which packet size the full rate is not reached.",
+        None => text += " No law that holds says below which packet size the full rate is not reached.",
     }
     say(out, &text);
 }

@@ -29,7 +29,7 @@ pub(super) fn table(out: &mut String, all: &[Contrast]) {
         let first = &pair[0];
         let _ = writeln!(
             out,
-            "{HEADING}{} {} against {}{HEADING:#}: {}, {} launches in pairs",
+            "{HEADING}{} {} against {}{HEADING:#}, that of {}; {} launches in pairs",
             first.setting, first.values[1], first.values[0], first.title, first.launches
         );
         let row = |contrast: &Contrast| {

@@ -109,6 +109,9 @@ fn what_runs_already_is_billed_and_counted() {
             && text.contains("ticks among them"),
         "{text}"
     );
+    // What holds the computing tasks would be billed for them.
+    let own = std::process::id().to_string();
+    refused(&bench.run(&["bill", "--pid", &own, "--runs", "1"]), 1, &["holds this tickmark itself"]);
     drop(running);
     refused(&bench.run(&["bill", "--pid", &pid, "--runs", "1"]), 1, &["no bill", "no process"]);
     refused(&bench.run(&["bill", "--cgroup", "/tmp", "--runs", "1"]), 1, &["is no cgroup"]);

@@ -128,6 +128,14 @@ fn a_host_that_refuses_or_is_gone_is_said_in_a_line() {
         &["another host takes tcp and udp"],
     );
     refused(&asked(&bench, TOKEN[1], &[&own[..], &["--stream", "yes"]].concat()), 2, &["--stream"]);
+    // A token in a file of this folder: what measures works in another one.
+    std::fs::create_dir_all(bench.store()).unwrap();
+    std::fs::write(bench.store().join("token"), TOKEN[1]).unwrap();
+    let asks = [&own[..], &["--token-file", "token"]].concat();
+    let mut by_file = bench.command(&asks);
+    let made = by_file.current_dir(bench.store()).env_remove(TOKEN[0]).output().unwrap();
+    assert_eq!(made.status.code(), Some(0), "{}", err(&made));
+    server.until("ended 127.0.0.1: done");
     // Gone in the middle of the second launch: what was measured is kept.
     let long = ["--duration", "6s", "--runs", "2", "--name", "gone"];
     let arguments = [&own[..3], &["1", "--peer", "127.0.0.1:17271"], &long].concat();

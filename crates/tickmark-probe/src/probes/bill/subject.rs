@@ -19,31 +19,33 @@ pub(super) enum Subject {
     Cgroup(PathBuf),
 }
 
-/// What it did in a window: how long that was, its CPU time, and how often it did what is counted.
-pub(super) struct Window {
-    pub(super) took: f64,
-    pub(super) billed: f64,
-    pub(super) count: Option<f64>,
-}
-
 /// Files of a cgroup with its CPU time: of the first version in ns, of the second with a line in us.
 const USAGE: [&str; 2] = ["cpuacct.usage", "cpu.stat"];
 
 impl Subject {
     pub(super) fn of(params: &Params) -> Result<Self, String> {
         let told = |name: &str| Some(params.told(name)).filter(|text| !text.is_empty());
+        // The tasks that compute are of this process: whatever it is part of would be billed for them.
+        let is_apart = |subject: Self, name: String| match subject
+            .own(&tasks::all())
+            .contains(&std::process::id())
+        {
+            true => Err(format!("{name} holds this tickmark itself: what it computes would be in the bill")),
+            false => Ok(subject),
+        };
         if let Some(pid) = told("pid") {
             let pid = pid.parse().map_err(|_| format!("pid={pid} is no number of a process"))?;
             return match usage::CpuClock::of(pid) {
-                Some(_) => Ok(Self::Process(pid)),
+                Some(_) => is_apart(Self::Process(pid), format!("process {pid}")),
                 None => Err(format!("there is no process {pid}")),
             };
         }
         if let Some(folder) = told("cgroup") {
-            let file = USAGE.iter().map(|name| Path::new(folder).join(name)).find(|path| path.is_file());
+            let mut files = USAGE.iter().map(|name| Path::new(folder).join(name));
+            let file = files.find(|path| used_by(path).is_some());
             let none =
                 || format!("{folder} is no cgroup that counts CPU time (neither cpuacct.usage nor cpu.stat)");
-            return file.map(Self::Cgroup).ok_or_else(none);
+            return is_apart(Self::Cgroup(file.ok_or_else(none)?), folder.to_owned());
         }
         let words: Vec<String> = params.told("words").split('\0').map(str::to_owned).collect();
         if words.iter().all(String::is_empty) {
@@ -58,41 +60,30 @@ impl Subject {
             Self::Command(_) => Vec::new(),
             Self::Process(pid) => tasks::below(*pid, all),
             Self::Cgroup(file) => {
-                let folder = file.parent().unwrap_or(Path::new("/"));
-                let text = std::fs::read_to_string(folder.join("cgroup.procs")).unwrap_or_default();
-                text.split_whitespace().filter_map(|word| word.parse().ok()).collect()
+                let mut own = Vec::new();
+                processes(file.parent().unwrap_or(Path::new("/")), &mut own);
+                own
             }
         }
     }
 
-    /// Carries out the command on every CPU that it might use; of others it looks at them for so long.
-    pub(super) fn watch(&self, params: &Params, time: Nanos) -> Result<Window, ProbeError> {
-        let count = || count(params.told("count"));
-        let first = count()?;
-        let (took, billed) = match self {
-            Self::Command(words) => carry_out(words, params)?,
+    /// Carries out the command on every CPU that it might use; of others it looks at them for so long. How long that was, and its CPU time, in ns.
+    pub(super) fn watch(&self, params: &Params, time: Nanos) -> Result<[f64; 2], ProbeError> {
+        match self {
+            Self::Command(words) => carry_out(words, params),
             Self::Process(pid) => self.wait(time, || {
                 let own = tasks::all();
                 // What ended is in the account of who waited for it; what began meanwhile counts whole.
                 let used = |pid: u32| own.get(&pid).map_or(0, |used| used.cpu);
-                let all: i64 = tasks::below(*pid, &own).into_iter().map(used).sum();
-                Some(all + tasks::ended_below(*pid)).filter(|_| own.contains_key(pid))
-            })?,
-            Self::Cgroup(file) => self.wait(time, || used_by(file))?,
-        };
-        let count = match (first, count()?) {
-            // A number that was given is what it does in a window.
-            (Some((known, true)), _) => Some(known),
-            (Some((before, false)), Some((now, _))) => Some(now - before),
-            _ => None,
-        };
-        if let Some(count) = count.filter(|count| *count < 0.0) {
-            return Err(ProbeError::Other(format!("what is counted went down by {}", -count)));
+                let all = tasks::below(*pid, &own).into_iter();
+                let sum = all.map(|pid| used(pid) + tasks::ended_below(pid)).sum::<i64>();
+                Some(sum).filter(|_| own.contains_key(pid))
+            }),
+            Self::Cgroup(file) => self.wait(time, || used_by(file)),
         }
-        Ok(Window { took, billed, count })
     }
 
-    fn wait(&self, time: Nanos, used: impl Fn() -> Option<i64>) -> Result<(f64, f64), ProbeError> {
+    fn wait(&self, time: Nanos, used: impl Fn() -> Option<i64>) -> Result<[f64; 2], ProbeError> {
         let gone = || {
             ProbeError::Other(match self {
                 Self::Process(pid) => format!("process {pid} has ended"),
@@ -102,7 +93,17 @@ impl Subject {
         let (begun, before) = (monotonic_ns(), used().ok_or_else(gone)?);
         std::thread::sleep(time.to_duration());
         let (after, ended) = (used().ok_or_else(gone)?, monotonic_ns());
-        Ok(((ended - begun) as f64, (after - before) as f64))
+        Ok([(ended - begun) as f64, (after - before) as f64])
+    }
+}
+
+/// Those of a cgroup and of all below it, whose CPU time is in its own.
+fn processes(folder: &Path, all: &mut Vec<u32>) {
+    let text = std::fs::read_to_string(folder.join("cgroup.procs")).unwrap_or_default();
+    all.extend(text.split_whitespace().filter_map(|word| word.parse::<u32>().ok()));
+    let below = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    for entry in below.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir())) {
+        processes(&entry.path(), all);
     }
 }
 
@@ -112,6 +113,34 @@ fn used_by(file: &Path) -> Option<i64> {
     match text.lines().find_map(|line| line.strip_prefix("usage_usec ")) {
         Some(micros) => micros.trim().parse::<i64>().ok().map(|micros| micros * 1_000),
         None => text.trim().parse().ok(),
+    }
+}
+
+/// How often what is counted was done meanwhile.
+pub(super) struct Count<'a> {
+    by: &'a str,
+    first: Option<(f64, bool)>,
+}
+
+impl<'a> Count<'a> {
+    /// Looks for the first time.
+    pub(super) fn begin(params: &'a Params) -> Result<Self, ProbeError> {
+        let by = params.told("count");
+        Ok(Self { by, first: count(by)? })
+    }
+
+    /// And for the second; none where nothing is counted.
+    pub(super) fn end(self) -> Result<Option<f64>, ProbeError> {
+        let counted = match (self.first, count(self.by)?) {
+            // A number that was given is what it does in a window.
+            (Some((known, true)), _) => Some(known),
+            (Some((before, false)), Some((now, _))) => Some(now - before),
+            _ => None,
+        };
+        match counted.filter(|count| *count < 0.0) {
+            Some(less) => Err(ProbeError::Other(format!("what is counted went down by {}", -less))),
+            None => Ok(counted),
+        }
     }
 }
 
@@ -134,7 +163,7 @@ fn count(by: &str) -> Result<Option<(f64, bool)>, ProbeError> {
 }
 
 /// How long the command took, and the CPU time of it and of what it waited for, in ns.
-fn carry_out(words: &[String], params: &Params) -> Result<(f64, f64), ProbeError> {
+fn carry_out(words: &[String], params: &Params) -> Result<[f64; 2], ProbeError> {
     let wrong = |why: String| ProbeError::Other(format!("`{}`: {why}", words.join(" ")));
     // Where the user is; nothing of this run's is written from here on.
     let folder = params.told("folder");
@@ -150,7 +179,7 @@ fn carry_out(words: &[String], params: &Params) -> Result<(f64, f64), ProbeError
     limits::pin(&[params.cpu])?;
     let status = status.map_err(|error| wrong(error.to_string()))?;
     match status.success() {
-        true => Ok((took as f64, used as f64)),
+        true => Ok([took as f64, used as f64]),
         false => Err(wrong(format!("ended with {status}"))),
     }
 }

@@ -123,8 +123,9 @@ fn answered(
     let mut computing = Computing::processes(Beside::of(&ask.load, &ask.step), vec![cpu], gauge)?;
     let mut end = match ask.over.as_str() {
         "udp" => {
-            let at = (session.here().map_err(wrong)?, server.address().map_err(wrong)?.port());
-            End::Datagrams(hosts::udp_answer(at.into(), session.key()).map_err(wrong)?)
+            let mut at = session.here().map_err(wrong)?;
+            at.set_port(server.address().map_err(wrong)?.port());
+            End::Datagrams(hosts::udp_answer(at, session.key()).map_err(wrong)?)
         }
         _ => End::Stream(hosts::tcp_answer(server.second(session).map_err(wrong)?).map_err(wrong)?),
     };
@@ -133,7 +134,7 @@ fn answered(
     let tasks = Tasks { watchers: computing.watchers(), there: None };
     let mut accounts = Accounts::begin(tasks, cpu, cpu, &budget);
     session.say(&Said::Ready).map_err(wrong)?;
-    answer(&mut end, ask.both, &mut |begins, size, trips| match begins {
+    answer(&mut end, ask.both, ask.most, true, &mut |begins, size, trips| match begins {
         true => accounts.open(tasks),
         false => accounts.close(tasks, size, trips),
     })?;

@@ -59,8 +59,14 @@ pub(super) const HEADER: usize = 24;
 /// What the other side is told of trips that come: whether they begin, their size and how many they are. Only of windows.
 pub(super) type OnWindow<'a> = &'a mut dyn FnMut(bool, u64, u64);
 
-/// The other side, until it is told to end.
-pub(super) fn answer(end: &mut End, both: bool, on: OnWindow<'_>) -> Result<(), CallError> {
+/// The other side, until it is told to end. Messages are of at most so many bytes. One on another host looks at its CPU before a window and `says` when it has.
+pub(super) fn answer(
+    end: &mut End,
+    both: bool,
+    most: usize,
+    says: bool,
+    on: OnWindow<'_>,
+) -> Result<(), CallError> {
     let (mut message, mut own, mut back) = (Vec::new(), Vec::new(), Vec::new());
     loop {
         let mut header = [0; HEADER];
@@ -70,8 +76,14 @@ pub(super) fn answer(end: &mut End, both: bool, on: OnWindow<'_>) -> Result<(), 
         if trips == 0 {
             return Ok(());
         }
+        if size > most {
+            return Err(CallError { call: "read", errno: libc::EMSGSIZE });
+        }
         if is_window {
             on(true, size as u64, trips);
+            if says {
+                end.send(&header)?;
+            }
         }
         if message.len() != size {
             message = vec![0; size];
@@ -120,8 +132,8 @@ impl Sides {
         } else {
             let (end, theirs) = super::pair(link, params.told("over"), most)?;
             let answers = match params.told("peer") {
-                "thread" => thread(theirs, both, there)?,
-                _ => process(&end, theirs, both, there)?,
+                "thread" => thread(theirs, both, most, there)?,
+                _ => process(&end, theirs, both, most, there)?,
             };
             (end, answers)
         };
@@ -139,6 +151,11 @@ impl Sides {
         Tasks { watchers: self.computing.watchers(), there: self.there.as_ref() }
     }
 
+    /// Whether the other side looks at a CPU of its own: what is announced to it is no part of a window.
+    pub(super) fn is_elsewhere(&self) -> bool {
+        matches!(self.answers, Answers::Elsewhere(_))
+    }
+
     /// Waits until the other side computes, too.
     pub(super) fn wait(&mut self) -> Result<(), ProbeError> {
         if let Answers::Elsewhere(host) = &mut self.answers { host.wait() } else { Ok(()) }
@@ -151,6 +168,9 @@ impl Sides {
             part.copy_from_slice(&number.to_le_bytes());
         }
         self.end.send(&header)?;
+        if is_window && self.is_elsewhere() {
+            self.end.receive(&mut header)?;
+        }
         if self.both { self.end.expects(size) } else { Ok(()) }
     }
 
@@ -210,11 +230,11 @@ fn stream(link: Option<&Namespaces>, here: u32, there: u32) -> Result<Vec<Peer>,
     Ok(vec![receives, sends])
 }
 
-fn process(end: &End, mut theirs: End, both: bool, there: u32) -> Result<Answers, ProbeError> {
+fn process(end: &End, mut theirs: End, both: bool, most: usize, there: u32) -> Result<Answers, ProbeError> {
     let process = Peer::start(|| {
         end.close_copies();
         limits::pin(&[there])?;
-        answer(&mut theirs, both, &mut |_, _, _| ())?;
+        answer(&mut theirs, both, most, false, &mut |_, _, _| ())?;
         // Its end would end the run: it is ended.
         loop {
             std::thread::park();
@@ -223,13 +243,13 @@ fn process(end: &End, mut theirs: End, both: bool, there: u32) -> Result<Answers
     Ok(Answers::Process(process))
 }
 
-fn thread(mut theirs: End, both: bool, there: u32) -> Result<Answers, ProbeError> {
+fn thread(mut theirs: End, both: bool, most: usize, there: u32) -> Result<Answers, ProbeError> {
     let id = Arc::new(AtomicU32::new(0));
     let own = Arc::clone(&id);
     let thread = std::thread::Builder::new().spawn(move || {
         limits::pin(&[there])?;
         own.store(usage::thread_id(), Ordering::Release);
-        answer(&mut theirs, both, &mut |_, _, _| ())
+        answer(&mut theirs, both, most, false, &mut |_, _, _| ())
     });
     let thread = thread.map_err(|error| no_thread(&error))?;
     while id.load(Ordering::Acquire) == 0 && !thread.is_finished() {

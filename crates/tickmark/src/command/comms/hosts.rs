@@ -3,7 +3,7 @@
 use crate::cli::Comms;
 use crate::error::{Code, Error};
 use std::io::Write;
-use std::net::ToSocketAddrs;
+use std::net::{SocketAddr, ToSocketAddrs};
 use tickmark_drive::ThisMachine;
 use tickmark_drive::target::Serving;
 use tickmark_probe::session::{TOKEN, Token};
@@ -21,8 +21,10 @@ pub(super) struct Elsewhere {
 /// The address of HOST:PORT.
 fn numbers(host: &str) -> Result<String, Error> {
     let none = |why: String| Error::Refused(format!("{host}: {why}"));
-    let mut all = host.to_socket_addrs().map_err(|error| none(error.to_string()))?;
-    all.next().map(|address| address.to_string()).ok_or_else(|| none("no address".to_owned()))
+    let mut all: Vec<SocketAddr> = host.to_socket_addrs().map_err(|error| none(error.to_string()))?.collect();
+    // It listens at all addresses of IPv4 where nothing else is said.
+    all.sort_by_key(SocketAddr::is_ipv6);
+    all.first().map(SocketAddr::to_string).ok_or_else(|| none("no address".to_owned()))
 }
 
 /// Whether it names a host.
@@ -34,8 +36,12 @@ impl Elsewhere {
     /// Starts it over ssh where no port says that it listens already.
     pub(super) fn find(asked: &Comms) -> Result<Option<Self>, Error> {
         let Some(host) = asked.peer.iter().find(|peer| is_host(peer)) else { return Ok(None) };
-        let file = asked.token_file.as_ref().map(|file| file.display().to_string());
-        let is_listening = host.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());
+        // What measures works in another folder.
+        let whole = asked.token_file.as_ref().map(std::path::absolute).transpose();
+        let whole = whole.map_err(|error| Error::Usage(format!("--token-file: {error}")))?;
+        let file = whole.map(|file| file.display().to_string());
+        let port = host.rsplit_once(':').filter(|(name, _)| name.starts_with('[') || !name.contains(':'));
+        let is_listening = port.is_some_and(|(_, port)| port.parse::<u16>().is_ok());
         let found = if is_listening {
             Token::known(asked.token_file.as_deref()).map_err(Error::Usage)?;
             Self { address: numbers(host)?, token: file, _own: None }
