@@ -207,12 +207,14 @@ fn pair(mtu: u32, ours: i32) -> Message {
 
 /// Packets with their Ethernet headers that pass at once where the rate is limited, and bytes that wait at most: more than any message.
 const BURST: u32 = 4;
+/// And what passes in a part of a second: the kernel's timer is late by some of that, and what it was late by would be lost to the rate.
+const LATE: u64 = 10_000;
 const ETHERNET: u32 = 14;
 const WAITING: u32 = 64 << 20;
 
 /// A token bucket (linux/pkt_sched.h): so many bytes a second leave the device, in packets of this MTU.
 fn limit(index: u32, mtu: u32, rate: u64) -> Message {
-    let burst = BURST * (mtu + ETHERNET);
+    let burst = (BURST * (mtu + ETHERNET)).max((rate / LATE) as u32);
     let (new, kind, options) = (36, 1, 2);
     // struct tcmsg: family, interface, handle, parent (the root), info.
     let mut body = vec![0; 4];
