@@ -67,6 +67,18 @@ impl Params {
         self.arguments.get(parameter).map_or("", String::as_str)
     }
 
+    /// The CPU that the parameter `place` means: another one for `across`, else that which is measured.
+    ///
+    /// # Errors
+    /// There is no other.
+    pub fn place(&self) -> Result<u32, Unavailable> {
+        let none = || Unavailable::Missing("only one CPU is allowed".to_owned());
+        match self.told("place") {
+            "across" => self.allowed.iter().copied().find(|cpu| *cpu != self.cpu).ok_or_else(none),
+            _ => Ok(self.cpu),
+        }
+    }
+
     /// The path of a small file that can be opened and, where the file system allows it, executed.
     ///
     /// # Errors

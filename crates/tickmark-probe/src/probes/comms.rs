@@ -223,13 +223,7 @@ fn ready(params: &Params) -> Result<Box<dyn Routine>, Unavailable> {
     if most > largest {
         return Err(missing(format!("a message of {most} bytes: {over} takes at most {largest}")));
     }
-    let there = match params.told("place") {
-        "across" => {
-            let other = params.allowed.iter().copied().find(|cpu| *cpu != params.cpu);
-            other.ok_or_else(|| missing("only one CPU is allowed".to_owned()))?
-        }
-        _ => params.cpu,
-    };
+    let there = params.place()?;
     set_class(params.told("class")).map_err(missing)?;
     if params.told("place") == "host"
         && (!["tcp", "udp"].contains(&over)

@@ -43,13 +43,15 @@ const OF_PACKETS: &[Also] = &[
 /// Without a time there is no lateness.
 const AS_MANY_AS_GO: usize = OF_PACKETS.len() - 1;
 
-const PLACE: Parameter = Parameter {
+/// Of probes that have another side.
+pub(super) const PLACE: Parameter = Parameter {
     name: "place",
-    about: "the CPU of who receives",
+    about: "the CPU of the other side",
     values: &[Value::told("same", "", ""), Value::told("across", ".across", ", across CPUs")],
     numbers: None,
 };
-const LINK: Parameter = Parameter {
+/// And something between.
+pub(super) const LINK: Parameter = Parameter {
     name: "link",
     about: "what lies between: the loopback interface, or a veth pair between two network namespaces",
     values: &[Value::told("own", "", ""), Value::told("veth", ".veth", ", veth")],
@@ -145,13 +147,8 @@ pub(super) static PROBES: &[Probe] = &[
 
 /// The CPU of who receives, and the namespaces.
 fn between(params: &Params) -> Result<(u32, Option<Namespaces>), Unavailable> {
-    let missing = || Unavailable::Missing("only one CPU is allowed".to_owned());
-    let there = match params.told("place") {
-        "across" => params.allowed.iter().copied().find(|cpu| *cpu != params.cpu).ok_or_else(missing)?,
-        _ => params.cpu,
-    };
     let link = if params.told("link") == "veth" { Some(Namespaces::new(1500, true, 0)?) } else { None };
-    Ok((there, link))
+    Ok((params.place()?, link))
 }
 
 fn pair(link: Option<&Namespaces>, over: &str) -> Result<(End, End), CallError> {
@@ -159,6 +156,11 @@ fn pair(link: Option<&Namespaces>, over: &str) -> Result<(End, End), CallError> 
         Some(both) => message::pair_between(both, over),
         None => message::pair(over, 1),
     }
+}
+
+/// CPU time of a process that was started.
+fn clock(peer: &Peer) -> Result<CpuClock, CallError> {
+    CpuClock::of(peer.pid()).ok_or(CallError { call: "clock_getcpuclockid", errno: libc::ESRCH })
 }
 
 /// How long a window is, in ns.
@@ -191,8 +193,7 @@ fn packets(
             }
         }
     })?;
-    let gone = || ProbeError::Call(CallError { call: "clock_getcpuclockid", errno: libc::ESRCH });
-    let there = CpuClock::of(peer.pid()).ok_or_else(gone)?;
+    let there = clock(&peer)?;
     let cpu = || [usage::thread_cpu().get(), there.read().get()];
     let packet = vec![7; size];
     let new = || Windows { start: Vec::new(), length: Vec::new(), count: Vec::new() };
@@ -290,10 +291,8 @@ fn streams(
             }
         })?);
     }
-    let clocks =
-        |all: &[Peer]| -> Option<Vec<CpuClock>> { all.iter().map(|peer| CpuClock::of(peer.pid())).collect() };
-    let gone = || ProbeError::Call(CallError { call: "clock_getcpuclockid", errno: libc::ESRCH });
-    let both = [clocks(&senders).ok_or_else(gone)?, clocks(&receivers).ok_or_else(gone)?];
+    let clocks = |all: &[Peer]| all.iter().map(clock).collect::<Result<Vec<_>, _>>();
+    let both = [clocks(&senders)?, clocks(&receivers)?];
     let look = || {
         let cpu = both.each_ref().map(|clocks| clocks.iter().map(|clock| clock.read().get()).sum::<i64>());
         (monotonic_ns(), cpu, (0..count).map(|number| pieces.wide(number).load(Relaxed)).sum::<u64>())

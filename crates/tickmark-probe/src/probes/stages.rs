@@ -1,6 +1,7 @@
 //! Where the time of a message goes: the call that sends it, the queue of the device, the device, the soft interrupt, the wake-up of who receives it.
 //! No suite has it: stamping costs some of what it measures.
 
+use super::packets::{LINK, PLACE};
 use crate::case::{Parameter, Value};
 use crate::routine::{Budget, Sink, routine};
 use crate::spec::Also;
@@ -9,7 +10,7 @@ use crate::sys::namespace::Namespaces;
 use crate::sys::peer::Peer;
 use crate::sys::stages::{self, Stage};
 use crate::sys::{CallError, clock, file, limits, net};
-use crate::{Expected, Params, Probe, ProbeError, Spec, Syscall, Unavailable};
+use crate::{Expected, Params, Probe, ProbeError, Spec, Syscall};
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Release};
@@ -49,18 +50,8 @@ pub(super) static PROBES: &[Probe] = &[Probe {
                 values: &[Value::told("tcp", "tcp", "TCP"), Value::told("udp", "udp", "UDP")],
                 numbers: None,
             },
-            Parameter {
-                name: "link",
-                about: "what lies between: the loopback interface, or a veth pair between two network namespaces",
-                values: &[Value::told("own", "", ""), Value::told("veth", ".veth", ", veth")],
-                numbers: None,
-            },
-            Parameter {
-                name: "place",
-                about: "the CPU of the other side",
-                values: &[Value::told("same", "", ""), Value::told("across", ".across", ", across CPUs")],
-                numbers: None,
-            },
+            LINK,
+            PLACE,
             Parameter {
                 name: "bytes",
                 about: "of the message",
@@ -84,11 +75,7 @@ pub(super) static PROBES: &[Probe] = &[Probe {
         ..Spec::cost(Group::Communication, "ipc.stages", "{over}{link}{place}, stamped, round trip")
     },
     prepare: |_, params| {
-        let missing = || Unavailable::Missing("only one CPU is allowed".to_owned());
-        let there = match params.told("place") {
-            "across" => params.allowed.iter().copied().find(|cpu| *cpu != params.cpu).ok_or_else(missing)?,
-            _ => params.cpu,
-        };
+        let there = params.place()?;
         let (ours, theirs) = pair(params)?;
         stages::stamp_sent(&ours)?;
         stages::stamp_received(&theirs)?;

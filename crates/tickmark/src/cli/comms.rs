@@ -41,7 +41,7 @@ pub(crate) struct Comms {
     #[arg(long, value_name = "FILE")]
     pub(crate) token_file: Option<PathBuf>,
     /// Answer other hosts that have the token, until Ctrl-C
-    #[arg(long, conflicts_with_all = ["over", "peer", "place", "load", "step", "class", "link", "mtu", "offloads", "rate", "stream", "sizes", "duration", "runs", "name", "of"])]
+    #[arg(long, conflicts_with_all = ["benchmarks", "peer", "ssh", "over", "peer", "place", "load", "step", "class", "link", "mtu", "offloads", "rate", "stream", "sizes", "duration", "runs", "name", "of"])]
     pub(crate) serve: bool,
     /// Where --serve listens
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "0.0.0.0:7271", requires = "serve")]

@@ -193,6 +193,12 @@ fn check(asked: &Comms) -> Result<(), Error> {
     if hosts > 1 {
         return Err(Error::Usage("--peer: one other host at a time".to_owned()));
     }
+    if hosts == 0 && (!asked.ssh.is_empty() || asked.token_file.is_some()) {
+        return Err(Error::Usage("--ssh and --token-file are of another host: give --peer HOST".to_owned()));
+    }
+    if hosts == asked.peer.len() && !asked.place.is_empty() {
+        return Err(Error::Usage("--place is of another side on this host".to_owned()));
+    }
     if hosts == 1 && asked.stream.iter().any(|stream| stream != "none") {
         return Err(Error::Usage("--stream is within this host, and not to another".to_owned()));
     }

@@ -128,6 +128,16 @@ fn a_host_that_refuses_or_is_gone_is_said_in_a_line() {
         &["another host takes tcp and udp"],
     );
     refused(&asked(&bench, TOKEN[1], &[&own[..], &["--stream", "yes"]].concat()), 2, &["--stream"]);
+    // What would be left out silently.
+    let here = ["comms", "comms1", "--sizes", "1"];
+    refused(&bench.run(&[&here[..], &["--ssh=-4"]].concat()), 2, &["--ssh", "--peer HOST"]);
+    refused(
+        &bench.run(&[&here[..], &["--token-file", "none"]].concat()),
+        2,
+        &["--token-file", "--peer HOST"],
+    );
+    refused(&asked(&bench, TOKEN[1], &[&own[..], &["--place", "same"]].concat()), 2, &["--place"]);
+    assert_eq!(bench.run(&["comms", "--serve", "--peer", "node7"]).status.code(), Some(2));
     // A token in a file of this folder: what measures works in another one.
     std::fs::create_dir_all(bench.store()).unwrap();
     std::fs::write(bench.store().join("token"), TOKEN[1]).unwrap();

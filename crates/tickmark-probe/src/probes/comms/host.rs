@@ -40,6 +40,7 @@ pub(super) enum Said {
 
 /// Beyond the time that is measured: how long a session may take.
 const BEYOND: i64 = 60_000_000_000;
+
 /// Answers who knows the token, one after the other, until standard input ends. What happens is said in lines.
 ///
 /// # Errors
