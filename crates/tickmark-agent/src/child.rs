@@ -8,7 +8,7 @@ use tickmark_probe::sys::{file, limits, peer, seccomp, usage};
 use tickmark_probe::{Budget, Gauge, Params, ProbeError, Sink, Spec, Stop, Syscall, Unavailable};
 use tickmark_wire::{
     Arguments, Deny, Event, Name, Nanos, Observations, Observed, Outcome, Part, Phase, Priority, Reason,
-    RunId, Segment,
+    RunId, Segment, Sending,
 };
 
 /// What the supervisor asks of this process, as one line on standard input.
@@ -33,6 +33,7 @@ pub(crate) struct Request {
     pub(crate) stop_above: Option<Nanos>,
     pub(crate) stop_tracing: bool,
     pub(crate) tsc_is_nanoseconds: bool,
+    pub(crate) send: Option<Sending>,
     /// The clock source when the session began.
     pub(crate) clock_source: Option<String>,
 }
@@ -117,6 +118,7 @@ fn measure(request: &Request) -> Vec<Event> {
         allowed: request.allowed.clone(),
         sizes: request.sizes.into(),
         has_files,
+        send: request.send,
         arguments: Arguments::new(),
     };
     let only_needed = || if request.only_needed { allow_needed(spec) } else { Ok(()) };

@@ -162,6 +162,7 @@ impl Supervisor<'_> {
             stop_above: self.plan.settings.stop_above,
             stop_tracing: self.plan.settings.stop_tracing,
             tsc_is_nanoseconds: self.plan.settings.tsc_is_nanoseconds,
+            send: self.plan.settings.send,
             clock_source: self.clock_source.clone(),
         };
         let end = self.start(&request, run.padding).and_then(|child| {

@@ -6,7 +6,7 @@ use crate::sys::{CallError, clock, file};
 use crate::{Gauge, ProbeError, Spec, Unavailable};
 use std::cell::Cell;
 use std::ffi::{CStr, CString};
-use tickmark_wire::{Arguments, Nanos, Observations, Part, Phase, Segment};
+use tickmark_wire::{Arguments, Nanos, Observations, Part, Phase, Segment, Sending};
 
 /// A probe: what it is, and how to make it ready.
 #[derive(Debug, Clone, Copy)]
@@ -31,6 +31,8 @@ pub struct Params {
     pub sizes: Sizes,
     /// Whether the working directory holds the tiny program at [`TINY_PATH`].
     pub has_files: bool,
+    /// How streams send; none is by write(2).
+    pub send: Option<Sending>,
     /// What the probe is told; every parameter of its spec has a value.
     pub arguments: Arguments,
 }

@@ -34,7 +34,7 @@ pub use observations::{
     Alone, Batches, Counted, Disturbance, Exchange, GapTrace, Host, Loads, Observations, Point, Span, Values,
     Windows,
 };
-pub use plan::{Arguments, Deny, Phase, Plan, Priority, RunId, RunPlan, Settings};
+pub use plan::{Arguments, Deny, Phase, Plan, Priority, RunId, RunPlan, Sending, Settings};
 pub use printed::Printed;
 pub use units::{Nanos, Picos};
 pub use word::Word;

@@ -1,5 +1,6 @@
 //! What the host asks of the agent. The host has drawn the order; the agent carries it out.
 
+use crate::word::vocabulary;
 use crate::{Metric, Name, Nanos, Word};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -100,6 +101,21 @@ pub struct Settings {
     /// And stop the kernel's tracer at that moment.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub stop_tracing: bool,
+    /// How streams send; none is by write(2).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub send: Option<Sending>,
+}
+
+vocabulary! {
+    /// How streams send.
+    Sending {
+        /// By write(2).
+        Write = "write",
+        /// By send(2) with MSG_ZEROCOPY.
+        Zerocopy = "zerocopy",
+        /// Through io_uring(7).
+        Uring = "io_uring",
+    }
 }
 
 /// A place in the tick.

@@ -167,6 +167,7 @@ impl From<&Settings> for tickmark_wire::Settings {
             tsc_is_nanoseconds: false,
             stop_above: None,
             stop_tracing: false,
+            send: None,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! What the scheduler, the memory manager and the cgroups grant.
 
 use super::{file, line};
-use tickmark_probe::sys::{cgroup, host};
+use tickmark_probe::sys::{cgroup, ethtool, host};
 use tickmark_wire::Environment;
 
 /// cgroup files that limit a process, version 2 and version 1.
@@ -29,6 +29,7 @@ pub(super) fn collect(facts: &mut Environment, cpu: u32) {
     file(facts, "sched.fair_server_ns", format!("/sys/kernel/debug/sched/fair_server/cpu{cpu}/runtime"));
     file(facts, "interrupts.default_affinity", "/proc/irq/default_smp_affinity");
     interrupts(facts, cpu);
+    coalescing(facts);
     match host::numa_policy() {
         Ok(mode) => {
             let names = ["default", "preferred", "bind", "interleave", "local", "preferred many", "weighted"];
@@ -65,6 +66,19 @@ fn interrupts(facts: &mut Environment, cpu: u32) {
         .collect();
     here.sort_unstable();
     facts.know("interrupts.on_cpu", folder, crate::settle::ranges(&here));
+}
+
+/// How network devices gather interrupts; those that are no hardware have none.
+fn coalescing(facts: &mut Environment) {
+    for device in std::fs::read_dir("/sys/class/net").into_iter().flatten().flatten() {
+        if let (Some(name), true) = (device.file_name().to_str(), device.path().join("device").exists()) {
+            let (fact, source) = (format!("interrupts.coalescing.{name}"), "ioctl (ETHTOOL_GCOALESCE)");
+            match ethtool::coalescing(name) {
+                Ok(told) => facts.know(&fact, source, told),
+                Err(error) => facts.miss(&fact, source, error.to_string()),
+            }
+        }
+    }
 }
 
 /// The limits of this process's cgroups.

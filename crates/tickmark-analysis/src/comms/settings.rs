@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use tickmark_stats::verdict::{Comparison, Rule, Sides, compare_all};
 
 /// What may be the one thing.
-const SETTINGS: [&str; 8] = ["over", "peer", "place", "load", "step", "class", "offloads", "stream"];
+const SETTINGS: [&str; 9] = ["over", "peer", "place", "load", "step", "class", "offloads", "rps", "stream"];
 /// Fewer launches that belong together are not compared.
 const LEAST: usize = 3;
 /// The size between the smallest and the largest.

@@ -14,7 +14,7 @@ use crate::journal::Undo;
 use crate::lab::Place;
 use file::Kernel;
 pub(crate) use process::set_slack;
-use process::{Cpu, Policy, Slack};
+use process::{Cpu, Policy, Send, Slack};
 use quota::Quota;
 use std::fmt::Debug;
 use std::path::{Path, PathBuf};
@@ -93,7 +93,7 @@ pub struct Turned {
 /// # Errors
 /// No such knob, fewer than two settings, or one that cannot be meant.
 pub fn parse(text: &str) -> Result<Turned, Error> {
-    let form = "give KNOB=A,B such as clocksource=tsc,kvm-clock, slack=50us,1ns, policy=other,fifo:50, cpu=0,1, \
+    let form = "give KNOB=A,B such as clocksource=tsc,kvm-clock, slack=50us,1ns, policy=other,fifo:50, cpu=0,1, send=write,zerocopy (streams), \
                 sysctl:kernel.sched_autogroup_enabled=0,1, /sys/...=a,b, hugepages=always,never, quota=none,50% or kernel=x86_64:hz=100,x86_64:hz=1000 (guests)";
     let wrong = |why: String| Error::Usage(format!("{why}; {form}"));
     let (name, settings) = text.split_once('=').ok_or_else(|| wrong(format!("{text} has no settings")))?;
@@ -104,6 +104,7 @@ pub fn parse(text: &str) -> Result<Turned, Error> {
         "slack" => Box::new(Slack),
         "policy" => Box::new(Policy),
         "cpu" => Box::new(Cpu),
+        "send" => Box::new(Send),
         "quota" => Box::new(Quota::new()?),
         _ => match name.strip_prefix("sysctl:") {
             // As sysctl(8) has it: dots are slashes.
@@ -170,6 +171,8 @@ mod tests {
         assert!(refused("slack=1,2").contains("unit"));
         assert!(refused("policy=other,fast").contains("fifo:1"));
         assert!(refused("cpu=0,4095").contains("not allowed"));
+        assert_eq!(settings("send=write,io_uring", "io_uring").send, Some(tickmark_wire::Sending::Uring));
+        assert!(refused("send=write,pigeon").contains("write, zerocopy, io_uring"));
         assert!(refused("clocksource=tsc,sundial").contains("no clock source sundial"));
         assert!(refused("colour=red,blue").contains("no knob is called colour"));
         assert!(refused("kernel.x=0,1").ends_with("sysctl:kernel.x=A,B"));

@@ -5,7 +5,7 @@ use crate::Error;
 use crate::journal::Undo;
 use tickmark_probe::sys::limits;
 use tickmark_wire::text::duration;
-use tickmark_wire::{Hello, Nanos, Priority, Settings};
+use tickmark_wire::{Hello, Nanos, Priority, Sending, Settings};
 
 /// What knobs of the measured processes have in common: they change nothing that would have to be put back, but their own thread.
 macro_rules! changes_nothing {
@@ -141,5 +141,40 @@ impl Knob for Cpu {
 
     fn settings(&self, setting: &str, settings: &Settings) -> Settings {
         Settings { cpu: cpu(setting).ok(), ..settings.clone() }
+    }
+}
+
+/// How streams send.
+#[derive(Debug)]
+pub(super) struct Send;
+
+fn sending(text: &str) -> Result<Sending, Error> {
+    let words = || Sending::ALL.map(Sending::word).join(", ");
+    let known = Sending::ALL.into_iter().find(|way| way.word() == text);
+    known.ok_or_else(|| Error::Usage(format!("send {text}: streams send by {}", words())))
+}
+
+impl Knob for Send {
+    changes_nothing!();
+
+    fn check(&self, setting: &str) -> Result<(), Error> {
+        sending(setting).map(drop)
+    }
+
+    fn set(&self, _: usize, _: &str) -> Result<(), Error> {
+        Ok(())
+    }
+
+    /// Nothing tells: a run that cannot send so says so.
+    fn seen(&self, _: Option<&Hello>) -> Result<Option<String>, Error> {
+        Ok(None)
+    }
+
+    fn is(&self, seen: &str, setting: &str) -> bool {
+        seen == setting
+    }
+
+    fn settings(&self, setting: &str, settings: &Settings) -> Settings {
+        Settings { send: sending(setting).ok(), ..settings.clone() }
     }
 }

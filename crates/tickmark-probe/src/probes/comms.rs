@@ -12,7 +12,7 @@ use crate::case::{Parameter, Value};
 use crate::routine::{Budget, Routine, Sink, routine};
 use crate::spec::Also;
 use crate::sys::message::{self, End};
-use crate::sys::namespace::Namespaces;
+use crate::sys::namespace::{Link, Namespaces};
 use crate::sys::{CallError, limits};
 use crate::{Expected, Params, Probe, ProbeError, Spec, Unavailable};
 use accounts::Accounts;
@@ -78,8 +78,9 @@ macro_rules! called {
 
 /// Over this machine's own network, or to another host; between two network namespaces; the same with a limit of the rate.
 const OWN: &Called = called!("", "");
-const VETH: &Called = called!(".veth{mtu}{offloads}", ", veth {mtu}{offloads}");
-const LIMITED: &Called = called!(".veth{mtu}{offloads}.at{rate}", ", veth {mtu}{offloads} at {rate} Mbit/s");
+const VETH: &Called = called!(".veth{mtu}{offloads}{rps}", ", veth {mtu}{offloads}{rps}");
+const LIMITED: &Called =
+    called!(".veth{mtu}{offloads}{rps}.at{rate}", ", veth {mtu}{offloads}{rps} at {rate} Mbit/s");
 
 pub(super) static PROBES: &[Probe] = &[Probe {
     spec: Spec {
@@ -166,6 +167,11 @@ pub(super) static PROBES: &[Probe] = &[Probe {
                 "whether the kernel may join and split segments there and leave out checksums",
                 &[Value::told("on", "", ""), Value::told("off", ".plain", ", offloads off")],
             ),
+            parameter(
+                "rps",
+                "whether what comes there is handled on the CPU of who reads it (receive packet steering), and not on the sender's",
+                &[Value::told("off", "", ""), Value::told("on", ".rps", ", RPS")],
+            ),
             Parameter {
                 name: "rate",
                 about: "Mbit a second that pass there each way at most, by a token bucket (tc-tbf(8)); 0: as many as do",
@@ -238,10 +244,12 @@ fn ready(params: &Params) -> Result<Box<dyn Routine>, Unavailable> {
     }
     // What cannot be made here is known before anything is measured.
     let link = match params.told("link") {
-        "veth" => {
-            let rate = params.number("rate") as u64 * 1_000_000 / 8;
-            Some(Namespaces::new(params.number("mtu") as u32, params.told("offloads") == "on", rate)?)
-        }
+        "veth" => Some(Namespaces::new(&Link {
+            mtu: params.number("mtu") as u32,
+            offloads: params.told("offloads") == "on",
+            rate: params.number("rate") as u64 * 1_000_000 / 8,
+            steered: (params.told("rps") == "on").then_some([params.cpu, there]),
+        })?),
         _ => None,
     };
     pair(link.as_ref(), over, most)?;

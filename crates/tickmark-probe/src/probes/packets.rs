@@ -6,8 +6,9 @@ use crate::routine::{Budget, Sink, routine};
 use crate::spec::Also;
 use crate::sys::memory::Words;
 use crate::sys::message::{self, End};
-use crate::sys::namespace::Namespaces;
+use crate::sys::namespace::{Link, Namespaces};
 use crate::sys::peer::Peer;
+use crate::sys::sending::Sender;
 use crate::sys::usage::{self, CpuClock};
 use crate::sys::{CallError, limits};
 use crate::{Expected, Params, Probe, ProbeError, Spec, Syscall, Unavailable};
@@ -15,7 +16,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 use tickmark_timer::monotonic_ns;
-use tickmark_wire::{Better, Group, Headline, Nanos, Observations, Part, Unit, Values, Windows};
+use tickmark_wire::{Better, Group, Headline, Nanos, Observations, Part, Sending, Unit, Values, Windows};
 
 const fn also(metric: &'static str, title: &'static str, unit: Unit, better: Better) -> Also {
     Also { metric, title, unit, better, headline: Headline::Median }
@@ -110,7 +111,7 @@ pub(super) static PROBES: &[Probe] = &[
             unit: Unit::Throughput,
             better: Better::Higher,
             headline: Headline::Median,
-            timed: "{streams} TCP streams at the same time, 64 KiB a call, a process at either end{link}{place}",
+            timed: "{streams} TCP streams at the same time, 64 KiB a call, a process at either end{link}{place}; sent as the setting `send` has it",
             source: "Watson, FreeBSD tools/tools/netrate (tcpp)",
             expected: Expected::UNKNOWN,
             needs: &[Syscall::Read, Syscall::Write],
@@ -147,7 +148,7 @@ pub(super) static PROBES: &[Probe] = &[
 
 /// The CPU of who receives, and the namespaces.
 fn between(params: &Params) -> Result<(u32, Option<Namespaces>), Unavailable> {
-    let link = if params.told("link") == "veth" { Some(Namespaces::new(1500, true, 0)?) } else { None };
+    let link = if params.told("link") == "veth" { Some(Namespaces::new(&Link::USUAL)?) } else { None };
     Ok((params.place()?, link))
 }
 
@@ -270,9 +271,10 @@ fn streams(
     let count = params.number("streams");
     let here = params.cpu;
     let pieces = Arc::new(Words::shared(count)?);
+    let way = params.send.unwrap_or(Sending::Write);
     let (mut senders, mut receivers) = (Vec::new(), Vec::new());
     for number in 0..count {
-        let (mut from, mut to) = pair(link, "tcp")?;
+        let (from, mut to) = pair(link, "tcp")?;
         receivers.push(Peer::start(|| {
             from.close_copies();
             limits::pin(&[there])?;
@@ -285,9 +287,10 @@ fn streams(
         senders.push(Peer::start(|| {
             to.close_copies();
             limits::pin(&[here])?;
-            let piece = vec![7; PIECE];
+            let mut sender = Sender::new(from.stream()?, way)?;
+            let piece = vec![7; PIECE].leak();
             loop {
-                from.send(&piece)?;
+                sender.send(piece)?;
             }
         })?);
     }

@@ -6,7 +6,7 @@ use crate::case::{Parameter, Value};
 use crate::routine::{Budget, Sink, routine};
 use crate::spec::Also;
 use crate::sys::memory::Words;
-use crate::sys::namespace::Namespaces;
+use crate::sys::namespace::{Link, Namespaces};
 use crate::sys::peer::Peer;
 use crate::sys::stages::{self, Stage};
 use crate::sys::{CallError, clock, file, limits, net};
@@ -91,8 +91,8 @@ pub(super) static PROBES: &[Probe] = &[Probe {
 fn pair(params: &Params) -> Result<(OwnedFd, OwnedFd), CallError> {
     let tcp = params.told("over") == "tcp";
     match (params.told("link"), tcp) {
-        ("veth", true) => Namespaces::new(1500, true, 0)?.tcp_pair(),
-        ("veth", false) => Namespaces::new(1500, true, 0)?.udp_pair(),
+        ("veth", true) => Namespaces::new(&Link::USUAL)?.tcp_pair(),
+        ("veth", false) => Namespaces::new(&Link::USUAL)?.udp_pair(),
         (_, true) => net::tcp_pair(),
         (_, false) => net::udp_pair(),
     }

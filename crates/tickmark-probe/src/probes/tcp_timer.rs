@@ -3,7 +3,7 @@
 
 use crate::case::{Parameter, Value};
 use crate::routine::{Budget, Sink, routine};
-use crate::sys::namespace::Namespaces;
+use crate::sys::namespace::{Link, Namespaces};
 use crate::sys::tcp_timer::{Connection, Info};
 use crate::{Expected, Meter, Probe, ProbeError, Spec, Syscall, SystemMeter};
 use std::time::Duration;
@@ -75,7 +75,7 @@ pub(super) static PROBES: &[Probe] = &[Probe {
         };
         let samples = params.number("samples");
         let link = match params.told("link") {
-            "veth" => Some(Namespaces::new(MTU, true, 0)?),
+            "veth" => Some(Namespaces::new(&Link::USUAL)?),
             _ => None,
         };
         // What is refused is found here.
@@ -87,9 +87,6 @@ pub(super) static PROBES: &[Probe] = &[Probe {
 const fn told(value: &'static str, name: &'static str, timed: &'static str) -> Value {
     Value { value, name, title: value, timed }
 }
-
-/// Of the veth pair.
-const MTU: u32 = 1500;
 
 fn measure(
     sample: fn(&Connection, usize) -> Result<i64, ProbeError>,

@@ -125,6 +125,17 @@ impl End {
         }
     }
 
+    /// The socket of a stream, a descriptor of its own.
+    ///
+    /// # Errors
+    /// Those of dup(2); ENOTSOCK for what is none.
+    pub fn stream(&self) -> Result<OwnedFd, CallError> {
+        match self {
+            Self::Stream(both) => both.try_clone().map_err(|e| CallError::of("dup", &e)),
+            _ => Err(CallError { call: "dup", errno: libc::ENOTSOCK }),
+        }
+    }
+
     /// In a child: closes its copy of the other side's descriptors.
     pub fn close_copies(&self) {
         let all: &[&OwnedFd] = match self {

@@ -2,7 +2,8 @@
 //! ends: nothing of the machine's own network is touched.
 
 use super::net::{self, Listener};
-use super::{CallError, check, named};
+use super::{CallError, check, ethtool, named};
+use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsmount, fsopen};
 use std::fs::File;
 use std::net::Ipv4Addr;
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
@@ -19,14 +20,30 @@ pub struct Namespaces {
     theirs: File,
 }
 
+/// The pair of devices.
+#[derive(Debug, Clone, Copy)]
+pub struct Link {
+    /// Bytes of a packet.
+    pub mtu: u32,
+    /// Whether the kernel may join and split segments, and leave out checksums.
+    pub offloads: bool,
+    /// Bytes a second that leave each device at most; 0 is all there are.
+    pub rate: u64,
+    /// The CPU on which the soft interrupts of what comes are handled, ours and theirs (receive packet steering); none is the sender's.
+    pub steered: Option<[u32; 2]>,
+}
+
+impl Link {
+    /// As an Ethernet has it, as fast as it goes.
+    pub const USUAL: Self = Self { mtu: 1500, offloads: true, rate: 0, steered: None };
+}
+
 impl Namespaces {
-    /// Makes them, with devices of this MTU that let the kernel join and split segments and leave out checksums, or do not, and send at most so many bytes
-    /// a second, or with 0 all there are. An ordinary user
-    /// gets them in a user namespace where the system allows that. The calling thread, the only one, is in ours afterwards.
+    /// Makes them. An ordinary user gets them in a user namespace where the system allows that. The calling thread, the only one, is in ours afterwards.
     ///
     /// # Errors
-    /// EPERM where neither is allowed; what the kernel says of the MTU, of veth or of the limit.
-    pub fn new(mtu: u32, offloads: bool, rate: u64) -> Result<Self, CallError> {
+    /// EPERM where neither is allowed; what the kernel says of the MTU, of veth, of the limit or of steering.
+    pub fn new(link: &Link) -> Result<Self, CallError> {
         // SAFETY: no pointers; this process has one thread.
         let apart = |flags| check("unshare (a network namespace)", unsafe { libc::unshare(flags) }).map(drop);
         let refused = |error: CallError| match error.errno {
@@ -39,10 +56,10 @@ impl Namespaces {
         let ours = here()?;
         apart(libc::CLONE_NEWNET)?;
         let both = Self { theirs: here()?, ours };
-        Socket::open()?.ask(&pair(mtu, both.ours.as_raw_fd()))?;
-        set_up(1, mtu, offloads, rate)?;
+        Socket::open()?.ask(&pair(link.mtu, both.ours.as_raw_fd()))?;
+        set_up(1, link)?;
         both.enter(true)?;
-        set_up(0, mtu, offloads, rate)?;
+        set_up(0, link)?;
         Ok(both)
     }
 
@@ -84,45 +101,44 @@ impl Namespaces {
 }
 
 /// Gives a device its address, its offloads, and turns it on; in the namespace that has it.
-fn set_up(which: usize, mtu: u32, offloads: bool, rate: u64) -> Result<(), CallError> {
+fn set_up(which: usize, link: &Link) -> Result<(), CallError> {
     let name = std::ffi::CString::new(DEVICES[which]).unwrap_or_default();
     // SAFETY: `name` ends in a zero byte.
     let index = unsafe { libc::if_nametoindex(name.as_ptr()) };
     if index == 0 {
         return Err(CallError::last("if_nametoindex"));
     }
-    if !offloads {
-        offloads_off(DEVICES[which])?;
+    if !link.offloads {
+        ethtool::offloads_off(DEVICES[which])?;
     }
     let socket = Socket::open()?;
     socket.ask(&address(index, ADDRESSES[which]))?;
-    if rate > 0 {
-        socket.ask(&limit(index, mtu, rate))?;
+    if link.rate > 0 {
+        socket.ask(&limit(index, link.mtu, link.rate))?;
+    }
+    if let Some(cpus) = link.steered {
+        steer(DEVICES[which], cpus[which])?;
     }
     socket.ask(&up(index))
 }
 
-/// Settings of ethtool(8): checksums of what is received and sent, scatter and gather, TCP's, generic segmentation, generic receive (linux/ethtool.h).
-const OFFLOADS: [u32; 6] = [0x15, 0x17, 0x2c, 0x24, 0x1f, 0x19];
-const SIOCETHTOOL: u64 = 0x8946;
+/// Has what comes to a device handled on a CPU. What /sys shows depends on the namespace of who mounted it: this one is mounted nowhere, and goes when it
+/// is closed.
+fn steer(device: &str, cpu: u32) -> Result<(), CallError> {
+    let call = "mount of sysfs (to steer packets)";
+    let filesystem = fsopen("sysfs", FsOpenFlags::FSOPEN_CLOEXEC).map_err(named(call))?;
+    fsconfig_create(&filesystem).map_err(named(call))?;
+    let flags = (FsMountFlags::FSMOUNT_CLOEXEC, MountAttrFlags::empty());
+    let mounted = fsmount(&filesystem, flags.0, flags.1).map_err(named(call))?;
+    let path = format!("class/net/{device}/queues/rx-0/rps_cpus");
+    let (write, none) = (rustix::fs::OFlags::WRONLY | rustix::fs::OFlags::CLOEXEC, rustix::fs::Mode::empty());
+    let file = rustix::fs::openat(&mounted, path, write, none).map_err(named("open of rps_cpus"))?;
+    rustix::io::write(&file, mask(cpu).as_bytes()).map_err(named("write of rps_cpus")).map(drop)
+}
 
-fn offloads_off(device: &str) -> Result<(), CallError> {
-    #[repr(C)]
-    struct Request {
-        name: [u8; libc::IFNAMSIZ],
-        value: *mut [u32; 2],
-        rest: [u64; 2],
-    }
-    let socket = net::udp_at(Ipv4Addr::UNSPECIFIED)?.0;
-    for command in OFFLOADS {
-        let mut value = [command, 0];
-        let mut request = Request { name: [0; libc::IFNAMSIZ], value: &raw mut value, rest: [0; 2] };
-        request.name[..device.len()].copy_from_slice(device.as_bytes());
-        // SAFETY: a request of the kernel's layout (struct ifreq) with a value that outlives the call.
-        let done = unsafe { libc::ioctl(socket.as_raw_fd(), SIOCETHTOOL as _, &raw mut request) };
-        check("ioctl (SIOCETHTOOL)", done)?;
-    }
-    Ok(())
+/// A mask of one CPU, as bitmap_parse of the kernel takes it: words of 32 bits in hexadecimal, the highest first.
+fn mask(cpu: u32) -> String {
+    format!("{:x}{}", 1 << (cpu % 32), ",00000000".repeat(cpu as usize / 32))
 }
 
 /// Messages to rtnetlink(7).
@@ -280,6 +296,14 @@ mod tests {
     use crate::sys::file;
 
     #[test]
+    fn masks_of_cpus() {
+        assert_eq!(
+            [0, 5, 31, 32, 70].map(mask),
+            ["1", "20", "80000000", "1,00000000", "40,00000000,00000000"]
+        );
+    }
+
+    #[test]
     fn attributes_are_filled_to_four_bytes() {
         assert_eq!(attribute(3, &text("ab")), [7, 0, 3, 0, b'a', b'b', 0, 0]);
         let message = up(5).bytes();
@@ -298,13 +322,14 @@ mod tests {
         let child = unsafe { libc::fork() };
         if child == 0 {
             let tried = || -> Result<(), CallError> {
-                for (mtu, offloads, rate) in [
-                    (1500, true, 0),
-                    (256, false, 0),
-                    (1500, true, 100_000_000),
-                    (65_000, false, 100_000_000),
+                let steered = Some([0, 0]);
+                for (mtu, offloads, rate, steered) in [
+                    (1500, true, 0, None),
+                    (256, false, 0, steered),
+                    (1500, true, 100_000_000, steered),
+                    (65_000, false, 100_000_000, None),
                 ] {
-                    let both = Namespaces::new(mtu, offloads, rate)?;
+                    let both = Namespaces::new(&Link { mtu, offloads, rate, steered })?;
                     for (ours, theirs) in [both.tcp_pair()?, both.udp_pair()?] {
                         file::write_all(ours.as_fd(), &[7; 100])?;
                         let mut got = [0; 100];
@@ -313,7 +338,10 @@ mod tests {
                         same.then_some(()).ok_or(CallError { call: "read", errno: libc::EIO })?;
                     }
                 }
-                match Namespaces::new(20, true, 0) {
+                if Namespaces::new(&Link { steered: Some([60_000; 2]), ..Link::USUAL }).is_ok() {
+                    return Err(CallError { call: "steer", errno: libc::EINVAL });
+                }
+                match Namespaces::new(&Link { mtu: 20, ..Link::USUAL }) {
                     Err(CallError { errno: libc::EINVAL, .. }) => Ok(()),
                     _ => Err(CallError { call: "MTU", errno: libc::EINVAL }),
                 }

@@ -41,7 +41,7 @@ pub(crate) struct Comms {
     #[arg(long, value_name = "FILE")]
     pub(crate) token_file: Option<PathBuf>,
     /// Answer other hosts that have the token, until Ctrl-C
-    #[arg(long, conflicts_with_all = ["benchmarks", "peer", "ssh", "over", "peer", "place", "load", "step", "class", "link", "mtu", "offloads", "rate", "stream", "sizes", "duration", "runs", "name", "of"])]
+    #[arg(long, conflicts_with_all = ["benchmarks", "peer", "ssh", "over", "peer", "place", "load", "step", "class", "link", "mtu", "offloads", "rps", "rate", "stream", "sizes", "duration", "runs", "name", "of"])]
     pub(crate) serve: bool,
     /// Where --serve listens
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "0.0.0.0:7271", requires = "serve")]
@@ -67,6 +67,9 @@ pub(crate) struct Comms {
     /// Whether the kernel may join and split segments there and leave out checksums [default: on]
     #[arg(long, value_name = "WHETHER", value_delimiter = ',', value_parser = ["on", "off"])]
     pub(crate) offloads: Vec<String>,
+    /// Whether what comes there is handled on the CPU of who reads it (receive packet steering), and not on the sender's [default: off]
+    #[arg(long, value_name = "WHETHER", value_delimiter = ',', value_parser = ["off", "on"])]
+    pub(crate) rps: Vec<String>,
     /// Mbit a second that pass there each way at most [default: as many as do]
     #[arg(long, value_name = "MBIT/S", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(0..=100_000))]
     pub(crate) rate: Vec<u32>,
@@ -89,7 +92,7 @@ pub(crate) struct Comms {
     #[arg(long, value_name = "DIR")]
     pub(crate) plots: Option<PathBuf>,
     /// Show a recording again instead
-    #[arg(long, value_name = "REC", conflicts_with_all = ["over", "peer", "place", "load", "step", "class", "link", "mtu", "offloads", "rate", "stream", "sizes", "duration", "runs", "name"], add = recordings())]
+    #[arg(long, value_name = "REC", conflicts_with_all = ["over", "peer", "place", "load", "step", "class", "link", "mtu", "offloads", "rps", "rate", "stream", "sizes", "duration", "runs", "name"], add = recordings())]
     pub(crate) of: Option<String>,
     /// Name of the recording [default: the host's name]
     #[arg(long)]

@@ -162,19 +162,24 @@ fn select(asked: &Comms, elsewhere: Option<&hosts::Elsewhere>) -> Result<Vec<Str
     Ok(select)
 }
 
-/// Each link; a veth pair with each MTU, with and without offloads.
+/// Each link; a veth pair with each MTU, with and without offloads and steering, at each limit.
 fn links(asked: &Comms) -> Vec<String> {
-    let mtus = if asked.mtu.is_empty() { &[1500][..] } else { &asked.mtu };
-    let offloads = asked.offloads.iter().map(String::as_str);
-    let offloads: Vec<&str> = if asked.offloads.is_empty() { vec!["on"] } else { offloads.collect() };
-    let rates = if asked.rate.is_empty() { &[0][..] } else { &asked.rate };
-    let veth = |mtu: &u32| {
-        let both = offloads.iter().flat_map(|offloads| rates.iter().map(move |rate| (offloads, rate)));
-        both.map(|(offloads, rate)| format!("link=veth,mtu={mtu},offloads={offloads},rate={rate}"))
-            .collect::<Vec<_>>()
+    let or =
+        |told: &[String], usual: &str| if told.is_empty() { vec![usual.to_owned()] } else { told.to_vec() };
+    let numbers = |told: &[u32]| told.iter().map(u32::to_string).collect::<Vec<_>>();
+    let all = [
+        ("mtu", or(&numbers(&asked.mtu), "1500")),
+        ("offloads", or(&asked.offloads, "on")),
+        ("rps", or(&asked.rps, "off")),
+        ("rate", or(&numbers(&asked.rate), "0")),
+    ];
+    let with = |links: Vec<String>, (name, values): &(&str, Vec<String>)| {
+        let each =
+            |link: &String| values.iter().map(|value| format!("{link},{name}={value}")).collect::<Vec<_>>();
+        links.iter().flat_map(each).collect()
     };
     let each = |link: &String| match link.as_str() {
-        "veth" => mtus.iter().flat_map(veth).collect(),
+        "veth" => all.iter().fold(vec!["link=veth".to_owned()], with),
         _ => vec!["link=own".to_owned()],
     };
     asked.link.iter().flat_map(each).collect()
@@ -183,10 +188,11 @@ fn links(asked: &Comms) -> Vec<String> {
 /// Refuses what would be left out silently.
 fn check(asked: &Comms) -> Result<(), Error> {
     let veth = asked.link.iter().any(|link| link == "veth");
-    let told = !asked.mtu.is_empty() || !asked.offloads.is_empty() || !asked.rate.is_empty();
+    let told = [asked.mtu.is_empty(), asked.offloads.is_empty(), asked.rps.is_empty(), asked.rate.is_empty()];
+    let told = told.contains(&false);
     if told && !veth {
         return Err(Error::Usage(
-            "--mtu, --offloads and --rate are of a veth pair: give --link veth".to_owned(),
+            "--mtu, --offloads, --rps and --rate are of a veth pair: give --link veth".to_owned(),
         ));
     }
     let hosts = asked.peer.iter().filter(|peer| hosts::is_host(peer)).count();

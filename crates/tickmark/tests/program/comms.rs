@@ -101,12 +101,25 @@ fn packets_between_two_namespaces_cost_what_their_size_says() {
     let bench = Bench::new();
     let devices = || std::fs::read_to_string("/proc/net/dev").unwrap().lines().count();
     let before = devices();
-    let asked =
-        ["comms", "comms1", "--link", "veth", "--mtu", "512,9000", "--offloads", "off", "--load", "none"];
+    let asked = [
+        "comms",
+        "comms1",
+        "--link",
+        "veth",
+        "--mtu",
+        "512,9000",
+        "--offloads",
+        "off",
+        "--rps",
+        "off,on",
+        "--load",
+        "none",
+    ];
     let page = bench.json(&[&asked[..], &["--sizes", "262144", "--duration", "4s", "--runs", "3"]].concat());
     let rate = |at: usize| rows(&all(&page)[at])[0]["rate"].as_f64().unwrap();
     assert!(all(&page)[0]["metric"].as_str().unwrap().contains("veth512.plain"), "{page}");
-    assert!(rate(1) > 1.3 * rate(0), "{page}");
+    assert!(all(&page)[1]["metric"].as_str().unwrap().contains("veth512.plain.rps"), "{page}");
+    assert!(rate(2) > 1.3 * rate(0) && rate(3) > 1.3 * rate(1), "{page}");
     assert_eq!(devices(), before);
     // TCP's timers over such a pair.
     let timer = bench.json(&["run", "ipc.tcp.timer:timer=delayed-ack,samples=3,link=veth", "--once"]);

@@ -99,3 +99,20 @@ fn a_file_of_messages_is_launched_and_shows_the_documents_tables() {
     refused(&bench.run(&["experiment", file.to_str().unwrap(), "--width", "1%"]), 2, &["--width"]);
     refused(&bench.run(&["lab", "run", file.to_str().unwrap()]), 2, &["boots nothing"]);
 }
+
+#[test]
+fn how_streams_send_is_a_knob() {
+    let _machine = crate::bench::machine();
+    let bench = Bench::new();
+    let streams = "net.tcp.streams:streams=1";
+    let asked = ["experiment", "send=write,zerocopy,io_uring", streams, "--blocks", "2", "--no-pilot"];
+    let done = bench.run(&asked);
+    assert_eq!(done.status.code(), Some(0), "{}", err(&done));
+    let sent = |back: usize| {
+        let folder = bench.json(&["show", &format!("last~{back}")]);
+        let rate = row(&folder, "net.tcp.streams.1")["value"].as_f64();
+        rate.filter(|rate| *rate > 1e6).unwrap_or_else(|| panic!("{folder}"))
+    };
+    assert!([0, 1, 2].map(sent).iter().all(|rate| rate.is_finite()));
+    refused(&bench.run(&["experiment", "send=write,pigeon", streams]), 2, &["pigeon", "zerocopy"]);
+}
