@@ -12,6 +12,7 @@ pub mod comms;
 pub mod comparison;
 pub mod doctor;
 mod exact;
+pub mod http;
 pub mod hz;
 pub mod lmbench;
 pub mod noise;

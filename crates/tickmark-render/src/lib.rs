@@ -13,6 +13,7 @@ pub mod cyclictest;
 pub mod doctor;
 mod finding;
 mod grid;
+pub mod http;
 pub mod hz;
 pub mod lmbench;
 pub mod noise;

@@ -36,6 +36,30 @@ impl Histogram {
         }
     }
 
+    /// Of counters, one for each bucket of what is not negative. The least and the greatest value are known to their buckets alone.
+    #[must_use]
+    pub fn of_counts(bits: u8, counts: impl IntoIterator<Item = u64>) -> Self {
+        let mut all = Self::new(bits);
+        for (bucket, count) in (0..).zip(counts).filter(|(_, count)| *count > 0) {
+            all.bucket.push(bucket);
+            all.count.push(count);
+        }
+        let ends = |bucket: Option<&i32>| bucket.and_then(|bucket| all.ends(*bucket));
+        if let (Some((least, _)), Some((_, most))) = (ends(all.bucket.first()), ends(all.bucket.last())) {
+            (all.least, all.most) = (Nanos::new(least), Nanos::new(most));
+        }
+        all
+    }
+
+    /// The bucket of an amount in ns, where each power of two is cut into 2^`bits`.
+    #[must_use]
+    #[inline]
+    pub const fn place(bits: u8, amount: u64) -> usize {
+        // How far the highest bit stands above those that are kept.
+        let shift = (u64::BITS - amount.leading_zeros()).saturating_sub(bits as u32 + 1);
+        ((shift as usize) << bits) + (amount >> shift) as usize
+    }
+
     /// Counts a value.
     pub fn record(&mut self, value: Nanos) {
         // The one value whose amount is no i64.
@@ -76,12 +100,7 @@ impl Histogram {
     }
 
     fn bucket_of(&self, value: Nanos) -> i32 {
-        let of = |amount: u64| {
-            let bits = u32::from(self.bits);
-            // How far the highest bit stands above those that are kept.
-            let shift = (u64::BITS - amount.leading_zeros()).saturating_sub(bits + 1);
-            ((u64::from(shift) << bits) + (amount >> shift)) as i32
-        };
+        let of = |amount: u64| Self::place(self.bits, amount) as i32;
         let value = value.get();
         if value < 0 { -of(value.unsigned_abs()) - 1 } else { of(value.unsigned_abs()) }
     }
@@ -138,6 +157,17 @@ mod tests {
         assert_eq!(buckets, [(-301, -300, 1), (7, 7, 2), (999_424, 1_003_519, 2)]);
         let back: Histogram = serde_json::from_str(&serde_json::to_string(&all).unwrap()).unwrap();
         assert_eq!(back, all);
+    }
+
+    #[test]
+    fn counters_become_the_same() {
+        let mut counts = vec![0; Histogram::place(7, 1_000_001) + 1];
+        for amount in [1_000_000, 7, 300, 1_000_001, 7] {
+            counts[Histogram::place(7, amount)] += 1;
+        }
+        let (all, exact) = (Histogram::of_counts(7, counts), of(&[1_000_000, 7, 300, 1_000_001, 7]));
+        assert_eq!((&all.bucket, &all.count, all.buckets()), (&exact.bucket, &exact.count, exact.buckets()));
+        assert!(Histogram::of_counts(7, []).buckets().unwrap().is_empty());
     }
 
     #[test]

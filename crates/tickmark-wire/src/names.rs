@@ -17,6 +17,8 @@ pub const TIMERLAT: &str = "timerlat";
 pub const TIMERLAT_INTERRUPT: &str = "timerlat.interrupt";
 /// How late the thread went on that it woke.
 pub const TIMERLAT_THREAD: &str = "timerlat.thread";
+/// Transactions over HTTP: a probe.
+pub const HTTP: &str = "http";
 /// How late programs are woken, by any way to wait: a probe.
 pub const WAKE: &str = "timer.wake";
 /// Rows of timers, by several strategies: a probe.

@@ -6,6 +6,7 @@ mod compare;
 pub(crate) mod complete;
 mod examples;
 mod exit;
+mod http;
 mod hz;
 mod lab;
 mod recordings;
@@ -22,6 +23,7 @@ use examples::{
     RECORDINGS_EXAMPLES, RUN_EXAMPLES, SHOW_EXAMPLES, START, STAT_EXAMPLES, TICK_EXAMPLES, TIMERS_EXAMPLES,
 };
 pub(crate) use exit::exit;
+pub(crate) use http::Http;
 pub(crate) use hz::Hz;
 pub(crate) use lab::{Lab, LabBoot, LabKernels, LabRun, Speed};
 pub(crate) use recordings::{Change, Recordings};
@@ -86,6 +88,9 @@ pub(crate) enum Command {
     /// Say whose CPU time a command is: its own, interrupts', the kernel's, others'
     #[command(after_help = bill::BILL_EXAMPLES)]
     Bill(Bill),
+    /// Measure transactions over HTTP: what each costs server and client, and how long it takes
+    #[command(after_help = http::HTTP_EXAMPLES)]
+    Http(Http),
     /// Run a command at several HZ: what ticks cost it, what finer ones save it, and where they meet
     #[command(after_help = hz::HZ_EXAMPLES)]
     Hz(Hz),

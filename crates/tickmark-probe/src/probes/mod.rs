@@ -17,6 +17,7 @@ mod files;
 mod float;
 mod fork;
 mod gettimeofday;
+mod http;
 mod integer;
 #[cfg(feature = "whole")]
 mod juggle;
@@ -90,6 +91,7 @@ pub static FILES: &[&[Probe]] = &[
     #[cfg(feature = "whole")]
     stages::PROBES,
     packets::PROBES,
+    http::PROBES,
     wake::PROBES,
     comms::PROBES,
     bandwidth::PROBES,

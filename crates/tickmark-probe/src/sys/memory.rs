@@ -322,6 +322,17 @@ impl Words {
         unsafe { std::sync::atomic::AtomicU32::from_ptr(self.0.at(index * 64).cast()) }
     }
 
+    /// The words of 64 bits beside each other, eight in the place of each.
+    ///
+    /// # Panics
+    /// Where there is none of this index.
+    #[must_use]
+    pub fn packed(&self, index: usize) -> &std::sync::atomic::AtomicU64 {
+        assert!(index < self.0.length / 8, "a word inside the mapping");
+        // SAFETY: inside the mapping, aligned to its size, and only used as an atomic.
+        unsafe { std::sync::atomic::AtomicU64::from_ptr(self.0.at(index * 8).cast()) }
+    }
+
     /// One of 64 bits in the place of that.
     ///
     /// # Panics

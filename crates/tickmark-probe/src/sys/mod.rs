@@ -6,6 +6,7 @@ pub mod cgroup;
 pub mod chain;
 pub mod clock;
 pub mod computer;
+pub mod connections;
 pub mod counters;
 pub mod ethtool;
 pub mod exec;
@@ -35,6 +36,8 @@ pub mod uring;
 pub mod usage;
 pub mod waiting;
 pub mod wake;
+#[cfg(target_feature = "crt-static")]
+mod without;
 
 use std::ffi::{c_int, c_long};
 

@@ -100,6 +100,14 @@ impl Listener {
         Ok(Self { socket: listening, address })
     }
 
+    /// Has so many connections wait to be taken, where the kernel allows that many (net.core.somaxconn).
+    ///
+    /// # Errors
+    /// Those of listen(2).
+    pub fn queue(&self, connections: i32) -> Result<(), CallError> {
+        rustix::net::listen(&self.socket, connections).map_err(named("listen"))
+    }
+
     /// Where it listens.
     #[must_use]
     pub fn address(&self) -> SocketAddrV4 {

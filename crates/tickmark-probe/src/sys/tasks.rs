@@ -31,6 +31,74 @@ pub fn all() -> BTreeMap<u32, Used> {
     numbers.filter_map(one).collect()
 }
 
+/// Ticks (of 10 ms) that say something of a share.
+const FEWEST: u64 = 50;
+
+/// What the kernel's books say of a process with all of its threads that are there.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Account {
+    /// CPU time, in ns.
+    pub cpu: i64,
+    /// How long its threads stood runnable without a CPU, in ns (proc_pid_schedstat(5)).
+    pub waited: i64,
+    /// Their context switches.
+    pub switches: u64,
+    /// Ticks that found it in user mode, and in the kernel.
+    pub ticks: [u64; 2],
+}
+
+impl Account {
+    /// Of a process; nothing where it is gone.
+    #[must_use]
+    pub fn of(pid: u32) -> Self {
+        let cpu = CpuClock::of(pid).map_or(0, |clock| clock.read().get());
+        let status = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        let ticks = |field| fields(&status).and_then(|mut all| all.nth(field)?.parse().ok()).unwrap_or(0);
+        let (mut waited, mut switches) = (0, 0);
+        let Ok(threads) = fs::read_dir(format!("/proc/{pid}/task")) else { return Self::default() };
+        for thread in threads.flatten() {
+            let read = |name: &str| fs::read_to_string(thread.path().join(name)).unwrap_or_default();
+            let number = |word: Option<&str>| word.and_then(|word| word.trim().parse().ok()).unwrap_or(0u64);
+            waited += number(read("schedstat").split(' ').nth(1)) as i64;
+            for line in read("status").lines() {
+                let kinds = ["voluntary_ctxt_switches:", "nonvoluntary_ctxt_switches:"];
+                switches += kinds.iter().map(|kind| number(line.strip_prefix(kind))).sum::<u64>();
+            }
+        }
+        Self { cpu, waited, switches, ticks: [ticks(11), ticks(12)] }
+    }
+
+    /// What came since then; never less than nothing, as threads end.
+    #[must_use]
+    pub fn less(&self, before: &Self) -> Self {
+        let ticks = std::array::from_fn(|at| self.ticks[at].saturating_sub(before.ticks[at]));
+        Self {
+            cpu: (self.cpu - before.cpu).max(0),
+            waited: (self.waited - before.waited).max(0),
+            switches: self.switches.saturating_sub(before.switches),
+            ticks,
+        }
+    }
+
+    /// The share of its time that was in the kernel, by ticks; none of too few.
+    #[must_use]
+    pub fn system_share(&self) -> Option<f64> {
+        let [user, system] = self.ticks;
+        (user + system >= FEWEST).then(|| system as f64 / (user + system) as f64)
+    }
+}
+
+/// All of them together.
+#[must_use]
+pub fn sum(accounts: impl Iterator<Item = Account>) -> Account {
+    accounts.fold(Account::default(), |sum, one| Account {
+        cpu: sum.cpu + one.cpu,
+        waited: sum.waited + one.waited,
+        switches: sum.switches + one.switches,
+        ticks: [sum.ticks[0] + one.ticks[0], sum.ticks[1] + one.ticks[1]],
+    })
+}
+
 /// Of proc_pid_stat(5), from the third on.
 fn fields(status: &str) -> Option<std::str::SplitWhitespace<'_>> {
     Some(status.rsplit_once(')')?.1.split_whitespace())
@@ -89,6 +157,22 @@ mod tests {
         );
         assert_eq!(is_kernel("2 (a"), None);
         assert!(all().contains_key(&std::process::id()));
+    }
+
+    #[test]
+    fn an_account_grows_with_what_is_done() {
+        let before = Account::of(std::process::id());
+        let begun = std::time::Instant::now();
+        while begun.elapsed().as_millis() < 60 {
+            std::thread::yield_now();
+        }
+        std::thread::sleep(std::time::Duration::from_millis(1));
+        let more = Account::of(std::process::id()).less(&before);
+        assert!(more.cpu > 1_000_000 && more.switches > 0, "{more:?}");
+        assert_eq!(Account::of(0x7fff_ffff), Account::default());
+        let ticks = Account { ticks: [25, 75], ..more };
+        assert_eq!((ticks.system_share(), before.less(&before).cpu), (Some(0.75), 0));
+        assert_eq!(sum([more, more].into_iter()).cpu, 2 * more.cpu);
     }
 
     #[test]

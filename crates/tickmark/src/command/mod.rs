@@ -12,6 +12,7 @@ mod document;
 mod experiment;
 mod export;
 mod export_gaps;
+mod http;
 mod hz;
 mod import;
 mod import_events;
@@ -53,6 +54,7 @@ pub(crate) fn dispatch(cli: Cli) -> Result<Code, Error> {
         Command::Timers(asked) => timers::run(&store()?, &asked),
         Command::Bill(asked) => bill::run(&store()?, &asked),
         Command::Comms(asked) => comms::run(&store()?, &asked),
+        Command::Http(asked) => http::run(&store()?, &asked),
         Command::Hz(asked) => hz::run(&store()?, &asked),
         Command::Lab(asked) => lab::run(store, &asked),
         Command::Stat(asked) => stat::run(&asked),

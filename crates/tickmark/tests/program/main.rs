@@ -12,6 +12,7 @@ mod comparing;
 mod doctor;
 mod experiment;
 mod faults;
+mod http;
 mod importing;
 mod judging;
 mod killed;

@@ -1,0 +1,346 @@
+//! Transactions over HTTP: a server with workers on one socket and a client with many connections (http and httpd of FreeBSD's netrate, which
+//! hz-and-http.txt ran), or the client against a server that runs already. No suite has it, as it is told how much: `tickmark http` asks.
+
+mod answer;
+mod board;
+mod client;
+mod costs;
+mod server;
+#[cfg_attr(not(feature = "whole"), path = "http/small.rs")]
+mod whole;
+
+use crate::case::{Parameter, Value};
+use crate::routine::{Budget, Sink, routine};
+use crate::spec::Also;
+use crate::sys::limits;
+use crate::sys::peer::Peer;
+use crate::{Expected, Params, Probe, ProbeError, Spec, Unavailable};
+use board::{Board, Times};
+use client::{Asked, Due};
+use costs::Costs;
+use server::Server;
+use std::net::SocketAddr;
+use std::time::Duration;
+use tickmark_timer::monotonic_ns;
+use tickmark_wire::{Better, Group, Headline, Nanos, Observations, Part, Unit, Values, Windows, names};
+
+macro_rules! of {
+    ($end:literal, $title:literal, $unit:ident, $better:ident) => {
+        Also {
+            metric: concat!(
+                "http.{connection}{each}.c{connections}.{bytes}b{by}{place}{whose}{pace}{rate}{latency}",
+                $end
+            ),
+            title: concat!(
+                "HTTP, {connection}{each}, {connections} connections, {bytes} bytes{by}{place}{whose}{pace}{rate}{latency}, ",
+                $title
+            ),
+            unit: Unit::$unit,
+            better: Better::$better,
+            headline: Headline::Median,
+        }
+    };
+}
+
+/// In the order of [`measure`].
+const ALSO: &[Also] = &[
+    of!(".cpu_server", "CPU time of the server for each", Time, Lower),
+    of!(".cpu_client", "CPU time of the client for each", Time, Lower),
+    of!(".system_server", "of the server's, in the kernel", Share, Neither),
+    of!(".system_client", "of the client's, in the kernel", Share, Neither),
+    of!(".wait_server", "the server, runnable without a CPU for each", Time, Lower),
+    of!(".wait_client", "the client, runnable without a CPU for each", Time, Lower),
+    of!(".switches", "context switches for each", Count, Lower),
+    of!(".interrupts", "interrupts for each", Count, Lower),
+    of!(".busy_server", "the server, CPUs used", Share, Neither),
+    of!(".busy_client", "the client, CPUs used or waited for", Share, Neither),
+    of!(".clock_reads", "clock reads of the client for each", Count, Neither),
+    of!(".failed", "failed", Share, Lower),
+    of!(".latency", "service latency", Time, Lower),
+    of!(".response", "response latency", Time, Lower),
+    of!(".late", "lateness of the client", Time, Lower),
+    of!(".missed", "due and not sent", Share, Lower),
+];
+/// Those without latency, and those without a rate.
+const COUNTED: usize = 12;
+const CLOSED: usize = 13;
+
+const fn text(name: &'static str, about: &'static str) -> Parameter {
+    Parameter { name, about, values: &[], numbers: None }
+}
+
+pub(super) static PROBES: &[Probe] = &[Probe {
+    spec: Spec {
+        metric: "http.{connection}{each}.c{connections}.{bytes}b{by}{place}{whose}{pace}{rate}{latency}",
+        unit: Unit::Rate,
+        better: Better::Higher,
+        headline: Headline::Median,
+        sleeps: true,
+        timed: "GET requests, {connection}{each}, {connections} connections, {bytes} bytes{by}{place}{whose}{pace}{rate}{latency}; those with the right answer",
+        source: "Watson, FreeBSD tools/tools/netrate (http, httpd); hz-and-http.txt",
+        expected: Expected::UNKNOWN,
+        parameters: &[
+            Parameter {
+                name: "connection",
+                about: "close: a new one for each request; keep-alive: the same",
+                values: &[Value::plain("close"), Value::plain("keep-alive")],
+                numbers: None,
+            },
+            Parameter {
+                name: "each",
+                about: "requests after which the client closes one that is kept; 0: never",
+                values: &[Value::told("0", "", "")],
+                numbers: Some((1, 1_000_000)),
+            },
+            // None of its values is for suites.
+            Parameter {
+                name: "connections",
+                about: "at the same time",
+                values: &[],
+                numbers: Some((1, 1024)),
+            },
+            Parameter {
+                name: "bytes",
+                about: "of the page of our own server; any: of another one",
+                values: &[Value::plain("100"), Value::plain("any")],
+                numbers: Some((0, 16 << 20)),
+            },
+            Parameter {
+                name: "workers",
+                about: "of our own server",
+                values: &[Value::plain("128")],
+                numbers: Some((1, 2048)),
+            },
+            Parameter {
+                name: "by",
+                about: "what its workers are",
+                values: &[Value::told("processes", "", ""), Value::told("threads", ".threads", ", threads")],
+                numbers: None,
+            },
+            super::packets::PLACE,
+            Parameter {
+                name: "whose",
+                about: "the server: our own, or one that runs already",
+                values: &[Value::told("own", "", ""), Value::told("url", ".url", ", URL")],
+                numbers: None,
+            },
+            text("target", "where that listens: ADDRESS:PORT"),
+            text("host", "the name that it is asked for"),
+            text("path", "the page that it is asked for"),
+            text("pid", "its process; empty: its CPU time is not known"),
+            Parameter {
+                name: "pace",
+                about: "closed: the next request when an answer has come; fixed, poisson: at times of their own",
+                values: &[
+                    Value::told("closed", "", ""),
+                    Value::told("fixed", ".fixed", ", a second: "),
+                    Value::told("poisson", ".poisson", ", a second at random: "),
+                ],
+                numbers: None,
+            },
+            Parameter {
+                name: "rate",
+                about: "requests a second at times of their own",
+                values: &[Value::told("0", "", "")],
+                numbers: Some((1, 10_000_000)),
+            },
+            Parameter {
+                name: "latency",
+                about: "whether it is measured; without it the client reads no clock",
+                values: &[Value::told("yes", "", ""), Value::told("no", ".counted", ", counted alone")],
+                numbers: None,
+            },
+            Parameter {
+                name: "patience",
+                about: "seconds after which an answer that has not come is none",
+                values: &[Value::plain("5")],
+                numbers: Some((1, 3600)),
+            },
+        ],
+        also: ALSO,
+        tune: |spec, arguments| {
+            let is = |name: &str, value: &str| arguments.get(name).is_some_and(|told| told == value);
+            let count = match () {
+                () if is("latency", "no") => COUNTED,
+                () if is("pace", "closed") => CLOSED,
+                () => ALSO.len(),
+            };
+            spec.also = &ALSO[..count];
+        },
+        ..Spec::cost(
+            Group::Communication,
+            names::HTTP,
+            "HTTP, {connection}{each}, {connections} connections, {bytes} bytes{by}{place}{whose}{pace}{rate}{latency}",
+        )
+    },
+    prepare: |_, params| {
+        let missing = |why: &str| Unavailable::Missing(why.to_owned());
+        let (workers, connections) = (params.number("workers"), params.number("connections"));
+        let own = params.told("whose") == "own";
+        if own && params.told("connection") == "keep-alive" && workers < connections {
+            return Err(missing(
+                "a worker holds the connection that is kept: give as many workers as connections",
+            ));
+        }
+        if (params.told("pace") == "closed") != (params.number("rate") == 0) {
+            return Err(missing("a rate and pace=fixed or pace=poisson belong together"));
+        }
+        if params.told("pace") == "poisson" && !cfg!(feature = "whole") {
+            return Err(missing("this small agent sends at even times alone"));
+        }
+        if params.told("pace") != "closed" && params.told("latency") == "no" {
+            return Err(missing("requests at times of their own take a clock: latency=yes"));
+        }
+        let place = params.place()?;
+        let target = if own { None } else { Some(whole::target(params).map_err(Unavailable::Missing)?) };
+        let params = params.clone();
+        Ok(routine(move |budget: &Budget, sink| measure(&params, place, target, budget, sink)))
+    },
+}];
+
+/// How long a window is; a tick for the client.
+const WINDOW: u64 = 100_000_000;
+/// Of its time it runs so much before it is looked at, from the first answer on.
+const BEFORE: u64 = 10;
+/// And the first answer has so many ns to come.
+const FIRST: u64 = 10_000_000_000;
+
+fn request(params: &Params, keep: bool) -> Vec<u8> {
+    let or = |told: &str, usual: &str| if told.is_empty() { usual.to_owned() } else { told.to_owned() };
+    let (path, host) = (or(params.told("path"), "/"), or(params.told("host"), "127.0.0.1"));
+    let connection = if keep { "keep-alive" } else { "close" };
+    format!("GET {path} HTTP/1.1\r\nHost: {host}\r\nUser-Agent: tickmark\r\nAccept: */*\r\nConnection: {connection}\r\n\r\n")
+        .into_bytes()
+}
+
+fn due(params: &Params) -> Option<Due> {
+    let rate = params.number("rate");
+    let poisson = params.told("pace") == "poisson";
+    (rate > 0).then(|| Due { apart: 1e9 / rate as f64, poisson, random: monotonic_ns(), next: 0.0 })
+}
+
+fn measure(
+    params: &Params,
+    place: u32,
+    target: Option<(SocketAddr, Option<u32>)>,
+    budget: &Budget,
+    sink: &mut dyn Sink,
+) -> Result<(), ProbeError> {
+    let keep = params.told("connection") == "keep-alive";
+    let answer = server::answer(params.number("bytes"), keep);
+    let threads = params.told("by") == "threads";
+    let server = match target {
+        None => Some(Server::start(place, params.number("workers"), threads, &answer, keep)?),
+        Some(_) => None,
+    };
+    let to = server.as_ref().map(|server| server.at).or(target.map(|(at, _)| at));
+    let Some(to) = to else { return Err(ProbeError::Other("there is no server".to_owned())) };
+    let board = Board::new()?;
+    let asked = Asked {
+        to,
+        request: request(params, keep),
+        known: server.as_ref().map(|_| answer),
+        connections: params.number("connections"),
+        keep,
+        each: params.number("each") as u64,
+        stamps: params.told("latency") != "no",
+        due: due(params),
+        patience: (params.number("patience") as u64 * 1_000_000_000).div_ceil(WINDOW),
+    };
+    let client = Peer::start(|| {
+        limits::pin(&[params.cpu])?;
+        // It is woken when a request is due.
+        limits::set_slack(Nanos::new(1))?;
+        client::run(&asked, &board)?;
+        // Its end would end the run: it is ended.
+        loop {
+            std::thread::park();
+        }
+    })?;
+    let pid = target.and_then(|(_, pid)| pid);
+    let servers = || match (&server, pid) {
+        (Some(server), _) => server.workers.iter().map(Peer::pid).collect(),
+        (None, Some(pid)) => whole::processes(pid),
+        (None, None) => Vec::new(),
+    };
+    warm(&board, budget)?;
+    let both = [params.cpu, place];
+    let cpus = if both[0] == both[1] { &both[..1] } else { &both };
+    let costs = Costs::begin(servers(), client.pid(), cpus);
+    let (before, begun) = (board.seen(), monotonic_ns());
+    let windows = look(&board, begun, budget.time.get() as u64);
+    let (after, wall) = (board.seen(), monotonic_ns() - begun);
+    let costs = costs.end(&servers());
+    board.stop();
+    let done = after.done(&before);
+    let faults = after.faults(&before);
+    if done == 0 {
+        return Err(ProbeError::Other(format!("no transaction succeeded: {}", counted(&faults))));
+    }
+    sink.observe(Part::Whole, Observations::Windows(windows), Vec::new());
+    let mut one = |at: usize, value: Option<f64>| {
+        if let Some(value) = value {
+            let values = Values { values: vec![value], step: 0.0, over: 0 };
+            sink.take(at, Part::Whole, Observations::Values(values), Vec::new());
+        }
+    };
+    for (at, value) in costs.values(done as f64, wall as f64).into_iter().enumerate() {
+        one(at + 1, value);
+    }
+    one(11, Some(after.reads(&before) as f64 / done as f64));
+    let failed: u64 = faults.iter().map(|(_, count)| count).sum();
+    one(12, Some(failed as f64 / (done + failed) as f64));
+    if let Some(due) = &asked.due {
+        // What is due and waits for a connection.
+        let behind = begun.saturating_add(wall).saturating_sub(board.next()) as f64 / due.apart;
+        one(16, Some(behind / (behind + after.sent(&before) as f64)));
+    }
+    for (at, times) in [(13, Times::Service), (14, Times::Response), (15, Times::Late)] {
+        if let Some(times) = after.times(&before, times) {
+            sink.take(at, Part::Whole, Observations::Histogram(times), Vec::new());
+        }
+    }
+    Ok(())
+}
+
+/// In words.
+fn counted(faults: &[(board::Fault, u64)]) -> String {
+    let all: Vec<String> = faults.iter().map(|(fault, count)| format!("{count} {}", fault.words())).collect();
+    if all.is_empty() { "no answer came".to_owned() } else { all.join(", ") }
+}
+
+/// Waits for the first answer, and then for a part of the time.
+fn warm(board: &Board, budget: &Budget) -> Result<(), ProbeError> {
+    let begun = monotonic_ns();
+    let none = board.seen();
+    let tick = |nanos| {
+        std::thread::sleep(Duration::from_nanos(nanos));
+        board.tick();
+    };
+    while board.done() == 0 {
+        tick(WINDOW);
+        let faults = board.seen().faults(&none);
+        let several = faults.iter().map(|(_, count)| count).sum::<u64>() > 3;
+        if monotonic_ns() - begun > FIRST || several {
+            return Err(ProbeError::Other(format!("no transaction succeeded: {}", counted(&faults))));
+        }
+    }
+    tick((budget.time.get() as u64 / BEFORE).min(WINDOW * 5));
+    Ok(())
+}
+
+/// Counts what is done in each window.
+fn look(board: &Board, begun: u64, time: u64) -> Windows {
+    let mut windows = Windows { start: Vec::new(), length: Vec::new(), count: Vec::new() };
+    let (mut opened, mut had) = (begun, board.done());
+    while opened - begun < time {
+        std::thread::sleep(Duration::from_nanos(WINDOW.min(begun + time - opened)));
+        let (now, done) = (monotonic_ns(), board.done());
+        board.tick();
+        windows.start.push(Nanos::new((opened - begun) as i64));
+        windows.length.push(Nanos::new((now - opened) as i64));
+        windows.count.push(done - had);
+        (opened, had) = (now, done);
+    }
+    windows
+}

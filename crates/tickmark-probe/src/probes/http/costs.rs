@@ -1,0 +1,72 @@
+//! What transactions cost: the accounts of the server's processes and of the client's.
+
+use crate::sys::counters::Counters;
+use crate::sys::tasks::{self, Account};
+
+/// Accounts at the beginning.
+pub(super) struct Costs {
+    servers: Vec<(u32, Account)>,
+    client: (u32, Account),
+    counters: Vec<Counters>,
+}
+
+/// What was used meanwhile.
+pub(super) struct Used {
+    server: Option<Account>,
+    client: Account,
+    interrupts: Option<u64>,
+}
+
+impl Costs {
+    pub(super) fn begin(servers: Vec<u32>, client: u32, cpus: &[u32]) -> Self {
+        let mut counters: Vec<Counters> = cpus.iter().filter_map(|cpu| Counters::open(*cpu)).collect();
+        for counters in &mut counters {
+            counters.read(|_, _| ());
+        }
+        let of = |pid: u32| (pid, Account::of(pid));
+        Self { servers: servers.into_iter().map(of).collect(), client: of(client), counters }
+    }
+
+    /// With the server's processes as they are now: one that began meanwhile counts whole, one that ended does not.
+    pub(super) fn end(mut self, servers: &[u32]) -> Used {
+        let client = Account::of(self.client.0).less(&self.client.1);
+        let one = |pid: &u32| {
+            let before = self.servers.iter().find(|(known, _)| known == pid);
+            Account::of(*pid).less(&before.map(|(_, account)| *account).unwrap_or_default())
+        };
+        let server = (!servers.is_empty()).then(|| tasks::sum(servers.iter().map(one)));
+        let mut interrupts = Some(0).filter(|_| !self.counters.is_empty());
+        for counters in &mut self.counters {
+            let names = counters.names().to_vec();
+            let mut more = 0;
+            let known = counters.read(|counter, moved| {
+                if names.get(counter).is_some_and(|name| name.starts_with("interrupt ")) {
+                    more += moved;
+                }
+            });
+            interrupts = interrupts.filter(|_| known).map(|sum| sum + more);
+        }
+        Used { server, client, interrupts }
+    }
+}
+
+impl Used {
+    /// For each transaction: CPU time of server and client, the kernel's share of each, their waits, context switches, interrupts; then how many CPUs the server
+    /// used, and the client used or waited for.
+    pub(super) fn values(&self, done: f64, wall: f64) -> [Option<f64>; 10] {
+        let server = |value: fn(&Account) -> f64| self.server.as_ref().map(value);
+        let switches = self.client.switches + self.server.map_or(0, |server| server.switches);
+        [
+            server(|account| account.cpu as f64).map(|cpu| cpu / done),
+            Some(self.client.cpu as f64 / done),
+            self.server.as_ref().and_then(Account::system_share),
+            self.client.system_share(),
+            server(|account| account.waited as f64).map(|waited| waited / done),
+            Some(self.client.waited as f64 / done),
+            Some(switches as f64 / done),
+            self.interrupts.map(|count| count as f64 / done),
+            server(|account| account.cpu as f64).map(|cpu| cpu / wall),
+            Some((self.client.cpu + self.client.waited) as f64 / wall),
+        ]
+    }
+}

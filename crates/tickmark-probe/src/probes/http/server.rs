@@ -1,0 +1,97 @@
+//! The server: workers that wait on one socket for connections and answer each request with the same page, as httpd of netrate.
+
+use crate::sys::net::Listener;
+use crate::sys::peer::Peer;
+use crate::sys::{CallError, connections, file, limits};
+use std::net::{Ipv4Addr, SocketAddr};
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
+
+/// What ends the head of a request.
+const END: &[u8] = b"\r\n\r\n";
+/// Bytes of the head of a request at most.
+const LONGEST: usize = 8 << 10;
+
+/// Its workers, and where they listen.
+pub(super) struct Server {
+    pub(super) at: SocketAddr,
+    pub(super) workers: Vec<Peer>,
+}
+
+/// The answer to each request, a page of so many bytes.
+pub(super) fn answer(bytes: usize, keep: bool) -> Vec<u8> {
+    let connection = if keep { "keep-alive" } else { "close" };
+    let head = format!(
+        "HTTP/1.1 200 OK\r\nServer: tickmark\r\nContent-Type: text/plain\r\nContent-Length: {bytes}\r\nConnection: {connection}\r\n\r\n"
+    );
+    let page = (0..bytes).map(|at| b' ' + (at % 95) as u8);
+    head.into_bytes().into_iter().chain(page).collect()
+}
+
+impl Server {
+    /// Starts workers on a CPU, as processes or as threads of one.
+    ///
+    /// # Errors
+    /// Those of listen(2) and fork(2).
+    pub(super) fn start(
+        cpu: u32,
+        workers: usize,
+        threads: bool,
+        answer: &[u8],
+        keep: bool,
+    ) -> Result<Self, CallError> {
+        let listener = Listener::at(Ipv4Addr::LOCALHOST, None)?;
+        listener.queue(4096)?;
+        let at = SocketAddr::V4(listener.address());
+        let listener = Arc::new(listener);
+        let one = || {
+            Peer::start(|| {
+                limits::pin(&[cpu])?;
+                for _ in 1..if threads { workers } else { 1 } {
+                    let (listener, answer) = (Arc::clone(&listener), answer.to_vec());
+                    let thread = std::thread::Builder::new().spawn(move || serve(&listener, &answer, keep));
+                    thread.map_err(|error| {
+                        CallError::of("pthread_create (mmap, mprotect or clone3)", &error)
+                    })?;
+                }
+                serve(&listener, answer, keep)
+            })
+        };
+        let processes = if threads { 1 } else { workers };
+        Ok(Self { at, workers: (0..processes).map(|_| one()).collect::<Result<_, _>>()? })
+    }
+}
+
+/// Takes connections for ever.
+fn serve(listener: &Listener, answer: &[u8], keep: bool) -> Result<(), CallError> {
+    let mut head = vec![0; LONGEST];
+    loop {
+        if let Some(connection) = listener.accept(true)? {
+            // Whatever a client does wrong ends its connection alone.
+            let _ = talk(&connection, answer, keep, &mut head);
+        }
+    }
+}
+
+/// Answers each request, or the only one.
+fn talk(connection: &OwnedFd, answer: &[u8], keep: bool, head: &mut [u8]) -> Result<(), CallError> {
+    let mut had = 0;
+    loop {
+        let got = connections::receive(connection, &mut head[had..], true)?;
+        had += got;
+        if got == 0 {
+            return Ok(());
+        }
+        if !head[..had].ends_with(END) {
+            if had == head.len() {
+                return Ok(());
+            }
+            continue;
+        }
+        file::write_all(connection.as_fd(), answer)?;
+        if !keep {
+            return Ok(());
+        }
+        had = 0;
+    }
+}

@@ -1,0 +1,81 @@
+//! What transactions over HTTP are asked.
+
+use super::complete::recordings;
+use super::values::duration;
+use super::{Output, Settings};
+use clap::Args;
+use tickmark_wire::Nanos;
+
+pub(super) const HTTP_EXAMPLES: &str = "\
+A server of our own with workers on one socket, and a client with many connections; or the client against a server that runs already (--url). Both read no clock but
+for latencies. Without --rate the next request is sent when an answer has come (closed loop): a slow server is asked less. With it requests are due at times of their own (open loop).
+
+Examples:
+  tickmark http                                   as netrate: a connection each, on one CPU and on two, 10 runs of 30 s each
+  tickmark http --quick                           3 runs of 2 s
+  tickmark http --quick --connection keep-alive --connections 1,32
+  tickmark http --rate 5000 --arrivals poisson --connection keep-alive
+  tickmark http --url http://127.0.0.1:8080/index.html --pid $(pidof -s nginx)
+  tickmark http --of last --format json           a recording again";
+
+#[derive(Debug, Args)]
+pub(crate) struct Http {
+    /// A new connection for each request, or the same
+    #[arg(long, value_name = "HOW", value_delimiter = ',', value_parser = ["close", "keep-alive"], default_value = "close")]
+    pub(crate) connection: Vec<String>,
+    /// Connections at the same time, 1 to 1024
+    #[arg(long, value_name = "N", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=1024), default_value = "32")]
+    pub(crate) connections: Vec<u32>,
+    /// Requests after which the client closes one that is kept [default: never]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub(crate) requests_per_connection: Option<u32>,
+    /// Requests a second that are due, whatever becomes of the others
+    #[arg(long, value_name = "N", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
+    pub(crate) rate: Vec<u32>,
+    /// At even times, or as from independent users
+    #[arg(long, value_name = "HOW", value_parser = ["fixed", "poisson"], default_value = "fixed", requires = "rate")]
+    pub(crate) arrivals: String,
+    /// Measure no latency: the client reads no clock at all
+    #[arg(long, conflicts_with = "rate")]
+    pub(crate) count_only: bool,
+    /// Seconds after which an answer that has not come is none
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..=3600), default_value = "5")]
+    pub(crate) patience: u32,
+    /// A server that runs already: http://HOST:PORT/PATH
+    #[arg(long, value_name = "URL", conflicts_with_all = ["bytes", "workers", "by", "place"])]
+    pub(crate) url: Option<String>,
+    /// Its process, whose CPU time and that of those that it started is read
+    #[arg(long, value_name = "PID", requires = "url", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) pid: Option<u32>,
+    /// Bytes of our own server's page
+    #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u32).range(0..=16 << 20), default_value = "100")]
+    pub(crate) bytes: u32,
+    /// Its workers
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=2048), default_value = "128")]
+    pub(crate) workers: u32,
+    /// What they are
+    #[arg(long, value_name = "WHAT", value_delimiter = ',', value_parser = ["processes", "threads"], default_value = "processes")]
+    pub(crate) by: Vec<String>,
+    /// Its CPU: the client's own (UP), or another one (SMP) [default: both, where there are two]
+    #[arg(long, value_name = "PLACE", value_delimiter = ',', value_parser = ["same", "across"])]
+    pub(crate) place: Vec<String>,
+    /// How long each run measures [default: 30s; with --quick 2s]
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub(crate) duration: Option<Nanos>,
+    /// Runs of each, in random order [default: 10; with --quick 3]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) runs: Option<u32>,
+    /// Three runs of two seconds
+    #[arg(long)]
+    pub(crate) quick: bool,
+    /// Show a recording again instead
+    #[arg(long, value_name = "REC", conflicts_with_all = ["connection", "connections", "requests_per_connection", "rate", "count_only", "url", "bytes", "workers", "by", "place", "duration", "runs", "quick", "name"], add = recordings())]
+    pub(crate) of: Option<String>,
+    /// Name of the recording [default: the host's name]
+    #[arg(long)]
+    pub(crate) name: Option<String>,
+    #[command(flatten)]
+    pub(crate) settings: Settings,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}

@@ -1,0 +1,137 @@
+//! Transactions over HTTP.
+
+use super::run::{measured_here, own_name, saved};
+use super::timers::{header, with_header};
+use crate::cli::{Format, Http};
+use crate::error::{Code, Error};
+use std::net::{SocketAddr, ToSocketAddrs};
+use tickmark_analysis::http;
+use tickmark_drive::plan;
+use tickmark_probe::sys::limits::allowed_cpus;
+use tickmark_probe::sys::usage::CpuClock;
+use tickmark_store::{Recording, Store};
+use tickmark_wire::{Arguments, Nanos, Offer, names};
+
+/// How long a run measures and how many there are: as the document, and in short.
+const USUAL: (i64, u32) = (30_000_000_000, 10);
+const QUICK: (i64, u32) = (2_000_000_000, 3);
+
+pub(super) fn run(store: &Store, asked: &Http) -> Result<Code, Error> {
+    if let Some(name) = &asked.of {
+        return show(&store.find(name)?, asked);
+    }
+    let offers = offers(asked)?;
+    let (each, runs) = if asked.quick { QUICK } else { USUAL };
+    let (each, runs) = (asked.duration.map_or(each, Nanos::get), asked.runs.unwrap_or(runs));
+    let all = Nanos::new(each.saturating_mul(i64::from(runs) * offers.len() as i64));
+    let plan = plan::make(&offers, runs, Some(all), (&asked.settings).into(), false, &mut rand::rng());
+    let name = own_name(asked.name.as_deref());
+    let (made, stopped) = measured_here(store, &[(name, plan)], &["http".to_owned()], &|_| false)?;
+    let made = made.into_iter().next();
+    let recording = made.ok_or_else(|| Error::Refused("nothing was measured".to_owned()))??;
+    let code = show(&recording, asked)?;
+    if asked.output.format == Format::Text {
+        saved(&recording, stopped, "http --of")?;
+    }
+    Ok(if stopped { code.worse(Code::Partly) } else { code })
+}
+
+/// Each combination that is asked for.
+fn offers(asked: &Http) -> Result<Vec<Offer>, Error> {
+    let whose = match &asked.url {
+        Some(url) => of_url(url, asked.pid)?,
+        None => vec![("bytes", asked.bytes.to_string()), ("workers", asked.workers.to_string())],
+    };
+    let several = allowed_cpus().is_ok_and(|cpus| cpus.len() > 1);
+    let usual: &[&str] = if several { &["same", "across"] } else { &["same"] };
+    let places: Vec<&str> = match (asked.url.is_some(), asked.place.is_empty()) {
+        (true, _) => vec!["same"],
+        (_, true) => usual.to_vec(),
+        _ => asked.place.iter().map(String::as_str).collect(),
+    };
+    let pace = |rate: &u32| [("pace", asked.arrivals.clone()), ("rate", rate.to_string())];
+    let closed = [("pace", "closed".to_owned()), ("rate", "0".to_owned())];
+    let paces: Vec<_> =
+        if asked.rate.is_empty() { vec![closed] } else { asked.rate.iter().map(pace).collect() };
+    let fixed = [
+        ("latency", if asked.count_only { "no" } else { "yes" }.to_owned()),
+        ("patience", asked.patience.to_string()),
+    ];
+    let mut offers = Vec::new();
+    for connection in &asked.connection {
+        let each = asked.requests_per_connection.filter(|_| connection == "keep-alive").unwrap_or(0);
+        for connections in &asked.connections {
+            for by in &asked.by {
+                for place in &places {
+                    for pace in &paces {
+                        let own = [
+                            ("connection", connection.clone()),
+                            ("each", each.to_string()),
+                            ("connections", connections.to_string()),
+                            ("by", by.clone()),
+                            ("place", (*place).to_owned()),
+                        ];
+                        let all = own.iter().chain(pace).chain(&whose).chain(&fixed);
+                        let told: Arguments =
+                            all.map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
+                        offers.push(tickmark_probe::case(names::HTTP, &told).map_err(Error::Usage)?.offer());
+                    }
+                }
+            }
+        }
+    }
+    Ok(offers)
+}
+
+/// What the probe is told of a server that runs already.
+fn of_url(url: &str, pid: Option<u32>) -> Result<Vec<(&'static str, String)>, Error> {
+    let wrong = |why: &str| Error::Usage(format!("--url {url}: {why}"));
+    if url.starts_with("https://") {
+        return Err(wrong(
+            "https is not spoken here: its cost is that of a TLS library; give the http:// address behind it",
+        ));
+    }
+    let rest = url.strip_prefix("http://").ok_or_else(|| wrong("give http://HOST:PORT/PATH"))?;
+    let (host, path) = rest.find('/').map_or((rest, "/"), |at| rest.split_at(at));
+    if host.is_empty() || url.chars().any(|c| c.is_control() || c == ' ') {
+        return Err(wrong("give http://HOST:PORT/PATH"));
+    }
+    let with_port = |host: &str| host.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());
+    let named = if with_port(host) { host.to_owned() } else { format!("{host}:80") };
+    let address =
+        named.to_socket_addrs().map_err(|error| wrong(&error.to_string()))?.min_by_key(SocketAddr::is_ipv6);
+    let address = address.ok_or_else(|| wrong("this name has no address"))?;
+    if let Some(pid) = pid.filter(|pid| CpuClock::of(*pid).is_none()) {
+        return Err(Error::Usage(format!("--pid {pid}: there is no such process")));
+    }
+    Ok(vec![
+        ("whose", "url".to_owned()),
+        ("bytes", "any".to_owned()),
+        ("target", address.to_string()),
+        ("host", host.to_owned()),
+        ("path", path.to_owned()),
+        ("pid", pid.map_or_else(String::new, |pid| pid.to_string())),
+    ])
+}
+
+fn show(recording: &Recording, asked: &Http) -> Result<Code, Error> {
+    let all = http::of(recording);
+    let id = &recording.meta.id;
+    if all.is_empty() {
+        return Err(Error::Usage(format!("recording {id} has no transactions of `tickmark http`")));
+    }
+    if asked.output.format == Format::Json {
+        with_header(recording, tickmark_render::http::json(&all))?;
+    } else {
+        header(recording)?;
+        super::print(&tickmark_render::http::text(&all))?;
+    }
+    match all.iter().filter_map(|load| load.seen.as_ref().err()).next() {
+        Some(why) if all.iter().all(|load| load.seen.is_err()) => {
+            Err(Error::Refused(format!("no transaction was measured: {why}; saved as {id}")))
+        }
+        Some(_) => Ok(Code::Partly),
+        None if recording.complete() => Ok(Code::Done),
+        None => Ok(Code::Partly),
+    }
+}

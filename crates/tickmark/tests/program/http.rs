@@ -1,0 +1,297 @@
+//! Transactions over HTTP: our own pair, other servers, and bad ones.
+
+use crate::bench::{Bench, err, out, refused};
+use serde_json::Value;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::time::Duration;
+
+fn seen(page: &Value, load: usize) -> &Value {
+    &page["loads"][load]["seen"]
+}
+
+fn median(value: &Value) -> f64 {
+    value["median"].as_f64().unwrap_or_else(|| panic!("no median: {value}"))
+}
+
+const SHORT: [&str; 4] = ["--runs", "2", "--duration", "700ms"];
+
+#[test]
+fn our_own_pair_says_what_a_transaction_costs() {
+    let _machine = crate::bench::machine();
+    let bench = Bench::new();
+    let asked = [
+        "http",
+        "--connection",
+        "close,keep-alive",
+        "--connections",
+        "8",
+        "--workers",
+        "8",
+        "--place",
+        "same",
+        "--name",
+        "pair",
+    ];
+    let page = bench.json(&[&asked[..], &SHORT].concat());
+    assert_eq!(page["loads"].as_array().unwrap().len(), 2, "{page}");
+    for load in 0..2 {
+        let seen = seen(&page, load);
+        // A transaction has four system calls a side at least, and sleeps on neither for long.
+        for side in ["server", "client"] {
+            assert!((1e3..1e7).contains(&median(&seen["cpu"][side])), "{page}");
+        }
+        assert!(median(&seen["reached"]) > 50.0 && seen["failed"].as_f64() == Some(0.0), "{page}");
+        // The clock is read once for each.
+        assert!((0.99..1.01).contains(&seen["clock_reads"].as_f64().unwrap()), "{page}");
+        let latency = &seen["latency"]["service"];
+        assert!(
+            latency["quantiles"]["p50"].as_f64() <= latency["quantiles"]["p99"].as_f64()
+                && latency["count"].as_u64() > Some(50),
+            "{page}"
+        );
+        assert!(seen["latency"]["response"].is_null(), "{page}");
+    }
+    // A connection each costs both sides more.
+    assert!(median(&seen(&page, 0)["cpu"]["client"]) > median(&seen(&page, 1)["cpu"]["client"]), "{page}");
+    let text = out(&bench.run(&["http", "--of", "pair"]));
+    assert!(text.contains("CPU time, server") && text.contains("service latency"), "{text}");
+    refused(&bench.run(&["http", "--of", "pair", "--runs", "3"]), 2, &["--of"]);
+    // Nothing reads a clock where latency is not asked for; workers may be threads.
+    let counted = bench.json(
+        &[&["http", "--count-only", "--by", "threads", "--place", "same", "--connections", "4"][..], &SHORT]
+            .concat(),
+    );
+    assert_eq!(seen(&counted, 0)["clock_reads"].as_f64(), Some(0.0), "{counted}");
+    assert!(
+        median(&seen(&counted, 0)["reached"]) > 50.0 && seen(&counted, 0)["latency"]["service"].is_null(),
+        "{counted}"
+    );
+    refused(
+        &bench.run(&[
+            "http",
+            "--connection",
+            "keep-alive",
+            "--connections",
+            "9",
+            "--workers",
+            "8",
+            "--quick",
+        ]),
+        1,
+        &["worker"],
+    );
+}
+
+#[test]
+fn requests_at_times_of_their_own_come_as_often_as_they_are_due() {
+    let _machine = crate::bench::machine();
+    let bench = Bench::new();
+    for arrivals in ["fixed", "poisson"] {
+        let asked = [
+            "http",
+            "--connection",
+            "keep-alive",
+            "--connections",
+            "16",
+            "--workers",
+            "16",
+            "--rate",
+            "200",
+            "--arrivals",
+            arrivals,
+            "--place",
+            "same",
+        ];
+        let page = bench.json(&[&asked[..], &["--runs", "1", "--duration", "3s"]].concat());
+        let seen = seen(&page, 0);
+        let rate = median(&seen["reached"]);
+        assert!((150.0..250.0).contains(&rate), "{page}");
+        let p50 = |name: &str| seen["latency"][name]["quantiles"]["p50"].as_f64().unwrap();
+        assert!(p50("response") >= p50("service") && p50("late") > 0.0, "{page}");
+        assert!(seen["missed"].as_f64().unwrap() < 0.2, "{page}");
+    }
+    refused(&bench.run(&["http", "--rate", "10", "--count-only"]), 2, &["--count-only"]);
+}
+
+/// What a server does with a connection.
+type Does = fn(TcpStream);
+
+/// Listens, and does that with each connection, in a thread of its own that ends with the test.
+fn server(does: Does) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/page", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        listener.incoming().flatten().for_each(|one| drop(std::thread::spawn(move || does(one))));
+    });
+    url
+}
+
+fn request(stream: &mut TcpStream) -> bool {
+    let (mut got, mut piece) = (Vec::new(), [0; 1024]);
+    while !got.ends_with(b"\r\n\r\n") {
+        match stream.read(&mut piece) {
+            Ok(count) if count > 0 => got.extend_from_slice(&piece[..count]),
+            _ => return false,
+        }
+    }
+    assert!(got.starts_with(b"GET /page HTTP/1.1\r\nHost: 127.0.0.1:"), "{}", String::from_utf8_lossy(&got));
+    true
+}
+
+/// Answers every request; each in chunks after a while.
+fn good(mut stream: TcpStream) {
+    while request(&mut stream) {
+        std::thread::sleep(Duration::from_millis(2));
+        let answer = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n";
+        if stream.write_all(answer.as_bytes()).is_err() {
+            return;
+        }
+    }
+}
+
+#[test]
+fn bad_servers_are_counted_and_said_in_one_line() {
+    let _machine = crate::bench::machine();
+    let bench = Bench::new();
+    let bad: [(Does, &str); 6] = [
+        (
+            |mut stream| {
+                request(&mut stream);
+            },
+            "closed before an answer",
+        ),
+        (
+            |mut stream| {
+                request(&mut stream);
+                let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nshort");
+            },
+            "cut short",
+        ),
+        (
+            |mut stream| {
+                request(&mut stream);
+                let _ = stream.write_all(b"HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n");
+            },
+            "error status",
+        ),
+        (
+            |mut stream| {
+                request(&mut stream);
+                let _ = stream.write_all(b"SSH-2.0-OpenSSH_9.2p1\r\n");
+            },
+            "other than what was asked for",
+        ),
+        (
+            // What was not read makes the end of the connection a reset.
+            |stream| {
+                std::thread::sleep(Duration::from_millis(20));
+                drop(stream);
+            },
+            "reset",
+        ),
+        (|_stream| std::thread::sleep(Duration::from_secs(60)), "without an answer in time"),
+    ];
+    for (does, says) in bad {
+        let url = server(does);
+        let asked = [
+            "http",
+            "--url",
+            &url,
+            "--connections",
+            "4",
+            "--runs",
+            "1",
+            "--duration",
+            "300ms",
+            "--patience",
+            "1",
+        ];
+        refused(&bench.run(&asked), 1, &["no transaction was measured", says]);
+    }
+    refused(&bench.run(&["http", "--quick", "--url", "http://127.0.0.1:1/"]), 1, &["refused"]);
+    refused(&bench.run(&["http", "--url", "https://127.0.0.1/"]), 2, &["https"]);
+    refused(&bench.run(&["http", "--url", "ftp://127.0.0.1/"]), 2, &["http://HOST:PORT/PATH"]);
+    refused(&bench.run(&["http", "--url", "http://127.0.0.1/", "--pid", "4194304"]), 2, &["no such process"]);
+}
+
+#[test]
+fn a_stall_is_in_the_response_latency_and_not_in_the_service_latency() {
+    let _machine = crate::bench::machine();
+    let bench = Bench::new();
+    /// One second without an answer, once, on every connection that asks meanwhile: the server as a whole stands still.
+    fn stalls(mut stream: TcpStream) {
+        use std::sync::OnceLock;
+        use std::time::Instant;
+        static BEGAN: OnceLock<Instant> = OnceLock::new();
+        while request(&mut stream) {
+            let begin = *BEGAN.get_or_init(Instant::now) + Duration::from_millis(1500);
+            let now = Instant::now();
+            if now > begin && now < begin + Duration::from_secs(1) {
+                std::thread::sleep(begin + Duration::from_secs(1) - now);
+            }
+            if stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok").is_err() {
+                return;
+            }
+        }
+    }
+    let url = server(stalls);
+    let asked = [
+        "http",
+        "--url",
+        &url,
+        "--connection",
+        "keep-alive",
+        "--connections",
+        "4",
+        "--rate",
+        "200",
+        "--runs",
+        "1",
+        "--duration",
+        "4s",
+    ];
+    let page = bench.json(&asked);
+    let latency = &seen(&page, 0)["latency"];
+    let at = |which: &str, what: &str| latency[which]["quantiles"][what].as_f64().unwrap();
+    // A fifth of all requests was due while it stood still; four connections waited for their answers.
+    assert!(at("response", "p90") > 2e8 && latency["response"]["max"].as_f64().unwrap() > 8e8, "{page}");
+    assert!(at("service", "p90") < 2e8, "{page}");
+    let ok = bench.json(&[
+        "http",
+        "--url",
+        &server(good),
+        "--connections",
+        "2",
+        "--connection",
+        "close,keep-alive",
+        "--runs",
+        "1",
+        "--duration",
+        "600ms",
+    ]);
+    assert!(
+        (0..2).all(|load| seen(&ok, load)["latency"]["service"]["quantiles"]["p50"].as_f64() > Some(2e6)),
+        "{ok}"
+    );
+    // It is this test itself that serves.
+    let own = std::process::id().to_string();
+    let known = bench.run(&[
+        "http",
+        "--url",
+        &server(good),
+        "--pid",
+        &own,
+        "--connections",
+        "2",
+        "--runs",
+        "1",
+        "--duration",
+        "600ms",
+        "--format",
+        "json",
+    ]);
+    assert_eq!(known.status.code(), Some(0), "{}", err(&known));
+    let known: Value = serde_json::from_str(&out(&known)).unwrap();
+    assert!(median(&seen(&known, 0)["cpu"]["server"]) > 1e3, "{known}");
+}
