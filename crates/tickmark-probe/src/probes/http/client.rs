@@ -245,8 +245,7 @@ impl Client<'_> {
                         let closes = one_closes(self.asked, one);
                         return self.done(at, closes);
                     }
-                    // What is not full has emptied it: more makes it ready again.
-                    Ok(false) if got < self.piece.len() => return Ok(()),
+                    // Its end may have come with it, and is told of no more.
                     Ok(false) => {}
                     Err(fault) => return self.failed(at, fault),
                 },
