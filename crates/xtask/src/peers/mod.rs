@@ -5,6 +5,7 @@ pub(crate) mod aa;
 pub(crate) mod catalogue;
 mod claims;
 pub(crate) mod history;
+pub(crate) mod http;
 pub(crate) mod stat;
 pub(crate) mod steady;
 pub(crate) mod tick;
