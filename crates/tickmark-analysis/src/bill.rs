@@ -57,7 +57,7 @@ pub struct Bill {
 const LONGEST: usize = 60;
 
 /// A command in one line, cut short.
-fn shown(words: &str) -> String {
+pub(crate) fn shown(words: &str) -> String {
     let line =
         words.split(['\0', ' ', '\n', '\t']).filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
     match line.char_indices().nth(LONGEST) {

@@ -9,8 +9,6 @@ use tickmark_wire::{Arguments, names};
 pub const FULL: f64 = 0.95;
 /// Of the response latency's 99th percentile the client's own lateness may be so much.
 pub const LATE: f64 = 0.5;
-/// And so many requests may have been missed.
-pub const MISSED: f64 = 0.01;
 
 /// One load.
 #[derive(Debug)]
@@ -42,8 +40,10 @@ pub struct Seen {
     pub busy: [Option<f64>; 2],
     /// Context switches, interrupts, clock reads of the client.
     pub counts: [Option<f64>; 3],
-    /// The share that failed.
+    /// The share that failed, and how often by what.
     pub failed: f64,
+    /// See above.
+    pub faults: Vec<(String, u64)>,
     /// From sending to answer; from when it was due to answer; by how much the client was late.
     pub times: [Option<Spread>; 3],
     /// The share that was due and not sent.
@@ -61,17 +61,23 @@ pub enum Limit {
     Server,
     /// Both have one CPU, which was in full use.
     Shared,
-    /// The client was too late, or missed requests, of its own.
+    /// Nobody, but the client was so late that response latency is its own.
     Late,
     /// Neither.
     None,
 }
 
 impl Limit {
-    /// Whether the figures of the server under this load are the client's.
+    /// Whether transactions a second are the client's, and not the server's.
     #[must_use]
-    pub fn refuses(self) -> bool {
-        matches!(self, Self::Client | Self::Late)
+    pub fn refuses_rate(self) -> bool {
+        self == Self::Client
+    }
+
+    /// Whether response latency is the client's.
+    #[must_use]
+    pub fn refuses_response(self) -> bool {
+        self == Self::Late
     }
 }
 
@@ -122,18 +128,26 @@ impl Seen {
         let busy = [middle(".busy_server"), middle(".busy_client")];
         let times = [times(".latency"), times(".response"), times(".late")];
         let missed = middle(".missed");
-        let one = told.get("whose").is_some_and(|whose| whose == "own")
-            && told.get("place").is_some_and(|place| place == "same");
-        let limit = limit(one, busy, &times, missed);
+        let is = |name: &str, value: &str| told.get(name).is_some_and(|told| told == value);
+        let cpu = [estimate(".cpu_server"), estimate(".cpu_client")];
+        let shared = match (&cpu[0], &cpu[1]) {
+            (Some(server), Some(client)) if is("whose", "own") && is("place", "same") => {
+                Some((server.point + client.point) * rate.point / 1e9)
+            }
+            _ => None,
+        };
+        // How many CPUs another's server may use is not known.
+        let limit = limit(shared, [busy[0].filter(|_| is("whose", "own")), busy[1]], &times);
         Some(Self {
             runs: runs("").len(),
             rate,
-            cpu: [estimate(".cpu_server"), estimate(".cpu_client")],
+            cpu,
             system: [middle(".system_server"), middle(".system_client")],
             waited: [middle(".wait_server"), middle(".wait_client")],
             busy,
             counts: [middle(".switches"), middle(".interrupts"), middle(".clock_reads")],
             failed: middle(".failed").unwrap_or(0.0),
+            faults: faults(&runs(".faults")),
             times,
             missed,
             limit,
@@ -141,18 +155,29 @@ impl Seen {
     }
 }
 
-fn limit(one_cpu: bool, busy: [Option<f64>; 2], times: &[Option<Spread>; 3], missed: Option<f64>) -> Limit {
+/// Those of all runs.
+fn faults(runs: &[Figures]) -> Vec<(String, u64)> {
+    let mut sums = std::collections::BTreeMap::new();
+    for run in runs {
+        if let Detail::Tally(all) = &run.detail {
+            all.iter().for_each(|(name, count)| *sums.entry(name.clone()).or_insert(0) += count);
+        }
+    }
+    sums.into_iter().collect()
+}
+
+/// `shared`: how much of their one CPU both used together, where they have one.
+fn limit(shared: Option<f64>, busy: [Option<f64>; 2], times: &[Option<Spread>; 3]) -> Limit {
     let [server, client] = busy.map(|busy| busy.unwrap_or(0.0));
     let p99 = |at: usize| times[at].as_ref().map(|times| times.quantile(0.99));
     let is_late = p99(1).zip(p99(2)).is_some_and(|(response, late)| late > LATE * response);
-    match () {
-        // What the client waits for is the CPU that the server has.
-        () if one_cpu && server.max(client) >= FULL => Limit::Shared,
-        () if is_late => Limit::Late,
-        () if client >= FULL && !one_cpu => Limit::Client,
-        () if server >= FULL => Limit::Server,
-        () if missed.is_some_and(|missed| missed > MISSED) && client >= FULL => Limit::Client,
-        () => Limit::None,
+    match shared {
+        _ if is_late => Limit::Late,
+        Some(shared) if shared >= FULL => Limit::Shared,
+        Some(_) => Limit::None,
+        None if client >= FULL => Limit::Client,
+        None if server >= FULL => Limit::Server,
+        None => Limit::None,
     }
 }
 
@@ -171,14 +196,19 @@ mod tests {
     fn who_was_in_full_use_is_the_limit() {
         let busy = |server, client| [Some(server), Some(client)];
         let none = || [times(1000), None, None];
-        assert_eq!(limit(false, busy(0.5, 1.0), &none(), None), Limit::Client);
-        assert_eq!(limit(false, busy(0.99, 0.8), &none(), None), Limit::Server);
-        assert_eq!(limit(false, busy(0.6, 0.7), &none(), None), Limit::None);
-        assert_eq!(limit(true, busy(0.5, 0.99), &none(), None), Limit::Shared);
-        assert_eq!(limit(false, [None, Some(0.97)], &none(), None), Limit::Client);
+        assert_eq!(limit(None, busy(0.5, 1.0), &none()), Limit::Client);
+        assert_eq!(limit(None, busy(0.99, 0.8), &none()), Limit::Server);
+        assert_eq!(limit(None, busy(0.6, 0.7), &none()), Limit::None);
+        assert_eq!(limit(None, [None, Some(0.97)], &none()), Limit::Client);
+        // On one CPU the client waits while the server runs.
+        assert_eq!(limit(Some(0.99), busy(0.45, 0.99), &none()), Limit::Shared);
+        assert_eq!(limit(Some(0.7), busy(0.3, 0.99), &none()), Limit::None);
         let late = |late| [times(1000), times(10_000), times(late)];
-        assert_eq!(limit(false, busy(0.1, 0.1), &late(6_000), Some(0.0)), Limit::Late);
-        assert_eq!(limit(false, busy(0.1, 0.1), &late(4_000), Some(0.5)), Limit::None);
-        assert!(Limit::Client.refuses() && Limit::Late.refuses() && !Limit::Server.refuses());
+        assert_eq!(limit(None, busy(0.1, 0.1), &late(6_000)), Limit::Late);
+        assert_eq!(limit(Some(1.0), busy(0.1, 0.1), &late(6_000)), Limit::Late);
+        assert_eq!(limit(None, busy(0.1, 0.1), &late(4_000)), Limit::None);
+        assert!(
+            Limit::Client.refuses_rate() && !Limit::Late.refuses_rate() && Limit::Late.refuses_response()
+        );
     }
 }

@@ -8,6 +8,7 @@
 pub mod balance;
 pub mod bill;
 pub mod changes;
+pub mod clock_reads;
 pub mod comms;
 pub mod comparison;
 pub mod doctor;

@@ -14,7 +14,8 @@ const HEADING: Style = Style::new().bold();
 /// Quantiles of latencies, by the name of each.
 const QUANTILES: [(&str, f64); 4] = [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999)];
 const TIMES: [(&str, &str); 3] =
-    [("service latency", "service"), ("response latency", "response"), ("lateness of the client", "late")];
+    [("service latency", "service"), (RESPONSE, "response"), ("lateness of the client", "late")];
+const RESPONSE: &str = "response latency";
 
 fn rate(rate: f64) -> String {
     value(rate, None, Unit::Rate)
@@ -64,7 +65,7 @@ fn block(out: &mut String, seen: &Seen) {
             rows.push(vec![name.to_owned(), format!("{count:.2}"), String::new(), String::new()]);
         }
     }
-    let shown = if seen.limit.refuses() { "refused".to_owned() } else { rate(seen.rate.point) };
+    let shown = if seen.limit.refuses_rate() { "refused".to_owned() } else { rate(seen.rate.point) };
     rows.push(vec!["transactions".to_owned(), shown, ends(&seen.rate, rate), limit(seen)]);
     for (number, line) in lines(rows, [1, 2]).into_iter().enumerate() {
         let _ =
@@ -72,7 +73,8 @@ fn block(out: &mut String, seen: &Seen) {
     }
     latencies(out, seen);
     if seen.failed > 0.0 {
-        let _ = writeln!(out, "failed: {} of all", percent(seen.failed));
+        let kinds: Vec<String> = seen.faults.iter().map(|(name, count)| format!("{count} {name}")).collect();
+        let _ = writeln!(out, "failed: {} of all; in all runs {}", percent(seen.failed), kinds.join(", "));
     }
     if let Some(missed) = seen.missed.filter(|missed| *missed > 0.0) {
         let _ = writeln!(out, "due and not sent until the end: {}", percent(missed));
@@ -82,6 +84,9 @@ fn block(out: &mut String, seen: &Seen) {
 fn latencies(out: &mut String, seen: &Seen) {
     let row = |(times, (name, _)): (&Option<Spread>, (&str, &str))| {
         let times = times.as_ref()?;
+        if name == RESPONSE && seen.limit.refuses_response() {
+            return Some(vec![name.to_owned(), "refused".to_owned()]);
+        }
         let all = QUANTILES.iter().map(|(_, q)| time(times.quantile(*q))).chain([time(times.most)]);
         Some(std::iter::once(name.to_owned()).chain(all).collect::<Vec<_>>())
     };
@@ -135,7 +140,8 @@ fn notes(all: &[Load]) -> String {
         );
     }
     if seen().any(|seen| seen.times[1].is_some()) {
-        text += " Service latency begins when a request is sent, response latency when it is due: what waits for a connection waits in it. Lateness of the client is no wait for a connection.";
+        text += " Service latency begins when a request is sent, response latency when it is due: what waits for a connection waits in it. Lateness of the client is no wait for a connection. What \
+                 failed has no latency.";
     }
     text
 }
@@ -155,8 +161,16 @@ pub fn json(all: &[Load]) -> Value {
     let seen = |seen: &Seen| {
         let [server, client] = &seen.cpu;
         let both = |values: [Option<f64>; 2]| json!({ "server": values[0], "client": values[1] });
-        let latency: std::collections::BTreeMap<_, _> =
-            seen.times.iter().zip(TIMES).map(|(all, (_, name))| (name, times(all))).collect();
+        let latency: std::collections::BTreeMap<_, _> = seen
+            .times
+            .iter()
+            .zip(TIMES)
+            .map(|(all, (title, name))| {
+                let refused = title == RESPONSE && seen.limit.refuses_response();
+                (name, times(all).filter(|_| !refused))
+            })
+            .collect();
+        let faults: std::collections::BTreeMap<_, _> = seen.faults.iter().cloned().collect();
         let limit = match seen.limit {
             Limit::Client => "client",
             Limit::Server => "server",
@@ -165,9 +179,9 @@ pub fn json(all: &[Load]) -> Value {
             Limit::None => "none",
         };
         json!({
-            "runs": seen.runs, "rate": estimate(&Some(seen.rate).filter(|_| !seen.limit.refuses())), "reached": estimate(&Some(seen.rate)), "limit": limit,
+            "runs": seen.runs, "rate": estimate(&Some(seen.rate).filter(|_| !seen.limit.refuses_rate())), "reached": estimate(&Some(seen.rate)), "limit": limit,
             "cpu": { "server": estimate(server), "client": estimate(client) }, "system_share": both(seen.system), "waited": both(seen.waited), "busy": both(seen.busy),
-            "switches": seen.counts[0], "interrupts": seen.counts[1], "clock_reads": seen.counts[2], "failed": seen.failed, "missed": seen.missed, "latency": latency,
+            "switches": seen.counts[0], "interrupts": seen.counts[1], "clock_reads": seen.counts[2], "failed": seen.failed, "faults": faults, "missed": seen.missed, "latency": latency,
         })
     };
     let load = |load: &Load| {

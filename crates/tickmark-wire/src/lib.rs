@@ -31,8 +31,8 @@ pub use histogram::Histogram;
 pub use line::{Glance, Said};
 pub use metric::{Better, Group, Headline, Metric, Name, Unit};
 pub use observations::{
-    Alone, Batches, Counted, Disturbance, Exchange, GapTrace, Host, Loads, Observations, Point, Span, Values,
-    Windows,
+    Alone, Batches, Counted, Disturbance, Exchange, GapTrace, Host, Loads, Observations, Point, Span, Tally,
+    Values, Windows,
 };
 pub use plan::{Arguments, Deny, Phase, Plan, Priority, RunId, RunPlan, Sending, Settings};
 pub use printed::Printed;

@@ -41,8 +41,18 @@ const KINDS: [&str; 10] = [
     "goodbye",
 ];
 /// The kinds of observations that it knows.
-const OBSERVATIONS: [&str; 9] =
-    ["batches", "latencies", "gaps", "exchanges", "curve", "values", "histogram", "windows", "loads"];
+const OBSERVATIONS: [&str; 10] = [
+    "batches",
+    "latencies",
+    "gaps",
+    "exchanges",
+    "curve",
+    "values",
+    "histogram",
+    "windows",
+    "loads",
+    "tally",
+];
 
 impl Said {
     /// Looks at a line. What its observations say is left to whoever makes a figure of them; that they are whole JSON is looked at

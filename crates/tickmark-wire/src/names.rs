@@ -17,6 +17,16 @@ pub const TIMERLAT: &str = "timerlat";
 pub const TIMERLAT_INTERRUPT: &str = "timerlat.interrupt";
 /// How late the thread went on that it woke.
 pub const TIMERLAT_THREAD: &str = "timerlat.thread";
+/// Clock reads of a command: a probe, and those of each clock.
+pub const CLOCK_READS: &str = "clock_reads";
+/// Those of each call site.
+pub const CLOCK_READS_SITES: &str = "clock_reads.sites";
+/// What the count cannot see.
+pub const CLOCK_READS_BLIND: &str = "clock_reads.blind";
+/// How long the command took.
+pub const CLOCK_READS_TIME: &str = "clock_reads.time";
+/// How often it did what is counted.
+pub const CLOCK_READS_COUNT: &str = "clock_reads.count";
 /// Transactions over HTTP: a probe.
 pub const HTTP: &str = "http";
 /// How late programs are woken, by any way to wait: a probe.

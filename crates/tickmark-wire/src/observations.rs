@@ -26,9 +26,20 @@ pub enum Observations {
     Windows(Windows),
     /// What a processor did while messages went to and fro, window by window.
     Loads(Box<Loads>),
+    /// How often each of several things was counted.
+    Tally(Tally),
     /// Observations of a kind that a later minor version has: its name.
     #[serde(skip)]
     Unknown(String),
+}
+
+/// Counts by name, in columns.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tally {
+    /// What was counted.
+    pub names: Vec<String>,
+    /// How often.
+    pub count: Vec<u64>,
 }
 
 /// Counts in windows of time, in columns: one entry a window.
@@ -311,6 +322,7 @@ impl Observations {
             Self::Histogram(histogram) => usize::try_from(histogram.total()).unwrap_or(usize::MAX),
             Self::Windows(windows) => windows.count.len(),
             Self::Loads(loads) => loads.wall.len(),
+            Self::Tally(tally) => tally.names.len(),
             Self::Unknown(_) => 0,
         }
     }

@@ -1,6 +1,7 @@
 //! The command line. Options become defaulted structures of the commands here and go no further.
 
 mod bill;
+mod clock_reads;
 mod comms;
 mod compare;
 pub(crate) mod complete;
@@ -16,6 +17,7 @@ mod watch;
 
 pub(crate) use bill::Bill;
 use clap::{Args, Parser, Subcommand, ValueEnum};
+pub(crate) use clock_reads::ClockReads;
 pub(crate) use comms::Comms;
 pub(crate) use compare::{Compare, CompareFormat, FailOn};
 use examples::{
@@ -91,6 +93,9 @@ pub(crate) enum Command {
     /// Measure transactions over HTTP: what each costs server and client, and how long it takes
     #[command(after_help = http::HTTP_EXAMPLES)]
     Http(Http),
+    /// Count how often a command reads clocks: which, and from where
+    #[command(after_help = clock_reads::CLOCK_READS_EXAMPLES)]
+    ClockReads(ClockReads),
     /// Run a command at several HZ: what ticks cost it, what finer ones save it, and where they meet
     #[command(after_help = hz::HZ_EXAMPLES)]
     Hz(Hz),

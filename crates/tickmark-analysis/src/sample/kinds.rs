@@ -4,9 +4,10 @@ use super::parts::{TLB_MISS, accounts, area, farthest, in_unit, of_batches, of_c
 use super::{Apart, Detail, Figures, New, NoFigure, Spread, conditions, configured_hz};
 use tickmark_stats::{Sorted, curve, median, offset, tick};
 use tickmark_store::{Recording, Run};
+use tickmark_wire::text::printable;
 use tickmark_wire::{
     Batches, Exchange, GapTrace, Headline, Histogram, Loads, Metric, Nanos, Observations, Observed, Part,
-    Point, Unit, Values, Windows,
+    Point, Tally, Unit, Values, Windows,
 };
 
 /// What one run observed of a metric.
@@ -65,6 +66,7 @@ impl<'a> Seen<'a> {
             Observations::Histogram(histogram) => self.histogram(histogram),
             Observations::Windows(windows) => self.windows(windows),
             Observations::Loads(loads) => self.loads(loads),
+            Observations::Tally(tally) => self.tally(tally),
             Observations::Gaps(trace) => self.gaps(trace),
             Observations::Exchanges(exchanges) => self.exchanges(exchanges),
             Observations::Unknown(kind) => {
@@ -180,6 +182,20 @@ impl<'a> Seen<'a> {
     fn histogram(&self, histogram: &Histogram) -> Result<Figures, NoFigure> {
         let spread = Spread::of(histogram).ok_or(NoFigure::Columns)?;
         Ok(self.plain(spread.quantile(0.5), Detail::Spread(spread)))
+    }
+
+    fn tally(&self, tally: &Tally) -> Result<Figures, NoFigure> {
+        if tally.names.len() != tally.count.len() {
+            return Err(NoFigure::Columns);
+        }
+        let each: Vec<(String, u64)> = tally
+            .names
+            .iter()
+            .map(|name| printable(name, false).into_owned())
+            .zip(tally.count.iter().copied())
+            .collect();
+        let sum = each.iter().fold(0u64, |sum, (_, count)| sum.saturating_add(*count));
+        Ok(self.plain(sum as f64, Detail::Tally(each)))
     }
 
     fn windows(&self, windows: &Windows) -> Result<Figures, NoFigure> {

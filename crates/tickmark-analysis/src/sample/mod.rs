@@ -94,6 +94,8 @@ pub enum Detail {
     Spread(Spread),
     /// When each window began, in ns, and what was counted in it, a second.
     Rates(Vec<(f64, f64)>),
+    /// What was counted, by name.
+    Tally(Vec<(String, u64)>),
 }
 
 /// What gives the figures of a run.

@@ -3,6 +3,7 @@
 
 mod subject;
 
+use super::counting::Count;
 use crate::case::{Parameter, Value};
 use crate::clock::{Counter, Monotonic};
 use crate::routine::{Budget, Sink, routine};
@@ -15,7 +16,7 @@ use crate::{Expected, Params, Probe, ProbeError, Spec, Unavailable};
 use std::collections::BTreeMap;
 use std::thread::JoinHandle;
 use std::time::Duration;
-use subject::{Count, Subject};
+use subject::Subject;
 use tickmark_timer::monotonic_ns;
 use tickmark_wire::{Arguments, Better, Group, Headline, Observations, Part, Unit, Values, names};
 

@@ -15,14 +15,16 @@ use crate::spec::Also;
 use crate::sys::limits;
 use crate::sys::peer::Peer;
 use crate::{Expected, Params, Probe, ProbeError, Spec, Unavailable};
-use board::{Board, Times};
+use board::{Board, Fault, Times};
 use client::{Asked, Due};
 use costs::Costs;
 use server::Server;
 use std::net::SocketAddr;
 use std::time::Duration;
 use tickmark_timer::monotonic_ns;
-use tickmark_wire::{Better, Group, Headline, Nanos, Observations, Part, Unit, Values, Windows, names};
+use tickmark_wire::{
+    Better, Group, Headline, Nanos, Observations, Part, Tally, Unit, Values, Windows, names,
+};
 
 macro_rules! of {
     ($end:literal, $title:literal, $unit:ident, $better:ident) => {
@@ -56,14 +58,15 @@ const ALSO: &[Also] = &[
     of!(".busy_client", "the client, CPUs used or waited for", Share, Neither),
     of!(".clock_reads", "clock reads of the client for each", Count, Neither),
     of!(".failed", "failed", Share, Lower),
+    of!(".faults", "what failed", Count, Lower),
     of!(".latency", "service latency", Time, Lower),
     of!(".response", "response latency", Time, Lower),
     of!(".late", "lateness of the client", Time, Lower),
     of!(".missed", "due and not sent", Share, Lower),
 ];
 /// Those without latency, and those without a rate.
-const COUNTED: usize = 12;
-const CLOSED: usize = 13;
+const COUNTED: usize = 13;
+const CLOSED: usize = 14;
 
 const fn text(name: &'static str, about: &'static str) -> Parameter {
     Parameter { name, about, values: &[], numbers: None }
@@ -202,8 +205,10 @@ pub(super) static PROBES: &[Probe] = &[Probe {
 const WINDOW: u64 = 100_000_000;
 /// Of its time it runs so much before it is looked at, from the first answer on.
 const BEFORE: u64 = 10;
-/// And the first answer has so many ns to come.
-const FIRST: u64 = 10_000_000_000;
+/// The first answer has so many ns to come, and the last ones: within the limit of the run, which is ten times its time and three seconds.
+fn rest(budget: &Budget) -> u64 {
+    (budget.time.get() as u64 * 4 + 1_000_000_000).min(10_000_000_000)
+}
 
 fn request(params: &Params, keep: bool) -> Vec<u8> {
     let or = |told: &str, usual: &str| if told.is_empty() { usual.to_owned() } else { told.to_owned() };
@@ -264,16 +269,31 @@ fn measure(
         (None, None) => Vec::new(),
     };
     warm(&board, budget)?;
+    // Interrupts are of both sides' CPUs, or of none.
     let both = [params.cpu, place];
-    let cpus = if both[0] == both[1] { &both[..1] } else { &both };
-    let costs = Costs::begin(servers(), client.pid(), cpus);
+    let cpus = match (&server, both[0] == both[1]) {
+        (None, _) => &both[..0],
+        (Some(_), true) => &both[..1],
+        (Some(_), false) => &both[..],
+    };
+    // Of a client with a real-time priority, who looks has to be elsewhere.
+    limits::pin(&params.allowed)?;
+    let first = servers();
     let (before, begun) = (board.seen(), monotonic_ns());
+    let costs = Costs::begin(first, client.pid(), cpus);
     let windows = look(&board, begun, budget.time.get() as u64);
+    let last = servers();
     let (after, wall) = (board.seen(), monotonic_ns() - begun);
-    let costs = costs.end(&servers());
+    let costs = costs.end(&last);
+    let behind = begun.saturating_add(wall).saturating_sub(board.next()) as f64;
+    board.drain();
+    let all = drained(&board, asked.patience.min(rest(budget) / WINDOW));
     board.stop();
-    let done = after.done(&before);
-    let faults = after.faults(&before);
+    limits::pin(&[params.cpu])?;
+    let (done, mut faults) = (after.done(&before), all.faults(&before));
+    if all.open() > 0 {
+        faults.push((Fault::Silent, all.open()));
+    }
     if done == 0 {
         return Err(ProbeError::Other(format!("no transaction succeeded: {}", counted(&faults))));
     }
@@ -292,11 +312,13 @@ fn measure(
     one(12, Some(failed as f64 / (done + failed) as f64));
     if let Some(due) = &asked.due {
         // What is due and waits for a connection.
-        let behind = begun.saturating_add(wall).saturating_sub(board.next()) as f64 / due.apart;
-        one(16, Some(behind / (behind + after.sent(&before) as f64)));
+        let behind = behind / due.apart;
+        one(17, Some(behind / (behind + after.sent(&before) as f64)));
     }
-    for (at, times) in [(13, Times::Service), (14, Times::Response), (15, Times::Late)] {
-        if let Some(times) = after.times(&before, times) {
+    let (names, count) = faults.iter().map(|(fault, count)| (fault.words().to_owned(), count)).unzip();
+    sink.take(13, Part::Whole, Observations::Tally(Tally { names, count }), Vec::new());
+    for (at, times) in [(14, Times::Service), (15, Times::Response), (16, Times::Late)] {
+        if let Some(times) = all.times(&before, times) {
             sink.take(at, Part::Whole, Observations::Histogram(times), Vec::new());
         }
     }
@@ -304,7 +326,7 @@ fn measure(
 }
 
 /// In words.
-fn counted(faults: &[(board::Fault, u64)]) -> String {
+fn counted(faults: &[(Fault, u64)]) -> String {
     let all: Vec<String> = faults.iter().map(|(fault, count)| format!("{count} {}", fault.words())).collect();
     if all.is_empty() { "no answer came".to_owned() } else { all.join(", ") }
 }
@@ -321,12 +343,25 @@ fn warm(board: &Board, budget: &Budget) -> Result<(), ProbeError> {
         tick(WINDOW);
         let faults = board.seen().faults(&none);
         let several = faults.iter().map(|(_, count)| count).sum::<u64>() > 3;
-        if monotonic_ns() - begun > FIRST || several {
+        if board.done() == 0 && (several || monotonic_ns() - begun > rest(budget)) {
             return Err(ProbeError::Other(format!("no transaction succeeded: {}", counted(&faults))));
         }
     }
     tick((budget.time.get() as u64 / BEFORE).min(WINDOW * 5));
     Ok(())
+}
+
+/// Waits until every request that was sent has its answer, or has failed; what there was then.
+fn drained(board: &Board, patience: u64) -> board::Seen {
+    for _ in 0..patience + 3 {
+        let seen = board.seen();
+        if seen.open() == 0 {
+            return seen;
+        }
+        std::thread::sleep(Duration::from_nanos(WINDOW));
+        board.tick();
+    }
+    board.seen()
 }
 
 /// Counts what is done in each window.

@@ -9,9 +9,13 @@ mod between_cpus;
 mod bill;
 mod calendar;
 mod clock_read;
+#[cfg(feature = "whole")]
+mod clock_reads;
 mod clock_step;
 mod command;
 mod comms;
+#[cfg(feature = "whole")]
+mod counting;
 mod fault;
 mod files;
 mod float;
@@ -105,6 +109,8 @@ pub static FILES: &[&[Probe]] = &[
     command::PROBES,
     #[cfg(feature = "whole")]
     bill::PROBES,
+    #[cfg(feature = "whole")]
+    clock_reads::PROBES,
     osnoise::PROBES,
     selftest::PROBES,
 ];

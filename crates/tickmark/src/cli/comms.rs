@@ -67,7 +67,7 @@ pub(crate) struct Comms {
     /// Whether the kernel may join and split segments there and leave out checksums [default: on]
     #[arg(long, value_name = "WHETHER", value_delimiter = ',', value_parser = ["on", "off"])]
     pub(crate) offloads: Vec<String>,
-    /// Whether what comes there is handled on the CPU of who reads it (receive packet steering), and not on the sender's [default: off]
+    /// Whether what comes there is handled on the CPU of who reads it (receive packet steering; root), and not on the sender's [default: off]
     #[arg(long, value_name = "WHETHER", value_delimiter = ',', value_parser = ["off", "on"])]
     pub(crate) rps: Vec<String>,
     /// Mbit a second that pass there each way at most [default: as many as do]

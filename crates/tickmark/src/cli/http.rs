@@ -15,7 +15,7 @@ Examples:
   tickmark http --quick                           3 runs of 2 s
   tickmark http --quick --connection keep-alive --connections 1,32
   tickmark http --rate 5000 --arrivals poisson --connection keep-alive
-  tickmark http --url http://127.0.0.1:8080/index.html --pid $(pidof -s nginx)
+  tickmark http --url http://127.0.0.1:8080/index.html --pid $(pgrep -o nginx)
   tickmark http --of last --format json           a recording again";
 
 #[derive(Debug, Args)]

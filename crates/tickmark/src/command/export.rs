@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use tickmark_analysis::report::Unit as RowUnit;
 use tickmark_analysis::sample;
 use tickmark_store::{Recording, Run, Status, Store};
+use tickmark_wire::text::printable;
 use tickmark_wire::{Headline, Metric, Nanos, Observations};
 
 /// A table: the names of its columns, its rows.
@@ -212,6 +213,11 @@ fn observations(recording: &Recording) -> Table {
                     let windows = all.start.iter().zip(&all.length).zip(&all.count);
                     for (i, ((start, length), count)) in windows.enumerate() {
                         push(&format!("window of {} ns", length.get()), i, Some(*start), json!(count), None);
+                    }
+                }
+                Observations::Tally(all) => {
+                    for (i, (name, count)) in all.names.iter().zip(&all.count).enumerate() {
+                        push(&printable(name, false), i, None, json!(count), None);
                     }
                 }
                 Observations::Unknown(kind) => push(kind, 0, None, Value::Null, None),

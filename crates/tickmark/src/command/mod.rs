@@ -4,6 +4,7 @@ mod arms;
 mod bill;
 mod boots;
 mod changes;
+mod clock_reads;
 mod comms;
 mod compare;
 mod cpus;
@@ -53,6 +54,7 @@ pub(crate) fn dispatch(cli: Cli) -> Result<Code, Error> {
         Command::Tick(asked) => tick::run(&store()?, &asked),
         Command::Timers(asked) => timers::run(&store()?, &asked),
         Command::Bill(asked) => bill::run(&store()?, &asked),
+        Command::ClockReads(asked) => clock_reads::run(&store()?, &asked),
         Command::Comms(asked) => comms::run(&store()?, &asked),
         Command::Http(asked) => http::run(&store()?, &asked),
         Command::Hz(asked) => hz::run(&store()?, &asked),

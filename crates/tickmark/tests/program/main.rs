@@ -5,6 +5,7 @@ mod bad_input;
 mod bench;
 mod bill;
 mod changed;
+mod clock_reads;
 mod commands;
 mod comms;
 mod comms_hosts;

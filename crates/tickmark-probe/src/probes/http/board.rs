@@ -18,7 +18,8 @@ const DONE: usize = 2;
 const READS: usize = 3;
 const SENT: usize = 4;
 const NEXT: usize = 5;
-const FAULTS: usize = 6;
+const DRAIN: usize = 6;
+const FAULTS: usize = 7;
 const FIRST: usize = FAULTS + Fault::ALL.len();
 
 /// Why a transaction failed.
@@ -93,6 +94,16 @@ impl Board {
         self.0.packed(STOP).store(1, Relaxed);
     }
 
+    /// No more requests are sent from now on; answers are waited for.
+    pub(super) fn drain(&self) {
+        self.0.packed(DRAIN).store(1, Relaxed);
+    }
+
+    #[inline]
+    pub(super) fn is_drained(&self) -> bool {
+        self.0.packed(DRAIN).load(Relaxed) != 0
+    }
+
     pub(super) fn is_stopped(&self) -> bool {
         self.0.packed(STOP).load(Relaxed) != 0
     }
@@ -151,6 +162,13 @@ impl Seen {
 
     pub(super) fn done(&self, before: &Self) -> u64 {
         self.more(before, DONE)
+    }
+
+    /// Requests that were sent and have neither an answer nor failed.
+    pub(super) fn open(&self) -> u64 {
+        let ended =
+            self.0[DONE] + Fault::ALL.iter().map(|fault| self.0[FAULTS + *fault as usize]).sum::<u64>();
+        self.0[SENT].saturating_sub(ended)
     }
 
     pub(super) fn reads(&self, before: &Self) -> u64 {

@@ -6,6 +6,7 @@ use super::board::{Board, Fault, Times};
 use super::whole;
 use crate::sys::CallError;
 use crate::sys::connections::{self, Poll};
+use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use tickmark_timer::monotonic_ns;
@@ -87,7 +88,8 @@ struct Client<'a> {
     board: &'a Board,
     poll: Poll,
     all: Vec<Connection<'a>>,
-    idle: Vec<usize>,
+    /// The one that is idle longest first.
+    idle: VecDeque<usize>,
     due: Option<Due>,
     now: u64,
     tick: u64,
@@ -158,7 +160,9 @@ impl Client<'_> {
     /// Sends what is due on connections that are idle; how long to wait for the next.
     fn start_due(&mut self) -> Result<u64, CallError> {
         if self.due.is_none() {
-            while let Some(at) = self.idle.pop() {
+            while !self.board.is_drained()
+                && let Some(at) = self.idle.pop_front()
+            {
                 let now = if self.asked.stamps { self.read_clock() } else { 0 };
                 self.begin(at, now, now)?;
             }
@@ -171,7 +175,10 @@ impl Client<'_> {
             if next > now {
                 return Ok((next - now).min(LONGEST));
             }
-            let Some(at) = self.idle.pop() else { return Ok(LONGEST) };
+            if self.board.is_drained() {
+                return Ok(LONGEST);
+            }
+            let Some(at) = self.idle.pop_front() else { return Ok(LONGEST) };
             // Not late by this client: all connections were in use.
             let able = next.max(self.all[at].idle);
             self.board.took(Times::Late, now.saturating_sub(able));
@@ -179,6 +186,8 @@ impl Client<'_> {
                 due.step();
             }
             self.begin(at, next, now)?;
+            // Sending took its time.
+            self.now = 0;
         }
     }
 
@@ -237,6 +246,7 @@ impl Client<'_> {
             let got = match connections::receive(socket, &mut self.piece, false) {
                 Ok(got) => got,
                 Err(CallError { errno: libc::EAGAIN, .. }) => return Ok(()),
+                Err(_) if matches!(one.state, State::Idle | State::Failed) => 0,
                 Err(error) => return self.lost(at, error),
             };
             match one.state {
@@ -256,12 +266,11 @@ impl Client<'_> {
                     }
                     Err(fault) => return self.failed(at, fault),
                 },
-                // The server has had enough of a connection that nobody uses.
-                State::Idle if got == 0 => {
+                // The server has had enough of a connection that nobody uses, or says what nobody asked for.
+                State::Idle | State::Failed => {
                     one.socket = None;
                     return Ok(());
                 }
-                State::Idle | State::Failed => return Ok(()),
                 // Closed before the request was sent.
                 State::Sends(_) => return self.failed(at, Fault::Closed),
             }
@@ -283,8 +292,8 @@ impl Client<'_> {
             one.socket = None;
         }
         (one.state, one.idle) = (State::Idle, now);
-        if self.due.is_some() {
-            self.idle.push(at);
+        if self.due.is_some() || self.board.is_drained() {
+            self.idle.push_back(at);
             return Ok(());
         }
         self.begin(at, now, now)
@@ -326,8 +335,10 @@ impl Client<'_> {
         for at in 0..self.all.len() {
             match self.all[at].state {
                 State::Failed => {
-                    self.all[at].state = State::Idle;
-                    self.idle.push(at);
+                    // What is due meanwhile waits for it, and not for this client.
+                    let now = if self.due.is_some() { self.read_clock() } else { 0 };
+                    (self.all[at].state, self.all[at].idle) = (State::Idle, now);
+                    self.idle.push_back(at);
                 }
                 State::Sends(_) | State::Receives if self.tick - self.all[at].since > self.asked.patience => {
                     self.failed(at, Fault::Silent)?;

@@ -19,12 +19,15 @@ pub(super) struct Used {
 
 impl Costs {
     pub(super) fn begin(servers: Vec<u32>, client: u32, cpus: &[u32]) -> Self {
+        let of = |pid: u32| (pid, Account::of(pid));
+        // In the order of the end, so that each is looked at over the same time.
+        let client = of(client);
+        let servers = servers.into_iter().map(of).collect();
         let mut counters: Vec<Counters> = cpus.iter().filter_map(|cpu| Counters::open(*cpu)).collect();
         for counters in &mut counters {
             counters.read(|_, _| ());
         }
-        let of = |pid: u32| (pid, Account::of(pid));
-        Self { servers: servers.into_iter().map(of).collect(), client: of(client), counters }
+        Self { servers, client, counters }
     }
 
     /// With the server's processes as they are now: one that began meanwhile counts whole, one that ended does not.
@@ -55,7 +58,8 @@ impl Used {
     /// used, and the client used or waited for.
     pub(super) fn values(&self, done: f64, wall: f64) -> [Option<f64>; 10] {
         let server = |value: fn(&Account) -> f64| self.server.as_ref().map(value);
-        let switches = self.client.switches + self.server.map_or(0, |server| server.switches);
+        // Of both sides, or of none.
+        let switches = self.server.map(|server| server.switches + self.client.switches);
         [
             server(|account| account.cpu as f64).map(|cpu| cpu / done),
             Some(self.client.cpu as f64 / done),
@@ -63,7 +67,7 @@ impl Used {
             self.client.system_share(),
             server(|account| account.waited as f64).map(|waited| waited / done),
             Some(self.client.waited as f64 / done),
-            Some(switches as f64 / done),
+            switches.map(|count| count as f64 / done),
             self.interrupts.map(|count| count as f64 / done),
             server(|account| account.cpu as f64).map(|cpu| cpu / wall),
             Some((self.client.cpu + self.client.waited) as f64 / wall),

@@ -43,18 +43,18 @@ impl Server {
         let listener = Listener::at(Ipv4Addr::LOCALHOST, None)?;
         listener.queue(4096)?;
         let at = SocketAddr::V4(listener.address());
-        let listener = Arc::new(listener);
+        let (listener, answer): (_, Arc<[u8]>) = (Arc::new(listener), answer.into());
         let one = || {
             Peer::start(|| {
                 limits::pin(&[cpu])?;
                 for _ in 1..if threads { workers } else { 1 } {
-                    let (listener, answer) = (Arc::clone(&listener), answer.to_vec());
+                    let (listener, answer) = (Arc::clone(&listener), Arc::clone(&answer));
                     let thread = std::thread::Builder::new().spawn(move || serve(&listener, &answer, keep));
                     thread.map_err(|error| {
                         CallError::of("pthread_create (mmap, mprotect or clone3)", &error)
                     })?;
                 }
-                serve(&listener, answer, keep)
+                serve(&listener, &answer, keep)
             })
         };
         let processes = if threads { 1 } else { workers };

@@ -1,0 +1,255 @@
+//! Loaded before a program's own libraries: takes the place of clock_gettime, gettimeofday and time, counts each read by its clock and by who called, waits as
+//! long as it is told to, and reads the clock.
+#![no_std]
+
+#[allow(dead_code)]
+#[path = "../src/layout.rs"]
+mod layout;
+
+use core::arch::naked_asm;
+use core::ffi::{CStr, c_char, c_int, c_long, c_void};
+use core::ptr::{null, null_mut};
+use core::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering::Relaxed};
+use layout::{COUNTERS, DOSE, FILE, KEEPS_SITES, KINDS, LOADED, MAGIC, MARK, MOST_SITES, NO_ROOM, OTHER, ROWS, SECONDS, SITE, SITES, SPENT, SYMBOL, TIMEOFDAY};
+
+#[repr(C)]
+struct Found {
+    file: *const c_char,
+    base: *const c_void,
+    symbol: *const c_char,
+    at: *const c_void,
+}
+
+#[link(name = "c")]
+unsafe extern "C" {
+    fn getenv(name: *const c_char) -> *const c_char;
+    fn open(path: *const c_char, flags: c_int, ...) -> c_int;
+    fn close(fd: c_int) -> c_int;
+    fn mmap(at: *mut c_void, length: usize, protection: c_int, flags: c_int, fd: c_int, offset: c_long) -> *mut c_void;
+    fn dlsym(handle: *mut c_void, name: *const c_char) -> *mut c_void;
+    fn dladdr(at: *const c_void, found: *mut Found) -> c_int;
+    fn syscall(number: c_long, ...) -> c_long;
+    fn abort() -> !;
+}
+
+#[panic_handler]
+fn panicked(_: &core::panic::PanicInfo<'_>) -> ! {
+    // SAFETY: ends the process.
+    unsafe { abort() }
+}
+
+#[cfg(target_arch = "x86_64")]
+const CALLS: [c_long; 3] = [228, 96, 201];
+/// Others than x86 have no time(2): it is read by the clock.
+#[cfg(target_arch = "aarch64")]
+const CALLS: [c_long; 3] = [113, 169, -1];
+
+/// O_RDWR and O_CLOEXEC; PROT_READ and PROT_WRITE; MAP_SHARED; RTLD_NEXT.
+const OPEN: c_int = 2 | 0o2_000_000;
+const READ_WRITE: c_int = 3;
+const SHARED: c_int = 1;
+const NEXT: *mut c_void = usize::MAX as *mut c_void;
+
+static PAGE: AtomicPtr<u64> = AtomicPtr::new(null_mut());
+/// The functions that this one stands before: clock_gettime, gettimeofday, time; 0 until they are looked up.
+static BEHIND: [AtomicUsize; 3] = [const { AtomicUsize::new(0) }; 3];
+
+#[unsafe(link_section = ".init_array")]
+#[used]
+static BEGIN: extern "C" fn() = begin;
+
+extern "C" fn begin() {
+    for (behind, name) in BEHIND.iter().zip([c"clock_gettime", c"gettimeofday", c"time"]) {
+        // SAFETY: `name` ends in a zero byte.
+        behind.store(unsafe { dlsym(NEXT, name.as_ptr()) } as usize, Relaxed);
+    }
+    // SAFETY: what getenv gives is a string that stays; the mapping is as long as the file is made, which its mark says.
+    unsafe {
+        let path = getenv(c"TICKMARK_PRELOAD_PAGE".as_ptr());
+        if path.is_null() {
+            return;
+        }
+        let fd = open(path, OPEN);
+        if fd < 0 {
+            return;
+        }
+        let page = mmap(null_mut(), layout::BYTES, READ_WRITE, SHARED, fd, 0).cast::<u64>();
+        close(fd);
+        if page as usize == usize::MAX || *page.add(MARK) != MAGIC {
+            return;
+        }
+        PAGE.store(page, Relaxed);
+        word(page, LOADED).fetch_add(1, Relaxed);
+    }
+}
+
+/// A word of the page.
+fn word<'a>(page: *mut u64, at: usize) -> &'a AtomicU64 {
+    // SAFETY: inside the mapping, which is never unmapped, aligned, and used as an atomic alone.
+    unsafe { AtomicU64::from_ptr(page.add(at)) }
+}
+
+/// Counts a read of this kind by this caller, and waits.
+fn counted(kind: usize, caller: usize) {
+    let page = PAGE.load(Relaxed);
+    if page.is_null() {
+        return;
+    }
+    // Stacks of threads are apart: their rows are, as a rule.
+    let place = 0u8;
+    let row = ((&raw const place) as usize >> 16).wrapping_mul(0x9e37_79b9) % ROWS;
+    let at = COUNTERS + row * KINDS;
+    word(page, at + kind).fetch_add(1, Relaxed);
+    if word(page, KEEPS_SITES).load(Relaxed) != 0 {
+        site(page, caller);
+    }
+    let dose = word(page, DOSE).load(Relaxed);
+    if dose > 0 {
+        let begun = counter();
+        let mut now = counter();
+        while now.wrapping_sub(begun) < dose {
+            now = counter();
+        }
+        word(page, at + SPENT).fetch_add(now.wrapping_sub(begun), Relaxed);
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+fn counter() -> u64 {
+    // SAFETY: every x86-64 processor has it.
+    unsafe { core::arch::x86_64::_rdtsc() }
+}
+
+#[cfg(target_arch = "aarch64")]
+fn counter() -> u64 {
+    let now;
+    // SAFETY: Linux leaves the counter open to programs.
+    unsafe { core::arch::asm!("mrs {}, cntvct_el0", out(reg) now, options(nomem, nostack)) };
+    now
+}
+
+/// Looked at before a place in the table is given up.
+const STEPS: usize = 32;
+
+fn site(page: *mut u64, caller: usize) {
+    let first = (caller as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
+    for step in 0..STEPS {
+        let at = SITES + ((first as usize + step) % MOST_SITES) * SITE;
+        let own = word(page, at);
+        match own.load(Relaxed) {
+            known if known == caller as u64 => {
+                word(page, at + 1).fetch_add(1, Relaxed);
+                return;
+            }
+            0 if own.compare_exchange(0, caller as u64, Relaxed, Relaxed).is_ok() => {
+                word(page, at + 1).fetch_add(1, Relaxed);
+                name(page, at, caller);
+                return;
+            }
+            // Somebody else has just taken it, perhaps for the same.
+            0 if own.load(Relaxed) == caller as u64 => {
+                word(page, at + 1).fetch_add(1, Relaxed);
+                return;
+            }
+            _ => {}
+        }
+    }
+    word(page, NO_ROOM).fetch_add(1, Relaxed);
+}
+
+/// Writes whose a site is.
+fn name(page: *mut u64, at: usize, caller: usize) {
+    let mut found = Found { file: null(), base: null(), symbol: null(), at: null() };
+    // SAFETY: `found` is valid to write.
+    if unsafe { dladdr(caller as *const c_void, &raw mut found) } == 0 {
+        return;
+    }
+    word(page, at + 2).store(caller as u64 - found.base as u64, Relaxed);
+    copy(page, at + 4, FILE, found.file);
+    copy(page, at + 4 + FILE / 8, SYMBOL, found.symbol);
+    word(page, at + 3).store(1, Relaxed);
+}
+
+fn copy(page: *mut u64, at: usize, most: usize, text: *const c_char) {
+    if text.is_null() {
+        return;
+    }
+    // SAFETY: a string of the dynamic linker's.
+    let bytes = unsafe { CStr::from_ptr(text) }.to_bytes();
+    // The end of a path says more than its beginning.
+    let bytes = &bytes[bytes.len().saturating_sub(most - 1)..];
+    // SAFETY: `most` bytes of the page belong to this site, whose one writer this is.
+    unsafe { core::ptr::copy_nonoverlapping(bytes.as_ptr(), page.add(at).cast(), bytes.len()) };
+}
+
+/// With the caller's address, which the functions below hand on.
+extern "C" fn read_clock(clock: c_int, time: *mut c_void, caller: usize) -> c_int {
+    counted(if (0..OTHER as c_int).contains(&clock) { clock as usize } else { OTHER }, caller);
+    let behind = BEHIND[0].load(Relaxed);
+    if behind == 0 {
+        // SAFETY: the caller's own arguments.
+        return unsafe { syscall(CALLS[0], clock as c_long, time) } as c_int;
+    }
+    // SAFETY: the function of this name, with the caller's own arguments.
+    unsafe { core::mem::transmute::<usize, extern "C" fn(c_int, *mut c_void) -> c_int>(behind)(clock, time) }
+}
+
+extern "C" fn read_timeofday(time: *mut c_void, zone: *mut c_void, caller: usize) -> c_int {
+    counted(TIMEOFDAY, caller);
+    let behind = BEHIND[1].load(Relaxed);
+    if behind == 0 {
+        // SAFETY: the caller's own arguments.
+        return unsafe { syscall(CALLS[1], time, zone) } as c_int;
+    }
+    // SAFETY: the function of this name, with the caller's own arguments.
+    unsafe { core::mem::transmute::<usize, extern "C" fn(*mut c_void, *mut c_void) -> c_int>(behind)(time, zone) }
+}
+
+extern "C" fn read_seconds(time: *mut c_long, caller: usize) -> c_long {
+    counted(SECONDS, caller);
+    let behind = BEHIND[2].load(Relaxed);
+    if behind == 0 {
+        let mut both = [0 as c_long; 2];
+        // SAFETY: CLOCK_REALTIME, into our own; `time` is the caller's.
+        unsafe {
+            syscall(CALLS[0], 0 as c_long, both.as_mut_ptr());
+            if !time.is_null() {
+                *time = both[0];
+            }
+        }
+        return both[0];
+    }
+    // SAFETY: the function of this name, with the caller's own argument.
+    unsafe { core::mem::transmute::<usize, extern "C" fn(*mut c_long) -> c_long>(behind)(time) }
+}
+
+macro_rules! stands_before {
+    ($name:ident($($type:ty),*) -> $result:ty, $register:literal, $other:literal, $behind:ident) => {
+        /// Hands on the caller's address as one argument more.
+        ///
+        /// # Safety
+        /// As the function of this name.
+        #[unsafe(no_mangle)]
+        #[unsafe(naked)]
+        #[cfg(target_arch = "x86_64")]
+        pub unsafe extern "C" fn $name($(_: $type),*) -> $result {
+            naked_asm!(concat!("mov ", $register, ", [rsp]"), "jmp {behind}", behind = sym $behind)
+        }
+
+        /// Hands on the caller's address as one argument more.
+        ///
+        /// # Safety
+        /// As the function of this name.
+        #[unsafe(no_mangle)]
+        #[unsafe(naked)]
+        #[cfg(target_arch = "aarch64")]
+        pub unsafe extern "C" fn $name($(_: $type),*) -> $result {
+            naked_asm!(concat!("mov ", $other, ", x30"), "b {behind}", behind = sym $behind)
+        }
+    };
+}
+
+// Arguments that the macro's functions do not name themselves.
+stands_before!(clock_gettime(c_int, *mut c_void) -> c_int, "rdx", "x2", read_clock);
+stands_before!(gettimeofday(*mut c_void, *mut c_void) -> c_int, "rdx", "x2", read_timeofday);
+stands_before!(time(*mut c_long) -> c_long, "rsi", "x1", read_seconds);

@@ -1,0 +1,43 @@
+//! What lies where in the file that the library and who started it share: words of 64 bits, little ends first on every machine that is supported.
+
+/// The variable of the environment that names the file.
+pub(crate) const VARIABLE: &str = "TICKMARK_PRELOAD_PAGE";
+/// Its first word.
+pub(crate) const MAGIC: u64 = 0x7469_636b_7072_6531;
+/// Words: the mark; how often the library was loaded; counter ticks that each read takes longer; whether call sites are kept; reads of call sites for which
+/// there was no room.
+pub(crate) const MARK: usize = 0;
+/// See above.
+pub(crate) const LOADED: usize = 1;
+/// See above.
+pub(crate) const DOSE: usize = 2;
+/// See above.
+pub(crate) const KEEPS_SITES: usize = 3;
+/// See above.
+pub(crate) const NO_ROOM: usize = 4;
+/// The first word of the counters: so many rows, one for each of several threads, so that they do not wait for each other.
+pub(crate) const COUNTERS: usize = 64;
+/// Rows.
+pub(crate) const ROWS: usize = 64;
+/// Counters of a row: clocks by their numbers, then the others.
+pub(crate) const KINDS: usize = 16;
+/// clock_gettime of a clock with a number that is not below: of a process, a device.
+pub(crate) const OTHER: usize = 12;
+/// gettimeofday(2).
+pub(crate) const TIMEOFDAY: usize = 13;
+/// time(2).
+pub(crate) const SECONDS: usize = 14;
+/// Counter ticks that reads took longer, as measured.
+pub(crate) const SPENT: usize = 15;
+/// The first word of the call sites.
+pub(crate) const SITES: usize = COUNTERS + ROWS * KINDS;
+/// Sites, a power of two.
+pub(crate) const MOST_SITES: usize = 1024;
+/// Words of a site: its address, its count, its offset in its file, whether the names are written; the file's name; the symbol's.
+pub(crate) const SITE: usize = 4 + FILE / 8 + SYMBOL / 8;
+/// Bytes of a file's name at most.
+pub(crate) const FILE: usize = 128;
+/// And of a symbol's.
+pub(crate) const SYMBOL: usize = 96;
+/// Bytes of the whole.
+pub(crate) const BYTES: usize = (SITES + MOST_SITES * SITE) * 8;

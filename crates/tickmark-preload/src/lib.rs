@@ -1,0 +1,202 @@
+//! The library that is loaded before a program's own, and the file through which it tells what it counted.
+//!
+//! What it does not see: programs without a dynamic linker, Go's runtime (which reads the clock by itself), the C library's own reads, the kernel's, and
+//! whoever reads the processor's counter.
+
+mod layout;
+
+use layout::{
+    BYTES, COUNTERS, DOSE, FILE, KEEPS_SITES, KINDS, LOADED, MAGIC, MARK, MOST_SITES, NO_ROOM, OTHER, ROWS,
+    SECONDS, SITE, SITES, SPENT, SYMBOL, TIMEOFDAY,
+};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+/// The library, as a file has to hold it.
+pub const LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/tickmark_preload.so"));
+
+/// What is counted apart, in the order of [`Counts::reads`]: clocks by their numbers (linux/time.h), others, and two functions beside clock_gettime(2).
+pub const KIND_NAMES: [&str; SPENT] = {
+    let mut all = [""; SPENT];
+    let mut clock = 0;
+    while clock < CLOCKS.len() {
+        all[clock] = CLOCKS[clock];
+        clock += 1;
+    }
+    (all[OTHER], all[TIMEOFDAY], all[SECONDS]) = ("other clocks", "gettimeofday", "time");
+    all
+};
+
+const CLOCKS: [&str; OTHER] = [
+    "CLOCK_REALTIME",
+    "CLOCK_MONOTONIC",
+    "CLOCK_PROCESS_CPUTIME_ID",
+    "CLOCK_THREAD_CPUTIME_ID",
+    "CLOCK_MONOTONIC_RAW",
+    "CLOCK_REALTIME_COARSE",
+    "CLOCK_MONOTONIC_COARSE",
+    "CLOCK_BOOTTIME",
+    "CLOCK_REALTIME_ALARM",
+    "CLOCK_BOOTTIME_ALARM",
+    "CLOCK_SGI_CYCLE",
+    "CLOCK_TAI",
+];
+
+/// The file, and the library beside it, in a folder that the caller has made and removes.
+#[derive(Debug)]
+pub struct Preload {
+    page: File,
+    library: PathBuf,
+    path: PathBuf,
+}
+
+/// What was counted so far.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// How often the library was loaded: into a process, and again with each program that it became.
+    pub loaded: u64,
+    /// Reads of each kind.
+    pub reads: [u64; SPENT],
+    /// Ticks of the processor's counter by which they were made longer.
+    pub spent: u64,
+    /// Reads by call site: the file, the offset in it, the symbol before it.
+    pub sites: BTreeMap<Site, u64>,
+    /// Reads of call sites for which there was no room.
+    pub no_room: u64,
+}
+
+/// A place in a program from which a clock is read.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Site {
+    /// The program or library.
+    pub file: String,
+    /// Behind its beginning, where the call returns to.
+    pub offset: u64,
+    /// The last exported symbol before it; empty where there is none.
+    pub symbol: String,
+}
+
+impl Preload {
+    /// Writes both files into a folder.
+    ///
+    /// # Errors
+    /// Those of writing.
+    pub fn new(folder: &Path, sites: bool) -> io::Result<Self> {
+        let (path, library) = (folder.join("page"), folder.join("tickmark_preload.so"));
+        std::fs::write(&library, LIBRARY)?;
+        let page = File::options().read(true).write(true).create_new(true).open(&path)?;
+        page.set_len(BYTES as u64)?;
+        let all = Self { page, library, path };
+        all.set(KEEPS_SITES, u64::from(sites))?;
+        all.set(MARK, MAGIC)?;
+        Ok(all)
+    }
+
+    /// What the environment of a program has to hold.
+    #[must_use]
+    pub fn environment(&self) -> [(&'static str, PathBuf); 2] {
+        [("LD_PRELOAD", self.library.clone()), (layout::VARIABLE, self.path.clone())]
+    }
+
+    fn set(&self, word: usize, value: u64) -> io::Result<()> {
+        self.page.write_all_at(&value.to_ne_bytes(), word as u64 * 8)
+    }
+
+    /// Makes each read take so many ticks of the processor's counter longer, from now on.
+    ///
+    /// # Errors
+    /// Those of writing.
+    pub fn dose(&self, ticks: u64) -> io::Result<()> {
+        self.set(DOSE, ticks)
+    }
+
+    /// What was counted so far.
+    ///
+    /// # Errors
+    /// Those of reading.
+    pub fn counts(&self) -> io::Result<Counts> {
+        let mut bytes = vec![0; BYTES];
+        self.page.read_exact_at(&mut bytes, 0)?;
+        let word = |at: usize| u64::from_ne_bytes(std::array::from_fn(|byte| bytes[at * 8 + byte]));
+        let sum = |kind: usize| (0..ROWS).map(|row| word(COUNTERS + row * KINDS + kind)).sum();
+        let text = |at: usize, most: usize| {
+            let all = &bytes[at * 8..at * 8 + most];
+            let end = all.iter().position(|byte| *byte == 0).unwrap_or(most);
+            String::from_utf8_lossy(&all[..end]).into_owned()
+        };
+        let mut sites = BTreeMap::new();
+        for at in (0..MOST_SITES).map(|number| SITES + number * SITE).filter(|at| word(*at) != 0) {
+            let file = if word(at + 3) == 0 { "?".to_owned() } else { text(at + 4, FILE) };
+            let site = Site { file, offset: word(at + 2), symbol: text(at + 4 + FILE / 8, SYMBOL) };
+            *sites.entry(site).or_default() += word(at + 1);
+        }
+        Ok(Counts {
+            loaded: word(LOADED),
+            reads: std::array::from_fn(sum),
+            spent: sum(SPENT),
+            sites,
+            no_room: word(NO_ROOM),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::Command;
+
+    /// Known counts of two clocks, from two lines of a program, and of the two functions beside.
+    const READS: &str = "#include <time.h>\n#include <sys/time.h>\nint main(void) { struct timespec t; struct timeval v;\n\
+        for (int i = 0; i < 1000; i++) clock_gettime(CLOCK_MONOTONIC, &t);\n\
+        for (int i = 0; i < 300; i++) clock_gettime(CLOCK_BOOTTIME, &t);\n\
+        gettimeofday(&v, 0); time(0); return t.tv_sec + v.tv_sec == 0; }\n";
+
+    fn compiled(folder: &Path) -> PathBuf {
+        let (source, made) = (folder.join("reads.c"), folder.join("reads"));
+        std::fs::write(&source, READS).unwrap();
+        assert!(Command::new("gcc").arg("-o").arg(&made).arg(&source).status().unwrap().success());
+        made
+    }
+
+    #[test]
+    fn reads_are_counted_by_clock_and_site_and_made_longer() {
+        let folder = tempfile::tempdir().unwrap();
+        let preload = Preload::new(folder.path(), true).unwrap();
+        let program = compiled(folder.path());
+        let run = || Command::new(&program).envs(preload.environment()).status().unwrap();
+        assert!(run().success());
+        let counts = preload.counts().unwrap();
+        assert_eq!(counts.loaded, 1);
+        let known = KIND_NAMES.iter().zip(counts.reads).filter(|(_, count)| *count > 0).collect::<Vec<_>>();
+        let wanted = [("CLOCK_MONOTONIC", 1000), ("CLOCK_BOOTTIME", 300), ("gettimeofday", 1), ("time", 1)];
+        assert_eq!(known, wanted.each_ref().map(|(name, count)| (name, *count)));
+        assert_eq!(counts.sites.len(), 4, "{counts:?}");
+        let sum: u64 = counts.sites.values().sum::<u64>() + counts.no_room;
+        assert_eq!(sum, counts.reads.iter().sum::<u64>());
+        let (site, most) = counts.sites.iter().max_by_key(|(_, count)| **count).unwrap();
+        assert!(*most == 1000 && site.file.ends_with("/reads") && site.offset > 0, "{site:?}");
+        assert_eq!(counts.spent, 0);
+        preload.dose(10_000).unwrap();
+        assert!(run().success());
+        let more = preload.counts().unwrap();
+        assert!(more.loaded == 2 && more.spent >= 1302 * 10_000, "{}", more.spent);
+    }
+
+    #[test]
+    fn another_file_is_not_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let preload = Preload::new(folder.path(), true).unwrap();
+        let other = folder.path().join("other");
+        std::fs::write(&other, vec![7; BYTES]).unwrap();
+        let [library, (variable, _)] = preload.environment();
+        let status = Command::new(compiled(folder.path()))
+            .envs([library, (variable, other.clone())])
+            .status()
+            .unwrap();
+        assert!(status.success() && std::fs::read(other).unwrap() == vec![7; BYTES]);
+        assert_eq!(preload.counts().unwrap(), Counts::default());
+    }
+}

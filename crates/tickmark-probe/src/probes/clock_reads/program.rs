@@ -1,0 +1,158 @@
+//! What kind of a program a command is: whose clock reads a preloaded library can see.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+/// What the library does not see.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Blind {
+    /// It has no dynamic linker that would load anything.
+    Static,
+    /// Go's runtime reads the clock by itself.
+    Go,
+    /// It holds the instruction that reads the processor's counter.
+    Counter,
+}
+
+impl Blind {
+    pub(super) const fn words(self) -> &'static str {
+        match self {
+            Self::Static => "is linked statically",
+            Self::Go => "is written in Go, whose runtime reads the clock without the C library",
+            Self::Counter => "reads the processor's counter itself (RDTSC)",
+        }
+    }
+
+    /// Whether that is everything.
+    pub(super) const fn is_all(self) -> bool {
+        matches!(self, Self::Static)
+    }
+}
+
+/// Of a program at most, in bytes.
+const MOST: u64 = 256 << 20;
+/// How many programs a line `#!` may lead to.
+const SCRIPTS: usize = 4;
+
+/// What of its reads cannot be seen.
+///
+/// # Errors
+/// There is no such program, or it cannot be read.
+pub(super) fn blind(name: &str, folder: &str) -> Result<Vec<Blind>, String> {
+    let mut path = find(name, folder)?;
+    for _ in 0..SCRIPTS {
+        let mut bytes = Vec::new();
+        let file = std::fs::File::open(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+        file.take(MOST).read_to_end(&mut bytes).map_err(|error| format!("{}: {error}", path.display()))?;
+        // A script: it is its interpreter that reads clocks.
+        let Some(line) = bytes.strip_prefix(b"#!") else { return Ok(of(&bytes)) };
+        let line = line.split(|byte| *byte == b'\n').next().unwrap_or_default();
+        let line = String::from_utf8_lossy(line);
+        let mut words = line.split_whitespace();
+        let first = words.next().unwrap_or_default();
+        let next = words.find(|word| !word.starts_with('-'));
+        path = match next.filter(|_| first.ends_with("/env")) {
+            Some(name) => find(name, folder)?,
+            None => PathBuf::from(first),
+        };
+    }
+    Ok(Vec::new())
+}
+
+/// As execvp(3) finds it.
+fn find(name: &str, folder: &str) -> Result<PathBuf, String> {
+    if name.contains('/') {
+        return Ok(Path::new(folder).join(name));
+    }
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let found = std::env::split_paths(&path).map(|folder| folder.join(name)).find(|path| path.is_file());
+    found.ok_or_else(|| format!("there is no program {name}"))
+}
+
+/// Of an ELF file of 64 bits; nothing of what is none.
+fn of(bytes: &[u8]) -> Vec<Blind> {
+    let Some(segments) = segments(bytes) else { return Vec::new() };
+    const INTERPRETER: u32 = 3;
+    let mut all = Vec::new();
+    if !segments.iter().any(|(kind, ..)| *kind == INTERPRETER) {
+        all.push(Blind::Static);
+    }
+    // Its linker writes this where the program begins.
+    if contains(&bytes[..bytes.len().min(1 << 16)], b"Go build ID: ") || contains(bytes, b"\xff Go buildinf:")
+    {
+        all.push(Blind::Go);
+    }
+    // RDTSC, and then the joining of its halves: SHL RDX, 32.
+    let code = segments.iter().filter(|(kind, flags, ..)| *kind == 1 && flags & 1 != 0);
+    let joins =
+        |window: &[u8]| window.starts_with(b"\x0f\x31") && contains(&window[2..], b"\x48\xc1\xe2\x20");
+    let mut code = code.filter_map(|(_, _, at, length)| bytes.get(*at..at.checked_add(*length)?));
+    if cfg!(target_arch = "x86_64") && code.any(|code| code.windows(16).any(joins)) {
+        all.push(Blind::Counter);
+    }
+    all
+}
+
+fn contains(bytes: &[u8], what: &[u8]) -> bool {
+    bytes.windows(what.len()).any(|window| window == what)
+}
+
+/// Kind, flags, where it begins in the file, how long it is there.
+type Segment = (u32, u32, usize, usize);
+
+fn segments(bytes: &[u8]) -> Option<Vec<Segment>> {
+    let number = |at: usize, length: usize| {
+        let part = bytes.get(at..at.checked_add(length)?)?;
+        Some(part.iter().rev().fold(0usize, |sum, byte| sum << 8 | usize::from(*byte)))
+    };
+    // Of 64 bits, little ends first.
+    if bytes.get(..6)? != b"\x7fELF\x02\x01" {
+        return None;
+    }
+    let (first, size, count) = (number(32, 8)?, number(54, 2)?, number(56, 2)?);
+    let one = |index: usize| {
+        let at = first.checked_add(index * size)?;
+        Some((number(at, 4)? as u32, number(at + 4, 4)? as u32, number(at + 8, 8)?, number(at + 32, 8)?))
+    };
+    (0..count).map(one).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_are_told_apart() {
+        // This test is linked dynamically, and so is a shell; a script is its interpreter.
+        let own = std::env::current_exe().unwrap();
+        assert!(!blind(own.to_str().unwrap(), "").unwrap().contains(&Blind::Static));
+        assert_eq!(blind("sh", "").unwrap(), []);
+        let folder = tempfile::tempdir().unwrap();
+        let write = |name: &str, bytes: &[u8]| std::fs::write(folder.path().join(name), bytes).unwrap();
+        write("script", b"#!/usr/bin/env -S sh\nexit\n");
+        assert_eq!(blind("./script", folder.path().to_str().unwrap()).unwrap(), []);
+        assert!(blind("no-such-program", "").is_err() && blind("./none", "/").is_err());
+        // One without a segment, and one whose table lies outside.
+        let mut elf = vec![0; 64];
+        elf[..6].copy_from_slice(b"\x7fELF\x02\x01");
+        assert_eq!(of(&elf), [Blind::Static]);
+        elf[32..40].copy_from_slice(&u64::MAX.to_le_bytes());
+        (elf[54], elf[56]) = (56, 1);
+        assert_eq!(of(&elf), []);
+    }
+
+    #[test]
+    fn the_counter_of_the_processor_is_seen_in_code() {
+        let mut elf = vec![0; 64 + 56];
+        elf[..6].copy_from_slice(b"\x7fELF\x02\x01");
+        (elf[32], elf[54], elf[56]) = (64, 56, 1);
+        // A segment of code of so many bytes behind the table.
+        (elf[64], elf[68]) = (1, 5);
+        elf[72..80].copy_from_slice(&120u64.to_le_bytes());
+        elf[96..104].copy_from_slice(&32u64.to_le_bytes());
+        elf.extend([0x90; 32]);
+        assert_eq!(of(&elf), [Blind::Static]);
+        elf[124..130].copy_from_slice(b"\x0f\x31\x48\xc1\xe2\x20");
+        assert_eq!(of(&elf).contains(&Blind::Counter), cfg!(target_arch = "x86_64"));
+    }
+}

@@ -1,0 +1,58 @@
+//! How often a command reads clocks.
+
+use super::run::{measured_here, own_name, saved};
+use super::timers::{header, with_header};
+use crate::cli::{ClockReads, Format};
+use crate::error::{Code, Error};
+use tickmark_analysis::clock_reads;
+use tickmark_drive::plan;
+use tickmark_store::{Recording, Store};
+use tickmark_wire::{Offer, names};
+
+pub(super) fn run(store: &Store, asked: &ClockReads) -> Result<Code, Error> {
+    if let Some(pid) = asked.pid {
+        return Err(Error::Usage(format!(
+            "--pid {pid}: nothing can be loaded before a process that runs already, and uprobes are not used yet; start it by tickmark clock-reads -- COMMAND"
+        )));
+    }
+    if let Some(name) = &asked.of {
+        return show(&store.find(name)?, asked).map(|()| Code::Done);
+    }
+    let offers = [offer(asked)?];
+    let plan = plan::make(&offers, asked.runs, None, (&asked.settings).into(), false, &mut rand::rng());
+    let name = own_name(asked.name.as_deref());
+    let select = [format!("clock-reads {}", asked.command.join(" "))];
+    let (made, stopped) = measured_here(store, &[(name, plan)], &select, &|_| false)?;
+    let made = made.into_iter().next();
+    let recording = made.ok_or_else(|| Error::Refused("nothing was measured".to_owned()))??;
+    show(&recording, asked)?;
+    if asked.output.format == Format::Text {
+        saved(&recording, stopped, "clock-reads --of")?;
+    }
+    Ok(if recording.complete() && !stopped { Code::Done } else { Code::Partly })
+}
+
+fn offer(asked: &ClockReads) -> Result<Offer, Error> {
+    let here =
+        std::env::current_dir().map_err(|error| Error::Refused(format!("the current folder: {error}")))?;
+    let told = [
+        ("words", asked.command.join("\0")),
+        ("folder", here.to_string_lossy().into_owned()),
+        ("count", asked.count.clone().unwrap_or_default()),
+        ("seconds", asked.duration.map_or_else(String::new, |time| (time.as_f64() / 1e9).to_string())),
+    ];
+    let told = told.map(|(name, value)| (name.to_owned(), value)).into();
+    tickmark_probe::case(names::CLOCK_READS, &told).map(|case| case.offer()).map_err(Error::Usage)
+}
+
+fn show(recording: &Recording, asked: &ClockReads) -> Result<(), Error> {
+    let id = &recording.meta.id;
+    let reads = clock_reads::of(recording)
+        .ok_or_else(|| Error::Usage(format!("recording {id} has no counts of `tickmark clock-reads`")))?
+        .map_err(|why| Error::Refused(format!("nothing was counted: {why}; saved as {id}")))?;
+    if asked.output.format == Format::Json {
+        return with_header(recording, tickmark_render::clock_reads::json(&reads));
+    }
+    header(recording)?;
+    super::print(&tickmark_render::clock_reads::text(&reads))
+}
