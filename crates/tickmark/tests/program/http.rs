@@ -107,8 +107,11 @@ fn requests_at_times_of_their_own_come_as_often_as_they_are_due() {
         let seen = seen(&page, 0);
         let rate = median(&seen["reached"]);
         assert!((150.0..250.0).contains(&rate), "{page}");
-        let p50 = |name: &str| seen["latency"][name]["quantiles"]["p50"].as_f64().unwrap();
-        assert!(p50("response") >= p50("service") && p50("late") > 0.0, "{page}");
+        let p50 = |name: &str| seen["latency"][name]["quantiles"]["p50"].as_f64();
+        assert!(p50("service") > Some(0.0) && p50("late") > Some(0.0), "{page}");
+        // Beside others the client may be so late that response latency is its own: it is refused then, and only then.
+        assert_eq!(seen["limit"] == "late", p50("response").is_none(), "{page}");
+        assert!(p50("response").is_none_or(|response| Some(response) >= p50("service")), "{page}");
         assert!(seen["missed"].as_f64().unwrap() < 0.2, "{page}");
     }
     refused(&bench.run(&["http", "--rate", "10", "--count-only"]), 2, &["--count-only"]);
