@@ -58,6 +58,8 @@ impl Used {
     /// used, and the client used or waited for.
     pub(super) fn values(&self, done: f64, wall: f64) -> [Option<f64>; 10] {
         let server = |value: fn(&Account) -> f64| self.server.as_ref().map(value);
+        // Kernels without CONFIG_SCHED_INFO do not say.
+        let says_waits = std::fs::metadata("/proc/self/schedstat").is_ok();
         // Of both sides, or of none.
         let switches = self.server.map(|server| server.switches + self.client.switches);
         [
@@ -65,8 +67,8 @@ impl Used {
             Some(self.client.cpu as f64 / done),
             self.server.as_ref().and_then(Account::system_share),
             self.client.system_share(),
-            server(|account| account.waited as f64).map(|waited| waited / done),
-            Some(self.client.waited as f64 / done),
+            server(|account| account.waited as f64).map(|waited| waited / done).filter(|_| says_waits),
+            Some(self.client.waited as f64 / done).filter(|_| says_waits),
             switches.map(|count| count as f64 / done),
             self.interrupts.map(|count| count as f64 / done),
             server(|account| account.cpu as f64).map(|cpu| cpu / wall),
