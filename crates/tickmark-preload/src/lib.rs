@@ -10,6 +10,7 @@ use layout::{
     SECONDS, SITE, SITES, SPENT, SYMBOL, TIMEOFDAY,
 };
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -88,17 +89,23 @@ impl Preload {
         let (path, library) = (folder.join("page"), folder.join("tickmark_preload.so"));
         std::fs::write(&library, LIBRARY)?;
         let page = File::options().read(true).write(true).create_new(true).open(&path)?;
-        page.set_len(BYTES as u64)?;
+        // All of it: where the disk is full that is seen here, and not by the program that writes to it.
+        page.write_all_at(&vec![0; BYTES], 0)?;
         let all = Self { page, library, path };
         all.set(KEEPS_SITES, u64::from(sites))?;
         all.set(MARK, MAGIC)?;
         Ok(all)
     }
 
-    /// What the environment of a program has to hold.
+    /// What the environment of a program has to hold; a library that it has loaded before its own already stays behind this one.
     #[must_use]
-    pub fn environment(&self) -> [(&'static str, PathBuf); 2] {
-        [("LD_PRELOAD", self.library.clone()), (layout::VARIABLE, self.path.clone())]
+    pub fn environment(&self) -> [(&'static str, OsString); 2] {
+        let mut all = self.library.clone().into_os_string();
+        if let Some(others) = std::env::var_os("LD_PRELOAD").filter(|others| !others.is_empty()) {
+            all.push(":");
+            all.push(others);
+        }
+        [("LD_PRELOAD", all), (layout::VARIABLE, self.path.clone().into_os_string())]
     }
 
     fn set(&self, word: usize, value: u64) -> io::Result<()> {
@@ -193,7 +200,7 @@ mod tests {
         std::fs::write(&other, vec![7; BYTES]).unwrap();
         let [library, (variable, _)] = preload.environment();
         let status = Command::new(compiled(folder.path()))
-            .envs([library, (variable, other.clone())])
+            .envs([library, (variable, other.clone().into_os_string())])
             .status()
             .unwrap();
         assert!(status.success() && std::fs::read(other).unwrap() == vec![7; BYTES]);

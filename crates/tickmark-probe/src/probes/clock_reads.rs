@@ -9,7 +9,6 @@ use crate::routine::{Budget, Sink, routine};
 use crate::spec::Also;
 use crate::sys::limits;
 use crate::{Expected, Params, Probe, ProbeError, Spec, Unavailable};
-use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -91,29 +90,25 @@ fn run(
     let preload =
         Preload::new(&folder.0, true).map_err(|error| wrong(format!("the preloaded library: {error}")))?;
     let mut command = Command::new(words.first().map_or("", String::as_str));
-    command
-        .args(&words[1..])
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .process_group(0);
+    command.args(&words[1..]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     if !params.told("folder").is_empty() {
         command.current_dir(params.told("folder"));
     }
     command.envs(preload.environment());
+    // What it starts is of this run's group, and ends with the run at the latest.
+    limits::end_with_this(&mut command);
     limits::pin(&params.allowed)?;
     let count = Count::begin(params)?;
     let begun = monotonic_ns();
-    let mut child = Running(command.spawn().map_err(|error| wrong(error.to_string()))?);
+    let mut child = command.spawn().map_err(|error| wrong(error.to_string()))?;
     let ended = match params.told("seconds").parse::<f64>() {
-        Ok(seconds) => child.wait_for(Duration::from_secs_f64(seconds.clamp(0.0, 1e6))),
-        Err(_) => child.0.wait().map(Some),
+        Ok(seconds) => wait_for(&mut child, Duration::from_secs_f64(seconds.clamp(0.0, 1e6))),
+        Err(_) => child.wait().map(Some),
     };
     let ended = ended.map_err(|error| wrong(error.to_string()))?;
     let (counts, took) =
         (preload.counts().map_err(|error| wrong(error.to_string()))?, monotonic_ns() - begun);
     let count = count.end()?;
-    drop(child);
     limits::pin(&[params.cpu])?;
     if let Some(status) = ended.filter(|status| !status.success()) {
         return Err(wrong(format!("ended with {status}")));
@@ -179,25 +174,13 @@ impl Drop for Folder {
     }
 }
 
-/// Killed with what it started, however this ends.
-struct Running(Child);
-
-impl Running {
-    /// How it ended, if it did by then.
-    fn wait_for(&mut self, time: Duration) -> std::io::Result<Option<std::process::ExitStatus>> {
-        let until = std::time::Instant::now() + time;
-        loop {
-            match self.0.try_wait()? {
-                None if std::time::Instant::now() < until => std::thread::sleep(Duration::from_millis(5)),
-                ended => return Ok(ended),
-            }
+/// How it ended, if it did by then.
+fn wait_for(child: &mut Child, time: Duration) -> std::io::Result<Option<std::process::ExitStatus>> {
+    let until = std::time::Instant::now() + time;
+    loop {
+        match child.try_wait()? {
+            None if std::time::Instant::now() < until => std::thread::sleep(Duration::from_millis(5)),
+            ended => return Ok(ended),
         }
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        limits::kill_group(self.0.id());
-        let _ = self.0.wait();
     }
 }

@@ -67,6 +67,37 @@ fn reads_are_counted_by_clock_and_by_call_site() {
 }
 
 #[test]
+fn what_a_command_started_ends_with_the_program() {
+    let _machine = crate::bench::machine();
+    let bench = Bench::new();
+    // A time that nobody else sleeps.
+    let own = format!("{}.25", 100_000 + std::process::id());
+    let there = || {
+        let processes = std::fs::read_dir("/proc").unwrap().flatten();
+        let lines = processes.filter_map(|entry| std::fs::read_to_string(entry.path().join("cmdline")).ok());
+        lines.filter(|line| line.starts_with("sleep") && line.contains(&own)).count()
+    };
+    let shell = format!("sleep {own} & sleep {own}");
+    let mut program = bench
+        .command(&["clock-reads", "--", "sh", "-c", &shell])
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    let wait = |count: usize| {
+        (0..200).any(|_| {
+            std::thread::sleep(std::time::Duration::from_millis(100));
+            there() == count
+        })
+    };
+    assert!(wait(2), "it did not begin");
+    let id = program.id().to_string();
+    assert!(std::process::Command::new("kill").args(["-INT", &id]).status().unwrap().success());
+    assert!(wait(0), "{} were left", there());
+    program.wait().unwrap();
+}
+
+#[test]
 fn what_cannot_be_counted_is_said() {
     let _machine = crate::bench::machine();
     let bench = Bench::new();
