@@ -81,8 +81,9 @@ pub(crate) fn ranges(numbers: &[u32]) -> String {
 
 /// Size of the running program's file; 0 where it cannot be known.
 pub(crate) fn program_bytes() -> u64 {
-    let path = std::env::current_exe().ok();
-    path.and_then(|path| std::fs::metadata(path).ok()).map_or(0, |status| status.len())
+    // Also where the file was replaced meanwhile.
+    let own = std::fs::File::open("/proc/self/exe");
+    own.and_then(|file| file.metadata()).map_or(0, |status| status.len())
 }
 
 #[cfg(test)]

@@ -96,7 +96,7 @@ pub(crate) fn agent_program() -> Result<PathBuf, Error> {
             && !done.status.success()
         {
             let said = String::from_utf8_lossy(&done.stderr).into_owned();
-            let why = said.lines().next_back().unwrap_or_default().to_owned();
+            let why = said.trim_end().lines().next_back().unwrap_or_default().to_owned();
             return Err(Error::Refused(format!("cargo xtask agent does not build the static agent: {why}")));
         }
     }
