@@ -12,6 +12,7 @@ pub mod clock_reads;
 pub mod comms;
 pub mod comparison;
 pub mod doctor;
+pub mod dose;
 mod exact;
 pub mod http;
 pub mod hz;

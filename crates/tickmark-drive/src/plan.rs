@@ -79,13 +79,14 @@ fn is_tick(offer: &Offer) -> bool {
 }
 
 /// Metrics of what takes as long as it takes.
-const LONG: [&str; 6] = [
+const LONG: [&str; 7] = [
     names::COMMAND_TIME,
     names::OSNOISE_LOST,
     names::TIMERLAT_INTERRUPT,
     names::BILL,
     names::BILL_UNWATCHED,
     names::CLOCK_READS,
+    names::DOSE,
 ];
 
 /// How many tenths of an ordinary probe's budget they take together.

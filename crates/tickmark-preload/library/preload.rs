@@ -10,7 +10,7 @@ use core::arch::naked_asm;
 use core::ffi::{CStr, c_char, c_int, c_long, c_void};
 use core::ptr::{null, null_mut};
 use core::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering::Relaxed};
-use layout::{COUNTERS, DOSE, FILE, KEEPS_SITES, KINDS, LOADED, MAGIC, MARK, MOST_SITES, NO_ROOM, OTHER, ROWS, SECONDS, SITE, SITES, SPENT, SYMBOL, TIMEOFDAY};
+use layout::{BY_SYSCALL, COUNTERS, DOSE, FILE, HELD_UP, KEEPS_SITES, KINDS, LOADED, MAGIC, MARK, MOST_SITES, NO_ROOM, OTHER, OTHERS, ROWS, SECONDS, SITE, SITES, SPENT, SYMBOL, TIMEOFDAY};
 
 #[repr(C)]
 struct Found {
@@ -89,11 +89,11 @@ fn word<'a>(page: *mut u64, at: usize) -> &'a AtomicU64 {
     unsafe { AtomicU64::from_ptr(page.add(at)) }
 }
 
-/// Counts a read of this kind by this caller, and waits.
-fn counted(kind: usize, caller: usize) {
+/// Counts a read of this kind by this caller, and waits. What it gives says whether the read is to be a system call, and where what that takes is added.
+fn counted(kind: usize, caller: usize) -> Option<usize> {
     let page = PAGE.load(Relaxed);
     if page.is_null() {
-        return;
+        return None;
     }
     // Stacks of threads are apart: their rows are, as a rule.
     let place = 0u8;
@@ -104,14 +104,35 @@ fn counted(kind: usize, caller: usize) {
         site(page, caller);
     }
     let dose = word(page, DOSE).load(Relaxed);
+    if dose == BY_SYSCALL {
+        return Some(at + SPENT);
+    }
     if dose > 0 {
         let begun = counter();
         let mut now = counter();
-        while now.wrapping_sub(begun) < dose {
+        while now.wrapping_sub(begun) < dose - 1 {
             now = counter();
         }
-        word(page, at + SPENT).fetch_add(now.wrapping_sub(begun), Relaxed);
+        spent(page, at + SPENT, now.wrapping_sub(begun), dose - 1);
     }
+    None
+}
+
+/// Adds what a read took that was to take so long. What it was held up by is no cost of it: how often is counted.
+fn spent(page: *mut u64, at: usize, took: u64, dose: u64) {
+    if took > dose + OTHERS {
+        word(page, HELD_UP).fetch_add(1, Relaxed);
+    } else {
+        word(page, at).fetch_add(took, Relaxed);
+    }
+}
+
+/// A system call whose time is added.
+fn called(at: usize, call: impl FnOnce() -> c_long) -> c_long {
+    let begun = counter();
+    let result = call();
+    spent(PAGE.load(Relaxed), at, counter().wrapping_sub(begun), 0);
+    result
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -184,7 +205,11 @@ fn copy(page: *mut u64, at: usize, most: usize, text: *const c_char) {
 
 /// With the caller's address, which the functions below hand on.
 extern "C" fn read_clock(clock: c_int, time: *mut c_void, caller: usize) -> c_int {
-    counted(if (0..OTHER as c_int).contains(&clock) { clock as usize } else { OTHER }, caller);
+    let by_call = counted(if (0..OTHER as c_int).contains(&clock) { clock as usize } else { OTHER }, caller);
+    if let Some(at) = by_call {
+        // SAFETY: the caller's own arguments.
+        return called(at, || unsafe { syscall(CALLS[0], clock as c_long, time) }) as c_int;
+    }
     let behind = BEHIND[0].load(Relaxed);
     if behind == 0 {
         // SAFETY: the caller's own arguments.
@@ -195,7 +220,10 @@ extern "C" fn read_clock(clock: c_int, time: *mut c_void, caller: usize) -> c_in
 }
 
 extern "C" fn read_timeofday(time: *mut c_void, zone: *mut c_void, caller: usize) -> c_int {
-    counted(TIMEOFDAY, caller);
+    if let Some(at) = counted(TIMEOFDAY, caller) {
+        // SAFETY: the caller's own arguments.
+        return called(at, || unsafe { syscall(CALLS[1], time, zone) }) as c_int;
+    }
     let behind = BEHIND[1].load(Relaxed);
     if behind == 0 {
         // SAFETY: the caller's own arguments.
@@ -206,8 +234,12 @@ extern "C" fn read_timeofday(time: *mut c_void, zone: *mut c_void, caller: usize
 }
 
 extern "C" fn read_seconds(time: *mut c_long, caller: usize) -> c_long {
-    counted(SECONDS, caller);
+    let by_call = counted(SECONDS, caller);
     let behind = BEHIND[2].load(Relaxed);
+    if let Some(at) = by_call.filter(|_| CALLS[2] >= 0) {
+        // SAFETY: the caller's own argument.
+        return called(at, || unsafe { syscall(CALLS[2], time) });
+    }
     if behind == 0 {
         let mut both = [0 as c_long; 2];
         // SAFETY: CLOCK_REALTIME, into our own; `time` is the caller's.

@@ -5,16 +5,23 @@ pub(crate) const VARIABLE: &str = "TICKMARK_PRELOAD_PAGE";
 /// Its first word.
 pub(crate) const MAGIC: u64 = 0x7469_636b_7072_6531;
 /// Words: the mark; how often the library was loaded; counter ticks that each read takes longer; whether call sites are kept; reads of call sites for which
-/// there was no room.
+/// there was no room; reads that something else held up while they were made longer.
 pub(crate) const MARK: usize = 0;
 /// See above.
 pub(crate) const LOADED: usize = 1;
 /// See above.
 pub(crate) const DOSE: usize = 2;
+/// In that word: 0 is no dose; above it, one more than the ticks, so that also a dose of 0 goes the way of the others. This value is no time: each read is a system
+/// call, whose whole time counts as what it took longer.
+pub(crate) const BY_SYSCALL: u64 = u64::MAX;
 /// See above.
 pub(crate) const KEEPS_SITES: usize = 3;
 /// See above.
 pub(crate) const NO_ROOM: usize = 4;
+/// See above.
+pub(crate) const HELD_UP: usize = 5;
+/// Ticks by which a read takes longer than it was to, that are no longer its own: an interrupt's or another task's.
+pub(crate) const OTHERS: u64 = 20_000;
 /// The first word of the counters: so many rows, one for each of several threads, so that they do not wait for each other.
 pub(crate) const COUNTERS: usize = 64;
 /// Rows.
@@ -27,7 +34,7 @@ pub(crate) const OTHER: usize = 12;
 pub(crate) const TIMEOFDAY: usize = 13;
 /// time(2).
 pub(crate) const SECONDS: usize = 14;
-/// Counter ticks that reads took longer, as measured.
+/// Counter ticks that reads took longer, as measured, without those that were held up.
 pub(crate) const SPENT: usize = 15;
 /// The first word of the call sites.
 pub(crate) const SITES: usize = COUNTERS + ROWS * KINDS;

@@ -10,6 +10,7 @@ mod instrument;
 mod meter;
 mod permutation;
 mod probes;
+mod random;
 mod routine;
 pub mod rpc;
 pub mod session;
@@ -21,6 +22,8 @@ pub use case::{Case, Parameter, Value};
 pub use error::{ProbeError, Unavailable};
 pub use instrument::Gauge;
 pub use meter::{Counts, Meter, Reading, SystemMeter};
+#[cfg(feature = "whole")]
+pub use probes::serve_http;
 pub use probes::{FILES, all, case, cases, find, serve};
 pub use routine::{Budget, Folder, Params, Prepare, Probe, Routine, Sink, Sizes, Stop};
 pub use spec::{Also, EVERY_RUN, Expected, Spec, Syscall};

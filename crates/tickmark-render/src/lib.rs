@@ -12,6 +12,7 @@ pub mod comms;
 pub mod comparison;
 pub mod cyclictest;
 pub mod doctor;
+pub mod dose;
 mod finding;
 mod grid;
 pub mod http;

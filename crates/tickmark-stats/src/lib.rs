@@ -8,6 +8,7 @@ pub mod change;
 pub mod composite;
 pub mod contention;
 pub mod curve;
+pub mod dose;
 pub mod earlier;
 mod estimate;
 pub mod extreme;

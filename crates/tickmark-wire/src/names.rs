@@ -27,6 +27,20 @@ pub const CLOCK_READS_BLIND: &str = "clock_reads.blind";
 pub const CLOCK_READS_TIME: &str = "clock_reads.time";
 /// How often it did what is counted.
 pub const CLOCK_READS_COUNT: &str = "clock_reads.count";
+/// What a slower clock costs a server: a probe, and what each transaction cost in each slice of time.
+pub const DOSE: &str = "dose";
+/// By how much each clock read was to take longer there, in ns; below 0: it was a system call.
+pub const DOSE_ASKED: &str = "dose.asked";
+/// And by how much it did.
+pub const DOSE_DELIVERED: &str = "dose.delivered";
+/// Clock reads of each transaction.
+pub const DOSE_READS: &str = "dose.reads";
+/// Transactions a second.
+pub const DOSE_RATE: &str = "dose.rate";
+/// What a read costs here: as programs do it, and as a system call.
+pub const DOSE_COST: &str = "dose.read_cost";
+/// Transactions that failed, by kind.
+pub const DOSE_FAULTS: &str = "dose.faults";
 /// Transactions over HTTP: a probe.
 pub const HTTP: &str = "http";
 /// How late programs are woken, by any way to wait: a probe.

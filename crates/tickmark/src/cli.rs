@@ -5,6 +5,7 @@ mod clock_reads;
 mod comms;
 mod compare;
 pub(crate) mod complete;
+mod dose;
 mod examples;
 mod exit;
 mod http;
@@ -20,6 +21,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 pub(crate) use clock_reads::ClockReads;
 pub(crate) use comms::Comms;
 pub(crate) use compare::{Compare, CompareFormat, FailOn};
+pub(crate) use dose::Dose;
 use examples::{
     COMPARE_EXAMPLES, DOCTOR_EXAMPLES, EXPERIMENT_EXAMPLES, EXPORT_EXAMPLES, IMPORT_EXAMPLES,
     RECORDINGS_EXAMPLES, RUN_EXAMPLES, SHOW_EXAMPLES, START, STAT_EXAMPLES, TICK_EXAMPLES, TIMERS_EXAMPLES,
@@ -96,6 +98,9 @@ pub(crate) enum Command {
     /// Count how often a command reads clocks: which, and from where
     #[command(after_help = clock_reads::CLOCK_READS_EXAMPLES)]
     ClockReads(ClockReads),
+    /// Make a server's clock reads slower while it serves: what that costs each transaction
+    #[command(after_help = dose::DOSE_EXAMPLES)]
+    Dose(Dose),
     /// Run a command at several HZ: what ticks cost it, what finer ones save it, and where they meet
     #[command(after_help = hz::HZ_EXAMPLES)]
     Hz(Hz),

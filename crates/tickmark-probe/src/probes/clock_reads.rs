@@ -1,18 +1,18 @@
 //! How often a command reads clocks, by clock and by who calls: counted by a library that is loaded before its own. No suite has it, as it has to be told
 //! the command: `tickmark clock-reads` asks.
 
-mod program;
+pub(super) mod program;
 
 use super::counting::Count;
+use super::preloaded::{NOT_LOADED, Preloaded};
 use crate::case::Parameter;
 use crate::routine::{Budget, Sink, routine};
 use crate::spec::Also;
 use crate::sys::limits;
 use crate::{Expected, Params, Probe, ProbeError, Spec, Unavailable};
-use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::time::Duration;
-use tickmark_preload::{Counts, KIND_NAMES, Preload, Site};
+use tickmark_preload::{Counts, KIND_NAMES, Site};
 use tickmark_timer::monotonic_ns;
 use tickmark_wire::{Better, Group, Headline, Observations, Part, Tally, Unit, Values, names};
 
@@ -84,37 +84,23 @@ fn run(
     blind: &[program::Blind],
     sink: &mut dyn Sink,
 ) -> Result<(), ProbeError> {
-    let wrong = |why: String| ProbeError::Other(format!("`{}`: {why}", words.join(" ")));
-    let folder =
-        Folder::make().map_err(|error| wrong(format!("a folder for the preloaded library: {error}")))?;
-    let preload =
-        Preload::new(&folder.0, true).map_err(|error| wrong(format!("the preloaded library: {error}")))?;
-    let mut command = Command::new(words.first().map_or("", String::as_str));
-    command.args(&words[1..]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    if !params.told("folder").is_empty() {
-        command.current_dir(params.told("folder"));
-    }
-    command.envs(preload.environment());
-    // What it starts is of this run's group, and ends with the run at the latest.
-    limits::end_with_this(&mut command);
-    limits::pin(&params.allowed)?;
     let count = Count::begin(params)?;
     let begun = monotonic_ns();
-    let mut child = command.spawn().map_err(|error| wrong(error.to_string()))?;
+    let mut command = Preloaded::start(words, params, true, &params.allowed, Stdio::null())?;
     let ended = match params.told("seconds").parse::<f64>() {
-        Ok(seconds) => wait_for(&mut child, Duration::from_secs_f64(seconds.clamp(0.0, 1e6))),
-        Err(_) => child.wait().map(Some),
+        Ok(seconds) => wait_for(&mut command.child, Duration::from_secs_f64(seconds.clamp(0.0, 1e6))),
+        Err(_) => command.child.wait().map(Some),
     };
-    let ended = ended.map_err(|error| wrong(error.to_string()))?;
-    let (counts, took) =
-        (preload.counts().map_err(|error| wrong(error.to_string()))?, monotonic_ns() - begun);
+    let ended = ended.map_err(|error| command.wrong(&error.to_string()))?;
+    let counts = command.preload.counts().map_err(|error| command.wrong(&error.to_string()))?;
+    let took = monotonic_ns() - begun;
     let count = count.end()?;
     limits::pin(&[params.cpu])?;
     if let Some(status) = ended.filter(|status| !status.success()) {
-        return Err(wrong(format!("ended with {status}")));
+        return Err(command.wrong(&format!("ended with {status}")));
     }
     if counts.loaded == 0 {
-        return Err(wrong("the preloaded library was not loaded: a program with more rights than its user, or a folder from which nothing may be executed".to_owned()));
+        return Err(command.wrong(NOT_LOADED));
     }
     observe(&counts, blind, took, count, sink);
     Ok(())
@@ -155,23 +141,6 @@ fn observe(counts: &Counts, blind: &[program::Blind], took: u64, count: Option<f
 fn named(site: &Site) -> String {
     let symbol = if site.symbol.is_empty() { String::new() } else { format!(" ({})", site.symbol) };
     format!("{}+{:#x}{symbol}", site.file, site.offset)
-}
-
-/// For the library and what it counts; gone with this, and with the run.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn make() -> std::io::Result<Self> {
-        let path = std::env::current_dir()?.join(format!("run-{}", std::process::id()));
-        std::fs::create_dir(&path)?;
-        Ok(Self(path))
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
 }
 
 /// How it ended, if it did by then.

@@ -4,6 +4,8 @@
 mod answer;
 mod board;
 mod client;
+#[cfg(feature = "whole")]
+pub(super) mod clients;
 mod costs;
 mod server;
 #[cfg_attr(not(feature = "whole"), path = "http/small.rs")]

@@ -16,6 +16,8 @@ mod command;
 mod comms;
 #[cfg(feature = "whole")]
 mod counting;
+#[cfg(feature = "whole")]
+mod dose;
 mod fault;
 mod files;
 mod float;
@@ -33,6 +35,8 @@ mod null;
 mod open_close;
 mod osnoise;
 mod packets;
+#[cfg(feature = "whole")]
+mod preloaded;
 mod read_write;
 mod ready;
 mod round_trip;
@@ -111,11 +115,15 @@ pub static FILES: &[&[Probe]] = &[
     bill::PROBES,
     #[cfg(feature = "whole")]
     clock_reads::PROBES,
+    #[cfg(feature = "whole")]
+    dose::PROBES,
     osnoise::PROBES,
     selftest::PROBES,
 ];
 
 pub use comms::serve;
+#[cfg(feature = "whole")]
+pub use http::clients::serve_http;
 
 /// Every probe.
 pub fn all() -> impl Iterator<Item = &'static Probe> {

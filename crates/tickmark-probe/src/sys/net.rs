@@ -94,9 +94,25 @@ impl Listener {
     pub fn at(address: Ipv4Addr, bytes: Option<usize>) -> Result<Self, CallError> {
         let listening = socket(libc::SOCK_STREAM)?;
         bytes.map_or(Ok(()), |bytes| hold(&listening, bytes))?;
-        bind(&listening, address)?;
+        Self::bound(listening, SocketAddrV4::new(address, 0))
+    }
+
+    /// Listens at an address and a port of the caller's choice; port 0 is any.
+    ///
+    /// # Errors
+    /// Those of socket(2), setsockopt(2), bind(2), listen(2) and getsockname(2).
+    #[cfg(feature = "whole")]
+    pub fn on(address: Ipv4Addr, port: u16) -> Result<Self, CallError> {
+        let listening = socket(libc::SOCK_STREAM)?;
+        // A server that has just ended left connections in TIME_WAIT.
+        sockopt::set_socket_reuseaddr(&listening, true).map_err(named("setsockopt"))?;
+        Self::bound(listening, SocketAddrV4::new(address, port))
+    }
+
+    fn bound(listening: OwnedFd, to: SocketAddrV4) -> Result<Self, CallError> {
+        rustix::net::bind(&listening, &to).map_err(named("bind"))?;
         rustix::net::listen(&listening, 128).map_err(named("listen"))?;
-        let address = self::address(&listening)?;
+        let address = address(&listening)?;
         Ok(Self { socket: listening, address })
     }
 

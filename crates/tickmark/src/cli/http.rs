@@ -59,6 +59,15 @@ pub(crate) struct Http {
     /// Its CPU: the client's own (UP), or another one (SMP) [default: both, where there are two]
     #[arg(long, value_name = "PLACE", value_delimiter = ',', value_parser = ["same", "across"])]
     pub(crate) place: Vec<String>,
+    /// Only serve, by threads, until it is ended: for the client on another machine (--url), and for `tickmark dose`
+    #[arg(long, conflicts_with_all = ["url", "place", "by", "duration", "runs", "quick", "rate", "of", "name"])]
+    pub(crate) serve: bool,
+    /// Where; port 0 is any
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:0", requires = "serve")]
+    pub(crate) listen: std::net::SocketAddrV4,
+    /// How often it reads a clock for each request
+    #[arg(long, value_name = "N", default_value = "0", requires = "serve", value_parser = clap::value_parser!(u32).range(0..=1_000_000))]
+    pub(crate) reads: u32,
     /// How long each run measures [default: 30s; with --quick 2s]
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(crate) duration: Option<Nanos>,

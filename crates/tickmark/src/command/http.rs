@@ -17,6 +17,9 @@ const USUAL: (i64, u32) = (30_000_000_000, 10);
 const QUICK: (i64, u32) = (2_000_000_000, 3);
 
 pub(super) fn run(store: &Store, asked: &Http) -> Result<Code, Error> {
+    if asked.serve {
+        return serve(asked);
+    }
     if let Some(name) = &asked.of {
         return show(&store.find(name)?, asked);
     }
@@ -83,8 +86,22 @@ fn offers(asked: &Http) -> Result<Vec<Offer>, Error> {
     Ok(offers)
 }
 
+/// Answers until it is ended.
+fn serve(asked: &Http) -> Result<Code, Error> {
+    let listen = asked.listen;
+    let [connection] = asked.connection.as_slice() else {
+        return Err(Error::Usage("--serve has one --connection".to_owned()));
+    };
+    let how = (asked.workers, asked.bytes, connection == "keep-alive", asked.reads);
+    let tell = |at| {
+        let _ = super::print(&format!("serves at {at}\n"));
+    };
+    let ended = tickmark_probe::serve_http(*listen.ip(), listen.port(), how, tell);
+    ended.map(|()| Code::Done).map_err(|error| Error::Refused(format!("--listen {listen}: {error}")))
+}
+
 /// What the probe is told of a server that runs already.
-fn of_url(url: &str, pid: Option<u32>) -> Result<Vec<(&'static str, String)>, Error> {
+pub(super) fn of_url(url: &str, pid: Option<u32>) -> Result<Vec<(&'static str, String)>, Error> {
     let wrong = |why: &str| Error::Usage(format!("--url {url}: {why}"));
     if url.starts_with("https://") {
         return Err(wrong(

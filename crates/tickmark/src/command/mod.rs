@@ -10,6 +10,7 @@ mod compare;
 mod cpus;
 mod doctor;
 mod document;
+mod dose;
 mod experiment;
 mod export;
 mod export_gaps;
@@ -50,6 +51,7 @@ pub(crate) fn dispatch(cli: Cli) -> Result<Code, Error> {
         Command::Show(show) => show::run(&store()?, &show),
         Command::Experiment(asked) => experiment::run(&store()?, &asked),
         Command::Compare(compare) => compare::run(&store()?, &compare),
+        Command::Dose(asked) => dose::run(&store()?, &asked),
         Command::Doctor(asked) => doctor::run(&store()?, &asked),
         Command::Tick(asked) => tick::run(&store()?, &asked),
         Command::Timers(asked) => timers::run(&store()?, &asked),

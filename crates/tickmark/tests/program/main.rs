@@ -11,6 +11,7 @@ mod comms;
 mod comms_hosts;
 mod comparing;
 mod doctor;
+mod dose;
 mod experiment;
 mod faults;
 mod http;

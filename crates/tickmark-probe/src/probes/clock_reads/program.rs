@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 /// What the library does not see.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Blind {
+pub(in crate::probes) enum Blind {
     /// It has no dynamic linker that would load anything.
     Static,
     /// Go's runtime reads the clock by itself.
@@ -15,7 +15,7 @@ pub(super) enum Blind {
 }
 
 impl Blind {
-    pub(super) const fn words(self) -> &'static str {
+    pub(in crate::probes) const fn words(self) -> &'static str {
         match self {
             Self::Static => "is linked statically",
             Self::Go => "is written in Go, whose runtime reads the clock without the C library",
@@ -24,7 +24,7 @@ impl Blind {
     }
 
     /// Whether that is everything.
-    pub(super) const fn is_all(self) -> bool {
+    pub(in crate::probes) const fn is_all(self) -> bool {
         matches!(self, Self::Static)
     }
 }
@@ -38,7 +38,7 @@ const SCRIPTS: usize = 4;
 ///
 /// # Errors
 /// There is no such program, or it cannot be read.
-pub(super) fn blind(name: &str, folder: &str) -> Result<Vec<Blind>, String> {
+pub(in crate::probes) fn blind(name: &str, folder: &str) -> Result<Vec<Blind>, String> {
     let mut path = find(name, folder)?;
     for _ in 0..SCRIPTS {
         let mut bytes = Vec::new();

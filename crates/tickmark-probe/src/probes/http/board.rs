@@ -179,6 +179,11 @@ impl Seen {
         self.more(before, SENT)
     }
 
+    #[cfg(feature = "whole")]
+    pub(super) fn all_faults(&self) -> Vec<(Fault, u64)> {
+        self.faults(&Self(vec![0; self.0.len()]))
+    }
+
     pub(super) fn faults(&self, before: &Self) -> Vec<(Fault, u64)> {
         let all = Fault::ALL.into_iter().map(|fault| (fault, self.more(before, FAULTS + fault as usize)));
         all.filter(|(_, count)| *count > 0).collect()

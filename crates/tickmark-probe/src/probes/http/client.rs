@@ -4,6 +4,7 @@
 use super::answer::Answer;
 use super::board::{Board, Fault, Times};
 use super::whole;
+use crate::random;
 use crate::sys::CallError;
 use crate::sys::connections::{self, Poll};
 use std::collections::VecDeque;
@@ -48,13 +49,9 @@ impl Due {
         self.next += if self.poisson { self.apart * whole::exponential(self.uniform()) } else { self.apart };
     }
 
-    /// Above 0, at most 1: splitmix64 (Steele, Lea and Flood, 2014).
+    /// Above 0, at most 1.
     fn uniform(&mut self) -> f64 {
-        self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.random;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((mixed ^ (mixed >> 31)) >> 11) as f64 / (1u64 << 53) as f64 + f64::EPSILON / 4.0
+        (random::next(&mut self.random) >> 11) as f64 / (1u64 << 53) as f64 + f64::EPSILON / 4.0
     }
 }
 

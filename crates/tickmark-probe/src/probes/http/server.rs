@@ -49,12 +49,13 @@ impl Server {
                 limits::pin(&[cpu])?;
                 for _ in 1..if threads { workers } else { 1 } {
                     let (listener, answer) = (Arc::clone(&listener), Arc::clone(&answer));
-                    let thread = std::thread::Builder::new().spawn(move || serve(&listener, &answer, keep));
+                    let thread =
+                        std::thread::Builder::new().spawn(move || serve(&listener, &answer, keep, 0));
                     thread.map_err(|error| {
                         CallError::of("pthread_create (mmap, mprotect or clone3)", &error)
                     })?;
                 }
-                serve(&listener, &answer, keep)
+                serve(&listener, &answer, keep, 0)
             })
         };
         let processes = if threads { 1 } else { workers };
@@ -62,19 +63,25 @@ impl Server {
     }
 }
 
-/// Takes connections for ever.
-fn serve(listener: &Listener, answer: &[u8], keep: bool) -> Result<(), CallError> {
+/// Takes connections for ever; reads the clock so often for each request.
+pub(super) fn serve(listener: &Listener, answer: &[u8], keep: bool, reads: u32) -> Result<(), CallError> {
     let mut head = vec![0; LONGEST];
     loop {
         if let Some(connection) = listener.accept(true)? {
             // Whatever a client does wrong ends its connection alone.
-            let _ = talk(&connection, answer, keep, &mut head);
+            let _ = talk(&connection, answer, keep, reads, &mut head);
         }
     }
 }
 
 /// Answers each request, or the only one.
-fn talk(connection: &OwnedFd, answer: &[u8], keep: bool, head: &mut [u8]) -> Result<(), CallError> {
+fn talk(
+    connection: &OwnedFd,
+    answer: &[u8],
+    keep: bool,
+    reads: u32,
+    head: &mut [u8],
+) -> Result<(), CallError> {
     let mut had = 0;
     loop {
         let got = connections::receive(connection, &mut head[had..], true)?;
@@ -87,6 +94,9 @@ fn talk(connection: &OwnedFd, answer: &[u8], keep: bool, head: &mut [u8]) -> Res
                 return Ok(());
             }
             continue;
+        }
+        for _ in 0..reads {
+            std::hint::black_box(tickmark_timer::monotonic_ns());
         }
         file::write_all(connection.as_fd(), answer)?;
         if !keep {

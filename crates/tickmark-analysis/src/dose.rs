@@ -1,0 +1,201 @@
+//! What a slower clock costs a server: how the cost of a transaction rises with the doses, and what that says of other clock sources.
+
+use crate::sample::{Detail, Sample};
+use std::collections::BTreeMap;
+use tickmark_stats::dose::{self, Slope};
+use tickmark_stats::two::Difference;
+use tickmark_stats::{Interval, spread};
+use tickmark_store::{Recording, Run, Status};
+use tickmark_wire::{Arguments, Name, Observations, names};
+
+/// Of intervals.
+pub const CONFIDENCE: f64 = 0.95;
+/// ns by which reads of other clock sources are slower, as they are known: the ACPI timer's claim of timecounter-cost.txt, and ten times that.
+pub const KNOWN: [(&str, f64); 2] = [("60 ns longer (an ACPI timer)", 60.0), ("600 ns longer", 600.0)];
+
+/// A server under doses. Times in ns.
+#[derive(Debug)]
+pub struct Dosed {
+    /// The server.
+    pub server: String,
+    /// What was told.
+    pub told: Arguments,
+    /// Whether the cost is a number of the user's, and not CPU time.
+    pub is_number: bool,
+    /// How many blocks, each with every dose once.
+    pub blocks: usize,
+    /// By how much reads took longer without a dose: what it takes to go the way of the others.
+    pub none: f64,
+    /// A transaction without a dose: mean over blocks, and the standard deviation from one slice to the next.
+    pub cost: f64,
+    /// See above.
+    pub deviation: f64,
+    /// Transactions a second without a dose.
+    pub rate: f64,
+    /// Clock reads that were counted for each transaction, over all slices.
+    pub reads: f64,
+    /// What a read costs here: as programs do it, and as a system call.
+    pub read: [f64; 2],
+    /// Each dose but none, ascending; the system call last.
+    pub rows: Vec<Row>,
+    /// By how much a transaction takes longer with each ns that a read does: reads that are waited for.
+    pub slope: Option<Slope>,
+    /// What failed, by kind.
+    pub faults: Vec<(String, u64)>,
+}
+
+/// A dose against none.
+#[derive(Debug)]
+pub struct Row {
+    /// What was asked, none for the system call; and by how much a read did take longer, the mean over blocks.
+    pub asked: Option<f64>,
+    /// See above.
+    pub delivered: f64,
+    /// By how much a transaction cost more, over blocks.
+    pub more: f64,
+    /// Where that lies; none of too few blocks.
+    pub interval: Option<Interval>,
+    /// What the counted reads give.
+    pub predicted: f64,
+}
+
+/// By so much of it the slope may be off the count, and is it still: a transaction that takes longer also has more interrupts, and other waits.
+pub const MARGIN: f64 = 0.1;
+
+/// Whether the slope is the count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// The slope's interval holds the counted reads, or comes near to them, and tells them from none.
+    Agree,
+    /// It holds them, and none as well.
+    Undecided,
+    /// More than was counted: reads that are not seen cost too, or reads come where others wait.
+    More,
+    /// Less: some of it hides where the server would wait anyway.
+    Less,
+}
+
+impl Dosed {
+    /// What slope and count say of each other.
+    #[must_use]
+    pub fn verdict(&self) -> Option<Verdict> {
+        let interval = self.slope?.interval(CONFIDENCE);
+        Some(match () {
+            () if interval.low > self.reads * (1.0 + MARGIN) => Verdict::More,
+            () if interval.high < self.reads * (1.0 - MARGIN) => Verdict::Less,
+            () if interval.low <= 0.0 && self.reads > 0.0 => Verdict::Undecided,
+            () => Verdict::Agree,
+        })
+    }
+
+    /// The share of its transactions a second that a server without an idle CPU loses where each read takes so many ns longer: by the slope's interval.
+    #[must_use]
+    pub fn lost(&self, longer: f64) -> Option<Interval> {
+        let of = |slope: f64| slope * longer / (self.cost + slope * longer);
+        let interval = self.slope?.interval(CONFIDENCE);
+        Some(Interval { low: of(interval.low), high: of(interval.high) })
+    }
+
+    /// The same by the counted reads.
+    #[must_use]
+    pub fn lost_by_count(&self, longer: f64) -> f64 {
+        self.reads * longer / (self.cost + self.reads * longer)
+    }
+}
+
+/// One slice: asked, delivered, reads, cost, rate.
+type Slice = [f64; 5];
+
+/// What a recording says; none where it has no doses, and else why there is no figure.
+#[must_use]
+pub fn of(recording: &Recording) -> Option<Result<Dosed, String>> {
+    let metric = recording.meta.plan.metrics.iter().find(|metric| metric.name.as_str() == names::DOSE)?;
+    let runs = recording.runs.iter().filter(|run| run.planned.gives(&metric.name));
+    let done: Vec<&Run> = runs.filter(|run| matches!(run.status, Status::Ok)).collect();
+    let why = || {
+        let failures = Sample::of(recording, metric).failures;
+        failures.first().and_then(|run| run.why()).unwrap_or("no run of it was made").to_owned()
+    };
+    Some(dosed(recording, &done).ok_or_else(why))
+}
+
+fn column(recording: &Recording, run: &Run, name: &str) -> Option<Vec<f64>> {
+    let observed = recording.observed(run, &Name::new(name)).into_iter().flatten().next()?;
+    match observed.observations {
+        Observations::Values(values) => Some(values.values),
+        _ => None,
+    }
+}
+
+fn slices(recording: &Recording, run: &Run) -> Option<Vec<Slice>> {
+    let all = [names::DOSE_ASKED, names::DOSE_DELIVERED, names::DOSE_READS, names::DOSE, names::DOSE_RATE];
+    let columns = all.iter().map(|name| column(recording, run, name)).collect::<Option<Vec<_>>>()?;
+    let count = columns.iter().map(Vec::len).min()?;
+    Some((0..count).map(|at| std::array::from_fn(|column| columns[column][at])).collect())
+}
+
+fn dosed(recording: &Recording, runs: &[&Run]) -> Option<Dosed> {
+    let first = *runs.first()?;
+    let told = first.planned.arguments.clone();
+    let mut blocks: Vec<Vec<Slice>> = Vec::new();
+    for run in runs {
+        let all = slices(recording, run)?;
+        let mut doses: Vec<f64> = all.iter().map(|slice| slice[0]).collect();
+        doses.sort_by(f64::total_cmp);
+        doses.dedup();
+        blocks.extend(all.chunks_exact(doses.len().max(1)).map(<[Slice]>::to_vec));
+    }
+    let read = column(recording, first, names::DOSE_COST)?;
+    let of = |asked: f64, column: usize| -> Vec<f64> {
+        let in_block = |block: &Vec<Slice>| Some(block.iter().find(|slice| slice[0] == asked)?[column]);
+        blocks.iter().filter_map(in_block).collect()
+    };
+    let mean = |values: &[f64]| spread(values).map(|spread| spread.mean);
+    let plain = of(0.0, 3);
+    let usual = spread(&plain)?;
+    let all_reads: Vec<f64> = blocks.iter().flatten().map(|slice| slice[2]).collect();
+    let reads = mean(&all_reads)?;
+    let none = mean(&of(0.0, 1))?;
+    let mut doses: Vec<f64> =
+        blocks.first()?.iter().map(|slice| slice[0]).filter(|dose| *dose != 0.0).collect();
+    // The system call is last.
+    doses.sort_by(|a, b| (*a < 0.0, a).partial_cmp(&(*b < 0.0, b)).unwrap_or(std::cmp::Ordering::Equal));
+    let row = |asked: &f64| {
+        let (dosed, delivered) = (of(*asked, 3), mean(&of(*asked, 1))?);
+        Some(Row {
+            asked: Some(*asked).filter(|asked| *asked >= 0.0),
+            delivered,
+            more: mean(&dosed)? - usual.mean,
+            interval: Difference::paired(&plain, &dosed).map(|all| all.interval(CONFIDENCE)),
+            predicted: reads * (delivered - none),
+        })
+    };
+    let rows = doses.iter().map(row).collect::<Option<Vec<_>>>()?;
+    let points = |block: &Vec<Slice>| {
+        let known = block.iter().filter(|slice| slice[0] >= 0.0);
+        // Where no clock was read nothing was delivered: what was asked stands for it.
+        known.map(|slice| (if slice[2] > 0.0 { slice[1] } else { slice[0] }, slice[3])).collect::<Vec<_>>()
+    };
+    let mut faults: BTreeMap<String, u64> = BTreeMap::new();
+    let failed = recording.meta.plan.metrics.iter().find(|metric| metric.name.as_str() == names::DOSE_FAULTS);
+    for run in failed.map_or_else(Vec::new, |metric| Sample::of(recording, metric).runs) {
+        if let Detail::Tally(all) = run.detail {
+            all.into_iter().for_each(|(name, count)| *faults.entry(name).or_default() += count);
+        }
+    }
+    Some(Dosed {
+        server: crate::bill::shown(told.get("words")?),
+        is_number: told.get("number").is_some_and(|number| !number.is_empty()),
+        told,
+        blocks: blocks.len(),
+        none,
+        cost: usual.mean,
+        deviation: usual.deviation,
+        rate: mean(&of(0.0, 4))?,
+        reads,
+        read: [*read.first()?, *read.get(1)?],
+        rows,
+        slope: dose::slope(&blocks.iter().map(points).collect::<Vec<_>>()),
+        faults: faults.into_iter().collect(),
+    })
+}

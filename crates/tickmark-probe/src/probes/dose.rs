@@ -1,0 +1,178 @@
+//! What a slower clock costs a server: its clock reads are made longer by known doses, in a random order in each block, while it serves; what a transaction
+//! costs then, against the reads that were counted. No suite has it, as it has to be told the server: `tickmark dose` asks.
+
+mod load;
+mod slices;
+
+use super::clock_reads::program;
+use super::preloaded::Preloaded;
+use crate::case::{Parameter, Value};
+use crate::routine::{Budget, Sink, routine};
+use crate::spec::Also;
+use crate::sys::limits;
+use crate::{Expected, Params, Probe, ProbeError, Spec, Unavailable};
+use load::Load;
+use slices::{Dose, Slices};
+use std::io::{BufRead, BufReader};
+use std::net::SocketAddr;
+use std::process::Stdio;
+use std::time::Duration;
+use tickmark_wire::{Better, Group, Headline, Observations, Part, Tally, Unit, Values, names};
+
+const fn also(metric: &'static str, title: &'static str, unit: Unit) -> Also {
+    Also { metric, title, unit, better: Better::Neither, headline: Headline::Median }
+}
+
+const fn text(name: &'static str, about: &'static str) -> Parameter {
+    Parameter { name, about, values: &[], numbers: None }
+}
+
+const fn number(name: &'static str, about: &'static str, least: u32, most: u32) -> Parameter {
+    Parameter { name, about, values: &[], numbers: Some((least, most)) }
+}
+
+/// In the order of [`observe`].
+const ALSO: &[Also] = &[
+    also(names::DOSE_ASKED, "longer clock reads, asked", Unit::Time),
+    also(names::DOSE_DELIVERED, "longer clock reads, delivered", Unit::Time),
+    also(names::DOSE_READS, "longer clock reads, clock reads for each transaction", Unit::Count),
+    also(names::DOSE_RATE, "longer clock reads, transactions", Unit::Rate),
+    also(names::DOSE_COST, "longer clock reads, what a read costs", Unit::Time),
+    also(names::DOSE_FAULTS, "longer clock reads, what failed", Unit::Count),
+];
+
+pub(super) static PROBES: &[Probe] = &[Probe {
+    spec: Spec {
+        metric: names::DOSE,
+        better: Better::Lower,
+        headline: Headline::Median,
+        timed: "CPU time of a server's processes for each transaction, or a number of the user's, while its clock reads take longer by doses in random order",
+        source: "ld.so(8), LD_PRELOAD; proc_pid_schedstat(5)",
+        expected: Expected::UNKNOWN,
+        sleeps: true,
+        roams: true,
+        weight: 1,
+        parameters: &[
+            text("words", "the server and its arguments, with a NUL between them"),
+            text("folder", "where it runs; empty: in a folder of the run's"),
+            text(
+                "target",
+                "where it speaks HTTP: ADDRESS:PORT; printed: where its first line says; empty: it is not asked over HTTP",
+            ),
+            Parameter {
+                name: "connection",
+                about: "close: a new one for each request; keep-alive: the same",
+                values: &[Value::plain("close"), Value::plain("keep-alive")],
+                numbers: None,
+            },
+            number("connections", "at the same time", 1, 1024),
+            text("host", "the name that it is asked for"),
+            text("path", "the page that it is asked for"),
+            text("load", "a shell command that keeps it busy"),
+            text("count", "a shell command that prints how many transactions were done so far"),
+            text(
+                "number",
+                "a shell command that prints how long a transaction took, instead of its CPU time",
+            ),
+            number("unit", "ns in one of that number", 1, 1_000_000_000),
+            text(
+                "doses",
+                "ns by which reads take longer, with commas between them; syscall: each is a system call",
+            ),
+            number("slice", "ms of each dose in a block", 20, 600_000),
+            number("blocks", "each with every dose once", 1, 10_000),
+            Parameter {
+                name: "place",
+                about: "the CPU of the server and of our client: the same; another one; any for the server",
+                values: &[Value::plain("same"), Value::plain("across"), Value::plain("any")],
+                numbers: None,
+            },
+        ],
+        also: ALSO,
+        ..Spec::cost(Group::Machine, names::DOSE, "a transaction of a server with longer clock reads")
+    },
+    prepare: |_, params| {
+        let missing = |why: String| Unavailable::Missing(why);
+        let words: Vec<String> = params.told("words").split('\0').map(str::to_owned).collect();
+        let name = words.first().filter(|word| !word.is_empty());
+        let name = name.ok_or_else(|| missing("no server was named".to_owned()))?;
+        let blind = program::blind(name, params.told("folder")).map_err(missing)?;
+        if let Some(why) = blind.iter().find(|why| why.is_all()) {
+            let why = why.words();
+            return Err(missing(format!(
+                "{name} {why}: nothing can be loaded before it that makes reads longer"
+            )));
+        }
+        if !tickmark_timer::has_counter() {
+            return Err(missing("this processor has no counter that programs read".to_owned()));
+        }
+        let doses = slices::doses(params.told("doses")).map_err(missing)?;
+        params.tiny()?;
+        let server = params.place()?;
+        let params = params.clone();
+        Ok(routine(move |_: &Budget, sink| measure(&words, &params, server, &doses, sink)))
+    },
+}];
+
+/// A server may take so long until it listens.
+const BEGINS: Duration = Duration::from_secs(30);
+/// It is asked so long before it is looked at.
+const BEFORE: Duration = Duration::from_secs(1);
+
+fn measure(
+    words: &[String],
+    params: &Params,
+    cpu: u32,
+    doses: &[Dose],
+    sink: &mut dyn Sink,
+) -> Result<(), ProbeError> {
+    let cost = slices::cost_of_a_read()?;
+    let is_printed = params.told("target") == "printed";
+    let output = if is_printed { Stdio::piped() } else { Stdio::null() };
+    let cpus = if params.told("place") == "any" { params.allowed.clone() } else { vec![cpu] };
+    let mut server = Preloaded::start(words, params, false, &cpus, output)?;
+    let target = target(params.told("target"), &mut server)?;
+    limits::pin(&params.allowed)?;
+    let mut load = Load::begin(params, target, &mut server)?;
+    load.go_on(BEFORE)?;
+    let time = Duration::from_millis(params.number("slice") as u64);
+    let mut slices = Slices::new(&mut server, &mut load, time, cost)?;
+    let all = slices.run(params.number("blocks"), doses);
+    drop(slices);
+    let faults = load.failed();
+    drop(load);
+    server.end();
+    limits::pin(&[params.cpu])?;
+    observe(&all?, cost, faults, sink);
+    Ok(())
+}
+
+/// Where it speaks HTTP, if it does.
+fn target(told: &str, server: &mut Preloaded) -> Result<Option<SocketAddr>, ProbeError> {
+    let line = match (told, server.child.stdout.take()) {
+        ("", _) => return Ok(None),
+        ("printed", Some(output)) => {
+            let mut line = String::new();
+            let read = BufReader::new(output).read_line(&mut line);
+            read.map_err(|error| server.wrong(&error.to_string()))?;
+            line
+        }
+        (told, _) => told.to_owned(),
+    };
+    let address = line.split_whitespace().next_back().and_then(|word| word.parse().ok());
+    address.map(Some).ok_or_else(|| server.wrong("does not say where it listens"))
+}
+
+fn observe(all: &[slices::Slice], cost: [f64; 2], faults: Vec<(String, u64)>, sink: &mut dyn Sink) {
+    let values = |values: Vec<f64>| Observations::Values(Values { values, step: 0.0, over: 0 });
+    let column = |of: fn(&slices::Slice) -> f64| values(all.iter().map(of).collect());
+    sink.observe(Part::Whole, column(|slice| slice.cost), Vec::new());
+    let others: [fn(&slices::Slice) -> f64; 4] =
+        [|slice| slice.asked, |slice| slice.delivered, |slice| slice.reads, |slice| slice.rate];
+    for (at, of) in others.into_iter().enumerate() {
+        sink.take(at + 1, Part::Whole, column(of), Vec::new());
+    }
+    sink.take(5, Part::Whole, values(cost.to_vec()), Vec::new());
+    let (names, count) = faults.into_iter().unzip();
+    sink.take(6, Part::Whole, Observations::Tally(Tally { names, count }), Vec::new());
+}

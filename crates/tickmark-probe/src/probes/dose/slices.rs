@@ -1,0 +1,206 @@
+//! Slices of time, each with a dose: what was counted in it.
+
+use super::super::preloaded::{NOT_LOADED, Preloaded};
+use super::load::Load;
+use crate::sys::{clock, tasks};
+use crate::{ProbeError, random};
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+use tickmark_preload::Counts;
+use tickmark_timer::{Anchor, Scale, monotonic_ns};
+
+/// By how much a read takes longer.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Dose {
+    Nanos(u32),
+    /// It is a system call.
+    Syscall,
+}
+
+/// The most, in ns: of a server that reads clocks often nothing else would be left.
+const MOST: u32 = 1_000_000;
+
+/// In the order in which they are told; none twice, and 0 among them.
+pub(super) fn doses(told: &str) -> Result<Vec<Dose>, String> {
+    let mut all = vec![Dose::Nanos(0)];
+    for word in told.split(',') {
+        let dose = match (word, word.parse()) {
+            ("syscall", _) => Dose::Syscall,
+            (_, Ok(nanos)) if nanos <= MOST => Dose::Nanos(nanos),
+            _ => return Err(format!("{word}: a dose is a number of ns up to {MOST}, or syscall")),
+        };
+        if !all.contains(&dose) {
+            all.push(dose);
+        }
+    }
+    Ok(all)
+}
+
+/// What one slice gave.
+pub(super) struct Slice {
+    /// ns by which reads were to take longer; -1 for the system call.
+    pub(super) asked: f64,
+    /// And by which they did.
+    pub(super) delivered: f64,
+    /// Reads for each transaction.
+    pub(super) reads: f64,
+    /// What a transaction cost, in ns.
+    pub(super) cost: f64,
+    /// Transactions a second.
+    pub(super) rate: f64,
+}
+
+/// A read of a clock, as programs do it and as a system call, in ns: the least of many short loops, as what disturbs them only adds.
+pub(super) fn cost_of_a_read() -> Result<[f64; 2], ProbeError> {
+    const TURNS: u64 = 32;
+    let least = |read: &dyn Fn() -> Result<(), ProbeError>| {
+        let mut least = u64::MAX;
+        for _ in 0..2000 {
+            let begun = monotonic_ns();
+            for _ in 0..TURNS {
+                read()?;
+            }
+            least = least.min(monotonic_ns() - begun);
+        }
+        Ok::<_, ProbeError>(least as f64 / TURNS as f64)
+    };
+    let plain = least(&|| Ok(clock::read(libc::CLOCK_MONOTONIC).map(|_| ())?))?;
+    let call = least(&|| Ok(clock::read_by_syscall(libc::CLOCK_MONOTONIC).map(|_| ())?))?;
+    Ok([plain, call])
+}
+
+/// What is looked at before a slice and after it.
+struct Look {
+    at: Instant,
+    done: f64,
+    counts: Counts,
+    cpu: BTreeMap<u32, i64>,
+}
+
+/// A server, its load, and how long each slice is.
+pub(super) struct Slices<'a, 'b> {
+    server: &'a mut Preloaded,
+    load: &'a mut Load<'b>,
+    time: Duration,
+    cost: [f64; 2],
+    scale: Scale,
+    /// State of the random numbers.
+    random: u64,
+}
+
+/// From a new dose to the look: what is on its way had another one.
+const SETTLES: Duration = Duration::from_millis(5);
+
+impl<'a, 'b> Slices<'a, 'b> {
+    pub(super) fn new(
+        server: &'a mut Preloaded,
+        load: &'a mut Load<'b>,
+        time: Duration,
+        cost: [f64; 2],
+    ) -> Result<Self, ProbeError> {
+        let first = Anchor::take();
+        std::thread::sleep(Duration::from_millis(100));
+        let scale = Scale::between(first, Anchor::take());
+        let scale =
+            scale.ok_or_else(|| ProbeError::Other("the processor's counter stands still".to_owned()))?;
+        Ok(Self { server, load, time, cost, scale, random: monotonic_ns() })
+    }
+
+    /// Every dose once in each block, in random order.
+    pub(super) fn run(&mut self, blocks: usize, doses: &[Dose]) -> Result<Vec<Slice>, ProbeError> {
+        let mut all = Vec::with_capacity(blocks * doses.len());
+        for _ in 0..blocks {
+            let mut order = doses.to_vec();
+            // Durstenfeld, Algorithm 235: Random permutation (1964).
+            for last in (1..order.len()).rev() {
+                order.swap(last, (random::next(&mut self.random) % (last as u64 + 1)) as usize);
+            }
+            for dose in order {
+                all.push(self.slice(dose)?);
+            }
+        }
+        let counts = self.server.preload.counts().map_err(|error| self.server.wrong(&error.to_string()))?;
+        if counts.loaded == 0 {
+            return Err(self.server.wrong(NOT_LOADED));
+        }
+        Ok(all)
+    }
+
+    fn look(&self) -> Result<Look, ProbeError> {
+        let counts = self.server.preload.counts().map_err(|error| self.server.wrong(&error.to_string()))?;
+        let done = self.load.done()?;
+        let at = Instant::now();
+        let all = tasks::all();
+        let own = tasks::below(self.server.child.id(), &all);
+        let cpu = own.into_iter().filter_map(|id| Some((id, all.get(&id)?.cpu))).collect();
+        Ok(Look { at, done, counts, cpu })
+    }
+
+    fn slice(&mut self, dose: Dose) -> Result<Slice, ProbeError> {
+        let preload = &self.server.preload;
+        let set = match dose {
+            Dose::Nanos(nanos) => {
+                preload.dose((f64::from(nanos) * self.scale.frequency() / 1e9).round() as u64)
+            }
+            Dose::Syscall => preload.by_syscall(),
+        };
+        set.map_err(|error| self.server.wrong(&error.to_string()))?;
+        std::thread::sleep(SETTLES);
+        let before = self.look()?;
+        self.load.go_on(self.time)?;
+        let after = self.look()?;
+        self.server.goes_on()?;
+        let done = after.done - before.done;
+        if done <= 0.0 {
+            let faults: Vec<String> =
+                self.load.failed().iter().map(|(name, count)| format!("{count} {name}")).collect();
+            let why = if faults.is_empty() { "nothing was done".to_owned() } else { faults.join(", ") };
+            return Err(self.server.wrong(&format!("no transaction in {} ms: {why}", self.time.as_millis())));
+        }
+        let sum = |look: &Look| look.counts.reads.iter().sum::<u64>();
+        let reads = (sum(&after) - sum(&before)) as f64;
+        let spent = self.scale.nanos(after.counts.spent - before.counts.spent) as f64;
+        let own = reads - (after.counts.held_up - before.counts.held_up) as f64;
+        let longer = if own > 0.0 { spent / own } else { 0.0 };
+        let (asked, delivered) = match dose {
+            Dose::Nanos(nanos) => (f64::from(nanos), longer),
+            // All that the call took was counted: less what a read takes otherwise.
+            Dose::Syscall => (-1.0, if reads > 0.0 { longer - self.cost[0] } else { 0.0 }),
+        };
+        // Processes that began meanwhile count whole, those that ended do not.
+        let more = |(id, cpu): (&u32, &i64)| (cpu - before.cpu.get(id).unwrap_or(&0)).max(0);
+        let cpu: i64 = after.cpu.iter().map(more).sum();
+        let took = self.load.took().map(|all| {
+            let mut all = all.to_vec();
+            all.sort_by(f64::total_cmp);
+            all[all.len() / 2]
+        });
+        Ok(Slice {
+            asked,
+            delivered,
+            reads: reads / done,
+            cost: took.unwrap_or(cpu as f64 / done),
+            rate: done / (after.at - before.at).as_secs_f64(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn doses_are_numbers_or_the_system_call() {
+        let told = doses("60,syscall,0,60").unwrap();
+        assert_eq!(told, [Dose::Nanos(0), Dose::Nanos(60), Dose::Syscall]);
+        for wrong in ["", "-1", "60 ns", "2000000"] {
+            assert!(doses(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_read_by_a_system_call_costs_more() {
+        let [plain, call] = cost_of_a_read().unwrap();
+        assert!(plain > 0.0 && call > plain, "{plain} {call}");
+    }
+}

@@ -1,0 +1,126 @@
+//! The client beside something else that is measured, and the server as a program of its own.
+
+use super::board::Board;
+use super::client::{self, Asked};
+use super::{due, request, server};
+use crate::sys::net::Listener;
+use crate::sys::{CallError, limits};
+use crate::{Params, ProbeError};
+use std::net::{Ipv4Addr, SocketAddr, TcpStream};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// Connections of one thread that ask, until this is dropped.
+pub(in crate::probes) struct Clients {
+    board: Board,
+    thread: Option<JoinHandle<Result<(), CallError>>>,
+}
+
+/// Between two looks at who waits too long.
+const TICK: Duration = Duration::from_millis(50);
+
+impl Clients {
+    /// Asks this server, as `connection`, `connections`, `host` and `path` say, from a CPU.
+    ///
+    /// # Errors
+    /// Nobody answers there.
+    pub(in crate::probes) fn start(params: &Params, to: SocketAddr, cpu: u32) -> Result<Self, ProbeError> {
+        let keep = params.told("connection") == "keep-alive";
+        let asked = Asked {
+            to,
+            request: request(params, keep),
+            known: None,
+            connections: params.number("connections"),
+            keep,
+            each: 0,
+            stamps: false,
+            due: due(params),
+            // Some seconds.
+            patience: 100,
+        };
+        let board = Board::new()?;
+        let shared = board.clone();
+        let run = move || limits::pin(&[cpu]).and_then(|()| client::run(&asked, &shared));
+        let thread = std::thread::Builder::new().spawn(run);
+        let thread =
+            thread.map_err(|error| CallError::of("pthread_create (mmap, mprotect or clone3)", &error))?;
+        Ok(Self { board, thread: Some(thread) })
+    }
+
+    /// Lets them ask for so long.
+    ///
+    /// # Errors
+    /// They had to end.
+    pub(in crate::probes) fn go_on(&mut self, time: Duration) -> Result<(), ProbeError> {
+        let until = Instant::now() + time;
+        loop {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Ok(());
+            }
+            std::thread::sleep(left.min(TICK));
+            self.board.tick();
+            if let Some(ended) = self.thread.take_if(|thread| thread.is_finished()) {
+                ended.join().map_err(|_| ProbeError::Other("the client ended".to_owned()))??;
+            }
+        }
+    }
+
+    /// Answers so far.
+    pub(in crate::probes) fn done(&self) -> u64 {
+        self.board.done()
+    }
+
+    /// What failed so far, by kind.
+    pub(in crate::probes) fn failed(&self) -> Vec<(String, u64)> {
+        let faults = self.board.seen().all_faults();
+        faults.into_iter().map(|(fault, count)| (fault.words().to_owned(), count)).collect()
+    }
+}
+
+impl Drop for Clients {
+    fn drop(&mut self) {
+        self.board.stop();
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Waits until somebody takes connections there; whether that was so in time.
+pub(in crate::probes) fn listens(to: SocketAddr, time: Duration, goes_on: &mut dyn FnMut() -> bool) -> bool {
+    let until = Instant::now() + time;
+    while Instant::now() < until && goes_on() {
+        if TcpStream::connect_timeout(&to, Duration::from_millis(200)).is_ok() {
+            return true;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    false
+}
+
+/// A server as http.rs has it, as threads of this process, which reads the clock so often for each request. It is told where it
+/// listens, and serves for ever.
+///
+/// # Errors
+/// Those of listen(2) and pthread_create(3).
+pub fn serve_http(
+    address: Ipv4Addr,
+    port: u16,
+    (workers, bytes, keep, reads): (u32, u32, bool, u32),
+    tell: impl FnOnce(SocketAddr),
+) -> Result<(), CallError> {
+    let listener = Listener::on(address, port)?;
+    listener.queue(4096)?;
+    tell(SocketAddr::V4(listener.address()));
+    let answer: Arc<[u8]> = server::answer(bytes as usize, keep).into();
+    let listener = Arc::new(listener);
+    for _ in 1..workers {
+        let (listener, answer) = (Arc::clone(&listener), Arc::clone(&answer));
+        let thread =
+            std::thread::Builder::new().spawn(move || server::serve(&listener, &answer, keep, reads));
+        thread.map_err(|error| CallError::of("pthread_create (mmap, mprotect or clone3)", &error))?;
+    }
+    server::serve(&listener, &answer, keep, reads)
+}

@@ -1,0 +1,163 @@
+//! What a slower clock costs a server, as text and JSON.
+
+use crate::grid::{lines, wrapped};
+use crate::number::{percent, time};
+use anstyle::Style;
+use serde_json::{Value, json};
+use std::fmt::Write;
+use tickmark_analysis::dose::{CONFIDENCE, Dosed, KNOWN, Verdict};
+use tickmark_stats::Interval;
+
+const HEADING: Style = Style::new().bold();
+
+/// A table of doses, the slope beside the count, and what other clocks would cost.
+#[must_use]
+pub fn text(dosed: &Dosed) -> String {
+    let mut out = format!("{HEADING}{}{HEADING:#}\n", dosed.server);
+    let what = if dosed.is_number { "a transaction" } else { "CPU, a transaction" };
+    let heading = ["read longer by", "delivered", what, "more", "95 %", "by count"];
+    let first = ["0 ns", &time(dosed.none), &time(dosed.cost), "", "", ""].map(str::to_owned).to_vec();
+    let rows = dosed.rows.iter().map(|row| {
+        let half = row
+            .interval
+            .map_or_else(String::new, |interval| format!("±{}", time((interval.high - interval.low) / 2.0)));
+        vec![
+            row.asked.map_or_else(|| "system call".to_owned(), time),
+            time(row.delivered),
+            time(dosed.cost + row.more),
+            signed(row.more),
+            half,
+            signed(row.predicted),
+        ]
+    });
+    table(&mut out, [heading.map(str::to_owned).to_vec(), first].into_iter().chain(rows), 1..6);
+    out.push('\n');
+    for line in wrapped(&verdict(dosed), 0) {
+        let _ = writeln!(out, "{line}");
+    }
+    out.push('\n');
+    predictions(&mut out, dosed);
+    for line in wrapped(&notes(dosed), 0) {
+        let _ = writeln!(out, "{line}");
+    }
+    out
+}
+
+fn table(out: &mut String, rows: impl IntoIterator<Item = Vec<String>>, right: std::ops::Range<usize>) {
+    for (number, line) in lines(rows, right).into_iter().enumerate() {
+        let _ =
+            if number == 0 { writeln!(out, "{HEADING}{line}{HEADING:#}") } else { writeln!(out, "{line}") };
+    }
+}
+
+fn signed(nanos: f64) -> String {
+    if nanos < 0.0 { format!("-{}", time(-nanos)) } else { format!("+{}", time(nanos)) }
+}
+
+fn ends(interval: Interval, text: fn(f64) -> String) -> String {
+    format!("{} to {}", text(interval.low), text(interval.high))
+}
+
+/// A number of reads.
+fn reads(number: f64) -> String {
+    match number.abs() {
+        size if size < 1.0 => format!("{number:.3}"),
+        size if size < 100.0 => format!("{number:.2}"),
+        _ => format!("{number:.0}"),
+    }
+}
+
+fn verdict(dosed: &Dosed) -> String {
+    let counted = reads(dosed.reads);
+    let (Some(slope), Some(verdict)) = (dosed.slope, dosed.verdict()) else {
+        return format!(
+            "Clock reads for each transaction: {counted} counted. No slope: give two blocks or more, and doses that differ."
+        );
+    };
+    let said = match verdict {
+        Verdict::Agree if dosed.reads == 0.0 => "The interval holds 0, as it has to: nothing was dosed.",
+        Verdict::Agree => {
+            "The slope is the count, within what can be told: each read is waited for, and none was missed."
+        }
+        Verdict::Undecided => {
+            "The interval holds the count, and none as well: more blocks or larger doses tell them apart."
+        }
+        Verdict::More => {
+            "They disagree: a slower clock costs more than the counted reads, so that others wait for a reader, or reads were not seen."
+        }
+        Verdict::Less => {
+            "They disagree: a slower clock costs less than the counted reads; some hide where the server waits, or are done beside what was measured."
+        }
+    };
+    format!(
+        "Clock reads for each transaction: {} by the slope ({}, {}), {counted} counted. {said}",
+        reads(slope.point),
+        ends(slope.interval(CONFIDENCE), reads),
+        percent(CONFIDENCE),
+    )
+}
+
+/// What is asked of other clocks: in words, and by how many ns a read takes longer.
+fn clocks(dosed: &Dosed) -> Vec<(String, f64)> {
+    let known = KNOWN.iter().map(|(name, longer)| ((*name).to_owned(), *longer));
+    let [plain, call] = dosed.read;
+    let call = (format!("by a system call ({}; without vDSO more)", time(call)), call - plain);
+    known.chain([call]).collect()
+}
+
+fn predictions(out: &mut String, dosed: &Dosed) {
+    let share = |share: f64| {
+        // Losses are below 0.
+        let text = percent(share.abs());
+        if share > 0.0 { format!("-{text}") } else { format!("+{text}") }
+    };
+    let row = |(name, longer): &(String, f64)| {
+        let by_slope = dosed
+            .lost(*longer)
+            .map_or_else(String::new, |lost| format!("{} to {}", share(lost.low), share(lost.high)));
+        vec![name.clone(), share(dosed.lost_by_count(*longer)), by_slope]
+    };
+    let heading = ["each clock read", "transactions/s by count", "by slope (95 %)"];
+    let clocks = clocks(dosed);
+    table(out, std::iter::once(heading.map(str::to_owned).to_vec()).chain(clocks.iter().map(row)), 1..3);
+}
+
+fn notes(dosed: &Dosed) -> String {
+    let mut text = format!(
+        "\nMeans of {} blocks; in each every dose once, in random order, while the server served {:.0} transactions a second without a dose. ",
+        dosed.blocks, dosed.rate
+    );
+    text += if dosed.is_number {
+        "The time is the number that the command printed, the median of each slice. "
+    } else {
+        "CPU time is that of all processes of the server. "
+    };
+    text += "A dose of 0 goes the way of the others, and what that takes is no part of what is predicted. What a second loses is predicted for a server whose CPUs are all in use; one with idle CPUs loses less. Reads are those of clock_gettime, gettimeofday and time through the C \
+             library; those of the kernel (timers, TCP) are not dosed.";
+    for (name, count) in &dosed.faults {
+        let _ = write!(text, " Failed: {count} {name}.");
+    }
+    text
+}
+
+/// The same for programs, in ns.
+#[must_use]
+pub fn json(dosed: &Dosed) -> Value {
+    let both = |interval: Option<Interval>| interval.map(|interval| json!([interval.low, interval.high]));
+    let row = |row: &tickmark_analysis::dose::Row| json!({ "asked": row.asked, "delivered": row.delivered, "more": row.more, "interval": both(row.interval), "predicted": row.predicted });
+    let slope = dosed.slope.map(|slope| json!({ "point": slope.point, "interval": both(Some(slope.interval(CONFIDENCE))), "confidence": CONFIDENCE }));
+    let verdict = dosed.verdict().map(|verdict| match verdict {
+        Verdict::Agree => "agree",
+        Verdict::Undecided => "undecided",
+        Verdict::More => "more",
+        Verdict::Less => "less",
+    });
+    let lost = |(name, longer): &(String, f64)| json!({ "clock": name, "longer": longer, "by_count": dosed.lost_by_count(*longer), "by_slope": both(dosed.lost(*longer)) });
+    let faults: std::collections::BTreeMap<_, _> = dosed.faults.iter().cloned().collect();
+    json!({
+        "server": dosed.server, "told": dosed.told, "measure": if dosed.is_number { "number" } else { "cpu" }, "blocks": dosed.blocks, "cost": dosed.cost, "delivered_without": dosed.none,
+        "deviation": dosed.deviation, "rate": dosed.rate, "reads": dosed.reads, "read_cost": { "plain": dosed.read[0], "syscall": dosed.read[1] },
+        "doses": dosed.rows.iter().map(row).collect::<Vec<_>>(), "slope": slope, "verdict": verdict,
+        "lost": clocks(dosed).iter().map(lost).collect::<Vec<_>>(), "faults": faults,
+    })
+}

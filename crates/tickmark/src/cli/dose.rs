@@ -1,0 +1,78 @@
+//! What a dose is asked.
+
+use super::complete::recordings;
+use super::values::duration;
+use super::{Output, Settings};
+use clap::Args;
+use tickmark_wire::Nanos;
+
+pub(super) const DOSE_EXAMPLES: &str = "\
+A causal experiment: a library that is loaded before the server's own (LD_PRELOAD) makes each of its clock reads take longer by a known time, which changes from one slice to the
+next in random order while the server serves. How much more a transaction costs is told beside the reads that were counted: the slope is their number. Without a COMMAND
+the server is our own. What is given says how transactions are counted: --url by our client, --count by a command that prints how many were done, --number by a command that does one.
+
+Examples:
+  tickmark dose --reads 10                        our own server, with ten reads for each request
+  tickmark dose --url http://127.0.0.1:8080/ -- nginx -g 'daemon off; worker_processes 1;'
+  tickmark dose --load 'pgbench -S -T 600 ...' --count 'psql -Atc \"select xact_commit ...\"' -- postgres -D data
+  tickmark dose --number 'psql ... | grep -oP \"Execution Time: \\K[\\d.]+\"' --doses 0,60,300 -- postgres -D data
+  tickmark dose --of last --format json           a recording again";
+
+#[derive(Debug, Args)]
+pub(crate) struct Dose {
+    /// Where the command serves: http://HOST:PORT/PATH, which our client asks
+    #[arg(long, value_name = "URL", conflicts_with_all = ["count", "number", "load"], requires = "command")]
+    pub(crate) url: Option<String>,
+    /// A shell command that prints how many transactions the server has done so far
+    #[arg(long, value_name = "COMMAND", conflicts_with = "number", requires = "command")]
+    pub(crate) count: Option<String>,
+    /// A shell command that has the server do one transaction and prints how long that took: measured instead of CPU time
+    #[arg(long, value_name = "COMMAND", requires = "command")]
+    pub(crate) number: Option<String>,
+    /// What it prints
+    #[arg(long, value_name = "UNIT", value_parser = ["s", "ms", "us", "ns"], default_value = "ms", requires = "number")]
+    pub(crate) unit: String,
+    /// A shell command that keeps the server busy; it ends with the measuring
+    #[arg(long, value_name = "COMMAND", requires = "command")]
+    pub(crate) load: Option<String>,
+    /// Our client: a new connection for each request, or the same
+    #[arg(long, value_name = "HOW", value_parser = ["close", "keep-alive"], default_value = "close")]
+    pub(crate) connection: String,
+    /// Its connections at the same time, 1 to 1024
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024), default_value = "8")]
+    pub(crate) connections: u32,
+    /// Clock reads of our own server for each request
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=1_000_000), default_value = "10", conflicts_with = "command")]
+    pub(crate) reads: u32,
+    /// The server's CPU: that of our client; another one; any [default: our own server same, others any]
+    #[arg(long, value_name = "PLACE", value_parser = ["same", "across", "any"])]
+    pub(crate) place: Option<String>,
+    /// ns by which reads take longer, at most 1000000; syscall: each is a system call
+    #[arg(long, value_name = "NS", default_value = "0,60,300,1000,3000,syscall")]
+    pub(crate) doses: String,
+    /// How long each dose lasts in a block
+    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "350ms")]
+    pub(crate) slice: Nanos,
+    /// Blocks, each with every dose once in random order [default: 30; with --quick 8]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=10_000))]
+    pub(crate) blocks: Option<u32>,
+    /// Eight blocks
+    #[arg(long, conflicts_with = "blocks")]
+    pub(crate) quick: bool,
+    /// Skip the pilot, which says what can be told apart before it begins
+    #[arg(long)]
+    pub(crate) no_pilot: bool,
+    /// Show a recording again instead
+    #[arg(long, value_name = "REC", conflicts_with_all = ["command", "reads", "blocks", "quick", "no_pilot", "name"], add = recordings())]
+    pub(crate) of: Option<String>,
+    /// Name of the recording [default: the host's name]
+    #[arg(long)]
+    pub(crate) name: Option<String>,
+    #[command(flatten)]
+    pub(crate) settings: Settings,
+    #[command(flatten)]
+    pub(crate) output: Output,
+    /// The server [default: our own]
+    #[arg(last = true, value_name = "COMMAND")]
+    pub(crate) command: Vec<String>,
+}

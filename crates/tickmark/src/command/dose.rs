@@ -1,0 +1,166 @@
+//! What a slower clock costs a server.
+
+use super::http::of_url;
+use super::run::{measured_here, own_name, saved};
+use super::timers::{header, with_header};
+use crate::cli::{Dose, Format};
+use crate::error::{Code, Error};
+use tickmark_analysis::dose::{self, Dosed};
+use tickmark_drive::plan;
+use tickmark_stats::dose::detectable;
+use tickmark_store::{Recording, Store};
+use tickmark_wire::{Arguments, Offer, names};
+
+/// Blocks, and those of a quick look.
+const USUAL: u32 = 30;
+const QUICK: u32 = 8;
+/// Slices of the pilot, which have no dose.
+const PILOT: u32 = 16;
+/// With which probability what can be told apart is.
+const POWER: f64 = 0.8;
+
+pub(super) fn run(store: &Store, asked: &Dose) -> Result<Code, Error> {
+    if let Some(name) = &asked.of {
+        return show(&store.find(name)?, asked).map(|_| Code::Done);
+    }
+    let told = told(asked)?;
+    let blocks = asked.blocks.unwrap_or(if asked.quick { QUICK } else { USUAL });
+    if !asked.no_pilot {
+        let (pilot, stopped) = measured(store, asked, offer(&told, "0", PILOT)?, "pilot")?;
+        let seen = figures(&pilot)?;
+        if stopped {
+            return Ok(Code::Partly);
+        }
+        anstream::eprintln!("{}", reach(&seen, asked, blocks, pilot.meta.id.short()));
+    }
+    let name = own_name(asked.name.as_deref());
+    let (recording, stopped) = measured(store, asked, offer(&told, &asked.doses, blocks)?, &name)?;
+    show(&recording, asked)?;
+    if asked.output.format == Format::Text {
+        saved(&recording, stopped, "dose --of")?;
+    }
+    Ok(if recording.complete() && !stopped { Code::Done } else { Code::Partly })
+}
+
+fn measured(store: &Store, asked: &Dose, offer: Offer, name: &str) -> Result<(Recording, bool), Error> {
+    let plan = plan::make(&[offer], 1, None, (&asked.settings).into(), false, &mut rand::rng());
+    let (made, stopped) = measured_here(store, &[(name.to_owned(), plan)], &["dose".to_owned()], &|_| false)?;
+    let made = made.into_iter().next();
+    let recording = made.ok_or_else(|| Error::Refused("nothing was measured".to_owned()))??;
+    Ok((recording, stopped))
+}
+
+/// What the probe is told of the server.
+fn told(asked: &Dose) -> Result<Arguments, Error> {
+    let own = asked.command.is_empty();
+    let counts = [&asked.url, &asked.count, &asked.number];
+    if !own && counts.iter().all(|how| how.is_none()) {
+        return Err(Error::Usage(
+            "say how transactions of the command are counted: --url, --count or --number".to_owned(),
+        ));
+    }
+    let folder =
+        std::env::current_dir().map_err(|error| Error::Refused(format!("the current folder: {error}")))?;
+    let program =
+        std::env::current_exe().map_err(|error| Error::Refused(format!("this program: {error}")))?;
+    let words = match own {
+        false => asked.command.clone(),
+        true => {
+            let workers = asked.connections.to_string();
+            let reads = asked.reads.to_string();
+            let serve = [
+                "http",
+                "--serve",
+                "--workers",
+                &workers,
+                "--reads",
+                &reads,
+                "--connection",
+                &asked.connection,
+            ];
+            std::iter::once(program.to_string_lossy().into_owned()).chain(serve.map(str::to_owned)).collect()
+        }
+    };
+    let text = |told: &Option<String>| told.clone().unwrap_or_default();
+    let mut all: Arguments = [
+        ("words", words.join("\0")),
+        ("folder", folder.to_string_lossy().into_owned()),
+        ("target", if own { "printed".to_owned() } else { String::new() }),
+        ("connection", asked.connection.clone()),
+        ("connections", asked.connections.to_string()),
+        ("load", text(&asked.load)),
+        ("count", text(&asked.count)),
+        ("number", text(&asked.number)),
+        (
+            "unit",
+            match asked.unit.as_str() {
+                "s" => "1000000000",
+                "ms" => "1000000",
+                "us" => "1000",
+                _ => "1",
+            }
+            .to_owned(),
+        ),
+        ("slice", (asked.slice.get() / 1_000_000).to_string()),
+        ("place", asked.place.clone().unwrap_or_else(|| if own { "same" } else { "any" }.to_owned())),
+    ]
+    .map(|(name, value)| (name.to_owned(), value))
+    .into();
+    if let Some(url) = &asked.url {
+        let server =
+            of_url(url, None)?.into_iter().filter(|(name, _)| ["target", "host", "path"].contains(name));
+        all.extend(server.map(|(name, value)| (name.to_owned(), value)));
+    }
+    Ok(all)
+}
+
+fn offer(told: &Arguments, doses: &str, blocks: u32) -> Result<Offer, Error> {
+    let own = [("doses", doses.to_owned()), ("blocks", blocks.to_string())];
+    let own = own.map(|(name, value)| (name.to_owned(), value));
+    let all = told.clone().into_iter().chain(own).collect();
+    tickmark_probe::case(names::DOSE, &all).map(|case| case.offer()).map_err(Error::Usage)
+}
+
+fn figures(recording: &Recording) -> Result<Dosed, Error> {
+    let id = &recording.meta.id;
+    dose::of(recording)
+        .ok_or_else(|| Error::Usage(format!("recording {id} has no doses of `tickmark dose`")))?
+        .map_err(|why| Error::Refused(format!("nothing was measured: {why}; saved as {id}")))
+}
+
+/// What so many blocks can tell apart, in one line.
+fn reach(seen: &Dosed, asked: &Dose, blocks: u32, pilot: &str) -> String {
+    let doses: Vec<f64> = asked.doses.split(',').filter_map(|dose| dose.parse().ok()).collect();
+    let of = |blocks: u32| detectable(&doses, seen.deviation, blocks as usize, 1.0 - dose::CONFIDENCE, POWER);
+    let least = of(blocks);
+    let varies = 100.0 * seen.deviation / seen.cost;
+    let counted = seen.reads;
+    let can = match () {
+        () if counted >= least => "which is less than was counted: they can be told from none".to_owned(),
+        () if counted <= 0.0 => "and none was counted".to_owned(),
+        () => {
+            // It falls with the root of their number.
+            let needed = f64::from(blocks) * (least / counted).powi(2) * 1.1;
+            format!(
+                "which is more than was counted: about {needed:.0} blocks or larger doses would be needed"
+            )
+        }
+    };
+    let time =
+        f64::from(blocks) * asked.doses.split(',').count() as f64 * (asked.slice.as_f64() / 1e9 + 0.02);
+    format!(
+        "pilot {pilot}: a transaction takes {:.1} us, varies by {varies:.1} % from slice to slice, and reads clocks {counted:.2} times. {blocks} blocks ({time:.0} s) tell {least:.2} reads \
+         from none with {:.0} % power, {can}",
+        seen.cost / 1e3,
+        100.0 * POWER
+    )
+}
+
+fn show(recording: &Recording, asked: &Dose) -> Result<(), Error> {
+    let dosed = figures(recording)?;
+    if asked.output.format == Format::Json {
+        return with_header(recording, tickmark_render::dose::json(&dosed));
+    }
+    header(recording)?;
+    super::print(&tickmark_render::dose::text(&dosed))
+}

@@ -1,0 +1,111 @@
+//! What a slower clock costs a server: our own, others', and bad ones.
+
+use crate::bench::{Bench, err, out, refused};
+use serde_json::Value;
+use std::process::Command;
+
+fn slope(page: &Value) -> (f64, f64, f64) {
+    let interval = &page["slope"]["interval"];
+    let of = |value: &Value| value.as_f64().unwrap_or_else(|| panic!("{page}"));
+    (of(&page["slope"]["point"]), of(&interval[0]), of(&interval[1]))
+}
+
+const SHORT: [&str; 6] = ["--blocks", "8", "--slice", "80ms", "--connection", "keep-alive"];
+
+/// The slope is the number of reads: so many are waited for, where each takes longer. With none it is none.
+#[test]
+fn the_slope_is_the_number_of_reads() {
+    let _machine = crate::bench::machine();
+    let bench = Bench::new();
+    let asked =
+        ["dose", "--reads", "20", "--doses", "0,1000,4000,syscall", "--name", "twenty", "--format", "json"];
+    let done = bench.run(&[&asked[..], &SHORT].concat());
+    assert_eq!(done.status.code(), Some(0), "{}", err(&done));
+    // The pilot says what can be told apart before it begins.
+    assert!(err(&done).contains("power") && err(&done).contains("times"), "{}", err(&done));
+    let page: Value = serde_json::from_str(&out(&done)).unwrap();
+    let (point, low, high) = slope(&page);
+    let reads = page["reads"].as_f64().unwrap();
+    assert!((19.5..20.5).contains(&reads), "{page}");
+    // Far from none and from twice as many, whatever others do.
+    assert!(low > 8.0 && point < 40.0 && high < 60.0, "{page}");
+    let doses = page["doses"].as_array().unwrap();
+    assert_eq!(doses.len(), 3, "{page}");
+    assert!((4000.0..8000.0).contains(&doses[1]["delivered"].as_f64().unwrap()), "{page}");
+    assert!(doses[2]["asked"].is_null() && doses[2]["delivered"].as_f64() > Some(0.0), "{page}");
+    let lost = page["lost"].as_array().unwrap();
+    assert!(lost[0]["by_count"].as_f64() < lost[1]["by_count"].as_f64(), "{page}");
+    let text = out(&bench.run(&["dose", "--of", "twenty"]));
+    assert!(text.contains("system call") && text.contains("by the slope"), "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+
+    let none = ["dose", "--no-pilot", "--reads", "0", "--doses", "0,4000", "--format", "json"];
+    let page: Value = serde_json::from_str(&out(&bench.run(&[&none[..], &SHORT].concat()))).unwrap();
+    let (_, low, high) = slope(&page);
+    assert!(page["reads"].as_f64() == Some(0.0) && low < 2.0 && high > -2.0, "{page}");
+}
+
+/// A number of the user's: a program that reads the clock so often, and says how long that took; with and without a library that makes it longer.
+#[test]
+fn a_number_of_the_users_is_measured_too() {
+    let _machine = crate::bench::machine();
+    let bench = Bench::new();
+    std::fs::create_dir_all(bench.store()).unwrap();
+    let at = |name: &str| bench.store().join(name).to_str().unwrap().to_owned();
+    // A server over a FIFO: each line asks for 1000 reads; it says how many ns they took by the processor's time.
+    let source = format!(
+        "#include <time.h>\n#include <stdio.h>\n#include <fcntl.h>\n#include <unistd.h>\nint main(void) {{\n\
+         for (;;) {{ struct timespec a, b, t; char c; int in = open(\"{0}\", O_RDONLY); if (in < 0 || read(in, &c, 1) != 1) return 1; close(in);\n\
+         clock_gettime(CLOCK_MONOTONIC_RAW, &a); for (int i = 0; i < 998; i++) clock_gettime(CLOCK_MONOTONIC, &t); clock_gettime(CLOCK_MONOTONIC_RAW, &b);\n\
+         FILE *out = fopen(\"{1}\", \"w\"); fprintf(out, \"%ld\\n\", (b.tv_sec - a.tv_sec) * 1000000000 + b.tv_nsec - a.tv_nsec); fclose(out); }} }}\n",
+        at("ask"),
+        at("answer")
+    );
+    std::fs::write(at("server.c"), source).unwrap();
+    assert!(Command::new("gcc").args(["-o", &at("server"), &at("server.c")]).status().unwrap().success());
+    assert!(Command::new("mkfifo").args([at("ask"), at("answer")]).status().unwrap().success());
+    let number = format!("echo > {}; cat {}", at("ask"), at("answer"));
+    let asked = [
+        "dose",
+        "--no-pilot",
+        "--number",
+        &number,
+        "--unit",
+        "ns",
+        "--doses",
+        "0,2000",
+        "--blocks",
+        "5",
+        "--slice",
+        "50ms",
+        "--format",
+        "json",
+        "--",
+        &at("server"),
+    ];
+    let done = bench.run(&asked);
+    assert_eq!(done.status.code(), Some(0), "{}", err(&done));
+    let page: Value = serde_json::from_str(&out(&done)).unwrap();
+    let (point, ..) = slope(&page);
+    assert!((999.0..1001.0).contains(&page["reads"].as_f64().unwrap()) && point > 500.0, "{page}");
+    assert_eq!(page["measure"], "number");
+}
+
+#[test]
+fn what_cannot_be_dosed_is_said() {
+    let _machine = crate::bench::machine();
+    let bench = Bench::new();
+    let run = |arguments: &[&str]| bench.run(&[&["dose", "--no-pilot"], arguments].concat());
+    refused(&run(&["--", "true"]), 2, &["--url", "--count", "--number"]);
+    refused(&run(&["--doses", "60 ns"]), 1, &["60 ns", "syscall"]);
+    refused(&run(&["--url", "https://127.0.0.1/", "--", "true"]), 2, &["https"]);
+    refused(&run(&["--count", "echo 1", "--", "/nowhere"]), 1, &["/nowhere"]);
+    // It ends at once; it never counts; it does nothing.
+    refused(
+        &run(&["--url", "http://127.0.0.1:9/", "--", "true"]),
+        1,
+        &["`true`", "ended with exit status: 0"],
+    );
+    refused(&run(&["--count", "echo 1", "--", "sleep", "60"]), 1, &["no transaction"]);
+    refused(&run(&["--count", "echo one", "--", "true"]), 1, &["ended with exit status: 0"]);
+}
