@@ -1,9 +1,9 @@
-//! Transactions over HTTP: what each costs, how long it takes, and who was the limit.
+//! Transactions over HTTP and of databases: what each costs, how long it takes, and who was the limit.
 
 use crate::sample::{Detail, Figures, Sample, Spread};
 use tickmark_stats::{Estimate, median_of_runs};
 use tickmark_store::Recording;
-use tickmark_wire::{Arguments, names};
+use tickmark_wire::Arguments;
 
 /// From this share of a CPU on it was all in use.
 pub const FULL: f64 = 0.95;
@@ -81,13 +81,13 @@ impl Limit {
     }
 }
 
-/// Every load of a recording.
+/// Every load of a probe in a recording.
 #[must_use]
-pub fn of(recording: &Recording) -> Vec<Load> {
+pub fn of(recording: &Recording, probe: &str) -> Vec<Load> {
     let metrics = &recording.meta.plan.metrics;
     let first = |name: &str| {
         let run = recording.runs.iter().find(|run| {
-            run.planned.probe.as_str() == names::HTTP
+            run.planned.probe.as_str() == probe
                 && run.planned.gives.first().is_some_and(|first| first.as_str() == name)
         })?;
         Some(run.planned.arguments.clone())
@@ -130,14 +130,20 @@ impl Seen {
         let missed = middle(".missed");
         let is = |name: &str, value: &str| told.get(name).is_some_and(|told| told == value);
         let cpu = [estimate(".cpu_server"), estimate(".cpu_client")];
+        let used = |cpu: &Estimate| cpu.point * rate.point / 1e9;
         let shared = match (&cpu[0], &cpu[1]) {
             (Some(server), Some(client)) if is("whose", "own") && is("place", "same") => {
-                Some((server.point + client.point) * rate.point / 1e9)
+                Some(used(server) + used(client))
             }
+            // It is in the client's process.
+            (None, Some(both)) if is("server", "sqlite") => Some(used(both)),
             _ => None,
         };
+        // Threads of one client wait for each other, too.
+        let several = told.contains_key("server");
+        let client = if several { cpu[1].as_ref().map(used) } else { busy[1] };
         // How many CPUs another's server may use is not known.
-        let limit = limit(shared, [busy[0].filter(|_| is("whose", "own")), busy[1]], &times);
+        let limit = limit(shared, [busy[0].filter(|_| is("whose", "own")), client], &times);
         Some(Self {
             runs: runs("").len(),
             rate,

@@ -61,8 +61,10 @@ pub fn make(
             let own = offer.metrics.iter().map(|metric| metric.name.clone());
             runs.push(RunPlan {
                 arguments: offer.arguments.clone(),
-                // How long a command takes is not known before, and a tracer is told.
-                limit: offer.metric().is_some_and(|m| LONG.contains(&m.name.as_str())).then_some(COMMAND),
+                // How long a command takes is not known before, nor how long a server does to begin, and a tracer is told.
+                limit: (offer.probe.as_str() == names::SQL
+                    || offer.metric().is_some_and(|m| LONG.contains(&m.name.as_str())))
+                .then_some(COMMAND),
                 // A probe of one metric has its name.
                 gives: own.filter(|name| offer.metrics.len() > 1 || *name != offer.probe).collect(),
                 padding: padding(&mut || random.random_range(PADDING)),

@@ -43,6 +43,8 @@ pub const DOSE_COST: &str = "dose.read_cost";
 pub const DOSE_FAULTS: &str = "dose.faults";
 /// Transactions over HTTP: a probe.
 pub const HTTP: &str = "http";
+/// Transactions of databases: a probe.
+pub const SQL: &str = "sql";
 /// How late programs are woken, by any way to wait: a probe.
 pub const WAKE: &str = "timer.wake";
 /// Rows of timers, by several strategies: a probe.

@@ -12,6 +12,7 @@ mod http;
 mod hz;
 mod lab;
 mod recordings;
+mod sql;
 mod timers;
 mod values;
 mod watch;
@@ -31,6 +32,7 @@ pub(crate) use http::Http;
 pub(crate) use hz::Hz;
 pub(crate) use lab::{Lab, LabBoot, LabKernels, LabRun, Speed};
 pub(crate) use recordings::{Change, Recordings};
+pub(crate) use sql::Sql;
 use std::path::PathBuf;
 use tickmark_wire::{Deny, Nanos, Priority};
 pub(crate) use timers::{ScenarioOutput, Timers};
@@ -95,6 +97,9 @@ pub(crate) enum Command {
     /// Measure transactions over HTTP: what each costs server and client, and how long it takes
     #[command(after_help = http::HTTP_EXAMPLES)]
     Http(Http),
+    /// Measure transactions of databases: SQLite, MariaDB or MySQL, PostgreSQL
+    #[command(after_help = sql::SQL_EXAMPLES)]
+    Sql(Sql),
     /// Count how often a command reads clocks: which, and from where
     #[command(after_help = clock_reads::CLOCK_READS_EXAMPLES)]
     ClockReads(ClockReads),

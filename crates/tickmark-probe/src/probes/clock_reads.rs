@@ -86,21 +86,22 @@ fn run(
 ) -> Result<(), ProbeError> {
     let count = Count::begin(params)?;
     let begun = monotonic_ns();
-    let mut command = Preloaded::start(words, params, true, &params.allowed, Stdio::null())?;
+    let mut command =
+        Preloaded::start(words, params.told("folder"), true, &params.allowed, Stdio::null(), None)?;
     let ended = match params.told("seconds").parse::<f64>() {
-        Ok(seconds) => wait_for(&mut command.child, Duration::from_secs_f64(seconds.clamp(0.0, 1e6))),
-        Err(_) => command.child.wait().map(Some),
+        Ok(seconds) => wait_for(&mut command.started.child, Duration::from_secs_f64(seconds.clamp(0.0, 1e6))),
+        Err(_) => command.started.child.wait().map(Some),
     };
-    let ended = ended.map_err(|error| command.wrong(&error.to_string()))?;
-    let counts = command.preload.counts().map_err(|error| command.wrong(&error.to_string()))?;
+    let ended = ended.map_err(|error| command.started.wrong(&error.to_string()))?;
+    let counts = command.preload.counts().map_err(|error| command.started.wrong(&error.to_string()))?;
     let took = monotonic_ns() - begun;
     let count = count.end()?;
     limits::pin(&[params.cpu])?;
     if let Some(status) = ended.filter(|status| !status.success()) {
-        return Err(command.wrong(&format!("ended with {status}")));
+        return Err(command.started.wrong(&format!("ended with {status}")));
     }
     if counts.loaded == 0 {
-        return Err(command.wrong(NOT_LOADED));
+        return Err(command.started.wrong(NOT_LOADED));
     }
     observe(&counts, blind, took, count, sink);
     Ok(())

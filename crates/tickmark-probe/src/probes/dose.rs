@@ -6,6 +6,9 @@ mod slices;
 
 use super::clock_reads::program;
 use super::preloaded::Preloaded;
+use super::sql::database::Kind;
+use super::sql::server::{self, Planned};
+use super::started::Started;
 use crate::case::{Parameter, Value};
 use crate::routine::{Budget, Sink, routine};
 use crate::spec::Also;
@@ -68,7 +71,15 @@ pub(super) static PROBES: &[Probe] = &[Probe {
             number("connections", "at the same time", 1, 1024),
             text("host", "the name that it is asked for"),
             text("path", "the page that it is asked for"),
-            text("load", "a shell command that keeps it busy"),
+            Parameter {
+                name: "start",
+                about: "a database of our own instead of the server, which our clients ask",
+                values: &[Value::plain("none"), Value::plain("mariadb"), Value::plain("postgres")],
+                numbers: None,
+            },
+            super::sql::LOAD,
+            number("rows", "of its table", 1, 9_999_999),
+            text("busy", "a shell command that keeps it busy"),
             text("count", "a shell command that prints how many transactions were done so far"),
             text(
                 "number",
@@ -93,7 +104,11 @@ pub(super) static PROBES: &[Probe] = &[Probe {
     },
     prepare: |_, params| {
         let missing = |why: String| Unavailable::Missing(why);
-        let words: Vec<String> = params.told("words").split('\0').map(str::to_owned).collect();
+        let started = Kind::of(params.told("start"));
+        let words: Vec<String> = match started {
+            Kind::Sqlite => params.told("words").split('\0').map(str::to_owned).collect(),
+            kind => vec![server::programs(kind).map_err(missing)?[1].display().to_string()],
+        };
         let name = words.first().filter(|word| !word.is_empty());
         let name = name.ok_or_else(|| missing("no server was named".to_owned()))?;
         let blind = program::blind(name, params.told("folder")).map_err(missing)?;
@@ -130,10 +145,18 @@ fn measure(
     let is_printed = params.told("target") == "printed";
     let output = if is_printed { Stdio::piped() } else { Stdio::null() };
     let cpus = if params.told("place") == "any" { params.allowed.clone() } else { vec![cpu] };
-    let mut server = Preloaded::start(words, params, false, &cpus, output)?;
-    let target = target(params.told("target"), &mut server)?;
+    let planned = match Kind::of(params.told("start")) {
+        Kind::Sqlite => None,
+        kind => Some(Planned::new(kind).map_err(ProbeError::Other)?),
+    };
+    let (words, user) = planned.as_ref().map_or((words, None), |planned| (&planned.words[..], planned.user));
+    let mut server = Preloaded::start(words, params.told("folder"), false, &cpus, output, user)?;
+    let target = target(params.told("target"), &mut server.started)?;
     limits::pin(&params.allowed)?;
-    let mut load = Load::begin(params, target, &mut server)?;
+    let mut load = match &planned {
+        Some(planned) => Load::of_database(planned, params, &mut server.started)?,
+        None => Load::begin(params, target, &mut server)?,
+    };
     load.go_on(BEFORE)?;
     let time = Duration::from_millis(params.number("slice") as u64);
     let mut slices = Slices::new(&mut server, &mut load, time, cost)?;
@@ -141,14 +164,14 @@ fn measure(
     drop(slices);
     let faults = load.failed();
     drop(load);
-    server.end();
+    server.started.end();
     limits::pin(&[params.cpu])?;
     observe(&all?, cost, faults, sink);
     Ok(())
 }
 
 /// Where it speaks HTTP, if it does.
-fn target(told: &str, server: &mut Preloaded) -> Result<Option<SocketAddr>, ProbeError> {
+fn target(told: &str, server: &mut Started) -> Result<Option<SocketAddr>, ProbeError> {
     let line = match (told, server.child.stdout.take()) {
         ("", _) => return Ok(None),
         ("printed", Some(output)) => {

@@ -6,11 +6,11 @@ mod board;
 mod client;
 #[cfg(feature = "whole")]
 pub(super) mod clients;
-mod costs;
 mod server;
 #[cfg_attr(not(feature = "whole"), path = "http/small.rs")]
 mod whole;
 
+use super::costs::Costs;
 use crate::case::{Parameter, Value};
 use crate::routine::{Budget, Sink, routine};
 use crate::spec::Also;
@@ -19,7 +19,6 @@ use crate::sys::peer::Peer;
 use crate::{Expected, Params, Probe, ProbeError, Spec, Unavailable};
 use board::{Board, Fault, Times};
 use client::{Asked, Due};
-use costs::Costs;
 use server::Server;
 use std::net::SocketAddr;
 use std::time::Duration;

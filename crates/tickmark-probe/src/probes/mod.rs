@@ -14,6 +14,7 @@ mod clock_reads;
 mod clock_step;
 mod command;
 mod comms;
+mod costs;
 #[cfg(feature = "whole")]
 mod counting;
 #[cfg(feature = "whole")]
@@ -49,7 +50,11 @@ mod signal;
 mod spawn;
 mod spin;
 #[cfg(feature = "whole")]
+mod sql;
+#[cfg(feature = "whole")]
 mod stages;
+#[cfg(feature = "whole")]
+mod started;
 mod stat;
 mod switch;
 mod tcp_connect;
@@ -100,6 +105,8 @@ pub static FILES: &[&[Probe]] = &[
     stages::PROBES,
     packets::PROBES,
     http::PROBES,
+    #[cfg(feature = "whole")]
+    sql::PROBES,
     wake::PROBES,
     comms::PROBES,
     bandwidth::PROBES,

@@ -13,15 +13,16 @@ the server is our own. What is given says how transactions are counted: --url by
 
 Examples:
   tickmark dose --reads 10                        our own server, with ten reads for each request
+  tickmark dose --start mariadb                   a database of our own
   tickmark dose --url http://127.0.0.1:8080/ -- nginx -g 'daemon off; worker_processes 1;'
-  tickmark dose --load 'pgbench -S -T 600 ...' --count 'psql -Atc \"select xact_commit ...\"' -- postgres -D data
+  tickmark dose --busy 'pgbench -S -T 600 ...' --count 'psql -Atc \"select xact_commit ...\"' -- postgres -D data
   tickmark dose --number 'psql ... | grep -oP \"Execution Time: \\K[\\d.]+\"' --doses 0,60,300 -- postgres -D data
   tickmark dose --of last --format json           a recording again";
 
 #[derive(Debug, Args)]
 pub(crate) struct Dose {
     /// Where the command serves: http://HOST:PORT/PATH, which our client asks
-    #[arg(long, value_name = "URL", conflicts_with_all = ["count", "number", "load"], requires = "command")]
+    #[arg(long, value_name = "URL", conflicts_with_all = ["count", "number", "busy"], requires = "command")]
     pub(crate) url: Option<String>,
     /// A shell command that prints how many transactions the server has done so far
     #[arg(long, value_name = "COMMAND", conflicts_with = "number", requires = "command")]
@@ -34,7 +35,13 @@ pub(crate) struct Dose {
     pub(crate) unit: String,
     /// A shell command that keeps the server busy; it ends with the measuring
     #[arg(long, value_name = "COMMAND", requires = "command")]
-    pub(crate) load: Option<String>,
+    pub(crate) busy: Option<String>,
+    /// A database of our own, which our clients ask, instead of a command
+    #[arg(long, value_name = "WHICH", value_parser = ["mariadb", "postgres"], conflicts_with_all = ["command", "reads", "connection"])]
+    pub(crate) start: Option<String>,
+    /// What a transaction of it is, as `tickmark sql` has it
+    #[arg(long, value_name = "LOAD", value_parser = ["select-index", "point-select", "insert", "read-write"], default_value = "select-index", requires = "start")]
+    pub(crate) load: String,
     /// Our client: a new connection for each request, or the same
     #[arg(long, value_name = "HOW", value_parser = ["close", "keep-alive"], default_value = "close")]
     pub(crate) connection: String,

@@ -1,6 +1,6 @@
 //! How often a command reads clocks.
 
-use super::run::{measured_here, own_name, saved};
+use super::run::{measured_one, saved};
 use super::timers::{header, with_header};
 use crate::cli::{ClockReads, Format};
 use crate::error::{Code, Error};
@@ -20,11 +20,8 @@ pub(super) fn run(store: &Store, asked: &ClockReads) -> Result<Code, Error> {
     }
     let offers = [offer(asked)?];
     let plan = plan::make(&offers, asked.runs, None, (&asked.settings).into(), false, &mut rand::rng());
-    let name = own_name(asked.name.as_deref());
-    let select = [format!("clock-reads {}", asked.command.join(" "))];
-    let (made, stopped) = measured_here(store, &[(name, plan)], &select, &|_| false)?;
-    let made = made.into_iter().next();
-    let recording = made.ok_or_else(|| Error::Refused("nothing was measured".to_owned()))??;
+    let select = format!("clock-reads {}", asked.command.join(" "));
+    let (recording, stopped) = measured_one(store, asked.name.as_deref(), plan, &select)?;
     show(&recording, asked)?;
     if asked.output.format == Format::Text {
         saved(&recording, stopped, "clock-reads --of")?;

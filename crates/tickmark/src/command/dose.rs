@@ -1,7 +1,7 @@
 //! What a slower clock costs a server.
 
 use super::http::of_url;
-use super::run::{measured_here, own_name, saved};
+use super::run::{measured_one, saved};
 use super::timers::{header, with_header};
 use crate::cli::{Dose, Format};
 use crate::error::{Code, Error};
@@ -16,6 +16,8 @@ const USUAL: u32 = 30;
 const QUICK: u32 = 8;
 /// Slices of the pilot, which have no dose.
 const PILOT: u32 = 16;
+/// Of the table of a database of our own.
+const ROWS: u32 = 90_000;
 /// With which probability what can be told apart is.
 const POWER: f64 = 0.8;
 
@@ -26,15 +28,15 @@ pub(super) fn run(store: &Store, asked: &Dose) -> Result<Code, Error> {
     let told = told(asked)?;
     let blocks = asked.blocks.unwrap_or(if asked.quick { QUICK } else { USUAL });
     if !asked.no_pilot {
-        let (pilot, stopped) = measured(store, asked, offer(&told, "0", PILOT)?, "pilot")?;
+        let (pilot, stopped) = measured(store, asked, offer(&told, "0", PILOT)?, Some("pilot"))?;
         let seen = figures(&pilot)?;
         if stopped {
             return Ok(Code::Partly);
         }
         anstream::eprintln!("{}", reach(&seen, asked, blocks, pilot.meta.id.short()));
     }
-    let name = own_name(asked.name.as_deref());
-    let (recording, stopped) = measured(store, asked, offer(&told, &asked.doses, blocks)?, &name)?;
+    let (recording, stopped) =
+        measured(store, asked, offer(&told, &asked.doses, blocks)?, asked.name.as_deref())?;
     show(&recording, asked)?;
     if asked.output.format == Format::Text {
         saved(&recording, stopped, "dose --of")?;
@@ -42,19 +44,21 @@ pub(super) fn run(store: &Store, asked: &Dose) -> Result<Code, Error> {
     Ok(if recording.complete() && !stopped { Code::Done } else { Code::Partly })
 }
 
-fn measured(store: &Store, asked: &Dose, offer: Offer, name: &str) -> Result<(Recording, bool), Error> {
+fn measured(
+    store: &Store,
+    asked: &Dose,
+    offer: Offer,
+    name: Option<&str>,
+) -> Result<(Recording, bool), Error> {
     let plan = plan::make(&[offer], 1, None, (&asked.settings).into(), false, &mut rand::rng());
-    let (made, stopped) = measured_here(store, &[(name.to_owned(), plan)], &["dose".to_owned()], &|_| false)?;
-    let made = made.into_iter().next();
-    let recording = made.ok_or_else(|| Error::Refused("nothing was measured".to_owned()))??;
-    Ok((recording, stopped))
+    measured_one(store, name, plan, "dose")
 }
 
 /// What the probe is told of the server.
 fn told(asked: &Dose) -> Result<Arguments, Error> {
-    let own = asked.command.is_empty();
+    let own = asked.command.is_empty() && asked.start.is_none();
     let counts = [&asked.url, &asked.count, &asked.number];
-    if !own && counts.iter().all(|how| how.is_none()) {
+    if !asked.command.is_empty() && counts.iter().all(|how| how.is_none()) {
         return Err(Error::Usage(
             "say how transactions of the command are counted: --url, --count or --number".to_owned(),
         ));
@@ -63,9 +67,10 @@ fn told(asked: &Dose) -> Result<Arguments, Error> {
         std::env::current_dir().map_err(|error| Error::Refused(format!("the current folder: {error}")))?;
     let program =
         std::env::current_exe().map_err(|error| Error::Refused(format!("this program: {error}")))?;
-    let words = match own {
-        false => asked.command.clone(),
-        true => {
+    let words = match (own, &asked.start) {
+        (false, Some(start)) => vec![start.clone()],
+        (false, None) => asked.command.clone(),
+        (true, _) => {
             let workers = asked.connections.to_string();
             let reads = asked.reads.to_string();
             let serve = [
@@ -88,7 +93,10 @@ fn told(asked: &Dose) -> Result<Arguments, Error> {
         ("target", if own { "printed".to_owned() } else { String::new() }),
         ("connection", asked.connection.clone()),
         ("connections", asked.connections.to_string()),
-        ("load", text(&asked.load)),
+        ("busy", text(&asked.busy)),
+        ("start", asked.start.clone().unwrap_or_else(|| "none".to_owned())),
+        ("load", asked.load.clone()),
+        ("rows", ROWS.to_string()),
         ("count", text(&asked.count)),
         ("number", text(&asked.number)),
         (
@@ -102,7 +110,13 @@ fn told(asked: &Dose) -> Result<Arguments, Error> {
             .to_owned(),
         ),
         ("slice", (asked.slice.get() / 1_000_000).to_string()),
-        ("place", asked.place.clone().unwrap_or_else(|| if own { "same" } else { "any" }.to_owned())),
+        (
+            "place",
+            asked
+                .place
+                .clone()
+                .unwrap_or_else(|| if asked.command.is_empty() { "same" } else { "any" }.to_owned()),
+        ),
     ]
     .map(|(name, value)| (name.to_owned(), value))
     .into();

@@ -1,6 +1,6 @@
 //! Transactions over HTTP.
 
-use super::run::{measured_here, own_name, saved};
+use super::run::{measured_one, saved};
 use super::timers::{header, with_header};
 use crate::cli::{Format, Http};
 use crate::error::{Code, Error};
@@ -14,25 +14,22 @@ use tickmark_wire::{Arguments, Nanos, Offer, names};
 
 /// How long a run measures and how many there are: as the document, and in short.
 const USUAL: (i64, u32) = (30_000_000_000, 10);
-const QUICK: (i64, u32) = (2_000_000_000, 3);
+pub(super) const QUICK: (i64, u32) = (2_000_000_000, 3);
 
 pub(super) fn run(store: &Store, asked: &Http) -> Result<Code, Error> {
     if asked.serve {
         return serve(asked);
     }
     if let Some(name) = &asked.of {
-        return show(&store.find(name)?, asked);
+        return show(&store.find(name)?, names::HTTP, asked.output.format);
     }
     let offers = offers(asked)?;
     let (each, runs) = if asked.quick { QUICK } else { USUAL };
     let (each, runs) = (asked.duration.map_or(each, Nanos::get), asked.runs.unwrap_or(runs));
     let all = Nanos::new(each.saturating_mul(i64::from(runs) * offers.len() as i64));
     let plan = plan::make(&offers, runs, Some(all), (&asked.settings).into(), false, &mut rand::rng());
-    let name = own_name(asked.name.as_deref());
-    let (made, stopped) = measured_here(store, &[(name, plan)], &["http".to_owned()], &|_| false)?;
-    let made = made.into_iter().next();
-    let recording = made.ok_or_else(|| Error::Refused("nothing was measured".to_owned()))??;
-    let code = show(&recording, asked)?;
+    let (recording, stopped) = measured_one(store, asked.name.as_deref(), plan, "http")?;
+    let code = show(&recording, names::HTTP, asked.output.format)?;
     if asked.output.format == Format::Text {
         saved(&recording, stopped, "http --of")?;
     }
@@ -131,13 +128,14 @@ pub(super) fn of_url(url: &str, pid: Option<u32>) -> Result<Vec<(&'static str, S
     ])
 }
 
-fn show(recording: &Recording, asked: &Http) -> Result<Code, Error> {
-    let all = http::of(recording);
+/// Every load of a probe in a recording.
+pub(super) fn show(recording: &Recording, probe: &str, format: Format) -> Result<Code, Error> {
+    let all = http::of(recording, probe);
     let id = &recording.meta.id;
     if all.is_empty() {
-        return Err(Error::Usage(format!("recording {id} has no transactions of `tickmark http`")));
+        return Err(Error::Usage(format!("recording {id} has no transactions of `tickmark {probe}`")));
     }
-    if asked.output.format == Format::Json {
+    if format == Format::Json {
         with_header(recording, tickmark_render::http::json(&all))?;
     } else {
         header(recording)?;

@@ -28,6 +28,7 @@ mod recordings;
 mod run;
 mod scenarios;
 mod show;
+mod sql;
 mod stat;
 mod threshold;
 mod tick;
@@ -61,6 +62,7 @@ pub(crate) fn dispatch(cli: Cli) -> Result<Code, Error> {
         Command::Http(asked) => http::run(&store()?, &asked),
         Command::Hz(asked) => hz::run(&store()?, &asked),
         Command::Lab(asked) => lab::run(store, &asked),
+        Command::Sql(asked) => sql::run(&store()?, &asked),
         Command::Stat(asked) => stat::run(&asked),
         Command::Import(import) => import::run(&store()?, &import),
         Command::Export(export) => export::run(&store()?, &export),

@@ -93,6 +93,19 @@ pub(super) fn measured_here(
     Ok((made, stopped))
 }
 
+/// The same of one plan, that a command of this name made.
+pub(super) fn measured_one(
+    store: &Store,
+    name: Option<&str>,
+    plan: Plan,
+    command: &str,
+) -> Result<(Recording, bool), Error> {
+    let (made, stopped) = measured_here(store, &[(own_name(name), plan)], &[command.to_owned()], &|_| false)?;
+    let made = made.into_iter().next();
+    let recording = made.ok_or_else(|| Error::Refused("nothing was measured".to_owned()))??;
+    Ok((recording, stopped))
+}
+
 /// The name of a recording where none is given: the host's.
 pub(super) fn own_name(asked: Option<&str>) -> String {
     let [_, _, _, host] = tickmark_probe::sys::host::uname();

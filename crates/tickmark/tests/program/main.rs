@@ -23,6 +23,7 @@ mod limits;
 mod lmbench;
 mod machine;
 mod small_agent;
+mod sql;
 mod stat;
 mod tick;
 mod timers;

@@ -2,6 +2,8 @@
 
 use super::super::http::clients::{Clients, listens};
 use super::super::preloaded::Preloaded;
+use super::super::sql::{self, server::Planned};
+use super::super::started::Started;
 use super::BEGINS;
 use crate::sys::limits;
 use crate::{Params, ProbeError};
@@ -11,12 +13,22 @@ use std::time::{Duration, Instant};
 
 /// Of one of these kinds.
 pub(super) enum Load<'a> {
-    /// Our own client.
+    /// Our own clients, over HTTP and of a database.
     Http(Clients),
+    Sql(sql::clients::Clients),
     /// A command that counts; and one that keeps it busy, where there is one.
-    Counted { by: &'a str, _busy: Option<Busy> },
+    Counted {
+        by: &'a str,
+        _busy: Option<Busy>,
+    },
     /// A command that does one transaction and prints how long that took, in ns of so many; what it did since the last look.
-    Number { by: &'a str, unit: f64, took: Vec<f64>, done: u64, _busy: Option<Busy> },
+    Number {
+        by: &'a str,
+        unit: f64,
+        took: Vec<f64>,
+        done: u64,
+        _busy: Option<Busy>,
+    },
 }
 
 /// Ends with this.
@@ -51,6 +63,20 @@ fn printed(by: &str) -> Result<f64, ProbeError> {
 }
 
 impl<'a> Load<'a> {
+    /// Clients of a database that has just been started, and has no table yet.
+    ///
+    /// # Errors
+    /// It has ended, or what it says.
+    pub(super) fn of_database(
+        planned: &Planned,
+        params: &Params,
+        server: &mut Started,
+    ) -> Result<Self, ProbeError> {
+        planned.wait_for(server)?;
+        sql::populate(&planned.place, params)?;
+        sql::clients::Clients::start(&planned.place, params, params.cpu).map(Self::Sql)
+    }
+
     /// Waits until the server serves.
     ///
     /// # Errors
@@ -61,13 +87,13 @@ impl<'a> Load<'a> {
         server: &mut Preloaded,
     ) -> Result<Self, ProbeError> {
         if let Some(to) = target {
-            let mut goes_on = || server.child.try_wait().is_ok_and(|ended| ended.is_none());
+            let mut goes_on = || server.started.child.try_wait().is_ok_and(|ended| ended.is_none());
             if !listens(to, BEGINS, &mut goes_on) {
-                return Err(match server.child.try_wait() {
+                return Err(match server.started.child.try_wait() {
                     Ok(Some(status)) => {
-                        server.wrong(&format!("ended with {status} before it listened at {to}"))
+                        server.started.wrong(&format!("ended with {status} before it listened at {to}"))
                     }
-                    _ => server.wrong(&format!("does not listen at {to}")),
+                    _ => server.started.wrong(&format!("does not listen at {to}")),
                 });
             }
             return Clients::start(params, to, params.cpu).map(Self::Http);
@@ -80,10 +106,10 @@ impl<'a> Load<'a> {
             if Instant::now() > until {
                 return Err(why);
             }
-            server.goes_on()?;
+            server.started.goes_on()?;
             std::thread::sleep(Duration::from_millis(100));
         }
-        let load = params.told("load");
+        let load = params.told("busy");
         let begin = || shell(load).stdout(Stdio::null()).spawn().map(Busy);
         let busy =
             (!load.is_empty()).then(begin).transpose().map_err(|error| wrong(load, &error.to_string()))?;
@@ -98,7 +124,7 @@ impl<'a> Load<'a> {
     pub(super) fn go_on(&mut self, time: Duration) -> Result<(), ProbeError> {
         match self {
             Self::Http(clients) => clients.go_on(time)?,
-            Self::Counted { .. } => std::thread::sleep(time),
+            Self::Counted { .. } | Self::Sql(_) => std::thread::sleep(time),
             Self::Number { by, unit, took, done, .. } => {
                 took.clear();
                 let until = Instant::now() + time;
@@ -115,6 +141,7 @@ impl<'a> Load<'a> {
     pub(super) fn done(&self) -> Result<f64, ProbeError> {
         match self {
             Self::Http(clients) => Ok(clients.done() as f64),
+            Self::Sql(clients) => Ok(clients.done() as f64),
             Self::Counted { by, .. } => printed(by),
             Self::Number { done, .. } => Ok(*done as f64),
         }
@@ -124,7 +151,7 @@ impl<'a> Load<'a> {
     pub(super) fn took(&self) -> Option<&[f64]> {
         match self {
             Self::Number { took, .. } => Some(took),
-            Self::Http(_) | Self::Counted { .. } => None,
+            Self::Http(_) | Self::Sql(_) | Self::Counted { .. } => None,
         }
     }
 
@@ -132,6 +159,7 @@ impl<'a> Load<'a> {
     pub(super) fn failed(&self) -> Vec<(String, u64)> {
         match self {
             Self::Http(clients) => clients.failed(),
+            Self::Sql(clients) => clients.failed(),
             Self::Counted { .. } | Self::Number { .. } => Vec::new(),
         }
     }

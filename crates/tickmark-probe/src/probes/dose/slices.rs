@@ -119,19 +119,21 @@ impl<'a, 'b> Slices<'a, 'b> {
                 all.push(self.slice(dose)?);
             }
         }
-        let counts = self.server.preload.counts().map_err(|error| self.server.wrong(&error.to_string()))?;
+        let counts =
+            self.server.preload.counts().map_err(|error| self.server.started.wrong(&error.to_string()))?;
         if counts.loaded == 0 {
-            return Err(self.server.wrong(NOT_LOADED));
+            return Err(self.server.started.wrong(NOT_LOADED));
         }
         Ok(all)
     }
 
     fn look(&self) -> Result<Look, ProbeError> {
-        let counts = self.server.preload.counts().map_err(|error| self.server.wrong(&error.to_string()))?;
+        let counts =
+            self.server.preload.counts().map_err(|error| self.server.started.wrong(&error.to_string()))?;
         let done = self.load.done()?;
         let at = Instant::now();
         let all = tasks::all();
-        let own = tasks::below(self.server.child.id(), &all);
+        let own = tasks::below(self.server.started.child.id(), &all);
         let cpu = own.into_iter().filter_map(|id| Some((id, all.get(&id)?.cpu))).collect();
         Ok(Look { at, done, counts, cpu })
     }
@@ -144,18 +146,21 @@ impl<'a, 'b> Slices<'a, 'b> {
             }
             Dose::Syscall => preload.by_syscall(),
         };
-        set.map_err(|error| self.server.wrong(&error.to_string()))?;
+        set.map_err(|error| self.server.started.wrong(&error.to_string()))?;
         std::thread::sleep(SETTLES);
         let before = self.look()?;
         self.load.go_on(self.time)?;
         let after = self.look()?;
-        self.server.goes_on()?;
+        self.server.started.goes_on()?;
         let done = after.done - before.done;
         if done <= 0.0 {
             let faults: Vec<String> =
                 self.load.failed().iter().map(|(name, count)| format!("{count} {name}")).collect();
             let why = if faults.is_empty() { "nothing was done".to_owned() } else { faults.join(", ") };
-            return Err(self.server.wrong(&format!("no transaction in {} ms: {why}", self.time.as_millis())));
+            return Err(self
+                .server
+                .started
+                .wrong(&format!("no transaction in {} ms: {why}", self.time.as_millis())));
         }
         let sum = |look: &Look| look.counts.reads.iter().sum::<u64>();
         let reads = (sum(&after) - sum(&before)) as f64;

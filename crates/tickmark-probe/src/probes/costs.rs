@@ -4,21 +4,21 @@ use crate::sys::counters::Counters;
 use crate::sys::tasks::{self, Account};
 
 /// Accounts at the beginning.
-pub(super) struct Costs {
+pub(in crate::probes) struct Costs {
     servers: Vec<(u32, Account)>,
     client: (u32, Account),
     counters: Vec<Counters>,
 }
 
 /// What was used meanwhile.
-pub(super) struct Used {
+pub(in crate::probes) struct Used {
     server: Option<Account>,
     client: Account,
     interrupts: Option<u64>,
 }
 
 impl Costs {
-    pub(super) fn begin(servers: Vec<u32>, client: u32, cpus: &[u32]) -> Self {
+    pub(in crate::probes) fn begin(servers: Vec<u32>, client: u32, cpus: &[u32]) -> Self {
         let of = |pid: u32| (pid, Account::of(pid));
         // In the order of the end, so that each is looked at over the same time.
         let client = of(client);
@@ -31,7 +31,7 @@ impl Costs {
     }
 
     /// With the server's processes as they are now: one that began meanwhile counts whole, one that ended does not.
-    pub(super) fn end(mut self, servers: &[u32]) -> Used {
+    pub(in crate::probes) fn end(mut self, servers: &[u32]) -> Used {
         let client = Account::of(self.client.0).less(&self.client.1);
         let one = |pid: &u32| {
             let before = self.servers.iter().find(|(known, _)| known == pid);
@@ -56,7 +56,7 @@ impl Costs {
 impl Used {
     /// For each transaction: CPU time of server and client, the kernel's share of each, their waits, context switches, interrupts; then how many CPUs the server
     /// used, and the client used or waited for.
-    pub(super) fn values(&self, done: f64, wall: f64) -> [Option<f64>; 10] {
+    pub(in crate::probes) fn values(&self, done: f64, wall: f64) -> [Option<f64>; 10] {
         let server = |value: fn(&Account) -> f64| self.server.as_ref().map(value);
         // Kernels without CONFIG_SCHED_INFO do not say.
         let says_waits = std::fs::metadata("/proc/self/schedstat").is_ok();

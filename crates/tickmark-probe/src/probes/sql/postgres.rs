@@ -1,0 +1,137 @@
+//! PostgreSQL over a socket that blocks: its protocol of version 3, simple queries.
+
+use super::database::{At, Connection, Place};
+use bytes::BytesMut;
+use fallible_iterator::FallibleIterator;
+use postgres_protocol::authentication::md5_hash;
+use postgres_protocol::authentication::sasl::{ChannelBinding, SCRAM_SHA_256, ScramSha256};
+use postgres_protocol::message::backend::{ErrorResponseBody, Message};
+use postgres_protocol::message::frontend;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::os::unix::net::UnixStream;
+
+trait Stream: Read + Write + Send {}
+impl<T: Read + Write + Send> Stream for T {}
+
+/// One connection.
+pub(super) struct Postgres {
+    stream: Box<dyn Stream>,
+    sent: BytesMut,
+    got: BytesMut,
+    piece: Vec<u8>,
+}
+
+fn words(error: impl std::fmt::Display) -> String {
+    error.to_string()
+}
+
+/// What it complains of, without where.
+fn complaint(error: &ErrorResponseBody) -> String {
+    let (mut text, mut code) = (String::new(), String::new());
+    let mut fields = error.fields();
+    while let Ok(Some(field)) = fields.next() {
+        let value = String::from_utf8_lossy(field.value_bytes()).into_owned();
+        match field.type_() {
+            b'M' => text = value,
+            b'C' => code = value,
+            _ => {}
+        }
+    }
+    format!("{text} ({code})")
+}
+
+impl Postgres {
+    pub(super) fn connect(place: &Place) -> Result<Self, String> {
+        let stream: Box<dyn Stream> = match &place.at {
+            At::Path(path) => Box::new(UnixStream::connect(path).map_err(words)?),
+            At::Host(host, port) => {
+                let stream = TcpStream::connect((host.as_str(), *port)).map_err(words)?;
+                stream.set_nodelay(true).map_err(words)?;
+                Box::new(stream)
+            }
+        };
+        let mut new = Self { stream, sent: BytesMut::new(), got: BytesMut::new(), piece: vec![0; 16 << 10] };
+        let told = [("user", place.user.as_str()), ("database", place.database.as_str())];
+        frontend::startup_message(told, &mut new.sent).map_err(words)?;
+        new.flush()?;
+        new.authenticate(place)?;
+        Ok(new)
+    }
+
+    fn authenticate(&mut self, place: &Place) -> Result<(), String> {
+        let wanted = || format!("it asks for the password of {}", place.user);
+        let password = || place.password.as_deref().ok_or_else(wanted);
+        let mut scram = None;
+        loop {
+            match self.next()? {
+                Message::ReadyForQuery(_) => return Ok(()),
+                Message::ErrorResponse(error) => return Err(complaint(&error)),
+                Message::AuthenticationCleartextPassword => {
+                    frontend::password_message(password()?.as_bytes(), &mut self.sent).map_err(words)?;
+                }
+                Message::AuthenticationMd5Password(body) => {
+                    let hash = md5_hash(place.user.as_bytes(), password()?.as_bytes(), body.salt());
+                    frontend::password_message(hash.as_bytes(), &mut self.sent).map_err(words)?;
+                }
+                Message::AuthenticationSasl(_) => {
+                    let new = ScramSha256::new(password()?.as_bytes(), ChannelBinding::unsupported());
+                    frontend::sasl_initial_response(SCRAM_SHA_256, new.message(), &mut self.sent)
+                        .map_err(words)?;
+                    scram = Some(new);
+                }
+                Message::AuthenticationSaslContinue(body) => {
+                    let scram = scram.as_mut().ok_or("it goes on with what was not begun")?;
+                    scram.update(body.data()).map_err(words)?;
+                    frontend::sasl_response(scram.message(), &mut self.sent).map_err(words)?;
+                }
+                Message::AuthenticationSaslFinal(body) => {
+                    let scram = scram.as_mut().ok_or("it ends what was not begun")?;
+                    scram.finish(body.data()).map_err(words)?;
+                }
+                Message::AuthenticationGss | Message::AuthenticationSspi => {
+                    return Err("it asks for Kerberos, which is not spoken here".to_owned());
+                }
+                _ => {}
+            }
+            self.flush()?;
+        }
+    }
+
+    fn flush(&mut self) -> Result<(), String> {
+        if !self.sent.is_empty() {
+            self.stream.write_all(&self.sent).map_err(words)?;
+            self.sent.clear();
+        }
+        Ok(())
+    }
+
+    fn next(&mut self) -> Result<Message, String> {
+        loop {
+            if let Some(message) = Message::parse(&mut self.got).map_err(words)? {
+                return Ok(message);
+            }
+            match self.stream.read(&mut self.piece).map_err(words)? {
+                0 => return Err("it closed the connection".to_owned()),
+                got => self.got.extend_from_slice(&self.piece[..got]),
+            }
+        }
+    }
+}
+
+impl Connection for Postgres {
+    fn run(&mut self, statement: &str) -> Result<u64, String> {
+        frontend::query(statement, &mut self.sent).map_err(words)?;
+        self.flush()?;
+        let (mut rows, mut wrong) = (0, None);
+        loop {
+            match self.next()? {
+                Message::DataRow(_) => rows += 1,
+                // What follows says that it is ready for more.
+                Message::ErrorResponse(error) => wrong = Some(complaint(&error)),
+                Message::ReadyForQuery(_) => return wrong.map_or(Ok(rows), Err),
+                _ => {}
+            }
+        }
+    }
+}
