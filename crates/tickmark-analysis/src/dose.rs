@@ -32,7 +32,7 @@ pub struct Dosed {
     pub deviation: f64,
     /// Transactions a second without a dose.
     pub rate: f64,
-    /// Clock reads that were counted for each transaction, over all slices.
+    /// Clock reads that were counted for each transaction without a dose.
     pub reads: f64,
     /// What a read costs here: as programs do it, and as a system call.
     pub read: [f64; 2],
@@ -40,6 +40,9 @@ pub struct Dosed {
     pub rows: Vec<Row>,
     /// By how much a transaction takes longer with each ns that a read does: reads that are waited for.
     pub slope: Option<Slope>,
+    /// By how much it takes longer with each ns that all of its counted reads did together: 1 where each of them is waited for, also where a server reads less
+    /// often when it is slower.
+    pub each: Option<Slope>,
     /// What failed, by kind.
     pub faults: Vec<(String, u64)>,
 }
@@ -51,27 +54,29 @@ pub struct Row {
     pub asked: Option<f64>,
     /// See above.
     pub delivered: f64,
+    /// Reads for each transaction then.
+    pub reads: f64,
     /// By how much a transaction cost more, over blocks.
     pub more: f64,
     /// Where that lies; none of too few blocks.
     pub interval: Option<Interval>,
-    /// What the counted reads give.
+    /// What the reads that were counted then give.
     pub predicted: f64,
 }
 
-/// By so much of it the slope may be off the count, and is it still: a transaction that takes longer also has more interrupts, and other waits.
+/// By so much a ns of a counted read may be off a ns of a transaction, and is it still: what takes longer also has more interrupts.
 pub const MARGIN: f64 = 0.1;
 
-/// Whether the slope is the count.
+/// Whether the counted reads are what a slower clock costs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// The slope's interval holds the counted reads, or comes near to them, and tells them from none.
+    /// A ns of a counted read is one of a transaction, or comes near to it, and is told from none.
     Agree,
-    /// It holds them, and none as well.
+    /// It may be, and may be none as well.
     Undecided,
-    /// More than was counted: reads that are not seen cost too, or reads come where others wait.
+    /// More: reads that are not seen cost too, or others wait for a reader.
     More,
-    /// Less: some of it hides where the server would wait anyway.
+    /// Less: some of it hides where the server would wait anyway, or saves something else.
     Less,
 }
 
@@ -79,11 +84,14 @@ impl Dosed {
     /// What slope and count say of each other.
     #[must_use]
     pub fn verdict(&self) -> Option<Verdict> {
-        let interval = self.slope?.interval(CONFIDENCE);
+        let (interval, wanted) = match self.each {
+            Some(each) if self.reads > 0.0 => (each.interval(CONFIDENCE), 1.0),
+            _ => (self.slope?.interval(CONFIDENCE), 0.0),
+        };
         Some(match () {
-            () if interval.low > self.reads * (1.0 + MARGIN) => Verdict::More,
-            () if interval.high < self.reads * (1.0 - MARGIN) => Verdict::Less,
-            () if interval.low <= 0.0 && self.reads > 0.0 => Verdict::Undecided,
+            () if interval.low > wanted * (1.0 + MARGIN) => Verdict::More,
+            () if interval.high < wanted * (1.0 - MARGIN) => Verdict::Less,
+            () if interval.low <= 0.0 && wanted > 0.0 => Verdict::Undecided,
             () => Verdict::Agree,
         })
     }
@@ -153,21 +161,21 @@ fn dosed(recording: &Recording, runs: &[&Run]) -> Option<Dosed> {
     let mean = |values: &[f64]| spread(values).map(|spread| spread.mean);
     let plain = of(0.0, 3);
     let usual = spread(&plain)?;
-    let all_reads: Vec<f64> = blocks.iter().flatten().map(|slice| slice[2]).collect();
-    let reads = mean(&all_reads)?;
+    let reads = mean(&of(0.0, 2))?;
     let none = mean(&of(0.0, 1))?;
     let mut doses: Vec<f64> =
         blocks.first()?.iter().map(|slice| slice[0]).filter(|dose| *dose != 0.0).collect();
     // The system call is last.
     doses.sort_by(|a, b| (*a < 0.0, a).partial_cmp(&(*b < 0.0, b)).unwrap_or(std::cmp::Ordering::Equal));
     let row = |asked: &f64| {
-        let (dosed, delivered) = (of(*asked, 3), mean(&of(*asked, 1))?);
+        let (dosed, delivered, own) = (of(*asked, 3), mean(&of(*asked, 1))?, mean(&of(*asked, 2))?);
         Some(Row {
             asked: Some(*asked).filter(|asked| *asked >= 0.0),
             delivered,
+            reads: own,
             more: mean(&dosed)? - usual.mean,
             interval: Difference::paired(&plain, &dosed).map(|all| all.interval(CONFIDENCE)),
-            predicted: reads * (delivered - none),
+            predicted: own * delivered - reads * none,
         })
     };
     let rows = doses.iter().map(row).collect::<Option<Vec<_>>>()?;
@@ -175,6 +183,13 @@ fn dosed(recording: &Recording, runs: &[&Run]) -> Option<Dosed> {
         let known = block.iter().filter(|slice| slice[0] >= 0.0);
         // Where no clock was read nothing was delivered: what was asked stands for it.
         known.map(|slice| (if slice[2] > 0.0 { slice[1] } else { slice[0] }, slice[3])).collect::<Vec<_>>()
+    };
+    let together = |block: &Vec<Slice>| {
+        let known = block.iter().filter(|slice| slice[0] >= 0.0);
+        known.map(|slice| (slice[1] * slice[2], slice[3])).collect::<Vec<_>>()
+    };
+    let of_blocks = |points: &dyn Fn(&Vec<Slice>) -> Vec<(f64, f64)>| {
+        dose::slope(&blocks.iter().map(points).collect::<Vec<_>>())
     };
     let mut faults: BTreeMap<String, u64> = BTreeMap::new();
     let failed = recording.meta.plan.metrics.iter().find(|metric| metric.name.as_str() == names::DOSE_FAULTS);
@@ -195,7 +210,8 @@ fn dosed(recording: &Recording, runs: &[&Run]) -> Option<Dosed> {
         reads,
         read: [*read.first()?, *read.get(1)?],
         rows,
-        slope: dose::slope(&blocks.iter().map(points).collect::<Vec<_>>()),
+        slope: of_blocks(&points),
+        each: of_blocks(&together),
         faults: faults.into_iter().collect(),
     })
 }

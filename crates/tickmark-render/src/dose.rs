@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use std::fmt::Write;
 use tickmark_analysis::dose::{CONFIDENCE, Dosed, KNOWN, Verdict};
 use tickmark_stats::Interval;
+use tickmark_stats::dose::Slope;
 
 const HEADING: Style = Style::new().bold();
 
@@ -15,8 +16,10 @@ const HEADING: Style = Style::new().bold();
 pub fn text(dosed: &Dosed) -> String {
     let mut out = format!("{HEADING}{}{HEADING:#}\n", dosed.server);
     let what = if dosed.is_number { "a transaction" } else { "CPU, a transaction" };
-    let heading = ["read longer by", "delivered", what, "more", "95 %", "by count"];
-    let first = ["0 ns", &time(dosed.none), &time(dosed.cost), "", "", ""].map(str::to_owned).to_vec();
+    let heading = ["read longer by", "delivered", "reads", what, "more", "95 %", "by count"];
+    let first = ["0 ns", &time(dosed.none), &reads(dosed.reads), &time(dosed.cost), "", "", ""]
+        .map(str::to_owned)
+        .to_vec();
     let rows = dosed.rows.iter().map(|row| {
         let half = row
             .interval
@@ -24,13 +27,14 @@ pub fn text(dosed: &Dosed) -> String {
         vec![
             row.asked.map_or_else(|| "system call".to_owned(), time),
             time(row.delivered),
+            reads(row.reads),
             time(dosed.cost + row.more),
             signed(row.more),
             half,
             signed(row.predicted),
         ]
     });
-    table(&mut out, [heading.map(str::to_owned).to_vec(), first].into_iter().chain(rows), 1..6);
+    table(&mut out, [heading.map(str::to_owned).to_vec(), first].into_iter().chain(rows), 1..7);
     out.push('\n');
     for line in wrapped(&verdict(dosed), 0) {
         let _ = writeln!(out, "{line}");
@@ -76,21 +80,21 @@ fn verdict(dosed: &Dosed) -> String {
     };
     let said = match verdict {
         Verdict::Agree if dosed.reads == 0.0 => "The interval holds 0, as it has to: nothing was dosed.",
-        Verdict::Agree => {
-            "The slope is the count, within what can be told: each read is waited for, and none was missed."
-        }
-        Verdict::Undecided => {
-            "The interval holds the count, and none as well: more blocks or larger doses tell them apart."
-        }
+        Verdict::Agree => "They agree: a server waits for each read, and none was missed.",
+        Verdict::Undecided => "That is not told from none: more blocks or larger doses tell it.",
         Verdict::More => {
-            "They disagree: a slower clock costs more than the counted reads, so that others wait for a reader, or reads were not seen."
+            "They disagree: a slower clock costs more than the counted reads; reads were not seen, or others wait for a reader."
         }
         Verdict::Less => {
-            "They disagree: a slower clock costs less than the counted reads; some hide where the server waits, or are done beside what was measured."
+            "They disagree: a slower clock costs less than the counted reads; some hide where the server waits, or a slower server saves something else."
         }
     };
+    let each = dosed.each.filter(|_| dosed.reads > 0.0).map_or_else(String::new, |each| {
+        let ends = ends(each.interval(CONFIDENCE), reads);
+        format!(" Each ns that the counted reads took longer cost {} ns ({ends}).", reads(each.point))
+    });
     format!(
-        "Clock reads for each transaction: {} by the slope ({}, {}), {counted} counted. {said}",
+        "Clock reads for each transaction: {counted} counted, {} by the slope ({}, {}).{each} {said}",
         reads(slope.point),
         ends(slope.interval(CONFIDENCE), reads),
         percent(CONFIDENCE),
@@ -144,8 +148,10 @@ fn notes(dosed: &Dosed) -> String {
 #[must_use]
 pub fn json(dosed: &Dosed) -> Value {
     let both = |interval: Option<Interval>| interval.map(|interval| json!([interval.low, interval.high]));
-    let row = |row: &tickmark_analysis::dose::Row| json!({ "asked": row.asked, "delivered": row.delivered, "more": row.more, "interval": both(row.interval), "predicted": row.predicted });
-    let slope = dosed.slope.map(|slope| json!({ "point": slope.point, "interval": both(Some(slope.interval(CONFIDENCE))), "confidence": CONFIDENCE }));
+    let row = |row: &tickmark_analysis::dose::Row| json!({ "asked": row.asked, "delivered": row.delivered, "reads": row.reads, "more": row.more, "interval": both(row.interval), "predicted": row.predicted });
+    let line = |slope: Option<Slope>| {
+        slope.map(|slope| json!({ "point": slope.point, "interval": both(Some(slope.interval(CONFIDENCE))), "confidence": CONFIDENCE }))
+    };
     let verdict = dosed.verdict().map(|verdict| match verdict {
         Verdict::Agree => "agree",
         Verdict::Undecided => "undecided",
@@ -157,7 +163,7 @@ pub fn json(dosed: &Dosed) -> Value {
     json!({
         "server": dosed.server, "told": dosed.told, "measure": if dosed.is_number { "number" } else { "cpu" }, "blocks": dosed.blocks, "cost": dosed.cost, "delivered_without": dosed.none,
         "deviation": dosed.deviation, "rate": dosed.rate, "reads": dosed.reads, "read_cost": { "plain": dosed.read[0], "syscall": dosed.read[1] },
-        "doses": dosed.rows.iter().map(row).collect::<Vec<_>>(), "slope": slope, "verdict": verdict,
+        "doses": dosed.rows.iter().map(row).collect::<Vec<_>>(), "slope": line(dosed.slope), "each": line(dosed.each), "verdict": verdict,
         "lost": clocks(dosed).iter().map(lost).collect::<Vec<_>>(), "faults": faults,
     })
 }
