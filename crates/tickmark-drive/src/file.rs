@@ -1,9 +1,12 @@
 //! An experiment in a file: what is turned here, or booted on machines, in one format (docs/EXPERIMENTS.md).
 
+mod document;
+
 use crate::Error;
 use crate::experiment::{self, Outcome, Take};
 use crate::knob::{self, Commands, Turned};
 use crate::lab::{self, Machine, Report};
+pub use document::{Document, Published};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -64,6 +67,8 @@ struct File {
     speeds: Vec<f64>,
     #[serde(default)]
     report: Vec<Report>,
+    #[serde(default)]
+    document: Vec<Document>,
 }
 
 /// A side of the comparison: made by commands, or booted.
@@ -107,15 +112,17 @@ const SLICE: Nanos = Nanos::from_millis(100);
 const LAUNCHES: u32 = 3;
 
 /// The experiments that come with tickmark, by name: they are there wherever the program is.
-pub const SHIPPED: [(&str, &str); 9] = [
+pub const SHIPPED: [(&str, &str); 11] = [
     ("apic-timer-module", include_str!("../../../experiments/apic-timer-module.toml")),
     ("clock-resolution", include_str!("../../../experiments/clock-resolution.toml")),
     ("clocksource", include_str!("../../../experiments/clocksource.toml")),
     ("hz-prediction", include_str!("../../../experiments/hz-prediction.toml")),
     ("hz-and-packets", include_str!("../../../experiments/hz-and-packets.toml")),
+    ("hz-and-http", include_str!("../../../experiments/hz-and-http.toml")),
     ("precise-timers-low-hz", include_str!("../../../experiments/precise-timers-low-hz.toml")),
     ("processor-load", include_str!("../../../experiments/processor-load.toml")),
     ("tick-100-vs-1000", include_str!("../../../experiments/tick-100-vs-1000.toml")),
+    ("timecounter-cost", include_str!("../../../experiments/timecounter-cost.toml")),
     ("tick-modes", include_str!("../../../experiments/tick-modes.toml")),
 ];
 
@@ -159,6 +166,7 @@ fn parse(text: &str) -> Result<Asked, String> {
         return Err("a [[setting]] has an empty name".to_owned());
     }
     lab::once("setting", file.setting.iter().map(|setting| setting.name.as_str()))?;
+    file.document.iter().try_for_each(Document::check)?;
     if file.blocks.is_some_and(|blocks| !(2..=1000).contains(&blocks)) {
         return Err("blocks: give 2 to 1000".to_owned());
     }
@@ -198,6 +206,7 @@ fn launched(file: File) -> Result<Launched, String> {
             (!file.speeds.is_empty(), "speeds"),
             (file.width.is_some(), "width"),
             (file.margin.is_some(), "margin"),
+            (!file.document.is_empty(), "[[document]]"),
         ],
         "means nothing where messages of this machine are measured and nothing is turned",
     )?;
@@ -219,7 +228,6 @@ fn here(file: File) -> Result<experiment::Asked, String> {
             (file.slice.is_some(), "slice"),
             (!file.speeds.is_empty(), "speeds"),
             (!file.report.is_empty(), "report"),
-            (file.answers.is_some(), "answers"),
         ],
         "is for boots, and there is no [[machine]] to boot",
     )?;
@@ -232,6 +240,8 @@ fn here(file: File) -> Result<experiment::Asked, String> {
         width: share_of("width", file.width.as_deref())?,
         budget: duration_of("budget", file.budget.as_deref())?,
         margin: share_of("margin", file.margin.as_deref())?,
+        answers: file.answers,
+        documents: file.document,
     })
 }
 
@@ -301,6 +311,7 @@ fn booted(file: File) -> Result<lab::Asked, String> {
         slice: duration_of("slice", file.slice.as_deref())?.unwrap_or(SLICE),
         margin: share_of("margin", file.margin.as_deref())?.unwrap_or(0.01),
         report: file.report,
+        documents: file.document,
         settings: file.setting.into_iter().map(setting).collect::<Result<_, String>>()?,
         machines: file.machine,
     };

@@ -1,6 +1,7 @@
 //! An experiment as it is to be carried out.
 
 use super::outcome::Outcome;
+use crate::file::Document;
 use crate::knob::{Knob, Turned};
 use std::ops::RangeInclusive;
 use std::time::Duration;
@@ -82,6 +83,10 @@ pub struct Asked {
     pub budget: Option<Nanos>,
     /// Below which changes do not matter.
     pub margin: Option<f64>,
+    /// The document whose question it answers.
+    pub answers: Option<String>,
+    /// What that published.
+    pub documents: Vec<Document>,
 }
 
 impl Asked {
@@ -89,6 +94,17 @@ impl Asked {
     #[must_use]
     pub fn of(knob: Turned) -> Self {
         let (probes, outcomes) = (Vec::new(), Vec::new());
-        Self { knob, probes, outcomes, name: None, blocks: None, width: None, budget: None, margin: None }
+        Self {
+            knob,
+            probes,
+            outcomes,
+            name: None,
+            blocks: None,
+            width: None,
+            budget: None,
+            margin: None,
+            answers: None,
+            documents: Vec::new(),
+        }
     }
 }

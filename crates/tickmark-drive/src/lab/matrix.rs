@@ -140,6 +140,8 @@ pub struct Asked {
     pub name: String,
     /// The document that it answers.
     pub answers: Option<String>,
+    /// What that published.
+    pub documents: Vec<crate::file::Document>,
     /// Boots of each setting, where a machine does not say.
     pub blocks: u32,
     /// What a probe of ordinary weight measures in each boot, in the guest's time.

@@ -27,9 +27,9 @@ use tickmark_wire::{
 macro_rules! of {
     ($end:literal, $title:literal, $unit:ident, $better:ident) => {
         Also {
-            metric: concat!("sql.{server}.{load}.c{connections}.{rows}{place}{whose}{queries}", $end),
+            metric: concat!("sql.{server}.{load}.c{connections}.{rows}.{queries}{place}{whose}", $end),
             title: concat!(
-                "{server}, {load}, {connections} connections, {rows} rows{place}{whose}{queries}, ",
+                "{server}, {load}, {connections} connections, {rows} rows, queries: {queries}{place}{whose}, ",
                 $title
             ),
             unit: Unit::$unit,
@@ -75,7 +75,7 @@ pub(super) const LOAD: Parameter = Parameter {
 
 pub(super) static PROBES: &[Probe] = &[Probe {
     spec: Spec {
-        metric: "sql.{server}.{load}.c{connections}.{rows}{place}{whose}{queries}",
+        metric: "sql.{server}.{load}.c{connections}.{rows}.{queries}{place}{whose}",
         unit: Unit::Rate,
         better: Better::Higher,
         headline: Headline::Median,
@@ -128,7 +128,7 @@ pub(super) static PROBES: &[Probe] = &[Probe {
             Parameter {
                 name: "queries",
                 about: "transactions until it ends; 0: as long as it has time",
-                values: &[Value::told("0", "", "")],
+                values: &[Value::told("0", "time", "for a time")],
                 numbers: Some((1, 100_000_000)),
             },
         ],
@@ -136,7 +136,7 @@ pub(super) static PROBES: &[Probe] = &[Probe {
         ..Spec::cost(
             Group::Communication,
             names::SQL,
-            "{server}, {load}, {connections} connections, {rows} rows{place}{whose}{queries}",
+            "{server}, {load}, {connections} connections, {rows} rows, queries: {queries}{place}{whose}",
         )
     },
     prepare: |_, params| {

@@ -147,6 +147,7 @@ pub(super) fn kernels(store: &Store, asked: &Experiment, kernels: &str) -> Resul
     let from = Asked {
         name,
         answers: None,
+        documents: Vec::new(),
         blocks: 5,
         slice: Nanos::from_millis(100),
         margin: asked.margin.unwrap_or(0.01),

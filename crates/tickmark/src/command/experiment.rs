@@ -1,7 +1,7 @@
 //! A knob turned in interleaved blocks, and what that changes.
 
 use super::arms::{failed, model, nothing};
-use super::{boots, comms, compare, more, pilot};
+use super::{boots, comms, compare, more, pilot, published};
 use crate::cli::{CompareFormat, Experiment as Asked};
 use crate::error::{Code, Error};
 use crate::{progress, selection};
@@ -41,6 +41,7 @@ pub(super) fn run(store: &Store, asked: &Asked) -> Result<Code, Error> {
         Some(file::Asked::Here(from)) => *from,
         None => experiment::Asked::of(knob::parse(what)?),
     };
+    let (answers, documents) = (from.answers.clone(), from.documents.clone());
     let (mut experiment, width, margin) = plan(asked, from)?;
     let mut before: Vec<Vec<Id>> = vec![Vec::new(); experiment.settings.len()];
     if let Some(blocks) = asked.more {
@@ -85,7 +86,13 @@ pub(super) fn run(store: &Store, asked: &Asked) -> Result<Code, Error> {
         return Err(Error::Refused(format!("no figure was obtained: {why}; saved as {}", Id::all(&ids))));
     }
     let model = model(store, &parts(&ids), margin)?;
+    if let (Some(answers), CompareFormat::Text) = (&answers, asked.format) {
+        super::print(&format!("{}: {answers}\n\n", experiment.name))?;
+    }
     compare::show(&model, asked.format)?;
+    if asked.format == CompareFormat::Text && !documents.is_empty() {
+        super::print(&format!("\n{}", published::text(&documents)))?;
+    }
     tell(&experiment, &ids, made, halt, left.is_none(), asked.format)?;
     let code = compare::code(&model, asked.fail_on);
     let partly = left.is_some() || halt == Halt::Stopped || failed(store, &ids, made);

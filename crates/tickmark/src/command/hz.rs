@@ -45,6 +45,7 @@ fn boots(asked: &Hz) -> Result<Asked, Error> {
     let from = Asked {
         name: "hz".to_owned(),
         answers: None,
+        documents: Vec::new(),
         blocks: asked.blocks,
         slice: Nanos::from_millis(100),
         margin: asked.margin,

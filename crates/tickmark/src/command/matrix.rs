@@ -70,7 +70,9 @@ pub(super) fn carry_out(
         .collect::<Result<Vec<Vec<Offer>>, Error>>()?;
     let mut bench = ready(from, shown.limit, &control)?;
     if let (Some(answers), CompareFormat::Text) = (&from.answers, shown.format) {
-        super::print(&format!("{}: {answers}\n\n", from.name))?;
+        let published = super::published::text(&from.documents);
+        let gap = if published.is_empty() { "" } else { "\n" };
+        super::print(&format!("{}: {answers}\n{published}{gap}\n", from.name))?;
     }
     let (mut code, mut boots, mut all) = (Code::Done, 0, Vec::new());
     let measuring = Instant::now();

@@ -24,6 +24,7 @@ mod manual;
 mod matrix;
 mod more;
 mod pilot;
+mod published;
 mod recordings;
 mod run;
 mod scenarios;

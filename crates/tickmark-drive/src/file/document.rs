@@ -1,0 +1,57 @@
+//! What a document published, to stand beside what is measured.
+
+use serde::Deserialize;
+
+/// One comparison of a document: two sides of the same quantity.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Document {
+    /// What was measured, with its unit.
+    pub title: String,
+    /// Its sides: what came first, and what is compared with it.
+    pub side: [Published; 2],
+}
+
+/// A side: each of its runs, or what was told of them.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Published {
+    /// What was turned.
+    pub name: String,
+    /// Every run.
+    #[serde(default)]
+    pub runs: Vec<f64>,
+    /// Those of them that the document left out.
+    #[serde(default)]
+    pub left_out: Vec<f64>,
+    /// How many runs, where they are not told each, their mean and standard deviation.
+    #[serde(default)]
+    pub count: u32,
+    /// See above.
+    #[serde(default)]
+    pub mean: f64,
+    /// See above.
+    #[serde(default)]
+    pub deviation: f64,
+}
+
+impl Document {
+    /// Whether each side says enough, and nothing twice.
+    pub(super) fn check(&self) -> Result<(), String> {
+        for side in &self.side {
+            let told = side.count >= 2 && side.mean > 0.0 && side.deviation >= 0.0;
+            let wrong = match side.runs.len() {
+                0 => !told || !side.left_out.is_empty(),
+                1 => true,
+                _ => side.count > 0 || !side.left_out.iter().all(|value| side.runs.contains(value)),
+            };
+            if wrong {
+                return Err(format!(
+                    "document {:?}, side {:?}: give two runs or more, and of these what was left out; or count, mean and deviation",
+                    self.title, side.name
+                ));
+            }
+        }
+        Ok(())
+    }
+}
