@@ -12,14 +12,15 @@ const KIND: &str = "modules";
 pub(crate) const TREE: &str = "tree.tar.gz";
 
 macro_rules! sources {
-    ($($name:literal)*) => {
-        &[$(($name, include_str!(concat!("../../../kernel/tickmark_timer/", $name)))),*]
+    ($folder:literal: $($name:literal)*) => {
+        &[$(($name, include_str!(concat!("../../../kernel/", $folder, "/", $name)))),*]
     };
 }
 
-/// The modules that come with tickmark: one folder makes both.
-const OWN: [&str; 2] = ["tickmark_timer", "tickmark_timer_test"];
-const SOURCES: &[(&str, &str)] = sources!["Kbuild" "tickmark_timer.h" "internal.h" "core.c" "correction.c" "device.c" "hrtimer.c" "main.c" "apic.c" "test.c" "load.c" "load.h"];
+/// The modules that come with tickmark, and their sources: one folder makes the first two.
+const OWN: [&str; 3] = ["tickmark_timer", "tickmark_timer_test", "tickmark_clock"];
+const CLOCK: &[(&str, &str)] = sources!["tickmark_clock": "Kbuild" "tickmark_clock.c"];
+const TIMER: &[(&str, &str)] = sources!["tickmark_timer": "Kbuild" "tickmark_timer.h" "internal.h" "core.c" "correction.c" "device.c" "hrtimer.c" "main.c" "apic.c" "test.c" "load.c" "load.h"];
 
 /// Files by name, with their bytes.
 type Files = Vec<(String, Vec<u8>)>;
@@ -73,7 +74,8 @@ impl Module {
     fn sources(&self) -> Result<Option<Files>, Error> {
         if OWN.contains(&self.place.as_str()) {
             let file = |(name, text): &(&str, &str)| ((*name).to_owned(), text.as_bytes().to_vec());
-            return Ok(Some(SOURCES.iter().map(file).collect()));
+            let sources = if self.place == OWN[2] { CLOCK } else { TIMER };
+            return Ok(Some(sources.iter().map(file).collect()));
         }
         let Some(folder) = self.folder() else { return Ok(None) };
         let mut files = Vec::new();
