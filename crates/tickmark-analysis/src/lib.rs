@@ -16,6 +16,7 @@ pub mod dose;
 mod exact;
 pub mod http;
 pub mod hz;
+pub mod kernel_reads;
 pub mod lmbench;
 pub mod noise;
 pub mod report;

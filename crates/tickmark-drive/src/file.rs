@@ -112,13 +112,14 @@ const SLICE: Nanos = Nanos::from_millis(100);
 const LAUNCHES: u32 = 3;
 
 /// The experiments that come with tickmark, by name: they are there wherever the program is.
-pub const SHIPPED: [(&str, &str); 11] = [
+pub const SHIPPED: [(&str, &str); 12] = [
     ("apic-timer-module", include_str!("../../../experiments/apic-timer-module.toml")),
     ("clock-resolution", include_str!("../../../experiments/clock-resolution.toml")),
     ("clocksource", include_str!("../../../experiments/clocksource.toml")),
     ("hz-prediction", include_str!("../../../experiments/hz-prediction.toml")),
     ("hz-and-packets", include_str!("../../../experiments/hz-and-packets.toml")),
     ("hz-and-http", include_str!("../../../experiments/hz-and-http.toml")),
+    ("kernel-clock-reads", include_str!("../../../experiments/kernel-clock-reads.toml")),
     ("precise-timers-low-hz", include_str!("../../../experiments/precise-timers-low-hz.toml")),
     ("processor-load", include_str!("../../../experiments/processor-load.toml")),
     ("tick-100-vs-1000", include_str!("../../../experiments/tick-100-vs-1000.toml")),

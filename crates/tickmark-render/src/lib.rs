@@ -17,6 +17,7 @@ mod finding;
 mod grid;
 pub mod http;
 pub mod hz;
+pub mod kernel_reads;
 pub mod lmbench;
 pub mod noise;
 mod number;

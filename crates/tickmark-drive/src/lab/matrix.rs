@@ -25,6 +25,9 @@ pub enum Report {
     Scenarios,
     /// Messages by their sizes, and what they cost the processor.
     Messages,
+    /// How often the kernel reads its clock source in each operation: of two settings, in the second of which a read takes longer.
+    #[serde(rename = "clock-reads")]
+    ClockReads,
 }
 
 /// A side of the comparison.

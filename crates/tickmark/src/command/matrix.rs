@@ -278,6 +278,10 @@ impl Made {
                 tables += &format!("{}\n{text}\n", recording.meta.name);
             }
         }
+        if let (true, [short, long, ..]) = (from.report.contains(&Report::ClockReads), recordings) {
+            let reads = tickmark_analysis::kernel_reads::of(short, long);
+            answer += &reads.map_or_else(String::new, |reads| tickmark_render::kernel_reads::text(&reads));
+        }
         // The answer, then what it stands on.
         let gap = if answer.is_empty() { "" } else { "\n" };
         super::print(&format!("{answer}{gap}"))?;

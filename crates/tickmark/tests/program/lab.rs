@@ -1,6 +1,7 @@
 //! Kernels in QEMU. `cargo xtask test` has built those that are booted here; a missing one is built first.
 
 mod board;
+mod clock;
 mod hz;
 mod module;
 mod tcp;

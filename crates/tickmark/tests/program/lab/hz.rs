@@ -63,7 +63,7 @@ int main(void) {
 }";
 
 /// A statically linked program of a C source.
-fn load(folder: &Path, name: &str, source: &str) -> PathBuf {
+pub(super) fn load(folder: &Path, name: &str, source: &str) -> PathBuf {
     let (from, to) = (folder.join(format!("{name}.c")), folder.join(name));
     std::fs::write(&from, source).unwrap();
     let gcc = Command::new("gcc").args(["-O1", "-static", "-o"]).arg(&to).arg(&from).output().unwrap();

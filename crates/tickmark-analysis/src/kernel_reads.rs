@@ -1,0 +1,62 @@
+//! How often the kernel reads its clock source in each operation: by how much that takes longer where a read does.
+
+use crate::hz;
+use crate::sample::Sample;
+use tickmark_stats::median;
+use tickmark_store::Recording;
+use tickmark_wire::{Unit, names};
+
+/// What a read costs, and what each operation has of it.
+#[derive(Debug)]
+pub struct Reads {
+    /// By how much a read took longer, in ns.
+    pub longer: f64,
+    /// Each operation.
+    pub operations: Vec<Operation>,
+    /// Of each tick, where a loop saw what ticks take.
+    pub tick: Option<f64>,
+}
+
+/// An operation, in words, and its reads: the median of its pairs of boots, the least and the most of them.
+#[derive(Debug)]
+pub struct Operation {
+    /// See above.
+    pub title: String,
+    /// See above.
+    pub reads: f64,
+    /// See above.
+    pub range: [f64; 2],
+}
+
+/// The clock whose read by a program is one read of the clock source.
+const CLOCK: &str = "monotonic";
+
+/// From two recordings that differ in how long a read takes: the first is the shorter. None where the read itself was not measured in both, or took no longer.
+#[must_use]
+pub fn of(short: &Recording, long: &Recording) -> Option<Reads> {
+    let values = |recording: &Recording, name: &str| -> Vec<f64> {
+        let metric = recording.meta.plan.metrics.iter().find(|metric| metric.name.as_str() == name);
+        metric.map_or_else(Vec::new, |metric| {
+            Sample::of(recording, metric).runs.iter().map(|run| run.value).collect()
+        })
+    };
+    // Boots of the same number begin at the same part of a tick.
+    let more = |name: &str| -> Vec<f64> {
+        values(long, name).iter().zip(values(short, name)).map(|(long, short)| long - short).collect()
+    };
+    let read = names::clock_read(CLOCK);
+    let longer = median(more(&read).into_iter()).filter(|longer| *longer > 0.0)?;
+    let known = short.meta.plan.metrics.iter().filter(|metric| {
+        let name = metric.name.as_str();
+        metric.unit == Unit::Time && !name.starts_with("clock.") && !name.starts_with("tick.")
+    });
+    let one = |metric: &tickmark_wire::Metric| {
+        let all: Vec<f64> = more(metric.name.as_str()).iter().map(|more| more / longer).collect();
+        let range =
+            [all.iter().copied().fold(f64::MAX, f64::min), all.iter().copied().fold(f64::MIN, f64::max)];
+        Some(Operation { title: metric.title.clone(), reads: median(all.into_iter())?, range })
+    };
+    let ticks = hz::of(short).zip(hz::of(long));
+    let tick = ticks.map(|(few, many)| (many.lost[0] - few.lost[0]) * 1e9 / few.hz / longer);
+    Some(Reads { longer, operations: known.filter_map(one).collect(), tick })
+}

@@ -1,0 +1,36 @@
+//! How often the kernel reads its clock source in each operation, as a table.
+
+use crate::grid::{lines, wrapped};
+use crate::number::time;
+use std::fmt::Write;
+use tickmark_analysis::kernel_reads::{Operation, Reads};
+
+/// The operations, most reads first.
+#[must_use]
+pub fn text(reads: &Reads) -> String {
+    // Where a phase moves by less than a read, there is none: no negative zero.
+    let number = |count: f64| format!("{:.2}", if count.abs() < 0.005 { 0.0 } else { count });
+    let row = |one: &Operation| {
+        let [low, high] = one.range.map(number);
+        let range = if low == high { String::new() } else { format!("{low} to {high}") };
+        (one.reads, vec![one.title.clone(), number(one.reads), range])
+    };
+    let mut all: Vec<(f64, Vec<String>)> = reads.operations.iter().map(row).collect();
+    all.extend(
+        reads.tick.map(|count| (count, vec!["a tick of the clock".to_owned(), number(count), String::new()])),
+    );
+    all.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let heading = ["kernel's clock reads", "each", "over phases"].map(str::to_owned).to_vec();
+    let mut out = String::new();
+    for line in lines(std::iter::once(heading).chain(all.into_iter().map(|(_, row)| row)), 1..3) {
+        let _ = writeln!(out, "{line}");
+    }
+    let note = format!(
+        "By how much each took longer, as parts of the {} by which a read of CLOCK_MONOTONIC did: floors, so that ticks in it do not count.",
+        time(reads.longer)
+    );
+    for line in wrapped(&note, 0) {
+        let _ = writeln!(out, "{line}");
+    }
+    out
+}

@@ -1,0 +1,122 @@
+//! The kernel module tickmark_clock in guests: what it delays, what it counts, and that it goes as it came.
+
+use super::emulator;
+use super::hz::load;
+use crate::bench::{Bench, err, out};
+use serde_json::Value;
+
+/// Reads a clock so often with each delay; tries what is refused; waits for what ends a delay that nobody sets again; puts the clock source back, and unloads. Prints the reads
+/// that the module counted for each of its own, by count and by slope.
+const PROGRAM: &str = r#"#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+#define OF "/sys/module/tickmark_clock/parameters/"
+#define CURRENT "/sys/devices/system/clocksource/clocksource0/current_clocksource"
+static char text[4096];
+static int put(const char *path, const char *value) {
+    int fd = open(path, O_WRONLY), did = fd < 0 ? -1 : write(fd, value, strlen(value));
+    int error = did < 0 ? errno : 0; close(fd); return error;
+}
+static char *get(const char *path) {
+    int fd = open(path, O_RDONLY), got = fd < 0 ? 0 : read(fd, text, sizeof text - 1);
+    close(fd); text[got > 0 ? got : 0] = 0; return strtok(text, "\n") ? text : "";
+}
+static unsigned long number(const char *path) { return strtoul(get(path), 0, 10); }
+static void need(int yes, const char *what) { if (!yes) { printf("wrong: %s (%s)\n", what, text); exit(1); } }
+static double now(void) { struct timespec t; clock_gettime(CLOCK_MONOTONIC, &t); return t.tv_sec * 1e9 + t.tv_nsec; }
+enum { READS = 2000 };
+static double each(const char *turns, double *counted) {
+    need(!put(OF "extra_turns", turns), "turns are set");
+    unsigned long before = number(OF "reads"); double begun = now(); struct timespec t;
+    for (int i = 0; i < READS; i++) clock_gettime(CLOCK_BOOTTIME, &t);
+    double took = now() - begun; *counted = (number(OF "reads") - before) / (double)READS; return took / READS;
+}
+int main(void) {
+    char was[64]; double counted, other;
+    struct timespec soon = { 0, 100000000 };
+    // The first one goes as soon as the TSC is trusted.
+    for (int i = 0; i < 100 && strcmp(get(CURRENT), "tsc"); i++) nanosleep(&soon, 0);
+    need(strlen(get(CURRENT)) > 0, "there is a clock source"); snprintf(was, sizeof was, "%s", text);
+    need(strcmp(was, "tickmark"), "it is not selected by itself");
+    need(!put(CURRENT, "tickmark") && !strcmp(get(CURRENT), "tickmark"), "it can be selected");
+    need(syscall(SYS_delete_module, "tickmark_clock", O_NONBLOCK) && errno == EWOULDBLOCK, "it stays while it is current");
+    need(put(OF "extra_ns", "10001") == EINVAL && put(OF "extra_ns", "x") == EINVAL && put(OF "extra_turns", "1000001") == EINVAL, "too much is refused");
+    double none = each("0", &counted), thousand = each("1000", &counted), two = each("2000", &other);
+    need(two > thousand && thousand > none, "more turns take longer");
+    printf("slope=%.4f\n", (two - none) / 2 / (thousand - none));
+    printf("counted=%.4f\n", counted);
+    struct timespec rest = { 0, 700000000 };
+    nanosleep(&rest, 0);
+    double after = each("0", &counted);
+    need(!put(OF "extra_ns", "10000"), "ns are set"); nanosleep(&rest, 0);
+    need(number(OF "extra_ns") == 0, "a delay that is not set again ends");
+    need(after < thousand, "without turns a read is short again");
+    need(!put(CURRENT, was) && !strcmp(get(CURRENT), was), "the other can be selected");
+    need(!syscall(SYS_delete_module, "tickmark_clock", O_NONBLOCK), "it can be unloaded");
+    need(access("/sys/module/tickmark_clock", F_OK), "it is gone"); need(!strcmp(get(CURRENT), was), "the clock source stays");
+    need(now() > 0, "time goes on"); printf("rate=%.4f\n", counted);
+    return 0;
+}"#;
+
+#[test]
+fn a_clock_source_takes_as_long_as_it_is_told_and_goes_as_it_came() {
+    let _alone = emulator();
+    let (bench, folder) = (Bench::new(), tempfile::tempdir().unwrap());
+    let program = load(folder.path(), "program", PROGRAM);
+    let file = folder.path().join("clock.toml");
+    // A delay ends after half a second without a word.
+    let text = format!(
+        "name = \"clock\"\nblocks = 2\n[[setting]]\nname = \"one\"\n[[setting]]\nname = \"other\"\nappend = \"quiet\"\n\
+         [[machine]]\nname = \"x86\"\nkernel = \"x86_64:hz=100\"\nmodules = [\"tickmark_clock deadman_ms=500\"]\nspeeds = [500]\nfiles = [{:?}]\n\
+         command = [\"/bin/program\"]\nnumber = \"after:counted=\"\n",
+        program.display().to_string()
+    );
+    std::fs::write(&file, text).unwrap();
+    let done = bench.run(&["lab", "run", file.to_str().unwrap(), "--format", "json"]);
+    assert_eq!(done.status.code(), Some(0), "{}{}", err(&done), out(&done));
+    let model: Value = serde_json::from_str(&out(&done)).unwrap();
+    let counted = super::line(&model, "command.number", "value")["mean"][0].as_f64().unwrap();
+    // Each read is one, and the ticks meanwhile add some.
+    assert!((0.999..1.1).contains(&counted), "{counted}");
+}
+
+/// What no count of a program's own sees: the kernel's reads, as the prototype counted them too (6.04 for a message there and back over TCP, 2.1 for a fork, 4 a tick).
+#[test]
+fn the_kernels_own_reads_are_told_by_operation() {
+    let _alone = emulator();
+    let bench = Bench::new();
+    let asked = [
+        "lab",
+        "run",
+        "kernel-clock-reads",
+        "--machine",
+        "x86",
+        "clock.monotonic.read",
+        "tick.spin",
+        "syscall.null",
+        "ipc.tcp.round_trip",
+        "process.fork",
+    ];
+    let done = bench.run(&asked);
+    assert_eq!(done.status.code(), Some(0), "{}", err(&done));
+    let text = out(&done);
+    let reads = |title: &str| {
+        let line =
+            text.lines().find(|line| line.starts_with(title)).unwrap_or_else(|| panic!("no {title}: {text}"));
+        line.strip_prefix(title)
+            .unwrap()
+            .split_whitespace()
+            .find_map(|word| word.parse::<f64>().ok())
+            .unwrap()
+    };
+    assert!((5.8..6.3).contains(&reads("TCP, round trip")), "{text}");
+    assert!((1.9..2.3).contains(&reads("fork")), "{text}");
+    assert!((3.9..4.2).contains(&reads("a tick of the clock")), "{text}");
+    assert!(reads("null call").abs() < 0.01, "{text}");
+}
