@@ -3,7 +3,7 @@
 //! What it does not see: programs without a dynamic linker, Go's runtime (which reads the clock by itself), the C library's own reads, the kernel's, and
 //! whoever reads the processor's counter.
 
-#[allow(dead_code, reason = "some of it is the library's alone")]
+#[expect(dead_code, reason = "some of it is the library's alone")]
 mod layout;
 
 use layout::{
