@@ -21,7 +21,6 @@
 
 /* What is never exceeded: with 100 us a tick of 1000 Hz would read clocks for half of its time. */
 #define CEILING_NS 100000u
-#define CEILING_TURNS 1000000u
 /* Passes that are timed to learn what one takes. */
 #define PASSES 1000
 
@@ -74,9 +73,12 @@ static struct clocksource tickmark_clock = {
 /* Whoever set a delay is gone, or has forgotten it. */
 static void forget(struct work_struct *work)
 {
+	/* Not while somebody sets one. */
+	kernel_param_lock(THIS_MODULE);
 	WRITE_ONCE(extra_cycles, 0);
 	WRITE_ONCE(extra_turns, 0);
 	extra_ns = 0;
+	kernel_param_unlock(THIS_MODULE);
 	pr_info("tickmark_clock: no delay was set for %u ms: reads take no longer\n", deadman_ms);
 }
 
@@ -112,7 +114,8 @@ static int set_turns(const char *text, const struct kernel_param *kp)
 
 	if (err)
 		return err;
-	if (turns > CEILING_TURNS)
+	/* A turn takes a cycle at least. */
+	if (turns > div_u64((u64)min(most_ns, CEILING_NS) * tsc_khz, 1000000))
 		return -EINVAL;
 	WRITE_ONCE(extra_turns, turns);
 	is_set();
@@ -173,7 +176,10 @@ static int __init tickmark_init(void)
 
 static void __exit tickmark_exit(void)
 {
+	/* Whoever sets a parameter holds this, and has set it when it is ours. */
+	kernel_param_lock(THIS_MODULE);
 	alive = false;
+	kernel_param_unlock(THIS_MODULE);
 	cancel_delayed_work_sync(&deadman);
 	clocksource_unregister(&tickmark_clock);
 	/* Whoever was preempted in read() has to leave it before its text goes. */

@@ -45,6 +45,8 @@ pub struct Dosed {
     pub each: Option<Slope>,
     /// What failed, by kind.
     pub faults: Vec<(String, u64)>,
+    /// What of the server's reads is neither counted nor made longer, in words.
+    pub blind: Vec<String>,
 }
 
 /// A dose against none.
@@ -66,6 +68,9 @@ pub struct Row {
 
 /// By so much a ns of a counted read may be off a ns of a transaction, and is it still: what takes longer also has more interrupts.
 pub const MARGIN: f64 = 0.1;
+
+/// An interval that reaches further from it tells nothing.
+const WIDE: f64 = 0.5;
 
 /// Whether the counted reads are what a slower clock costs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -91,23 +96,31 @@ impl Dosed {
         Some(match () {
             () if interval.low > wanted * (1.0 + MARGIN) => Verdict::More,
             () if interval.high < wanted * (1.0 - MARGIN) => Verdict::Less,
-            () if interval.low <= 0.0 && wanted > 0.0 => Verdict::Undecided,
+            () if wanted > 0.0 && (interval.low < wanted - WIDE || interval.high > wanted + WIDE) => {
+                Verdict::Undecided
+            }
             () => Verdict::Agree,
         })
     }
 
-    /// The share of its transactions a second that a server without an idle CPU loses where each read takes so many ns longer: by the slope's interval.
+    /// The share of its transactions a second that a server without an idle CPU loses where each read takes so many ns longer: by the slope's interval. None where that would
+    /// leave a transaction no cost.
     #[must_use]
     pub fn lost(&self, longer: f64) -> Option<Interval> {
-        let of = |slope: f64| slope * longer / (self.cost + slope * longer);
         let interval = self.slope?.interval(CONFIDENCE);
-        Some(Interval { low: of(interval.low), high: of(interval.high) })
+        Some(Interval { low: self.share(interval.low * longer)?, high: self.share(interval.high * longer)? })
     }
 
     /// The same by the counted reads.
     #[must_use]
-    pub fn lost_by_count(&self, longer: f64) -> f64 {
-        self.reads * longer / (self.cost + self.reads * longer)
+    pub fn lost_by_count(&self, longer: f64) -> Option<f64> {
+        self.share(self.reads * longer)
+    }
+
+    /// What a transaction costs more, as a share of what it costs then: without what it takes to go the way of a dose, but with the counting.
+    fn share(&self, more: f64) -> Option<f64> {
+        let then = self.cost - self.reads * self.none + more;
+        (then > 0.0).then(|| more / then)
     }
 }
 
@@ -179,25 +192,20 @@ fn dosed(recording: &Recording, runs: &[&Run]) -> Option<Dosed> {
         })
     };
     let rows = doses.iter().map(row).collect::<Option<Vec<_>>>()?;
-    let points = |block: &Vec<Slice>| {
-        let known = block.iter().filter(|slice| slice[0] >= 0.0);
-        // Where no clock was read nothing was delivered: what was asked stands for it.
-        known.map(|slice| (if slice[2] > 0.0 { slice[1] } else { slice[0] }, slice[3])).collect::<Vec<_>>()
+    let line = |point: fn(&Slice) -> (f64, f64)| {
+        let of_block = |block: &Vec<Slice>| block.iter().filter(|slice| slice[0] >= 0.0).map(point).collect();
+        dose::slope(&blocks.iter().map(of_block).collect::<Vec<_>>())
     };
-    let together = |block: &Vec<Slice>| {
-        let known = block.iter().filter(|slice| slice[0] >= 0.0);
-        known.map(|slice| (slice[1] * slice[2], slice[3])).collect::<Vec<_>>()
-    };
-    let of_blocks = |points: &dyn Fn(&Vec<Slice>) -> Vec<(f64, f64)>| {
-        dose::slope(&blocks.iter().map(points).collect::<Vec<_>>())
-    };
-    let mut faults: BTreeMap<String, u64> = BTreeMap::new();
-    let failed = recording.meta.plan.metrics.iter().find(|metric| metric.name.as_str() == names::DOSE_FAULTS);
-    for run in failed.map_or_else(Vec::new, |metric| Sample::of(recording, metric).runs) {
-        if let Detail::Tally(all) = run.detail {
-            all.into_iter().for_each(|(name, count)| *faults.entry(name).or_default() += count);
+    let tally = |name: &str| {
+        let mut sums: BTreeMap<String, u64> = BTreeMap::new();
+        let metric = recording.meta.plan.metrics.iter().find(|metric| metric.name.as_str() == name);
+        for run in metric.map_or_else(Vec::new, |metric| Sample::of(recording, metric).runs) {
+            if let Detail::Tally(all) = run.detail {
+                all.into_iter().for_each(|(name, count)| *sums.entry(name).or_default() += count);
+            }
         }
-    }
+        sums
+    };
     Some(Dosed {
         server: crate::bill::shown(told.get("words")?),
         is_number: told.get("number").is_some_and(|number| !number.is_empty()),
@@ -210,8 +218,10 @@ fn dosed(recording: &Recording, runs: &[&Run]) -> Option<Dosed> {
         reads,
         read: [*read.first()?, *read.get(1)?],
         rows,
-        slope: of_blocks(&points),
-        each: of_blocks(&together),
-        faults: faults.into_iter().collect(),
+        // Where no clock was read nothing was delivered: what was asked stands for it.
+        slope: line(|slice| (if slice[2] > 0.0 { slice[1] } else { slice[0] }, slice[3])),
+        each: line(|slice| (slice[1] * slice[2], slice[3])),
+        faults: tally(names::DOSE_FAULTS).into_iter().collect(),
+        blind: tally(names::DOSE_BLIND).into_keys().collect(),
     })
 }

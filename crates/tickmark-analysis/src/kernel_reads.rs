@@ -34,10 +34,15 @@ const CLOCK: &str = "monotonic";
 /// From two recordings that differ in how long a read takes: the first is the shorter. None where the read itself was not measured in both, or took no longer.
 #[must_use]
 pub fn of(short: &Recording, long: &Recording) -> Option<Reads> {
+    let ticks = hz::of(short).zip(hz::of(long));
+    let lost = |recording: &Recording| hz::of(recording).map_or(0.0, |tick| tick.lost[0]);
+    // Means, without what the ticks took of them: a floor may be of another mode in another boot.
     let values = |recording: &Recording, name: &str| -> Vec<f64> {
         let metric = recording.meta.plan.metrics.iter().find(|metric| metric.name.as_str() == name);
+        let own = 1.0 - lost(recording);
         metric.map_or_else(Vec::new, |metric| {
-            Sample::of(recording, metric).runs.iter().map(|run| run.value).collect()
+            let runs = Sample::of(recording, metric).runs;
+            runs.iter().map(|run| run.mean.unwrap_or(run.value) * own).collect()
         })
     };
     // Boots of the same number begin at the same part of a tick.
@@ -45,7 +50,7 @@ pub fn of(short: &Recording, long: &Recording) -> Option<Reads> {
         values(long, name).iter().zip(values(short, name)).map(|(long, short)| long - short).collect()
     };
     let read = names::clock_read(CLOCK);
-    let longer = median(more(&read).into_iter()).filter(|longer| *longer > 0.0)?;
+    let longer = median(more(&read)).filter(|longer| *longer > 0.0)?;
     let known = short.meta.plan.metrics.iter().filter(|metric| {
         let name = metric.name.as_str();
         metric.unit == Unit::Time && !name.starts_with("clock.") && !name.starts_with("tick.")
@@ -54,9 +59,8 @@ pub fn of(short: &Recording, long: &Recording) -> Option<Reads> {
         let all: Vec<f64> = more(metric.name.as_str()).iter().map(|more| more / longer).collect();
         let range =
             [all.iter().copied().fold(f64::MAX, f64::min), all.iter().copied().fold(f64::MIN, f64::max)];
-        Some(Operation { title: metric.title.clone(), reads: median(all.into_iter())?, range })
+        Some(Operation { title: metric.title.clone(), reads: median(all)?, range })
     };
-    let ticks = hz::of(short).zip(hz::of(long));
     let tick = ticks.map(|(few, many)| (many.lost[0] - few.lost[0]) * 1e9 / few.hz / longer);
     Some(Reads { longer, operations: known.filter_map(one).collect(), tick })
 }

@@ -214,15 +214,17 @@ mod tests {
 
     #[test]
     fn every_file_of_the_module_is_with_it() {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernel/tickmark_timer");
-        let mut there: Vec<String> = std::fs::read_dir(folder)
-            .unwrap()
-            .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
-            .filter(|name| name == "Kbuild" || name.ends_with(".c") || name.ends_with(".h"))
-            .collect();
-        let mut known: Vec<&str> = SOURCES.iter().map(|(name, _)| *name).collect();
-        there.sort();
-        known.sort_unstable();
-        assert_eq!(there, known);
+        for (name, sources) in [("tickmark_timer", TIMER), ("tickmark_clock", CLOCK)] {
+            let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernel").join(name);
+            let mut there: Vec<String> = std::fs::read_dir(folder)
+                .unwrap()
+                .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
+                .filter(|name| name == "Kbuild" || name.ends_with(".c") || name.ends_with(".h"))
+                .collect();
+            let mut known: Vec<&str> = sources.iter().map(|(name, _)| *name).collect();
+            there.sort();
+            known.sort_unstable();
+            assert_eq!(there, known);
+        }
     }
 }

@@ -10,7 +10,7 @@ use core::arch::naked_asm;
 use core::ffi::{CStr, c_char, c_int, c_long, c_void};
 use core::ptr::{null, null_mut};
 use core::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering::Relaxed};
-use layout::{BY_SYSCALL, COUNTERS, DOSE, FILE, HELD_UP, KEEPS_SITES, KINDS, LOADED, MAGIC, MARK, MOST_SITES, NO_ROOM, OTHER, OTHERS, ROWS, SECONDS, SITE, SITES, SPENT, SYMBOL, TIMEOFDAY};
+use layout::{BY_SYSCALL, COUNTERS, DOSE, FILE, HELD_UP, KEEPS_SITES, KINDS, LOADED, MAGIC, MARK, MOST_SITES, NO_ROOM, OTHER, OTHERS, ROWS, SECONDS, SITE, SITES, SPENT, SYMBOL, TIMEOFDAY, reads_source};
 
 #[repr(C)]
 struct Found {
@@ -103,7 +103,7 @@ fn counted(kind: usize, caller: usize) -> Option<usize> {
     if word(page, KEEPS_SITES).load(Relaxed) != 0 {
         site(page, caller);
     }
-    let dose = word(page, DOSE).load(Relaxed);
+    let dose = if reads_source(kind) { word(page, DOSE).load(Relaxed) } else { 0 };
     if dose == BY_SYSCALL {
         return Some(at + SPENT);
     }

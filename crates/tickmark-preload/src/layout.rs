@@ -30,6 +30,10 @@ pub(crate) const ROWS: usize = 64;
 pub(crate) const KINDS: usize = 16;
 /// clock_gettime of a clock with a number that is not below: of a process, a device.
 pub(crate) const OTHER: usize = 12;
+/// Kinds of reads that read the clock source: not those of the tick's own time (coarse clocks, time(2)), of CPU time, of devices.
+pub(crate) const fn reads_source(kind: usize) -> bool {
+    matches!(kind, 0 | 1 | 4 | 7 | 8 | 9 | 11 | TIMEOFDAY)
+}
 /// gettimeofday(2).
 pub(crate) const TIMEOFDAY: usize = 13;
 /// time(2).

@@ -8,7 +8,7 @@ mod layout;
 
 use layout::{
     BY_SYSCALL, BYTES, COUNTERS, DOSE, FILE, HELD_UP, KEEPS_SITES, KINDS, LOADED, MAGIC, MARK, MOST_SITES,
-    NO_ROOM, OTHER, ROWS, SECONDS, SITE, SITES, SPENT, SYMBOL, TIMEOFDAY,
+    NO_ROOM, OTHER, ROWS, SECONDS, SITE, SITES, SPENT, SYMBOL, TIMEOFDAY, reads_source,
 };
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -81,6 +81,14 @@ pub struct Site {
     pub offset: u64,
     /// The last exported symbol before it; empty where there is none.
     pub symbol: String,
+}
+
+impl Counts {
+    /// Reads of the clock source: those that a dose makes longer.
+    #[must_use]
+    pub fn of_source(&self) -> u64 {
+        self.reads.iter().enumerate().filter(|(kind, _)| reads_source(*kind)).map(|(_, count)| count).sum()
+    }
 }
 
 impl Preload {
@@ -201,13 +209,18 @@ mod tests {
         preload.dose(10_000).unwrap();
         assert!(run().success());
         let more = preload.counts().unwrap();
-        let longer = more.spent / (1302 - more.held_up);
+        let longer = more.spent / (1301 - more.held_up);
         assert!(more.loaded == 2 && more.held_up < 130 && (10_000..30_000).contains(&longer), "{longer}");
         preload.by_syscall().unwrap();
         assert!(run().success());
         let calls = preload.counts().unwrap();
         // A call takes longer than a few instructions, and not as long as that.
-        let each = (calls.spent - more.spent) / (1302 + more.held_up - calls.held_up);
+        let each = (calls.spent - more.spent) / (1301 + more.held_up - calls.held_up);
+        assert_eq!(
+            (calls.of_source(), calls.reads.iter().sum::<u64>()),
+            (3903, 3906),
+            "time(2) reads no source"
+        );
         assert!(calls.reads[1] == 3000 && (20..1_000_000).contains(&each), "{each}");
     }
 

@@ -79,14 +79,18 @@ fn verdict(dosed: &Dosed) -> String {
         );
     };
     let said = match verdict {
-        Verdict::Agree if dosed.reads == 0.0 => "The interval holds 0, as it has to: nothing was dosed.",
-        Verdict::Agree => "They agree: a server waits for each read, and none was missed.",
-        Verdict::Undecided => "That is not told from none: more blocks or larger doses tell it.",
+        Verdict::Agree if dosed.reads == 0.0 => {
+            "The interval holds 0, as it has to: no read was seen, and nothing was made longer."
+        }
+        Verdict::Agree => "They agree: each counted read is waited for.",
+        Verdict::Undecided => {
+            "The interval is too wide to say whether they agree: more blocks or larger doses narrow it."
+        }
         Verdict::More => {
-            "They disagree: a slower clock costs more than the counted reads; reads were not seen, or others wait for a reader."
+            "They disagree: a slower clock costs more than the counted reads: some were not seen, others wait for a reader, or a busier server sleeps and wakes otherwise (not so with --place same)."
         }
         Verdict::Less => {
-            "They disagree: a slower clock costs less than the counted reads; some hide where the server waits, or a slower server saves something else."
+            "They disagree: a slower clock costs less than the counted reads: some hide where the server waits, or a busier server sleeps and wakes less often (not so with --place same)."
         }
     };
     let each = dosed.each.filter(|_| dosed.reads > 0.0).map_or_else(String::new, |each| {
@@ -110,6 +114,10 @@ fn clocks(dosed: &Dosed) -> Vec<(String, f64)> {
 }
 
 fn predictions(out: &mut String, dosed: &Dosed) {
+    // Of reads that were not seen nothing can be said.
+    if dosed.reads == 0.0 {
+        return;
+    }
     let share = |share: f64| {
         // Losses are below 0.
         let text = percent(share.abs());
@@ -119,7 +127,7 @@ fn predictions(out: &mut String, dosed: &Dosed) {
         let by_slope = dosed
             .lost(*longer)
             .map_or_else(String::new, |lost| format!("{} to {}", share(lost.low), share(lost.high)));
-        vec![name.clone(), share(dosed.lost_by_count(*longer)), by_slope]
+        vec![name.clone(), dosed.lost_by_count(*longer).map_or_else(String::new, share), by_slope]
     };
     let heading = ["each clock read", "transactions/s by count", "by slope (95 %)"];
     let clocks = clocks(dosed);
@@ -134,10 +142,13 @@ fn notes(dosed: &Dosed) -> String {
     text += if dosed.is_number {
         "The time is the number that the command printed, the median of each slice. "
     } else {
-        "CPU time is that of all processes of the server. "
+        "CPU time is that of all processes of the server that were there at a slice's end; what those that ended in it used is missing. "
     };
-    text += "A dose of 0 goes the way of the others, and what that takes is no part of what is predicted. What a second loses is predicted for a server whose CPUs are all in use; one with idle CPUs loses less. Reads are those of clock_gettime, gettimeofday and time through the C \
+    text += "A dose of 0 goes the way of the others, and what that takes is no part of what is predicted. What a second loses is predicted for a server whose CPUs are all in use; one with idle CPUs loses less. Reads are those of the clock source by clock_gettime and gettimeofday through the C \
              library; those of the kernel (timers, TCP) are not dosed.";
+    for why in &dosed.blind {
+        let _ = write!(text, " This program {why}: such reads were neither counted nor made longer.");
+    }
     for (name, count) in &dosed.faults {
         let _ = write!(text, " Failed: {count} {name}.");
     }
@@ -164,6 +175,6 @@ pub fn json(dosed: &Dosed) -> Value {
         "server": dosed.server, "told": dosed.told, "measure": if dosed.is_number { "number" } else { "cpu" }, "blocks": dosed.blocks, "cost": dosed.cost, "delivered_without": dosed.none,
         "deviation": dosed.deviation, "rate": dosed.rate, "reads": dosed.reads, "read_cost": { "plain": dosed.read[0], "syscall": dosed.read[1] },
         "doses": dosed.rows.iter().map(row).collect::<Vec<_>>(), "slope": line(dosed.slope), "each": line(dosed.each), "verdict": verdict,
-        "lost": clocks(dosed).iter().map(lost).collect::<Vec<_>>(), "faults": faults,
+        "lost": clocks(dosed).iter().map(lost).collect::<Vec<_>>(), "faults": faults, "not_seen": dosed.blind,
     })
 }

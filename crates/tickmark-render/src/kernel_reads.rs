@@ -26,7 +26,7 @@ pub fn text(reads: &Reads) -> String {
         let _ = writeln!(out, "{line}");
     }
     let note = format!(
-        "By how much each took longer, as parts of the {} by which a read of CLOCK_MONOTONIC did: floors, so that ticks in it do not count.",
+        "By how much each took longer, as parts of the {} by which a read of CLOCK_MONOTONIC did: means, less what the ticks took of them.",
         time(reads.longer)
     );
     for line in wrapped(&note, 0) {

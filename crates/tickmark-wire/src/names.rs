@@ -39,6 +39,8 @@ pub const DOSE_READS: &str = "dose.reads";
 pub const DOSE_RATE: &str = "dose.rate";
 /// What a read costs here: as programs do it, and as a system call.
 pub const DOSE_COST: &str = "dose.read_cost";
+/// What of the server's reads can neither be counted nor made longer.
+pub const DOSE_BLIND: &str = "dose.blind";
 /// Transactions that failed, by kind.
 pub const DOSE_FAULTS: &str = "dose.faults";
 /// Transactions over HTTP: a probe.

@@ -5,7 +5,7 @@ mod load;
 mod slices;
 
 use super::clock_reads::program;
-use super::preloaded::Preloaded;
+use super::preloaded::{NOT_LOADED, Preloaded};
 use super::sql::database::Kind;
 use super::sql::server::{self, Planned};
 use super::started::Started;
@@ -42,6 +42,7 @@ const ALSO: &[Also] = &[
     also(names::DOSE_RATE, "longer clock reads, transactions", Unit::Rate),
     also(names::DOSE_COST, "longer clock reads, what a read costs", Unit::Time),
     also(names::DOSE_FAULTS, "longer clock reads, what failed", Unit::Count),
+    also(names::DOSE_BLIND, "longer clock reads, what is not made longer", Unit::Count),
 ];
 
 pub(super) static PROBES: &[Probe] = &[Probe {
@@ -125,7 +126,7 @@ pub(super) static PROBES: &[Probe] = &[Probe {
         params.tiny()?;
         let server = params.place()?;
         let params = params.clone();
-        Ok(routine(move |_: &Budget, sink| measure(&words, &params, server, &doses, sink)))
+        Ok(routine(move |_: &Budget, sink| measure(&words, &params, server, (&doses, &blind), sink)))
     },
 }];
 
@@ -138,7 +139,7 @@ fn measure(
     words: &[String],
     params: &Params,
     cpu: u32,
-    doses: &[Dose],
+    (doses, blind): (&[Dose], &[program::Blind]),
     sink: &mut dyn Sink,
 ) -> Result<(), ProbeError> {
     let cost = slices::cost_of_a_read()?;
@@ -149,8 +150,11 @@ fn measure(
         Kind::Sqlite => None,
         kind => Some(Planned::new(kind).map_err(ProbeError::Other)?),
     };
-    let (words, user) = planned.as_ref().map_or((words, None), |planned| (&planned.words[..], planned.user));
-    let mut server = Preloaded::start(words, params.told("folder"), false, &cpus, output, user)?;
+    let (words, user, folder) = match &planned {
+        Some(planned) => (&planned.words[..], planned.user, ""),
+        None => (words, None, params.told("folder")),
+    };
+    let mut server = Preloaded::start(words, folder, false, &cpus, output, user)?;
     let target = target(params.told("target"), &mut server.started)?;
     limits::pin(&params.allowed)?;
     let mut load = match &planned {
@@ -158,15 +162,18 @@ fn measure(
         None => Load::begin(params, target, &mut server)?,
     };
     load.go_on(BEFORE)?;
+    if server.preload.counts().is_ok_and(|counts| counts.loaded == 0) {
+        return Err(server.started.wrong(NOT_LOADED));
+    }
     let time = Duration::from_millis(params.number("slice") as u64);
-    let mut slices = Slices::new(&mut server, &mut load, time, cost)?;
-    let all = slices.run(params.number("blocks"), doses);
-    drop(slices);
+    let all = Slices::new(&mut server, &mut load, time, cost)?.run(params.number("blocks"), doses);
     let faults = load.failed();
+    // A client may wait for the server: it ends first, or with it.
+    load.stop();
+    drop(server);
     drop(load);
-    server.started.end();
     limits::pin(&[params.cpu])?;
-    observe(&all?, cost, faults, sink);
+    observe(&all?, cost, faults, blind, sink);
     Ok(())
 }
 
@@ -186,7 +193,13 @@ fn target(told: &str, server: &mut Started) -> Result<Option<SocketAddr>, ProbeE
     address.map(Some).ok_or_else(|| server.wrong("does not say where it listens"))
 }
 
-fn observe(all: &[slices::Slice], cost: [f64; 2], faults: Vec<(String, u64)>, sink: &mut dyn Sink) {
+fn observe(
+    all: &[slices::Slice],
+    cost: [f64; 2],
+    faults: Vec<(String, u64)>,
+    blind: &[program::Blind],
+    sink: &mut dyn Sink,
+) {
     let values = |values: Vec<f64>| Observations::Values(Values { values, step: 0.0, over: 0 });
     let column = |of: fn(&slices::Slice) -> f64| values(all.iter().map(of).collect());
     sink.observe(Part::Whole, column(|slice| slice.cost), Vec::new());
@@ -198,4 +211,6 @@ fn observe(all: &[slices::Slice], cost: [f64; 2], faults: Vec<(String, u64)>, si
     sink.take(5, Part::Whole, values(cost.to_vec()), Vec::new());
     let (names, count) = faults.into_iter().unzip();
     sink.take(6, Part::Whole, Observations::Tally(Tally { names, count }), Vec::new());
+    let (names, count) = blind.iter().map(|why| (why.words().to_owned(), 1)).unzip();
+    sink.take(7, Part::Whole, Observations::Tally(Tally { names, count }), Vec::new());
 }

@@ -3,8 +3,7 @@
 use super::sql::server::as_user;
 use super::started::{Scratch, Started};
 use crate::ProbeError;
-use std::fs::Permissions;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::chown;
 use std::process::{Command, Stdio};
 use tickmark_preload::Preload;
 
@@ -43,9 +42,11 @@ impl Preloaded {
             command.current_dir(folder);
         }
         command.envs(preload.environment());
-        if user.is_some() {
-            // What another user counts is written by that.
-            std::fs::set_permissions(own.0.join("page"), Permissions::from_mode(0o666)).map_err(wrong)?;
+        if let Some((number, group)) = user {
+            // What is counted is written by that user.
+            for path in [own.0.clone(), own.0.join("page")] {
+                chown(path, Some(number), Some(group)).map_err(wrong)?;
+            }
         }
         as_user(&mut command, user);
         let started = Started::start(&mut command, cpus)?;

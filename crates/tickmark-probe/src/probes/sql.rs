@@ -39,7 +39,7 @@ macro_rules! of {
     };
 }
 
-/// In the order of [`observe`].
+/// In the order of [`look`].
 const ALSO: &[Also] = &[
     of!(".cpu_server", "CPU time of the server for each", Time, Lower),
     of!(".cpu_client", "CPU time of the client for each", Time, Lower),
@@ -183,10 +183,12 @@ fn measure(
     if let (Some(planned), Some(server)) = (&planned, &mut server) {
         planned.wait_for(server)?;
     }
-    if there.is_none() || params.told("create") == "yes" {
-        populate(place, params)?;
-    } else {
-        work::check(place).map_err(other)?;
+    let rows = params.number("rows") as u64;
+    let is_there = if there.is_some() { work::check(place, rows) } else { Err(String::new()) };
+    match is_there {
+        // Once made, the tables stay.
+        Err(_) if there.is_none() || params.told("create") == "yes" => populate(place, params)?,
+        is_there => is_there.map_err(other)?,
     }
     let clients = Clients::start(place, params, params.cpu)?;
     let pid = server.as_ref().map(|server| server.child.id()).or(params.told("pid").parse().ok());
@@ -197,9 +199,7 @@ fn measure(
         (None, false) => vec![params.cpu, cpu],
     };
     let done = look(clients, pid, &cpus, params.number("queries") as u64, budget.time.get() as u64, sink);
-    if let Some(server) = server {
-        server.end();
-    }
+    drop(server);
     limits::pin(&[params.cpu])?;
     done
 }
@@ -240,7 +240,7 @@ fn look(
     let (before, failed, begun) = (clients.done(), clients.failed(), monotonic_ns());
     let costs = Costs::begin(first, std::process::id(), cpus);
     let mut windows = Windows { start: Vec::new(), length: Vec::new(), count: Vec::new() };
-    let (mut opened, mut had) = (begun, before);
+    let (mut opened, mut had, mut moved) = (begun, before, begun);
     let goes_on = |now: u64, done: u64| match queries {
         0 => now - begun < time,
         queries => done - before < queries,
@@ -251,8 +251,10 @@ fn look(
         let (mut now, mut done) = (opened, had);
         while now < until && goes_on(now, done) {
             std::thread::sleep(sleep);
+            let last = done;
             (now, done) = (monotonic_ns(), clients.done());
-            if now - begun > time.max(FIRST) * 10 && done == before {
+            moved = if done > last { now } else { moved };
+            if queries > 0 && now - moved > FIRST {
                 return Err(nothing(&clients));
             }
         }
@@ -300,5 +302,5 @@ fn nothing(clients: &Clients) -> ProbeError {
     let all: Vec<String> =
         clients.failed().iter().map(|(why, count)| format!("{count} times {why}")).collect();
     let why = if all.is_empty() { "nothing came".to_owned() } else { all.join("; ") };
-    ProbeError::Other(format!("no transaction succeeded: {why}"))
+    ProbeError::Other(format!("no transaction succeeded any more: {why}"))
 }

@@ -2,6 +2,7 @@
 
 use crate::ProbeError;
 use crate::sys::limits;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::PathBuf;
 use std::process::{Child, Command};
 use std::time::Duration;
@@ -46,9 +47,14 @@ impl Started {
             Err(error) => Err(self.wrong(&error.to_string())),
         }
     }
+}
 
+impl Drop for Started {
     /// Has it end by itself, and ends it where it does not.
-    pub(super) fn end(mut self) {
+    fn drop(&mut self) {
+        if self.child.try_wait().is_ok_and(|ended| ended.is_some()) {
+            return;
+        }
         let pid = rustix::process::Pid::from_child(&self.child);
         let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
         for _ in 0..250 {
@@ -73,7 +79,8 @@ impl Scratch {
     /// Those of mkdir(2).
     pub(super) fn make(name: &str) -> std::io::Result<Self> {
         let path = std::env::current_dir()?.join(format!("{name}-{}", std::process::id()));
-        std::fs::create_dir(&path)?;
+        // What is in it is this user's alone.
+        std::fs::DirBuilder::new().mode(0o700).create(&path)?;
         Ok(Self(path))
     }
 }

@@ -15,7 +15,7 @@ Examples:
   tickmark dose --reads 10                        our own server, with ten reads for each request
   tickmark dose --start mariadb                   a database of our own
   tickmark dose --url http://127.0.0.1:8080/ -- nginx -g 'daemon off; worker_processes 1;'
-  tickmark dose --busy 'pgbench -S -T 600 ...' --count 'psql -Atc \"select xact_commit ...\"' -- postgres -D data
+  tickmark dose --busy './load' --count 'curl -s localhost/requests' --slice 2s -- ./server
   tickmark dose --number 'psql ... | grep -oP \"Execution Time: \\K[\\d.]+\"' --doses 0,60,300 -- postgres -D data
   tickmark dose --of last --format json           a recording again";
 

@@ -25,6 +25,7 @@ pub(super) fn run(store: &Store, asked: &Dose) -> Result<Code, Error> {
     if let Some(name) = &asked.of {
         return show(&store.find(name)?, asked).map(|_| Code::Done);
     }
+    let doses = doses(&asked.doses)?;
     let told = told(asked)?;
     let blocks = asked.blocks.unwrap_or(if asked.quick { QUICK } else { USUAL });
     if !asked.no_pilot {
@@ -33,7 +34,7 @@ pub(super) fn run(store: &Store, asked: &Dose) -> Result<Code, Error> {
         if stopped {
             return Ok(Code::Partly);
         }
-        anstream::eprintln!("{}", reach(&seen, asked, blocks, pilot.meta.id.short()));
+        anstream::eprintln!("{}", reach(&seen, &doses, asked.slice.as_f64(), blocks, pilot.meta.id.short()));
     }
     let (recording, stopped) =
         measured(store, asked, offer(&told, &asked.doses, blocks)?, asked.name.as_deref())?;
@@ -142,10 +143,33 @@ fn figures(recording: &Recording) -> Result<Dosed, Error> {
         .map_err(|why| Error::Refused(format!("nothing was measured: {why}; saved as {id}")))
 }
 
+/// What is asked for, in ns, and none for the system call; 0 among them, and none twice.
+fn doses(told: &str) -> Result<Vec<Option<f64>>, Error> {
+    let mut all = vec![Some(0.0)];
+    for word in told.split(',') {
+        let dose = match (word, word.parse::<u32>()) {
+            ("syscall", _) => None,
+            (_, Ok(nanos)) if nanos <= 1_000_000 => Some(f64::from(nanos)),
+            _ => {
+                return Err(Error::Usage(format!(
+                    "--doses {told}: {word:?} is neither a number of ns up to 1000000 nor syscall"
+                )));
+            }
+        };
+        if !all.contains(&dose) {
+            all.push(dose);
+        }
+    }
+    if all.iter().flatten().count() < 2 {
+        return Err(Error::Usage(format!("--doses {told}: give one that is longer than 0 ns")));
+    }
+    Ok(all)
+}
+
 /// What so many blocks can tell apart, in one line.
-fn reach(seen: &Dosed, asked: &Dose, blocks: u32, pilot: &str) -> String {
-    let doses: Vec<f64> = asked.doses.split(',').filter_map(|dose| dose.parse().ok()).collect();
-    let of = |blocks: u32| detectable(&doses, seen.deviation, blocks as usize, 1.0 - dose::CONFIDENCE, POWER);
+fn reach(seen: &Dosed, doses: &[Option<f64>], slice: f64, blocks: u32, pilot: &str) -> String {
+    let known: Vec<f64> = doses.iter().copied().flatten().collect();
+    let of = |blocks: u32| detectable(&known, seen.deviation, blocks as usize, 1.0 - dose::CONFIDENCE, POWER);
     let least = of(blocks);
     let varies = 100.0 * seen.deviation / seen.cost;
     let counted = seen.reads;
@@ -160,8 +184,7 @@ fn reach(seen: &Dosed, asked: &Dose, blocks: u32, pilot: &str) -> String {
             )
         }
     };
-    let time =
-        f64::from(blocks) * asked.doses.split(',').count() as f64 * (asked.slice.as_f64() / 1e9 + 0.02);
+    let time = f64::from(blocks) * doses.len() as f64 * (slice / 1e9 + 0.02);
     format!(
         "pilot {pilot}: a transaction takes {:.1} us, varies by {varies:.1} % from slice to slice, and reads clocks {counted:.2} times. {blocks} blocks ({time:.0} s) tell {least:.2} reads \
          from none with {:.0} % power, {can}",

@@ -280,7 +280,11 @@ impl Made {
         }
         if let (true, [short, long, ..]) = (from.report.contains(&Report::ClockReads), recordings) {
             let reads = tickmark_analysis::kernel_reads::of(short, long);
-            answer += &reads.map_or_else(String::new, |reads| tickmark_render::kernel_reads::text(&reads));
+            let none = || {
+                "No table of clock reads: clock.monotonic.read was not measured, or took no longer.\n"
+                    .to_owned()
+            };
+            answer += &reads.map_or_else(none, |reads| tickmark_render::kernel_reads::text(&reads));
         }
         // The answer, then what it stands on.
         let gap = if answer.is_empty() { "" } else { "\n" };

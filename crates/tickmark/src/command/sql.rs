@@ -69,8 +69,11 @@ fn offers(asked: &Sql) -> Result<Vec<Offer>, Error> {
     Ok(offers)
 }
 
+/// What a probe is told.
+type Told = Vec<(&'static str, String)>;
+
 /// Which database a URL names, and what the probe is told of it.
-fn there(url: &str, asked: &Sql) -> Result<(String, Vec<(&'static str, String)>), Error> {
+fn there(url: &str, asked: &Sql) -> Result<(String, Told), Error> {
     let wrong = |why: &str| {
         // What may hold a password is not repeated.
         let scheme = url.split_once("://").map_or("", |(scheme, _)| scheme);
@@ -83,9 +86,9 @@ fn there(url: &str, asked: &Sql) -> Result<(String, Vec<(&'static str, String)>)
         _ => return Err(wrong("give mysql://USER@HOST:PORT/DATABASE or postgres://USER@HOST:PORT/DATABASE")),
     };
     let (user, rest) = rest.split_once('@').ok_or_else(|| wrong("it names no user: USER@HOST"))?;
-    if user.contains(':') {
+    if user.contains(':') || rest.contains('?') {
         return Err(wrong(
-            "a password in it would be seen and kept: give --password-file, or TICKMARK_SQL_PASSWORD",
+            "what stands behind : or ? would be seen and kept: give a password by --password-file, or TICKMARK_SQL_PASSWORD",
         ));
     }
     let (host, database) = rest

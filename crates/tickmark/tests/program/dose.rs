@@ -97,7 +97,8 @@ fn what_cannot_be_dosed_is_said() {
     let bench = Bench::new();
     let run = |arguments: &[&str]| bench.run(&[&["dose", "--no-pilot"], arguments].concat());
     refused(&run(&["--", "true"]), 2, &["--url", "--count", "--number"]);
-    refused(&run(&["--doses", "60 ns"]), 1, &["60 ns", "syscall"]);
+    refused(&bench.run(&["dose", "--doses", "60 ns"]), 2, &["60 ns", "syscall"]);
+    refused(&bench.run(&["dose", "--doses", "0,syscall"]), 2, &["longer than 0"]);
     refused(&run(&["--url", "https://127.0.0.1/", "--", "true"]), 2, &["https"]);
     refused(&run(&["--count", "echo 1", "--", "/nowhere"]), 1, &["/nowhere"]);
     // It ends at once; it never counts; it does nothing.

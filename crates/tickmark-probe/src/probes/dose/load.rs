@@ -155,6 +155,15 @@ impl<'a> Load<'a> {
         }
     }
 
+    /// Asks for nothing more.
+    pub(super) fn stop(&self) {
+        match self {
+            Self::Http(clients) => clients.stop(),
+            Self::Sql(clients) => clients.stop(),
+            Self::Counted { .. } | Self::Number { .. } => {}
+        }
+    }
+
     /// What failed, by kind.
     pub(super) fn failed(&self) -> Vec<(String, u64)> {
         match self {

@@ -1,6 +1,6 @@
 //! Slices of time, each with a dose: what was counted in it.
 
-use super::super::preloaded::{NOT_LOADED, Preloaded};
+use super::super::preloaded::Preloaded;
 use super::load::Load;
 use crate::sys::{clock, tasks};
 use crate::{ProbeError, random};
@@ -119,11 +119,6 @@ impl<'a, 'b> Slices<'a, 'b> {
                 all.push(self.slice(dose)?);
             }
         }
-        let counts =
-            self.server.preload.counts().map_err(|error| self.server.started.wrong(&error.to_string()))?;
-        if counts.loaded == 0 {
-            return Err(self.server.started.wrong(NOT_LOADED));
-        }
         Ok(all)
     }
 
@@ -162,8 +157,7 @@ impl<'a, 'b> Slices<'a, 'b> {
                 .started
                 .wrong(&format!("no transaction in {} ms: {why}", self.time.as_millis())));
         }
-        let sum = |look: &Look| look.counts.reads.iter().sum::<u64>();
-        let reads = (sum(&after) - sum(&before)) as f64;
+        let reads = (after.counts.of_source() - before.counts.of_source()) as f64;
         let spent = self.scale.nanos(after.counts.spent - before.counts.spent) as f64;
         let own = reads - (after.counts.held_up - before.counts.held_up) as f64;
         let longer = if own > 0.0 { spent / own } else { 0.0 };

@@ -72,6 +72,11 @@ impl Clients {
         self.board.done()
     }
 
+    /// Asks for nothing more.
+    pub(in crate::probes) fn stop(&self) {
+        self.board.stop();
+    }
+
     /// What failed so far, by kind.
     pub(in crate::probes) fn failed(&self) -> Vec<(String, u64)> {
         let faults = self.board.seen().all_faults();
@@ -81,7 +86,7 @@ impl Clients {
 
 impl Drop for Clients {
     fn drop(&mut self) {
-        self.board.stop();
+        self.stop();
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }

@@ -83,6 +83,11 @@ impl Clients {
         faults.iter().map(|(name, count)| (name.clone(), *count)).collect()
     }
 
+    /// Asks for nothing more.
+    pub(in crate::probes) fn stop(&self) {
+        self.board.phase.store(STOPS, Relaxed);
+    }
+
     /// Latencies are kept from now on.
     pub(super) fn measure(&self) {
         self.board.phase.store(MEASURES, Relaxed);
@@ -90,7 +95,7 @@ impl Clients {
 
     /// Ends them; the latencies of what they did since they were to measure.
     pub(super) fn end(mut self) -> Histogram {
-        self.board.phase.store(STOPS, Relaxed);
+        self.stop();
         let mut sums = vec![0u64; BUCKETS];
         for counts in self.threads.drain(..).filter_map(|thread| thread.join().ok()) {
             sums.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
@@ -101,7 +106,7 @@ impl Clients {
 
 impl Drop for Clients {
     fn drop(&mut self) {
-        self.board.phase.store(STOPS, Relaxed);
+        self.stop();
         for thread in self.threads.drain(..) {
             let _ = thread.join();
         }

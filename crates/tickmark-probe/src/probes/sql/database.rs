@@ -4,6 +4,7 @@ use super::postgres::Postgres;
 use crate::Params;
 use mysql::prelude::Queryable;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Which database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,6 +53,9 @@ pub(super) enum At {
     /// A name or address, and a port.
     Host(String, u16),
 }
+
+/// An answer that takes longer is none.
+pub(super) const PATIENCE: Duration = Duration::from_secs(10);
 
 /// One connection.
 pub(super) trait Connection: Send {
@@ -112,7 +116,9 @@ impl Place {
                     .user(Some(&self.user))
                     .pass(self.password.as_deref())
                     .db_name(Some(&self.database).filter(|name| !name.is_empty()))
-                    .prefer_socket(false);
+                    .prefer_socket(false)
+                    .read_timeout(Some(PATIENCE))
+                    .tcp_connect_timeout(Some(PATIENCE));
                 let options = match at {
                     At::Path(path) => plain.socket(path.to_str()),
                     At::Host(host, port) => plain.ip_or_hostname(Some(host)).tcp_port(*port),

@@ -1,6 +1,6 @@
 //! PostgreSQL over a socket that blocks: its protocol of version 3, simple queries.
 
-use super::database::{At, Connection, Place};
+use super::database::{At, Connection, PATIENCE, Place};
 use bytes::BytesMut;
 use fallible_iterator::FallibleIterator;
 use postgres_protocol::authentication::md5_hash;
@@ -44,10 +44,15 @@ fn complaint(error: &ErrorResponseBody) -> String {
 impl Postgres {
     pub(super) fn connect(place: &Place) -> Result<Self, String> {
         let stream: Box<dyn Stream> = match &place.at {
-            At::Path(path) => Box::new(UnixStream::connect(path).map_err(words)?),
+            At::Path(path) => {
+                let stream = UnixStream::connect(path).map_err(words)?;
+                stream.set_read_timeout(Some(PATIENCE)).map_err(words)?;
+                Box::new(stream)
+            }
             At::Host(host, port) => {
                 let stream = TcpStream::connect((host.as_str(), *port)).map_err(words)?;
                 stream.set_nodelay(true).map_err(words)?;
+                stream.set_read_timeout(Some(PATIENCE)).map_err(words)?;
                 Box::new(stream)
             }
         };

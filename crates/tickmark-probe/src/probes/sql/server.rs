@@ -103,6 +103,9 @@ impl Planned {
                     socket,
                     "-c".to_owned(),
                     "max_connections=80".to_owned(),
+                    // In its folder, which goes with it however it ends.
+                    "-c".to_owned(),
+                    "dynamic_shared_memory_type=mmap".to_owned(),
                 ];
                 (install, start, (folder.join(".s.PGSQL.5432"), "tickmark", "postgres"))
             }

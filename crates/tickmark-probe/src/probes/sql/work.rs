@@ -128,8 +128,8 @@ pub(super) fn populate(place: &Place, rows: u64) -> Result<(), String> {
     Ok(())
 }
 
-/// That the tables of a server that runs already are there; how many rows the one has that is read.
-pub(super) fn check(place: &Place) -> Result<(), String> {
+/// That the tables of a server that runs already are there, with so many rows in the one that is read.
+pub(super) fn check(place: &Place, rows: u64) -> Result<(), String> {
     let mut connection = place.connect()?;
     for table in ["http_auth", "http_log"] {
         let there = connection.run(&format!("select * from {table} limit 1"));
@@ -137,7 +137,12 @@ pub(super) fn check(place: &Place) -> Result<(), String> {
             format!("{why}: `tickmark sql --create` makes the tables http_auth and http_log")
         })?;
     }
-    Ok(())
+    match connection.run(&format!("select uid from http_auth limit {rows}"))? {
+        all if all == rows => Ok(()),
+        fewer => {
+            Err(format!("http_auth has {fewer} rows: give --rows {fewer}, or drop it and give --create"))
+        }
+    }
 }
 
 #[cfg(test)]
@@ -148,9 +153,10 @@ mod tests {
     fn each_work_does_what_it_says_on_sqlite() {
         let folder = tempfile::tempdir().unwrap();
         let place = Place::file(&folder.path().join("base"));
-        assert!(check(&place).unwrap_err().contains("--create"));
+        assert!(check(&place, 1).unwrap_err().contains("--create"));
         populate(&place, 1500).unwrap();
-        check(&place).unwrap();
+        check(&place, 1500).unwrap();
+        assert!(check(&place, 1501).unwrap_err().contains("1500 rows"));
         assert!(populate(&place, 1500).is_err(), "the tables are there");
         for work in ["select-index", "point-select", "insert", "read-write"] {
             let mut worker = Worker::new(&place, Work::of(work), 1500, 7).unwrap();

