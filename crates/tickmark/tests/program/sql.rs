@@ -154,14 +154,17 @@ impl Server {
         new
     }
 
-    fn pid(&self) -> u32 {
-        let text = std::fs::read_to_string(self.folder.path().join("data/postmaster.pid")).unwrap();
-        text.lines().next().unwrap().parse().unwrap()
+    /// None where it has ended.
+    fn pid(&self) -> Option<String> {
+        let text = std::fs::read_to_string(self.folder.path().join("data/postmaster.pid")).ok()?;
+        text.lines().next().map(str::to_owned)
     }
 
     /// At once, as after a crash; it leaves no shared memory.
     fn kill(&self) {
-        let _ = Command::new("kill").args(["-QUIT", &self.pid().to_string()]).status();
+        if let Some(pid) = self.pid() {
+            let _ = Command::new("kill").args(["-QUIT", &pid]).status();
+        }
     }
 }
 
@@ -170,6 +173,15 @@ impl Drop for Server {
         self.kill();
         let _ = self.child.wait();
     }
+}
+
+/// Whether somebody is connected to this port.
+fn asked_at(port: u16) -> bool {
+    let text = std::fs::read_to_string("/proc/net/tcp").unwrap();
+    // Local address, the other one, and the state: established.
+    let known = format!(":{port:04X}");
+    let fields = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+    text.lines().map(fields).any(|line| line.len() > 3 && line[1].ends_with(&known) && line[3] == "01")
 }
 
 #[test]
@@ -189,7 +201,7 @@ fn a_server_that_runs_already_is_asked_and_what_is_wrong_is_said() {
     refused(&run(None, &[]), 1, &["password of me"]);
     refused(&run(Some("guess"), &[]), 1, &["password authentication failed"]);
     refused(&run(Some("secret"), &[]), 1, &["http_auth", "--create"]);
-    let pid = server.pid().to_string();
+    let pid = server.pid().unwrap();
     let done = run(Some("secret"), &["--create", "--pid", &pid, "--format", "json"]);
     assert_eq!(done.status.code(), Some(0), "{}", err(&done));
     let page: Value = serde_json::from_str(&out(&done)).unwrap();
@@ -217,13 +229,20 @@ fn a_server_that_runs_already_is_asked_and_what_is_wrong_is_said() {
         "--runs",
         "1",
         "--duration",
-        "3s",
+        "8s",
         "--format",
         "json",
     ]);
     command.env("TICKMARK_SQL_PASSWORD", "secret").stdout(Stdio::piped()).stderr(Stdio::piped());
     let killed = command.spawn().unwrap();
-    std::thread::sleep(std::time::Duration::from_millis(1800));
+    // A client that stays: of its eight seconds the first tenth has passed, and most have not.
+    within(60, "a client asks", || {
+        std::thread::sleep(std::time::Duration::from_millis(300));
+        asked_at(port) && {
+            std::thread::sleep(std::time::Duration::from_millis(1500));
+            asked_at(port)
+        }
+    });
     server.kill();
     let done = killed.wait_with_output().unwrap();
     assert_eq!(done.status.code(), Some(0), "{}", err(&done));
