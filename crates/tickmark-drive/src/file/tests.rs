@@ -93,7 +93,11 @@ fn every_experiment_that_comes_with_it_is_one() {
         let named = match parse(text).unwrap() {
             Asked::Booted(asked) => asked.name,
             Asked::Launched(asked) => asked.name,
-            Asked::Here(asked) => panic!("{} turns a knob", asked.knob.name),
+            // What turns a knob answers a document, too.
+            Asked::Here(asked) => {
+                assert!(asked.answers.is_some() && !asked.documents.is_empty(), "{name}");
+                asked.name.unwrap()
+            }
         };
         assert_eq!(named, name);
     }
@@ -113,6 +117,29 @@ fn what_is_wrong_with_a_matrix_is_said() {
     assert!(wrong("kernel = \"hz=1000\"", "write = { \"/a\" = \"b\" }").contains("append"));
     assert!(wrong("[[setting]]\nname = \"b\"\nkernel = \"hz=1000\"\n", "").contains("two [[setting]]"));
     assert!(wrong("name = \"x\"\n", "").contains("has a name"));
+}
+
+#[test]
+fn what_a_document_published_is_whole_or_refused() {
+    let side = |more: &str| {
+        let text = format!(
+            "knob = \"slack=1ns,50us\"\n[[document]]\ntitle = \"t\"\nside = [{{ name = \"a\", {more} }}, {{ name = \"b\", count = 5, mean = 2.0, deviation = 0.1 }}]\n"
+        );
+        parse(&text).map(|asked| match asked {
+            Asked::Here(asked) => asked.documents.len(),
+            _ => 0,
+        })
+    };
+    assert_eq!(side("runs = [1.0, 2.0, 9.0], left_out = [9.0]"), Ok(1));
+    for wrong in [
+        "runs = [1.0]",
+        "runs = [1.0, 2.0], left_out = [3.0]",
+        "count = 5, mean = 0.0, deviation = 1.0",
+        "runs = [1.0, 2.0], count = 2",
+    ] {
+        assert!(side(wrong).unwrap_err().contains("side \"a\""), "{wrong}");
+    }
+    assert!(side("runs = \"x\"").is_err());
 }
 
 #[test]

@@ -193,7 +193,7 @@ fn what_the_module_cannot_do_is_refused_in_a_line() {
     // What has passed and what never comes are timers all the same; closing the device takes them out.
     let ends = boot(&device("/dev/tickmark_timer=ns 0 18446744073709551615"));
     assert_eq!(ends.status.code(), Some(0), "{}", err(&ends));
-    refused(&bench.run(&["lab", "boot", "--module", "tickmark_clock"]), 2, &["no module", "tickmark_timer"]);
+    refused(&bench.run(&["lab", "boot", "--module", "tickmark_clocks"]), 2, &["no module", "tickmark_timer"]);
     refused(&bench.run(&["lab", "boot", "--module", "./nowhere.ko", "clock"]), 1, &["nowhere.ko"]);
     let small = ["lab", "boot", "--kernel", "powerpc", "--module", "tickmark_timer", "syscall"];
     refused(&bench.run(&small), 2, &["agent c loads no modules"]);
