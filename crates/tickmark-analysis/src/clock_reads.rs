@@ -1,7 +1,6 @@
 //! How often a command reads clocks: which, and from where.
 
-use crate::sample::{Detail, Sample};
-use std::collections::BTreeMap;
+use crate::sample::{Sample, tallied};
 use tickmark_stats::median;
 use tickmark_store::Recording;
 use tickmark_wire::names;
@@ -34,15 +33,9 @@ pub fn of(recording: &Recording) -> Option<Result<Reads, String>> {
     let middle = |name: &str| median(sample(name)?.runs.iter().map(|run| run.value));
     let tally = |name: &str| {
         let runs = sample(name)?.runs;
-        let mut sums: BTreeMap<String, u64> = BTreeMap::new();
-        for run in &runs {
-            if let Detail::Tally(all) = &run.detail {
-                all.iter().for_each(|(name, count)| *sums.entry(name.clone()).or_default() += count);
-            }
-        }
         let count = runs.len() as f64;
         let mut all: Vec<(String, f64)> =
-            sums.into_iter().map(|(name, sum)| (name, sum as f64 / count)).collect();
+            tallied(&runs).into_iter().map(|(name, sum)| (name, sum as f64 / count)).collect();
         all.sort_by(|a, b| b.1.total_cmp(&a.1));
         (count > 0.0).then_some(all)
     };

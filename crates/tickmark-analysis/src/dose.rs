@@ -1,7 +1,6 @@
 //! What a slower clock costs a server: how the cost of a transaction rises with the doses, and what that says of other clock sources.
 
-use crate::sample::{Detail, Sample};
-use std::collections::BTreeMap;
+use crate::sample::{Sample, tallied};
 use tickmark_stats::dose::{self, Slope};
 use tickmark_stats::two::Difference;
 use tickmark_stats::{Interval, spread};
@@ -197,14 +196,8 @@ fn dosed(recording: &Recording, runs: &[&Run]) -> Option<Dosed> {
         dose::slope(&blocks.iter().map(of_block).collect::<Vec<_>>())
     };
     let tally = |name: &str| {
-        let mut sums: BTreeMap<String, u64> = BTreeMap::new();
         let metric = recording.meta.plan.metrics.iter().find(|metric| metric.name.as_str() == name);
-        for run in metric.map_or_else(Vec::new, |metric| Sample::of(recording, metric).runs) {
-            if let Detail::Tally(all) = run.detail {
-                all.into_iter().for_each(|(name, count)| *sums.entry(name).or_default() += count);
-            }
-        }
-        sums
+        tallied(&metric.map_or_else(Vec::new, |metric| Sample::of(recording, metric).runs))
     };
     Some(Dosed {
         server: crate::bill::shown(told.get("words")?),

@@ -1,6 +1,6 @@
 //! Transactions over HTTP and of databases: what each costs, how long it takes, and who was the limit.
 
-use crate::sample::{Detail, Figures, Sample, Spread};
+use crate::sample::{Detail, Figures, Sample, Spread, tallied};
 use tickmark_stats::{Estimate, median_of_runs};
 use tickmark_store::Recording;
 use tickmark_wire::Arguments;
@@ -153,23 +153,12 @@ impl Seen {
             busy,
             counts: [middle(".switches"), middle(".interrupts"), middle(".clock_reads")],
             failed: middle(".failed").unwrap_or(0.0),
-            faults: faults(&runs(".faults")),
+            faults: tallied(&runs(".faults")).into_iter().collect(),
             times,
             missed,
             limit,
         })
     }
-}
-
-/// Those of all runs.
-fn faults(runs: &[Figures]) -> Vec<(String, u64)> {
-    let mut sums = std::collections::BTreeMap::new();
-    for run in runs {
-        if let Detail::Tally(all) = &run.detail {
-            all.iter().for_each(|(name, count)| *sums.entry(name.clone()).or_insert(0) += count);
-        }
-    }
-    sums.into_iter().collect()
 }
 
 /// `shared`: how much of their one CPU both used together, where they have one.

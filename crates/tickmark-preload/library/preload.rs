@@ -10,7 +10,7 @@ use core::arch::naked_asm;
 use core::ffi::{CStr, c_char, c_int, c_long, c_void};
 use core::ptr::{null, null_mut};
 use core::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering::Relaxed};
-use layout::{BY_SYSCALL, COUNTERS, DOSE, FILE, HELD_UP, KEEPS_SITES, KINDS, LOADED, MAGIC, MARK, MOST_SITES, NO_ROOM, OTHER, OTHERS, ROWS, SECONDS, SITE, SITES, SPENT, SYMBOL, TIMEOFDAY, reads_source};
+use layout::{BY_SYSCALL, COUNTERS, DOSE, FILE, HELD_UP, KEEPS_SITES, KINDS, LOADED, LONGEST_CALL, MAGIC, MARK, MOST_SITES, NO_ROOM, OTHER, OTHERS, ROWS, SECONDS, SITE, SITES, SPENT, SYMBOL, TIMEOFDAY, reads_source};
 
 #[repr(C)]
 struct Found {
@@ -131,7 +131,7 @@ fn spent(page: *mut u64, at: usize, took: u64, dose: u64) {
 fn called(at: usize, call: impl FnOnce() -> c_long) -> c_long {
     let begun = counter();
     let result = call();
-    spent(PAGE.load(Relaxed), at, counter().wrapping_sub(begun), 0);
+    spent(PAGE.load(Relaxed), at, counter().wrapping_sub(begun), LONGEST_CALL);
     result
 }
 

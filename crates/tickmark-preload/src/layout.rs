@@ -22,6 +22,8 @@ pub(crate) const NO_ROOM: usize = 4;
 pub(crate) const HELD_UP: usize = 5;
 /// Ticks by which a read takes longer than it was to, that are no longer its own: an interrupt's or another task's.
 pub(crate) const OTHERS: u64 = 20_000;
+/// What a system call that reads a clock takes at most: some of them read a device.
+pub(crate) const LONGEST_CALL: u64 = 200_000;
 /// The first word of the counters: so many rows, one for each of several threads, so that they do not wait for each other.
 pub(crate) const COUNTERS: usize = 64;
 /// Rows.

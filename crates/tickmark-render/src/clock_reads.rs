@@ -1,6 +1,6 @@
 //! How often a command reads clocks, as text and JSON.
 
-use crate::grid::{lines, wrapped};
+use crate::grid::{table, wrapped};
 use crate::number::{percent, time};
 use anstyle::Style;
 use serde_json::{Value, json};
@@ -45,13 +45,6 @@ pub fn text(reads: &Reads) -> String {
         let _ = writeln!(out, "{line}");
     }
     out
-}
-
-fn table(out: &mut String, rows: impl IntoIterator<Item = Vec<String>>, right: std::ops::Range<usize>) {
-    for (number, line) in lines(rows, right).into_iter().enumerate() {
-        let _ =
-            if number == 0 { writeln!(out, "{HEADING}{line}{HEADING:#}") } else { writeln!(out, "{line}") };
-    }
 }
 
 fn notes(reads: &Reads) -> String {

@@ -1,6 +1,6 @@
 //! What a slower clock costs a server, as text and JSON.
 
-use crate::grid::{lines, wrapped};
+use crate::grid::{table, wrapped};
 use crate::number::{percent, time};
 use anstyle::Style;
 use serde_json::{Value, json};
@@ -45,13 +45,6 @@ pub fn text(dosed: &Dosed) -> String {
         let _ = writeln!(out, "{line}");
     }
     out
-}
-
-fn table(out: &mut String, rows: impl IntoIterator<Item = Vec<String>>, right: std::ops::Range<usize>) {
-    for (number, line) in lines(rows, right).into_iter().enumerate() {
-        let _ =
-            if number == 0 { writeln!(out, "{HEADING}{line}{HEADING:#}") } else { writeln!(out, "{line}") };
-    }
 }
 
 fn signed(nanos: f64) -> String {

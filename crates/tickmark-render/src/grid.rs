@@ -1,6 +1,8 @@
 //! Columns under each other.
 
+use anstyle::Style;
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+use std::fmt::Write;
 
 /// The widest line that does not wrap on a terminal of the usual size.
 pub(crate) const WIDTH: usize = 80;
@@ -25,6 +27,18 @@ pub(crate) fn lines(
         column.set_padding((0, 2));
     });
     table.lines().map(|line| line.trim_end().to_owned()).collect()
+}
+
+/// The same as a table: its first row is a heading, and bold.
+pub(crate) fn table(
+    out: &mut String,
+    rows: impl IntoIterator<Item = Vec<String>>,
+    right: impl IntoIterator<Item = usize>,
+) {
+    let bold = Style::new().bold();
+    for (number, line) in lines(rows, right).into_iter().enumerate() {
+        let _ = if number == 0 { writeln!(out, "{bold}{line}{bold:#}") } else { writeln!(out, "{line}") };
+    }
 }
 
 /// A text in lines of at most [`WIDTH`], each behind `indent` blanks.

@@ -1,6 +1,6 @@
 //! Transactions over HTTP, as text and JSON.
 
-use crate::grid::{lines, wrapped};
+use crate::grid::{table, wrapped};
 use crate::number::{count, percent, time, value};
 use anstyle::Style;
 use serde_json::{Value, json};
@@ -67,10 +67,7 @@ fn block(out: &mut String, seen: &Seen) {
     }
     let shown = if seen.limit.refuses_rate() { "refused".to_owned() } else { rate(seen.rate.point) };
     rows.push(vec!["transactions".to_owned(), shown, ends(&seen.rate, rate), limit(seen)]);
-    for (number, line) in lines(rows, [1, 2]).into_iter().enumerate() {
-        let _ =
-            if number == 0 { writeln!(out, "{HEADING}{line}{HEADING:#}") } else { writeln!(out, "{line}") };
-    }
+    table(out, rows, [1, 2]);
     latencies(out, seen);
     if seen.failed > 0.0 {
         let kinds: Vec<String> = seen.faults.iter().map(|(name, count)| format!("{count} {name}")).collect();
@@ -96,10 +93,7 @@ fn latencies(out: &mut String, seen: &Seen) {
     }
     let heading =
         [""].into_iter().chain(QUANTILES.map(|(name, _)| name)).chain(["max"]).map(str::to_owned).collect();
-    for (number, line) in lines(std::iter::once(heading).chain(rows), 1..6).into_iter().enumerate() {
-        let _ =
-            if number == 0 { writeln!(out, "{HEADING}{line}{HEADING:#}") } else { writeln!(out, "{line}") };
-    }
+    table(out, std::iter::once(heading).chain(rows), 1..6);
 }
 
 /// Beside the rate.

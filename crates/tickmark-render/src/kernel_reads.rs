@@ -25,8 +25,13 @@ pub fn text(reads: &Reads) -> String {
     for line in lines(std::iter::once(heading).chain(all.into_iter().map(|(_, row)| row)), 1..3) {
         let _ = writeln!(out, "{line}");
     }
+    let ticks = if reads.tick.is_some() {
+        "less what the ticks took of them"
+    } else {
+        "with the ticks in them, as tick.spin was not measured"
+    };
     let note = format!(
-        "By how much each took longer, as parts of the {} by which a read of CLOCK_MONOTONIC did: means, less what the ticks took of them.",
+        "By how much each took longer, as parts of the {} by which a read of CLOCK_MONOTONIC did: means, {ticks}.",
         time(reads.longer)
     );
     for line in wrapped(&note, 0) {

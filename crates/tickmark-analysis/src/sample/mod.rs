@@ -98,6 +98,17 @@ pub enum Detail {
     Tally(Vec<(String, u64)>),
 }
 
+/// What runs counted, by name: the sums.
+pub(crate) fn tallied(runs: &[Figures]) -> std::collections::BTreeMap<String, u64> {
+    let mut sums = std::collections::BTreeMap::new();
+    for run in runs {
+        if let Detail::Tally(all) = &run.detail {
+            all.iter().for_each(|(name, count)| *sums.entry(name.clone()).or_default() += count);
+        }
+    }
+    sums
+}
+
 /// What gives the figures of a run.
 type Read<'a> = &'a dyn Fn(&Recording, &Metric, &Run) -> Result<Figures, NoFigure>;
 

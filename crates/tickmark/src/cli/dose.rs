@@ -37,7 +37,7 @@ pub(crate) struct Dose {
     #[arg(long, value_name = "COMMAND", requires = "command")]
     pub(crate) busy: Option<String>,
     /// A database of our own, which our clients ask, instead of a command
-    #[arg(long, value_name = "WHICH", value_parser = ["mariadb", "postgres"], conflicts_with_all = ["command", "reads", "connection"])]
+    #[arg(long, value_name = "WHICH", value_parser = ["mariadb", "postgres"], conflicts_with_all = ["command", "reads", "connection", "url", "count", "number", "busy"])]
     pub(crate) start: Option<String>,
     /// What a transaction of it is, as `tickmark sql` has it
     #[arg(long, value_name = "LOAD", value_parser = ["select-index", "point-select", "insert", "read-write"], default_value = "select-index", requires = "start")]
@@ -70,7 +70,7 @@ pub(crate) struct Dose {
     #[arg(long)]
     pub(crate) no_pilot: bool,
     /// Show a recording again instead
-    #[arg(long, value_name = "REC", conflicts_with_all = ["command", "reads", "blocks", "quick", "no_pilot", "name"], add = recordings())]
+    #[arg(long, value_name = "REC", conflicts_with_all = ["command", "url", "count", "number", "busy", "start", "load", "connection", "connections", "reads", "place", "doses", "slice", "blocks", "quick", "no_pilot", "name"], add = recordings())]
     pub(crate) of: Option<String>,
     /// Name of the recording [default: the host's name]
     #[arg(long)]

@@ -1,6 +1,6 @@
 //! Whose CPU time a command was.
 
-use super::run::{measured_here, own_name, saved};
+use super::run::{measured_one, saved};
 use super::timers::{header, with_header};
 use crate::cli::{Bill, Format};
 use crate::error::{Code, Error};
@@ -22,11 +22,8 @@ pub(super) fn run(store: &Store, asked: &Bill) -> Result<Code, Error> {
     let each = i64::from(asked.runs) * offers.len() as i64;
     let duration = asked.duration.unwrap_or(Nanos::new(EACH * each));
     let plan = plan::make(&offers, asked.runs, Some(duration), settings, false, &mut rand::rng());
-    let name = own_name(asked.name.as_deref());
     let select = [format!("bill {}", whose(asked))];
-    let (made, stopped) = measured_here(store, &[(name, plan)], &select, &|_| false)?;
-    let made = made.into_iter().next();
-    let recording = made.ok_or_else(|| Error::Refused("nothing was measured".to_owned()))??;
+    let (recording, stopped) = measured_one(store, asked.name.as_deref(), plan, &select)?;
     show(&recording, asked)?;
     if asked.output.format == Format::Text {
         saved(&recording, stopped, "bill --of")?;

@@ -21,7 +21,7 @@ pub(super) fn run(store: &Store, asked: &ClockReads) -> Result<Code, Error> {
     let offers = [offer(asked)?];
     let plan = plan::make(&offers, asked.runs, None, (&asked.settings).into(), false, &mut rand::rng());
     let select = format!("clock-reads {}", asked.command.join(" "));
-    let (recording, stopped) = measured_one(store, asked.name.as_deref(), plan, &select)?;
+    let (recording, stopped) = measured_one(store, asked.name.as_deref(), plan, &[select])?;
     show(&recording, asked)?;
     if asked.output.format == Format::Text {
         saved(&recording, stopped, "clock-reads --of")?;

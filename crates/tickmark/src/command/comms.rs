@@ -2,7 +2,7 @@
 
 mod hosts;
 
-use super::run::{measured_here, own_name, saved};
+use super::run::{measured_one, saved};
 use super::scenarios::{SIZE, unwritable, write};
 use super::timers::{header, with_header};
 use crate::cli::{Comms, CompareFormat, Experiment, Format, ScenarioOutput};
@@ -53,10 +53,7 @@ pub(super) fn run(store: &Store, asked: &Comms) -> Result<Code, Error> {
     }
     let settings = (&asked.settings).into();
     let plan = plan::make(&offers, asked.runs, Some(duration), settings, false, &mut rand::rng());
-    let name = own_name(asked.name.as_deref());
-    let (made, stopped) = measured_here(store, &[(name, plan)], &select, &|_| false)?;
-    let made = made.into_iter().next();
-    let recording = made.ok_or_else(|| Error::Refused("nothing was measured".to_owned()))??;
+    let (recording, stopped) = measured_one(store, asked.name.as_deref(), plan, &select)?;
     let code = show(&recording, &asked.into())?;
     if asked.output.format == Format::Text && asked.shown != ScenarioOutput::Values {
         saved(&recording, stopped, "comms --of")?;
@@ -82,10 +79,8 @@ pub(super) fn experiment(store: &Store, asked: &Experiment, from: &Launched) -> 
     let settings = (&asked.settings).into();
     let budget = asked.budget.unwrap_or(from.budget);
     let plan = plan::make(&offers, launches, Some(budget), settings, false, &mut rand::rng());
-    let name = asked.name.clone().unwrap_or_else(|| from.name.clone());
-    let (made, stopped) = measured_here(store, &[(name, plan)], &from.probes, &|_| false)?;
-    let made = made.into_iter().next();
-    let recording = made.ok_or_else(|| Error::Refused("nothing was measured".to_owned()))??;
+    let name = asked.name.as_ref().unwrap_or(&from.name);
+    let (recording, stopped) = measured_one(store, Some(name), plan, &from.probes)?;
     let shown = Shown {
         format: if asked.format == CompareFormat::Json { Format::Json } else { Format::Text },
         output: ScenarioOutput::Summary,

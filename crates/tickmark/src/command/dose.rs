@@ -16,6 +16,8 @@ const USUAL: u32 = 30;
 const QUICK: u32 = 8;
 /// Slices of the pilot, which have no dose.
 const PILOT: u32 = 16;
+/// The shortest slice and the longest, in ns.
+const SLICES: [i64; 2] = [20_000_000, 600_000_000_000];
 /// Of the table of a database of our own.
 const ROWS: u32 = 90_000;
 /// With which probability what can be told apart is.
@@ -26,6 +28,9 @@ pub(super) fn run(store: &Store, asked: &Dose) -> Result<Code, Error> {
         return show(&store.find(name)?, asked).map(|_| Code::Done);
     }
     let doses = doses(&asked.doses)?;
+    if !(SLICES[0]..=SLICES[1]).contains(&asked.slice.get()) {
+        return Err(Error::Usage("--slice: give 20ms to 10min".to_owned()));
+    }
     let told = told(asked)?;
     let blocks = asked.blocks.unwrap_or(if asked.quick { QUICK } else { USUAL });
     if !asked.no_pilot {
@@ -52,7 +57,7 @@ fn measured(
     name: Option<&str>,
 ) -> Result<(Recording, bool), Error> {
     let plan = plan::make(&[offer], 1, None, (&asked.settings).into(), false, &mut rand::rng());
-    measured_one(store, name, plan, "dose")
+    measured_one(store, name, plan, &["dose".to_owned()])
 }
 
 /// What the probe is told of the server.

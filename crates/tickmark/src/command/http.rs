@@ -28,7 +28,7 @@ pub(super) fn run(store: &Store, asked: &Http) -> Result<Code, Error> {
     let (each, runs) = (asked.duration.map_or(each, Nanos::get), asked.runs.unwrap_or(runs));
     let all = Nanos::new(each.saturating_mul(i64::from(runs) * offers.len() as i64));
     let plan = plan::make(&offers, runs, Some(all), (&asked.settings).into(), false, &mut rand::rng());
-    let (recording, stopped) = measured_one(store, asked.name.as_deref(), plan, "http")?;
+    let (recording, stopped) = measured_one(store, asked.name.as_deref(), plan, &["http".to_owned()])?;
     let code = show(&recording, names::HTTP, asked.output.format)?;
     if asked.output.format == Format::Text {
         saved(&recording, stopped, "http --of")?;

@@ -93,14 +93,14 @@ pub(super) fn measured_here(
     Ok((made, stopped))
 }
 
-/// The same of one plan, that a command of this name made.
+/// The same of one plan.
 pub(super) fn measured_one(
     store: &Store,
     name: Option<&str>,
     plan: Plan,
-    command: &str,
+    select: &[String],
 ) -> Result<(Recording, bool), Error> {
-    let (made, stopped) = measured_here(store, &[(own_name(name), plan)], &[command.to_owned()], &|_| false)?;
+    let (made, stopped) = measured_here(store, &[(own_name(name), plan)], select, &|_| false)?;
     let made = made.into_iter().next();
     let recording = made.ok_or_else(|| Error::Refused("nothing was measured".to_owned()))??;
     Ok((recording, stopped))

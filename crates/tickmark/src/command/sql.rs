@@ -22,7 +22,7 @@ pub(super) fn run(store: &Store, asked: &Sql) -> Result<Code, Error> {
     let (each, runs) = (asked.duration.map_or(each, Nanos::get), asked.runs.unwrap_or(runs));
     let all = Nanos::new(each.saturating_mul(i64::from(runs) * offers.len() as i64));
     let plan = plan::make(&offers, runs, Some(all), (&asked.settings).into(), false, &mut rand::rng());
-    let (recording, stopped) = measured_one(store, asked.name.as_deref(), plan, "sql")?;
+    let (recording, stopped) = measured_one(store, asked.name.as_deref(), plan, &["sql".to_owned()])?;
     let code = show(&recording, names::SQL, format)?;
     if format == Format::Text {
         saved(&recording, stopped, "sql --of")?;

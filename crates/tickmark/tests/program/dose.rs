@@ -91,6 +91,54 @@ fn a_number_of_the_users_is_measured_too() {
     assert_eq!(page["measure"], "number");
 }
 
+/// A program that counts what it does in a file: fifty reads each; and another one that keeps the machine busy, and is gone afterwards.
+#[test]
+fn transactions_that_a_command_counts_are_dosed() {
+    let _machine = crate::bench::machine();
+    let bench = Bench::new();
+    std::fs::create_dir_all(bench.store()).unwrap();
+    let at = |name: &str| bench.store().join(name).to_str().unwrap().to_owned();
+    let source = format!(
+        "#include <time.h>\n#include <stdio.h>\n#include <fcntl.h>\n#include <unistd.h>\nint main(void) {{ struct timespec t; char text[32];\n\
+         int out = open(\"{}\", O_RDWR | O_CREAT, 0600);\n\
+         for (long done = 1;; done++) {{ for (int i = 0; i < 50; i++) clock_gettime(CLOCK_MONOTONIC, &t);\n\
+         int length = snprintf(text, sizeof text, \"%020ld\\n\", done); if (pwrite(out, text, length, 0) != length) return 1; usleep(200); }} }}\n",
+        at("done")
+    );
+    std::fs::write(at("counts.c"), source).unwrap();
+    assert!(Command::new("gcc").args(["-o", &at("counts"), &at("counts.c")]).status().unwrap().success());
+    let count = format!("cat {}", at("done"));
+    let busy = format!("sleep 100000.{}", std::process::id());
+    let asked = [
+        "dose",
+        "--no-pilot",
+        "--count",
+        &count,
+        "--busy",
+        &busy,
+        "--doses",
+        "0,4000",
+        "--blocks",
+        "6",
+        "--slice",
+        "60ms",
+        "--format",
+        "json",
+        "--",
+        &at("counts"),
+    ];
+    let done = bench.run(&asked);
+    assert_eq!(done.status.code(), Some(0), "{}", err(&done));
+    let page: Value = serde_json::from_str(&out(&done)).unwrap();
+    let (_, low, high) = slope(&page);
+    // What is counted is looked at a little before the reads are.
+    assert!((40.0..60.0).contains(&page["reads"].as_f64().unwrap()), "{page}");
+    assert!(low > 10.0 && high < 150.0 && page["measure"] == "cpu", "{page}");
+    let processes = std::fs::read_dir("/proc").unwrap().flatten();
+    let mut lines = processes.filter_map(|entry| std::fs::read_to_string(entry.path().join("cmdline")).ok());
+    assert!(!lines.any(|line| line.starts_with("sleep") && line.contains(&busy[6..])), "it was left");
+}
+
 #[test]
 fn what_cannot_be_dosed_is_said() {
     let _machine = crate::bench::machine();
@@ -99,6 +147,9 @@ fn what_cannot_be_dosed_is_said() {
     refused(&run(&["--", "true"]), 2, &["--url", "--count", "--number"]);
     refused(&bench.run(&["dose", "--doses", "60 ns"]), 2, &["60 ns", "syscall"]);
     refused(&bench.run(&["dose", "--doses", "0,syscall"]), 2, &["longer than 0"]);
+    refused(&run(&["--slice", "500us"]), 2, &["20ms"]);
+    refused(&run(&["--start", "postgres", "--url", "http://127.0.0.1:9/"]), 2, &["--url"]);
+    refused(&bench.run(&["dose", "--of", "last", "--doses", "0,60"]), 2, &["--doses"]);
     refused(&run(&["--url", "https://127.0.0.1/", "--", "true"]), 2, &["https"]);
     refused(&run(&["--count", "echo 1", "--", "/nowhere"]), 1, &["/nowhere"]);
     // It ends at once; it never counts; it does nothing.

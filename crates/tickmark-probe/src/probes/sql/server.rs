@@ -29,7 +29,10 @@ fn find(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let versions = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
     let mut all: Vec<PathBuf> = std::env::split_paths(&path).chain(FOLDERS.map(PathBuf::from)).collect();
-    all.extend(versions.map(|version| version.path().join("bin")));
+    let mut versions: Vec<PathBuf> = versions.map(|version| version.path().join("bin")).collect();
+    // The latest first.
+    versions.sort();
+    all.extend(versions.into_iter().rev());
     all.into_iter().map(|folder| folder.join(name)).find(|path| path.is_file())
 }
 
