@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use std::os::fd::AsFd;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use tickmark_probe::sys::{file, limits, peer, seccomp, usage};
+use tickmark_probe::sys::{file, limits, maps, peer, seccomp, usage};
 use tickmark_probe::{Budget, Gauge, Params, ProbeError, Sink, Spec, Stop, Syscall, Unavailable};
 use tickmark_wire::{
     Arguments, Deny, Event, Name, Nanos, Observations, Observed, Outcome, Part, Phase, Priority, Reason,
@@ -105,6 +105,9 @@ fn measure(request: &Request) -> Vec<Event> {
             errno: Some(error.errno),
         };
         return vec![Event::Failed(run, reason)];
+    }
+    if request.sizes.short {
+        maps::read_sparingly();
     }
     let case = match tickmark_probe::case(request.probe.as_str(), &request.arguments) {
         Ok(case) => case,

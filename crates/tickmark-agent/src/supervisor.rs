@@ -12,7 +12,7 @@ use std::path::Path;
 use std::process::{Child, Command, ExitCode, ExitStatus, Stdio};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use tickmark_probe::sys::peer::{PEER_ENDED, PEER_TOLD};
-use tickmark_probe::sys::{guest, host, limits, osnoise};
+use tickmark_probe::sys::{guest, host, limits, maps, osnoise};
 use tickmark_wire::shared::{self, MOST_PADDING};
 use tickmark_wire::{
     Event, FORMAT, Hello, Nanos, Plan, Reason, Refusal, RefusalKind, RunPlan, Settled, Started,
@@ -61,6 +61,9 @@ pub(crate) fn run(prefix: &[&str]) -> ExitCode {
         None => environment.miss("scratch", "TMPDIR, /dev/shm, /run", "no directory can be written to"),
     }
     let sizes = sizes::choose(&mut environment, plan.settings.small);
+    if sizes.short {
+        maps::read_sparingly();
+    }
     let clock_source = environment.get("clock.source").map(str::to_owned);
     let hz = environment.get("kernel.config.HZ").and_then(|hz| hz.parse::<i64>().ok()).unwrap_or(1000);
     out.event(&Event::Hello(Box::new(Hello {

@@ -8,7 +8,7 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use tickmark_probe::session::Token;
-use tickmark_probe::sys::{host, limits};
+use tickmark_probe::sys::{host, limits, maps};
 use tickmark_wire::{Catalogue, Event, Plan};
 
 /// This machine.
@@ -109,6 +109,7 @@ impl Target for ThisMachine {
         let result = follow(pipes, plan, &self.control, &mut |heard| {
             if let Some(Event::Hello(hello)) = heard.event() {
                 leave(hello.settled.cpu, &hello.settled.allowed);
+                maps::read_sparingly();
             }
             on(heard)
         });

@@ -214,7 +214,7 @@ impl Forker {
         let own = [self.code.as_ptr().addr(), self.data.as_ptr().addr()];
         let keeps = |page: usize| own.contains(&page) || (slots..slots + SLOTS * SLOT).contains(&page);
         // The kernel's own mappings ([vdso], [vvar]) stay: every process has them.
-        let mappings = maps.lines().filter(|line| !line.contains("[v")).filter_map(range);
+        let mappings = maps.lines().filter(|line| !line.contains("[v")).filter_map(super::maps::range);
         for (from, to) in mappings {
             if (from..to).contains(&here) {
                 // Stacks are used again: this one may have been taken out for an earlier thread.
@@ -259,11 +259,6 @@ fn inherit(from: usize, to: usize, advice: i32) -> Result<(), CallError> {
     let at = std::ptr::with_exposed_provenance_mut(from);
     // SAFETY: changes nothing for this process.
     check("madvise", unsafe { libc::madvise(at, to - from, advice) }).map(drop)
-}
-
-fn range(line: &str) -> Option<(usize, usize)> {
-    let (from, to) = line.split_whitespace().next()?.split_once('-')?;
-    Some((usize::from_str_radix(from, 16).ok()?, usize::from_str_radix(to, 16).ok()?))
 }
 
 /// Waits for a child; its exit status, or 128 and the signal that ended it.

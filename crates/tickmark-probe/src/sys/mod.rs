@@ -17,6 +17,7 @@ pub mod host;
 pub mod hosts;
 pub mod idle;
 pub mod limits;
+pub mod maps;
 pub mod memory;
 pub mod message;
 pub mod namespace;

@@ -310,14 +310,23 @@ fn the_whole_suite_in_16_mb() {
         return;
     };
     let bench = Bench::new();
-    let run = format!("{} run lmbench --runs 2 --budget 16s --format json", program());
+    // As after a boot: nothing of the program is in memory, and what reading it brings counts as the group's.
+    let folder = tempfile::tempdir().unwrap();
+    let copy = folder.path().join("tickmark");
+    fs::copy(program(), &copy).unwrap();
+    let cold = Command::new("dd")
+        .arg(format!("of={}", copy.display()))
+        .args(["oflag=nocache", "conv=notrunc,fdatasync", "count=0", "status=none"])
+        .status();
+    assert!(cold.unwrap().success());
+    let run = format!("{} run lmbench --runs 2 --budget 16s --format json", copy.display());
     let script = format!("echo $$ > {}/cgroup.procs && exec {run}", group.0.display());
     let output =
         Command::new("sh").args(["-c", &script]).env("TICKMARK_STORE", bench.store()).output().unwrap();
     let model = complete(&output, &["process.exec", "switch.16p.64k", "bandwidth.file_reread", "vm.mmap"]);
-    assert_eq!(output.status.code(), Some(0), "{}", err(&output));
     let without: Vec<&Value> =
         model["rows"].as_array().unwrap().iter().filter(|row| row["status"] != "ok").collect();
+    assert_eq!(output.status.code(), Some(0), "{}\n{without:?}", err(&output));
     let names: Vec<&str> = without.iter().map(|row| row["metric"].as_str().unwrap()).collect();
     assert_eq!(names, ["memory.latency.random.main"], "{without:?}");
     let sizes = &model["environment"]["sizes.memory"];

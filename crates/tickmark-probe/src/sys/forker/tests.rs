@@ -88,9 +88,3 @@ fn an_executed_program_gives_its_status_and_a_missing_one_127() {
     assert_eq!(status(&[c"/nowhere"]), 127);
     std::fs::remove_dir_all(&folder).unwrap();
 }
-
-#[test]
-fn a_line_of_maps_is_read() {
-    assert_eq!(range("7f00-7fff rw-p 0 00:00 0 [heap]"), Some((0x7f00, 0x7fff)));
-    assert_eq!(range(""), None);
-}
