@@ -12,7 +12,7 @@ pub const LATE: f64 = 0.5;
 
 /// One load.
 #[derive(Debug)]
-pub struct Load {
+pub struct Load<T = Seen> {
     /// Its metric.
     pub metric: String,
     /// In words.
@@ -20,7 +20,7 @@ pub struct Load {
     /// What was told.
     pub told: Arguments,
     /// What was seen; or why nothing was.
-    pub seen: Result<Seen, String>,
+    pub seen: Result<T, String>,
 }
 
 /// What the runs of a load gave. Times in ns, for each transaction.
@@ -84,6 +84,18 @@ impl Limit {
 /// Every load of a probe in a recording.
 #[must_use]
 pub fn of(recording: &Recording, probe: &str) -> Vec<Load> {
+    each(recording, probe, &|told, sample| Seen::of(told, sample))
+}
+
+/// The runs of a metric of a load, by the end of its name.
+pub(crate) type By<'a, 'b> = dyn Fn(&str) -> Option<Sample<'a>> + 'b;
+
+/// What the runs of each load of a probe gave, which is read from its metrics by what their names have behind the first one's.
+pub(crate) fn each<'a, T>(
+    recording: &'a Recording,
+    probe: &str,
+    read: &dyn Fn(&Arguments, &By<'a, '_>) -> Option<T>,
+) -> Vec<Load<T>> {
     let metrics = &recording.meta.plan.metrics;
     let first = |name: &str| {
         let run = recording.runs.iter().find(|run| {
@@ -104,14 +116,14 @@ pub fn of(recording: &Recording, probe: &str) -> Vec<Load> {
         let own = Sample::of(recording, metric);
         let why =
             own.failures.first().and_then(|run| run.why()).unwrap_or("no run of it was made").to_owned();
-        let seen = Seen::of(&told, &sample).ok_or(why);
+        let seen = read(&told, &sample).ok_or(why);
         Some(Load { metric: metric.name.as_str().to_owned(), title: metric.title.clone(), told, seen })
     };
     metrics.iter().filter_map(load).collect()
 }
 
 impl Seen {
-    fn of<'a>(told: &Arguments, sample: &dyn Fn(&str) -> Option<Sample<'a>>) -> Option<Self> {
+    fn of(told: &Arguments, sample: &By<'_, '_>) -> Option<Self> {
         let runs = |end: &str| sample(end).map_or_else(Vec::new, |sample| sample.runs);
         let estimate = |end: &str| median_of_runs(&runs(end).iter().map(|run| run.value).collect::<Vec<_>>());
         let middle = |end: &str| estimate(end).map(|all| all.point);

@@ -6,6 +6,7 @@
 
 pub mod balance;
 pub mod bill;
+pub mod capacity;
 pub mod changes;
 pub mod clock_reads;
 pub mod comms;

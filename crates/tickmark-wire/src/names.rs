@@ -45,6 +45,8 @@ pub const DOSE_BLIND: &str = "dose.blind";
 pub const DOSE_FAULTS: &str = "dose.faults";
 /// Transactions over HTTP: a probe.
 pub const HTTP: &str = "http";
+/// The highest rate of them that keeps a limit: a probe.
+pub const CAPACITY: &str = "http.capacity";
 /// Transactions of databases: a probe.
 pub const SQL: &str = "sql";
 /// How late programs are woken, by any way to wait: a probe.

@@ -38,7 +38,7 @@ pub(crate) use stat::Stat;
 use std::path::PathBuf;
 use tickmark_wire::{Deny, Nanos, Priority};
 pub(crate) use timers::{ScenarioOutput, Timers};
-pub(crate) use values::Cpus;
+pub(crate) use values::{Cpus, Goal};
 use values::{cpu, deny, duration, share};
 pub(crate) use watch::{Doctor, DoctorFormat, Tick};
 

@@ -3,9 +3,12 @@
 
 mod answer;
 mod board;
+#[cfg(feature = "whole")]
+pub(super) mod capacity;
 mod client;
 #[cfg(feature = "whole")]
 pub(super) mod clients;
+mod parameters;
 mod server;
 #[cfg_attr(not(feature = "whole"), path = "http/small.rs")]
 mod whole;
@@ -19,6 +22,7 @@ use crate::sys::peer::Peer;
 use crate::{Expected, Params, Probe, ProbeError, Spec, Unavailable};
 use board::{Board, Fault, Times};
 use client::{Asked, Due};
+use parameters::{BY, BYTES, CONNECTION, CONNECTIONS, HOST, PATH, PID, TARGET, WHOSE, WORKERS};
 use server::Server;
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -69,10 +73,6 @@ const ALSO: &[Also] = &[
 const COUNTED: usize = 13;
 const CLOSED: usize = 14;
 
-const fn text(name: &'static str, about: &'static str) -> Parameter {
-    Parameter { name, about, values: &[], numbers: None }
-}
-
 pub(super) static PROBES: &[Probe] = &[Probe {
     spec: Spec {
         metric: "http.{connection}{each}.c{connections}.{bytes}b{by}{place}{whose}{pace}{rate}{latency}",
@@ -84,54 +84,23 @@ pub(super) static PROBES: &[Probe] = &[Probe {
         source: "Watson, FreeBSD tools/tools/netrate (http, httpd); hz-and-http.txt",
         expected: Expected::UNKNOWN,
         parameters: &[
-            Parameter {
-                name: "connection",
-                about: "close: a new one for each request; keep-alive: the same",
-                values: &[Value::plain("close"), Value::plain("keep-alive")],
-                numbers: None,
-            },
+            CONNECTION,
             Parameter {
                 name: "each",
                 about: "requests after which the client closes one that is kept; 0: never",
                 values: &[Value::told("0", "", "")],
                 numbers: Some((1, 1_000_000)),
             },
-            // None of its values is for suites.
-            Parameter {
-                name: "connections",
-                about: "at the same time",
-                values: &[],
-                numbers: Some((1, 1024)),
-            },
-            Parameter {
-                name: "bytes",
-                about: "of the page of our own server; any: of another one",
-                values: &[Value::plain("100"), Value::plain("any")],
-                numbers: Some((0, 16 << 20)),
-            },
-            Parameter {
-                name: "workers",
-                about: "of our own server",
-                values: &[Value::plain("128")],
-                numbers: Some((1, 2048)),
-            },
-            Parameter {
-                name: "by",
-                about: "what its workers are",
-                values: &[Value::told("processes", "", ""), Value::told("threads", ".threads", ", threads")],
-                numbers: None,
-            },
+            CONNECTIONS,
+            BYTES,
+            WORKERS,
+            BY,
             super::packets::PLACE,
-            Parameter {
-                name: "whose",
-                about: "the server: our own, or one that runs already",
-                values: &[Value::told("own", "", ""), Value::told("url", ".url", ", URL")],
-                numbers: None,
-            },
-            text("target", "where that listens: ADDRESS:PORT"),
-            text("host", "the name that it is asked for"),
-            text("path", "the page that it is asked for"),
-            text("pid", "its process; empty: its CPU time is not known"),
+            WHOSE,
+            TARGET,
+            HOST,
+            PATH,
+            PID,
             Parameter {
                 name: "pace",
                 about: "closed: the next request when an answer has come; fixed, poisson: at times of their own",
@@ -179,13 +148,6 @@ pub(super) static PROBES: &[Probe] = &[Probe {
     },
     prepare: |_, params| {
         let missing = |why: &str| Unavailable::Missing(why.to_owned());
-        let (workers, connections) = (params.number("workers"), params.number("connections"));
-        let own = params.told("whose") == "own";
-        if own && params.told("connection") == "keep-alive" && workers < connections {
-            return Err(missing(
-                "a worker holds the connection that is kept: give as many workers as connections",
-            ));
-        }
         if (params.told("pace") == "closed") != (params.number("rate") == 0) {
             return Err(missing("a rate and pace=fixed or pace=poisson belong together"));
         }
@@ -195,12 +157,23 @@ pub(super) static PROBES: &[Probe] = &[Probe {
         if params.told("pace") != "closed" && params.told("latency") == "no" {
             return Err(missing("requests at times of their own take a clock: latency=yes"));
         }
-        let place = params.place()?;
-        let target = if own { None } else { Some(whole::target(params).map_err(Unavailable::Missing)?) };
+        let (place, target) = (params.place()?, target(params)?);
         let params = params.clone();
         Ok(routine(move |budget: &Budget, sink| measure(&params, place, target, budget, sink)))
     },
 }];
+
+/// Where a server listens that is not ours, and its process.
+fn target(params: &Params) -> Result<Option<(SocketAddr, Option<u32>)>, Unavailable> {
+    if params.told("whose") != "own" {
+        return whole::target(params).map(Some).map_err(Unavailable::Missing);
+    }
+    if params.told("connection") == "keep-alive" && params.number("workers") < params.number("connections") {
+        let why = "a worker holds the connection that is kept: give as many workers as connections";
+        return Err(Unavailable::Missing(why.to_owned()));
+    }
+    Ok(None)
+}
 
 /// How long a window is; a tick for the client.
 const WINDOW: u64 = 100_000_000;
@@ -234,13 +207,7 @@ fn measure(
 ) -> Result<(), ProbeError> {
     let keep = params.told("connection") == "keep-alive";
     let answer = server::answer(params.number("bytes"), keep);
-    let threads = params.told("by") == "threads";
-    let server = match target {
-        None => Some(Server::start(place, params.number("workers"), threads, &answer, keep)?),
-        Some(_) => None,
-    };
-    let to = server.as_ref().map(|server| server.at).or(target.map(|(at, _)| at));
-    let Some(to) = to else { return Err(ProbeError::Other("there is no server".to_owned())) };
+    let (server, to) = served(params, place, target.map(|(at, _)| at), &answer)?;
     let board = Board::new()?;
     let asked = Asked {
         to,
@@ -324,6 +291,22 @@ fn measure(
         }
     }
     Ok(())
+}
+
+/// Starts our own server where no other is the target; and where it listens.
+fn served(
+    params: &Params,
+    place: u32,
+    target: Option<SocketAddr>,
+    answer: &[u8],
+) -> Result<(Option<Server>, SocketAddr), ProbeError> {
+    if let Some(there) = target {
+        return Ok((None, there));
+    }
+    let (keep, threads) = (params.told("connection") == "keep-alive", params.told("by") == "threads");
+    let server = Server::start(place, params.number("workers"), threads, answer, keep)?;
+    let at = server.at;
+    Ok((Some(server), at))
 }
 
 /// In words.

@@ -106,6 +106,8 @@ pub static FILES: &[&[Probe]] = &[
     packets::PROBES,
     http::PROBES,
     #[cfg(feature = "whole")]
+    http::capacity::PROBES,
+    #[cfg(feature = "whole")]
     sql::PROBES,
     wake::PROBES,
     comms::PROBES,

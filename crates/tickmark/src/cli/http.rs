@@ -1,7 +1,7 @@
 //! What transactions over HTTP are asked.
 
 use super::complete::recordings;
-use super::values::duration;
+use super::values::{Goal, duration, goal};
 use super::{Output, Settings};
 use clap::Args;
 use tickmark_wire::Nanos;
@@ -15,6 +15,7 @@ Examples:
   tickmark http --quick                           3 runs of 2 s
   tickmark http --quick --connection keep-alive --connections 1,32
   tickmark http --rate 5000 --arrivals poisson --connection keep-alive
+  tickmark http --find-capacity p99=5ms --connection keep-alive   how many requests a second it takes
   tickmark http --url http://127.0.0.1:8080/index.html --pid $(pgrep -o nginx)
   tickmark http --of last --format json           a recording again";
 
@@ -30,13 +31,16 @@ pub(crate) struct Http {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) requests_per_connection: Option<u32>,
     /// Requests a second that are due, whatever becomes of the others
-    #[arg(long, value_name = "N", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
+    #[arg(long, value_name = "N", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=10_000_000), group = "paced")]
     pub(crate) rate: Vec<u32>,
+    /// Find the highest rate at which a quantile of the response latency keeps a limit: p99=5ms
+    #[arg(long, value_name = "QUANTILE=TIME", value_parser = goal, group = "paced", conflicts_with_all = ["requests_per_connection", "patience"])]
+    pub(crate) find_capacity: Option<Goal>,
     /// At even times, or as from independent users
-    #[arg(long, value_name = "HOW", value_parser = ["fixed", "poisson"], default_value = "fixed", requires = "rate")]
+    #[arg(long, value_name = "HOW", value_parser = ["fixed", "poisson"], default_value = "fixed", requires = "paced")]
     pub(crate) arrivals: String,
     /// Measure no latency: the client reads no clock at all
-    #[arg(long, conflicts_with = "rate")]
+    #[arg(long, conflicts_with = "paced")]
     pub(crate) count_only: bool,
     /// Seconds after which an answer that has not come is none
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..=3600), default_value = "5")]
@@ -60,7 +64,7 @@ pub(crate) struct Http {
     #[arg(long, value_name = "PLACE", value_delimiter = ',', value_parser = ["same", "across"])]
     pub(crate) place: Vec<String>,
     /// Only serve, by threads, until it is ended: for the client on another machine (--url), and for `tickmark dose`
-    #[arg(long, conflicts_with_all = ["url", "place", "by", "duration", "runs", "quick", "rate", "of", "name"])]
+    #[arg(long, conflicts_with_all = ["url", "place", "by", "duration", "runs", "quick", "paced", "of", "name"])]
     pub(crate) serve: bool,
     /// Where; port 0 is any
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:0", requires = "serve")]
@@ -68,17 +72,17 @@ pub(crate) struct Http {
     /// How often it reads a clock for each request
     #[arg(long, value_name = "N", default_value = "0", requires = "serve", value_parser = clap::value_parser!(u32).range(0..=1_000_000))]
     pub(crate) reads: u32,
-    /// How long each run measures [default: 30s; with --quick 2s]
+    /// How long each run measures [default: 30s; with --quick 2s, with --find-capacity too 6s]
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(crate) duration: Option<Nanos>,
     /// Runs of each, in random order [default: 10; with --quick 3]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) runs: Option<u32>,
-    /// Three runs of two seconds
+    /// Three runs of two seconds, or of six where they search
     #[arg(long)]
     pub(crate) quick: bool,
     /// Show a recording again instead
-    #[arg(long, value_name = "REC", conflicts_with_all = ["connection", "connections", "requests_per_connection", "rate", "count_only", "url", "bytes", "workers", "by", "place", "duration", "runs", "quick", "name"], add = recordings())]
+    #[arg(long, value_name = "REC", conflicts_with_all = ["connection", "connections", "requests_per_connection", "paced", "count_only", "url", "bytes", "workers", "by", "place", "duration", "runs", "quick", "name"], add = recordings())]
     pub(crate) of: Option<String>,
     /// Name of the recording [default: the host's name]
     #[arg(long)]

@@ -28,6 +28,29 @@ pub(super) fn cpus(text: &str) -> Result<Cpus, String> {
     known.ok_or_else(|| "give numbers of CPUs, such as 3 or 0-3, or all".to_owned())
 }
 
+/// A quantile of a latency, and what it may be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Goal {
+    pub(crate) quantile: String,
+    pub(crate) micros: i64,
+}
+
+/// Such as p99=5ms.
+pub(super) fn goal(text: &str) -> Result<Goal, String> {
+    let wrong = || {
+        "give a quantile and its limit, such as p99=5ms; there are p50, p90, p95, p99 and p99.9".to_owned()
+    };
+    let (quantile, limit) = text.split_once('=').ok_or_else(wrong)?;
+    if !["p50", "p90", "p95", "p99", "p99.9"].contains(&quantile) {
+        return Err(wrong());
+    }
+    let micros = duration(limit)?.get() / 1000;
+    if !(1..=60_000_000).contains(&micros) {
+        return Err("give a limit from 1us to 60s".to_owned());
+    }
+    Ok(Goal { quantile: quantile.to_owned(), micros })
+}
+
 /// A rate above zero.
 pub(super) fn rate(text: &str) -> Result<f64, String> {
     let rate = text.parse().ok().filter(|rate: &f64| *rate > 0.0 && *rate <= 1e9);

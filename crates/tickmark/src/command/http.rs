@@ -2,10 +2,11 @@
 
 use super::run::{measured_one, saved};
 use super::timers::{header, with_header};
-use crate::cli::{Format, Http};
+use crate::cli::{Format, Goal, Http};
 use crate::error::{Code, Error};
 use std::net::{SocketAddr, ToSocketAddrs};
-use tickmark_analysis::http;
+use tickmark_analysis::capacity;
+use tickmark_analysis::http::{self, Load};
 use tickmark_drive::plan;
 use tickmark_probe::sys::limits::allowed_cpus;
 use tickmark_probe::sys::usage::CpuClock;
@@ -15,40 +16,94 @@ use tickmark_wire::{Arguments, Nanos, Offer, names};
 /// How long a run measures and how many there are: as the document, and in short.
 const USUAL: (i64, u32) = (30_000_000_000, 10);
 pub(super) const QUICK: (i64, u32) = (2_000_000_000, 3);
+/// And of a search, whose slices are 30 of each run.
+const QUICK_SEARCH: (i64, u32) = (6_000_000_000, 3);
 
 pub(super) fn run(store: &Store, asked: &Http) -> Result<Code, Error> {
     if asked.serve {
         return serve(asked);
     }
     if let Some(name) = &asked.of {
-        return show(&store.find(name)?, names::HTTP, asked.output.format);
+        return page(&store.find(name)?, asked.output.format);
     }
-    let offers = offers(asked)?;
-    let (each, runs) = if asked.quick { QUICK } else { USUAL };
+    let (offers, quick) = match &asked.find_capacity {
+        Some(goal) => (searches(asked, goal)?, QUICK_SEARCH),
+        None => (offers(asked)?, QUICK),
+    };
+    let (each, runs) = if asked.quick { quick } else { USUAL };
     let (each, runs) = (asked.duration.map_or(each, Nanos::get), asked.runs.unwrap_or(runs));
     let all = Nanos::new(each.saturating_mul(i64::from(runs) * offers.len() as i64));
     let plan = plan::make(&offers, runs, Some(all), (&asked.settings).into(), false, &mut rand::rng());
     let (recording, stopped) = measured_one(store, asked.name.as_deref(), plan, &["http".to_owned()])?;
-    let code = show(&recording, names::HTTP, asked.output.format)?;
+    let code = page(&recording, asked.output.format)?;
     if asked.output.format == Format::Text {
         saved(&recording, stopped, "http --of")?;
     }
     Ok(if stopped { code.worse(Code::Partly) } else { code })
 }
 
-/// Each combination that is asked for.
-fn offers(asked: &Http) -> Result<Vec<Offer>, Error> {
+/// What a recording has: what was searched, or what was measured.
+fn page(recording: &Recording, format: Format) -> Result<Code, Error> {
+    let all = capacity::of(recording);
+    if all.is_empty() {
+        return show(recording, names::HTTP, format);
+    }
+    shown(recording, &all, format, tickmark_render::capacity::json, tickmark_render::capacity::text)
+}
+
+/// Our own server or another one, and on which CPUs.
+fn servers(asked: &Http) -> Result<(Vec<(&'static str, String)>, Vec<&str>), Error> {
     let whose = match &asked.url {
         Some(url) => of_url(url, asked.pid)?,
         None => vec![("bytes", asked.bytes.to_string()), ("workers", asked.workers.to_string())],
     };
     let several = allowed_cpus().is_ok_and(|cpus| cpus.len() > 1);
-    let usual: &[&str] = if several { &["same", "across"] } else { &["same"] };
-    let places: Vec<&str> = match (asked.url.is_some(), asked.place.is_empty()) {
+    let places = match (asked.url.is_some(), asked.place.is_empty()) {
         (true, _) => vec!["same"],
-        (_, true) => usual.to_vec(),
+        // Where they share a CPU, the client is late while the server runs.
+        (_, true) if several && asked.find_capacity.is_some() => vec!["across"],
+        (_, true) if several => vec!["same", "across"],
+        (_, true) => vec!["same"],
         _ => asked.place.iter().map(String::as_str).collect(),
     };
+    Ok((whose, places))
+}
+
+/// Each search that is asked for.
+fn searches(asked: &Http, goal: &Goal) -> Result<Vec<Offer>, Error> {
+    let (whose, places) = servers(asked)?;
+    let fixed = [
+        ("pace", asked.arrivals.clone()),
+        ("quantile", goal.quantile.clone()),
+        ("limit", goal.micros.to_string()),
+    ];
+    let mut offers = Vec::new();
+    for connection in &asked.connection {
+        for connections in &asked.connections {
+            for by in &asked.by {
+                for place in &places {
+                    let own = [
+                        ("connection", connection.clone()),
+                        ("connections", connections.to_string()),
+                        ("by", by.clone()),
+                        ("place", (*place).to_owned()),
+                    ];
+                    offers.push(offer(names::CAPACITY, own.iter().chain(&whose).chain(&fixed))?);
+                }
+            }
+        }
+    }
+    Ok(offers)
+}
+
+fn offer<'a>(probe: &str, told: impl Iterator<Item = &'a (&'static str, String)>) -> Result<Offer, Error> {
+    let told: Arguments = told.map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
+    Ok(tickmark_probe::case(probe, &told).map_err(Error::Usage)?.offer())
+}
+
+/// Each combination that is asked for.
+fn offers(asked: &Http) -> Result<Vec<Offer>, Error> {
+    let (whose, places) = servers(asked)?;
     let pace = |rate: &u32| [("pace", asked.arrivals.clone()), ("rate", rate.to_string())];
     let closed = [("pace", "closed".to_owned()), ("rate", "0".to_owned())];
     let paces: Vec<_> =
@@ -71,10 +126,7 @@ fn offers(asked: &Http) -> Result<Vec<Offer>, Error> {
                             ("by", by.clone()),
                             ("place", (*place).to_owned()),
                         ];
-                        let all = own.iter().chain(pace).chain(&whose).chain(&fixed);
-                        let told: Arguments =
-                            all.map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
-                        offers.push(tickmark_probe::case(names::HTTP, &told).map_err(Error::Usage)?.offer());
+                        offers.push(offer(names::HTTP, own.iter().chain(pace).chain(&whose).chain(&fixed))?);
                     }
                 }
             }
@@ -131,19 +183,30 @@ pub(super) fn of_url(url: &str, pid: Option<u32>) -> Result<Vec<(&'static str, S
 /// Every load of a probe in a recording.
 pub(super) fn show(recording: &Recording, probe: &str, format: Format) -> Result<Code, Error> {
     let all = http::of(recording, probe);
-    let id = &recording.meta.id;
     if all.is_empty() {
+        let id = &recording.meta.id;
         return Err(Error::Usage(format!("recording {id} has no transactions of `tickmark {probe}`")));
     }
+    shown(recording, &all, format, tickmark_render::http::json, tickmark_render::http::text)
+}
+
+fn shown<T>(
+    recording: &Recording,
+    all: &[Load<T>],
+    format: Format,
+    json: fn(&[Load<T>]) -> serde_json::Value,
+    text: fn(&[Load<T>]) -> String,
+) -> Result<Code, Error> {
+    let id = &recording.meta.id;
     if format == Format::Json {
-        with_header(recording, tickmark_render::http::json(&all))?;
+        with_header(recording, json(all))?;
     } else {
         header(recording)?;
-        super::print(&tickmark_render::http::text(&all))?;
+        super::print(&text(all))?;
     }
     match all.iter().filter_map(|load| load.seen.as_ref().err()).next() {
         Some(why) if all.iter().all(|load| load.seen.is_err()) => {
-            Err(Error::Refused(format!("no transaction was measured: {why}; saved as {id}")))
+            Err(Error::Refused(format!("nothing was measured: {why}; saved as {id}")))
         }
         Some(_) => Ok(Code::Partly),
         None if recording.complete() => Ok(Code::Done),

@@ -154,6 +154,49 @@ fn good(mut stream: TcpStream) {
 }
 
 #[test]
+fn the_capacity_of_a_server_that_is_known_is_found_and_what_cannot_be_found_is_said() {
+    let _machine = crate::bench::machine();
+    let bench = Bench::new();
+    // One request at a time, of 2 ms at least: no more than 500 a second, whatever the machine does.
+    let url = one_at_a_time(Duration::from_millis(2));
+    let search = ["http", "--url", &url, "--connections", "8", "--runs", "2", "--duration", "6s"];
+    let output = bench.run(&[&search[..], &["--find-capacity", "p50=40ms"]].concat());
+    assert_eq!(output.status.code(), Some(0), "{}", err(&output));
+    assert!(out(&output).contains("HTTP, highest rate with p50 up to 40000 us"), "{}", out(&output));
+    let model = bench.json(&["http", "--of", "last"]);
+    let seen = &model["capacities"][0]["seen"];
+    let of = |value: &Value| value.as_f64().unwrap();
+    // In a slice of 200 ms a queue that grows by 40 ms of work still keeps the limit, and by no more.
+    let found = of(&seen["rate"]["median"]);
+    assert!((20.0..700.0).contains(&found), "{seen}");
+    assert!(of(&seen["kept"]) < 1000.0 && of(&seen["closed_loop"]) <= 510.0, "{seen}");
+    assert_eq!((&seen["runs"], model["capacities"].as_array().unwrap().len()), (&2.into(), 1));
+    // Each answer takes longer.
+    let never = bench
+        .run(&[&search[..5], &["--runs", "1", "--duration", "3s", "--find-capacity", "p50=1ms"]].concat());
+    refused(&never, 1, &["requests a second broke the limit"]);
+    let gone = bench.run(&["http", "--url", "http://127.0.0.1:1/", "--quick", "--find-capacity", "p99=5ms"]);
+    refused(&gone, 1, &["no transaction succeeded", "refused"]);
+    refused(&bench.run(&["http", "--find-capacity", "p98=5ms"]), 2, &["p50, p90, p95, p99 and p99.9"]);
+    refused(&bench.run(&["http", "--find-capacity", "p99=5"]), 2, &["a time with its unit"]);
+}
+
+/// A server that takes one connection at a time, answers its one request after so long, and closes it.
+fn one_at_a_time(takes: Duration) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/page", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().map_while(Result::ok) {
+            request(&mut stream);
+            std::thread::sleep(takes);
+            let answer = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok";
+            let _ = stream.write_all(answer.as_bytes());
+        }
+    });
+    url
+}
+
+#[test]
 fn bad_servers_are_counted_and_said_in_one_line() {
     let _machine = crate::bench::machine();
     let bench = Bench::new();
@@ -210,7 +253,7 @@ fn bad_servers_are_counted_and_said_in_one_line() {
             "--patience",
             "1",
         ];
-        refused(&bench.run(&asked), 1, &["no transaction was measured", says]);
+        refused(&bench.run(&asked), 1, &["nothing was measured", says]);
     }
     refused(&bench.run(&["http", "--quick", "--url", "http://127.0.0.1:1/"]), 1, &["refused"]);
     refused(&bench.run(&["http", "--url", "https://127.0.0.1/"]), 2, &["https"]);

@@ -96,7 +96,7 @@ impl<'a> Load<'a> {
                     _ => server.started.wrong(&format!("does not listen at {to}")),
                 });
             }
-            return Clients::start(params, to, params.cpu).map(Self::Http);
+            return Ok(Self::Http(Clients::start(params, to, params.cpu)?));
         }
         let (count, number) = (params.told("count"), params.told("number"));
         let by = if number.is_empty() { count } else { number };

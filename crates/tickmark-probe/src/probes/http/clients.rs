@@ -1,6 +1,6 @@
 //! The client beside something else that is measured, and the server as a program of its own.
 
-use super::board::Board;
+use super::board::{Board, Seen};
 use super::client::{self, Asked};
 use super::{due, request, server};
 use crate::sys::net::Listener;
@@ -10,6 +10,8 @@ use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
+use tickmark_timer::monotonic_ns;
+use tickmark_wire::Nanos;
 
 /// Connections of one thread that ask, until this is dropped.
 pub(in crate::probes) struct Clients {
@@ -17,15 +19,18 @@ pub(in crate::probes) struct Clients {
     thread: Option<JoinHandle<Result<(), CallError>>>,
 }
 
-/// Between two looks at who waits too long.
+/// Between two looks at who waits too long; between two at whether all have their answers.
 const TICK: Duration = Duration::from_millis(50);
+const SHORT: Duration = Duration::from_millis(2);
+/// An answer that takes longer is none.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 impl Clients {
     /// Asks this server, as `connection`, `connections`, `host` and `path` say, from a CPU.
     ///
     /// # Errors
     /// Nobody answers there.
-    pub(in crate::probes) fn start(params: &Params, to: SocketAddr, cpu: u32) -> Result<Self, ProbeError> {
+    pub(in crate::probes) fn start(params: &Params, to: SocketAddr, cpu: u32) -> Result<Self, CallError> {
         let keep = params.told("connection") == "keep-alive";
         let asked = Asked {
             to,
@@ -36,16 +41,33 @@ impl Clients {
             each: 0,
             stamps: false,
             due: due(params),
-            // Some seconds.
-            patience: 100,
+            patience: Self::ticks(PATIENCE),
         };
+        Self::ask(asked, cpu)
+    }
+
+    /// Asks what is told, from a CPU.
+    ///
+    /// # Errors
+    /// Those of pthread_create(3).
+    pub(super) fn ask(asked: Asked, cpu: u32) -> Result<Self, CallError> {
         let board = Board::new()?;
         let shared = board.clone();
-        let run = move || limits::pin(&[cpu]).and_then(|()| client::run(&asked, &shared));
+        let run = move || {
+            limits::pin(&[cpu])?;
+            // It is woken when a request is due.
+            limits::set_slack(Nanos::new(1))?;
+            client::run(&asked, &shared)
+        };
         let thread = std::thread::Builder::new().spawn(run);
         let thread =
             thread.map_err(|error| CallError::of("pthread_create (mmap, mprotect or clone3)", &error))?;
         Ok(Self { board, thread: Some(thread) })
+    }
+
+    /// Ticks of the board in so much time.
+    pub(super) fn ticks(time: Duration) -> u64 {
+        time.as_nanos().div_ceil(TICK.as_nanos()) as u64
     }
 
     /// Lets them ask for so long.
@@ -70,6 +92,29 @@ impl Clients {
     /// Answers so far.
     pub(in crate::probes) fn done(&self) -> u64 {
         self.board.done()
+    }
+
+    /// What there was so far.
+    pub(super) fn seen(&self) -> Seen {
+        self.board.seen()
+    }
+
+    /// For how long the next request has been due, in ns.
+    pub(super) fn behind(&self) -> u64 {
+        monotonic_ns().saturating_sub(self.board.next())
+    }
+
+    /// Sends nothing more, and waits until every request has its answer or has failed, at most so long.
+    ///
+    /// # Errors
+    /// They had to end.
+    pub(super) fn drain(&mut self, longest: Duration) -> Result<(), ProbeError> {
+        self.board.drain();
+        let until = Instant::now() + longest;
+        while self.board.seen().open() > 0 && Instant::now() < until {
+            self.go_on(SHORT)?;
+        }
+        Ok(())
     }
 
     /// Asks for nothing more.

@@ -1,0 +1,90 @@
+//! The highest rate of transactions that keeps a limit, as text and JSON.
+
+use crate::grid::{table, wrapped};
+use crate::number::{count, percent, value};
+use anstyle::Style;
+use serde_json::{Value, json};
+use std::fmt::Write;
+use tickmark_analysis::capacity::Capacity;
+use tickmark_analysis::http::Load;
+use tickmark_analysis::report::Unit;
+
+const HEADING: Style = Style::new().bold();
+
+fn rate(rate: f64) -> String {
+    value(rate, None, Unit::Rate)
+}
+
+/// A block for each search.
+#[must_use]
+pub fn text(all: &[Load<Capacity>]) -> String {
+    let mut out = String::new();
+    for load in all {
+        let _ = writeln!(out, "{HEADING}{}{HEADING:#}", load.title);
+        match &load.seen {
+            Ok(seen) => block(&mut out, seen),
+            Err(why) => out += &(wrapped(&format!("no figure: {why}"), 0).join("\n") + "\n"),
+        }
+        out.push('\n');
+    }
+    for line in wrapped(&notes(all), 0) {
+        let _ = writeln!(out, "{line}");
+    }
+    out
+}
+
+fn block(out: &mut String, seen: &Capacity) {
+    let interval = &seen.rate.interval;
+    let (confidence, ends) = match seen.runs {
+        1 => (String::new(), String::new()),
+        _ => (
+            format!("{} interval", percent(seen.rate.confidence)),
+            format!("{} to {}", rate(interval.low), rate(interval.high)),
+        ),
+    };
+    let heading = ["", "median", &confidence];
+    let one = |name: &str, value: f64| [name.to_owned(), rate(value), String::new()];
+    let rows = [
+        heading.map(str::to_owned),
+        ["highest rate that keeps the limit".to_owned(), rate(seen.rate.point), ends],
+        one("highest of a slice that kept it", seen.kept),
+        one("lowest of a slice that did not", seen.broke),
+        one("sent when an answer has come", seen.closed),
+    ];
+    table(out, rows.map(Vec::from), [1, 2]);
+    if seen.late > 0.0 {
+        let _ = writeln!(
+            out,
+            "did not count, as the client itself was late: {} of the slices",
+            percent(seen.late)
+        );
+    }
+}
+
+fn notes(all: &[Load<Capacity>]) -> String {
+    let runs = all.iter().filter_map(|load| load.seen.as_ref().ok()).map(|seen| seen.runs).max();
+    let runs = runs.map_or_else(String::new, |runs| {
+        let runs = count(runs as u32, "run");
+        format!("Medians of {runs}, with the interval that holds the median of such runs. ")
+    });
+    runs + "Each run asks for 30 slices of time, faster after one that kept the limit and slower after another, and ends around the rate at which half of the slices keep it. Requests are due at times of their own, \
+            and response latency begins when one is due; what failed, or had no answer when the slice ended and the limit had passed, broke it. Where the lowest rate that broke it is below the highest that kept it, \
+            chance decides in between. A longer slice (--duration) has more of the rare long delays in it, and finds less."
+}
+
+/// The same for programs: requests a second.
+#[must_use]
+pub fn json(all: &[Load<Capacity>]) -> Value {
+    let seen = |seen: &Capacity| {
+        let rate = &seen.rate;
+        json!({
+            "runs": seen.runs, "rate": { "median": rate.point, "low": rate.interval.low, "high": rate.interval.high, "confidence": rate.confidence },
+            "kept": seen.kept, "broke": seen.broke, "closed_loop": seen.closed, "late_share": seen.late,
+        })
+    };
+    let load = |load: &Load<Capacity>| {
+        let error = load.seen.as_ref().err();
+        json!({ "metric": load.metric, "title": load.title, "told": load.told, "seen": load.seen.as_ref().ok().map(seen), "error": error })
+    };
+    json!({ "capacities": all.iter().map(load).collect::<Vec<_>>() })
+}
