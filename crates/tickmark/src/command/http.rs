@@ -51,27 +51,30 @@ fn page(recording: &Recording, format: Format) -> Result<Code, Error> {
     shown(recording, &all, format, tickmark_render::capacity::json, tickmark_render::capacity::text)
 }
 
-/// Our own server or another one, and on which CPUs.
-fn servers(asked: &Http) -> Result<(Vec<(&'static str, String)>, Vec<&str>), Error> {
-    let whose = match &asked.url {
-        Some(url) => of_url(url, asked.pid)?,
-        None => vec![("bytes", asked.bytes.to_string()), ("workers", asked.workers.to_string())],
-    };
+/// Our own server, or another one.
+fn whose(asked: &Http) -> Result<Vec<(&'static str, String)>, Error> {
+    asked.url.as_ref().map_or_else(
+        || Ok(vec![("bytes", asked.bytes.to_string()), ("workers", asked.workers.to_string())]),
+        |url| of_url(url, asked.pid),
+    )
+}
+
+/// On which CPUs.
+fn places(asked: &Http) -> Vec<&str> {
     let several = allowed_cpus().is_ok_and(|cpus| cpus.len() > 1);
-    let places = match (asked.url.is_some(), asked.place.is_empty()) {
+    match (asked.url.is_some(), asked.place.is_empty()) {
         (true, _) => vec!["same"],
         // Where they share a CPU, the client is late while the server runs.
         (_, true) if several && asked.find_capacity.is_some() => vec!["across"],
         (_, true) if several => vec!["same", "across"],
         (_, true) => vec!["same"],
         _ => asked.place.iter().map(String::as_str).collect(),
-    };
-    Ok((whose, places))
+    }
 }
 
 /// Each search that is asked for.
 fn searches(asked: &Http, goal: &Goal) -> Result<Vec<Offer>, Error> {
-    let (whose, places) = servers(asked)?;
+    let (whose, places) = (whose(asked)?, places(asked));
     let fixed = [
         ("pace", asked.arrivals.clone()),
         ("quantile", goal.quantile.clone()),
@@ -103,7 +106,7 @@ fn offer<'a>(probe: &str, told: impl Iterator<Item = &'a (&'static str, String)>
 
 /// Each combination that is asked for.
 fn offers(asked: &Http) -> Result<Vec<Offer>, Error> {
-    let (whose, places) = servers(asked)?;
+    let (whose, places) = (whose(asked)?, places(asked));
     let pace = |rate: &u32| [("pace", asked.arrivals.clone()), ("rate", rate.to_string())];
     let closed = [("pace", "closed".to_owned()), ("rate", "0".to_owned())];
     let paces: Vec<_> =
