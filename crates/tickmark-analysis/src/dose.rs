@@ -35,6 +35,8 @@ pub struct Dosed {
     pub reads: f64,
     /// What a read costs here: as programs do it, and as a system call.
     pub read: [f64; 2],
+    /// And by other clock sources of the machine, where that was measured.
+    pub sources: Vec<(String, f64)>,
     /// Each dose but none, ascending; the system call last.
     pub rows: Vec<Row>,
     /// By how much a transaction takes longer with each ns that a read does: reads that are waited for.
@@ -147,6 +149,16 @@ fn column(recording: &Recording, run: &Run, name: &str) -> Option<Vec<f64>> {
     }
 }
 
+/// Of other clock sources than the one in use.
+fn sources(recording: &Recording, told: &str) -> Vec<(String, f64)> {
+    let own = recording.environment().and_then(|facts| facts.get("clock.source"));
+    let one = |text: &str| {
+        let (name, cost) = text.split_once('=')?;
+        Some((name.to_owned(), cost.parse().ok().filter(|cost: &f64| cost.is_finite())?))
+    };
+    told.split(',').filter_map(one).filter(|(name, _)| Some(name.as_str()) != own).collect()
+}
+
 fn slices(recording: &Recording, run: &Run) -> Option<Vec<Slice>> {
     let all = [names::DOSE_ASKED, names::DOSE_DELIVERED, names::DOSE_READS, names::DOSE, names::DOSE_RATE];
     let columns = all.iter().map(|name| column(recording, run, name)).collect::<Option<Vec<_>>>()?;
@@ -202,6 +214,7 @@ fn dosed(recording: &Recording, runs: &[&Run]) -> Option<Dosed> {
     Some(Dosed {
         server: crate::bill::shown(told.get("words")?),
         is_number: told.get("number").is_some_and(|number| !number.is_empty()),
+        sources: sources(recording, told.get("sources").map_or("", String::as_str)),
         told,
         blocks: blocks.len(),
         none,

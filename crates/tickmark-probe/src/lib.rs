@@ -22,8 +22,8 @@ pub use case::{Case, Parameter, Value};
 pub use error::{ProbeError, Unavailable};
 pub use instrument::Gauge;
 pub use meter::{Counts, Meter, Reading, SystemMeter};
-#[cfg(feature = "whole")]
-pub use probes::serve_http;
 pub use probes::{FILES, all, case, cases, find, serve};
+#[cfg(feature = "whole")]
+pub use probes::{cost_of_a_read, serve_http};
 pub use routine::{Budget, Folder, Params, Prepare, Probe, Routine, Sink, Sizes, Stop};
 pub use spec::{Also, EVERY_RUN, Expected, Spec, Syscall};

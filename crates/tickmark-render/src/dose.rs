@@ -103,7 +103,9 @@ fn clocks(dosed: &Dosed) -> Vec<(String, f64)> {
     let known = KNOWN.iter().map(|(name, longer)| ((*name).to_owned(), *longer));
     let [plain, call] = dosed.read;
     let call = (format!("by a system call ({}; without vDSO more)", time(call)), call - plain);
-    known.chain([call]).collect()
+    let source =
+        |(name, cost): &(String, f64)| (format!("by {name} ({}, measured here)", time(*cost)), cost - plain);
+    known.chain([call]).chain(dosed.sources.iter().map(source)).collect()
 }
 
 fn predictions(out: &mut String, dosed: &Dosed) {

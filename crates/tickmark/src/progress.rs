@@ -1,7 +1,7 @@
 //! Progress with the time left, on the error stream: a bar on a terminal, elsewhere a line a minute.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tickmark_drive::{Control, Told, experiment};
 use tickmark_wire::{Event, Plan, RunId};
@@ -13,10 +13,16 @@ pub(crate) fn control() -> Control {
         let mut shown = shown.lock().unwrap_or_else(PoisonError::into_inner);
         show(&mut shown, &told);
     });
-    let own = control.clone();
+    handled().push(control.clone());
     // Without the handler a signal ends this process, agents see their input end, and recordings are as valid.
-    let _ = ctrlc::set_handler(move || own.stop());
+    let _ = ctrlc::set_handler(|| handled().iter().for_each(Control::stop));
     control
+}
+
+/// What a signal ends: the process has one handler, and may do one work after another.
+fn handled() -> MutexGuard<'static, Vec<Control>> {
+    static ALL: Mutex<Vec<Control>> = Mutex::new(Vec::new());
+    ALL.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// What is shown of work that is under way.

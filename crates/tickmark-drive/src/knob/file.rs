@@ -25,6 +25,13 @@ impl Kernel {
         Ok(Self { path, choices: Some(choices).filter(|choices| is_source && choices.is_file()) })
     }
 
+    /// The values that it takes; none where no file names them.
+    pub(super) fn choices(&self) -> Result<Vec<String>, Error> {
+        let Some(choices) = &self.choices else { return Ok(Vec::new()) };
+        let text = std::fs::read_to_string(choices).map_err(Error::file("read", choices))?;
+        Ok(text.split_whitespace().map(str::to_owned).collect())
+    }
+
     pub(super) fn clock_source() -> Result<Self, Error> {
         Self::at(CLOCK_SOURCE.as_ref())
     }
@@ -32,13 +39,12 @@ impl Kernel {
 
 impl Knob for Kernel {
     fn check(&self, setting: &str) -> Result<(), Error> {
-        let Some(choices) = &self.choices else { return Ok(()) };
-        let text = std::fs::read_to_string(choices).map_err(Error::file("read", choices))?;
-        match text.split_whitespace().any(|source| source == setting) {
+        let choices = self.choices()?;
+        match choices.is_empty() || choices.iter().any(|source| source == setting) {
             true => Ok(()),
             false => Err(Error::Usage(format!(
                 "this machine has no clock source {setting}; it has {}",
-                text.trim().replace(' ', ", ")
+                choices.join(", ")
             ))),
         }
     }

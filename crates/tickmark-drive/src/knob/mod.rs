@@ -5,9 +5,11 @@ mod commands;
 mod file;
 mod process;
 mod quota;
+mod sources;
 
 pub use boot::Boot;
 pub use commands::Commands;
+pub use sources::with_each_clock_source;
 
 use crate::Error;
 use crate::journal::Undo;

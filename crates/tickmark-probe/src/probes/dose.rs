@@ -2,7 +2,7 @@
 //! costs then, against the reads that were counted. No suite has it, as it has to be told the server: `tickmark dose` asks.
 
 mod load;
-mod slices;
+pub(super) mod slices;
 
 use super::clock_reads::program;
 use super::preloaded::{NOT_LOADED, Preloaded};
@@ -90,6 +90,10 @@ pub(super) static PROBES: &[Probe] = &[Probe {
             text(
                 "doses",
                 "ns by which reads take longer, with commas between them; syscall: each is a system call",
+            ),
+            text(
+                "sources",
+                "what a read costs by each clock source of the machine: NAME=NS, with commas between them",
             ),
             number("slice", "ms of each dose in a block", 20, 600_000),
             number("blocks", "each with every dose once", 1, 10_000),

@@ -132,6 +132,8 @@ pub static FILES: &[&[Probe]] = &[
 
 pub use comms::serve;
 #[cfg(feature = "whole")]
+pub use dose::slices::cost_of_a_read;
+#[cfg(feature = "whole")]
 pub use http::clients::serve_http;
 
 /// Every probe.

@@ -57,6 +57,10 @@ pub(crate) struct Dose {
     /// ns by which reads take longer, at most 1000000; syscall: each is a system call
     #[arg(long, value_name = "NS", default_value = "0,60,300,1000,3000,syscall")]
     pub(crate) doses: String,
+    /// Measure what a read costs by each clock source of this machine, and predict with it: as root; each is selected for
+    /// a moment, and then the one that was
+    #[arg(long)]
+    pub(crate) clock_sources: bool,
     /// How long each dose lasts in a block
     #[arg(long, value_name = "TIME", value_parser = duration, default_value = "350ms")]
     pub(crate) slice: Nanos,
@@ -70,7 +74,7 @@ pub(crate) struct Dose {
     #[arg(long)]
     pub(crate) no_pilot: bool,
     /// Show a recording again instead
-    #[arg(long, value_name = "REC", conflicts_with_all = ["command", "url", "count", "number", "busy", "start", "load", "connection", "connections", "reads", "place", "doses", "slice", "blocks", "quick", "no_pilot", "name"], add = recordings())]
+    #[arg(long, value_name = "REC", conflicts_with_all = ["command", "url", "count", "number", "busy", "start", "load", "connection", "connections", "reads", "place", "doses", "slice", "blocks", "quick", "no_pilot", "clock_sources", "name"], add = recordings())]
     pub(crate) of: Option<String>,
     /// Name of the recording [default: the host's name]
     #[arg(long)]

@@ -6,6 +6,7 @@ use super::timers::{header, with_header};
 use crate::cli::{Dose, Format};
 use crate::error::{Code, Error};
 use tickmark_analysis::dose::{self, Dosed};
+use tickmark_drive::knob::with_each_clock_source;
 use tickmark_drive::plan;
 use tickmark_stats::dose::detectable;
 use tickmark_store::{Recording, Store};
@@ -31,7 +32,10 @@ pub(super) fn run(store: &Store, asked: &Dose) -> Result<Code, Error> {
     if !(SLICES[0]..=SLICES[1]).contains(&asked.slice.get()) {
         return Err(Error::Usage("--slice: give 20ms to 10min".to_owned()));
     }
-    let told = told(asked)?;
+    let mut told = told(asked)?;
+    if asked.clock_sources {
+        told.insert("sources".to_owned(), sources(store)?);
+    }
     let blocks = asked.blocks.unwrap_or(if asked.quick { QUICK } else { USUAL });
     if !asked.no_pilot {
         let (pilot, stopped) = measured(store, asked, offer(&told, "0", PILOT)?, Some("pilot"))?;
@@ -132,6 +136,21 @@ fn told(asked: &Dose) -> Result<Arguments, Error> {
         all.extend(server.map(|(name, value)| (name.to_owned(), value)));
     }
     Ok(all)
+}
+
+/// What a read costs by each clock source of this machine.
+fn sources(store: &Store) -> Result<String, Error> {
+    // Ctrl-C waits for the one that was.
+    let control = crate::progress::control();
+    let cost = || {
+        tickmark_probe::cost_of_a_read().map_err(|error| tickmark_drive::Error::Refused(error.to_string()))
+    };
+    let all = with_each_clock_source(store.root(), cost)
+        .map_err(|error| Error::Refused(format!("--clock-sources: {error}")))?;
+    if control.stopped() {
+        return Err(Error::Refused("ended before anything was measured".to_owned()));
+    }
+    Ok(all.iter().map(|(name, [plain, _])| format!("{name}={plain:.2}")).collect::<Vec<_>>().join(","))
 }
 
 fn offer(told: &Arguments, doses: &str, blocks: u32) -> Result<Offer, Error> {

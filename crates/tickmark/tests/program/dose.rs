@@ -2,7 +2,9 @@
 
 use crate::bench::{Bench, err, out, refused};
 use serde_json::Value;
-use std::process::Command;
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
 fn slope(page: &Value) -> (f64, f64, f64) {
     let interval = &page["slope"]["interval"];
@@ -43,6 +45,59 @@ fn the_slope_is_the_number_of_reads() {
     let page: Value = serde_json::from_str(&out(&bench.run(&[&none[..], &SHORT].concat()))).unwrap();
     let (_, low, high) = slope(&page);
     assert!(page["reads"].as_f64() == Some(0.0) && low < 2.0 && high > -2.0, "{page}");
+}
+
+/// What a read costs by the other clock sources of the machine is measured and predicted with; the one that was is there again.
+#[test]
+fn other_clock_sources_are_measured_and_put_back() {
+    let _machine = crate::bench::machine();
+    let folder = std::path::Path::new("/sys/devices/system/clocksource/clocksource0");
+    let read = |name: &str| std::fs::read_to_string(folder.join(name)).unwrap();
+    let was = read("current_clocksource");
+    let others: Vec<String> = read("available_clocksource")
+        .split_whitespace()
+        .filter(|one| *one != was.trim())
+        .map(str::to_owned)
+        .collect();
+    assert!(!others.is_empty(), "this machine has {was} alone");
+    let bench = Bench::new();
+    let asked =
+        ["dose", "--clock-sources", "--no-pilot", "--reads", "5", "--doses", "0,2000", "--format", "json"];
+    let done = bench.run(&[&asked[..], &SHORT].concat());
+    assert_eq!(done.status.code(), Some(0), "{}", err(&done));
+    assert_eq!(read("current_clocksource"), was);
+    let page: Value = serde_json::from_str(&out(&done)).unwrap();
+    let lost = page["lost"].as_array().unwrap();
+    let plain = page["read_cost"]["plain"].as_f64().unwrap();
+    for other in &others {
+        let row =
+            lost.iter().find(|row| row["clock"].as_str().unwrap().starts_with(&format!("by {other} (")));
+        let row = row.unwrap_or_else(|| panic!("{other}: {page}"));
+        // Of a read that takes some ns, and no second.
+        let cost = row["longer"].as_f64().unwrap() + plain;
+        assert!((1.0..1e6).contains(&cost), "{row}");
+    }
+    assert!(
+        !lost.iter().any(|row| row["clock"].as_str().unwrap().starts_with(&format!("by {} (", was.trim())))
+    );
+    let text = out(&bench.run(&["dose", "--of", "last"]));
+    assert!(text.contains(&format!("by {} (", others[0])) && text.contains("measured here"), "{text}");
+}
+
+/// Ctrl-C ends the work that is under way, which is not the first of this process: the pilot came before.
+#[test]
+fn ctrl_c_after_the_pilot_ends_the_doses() {
+    let _machine = crate::bench::machine();
+    let bench = Bench::new();
+    let mut command =
+        bench.command(&["dose", "--reads", "5", "--doses", "0,2000", "--blocks", "2000", "--slice", "100ms"]);
+    let mut running = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut said = BufReader::new(running.stderr.take().unwrap()).lines().map_while(Result::ok);
+    assert!(said.any(|line| line.starts_with("pilot ")), "no pilot was told");
+    std::thread::sleep(Duration::from_millis(500));
+    assert!(Command::new("kill").args(["-INT", &running.id().to_string()]).status().unwrap().success());
+    assert!(said.count() < 1000);
+    assert_ne!(running.wait().unwrap().code(), Some(0));
 }
 
 /// A number of the user's: a program that reads the clock so often, and says how long that took; with and without a library that makes it longer.

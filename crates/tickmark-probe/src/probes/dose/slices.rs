@@ -51,7 +51,10 @@ pub(super) struct Slice {
 }
 
 /// A read of a clock, as programs do it and as a system call, in ns: the least of many short loops, as what disturbs them only adds.
-pub(super) fn cost_of_a_read() -> Result<[f64; 2], ProbeError> {
+///
+/// # Errors
+/// Those of clock_gettime(2).
+pub fn cost_of_a_read() -> Result<[f64; 2], ProbeError> {
     const TURNS: u64 = 32;
     let least = |read: &dyn Fn() -> Result<(), ProbeError>| {
         let mut least = u64::MAX;

@@ -1,0 +1,31 @@
+//! Something done under each clock source that this machine has.
+
+use super::Knob;
+use super::file::Kernel;
+use crate::Error;
+use crate::journal::Journal;
+use std::path::Path;
+
+/// Does it with each of them selected, and selects the one again that was; a journal in the store's folder undoes it where this is killed.
+///
+/// # Errors
+/// None can be selected, as by who is not root; an experiment has it; those of `does`.
+pub fn with_each_clock_source<T>(
+    store: &Path,
+    does: impl Fn() -> Result<T, Error>,
+) -> Result<Vec<(String, T)>, Error> {
+    let knob = Kernel::clock_source()?;
+    let journal = Journal::begin(store, &knob.targets(), || knob.undo())?;
+    let one = |source: String| {
+        knob.set(0, &source)?;
+        match knob.seen(None)? {
+            Some(seen) if seen == source => Ok((source, does()?)),
+            seen => Err(Error::Refused(format!(
+                "clock source {source} was selected, and {} is in use",
+                seen.unwrap_or_default()
+            ))),
+        }
+    };
+    let all = knob.choices().and_then(|all| all.into_iter().map(one).collect());
+    journal.restore().and(all)
+}
