@@ -26,10 +26,27 @@ pub struct Operation {
     pub reads: f64,
     /// See above.
     pub range: [f64; 2],
+    /// What the clock source itself counted, where that was looked at.
+    pub counted: Option<f64>,
 }
 
 /// The clock whose read by a program is one read of the clock source.
 const CLOCK: &str = "monotonic";
+
+/// Of these the whole is looked at, which one CPU does: the time between two of them.
+const TRANSACTIONS: &str = "http.";
+
+fn is_rate(metric: &tickmark_wire::Metric) -> bool {
+    metric.unit == Unit::Rate && metric.name.as_str().starts_with(TRANSACTIONS)
+}
+
+/// Means, where runs have one.
+fn runs(recording: &Recording, name: &str) -> Vec<f64> {
+    let metric = recording.meta.plan.metrics.iter().find(|metric| metric.name.as_str() == name);
+    metric.map_or_else(Vec::new, |metric| {
+        Sample::of(recording, metric).runs.iter().map(|run| run.mean.unwrap_or(run.value)).collect()
+    })
+}
 
 /// From two recordings that differ in how long a read takes: the first is the shorter. None where the read itself was not measured in both, or took no longer.
 #[must_use]
@@ -38,12 +55,10 @@ pub fn of(short: &Recording, long: &Recording) -> Option<Reads> {
     let lost = |recording: &Recording| hz::of(recording).map_or(0.0, |tick| tick.lost[0]);
     // Means, without what the ticks took of them: a floor may be of another mode in another boot.
     let values = |recording: &Recording, name: &str| -> Vec<f64> {
-        let metric = recording.meta.plan.metrics.iter().find(|metric| metric.name.as_str() == name);
         let own = 1.0 - lost(recording);
-        metric.map_or_else(Vec::new, |metric| {
-            let runs = Sample::of(recording, metric).runs;
-            runs.iter().map(|run| run.mean.unwrap_or(run.value) * own).collect()
-        })
+        let metric = recording.meta.plan.metrics.iter().find(|metric| metric.name.as_str() == name);
+        let each = |value: f64| own * if metric.is_some_and(is_rate) { 1e9 / value } else { value };
+        runs(recording, name).into_iter().map(each).collect()
     };
     // Boots of the same number begin at the same part of a tick.
     let more = |name: &str| -> Vec<f64> {
@@ -52,14 +67,20 @@ pub fn of(short: &Recording, long: &Recording) -> Option<Reads> {
     let read = names::clock_read(CLOCK);
     let longer = median(more(&read)).filter(|longer| *longer > 0.0)?;
     let known = short.meta.plan.metrics.iter().filter(|metric| {
-        let name = metric.name.as_str();
-        metric.unit == Unit::Time && !name.starts_with("clock.") && !name.starts_with("tick.")
+        let own = |first: &str| metric.name.as_str().starts_with(first);
+        is_rate(metric)
+            || (metric.unit == Unit::Time
+                && !["clock.", "tick.", TRANSACTIONS].iter().any(|first| own(first)))
     });
     let one = |metric: &tickmark_wire::Metric| {
         let all: Vec<f64> = more(metric.name.as_str()).iter().map(|more| more / longer).collect();
         let range =
             [all.iter().copied().fold(f64::MAX, f64::min), all.iter().copied().fold(f64::MIN, f64::max)];
-        Some(Operation { title: metric.title.clone(), reads: median(all)?, range })
+        let counts = format!("{}.source_reads", metric.name.as_str());
+        let counted = median(
+            [short, long].into_iter().flat_map(|recording| runs(recording, &counts)).collect::<Vec<f64>>(),
+        );
+        Some(Operation { title: metric.title.clone(), reads: median(all)?, range, counted })
     };
     let tick = ticks.map(|(few, many)| (many.lost[0] - few.lost[0]) * 1e9 / few.hz / longer);
     Some(Reads { longer, operations: known.filter_map(one).collect(), tick })

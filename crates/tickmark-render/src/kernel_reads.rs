@@ -13,16 +13,17 @@ pub fn text(reads: &Reads) -> String {
     let row = |one: &Operation| {
         let [low, high] = one.range.map(number);
         let range = if low == high { String::new() } else { format!("{low} to {high}") };
-        (one.reads, vec![one.title.clone(), number(one.reads), range])
+        let counted = one.counted.map_or_else(String::new, number);
+        (one.reads, vec![one.title.clone(), number(one.reads), range, counted])
     };
     let mut all: Vec<(f64, Vec<String>)> = reads.operations.iter().map(row).collect();
-    all.extend(
-        reads.tick.map(|count| (count, vec!["a tick of the clock".to_owned(), number(count), String::new()])),
-    );
+    all.extend(reads.tick.map(|count| {
+        (count, vec!["a tick of the clock".to_owned(), number(count), String::new(), String::new()])
+    }));
     all.sort_by(|a, b| b.0.total_cmp(&a.0));
-    let heading = ["kernel's clock reads", "each", "over phases"].map(str::to_owned).to_vec();
+    let heading = ["kernel's clock reads", "each", "over phases", "counted"].map(str::to_owned).to_vec();
     let mut out = String::new();
-    for line in lines(std::iter::once(heading).chain(all.into_iter().map(|(_, row)| row)), 1..3) {
+    for line in lines(std::iter::once(heading).chain(all.into_iter().map(|(_, row)| row)), 1..4) {
         let _ = writeln!(out, "{line}");
     }
     let ticks = if reads.tick.is_some() {
@@ -30,8 +31,12 @@ pub fn text(reads: &Reads) -> String {
     } else {
         "with the ticks in them, as tick.spin was not measured"
     };
+    let counted = match reads.operations.iter().any(|one| one.counted.is_some()) {
+        true => " Counted: by the clock source itself, with those of the ticks meanwhile.",
+        false => "",
+    };
     let note = format!(
-        "By how much each took longer, as parts of the {} by which a read of CLOCK_MONOTONIC did: means, {ticks}.",
+        "By how much each took longer, as parts of the {} by which a read of CLOCK_MONOTONIC did: means, {ticks}.{counted}",
         time(reads.longer)
     );
     for line in wrapped(&note, 0) {

@@ -120,6 +120,7 @@ pub fn no_figure(why: &NoFigure) -> String {
     match why {
         NoFigure::Damaged => "a line of its observations is damaged".to_owned(),
         NoFigure::NothingObserved => "no observation was recorded".to_owned(),
+        NoFigure::NotTold => "neither the system nor the run says it".to_owned(),
         NoFigure::PartMissing { part } => format!("a part of it was not observed ({part})"),
         NoFigure::PartsDiffer => {
             "its parts are of kinds that cannot be subtracted from each other".to_owned()

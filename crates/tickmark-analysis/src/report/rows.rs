@@ -2,7 +2,7 @@
 
 use super::marks::{Mark, NoFloor, Note};
 use super::row::{Each, Row, RowStatus, Unit};
-use crate::sample::{Apart, Detail, Figures, Sample, Spread};
+use crate::sample::{Apart, Detail, Figures, NoFigure, Sample, Spread};
 use tickmark_stats::{Sorted, median, median_of_runs, spread};
 use tickmark_store::Status;
 use tickmark_wire::{Better, Headline, names};
@@ -93,7 +93,7 @@ pub(super) fn row_with_mean(
     }
     if let Some((runs, why)) = &sample.without {
         // What some runs could not tell is a note; what most could not, a failure of theirs.
-        if *runs > sample.runs.len() || why.is_broken() {
+        if (*runs > sample.runs.len() && *why != NoFigure::NotTold) || why.is_broken() {
             row.status = RowStatus::Partly;
         }
         let of = runs + sample.runs.len();
@@ -242,6 +242,9 @@ pub(super) fn without(sample: &Sample<'_>) -> Row {
         (Some(failed), _) => {
             let (status, why) = why(failed);
             (status, vec![Mark::Said(why)])
+        }
+        (None, Some((_, why @ NoFigure::NotTold))) => {
+            (RowStatus::Unsupported, vec![Mark::Nothing(why.clone())])
         }
         (None, Some((_, why))) => (RowStatus::Failed, vec![Mark::Nothing(why.clone())]),
         (None, None) => (RowStatus::Missing, vec![Mark::NotRun]),

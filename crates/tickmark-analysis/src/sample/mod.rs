@@ -148,6 +148,9 @@ impl<'a> Sample<'a> {
                 Status::Ok => match figures(recording, metric, run) {
                     Ok(figures) => sample.runs.push(figures),
                     Err(why) => {
+                        let beside = run.planned.metrics().next() != Some(&metric.name);
+                        let why =
+                            if beside && why == NoFigure::NothingObserved { NoFigure::NotTold } else { why };
                         let (runs, first) =
                             sample.without.take().map_or((0, None), |(runs, why)| (runs, Some(why)));
                         // What is broken is told before what was only not found.

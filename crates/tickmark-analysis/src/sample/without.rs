@@ -20,6 +20,8 @@ pub enum NoFigure {
     Damaged,
     /// No observation of the whole.
     NothingObserved,
+    /// The run gave what it was made for, and this beside it could not be told: the system, or so short a run, does not say.
+    NotTold,
     /// A part that the metric's figure is made of was not observed.
     PartMissing {
         /// Which.

@@ -64,14 +64,15 @@ const ALSO: &[Also] = &[
     of!(".clock_reads", "clock reads of the client for each", Count, Neither),
     of!(".failed", "failed", Share, Lower),
     of!(".faults", "what failed", Count, Lower),
+    of!(".source_reads", "reads of the clock source tickmark for each", Count, Neither),
     of!(".latency", "service latency", Time, Lower),
     of!(".response", "response latency", Time, Lower),
     of!(".late", "lateness of the client", Time, Lower),
     of!(".missed", "due and not sent", Share, Lower),
 ];
 /// Those without latency, and those without a rate.
-const COUNTED: usize = 13;
-const CLOSED: usize = 14;
+const COUNTED: usize = 14;
+const CLOSED: usize = 15;
 
 pub(super) static PROBES: &[Probe] = &[Probe {
     spec: Spec {
@@ -247,12 +248,13 @@ fn measure(
     // Of a client with a real-time priority, who looks has to be elsewhere.
     limits::pin(&params.allowed)?;
     let first = servers();
-    let (before, begun) = (board.seen(), monotonic_ns());
+    let (before, begun, source) = (board.seen(), monotonic_ns(), source_reads());
     let costs = Costs::begin(first, client.pid(), cpus);
     let windows = look(&board, begun, budget.time.get() as u64);
     let last = servers();
     let (after, wall) = (board.seen(), monotonic_ns() - begun);
     let costs = costs.end(&last);
+    let source = source_reads().zip(source).map(|(after, before)| after - before);
     let behind = begun.saturating_add(wall).saturating_sub(board.next()) as f64;
     board.drain();
     let all = drained(&board, asked.patience.min(rest(budget) / WINDOW));
@@ -275,17 +277,18 @@ fn measure(
     for (at, value) in costs.values(done as f64, wall as f64).into_iter().enumerate() {
         one(at + 1, value);
     }
+    one(14, source.map(|reads| reads as f64 / done as f64));
     one(11, Some(after.reads(&before) as f64 / done as f64));
     let failed: u64 = faults.iter().map(|(_, count)| count).sum();
     one(12, Some(failed as f64 / (done + failed) as f64));
     if let Some(due) = &asked.due {
         // What is due and waits for a connection.
         let behind = behind / due.apart;
-        one(17, Some(behind / (behind + after.sent(&before) as f64)));
+        one(18, Some(behind / (behind + after.sent(&before) as f64)));
     }
     let (names, count) = faults.iter().map(|(fault, count)| (fault.words().to_owned(), count)).unzip();
     sink.take(13, Part::Whole, Observations::Tally(Tally { names, count }), Vec::new());
-    for (at, times) in [(14, Times::Service), (15, Times::Response), (16, Times::Late)] {
+    for (at, times) in [(15, Times::Service), (16, Times::Response), (17, Times::Late)] {
         if let Some(times) = all.times(&before, times) {
             sink.take(at, Part::Whole, Observations::Histogram(times), Vec::new());
         }
@@ -307,6 +310,12 @@ fn served(
     let server = Server::start(place, params.number("workers"), threads, answer, keep)?;
     let at = server.at;
     Ok((Some(server), at))
+}
+
+/// Reads so far of the clock source that counts its own (kernel/tickmark_clock), where it is there.
+fn source_reads() -> Option<u64> {
+    let reads = std::fs::read_to_string("/sys/module/tickmark_clock/parameters/reads");
+    reads.ok()?.trim().parse().ok()
 }
 
 /// In words.

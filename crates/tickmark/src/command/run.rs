@@ -243,7 +243,8 @@ pub(super) fn saved(recording: &Recording, stopped: bool, again: &str) -> Result
 
 /// Whether a metric was asked for by its own name, or by that of its probe with what it is told.
 fn by_name(recording: &Recording, metric: &str) -> bool {
-    let gives = |run: &Made| run.planned.metrics().any(|name| name.as_str() == metric);
+    // What it gives beside its own is not what was asked for.
+    let gives = |run: &Made| run.planned.metrics().next().is_some_and(|name| name.as_str() == metric);
     let told = |word: &String| {
         let probe = word.split(':').next().unwrap_or_default();
         let own = |run: &&Made| run.planned.probe.as_str() == probe && gives(run);
