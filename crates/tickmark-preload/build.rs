@@ -24,7 +24,7 @@ fn main() {
     rustc.arg("-o").arg(&made).arg("library/preload.rs");
     let done = rustc.status();
     assert!(done.is_ok_and(|status| status.success()), "the preloaded library does not compile");
-    println!("cargo::rerun-if-changed=library/preload.rs");
+    println!("cargo::rerun-if-changed=library");
     println!("cargo::rerun-if-changed=src/layout.rs");
     println!("cargo::rerun-if-changed=build.rs");
 }

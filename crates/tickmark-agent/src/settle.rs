@@ -2,6 +2,7 @@
 
 use crate::cpu;
 use tickmark_probe::sys::limits;
+use tickmark_wire::text::list;
 use tickmark_wire::{Priority, Refusal, RefusalKind, Settings, Settled};
 
 /// Settles CPU and priority. The calling thread itself moves off the measured CPU where there is
@@ -55,17 +56,6 @@ fn not_allowed(cpu: u32, allowed: &[u32]) -> Refusal {
     Refusal { kind: RefusalKind::Usage, message }
 }
 
-/// The numbers of a list such as `0-3,7`; none where it is not one.
-pub(crate) fn list(text: &str) -> Option<Vec<u32>> {
-    let mut numbers = Vec::new();
-    for range in text.split(',') {
-        let (from, to) = range.split_once('-').unwrap_or((range, range));
-        let (from, to) = (from.trim().parse().ok()?, to.trim().parse::<u32>().ok()?);
-        numbers.extend(from..=to.min(from + 65_536));
-    }
-    Some(numbers)
-}
-
 /// Ascending numbers as a list such as `0-3,7`.
 pub(crate) fn ranges(numbers: &[u32]) -> String {
     let mut parts: Vec<(u32, u32)> = Vec::new();
@@ -92,8 +82,6 @@ mod tests {
 
     #[test]
     fn lists_of_cpus() {
-        assert_eq!(list("0-2,5"), Some(vec![0, 1, 2, 5]));
-        assert_eq!(list(""), None);
         assert_eq!(ranges(&[0, 1, 2, 5, 7, 8]), "0-2,5,7-8");
     }
 

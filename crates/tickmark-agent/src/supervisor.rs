@@ -144,7 +144,7 @@ impl Supervisor<'_> {
         out.event(&Event::Started(started));
         let much = tickmark_probe::find(run.probe.as_str()).is_some_and(|probe| probe.spec.much_memory);
         let memory = if much { self.sizes.memory } else { 0 };
-        let limit = run.limit.unwrap_or_else(|| shared::limit(run.budget, memory));
+        let limit = run.limit.unwrap_or_else(|| shared::limit(run.budget, memory, self.sizes.short));
         let request = Request {
             run: run.id,
             parent: std::process::id(),
@@ -175,6 +175,7 @@ impl Supervisor<'_> {
             // A run that was ended left its files.
             folder.map(std::fs::remove_dir_all);
             osnoise::put_away(id);
+            tickmark_probe::put_away(run.probe.as_str());
             end
         });
         let event = match end {

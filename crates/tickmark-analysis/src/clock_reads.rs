@@ -22,6 +22,21 @@ pub struct Reads {
     pub time: f64,
     /// How often it did what is counted.
     pub count: Option<f64>,
+    /// Whether breakpoints of the kernel counted all of this, in a process that ran already.
+    pub by_kernel: bool,
+    /// Calls of the C library's clock_gettime that the kernel counted beside it.
+    pub kernel: Option<f64>,
+    /// Calls of functions that were named, most often first.
+    pub calls: Vec<(String, f64)>,
+}
+
+impl Reads {
+    /// Those of clock_gettime alone, by which the kernel's count is checked.
+    #[must_use]
+    pub fn of_clock_gettime(&self) -> f64 {
+        let others = ["gettimeofday", "time"];
+        self.clocks.iter().filter(|(name, _)| !others.contains(&name.as_str())).map(|(_, count)| count).sum()
+    }
 }
 
 /// What a recording says; none where it has no such counts, and else why there is none.
@@ -41,9 +56,16 @@ pub fn of(recording: &Recording) -> Option<Result<Reads, String>> {
     };
     let reads = || {
         let planned = recording.runs.iter().find(|run| run.planned.gives(&first.name))?;
-        let words = planned.planned.arguments.get("words")?;
+        let told = |name: &str| planned.planned.arguments.get(name).filter(|text| !text.is_empty());
+        let pid = told("pid");
         Some(Reads {
-            command: crate::bill::shown(words),
+            command: match pid {
+                Some(pid) => format!("process {pid}"),
+                None => crate::bill::shown(told("words")?),
+            },
+            by_kernel: pid.is_some(),
+            kernel: tally(names::CLOCK_READS_KERNEL).and_then(|all| all.first().map(|(_, count)| *count)),
+            calls: tally(names::CLOCK_READS_CALLS).unwrap_or_default(),
             runs: sample(names::CLOCK_READS)?.runs.len(),
             clocks: tally(names::CLOCK_READS)?,
             sites: tally(names::CLOCK_READS_SITES)?,

@@ -19,6 +19,8 @@ pub struct Dosed {
     pub server: String,
     /// What was told.
     pub told: Arguments,
+    /// Whether the clock source of the whole machine was made longer: counts are of all of its reads.
+    pub in_kernel: bool,
     /// Whether the cost is a number of the user's, and not CPU time.
     pub is_number: bool,
     /// How many blocks, each with every dose once.
@@ -35,6 +37,8 @@ pub struct Dosed {
     pub reads: f64,
     /// What a read costs here: as programs do it, and as a system call.
     pub read: [f64; 2],
+    /// Where a dose is a number of operations on timestamps that each read has more, and no time: their kind, and what one took.
+    pub operation: Option<(String, f64)>,
     /// And by other clock sources of the machine, where that was measured.
     pub sources: Vec<(String, f64)>,
     /// Each dose but none, ascending; the system call last.
@@ -44,6 +48,8 @@ pub struct Dosed {
     /// By how much it takes longer with each ns that all of its counted reads did together: 1 where each of them is waited for, also where a server reads less
     /// often when it is slower.
     pub each: Option<Slope>,
+    /// Every slice: by how much a read took longer, in ns, and what a transaction cost.
+    pub slices: Vec<(f64, f64)>,
     /// What failed, by kind.
     pub faults: Vec<(String, u64)>,
     /// What of the server's reads is neither counted nor made longer, in words.
@@ -53,7 +59,7 @@ pub struct Dosed {
 /// A dose against none.
 #[derive(Debug)]
 pub struct Row {
-    /// What was asked, none for the system call; and by how much a read did take longer, the mean over blocks.
+    /// What was asked, in ns or a number of operations, none for the system call; and by how much a read did take longer, the mean over blocks.
     pub asked: Option<f64>,
     /// See above.
     pub delivered: f64,
@@ -112,15 +118,16 @@ impl Dosed {
         Some(Interval { low: self.share(interval.low * longer)?, high: self.share(interval.high * longer)? })
     }
 
-    /// The same by the counted reads.
+    /// The same by the counted reads; none where those are of the whole machine, and not the server's.
     #[must_use]
     pub fn lost_by_count(&self, longer: f64) -> Option<f64> {
-        self.share(self.reads * longer)
+        (!self.in_kernel).then(|| self.share(self.reads * longer)).flatten()
     }
 
     /// What a transaction costs more, as a share of what it costs then: without what it takes to go the way of a dose, but with the counting.
     fn share(&self, more: f64) -> Option<f64> {
-        let then = self.cost - self.reads * self.none + more;
+        let reads = if self.in_kernel { self.slope.map_or(0.0, |slope| slope.point) } else { self.reads };
+        let then = self.cost - reads * self.none + more;
         (then > 0.0).then(|| more / then)
     }
 }
@@ -203,7 +210,14 @@ fn dosed(recording: &Recording, runs: &[&Run]) -> Option<Dosed> {
         })
     };
     let rows = doses.iter().map(row).collect::<Option<Vec<_>>>()?;
-    let line = |point: fn(&Slice) -> (f64, f64)| {
+    // As they were carried out beside everything else; where no clock was read, alone.
+    let largest = rows.iter().rev().find(|row: &&Row| row.delivered > none);
+    let in_place = largest.and_then(|row| Some((row.delivered - none) / row.asked?));
+    let each = in_place.or_else(|| read.get(2).copied());
+    let operation = told.get("op").filter(|op| *op != "none").cloned().zip(each);
+    let unit = operation.as_ref().map_or(1.0, |(_, each)| *each);
+    let longer = |slice: &Slice| if slice[2] > 0.0 { slice[1] } else { unit * slice[0] };
+    let line = |point: &dyn Fn(&Slice) -> (f64, f64)| {
         let of_block = |block: &Vec<Slice>| block.iter().filter(|slice| slice[0] >= 0.0).map(point).collect();
         dose::slope(&blocks.iter().map(of_block).collect::<Vec<_>>())
     };
@@ -213,6 +227,7 @@ fn dosed(recording: &Recording, runs: &[&Run]) -> Option<Dosed> {
     };
     Some(Dosed {
         server: crate::bill::shown(told.get("words")?),
+        in_kernel: told.get("by").is_some_and(|by| by == "kernel"),
         is_number: told.get("number").is_some_and(|number| !number.is_empty()),
         sources: sources(recording, told.get("sources").map_or("", String::as_str)),
         told,
@@ -225,8 +240,15 @@ fn dosed(recording: &Recording, runs: &[&Run]) -> Option<Dosed> {
         read: [*read.first()?, *read.get(1)?],
         rows,
         // Where no clock was read nothing was delivered: what was asked stands for it.
-        slope: line(|slice| (if slice[2] > 0.0 { slice[1] } else { slice[0] }, slice[3])),
-        each: line(|slice| (slice[1] * slice[2], slice[3])),
+        slope: line(&|slice| (longer(slice), slice[3])),
+        each: line(&|slice| (slice[1] * slice[2], slice[3])),
+        operation,
+        slices: blocks
+            .iter()
+            .flatten()
+            .filter(|slice| slice[0] >= 0.0)
+            .map(|slice| (longer(slice), slice[3]))
+            .collect(),
         faults: tally(names::DOSE_FAULTS).into_iter().collect(),
         blind: tally(names::DOSE_BLIND).into_keys().collect(),
     })

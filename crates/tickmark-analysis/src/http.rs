@@ -2,8 +2,8 @@
 
 use crate::sample::{Detail, Figures, Sample, Spread, tallied};
 use tickmark_stats::{Estimate, median_of_runs};
-use tickmark_store::Recording;
-use tickmark_wire::Arguments;
+use tickmark_store::{Recording, Run, Status};
+use tickmark_wire::{Arguments, Metric, Nanos, Observations, names};
 
 /// From this share of a CPU on it was all in use.
 pub const FULL: f64 = 0.95;
@@ -104,7 +104,7 @@ pub(crate) fn each<'a, T>(
         })?;
         Some(run.planned.arguments.clone())
     };
-    let load = |metric: &tickmark_wire::Metric| {
+    let load = |metric: &Metric| {
         let told = first(metric.name.as_str())?;
         let sample = |end: &str| {
             let name = format!("{}{end}", metric.name.as_str());
@@ -155,7 +155,7 @@ impl Seen {
         let several = told.contains_key("server");
         let client = if several { cpu[1].as_ref().map(used) } else { busy[1] };
         // How many CPUs another's server may use is not known.
-        let limit = limit(shared, [busy[0].filter(|_| is("whose", "own")), client], &times);
+        let limit = limit(shared, [busy[0].filter(|_| !is("whose", "url")), client], &times);
         Some(Self {
             runs: runs("").len(),
             rate,
@@ -186,6 +186,52 @@ fn limit(shared: Option<f64>, busy: [Option<f64>; 2], times: &[Option<Spread>; 3
         None if server >= FULL => Limit::Server,
         None => Limit::None,
     }
+}
+
+/// The latencies of one run: how many were in each bucket.
+#[derive(Debug)]
+pub struct TimedRun {
+    /// Its metric.
+    pub metric: String,
+    /// From the first run's beginning to this one's, and what it was to take, in ns.
+    pub begin: f64,
+    /// See above.
+    pub length: f64,
+    /// Middles of the buckets, in ns, and how many were in each.
+    pub counts: Vec<(f64, u64)>,
+}
+
+/// Every histogram of latencies that a recording has of transactions, in the order in which the runs began.
+#[must_use]
+pub fn timed_runs(recording: &Recording) -> Vec<TimedRun> {
+    let started = |run: &Run| run.started.map_or(0.0, Nanos::as_f64);
+    let first = recording.runs.iter().map(started).fold(f64::INFINITY, f64::min);
+    let is_ours = |metric: &&Metric| {
+        [names::HTTP, names::SQL].iter().any(|probe| metric.name.as_str().starts_with(&format!("{probe}.")))
+    };
+    let of = |run: &Run, metric: &Metric| {
+        let observed = recording.observed(run, &metric.name).into_iter().flatten();
+        let all = observed.filter_map(|one| match &one.observations {
+            Observations::Histogram(histogram) => histogram.buckets(),
+            _ => None,
+        });
+        let middle = |(low, high, count): (Nanos, Nanos, u64)| (low.as_f64().midpoint(high.as_f64()), count);
+        let counts: Vec<_> = all.flatten().map(middle).collect();
+        let (begin, length) = (started(run) - first, run.planned.budget.as_f64());
+        (!counts.is_empty()).then(|| TimedRun { metric: metric.name.to_string(), begin, length, counts })
+    };
+    let ok = recording.runs.iter().filter(|run| run.status == Status::Ok);
+    let metrics = recording.meta.plan.metrics.iter().filter(is_ours);
+    let mut all: Vec<TimedRun> = ok
+        .flat_map(|run| {
+            metrics
+                .clone()
+                .filter(|metric| run.planned.gives(&metric.name))
+                .filter_map(move |metric| of(run, metric))
+        })
+        .collect();
+    all.sort_by(|a, b| a.begin.total_cmp(&b.begin));
+    all
 }
 
 #[cfg(test)]

@@ -112,7 +112,7 @@ const SLICE: Nanos = Nanos::from_millis(100);
 const LAUNCHES: u32 = 3;
 
 /// The experiments that come with tickmark, by name: they are there wherever the program is.
-pub const SHIPPED: [(&str, &str); 12] = [
+pub const SHIPPED: [(&str, &str); 13] = [
     ("apic-timer-module", include_str!("../../../experiments/apic-timer-module.toml")),
     ("clock-resolution", include_str!("../../../experiments/clock-resolution.toml")),
     ("clocksource", include_str!("../../../experiments/clocksource.toml")),
@@ -122,6 +122,7 @@ pub const SHIPPED: [(&str, &str); 12] = [
     ("kernel-clock-reads", include_str!("../../../experiments/kernel-clock-reads.toml")),
     ("precise-timers-low-hz", include_str!("../../../experiments/precise-timers-low-hz.toml")),
     ("processor-load", include_str!("../../../experiments/processor-load.toml")),
+    ("sqlite-and-clocks", include_str!("../../../experiments/sqlite-and-clocks.toml")),
     ("tick-100-vs-1000", include_str!("../../../experiments/tick-100-vs-1000.toml")),
     ("timecounter-cost", include_str!("../../../experiments/timecounter-cost.toml")),
     ("tick-modes", include_str!("../../../experiments/tick-modes.toml")),

@@ -5,12 +5,13 @@
 #[allow(dead_code)]
 #[path = "../src/layout.rs"]
 mod layout;
+mod operations;
 
 use core::arch::naked_asm;
 use core::ffi::{CStr, c_char, c_int, c_long, c_void};
 use core::ptr::{null, null_mut};
 use core::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering::Relaxed};
-use layout::{BY_SYSCALL, COUNTERS, DOSE, FILE, HELD_UP, KEEPS_SITES, KINDS, LOADED, LONGEST_CALL, MAGIC, MARK, MOST_SITES, NO_ROOM, OTHER, OTHERS, ROWS, SECONDS, SITE, SITES, SPENT, SYMBOL, TIMEOFDAY, reads_source};
+use layout::{BY_SYSCALL, COUNTERS, DOSE, FILE, HELD_UP, KEEPS_SITES, KINDS, LOADED, LONGEST, LONGEST_CALL, MAGIC, MARK, MOST_SITES, NO_ROOM, OPERATION, OTHER, OTHERS, ROWS, SECONDS, SITE, SITES, SPENT, SYMBOL, TIMEOFDAY, reads_source};
 
 #[repr(C)]
 struct Found {
@@ -97,7 +98,7 @@ fn counted(kind: usize, caller: usize) -> Option<usize> {
     }
     // Stacks of threads are apart: their rows are, as a rule.
     let place = 0u8;
-    let row = ((&raw const place) as usize >> 16).wrapping_mul(0x9e37_79b9) % ROWS;
+    let row = (((&raw const place) as u64 >> 16).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize % ROWS;
     let at = COUNTERS + row * KINDS;
     word(page, at + kind).fetch_add(1, Relaxed);
     if word(page, KEEPS_SITES).load(Relaxed) != 0 {
@@ -107,7 +108,12 @@ fn counted(kind: usize, caller: usize) -> Option<usize> {
     if dose == BY_SYSCALL {
         return Some(at + SPENT);
     }
-    if dose > 0 {
+    let operation = word(page, OPERATION).load(Relaxed);
+    if dose > 0 && operation > 0 {
+        let begun = counter();
+        operations::operate(operation, dose - 1);
+        spent(page, at + SPENT, counter().wrapping_sub(begun), (dose - 1).saturating_mul(word(page, LONGEST).load(Relaxed)));
+    } else if dose > 0 {
         let begun = counter();
         let mut now = counter();
         while now.wrapping_sub(begun) < dose - 1 {
@@ -178,8 +184,9 @@ fn site(page: *mut u64, caller: usize) {
     word(page, NO_ROOM).fetch_add(1, Relaxed);
 }
 
-/// Writes whose a site is.
+/// Writes whose a site is: the call stands before the place to which it returns.
 fn name(page: *mut u64, at: usize, caller: usize) {
+    let caller = caller - 1;
     let mut found = Found { file: null(), base: null(), symbol: null(), at: null() };
     // SAFETY: `found` is valid to write.
     if unsafe { dladdr(caller as *const c_void, &raw mut found) } == 0 {

@@ -5,7 +5,7 @@ pub(crate) const VARIABLE: &str = "TICKMARK_PRELOAD_PAGE";
 /// Its first word.
 pub(crate) const MAGIC: u64 = 0x7469_636b_7072_6531;
 /// Words: the mark; how often the library was loaded; counter ticks that each read takes longer; whether call sites are kept; reads of call sites for which
-/// there was no room; reads that something else held up while they were made longer.
+/// there was no room; reads that something else held up while they were made longer; which operations on timestamps a read has more, where it is not ticks; how long one of those takes at most.
 pub(crate) const MARK: usize = 0;
 /// See above.
 pub(crate) const LOADED: usize = 1;
@@ -20,6 +20,10 @@ pub(crate) const KEEPS_SITES: usize = 3;
 pub(crate) const NO_ROOM: usize = 4;
 /// See above.
 pub(crate) const HELD_UP: usize = 5;
+/// See above: with one of them the word of the dose is their number, and one more.
+pub(crate) const OPERATION: usize = 6;
+/// Ticks that one of them takes at most: what takes longer was held up.
+pub(crate) const LONGEST: usize = 7;
 /// Ticks by which a read takes longer than it was to, that are no longer its own: an interrupt's or another task's.
 pub(crate) const OTHERS: u64 = 20_000;
 /// What a system call that reads a clock takes at most: some of them read a device.

@@ -5,10 +5,13 @@
 
 #[expect(dead_code, reason = "some of it is the library's alone")]
 mod layout;
+#[path = "../library/operations.rs"]
+mod operations;
 
 use layout::{
-    BY_SYSCALL, BYTES, COUNTERS, DOSE, FILE, HELD_UP, KEEPS_SITES, KINDS, LOADED, MAGIC, MARK, MOST_SITES,
-    NO_ROOM, OTHER, ROWS, SECONDS, SITE, SITES, SPENT, SYMBOL, TIMEOFDAY, reads_source,
+    BY_SYSCALL, BYTES, COUNTERS, DOSE, FILE, HELD_UP, KEEPS_SITES, KINDS, LOADED, LONGEST, MAGIC, MARK,
+    MOST_SITES, NO_ROOM, OPERATION, OTHER, ROWS, SECONDS, SITE, SITES, SPENT, SYMBOL, TIMEOFDAY,
+    reads_source,
 };
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -47,6 +50,18 @@ const CLOCKS: [&str; OTHER] = [
     "CLOCK_TAI",
 ];
 
+/// Operations on timestamps that a read may have more, by what they are called.
+pub const OPERATIONS: [(&str, u64); 3] = [
+    ("normalise", operations::NORMALISE),
+    ("compare", operations::COMPARE),
+    ("bintime", operations::BINTIME),
+];
+
+/// Carries out so many operations, as the library does; for who wants to know how long they take.
+pub fn operate(which: u64, times: u64) {
+    operations::operate(which, times);
+}
+
 /// The file, and the library beside it, in a folder that the caller has made and removes.
 #[derive(Debug)]
 pub struct Preload {
@@ -77,7 +92,7 @@ pub struct Counts {
 pub struct Site {
     /// The program or library.
     pub file: String,
-    /// Behind its beginning, where the call returns to.
+    /// Behind where it is loaded, in the call.
     pub offset: u64,
     /// The last exported symbol before it; empty where there is none.
     pub symbol: String,
@@ -128,7 +143,19 @@ impl Preload {
     /// # Errors
     /// Those of writing.
     pub fn dose(&self, ticks: u64) -> io::Result<()> {
+        self.set(OPERATION, 0)?;
         self.set(DOSE, ticks.saturating_add(1).min(BY_SYSCALL - 1))
+    }
+
+    /// Gives each read so many operations on timestamps more, of one of [`OPERATIONS`], from now on: 0 takes the same code path as the others. One of them takes so many ticks
+    /// at most where nothing holds it up.
+    ///
+    /// # Errors
+    /// Those of writing.
+    pub fn operations(&self, which: u64, times: u64, longest: u64) -> io::Result<()> {
+        self.set(OPERATION, which)?;
+        self.set(LONGEST, longest)?;
+        self.set(DOSE, times.saturating_add(1).min(BY_SYSCALL - 1))
     }
 
     /// Makes each read a system call, from now on.
@@ -211,6 +238,21 @@ mod tests {
         let more = preload.counts().unwrap();
         let longer = more.spent / (1301 - more.held_up);
         assert!(more.loaded == 2 && more.held_up < 130 && (10_000..30_000).contains(&longer), "{longer}");
+        // Each kind of operation takes as much more as there are more of it.
+        for (name, which) in OPERATIONS {
+            let mut took = [0.0; 2];
+            for (took, times) in took.iter_mut().zip([500, 5000]) {
+                preload.operations(which, times, 64).unwrap();
+                let before = preload.counts().unwrap();
+                assert!(run().success());
+                let after = preload.counts().unwrap();
+                let own = 1301 - (after.held_up - before.held_up);
+                *took = (after.spent - before.spent) as f64 / own as f64;
+            }
+            let each = (took[1] - took[0]) / 4500.0;
+            assert!((0.2..64.0).contains(&each) && took[0] < took[1], "{name}: {took:?}");
+        }
+        let more = preload.counts().unwrap();
         preload.by_syscall().unwrap();
         assert!(run().success());
         let calls = preload.counts().unwrap();
@@ -218,10 +260,10 @@ mod tests {
         let each = (calls.spent - more.spent) / (1301 + more.held_up - calls.held_up);
         assert_eq!(
             (calls.of_source(), calls.reads.iter().sum::<u64>()),
-            (3903, 3906),
+            (9 * 1301, 9 * 1302),
             "time(2) reads no source"
         );
-        assert!(calls.reads[1] == 3000 && (20..1_000_000).contains(&each), "{each}");
+        assert!(calls.reads[1] == 9000 && (20..1_000_000).contains(&each), "{each}");
     }
 
     #[test]

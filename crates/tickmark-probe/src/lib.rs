@@ -7,6 +7,8 @@ mod case;
 pub mod clock;
 mod error;
 mod instrument;
+#[cfg(feature = "whole")]
+pub mod live;
 mod meter;
 mod permutation;
 mod probes;
@@ -22,8 +24,8 @@ pub use case::{Case, Parameter, Value};
 pub use error::{ProbeError, Unavailable};
 pub use instrument::Gauge;
 pub use meter::{Counts, Meter, Reading, SystemMeter};
-pub use probes::{FILES, all, case, cases, find, serve};
+pub use probes::{FILES, all, case, cases, find, put_away, serve};
 #[cfg(feature = "whole")]
-pub use probes::{cost_of_a_read, serve_http};
+pub use probes::{cost_of_a_read, cost_of_an_operation, serve_http};
 pub use routine::{Budget, Folder, Params, Prepare, Probe, Routine, Sink, Sizes, Stop};
 pub use spec::{Also, EVERY_RUN, Expected, Spec, Syscall};

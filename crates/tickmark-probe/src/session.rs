@@ -3,11 +3,15 @@
 
 mod token;
 
+#[cfg(feature = "whole")]
+use crate::ProbeError;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::io::{BufRead, BufReader, Error, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::time::{Duration, Instant};
+#[cfg(feature = "whole")]
+use tickmark_wire::asked::Answer;
 use token::{fresh, unhex};
 
 pub use token::{LEAST_TOKEN, TOKEN, Token};
@@ -34,7 +38,7 @@ struct Greeting {
 
 /// Who connected answers; what it asks is the next line.
 #[derive(Debug, Serialize, Deserialize)]
-struct Answer {
+struct Reply {
     protocol: u32,
     number: String,
     proof: String,
@@ -86,7 +90,7 @@ impl Session {
         let both = [greeting.number.as_str(), number.as_str()];
         let ask = serde_json::to_string(ask).map_err(|error| wrong(error.into()))?;
         let proof = token.prove(&["asks", both[0], both[1], &ask]);
-        session.say(&Answer { protocol: PROTOCOL, number: number.clone(), proof }).map_err(wrong)?;
+        session.say(&Reply { protocol: PROTOCOL, number: number.clone(), proof }).map_err(wrong)?;
         session.send(ask.into_bytes()).map_err(wrong)?;
         match session.hear().map_err(wrong)? {
             Verdict::Refused(why) => return Err(format!("{address} refused: {why}")),
@@ -150,7 +154,11 @@ impl Session {
         self.send(serde_json::to_vec(what)?)
     }
 
-    fn send(&self, mut line: Vec<u8>) -> std::io::Result<()> {
+    /// Sends a line that is written already.
+    ///
+    /// # Errors
+    /// The other end is gone.
+    pub fn send(&self, mut line: Vec<u8>) -> std::io::Result<()> {
         line.push(b'\n');
         self.lines.get_ref().write_all(&line)
     }
@@ -163,7 +171,32 @@ impl Session {
         Ok(serde_json::from_slice(&self.line()?)?)
     }
 
-    fn line(&mut self) -> std::io::Result<Vec<u8>> {
+    /// What the host at this address says, which was to come in so long.
+    ///
+    /// # Errors
+    /// It failed, is gone, or says something else, in words.
+    #[cfg(feature = "whole")]
+    pub fn answer(&mut self, address: &str, within: Duration) -> Result<Answer, ProbeError> {
+        let wrong = |why: &str| Err(ProbeError::Other(format!("{address}: {why}")));
+        match self.line() {
+            Ok(line) => match Answer::parse(&line) {
+                Ok(Answer::Failed(why)) => wrong(&why),
+                Ok(answer) => Ok(answer),
+                Err(why) => wrong(&why),
+            },
+            Err(error) => match error.kind() {
+                ErrorKind::UnexpectedEof => wrong("the other side is gone"),
+                ErrorKind::WouldBlock => wrong(&format!("no answer within {} s", within.as_secs())),
+                _ => wrong(&error.to_string()),
+            },
+        }
+    }
+
+    /// Waits for a line, whatever it says.
+    ///
+    /// # Errors
+    /// The other end is gone, or sends no end of line.
+    pub fn line(&mut self) -> std::io::Result<Vec<u8>> {
         let most = if self.until.is_some() { GREETING } else { LONGEST };
         let mut line = Vec::new();
         loop {
@@ -231,22 +264,24 @@ impl Server {
         &self.listener
     }
 
-    /// Waits for who connects, hears what it asks, and says whether `can` will do that.
+    /// Waits for who connects, hears what it asks, as `parse` reads it, and says whether `can` will do that.
     ///
     /// # Errors
     /// Who it was and why it was refused, in words.
-    pub fn accept<T: DeserializeOwned>(
+    pub fn accept<T>(
         &self,
+        parse: impl FnOnce(&[u8]) -> Result<T, String>,
         can: impl FnOnce(&T) -> Result<(), String>,
     ) -> Result<(Session, T), String> {
         let (stream, from) = self.listener.accept().map_err(|error| error.to_string())?;
         let from = from.ip();
-        self.greet(stream, can).map_err(|why| format!("{from}: {why}"))
+        self.greet(stream, parse, can).map_err(|why| format!("{from}: {why}"))
     }
 
-    fn greet<T: DeserializeOwned>(
+    fn greet<T>(
         &self,
         stream: TcpStream,
+        parse: impl FnOnce(&[u8]) -> Result<T, String>,
         can: impl FnOnce(&T) -> Result<(), String>,
     ) -> Result<(Session, T), String> {
         let gone = |error: Error| words(&error);
@@ -254,7 +289,7 @@ impl Server {
         let number = fresh().map_err(gone)?;
         let tickmark = env!("CARGO_PKG_VERSION").to_owned();
         session.say(&Greeting { tickmark, protocol: PROTOCOL, number: number.clone() }).map_err(gone)?;
-        let answer: Answer = session.hear().map_err(gone)?;
+        let answer: Reply = session.hear().map_err(gone)?;
         let both = [number.as_str(), answer.number.as_str()];
         let refuse = |mut session: Session, why: String| {
             let _ = session.say(&Verdict::Refused(why.clone()));
@@ -266,7 +301,7 @@ impl Server {
             return refuse(session, "the token is another one".to_owned());
         }
         // What it asks is looked at when it is known who asks.
-        let ask = match serde_json::from_slice(&ask) {
+        let ask = match parse(&ask) {
             Ok(ask) => ask,
             Err(error) => return refuse(session, format!("what it asks is not understood ({error})")),
         };

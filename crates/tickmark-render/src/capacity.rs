@@ -67,7 +67,7 @@ fn notes(all: &[Load<Capacity>]) -> String {
         let runs = count(runs as u32, "run");
         format!("Medians of {runs}, with the interval that holds the median of such runs. ")
     });
-    runs + "Each run asks for 30 slices of time, faster after one that kept the limit and slower after another, and ends around the rate at which half of the slices keep it. Requests are due at times of their own, \
+    runs + "Each run asks in slices of a 30th of its time, faster after one that kept the limit and slower after another, and ends around the rate at which half of the slices keep it. Requests are due at times of their own, \
             and response latency begins when one is due; what failed, or had no answer when the slice ended and the limit had passed, broke it. Where the lowest rate that broke it is below the highest that kept it, \
             chance decides in between. A longer slice (--duration) has more of the rare long delays in it, and finds less."
 }

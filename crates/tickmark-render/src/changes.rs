@@ -2,6 +2,7 @@
 
 use crate::comparison::{chance, difference};
 use crate::number::{count, time, value};
+use crate::plot::{Axis, Plot, Series as Points, Shape};
 use serde_json::{Value, json};
 use std::fmt::Write;
 use tickmark_analysis::changes::{Level, Series};
@@ -10,10 +11,47 @@ use tickmark_wire::text::printable;
 /// Facts that are listed with a level; JSON has all.
 const LISTED: usize = 3;
 
+/// Of more series none is drawn in the terminal.
+const DRAWN: usize = 4;
+
+/// A series over its recordings, with the middles of its levels.
+#[must_use]
+pub fn plot(series: &Series) -> Plot {
+    let points = series.points.iter().enumerate().map(|(at, point)| (at as f64 + 1.0, point.value)).collect();
+    let each = Points { name: "each recording".to_owned(), points, shape: Shape::Points, band: Vec::new() };
+    let mut begins: Vec<(usize, f64)> =
+        series.levels.iter().map(|level| (level.change.at, level.change.after)).collect();
+    begins.extend(series.levels.first().map(|level| (0, level.change.before)));
+    begins.sort_by_key(|(at, _)| *at);
+    let ends = begins.iter().skip(1).map(|(at, _)| *at).chain([series.points.len()]);
+    let levels = begins
+        .iter()
+        .zip(ends)
+        .flat_map(|((at, middle), end)| [(*at as f64 + 1.0, *middle), (end as f64, *middle)]);
+    let levels: Vec<(f64, f64)> = levels.collect();
+    let mut all = vec![each];
+    if !levels.is_empty() {
+        all.push(Points::line("middle of each level", levels));
+    }
+    let label: fn(f64) -> String = match series.unit {
+        tickmark_analysis::report::Unit::Nanoseconds => time,
+        _ => |number| format!("{number:.4}"),
+    };
+    Plot {
+        title: format!("{} {} over the recordings", series.metric, series.figure),
+        x: Axis::linear("recording", |number| number.to_string()),
+        y: Axis::linear("", label),
+        series: all,
+    }
+}
+
 /// Each series that has more than one level, then what has none.
 #[must_use]
 pub fn text(all: &[Series]) -> String {
     let mut text = String::new();
+    for series in all.iter().filter(|series| all.len() <= DRAWN && series.points.len() > 1) {
+        let _ = writeln!(text, "{}", plot(series).text(66, 12));
+    }
     for series in all.iter().filter(|series| !series.levels.is_empty()) {
         let _ = writeln!(text, "{}", head(series));
         if let Some(first) = series.levels.first() {

@@ -23,23 +23,28 @@ pub fn text(reads: &Reads) -> String {
         cells
     };
     let all: f64 = reads.clocks.iter().map(|(_, count)| count).sum();
-    let heading = |name: &str| -> Vec<String> {
-        let each = each.map(|_| "for each");
-        [name, "reads", "a second"].into_iter().chain(each).map(str::to_owned).collect()
+    let heading = |name: &str, what: &str| -> Vec<String> {
+        let each = each.map(|_| "per transaction");
+        [name, what, "a second"].into_iter().chain(each).map(str::to_owned).collect()
     };
     let clocks = reads.clocks.iter().map(|(name, count)| row(name, *count));
-    let rows = std::iter::once(heading("clock")).chain(clocks).chain([row("all", all)]);
+    let rows = std::iter::once(heading("clock", "reads")).chain(clocks).chain([row("all", all)]);
     table(&mut out, rows, 1..4);
     if !reads.sites.is_empty() {
         out.push('\n');
         let share = |count: f64| percent(count / all);
         let site = |(name, count): &(String, f64)| vec![format!("{count:.0}"), share(*count), name.clone()];
         let heading =
-            ["reads", "share", "called from: file+offset (symbol before it)"].map(str::to_owned).to_vec();
+            ["reads", "share", "called from: file+address (symbol before it)"].map(str::to_owned).to_vec();
         table(&mut out, std::iter::once(heading).chain(reads.sites.iter().take(SITES).map(site)), 0..2);
         if let Some(more) = reads.sites.len().checked_sub(SITES).filter(|more| *more > 0) {
             let _ = writeln!(out, "and {more} more call sites (--format json)");
         }
+    }
+    if !reads.calls.is_empty() {
+        out.push('\n');
+        let calls = reads.calls.iter().map(|(name, count)| row(name, *count));
+        table(&mut out, std::iter::once(heading("function", "calls")).chain(calls), 1..4);
     }
     for line in wrapped(&notes(reads), 0) {
         let _ = writeln!(out, "{line}");
@@ -48,14 +53,36 @@ pub fn text(reads: &Reads) -> String {
 }
 
 fn notes(reads: &Reads) -> String {
-    let mut text = format!("\nIt took {}", time(reads.time));
+    let took = if reads.by_kernel { "Watched for" } else { "It took" };
+    let mut text = format!("\n{took} {}", time(reads.time));
     if let Some(count) = reads.count {
-        let _ = write!(text, " and did {count:.0} of what is counted");
+        let _ = write!(text, ", with {count:.0} of what is counted");
     }
-    text += ". Counted: calls of clock_gettime, gettimeofday and time, by the command and what it started, from outside the C library. Not counted: reads of the C library itself, of programs \
-             that are linked statically or written in Go, of the kernel (timers, TCP), and of the processor's counter.";
+    text += if reads.by_kernel {
+        ". Counted: calls of clock_gettime (and of the functions by which Go reads clocks) by the process, what it had started and what it starts, those of the C library itself among them: the kernel stops \
+         each where the function begins (uprobes), which takes it some microseconds: its own time meanwhile is not to be compared. Not counted: reads of the kernel (timers, TCP) and of the processor's counter."
+    } else {
+        ". Counted: calls of clock_gettime, gettimeofday and time, by the command and what it started, from outside the C library. Not counted: reads of the C library itself, of programs \
+         that are linked statically or written in Go, of the kernel (timers, TCP), and of the processor's counter."
+    };
+    if let Some(kernel) = reads.kernel {
+        let own = reads.of_clock_gettime();
+        let _ = write!(
+            text,
+            " Of clock_gettime the kernel counted {kernel:.0} calls (uprobes), this count has {own:.0}"
+        );
+        text += match kernel - own {
+            0.0 => ": the same.",
+            more if more > 0.0 => ": the others are the C library's own.",
+            _ => ": fewer, so that a process has another C library than tickmark itself.",
+        };
+    }
     for why in &reads.blind {
-        let _ = write!(text, " This program {why}: the count is not complete.");
+        let _ = write!(
+            text,
+            " {} {why}: the count is not complete.",
+            if reads.by_kernel { "It" } else { "This program" }
+        );
     }
     if !reads.sites.is_empty() {
         text += " `addr2line -f -e FILE OFFSET` names the line where the program has debug information.";
@@ -71,6 +98,7 @@ pub fn json(reads: &Reads) -> Value {
     };
     json!({
         "command": reads.command, "runs": reads.runs, "time": reads.time, "count": reads.count, "not_seen": reads.blind,
+        "by": if reads.by_kernel { "uprobes" } else { "preload" }, "kernel": reads.kernel, "calls": each(&reads.calls),
         "clocks": each(&reads.clocks), "sites": each(&reads.sites),
     })
 }

@@ -5,8 +5,8 @@ mod settings;
 mod words;
 
 use crate::grid::{lines, wrapped};
-use crate::number::{percent, time, value};
-use crate::plot::{Plot, Series};
+use crate::number::{bytes, percent, time, value};
+use crate::plot::{Axis, Plot, Series};
 use anstyle::Style;
 use serde_json::{Value, json};
 use std::fmt::Write;
@@ -161,23 +161,22 @@ pub fn values(all: &[Comms]) -> String {
     out
 }
 
-/// Rate by size, and load by size where something computed: all benchmarks in one plot each. x is the binary logarithm of the bytes.
+/// Rate by size, and load by size where something computed: all benchmarks in one plot each.
 #[must_use]
 pub fn plots(all: &[Comms]) -> Vec<Plot> {
-    let plot = |title: &str, y: &str, of: fn(&Row) -> Option<f64>, label: fn(f64) -> String| {
+    let plot = |title: &str, y: Axis, of: fn(&Row) -> Option<f64>| {
         let series = |(comms, seen): (&Comms, &Seen)| {
-            let point = |row: &Row| Some(((row.size as f64).log2(), of(row)?));
+            let point = |row: &Row| Some((row.size as f64, of(row)?));
             let points: Vec<(f64, f64)> = seen.rows.iter().filter_map(point).collect();
-            (!points.is_empty()).then(|| Series { name: comms.title.clone(), points })
+            (!points.is_empty()).then(|| Series::line(&comms.title, points))
         };
         let series: Vec<Series> = seen(all).filter_map(series).collect();
-        let (title, x, y) = (title.to_owned(), "bytes, log2".to_owned(), y.to_owned());
-        (!series.is_empty()).then_some(Plot { title, x, y, series, label })
+        let x = Axis::octaves("size of a message", bytes);
+        (!series.is_empty()).then(|| Plot { title: title.to_owned(), x, y, series })
     };
-    let load = |row: &Row| row.loads.first()?.gaps.filter(|load| *load > 0.0);
     let plots = [
-        plot("Rate by size", "rate", |row| Some(row.rate()), rate),
-        plot("Load by size", "load", load, percent),
+        plot("Rate by size", Axis::log("rate", rate), |row| Some(row.rate())),
+        plot("Load by size", Axis::linear("load", percent), |row| row.loads.first()?.gaps),
     ];
     let document = tickmark_analysis::comms::document(all);
     plots.into_iter().flatten().chain(document.and_then(|document| figure(all, &document))).collect()
@@ -187,17 +186,15 @@ pub fn plots(all: &[Comms]) -> Vec<Plot> {
 fn figure(all: &[Comms], document: &Document) -> Option<Plot> {
     let series = |row: &Latency| {
         let seen = all.get(row.at)?.seen.as_ref().ok()?;
-        let points = seen.rows.iter().map(|row| ((row.size as f64).log2(), row.rate())).collect();
-        Some(Series { name: format!("beside {}", document::words(&row.computes)), points })
+        let points = seen.rows.iter().map(|row| (row.size as f64, row.rate())).collect();
+        Some(Series::line(format!("beside {}", document::words(&row.computes)), points))
     };
     let series: Vec<Series> = document.latencies.iter().filter_map(series).collect();
-    let text = |text: &str| text.to_owned();
     (!series.is_empty()).then(|| Plot {
-        title: text("Figure 11 again: rate by size, Comms2, packets of 4096"),
-        x: text("bytes, log2"),
-        y: text("rate"),
+        title: "Figure 11 again: rate by size, Comms2, packets of 4096".to_owned(),
+        x: Axis::octaves("size of a message", bytes),
+        y: Axis::log("rate", rate),
         series,
-        label: rate,
     })
 }
 

@@ -30,7 +30,7 @@ fn words(name: &str) -> Words {
         ),
         "clocks-apart" => (
             "clocks of two CPUs differ",
-            "update the firmware, or let the kernel choose another clock source: time stamps of two CPUs cannot be ordered",
+            "update the firmware, or let the kernel choose another clock source: timestamps of two CPUs cannot be ordered",
         ),
         "tick-share" => (
             "much CPU time is lost to the tick",

@@ -1,7 +1,7 @@
 //! What a slower clock costs a server, as text and JSON.
 
 use crate::grid::{table, wrapped};
-use crate::number::{percent, time};
+use crate::number::{count as count_of, percent, time};
 use anstyle::Style;
 use serde_json::{Value, json};
 use std::fmt::Write;
@@ -10,14 +10,19 @@ use tickmark_stats::Interval;
 use tickmark_stats::dose::Slope;
 
 const HEADING: Style = Style::new().bold();
+/// What a query took longer with the slower clock in timecounter-cost.txt, in ns: 1/13710.22 s less 1/15160.35 s.
+const DOCUMENT_GAP: f64 = 6980.0;
 
 /// A table of doses, the slope beside the count, and what other clocks would cost.
 #[must_use]
 pub fn text(dosed: &Dosed) -> String {
     let mut out = format!("{HEADING}{}{HEADING:#}\n", dosed.server);
     let what = if dosed.is_number { "a transaction" } else { "CPU, a transaction" };
-    let heading = ["read longer by", "delivered", "reads", what, "more", "95 %", "by count"];
-    let first = ["0 ns", &time(dosed.none), &reads(dosed.reads), &time(dosed.cost), "", "", ""]
+    let dose = if dosed.operation.is_some() { "operations a read" } else { "read longer by" };
+    let counted = if dosed.in_kernel { "" } else { "by count" };
+    let heading = [dose, "delivered", "reads", what, "more", "95 %", counted];
+    let number = |asked: f64| if dosed.operation.is_some() { format!("{asked:.0}") } else { time(asked) };
+    let first = [&number(0.0), &time(dosed.none), &reads(dosed.reads), &time(dosed.cost), "", "", ""]
         .map(str::to_owned)
         .to_vec();
     let rows = dosed.rows.iter().map(|row| {
@@ -25,13 +30,13 @@ pub fn text(dosed: &Dosed) -> String {
             .interval
             .map_or_else(String::new, |interval| format!("±{}", time((interval.high - interval.low) / 2.0)));
         vec![
-            row.asked.map_or_else(|| "system call".to_owned(), time),
+            row.asked.map_or_else(|| "system call".to_owned(), number),
             time(row.delivered),
             reads(row.reads),
             time(dosed.cost + row.more),
             signed(row.more),
             half,
-            signed(row.predicted),
+            if dosed.in_kernel { String::new() } else { signed(row.predicted) },
         ]
     });
     table(&mut out, [heading.map(str::to_owned).to_vec(), first].into_iter().chain(rows), 1..7);
@@ -82,6 +87,9 @@ fn verdict(dosed: &Dosed) -> String {
         Verdict::More => {
             "They disagree: a slower clock costs more than the counted reads: some were not seen, others wait for a reader, or a busier server sleeps and wakes otherwise (not so with --place same)."
         }
+        Verdict::Less if dosed.in_kernel => {
+            "The others are the client's, interrupts' and those of the rest of the machine."
+        }
         Verdict::Less => {
             "They disagree: a slower clock costs less than the counted reads: some hide where the server waits, or a busier server sleeps and wakes less often (not so with --place same)."
         }
@@ -100,12 +108,18 @@ fn verdict(dosed: &Dosed) -> String {
 
 /// What is asked of other clocks: in words, and by how many ns a read takes longer.
 fn clocks(dosed: &Dosed) -> Vec<(String, f64)> {
+    if let Some((_, each)) = &dosed.operation {
+        let more = |count: f64| (format!("{} more", count_of(count as u32, "operation")), count * each);
+        return [1.0, 10.0, 100.0, 1000.0].map(more).to_vec();
+    }
     let known = KNOWN.iter().map(|(name, longer)| ((*name).to_owned(), *longer));
     let [plain, call] = dosed.read;
-    let call = (format!("by a system call ({}; without vDSO more)", time(call)), call - plain);
+    // Of the module's clock source each read is one already.
+    let call = (!dosed.in_kernel)
+        .then(|| (format!("by a system call ({}; without vDSO more)", time(call)), call - plain));
     let source =
         |(name, cost): &(String, f64)| (format!("by {name} ({}, measured here)", time(*cost)), cost - plain);
-    known.chain([call]).chain(dosed.sources.iter().map(source)).collect()
+    known.chain(call).chain(dosed.sources.iter().map(source)).collect()
 }
 
 fn predictions(out: &mut String, dosed: &Dosed) {
@@ -139,8 +153,28 @@ fn notes(dosed: &Dosed) -> String {
     } else {
         "CPU time is that of all processes of the server that were there at a slice's end; what those that ended in it used is missing. "
     };
-    text += "A dose of 0 goes the way of the others, and what that takes is no part of what is predicted. What a second loses is predicted for a server whose CPUs are all in use; one with idle CPUs loses less. Reads are those of the clock source by clock_gettime and gettimeofday through the C \
-             library; those of the kernel (timers, TCP) are not dosed.";
+    if let Some((name, each)) = &dosed.operation {
+        let gap = DOCUMENT_GAP / each;
+        let _ = write!(
+            text,
+            "One operation ({name}) took {}. The {} a query that timecounter-cost.txt found between two clocks would take {gap:.0} of them{}. How many a transaction makes itself is not \
+             counted here, as compilers put them into what calls them (`tickmark clock-reads --calls NAME` counts those that are functions with a name): that a slower clock has more of them done stays untested. ",
+            time(*each),
+            time(DOCUMENT_GAP),
+            if dosed.reads > 0.0 {
+                format!(", {:.0} for each of the counted reads", gap / dosed.reads)
+            } else {
+                String::new()
+            },
+        );
+    }
+    text += "A dose of 0 takes the same code path as the others, and what that takes is no part of what is predicted. What a second loses is predicted for a server whose CPUs are all in use; one with idle CPUs loses less. ";
+    text += if dosed.in_kernel {
+        "Every read of the clock source of the whole machine was made longer and counted: this server's, those that the kernel makes for it (timers, TCP), and all others meanwhile, ticks and the \
+         client's among them. What the slope tells is the server's alone, so that it may be below the count."
+    } else {
+        "Reads are those of the clock source by clock_gettime and gettimeofday through the C library; those of the kernel (timers, TCP) are not dosed."
+    };
     for why in &dosed.blind {
         let _ = write!(text, " This program {why}: such reads were neither counted nor made longer.");
     }
@@ -167,8 +201,9 @@ pub fn json(dosed: &Dosed) -> Value {
     let lost = |(name, longer): &(String, f64)| json!({ "clock": name, "longer": longer, "by_count": dosed.lost_by_count(*longer), "by_slope": both(dosed.lost(*longer)) });
     let faults: std::collections::BTreeMap<_, _> = dosed.faults.iter().cloned().collect();
     json!({
-        "server": dosed.server, "told": dosed.told, "measure": if dosed.is_number { "number" } else { "cpu" }, "blocks": dosed.blocks, "cost": dosed.cost, "delivered_without": dosed.none,
-        "deviation": dosed.deviation, "rate": dosed.rate, "reads": dosed.reads, "read_cost": { "plain": dosed.read[0], "syscall": dosed.read[1] },
+        "server": dosed.server, "told": dosed.told, "by": if dosed.in_kernel { "kernel" } else { "preload" }, "measure": if dosed.is_number { "number" } else { "cpu" }, "blocks": dosed.blocks, "cost": dosed.cost, "delivered_without": dosed.none,
+        "deviation": dosed.deviation, "rate": dosed.rate, "reads": dosed.reads, "op": dosed.operation.as_ref().map(|(name, _)| name), "op_cost": dosed.operation.as_ref().map(|(_, each)| each),
+        "read_cost": { "plain": dosed.read[0], "syscall": dosed.read[1] },
         "doses": dosed.rows.iter().map(row).collect::<Vec<_>>(), "slope": line(dosed.slope), "each": line(dosed.each), "verdict": verdict,
         "lost": clocks(dosed).iter().map(lost).collect::<Vec<_>>(), "faults": faults, "not_seen": dosed.blind,
     })

@@ -2,7 +2,7 @@
 
 use crate::grid::{lines, wrapped};
 use crate::number::{percent, time};
-use crate::plot::{Plot, Series};
+use crate::plot::{Axis, Plot, Series};
 use anstyle::Style;
 use serde_json::{Value, json};
 use std::fmt::Write;
@@ -88,15 +88,14 @@ pub fn plots(scenarios: &[Scenario]) -> Vec<Plot> {
         let (row, strategy) = scenario.title.split_once(": ").unwrap_or(("", &scenario.title));
         let title = format!("{row}: median error of each timer, early or late");
         let point = |timer: &Timer| (timer.number as f64, middle(Some(timer)).abs().max(1.0));
-        let series = Series { name: strategy.to_owned(), points: errors.timers.iter().map(point).collect() };
+        let series = Series::line(strategy, errors.timers.iter().map(point).collect());
         match plots.iter_mut().find(|plot| plot.title == title) {
             Some(plot) => plot.series.push(series),
             None => plots.push(Plot {
                 title,
-                x: "timer".to_owned(),
-                y: "error".to_owned(),
+                x: Axis::linear("timer", |number| number.to_string()),
+                y: Axis::log("error", time),
                 series: vec![series],
-                label: time,
             }),
         }
     }

@@ -12,6 +12,7 @@ pub mod dose;
 pub mod earlier;
 mod estimate;
 pub mod extreme;
+pub mod gate;
 pub mod linear;
 pub mod multiple;
 pub mod nested;

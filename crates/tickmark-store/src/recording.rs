@@ -156,6 +156,12 @@ impl Recording {
         crate::signature::manner(self, metric)
     }
 
+    /// The same for recordings that were asked for the same, whatever the system and the order of runs: settings, what each probe was told, how long and how often.
+    #[must_use]
+    pub fn asked(&self) -> String {
+        crate::signature::asked(self)
+    }
+
     /// How many runs of a metric are planned, and how long each of them may measure.
     #[must_use]
     pub fn length(&self, metric: &Name) -> (usize, tickmark_wire::Nanos) {

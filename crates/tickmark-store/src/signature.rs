@@ -2,8 +2,9 @@
 
 use crate::Recording;
 use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
 use std::fmt::Write;
-use tickmark_wire::{Name, Nanos};
+use tickmark_wire::{Name, Nanos, RunPlan};
 
 /// The facts of a configuration.
 const FACTS: [&str; 13] = [
@@ -65,4 +66,30 @@ pub(crate) fn length(recording: &Recording, metric: &Name) -> (usize, Nanos) {
 pub(crate) fn manner(recording: &Recording, metric: &Name) -> String {
     let (runs, length) = length(recording, metric);
     format!("{} {runs} {}", settings(recording), length.get())
+}
+
+/// What probes are told that says where another host is to be found today, and not which host: its port, and a file.
+const PORT: &str = "at";
+const FILE: &str = "token";
+
+/// The same for recordings that were asked for the same, whatever the system and the order: settings, and each run with what its probe was told, how
+/// long and how often.
+pub(crate) fn asked(recording: &Recording) -> String {
+    let told = |run: &RunPlan| {
+        let mut all = String::new();
+        for (name, value) in run.arguments.iter().filter(|(name, _)| *name != FILE) {
+            let value =
+                if name == PORT { value.rsplit_once(':').map_or("", |(host, _)| host) } else { value };
+            let _ = write!(all, "{name}={value:?},");
+        }
+        all
+    };
+    let mut runs: BTreeMap<String, usize> = BTreeMap::new();
+    for run in recording.meta.plan.runs.iter().filter(|run| run.round > 0) {
+        let given: Vec<&str> = run.metrics().map(Name::as_str).collect();
+        let one = format!("{}:{} {} {}", run.probe, told(run), given.join(" "), run.budget.get());
+        *runs.entry(one).or_default() += 1;
+    }
+    let runs: Vec<String> = runs.into_iter().map(|(run, count)| format!("{count} x {run}")).collect();
+    format!("{}; {}", settings(recording), runs.join("; "))
 }

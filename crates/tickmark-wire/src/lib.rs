@@ -6,6 +6,7 @@
 //! in other languages.
 #![forbid(unsafe_code)]
 
+pub mod asked;
 mod catalogue;
 mod environment;
 mod event;

@@ -27,6 +27,10 @@ pub const CLOCK_READS_BLIND: &str = "clock_reads.blind";
 pub const CLOCK_READS_TIME: &str = "clock_reads.time";
 /// How often it did what is counted.
 pub const CLOCK_READS_COUNT: &str = "clock_reads.count";
+/// Calls of clock_gettime that the kernel counted beside it; nothing where it was not asked.
+pub const CLOCK_READS_KERNEL: &str = "clock_reads.kernel";
+/// Calls of functions that were named.
+pub const CLOCK_READS_CALLS: &str = "clock_reads.calls";
 /// What a slower clock costs a server: a probe, and what each transaction cost in each slice of time.
 pub const DOSE: &str = "dose";
 /// By how much each clock read was to take longer there, in ns; below 0: it was a system call.

@@ -19,6 +19,18 @@ pub fn printable(text: &str, lines: bool) -> Cow<'_, str> {
     Cow::Owned(text.chars().map(escape).collect())
 }
 
+/// The numbers of a list such as `0-3,7`; none where it is not one.
+#[must_use]
+pub fn list(text: &str) -> Option<Vec<u32>> {
+    let mut numbers = Vec::new();
+    for range in text.split(',') {
+        let (from, to) = range.split_once('-').unwrap_or((range, range));
+        let (from, to) = (from.trim().parse().ok()?, to.trim().parse::<u32>().ok()?);
+        numbers.extend(from..=to.min(from + 65_536));
+    }
+    Some(numbers)
+}
+
 /// A word for the shell: quoted where the shell would see more in it than a word.
 #[must_use]
 pub fn quoted(word: &str) -> Cow<'_, str> {
@@ -181,6 +193,13 @@ mod tests {
         for wrong in ["60", "", "s", "-1s", "0s", "1e99s", "NaNs", "5 parsecs"] {
             assert!(duration(wrong).is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn lists_of_cpus() {
+        assert_eq!(list("0-2,5"), Some(vec![0, 1, 2, 5]));
+        assert_eq!(list(""), None);
+        assert_eq!(list("0-x"), None);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The command line. Options become defaulted structures of the commands here and go no further.
 
 mod bill;
+mod check;
 mod clock_reads;
 mod comms;
 mod compare;
@@ -11,7 +12,9 @@ mod exit;
 mod http;
 mod hz;
 mod lab;
+mod live;
 mod recordings;
+mod report;
 mod sql;
 mod stat;
 mod timers;
@@ -19,6 +22,7 @@ mod values;
 mod watch;
 
 pub(crate) use bill::Bill;
+pub(crate) use check::{Check, CheckFormat};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 pub(crate) use clock_reads::ClockReads;
 pub(crate) use comms::Comms;
@@ -32,13 +36,15 @@ pub(crate) use exit::exit;
 pub(crate) use http::Http;
 pub(crate) use hz::Hz;
 pub(crate) use lab::{Lab, LabBoot, LabKernels, LabRun, Speed};
+pub(crate) use live::Live;
 pub(crate) use recordings::{Change, Recordings};
+pub(crate) use report::Report;
 pub(crate) use sql::Sql;
 pub(crate) use stat::Stat;
 use std::path::PathBuf;
 use tickmark_wire::{Deny, Nanos, Priority};
 pub(crate) use timers::{ScenarioOutput, Timers};
-pub(crate) use values::{Cpus, Goal};
+pub(crate) use values::{Cpus, Goal, LimitValue};
 use values::{cpu, deny, duration, share};
 pub(crate) use watch::{Doctor, DoctorFormat, Tick};
 
@@ -78,6 +84,15 @@ pub(crate) enum Command {
     /// Compare recordings metric by metric
     #[command(after_help = COMPARE_EXAMPLES)]
     Compare(Compare),
+    /// Watch ticks, gaps, wake-ups, clock cost and load of every CPU as they happen
+    #[command(after_help = live::LIVE_EXAMPLES)]
+    Live(Live),
+    /// Judge new recordings by the earlier ones of this machine, or by limits: a gate for a CI
+    #[command(after_help = check::CHECK_EXAMPLES)]
+    Check(Check),
+    /// Write recordings as one page with plots, that stands alone
+    #[command(after_help = report::REPORT_EXAMPLES)]
+    Report(Report),
     /// Interleaved A/B of a system setting, restored afterwards
     #[command(after_help = EXPERIMENT_EXAMPLES)]
     Experiment(Experiment),

@@ -23,21 +23,14 @@ pub(crate) fn build() -> Result<PathBuf> {
     Ok(path)
 }
 
+/// Builds the load of databases for guests, which is linked like the agent and has no limit; its path.
+pub(crate) fn select_index() -> Result<PathBuf> {
+    static_program(Command::new("cargo"), "tickmark-select-index", std::env::consts::ARCH, &target_folder())
+}
+
 /// Builds it with this cargo for an architecture, in a folder; its path and its size, which may not be too large.
-pub(crate) fn build_with(mut cargo: Command, arch: &str, folder: &Path) -> Result<(PathBuf, u64)> {
-    let target = format!("{arch}-unknown-linux-gnu");
-    cargo.args(["build", "--quiet", "-p", "tickmark-agent", "--profile", "agent", "--target", &target]);
-    cargo.arg("--target-dir").arg(folder);
-    // With a target named, the flags do not reach build scripts and procedural macros. Cargo forgets to strip a package whose
-    // optimisation the profile names. What is loaded at a fixed address needs no list of what to relocate, which is a twentieth of it.
-    let mut flags = "-C target-feature=+crt-static -C relocation-model=static -C strip=symbols".to_owned();
-    if arch == "x86_64" {
-        // Functions of the same code are one, and nobody unwinds what aborts; the linker of the others does not know the first.
-        flags += " -C link-arg=-Wl,--icf=all -C link-arg=-Wl,--no-eh-frame-hdr";
-    }
-    cargo.env("RUSTFLAGS", flags).current_dir(shell::root());
-    shell::output(&mut cargo)?;
-    let mut path = folder.join(target).join("agent/tickmark-agent");
+pub(crate) fn build_with(cargo: Command, arch: &str, folder: &Path) -> Result<(PathBuf, u64)> {
+    let mut path = static_program(cargo, "tickmark-agent", arch, folder)?;
     if arch == "x86_64" {
         path = without_unwinding(&path)?;
     }
@@ -48,6 +41,23 @@ pub(crate) fn build_with(mut cargo: Command, arch: &str, folder: &Path) -> Resul
         return Err(format!("the agent has {bytes} bytes, {LIMIT} are allowed"));
     }
     Ok((path, bytes))
+}
+
+/// Builds a program that takes nothing from where it runs; its path.
+fn static_program(mut cargo: Command, package: &str, arch: &str, folder: &Path) -> Result<PathBuf> {
+    let target = format!("{arch}-unknown-linux-gnu");
+    cargo.args(["build", "--quiet", "-p", package, "--profile", "agent", "--target", &target]);
+    cargo.arg("--target-dir").arg(folder);
+    // With a target named, the flags do not reach build scripts and procedural macros. Cargo forgets to strip a package whose
+    // optimisation the profile names. What is loaded at a fixed address needs no list of what to relocate, which is a twentieth of it.
+    let mut flags = "-C target-feature=+crt-static -C relocation-model=static -C strip=symbols".to_owned();
+    if arch == "x86_64" {
+        // Functions of the same code are one, and nobody unwinds what aborts; the linker of the others does not know the first.
+        flags += " -C link-arg=-Wl,--icf=all -C link-arg=-Wl,--no-eh-frame-hdr";
+    }
+    cargo.env("RUSTFLAGS", flags).current_dir(shell::root());
+    shell::output(&mut cargo)?;
+    Ok(folder.join(target).join("agent").join(package))
 }
 
 /// The same program without the tables by which others are unwound, in the folder `small` beside it: it aborts, and is stripped. An empty table

@@ -17,6 +17,7 @@ const HELP: &str = "\
 cargo xtask test              install what the tests need, run them all
 cargo xtask agent             build the static tickmark-agent; check its size and what it depends on
 cargo xtask agent arm64       build it for arm64 (with Debian's Rust where the installed one has no such target)
+cargo xtask select-index      build the static load of databases for guests
 cargo xtask weighs            fork and exec from the agent and from the whole program (30 s)
 cargo xtask cross             run every probe of the agents for arm64 and riscv64 in an emulator (2 min)
 cargo xtask docs [--check]    write docs/PROBES.md from the specs, or only check it
@@ -42,6 +43,7 @@ fn main() -> ExitCode {
         ["test"] => test::run(),
         ["agent"] => agent::build().map(drop),
         ["agent", "arm64"] => cross::build().map(drop),
+        ["select-index"] => agent::select_index().map(drop),
         ["weighs"] => agent::weighs_the_same(),
         ["cross"] => cross::test(),
         ["docs"] => docs::write(),

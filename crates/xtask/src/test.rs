@@ -4,11 +4,15 @@ use crate::{Result, agent, agent_c, cross, docs, licences, shell};
 use std::process::Command;
 use std::time::Instant;
 
+/// The browser that shows reports.
+const CHROMIUM: &str = "/usr/bin/chromium";
+
 /// A program that the tests run, and Debian's package that has it.
 const NEEDED: &[(&str, &str)] = &[
     ("bwrap", "bubblewrap"),
     ("ministat", "ministat"),
     ("valgrind", "valgrind"),
+    ("go", "golang-go"),
     ("tcc", "tcc"),
     ("taskset", "util-linux"),
     ("kill", "procps"),
@@ -16,6 +20,7 @@ const NEEDED: &[(&str, &str)] = &[
     ("ip", "iproute2"),
     ("ssh", "openssh-client"),
     ("/usr/sbin/sshd", "openssh-server"),
+    (CHROMIUM, "chromium"),
     ("make", "make"),
     ("gcc", "gcc"),
     ("/usr/sbin/mariadbd", "mariadb-server"),

@@ -60,7 +60,7 @@ fn interrupts(facts: &mut Environment, cpu: u32) {
         .filter(|entry| {
             let list = entry.path().join("effective_affinity_list");
             let list = std::fs::read_to_string(list).unwrap_or_default();
-            crate::settle::list(list.trim()).is_some_and(|cpus| cpus.contains(&cpu))
+            tickmark_wire::text::list(list.trim()).is_some_and(|cpus| cpus.contains(&cpu))
         })
         .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
         .collect();

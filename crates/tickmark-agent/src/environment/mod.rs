@@ -5,6 +5,7 @@ mod clock;
 mod cpu;
 mod kernel;
 mod limits;
+mod program;
 mod state;
 
 pub(crate) use clock::source as clock_source;
@@ -27,6 +28,7 @@ pub(crate) fn collect(settled: &Settled) -> Environment {
     cpu::collect(&mut facts, settled.cpu);
     clock::collect(&mut facts);
     limits::collect(&mut facts, settled.cpu);
+    program::collect(&mut facts);
     facts
 }
 

@@ -24,7 +24,7 @@ pub(super) fn collect(facts: &mut Environment, cpu: u32) {
 fn siblings(facts: &mut Environment, cpu: u32) {
     let place = format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list");
     let list = std::fs::read_to_string(&place).unwrap_or_default();
-    for sibling in crate::settle::list(list.trim()).unwrap_or_default() {
+    for sibling in tickmark_wire::text::list(list.trim()).unwrap_or_default() {
         if sibling != cpu {
             let name = format!("state.sibling.{sibling}.cpu_times");
             line(facts, &name, "/proc/stat", &format!("cpu{sibling} "));

@@ -166,11 +166,8 @@ fn nohz_full(patient: &Patient<'_>) -> Diagnosis {
 
 /// Whether a list such as `1-3,7` names a CPU.
 fn in_list(list: &str, cpu: &str) -> bool {
-    let Ok(cpu) = cpu.parse::<u32>() else { return false };
-    list.split(',').any(|part| {
-        let (from, to) = part.trim().split_once('-').unwrap_or((part.trim(), part.trim()));
-        matches!((from.parse::<u32>(), to.parse::<u32>()), (Ok(from), Ok(to)) if (from..=to).contains(&cpu))
-    })
+    let listed = tickmark_wire::text::list(list).unwrap_or_default();
+    cpu.parse().is_ok_and(|cpu| listed.contains(&cpu))
 }
 
 fn slack(patient: &Patient<'_>) -> Diagnosis {

@@ -90,7 +90,7 @@ pub(super) fn of(recording: &Recording, samples: &[Sample<'_>]) -> Header {
             model: text("guest.model"),
         }),
         cpu_model: text("cpu.model"),
-        cpus: facts.get("cpu.online").and_then(count),
+        cpus: facts.get("cpu.online").and_then(tickmark_wire::text::list).map(|all| all.len()),
         cpus_allowed: session.map(|hello| hello.settled.allowed.len()),
         virtualisation: facts.get("virtualisation").filter(|v| *v != "none").map(hypervisor),
         kernel: text("kernel.release"),
@@ -105,15 +105,6 @@ pub(super) fn of(recording: &Recording, samples: &[Sample<'_>]) -> Header {
         cpu_time_has_interrupts: irq,
         agent_bytes: session.map(|hello| hello.agent_bytes),
     }
-}
-
-/// How many numbers are in a list such as `0-3,7`.
-fn count(list: &str) -> Option<usize> {
-    let range = |range: &str| {
-        let (from, to) = range.split_once('-').unwrap_or((range, range));
-        to.parse::<usize>().ok()?.checked_sub(from.parse().ok()?)?.checked_add(1)
-    };
-    list.split(',').map(range).try_fold(0usize, |sum, count| sum.checked_add(count?))
 }
 
 /// What CPUID calls a hypervisor, as people do.

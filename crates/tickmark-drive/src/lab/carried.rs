@@ -2,6 +2,7 @@
 
 use super::{Machine, Setting};
 use crate::Error;
+use crate::target::{SELECT_INDEX, select_index_program};
 use std::path::{Path, PathBuf};
 use tickmark_lab::{Arch, Module};
 
@@ -34,6 +35,9 @@ const RESERVED: [&str; 11] =
 
 /// A file with its place.
 fn file(path: &Path, arch: Arch) -> Result<(String, Vec<u8>), Error> {
+    // Of a program of tickmark's own the name does.
+    let own = (path == Path::new(SELECT_INDEX) && !path.exists()).then(select_index_program).transpose()?;
+    let path = own.as_deref().unwrap_or(path);
     let bytes = std::fs::read(path).map_err(Error::file("read", path))?;
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     if !bytes.starts_with(b"\x7fELF") {

@@ -86,31 +86,53 @@ pub(crate) fn agent_program() -> Result<PathBuf, Error> {
             ))),
         };
     }
+    let missing = |own: &Path| {
+        format!(
+            "the static agent is not here. In tickmark's source `cargo xtask agent` builds it; put it beside {} or name it in TICKMARK_AGENT",
+            own.display()
+        )
+    };
+    own_program("agent", "small/tickmark-agent", &missing)
+}
+
+/// The load of databases for guests, which files of experiments name like a file.
+pub(crate) const SELECT_INDEX: &str = "tickmark-select-index";
+
+/// The same for that.
+///
+/// # Errors
+/// It is nowhere.
+pub(crate) fn select_index_program() -> Result<PathBuf, Error> {
+    let missing = |own: &Path| {
+        format!(
+            "{SELECT_INDEX} is not here. In tickmark's source `cargo xtask select-index` builds it; put it beside {}",
+            own.display()
+        )
+    };
+    own_program("select-index", SELECT_INDEX, &missing)
+}
+
+/// A static program of tickmark's own, built by a task in its source.
+fn own_program(task: &str, built: &str, missing: &dyn Fn(&Path) -> String) -> Result<PathBuf, Error> {
     let own = std::env::current_exe().map_err(Error::Agent)?;
     let folder = own.parent().unwrap_or(Path::new("/"));
     let source = folder.join("../..");
     if source.join("crates/xtask/Cargo.toml").is_file() {
-        // In its source: an agent of an earlier version would be another instrument.
-        let done = std::process::Command::new("cargo").args(["xtask", "agent"]).current_dir(&source).output();
+        // In its source: one of an earlier version would be another instrument.
+        let done = std::process::Command::new("cargo").args(["xtask", task]).current_dir(&source).output();
         if let Ok(done) = &done
             && !done.status.success()
         {
             let said = String::from_utf8_lossy(&done.stderr).into_owned();
             let why = said.trim_end().lines().next_back().unwrap_or_default().to_owned();
-            return Err(Error::Refused(format!("cargo xtask agent does not build the static agent: {why}")));
+            return Err(Error::Refused(format!("cargo xtask {task} does not build it: {why}")));
         }
     }
     // target/release/tickmark, and target/release/deps/test.
-    let built = "x86_64-unknown-linux-gnu/agent/small/tickmark-agent";
-    let mut known =
-        [folder.join("..").join(built), folder.join("../..").join(built), folder.join("tickmark-agent")]
-            .into_iter();
-    known.find(|path| is_static(path)).ok_or_else(|| {
-        Error::Refused(format!(
-            "the static agent is not here. In tickmark's source `cargo xtask agent` builds it; put it beside {} or name it in TICKMARK_AGENT",
-            own.display()
-        ))
-    })
+    let name = Path::new(built).file_name().unwrap_or_default();
+    let at = Path::new("x86_64-unknown-linux-gnu/agent").join(built);
+    let known = [folder.join("..").join(&at), folder.join("../..").join(&at), folder.join(name)];
+    known.into_iter().find(|path| is_static(path)).ok_or_else(|| Error::Refused(missing(&own)))
 }
 
 impl Guest {

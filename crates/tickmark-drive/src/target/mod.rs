@@ -10,7 +10,7 @@ pub use here::ThisMachine;
 pub use remote::Remote;
 pub use serving::Serving;
 
-pub(crate) use guest::{FILE, MODULE, agent_program};
+pub(crate) use guest::{FILE, MODULE, SELECT_INDEX, agent_program, select_index_program};
 pub(crate) use remote::IDENTITY;
 
 use crate::{Control, Error};

@@ -1,18 +1,25 @@
 //! How often a command reads clocks, by clock and by who calls: counted by a library that is loaded before its own. No suite has it, as it has to be told
 //! the command: `tickmark clock-reads` asks.
 
+mod breakpoints;
+mod code;
 pub(super) mod program;
+mod running;
 
 use super::counting::Count;
 use super::preloaded::{NOT_LOADED, Preloaded};
-use crate::case::Parameter;
+use crate::case::{Parameter, Value};
 use crate::routine::{Budget, Sink, routine};
 use crate::spec::Also;
 use crate::sys::limits;
 use crate::{Expected, Params, Probe, ProbeError, Spec, Unavailable};
+use breakpoints::Confirmation;
+use running::Program;
+use std::collections::BTreeMap;
+use std::path::Path;
 use std::process::{Child, Stdio};
 use std::time::Duration;
-use tickmark_preload::{Counts, KIND_NAMES, Site};
+use tickmark_preload::KIND_NAMES;
 use tickmark_timer::monotonic_ns;
 use tickmark_wire::{Better, Group, Headline, Observations, Part, Tally, Unit, Values, names};
 
@@ -28,6 +35,8 @@ const ALSO: &[Also] = &[
     also(names::CLOCK_READS_SITES, "clock reads by call site", Unit::Count),
     also(names::CLOCK_READS_BLIND, "what the count of clock reads cannot see", Unit::Count),
     also(names::CLOCK_READS_TIME, "clock reads, time of the command", Unit::Time),
+    also(names::CLOCK_READS_KERNEL, "clock reads, counted by the kernel", Unit::Count),
+    also(names::CLOCK_READS_CALLS, "calls of named functions", Unit::Count),
     also(names::CLOCK_READS_COUNT, "clock reads, counted", Unit::Count),
 ];
 
@@ -51,6 +60,20 @@ pub(super) static PROBES: &[Probe] = &[Probe {
                 "how often it does what is counted: a number, or a command that prints how often so far; empty: not counted",
             ),
             text("seconds", "after so many it is killed, with what it started; empty: it ends by itself"),
+            text(
+                "pid",
+                "a process that runs already, in place of the command: it is stopped where it reads clocks (uprobes)",
+            ),
+            Parameter {
+                name: "confirm",
+                about: "whether the kernel counts the C library's own function, too (uprobes)",
+                values: &[Value::plain("no"), Value::plain("yes")],
+                numbers: None,
+            },
+            text(
+                "calls",
+                "functions of the program whose calls the kernel counts: names with commas between them, * at the end of one for all that begin so",
+            ),
         ],
         also: ALSO,
         tune: |spec, arguments| {
@@ -61,30 +84,74 @@ pub(super) static PROBES: &[Probe] = &[Probe {
         ..Spec::cost(Group::Machine, names::CLOCK_READS, "clock reads of a command")
     },
     prepare: |_, params| {
-        let words: Vec<String> = params.told("words").split('\0').map(str::to_owned).collect();
         let missing = |why: String| Unavailable::Missing(why);
+        if !params.told("pid").is_empty() {
+            return running(params).map_err(missing);
+        }
+        let words: Vec<String> = params.told("words").split('\0').map(str::to_owned).collect();
         let name = words.first().filter(|word| !word.is_empty());
         let name = name.ok_or_else(|| missing("no command was named".to_owned()))?;
         let blind = program::blind(name, params.told("folder")).map_err(missing)?;
         if let Some(why) = blind.iter().find(|why| why.is_all()) {
             return Err(missing(format!(
-                "{name} {}: a library that is preloaded sees none of its reads",
+                "{name} {}: a library that is preloaded sees none of its reads; start it, and give --pid",
                 why.words()
             )));
         }
         params.tiny()?;
+        let path = program::find(name, params.told("folder")).map_err(missing)?;
         let params = params.clone();
-        Ok(routine(move |_: &Budget, sink| run(&words, &params, &blind, sink)))
+        Ok(routine(move |_: &Budget, sink| {
+            let (seen, count) = run(&words, &path, &params, &blind)?;
+            observe(seen, count, sink);
+            Ok(())
+        }))
     },
 }];
 
+/// How long a process that runs already is looked at if nobody says.
+const WATCHED: Duration = Duration::from_secs(5);
+
+fn running(params: &Params) -> Result<Box<dyn crate::Routine>, String> {
+    let told = params.told("pid");
+    let pid = told.parse().map_err(|_| format!("pid={told} is no number of a process"))?;
+    let mut program = Some(Program::of(pid, params.told("calls"))?);
+    let params = params.clone();
+    Ok(routine(move |_: &Budget, sink| {
+        let Some(program) = program.take() else { return Ok(()) };
+        let seconds = params.told("seconds").parse::<f64>();
+        let time = seconds.map_or(WATCHED, |time| Duration::from_secs_f64(time.clamp(0.01, 1e6)));
+        let (seen, count) = program.watch(time, &params)?;
+        observe(seen, count, sink);
+        Ok(())
+    }))
+}
+
+/// What was counted.
+struct Seen {
+    clocks: Vec<(String, u64)>,
+    sites: Vec<(String, u64)>,
+    blind: Vec<String>,
+    /// ns.
+    took: u64,
+    /// Calls of clock_gettime that the kernel counted beside it.
+    kernel: Option<u64>,
+    /// And calls of functions that were named.
+    calls: Vec<(String, u64)>,
+}
+
 fn run(
     words: &[String],
+    path: &Path,
     params: &Params,
     blind: &[program::Blind],
-    sink: &mut dyn Sink,
-) -> Result<(), ProbeError> {
+) -> Result<(Seen, Option<f64>), ProbeError> {
     let count = Count::begin(params)?;
+    // After what counts was started, which is none of the command's.
+    let calls = params.told("calls");
+    let confirms = params.told("confirm") == "yes" || !calls.is_empty();
+    let by_kernel = confirms.then(|| Confirmation::begin(path, calls)).transpose();
+    let by_kernel = by_kernel.map_err(ProbeError::Other)?;
     let begun = monotonic_ns();
     let mut command =
         Preloaded::start(words, params.told("folder"), true, &params.allowed, Stdio::null(), None)?;
@@ -93,7 +160,12 @@ fn run(
         Err(_) => command.started.child.wait().map(Some),
     };
     let ended = ended.map_err(|error| command.started.wrong(&error.to_string()))?;
+    if ended.is_none() {
+        // Both counts are of the same: nothing of it goes on while they are read.
+        command.started.end_all();
+    }
     let counts = command.preload.counts().map_err(|error| command.started.wrong(&error.to_string()))?;
+    let by_kernel = by_kernel.as_ref().map(Confirmation::counts).transpose()?;
     let took = monotonic_ns() - begun;
     let count = count.end()?;
     limits::pin(&[params.cpu])?;
@@ -103,45 +175,52 @@ fn run(
     if counts.loaded == 0 {
         return Err(command.started.wrong(NOT_LOADED));
     }
-    observe(&counts, blind, took, count, sink);
-    Ok(())
+    let kinds = KIND_NAMES.iter().zip(counts.reads).filter(|(_, count)| *count > 0);
+    // addr2line(1) takes addresses of the file, which do not all begin at 0.
+    let mut firsts: BTreeMap<&str, u64> = BTreeMap::new();
+    let mut sites = Vec::with_capacity(counts.sites.len() + 1);
+    for (site, count) in &counts.sites {
+        let first = *firsts.entry(&site.file).or_insert_with(|| code::first_address(Path::new(&site.file)));
+        sites.push((named(&site.file, site.offset + first, &site.symbol), *count));
+    }
+    if counts.no_room > 0 {
+        sites.push(("others".to_owned(), counts.no_room));
+    }
+    let (kernel, calls) = by_kernel.map_or((None, Vec::new()), |(reads, calls)| (Some(reads), calls));
+    let seen = Seen {
+        clocks: kinds.map(|(name, count)| ((*name).to_owned(), count)).collect(),
+        sites,
+        blind: blind.iter().map(|why| why.words().to_owned()).collect(),
+        took,
+        kernel,
+        calls,
+    };
+    Ok((seen, count))
 }
 
-fn observe(counts: &Counts, blind: &[program::Blind], took: u64, count: Option<f64>, sink: &mut dyn Sink) {
+fn observe(mut seen: Seen, count: Option<f64>, sink: &mut dyn Sink) {
     let tally = |all: Vec<(String, u64)>| {
         let (names, count) = all.into_iter().unzip();
         Observations::Tally(Tally { names, count })
     };
     let one = |value: f64| Observations::Values(Values { values: vec![value], step: 0.0, over: 0 });
-    let kinds = KIND_NAMES.iter().zip(counts.reads).filter(|(_, count)| *count > 0);
-    sink.observe(
-        Part::Whole,
-        tally(kinds.map(|(name, count)| ((*name).to_owned(), count)).collect()),
-        Vec::new(),
-    );
-    let mut sites: Vec<(String, u64)> =
-        counts.sites.iter().map(|(site, count)| (named(site), *count)).collect();
-    if counts.no_room > 0 {
-        sites.push(("others".to_owned(), counts.no_room));
-    }
-    sites.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-    sink.take(1, Part::Whole, tally(sites), Vec::new());
-    sink.take(
-        2,
-        Part::Whole,
-        tally(blind.iter().map(|why| (why.words().to_owned(), 1)).collect()),
-        Vec::new(),
-    );
-    sink.take(3, Part::Whole, one(took as f64), Vec::new());
+    seen.sites.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    sink.observe(Part::Whole, tally(seen.clocks), Vec::new());
+    let mut take = |at: usize, what: Observations| sink.take(at, Part::Whole, what, Vec::new());
+    take(1, tally(seen.sites));
+    take(2, tally(seen.blind.into_iter().map(|why| (why, 1)).collect()));
+    take(3, one(seen.took as f64));
+    take(4, tally(seen.kernel.map(|count| ("clock_gettime".to_owned(), count)).into_iter().collect()));
+    take(5, tally(seen.calls));
     if let Some(count) = count {
-        sink.take(4, Part::Whole, one(count), Vec::new());
+        take(6, one(count));
     }
 }
 
-/// As addr2line(1) takes it: the file and the offset; with the symbol before it.
-fn named(site: &Site) -> String {
-    let symbol = if site.symbol.is_empty() { String::new() } else { format!(" ({})", site.symbol) };
-    format!("{}+{:#x}{symbol}", site.file, site.offset)
+/// As addr2line(1) takes it: the file and the address in it; with the symbol before that.
+fn named(file: &str, address: u64, symbol: &str) -> String {
+    let symbol = if symbol.is_empty() { String::new() } else { format!(" ({symbol})") };
+    format!("{file}+{address:#x}{symbol}")
 }
 
 /// How it ended, if it did by then.

@@ -7,7 +7,41 @@ use crate::sys::tasks::{self, Account};
 pub(in crate::probes) struct Costs {
     servers: Vec<(u32, Account)>,
     client: (u32, Account),
+    interrupts: Interrupts,
+}
+
+/// Interrupts of some CPUs.
+pub(in crate::probes) struct Interrupts {
     counters: Vec<Counters>,
+    /// None when they are not known any more.
+    sum: Option<u64>,
+}
+
+impl Interrupts {
+    /// From now on.
+    pub(in crate::probes) fn of(cpus: &[u32]) -> Self {
+        let mut counters: Vec<Counters> = cpus.iter().filter_map(|cpu| Counters::open(*cpu)).collect();
+        for counters in &mut counters {
+            counters.read(|_, _| ());
+        }
+        let sum = Some(0).filter(|_| !counters.is_empty());
+        Self { counters, sum }
+    }
+
+    /// How many there were.
+    pub(in crate::probes) fn so_far(&mut self) -> Option<u64> {
+        for counters in &mut self.counters {
+            let names = counters.names().to_vec();
+            let mut more = 0;
+            let known = counters.read(|counter, moved| {
+                if names.get(counter).is_some_and(|name| name.starts_with("interrupt ")) {
+                    more += moved;
+                }
+            });
+            self.sum = self.sum.filter(|_| known).map(|sum| sum + more);
+        }
+        self.sum
+    }
 }
 
 /// What was used meanwhile.
@@ -23,11 +57,7 @@ impl Costs {
         // In the order of the end, so that each is looked at over the same time.
         let client = of(client);
         let servers = servers.into_iter().map(of).collect();
-        let mut counters: Vec<Counters> = cpus.iter().filter_map(|cpu| Counters::open(*cpu)).collect();
-        for counters in &mut counters {
-            counters.read(|_, _| ());
-        }
-        Self { servers, client, counters }
+        Self { servers, client, interrupts: Interrupts::of(cpus) }
     }
 
     /// With the server's processes as they are now: one that began meanwhile counts whole, one that ended does not.
@@ -38,22 +68,19 @@ impl Costs {
             Account::of(*pid).less(&before.map(|(_, account)| *account).unwrap_or_default())
         };
         let server = (!servers.is_empty()).then(|| tasks::sum(servers.iter().map(one)));
-        let mut interrupts = Some(0).filter(|_| !self.counters.is_empty());
-        for counters in &mut self.counters {
-            let names = counters.names().to_vec();
-            let mut more = 0;
-            let known = counters.read(|counter, moved| {
-                if names.get(counter).is_some_and(|name| name.starts_with("interrupt ")) {
-                    more += moved;
-                }
-            });
-            interrupts = interrupts.filter(|_| known).map(|sum| sum + more);
-        }
+        let interrupts = self.interrupts.so_far();
         Used { server, client, interrupts }
     }
 }
 
 impl Used {
+    /// With what a server on another host has used meanwhile, and its interrupts.
+    pub(in crate::probes) fn of_another_host(mut self, server: Account, interrupts: Option<u64>) -> Self {
+        self.server = Some(server);
+        self.interrupts = self.interrupts.zip(interrupts).map(|(own, other)| own + other);
+        self
+    }
+
     /// For each transaction: CPU time of server and client, the kernel's share of each, their waits, context switches, interrupts; then how many CPUs the server
     /// used, and the client used or waited for.
     pub(in crate::probes) fn values(&self, done: f64, wall: f64) -> [Option<f64>; 10] {

@@ -1,6 +1,7 @@
 //! What a slower clock costs a server: its clock reads are made longer by known doses, in a random order in each block, while it serves; what a transaction
 //! costs then, against the reads that were counted. No suite has it, as it has to be told the server: `tickmark dose` asks.
 
+mod doser;
 mod load;
 pub(super) mod slices;
 
@@ -8,12 +9,13 @@ use super::clock_reads::program;
 use super::preloaded::{NOT_LOADED, Preloaded};
 use super::sql::database::Kind;
 use super::sql::server::{self, Planned};
-use super::started::Started;
+use super::started::{self, Started};
 use crate::case::{Parameter, Value};
 use crate::routine::{Budget, Sink, routine};
 use crate::spec::Also;
 use crate::sys::limits;
 use crate::{Expected, Params, Probe, ProbeError, Spec, Unavailable};
+use doser::{Doser, Module};
 use load::Load;
 use slices::{Dose, Slices};
 use std::io::{BufRead, BufReader};
@@ -40,7 +42,7 @@ const ALSO: &[Also] = &[
     also(names::DOSE_DELIVERED, "longer clock reads, delivered", Unit::Time),
     also(names::DOSE_READS, "longer clock reads, clock reads for each transaction", Unit::Count),
     also(names::DOSE_RATE, "longer clock reads, transactions", Unit::Rate),
-    also(names::DOSE_COST, "longer clock reads, what a read costs", Unit::Time),
+    also(names::DOSE_COST, "longer clock reads, what a read and an operation cost", Unit::Time),
     also(names::DOSE_FAULTS, "longer clock reads, what failed", Unit::Count),
     also(names::DOSE_BLIND, "longer clock reads, what is not made longer", Unit::Count),
 ];
@@ -91,6 +93,23 @@ pub(super) static PROBES: &[Probe] = &[Probe {
                 "doses",
                 "ns by which reads take longer, with commas between them; syscall: each is a system call",
             ),
+            Parameter {
+                name: "op",
+                about: "doses are not ns: so many operations of this kind on timestamps more for each read",
+                values: &[
+                    Value::plain("none"),
+                    Value::plain("normalise"),
+                    Value::plain("compare"),
+                    Value::plain("bintime"),
+                ],
+                numbers: None,
+            },
+            Parameter {
+                name: "by",
+                about: "what makes reads longer: a library before the server's own, or the clock source of the whole machine (kernel/tickmark_clock)",
+                values: &[Value::plain("preload"), Value::plain("kernel")],
+                numbers: None,
+            },
             text(
                 "sources",
                 "what a read costs by each clock source of the machine: NAME=NS, with commas between them",
@@ -116,7 +135,10 @@ pub(super) static PROBES: &[Probe] = &[Probe {
         };
         let name = words.first().filter(|word| !word.is_empty());
         let name = name.ok_or_else(|| missing("no server was named".to_owned()))?;
-        let blind = program::blind(name, params.told("folder")).map_err(missing)?;
+        let by_kernel = params.told("by") == "kernel";
+        let mut blind = program::blind(name, params.told("folder")).map_err(missing)?;
+        // The kernel's clock source has the reads of every program, but for those of the processor's counter.
+        blind.retain(|why| !by_kernel || matches!(why, program::Blind::Counter));
         if let Some(why) = blind.iter().find(|why| why.is_all()) {
             let why = why.words();
             return Err(missing(format!(
@@ -126,7 +148,10 @@ pub(super) static PROBES: &[Probe] = &[Probe {
         if !tickmark_timer::has_counter() {
             return Err(missing("this processor has no counter that programs read".to_owned()));
         }
-        let doses = slices::doses(params.told("doses")).map_err(missing)?;
+        let doses = slices::doses(params.told("doses"), params.told("op")).map_err(missing)?;
+        if by_kernel {
+            Module::find(&doses, slice(params)).map_err(missing)?;
+        }
         params.tiny()?;
         let server = params.place()?;
         let params = params.clone();
@@ -146,7 +171,8 @@ fn measure(
     (doses, blind): (&[Dose], &[program::Blind]),
     sink: &mut dyn Sink,
 ) -> Result<(), ProbeError> {
-    let cost = slices::cost_of_a_read()?;
+    let [plain, call] = slices::cost_of_a_read()?;
+    let cost = [plain, call, slices::cost_of_an_operation(params.told("op"))];
     let is_printed = params.told("target") == "printed";
     let output = if is_printed { Stdio::piped() } else { Stdio::null() };
     let cpus = if params.told("place") == "any" { params.allowed.clone() } else { vec![cpu] };
@@ -158,19 +184,25 @@ fn measure(
         Some(planned) => (&planned.words[..], planned.user, ""),
         None => (words, None, params.told("folder")),
     };
-    let mut server = Preloaded::start(words, folder, false, &cpus, output, user)?;
-    let target = target(params.told("target"), &mut server.started)?;
+    let mut server = if params.told("by") == "kernel" {
+        let module = Module::find(doses, slice(params)).map_err(ProbeError::Other)?;
+        Doser::Kernel(started::plain(words, folder, &cpus, output, user)?, module)
+    } else {
+        Doser::Preload(Preloaded::start(words, folder, false, &cpus, output, user)?)
+    };
+    let target = target(params.told("target"), server.server())?;
     limits::pin(&params.allowed)?;
     let mut load = match &planned {
-        Some(planned) => Load::of_database(planned, params, &mut server.started)?,
-        None => Load::begin(params, target, &mut server)?,
+        Some(planned) => Load::of_database(planned, params, server.server())?,
+        None => Load::begin(params, target, server.server())?,
     };
     load.go_on(BEFORE)?;
-    if server.preload.counts().is_ok_and(|counts| counts.loaded == 0) {
-        return Err(server.started.wrong(NOT_LOADED));
+    if let Doser::Preload(all) = &server
+        && all.preload.counts().is_ok_and(|counts| counts.loaded == 0)
+    {
+        return Err(all.started.wrong(NOT_LOADED));
     }
-    let time = Duration::from_millis(params.number("slice") as u64);
-    let all = Slices::new(&mut server, &mut load, time, cost)?.run(params.number("blocks"), doses);
+    let all = Slices::new(&mut server, &mut load, slice(params), cost)?.run(params.number("blocks"), doses);
     let faults = load.failed();
     // A client may wait for the server: it ends first, or with it.
     load.stop();
@@ -179,6 +211,10 @@ fn measure(
     limits::pin(&[params.cpu])?;
     observe(&all?, cost, faults, blind, sink);
     Ok(())
+}
+
+fn slice(params: &Params) -> Duration {
+    Duration::from_millis(params.number("slice") as u64)
 }
 
 /// Where it speaks HTTP, if it does.
@@ -199,7 +235,7 @@ fn target(told: &str, server: &mut Started) -> Result<Option<SocketAddr>, ProbeE
 
 fn observe(
     all: &[slices::Slice],
-    cost: [f64; 2],
+    cost: [f64; 3],
     faults: Vec<(String, u64)>,
     blind: &[program::Blind],
     sink: &mut dyn Sink,

@@ -8,7 +8,11 @@ pub(super) mod capacity;
 mod client;
 #[cfg(feature = "whole")]
 pub(super) mod clients;
+#[cfg(feature = "whole")]
+mod elsewhere;
+pub(super) mod host;
 mod parameters;
+mod served;
 mod server;
 #[cfg_attr(not(feature = "whole"), path = "http/small.rs")]
 mod whole;
@@ -22,8 +26,8 @@ use crate::sys::peer::Peer;
 use crate::{Expected, Params, Probe, ProbeError, Spec, Unavailable};
 use board::{Board, Fault, Times};
 use client::{Asked, Due};
-use parameters::{BY, BYTES, CONNECTION, CONNECTIONS, HOST, PATH, PID, TARGET, WHOSE, WORKERS};
-use server::Server;
+use parameters::{AT, BY, BYTES, CONNECTION, CONNECTIONS, HOST, PATH, PID, TARGET, TOKEN, WHOSE, WORKERS};
+use served::Served;
 use std::net::SocketAddr;
 use std::time::Duration;
 use tickmark_timer::monotonic_ns;
@@ -98,6 +102,8 @@ pub(super) static PROBES: &[Probe] = &[Probe {
             BY,
             super::packets::PLACE,
             WHOSE,
+            AT,
+            TOKEN,
             TARGET,
             HOST,
             PATH,
@@ -166,7 +172,7 @@ pub(super) static PROBES: &[Probe] = &[Probe {
 
 /// Where a server listens that is not ours, and its process.
 fn target(params: &Params) -> Result<Option<(SocketAddr, Option<u32>)>, Unavailable> {
-    if params.told("whose") != "own" {
+    if params.told("whose") == "url" {
         return whole::target(params).map(Some).map_err(Unavailable::Missing);
     }
     if params.told("connection") == "keep-alive" && params.number("workers") < params.number("connections") {
@@ -208,12 +214,12 @@ fn measure(
 ) -> Result<(), ProbeError> {
     let keep = params.told("connection") == "keep-alive";
     let answer = server::answer(params.number("bytes"), keep);
-    let (server, to) = served(params, place, target.map(|(at, _)| at), &answer)?;
+    let mut server = Served::begin(params, place, target, &answer, budget)?;
     let board = Board::new()?;
     let asked = Asked {
-        to,
+        to: server.at()?,
         request: request(params, keep),
-        known: server.as_ref().map(|_| answer),
+        known: (!matches!(server, Served::Another(..))).then_some(answer),
         connections: params.number("connections"),
         keep,
         each: params.number("each") as u64,
@@ -231,30 +237,28 @@ fn measure(
             std::thread::park();
         }
     })?;
-    let pid = target.and_then(|(_, pid)| pid);
-    let servers = || match (&server, pid) {
-        (Some(server), _) => server.workers.iter().map(Peer::pid).collect(),
-        (None, Some(pid)) => whole::processes(pid),
-        (None, None) => Vec::new(),
-    };
     warm(&board, budget)?;
     // Interrupts are of both sides' CPUs, or of none.
     let both = [params.cpu, place];
     let cpus = match (&server, both[0] == both[1]) {
-        (None, _) => &both[..0],
-        (Some(_), true) => &both[..1],
-        (Some(_), false) => &both[..],
+        (Served::Another(..), _) => &both[..0],
+        (Served::Host(_), _) | (Served::Own(_), true) => &both[..1],
+        (Served::Own(_), false) => &both[..],
     };
     // Of a client with a real-time priority, who looks has to be elsewhere.
     limits::pin(&params.allowed)?;
-    let first = servers();
+    let (first, there) = (server.processes(), server.books()?);
     let (before, begun, source) = (board.seen(), monotonic_ns(), source_reads());
     let costs = Costs::begin(first, client.pid(), cpus);
     let windows = look(&board, begun, budget.time.get() as u64);
-    let last = servers();
+    let last = server.processes();
     let (after, wall) = (board.seen(), monotonic_ns() - begun);
-    let costs = costs.end(&last);
     let source = source_reads().zip(source).map(|(after, before)| after - before);
+    let mut costs = costs.end(&last);
+    if let Some((before, after)) = there.zip(server.books()?) {
+        let (account, interrupts) = served::between(&before, &after, wall);
+        costs = costs.of_another_host(account, interrupts);
+    }
     let behind = begun.saturating_add(wall).saturating_sub(board.next()) as f64;
     board.drain();
     let all = drained(&board, asked.patience.min(rest(budget) / WINDOW));
@@ -294,22 +298,6 @@ fn measure(
         }
     }
     Ok(())
-}
-
-/// Starts our own server where no other is the target; and where it listens.
-fn served(
-    params: &Params,
-    place: u32,
-    target: Option<SocketAddr>,
-    answer: &[u8],
-) -> Result<(Option<Server>, SocketAddr), ProbeError> {
-    if let Some(there) = target {
-        return Ok((None, there));
-    }
-    let (keep, threads) = (params.told("connection") == "keep-alive", params.told("by") == "threads");
-    let server = Server::start(place, params.number("workers"), threads, answer, keep)?;
-    let at = server.at;
-    Ok((Some(server), at))
 }
 
 /// Reads so far of the clock source that counts its own (kernel/tickmark_clock), where it is there.

@@ -1,10 +1,9 @@
 //! A command before whose libraries ours is loaded.
 
-use super::sql::server::as_user;
-use super::started::{Scratch, Started};
+use super::started::{self, Scratch, Started};
 use crate::ProbeError;
 use std::os::unix::fs::chown;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use tickmark_preload::Preload;
 
 /// It runs, or has run.
@@ -36,11 +35,7 @@ impl Preloaded {
         let wrong = |error: std::io::Error| ProbeError::Other(format!("the preloaded library: {error}"));
         let own = Scratch::make("run").map_err(wrong)?;
         let preload = Preload::new(&own.0, sites).map_err(wrong)?;
-        let mut command = Command::new(words.first().map_or("", String::as_str));
-        command.args(&words[1..]).stdin(Stdio::null()).stdout(output).stderr(Stdio::null());
-        if !folder.is_empty() {
-            command.current_dir(folder);
-        }
+        let mut command = started::command(words, folder, output, user);
         command.envs(preload.environment());
         if let Some((number, group)) = user {
             // What is counted is written by that user.
@@ -48,7 +43,6 @@ impl Preloaded {
                 chown(path, Some(number), Some(group)).map_err(wrong)?;
             }
         }
-        as_user(&mut command, user);
         let started = Started::start(&mut command, cpus)?;
         Ok(Self { started, preload, _folder: own })
     }

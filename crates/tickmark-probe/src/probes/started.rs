@@ -1,10 +1,11 @@
 //! Programs that a run starts and ends.
 
+use super::sql::server::as_user;
 use crate::ProbeError;
-use crate::sys::limits;
+use crate::sys::{limits, tasks};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::PathBuf;
-use std::process::{Child, Command};
+use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 /// One that runs.
@@ -31,6 +32,30 @@ impl Started {
         }
     }
 
+    /// Ends it and all that it has started, and waits until they are gone.
+    pub(super) fn end_all(&mut self) {
+        // What is left when its parent has ended is nobody's child that is known: all are looked for before.
+        let mut all = tasks::below(self.child.id(), &tasks::all());
+        all.reverse();
+        for pid in &all {
+            if let Some(pid) = rustix::process::Pid::from_raw(*pid as i32) {
+                let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
+            }
+        }
+        let _ = self.child.wait();
+        let is_there = |pid: &u32| {
+            // One that has ended and was not waited for is no task any more.
+            std::fs::read_to_string(format!("/proc/{pid}/stat"))
+                .is_ok_and(|status| !status.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('Z')))
+        };
+        for _ in 0..200 {
+            if !all.iter().any(is_there) {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
     /// What is wrong with it.
     pub(super) fn wrong(&self, why: &str) -> ProbeError {
         ProbeError::Other(format!("`{}`: {why}", self.name))
@@ -47,6 +72,31 @@ impl Started {
             Err(error) => Err(self.wrong(&error.to_string())),
         }
     }
+}
+
+/// Starts a program in a folder, as a user of this number and group where that is not ours.
+///
+/// # Errors
+/// Those of fork(2) and execve(2).
+pub(super) fn plain(
+    words: &[String],
+    folder: &str,
+    cpus: &[u32],
+    output: Stdio,
+    user: Option<(u32, u32)>,
+) -> Result<Started, ProbeError> {
+    Started::start(&mut command(words, folder, output, user), cpus)
+}
+
+/// A command that reads nothing and complains to nobody.
+pub(super) fn command(words: &[String], folder: &str, output: Stdio, user: Option<(u32, u32)>) -> Command {
+    let mut command = Command::new(words.first().map_or("", String::as_str));
+    command.args(&words[1..]).stdin(Stdio::null()).stdout(output).stderr(Stdio::null());
+    if !folder.is_empty() {
+        command.current_dir(folder);
+    }
+    as_user(&mut command, user);
+    command
 }
 
 impl Drop for Started {

@@ -7,6 +7,10 @@ fn server(token: &str) -> (Server, String) {
     (server, address)
 }
 
+fn number(line: &[u8]) -> Result<i32, String> {
+    serde_json::from_slice(line).map_err(|error| error.to_string())
+}
+
 fn ask(address: &str, token: &str) -> Result<Session, String> {
     Session::ask(address, &Token::new(token).unwrap(), &7)
 }
@@ -22,7 +26,7 @@ fn who_knows_the_token_is_served_and_has_the_key() {
         second.write_all(session.key()).unwrap();
         session.hear::<String>().unwrap()
     });
-    let (mut session, what) = server.accept(|_: &i32| Ok(())).unwrap();
+    let (mut session, what) = server.accept(number, |_| Ok(())).unwrap();
     server.second(&session).unwrap();
     session.say(&"done").unwrap();
     assert_eq!((what, asked.join().unwrap().as_str()), (7, "done"));
@@ -35,7 +39,7 @@ fn who_does_not_is_refused_in_a_line() {
         let address = address.clone();
         move || ask(&address, "wrong horse battery")
     });
-    let told = server.accept(|_: &i32| Ok(())).unwrap_err();
+    let told = server.accept(number, |_| Ok(())).unwrap_err();
     assert!(told.contains("127.0.0.1") && told.contains("token"), "{told}");
     let refused = other.join().unwrap().unwrap_err();
     assert!(refused.contains("refused: the token is another one"), "{refused}");
@@ -46,7 +50,7 @@ fn who_does_not_is_refused_in_a_line() {
         let (stream, _) = listener.accept().unwrap();
         let mut session = Session::of(stream).unwrap();
         session.say(&Greeting { tickmark: "0".into(), protocol: PROTOCOL, number: "00".into() }).unwrap();
-        let answer: Answer = session.hear().unwrap();
+        let answer: Reply = session.hear().unwrap();
         session.line().unwrap();
         session.say(&Verdict::Proof(answer.proof)).unwrap();
     });
@@ -55,7 +59,7 @@ fn who_does_not_is_refused_in_a_line() {
     assert!(Token::new(" short ").is_err());
     // What it asks may be refused, too.
     let other = std::thread::spawn(move || ask(&address, "correct horse battery"));
-    assert!(server.accept(|_: &i32| Err("too much".to_owned())).is_err());
+    assert!(server.accept(number, |_| Err("too much".to_owned())).is_err());
     assert!(other.join().unwrap().unwrap_err().contains("refused: too much"));
 }
 
@@ -91,7 +95,7 @@ fn who_is_not_known_has_neither_room_nor_time() {
             let _ = stream.read_to_end(&mut rest);
         }
     });
-    assert!(server.accept(|_: &i32| Ok(())).is_err());
+    assert!(server.accept(number, |_| Ok(())).is_err());
     floods.join().unwrap();
     let mut session = Session::of(TcpStream::connect(&address).unwrap()).unwrap();
     session.until = Some(Instant::now());

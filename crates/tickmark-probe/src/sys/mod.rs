@@ -33,6 +33,8 @@ pub mod stages;
 pub mod tasks;
 pub mod tcp_timer;
 pub mod timer_module;
+#[cfg(feature = "whole")]
+pub mod uprobe;
 pub mod uring;
 pub mod usage;
 pub mod waiting;

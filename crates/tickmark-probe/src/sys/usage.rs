@@ -148,6 +148,19 @@ impl CpuTimes {
     }
 }
 
+/// Of every CPU that is online, as [`CpuTimes::read`] has them; empty where /proc/stat does not say.
+#[must_use]
+pub fn all_cpu_times() -> Vec<(u32, [Nanos; 6])> {
+    // SAFETY: no pointers.
+    let tick = 1_000_000_000 / unsafe { libc::sysconf(libc::_SC_CLK_TCK) }.max(1);
+    let text = std::fs::read_to_string("/proc/stat").unwrap_or_default();
+    let cpus = text.lines().filter_map(|line| line.strip_prefix("cpu")?.split_once(' '));
+    let each = |(cpu, line): (&str, &str)| {
+        Some((cpu.parse().ok()?, times(line)?.map(|ticks| Nanos::new(ticks * tick))))
+    };
+    cpus.filter_map(each).collect()
+}
+
 /// The columns of a line of /proc/stat behind its name (proc_stat(5)), as [`CpuTimes::read`] has them.
 fn times(line: &str) -> Option<[i64; 6]> {
     let ticks: Option<Vec<i64>> = line.split_whitespace().map(|word| word.parse().ok()).collect();
@@ -254,6 +267,8 @@ mod tests {
         assert_eq!(times("4 1 3 900"), None);
         let now = CpuTimes::open(0).read();
         assert!(now.is_none_or(|times| times.iter().any(|time| time.get() > 0)), "{now:?}");
+        let all = all_cpu_times();
+        assert_eq!(all.iter().any(|(cpu, _)| *cpu == 0), now.is_some(), "{all:?}");
     }
 
     #[test]

@@ -3,9 +3,9 @@
 mod html;
 mod json;
 mod markdown;
-mod strip;
+pub(crate) mod strip;
 mod text;
-mod words;
+pub(crate) mod words;
 
 pub use html::render as html;
 pub use json::render as json;

@@ -1,10 +1,10 @@
 //! All values of both sides on one line: x the baseline, o the candidate, * both in one place.
 
 /// Columns.
-pub(super) const WIDTH: usize = 21;
+pub(crate) const WIDTH: usize = 21;
 
 /// Where each value lies, as columns of the strip: of the first side, and of the other.
-pub(super) fn places(sides: &[Vec<f64>; 2]) -> [Vec<usize>; 2] {
+pub(crate) fn places(sides: &[Vec<f64>; 2]) -> [Vec<usize>; 2] {
     let all = || sides.iter().flatten().copied();
     let (low, high) = (all().fold(f64::INFINITY, f64::min), all().fold(f64::NEG_INFINITY, f64::max));
     let place = |value: &f64| {

@@ -3,8 +3,9 @@
 mod notes;
 mod together;
 
-pub(super) use notes::notes;
-pub(super) use together::{doses, group, groups};
+pub(crate) use notes::notes;
+pub(super) use together::group;
+pub(crate) use together::{doses, groups};
 
 use crate::number::{bytes, count, value};
 use crate::reason;
@@ -20,16 +21,16 @@ use tickmark_wire::text::quoted;
 const SHOWN: usize = 48;
 
 /// A line as it is printed.
-pub(super) struct Printed {
+pub(crate) struct Printed {
     /// The means of both sides.
-    pub(super) means: [String; 2],
-    pub(super) change: String,
-    pub(super) interval: String,
-    pub(super) verdict: String,
+    pub(crate) means: [String; 2],
+    pub(crate) change: String,
+    pub(crate) interval: String,
+    pub(crate) verdict: String,
 }
 
 /// The head of the column beside the change: what the range is.
-pub(super) const fn range(basis: &Basis) -> &'static str {
+pub(crate) const fn range(basis: &Basis) -> &'static str {
     if matches!(basis, Basis::Phases { .. }) { "over phases" } else { "95 %" }
 }
 
@@ -44,7 +45,7 @@ pub(super) const fn replicates(basis: &Basis) -> &'static str {
     }
 }
 
-pub(super) fn printed(line: &Line, basis: &Basis, margin: f64) -> Printed {
+pub(crate) fn printed(line: &Line, basis: &Basis, margin: f64) -> Printed {
     let unlike = line.over[0] != line.over[1] && matches!(line.why, Some(Why::OtherSizes));
     let means = [0, 1].map(|side| {
         // Neither more digits than the runs agree on nor fewer than show a change of a per mille.
@@ -87,7 +88,7 @@ pub(super) fn marked(of: &Marked) -> String {
     format!("{whose}: {}", reason::mark(&of.mark))
 }
 
-pub(super) const fn word(word: Word) -> &'static str {
+pub(crate) const fn word(word: Word) -> &'static str {
     match word {
         Word::Beyond => "changed beyond the margin",
         Word::Changed => "changed",
@@ -186,14 +187,14 @@ fn per_cent(share: f64) -> String {
 }
 
 /// How many lines have each verdict.
-pub(super) fn summary(against: &Against) -> String {
+pub(crate) fn summary(against: &Against) -> String {
     let counts = against.counts().into_iter();
     let counts: Vec<String> = counts.map(|(word, count)| format!("{count} {}", self::word(word))).collect();
     format!("{} of {} figures", counts.join(", "), against.lines.len())
 }
 
 /// What a column is headed with: name and id.
-pub(super) fn label(party: &Party) -> String {
+pub(crate) fn label(party: &Party) -> String {
     match &party.ids[..] {
         [] => party.name.clone(),
         [id] => format!("{} {id}", party.name),
@@ -207,7 +208,7 @@ pub(super) fn created(party: &Party) -> String {
 }
 
 /// Both sides, each in a line.
-pub(super) fn parties(model: &Model, against: &Against) -> [String; 2] {
+pub(crate) fn parties(model: &Model, against: &Against) -> [String; 2] {
     let text = |party: &Party| {
         let more = if party.ids.len() > 1 { format!(" ({})", Id::all(&party.ids)) } else { String::new() };
         let runs = count(party.runs as u32, "run");
@@ -217,7 +218,7 @@ pub(super) fn parties(model: &Model, against: &Against) -> [String; 2] {
 }
 
 /// What the environments do not share, as lines, of which so many are listed.
-pub(super) fn environment(model: &Model, against: &Against, listed: usize) -> Vec<String> {
+pub(crate) fn environment(model: &Model, against: &Against, listed: usize) -> Vec<String> {
     let all = &against.differences;
     let mut lines = Vec::new();
     if model.base.tool != against.party.tool {
@@ -237,7 +238,7 @@ pub(super) fn environment(model: &Model, against: &Against, listed: usize) -> Ve
 }
 
 /// Metrics that one side alone has.
-pub(super) fn without(model: &Model, against: &Against) -> Vec<String> {
+pub(crate) fn without(model: &Model, against: &Against) -> Vec<String> {
     let sides = [&model.base, &against.party].into_iter().zip(&against.without);
     let named = sides.filter(|(_, metrics)| !metrics.is_empty());
     let line = |(party, metrics): (&Party, &Vec<String>)| {
@@ -247,7 +248,7 @@ pub(super) fn without(model: &Model, against: &Against) -> Vec<String> {
 }
 
 /// What the columns mean.
-pub(super) fn legend(model: &Model) -> String {
+pub(crate) fn legend(model: &Model) -> String {
     let mut legend =
         format!("floor and mean cost, each as the mean over replicates; margin {}", per_cent(model.margin));
     let judged = |line: &Line| line.claim.is_some();

@@ -1,7 +1,7 @@
 //! One recording.
 
 mod json;
-mod text;
+pub(crate) mod text;
 
 pub(crate) use json::mark;
 pub use json::render as json;

@@ -37,7 +37,7 @@ pub fn render(model: &Model, environment: bool) -> String {
 }
 
 /// A fact of the environment: name, value, source.
-pub(super) fn fact(known: &Known) -> (String, String, &str) {
+pub(crate) fn fact(known: &Known) -> (String, String, &str) {
     let name = format!("{}{}", known.name, if known.at_end { " at the end" } else { "" });
     let missing = || format!("unknown: {}", known.missing.as_deref().unwrap_or("not recorded"));
     (name, known.value.clone().unwrap_or_else(missing), &known.source)

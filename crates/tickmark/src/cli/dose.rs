@@ -14,9 +14,11 @@ the server is our own. What is given says how transactions are counted: --url by
 Examples:
   tickmark dose --reads 10                        our own server, with ten reads for each request
   tickmark dose --start mariadb                   a database of our own
+  tickmark dose --start mariadb --op normalise    what arithmetic on timestamps beside each read costs it
   tickmark dose --url http://127.0.0.1:8080/ -- nginx -g 'daemon off; worker_processes 1;'
   tickmark dose --busy './load' --count 'curl -s localhost/requests' --slice 2s -- ./server
   tickmark dose --number 'psql ... | grep -oP \"Execution Time: \\K[\\d.]+\"' --doses 0,60,300 -- postgres -D data
+  tickmark dose --in-kernel --url http://127.0.0.1:8080/ -- ./static-server     any program, and the kernel's own reads for it
   tickmark dose --of last --format json           a recording again";
 
 #[derive(Debug, Args)]
@@ -54,9 +56,15 @@ pub(crate) struct Dose {
     /// The server's CPU: that of our client; another one; any [default: our own server same, others any]
     #[arg(long, value_name = "PLACE", value_parser = ["same", "across", "any"])]
     pub(crate) place: Option<String>,
-    /// ns by which reads take longer, at most 1000000; syscall: each is a system call
-    #[arg(long, value_name = "NS", default_value = "0,60,300,1000,3000,syscall")]
-    pub(crate) doses: String,
+    /// ns by which reads take longer, at most 1000000; syscall: each is a system call; with --op numbers of operations [default: 0,60,300,1000,3000,syscall; with --in-kernel no syscall; with --op 0,100,1000,10000]
+    #[arg(long, value_name = "NS")]
+    pub(crate) doses: Option<String>,
+    /// Add timestamp operations to each read instead of a delay: normalise (take whole seconds out of the ns), compare, or bintime (ns to a fraction of 64 bits, and its sum)
+    #[arg(long, value_name = "OPERATION", value_parser = ["normalise", "compare", "bintime"], conflicts_with = "clock_sources")]
+    pub(crate) op: Option<String>,
+    /// Make every read of the whole machine's clock longer, the kernel's own among them, by the module kernel/tickmark_clock, which is loaded and selected already
+    #[arg(long, conflicts_with_all = ["op", "clock_sources"])]
+    pub(crate) in_kernel: bool,
     /// Measure what a read costs by each clock source of this machine, and predict with it: as root; each is selected for
     /// a moment, and then the one that was
     #[arg(long)]
@@ -74,7 +82,7 @@ pub(crate) struct Dose {
     #[arg(long)]
     pub(crate) no_pilot: bool,
     /// Show a recording again instead
-    #[arg(long, value_name = "REC", conflicts_with_all = ["command", "url", "count", "number", "busy", "start", "load", "connection", "connections", "reads", "place", "doses", "slice", "blocks", "quick", "no_pilot", "clock_sources", "name"], add = recordings())]
+    #[arg(long, value_name = "REC", conflicts_with_all = ["command", "url", "count", "number", "busy", "start", "load", "connection", "connections", "reads", "place", "doses", "op", "in_kernel", "slice", "blocks", "quick", "no_pilot", "clock_sources", "name"], add = recordings())]
     pub(crate) of: Option<String>,
     /// Name of the recording [default: the host's name]
     #[arg(long)]

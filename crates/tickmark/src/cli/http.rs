@@ -4,6 +4,7 @@ use super::complete::recordings;
 use super::values::{Goal, duration, goal};
 use super::{Output, Settings};
 use clap::Args;
+use std::path::PathBuf;
 use tickmark_wire::Nanos;
 
 pub(super) const HTTP_EXAMPLES: &str = "\
@@ -17,6 +18,7 @@ Examples:
   tickmark http --rate 5000 --arrivals poisson --connection keep-alive
   tickmark http --find-capacity p99=5ms --connection keep-alive   how many requests a second it takes
   tickmark http --url http://127.0.0.1:8080/index.html --pid $(pgrep -o nginx)
+  tickmark http --peer node7 --rate 5000          our server on another host, started over ssh
   tickmark http --of last --format json           a recording again";
 
 #[derive(Debug, Args)]
@@ -51,6 +53,15 @@ pub(crate) struct Http {
     /// Its process, whose CPU time and that of those that it started is read
     #[arg(long, value_name = "PID", requires = "url", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) pid: Option<u32>,
+    /// Our own server on another host: HOST over ssh, HOST:PORT where `tickmark comms --serve` listens
+    #[arg(long, value_name = "HOST", conflicts_with_all = ["url", "place"])]
+    pub(crate) peer: Option<String>,
+    /// An option of ssh to that host, such as -p2222
+    #[arg(long, value_name = "OPTION", requires = "peer", allow_hyphen_values = true)]
+    pub(crate) ssh: Vec<String>,
+    /// The file with the token of both hosts [default: the environment's TICKMARK_TOKEN]
+    #[arg(long, value_name = "FILE", requires = "peer")]
+    pub(crate) token_file: Option<PathBuf>,
     /// Bytes of our own server's page
     #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u32).range(0..=16 << 20), default_value = "100")]
     pub(crate) bytes: u32,
@@ -64,7 +75,7 @@ pub(crate) struct Http {
     #[arg(long, value_name = "PLACE", value_delimiter = ',', value_parser = ["same", "across"])]
     pub(crate) place: Vec<String>,
     /// Only serve, by threads, until it is ended: for the client on another machine (--url), and for `tickmark dose`
-    #[arg(long, conflicts_with_all = ["url", "place", "by", "duration", "runs", "quick", "paced", "of", "name"])]
+    #[arg(long, conflicts_with_all = ["url", "peer", "place", "by", "duration", "runs", "quick", "paced", "of", "name"])]
     pub(crate) serve: bool,
     /// Where; port 0 is any
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:0", requires = "serve")]
@@ -82,7 +93,7 @@ pub(crate) struct Http {
     #[arg(long)]
     pub(crate) quick: bool,
     /// Show a recording again instead
-    #[arg(long, value_name = "REC", conflicts_with_all = ["connection", "connections", "requests_per_connection", "paced", "count_only", "url", "bytes", "workers", "by", "place", "duration", "runs", "quick", "name"], add = recordings())]
+    #[arg(long, value_name = "REC", conflicts_with_all = ["connection", "connections", "requests_per_connection", "paced", "count_only", "url", "peer", "bytes", "workers", "by", "place", "duration", "runs", "quick", "name"], add = recordings())]
     pub(crate) of: Option<String>,
     /// Name of the recording [default: the host's name]
     #[arg(long)]

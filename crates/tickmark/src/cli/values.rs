@@ -120,3 +120,43 @@ pub(super) fn write_file(text: &str) -> Result<(String, String), String> {
         .map(|(path, content)| (path.to_owned(), content.to_owned()))
         .ok_or_else(|| "give /PATH=CONTENT".to_owned())
 }
+/// A limit of a metric.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum LimitValue {
+    /// In ns.
+    Time(f64),
+    /// A part of one.
+    Share(f64),
+    /// In the unit of the metric.
+    Number(f64),
+}
+
+/// METRIC=VALUE.
+pub(super) fn limit(text: &str) -> Result<(String, LimitValue), String> {
+    let (name, value) = text.rsplit_once('=').ok_or("give METRIC=VALUE, such as syscall.null=200ns")?;
+    let plain = || value.parse::<f64>().ok().filter(|number| number.is_finite()).map(LimitValue::Number);
+    // Costs are parts of a ns, too.
+    let units = [("ns", 1.0), ("us", 1e3), ("ms", 1e6), ("s", 1e9)];
+    let time = || {
+        let of = |(unit, ns): (&str, f64)| Some(ns * value.strip_suffix(unit)?.parse::<f64>().ok()?);
+        let ns = units.into_iter().find_map(of).filter(|ns| ns.is_finite());
+        ns.map(LimitValue::Time)
+    };
+    let part = || value.ends_with('%').then(|| share(value).ok().map(LimitValue::Share)).flatten();
+    let number = plain().or_else(part).or_else(time);
+    let number = number.ok_or_else(|| {
+        format!("{value:?} is neither a time such as 200ns nor a share such as 5% nor a number")
+    })?;
+    if name.is_empty() { Err("give METRIC=VALUE".to_owned()) } else { Ok((name.to_owned(), number)) }
+}
+
+/// A slowdown and how often it is to be found.
+pub(super) fn detection(text: &str) -> Result<(f64, f64), String> {
+    let (slowdown, often) = text.split_once('=').ok_or("give SLOWDOWN=SHARE, such as 5%=80%")?;
+    let slowdown = share(slowdown)?;
+    let planted = tickmark_analysis::gate::PLANTED;
+    match planted.iter().find(|planted| (**planted - slowdown).abs() < 1e-9) {
+        Some(planted) => Ok((*planted, share(often)?)),
+        None => Err("slowdowns of 1%, 2% and 5% are planted".to_owned()),
+    }
+}

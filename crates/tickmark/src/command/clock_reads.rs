@@ -10,17 +10,13 @@ use tickmark_store::{Recording, Store};
 use tickmark_wire::{Offer, names};
 
 pub(super) fn run(store: &Store, asked: &ClockReads) -> Result<Code, Error> {
-    if let Some(pid) = asked.pid {
-        return Err(Error::Usage(format!(
-            "--pid {pid}: nothing can be loaded before a process that runs already, and uprobes are not used yet; start it by tickmark clock-reads -- COMMAND"
-        )));
-    }
     if let Some(name) = &asked.of {
         return show(&store.find(name)?, asked).map(|()| Code::Done);
     }
     let offers = [offer(asked)?];
     let plan = plan::make(&offers, asked.runs, None, (&asked.settings).into(), false, &mut rand::rng());
-    let select = format!("clock-reads {}", asked.command.join(" "));
+    let what = asked.pid.map_or_else(|| asked.command.join(" "), |pid| format!("--pid {pid}"));
+    let select = format!("clock-reads {what}");
     let (recording, stopped) = measured_one(store, asked.name.as_deref(), plan, &[select])?;
     show(&recording, asked)?;
     if asked.output.format == Format::Text {
@@ -36,6 +32,9 @@ fn offer(asked: &ClockReads) -> Result<Offer, Error> {
         ("words", asked.command.join("\0")),
         ("folder", here.to_string_lossy().into_owned()),
         ("count", asked.count.clone().unwrap_or_default()),
+        ("pid", asked.pid.map_or_else(String::new, |pid| pid.to_string())),
+        ("confirm", if asked.confirm { "yes" } else { "no" }.to_owned()),
+        ("calls", asked.calls.join(",")),
         ("seconds", asked.duration.map_or_else(String::new, |time| (time.as_f64() / 1e9).to_string())),
     ];
     let told = told.map(|(name, value)| (name.to_owned(), value)).into();

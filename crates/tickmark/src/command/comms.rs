@@ -1,7 +1,6 @@
 //! Messages by their sizes, and what they cost the processor.
 
-mod hosts;
-
+use super::hosts::{self, is_host};
 use super::run::{measured_one, saved};
 use super::scenarios::{SIZE, unwritable, write};
 use super::timers::{header, with_header};
@@ -37,7 +36,9 @@ pub(super) fn run(store: &Store, asked: &Comms) -> Result<Code, Error> {
     }
     check(asked)?;
     // It listens until the recording is made.
-    let elsewhere = hosts::Elsewhere::find(asked)?;
+    let host = asked.peer.iter().find(|peer| is_host(peer));
+    let elsewhere =
+        host.map(|host| hosts::Elsewhere::find(host, &asked.ssh, asked.token_file.as_deref())).transpose()?;
     let select = select(asked, elsewhere.as_ref())?;
     let offers = selection::select(&select)?;
     let combinations = offers.len() as i64;
@@ -114,6 +115,12 @@ fn usual() -> Vec<u32> {
     all
 }
 
+/// The other host, as selections name it.
+fn told(host: &hosts::Elsewhere) -> String {
+    let all = host.told().into_iter().filter(|(_, value)| !value.is_empty());
+    all.fold("host".to_owned(), |told, (name, value)| format!("{told},{name}={value}"))
+}
+
 /// The probe with each combination that is asked for.
 fn select(asked: &Comms, elsewhere: Option<&hosts::Elsewhere>) -> Result<Vec<String>, Error> {
     let several = allowed_cpus().is_ok_and(|cpus| cpus.len() > 1);
@@ -124,8 +131,8 @@ fn select(asked: &Comms, elsewhere: Option<&hosts::Elsewhere>) -> Result<Vec<Str
         for over in &asked.over {
             let sizes = sizes(asked, over)?;
             for peer in &asked.peer {
-                let host = [elsewhere.map(hosts::Elsewhere::told).unwrap_or_default()];
-                let (peer, places) = match hosts::is_host(peer) {
+                let host = [elsewhere.map(told).unwrap_or_default()];
+                let (peer, places) = match is_host(peer) {
                     true => ("process", &host[..]),
                     false => (peer.as_str(), &places[..]),
                 };
@@ -190,7 +197,7 @@ fn check(asked: &Comms) -> Result<(), Error> {
             "--mtu, --offloads, --rps and --rate are of a veth pair: give --link veth".to_owned(),
         ));
     }
-    let hosts = asked.peer.iter().filter(|peer| hosts::is_host(peer)).count();
+    let hosts = asked.peer.iter().filter(|peer| is_host(peer)).count();
     if hosts > 1 {
         return Err(Error::Usage("--peer: one other host at a time".to_owned()));
     }

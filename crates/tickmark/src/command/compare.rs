@@ -137,7 +137,7 @@ pub(super) fn code(model: &Model, fail_on: Option<FailOn>) -> Code {
 }
 
 /// A recording; of a setting to which blocks were added, all recordings of it.
-fn parts(store: &Store, found: Recording) -> Result<Vec<Recording>, Error> {
+pub(super) fn parts(store: &Store, found: Recording) -> Result<Vec<Recording>, Error> {
     let Some(arm) = found.meta.arm.clone().filter(|arm| !arm.pilot) else { return Ok(vec![found]) };
     let same = |entry: &Entry| {
         let own = entry

@@ -15,6 +15,11 @@ use tickmark_wire::{Arguments, Offer, names};
 /// Blocks, and those of a quick look.
 const USUAL: u32 = 30;
 const QUICK: u32 = 8;
+/// Doses if nobody says: ns and the system call; operations.
+const NANOS: &str = "0,60,300,1000,3000,syscall";
+const OPERATIONS: &str = "0,100,1000,10000";
+/// By the clock source each read is a system call already.
+const IN_KERNEL: &str = "0,60,300,1000,3000";
 /// Slices of the pilot, which have no dose.
 const PILOT: u32 = 16;
 /// The shortest slice and the longest, in ns.
@@ -28,7 +33,13 @@ pub(super) fn run(store: &Store, asked: &Dose) -> Result<Code, Error> {
     if let Some(name) = &asked.of {
         return show(&store.find(name)?, asked).map(|_| Code::Done);
     }
-    let doses = doses(&asked.doses)?;
+    let usual = match asked.op.is_some() {
+        true => OPERATIONS,
+        false if asked.in_kernel => IN_KERNEL,
+        false => NANOS,
+    };
+    let told_doses = asked.doses.as_deref().unwrap_or(usual);
+    let doses = doses(told_doses, asked.op.as_deref())?;
     if !(SLICES[0]..=SLICES[1]).contains(&asked.slice.get()) {
         return Err(Error::Usage("--slice: give 20ms to 10min".to_owned()));
     }
@@ -43,10 +54,12 @@ pub(super) fn run(store: &Store, asked: &Dose) -> Result<Code, Error> {
         if stopped {
             return Ok(Code::Partly);
         }
-        anstream::eprintln!("{}", reach(&seen, &doses, asked.slice.as_f64(), blocks, pilot.meta.id.short()));
+        let whose = if asked.in_kernel { None } else { Some(seen.reads) };
+        let pilot = pilot.meta.id.short();
+        anstream::eprintln!("{}", reach(&seen, &doses, asked.slice.as_f64(), blocks, pilot, whose));
     }
     let (recording, stopped) =
-        measured(store, asked, offer(&told, &asked.doses, blocks)?, asked.name.as_deref())?;
+        measured(store, asked, offer(&told, told_doses, blocks)?, asked.name.as_deref())?;
     show(&recording, asked)?;
     if asked.output.format == Format::Text {
         saved(&recording, stopped, "dose --of")?;
@@ -119,6 +132,8 @@ fn told(asked: &Dose) -> Result<Arguments, Error> {
             }
             .to_owned(),
         ),
+        ("by", if asked.in_kernel { "kernel" } else { "preload" }.to_owned()),
+        ("op", asked.op.clone().unwrap_or_else(|| "none".to_owned())),
         ("slice", (asked.slice.get() / 1_000_000).to_string()),
         (
             "place",
@@ -167,16 +182,21 @@ fn figures(recording: &Recording) -> Result<Dosed, Error> {
         .map_err(|why| Error::Refused(format!("nothing was measured: {why}; saved as {id}")))
 }
 
-/// What is asked for, in ns, and none for the system call; 0 among them, and none twice.
-fn doses(told: &str) -> Result<Vec<Option<f64>>, Error> {
+/// What is asked for, in ns, and none for the system call; 0 among them, and none twice. Operations as what they take here.
+fn doses(told: &str, op: Option<&str>) -> Result<Vec<Option<f64>>, Error> {
+    let (each, unit, or) = match op {
+        Some(op) => (tickmark_probe::cost_of_an_operation(op), "operations", ""),
+        None => (1.0, "ns", " nor syscall"),
+    };
     let mut all = vec![Some(0.0)];
     for word in told.split(',') {
         let dose = match (word, word.parse::<u32>()) {
-            ("syscall", _) => None,
-            (_, Ok(nanos)) if nanos <= 1_000_000 => Some(f64::from(nanos)),
+            ("syscall", _) if op.is_none() => None,
+            (_, Ok(number)) if number <= 1_000_000 => Some(f64::from(number) * each),
             _ => {
+                let neither = if or.is_empty() { "no" } else { "neither a" };
                 return Err(Error::Usage(format!(
-                    "--doses {told}: {word:?} is neither a number of ns up to 1000000 nor syscall"
+                    "--doses {told}: {word:?} is {neither} number of {unit} up to 1000000{or}"
                 )));
             }
         };
@@ -185,22 +205,31 @@ fn doses(told: &str) -> Result<Vec<Option<f64>>, Error> {
         }
     }
     if all.iter().flatten().count() < 2 {
-        return Err(Error::Usage(format!("--doses {told}: give one that is longer than 0 ns")));
+        return Err(Error::Usage(format!("--doses {told}: give one that is more than 0 {unit}")));
     }
     Ok(all)
 }
 
-/// What so many blocks can tell apart, in one line.
-fn reach(seen: &Dosed, doses: &[Option<f64>], slice: f64, blocks: u32, pilot: &str) -> String {
+/// What so many blocks can tell apart, in one line; with the reads that were counted of the server, and not of the whole machine.
+fn reach(
+    seen: &Dosed,
+    doses: &[Option<f64>],
+    slice: f64,
+    blocks: u32,
+    pilot: &str,
+    counted: Option<f64>,
+) -> String {
     let known: Vec<f64> = doses.iter().copied().flatten().collect();
     let of = |blocks: u32| detectable(&known, seen.deviation, blocks as usize, 1.0 - dose::CONFIDENCE, POWER);
     let least = of(blocks);
     let varies = 100.0 * seen.deviation / seen.cost;
-    let counted = seen.reads;
-    let can = match () {
-        () if counted >= least => "which is less than was counted: they can be told from none".to_owned(),
-        () if counted <= 0.0 => "and none was counted".to_owned(),
-        () => {
+    let can = match counted {
+        None => "and how many are the server's own is not counted".to_owned(),
+        Some(counted) if counted >= least => {
+            "which is less than was counted: they can be told from none".to_owned()
+        }
+        Some(counted) if counted <= 0.0 => "and none was counted".to_owned(),
+        Some(counted) => {
             // It falls with the root of their number.
             let needed = f64::from(blocks) * (least / counted).powi(2) * 1.1;
             format!(
@@ -208,9 +237,10 @@ fn reach(seen: &Dosed, doses: &[Option<f64>], slice: f64, blocks: u32, pilot: &s
             )
         }
     };
+    let reads = counted.map_or_else(String::new, |counted| format!(", and reads clocks {counted:.2} times"));
     let time = f64::from(blocks) * doses.len() as f64 * (slice / 1e9 + 0.02);
     format!(
-        "pilot {pilot}: a transaction takes {:.1} us, varies by {varies:.1} % from slice to slice, and reads clocks {counted:.2} times. {blocks} blocks ({time:.0} s) tell {least:.2} reads \
+        "pilot {pilot}: a transaction takes {:.1} us, varies by {varies:.1} % from slice to slice{reads}. {blocks} blocks ({time:.0} s) tell {least:.2} reads \
          from none with {:.0} % power, {can}",
         seen.cost / 1e3,
         100.0 * POWER

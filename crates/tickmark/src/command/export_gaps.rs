@@ -6,6 +6,7 @@ use hdrhistogram::serialization::V2DeflateSerializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, Tag};
 use serde_json::{Value, json};
 use std::time::{Duration, UNIX_EPOCH};
+use tickmark_analysis::http::{self, TimedRun};
 use tickmark_analysis::noise::{self, Gap, Noise};
 use tickmark_analysis::wakes::{self, WayRun};
 use tickmark_store::Recording;
@@ -29,13 +30,22 @@ struct Interval {
     tag: String,
     begin: f64,
     length: f64,
-    values: Vec<f64>,
+    /// Each with how often it came.
+    values: Vec<(f64, u64)>,
 }
 
-/// An interval log of HdrHistogram, in ns: how late programs were woken, a histogram a run, under a tag for each way; else the lengths of the
-/// gaps, a histogram a second, under a tag for each CPU.
+/// An interval log of HdrHistogram, in ns: how late programs were woken, or the latencies of transactions, a histogram a run, under a tag for each way or metric; else the
+/// lengths of the gaps, a histogram a second, under a tag for each CPU.
 pub(super) fn hdr(recording: &Recording) -> Result<String, Error> {
     let runs = wakes::runs(recording);
+    let timed = http::timed_runs(recording);
+    if !timed.is_empty() {
+        let interval = |run: TimedRun| {
+            let TimedRun { metric: tag, begin, length, counts: values } = run;
+            Interval { tag, begin, length, values }
+        };
+        return log(recording, timed.into_iter().map(interval));
+    }
     if runs.is_empty() {
         return log(recording, gaps(&noise_of(recording)?));
     }
@@ -44,7 +54,7 @@ pub(super) fn hdr(recording: &Recording) -> Result<String, Error> {
         tag: run.metric.strip_prefix(&prefix).unwrap_or(&run.metric).to_owned(),
         begin: run.begin,
         length: run.length,
-        values: run.late,
+        values: run.late.into_iter().map(|late| (late, 1)).collect(),
     };
     log(recording, runs.into_iter().map(interval))
 }
@@ -55,7 +65,7 @@ fn gaps(noise: &Noise) -> impl Iterator<Item = Interval> {
         let begin = number as f64 * INTERVAL;
         let until = |time: f64| noise.gaps.partition_point(|gap| gap.start < time);
         let own = &noise.gaps[until(begin)..until(begin + INTERVAL)];
-        let values = own.iter().map(|gap| gap.length).collect();
+        let values = own.iter().map(|gap| (gap.length, 1)).collect();
         Interval {
             tag: format!("cpu{}", noise.cpu),
             begin,
@@ -80,7 +90,9 @@ fn log(recording: &Recording, intervals: impl Iterator<Item = Interval>) -> Resu
         let mut histogram =
             Histogram::<u64>::new_with_bounds(1, LONGEST, DIGITS).map_err(|e| failed(e.to_string()))?;
         // What is early is none.
-        interval.values.iter().for_each(|value| histogram.saturating_record(value.max(0.0) as u64));
+        for (value, count) in &interval.values {
+            histogram.saturating_record_n(value.max(0.0) as u64, *count);
+        }
         let [begin, length] = [interval.begin, interval.length].map(|time| Duration::from_nanos(time as u64));
         log.write_histogram(&histogram, begin, length, Tag::new(&interval.tag))
             .map_err(|e| failed(format!("{e:?}")))?;

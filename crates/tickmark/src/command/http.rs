@@ -1,5 +1,6 @@
 //! Transactions over HTTP.
 
+use super::hosts::Elsewhere;
 use super::run::{measured_one, saved};
 use super::timers::{header, with_header};
 use crate::cli::{Format, Goal, Http};
@@ -26,9 +27,13 @@ pub(super) fn run(store: &Store, asked: &Http) -> Result<Code, Error> {
     if let Some(name) = &asked.of {
         return page(&store.find(name)?, asked.output.format);
     }
+    // It listens until the recording is made.
+    let find = |host: &String| Elsewhere::find(host, &asked.ssh, asked.token_file.as_deref());
+    let elsewhere = asked.peer.as_ref().map(find).transpose()?;
+    let whose = whose(asked, elsewhere.as_ref())?;
     let (offers, quick) = match &asked.find_capacity {
-        Some(goal) => (searches(asked, goal)?, QUICK_SEARCH),
-        None => (offers(asked)?, QUICK),
+        Some(goal) => (searches(asked, goal, &whose)?, QUICK_SEARCH),
+        None => (offers(asked, &whose)?, QUICK),
     };
     let (each, runs) = if asked.quick { quick } else { USUAL };
     let (each, runs) = (asked.duration.map_or(each, Nanos::get), asked.runs.unwrap_or(runs));
@@ -51,18 +56,20 @@ fn page(recording: &Recording, format: Format) -> Result<Code, Error> {
     shown(recording, &all, format, tickmark_render::capacity::json, tickmark_render::capacity::text)
 }
 
-/// Our own server, or another one.
-fn whose(asked: &Http) -> Result<Vec<(&'static str, String)>, Error> {
-    asked.url.as_ref().map_or_else(
-        || Ok(vec![("bytes", asked.bytes.to_string()), ("workers", asked.workers.to_string())]),
-        |url| of_url(url, asked.pid),
-    )
+/// Our own server, here or on another host, or another one.
+fn whose(asked: &Http, elsewhere: Option<&Elsewhere>) -> Result<Vec<(&'static str, String)>, Error> {
+    if let Some(url) = &asked.url {
+        return of_url(url, asked.pid);
+    }
+    let own = [("bytes", asked.bytes.to_string()), ("workers", asked.workers.to_string())];
+    let there = elsewhere.map(|host| [("whose", "host".to_owned())].into_iter().chain(host.told()));
+    Ok(own.into_iter().chain(there.into_iter().flatten()).collect())
 }
 
 /// On which CPUs.
 fn places(asked: &Http) -> Vec<&str> {
     let several = allowed_cpus().is_ok_and(|cpus| cpus.len() > 1);
-    match (asked.url.is_some(), asked.place.is_empty()) {
+    match (asked.url.is_some() || asked.peer.is_some(), asked.place.is_empty()) {
         (true, _) => vec!["same"],
         // Where they share a CPU, the client is late while the server runs.
         (_, true) if several && asked.find_capacity.is_some() => vec!["across"],
@@ -73,8 +80,8 @@ fn places(asked: &Http) -> Vec<&str> {
 }
 
 /// Each search that is asked for.
-fn searches(asked: &Http, goal: &Goal) -> Result<Vec<Offer>, Error> {
-    let (whose, places) = (whose(asked)?, places(asked));
+fn searches(asked: &Http, goal: &Goal, whose: &[(&'static str, String)]) -> Result<Vec<Offer>, Error> {
+    let places = places(asked);
     let fixed = [
         ("pace", asked.arrivals.clone()),
         ("quantile", goal.quantile.clone()),
@@ -91,7 +98,7 @@ fn searches(asked: &Http, goal: &Goal) -> Result<Vec<Offer>, Error> {
                         ("by", by.clone()),
                         ("place", (*place).to_owned()),
                     ];
-                    offers.push(offer(names::CAPACITY, own.iter().chain(&whose).chain(&fixed))?);
+                    offers.push(offer(names::CAPACITY, own.iter().chain(whose).chain(&fixed))?);
                 }
             }
         }
@@ -105,8 +112,8 @@ fn offer<'a>(probe: &str, told: impl Iterator<Item = &'a (&'static str, String)>
 }
 
 /// Each combination that is asked for.
-fn offers(asked: &Http) -> Result<Vec<Offer>, Error> {
-    let (whose, places) = (whose(asked)?, places(asked));
+fn offers(asked: &Http, whose: &[(&'static str, String)]) -> Result<Vec<Offer>, Error> {
+    let places = places(asked);
     let pace = |rate: &u32| [("pace", asked.arrivals.clone()), ("rate", rate.to_string())];
     let closed = [("pace", "closed".to_owned()), ("rate", "0".to_owned())];
     let paces: Vec<_> =
@@ -129,7 +136,7 @@ fn offers(asked: &Http) -> Result<Vec<Offer>, Error> {
                             ("by", by.clone()),
                             ("place", (*place).to_owned()),
                         ];
-                        offers.push(offer(names::HTTP, own.iter().chain(pace).chain(&whose).chain(&fixed))?);
+                        offers.push(offer(names::HTTP, own.iter().chain(pace).chain(whose).chain(&fixed))?);
                     }
                 }
             }

@@ -1,6 +1,7 @@
 //! A matrix carried out: every setting on every machine at every speed, then what came of it.
 
-use super::{arms, compare, document};
+use super::answers::Answers;
+use super::{arms, compare};
 use crate::cli::{CompareFormat, FailOn};
 use crate::error::{Code, Error};
 use crate::progress::control;
@@ -10,7 +11,7 @@ use rand::rngs::StdRng;
 use std::path::Path;
 use std::time::{Duration, Instant};
 use tickmark_analysis::balance::Balanced;
-use tickmark_analysis::comparison::{self, Line};
+use tickmark_analysis::comparison;
 use tickmark_drive::experiment::{Experiment, Halt};
 use tickmark_drive::knob::Boot;
 use tickmark_drive::lab::{self, Asked, Bench, Machine, Report, Wanted, kernel_of};
@@ -246,46 +247,11 @@ impl Made {
         if format != CompareFormat::Text {
             return if format == CompareFormat::Json { Ok(()) } else { compare::show(model, format) };
         }
-        let ticks: Vec<_> = recordings.iter().map(tickmark_analysis::hz::of).collect();
-        let (mut answer, mut tables) = (String::new(), String::new());
-        if let Some(balance) = &self.balance {
-            answer += &tickmark_render::balance::text(balance, &self.command, self.margin);
-        }
-        if from.report.contains(&Report::Prediction) {
-            let of = |lines: &[Line]| lines.iter().filter_map(Line::exact_change_of_mean).collect();
-            let changes: Vec<Vec<f64>> = model.against.iter().map(|against| of(&against.lines)).collect();
-            answer += &tickmark_render::hz::answer(&ticks, &changes);
-        }
-        if from.report.contains(&Report::Lmbench) || from.report.contains(&Report::Document) {
-            let beside = from.report.contains(&Report::Document);
-            let changed = model.against.iter().flat_map(|against| &against.lines);
-            let changed = changed.filter(|line| line.changed() && line.figure != "floor");
-            let real: Vec<&str> = changed.map(|line| line.metric.as_str()).collect();
-            let (text, real) = document::tables(recordings, &real, beside)?;
-            answer += &real;
-            tables = text;
-        }
-        if from.report.contains(&Report::Scenarios) {
-            let of = |recording: &Recording| {
-                (recording.meta.name.clone(), tickmark_analysis::scenario::of(recording))
-            };
-            let settings: Vec<_> = recordings.iter().map(of).collect();
-            answer += &tickmark_render::scenario::of_settings(&settings);
-        }
-        if from.report.contains(&Report::Messages) {
-            for recording in recordings {
-                let text = tickmark_render::comms::text(&tickmark_analysis::comms::of(recording));
-                tables += &format!("{}\n{text}\n", recording.meta.name);
-            }
-        }
-        if let (true, [short, long, ..]) = (from.report.contains(&Report::ClockReads), recordings) {
-            let reads = tickmark_analysis::kernel_reads::of(short, long);
-            let none = || {
-                "No table of clock reads: clock.monotonic.read was not measured, or took no longer.\n"
-                    .to_owned()
-            };
-            answer += &reads.map_or_else(none, |reads| tickmark_render::kernel_reads::text(&reads));
-        }
+        let balance = self.balance.as_ref().map_or_else(String::new, |balance| {
+            tickmark_render::balance::text(balance, &self.command, self.margin)
+        });
+        let Answers { answer, prediction, tables } = Answers::of(&from.report, recordings, model)?;
+        let answer = balance + &answer;
         // The answer, then what it stands on.
         let gap = if answer.is_empty() { "" } else { "\n" };
         super::print(&format!("{answer}{gap}"))?;
@@ -293,9 +259,7 @@ impl Made {
         if !self.alone {
             compare::show(model, format)?;
         }
-        if from.report.contains(&Report::Prediction) {
-            super::print(&tickmark_render::hz::prediction(&ticks))?;
-        }
+        super::print(&prediction)?;
         super::print(&tables)?;
         super::print(&format!("saved as {}\n\n", Id::all(ids)))
     }

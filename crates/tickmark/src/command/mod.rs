@@ -1,9 +1,11 @@
 //! One file a command.
 
+mod answers;
 mod arms;
 mod bill;
 mod boots;
 mod changes;
+mod check;
 mod clock_reads;
 mod comms;
 mod compare;
@@ -14,18 +16,22 @@ mod dose;
 mod experiment;
 mod export;
 mod export_gaps;
+mod gates;
+mod hosts;
 mod http;
 mod hz;
 mod import;
 mod import_events;
 mod lab;
 mod list;
+mod live;
 mod manual;
 mod matrix;
 mod more;
 mod pilot;
 mod published;
 mod recordings;
+mod report;
 mod run;
 mod scenarios;
 mod show;
@@ -39,7 +45,8 @@ mod verify;
 use crate::cli::{Cli, Command, Format};
 use crate::error::{Code, Error};
 use std::io::Write;
-use tickmark_analysis::{lmbench, report};
+use tickmark_analysis::lmbench;
+use tickmark_analysis::report as rows;
 use tickmark_store::{Recording, Store};
 
 /// Carries out a command line.
@@ -53,6 +60,9 @@ pub(crate) fn dispatch(cli: Cli) -> Result<Code, Error> {
         Command::Show(show) => show::run(&store()?, &show),
         Command::Experiment(asked) => experiment::run(&store()?, &asked),
         Command::Compare(compare) => compare::run(&store()?, &compare),
+        Command::Check(asked) => check::run(&store()?, &asked),
+        Command::Live(asked) => live::run(&asked),
+        Command::Report(asked) => report::run(&store()?, &asked),
         Command::Dose(asked) => dose::run(&store()?, &asked),
         Command::Doctor(asked) => doctor::run(&store()?, &asked),
         Command::Tick(asked) => tick::run(&store()?, &asked),
@@ -95,7 +105,7 @@ fn lmbench_tables(
 ) -> Result<Code, Error> {
     refuse_floors(recordings, floor)?;
     let models: Vec<_> =
-        recordings.iter().map(|recording| report::build(recording, &|_| true, false)).collect();
+        recordings.iter().map(|recording| rows::build(recording, &|_| true, false)).collect();
     let both: Vec<_> = recordings.iter().copied().zip(&models).collect();
     let page = lmbench::page(&both, real, floor);
     if page.tables.is_empty() {

@@ -54,6 +54,11 @@ pub(crate) fn err(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
+/// How many lines of figures a drawing has: those of its legend are thicker.
+pub(crate) fn lines_drawn(svg: &str) -> usize {
+    svg.lines().filter(|line| line.starts_with("<polyline") && line.contains("stroke-width=\"1.5\"")).count()
+}
+
 pub(crate) fn out(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }

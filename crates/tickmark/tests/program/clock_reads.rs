@@ -25,6 +25,9 @@ fn reads_are_counted_by_clock_and_by_call_site() {
         "clock-reads",
         "--runs",
         "2",
+        "--confirm",
+        "--calls",
+        "main",
         "--count",
         "100",
         "--name",
@@ -48,7 +51,11 @@ fn reads_are_counted_by_clock_and_by_call_site() {
     assert!(sites.len() == 2 && sites[0]["name"].as_str().unwrap().contains("/reads+0x"), "{page}");
     assert_eq!(sites[0]["reads"].as_f64(), Some(700.0), "{page}");
     assert_eq!((page["count"].as_f64(), page["runs"].as_u64()), (Some(100.0), Some(2)));
+    // The kernel counts the same where the library hands on, and the one call of the program's own function.
+    assert_eq!((page["kernel"].as_f64(), &page["by"]), (Some(900.0), &"preload".into()), "{page}");
+    assert_eq!(page["calls"], serde_json::json!([{ "name": "main", "reads": 1.0 }]), "{page}");
     let text = out(&bench.run(&["clock-reads", "--of", "reads"]));
+    assert!(text.contains("the kernel counted 900 calls") && text.contains("the same"), "{text}");
     assert!(
         text.contains("CLOCK_BOOTTIME") && text.contains("2.000") && text.contains("called from"),
         "{text}"
@@ -64,6 +71,102 @@ fn reads_are_counted_by_clock_and_by_call_site() {
         page["clocks"].to_string().contains("CLOCK_BOOTTIME") && begun.elapsed().as_secs() < 50,
         "{page}"
     );
+}
+
+/// Ten reads of one clock and three of another in each turn, in a thread and in a process that begin while it is watched. How many turns it began itself stands in a file.
+const RUNNING: &str = "#include <pthread.h>\n#include <stdio.h>\n#include <time.h>\n#include <unistd.h>\nstruct timespec t;\n\
+    __attribute__((noinline)) void turn(void) { for (int i = 0; i < 10; i++) clock_gettime(CLOCK_MONOTONIC, &t); for (int i = 0; i < 3; i++) clock_gettime(CLOCK_BOOTTIME, &t); usleep(2000); }\n\
+    void *turns(void *none) { for (int i = 0; i < 5; i++) turn(); return none; }\n\
+    int main(int n, char **to) { FILE *f = fopen(to[1], \"w\"); for (int i = 0; i < 20000; i++) { rewind(f); fprintf(f, \"%d\\n\", i); fflush(f); turn(); if (i % 50 == 0) { pthread_t one; pthread_create(&one, 0, turns, 0); pthread_join(one, 0); if (!fork()) { turns(0); _exit(0); } } } return 0; }\n";
+
+#[test]
+fn a_process_that_runs_already_is_watched() {
+    let _machine = crate::bench::machine();
+    let bench = Bench::new();
+    for options in [&["-pthread"][..], &["-pthread", "-static"]] {
+        let program = compiled(&bench, RUNNING, options);
+        let turns = bench.store().join("turns").display().to_string();
+        let mut running = std::process::Command::new(&program).arg(&turns).spawn().unwrap();
+        let pid = running.id().to_string();
+        let count = format!("cat {turns}");
+        // It is there when it has begun.
+        while std::fs::read_to_string(&turns).unwrap_or_default().is_empty() {
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
+        let asked = ["clock-reads", "--pid", &pid, "--duration", "1500ms", "--calls", "turn,main"];
+        let done = bench.run(&[&asked[..], &["--count", &count, "--format", "json"]].concat());
+        // It goes on afterwards, with what it starts.
+        std::thread::sleep(std::time::Duration::from_millis(300));
+        assert!(running.try_wait().unwrap().is_none(), "it has ended");
+        running.kill().unwrap();
+        running.wait().unwrap();
+        assert_eq!(done.status.code(), Some(0), "{}", err(&done));
+        let page: Value = serde_json::from_str(&out(&done)).unwrap();
+        let of = |list: &str, name: &str| {
+            let all = page[list].as_array().unwrap().iter();
+            all.filter(|one| one["name"].as_str().unwrap().contains(name))
+                .filter_map(|one| one["reads"].as_f64())
+                .sum::<f64>()
+        };
+        let (turns, monotonic, boottime) =
+            (of("calls", "turn"), of("clocks", "CLOCK_MONOTONIC"), of("clocks", "CLOCK_BOOTTIME"));
+        // Turns that had begun, or had not ended; each thread and process at one end.
+        assert!(turns > 50.0, "{page}");
+        assert!((monotonic / turns - 10.0).abs() < 0.5 && (boottime / turns - 3.0).abs() < 0.2, "{page}");
+        assert!(of("sites", "(turn)") > 0.99 * (monotonic + boottime), "{page}");
+        // Every fiftieth turn of its own has ten more in a thread and a process.
+        let counted = page["count"].as_f64().unwrap();
+        assert!((turns / counted / 1.2 - 1.0).abs() < 0.1, "{page}");
+    }
+    std::fs::create_dir_all(bench.store()).unwrap();
+    let mut gone = std::process::Command::new("true").spawn().unwrap();
+    gone.wait().unwrap();
+    refused(&bench.run(&["clock-reads", "--pid", &gone.id().to_string()]), 1, &["there is no process"]);
+    let own = std::process::id().to_string();
+    refused(
+        &bench.run(&["clock-reads", "--pid", &own, "--calls", "no_such_function"]),
+        1,
+        &["no_such_function"],
+    );
+    let unable = ["clock-reads", "--confirm", "--", "true"];
+    let done = crate::bench::sandboxed(&bench.store(), &["--cap-drop", "ALL"], &unable).output().unwrap();
+    refused(&done, 1, &["uprobes are refused", "root"]);
+}
+
+/// Ten readings of the time in each turn, of two clocks each, in a program that links no C library.
+const GO: &str = "package main\nimport \"time\"\nvar last time.Time\n//go:noinline\nfunc turn() { for i := 0; i < 10; i++ { last = time.Now() } }\n\
+    func main() { for i := 0; i < 5000; i++ { turn(); time.Sleep(2 * time.Millisecond) } }\n";
+
+#[test]
+fn a_program_in_go_is_watched() {
+    let _machine = crate::bench::machine();
+    let (bench, folder) = (Bench::new(), tempfile::tempdir().unwrap());
+    let (source, program) = (folder.path().join("main.go"), folder.path().join("turns"));
+    std::fs::write(&source, GO).unwrap();
+    let mut go = std::process::Command::new("go");
+    go.env("CGO_ENABLED", "0").env("GOFLAGS", "-mod=mod").env("GO111MODULE", "off");
+    let built = go.arg("build").arg("-o").arg(&program).arg(&source).status().unwrap();
+    assert!(built.success());
+    // A library that is preloaded sees none of it, and says what does.
+    let refused = bench.run(&["clock-reads", "--", program.to_str().unwrap()]);
+    assert!(refused.status.code() == Some(1) && err(&refused).contains("--pid"), "{}", err(&refused));
+    let mut running = std::process::Command::new(&program).spawn().unwrap();
+    let pid = running.id().to_string();
+    let asked = ["clock-reads", "--pid", &pid, "--duration", "1s", "--calls", "main.turn"];
+    let done = bench.run(&[&asked[..], &["--format", "json"]].concat());
+    running.kill().unwrap();
+    running.wait().unwrap();
+    assert_eq!(done.status.code(), Some(0), "{}", err(&done));
+    let page: Value = serde_json::from_str(&out(&done)).unwrap();
+    let of = |list: &str, name: &str| {
+        let all = page[list].as_array().unwrap().iter();
+        all.filter(|one| one["name"] == name).filter_map(|one| one["reads"].as_f64()).sum::<f64>()
+    };
+    let turns = of("calls", "main.turn");
+    assert!(turns > 20.0, "{page}");
+    assert!((of("clocks", "CLOCK_REALTIME") / turns - 10.0).abs() < 0.5, "{page}");
+    // The runtime reads the other by itself, too.
+    assert!(of("clocks", "CLOCK_MONOTONIC") / turns > 9.5, "{page}");
 }
 
 #[test]
@@ -103,7 +206,6 @@ fn what_cannot_be_counted_is_said() {
     let bench = Bench::new();
     refused(&bench.run(&["clock-reads", "--", "/nowhere"]), 1, &["nothing was counted", "/nowhere"]);
     refused(&bench.run(&["clock-reads", "--", "sh", "-c", "exit 3"]), 1, &["exit status: 3"]);
-    refused(&bench.run(&["clock-reads", "--pid", "1"]), 2, &["uprobes"]);
     assert_eq!(bench.run(&["clock-reads"]).status.code(), Some(2));
     // Linked statically: nothing is loaded before it.
     let source = "#include <time.h>\nint main(void) { struct timespec t; for (int i = 0; i < 10; i++) clock_gettime(CLOCK_MONOTONIC, &t); return 0; }\n";

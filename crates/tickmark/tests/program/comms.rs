@@ -84,7 +84,7 @@ fn what_messages_cost_is_found_by_two_meters() {
         assert!(apart.is_none_or(|apart| apart < 0.3), "{cpu}");
     }
     let svg = std::fs::read_to_string(folder.join("comms-1.svg")).unwrap();
-    assert_eq!(svg.matches("<polyline").count(), 4, "{svg}");
+    assert_eq!(crate::bench::lines_drawn(&svg), 4, "{svg}");
     let text = out(&bench.run(&["comms", "--of", "loads"]));
     assert!(text.contains("Model t = t0 + n / r_inf. 1 to ") && text.contains("refused"), "{text}");
     // It is a recording like others.

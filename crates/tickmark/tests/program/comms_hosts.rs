@@ -104,6 +104,54 @@ fn two_hosts_measure_together_over_ssh_and_where_one_listens() {
 }
 
 #[test]
+fn transactions_with_a_server_on_another_host() {
+    let _machine = crate::bench::machine();
+    let (bench, machine) = (Bench::new(), Machine::new(6));
+    let ssh = machine.options().iter().map(|option| format!("--ssh={option}")).collect::<Vec<_>>();
+    let ssh: Vec<&str> = ssh.iter().map(String::as_str).collect();
+    let own =
+        ["http", "--connection", "close,keep-alive", "--connections", "8", "--duration", "1s", "--runs", "1"];
+    let own = [&own[..], &["--cpu", "0", "--workers", "8"]].concat();
+    let both = [&own[..], &["--peer", "root@10.213.6.2"], &ssh[..]].concat();
+    let made = bench.json(&both);
+    let all = made["loads"].as_array().unwrap();
+    assert_eq!(all.len(), 2, "{made}");
+    for load in all {
+        let seen = &load["seen"];
+        let of = |value: &serde_json::Value| value.as_f64().unwrap_or_else(|| panic!("{load}"));
+        // What the server used comes from there: microseconds for each, and not the client's own.
+        assert!(of(&seen["cpu"]["server"]["median"]) > 500.0, "{load}");
+        assert!(of(&seen["cpu"]["client"]["median"]) > 500.0 && of(&seen["switches"]) > 0.0, "{load}");
+        assert!(of(&seen["reached"]["median"]) > 50.0 && of(&seen["failed"]) == 0.0, "{load}");
+        assert!(load["title"].as_str().unwrap().contains("another host"), "{load}");
+    }
+    // Latencies go to other programs as histograms, one a run and metric.
+    let log = out(&bench.run(&["export", "last", "--format", "hdr"]));
+    assert!(
+        log.starts_with('#') && log.lines().filter(|line| line.contains("Tag=http.")).count() == 2,
+        "{log}"
+    );
+    // One that listens there, and a token that it does not know.
+    let mut serves = machine.command(crate::bench::program());
+    serves.args(["comms", "--serve", "--listen", "10.213.6.2:7271"]);
+    let _server = Server::start(serves);
+    let told = [&own[..], &["--peer", "10.213.6.2:7271", "--rate", "200"]].concat();
+    let made = asked(&bench, TOKEN[1], &told);
+    assert_eq!(made.status.code(), Some(0), "{}", err(&made));
+    assert!(
+        out(&made).contains("server on another host") && out(&made).contains("response"),
+        "{}",
+        out(&made)
+    );
+    refused(
+        &asked(&bench, "another horse battery", &told),
+        1,
+        &["nothing was measured", "the token is another one"],
+    );
+    refused(&bench.run(&["http", "--peer", "node7", "--url", "http://127.0.0.1/"]), 2, &["--peer"]);
+}
+
+#[test]
 fn a_host_that_refuses_or_is_gone_is_said_in_a_line() {
     let _machine = crate::bench::machine();
     let bench = Bench::new();

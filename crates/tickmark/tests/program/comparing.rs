@@ -125,7 +125,9 @@ fn all_formats_say_the_same() {
         assert_eq!(line["shown"]["interval"].as_str().unwrap(), ends);
     }
     assert_eq!(metric, rows(&model)[count - 1]["metric"].as_str().unwrap());
-    assert!(html.starts_with("<!DOCTYPE html>") && html.contains("<svg") && !html.contains("<script"));
+    // It stands alone: nothing is fetched, and nothing runs but what its hash names.
+    assert!(html.starts_with("<!DOCTYPE html>") && html.contains("<svg") && html.contains("default-src"));
+    assert!(!html.contains(" src=") && !html.contains("http://") && !html.contains("https://"));
     let late = row(&model["candidates"][0], "timer.clock_nanosleep.late");
     assert!(late["ratio"].as_f64().unwrap() < 1.0, "less slack, less late: {late}");
     let gate = |kind: &str| bench.run(&["compare", "e:1ns", "e:50us", "--fail-on", kind]).status.code();

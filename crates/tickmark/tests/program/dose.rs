@@ -47,6 +47,29 @@ fn the_slope_is_the_number_of_reads() {
     assert!(page["reads"].as_f64() == Some(0.0) && low < 2.0 && high > -2.0, "{page}");
 }
 
+/// Operations on timestamps beside each read: as many more cost as much more, and the table says what transactions a second that leaves.
+#[test]
+fn operations_on_time_stamps_are_dosed() {
+    let _machine = crate::bench::machine();
+    let bench = Bench::new();
+    let asked = ["dose", "--reads", "20", "--op", "normalise", "--doses", "0,1000,4000", "--name", "ops"];
+    let done = bench.run(&[&asked[..], &["--format", "json"], &SHORT].concat());
+    assert_eq!(done.status.code(), Some(0), "{}", err(&done));
+    let page: Value = serde_json::from_str(&out(&done)).unwrap();
+    let (_, low, high) = slope(&page);
+    let doses = page["doses"].as_array().unwrap();
+    let delivered = |at: usize| doses[at]["delivered"].as_f64().unwrap();
+    assert!(low > 8.0 && high < 60.0 && page["op"] == "normalise", "{page}");
+    // Four times as many operations take four times as long.
+    assert!((3.0..5.0).contains(&(delivered(1) / delivered(0))), "{page}");
+    let each = page["op_cost"].as_f64().unwrap();
+    assert!((0.1..100.0).contains(&each) && delivered(0) > 300.0 * each, "{page}");
+    let lost = page["lost"].as_array().unwrap();
+    assert!(lost.iter().all(|row| row["clock"].as_str().unwrap().contains("operation")), "{page}");
+    let text = out(&bench.run(&["dose", "--of", "ops"]));
+    assert!(text.contains("operations a read") && text.contains("--calls NAME"), "{text}");
+}
+
 /// What a read costs by the other clock sources of the machine is measured and predicted with; the one that was is there again.
 #[test]
 fn other_clock_sources_are_measured_and_put_back() {
@@ -201,12 +224,15 @@ fn what_cannot_be_dosed_is_said() {
     let run = |arguments: &[&str]| bench.run(&[&["dose", "--no-pilot"], arguments].concat());
     refused(&run(&["--", "true"]), 2, &["--url", "--count", "--number"]);
     refused(&bench.run(&["dose", "--doses", "60 ns"]), 2, &["60 ns", "syscall"]);
-    refused(&bench.run(&["dose", "--doses", "0,syscall"]), 2, &["longer than 0"]);
+    refused(&bench.run(&["dose", "--doses", "0,syscall"]), 2, &["more than 0"]);
+    refused(&bench.run(&["dose", "--op", "compare", "--doses", "0,syscall"]), 2, &["syscall", "operations"]);
     refused(&run(&["--slice", "500us"]), 2, &["20ms"]);
     refused(&run(&["--start", "postgres", "--url", "http://127.0.0.1:9/"]), 2, &["--url"]);
     refused(&bench.run(&["dose", "--of", "last", "--doses", "0,60"]), 2, &["--doses"]);
     refused(&run(&["--url", "https://127.0.0.1/", "--", "true"]), 2, &["https"]);
     refused(&run(&["--count", "echo 1", "--", "/nowhere"]), 1, &["/nowhere"]);
+    refused(&run(&["--in-kernel"]), 1, &["tickmark_clock", "HOWTO"]);
+    refused(&bench.run(&["dose", "--in-kernel", "--op", "compare"]), 2, &["--op"]);
     // It ends at once; it never counts; it does nothing.
     refused(
         &run(&["--url", "http://127.0.0.1:9/", "--", "true"]),

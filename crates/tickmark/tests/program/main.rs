@@ -4,7 +4,9 @@
 mod bad_input;
 mod bench;
 mod bill;
+mod browser;
 mod changed;
+mod check;
 mod clock_reads;
 mod commands;
 mod comms;
@@ -20,6 +22,7 @@ mod judging;
 mod killed;
 mod lab;
 mod limits;
+mod live;
 mod lmbench;
 mod machine;
 mod small_agent;

@@ -1,5 +1,6 @@
 //! What kind of a program a command is: whose clock reads a preloaded library can see.
 
+use super::code::segments;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -41,9 +42,7 @@ const SCRIPTS: usize = 4;
 pub(in crate::probes) fn blind(name: &str, folder: &str) -> Result<Vec<Blind>, String> {
     let mut path = find(name, folder)?;
     for _ in 0..SCRIPTS {
-        let mut bytes = Vec::new();
-        let file = std::fs::File::open(&path).map_err(|error| format!("{}: {error}", path.display()))?;
-        file.take(MOST).read_to_end(&mut bytes).map_err(|error| format!("{}: {error}", path.display()))?;
+        let bytes = read(&path).map_err(|error| format!("{}: {error}", path.display()))?;
         // A script: it is its interpreter that reads clocks.
         let Some(line) = bytes.strip_prefix(b"#!") else { return Ok(of(&bytes)) };
         let line = line.split(|byte| *byte == b'\n').next().unwrap_or_default();
@@ -60,7 +59,7 @@ pub(in crate::probes) fn blind(name: &str, folder: &str) -> Result<Vec<Blind>, S
 }
 
 /// As execvp(3) finds it.
-fn find(name: &str, folder: &str) -> Result<PathBuf, String> {
+pub(super) fn find(name: &str, folder: &str) -> Result<PathBuf, String> {
     if name.contains('/') {
         return Ok(Path::new(folder).join(name));
     }
@@ -69,12 +68,30 @@ fn find(name: &str, folder: &str) -> Result<PathBuf, String> {
     found.ok_or_else(|| format!("there is no program {name}"))
 }
 
+/// What of a file's own reads cannot be seen; nothing of one that cannot be read.
+pub(super) fn blind_in(path: &Path) -> Vec<Blind> {
+    read(path).map_or_else(|_| Vec::new(), |bytes| of(&bytes))
+}
+
+/// A file, up to a length that programs have.
+///
+/// # Errors
+/// It cannot be read, or is no file: a device may have no end.
+pub(super) fn read(path: &Path) -> std::io::Result<Vec<u8>> {
+    let file = std::fs::File::open(path)?;
+    if !file.metadata()?.is_file() {
+        return Err(std::io::Error::other("is no file"));
+    }
+    let mut bytes = Vec::new();
+    file.take(MOST).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
 /// Of an ELF file of 64 bits; nothing of what is none.
 fn of(bytes: &[u8]) -> Vec<Blind> {
     let Some(segments) = segments(bytes) else { return Vec::new() };
-    const INTERPRETER: u32 = 3;
     let mut all = Vec::new();
-    if !segments.iter().any(|(kind, ..)| *kind == INTERPRETER) {
+    if !segments.iter().any(|(kind, ..)| *kind == object::elf::PT_INTERP) {
         all.push(Blind::Static);
     }
     // Its linker writes this where the program begins.
@@ -83,10 +100,11 @@ fn of(bytes: &[u8]) -> Vec<Blind> {
         all.push(Blind::Go);
     }
     // RDTSC, and then the joining of its halves: SHL RDX, 32.
-    let code = segments.iter().filter(|(kind, flags, ..)| *kind == 1 && flags & 1 != 0);
+    let code = segments.iter().filter(|(kind, flags, ..)| *kind == object::elf::PT_LOAD && flags & 1 != 0);
     let joins =
         |window: &[u8]| window.starts_with(b"\x0f\x31") && contains(&window[2..], b"\x48\xc1\xe2\x20");
-    let mut code = code.filter_map(|(_, _, at, length)| bytes.get(*at..at.checked_add(*length)?));
+    let mut code =
+        code.filter_map(|(_, _, at, length, _)| bytes.get(*at as usize..at.checked_add(*length)? as usize));
     if cfg!(target_arch = "x86_64") && code.any(|code| code.windows(16).any(joins)) {
         all.push(Blind::Counter);
     }
@@ -95,26 +113,6 @@ fn of(bytes: &[u8]) -> Vec<Blind> {
 
 fn contains(bytes: &[u8], what: &[u8]) -> bool {
     bytes.windows(what.len()).any(|window| window == what)
-}
-
-/// Kind, flags, where it begins in the file, how long it is there.
-type Segment = (u32, u32, usize, usize);
-
-fn segments(bytes: &[u8]) -> Option<Vec<Segment>> {
-    let number = |at: usize, length: usize| {
-        let part = bytes.get(at..at.checked_add(length)?)?;
-        Some(part.iter().rev().fold(0usize, |sum, byte| sum << 8 | usize::from(*byte)))
-    };
-    // Of 64 bits, little ends first.
-    if bytes.get(..6)? != b"\x7fELF\x02\x01" {
-        return None;
-    }
-    let (first, size, count) = (number(32, 8)?, number(54, 2)?, number(56, 2)?);
-    let one = |index: usize| {
-        let at = first.checked_add(index * size)?;
-        Some((number(at, 4)? as u32, number(at + 4, 4)? as u32, number(at + 8, 8)?, number(at + 32, 8)?))
-    };
-    (0..count).map(one).collect()
 }
 
 #[cfg(test)]
@@ -134,7 +132,7 @@ mod tests {
         assert!(blind("no-such-program", "").is_err() && blind("./none", "/").is_err());
         // One without a segment, and one whose table lies outside.
         let mut elf = vec![0; 64];
-        elf[..6].copy_from_slice(b"\x7fELF\x02\x01");
+        elf[..7].copy_from_slice(b"\x7fELF\x02\x01\x01");
         assert_eq!(of(&elf), [Blind::Static]);
         elf[32..40].copy_from_slice(&u64::MAX.to_le_bytes());
         (elf[54], elf[56]) = (56, 1);
@@ -144,7 +142,7 @@ mod tests {
     #[test]
     fn the_counter_of_the_processor_is_seen_in_code() {
         let mut elf = vec![0; 64 + 56];
-        elf[..6].copy_from_slice(b"\x7fELF\x02\x01");
+        elf[..7].copy_from_slice(b"\x7fELF\x02\x01\x01");
         (elf[32], elf[54], elf[56]) = (64, 56, 1);
         // A segment of code of so many bytes behind the table.
         (elf[64], elf[68]) = (1, 5);

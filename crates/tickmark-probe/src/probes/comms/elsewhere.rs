@@ -1,6 +1,5 @@
 //! The other side on another host: who asks there.
 
-use super::host::{Ask, Said};
 use crate::routine::Budget;
 use crate::session::{Session, Token};
 use crate::sys::hosts;
@@ -9,6 +8,7 @@ use crate::{Params, ProbeError};
 use std::path::Path;
 use std::time::Duration;
 use tickmark_wire::Loads;
+use tickmark_wire::asked::{Answer, Ask};
 
 /// How long the other host may take to begin, and to say what its CPU did.
 const BEGINS: Duration = Duration::from_secs(10);
@@ -32,7 +32,7 @@ impl Elsewhere {
         let token = Token::known(file.as_ref().map(Path::new)).map_err(ProbeError::Other)?;
         let (address, over) = (told("at"), told("over"));
         let (load, step, class) = (told("load"), told("step"), told("class"));
-        let ask = Ask { over, both, most, load, step, class, time: budget.time.get() };
+        let ask = Ask { over, both, most, load, step, class, time: budget.time.get(), pages: None };
         let session = Session::ask(&address, &token, &ask).map_err(ProbeError::Other)?;
         let wrong = |error: std::io::Error| ProbeError::Other(format!("{address}: {error}"));
         session.wait_at_most(BEGINS).map_err(wrong)?;
@@ -44,19 +44,8 @@ impl Elsewhere {
         Ok((Self { address, session }, end))
     }
 
-    fn hear(&mut self) -> Result<Said, ProbeError> {
-        match self.session.hear() {
-            Ok(Said::Failed(why)) => Err(ProbeError::Other(format!("{}: {why}", self.address))),
-            Ok(said) => Ok(said),
-            Err(error) => {
-                let why = match error.kind() {
-                    std::io::ErrorKind::UnexpectedEof => "the other side is gone".to_owned(),
-                    std::io::ErrorKind::WouldBlock => format!("no answer within {} s", BEGINS.as_secs()),
-                    _ => error.to_string(),
-                };
-                Err(ProbeError::Other(format!("{}: {why}", self.address)))
-            }
-        }
+    fn hear(&mut self) -> Result<Answer, ProbeError> {
+        self.session.answer(&self.address, BEGINS)
     }
 
     fn strange(&self) -> ProbeError {
@@ -65,13 +54,13 @@ impl Elsewhere {
 
     /// Until it computes.
     pub(super) fn wait(&mut self) -> Result<(), ProbeError> {
-        if matches!(self.hear()?, Said::Ready) { Ok(()) } else { Err(self.strange()) }
+        if matches!(self.hear()?, Answer::Ready) { Ok(()) } else { Err(self.strange()) }
     }
 
     /// What its CPU did, when all is over.
     pub(super) fn loads(&mut self) -> Result<Loads, ProbeError> {
         match self.hear()? {
-            Said::Loads(loads) => Ok(*loads),
+            Answer::Loads(loads) => Ok(*loads),
             _ => Err(self.strange()),
         }
     }

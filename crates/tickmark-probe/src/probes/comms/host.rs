@@ -1,5 +1,6 @@
 //! The other side of messages that another host asks for.
 
+use super::super::http::host as pages;
 use super::accounts::Accounts;
 use super::computing::{Beside, Computing, Tasks};
 use super::sides::answer;
@@ -9,34 +10,9 @@ use crate::session::{Server, Session};
 use crate::sys::message::End;
 use crate::sys::{CallError, hosts, limits, peer};
 use crate::{Gauge, ProbeError};
-use serde::{Deserialize, Serialize};
 use std::os::fd::AsFd;
+use tickmark_wire::asked::{Answer, Ask};
 use tickmark_wire::{Host, Loads, Nanos};
-
-/// What is asked of the other host.
-#[derive(Debug, Deserialize)]
-#[cfg_attr(feature = "whole", derive(Serialize))]
-pub(super) struct Ask {
-    pub(super) over: String,
-    pub(super) both: bool,
-    pub(super) most: usize,
-    pub(super) load: String,
-    pub(super) step: String,
-    pub(super) class: String,
-    /// For how long it is measured, ns.
-    pub(super) time: i64,
-}
-
-/// What the other host says.
-#[derive(Debug, Serialize)]
-#[cfg_attr(feature = "whole", derive(Deserialize))]
-#[serde(rename_all = "snake_case")]
-pub(super) enum Said {
-    /// It computes, and waits for messages.
-    Ready,
-    Failed(String),
-    Loads(Box<Loads>),
-}
 
 /// Beyond the time that is measured: how long a session may take.
 const BEYOND: i64 = 60_000_000_000;
@@ -56,7 +32,7 @@ pub fn serve(server: &Server, cpu: u32, host: &Host, say: &dyn Fn(&str)) -> Resu
         if !asked {
             continue;
         }
-        match server.accept(can) {
+        match server.accept(Ask::parse, can) {
             Err(why) => say(&format!("refused {why}")),
             Ok((session, ask)) => {
                 let from =
@@ -82,8 +58,14 @@ pub fn serve(server: &Server, cpu: u32, host: &Host, say: &dyn Fn(&str)) -> Resu
 
 fn can(ask: &Ask) -> Result<(), String> {
     let largest = if ask.over == "udp" { message::MOST_UDP } else { MOST };
+    if !(0..=1 << 50).contains(&ask.time) {
+        return Err(format!("{} ns are no time", ask.time));
+    }
+    if let Some(asked) = &ask.pages {
+        return pages::can(asked);
+    }
     match ask.over.as_str() {
-        "tcp" | "udp" if ask.most <= largest && (0..=1 << 50).contains(&ask.time) => Ok(()),
+        "tcp" | "udp" if ask.most <= largest => Ok(()),
         "tcp" | "udp" => {
             Err(format!("a message of {} bytes: {} takes at most {largest}", ask.most, ask.over))
         }
@@ -99,12 +81,17 @@ fn session_of(
     cpu: u32,
     host: &Host,
 ) -> Result<(), ProbeError> {
-    match answered(server, &mut session, ask, cpu, host) {
-        Ok(loads) => {
-            session.say(&Said::Loads(Box::new(loads))).map_err(|error| ProbeError::Other(error.to_string()))
-        }
+    let said = match &ask.pages {
+        Some(asked) => pages::serve(&mut session, asked, cpu).map(|()| None),
+        None => answered(server, &mut session, ask, cpu, host).map(Some),
+    };
+    match said {
+        Ok(None) => Ok(()),
+        Ok(Some(loads)) => session
+            .send(Answer::Loads(Box::new(loads)).line())
+            .map_err(|error| ProbeError::Other(error.to_string())),
         Err(why) => {
-            let _ = session.say(&Said::Failed(why.to_string()));
+            let _ = session.send(Answer::Failed(why.to_string()).line());
             Err(why)
         }
     }
@@ -134,7 +121,7 @@ fn answered(
     let budget = Budget { time: Nanos::new(ask.time), batch: Nanos::ZERO, gauge, phase: None, stop: None };
     let tasks = Tasks { watchers: computing.watchers(), there: None };
     let mut accounts = Accounts::begin(tasks, cpu, cpu, &budget);
-    session.say(&Said::Ready).map_err(wrong)?;
+    session.send(Answer::Ready.line()).map_err(wrong)?;
     answer(&mut end, ask.both, ask.most, true, &mut |begins, size, trips| match begins {
         true => accounts.open(tasks),
         false => accounts.close(tasks, size, trips),

@@ -1,7 +1,6 @@
 //! Who keeps the server busy, and how much it gets done.
 
 use super::super::http::clients::{Clients, listens};
-use super::super::preloaded::Preloaded;
 use super::super::sql::{self, server::Planned};
 use super::super::started::Started;
 use super::BEGINS;
@@ -84,16 +83,16 @@ impl<'a> Load<'a> {
     pub(super) fn begin(
         params: &'a Params,
         target: Option<SocketAddr>,
-        server: &mut Preloaded,
+        server: &mut Started,
     ) -> Result<Self, ProbeError> {
         if let Some(to) = target {
-            let mut goes_on = || server.started.child.try_wait().is_ok_and(|ended| ended.is_none());
+            let mut goes_on = || server.child.try_wait().is_ok_and(|ended| ended.is_none());
             if !listens(to, BEGINS, &mut goes_on) {
-                return Err(match server.started.child.try_wait() {
+                return Err(match server.child.try_wait() {
                     Ok(Some(status)) => {
-                        server.started.wrong(&format!("ended with {status} before it listened at {to}"))
+                        server.wrong(&format!("ended with {status} before it listened at {to}"))
                     }
-                    _ => server.started.wrong(&format!("does not listen at {to}")),
+                    _ => server.wrong(&format!("does not listen at {to}")),
                 });
             }
             return Ok(Self::Http(Clients::start(params, to, params.cpu)?));
@@ -106,7 +105,7 @@ impl<'a> Load<'a> {
             if Instant::now() > until {
                 return Err(why);
             }
-            server.started.goes_on()?;
+            server.goes_on()?;
             std::thread::sleep(Duration::from_millis(100));
         }
         let load = params.told("busy");

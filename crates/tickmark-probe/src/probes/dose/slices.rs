@@ -1,12 +1,12 @@
 //! Slices of time, each with a dose: what was counted in it.
 
-use super::super::preloaded::Preloaded;
+use super::doser::{Counted, Doser};
 use super::load::Load;
 use crate::sys::{clock, tasks};
 use crate::{ProbeError, random};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
-use tickmark_preload::Counts;
+use tickmark_preload::{OPERATIONS, operate};
 use tickmark_timer::{Anchor, Scale, monotonic_ns};
 
 /// By how much a read takes longer.
@@ -15,18 +15,25 @@ pub(super) enum Dose {
     Nanos(u32),
     /// It is a system call.
     Syscall,
+    /// It has so many operations on timestamps more, of this kind.
+    Operations(u64, u32),
 }
 
 /// The most, in ns: of a server that reads clocks often nothing else would be left.
 const MOST: u32 = 1_000_000;
 
-/// In the order in which they are told; none twice, and 0 among them.
-pub(super) fn doses(told: &str) -> Result<Vec<Dose>, String> {
-    let mut all = vec![Dose::Nanos(0)];
-    for word in told.split(',') {
+/// In the order in which they are told; none twice, and 0 among them. Of operations of this name, where it is one.
+pub(super) fn doses(told: &str, op: &str) -> Result<Vec<Dose>, String> {
+    let which = OPERATIONS.iter().find(|(name, _)| *name == op).map(|(_, which)| *which);
+    let of = |number| which.map_or(Dose::Nanos(number), |which| Dose::Operations(which, number));
+    let mut all = vec![of(0)];
+    for word in told.split([',', ' ']) {
         let dose = match (word, word.parse()) {
-            ("syscall", _) => Dose::Syscall,
-            (_, Ok(nanos)) if nanos <= MOST => Dose::Nanos(nanos),
+            ("syscall", _) if which.is_none() => Dose::Syscall,
+            (_, Ok(number)) if number <= MOST => of(number),
+            _ if which.is_some() => {
+                return Err(format!("{word}: a dose is a number of operations up to {MOST}"));
+            }
             _ => return Err(format!("{word}: a dose is a number of ns up to {MOST}, or syscall")),
         };
         if !all.contains(&dose) {
@@ -72,20 +79,33 @@ pub fn cost_of_a_read() -> Result<[f64; 2], ProbeError> {
     Ok([plain, call])
 }
 
+/// An operation on timestamps of this name, in ns, the least of many short loops; 0 of none.
+#[must_use]
+pub fn cost_of_an_operation(op: &str) -> f64 {
+    const TURNS: u64 = 1000;
+    let Some((_, which)) = OPERATIONS.iter().find(|(name, _)| *name == op) else { return 0.0 };
+    let one = |_| {
+        let begun = monotonic_ns();
+        operate(*which, TURNS);
+        monotonic_ns() - begun
+    };
+    (0..2000).map(one).min().unwrap_or(0) as f64 / TURNS as f64
+}
+
 /// What is looked at before a slice and after it.
 struct Look {
     at: Instant,
     done: f64,
-    counts: Counts,
+    counts: Counted,
     cpu: BTreeMap<u32, i64>,
 }
 
 /// A server, its load, and how long each slice is.
 pub(super) struct Slices<'a, 'b> {
-    server: &'a mut Preloaded,
+    server: &'a mut Doser,
     load: &'a mut Load<'b>,
     time: Duration,
-    cost: [f64; 2],
+    cost: [f64; 3],
     scale: Scale,
     /// State of the random numbers.
     random: u64,
@@ -96,10 +116,10 @@ const SETTLES: Duration = Duration::from_millis(5);
 
 impl<'a, 'b> Slices<'a, 'b> {
     pub(super) fn new(
-        server: &'a mut Preloaded,
+        server: &'a mut Doser,
         load: &'a mut Load<'b>,
         time: Duration,
-        cost: [f64; 2],
+        cost: [f64; 3],
     ) -> Result<Self, ProbeError> {
         let first = Anchor::take();
         std::thread::sleep(Duration::from_millis(100));
@@ -125,31 +145,26 @@ impl<'a, 'b> Slices<'a, 'b> {
         Ok(all)
     }
 
-    fn look(&self) -> Result<Look, ProbeError> {
-        let counts =
-            self.server.preload.counts().map_err(|error| self.server.started.wrong(&error.to_string()))?;
+    fn look(&mut self) -> Result<Look, ProbeError> {
+        // What is counted moves on while the other is looked at: before it and after it.
+        let before = self.server.counted()?;
         let done = self.load.done()?;
         let at = Instant::now();
+        let counts = before.middle(self.server.counted()?);
         let all = tasks::all();
-        let own = tasks::below(self.server.started.child.id(), &all);
+        let own = tasks::below(self.server.server().child.id(), &all);
         let cpu = own.into_iter().filter_map(|id| Some((id, all.get(&id)?.cpu))).collect();
         Ok(Look { at, done, counts, cpu })
     }
 
     fn slice(&mut self, dose: Dose) -> Result<Slice, ProbeError> {
-        let preload = &self.server.preload;
-        let set = match dose {
-            Dose::Nanos(nanos) => {
-                preload.dose((f64::from(nanos) * self.scale.frequency() / 1e9).round() as u64)
-            }
-            Dose::Syscall => preload.by_syscall(),
-        };
-        set.map_err(|error| self.server.started.wrong(&error.to_string()))?;
+        self.server.set(dose, self.scale.frequency(), self.cost[2])?;
         std::thread::sleep(SETTLES);
         let before = self.look()?;
         self.load.go_on(self.time)?;
         let after = self.look()?;
-        self.server.started.goes_on()?;
+        self.server.server().goes_on()?;
+        self.server.has(dose)?;
         let done = after.done - before.done;
         if done <= 0.0 {
             let faults: Vec<String> =
@@ -157,15 +172,15 @@ impl<'a, 'b> Slices<'a, 'b> {
             let why = if faults.is_empty() { "nothing was done".to_owned() } else { faults.join(", ") };
             return Err(self
                 .server
-                .started
+                .server()
                 .wrong(&format!("no transaction in {} ms: {why}", self.time.as_millis())));
         }
-        let reads = (after.counts.of_source() - before.counts.of_source()) as f64;
+        let reads = (after.counts.reads - before.counts.reads) as f64;
         let spent = self.scale.nanos(after.counts.spent - before.counts.spent) as f64;
         let own = reads - (after.counts.held_up - before.counts.held_up) as f64;
         let longer = if own > 0.0 { spent / own } else { 0.0 };
         let (asked, delivered) = match dose {
-            Dose::Nanos(nanos) => (f64::from(nanos), longer),
+            Dose::Nanos(number) | Dose::Operations(_, number) => (f64::from(number), longer),
             // All that the call took was counted: less what a read takes otherwise.
             Dose::Syscall => (-1.0, if reads > 0.0 { longer - self.cost[0] } else { 0.0 }),
         };
@@ -193,11 +208,26 @@ mod tests {
 
     #[test]
     fn doses_are_numbers_or_the_system_call() {
-        let told = doses("60,syscall,0,60").unwrap();
+        let told = doses("60,syscall,0,60", "none").unwrap();
         assert_eq!(told, [Dose::Nanos(0), Dose::Nanos(60), Dose::Syscall]);
         for wrong in ["", "-1", "60 ns", "2000000"] {
-            assert!(doses(wrong).is_err(), "{wrong}");
+            assert!(doses(wrong, "none").is_err() && doses(wrong, "compare").is_err(), "{wrong}");
         }
+        let which = OPERATIONS[1].1;
+        assert_eq!(
+            doses("10", "compare").unwrap(),
+            [Dose::Operations(which, 0), Dose::Operations(which, 10)]
+        );
+        assert!(doses("syscall", "compare").is_err());
+    }
+
+    #[test]
+    fn operations_take_time() {
+        for (name, _) in OPERATIONS {
+            let cost = cost_of_an_operation(name);
+            assert!((0.1..100.0).contains(&cost), "{name}: {cost}");
+        }
+        assert_eq!(cost_of_an_operation("none"), 0.0);
     }
 
     #[test]

@@ -6,8 +6,10 @@
 mod search;
 
 use super::clients::Clients;
-use super::parameters::{BY, BYTES, CONNECTION, CONNECTIONS, HOST, PATH, PID, TARGET, WHOSE, WORKERS};
-use super::{Asked, Due, board, counted, request, served, server, target};
+use super::parameters::{
+    AT, BY, BYTES, CONNECTION, CONNECTIONS, HOST, PATH, PID, TARGET, TOKEN, WHOSE, WORKERS,
+};
+use super::{Asked, Due, Served, board, counted, request, server, target};
 use crate::case::{Parameter, Value};
 use crate::routine::{Budget, Sink, routine};
 use crate::spec::Also;
@@ -67,6 +69,8 @@ pub(in crate::probes) static PROBES: &[Probe] = &[Probe {
             BY,
             super::super::packets::PLACE,
             WHOSE,
+            AT,
+            TOKEN,
             TARGET,
             HOST,
             PATH,
@@ -121,7 +125,7 @@ struct Goal {
     limit: u64,
 }
 
-/// Slices of a run.
+/// Slices of a run, if nothing came between them.
 const SLICES: i64 = 30;
 /// In a slice so many have to be able to break the limit.
 const LEAST: f64 = 2.0;
@@ -148,7 +152,9 @@ fn measure(
 ) -> Result<(), ProbeError> {
     let keep = params.told("connection") == "keep-alive";
     let answer = server::answer(params.number("bytes"), keep);
-    let (server, to) = served(params, place, target.map(|(at, _)| at), &answer)?;
+    let server = Served::begin(params, place, target, &answer, budget)?;
+    let to = server.at()?;
+    let is_own = !matches!(server, Served::Another(..));
     let length = Duration::from_nanos((budget.time.get() / SLICES) as u64);
     let clients = |rate: Option<f64>| {
         let poisson = params.told("pace") == "poisson";
@@ -156,7 +162,7 @@ fn measure(
         let asked = Asked {
             to,
             request: request(params, keep),
-            known: server.as_ref().map(|_| answer.clone()),
+            known: is_own.then(|| answer.clone()),
             connections: params.number("connections"),
             keep,
             each: 0,

@@ -35,10 +35,17 @@ pub(super) const BY: Parameter = Parameter {
 };
 pub(super) const WHOSE: Parameter = Parameter {
     name: "whose",
-    about: "the server: our own, or one that runs already",
-    values: &[Value::told("own", "", ""), Value::told("url", ".url", ", URL")],
+    about: "the server: our own, here or on another host, or one that runs already",
+    values: &[
+        Value::told("own", "", ""),
+        Value::told("host", ".host", ", server on another host"),
+        Value::told("url", ".url", ", URL"),
+    ],
     numbers: None,
 };
+pub(super) const AT: Parameter = text("at", "the other host: where `tickmark comms --serve` listens");
+pub(super) const TOKEN: Parameter =
+    text("token", "the file with the token of that; empty: TICKMARK_TOKEN has it");
 pub(super) const TARGET: Parameter = text("target", "where that listens: ADDRESS:PORT");
 pub(super) const HOST: Parameter = text("host", "the name that it is asked for");
 pub(super) const PATH: Parameter = text("path", "the page that it is asked for");

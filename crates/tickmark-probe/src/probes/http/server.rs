@@ -29,18 +29,19 @@ pub(super) fn answer(bytes: usize, keep: bool) -> Vec<u8> {
 }
 
 impl Server {
-    /// Starts workers on a CPU, as processes or as threads of one.
+    /// Starts workers at an address on a CPU, as processes or as threads of one.
     ///
     /// # Errors
     /// Those of listen(2) and fork(2).
     pub(super) fn start(
+        address: Ipv4Addr,
         cpu: u32,
         workers: usize,
         threads: bool,
         answer: &[u8],
         keep: bool,
     ) -> Result<Self, CallError> {
-        let listener = Listener::at(Ipv4Addr::LOCALHOST, None)?;
+        let listener = Listener::at(address, None)?;
         listener.queue(4096)?;
         let at = SocketAddr::V4(listener.address());
         let (listener, answer): (_, Arc<[u8]>) = (Arc::new(listener), answer.into());

@@ -1,11 +1,32 @@
 //! In the small agent, which asks its own server alone: no other answer is read.
 
 use super::board::Fault;
-use crate::Params;
+use crate::routine::Budget;
+use crate::{Params, ProbeError};
 use std::net::SocketAddr;
+use tickmark_wire::asked::Books;
 
 pub(super) fn target(_: &Params) -> Result<(SocketAddr, Option<u32>), String> {
-    Err("this small agent asks its own server alone".to_owned())
+    Err(NONE.to_owned())
+}
+
+const NONE: &str = "this small agent asks its own server alone";
+
+/// Nobody.
+pub(super) enum Elsewhere {}
+
+impl Elsewhere {
+    pub(super) fn ask(_: &Params, _: &Budget) -> Result<Self, ProbeError> {
+        Err(ProbeError::Other(NONE.to_owned()))
+    }
+
+    pub(super) fn at(&self) -> Result<SocketAddr, ProbeError> {
+        match *self {}
+    }
+
+    pub(super) fn look(&mut self) -> Result<Books, ProbeError> {
+        match *self {}
+    }
 }
 
 pub(super) fn processes(_: u32) -> Vec<u32> {

@@ -1,6 +1,7 @@
 //! What the small agent has no room for: servers that are not ours, whose answers may have any form, and requests at random times.
 
 use super::board::Fault;
+pub(super) use super::elsewhere::Elsewhere;
 use crate::Params;
 use crate::sys::tasks;
 use std::net::SocketAddr;

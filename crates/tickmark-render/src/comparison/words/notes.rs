@@ -8,7 +8,7 @@ use tickmark_stats::verdict::Test;
 const MANY: usize = 2_000;
 
 /// How the values were obtained, what that means, and what is to be known of all lines.
-pub(in crate::comparison) fn notes(against: &Against) -> Vec<String> {
+pub(crate) fn notes(against: &Against) -> Vec<String> {
     let mut notes = of_basis(&against.basis);
     notes.extend(against.cautions.iter().map(|caution| match caution {
         Caution::Drifts { figures, of, such_as: (metric, figure) } => format!(

@@ -7,7 +7,7 @@ use tickmark_stats::trend::Trend;
 use tickmark_wire::Better;
 
 /// The groups that changed, a line each, and how many did not.
-pub(in crate::comparison) fn groups(against: &Against) -> Vec<String> {
+pub(crate) fn groups(against: &Against) -> Vec<String> {
     let (changed, same): (Vec<&GroupLine>, Vec<&GroupLine>) =
         against.groups.iter().partition(|group| group.changed);
     let mut lines: Vec<String> = changed.into_iter().map(group).collect();
@@ -46,7 +46,7 @@ pub(in crate::comparison) fn group(line: &GroupLine) -> String {
 }
 
 /// How figures follow settings that are numbers, as lines: those with a trend, and how many have none.
-pub(in crate::comparison) fn doses(doses: &Doses) -> Vec<String> {
+pub(crate) fn doses(doses: &Doses) -> Vec<String> {
     let one = |line: &&TrendLine| {
         let Trend { slope, interval, .. } = line.trend;
         let figure = if line.figure == "value" { String::new() } else { format!(" {}", line.figure) };

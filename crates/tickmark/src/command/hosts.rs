@@ -4,6 +4,7 @@ use crate::cli::Comms;
 use crate::error::{Code, Error};
 use std::io::Write;
 use std::net::{SocketAddr, ToSocketAddrs};
+use std::path::Path;
 use tickmark_drive::ThisMachine;
 use tickmark_drive::target::Serving;
 use tickmark_probe::session::{TOKEN, Token};
@@ -34,19 +35,18 @@ pub(super) fn is_host(peer: &str) -> bool {
 
 impl Elsewhere {
     /// Starts it over ssh where no port says that it listens already.
-    pub(super) fn find(asked: &Comms) -> Result<Option<Self>, Error> {
-        let Some(host) = asked.peer.iter().find(|peer| is_host(peer)) else { return Ok(None) };
+    pub(super) fn find(host: &str, ssh: &[String], token_file: Option<&Path>) -> Result<Self, Error> {
         // What measures works in another folder.
-        let whole = asked.token_file.as_ref().map(std::path::absolute).transpose();
+        let whole = token_file.map(std::path::absolute).transpose();
         let whole = whole.map_err(|error| Error::Usage(format!("--token-file: {error}")))?;
         let file = whole.map(|file| file.display().to_string());
         let port = host.rsplit_once(':').filter(|(name, _)| name.starts_with('[') || !name.contains(':'));
         let is_listening = port.is_some_and(|(_, port)| port.parse::<u16>().is_ok());
         let found = if is_listening {
-            Token::known(asked.token_file.as_deref()).map_err(Error::Usage)?;
+            Token::known(token_file).map_err(Error::Usage)?;
             Self { address: numbers(host)?, token: file, _own: None }
         } else {
-            let serving = Serving::start(host, &asked.ssh)?;
+            let serving = Serving::start(host, ssh)?;
             let refused = |error: std::io::Error| Error::Refused(format!("a folder for the token: {error}"));
             // Nobody else may look into it.
             let folder = tempfile::tempdir().map_err(refused)?;
@@ -57,14 +57,13 @@ impl Elsewhere {
         };
         match found.token.as_ref().is_some_and(|file| file.contains(',')) {
             true => Err(Error::Usage("--token-file: a name without commas".to_owned())),
-            false => Ok(Some(found)),
+            false => Ok(found),
         }
     }
 
-    /// The place, as the probe is told it.
-    pub(super) fn told(&self) -> String {
-        let token = self.token.as_ref().map_or_else(String::new, |file| format!(",token={file}"));
-        format!("host,at={}{token}", self.address)
+    /// Where it is and the file with its token, as probes are told them.
+    pub(super) fn told(&self) -> [(&'static str, String); 2] {
+        [("at", self.address.clone()), ("token", self.token.clone().unwrap_or_default())]
     }
 }
 

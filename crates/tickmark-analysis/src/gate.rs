@@ -1,0 +1,305 @@
+//! A gate: whether new recordings are as the earlier ones of their machine were, and how well it can tell.
+
+mod calibrated;
+
+use crate::comparison::{Difference, Pick, between, of_runs};
+use crate::report::{self, Row, RowStatus, Unit};
+use std::collections::{BTreeMap, BTreeSet};
+use tickmark_stats::gate::{self, Judged, least_chance};
+use tickmark_stats::median;
+use tickmark_store::Recording;
+use tickmark_wire::Better;
+
+pub use calibrated::{CONFIDENCE, Calibrated, Found, PLANTED};
+
+/// The chance of any claim where nothing changed, if recordings are alike.
+pub const LEVEL: f64 = 0.05;
+/// So many earlier recordings are looked at, newest first. Of 100, four may be off for a reason of their own before a fifth part of that
+/// hides a change.
+pub const MOST: usize = 100;
+/// A figure of the new recordings has gone over the same bytes as before, to a twentieth.
+const SAME_SIZE: f64 = 0.05;
+
+/// What tells machines apart: not what a boot changes, nor a clock rate that wanders, which some models have in their name.
+const MACHINE: [&str; 6] =
+    ["host.name", "cpu.model", "cpu.online", "virtualisation", "guest.machine", "guest.memory"];
+
+/// The machine that a recording was made on, as one line; `hosts` are told apart by their names, too.
+#[must_use]
+pub fn machine(recording: &Recording, hosts: bool) -> String {
+    let facts = recording.environment();
+    let one = |name: &&str| {
+        let value = facts.and_then(|facts| facts.get(name)).unwrap_or("?");
+        value.split(" @ ").next().unwrap_or(value).to_owned()
+    };
+    MACHINE.iter().filter(|name| hosts || **name != "host.name").map(one).collect::<Vec<_>>().join(", ")
+}
+
+/// What figures are told apart by: the metric, and `floor`, `mean`, `value` or `p99`.
+pub type Name = (String, String);
+
+/// A figure of one recording: the median of its runs.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Figure {
+    /// In the unit of its row, above 0.
+    pub value: f64,
+    /// Bytes that it went over; 0 where there are none.
+    pub over: u64,
+    /// Whether other tasks had the CPU meanwhile.
+    pub contended: bool,
+    /// Whether some of its runs gave nothing.
+    pub partly: bool,
+    /// Of the value.
+    pub unit: Unit,
+    /// Which way is better.
+    pub better: Better,
+}
+
+/// The figures of one recording.
+pub type Figures = BTreeMap<Name, Figure>;
+
+/// What is looked at of a recording.
+#[must_use]
+pub fn figures(recording: &Recording, only: Pick<'_>) -> Figures {
+    let mut all = Figures::new();
+    for (group, rows) in report::rows_of(recording, &|_| true) {
+        for row in rows.iter().filter(|row| only(group, row)) {
+            for (name, values) in row.figures().into_iter().filter(|(name, _)| is_sound(row, name)) {
+                let value = of_runs(&values).filter(|value| *value > 0.0 && value.is_finite());
+                let figure = |value| Figure {
+                    value,
+                    over: row.over,
+                    contended: row.contended.is_some(),
+                    partly: row.status == RowStatus::Partly,
+                    unit: row.unit,
+                    better: row.better,
+                };
+                all.extend(value.map(|value| ((row.metric.clone(), name.to_owned()), figure(value))));
+            }
+        }
+    }
+    all
+}
+
+/// What is no floor is none to compare.
+fn is_sound(row: &Row, figure: &str) -> bool {
+    figure != "floor" || row.no_floor().is_none()
+}
+
+/// A figure of the new recordings beside the earlier ones.
+#[derive(Debug, Clone)]
+pub struct Line {
+    /// Of the metric.
+    pub metric: String,
+    /// `floor`, `mean`, `value` or `p99`.
+    pub figure: String,
+    /// Of its values.
+    pub unit: Unit,
+    /// Which way is better.
+    pub better: Better,
+    /// The middle of the earlier ones, and the mean of the new ones.
+    pub earlier: f64,
+    /// See above.
+    pub new: f64,
+    /// How far they are apart.
+    pub judged: Judged,
+    /// Whether other tasks had the CPU in one of the new ones: what it claims may be theirs.
+    pub contended: bool,
+    /// Whether runs of it gave nothing in one of the new ones.
+    pub partly: bool,
+}
+
+impl Line {
+    /// Whether it is claimed to have changed.
+    #[must_use]
+    pub fn changed(&self) -> bool {
+        self.judged.p <= LEVEL + 1e-9
+    }
+
+    /// And for the worse.
+    #[must_use]
+    pub fn worse(&self) -> bool {
+        let up = self.judged.ratio > 1.0;
+        self.changed() && matches!((self.better, up), (Better::Lower, true) | (Better::Higher, false))
+    }
+
+    /// Whether a direction of it is better.
+    #[must_use]
+    pub fn has_direction(&self) -> bool {
+        matches!(self.better, Better::Lower | Better::Higher)
+    }
+}
+
+/// A figure that cannot be judged, as not all recordings have it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lack {
+    /// Which.
+    pub name: Name,
+    /// Whether a new recording lacks it, or measured it over another size; else earlier ones do.
+    pub by_new: bool,
+}
+
+/// New recordings against earlier ones.
+#[derive(Debug, Clone)]
+pub struct Checked {
+    /// How many earlier ones there are, and how many new ones.
+    pub counts: [usize; 2],
+    /// The figures that all of them have.
+    pub lines: Vec<Line>,
+    /// What cannot be judged: what new recordings lack and most earlier ones have, and metrics none of whose figures all of them have.
+    pub without: Vec<Lack>,
+    /// What the newest of the earlier ones and the new ones do not share.
+    pub differences: Vec<Difference>,
+}
+
+impl Checked {
+    /// Whether there are enough of them for any claim at the level.
+    #[must_use]
+    pub fn can_tell(&self) -> bool {
+        self.counts[0] >= 3
+            && !self.lines.is_empty()
+            && least_chance(self.counts[0], self.counts[1]) <= LEVEL + 1e-9
+    }
+
+    /// How many earlier ones that takes.
+    #[must_use]
+    pub fn needed(&self) -> usize {
+        needed(self.counts[1])
+    }
+}
+
+/// How many earlier recordings it takes to judge so many new ones together.
+#[must_use]
+pub fn needed(new: usize) -> usize {
+    (3..).find(|earlier| least_chance(*earlier, new) <= LEVEL + 1e-9).unwrap_or(3)
+}
+
+/// Judges figures of new recordings by those of earlier ones; `environments` are the newest of the earlier ones, and the new ones.
+#[must_use]
+pub fn check(
+    earlier: &[Figures],
+    new: &[Figures],
+    environments: Option<(&Recording, &[Recording])>,
+) -> Checked {
+    let (shared, without) = shared(earlier, new);
+    let rows = |side: &[Figures]| side.iter().map(|figures| logarithms(figures, &shared)).collect::<Vec<_>>();
+    let judged = gate::judge(&rows(earlier), &rows(new)).unwrap_or_default();
+    let line = |(name, judged): (&&Name, Judged)| {
+        let middle = median(earlier.iter().map(|figures| figures[*name].value)).unwrap_or(f64::NAN);
+        let Figure { unit, better, .. } = new[0][*name];
+        Line {
+            metric: name.0.clone(),
+            figure: name.1.clone(),
+            unit,
+            better,
+            earlier: middle,
+            new: middle * judged.ratio,
+            judged,
+            contended: new.iter().any(|figures| figures[*name].contended),
+            partly: new.iter().any(|figures| figures[*name].partly),
+        }
+    };
+    let lines = shared.iter().zip(judged).map(line).collect();
+    let differences =
+        environments.map_or_else(Vec::new, |(before, after)| between(std::slice::from_ref(before), after));
+    Checked { counts: [earlier.len(), new.len()], lines, without, differences }
+}
+
+fn logarithms(figures: &Figures, names: &[&Name]) -> Vec<f64> {
+    names.iter().map(|name| figures[*name].value.ln()).collect()
+}
+
+/// The figures that all recordings have of the same size, and what some lack that is to be known.
+fn shared<'a>(earlier: &'a [Figures], new: &'a [Figures]) -> (Vec<&'a Name>, Vec<Lack>) {
+    let names: BTreeSet<&Name> = earlier.iter().chain(new).flat_map(Figures::keys).collect();
+    let has = |name: &Name, figures: &Figures| {
+        let size = new.first().and_then(|first| first.get(name)).map(|figure| figure.over);
+        figures.get(name).is_some_and(|own| size.is_none_or(|size| is_same(own.over, size)))
+    };
+    let everywhere = |name: &&&Name| earlier.iter().chain(new).all(|figures| has(name, figures));
+    let shared: Vec<&Name> = names.iter().filter(everywhere).copied().collect();
+    let lack = |name: &&Name| {
+        let by_new = !new.iter().all(|figures| has(name, figures));
+        let most = 2 * earlier.iter().filter(|figures| has(name, figures)).count() > earlier.len();
+        // Where another figure of the metric is judged (a 99th percentile that not all have), no more is said.
+        let is_told = if by_new { most } else { !shared.iter().any(|other| other.0 == name.0) };
+        is_told.then(|| Lack { name: (*name).clone(), by_new })
+    };
+    let without = names.iter().filter(|name| !shared.contains(name)).filter_map(lack).collect();
+    (shared, without)
+}
+
+fn is_same(size: u64, other: u64) -> bool {
+    let (a, b) = (size as f64, other as f64);
+    a == 0.0 || b == 0.0 || (a / b - 1.0).abs() <= SAME_SIZE
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    pub(super) fn figure(value: f64, better: Better) -> Figure {
+        let unit = Unit::Nanoseconds;
+        Figure { value, over: 0, contended: false, partly: false, unit, better }
+    }
+
+    fn recording(costs: f64, rates: f64) -> Figures {
+        Figures::from([
+            (("cost".to_owned(), "floor".to_owned()), figure(costs, Better::Lower)),
+            (("rate".to_owned(), "value".to_owned()), figure(rates, Better::Higher)),
+        ])
+    }
+
+    pub(super) fn many(count: usize, shift: usize) -> Vec<Figures> {
+        let part = |number: usize| 1.0 + ((number * 7 + shift) % 11) as f64 * 1e-3;
+        (0..count).map(|number| recording(100.0 * part(number), 5e4 * part(number + 3))).collect()
+    }
+
+    #[test]
+    fn a_slowdown_is_found_in_its_direction() {
+        let earlier = many(20, 0);
+        let same = check(&earlier, &many(1, 5), None);
+        assert!(
+            same.can_tell() && same.lines.len() == 2 && !same.lines.iter().any(Line::changed),
+            "{same:?}"
+        );
+        let slower = check(&earlier, &[recording(110.0, 5.02e4)], None);
+        assert!(slower.lines[0].worse() && !slower.lines[1].changed(), "{slower:?}");
+        let faster = check(&earlier, &[recording(100.5, 6e4)], None);
+        assert!(faster.lines[1].changed() && !faster.lines[1].worse(), "{faster:?}");
+        assert!(check(&earlier, &[recording(100.5, 4e4)], None).lines[1].worse());
+        let few = check(&earlier[..10], &many(1, 2), None);
+        assert!(!few.can_tell() && few.needed() == 19, "{few:?}");
+    }
+
+    #[test]
+    fn what_is_not_there_any_more_is_told() {
+        let earlier = many(20, 0);
+        let key = |name: &str, figure: &str| (name.to_owned(), figure.to_owned());
+        let other = Figures::from([(key("new", "floor"), figure(1.0, Better::Lower))]);
+        let none = check(&earlier, &[other], None);
+        assert!(none.lines.is_empty() && !none.can_tell(), "{none:?}");
+        let lacks: Vec<(&str, bool)> =
+            none.without.iter().map(|lack| (lack.name.0.as_str(), lack.by_new)).collect();
+        assert_eq!(lacks, [("cost", true), ("new", false), ("rate", true)]);
+        // A probe that fails now, a size that is another one.
+        let mut gone = many(1, 5);
+        gone[0].remove(&key("cost", "floor"));
+        let judged = check(&earlier, &gone, None);
+        assert!(judged.lines.len() == 1 && judged.without[0].by_new, "{judged:?}");
+        let sized = |mut all: Vec<Figures>, over: u64| {
+            all.iter_mut().flat_map(Figures::values_mut).for_each(|figure| figure.over = over);
+            all
+        };
+        let larger = check(&sized(earlier.clone(), 1 << 20), &sized(many(1, 5), 1 << 30), None);
+        assert!(larger.lines.is_empty() && larger.without.len() == 2, "{larger:?}");
+        // A 99th percentile that one earlier recording lacks hides nothing; neither does what only few had.
+        let mut tails = [earlier, many(1, 5)].concat();
+        for figures in &mut tails[1..] {
+            figures.insert(key("cost", "p99"), figure(200.0, Better::Lower));
+        }
+        tails[4].insert(key("odd", "value"), figure(1.0, Better::Lower));
+        let judged = check(&tails[..20], &tails[20..], None);
+        assert!(judged.lines.len() == 2 && judged.without.is_empty(), "{judged:?}");
+    }
+}

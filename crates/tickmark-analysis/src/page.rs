@@ -1,0 +1,77 @@
+//! Everything that a recording holds, for a page about it.
+
+mod distribution;
+
+use crate::bill::Bill;
+use crate::capacity::{self, Capacity};
+use crate::clock_reads::Reads;
+use crate::comms::{self, Comms};
+use crate::dose::Dosed;
+use crate::http::{self, Load, TimedRun};
+use crate::noise::{self, Noise};
+use crate::report::{self, Model};
+use crate::scenario::{self, Scenario};
+use crate::wakes::{self, Asked, Wakes, WayRun};
+use crate::{bill, clock_reads, dose};
+pub use distribution::{Distribution, Shift, shifts};
+use tickmark_store::Recording;
+use tickmark_wire::names;
+
+/// What there is; what it does not hold is empty.
+pub struct Page {
+    /// Header, rows, details, findings, environment.
+    pub model: Model,
+    /// Of metrics that keep what they saw.
+    pub distributions: Vec<Distribution>,
+    /// What interrupted the CPU that was watched.
+    pub noise: Option<Noise>,
+    /// How late programs were woken.
+    pub wakes: Option<Wakes>,
+    /// Each wake-up, in the order in which they came.
+    pub wake_runs: Vec<WayRun>,
+    /// Rows of timers.
+    pub scenarios: Vec<Scenario>,
+    /// Messages by their sizes.
+    pub comms: Vec<Comms>,
+    /// Transactions over HTTP, and of databases.
+    pub http: Vec<Load>,
+    /// See above.
+    pub sql: Vec<Load>,
+    /// Their latencies.
+    pub timed: Vec<TimedRun>,
+    /// Rates that keep a limit.
+    pub capacity: Vec<Load<Capacity>>,
+    /// What a slower clock costs.
+    pub dosed: Option<Dosed>,
+    /// Whose CPU time it was.
+    pub bill: Option<Bill>,
+    /// How often a command reads clocks.
+    pub reads: Option<Reads>,
+}
+
+/// Late by more than this is counted, ns: what `tickmark timers` takes where nothing is said.
+const LATE: [f64; 2] = [100_000.0, 1_000_000.0];
+const CONFIDENCE: f64 = 0.95;
+
+/// Of a recording.
+#[must_use]
+pub fn of(recording: &Recording) -> Page {
+    let model = report::build(recording, &|_| true, true);
+    let asked = Asked { lengths: &LATE, confidence: CONFIDENCE, bound: None };
+    Page {
+        model,
+        distributions: distribution::of(recording),
+        noise: noise::of(recording),
+        wakes: wakes::of(recording, &asked).filter(|wakes| !wakes.ways.is_empty()),
+        wake_runs: wakes::runs(recording),
+        scenarios: scenario::of(recording),
+        comms: comms::of(recording),
+        http: http::of(recording, names::HTTP),
+        sql: http::of(recording, names::SQL),
+        timed: http::timed_runs(recording),
+        capacity: capacity::of(recording),
+        dosed: dose::of(recording).and_then(Result::ok),
+        bill: bill::of(recording).and_then(Result::ok),
+        reads: clock_reads::of(recording).and_then(Result::ok),
+    }
+}

@@ -1,0 +1,334 @@
+//! What happens on each CPU as it happens, for little: a thread on each that sleeps most of the time, is late by as much as a program
+//! would be, and looks at the clock for a moment; and what the kernel counts, once a second.
+
+use crate::sys::CallError;
+use crate::sys::limits::{pin, set_slack};
+use crate::sys::usage::{Accounts, CpuClock, all_cpu_times};
+use crate::sys::waiting::Way;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use tickmark_timer::monotonic_ns;
+use tickmark_wire::Nanos;
+
+/// Of one CPU all threads together may use so much, as it is planned.
+const BUDGET: f64 = 0.013;
+/// And this whole process, with what it shows: above it each thread wakes half as often, below a third of it twice as often, as far as it was planned.
+const MOST: f64 = 0.018;
+/// Of the time, reading the kernel's counts of interrupts may take so much.
+const COUNTING: f64 = 0.002;
+/// Wake-ups a second on each CPU, at most.
+const WAKES: f64 = 20.0;
+/// What a wake-up takes, roughly, in ns.
+const WAKE: f64 = 40_000.0;
+/// A look at the clock lasts so long at least and at most, in ns.
+const LOOK: (f64, f64) = (20_000.0, 1_000_000.0);
+/// Longer gaps are counted.
+const GAP: u64 = 1_000;
+/// Reads of the clock of which the cost is told.
+const READS: u32 = 32;
+
+/// What a CPU did in a second. Times in ns; shares of the time.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Second {
+    /// Its number.
+    pub cpu: u32,
+    /// How late each wake-up was.
+    pub late: Vec<u64>,
+    /// Gaps of more than a microsecond in the looks.
+    pub gaps: Vec<u64>,
+    /// How long the thread waited for its CPU before its looks, while others had it; 0 where the kernel does not say.
+    pub waited: u64,
+    /// How long it wanted its CPU: those waits, and the looks with their gaps.
+    pub wanted: u64,
+    /// The cheapest read of the clock; none where there was no look.
+    pub clock: Option<f64>,
+    /// Timer interrupts a second, where the kernel counts them.
+    pub timer_interrupts: Option<f64>,
+    /// In use, in interrupts and soft interrupts, and taken by the hypervisor; none where /proc/stat does not say.
+    pub busy: Option<f64>,
+    /// See above.
+    pub interrupts: Option<f64>,
+    /// See above.
+    pub steal: Option<f64>,
+}
+
+/// What a thread sees between two takes.
+#[derive(Debug, Default)]
+struct Seen {
+    late: Vec<u64>,
+    gaps: Vec<u64>,
+    waited: u64,
+    wanted: u64,
+    clock: Option<f64>,
+}
+
+/// A CPU that is watched.
+struct Watched {
+    cpu: u32,
+    seen: Arc<Mutex<Seen>>,
+    times: Option<[Nanos; 6]>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// All of them, until this is dropped.
+pub struct Live {
+    watched: Vec<Watched>,
+    stop: Arc<AtomicBool>,
+    /// Periods between two wake-ups of a thread: more than one where this costs more than it should.
+    slow: Arc<AtomicU64>,
+    own: Option<CpuClock>,
+    /// When it was looked at, and what this process had used then, in ns.
+    used: (u64, f64),
+    interrupts: TimerInterrupts,
+}
+
+impl Live {
+    /// Begins to watch these CPUs.
+    ///
+    /// # Errors
+    /// A CPU on which this process may not run; those of pthread_create(3).
+    pub fn begin(cpus: &[u32]) -> Result<Self, CallError> {
+        let stop = Arc::new(AtomicBool::new(false));
+        let plan = Pace::of(cpus.len());
+        let times = all_cpu_times();
+        // What is refused to the threads is refused here, where it can be said.
+        Way::of("nanosleep")?;
+        let own = CpuClock::of(std::process::id());
+        let used = (monotonic_ns(), own.as_ref().map_or(0.0, |clock| clock.read().as_f64()));
+        let (slow, interrupts) = (Arc::new(AtomicU64::new(1)), TimerInterrupts::begin());
+        let mut live = Self { watched: Vec::new(), stop, slow, own, used, interrupts };
+        for cpu in cpus {
+            // On this thread first, so that what is refused is said.
+            pin(&[*cpu])?;
+            let seen = Arc::new(Mutex::new(Seen::default()));
+            let (own, cpu) = (Arc::clone(&seen), *cpu);
+            let (stop, slow) = (Arc::clone(&live.stop), Arc::clone(&live.slow));
+            let thread = std::thread::Builder::new().spawn(move || watch(cpu, plan, &own, &stop, &slow));
+            let thread = thread.map_err(|error| CallError::of("pthread_create", &error))?;
+            live.watched.push(Watched { cpu, seen, times: of(&times, cpu), thread: Some(thread) });
+        }
+        pin(cpus)?;
+        Ok(live)
+    }
+
+    /// What happened since the last time, of each CPU.
+    pub fn take(&mut self) -> Vec<Second> {
+        self.stay_in_the_budget();
+        self.interrupts.count();
+        let times = all_cpu_times();
+        let rates = &self.interrupts.rates;
+        let one = |watched: &mut Watched| {
+            let seen = std::mem::take(&mut *watched.seen.lock().unwrap_or_else(PoisonError::into_inner));
+            let now = of(&times, watched.cpu);
+            let more = now.zip(watched.times).map(|(now, before)| {
+                let each: [f64; 6] =
+                    std::array::from_fn(|at| (now[at].as_f64() - before[at].as_f64()).max(0.0));
+                (each, each.iter().sum::<f64>())
+            });
+            watched.times = now;
+            let share = |of: fn(&[f64; 6]) -> f64| {
+                more.filter(|(_, all)| *all > 0.0).map(|(each, all)| of(&each) / all)
+            };
+            Second {
+                cpu: watched.cpu,
+                late: seen.late,
+                gaps: seen.gaps,
+                waited: seen.waited,
+                wanted: seen.wanted,
+                clock: seen.clock,
+                timer_interrupts: of(rates, watched.cpu),
+                busy: share(|[user, system, irq, softirq, ..]| user + system + irq + softirq),
+                interrupts: share(|[_, _, irq, softirq, ..]| irq + softirq),
+                steal: share(|each| each[5]),
+            }
+        };
+        self.watched.iter_mut().map(one).collect()
+    }
+}
+
+impl Live {
+    /// Wakes less often where this process takes more than it should, however dear a wake-up is here.
+    fn stay_in_the_budget(&mut self) {
+        let Some(own) = &self.own else { return };
+        let (before, had) = self.used;
+        let (now, used) = (monotonic_ns(), own.read().as_f64());
+        self.used = (now, used);
+        let share = (used - had) / (now - before).max(1) as f64;
+        let slow = self.slow.load(Ordering::Relaxed);
+        self.slow.store(slower(slow, share), Ordering::Relaxed);
+    }
+}
+
+fn slower(slow: u64, share: f64) -> u64 {
+    match share {
+        share if share > MOST => (slow * 2).min(64),
+        share if share < MOST / 3.0 => (slow / 2).max(1),
+        _ => slow,
+    }
+}
+
+impl Drop for Live {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        for thread in self.watched.iter_mut().filter_map(|watched| watched.thread.take()) {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// How often a thread wakes, and for how long it looks.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Pace {
+    /// ns between two wake-ups.
+    period: u64,
+    /// ns of a look.
+    look: u64,
+}
+
+impl Pace {
+    /// So that all of so many CPUs together stay in the budget.
+    fn of(cpus: usize) -> Self {
+        let each = BUDGET * 1e9 / cpus.max(1) as f64;
+        // A third of it for waking, the rest for looking; of hundreds of CPUs each is visited every few seconds.
+        let wakes = (each / 3.0 / WAKE).max((each / (WAKE + LOOK.0)).min(1.0)).min(WAKES);
+        let look = ((each - wakes * WAKE) / wakes).clamp(LOOK.0, LOOK.1);
+        Self { period: (1e9 / wakes) as u64, look: look as u64 }
+    }
+}
+
+fn watch(cpu: u32, pace: Pace, seen: &Mutex<Seen>, stop: &AtomicBool, slow: &AtomicU64) {
+    let Ok(mut way) = Way::of("nanosleep") else { return };
+    if pin(&[cpu]).is_err() || set_slack(Nanos::new(1)).is_err() {
+        return;
+    }
+    // A look begins when others leave the CPU: how long that took belongs to what they had.
+    let mut accounts = Accounts::open(&[]);
+    let mut delay = move || accounts.run_delay().map_or(0, |delay| delay.get().max(0) as u64);
+    let mut waited_before = delay();
+    // Threads of different CPUs do not wake at the same moment.
+    let mut due = monotonic_ns() + pace.period / 16 * u64::from(cpu % 16 + 1);
+    while !stop.load(Ordering::Relaxed) {
+        let Ok(woken) = way.until(due) else { return };
+        let late = woken.saturating_sub(due);
+        let waited = delay().saturating_sub(waited_before);
+        let begun = monotonic_ns();
+        let (mut gaps, mut last) = (Vec::new(), begun);
+        let end = last + pace.look;
+        while last < end {
+            let now = monotonic_ns();
+            if now - last > GAP {
+                gaps.push(now - last);
+            }
+            last = now;
+        }
+        let looked = last - begun;
+        let begun = monotonic_ns();
+        (0..READS).for_each(|_| _ = std::hint::black_box(monotonic_ns()));
+        let clock = (monotonic_ns() - begun) as f64 / f64::from(READS + 1);
+        waited_before = delay();
+        let mut all = seen.lock().unwrap_or_else(PoisonError::into_inner);
+        all.late.push(late);
+        all.waited += waited;
+        all.wanted += waited + looked;
+        all.gaps.append(&mut gaps);
+        all.clock = Some(all.clock.map_or(clock, |known| known.min(clock)));
+        drop(all);
+        // What was missed is missed: after a long stop it goes on from there.
+        let period = pace.period * slow.load(Ordering::Relaxed);
+        due += period * ((monotonic_ns().saturating_sub(due)) / period + 1);
+    }
+}
+
+/// What is known of a CPU.
+fn of<T: Copy>(all: &[(u32, T)], cpu: u32) -> Option<T> {
+    all.iter().find(|(known, _)| *known == cpu).map(|(_, value)| *value)
+}
+
+/// Timer interrupts by the kernel's count: the local timer's on x86, the architecture's on arm64; none elsewhere.
+struct TimerInterrupts {
+    counts: Vec<(u32, u64)>,
+    /// A second, on each CPU, over the time between the last two counts.
+    rates: Vec<(u32, f64)>,
+    at: u64,
+    /// ns that the last count took.
+    cost: u64,
+}
+
+impl TimerInterrupts {
+    fn begin() -> Self {
+        let mut all = Self { counts: Vec::new(), rates: Vec::new(), at: 0, cost: 0 };
+        all.count();
+        all
+    }
+
+    /// Counts again, unless that would take more than its share: with hundreds of CPUs the kernel writes a long table.
+    fn count(&mut self) {
+        let begun = monotonic_ns();
+        let passed = begun - self.at;
+        if (self.cost as f64) > COUNTING * passed as f64 {
+            return;
+        }
+        let counts = parse(&std::fs::read_to_string("/proc/interrupts").unwrap_or_default());
+        let more = |(cpu, now): &(u32, u64)| {
+            let before = of(&self.counts, *cpu)?;
+            Some((*cpu, now.saturating_sub(before) as f64 * 1e9 / passed as f64))
+        };
+        self.rates = counts.iter().filter_map(more).collect();
+        (self.counts, self.at, self.cost) = (counts, begun, monotonic_ns() - begun);
+    }
+}
+
+fn parse(text: &str) -> Vec<(u32, u64)> {
+    let mut lines = text.lines();
+    let heads = lines.next().unwrap_or_default();
+    let cpus = heads.split_whitespace().filter_map(|word| word.strip_prefix("CPU")?.parse::<u32>().ok());
+    let is_timer = |line: &&str| line.trim_start().starts_with("LOC:") || line.contains(" arch_timer");
+    let Some(line) = lines.find(is_timer) else { return Vec::new() };
+    let counts = line.split_whitespace().skip(1).map_while(|word| word.parse().ok());
+    cpus.zip(counts).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_cpus_together_stay_in_the_budget() {
+        for cpus in [1, 2, 8, 64, 256, 1024, 8192] {
+            let pace = Pace::of(cpus);
+            let wakes = 1e9 / pace.period as f64;
+            let used = cpus as f64 * wakes * (WAKE + pace.look as f64) / 1e9;
+            assert!(used <= BUDGET * 1.01, "{cpus}: {pace:?} uses {used}");
+            assert!(wakes >= 0.99 || cpus > 200, "{cpus}: {pace:?}");
+        }
+        assert_eq!(Pace::of(1), Pace::of(0));
+        // Where a wake-up is dearer than it was taken for.
+        let mut slow = 1;
+        for _ in 0..4 {
+            slow = slower(slow, 0.05);
+        }
+        assert_eq!((slow, slower(slow, 0.01), slower(slow, 0.001), slower(1, 0.0)), (16, 16, 8, 1));
+    }
+
+    #[test]
+    fn the_kernels_counts_are_read() {
+        let x86 = "           CPU0       CPU2\n  0:  5  6  IO-APIC timer\nLOC:  70000  80000   Local timer interrupts\n";
+        assert_eq!(parse(x86), [(0, 70_000), (2, 80_000)]);
+        let arm = "      CPU0  CPU1\n 11:  7  9  GICv3 27 Level arch_timer\n";
+        assert_eq!(parse(arm), [(0, 7), (1, 9)]);
+        assert!(parse("").is_empty() && parse("CPU0\n 1: 2 3\n").is_empty());
+    }
+
+    #[test]
+    fn a_cpu_is_watched() {
+        let cpu = crate::sys::limits::allowed_cpus().unwrap()[0];
+        let mut live = Live::begin(&[cpu]).unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(600));
+        let [second] = &live.take()[..] else { panic!("one CPU") };
+        assert!(second.cpu == cpu && !second.late.is_empty() && second.wanted > 0, "{second:?}");
+        assert!(second.clock.is_some_and(|cost| cost > 0.1 && cost < 1e6), "{second:?}");
+        assert!(second.busy.is_none_or(|share| (0.0..=1.0).contains(&share)), "{second:?}");
+        assert!(Live::begin(&[4095]).is_err());
+    }
+}

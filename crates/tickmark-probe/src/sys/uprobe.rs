@@ -1,0 +1,288 @@
+//! Calls of a function, counted by the kernel: a breakpoint in the memory of the tasks that are asked for alone (uprobes,
+//! Documentation/trace/uprobetracer.rst; perf_event_open(2)). Each call costs the task some microseconds.
+
+mod places;
+mod ring;
+
+pub use places::{Places, put_away};
+
+use super::{CallError, check, check_long};
+use ring::Ring;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+
+/// Where a function begins.
+#[derive(Debug)]
+pub struct Place {
+    /// Its file, open.
+    pub file: File,
+    /// In the file.
+    pub offset: u64,
+}
+
+/// One call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Call {
+    /// Of which of the places.
+    pub place: usize,
+    /// The process.
+    pub pid: u32,
+    /// The first argument, as the register has it.
+    pub argument: u64,
+    /// Where the call returns to.
+    pub caller: u64,
+}
+
+// Of perf_event_attr (linux/perf_event.h), 112 bytes (PERF_ATTR_SIZE_VER5), as words.
+const SIZE: u64 = 112;
+const WORDS: usize = SIZE as usize / 8;
+const TRACEPOINT: u64 = 2;
+const INHERIT: u64 = 1 << 1;
+const DISABLED: u64 = 1;
+const ENABLE_ON_EXEC: u64 = 1 << 12;
+const SAMPLE_TID: u64 = 1 << 1;
+const SAMPLE_ID: u64 = 1 << 6;
+const SAMPLE_REGS_USER: u64 = 1 << 12;
+const SAMPLE_STACK_USER: u64 = 1 << 13;
+const CLOEXEC: u64 = 1 << 3;
+/// Requests of ioctl(2): _IO('$', 0), _IO('$', 1), _IO('$', 5), _IOR('$', 7, __u64 *).
+const ENABLE: u64 = 0x2400;
+const DISABLE: u64 = 0x2401;
+const SET_OUTPUT: u64 = 0x2405;
+const ID: u64 = 0x8008_2407;
+/// The kind of a record.
+const RECORD_SAMPLE: u32 = 9;
+
+/// Registers of a call that are kept, ascending (asm/perf_regs.h): the first argument, and on arm64 where it returns to. On x86-64 that lies on the stack.
+#[cfg(target_arch = "x86_64")]
+const REGISTERS: &[u64] = &[5];
+#[cfg(not(target_arch = "x86_64"))]
+const REGISTERS: &[u64] = &[0, 30];
+
+fn open(event: u64, flags: u64, samples: bool, task: i32, cpu: i32) -> Result<OwnedFd, CallError> {
+    let mut words = [0u64; WORDS];
+    words[0] = TRACEPOINT | SIZE << 32;
+    words[1] = event;
+    words[5] = flags;
+    if samples {
+        words[2] = 1;
+        words[3] = SAMPLE_TID | SAMPLE_ID | SAMPLE_REGS_USER | SAMPLE_STACK_USER;
+        words[10] = REGISTERS.iter().map(|register| 1 << register).sum();
+        words[11] = 8;
+    }
+    // SAFETY: the attributes are valid to read and say their size.
+    let fd = unsafe { libc::syscall(libc::SYS_perf_event_open, words.as_ptr(), task, cpu, -1, CLOEXEC) };
+    let fd = check_long("perf_event_open", fd)?;
+    // SAFETY: the descriptor that was just given.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd as i32) })
+}
+
+/// The value of an event, with those of what its task started.
+fn value(event: &OwnedFd) -> Result<u64, CallError> {
+    let mut value = [0u8; 8];
+    rustix::io::read(event, &mut value).map_err(super::named("read"))?;
+    Ok(u64::from_ne_bytes(value))
+}
+
+/// Counts calls in what this thread starts from now on, from each program's beginning.
+#[derive(Debug)]
+pub struct Counter {
+    events: Vec<OwnedFd>,
+    _places: Places,
+}
+
+impl Counter {
+    /// Begins.
+    ///
+    /// # Errors
+    /// Those of perf_event_open(2).
+    pub fn of_children(places: Places) -> Result<Self, CallError> {
+        let flags = INHERIT | DISABLED | ENABLE_ON_EXEC;
+        let events = places.ids().map(|id| open(id, flags, false, 0, -1)).collect::<Result<_, _>>()?;
+        Ok(Self { events, _places: places })
+    }
+
+    /// So far, of each place.
+    ///
+    /// # Errors
+    /// Those of read(2).
+    pub fn counts(&self) -> Result<Vec<u64>, CallError> {
+        self.events.iter().map(value).collect()
+    }
+}
+
+/// Keeps each call of some places by some tasks, and by what they start, from [`Watch::begin`] to [`Watch::end`].
+#[derive(Debug)]
+pub struct Watch {
+    events: Vec<(OwnedFd, usize)>,
+    /// Which place an event's number is of.
+    places: BTreeMap<u64, usize>,
+    rings: Vec<Ring>,
+    count: usize,
+    /// Tasks that began while it was set up, of which some calls may be missing.
+    pub late: usize,
+    _places: Places,
+}
+
+/// A process that starts tasks all the while is taken as it is after so many tries.
+const TRIES: usize = 8;
+
+impl Watch {
+    /// Sets up what stops them; nothing is kept before it begins. `tasks` tells those that there are.
+    ///
+    /// # Errors
+    /// ESRCH where there is none, EMFILE where there are too many for the limit of open files.
+    pub fn of(places: Places, tasks: &dyn Fn() -> Vec<i32>, cpus: &[u32]) -> Result<Self, CallError> {
+        let ids: Vec<u64> = places.ids().collect();
+        let mut watch = Self {
+            events: Vec::new(),
+            places: BTreeMap::new(),
+            rings: Vec::new(),
+            count: ids.len(),
+            late: 0,
+            _places: places,
+        };
+        for _ in 0..TRIES {
+            watch.events.clear();
+            watch.rings.clear();
+            watch.places.clear();
+            let known = tasks();
+            watch.open(&ids, &known, cpus)?;
+            // What a task starts has the events that it had itself at that moment: some or all.
+            watch.late = tasks().iter().filter(|task| !known.contains(task)).count();
+            if watch.late == 0 {
+                break;
+            }
+        }
+        let gone = CallError { call: "perf_event_open", errno: libc::ESRCH };
+        if watch.events.is_empty() { Err(gone) } else { Ok(watch) }
+    }
+
+    fn open(&mut self, ids: &[u64], tasks: &[i32], cpus: &[u32]) -> Result<(), CallError> {
+        for cpu in cpus {
+            let mut ring = None;
+            for task in tasks {
+                for (number, id) in ids.iter().enumerate() {
+                    match open(*id, INHERIT | DISABLED, true, *task, *cpu as i32) {
+                        // It ended since it was looked for.
+                        Err(error) if error.errno == libc::ESRCH => {}
+                        event => self.add(event?, number, &mut ring)?,
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// From now on calls are kept.
+    ///
+    /// # Errors
+    /// Those of ioctl(2).
+    pub fn begin(&self) -> Result<(), CallError> {
+        self.each(ENABLE)
+    }
+
+    /// And no more.
+    ///
+    /// # Errors
+    /// Those of ioctl(2).
+    pub fn end(&self) -> Result<(), CallError> {
+        self.each(DISABLE)
+    }
+
+    /// Of an event, and of those that its task handed on to what it started.
+    fn each(&self, request: u64) -> Result<(), CallError> {
+        for (event, _) in &self.events {
+            // SAFETY: takes no pointer.
+            check("ioctl", unsafe { libc::ioctl(event.as_raw_fd(), request as _, 0) })?;
+        }
+        Ok(())
+    }
+
+    /// One more event, whose calls go into the ring of its CPU.
+    fn add(&mut self, event: OwnedFd, place: usize, ring: &mut Option<i32>) -> Result<(), CallError> {
+        let mut id = 0u64;
+        // SAFETY: `id` is valid to write.
+        check("ioctl", unsafe { libc::ioctl(event.as_raw_fd(), ID as _, &raw mut id) })?;
+        if let Some(first) = *ring {
+            // SAFETY: both are descriptors of events that are open.
+            check("ioctl", unsafe { libc::ioctl(event.as_raw_fd(), SET_OUTPUT as _, first) })?;
+        } else {
+            self.rings.push(Ring::map(&event)?);
+            *ring = Some(event.as_raw_fd());
+        }
+        self.places.insert(id, place);
+        self.events.push((event, place));
+        Ok(())
+    }
+
+    /// What came since the last time.
+    pub fn take(&mut self, each: &mut dyn FnMut(Call)) {
+        let places = &self.places;
+        for ring in &mut self.rings {
+            ring.take(&mut |kind, body| {
+                if kind == RECORD_SAMPLE {
+                    each_sample(body, places, each);
+                }
+            });
+        }
+    }
+
+    /// How many calls of each place there were so far, also of those that are lost.
+    ///
+    /// # Errors
+    /// Those of read(2).
+    pub fn counts(&self) -> Result<Vec<u64>, CallError> {
+        let mut all = vec![0; self.count];
+        for (event, place) in &self.events {
+            all[*place] += value(event)?;
+        }
+        Ok(all)
+    }
+}
+
+fn word(body: &[u8], at: usize) -> Option<u64> {
+    Some(u64::from_ne_bytes(body.get(at * 8..at * 8 + 8)?.try_into().ok()?))
+}
+
+/// Process and thread, number of the event, registers, a part of the stack: as they were asked for.
+fn each_sample(body: &[u8], places: &BTreeMap<u64, usize>, each: &mut dyn FnMut(Call)) {
+    let call = || {
+        // Registers are there where the task was no thread of the kernel.
+        let register = |at: usize| word(body, 3 + at).filter(|_| word(body, 2).is_some_and(|abi| abi > 0));
+        let stack = 3 + REGISTERS.len();
+        let caller = if REGISTERS.len() > 1 {
+            register(1)?
+        } else {
+            (word(body, stack)? >= 8).then(|| word(body, stack + 1))??
+        };
+        let (pid, argument) = (word(body, 0)? as u32, register(0)?);
+        Some(Call { place: *places.get(&word(body, 1)?)?, pid, argument, caller })
+    };
+    if let Some(call) = call() {
+        each(call);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sample_names_its_call() {
+        let words: Vec<u64> = match REGISTERS.len() {
+            1 => vec![7 | 8 << 32, 42, 2, 1, 8, 0x1234, 8],
+            _ => vec![7 | 8 << 32, 42, 2, 1, 0x1234, 8, 0, 8],
+        };
+        let body: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
+        let mut seen = Vec::new();
+        each_sample(&body, &BTreeMap::from([(42, 3)]), &mut |call| seen.push(call));
+        assert_eq!(seen, [Call { place: 3, pid: 7, argument: 1, caller: 0x1234 }]);
+        // Cut short, or of an event that nobody knows.
+        seen.clear();
+        each_sample(&body[..body.len().min(24)], &BTreeMap::from([(42, 3)]), &mut |call| seen.push(call));
+        each_sample(&body, &BTreeMap::new(), &mut |call| seen.push(call));
+        assert_eq!(seen, []);
+    }
+}

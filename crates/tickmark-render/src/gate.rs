@@ -1,0 +1,265 @@
+//! What the gate says: as text, JSON, markdown, JUnit's XML, and annotations of GitHub Actions.
+
+mod calibration;
+mod limits;
+mod xml;
+
+use crate::comparison::difference;
+use crate::grid::{table, wrapped};
+use crate::number::{count, value};
+use anstyle::{AnsiColor, Style};
+use serde_json::{Value, json};
+use std::fmt::Write;
+use tickmark_analysis::gate::{Checked, Lack, Line};
+
+pub use calibration::Calibration;
+pub use limits::{Limit, Limits};
+use xml::{Case, Outcome};
+
+const MARK: Style = AnsiColor::Yellow.on_default().bold();
+/// Figures that are shown where none of them failed.
+const SHOWN: usize = 12;
+
+/// New recordings against earlier ones.
+pub struct Page<'a> {
+    /// Of the newest one.
+    pub id: String,
+    /// See above.
+    pub name: String,
+    /// What was found.
+    pub checked: &'a Checked,
+    /// How well the gate can tell, where that was measured.
+    pub calibration: Option<Calibration>,
+    /// Whether the earlier ones were chosen.
+    pub is_baseline: bool,
+    /// Whether a figure fails.
+    pub fails: &'a dyn Fn(&Line) -> bool,
+    /// The exit code.
+    pub code: u8,
+}
+
+fn change(ratio: f64) -> String {
+    format!("{:+.2} %", (ratio - 1.0) * 100.0)
+}
+
+impl Page<'_> {
+    fn failing(&self) -> Vec<&Line> {
+        self.checked.lines.iter().filter(|line| (self.fails)(line) && !line.contended).collect()
+    }
+
+    /// In a line.
+    fn verdict(&self) -> String {
+        let [earlier, new] = self.checked.counts;
+        let all = self.checked.lines.len();
+        let failing = self.failing().len();
+        let beside = format!("{} beside {} earlier", count(new as u32, "new recording"), earlier);
+        match self.code {
+            3 => format!("{failing} of {} changed ({beside})", count(all as u32, "figure")),
+            0 => format!("no change of {} ({beside})", count(all as u32, "figure")),
+            _ => format!("not judged: {} ({beside})", self.why_open()),
+        }
+    }
+
+    fn why_open(&self) -> String {
+        let checked = self.checked;
+        let first = |is: &dyn Fn(&Line) -> bool| {
+            let line = checked.lines.iter().find(|line| is(line))?;
+            Some(format!("{} {}", line.metric, line.figure))
+        };
+        let contended = first(&|line| line.contended && (self.fails)(line));
+        let partly = first(&|line| line.partly);
+        let undirected = first(&|line| line.changed() && !line.has_direction());
+        match () {
+            () if checked.lines.is_empty() => "no figure that all of them have".to_owned(),
+            () if !checked.can_tell() => format!("{} earlier recordings are needed for a claim at 5 %", checked.needed()),
+            () if !checked.without.is_empty() => self.lacks(),
+            () => match (contended, partly, undirected, &self.calibration) {
+                (Some(name), ..) => format!("{name} changed while other tasks had the CPU: measure again"),
+                (_, Some(name), ..) => format!("runs of {name} gave nothing"),
+                (_, _, Some(name), _) => format!("{name} changed, and neither direction of it is worse"),
+                (.., None) => "no change is seen, and how well this gate sees was not measured (tickmark check --calibrate)".to_owned(),
+                (.., Some(of)) => format!("no change is seen, by a gate that is not armed{}", of.why().map_or_else(String::new, |why| format!(": {why}"))),
+            },
+        }
+    }
+
+    fn lacks(&self) -> String {
+        let of = |by_new: bool| {
+            let names: Vec<String> = self
+                .checked
+                .without
+                .iter()
+                .filter(|lack| lack.by_new == by_new)
+                .map(|Lack { name, .. }| calibration::named(name))
+                .collect();
+            (!names.is_empty()).then(|| names.join(", "))
+        };
+        match (of(true), of(false)) {
+            (Some(names), _) => format!("the new recordings lack {names}, or measured it over another size"),
+            (None, names) => format!("not all earlier recordings have {}", names.unwrap_or_default()),
+        }
+    }
+
+    /// What failed, else those that are farthest off.
+    fn shown(&self) -> Vec<&Line> {
+        let failing = self.failing();
+        if !failing.is_empty() {
+            return failing;
+        }
+        let mut all: Vec<&Line> = self.checked.lines.iter().collect();
+        all.sort_by(|a, b| b.judged.far.abs().total_cmp(&a.judged.far.abs()));
+        all.truncate(SHOWN);
+        all
+    }
+
+    fn cells(&self, line: &Line) -> Vec<String> {
+        let shown = |number: f64| value(number, Some(number.abs() * 1e-3), line.unit);
+        let said = match line {
+            line if line.changed() && line.contended => "contended",
+            line if line.worse() => "worse",
+            line if line.changed() => "changed",
+            _ => "as before",
+        };
+        vec![
+            line.metric.clone(),
+            line.figure.clone(),
+            shown(line.earlier),
+            shown(line.new),
+            change(line.judged.ratio),
+            format!("{:.1}", line.judged.far),
+            format!("{:.3}", line.judged.p),
+            said.to_owned(),
+        ]
+    }
+
+    const HEADS: [&'static str; 8] = ["metric", "figure", "earlier", "new", "change", "deviations", "p", ""];
+
+    /// For a person.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let mut out = format!("{MARK}{}{MARK:#}\n", self.verdict());
+        for one in &self.checked.differences {
+            let _ = writeln!(out, "  {}", difference(one));
+        }
+        out.push('\n');
+        let heads = Self::HEADS.map(str::to_owned).to_vec();
+        table(
+            &mut out,
+            std::iter::once(heads).chain(self.shown().into_iter().map(|line| self.cells(line))),
+            2..7,
+        );
+        let hidden = self.checked.lines.len() - self.shown().len();
+        if hidden > 0 {
+            let _ = writeln!(
+                out,
+                "and {} nearer to the earlier ones (--format json)",
+                count(hidden as u32, "figure")
+            );
+        }
+        out.push('\n');
+        let baseline = if self.is_baseline {
+            "those of the saved baseline"
+        } else {
+            "the newest of this machine that measured the same"
+        };
+        let note = format!(
+            "Earlier recordings are {baseline}. Deviations: how far the new figure is from the middle of the earlier ones, in standard deviations of one recording. p is the chance of any figure as far off where nothing changed, if recordings are alike; at .05 or below a change is claimed."
+        );
+        for line in wrapped(&note, 0) {
+            let _ = writeln!(out, "{line}");
+        }
+        for line in self.calibration.iter().flat_map(|of| wrapped(&of.words(), 0)) {
+            let _ = writeln!(out, "{line}");
+        }
+        out
+    }
+
+    /// For programs.
+    #[must_use]
+    pub fn json(&self) -> Value {
+        let line = |line: &Line| {
+            json!({
+                "metric": line.metric, "figure": line.figure, "unit": line.unit, "better": line.better, "earlier": line.earlier, "new": line.new,
+                "contended": line.contended, "partly": line.partly, "ratio": line.judged.ratio, "deviations": line.judged.far, "p": line.judged.p, "changed": line.changed(), "worse": line.worse(),
+                "fails": (self.fails)(line) && !line.contended,
+            })
+        };
+        let lack =
+            |lack: &Lack| json!({ "metric": lack.name.0, "figure": lack.name.1, "by_new": lack.by_new });
+        json!({
+            "recording": self.id, "name": self.name, "verdict": self.verdict(), "exit_code": self.code, "earlier": self.checked.counts[0], "new": self.checked.counts[1],
+            "needed": self.checked.needed(), "baseline": self.is_baseline, "figures": self.checked.lines.iter().map(line).collect::<Vec<_>>(),
+            "without": self.checked.without.iter().map(lack).collect::<Vec<_>>(), "calibration": self.calibration.as_ref().map(Calibration::json),
+            "environment": self.checked.differences.iter().map(|one| json!({ "name": one.name, "earlier": one.base, "new": one.other })).collect::<Vec<_>>(),
+        })
+    }
+
+    /// For a page of a project.
+    #[must_use]
+    pub fn markdown(&self) -> String {
+        let mut out = format!("## tickmark: {}\n\n", xml::markdown(&self.verdict()));
+        for one in &self.checked.differences {
+            let _ = writeln!(out, "- {}", xml::markdown(&difference(one)));
+        }
+        let _ = writeln!(out, "\n| {} |\n|---|---|---:|---:|---:|---:|---:|---|", Self::HEADS.join(" | "));
+        for line in self.shown() {
+            let cells: Vec<String> = self.cells(line).iter().map(|cell| xml::markdown(cell)).collect();
+            let _ = writeln!(out, "| {} |", cells.join(" | "));
+        }
+        if let Some(of) = &self.calibration {
+            let _ = writeln!(out, "\n{}", xml::markdown(&of.words()));
+        }
+        out
+    }
+
+    /// A test for each figure, and one of the gate itself.
+    #[must_use]
+    pub fn junit(&self) -> String {
+        let case = |line: &Line| {
+            let text = self.cells(line).join(" ");
+            Case {
+                name: format!("{} {}", line.metric, line.figure),
+                outcome: match ((self.fails)(line), line.contended) {
+                    (true, false) => Outcome::Failed(text),
+                    (true, true) => Outcome::Error(text),
+                    _ => Outcome::Passed,
+                },
+            }
+        };
+        let gate = match self.code {
+            0 | 3 => Outcome::Passed,
+            _ => Outcome::Error(self.verdict()),
+        };
+        let cases: Vec<Case> = self
+            .checked
+            .lines
+            .iter()
+            .map(case)
+            .chain([Case { name: "the gate can judge".to_owned(), outcome: gate }])
+            .collect();
+        xml::suite(&format!("tickmark check {}", self.name), &cases)
+    }
+
+    /// A line each.
+    #[must_use]
+    pub fn annotations(&self) -> String {
+        let mut out = String::new();
+        for line in self.failing() {
+            let [metric, figure, earlier, new, change, ..] = &self.cells(line)[..] else { continue };
+            out += &xml::annotation(
+                "error",
+                "tickmark",
+                &format!("{metric} {figure}: {earlier} became {new} ({change})"),
+            );
+        }
+        let level = match self.code {
+            0 => "notice",
+            3 => "error",
+            _ => "warning",
+        };
+        out + &xml::annotation(level, "tickmark", &self.verdict())
+    }
+}
+
+#[cfg(test)]
+mod tests;

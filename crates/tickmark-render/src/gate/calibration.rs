@@ -1,0 +1,118 @@
+//! How well a gate sees, in words and as JSON.
+
+use crate::number::{count, percent};
+use serde_json::{Value, json};
+use tickmark_analysis::gate::{CONFIDENCE, Calibrated, Found, Name, PLANTED};
+use tickmark_stats::Interval;
+
+/// Figures that a sentence names at most.
+const NAMED: usize = 4;
+
+/// A gate that was measured.
+pub struct Calibration {
+    /// When its last trial was made.
+    pub at: String,
+    /// The kernel then.
+    pub kernel: String,
+    /// What is asked: false alarms at most, and which slowdown of a figure is found how often.
+    pub false_alarm: f64,
+    /// See above.
+    pub detect: (f64, f64),
+    /// What was seen.
+    pub calibrated: Calibrated,
+}
+
+pub(super) fn named(name: &Name) -> String {
+    format!("{} {}", name.0, name.1)
+}
+
+fn ends((rate, interval): (f64, Interval)) -> String {
+    let exact = |share: f64| if share == 0.0 { "0 %".to_owned() } else { percent(share) };
+    format!("{} ({} to {})", exact(rate), exact(interval.low), exact(interval.high))
+}
+
+impl Calibration {
+    fn blind(&self) -> Vec<&Found> {
+        self.calibrated.blind(self.detect.0, self.detect.1)
+    }
+
+    /// Whether it holds what is asked.
+    #[must_use]
+    pub fn is_armed(&self) -> bool {
+        self.calibrated.is_quiet(self.false_alarm) && self.blind().is_empty()
+    }
+
+    /// Why it is not armed; nothing where it is.
+    pub(super) fn why(&self) -> Option<String> {
+        let (slowdown, often) = self.detect;
+        if !self.calibrated.is_quiet(self.false_alarm) {
+            return Some(format!(
+                "false alarms may be more often than {}; more trials tell (tickmark check --calibrate)",
+                percent(self.false_alarm)
+            ));
+        }
+        let blind = self.blind();
+        let names: Vec<String> = blind.iter().take(NAMED).map(|found| named(&found.name)).collect();
+        let more = blind.len().saturating_sub(NAMED);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        (!blind.is_empty()).then(|| {
+            format!(
+                "a slowdown of {} may be found in fewer than {} of cases in {}{more}; leave them out with --only, or ask for less with --detect",
+                percent(slowdown),
+                percent(often),
+                names.join(", ")
+            )
+        })
+    }
+
+    /// In a paragraph.
+    pub(super) fn words(&self) -> String {
+        let seen = &self.calibrated;
+        let rarest = seen.rarest();
+        let found = |at: usize| {
+            let found = rarest[at]?;
+            Some(format!(
+                "{} in {} of cases ({})",
+                percent(PLANTED[at]),
+                ends(seen.rate(found.counts[at])),
+                named(&found.name)
+            ))
+        };
+        let found: Vec<String> = (0..PLANTED.len()).filter_map(found).collect();
+        format!(
+            "Calibration: {}, the last of {} with Linux {}, judged by the same {} earlier recordings. False alarms: {}. Found, in the figure in which it is found most rarely, where that alone is slower: {}. Each end of an interval holds with {}. {}.",
+            count(seen.trials as u32, "trial"),
+            self.at,
+            self.kernel,
+            seen.earlier,
+            ends(seen.rate(seen.alarms)),
+            found.join(", "),
+            percent(CONFIDENCE),
+            self.why().map_or_else(
+                || "The gate is armed".to_owned(),
+                |why| format!("The gate is not armed: {why}")
+            ),
+        )
+    }
+
+    pub(super) fn json(&self) -> Value {
+        let seen = &self.calibrated;
+        let rate = |count: usize| {
+            let (rate, interval) = seen.rate(count);
+            json!({ "rate": rate, "interval": [interval.low, interval.high] })
+        };
+        let found = |found: &Found| {
+            let each: Vec<Value> = PLANTED
+                .iter()
+                .zip(found.counts)
+                .map(|(by, count)| json!({ "slowdown": by, "found": rate(count) }))
+                .collect();
+            json!({ "metric": found.name.0, "figure": found.name.1, "detection": each })
+        };
+        json!({
+            "at": self.at, "kernel": self.kernel, "armed": self.is_armed(), "trials": seen.trials, "earlier": seen.earlier,
+            "false_alarms": rate(seen.alarms), "confidence_of_each_end": CONFIDENCE, "figures": seen.found.iter().map(found).collect::<Vec<_>>(),
+            "asked": { "false_alarm": self.false_alarm, "slowdown": self.detect.0, "detection": self.detect.1 },
+        })
+    }
+}

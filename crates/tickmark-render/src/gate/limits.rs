@@ -1,0 +1,133 @@
+//! Figures against limits that were given.
+
+use super::xml::{self, Case, Outcome};
+use crate::grid::table;
+use crate::number::{percent, value};
+use serde_json::{Value, json};
+use std::fmt::Write;
+use tickmark_analysis::report::Row;
+
+/// A limit of a row.
+pub struct Limit {
+    /// The row.
+    pub row: Row,
+    /// In the unit of its value.
+    pub limit: f64,
+    /// Whether it is the most, else the least.
+    pub is_most: bool,
+}
+
+/// All of them.
+pub struct Limits<'a> {
+    /// Of the recording.
+    pub id: String,
+    /// See above.
+    pub name: String,
+    /// Each.
+    pub limits: &'a [Limit],
+    /// The exit code.
+    pub code: u8,
+}
+
+impl Limit {
+    /// Whether the whole interval of the value keeps it; none where it reaches across, or there is none.
+    #[must_use]
+    pub fn holds(&self) -> Option<bool> {
+        let value = self.row.value.filter(|value| value.confidence > 0.0)?;
+        let interval = value.interval;
+        let (near, far) = match self.is_most {
+            true => (interval.high <= self.limit, interval.low > self.limit),
+            false => (interval.low >= self.limit, interval.high < self.limit),
+        };
+        near.then_some(true).or(far.then_some(false))
+    }
+
+    fn cells(&self) -> Vec<String> {
+        let shown = |number: f64| value(number, Some(number.abs() * 1e-3), self.row.unit);
+        let (seen, ends) = self.row.value.map_or_else(
+            || ("-".to_owned(), String::new()),
+            |value| {
+                (
+                    shown(value.point),
+                    match value.confidence > 0.0 {
+                        true => format!(
+                            "{} to {} ({})",
+                            shown(value.interval.low),
+                            shown(value.interval.high),
+                            percent(value.confidence)
+                        ),
+                        false => "one run".to_owned(),
+                    },
+                )
+            },
+        );
+        let said = match self.holds() {
+            Some(true) => "kept",
+            Some(false) => "broken",
+            None => "not judged: the runs reach across it, or are one",
+        };
+        let limit = format!("{} {}", if self.is_most { "at most" } else { "at least" }, shown(self.limit));
+        vec![self.row.metric.clone(), limit, seen, ends, said.to_owned()]
+    }
+}
+
+const HEADS: [&str; 5] = ["metric", "limit", "value", "interval", ""];
+
+impl Limits<'_> {
+    /// For a person.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let mut out = String::new();
+        let rows =
+            std::iter::once(HEADS.map(str::to_owned).to_vec()).chain(self.limits.iter().map(Limit::cells));
+        table(&mut out, rows, 1..4);
+        out
+    }
+
+    /// For programs.
+    #[must_use]
+    pub fn json(&self) -> Value {
+        let one = |of: &Limit| json!({ "metric": of.row.metric, "unit": of.row.unit, "limit": of.limit, "is": if of.is_most { "most" } else { "least" }, "value": of.row.value.map(|value| value.point), "holds": of.holds() });
+        json!({ "recording": self.id, "name": self.name, "exit_code": self.code, "limits": self.limits.iter().map(one).collect::<Vec<_>>() })
+    }
+
+    /// For a page of a project.
+    #[must_use]
+    pub fn markdown(&self) -> String {
+        let mut out = format!("## tickmark: limits\n\n| {} |\n|---|---:|---:|---:|---|\n", HEADS.join(" | "));
+        for limit in self.limits {
+            let cells: Vec<String> = limit.cells().iter().map(|cell| xml::markdown(cell)).collect();
+            let _ = writeln!(out, "| {} |", cells.join(" | "));
+        }
+        out
+    }
+
+    /// A test each.
+    #[must_use]
+    pub fn junit(&self) -> String {
+        let case = |of: &Limit| Case {
+            name: of.row.metric.clone(),
+            outcome: match of.holds() {
+                Some(true) => Outcome::Passed,
+                Some(false) => Outcome::Failed(of.cells().join(" ")),
+                None => Outcome::Error(of.cells().join(" ")),
+            },
+        };
+        xml::suite(
+            &format!("tickmark check {}", self.name),
+            &self.limits.iter().map(case).collect::<Vec<_>>(),
+        )
+    }
+
+    /// A line each that is not kept.
+    #[must_use]
+    pub fn annotations(&self) -> String {
+        let broken = self.limits.iter().filter(|limit| limit.holds() != Some(true));
+        broken
+            .map(|limit| {
+                let level = if limit.holds() == Some(false) { "error" } else { "warning" };
+                xml::annotation(level, "tickmark", &limit.cells().join(" "))
+            })
+            .collect()
+    }
+}

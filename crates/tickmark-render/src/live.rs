@@ -1,0 +1,137 @@
+//! What happens on each CPU, for a terminal and as JSON.
+
+use crate::number::{percent, time};
+use serde_json::{Value, json};
+use tickmark_analysis::live::{History, Point, What};
+
+/// Heights of a bar, from nothing on.
+const LEVELS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+/// Lengths from a microsecond to ten milliseconds, by their logarithm; those of clock reads from 10 ns to 10 us.
+const LENGTHS: (f64, f64) = (1e3, 1e7);
+const READS: (f64, f64) = (1e1, 1e4);
+/// Timer interrupts a second.
+const TIMERS: (f64, f64) = (1.0, 1e4);
+
+/// The heads of [`cells`].
+pub const HEADS: [&str; 12] = [
+    "CPU",
+    "busy",
+    "interrupts",
+    "steal",
+    "timer/s",
+    "wake p50",
+    "wake max",
+    "worst wake",
+    "gap max",
+    "worst gap",
+    "lost",
+    "clock read",
+];
+
+/// What a CPU did in the last second, in words.
+#[must_use]
+pub fn cells(history: &History) -> [String; 12] {
+    let of = history.last();
+    let share = |share: Option<f64>| share.map_or_else(|| "-".to_owned(), percent);
+    let nanos = |nanos: Option<f64>| nanos.map_or_else(|| "-".to_owned(), time);
+    [
+        history.cpu.to_string(),
+        share(of.busy),
+        share(of.interrupts),
+        share(of.steal),
+        of.timer_interrupts.map_or_else(|| "-".to_owned(), |rate| format!("{rate:.0}")),
+        nanos(of.late.map(|late| late.0)),
+        nanos(of.late.map(|late| late.1)),
+        nanos(Some(history.worst.0).filter(|worst| *worst > 0.0)),
+        nanos(of.gaps.map(|gaps| gaps.1)),
+        nanos(Some(history.worst.1).filter(|worst| *worst > 0.0)),
+        share(of.gaps.map(|gaps| gaps.0)),
+        nanos(of.clock),
+    ]
+}
+
+/// What bars show, in words, with their ends.
+#[must_use]
+pub const fn shown(what: What) -> &'static str {
+    match what {
+        What::WakeUp => "the latest wake-up, 1 us to 10 ms",
+        What::Gap => "the longest gap, 1 us to 10 ms",
+        What::Lost => "share lost to others, 0 to 100 %",
+        What::Busy => "share in use, 0 to 100 %",
+        What::Timer => "timer interrupts, 1 to 10000 a second",
+        What::Clock => "a clock read, 10 ns to 10 us",
+    }
+}
+
+/// One thing as bars, oldest first: lengths and rates by their logarithm.
+#[must_use]
+pub fn bars(history: &History, what: What, minutes: bool, width: usize) -> String {
+    let all = history.latest(what, minutes, width);
+    let range = match what {
+        What::WakeUp | What::Gap => Some(LENGTHS),
+        What::Timer => Some(TIMERS),
+        What::Clock => Some(READS),
+        What::Lost | What::Busy => None,
+    };
+    let level = |value: &f64| {
+        let share = match range {
+            Some((low, high)) => (value.max(low).ln() - low.ln()) / (high.ln() - low.ln()),
+            None => *value,
+        };
+        LEVELS[if *value > 0.0 { 1 + (share * 7.0).round().clamp(0.0, 7.0) as usize } else { 0 }]
+    };
+    let bars: String = all.iter().map(level).collect();
+    format!("{}{bars}", " ".repeat(width - all.len()))
+}
+
+/// A line of every CPU, for programs: times in ns.
+#[must_use]
+pub fn json(at: &str, all: &[History], own: f64) -> Value {
+    let cpu = |history: &History| {
+        let Point { late, gaps, clock, timer_interrupts, busy, interrupts, steal } = history.last();
+        json!({
+            "cpu": history.cpu, "busy": busy, "interrupts": interrupts, "steal": steal, "timer_interrupts": timer_interrupts,
+            "wake_up": late.map(|(median, max)| json!({ "median": median, "max": max })),
+            "lost_share": gaps.map(|(share, _)| share), "longest_gap": gaps.map(|(_, longest)| longest), "clock_read": clock,
+        })
+    };
+    json!({ "at": at, "own_share_of_a_cpu": own, "cpus": all.iter().map(cpu).collect::<Vec<_>>() })
+}
+
+/// What it costs, in a line.
+#[must_use]
+pub fn cost(own: f64) -> String {
+    format!("this view takes {} of one CPU", percent(own))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cpu_is_a_row_and_its_latencies_are_bars() {
+        let mut history = History::new(5);
+        for late in [800, 60_000, 20_000_000] {
+            let counted = Point {
+                busy: Some(0.25),
+                timer_interrupts: Some(250.4),
+                clock: Some(22.0),
+                ..Point::default()
+            };
+            history.add(Point::of(&[late], &[3_000], [0, 100_000], counted));
+        }
+        let row = cells(&history);
+        assert_eq!(row[..2], ["5".to_owned(), "25 %".to_owned()]);
+        assert_eq!((row[3].as_str(), row[4].as_str(), row[7].as_str()), ("-", "250", "20.0 ms"));
+        assert_eq!(bars(&history, What::WakeUp, false, 6), "   ▁▄█");
+        assert_eq!(bars(&history, What::WakeUp, true, 4), "    ");
+        assert_eq!(bars(&history, What::Busy, false, 4), " ▃▃▃");
+        assert!(What::ALL.iter().all(|what| bars(&history, *what, false, 3).chars().count() == 3));
+        let line = json("now", &[history], 0.012);
+        assert_eq!(
+            (&line["cpus"][0]["wake_up"]["max"], &line["own_share_of_a_cpu"]),
+            (&json!(2e7), &json!(0.012))
+        );
+        assert!(cost(0.012).contains("1.2 %"));
+    }
+}

@@ -1,0 +1,66 @@
+//! `tickmark live`: what is planted is seen within a second, and it costs what it says.
+
+use crate::bench::{Bench, err, out, refused};
+use serde_json::Value;
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+/// Runs before other tasks for 1 ms of every 2, and for 12 s at most.
+const SPINS: &str = "import os,time\nos.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(5))\nprint(flush=True)\nend = time.time() + 12\n\
+                     while time.time() < end:\n  t = time.time()\n  while time.time() < t + .001: pass\n  time.sleep(.001)\n";
+
+struct Ended(Child);
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn a_load_a_late_wake_up_and_a_gap_are_seen_within_a_second() {
+    let _machine = crate::bench::machine();
+    let bench = Bench::new();
+    let cpu = tickmark_probe::sys::limits::allowed_cpus().unwrap()[0].to_string();
+    let mut asked = bench.command(&["live", "--cpu", &cpu, "--format", "json", "--duration", "20s"]);
+    let mut live = Ended(asked.stdout(Stdio::piped()).spawn().unwrap());
+    let lines = BufReader::new(live.0.stdout.take().unwrap()).lines();
+    let mut lines = lines.map(|line| serde_json::from_str::<Value>(&line.unwrap()).unwrap());
+    let first = lines.next().unwrap();
+    assert_eq!(first["cpus"][0]["cpu"].to_string(), cpu, "{first}");
+    let mut busy = Command::new("taskset");
+    busy.args(["-c", &cpu, "python3", "-c", SPINS]).stdout(Stdio::piped());
+    let mut busy = Ended(busy.spawn().unwrap());
+    let mut begun = String::new();
+    BufReader::new(busy.0.stdout.take().unwrap()).read_line(&mut begun).unwrap();
+    assert_eq!(begun, "\n", "the disturber did not begin");
+    // The first line of which it had the whole second.
+    let whole = jiff::Timestamp::now() + Duration::from_secs(1);
+    let at = |line: &Value| line["at"].as_str().unwrap().parse::<jiff::Timestamp>().unwrap();
+    let seen = lines.find(|line| at(line) >= whole).unwrap();
+    let of =
+        |path: &str| seen.pointer(path).and_then(Value::as_f64).unwrap_or_else(|| panic!("{path}: {seen}"));
+    assert!(of("/cpus/0/busy") > 0.3, "{seen}");
+    assert!(of("/cpus/0/wake_up/max") > 0.4e6, "{seen}");
+    assert!(of("/cpus/0/longest_gap") > 0.9e6 && of("/cpus/0/lost_share") > 0.2, "{seen}");
+    assert!(of("/own_share_of_a_cpu") <= 0.02, "{seen}");
+}
+
+#[test]
+fn without_a_terminal_each_cpu_is_a_line_and_the_end_says_the_cost() {
+    let _machine = crate::bench::machine();
+    let bench = Bench::new();
+    let done = bench.run(&["live", "--duration", "3500ms"]);
+    let (text, cpus) = (out(&done), tickmark_probe::sys::limits::allowed_cpus().unwrap());
+    assert_eq!(done.status.code(), Some(0), "{}", err(&done));
+    // A line of each CPU a second, and the last.
+    assert!(
+        text.lines().count() > cpus.len() && text.lines().count() % cpus.len() == 1 % cpus.len(),
+        "{text}"
+    );
+    assert!(text.contains("wake max ") && text.contains("clock read "), "{text}");
+    assert!(text.lines().last().is_some_and(|line| line.starts_with("this view takes ")), "{text}");
+    refused(&bench.run(&["live", "--cpu", "4095"]), 2, &["--cpu", "may run on"]);
+}
