@@ -22,6 +22,8 @@ const TOP: f64 = 34.0;
 const EACH: f64 = 18.0;
 /// Shades that a drawing has.
 const DEGREES: usize = 12;
+/// Characters of a name in the terminal.
+const NAMES: usize = 30;
 const SHADES: [char; 6] = [' ', '.', ':', '+', '#', '@'];
 
 impl Heat {
@@ -65,7 +67,8 @@ impl Heat {
     }
 
     pub(super) fn text(&self, width: usize) -> String {
-        let room = width.saturating_sub(18);
+        let names = self.rows.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0).min(NAMES);
+        let room = width.saturating_sub(names + 3);
         let columns = self.columns();
         if columns == 0 || room < 10 {
             return String::new();
@@ -85,12 +88,17 @@ impl Heat {
                 let shade = (most.clamp(0.0, 1.0) * (SHADES.len() - 1) as f64).ceil() as usize;
                 SHADES[shade]
             };
-            let _ = writeln!(out, "{name:>15} |{}|", (0..shown).map(cell).collect::<String>());
+            let _ = writeln!(
+                out,
+                "{:>names$} |{}|",
+                super::short(name, NAMES),
+                (0..shown).map(cell).collect::<String>()
+            );
         }
         let (first, last, counts) = &self.x;
         let gap = shown.saturating_sub(first.chars().count() + last.chars().count()).max(1);
-        let _ = writeln!(out, "{:>15}  {first}{}{last}", "", " ".repeat(gap));
-        let _ = writeln!(out, "{:>15}  {counts}; @ is {}", "", self.most);
+        let _ = writeln!(out, "{:>names$}  {first}{}{last}", "", " ".repeat(gap));
+        let _ = writeln!(out, "{:>names$}  {counts}; @ is {}", "", self.most);
         out
     }
 }

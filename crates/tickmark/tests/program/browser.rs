@@ -294,6 +294,6 @@ fn drawings_are_files_and_text_too() {
     refused(&bench.run(&["report", &recording, "--plots", "/proc/plots"]), 1, &["/proc/plots"]);
     // A page that was there stays where the new one cannot be made.
     let before = std::fs::read(&mixed).unwrap();
-    assert_eq!(bench.run(&["report", "nothing", "-o", mixed.to_str().unwrap()]).status.code(), Some(1));
+    assert_eq!(bench.run(&["report", "nothing", "-o", mixed.to_str().unwrap()]).status.code(), Some(2));
     assert_eq!(std::fs::read(&mixed).unwrap(), before);
 }

@@ -130,6 +130,20 @@ fn the_kernels_own_reads_are_told_by_operation() {
     assert!(both.len() > 1 && slope > 5.0 && (slope - counted).abs() < 0.25, "{text}");
 }
 
+/// What a fork has varies with where its memory lies and with the phase of the tick: it is asked of more boots.
+#[test]
+fn the_kernels_reads_in_a_fork_are_between_those_of_its_boots() {
+    let _alone = emulator();
+    let asked = ["lab", "run", "kernel-clock-reads", "--machine", "x86", "--blocks", "6"];
+    let done = Bench::new().run(&[&asked[..], &["clock.monotonic.read", "process.fork"]].concat());
+    assert_eq!(done.status.code(), Some(0), "{}", err(&done));
+    let text = out(&done);
+    let line = text.lines().find(|line| line.starts_with("fork ")).unwrap_or_else(|| panic!("{text}"));
+    let numbers: Vec<f64> = line.split_whitespace().filter_map(|word| word.parse().ok()).collect();
+    let [each, low, high] = numbers[..] else { panic!("{text}") };
+    assert!(low < each && each < high && (1.2..2.8).contains(&each), "{text}");
+}
+
 /// A query that reads clocks as often as a database does takes longer with a slower one; the same without reads does not.
 #[test]
 fn a_database_loses_what_its_reads_take_longer() {
