@@ -10,7 +10,7 @@ const STRETCH: u64 = 16_000_000_000;
 /// A rate does not change by so much, as a share: one of both stood still, as the clock does while the machine is suspended.
 const JUMP: f64 = 1e-3;
 /// Readings of the clock that are tried at most until one was not interrupted.
-const TRIES: usize = 4;
+const TRIES: usize = 16;
 
 /// Whether the processor's counter can stand for a clock: it runs at one rate, and the kernel, which watches it, has not taken it off its list of
 /// clock sources. Without /sys the processor's word has to do.
@@ -31,7 +31,7 @@ pub(crate) struct CounterClock {
     last: Anchor,
     /// By how much the rate changed at the last calibration, as a share.
     drift: f64,
-    /// The least number of ticks that a reading of the clock took.
+    /// What a reading of the clock takes that is not interrupted, in ticks.
     narrow: u64,
 }
 
@@ -50,7 +50,9 @@ impl CounterClock {
         while monotonic_ns() - first.nanos < FIRST {}
         let last = Anchor::take();
         let scale = Scale::between(first, last)?;
-        Some(Self { scale, rate: scale.frequency() / 1e9, first, last, drift: 0.0, narrow: u64::MAX })
+        // Of the first reading nobody knows whether it was interrupted: what is known from here on is the least of some.
+        let narrow = (0..TRIES).map(|_| bracketed().0).min().unwrap_or(u64::MAX);
+        Some(Self { scale, rate: scale.frequency() / 1e9, first, last, drift: 0.0, narrow })
     }
 
     /// One moment on both clocks, in the time of three readings; calibrates again where the stretch since the last time has doubled.
@@ -81,19 +83,22 @@ impl CounterClock {
 
     /// Reads the clock between two readings of the counter, again where that took much longer than it can.
     fn read(&mut self) -> Anchor {
+        self.closest(std::iter::repeat_with(bracketed).take(TRIES))
+    }
+
+    /// The first of these readings that was not interrupted, else the one that took least: where none is as short as it was, the processor is slower now.
+    fn closest(&mut self, readings: impl Iterator<Item = (u64, Anchor)>) -> Anchor {
         let mut best = (u64::MAX, Anchor { ticks: 0, nanos: 0 });
-        for _ in 0..TRIES {
-            let before = fenced_counter();
-            let nanos = monotonic_ns();
-            let width = fenced_counter().wrapping_sub(before);
+        for (width, anchor) in readings {
             if width < best.0 {
-                best = (width, Anchor { ticks: before.wrapping_add(width / 2), nanos });
+                best = (width, anchor);
             }
-            self.narrow = self.narrow.min(width);
-            if width <= self.narrow + self.narrow / 2 {
-                break;
+            if width <= self.narrow.saturating_add(self.narrow / 2) {
+                self.narrow = self.narrow.min(width);
+                return best.1;
             }
         }
+        self.narrow = best.0;
         best.1
     }
 
@@ -130,9 +135,32 @@ impl CounterClock {
     }
 }
 
+/// One moment on both clocks, and how many ticks the reading took.
+fn bracketed() -> (u64, Anchor) {
+    let before = fenced_counter();
+    let nanos = monotonic_ns();
+    let width = fenced_counter().wrapping_sub(before);
+    (width, Anchor { ticks: before.wrapping_add(width / 2), nanos })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_first_reading_is_interrupted_and_is_not_believed() {
+        let wide = |width: u64| (width, Anchor { ticks: width, nanos: 0 });
+        let mut clock = CounterClock { narrow: 60, ..clock(1.0) };
+        let readings = [1_000_000, 500_000, 70, 60].map(wide);
+        assert_eq!(clock.closest(readings.into_iter()).ticks, 70);
+        assert_eq!(clock.closest([200_000, 55].map(wide).into_iter()).ticks, 55);
+        assert_eq!(clock.narrow, 55);
+        // Half the frequency: the least of them, and from then on the first that is no longer than that.
+        assert_eq!(clock.closest([130, 110, 120].map(wide).into_iter()).ticks, 110);
+        assert_eq!(clock.closest([9_000, 115, 100].map(wide).into_iter()).ticks, 115);
+        let known = CounterClock::calibrate().is_none_or(|clock| clock.narrow < u64::MAX);
+        assert!(known, "a calibrated clock knows what a reading takes");
+    }
 
     #[test]
     fn the_counter_keeps_the_clocks_time_for_a_while() {

@@ -16,6 +16,8 @@ use tickmark_wire::{Nanos, Settings, names};
 
 /// The longest run: what is interrupted loses no more, and memory does not grow with the duration.
 const RUN: Nanos = Nanos::from_millis(10_000);
+/// By so much, as a share, the calibration of a recording may differ from the first one, which took 2 ms.
+const CALIBRATION: f64 = 1e-3;
 
 pub(super) fn run(store: &Store, asked: &Tick) -> Result<Code, Error> {
     if let Some(name) = &asked.of {
@@ -54,7 +56,7 @@ pub(super) fn run(store: &Store, asked: &Tick) -> Result<Code, Error> {
     }
     let acted = threshold.as_ref().and_then(|on| {
         let long = |(recording, noise): &(&Recording, Noise)| {
-            Some(act(on, met(on, noise)?, recording).map(|()| Code::Differs))
+            Some(act(on, met(on, noise, asked.duration)?, recording).map(|()| Code::Differs))
         };
         seen.iter().find_map(long)
     });
@@ -66,8 +68,15 @@ pub(super) fn run(store: &Store, asked: &Tick) -> Result<Code, Error> {
 }
 
 /// The gap that ended the loop.
-fn met<'a>(on: &OnThreshold, noise: &'a Noise) -> Option<&'a Gap> {
-    noise.gaps.last().filter(|gap| gap.length > on.above.as_f64())
+fn met<'a>(on: &OnThreshold, noise: &'a Noise, asked: Nanos) -> Option<&'a Gap> {
+    let least = least(on.above.as_f64(), noise.span / asked.as_f64());
+    noise.gaps.last().filter(|gap| gap.length >= least)
+}
+
+/// What the gap that ended a loop has at least, in ns. The loop compared ticks of a first calibration: by the recording's, and in whole ns, the
+/// gap may be shorter by a little, and then the loop has a smaller part of its time, too.
+fn least(above: f64, part: f64) -> f64 {
+    if part < 1.0 - CALIBRATION { above * (1.0 - CALIBRATION) - 1.0 } else { above }
 }
 
 /// The loop on each CPU, in runs of at most [`RUN`].
@@ -96,7 +105,7 @@ fn measure(
     };
     let plans: Vec<_> = cpus.iter().map(&mut plan).collect();
     measured_here(store, &plans, &select, &|recording| {
-        on.is_some_and(|on| noise_of(recording).is_ok_and(|noise| met(on, &noise).is_some()))
+        on.is_some_and(|on| noise_of(recording).is_ok_and(|noise| met(on, &noise, asked.duration).is_some()))
     })
 }
 
@@ -157,4 +166,17 @@ fn act(on: &OnThreshold, gap: &Gap, recording: &Recording) -> Result<(), Error> 
     );
     let told = [("TICKMARK_GAP_NS", gap.length.to_string()), ("TICKMARK_GAP", gap.what.code().to_owned())];
     on.act(recording, &told)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_gap_that_ended_the_loop_is_known_by_any_calibration() {
+        // 400.3 ns in whole ones, and 10 ms by a rate that is 10 ppm higher.
+        assert!(400.0 >= least(400.0, 0.0001) && 9_999_900.0 >= least(1e7, 0.5));
+        // A loop that went on to its end had none.
+        assert!(399.0 < least(400.0, 1.0) && 9_999_900.0 < least(1e7, 1.0) && 390.0 < least(400.0, 0.5));
+    }
 }
