@@ -60,6 +60,8 @@ pub(crate) enum Error {
     Path { what: &'static str, path: PathBuf, source: std::io::Error },
     #[error(transparent)]
     Drive(Drive),
+    #[error(transparent)]
+    Tables(#[from] tickmark_tables::Error),
     #[error("cannot write the output: {0}")]
     Output(std::io::Error),
 }

@@ -76,7 +76,7 @@ pub struct Guest {
 ///
 /// # Errors
 /// It is nowhere, or linked dynamically.
-pub(crate) fn agent_program() -> Result<PathBuf, Error> {
+pub fn agent_program() -> Result<PathBuf, Error> {
     if let Some(named) = std::env::var_os("TICKMARK_AGENT").map(PathBuf::from) {
         return match is_static(&named) {
             true => Ok(named),

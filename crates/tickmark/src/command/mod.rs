@@ -16,6 +16,8 @@ mod dose;
 mod experiment;
 mod export;
 mod export_gaps;
+mod export_metrics;
+mod fleet;
 mod gates;
 mod hosts;
 mod http;
@@ -71,6 +73,7 @@ pub(crate) fn dispatch(cli: Cli) -> Result<Code, Error> {
         Command::ClockReads(asked) => clock_reads::run(&store()?, &asked),
         Command::Comms(asked) => comms::run(&store()?, &asked),
         Command::Http(asked) => http::run(&store()?, &asked),
+        Command::Fleet(asked) => fleet::run(&asked),
         Command::Hz(asked) => hz::run(&store()?, &asked),
         Command::Lab(asked) => lab::run(store, &asked),
         Command::Sql(asked) => sql::run(&store()?, &asked),

@@ -16,6 +16,7 @@ mod doctor;
 mod dose;
 mod experiment;
 mod faults;
+mod fleet;
 mod http;
 mod importing;
 mod judging;
