@@ -55,7 +55,7 @@ pub(crate) use watch::{Doctor, DoctorFormat, Tick};
 #[derive(Debug, Parser)]
 #[command(name = "tickmark", version, arg_required_else_help = true, after_help = START)]
 pub(crate) struct Cli {
-    /// Where recordings are kept [default: tickmark in the user's data folder]
+    /// Where recordings are kept, or a team's store as postgres://USER@HOST/DATABASE [default: tickmark in the user's data folder]
     #[arg(long, global = true, value_name = "DIR", env = "TICKMARK_STORE")]
     pub(crate) store: Option<PathBuf>,
     #[command(subcommand)]

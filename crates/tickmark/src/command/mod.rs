@@ -36,6 +36,7 @@ mod recordings;
 mod report;
 mod run;
 mod scenarios;
+mod shared;
 mod show;
 mod sql;
 mod stat;
@@ -51,8 +52,15 @@ use tickmark_analysis::lmbench;
 use tickmark_analysis::report as rows;
 use tickmark_store::{Recording, Store};
 
-/// Carries out a command line.
+/// Carries out a command line; on the copy of a shared store, where that is asked for.
 pub(crate) fn dispatch(cli: Cli) -> Result<Code, Error> {
+    match shared::of(&cli) {
+        Some(shared) => shared::dispatch(&shared?, cli),
+        None => dispatch_here(cli),
+    }
+}
+
+fn dispatch_here(cli: Cli) -> Result<Code, Error> {
     let store = || open(cli.store.clone());
     match cli.command {
         Command::Run(run) => run::run(&store()?, &run),

@@ -424,3 +424,116 @@ for query in queries("clickhouse"):
     }
     assert!(text.contains("syscall.null") && text.contains("n3"), "{text}");
 }
+
+/// Adds a table to a survey's folder: the names of its columns, and its rows.
+fn planted(
+    folder: &Path,
+    table: &str,
+    schema: tickmark_tables::Schema,
+    rows: impl Iterator<Item = Vec<Value>>,
+) {
+    let path = folder.join("tables").join(table).join("day=2026-01-01/planted.parquet");
+    let mut writer = tickmark_tables::Writer::create(&path, schema).unwrap();
+    rows.for_each(|row| writer.push(&row).unwrap());
+    writer.finish().unwrap();
+}
+
+#[test]
+fn among_ten_thousand_machines_the_bad_one_is_found_with_what_is_wrong_there() {
+    use serde_json::json;
+    use tickmark_tables::Kind::{Number, Text};
+    const NODES: u64 = 10_000;
+    let bench = Bench::new();
+    let folder = folder(&bench);
+    let survey = folder.to_str().unwrap();
+    let begin =
+        ["run", survey, "syscall.null", "--budget", "50ms", "--nodes", "n[1-10000]", "--manifest", "image"];
+    assert_eq!(fleet(&bench, &begin).status.code(), Some(0));
+    // Spread like many machines are: by some percent, each metric by itself.
+    let noise = |seed: u64| {
+        let bits = |seed: u64| {
+            (seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ (seed >> 7)).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 40
+        };
+        (0..12).map(|i| bits(seed * 12 + i + 1) as f64 / (1u64 << 24) as f64).sum::<f64>() - 6.0
+    };
+    let name = |node: u64| format!("n{node}");
+    let outcome = |node: u64| if node == 77 { "silent" } else { "complete" };
+    planted(
+        &folder,
+        "nodes",
+        &[("node", Text), ("outcome", Text), ("why", Text), ("recording", Text)],
+        (1..=NODES).map(|node| {
+            vec![json!(name(node)), json!(outcome(node)), Value::Null, json!(format!("r{node}"))]
+        }),
+    );
+    let value = |node: u64, metric: u64| {
+        let slow = if node == 4242 && metric == 3 { 40.0 } else { 1.0 };
+        let kernel = if node.is_multiple_of(10) && metric == 5 { 1.1 } else { 1.0 };
+        (100.0 + metric as f64) * (1.0 + 0.03 * noise(node * 40 + metric)) * slow * kernel
+    };
+    let figures = (1..=NODES).filter(|node| *node != 77).flat_map(|node| {
+        (0..40).map(move |metric| {
+            vec![
+                json!(name(node)),
+                json!(format!("m{metric}")),
+                json!("ns"),
+                json!("lower"),
+                json!("ok"),
+                json!(value(node, metric)),
+            ]
+        })
+    });
+    planted(
+        &folder,
+        "figures",
+        &[
+            ("node", Text),
+            ("metric", Text),
+            ("unit", Text),
+            ("better", Text),
+            ("status", Text),
+            ("value", Number),
+        ],
+        figures,
+    );
+    let facts = (1..=NODES).flat_map(|node| {
+        let clock = if node == 4242 { "hpet" } else { "tsc" };
+        let kernel = if node.is_multiple_of(10) { "6.1" } else { "6.12" };
+        let same = (0..90).map(|fact| (format!("fact.{fact}"), "the same everywhere".to_owned()));
+        let own = [("clock.source", clock), ("kernel.release", kernel)]
+            .map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let boot = [("boot.id".to_owned(), format!("{node}-{node}"))];
+        let all: Vec<_> = same.chain(own).chain(boot).collect();
+        all.into_iter().map(move |(fact, value)| vec![json!(name(node)), json!(fact), json!(value)])
+    });
+    planted(&folder, "facts", &[("node", Text), ("name", Text), ("value", Text)], facts);
+    let findings = std::iter::once(vec![json!("n4242"), json!("slow-clock"), json!(0.09)]);
+    planted(&folder, "findings", &[("node", Text), ("check", Text), ("weight", Number)], findings);
+    let page = bench.json(&["fleet", "report", survey]);
+    let report = &page["report"];
+    assert_eq!((&report["outcomes"]["complete"], &report["outcomes"]["silent"]), (&json!(9999), &json!(1)));
+    let worst = report["worst"].as_array().unwrap();
+    assert_eq!(worst[0]["node"], "n4242");
+    // Beside it the slowest of the slower group, and nobody else.
+    for other in &worst[1..] {
+        assert_eq!(
+            (&other["apart"][0]["metric"], &other["unlike"][0]["value"]),
+            (&json!("m5"), &json!("6.1")),
+            "{worst:?}"
+        );
+    }
+    assert_eq!(worst[0]["found"][0]["check"], "slow-clock");
+    assert_eq!(worst[0]["unlike"][0]["value"], "hpet");
+    let groups = report["groups"].as_array().unwrap();
+    assert_eq!(groups.len(), 1, "{groups:?}");
+    assert_eq!((&groups[0]["metric"], &groups[0]["set"]["nodes"]), (&json!("m5"), &json!(1000)));
+    let text = out(&fleet(&bench, &["report", survey]));
+    assert!(
+        text.contains("1. n4242") && text.contains("slow clock source") && text.contains("here alone"),
+        "{text}"
+    );
+    assert!(
+        text.contains("clock.source is hpet, there tsc") && text.contains("kernel.release 6.1"),
+        "{text}"
+    );
+}

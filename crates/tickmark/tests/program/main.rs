@@ -26,6 +26,7 @@ mod limits;
 mod live;
 mod lmbench;
 mod machine;
+mod shared;
 mod small_agent;
 mod sql;
 mod stat;
