@@ -1,6 +1,6 @@
 //! Everything that must hold, in the order in which it fails fastest.
 
-use crate::{Result, agent, agent_c, cross, docs, licences, shell};
+use crate::{Result, agent, agent_c, cross, docs, licences, package, shell};
 use std::process::Command;
 use std::time::Instant;
 
@@ -109,6 +109,7 @@ const STEPS: &[Step] = &[
     ("the main job", 2.4, main_job),
     ("the short experiment", 0.7, short_experiment),
     ("fork weighs neither program", 0.3, agent::weighs_the_same),
+    ("the package", 0.6, package::check),
 ];
 
 /// What the tables of surveys are queried with, from PyPI.

@@ -537,3 +537,29 @@ fn among_ten_thousand_machines_the_bad_one_is_found_with_what_is_wrong_there() {
         "{text}"
     );
 }
+
+#[test]
+fn every_command_of_the_tutorial_runs() {
+    let _machine = crate::bench::machine();
+    let bench = Bench::new();
+    let page =
+        fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/TUTORIAL.md")).unwrap();
+    let blocks: Vec<&str> =
+        page.split("```sh\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
+    assert!(blocks.len() >= 7, "{blocks:?}");
+    fs::create_dir_all(bench.store()).unwrap();
+    let own = Path::new(crate::bench::program()).parent().unwrap();
+    let path = format!("{}:{}", own.display(), std::env::var("PATH").unwrap());
+    for line in blocks.iter().flat_map(|block| block.lines()) {
+        let mut shell = Command::new("sh");
+        shell
+            .args(["-c", line])
+            .current_dir(bench.store())
+            .env("PATH", &path)
+            .env("TICKMARK_STORE", bench.store());
+        let done = shell.output().unwrap();
+        // 3 is an answer of a check, of the doctor and of a health check; 4 is a busy machine's.
+        assert!(matches!(done.status.code(), Some(0 | 3 | 4)), "{line}: {:?} {}", done.status, err(&done));
+        assert!(!out(&done).is_empty(), "{line}: {}", err(&done));
+    }
+}
