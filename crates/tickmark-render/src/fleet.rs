@@ -1,4 +1,8 @@
-//! Many machines, as text.
+//! Many machines, as text and as a page.
+
+mod page;
+
+pub use page::html;
 
 use crate::grid::{table, wrapped};
 use crate::number::{percent, value};
@@ -56,12 +60,6 @@ pub fn text(model: &Model, id: &str, when: &str, hidden: usize) -> String {
     let nodes = model.outcomes.values().sum();
     let mut out = format!("{HEADING}survey {id}{HEADING:#}, {when}, {}", summary(nodes, &model.outcomes));
     missing(&mut out, &model.missing.iter().collect::<Vec<_>>());
-    let rule = format!(
-        "Equal machines would be named in {} of surveys (all {} metrics together, if their logarithms are normal); differences below {} are none",
-        percent(model.false_alarm),
-        model.judged,
-        percent(model.margin)
-    );
     let _ = writeln!(out, "\n{HEADING}Machines that are worse than the others{HEADING:#}");
     if model.judged == 0 {
         let _ = writeln!(out, "  not judged: fewer than 5 machines have the same metric");
@@ -83,7 +81,7 @@ pub fn text(model: &Model, id: &str, when: &str, hidden: usize) -> String {
         wrapped(&line, 2).iter().for_each(|line| out += &format!("{line}\n"));
     }
     if model.judged > 0 {
-        wrapped(&rule, 2).iter().for_each(|line| out += &format!("{line}\n"));
+        wrapped(&rule(model), 2).iter().for_each(|line| out += &format!("{line}\n"));
     }
     groups(&mut out, &model.groups);
     let _ = writeln!(out, "\n{HEADING}What the doctor found{HEADING:#}");
@@ -97,6 +95,16 @@ pub fn text(model: &Model, id: &str, when: &str, hidden: usize) -> String {
     }
     metrics(&mut out, model);
     out
+}
+
+/// What the rule is worth.
+fn rule(model: &Model) -> String {
+    format!(
+        "Equal machines would be named in {} of surveys (all {} metrics together, if their logarithms are normal); differences below {} are none",
+        percent(model.false_alarm),
+        model.judged,
+        percent(model.margin)
+    )
 }
 
 fn bad(out: &mut String, number: usize, bad: &Bad, nodes: usize) {
@@ -154,31 +162,35 @@ fn short(text: &str) -> String {
     if cut.len() < text.len() { format!("{cut}...") } else { cut }
 }
 
+/// A group in a sentence.
+fn group(one: &Difference) -> String {
+    let facts: Vec<String> =
+        one.set.facts.iter().take(3).map(|(name, is)| format!("{name} {}", short(is))).collect();
+    let more = one.set.facts.len().saturating_sub(3);
+    let more = if more > 0 { format!(" and {more} more facts") } else { String::new() };
+    format!(
+        "{} machines with {}{more}: {} {}, {} the others ({}), p = {}",
+        one.set.nodes,
+        facts.join(", "),
+        one.metric,
+        value(one.median, None, one.unit),
+        if one.ratio() >= 2.0 {
+            format!("{:.1} times", one.ratio())
+        } else {
+            format!("{:+.1} % of", (one.ratio() - 1.0) * 100.0)
+        },
+        value(one.others, None, one.unit),
+        if one.p < 1e-4 { "<.0001".to_owned() } else { format!("{:.4}", one.p) },
+    )
+}
+
 fn groups(out: &mut String, groups: &[Difference]) {
     let _ = writeln!(out, "\n{HEADING}Groups that differ from all others{HEADING:#}");
     if groups.is_empty() {
         let _ = writeln!(out, "  none");
     }
     for one in groups.iter().take(MOST) {
-        let facts: Vec<String> =
-            one.set.facts.iter().take(3).map(|(name, is)| format!("{name} {}", short(is))).collect();
-        let more = one.set.facts.len().saturating_sub(3);
-        let more = if more > 0 { format!(" and {more} more facts") } else { String::new() };
-        let line = format!(
-            "{} machines with {}{more}: {} {}, {} the others ({}), p = {}",
-            one.set.nodes,
-            facts.join(", "),
-            one.metric,
-            value(one.median, None, one.unit),
-            if one.ratio() >= 2.0 {
-                format!("{:.1} times", one.ratio())
-            } else {
-                format!("{:+.1} % of", (one.ratio() - 1.0) * 100.0)
-            },
-            value(one.others, None, one.unit),
-            if one.p < 1e-4 { "<.0001".to_owned() } else { format!("{:.4}", one.p) },
-        );
-        wrapped(&line, 2).iter().for_each(|line| *out += &format!("{line}\n"));
+        wrapped(&group(one), 2).iter().for_each(|line| *out += &format!("{line}\n"));
     }
     if groups.len() > MOST {
         let _ = writeln!(out, "  and {} more", groups.len() - MOST);

@@ -47,7 +47,7 @@ pub(crate) enum FleetCommand {
     Gather(FleetGather),
     /// Say how the machines of a survey differ: which are bad, what is wrong with each, which groups differ
     #[command(
-        after_help = "Examples:\n  tickmark fleet report survey\n  tickmark fleet report survey --format json\n  tickmark fleet report survey --margin 2% --false-alarm 1%"
+        after_help = "Examples:\n  tickmark fleet report survey\n  tickmark fleet report survey -o survey.html\n  tickmark fleet report survey --format json\n  tickmark fleet report survey --margin 2% --false-alarm 1%"
     )]
     Report(FleetReport),
     /// Say in a line and within 2 s whether this machine is fit: for a node's prologue or epilogue
@@ -125,6 +125,9 @@ pub(crate) struct FleetReport {
     /// Smaller differences are none
     #[arg(long, value_name = "SHARE", value_parser = share, default_value = "5%")]
     pub(crate) margin: f64,
+    /// Write a page that stands alone
+    #[arg(id = "file", long = "output", short, value_name = "FILE")]
+    pub(crate) file: Option<PathBuf>,
     /// So many of the worst are shown
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub(crate) worst: usize,

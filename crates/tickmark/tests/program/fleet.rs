@@ -532,6 +532,15 @@ fn among_ten_thousand_machines_the_bad_one_is_found_with_what_is_wrong_there() {
         text.contains("1. n4242") && text.contains("slow clock source") && text.contains("here alone"),
         "{text}"
     );
+    let page = bench.store().with_extension("html");
+    let done = fleet(&bench, &["report", survey, "-o", page.to_str().unwrap()]);
+    assert_eq!(done.status.code(), Some(0), "{}", err(&done));
+    let page = fs::read_to_string(page).unwrap();
+    assert!(
+        page.len() < 1_000_000 && page.contains("n4242") && page.contains("<svg"),
+        "{} bytes",
+        page.len()
+    );
     assert!(
         text.contains("clock.source is hpet, there tsc") && text.contains("kernel.release 6.1"),
         "{text}"
