@@ -126,7 +126,7 @@ pub(crate) struct FleetReport {
     #[arg(long, value_name = "SHARE", value_parser = share, default_value = "5%")]
     pub(crate) margin: f64,
     /// Write a page that stands alone
-    #[arg(id = "file", long = "output", short, value_name = "FILE")]
+    #[arg(id = "file", long = "output", short = 'o', value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
     /// So many of the worst are shown
     #[arg(long, value_name = "N", default_value_t = 10)]
