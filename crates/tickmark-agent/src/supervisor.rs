@@ -27,16 +27,9 @@ const LEAST_LIMIT: Nanos = Nanos::from_millis(10);
 
 /// Reads a plan from standard input, or from the words of a survey, and carries it out.
 pub(crate) fn run(prefix: &[&str], words: Option<&[String]>) -> ExitCode {
-    let mut out = Output { out: std::io::stdout(), survey: None };
-    let read = words.map_or_else(
-        || read_plan().map(|plan| (None, plan)),
-        |words| Survey::of(words).map(|(survey, plan)| (Some(survey), plan)),
-    );
-    let plan = match read {
-        Ok((survey, plan)) => {
-            out.survey = survey;
-            plan
-        }
+    let mut out = Output { out: std::io::stdout(), survey: words.and_then(Survey::of) };
+    let plan = match words.map_or_else(read_plan, Survey::plan) {
+        Ok(plan) => plan,
         Err(message) => {
             let refusal = Refusal { kind: RefusalKind::Usage, message: format!("not a plan: {message}") };
             out.event(&Event::Refused(refusal));

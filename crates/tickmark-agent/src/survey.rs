@@ -18,15 +18,19 @@ pub(crate) struct Survey {
 }
 
 impl Survey {
-    pub(crate) fn of(words: &[String]) -> Result<(Self, Plan), String> {
-        let [seconds, plan] = words else { return Err("give SECONDS and a PLAN".to_owned()) };
-        let seconds = seconds.parse().map_err(|_| "give SECONDS".to_owned())?;
-        let damaged = "the plan is damaged: did the launcher cut or change it?";
-        let plan = pieces::text(plan).and_then(|plan| serde_json::from_str(&plan).ok()).ok_or(damaged)?;
+    /// From the words behind `survey`; none where the time is none.
+    pub(crate) fn of(words: &[String]) -> Option<Self> {
+        let seconds = words.first()?.parse().ok()?;
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let own = format!("{:x}.{:x}", std::process::id(), now.as_nanos());
-        let ends = Instant::now() + Duration::from_secs(seconds);
-        Ok((Self { ends, node: node(), own, number: 0 }, plan))
+        Some(Self { ends: Instant::now() + Duration::from_secs(seconds), node: node(), own, number: 0 })
+    }
+
+    /// The plan.
+    pub(crate) fn plan(words: &[String]) -> Result<Plan, String> {
+        let plan = words.get(1).and_then(|word| pieces::text(word));
+        let plan = plan.ok_or("it is damaged: did the launcher cut or change it?")?;
+        serde_json::from_str(&plan).map_err(|error| error.to_string())
     }
 
     /// Writes lines in pieces, each in one go: launchers keep lines whole.

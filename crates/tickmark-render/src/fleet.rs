@@ -100,7 +100,7 @@ pub fn text(model: &Model, id: &str, when: &str, hidden: usize) -> String {
 /// What the rule is worth.
 fn rule(model: &Model) -> String {
     format!(
-        "Equal machines would be named in {} of surveys (all {} metrics together, if their logarithms are normal); differences below {} are none",
+        "Equal machines would be named in {} of surveys (all {} metrics together, if their logarithms are normal); differences below {} are none. Equal groups: as often again",
         percent(model.false_alarm),
         model.judged,
         percent(model.margin)

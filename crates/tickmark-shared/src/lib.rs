@@ -18,6 +18,9 @@ use std::path::PathBuf;
 /// What an address of a shared store begins with.
 const SCHEMES: [&str; 2] = ["postgres://", "postgresql://"];
 
+/// A server that says nothing for so long does not answer.
+const LIMIT: std::time::Duration = std::time::Duration::from_secs(20);
+
 /// Why the server and the copy could not be made alike.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -31,6 +34,14 @@ pub enum Error {
         place: String,
         /// What it says.
         why: String,
+    },
+    /// The copy is of another server.
+    #[error("the copy in {} is of another server or database than {place} is now: move it away to begin a new one", path.display())]
+    Another {
+        /// Host and database.
+        place: String,
+        /// The copy.
+        path: PathBuf,
     },
     /// A file of the copy.
     #[error("cannot {what} {}: {source}", path.display())]
@@ -93,9 +104,11 @@ impl Shared {
         if let Some(password) = password::known(&who)? {
             configuration.password(password);
         }
-        configuration.connect_timeout(std::time::Duration::from_secs(10)).application_name("tickmark");
+        configuration.connect_timeout(LIMIT).application_name("tickmark");
+        configuration.options("-c statement_timeout=60000 -c lock_timeout=20000");
+        configuration.tcp_user_timeout(LIMIT).keepalives_idle(LIMIT);
         let place = format!("{}:{}/{}", who.host, who.port, who.database);
-        let root = copies()?.join(name(&who));
+        let root = copies()?.join(name(&configuration, &who));
         Ok(Self { configuration, place, root })
     }
 
@@ -121,11 +134,13 @@ fn copies() -> Result<PathBuf, Error> {
         .ok_or_else(|| Error::Address("neither HOME nor XDG_DATA_HOME is set".to_owned()))
 }
 
-/// A folder's name for a server, database and user.
-fn name(who: &password::Who) -> String {
+/// A folder's name for a server with all its addresses, a database and a user.
+fn name(configuration: &postgres::Config, who: &password::Who) -> String {
     use sha2::Digest;
     use std::fmt::Write;
-    let text = format!("{}\n{}\n{}\n{}", who.host, who.port, who.database, who.user);
+    let (hosts, addresses, ports) =
+        (configuration.get_hosts(), configuration.get_hostaddrs(), configuration.get_ports());
+    let text = format!("{hosts:?}\n{addresses:?}\n{ports:?}\n{}\n{}", who.database, who.user);
     sha2::Sha256::digest(text.as_bytes()).iter().take(8).fold(String::new(), |mut name, byte| {
         let _ = write!(name, "{byte:02x}");
         name

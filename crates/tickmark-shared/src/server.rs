@@ -1,7 +1,7 @@
 //! The tables of the server.
 
-use crate::{Error, Shared};
-use postgres::{Client, NoTls, Transaction};
+use crate::{Error, LIMIT, Shared};
+use postgres::{Client, GenericClient, NoTls, Transaction};
 use std::collections::BTreeMap;
 
 /// What is sent at once.
@@ -11,10 +11,15 @@ const LOCK: i64 = 0x7469_636b_6d61_726b;
 
 /// Changes of the tables, each from the version before: the first makes them.
 const MIGRATIONS: &[&str] = &["
+    create table tickmark_schema (
+      version integer not null,
+      store text not null default md5(random()::text || clock_timestamp()::text || pg_backend_pid()::text)
+    );
     create table tickmark_recordings (
       id text primary key,
       meta text not null,
       bytes bigint not null,
+      digest text not null default '',
       deleted boolean not null default false,
       made timestamptz not null default now()
     );
@@ -53,7 +58,17 @@ impl Server {
     pub(crate) fn connect(shared: &Shared) -> Result<Self, Error> {
         let place = shared.place.clone();
         let failed = |error: postgres::Error| Error::Server { place: place.clone(), why: words(&error) };
-        let client = shared.configuration.connect(NoTls).map_err(failed)?;
+        // The limit of the library is that of the socket alone: a server that was stopped takes connections and says nothing.
+        let (send, connected) = std::sync::mpsc::channel();
+        let configuration = shared.configuration.clone();
+        std::thread::spawn(move || {
+            let _ = send.send(configuration.connect(NoTls));
+        });
+        let silent = |_| Error::Server {
+            place: place.clone(),
+            why: format!("no answer within {} s", LIMIT.as_secs()),
+        };
+        let client = connected.recv_timeout(LIMIT).map_err(silent)?.map_err(failed)?;
         let mut server = Self { client, place: shared.place.clone() };
         server.migrate()?;
         Ok(server)
@@ -64,27 +79,37 @@ impl Server {
         move |error| Error::Server { place: place.clone(), why: words(&error) }
     }
 
+    /// Who may only read and write needs no right to make tables where they are as this version has them.
     fn migrate(&mut self) -> Result<(), Error> {
         let failed = self.failed();
-        let mut change = self.client.transaction().map_err(&failed)?;
-        change.execute("select pg_advisory_xact_lock($1)", &[&LOCK]).map_err(&failed)?;
-        change
-            .batch_execute("create table if not exists tickmark_schema (version integer not null)")
-            .map_err(&failed)?;
-        let known = change.query_opt("select max(version) from tickmark_schema", &[]).map_err(&failed)?;
-        let known = known.and_then(|row| row.get::<_, Option<i32>>(0)).unwrap_or(0);
         let newest = MIGRATIONS.len() as i32;
+        let known = version(&mut self.client).map_err(&failed)?;
         if known > newest {
             let why = format!(
                 "its tables are of version {known}, and this tickmark knows {newest}: use a newer one"
             );
             return Err(Error::Server { place: self.place.clone(), why });
         }
+        if known == newest {
+            return Ok(());
+        }
+        let mut change = self.client.transaction().map_err(&failed)?;
+        change.execute("select pg_advisory_xact_lock($1)", &[&LOCK]).map_err(&failed)?;
+        // Another may have done it meanwhile.
+        let known = version(&mut change).map_err(&failed)?;
         for (version, statements) in (1..).zip(MIGRATIONS).skip(known as usize) {
             change.batch_execute(statements).map_err(&failed)?;
-            change.execute("insert into tickmark_schema values ($1)", &[&version]).map_err(&failed)?;
+            change
+                .execute("insert into tickmark_schema (version) values ($1)", &[&version])
+                .map_err(&failed)?;
         }
         change.commit().map_err(failed)
+    }
+
+    /// What tells this database from others.
+    pub(crate) fn identity(&mut self) -> Result<String, Error> {
+        let row = self.client.query_one("select store from tickmark_schema order by version limit 1", &[]);
+        Ok(row.map_err(self.failed())?.get(0))
     }
 
     /// Every recording, with those that were deleted.
@@ -98,12 +123,23 @@ impl Server {
         Ok(rows.iter().map(one).collect())
     }
 
-    /// Sends a recording's meta.json, and of its events what the server has not; how many bytes it has then. One that was deleted there stays so.
-    pub(crate) fn send(&mut self, id: &str, meta: &str, events: &[u8]) -> Result<u64, Error> {
+    /// Sends a recording's events beyond what the server has, and its meta.json where that was changed here; what it has then, and none where the two are
+    /// different recordings of one id: both stay as they are. One that was deleted there stays so.
+    pub(crate) fn send(
+        &mut self,
+        id: &str,
+        meta: &str,
+        is_changed: bool,
+        events: &[u8],
+    ) -> Result<Option<u64>, Error> {
         let failed = self.failed();
         let mut change = self.client.transaction().map_err(&failed)?;
-        let there = lock(&mut change, id, meta).map_err(&failed)?;
-        let (mut at, deleted) = there;
+        let Locked { bytes: there, digest: known, deleted } = lock(&mut change, id, meta).map_err(&failed)?;
+        let Some(same) = events.get(..there as usize).filter(|same| there == 0 || digest(same) == known)
+        else {
+            return Ok(None);
+        };
+        let mut at = same.len() as i64;
         if !deleted {
             while (at as usize) < events.len() {
                 let piece = &events[at as usize..events.len().min(at as usize + PIECE)];
@@ -114,33 +150,20 @@ impl Server {
             }
             change
                 .execute(
-                    "update tickmark_recordings set meta = $2, bytes = $3 where id = $1",
-                    &[&id, &meta, &at],
+                    "update tickmark_recordings set bytes = $2, digest = $3, meta = case when $4 then $5 else meta end where id = $1",
+                    &[&id, &at, &digest(events), &is_changed, &meta],
                 )
                 .map_err(&failed)?;
         }
         change.commit().map_err(failed)?;
-        Ok(at as u64)
+        Ok(Some(at as u64))
     }
 
-    /// The events of a recording from an offset on.
-    pub(crate) fn events(&mut self, id: &str, from: u64) -> Result<Vec<u8>, Error> {
-        let failed = self.failed();
-        let from = i64::try_from(from).unwrap_or(i64::MAX);
-        let rows = self
-            .client
-            .query(
-                "select at, content from tickmark_pieces where recording = $1 and at + length(content) > $2 order by at",
-                &[&id, &from],
-            )
-            .map_err(failed)?;
-        let mut events = Vec::new();
-        for row in rows {
-            let (at, content): (i64, Vec<u8>) = (row.get(0), row.get(1));
-            let skipped = usize::try_from(from - at).unwrap_or(0);
-            events.extend_from_slice(content.get(skipped..).unwrap_or_default());
-        }
-        Ok(events)
+    /// The events of a recording.
+    pub(crate) fn events(&mut self, id: &str) -> Result<Vec<u8>, Error> {
+        let query = "select content from tickmark_pieces where recording = $1 order by at";
+        let rows = self.client.query(query, &[&id]).map_err(self.failed())?;
+        Ok(rows.iter().flat_map(|row| row.get::<_, Vec<u8>>(0)).collect())
     }
 
     /// Deletes a recording for everybody.
@@ -158,13 +181,39 @@ impl Server {
     }
 }
 
-/// Makes the row of a recording where it is missing, and locks it; how many bytes it has, and whether it was deleted.
-fn lock(change: &mut Transaction<'_>, id: &str, meta: &str) -> Result<(i64, bool), postgres::Error> {
+/// The version of the tables; 0 where there are none.
+fn version(client: &mut impl GenericClient) -> Result<i32, postgres::Error> {
+    if !client.query_one("select to_regclass('tickmark_schema') is not null", &[])?.get::<_, bool>(0) {
+        return Ok(0);
+    }
+    let row = client.query_one("select max(version) from tickmark_schema", &[])?;
+    Ok(row.get::<_, Option<i32>>(0).unwrap_or(0))
+}
+
+/// A recording whose row is locked.
+struct Locked {
+    bytes: i64,
+    digest: String,
+    deleted: bool,
+}
+
+/// Makes the row of a recording where it is missing, and locks it.
+fn lock(change: &mut Transaction<'_>, id: &str, meta: &str) -> Result<Locked, postgres::Error> {
     change.execute(
         "insert into tickmark_recordings (id, meta, bytes) values ($1, $2, 0) on conflict (id) do nothing",
         &[&id, &meta],
     )?;
-    let row = change
-        .query_one("select bytes, deleted from tickmark_recordings where id = $1 for update", &[&id])?;
-    Ok((row.get(0), row.get(1)))
+    let query = "select bytes, digest, deleted from tickmark_recordings where id = $1 for update";
+    let row = change.query_one(query, &[&id])?;
+    Ok(Locked { bytes: row.get(0), digest: row.get(1), deleted: row.get(2) })
+}
+
+/// A digest of bytes, as text.
+pub(crate) fn digest(bytes: &[u8]) -> String {
+    use sha2::Digest;
+    use std::fmt::Write;
+    sha2::Sha256::digest(bytes).iter().take(16).fold(String::new(), |mut name, byte| {
+        let _ = write!(name, "{byte:02x}");
+        name
+    })
 }

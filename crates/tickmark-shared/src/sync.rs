@@ -1,15 +1,21 @@
 //! Makes the copy and the server alike.
 
-use crate::server::{Row, Server};
+use crate::server::{Row, Server, digest};
 use crate::{Error, Shared};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 use tickmark_store::{Id, Store};
 
 /// What both had when they were alike: a line `ID DIGEST` for each recording. A meta.json of another digest was changed here.
 const SYNCED: &str = "synced";
+
+/// Which database the copy is of.
+const IDENTITY: &str = "server";
+/// How long another command may be at the copy.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// What a sync did.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -20,6 +26,8 @@ pub struct Synced {
     pub fetched: usize,
     /// Recordings that were deleted, here or there.
     pub deleted: usize,
+    /// Recordings that went on here and there in two ways: both stay as they are.
+    pub conflicts: usize,
 }
 
 impl Shared {
@@ -35,8 +43,23 @@ impl Shared {
         let path = root.join("sync.lock");
         let lock =
             File::options().create(true).append(true).open(&path).map_err(Error::file("open", &path))?;
-        lock.lock().map_err(Error::file("lock", &path))?;
+        let since = Instant::now();
+        while lock.try_lock().is_err() {
+            if since.elapsed() > PATIENCE {
+                let busy = std::io::Error::other("another tickmark is at it for a minute");
+                return Err(Error::file("lock", &path)(busy));
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
         let mut server = Server::connect(self)?;
+        let (own, identity) = (root.join(IDENTITY), server.identity()?);
+        match std::fs::read_to_string(&own) {
+            Ok(known) if known.trim() != identity => {
+                return Err(Error::Another { place: self.place().to_owned(), path: root.to_owned() });
+            }
+            Ok(_) => {}
+            Err(_) => write(&own, identity.as_bytes())?,
+        }
         let known = known(root)?;
         let mut done = Synced::default();
         for id in deleted {
@@ -60,7 +83,7 @@ impl Shared {
                 continue;
             }
             fetch(store, &mut server, id, row)?;
-            now.insert(id.clone(), digest(&row.meta));
+            now.insert(id.clone(), digest(row.meta.as_bytes()));
             done.fetched += 1;
         }
         let text: String = now.iter().map(|(id, digest)| format!("{id} {digest}\n")).collect();
@@ -108,31 +131,46 @@ fn one(
     let path = folder.join("meta.json");
     let meta = std::fs::read_to_string(&path).map_err(Error::file("read", &path))?;
     let events = folder.join("events.jsonl");
-    let length = std::fs::metadata(&events).map_or(0, |file| file.len());
-    let changed_here = known != Some(&digest(&meta));
-    let Some(row) = row.filter(|row| row.bytes >= length && (row.meta == meta || !changed_here)) else {
-        let bytes = std::fs::read(&events).unwrap_or_default();
-        server.send(id, &meta, &bytes)?;
-        done.sent += 1;
-        return Ok(digest(&meta));
-    };
-    if row.bytes > length {
-        let more = server.events(id, length)?;
-        let appended = File::options()
-            .create(true)
-            .append(true)
-            .open(&events)
-            .and_then(|mut file| file.write_all(&more));
+    let changed_here = known != Some(&digest(meta.as_bytes()));
+    // One that is being written is sent when it is whole.
+    let Some(_still) = unlocked(&events) else { return Ok(known.cloned().unwrap_or_default()) };
+    let mut bytes = std::fs::read(&events).unwrap_or_default();
+    let length = bytes.len();
+    if row.is_some_and(|row| row.bytes > length as u64) {
+        let all = server.events(id)?;
+        let Some(more) = all.strip_prefix(&bytes[..]) else {
+            done.conflicts += 1;
+            return Ok(digest(meta.as_bytes()));
+        };
+        let appended =
+            File::options().create(true).append(true).open(&events).and_then(|mut file| file.write_all(more));
         appended.map_err(Error::file("write", &events))?;
+        bytes = all;
     }
+    let Some(row) = row.filter(|row| row.bytes >= bytes.len() as u64 && (row.meta == meta || !changed_here))
+    else {
+        match server.send(id, &meta, changed_here || row.is_none(), &bytes)? {
+            Some(_) => done.sent += 1,
+            None => done.conflicts += 1,
+        }
+        return Ok(digest(meta.as_bytes()));
+    };
     if row.meta != meta {
         write(&path, row.meta.as_bytes())?;
     }
-    if row.bytes > length || row.meta != meta {
+    if bytes.len() > length || row.meta != meta {
         store.index(&folder);
         done.fetched += 1;
     }
-    Ok(digest(&row.meta))
+    Ok(digest(row.meta.as_bytes()))
+}
+
+/// The lock of a recording's events; none where somebody writes them.
+fn unlocked(events: &Path) -> Option<Option<File>> {
+    match File::open(events) {
+        Ok(file) => file.try_lock().is_ok().then_some(Some(file)),
+        Err(_) => Some(None),
+    }
 }
 
 /// Fetches a recording that is not here: whole, or not at all.
@@ -140,7 +178,7 @@ fn fetch(store: &Store, server: &mut Server, id: &str, row: &Row) -> Result<(), 
     let (folder, draft) = (folder(store.root(), id), store.root().join("fetching"));
     let _ = std::fs::remove_dir_all(&draft);
     std::fs::create_dir_all(&draft).map_err(Error::file("make", &draft))?;
-    write(&draft.join("events.jsonl"), &server.events(id, 0)?)?;
+    write(&draft.join("events.jsonl"), &server.events(id)?)?;
     write(&draft.join("meta.json"), row.meta.as_bytes())?;
     // What a kill left there is no recording.
     let _ = std::fs::remove_dir_all(&folder);
@@ -152,15 +190,6 @@ fn fetch(store: &Store, server: &mut Server, id: &str, row: &Row) -> Result<(), 
 /// Removes a recording that others deleted; one that is being written stays until the next time.
 fn forget(store: &Store, id: &str) -> bool {
     Id::try_from(id.to_owned()).is_ok_and(|id| store.delete(&id).is_ok())
-}
-
-fn digest(text: &str) -> String {
-    use sha2::Digest;
-    use std::fmt::Write as _;
-    sha2::Sha256::digest(text.as_bytes()).iter().take(16).fold(String::new(), |mut name, byte| {
-        let _ = write!(name, "{byte:02x}");
-        name
-    })
 }
 
 /// Writes a file under another name first: it is there whole or not at all.

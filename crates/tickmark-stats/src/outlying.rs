@@ -3,13 +3,15 @@
 //! Hampel's identifier (The influence curve and its role in robust estimation, 1974): the distance from the median in units of the median absolute
 //! deviation. How far is too far depends on how many values there are: Davies and Gather, The identification of multiple outliers, 1993.
 
-use crate::median;
 use crate::student::t_point;
+use crate::{Sorted, median};
 
 /// Fewer values say nothing about each other.
 pub const FEWEST: usize = 5;
 /// What makes the median absolute deviation of normal values estimate their standard deviation.
 const NORMAL: f64 = 1.482_602_218_505_602;
+/// Some more than the share of normal values within a standard deviation.
+const ONE_SIGMA: f64 = 5.0 / 6.0;
 /// The efficiency of the median absolute deviation at the normal distribution: of so many of n values a standard deviation would be as sure.
 const EFFICIENCY: f64 = 0.3675;
 
@@ -18,7 +20,8 @@ const EFFICIENCY: f64 = 0.3675;
 pub struct Most {
     /// The median.
     pub centre: f64,
-    /// The median absolute deviation, as a standard deviation; 0 where more than half of the values are equal.
+    /// The median absolute deviation, as a standard deviation; where more than half of the values are equal the deviation that five sixths of them do not
+    /// exceed, which is that of one standard deviation, too.
     pub scale: f64,
 }
 
@@ -27,7 +30,10 @@ impl Most {
     #[must_use]
     pub fn of(values: &[f64]) -> Option<Self> {
         let centre = median(values.iter().copied()).filter(|_| values.len() >= FEWEST)?;
-        let scale = NORMAL * median(values.iter().map(|value| (value - centre).abs()))?;
+        let deviations = Sorted::new(values.iter().map(|value| (value - centre).abs()));
+        let scale = NORMAL * deviations.quantile(0.5)?;
+        // Steps of a coarse clock: equal machines have two values, of which one is not apart.
+        let scale = if scale > 0.0 { scale } else { deviations.quantile(ONE_SIGMA)? };
         Some(Self { centre, scale })
     }
 }
@@ -91,5 +97,8 @@ mod tests {
         assert_eq!(apart, 4);
         assert_eq!(Most::of(&[1.0; 4]), None);
         assert_eq!(Most::of(&[3.0; 5]), Some(Most { centre: 3.0, scale: 0.0 }));
+        // Three in five read 20 ns, and the others 22: none of them is apart.
+        let steps: Vec<f64> = (0..50).map(|i| if i % 5 < 3 { 20.0 } else { 22.0 }).collect();
+        assert_eq!(Most::of(&steps), Some(Most { centre: 20.0, scale: 2.0 }));
     }
 }

@@ -31,7 +31,7 @@ impl Writer {
     /// # Errors
     /// It cannot be made.
     pub fn create(path: &Path, schema: Schema) -> Result<Self, Error> {
-        let draft = path.with_extension("parquet.draft");
+        let draft = path.with_extension(format!("parquet.{}.draft", std::process::id()));
         if let Some(folder) = path.parent() {
             std::fs::create_dir_all(folder).map_err(Error::file("write", folder))?;
         }

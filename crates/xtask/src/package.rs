@@ -113,6 +113,9 @@ fn pack(program: &Path, folder: &Path) -> Result<Vec<PathBuf>> {
         shell::output(Command::new("git").args(["log", "-1", "--format=%ct"]).current_dir(shell::root()))?;
     let when = when.trim();
     let stage = folder.join("stage");
+    // Whatever mask of permissions the user has.
+    let readable =
+        |folder: &Path| shell::output(Command::new("chmod").args(["-R", "u=rwX,go=rX"]).arg(folder));
     let _ = std::fs::remove_dir_all(&stage);
     let put = |path: &str, bytes: &[u8]| -> Result<()> {
         let path = stage.join(path);
@@ -142,11 +145,13 @@ fn pack(program: &Path, folder: &Path) -> Result<Vec<PathBuf>> {
     )?;
     let components = components()?;
     put("usr/share/doc/tickmark/sbom.cdx.json", components.as_bytes())?;
+    readable(&stage)?;
     // Before DEBIAN is there: the archive is what is installed.
     let archive = folder.join(format!("tickmark-{version}-x86_64.tar.gz"));
     let pack = "tar --sort=name --owner=0 --group=0 --numeric-owner --mtime=@\"$1\" -C \"$0\" -cf - usr | gzip -9n > \"$2\"";
     shell::output(Command::new("sh").args(["-c", pack]).arg(&stage).arg(when).arg(&archive))?;
     put("DEBIAN/control", CONTROL.replace("VERSION", version).as_bytes())?;
+    readable(&stage)?;
     let package = folder.join(format!("tickmark_{version}_amd64.deb"));
     let mut deb = Command::new("dpkg-deb");
     deb.args(["--root-owner-group", "-Zgzip", "--build"])

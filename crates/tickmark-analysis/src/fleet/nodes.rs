@@ -17,7 +17,7 @@ pub struct Bad {
     pub node: String,
     /// Its recording.
     pub recording: Option<String>,
-    /// In what, the farthest first.
+    /// In what: what is worse before what is better, the farthest first.
     pub apart: Vec<Apart>,
     /// What the doctor found on it.
     pub found: Vec<Found>,
@@ -36,6 +36,8 @@ pub struct Apart {
     pub value: f64,
     /// The median of all machines.
     pub median: f64,
+    /// Whether it lies on the worse side.
+    pub worse: bool,
 }
 
 impl Apart {
@@ -93,6 +95,7 @@ pub(super) fn apart(survey: &Survey, bounds: &[Option<Bounds>]) -> (Vec<Bad>, Ve
                 unit: figures.unit,
                 value: *value,
                 median: bounds.centre,
+                worse,
             });
         }
     }
@@ -112,7 +115,7 @@ pub(super) fn apart(survey: &Survey, bounds: &[Option<Bounds>]) -> (Vec<Bad>, Ve
     let mut unlike = unlike(survey, &|node| all.contains_key(&node));
     let (mut worst, mut better) = (Vec::new(), Vec::new());
     for (node, (mut apart, bad)) in all {
-        apart.sort_by(|a, b| b.size().total_cmp(&a.size()));
+        apart.sort_by(|a, b| b.worse.cmp(&a.worse).then(b.size().total_cmp(&a.size())));
         let known = &survey.nodes[node];
         let mut found = found.remove(&node).unwrap_or_default();
         // What few have explains more than what all have.

@@ -3,7 +3,8 @@
 use super::{Answer, Outcome, Survey};
 use crate::Error;
 use crate::target::Stream;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use tickmark_probe::sys::limits;
 use tickmark_store::{Id, Meta, Store, Writer};
 use tickmark_wire::pieces::Piece;
 use tickmark_wire::text::printable;
@@ -17,6 +18,10 @@ pub struct Gathering<'a> {
     survey: &'a Survey,
     store: Store,
     nodes: BTreeMap<String, Node>,
+    /// Machines that had given everything before: what they write is not heard again.
+    complete: BTreeSet<String>,
+    /// How many of the machines that are in the survey have ended.
+    ended: usize,
     /// What a launcher said last that was no piece.
     said: Option<String>,
 }
@@ -41,37 +46,40 @@ impl<'a> Gathering<'a> {
     /// # Errors
     /// As [`Survey::store`].
     pub fn new(survey: &'a Survey) -> Result<Self, Error> {
-        Ok(Self { survey, store: survey.store()?, nodes: BTreeMap::new(), said: None })
+        // A recording of each is open.
+        limits::many_files();
+        let complete = survey.answers()?.into_iter().filter(|answer| answer.outcome == Outcome::Complete);
+        Ok(Self {
+            survey,
+            store: survey.store()?,
+            nodes: BTreeMap::new(),
+            complete: complete.map(|answer| answer.node).collect(),
+            ended: 0,
+            said: None,
+        })
     }
 
     /// How many machines have begun, and how many have ended.
     #[must_use]
     pub fn progress(&self) -> (usize, usize) {
-        (self.nodes.len(), self.nodes.values().filter(|node| node.end.is_some()).count())
+        (self.nodes.len(), self.ended)
     }
 
-    /// Takes a line of the launcher's output.
+    /// Takes a line of the launcher's output. What goes wrong with a machine's recording is that machine's end.
     ///
     /// # Errors
-    /// A recording cannot be written.
+    /// How a machine ended cannot be kept.
     pub fn take(&mut self, line: &str) -> Result<(), Error> {
         let Some(piece) = Piece::of(line) else {
             self.hear(line);
             return Ok(());
         };
-        let fresh = || Node {
-            agent: piece.agent.to_owned(),
-            next: 0,
-            line: String::new(),
-            stream: Stream::default(),
-            writer: None,
-            recording: None,
-            end: None,
-            twice: false,
-        };
-        // Once an entry is there its name needs no copy.
+        // It stands in files, in tables and in a terminal.
         let name = printable(piece.node, false).into_owned();
-        let node = self.nodes.entry(name.clone()).or_insert_with(fresh);
+        if self.complete.contains(&name) {
+            return Ok(());
+        }
+        let node = self.nodes.entry(name.clone()).or_insert_with(|| Node::new(piece.agent));
         if node.agent != piece.agent {
             node.twice = true;
             return Ok(());
@@ -79,17 +87,13 @@ impl<'a> Gathering<'a> {
         if node.end.is_some() {
             return Ok(());
         }
-        if piece.number != node.next || node.line.len() > LONGEST {
-            node.give_up(Outcome::Partly, "some of what it wrote was lost on the way");
+        node.take(&piece, &name, &self.store, self.survey);
+        if node.end.is_none() {
             return Ok(());
         }
-        node.next += 1;
-        node.line.push_str(piece.text);
-        if piece.ends {
-            let line = std::mem::take(&mut node.line);
-            node.hear(line.into_bytes(), &name, &self.store, self.survey)?;
-        }
-        Ok(())
+        self.ended += usize::from(self.survey.asked.nodes.contains(&name));
+        // Kept now: whatever ends this program later does not lose it.
+        self.survey.keep(&[node.answer(&name)])
     }
 
     /// Remembers what a launcher says of a failure.
@@ -114,50 +118,81 @@ impl<'a> Gathering<'a> {
         asked: &[String],
         why: &dyn Fn(&str) -> Option<String>,
     ) -> Result<Vec<Answer>, Error> {
-        let Self { survey, mut nodes, .. } = self;
+        let Self { survey, mut nodes, complete, .. } = self;
         let mut answers = Vec::new();
-        let mut one = |name: &str, node: Option<Node>| {
-            let Some(node) = node else {
-                let why = why(name).or_else(|| Some("no answer".to_owned()));
-                answers.push(Answer {
-                    node: name.to_owned(),
+        for name in asked.iter().filter(|name| !complete.contains(*name)) {
+            let reason = |known: &str| why(name).unwrap_or_else(|| known.to_owned());
+            answers.push(match nodes.remove(name) {
+                Some(mut node) => {
+                    node.end.get_or_insert_with(|| {
+                        (Outcome::Partly, Some(reason("its answer ended in the middle")))
+                    });
+                    node.answer(name)
+                }
+                None => Answer {
+                    node: name.clone(),
                     outcome: Outcome::Silent,
-                    why,
+                    why: Some(reason("no answer")),
                     recording: None,
-                });
-                return;
-            };
-            let cut =
-                || (Outcome::Partly, why(name).or_else(|| Some("its answer ended in the middle".to_owned())));
-            let (outcome, mut reason) = node.end.unwrap_or_else(cut);
-            if node.recording.is_none() && outcome == Outcome::Partly {
-                answers.push(Answer {
-                    node: name.to_owned(),
-                    outcome: Outcome::Silent,
-                    why: reason,
-                    recording: None,
-                });
-                return;
-            }
-            if node.twice {
-                let twice = "it answered twice; the first answer counts";
-                reason = Some(reason.map_or_else(|| twice.to_owned(), |why| format!("{why}; {twice}")));
-            }
-            answers.push(Answer { node: name.to_owned(), outcome, why: reason, recording: node.recording });
-        };
-        for name in asked {
-            one(name, nodes.remove(name));
+                },
+            });
         }
         // Those that answer to another name than they were asked by.
-        for (name, node) in nodes {
-            one(&name, Some(node));
+        for (name, mut node) in nodes {
+            node.end
+                .get_or_insert_with(|| (Outcome::Partly, Some("its answer ended in the middle".to_owned())));
+            answers.push(node.answer(&name));
         }
+        answers.iter_mut().for_each(Answer::clean);
         survey.keep(&answers)?;
         Ok(answers)
     }
 }
 
 impl Node {
+    fn new(agent: &str) -> Self {
+        Self {
+            agent: agent.to_owned(),
+            next: 0,
+            line: String::new(),
+            stream: Stream::default(),
+            writer: None,
+            recording: None,
+            end: None,
+            twice: false,
+        }
+    }
+
+    /// What came of it.
+    fn answer(&self, name: &str) -> Answer {
+        let (mut outcome, mut why) = self.end.clone().unwrap_or((Outcome::Partly, None));
+        if self.recording.is_none() && outcome == Outcome::Partly {
+            outcome = Outcome::Silent;
+        }
+        if self.twice {
+            let twice = "it answered twice; the first answer counts";
+            why = Some(why.map_or_else(|| twice.to_owned(), |why| format!("{why}; {twice}")));
+        }
+        let mut answer = Answer { node: name.to_owned(), outcome, why, recording: self.recording.clone() };
+        answer.clean();
+        answer
+    }
+
+    fn take(&mut self, piece: &Piece<'_>, name: &str, store: &Store, survey: &Survey) {
+        if piece.number != self.next || self.line.len() > LONGEST {
+            self.give_up(Outcome::Partly, "some of what it wrote was lost on the way");
+            return;
+        }
+        self.next += 1;
+        self.line.push_str(piece.text);
+        if piece.ends {
+            let line = std::mem::take(&mut self.line);
+            if let Err(error) = self.hear(line.into_bytes(), name, store, survey) {
+                self.give_up(Outcome::Partly, &error.to_string());
+            }
+        }
+    }
+
     fn give_up(&mut self, outcome: Outcome, why: &str) {
         self.end = Some((outcome, Some(why.to_owned())));
         self.writer = None;
@@ -179,7 +214,7 @@ impl Node {
         };
         let goodbye = match heard.event() {
             Some(Event::Refused(refusal)) => {
-                self.give_up(Outcome::Refused, &printable(&refusal.message, false));
+                self.give_up(Outcome::Refused, &refusal.message);
                 return Ok(());
             }
             Some(Event::Goodbye { complete, .. }) => Some(*complete),
@@ -298,9 +333,10 @@ mod tests {
             ]
         );
         assert_eq!(survey.store().unwrap().list().unwrap().len(), 3);
-        // A second launch of those that are missing; nothing that is whole becomes less.
+        // A second launch of those that are missing; what was whole is not heard again.
         let answers = gathered(&mixed(&[("n2", "d", whole), ("n1", "e", &[&hello])]), &survey);
-        assert_eq!(answers[1].outcome, Outcome::Complete);
+        let named: Vec<_> = answers.iter().map(|a| (a.node.as_str(), a.outcome)).collect();
+        assert_eq!(named, [("n2", Outcome::Complete), ("n3", Outcome::Silent)]);
         let all = survey.answers().unwrap();
         let outcomes: Vec<_> = all.iter().map(|a| a.outcome).collect();
         assert_eq!(outcomes, [Outcome::Complete, Outcome::Complete, Outcome::Silent, Outcome::Complete]);
@@ -318,8 +354,16 @@ mod tests {
         let lost = lines.iter().position(|line| line.contains("n2 c 0")).unwrap();
         lines.remove(lost);
         lines.push("srun: error: n3: \u{1b}[31mgone".to_owned());
-        let answers = gathered(&lines, &survey);
-        assert_eq!(answers[0].outcome, Outcome::Complete);
+        let mut gathering = Gathering::new(&survey).unwrap();
+        lines.iter().for_each(|line| gathering.take(line).unwrap());
+        assert_eq!(gathering.progress(), (2, 2));
+        // Whatever ends this program now: what ended is kept.
+        assert_eq!(survey.answers().unwrap()[0].outcome, Outcome::Complete);
+        let gone = "n3: \u{1b}]0;gone\u{7}".to_owned();
+        let answers = gathering.finish(&survey.asked.nodes, &|_| Some(gone.clone())).unwrap();
+        let why = answers[2].why.as_ref().unwrap();
+        assert!(answers[2].node == "n3" && !why.contains('\u{1b}'), "{answers:?}");
+        let answers = survey.answers().unwrap();
         assert!(answers[0].why.as_ref().unwrap().contains("twice"), "{answers:?}");
         assert_eq!(answers[1].outcome, Outcome::Silent, "nothing of it is whole");
         assert!(answers[1].why.as_ref().unwrap().contains("lost on the way"));

@@ -11,8 +11,7 @@ pub fn expand(list: &str) -> Result<Vec<String>, String> {
     let (mut names, mut known) = (Vec::new(), std::collections::HashSet::new());
     for word in words(list)? {
         for name in ranges(word)? {
-            let plain = |c: char| c.is_ascii_alphanumeric() || "._-:@".contains(c);
-            if name.is_empty() || name.starts_with('-') || !name.chars().all(plain) {
+            if !is_plain(&name) {
                 return Err(format!("{word:?} is no name of a machine"));
             }
             if known.insert(name.clone()) {
@@ -24,6 +23,12 @@ pub fn expand(list: &str) -> Result<Vec<String>, String> {
         }
     }
     if names.is_empty() { Err("it names no machine".to_owned()) } else { Ok(names) }
+}
+
+/// Whether a name is nothing but one, for a shell as well.
+pub(super) fn is_plain(name: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "._-:@".contains(c);
+    !name.is_empty() && !name.starts_with('-') && name.chars().all(plain)
 }
 
 /// What stands between commas that are in no bracket.

@@ -206,7 +206,7 @@ pub fn launch(
     read(child.stderr.take(), send, Line::Complaint);
     let mut complaints: Vec<String> = Vec::new();
     let mut deadline = Instant::now() + launcher.patience;
-    let mut begun = false;
+    let mut begun = 0;
     let late = loop {
         match lines.recv_timeout(LOOK) {
             Ok(Line::Output(line)) => gathering.take(&line)?,
@@ -221,8 +221,9 @@ pub fn launch(
             Err(RecvTimeoutError::Disconnected) => break false,
         }
         let (answering, ended) = gathering.progress();
-        if answering > 0 && !begun {
-            begun = true;
+        // A launcher may start them in groups: each has its time from when it begins.
+        if answering > begun {
+            begun = answering;
             deadline = Instant::now() + Duration::from_secs(survey.asked.limit_s) + GRACE;
         }
         tell(answering, ended);
@@ -230,6 +231,12 @@ pub fn launch(
             break ended < usable.len();
         }
     };
+    // What was written is not lost for being late.
+    while let Ok(line) = lines.try_recv() {
+        if let Line::Output(line) = line {
+            gathering.take(&line)?;
+        }
+    }
     let until = Until { limit: Some(if late { Duration::ZERO } else { GRACE }), stop: &|| control.stopped() };
     let end = child.wait(&until);
     if let Way::Slurm { .. } = launcher.way

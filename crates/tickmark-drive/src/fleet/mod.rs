@@ -17,6 +17,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use tickmark_store::{Id, Store};
 use tickmark_wire::Plan;
+use tickmark_wire::text::printable;
 
 /// What was asked, and of whom: written once.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -52,6 +53,14 @@ pub struct Answer {
     /// What was kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recording: Option<Id>,
+}
+
+impl Answer {
+    /// Takes out what a terminal would obey: what a machine or a launcher says is a stranger's text.
+    fn clean(&mut self) {
+        self.node = printable(&self.node, false).into_owned();
+        self.why = self.why.take().map(|why| printable(&why, false).into_owned());
+    }
 }
 
 /// What came of a machine.
@@ -126,7 +135,30 @@ impl Survey {
                 asked.format
             )));
         }
+        // Their names reach a shell.
+        if let Some(node) = asked.nodes.iter().find(|node| !hosts::is_plain(node)) {
+            return Err(Error::Usage(format!("{}: {node:?} is no name of a machine", path.display())));
+        }
         Ok(Self { folder: folder.to_owned(), asked })
+    }
+
+    /// Holds the survey for one program that asks its machines, until what this gives is dropped.
+    ///
+    /// # Errors
+    /// Another has it.
+    pub fn lock(&self) -> Result<std::fs::File, Error> {
+        let path = self.folder.join(FILE);
+        let file = std::fs::File::open(&path).map_err(Error::file("open", &path))?;
+        file.try_lock().map_err(|_| {
+            Error::Refused(format!("{}: another tickmark is asking its machines", self.folder.display()))
+        })?;
+        Ok(file)
+    }
+
+    /// When what came of its machines changed last; none where nothing did.
+    #[must_use]
+    pub fn changed(&self) -> Option<std::time::SystemTime> {
+        std::fs::metadata(self.folder.join(ANSWERS)).and_then(|file| file.modified()).ok()
     }
 
     /// Its folder.
@@ -157,7 +189,8 @@ impl Survey {
         };
         let mut known: BTreeMap<String, Answer> = BTreeMap::new();
         // Half a line is what a kill leaves.
-        for answer in text.lines().filter_map(|line| serde_json::from_str::<Answer>(line).ok()) {
+        for mut answer in text.lines().filter_map(|line| serde_json::from_str::<Answer>(line).ok()) {
+            answer.clean();
             let better = known.get(&answer.node).is_none_or(|old| answer.outcome <= old.outcome);
             if better {
                 known.insert(answer.node.clone(), answer);

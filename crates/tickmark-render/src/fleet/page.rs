@@ -29,10 +29,11 @@ pub fn html(model: &Model, id: &str, when: &str) -> String {
     let top = html! {
         p class="note" { (when) " · survey " code { (id) } " · " (super::summary(nodes, &model.outcomes).trim()) }
         div class="lead" {
-            @if named.is_empty() { p { "No machine lies apart from the others." } }
+            @if model.judged == 0 { p { "Not judged: fewer than 5 machines have the same metric." } }
+            @else if named.is_empty() { p { "No machine is worse than the others." } }
             @else { p { (model.worst.len()) " of " (nodes) " machines lie apart on the worse side, the worst first: " (named.join(", ")) } }
         }
-        p class="note" { (rule(model)) }
+        @if model.judged > 0 { p class="note" { (rule(model)) } }
     };
     frame::page(&format!("tickmark: survey {id}"), &top, &sections, false)
 }

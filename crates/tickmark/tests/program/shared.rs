@@ -145,6 +145,17 @@ impl User<'_> {
     }
 }
 
+/// The events of a recording in somebody's copy.
+fn events(user: &User<'_>, name: &str) -> PathBuf {
+    let page: Value = serde_json::from_str(&user.done(&["recordings", "--format", "json"])).unwrap();
+    let id = page.as_array().unwrap().iter().find(|one| one["name"] == name).unwrap()["id"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    let copy = fs::read_dir(user.home.join("tickmark-shared")).unwrap().next().unwrap().unwrap().path();
+    copy.join("recordings").join(id).join("events.jsonl")
+}
+
 const ONCE: [&str; 3] = ["run", "op.int64.add", "--once"];
 
 #[test]
@@ -178,6 +189,28 @@ fn a_team_shares_recordings_and_what_is_measured_without_the_server_comes_later(
     ann.done(&["recordings", "delete", "renamed"]);
     assert_eq!(bob.names(), ["offline"]);
     assert_eq!(ann.names(), ["offline"]);
+    // Of a recording that went on in two ways nothing is lost, and nothing is mixed.
+    let (own, other) = (events(&ann, "offline"), events(&bob, "offline"));
+    let go_on = |path: &Path, line: &str| fs::write(path, fs::read_to_string(path).unwrap() + line).unwrap();
+    go_on(&own, "{\"one\":1}\n");
+    go_on(&other, "{\"another\":2}\n");
+    let _ = ann.run(&["recordings"]);
+    let done = bob.run(&["recordings"]);
+    assert!(done.status.code() == Some(4) && err(&done).contains("in two ways"), "{}", err(&done));
+    assert!(fs::read_to_string(&own).unwrap().ends_with("{\"one\":1}\n"));
+    assert!(fs::read_to_string(&other).unwrap().ends_with("{\"another\":2}\n"));
+    // A copy that is lost in the middle of a command deletes nothing.
+    fs::remove_dir_all(&bob.home).unwrap();
+    let lost = format!("shell:rm -r {}", ann.home.display());
+    let _ = ann.run(&["tick", "--duration", "1s", "--on-threshold", "400ns", &lost]);
+    assert_eq!(bob.names(), ["offline"]);
+    fs::remove_dir_all(&bob.home).unwrap();
+    assert_eq!(bob.names()[0], "offline");
+    // Another server under the same address is not taken for it.
+    let copy = fs::read_dir(bob.home.join("tickmark-shared")).unwrap().next().unwrap().unwrap().path();
+    fs::write(copy.join("server"), "another").unwrap();
+    let done = bob.run(&["recordings"]);
+    assert!(done.status.code() == Some(4) && err(&done).contains("is of another server"), "{}", err(&done));
     // Passwords: none in the address, a wrong one, a file that others may read.
     let with = address.replace("tickmark@", "tickmark:secret@");
     let done = User { server: &with, home: homes.path().join("eve") }.run(&["recordings"]);

@@ -7,6 +7,7 @@ use crate::command::{open, print, print_json};
 use crate::error::{Code, Error};
 use tickmark_analysis::doctor::{self, Outcome};
 use tickmark_analysis::report;
+use tickmark_store::Status;
 
 /// The checks of what is broken on a machine, and not a choice of its owner, that take a moment.
 const CHECKS: [&str; 4] = ["slow-clock", "clock-through-kernel", "clocks-apart", "throttled"];
@@ -21,8 +22,15 @@ pub(super) fn run(asked: &FleetHealth) -> Result<Code, Error> {
     let folder = tempfile::tempdir().map_err(Error::file("make", std::env::temp_dir()))?;
     let store = open(Some(folder.path().to_owned()))?;
     let more: Vec<&str> = asked.max.iter().map(|(metric, _)| metric.as_str()).collect();
-    let (recording, _) = measure_these(&store, None, &checks, &more, true)?;
+    let (recording, stopped) = measure_these(&store, None, &checks, &more, true)?;
     let all = doctor::examine(&recording, &checks);
+    // A machine on which nothing can be measured is not fit, and what is wrong with it is not known.
+    let judged =
+        !asked.max.is_empty() || all.iter().any(|one| !matches!(one.outcome, Outcome::NotVisible(_)));
+    let ended_well = recording.runs.iter().any(|run| run.status == Status::Ok);
+    if stopped || !judged || !ended_well {
+        return Err(Error::Refused("health: nothing could be measured".to_owned()));
+    }
     let mut found: Vec<String> = all
         .iter()
         .filter(|one| matches!(one.outcome, Outcome::Found(_)))

@@ -24,6 +24,7 @@ pub(super) fn run(asked: &FleetRun) -> Result<Code, Error> {
         super::super::print(&manifest(&survey, image)?)?;
         return Ok(Code::Done);
     }
+    let _ours = survey.lock()?;
     let open: Vec<String> = match asked.resume {
         Some(_) => {
             let answers = survey.answers()?;
@@ -133,6 +134,7 @@ fn bar(nodes: usize) -> ProgressBar {
 
 pub(super) fn gather(asked: &FleetGather) -> Result<Code, Error> {
     let survey = Survey::open(&asked.survey)?;
+    let _ours = survey.lock()?;
     let mut gathering = Gathering::new(&survey)?;
     let mut take = |input: Box<dyn Read>, name: &Path| -> Result<(), Error> {
         for line in BufReader::new(input).split(b'\n') {

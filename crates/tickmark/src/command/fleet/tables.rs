@@ -15,6 +15,7 @@ use tickmark_stats::median;
 use tickmark_store::Recording;
 use tickmark_tables::{Column, Kind, Schema, Table, Writer, read};
 use tickmark_wire::Better;
+use tickmark_wire::text::printable;
 
 /// The columns of a row of every table of recordings, before its own.
 const OF: [(&str, Kind); 3] = [("survey", Kind::Text), ("node", Kind::Text), ("recording", Kind::Text)];
@@ -76,9 +77,9 @@ impl<'a> Out<'a> {
         })
     }
 
-    fn add(&mut self, recording: &Recording) -> Result<(), Error> {
+    fn add(&mut self, node: &str, recording: &Recording) -> Result<(), Error> {
         let id = recording.meta.id.as_str();
-        let of = [json!(self.survey), json!(recording.meta.name), json!(id)];
+        let of = [json!(self.survey), json!(node), json!(id)];
         let row = |own: Vec<Value>| -> Vec<Value> { of.iter().cloned().chain(own).collect() };
         let (columns, rows) = export::figures(recording);
         let order: Vec<usize> =
@@ -121,7 +122,7 @@ fn day(of: jiff::Timestamp) -> String {
 /// Adds a recording to the tables in a folder.
 pub(in crate::command) fn of_recording(folder: &Path, recording: &Recording) -> Result<(), Error> {
     let mut out = Out::begin(folder, &day(recording.meta.created), recording.meta.id.as_str(), None)?;
-    out.add(recording)?;
+    out.add(&recording.meta.name, recording)?;
     out.finish()
 }
 
@@ -140,7 +141,7 @@ pub(super) fn of_survey(survey: &Survey) -> Result<(), Error> {
             Err(error) => (None, Some(error.to_string())),
         };
         if let Some(recording) = &recording {
-            out.add(recording)?;
+            out.add(node, recording)?;
         }
         let created = recording.as_ref().map(|recording| recording.meta.created.to_string());
         let id = recording.as_ref().map(|recording| recording.meta.id.to_string());
@@ -154,11 +155,20 @@ pub(super) fn of_survey(survey: &Survey) -> Result<(), Error> {
     Ok(nodes.finish()?)
 }
 
+/// Whether there is no table of machines, or one that was written before the last of them answered.
+fn is_old(folder: &Path, changed: Option<std::time::SystemTime>) -> bool {
+    let files = |day: std::fs::DirEntry| std::fs::read_dir(day.path()).into_iter().flatten().flatten();
+    let all = std::fs::read_dir(folder).into_iter().flatten().flatten().flat_map(files);
+    let written = all.filter(|file| file.path().extension().is_some_and(|is| is == "parquet"));
+    let newest = written.filter_map(|file| file.metadata().ok()?.modified().ok()).max();
+    newest.is_none_or(|newest| changed.is_some_and(|changed| newest < changed))
+}
+
 /// What the tables of a survey say.
 pub(super) fn seen(survey: &Survey) -> Result<Seen, Error> {
     let folder = folder(survey);
     let path = folder.join("nodes");
-    if !path.is_dir() {
+    if is_old(&path, survey.changed()) {
         of_survey(survey)?;
     }
     let of = |table: &str, wanted| read(&folder.join(table), wanted);
@@ -168,7 +178,7 @@ pub(super) fn seen(survey: &Survey) -> Result<Seen, Error> {
         &[("node", Kind::Text), ("outcome", Kind::Text), ("why", Kind::Text), ("recording", Kind::Text)],
     )?;
     for row in 0..nodes.rows {
-        let text = |column| nodes.text(column, row).map(str::to_owned);
+        let text = |column| nodes.text(column, row).map(|text| printable(text, false).into_owned());
         let (name, outcome) = (text(0).unwrap_or_default(), text(1).unwrap_or_default());
         seen.nodes.push(Node { name, outcome, why: text(2), recording: text(3) });
     }
@@ -196,7 +206,7 @@ pub(super) fn seen(survey: &Survey) -> Result<Seen, Error> {
         {
             seen.findings.push(Finding {
                 node: *node,
-                check: check.to_owned(),
+                check: printable(check, false).into_owned(),
                 weight: findings.number(2, row),
             });
         }
@@ -235,7 +245,7 @@ fn figures(table: &Table, places: &BTreeMap<String, usize>) -> Vec<Figures> {
         let unit = parsed(2, row).and_then(|unit| serde_json::from_value(unit).ok());
         let better = parsed(3, row).and_then(|better| serde_json::from_value(better).ok());
         all.push(Figures {
-            metric: name.clone(),
+            metric: printable(name, false).into_owned(),
             unit: unit.unwrap_or(Unit::Count),
             better: better.unwrap_or(Better::Neither),
             values: medians.collect(),
@@ -251,14 +261,19 @@ fn facts(table: &Table, places: &BTreeMap<String, usize>) -> Vec<Facts> {
     let places: Vec<Option<usize>> = names.iter().map(|name| places.get(name).copied()).collect();
     let mut all: Vec<(Facts, BTreeMap<u32, u32>)> = facts
         .iter()
-        .map(|name| (Facts { name: name.clone(), values: Vec::new(), words: Vec::new() }, BTreeMap::new()))
+        .map(|name| {
+            (
+                Facts { name: printable(name, false).into_owned(), values: Vec::new(), words: Vec::new() },
+                BTreeMap::new(),
+            )
+        })
         .collect();
     for row in 0..table.rows {
         let node = nodes[row].and_then(|name| places[name as usize]);
         if let (Some(node), Some(fact), Some(value)) = (node, which[row], values[row]) {
             let (facts, own) = &mut all[fact as usize];
             let word = *own.entry(value).or_insert_with(|| {
-                facts.words.push(words[value as usize].clone());
+                facts.words.push(printable(&words[value as usize], false).into_owned());
                 facts.words.len() as u32 - 1
             });
             facts.values.push((node, word));
