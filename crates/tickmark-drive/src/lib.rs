@@ -9,7 +9,6 @@ mod control;
 mod error;
 pub mod experiment;
 pub mod file;
-pub mod fleet;
 mod journal;
 pub mod knob;
 pub mod lab;

@@ -15,7 +15,6 @@ pub mod cyclictest;
 pub mod doctor;
 pub mod dose;
 mod finding;
-pub mod fleet;
 pub mod gate;
 mod grid;
 pub mod http;

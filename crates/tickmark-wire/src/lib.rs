@@ -15,7 +15,6 @@ mod line;
 mod metric;
 pub mod names;
 mod observations;
-pub mod pieces;
 mod plan;
 pub mod printed;
 pub mod shared;

@@ -2,7 +2,7 @@
 
 mod calibrate;
 mod found;
-pub(super) mod limits;
+mod limits;
 
 use super::gates::{Gate, Trial};
 use crate::cli::{Check, CheckFormat, FailOn};

@@ -16,8 +16,6 @@ mod dose;
 mod experiment;
 mod export;
 mod export_gaps;
-mod export_metrics;
-mod fleet;
 mod gates;
 mod hosts;
 mod http;
@@ -36,7 +34,6 @@ mod recordings;
 mod report;
 mod run;
 mod scenarios;
-mod shared;
 mod show;
 mod sql;
 mod stat;
@@ -52,15 +49,8 @@ use tickmark_analysis::lmbench;
 use tickmark_analysis::report as rows;
 use tickmark_store::{Recording, Store};
 
-/// Carries out a command line; on the copy of a shared store, where that is asked for.
+/// Carries out a command line.
 pub(crate) fn dispatch(cli: Cli) -> Result<Code, Error> {
-    match shared::of(&cli) {
-        Some(shared) => shared::dispatch(&shared?, cli),
-        None => dispatch_here(cli),
-    }
-}
-
-fn dispatch_here(cli: Cli) -> Result<Code, Error> {
     let store = || open(cli.store.clone());
     match cli.command {
         Command::Run(run) => run::run(&store()?, &run),
@@ -81,7 +71,6 @@ fn dispatch_here(cli: Cli) -> Result<Code, Error> {
         Command::ClockReads(asked) => clock_reads::run(&store()?, &asked),
         Command::Comms(asked) => comms::run(&store()?, &asked),
         Command::Http(asked) => http::run(&store()?, &asked),
-        Command::Fleet(asked) => fleet::run(&asked),
         Command::Hz(asked) => hz::run(&store()?, &asked),
         Command::Lab(asked) => lab::run(store, &asked),
         Command::Sql(asked) => sql::run(&store()?, &asked),

@@ -102,7 +102,7 @@ const LONGEST: u64 = 50_000_000;
 
 /// Sends requests until the board says stop.
 pub(super) fn run(asked: &Asked, board: &Board) -> Result<(), CallError> {
-    crate::sys::limits::many_files();
+    connections::many_descriptors();
     let one = |_| Connection {
         socket: None,
         state: State::Idle,
