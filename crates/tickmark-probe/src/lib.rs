@@ -15,6 +15,7 @@ mod probes;
 mod random;
 mod routine;
 pub mod rpc;
+pub mod seen;
 pub mod session;
 mod spec;
 #[expect(unsafe_code, reason = "the one place that talks to the kernel and to the processor")]

@@ -20,6 +20,16 @@ fn name(what: What) -> (&'static str, &'static str) {
     }
 }
 
+/// What a part is called.
+pub(crate) fn title(what: What) -> &'static str {
+    name(what).0
+}
+
+/// A time that may be below zero.
+pub(crate) fn signed_time(nanos: f64) -> String {
+    signed(nanos, time)
+}
+
 fn signed(nanos: f64, text: fn(f64) -> String) -> String {
     if nanos < 0.0 { format!("-{}", text(-nanos)) } else { text(nanos) }
 }
@@ -29,21 +39,21 @@ fn signed(nanos: f64, text: fn(f64) -> String) -> String {
 pub fn text(bill: &Bill) -> String {
     let mut out = format!("{HEADING}{}{HEADING:#}\n", bill.command);
     let took = bill.time.0;
-    let row = |(title, value, each): (&str, f64, &[f64])| {
+    let row = |(part, value, each): (&str, f64, &[f64])| {
         let ends = each.iter().copied().reduce(f64::min).zip(each.iter().copied().reduce(f64::max));
         let ends = ends.filter(|_| each.len() > 1);
         let runs = ends.map_or_else(String::new, |(low, high)| {
             format!("{} to {}", signed(low, time), signed(high, time))
         });
         let each = bill.count.0.filter(|count| *count > 0.0).map(|count| signed(value / count, time));
-        let cells = [title.to_owned(), signed(value, time), signed(value / took, percent)];
+        let cells = [part.to_owned(), signed(value, time), signed(value / took, percent)];
         cells.into_iter().chain(each).chain([runs]).collect::<Vec<_>>()
     };
     let each = bill.count.0.filter(|count| *count > 0.0).map(|_| "for each");
     let heading = ["CPU time", "median", "of one CPU"].into_iter().chain(each).chain(["runs"]);
     let heading: Vec<String> = heading.map(str::to_owned).collect();
     let last = heading.len() - 1;
-    let parts = bill.parts.iter().map(|(what, value, each)| row((name(*what).0, *value, each)));
+    let parts = bill.parts.iter().map(|(what, value, each)| row((title(*what), *value, each)));
     let rows = std::iter::once(heading).chain([row(("total", bill.total, &[]))]).chain(parts);
     for (number, line) in lines(rows, 1..last).into_iter().enumerate() {
         let _ =

@@ -11,7 +11,7 @@ use tickmark_analysis::report::Unit;
 
 const HEADING: Style = Style::new().bold();
 
-fn rate(rate: f64) -> String {
+pub(crate) fn rate(rate: f64) -> String {
     value(rate, None, Unit::Rate)
 }
 

@@ -29,6 +29,7 @@ pub mod plot;
 mod reason;
 pub mod report;
 pub mod scenario;
+pub mod seen;
 pub mod wakes;
 pub mod what_if;
 

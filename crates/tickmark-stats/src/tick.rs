@@ -144,8 +144,9 @@ pub fn trains(gaps: &Gaps<'_>) -> Trains {
     // A count lower than any tick is that of a timer which this machine does not use.
     let counted = gaps.interrupts.map(|count| count / seconds).filter(|rate| *rate > LOWEST);
     let confirms = |comb: &Comb| {
-        counted.is_none_or(|rate| agrees(comb, rate, seconds))
-            && timers(comb, gaps) != Some(false)
+        let timers = timers(comb, gaps);
+        counted.is_none_or(|rate| agrees(comb, timers == Some(true), rate, seconds))
+            && timers != Some(false)
             && !(is_felt(comb, gaps) && gaps.preempted.len() >= FEWEST)
     };
     let combs = combs(gaps);
@@ -198,14 +199,14 @@ fn timers(comb: &Comb, gaps: &Gaps<'_>) -> Option<bool> {
 }
 
 /// Whether a train can be what the kernel counted so many timer interrupts a second of: all of them, or a part that leaves
-/// room for the tasks that came between two of its slots, woken by other timers, and for fewer others than a tick of twice
-/// the rate would make.
-fn agrees(comb: &Comb, counted: f64, seconds: f64) -> bool {
+/// room for fewer others than a tick of twice the rate would make. Where it is not known that they were counted in its own gaps, the part has to
+/// leave room for the tasks that came between two of its slots, as timers may have woken them.
+fn agrees(comb: &Comb, in_its_gaps: bool, counted: f64, seconds: f64) -> bool {
     // Ticks that fell together while the CPU was away, and the ends of the run, lower the count.
     let allowed = |count: f64| 1.1 * count + ENDS / seconds;
     let (own, others) = (comb.frequency(), comb.between as f64 / seconds);
     own < allowed(counted)
-        && (allowed(own) > counted || own < allowed(counted - others))
+        && (in_its_gaps || allowed(own) > counted || own < allowed(counted - others))
         && counted - others < OTHERS * own
 }
 

@@ -1,6 +1,6 @@
 //! Progress with the time left, on the error stream: a bar on a terminal, elsewhere a line a minute.
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tickmark_drive::{Control, Told, experiment};
@@ -104,7 +104,50 @@ impl Lines {
 /// What starting a process adds to a run's budget.
 const OVERHEAD: Duration = Duration::from_millis(12);
 
+/// What is shown below a bar: lines that change; without a terminal they are printed once a minute.
+pub(crate) struct View {
+    all: MultiProgress,
+    lines: ProgressBar,
+    printed: Mutex<Lines>,
+}
+
+impl View {
+    /// Nothing yet.
+    pub(crate) fn new() -> Self {
+        let all = MultiProgress::with_draw_target(ProgressDrawTarget::stderr());
+        let lines = ProgressBar::hidden();
+        let style = ProgressStyle::with_template("{msg}");
+        lines.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
+        Self { all, lines, printed: Mutex::new(Lines::new()) }
+    }
+
+    /// These lines in the place of those before.
+    pub(crate) fn show(&self, text: &str) {
+        self.lines.set_message(text.trim_end().to_owned());
+        self.lines.tick();
+        self.printed
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .say(&self.lines, || text.trim_end().to_owned());
+    }
+
+    /// Takes them away.
+    pub(crate) fn finish(&self) {
+        self.lines.finish_and_clear();
+    }
+}
+
 impl Progress {
+    /// A bar over the whole plan, above what a view shows.
+    pub(crate) fn beside(plan: &Plan, view: Option<&View>) -> Self {
+        let mut own = Self::new(plan);
+        if let Some(view) = view {
+            own.bar = view.all.add(own.bar);
+            view.all.add(view.lines.clone());
+        }
+        own
+    }
+
     /// A bar over the whole plan.
     pub(crate) fn new(plan: &Plan) -> Self {
         let cost = |budget: tickmark_wire::Nanos| budget.to_duration() + OVERHEAD;

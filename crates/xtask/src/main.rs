@@ -29,6 +29,7 @@ cargo xtask peers history     single recordings against earlier ones: known chan
 cargo xtask peers http        the client of tickmark http beside wrk, ab and h2load, against nginx (3 min)
 cargo xtask peers stat        time and memory of tickmark stat beside ministat (2 min)
 cargo xtask peers tick        what tickmark tick says, against the kernel's counts, known disturbers and lost computation (3 min)
+cargo xtask peers sweep       how often tickmark tick finds the tick beside competitors, and how right it is (15 min)
 cargo xtask peers timers      tickmark-timer beside spin_sleep, tokio, BTreeMap and a hashed wheel (10 min)
 cargo xtask peers steady      spread and marks, idle and beside 8 competitors (25 min)
 ";
@@ -55,6 +56,7 @@ fn main() -> ExitCode {
         ["peers", "http"] => peers::http::run(),
         ["peers", "history"] => peers::history::run(),
         ["peers", "catalogue"] => peers::catalogue::run(),
+        ["peers", "sweep"] => peers::sweep::run(),
         ["peers", "tick"] => peers::tick::run(),
         ["peers", "timers"] => shell::run(
             "cargo",

@@ -284,7 +284,9 @@ impl Experiment {
         let place = self.knob.place(number);
         let mut target: Box<dyn Target> = match &place {
             Where::Booted(place) => place.target(block, &side.writer.transcripts(), control),
-            Where::Here { joins } => Box::new(ThisMachine { control: control.clone(), joins: joins.clone() }),
+            Where::Here { joins } => {
+                Box::new(ThisMachine { control: control.clone(), joins: joins.clone(), seen: None })
+            }
         };
         target.run(plan, &mut |heard| {
             match heard.event() {

@@ -7,6 +7,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
+use tickmark_probe::seen::SEEN;
 use tickmark_probe::session::Token;
 use tickmark_probe::sys::{host, limits, maps};
 use tickmark_wire::{Catalogue, Event, Plan};
@@ -18,6 +19,8 @@ pub struct ThisMachine {
     pub control: Control,
     /// A cgroup's list of processes, which the agent is to join.
     pub joins: Option<PathBuf>,
+    /// Where its runs show their wake-ups as they come.
+    pub seen: Option<PathBuf>,
 }
 
 /// This program, to be started as the agent.
@@ -75,7 +78,9 @@ impl ThisMachine {
 
     fn start(&self) -> std::io::Result<Child> {
         // Ctrl-C is for this process alone; it tells the agent by ending its standard input.
-        let mut agent = agent("run")?.stdin(Stdio::piped()).process_group(0).spawn()?;
+        let mut agent = agent("run")?;
+        agent.envs(self.seen.as_ref().map(|file| (SEEN, file)));
+        let mut agent = agent.stdin(Stdio::piped()).process_group(0).spawn()?;
         if let Some(stdin) = agent.stdin.take() {
             // It waits for its plan, so it has done nothing yet.
             if let Some(procs) = &self.joins

@@ -5,6 +5,7 @@ mod late;
 
 use crate::case::{Parameter, Value};
 use crate::routine::{Budget, Sink, routine};
+use crate::seen::Seen;
 use crate::spec::Also;
 use crate::sys::waiting::Way;
 use crate::sys::{idle, limits};
@@ -216,7 +217,7 @@ fn wake_ups(
         seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         ahead * 2 / 5 + (seed >> 33) % (ahead * 6 / 5 + 1)
     };
-    let mut met = None;
+    let (mut met, seen) = (None, Seen::told());
     while met.is_none() && (monotonic_ns() - origin < budget.time.get() as u64 || late.is_empty()) {
         if let Some(watch) = &mut watch {
             watch.begin();
@@ -225,6 +226,9 @@ fn wake_ups(
         let woke = way.until(target)?;
         let error = woke as i64 - target as i64;
         late.push(Nanos::new(error));
+        if let Some(seen) = &seen {
+            seen.count(error);
+        }
         met = watch.as_mut().and_then(|watch| watch.met(target - origin, error));
     }
     let cpu = (meter.cpu().get() - cpu.get()) as f64 / late.len() as f64;

@@ -311,6 +311,14 @@ impl Words {
         map(count.saturating_mul(64), READ_WRITE, libc::MAP_SHARED | libc::MAP_ANONYMOUS, -1).map(Self)
     }
 
+    /// Those of a file, which is long enough and lies in a folder of our own: nobody else writes it, or makes it shorter.
+    ///
+    /// # Errors
+    /// Those of mmap(2).
+    pub fn file(file: BorrowedFd<'_>, count: usize) -> Result<Self, CallError> {
+        Region::file(file, count.saturating_mul(64), true).map(Self)
+    }
+
     /// One of them.
     ///
     /// # Panics

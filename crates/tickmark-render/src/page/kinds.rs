@@ -1,7 +1,7 @@
 //! What commands other than `run` measure: each with its text and its drawings.
 
 use super::dense::{self, Dense};
-use super::{Section, figure, sampled, text};
+use super::{Section, accounts, figure, sampled, text};
 use super::{bill, capacity, clock_reads, comms, dose, http, noise, scenario, wakes};
 use crate::number::{percent, time};
 use crate::plot::{Axis, Drawing, Heat, Plot, Series, Shape, tail_shares};
@@ -62,16 +62,22 @@ pub(super) fn parts(page: &Page) -> Vec<Part> {
         }
     }
     if !page.capacity.is_empty() {
-        part("capacity", "Rates that keep a limit", capacity::text(&page.capacity), Vec::new(), Vec::new());
+        part(
+            "capacity",
+            "Rates that keep a limit",
+            capacity::text(&page.capacity),
+            accounts::of_capacity(&page.capacity),
+            Vec::new(),
+        );
     }
     if let Some(of) = &page.dosed {
         part("dose", "What a slower clock costs", dose::text(of), vec![of_dose(of)], Vec::new());
     }
     if let Some(of) = &page.bill {
-        part("bill", "Whose CPU time it was", bill::text(of), Vec::new(), Vec::new());
+        part("bill", "Whose CPU time it was", bill::text(of), accounts::of_bill(of), Vec::new());
     }
     if let Some(of) = &page.reads {
-        part("clock-reads", "Clock reads", clock_reads::text(of), Vec::new(), Vec::new());
+        part("clock-reads", "Clock reads", clock_reads::text(of), accounts::of_reads(of), Vec::new());
     }
     all
 }

@@ -1,5 +1,6 @@
 //! Recordings as one page that stands alone, as drawings in files, and as drawings for a terminal.
 
+mod accounts;
 pub(crate) mod compared;
 mod dense;
 pub(crate) mod frame;

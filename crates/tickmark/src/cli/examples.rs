@@ -102,7 +102,7 @@ Examples:
   tickmark timers --methods nanosleep --bound 0.01%      and how long to measure until no more is certain to be later
   tickmark timers --methods nanosleep --priority fifo:95 --timerlat   beside the kernel's own instrument
   tickmark timers --methods nanosleep --priority fifo:80 --cyclictest > cyclictest.txt
-  tickmark timers --methods nanosleep --priority fifo:80 --cpus all --duration 1h
+  tickmark timers --methods nanosleep --priority fifo:80 --cpus all --duration 1h --live   with a histogram meanwhile
   tickmark timers --methods nanosleep --cpu 1 --duration 1h --on-threshold 1ms trace   end at the first so late, with what ran
   tickmark timers simple many too-many --priority fifo:50       the scenarios of the APIC timer module
   tickmark timers many --in-kernel                       beside them the kernel module of kernel/tickmark_timer

@@ -75,6 +75,9 @@ pub(crate) struct Timers {
     /// Ask the kernel's timerlat tracer too, in turns and for as long as a way (root, CONFIG_TIMERLAT_TRACER; one CPU)
     #[arg(long, conflicts_with_all = ["timed_rows", "of", "on_threshold", "cpus"])]
     pub(crate) timerlat: bool,
+    /// Show a histogram of the wake-ups of the run under way, twice a second, which takes some CPU time meanwhile
+    #[arg(long, conflicts_with_all = ["timed_rows", "of"])]
+    pub(crate) live: bool,
     /// Print as cyclictest does, each way as a thread: its lines, then its histogram, in us
     #[arg(long, conflicts_with_all = ["rows", "format"])]
     pub(crate) cyclictest: bool,

@@ -73,7 +73,8 @@ fn measure(store: &Store, asked: &Doctor, checks: &[&Check]) -> Result<(Recordin
     let settings = Settings { cpu: asked.cpu, small: true, ..Settings::default() };
     let plan = plan::make(&offers, runs, Some(budget), settings, runs == 1, &mut rand::rng());
     let select: Vec<String> = probes.into_iter().map(str::to_owned).collect();
-    let (mut made, stopped) = measured_here(store, &[("doctor".to_owned(), plan)], &select, &|_| false)?;
+    let (mut made, stopped) =
+        measured_here(store, &[("doctor".to_owned(), plan)], &select, &|_| false, None)?;
     Ok((made.swap_remove(0)?, stopped))
 }
 

@@ -25,6 +25,7 @@ mod import_events;
 mod lab;
 mod list;
 mod live;
+mod looks;
 mod manual;
 mod matrix;
 mod more;

@@ -1,8 +1,9 @@
 //! The main job: measure, keep, show.
 
+use super::looks::Looks;
 use crate::cli::{Format, LabBoot, Run};
 use crate::error::{Code, Error};
-use crate::progress::Progress;
+use crate::progress::{Progress, View};
 use crate::{progress, selection};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,7 +22,7 @@ pub(super) fn run(store: &Store, asked: &Run) -> Result<Code, Error> {
         None => begin(store, asked)?,
     };
     let control = progress::control();
-    let mut machine = ThisMachine { control: control.clone(), joins: None };
+    let mut machine = ThisMachine { control: control.clone(), joins: None, seen: None };
     keep(store, &mut machine, &control, &plan, writer, asked.resume.is_none(), asked.output.format)
 }
 
@@ -66,6 +67,7 @@ pub(super) fn measured_here(
     plans: &[(String, Plan)],
     select: &[String],
     ends_all: &(dyn Fn(&Recording) -> bool + Sync),
+    looks: Option<&Looks>,
 ) -> Result<(Vec<Result<Recording, Error>>, bool), Error> {
     // All of them first: what cannot be kept is not measured.
     let writers = plans
@@ -73,9 +75,15 @@ pub(super) fn measured_here(
         .map(|(name, plan)| store.create(&Meta { plan: plan.clone(), ..new(name.clone(), select) }));
     let writers = writers.collect::<Result<Vec<_>, _>>()?;
     let (control, done) = (progress::control(), AtomicBool::new(false));
+    let (view, over) = (View::new(), AtomicBool::new(false));
     let made = |(number, (plan, writer)): (usize, (&Plan, Writer))| {
-        let mut machine = ThisMachine { control: control.clone(), joins: None };
-        let shown = if number == 0 { Progress::new(plan) } else { Progress::hidden(plan) };
+        let seen = looks.map(|looks| looks.file(number));
+        let mut machine = ThisMachine { control: control.clone(), joins: None, seen };
+        let shown = if number == 0 {
+            Progress::beside(plan, looks.is_some().then_some(&view))
+        } else {
+            Progress::hidden(plan)
+        };
         let recording = kept(store, &mut machine, plan, writer, true, shown);
         let ends = recording.as_ref().is_ok_and(ends_all);
         if ends && !control.stopped() && !done.swap(true, Ordering::Relaxed) {
@@ -86,7 +94,11 @@ pub(super) fn measured_here(
     let made: Vec<Result<Recording, Error>> = std::thread::scope(|scope| {
         let all = plans.iter().map(|(_, plan)| plan).zip(writers).enumerate();
         let threads: Vec<_> = all.map(|one| scope.spawn(|| made(one))).collect();
-        let joined = threads.into_iter().map(std::thread::ScopedJoinHandle::join);
+        let looking = looks.map(|looks| scope.spawn(|| looks.show(&view, &over)));
+        let joined: Vec<_> = threads.into_iter().map(std::thread::ScopedJoinHandle::join).collect();
+        over.store(true, Ordering::Relaxed);
+        looking.iter().for_each(|looking| looking.thread().unpark());
+        let joined = joined.into_iter();
         joined.map(|made| made.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
     });
     let stopped = control.stopped() && !done.into_inner();
@@ -100,7 +112,7 @@ pub(super) fn measured_one(
     plan: Plan,
     select: &[String],
 ) -> Result<(Recording, bool), Error> {
-    let (made, stopped) = measured_here(store, &[(own_name(name), plan)], select, &|_| false)?;
+    let (made, stopped) = measured_here(store, &[(own_name(name), plan)], select, &|_| false, None)?;
     let made = made.into_iter().next();
     let recording = made.ok_or_else(|| Error::Refused("nothing was measured".to_owned()))??;
     Ok((recording, stopped))

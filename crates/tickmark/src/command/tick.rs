@@ -104,9 +104,10 @@ fn measure(
         (name, plan::make(&offers, runs, Some(asked.duration), settings, runs == 1, &mut random))
     };
     let plans: Vec<_> = cpus.iter().map(&mut plan).collect();
-    measured_here(store, &plans, &select, &|recording| {
+    let met_one = |recording: &Recording| {
         on.is_some_and(|on| noise_of(recording).is_ok_and(|noise| met(on, &noise, asked.duration).is_some()))
-    })
+    };
+    measured_here(store, &plans, &select, &met_one, None)
 }
 
 /// What several CPUs saw at the same time.

@@ -1,5 +1,6 @@
 //! How late each way to wait wakes a program, and how far off rows of timers are.
 
+use super::looks::Looks;
 use super::run::{measured_here, own_name, saved};
 use super::threshold::OnThreshold;
 use super::{cpus, scenarios};
@@ -54,7 +55,9 @@ pub(super) fn run(store: &Store, asked: &Timers) -> Result<Code, Error> {
         (cpus::named(&name, *cpu, listed.len()), made)
     };
     let plans: Vec<_> = listed.iter().map(plan).collect();
-    let (made, stopped) = measured_here(store, &plans, &select, &|made| wakes::met(made).is_some())?;
+    let looks = if asked.live { Some(Looks::new(&listed)?) } else { None };
+    let met = |made: &Recording| wakes::met(made).is_some();
+    let (made, stopped) = measured_here(store, &plans, &select, &met, looks.as_ref())?;
     let (several, mut recordings) = (made.len() > 1, Vec::new());
     for made in made {
         match made {

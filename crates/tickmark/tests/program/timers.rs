@@ -54,6 +54,24 @@ fn other_programs_read_the_wake_ups() {
     refused(&bench.run(&["timers", "many", "--cyclictest"]), 2, &["--cyclictest"]);
 }
 
+/// On a terminal the wake-ups of the run under way are a histogram, which is gone at the end; without one nothing is printed between the lines of a minute.
+#[test]
+fn wake_ups_are_shown_as_they_come() {
+    let bench = Bench::new();
+    let asked = ["timers", "--methods", "nanosleep", "--duration", "3s", "--runs", "1", "--live"];
+    let program = crate::bench::program();
+    let told = format!("stty cols 100 rows 40; exec '{program}' {}", asked.join(" "));
+    let mut terminal = std::process::Command::new("script");
+    terminal.args(["-qec", &told, "/dev/null"]).env("TICKMARK_STORE", bench.store()).env("TERM", "xterm");
+    let shown = out(&terminal.stdin(std::process::Stdio::null()).output().unwrap());
+    assert!(shown.matches("wake-ups  p50 ").count() > 1, "{shown}");
+    assert!(shown.contains("####") && shown.contains("round 1 of 1"), "{shown}");
+    assert!(shown.contains("wake-up latency") && shown.contains("saved as"), "{shown}");
+    let plain = bench.run(&asked);
+    assert!(err(&plain).is_empty() && out(&plain).contains("wake-up latency"), "{}", err(&plain));
+    refused(&bench.run(&["timers", "many", "--live"]), 2, &["--live"]);
+}
+
 /// Every CPU at the same time, a recording each; as one page, and as cyclictest's threads.
 #[test]
 fn all_cpus_are_measured_at_the_same_time() {

@@ -8,6 +8,7 @@ pub(crate) mod history;
 pub(crate) mod http;
 pub(crate) mod stat;
 pub(crate) mod steady;
+pub(crate) mod sweep;
 pub(crate) mod tick;
 pub(crate) mod tools;
 

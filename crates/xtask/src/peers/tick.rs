@@ -65,25 +65,26 @@ pub(crate) fn run() -> Result<()> {
     for (name, starters, script) in DISTURBERS {
         let _disturber =
             if script.is_empty() { None } else { Some(disturber(&tickmark.cpu, starters, script)?) };
-        let pages = (0..TIMES).map(|_| watch(&tickmark, &[])).collect::<Result<Vec<_>>>()?;
+        let pages = (0..TIMES).map(|_| watch(&tickmark, &[], LENGTH, &[])).collect::<Result<Vec<_>>>()?;
         line(name, &pages);
     }
     let quota = ["bash", "-c", QUOTA, "quota"];
-    let pages = (0..TIMES).map(|_| watch(&tickmark, &quota)).collect::<Result<Vec<_>>>()?;
+    let pages = (0..TIMES).map(|_| watch(&tickmark, &quota, LENGTH, &[])).collect::<Result<Vec<_>>>()?;
     line("a quota of half a CPU", &pages);
     throughput(&tickmark)
 }
 
-/// `tickmark tick` on the CPU, behind other programs.
-fn watch(tickmark: &Tickmark, starters: &[&str]) -> Result<Value> {
-    let arguments = ["tick", "--cpu", &tickmark.cpu, "--duration", LENGTH, "--format", "json"];
+/// `tickmark tick` on the CPU, behind other programs, for so long and with more arguments.
+pub(super) fn watch(tickmark: &Tickmark, starters: &[&str], length: &str, more: &[&str]) -> Result<Value> {
+    let arguments =
+        [&["tick", "--cpu", &tickmark.cpu, "--duration", length, "--format", "json"], more].concat();
     let own = tickmark.command(&arguments);
     let program = own.get_program().to_string_lossy().into_owned();
     let mut command = match starters {
         [] => own,
         [first, rest @ ..] => {
             let mut starter = Command::new(first);
-            starter.args(rest).arg(program).args(arguments);
+            starter.args(rest).arg(program).args(&arguments);
             starter.env("TICKMARK_STORE", tickmark.store.path());
             starter
         }
@@ -133,7 +134,7 @@ fn throughput(tickmark: &Tickmark) -> Result<()> {
     let cpu = tickmark.cpu.parse().map_err(|_| "no number of a CPU")?;
     let (mut gaps, mut losses, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
-        let page = watch(tickmark, &[])?;
+        let page = watch(tickmark, &[], LENGTH, &[])?;
         let of = |figure: &str| page["tick"][figure].as_f64();
         let (Some(hz), Some(gap)) = (of("frequency_hz"), of("mean")) else { continue };
         if let Some(lost) = lost_to_ticks(cpu, hz)? {
@@ -224,7 +225,7 @@ fn computations() -> Vec<(f64, f64)> {
 }
 
 /// A shell's script behind other programs; it ends when this is dropped, and after 10 minutes in any case.
-struct Disturber(Child);
+pub(super) struct Disturber(Child);
 
 impl Drop for Disturber {
     fn drop(&mut self) {
@@ -233,7 +234,7 @@ impl Drop for Disturber {
     }
 }
 
-fn disturber(cpu: &str, starters: &[&str], script: &str) -> Result<Disturber> {
+pub(super) fn disturber(cpu: &str, starters: &[&str], script: &str) -> Result<Disturber> {
     let number: u32 = cpu.parse().map_err(|_| "no number of a CPU")?;
     let other = if number == 0 { "1".to_owned() } else { (number - 1).to_string() };
     let told = |text: &str| {

@@ -59,3 +59,40 @@ fn what_came_while_the_loop_did_not_look_is_not_missing() {
         assert!(fewer.as_ref().is_ok_and(|train| within(train, 250.0, 20.0)), "seed {seed}: {fewer:?}");
     }
 }
+
+/// Tasks come between the ticks that no timer of this CPU woke: where timers were counted in the tick's own gaps, the tick is a part of the count all the
+/// same.
+#[test]
+fn tasks_that_come_between_are_no_timers() {
+    for seed in 0..10 {
+        let mut planted = Planted::new(seed, 2.0).train(250.0, 15_000.0, 0.97, true, false);
+        for _ in 0..1_200 {
+            let at = planted.random.random::<f64>() * 2e9;
+            planted.gaps.push((at, 20_000.0, true));
+        }
+        planted.gaps.sort_by(|a, b| a.0.total_cmp(&b.0));
+        planted.merge();
+        let start: Vec<f64> = planted.gaps.iter().map(|gap| gap.0).collect();
+        let length: Vec<f64> = planted.gaps.iter().map(|gap| gap.1).collect();
+        let which = |turn: bool| {
+            let own = (0u32..).zip(&planted.gaps).filter(move |(_, gap)| gap.2 == turn);
+            own.map(|(number, _)| number).collect::<Vec<u32>>()
+        };
+        let preempted = which(true);
+        let timers: Vec<(u32, bool)> = which(false).into_iter().step_by(3).map(|gap| (gap, true)).collect();
+        // Eighty other timers a second.
+        let gaps = Gaps {
+            span: 2e9,
+            start: &start,
+            length: &length,
+            preempted: &preempted,
+            interrupts: Some(660.0),
+            unseen: &[],
+            timers: &timers,
+        };
+        let found = find(&gaps);
+        assert!(found.as_ref().is_ok_and(|train| within(train, 250.0, 5.0)), "seed {seed}: {found:?}");
+        let found = find(&Gaps { timers: &[], ..gaps });
+        assert!(found.is_err(), "seed {seed}: timers may have woken the tasks");
+    }
+}
