@@ -113,25 +113,29 @@ impl<T> TimerQueue<T> {
     #[inline]
     pub fn add(&mut self, deadline: u64, value: T) -> Result<TimerId, Full<T>> {
         let index = self.nodes.take(deadline, value).map_err(Full)?;
-        self.wheel.insert(&mut self.nodes, index);
+        let at = self.wheel.insert(deadline, index);
+        self.nodes[index].at = at;
         Ok(self.id_of(index))
     }
 
     /// Takes a timer away before it expires. None where it has expired, was cancelled, or is another queue's.
     #[inline]
     pub fn cancel(&mut self, id: TimerId) -> Option<T> {
-        let index = self.pending(id)?;
-        self.take_out(index);
-        self.nodes.give_back(index)
+        if id.queue != self.id {
+            return None;
+        }
+        let (value, deadline, at) = self.nodes.give_back(id.index, id.generation)?;
+        self.take_out(deadline, at);
+        Some(value)
     }
 
     /// Gives a pending timer another deadline; whether there was such a timer.
     #[inline]
     pub fn rearm(&mut self, id: TimerId, deadline: u64) -> bool {
         let Some(index) = self.pending(id) else { return false };
-        self.take_out(index);
+        self.take_out(self.nodes[index].deadline, self.nodes[index].at);
         self.nodes[index].deadline = deadline;
-        self.wheel.insert(&mut self.nodes, index);
+        self.nodes[index].at = self.wheel.insert(deadline, index);
         true
     }
 
@@ -189,18 +193,21 @@ impl<T> TimerQueue<T> {
         TimerId { queue: self.id, index, generation: self.nodes[index].generation }
     }
 
-    /// Out of the list that it stands in.
+    /// Out of the list in which a timer stands there.
     #[inline]
-    fn take_out(&mut self, index: u32) {
-        let at = self.nodes[index].at;
-        if Sorted::has(at) { self.sorted.remove(at) } else { self.wheel.remove(&mut self.nodes, index) }
+    fn take_out(&mut self, deadline: u64, at: u32) {
+        if Sorted::has(at) {
+            self.sorted.remove(at);
+        } else {
+            self.wheel.remove(&mut self.nodes, deadline, at);
+        }
     }
 
     /// What stands in no list any more.
     #[inline]
     fn expired(&mut self, index: u32) -> Option<Expired<T>> {
-        let (id, deadline) = (self.id_of(index), self.nodes[index].deadline);
-        let value = self.nodes.give_back(index)?;
+        let id = self.id_of(index);
+        let (value, deadline, _) = self.nodes.give_back(index, id.generation)?;
         Some(Expired { id, deadline, value })
     }
 

@@ -57,16 +57,21 @@ impl<T> Nodes<T> {
     /// A place for a timer; the value again where there is none.
     #[inline]
     pub(super) fn take(&mut self, deadline: u64, value: T) -> Result<u32, T> {
+        let index = self.free;
+        if index == NONE {
+            return self.more(deadline, value);
+        }
+        let node = &mut self.all[index as usize];
+        self.free = node.at;
+        (node.deadline, node.value) = (deadline, Some(value));
+        self.len += 1;
+        Ok(index)
+    }
+
+    /// A place where there was none. So there are never more than the limit beside those whose generations are used up, and a free one is below it.
+    fn more(&mut self, deadline: u64, value: T) -> Result<u32, T> {
         if self.len >= self.limit {
             return Err(value);
-        }
-        if self.free != NONE {
-            let index = self.free;
-            let node = &mut self.all[index as usize];
-            self.free = node.at;
-            (node.deadline, node.value) = (deadline, Some(value));
-            self.len += 1;
-            return Ok(index);
         }
         // Places whose generations are used up stay empty.
         let Some(index) = u32::try_from(self.all.len()).ok().filter(|index| *index < MOST) else {
@@ -80,17 +85,19 @@ impl<T> Nodes<T> {
         Ok(index)
     }
 
-    /// Frees a place and gives its value. A place whose generations are used up is never used again, so that no handle can come to name
-    /// another timer.
+    /// Frees a timer's place where it is of that generation: its value, its deadline and where it stood. A place whose generations are used
+    /// up is never used again, so that no handle can come to name another timer.
     #[inline]
-    pub(super) fn give_back(&mut self, index: u32) -> Option<T> {
-        let node = &mut self.all[index as usize];
+    pub(super) fn give_back(&mut self, index: u32, generation: u32) -> Option<(T, u64, u32)> {
+        let node = self.all.get_mut(index as usize).filter(|node| node.generation == generation)?;
+        let value = node.value.take()?;
+        let stood = (value, node.deadline, node.at);
         self.len -= 1;
-        if let Some(generation) = node.generation.checked_add(1) {
+        if let Some(generation) = generation.checked_add(1) {
             (node.generation, node.at) = (generation, self.free);
             self.free = index;
         }
-        node.value.take()
+        Some(stood)
     }
 }
 
@@ -120,7 +127,7 @@ mod tests {
         let first = nodes.take(1, ()).unwrap();
         nodes[first].generation = u32::MAX;
         assert!(nodes.holds(first, u32::MAX));
-        assert!(nodes.give_back(first).is_some());
+        assert!(nodes.give_back(first, u32::MAX).is_some());
         let second = nodes.take(1, ()).unwrap();
         assert_ne!(first, second);
         assert!(!nodes.holds(first, u32::MAX) && !nodes.holds(first, 0) && nodes.holds(second, 0));

@@ -6,6 +6,7 @@ use super::nodes::Nodes;
 const BITS: u32 = 8;
 const LEVELS: usize = 8;
 const SLOTS: usize = 1 << BITS;
+const ALL: usize = LEVELS * SLOTS;
 
 /// A slot that is not empty.
 #[derive(Debug, Clone, Copy)]
@@ -25,7 +26,7 @@ pub(super) struct Wheel {
     /// Every slot that begins at or before this time has been opened.
     cursor: u64,
     /// Those of each level, lowest first.
-    slots: Vec<List>,
+    slots: Box<[List; ALL]>,
     chunks: Chunks,
     /// Which slots are not empty, a bit each.
     occupied: [[u64; SLOTS / 64]; LEVELS],
@@ -35,7 +36,7 @@ pub(super) struct Wheel {
 
 impl Wheel {
     pub(super) fn new(now: u64) -> Self {
-        let slots = vec![List::EMPTY; LEVELS * SLOTS];
+        let slots = Box::new([List::EMPTY; ALL]);
         Self { cursor: now, slots, chunks: Chunks::new(), occupied: [[0; SLOTS / 64]; LEVELS], levels: 0 }
     }
 
@@ -59,31 +60,38 @@ impl Wheel {
     fn number(&self, deadline: u64) -> usize {
         let at = deadline.max(self.cursor);
         let level = (63 - ((at ^ self.cursor) | 1).leading_zeros()) / BITS;
-        level as usize * SLOTS + (at >> (level * BITS)) as usize % SLOTS
+        (level as usize * SLOTS + (at >> (level * BITS)) as usize % SLOTS) % ALL
     }
 
     #[inline]
-    pub(super) fn insert<T>(&mut self, nodes: &mut Nodes<T>, index: u32) {
-        let number = self.number(nodes[index].deadline);
+    pub(super) fn insert(&mut self, deadline: u64, index: u32) -> u32 {
+        let number = self.number(deadline);
         let list = &mut self.slots[number];
-        if list.len() == 0 {
+        if list.is_empty() {
             self.occupied[number / SLOTS][number % SLOTS / 64] |= 1 << (number % 64);
             self.levels |= 1 << (number / SLOTS);
         }
-        nodes[index].at = self.chunks.push(list, index);
+        self.chunks.push(list, index)
     }
 
     #[inline]
-    pub(super) fn remove<T>(&mut self, nodes: &mut Nodes<T>, index: u32) {
-        let number = self.number(nodes[index].deadline);
-        self.chunks.remove(&mut self.slots[number], nodes[index].at);
-        let list = self.slots[number];
+    pub(super) fn remove<T>(&mut self, nodes: &mut Nodes<T>, deadline: u64, at: u32) {
+        let number = self.number(deadline);
+        let list = &mut self.slots[number];
+        self.chunks.remove(list, at);
         if list.is_sparse() {
-            self.slots[number] = List::EMPTY;
-            self.refill(nodes, list);
-        } else if list.len() == 0 {
+            self.shrink(nodes, number);
+        }
+    }
+
+    /// Gives back what a list needs no more.
+    #[cold]
+    fn shrink<T>(&mut self, nodes: &mut Nodes<T>, number: usize) {
+        let list = std::mem::replace(&mut self.slots[number], List::EMPTY);
+        if list.is_empty() {
             self.vacate(number);
         }
+        self.refill(nodes, list);
     }
 
     /// Takes some timers of one deadline out of their slot, giving each.
@@ -125,7 +133,7 @@ impl Wheel {
     /// Puts the timers of a list where they belong now.
     fn refill<T>(&mut self, nodes: &mut Nodes<T>, mut list: List) {
         while let Some(own) = self.chunks.shift(&mut list) {
-            own.for_each(|timer| self.insert(nodes, timer));
+            own.for_each(|timer| nodes[timer].at = self.insert(nodes[timer].deadline, timer));
         }
     }
 
