@@ -28,9 +28,6 @@ pub fn text(noise: &Noise) -> String {
         share(noise.lost() / noise.span),
         count(u32::try_from(gaps).unwrap_or(u32::MAX), "gap"),
     );
-    if let Some(changed) = changed(noise) {
-        let _ = writeln!(out, "{changed}");
-    }
     let [named, unseen] = noise.named();
     let _ = writeln!(
         out,
@@ -116,20 +113,20 @@ pub fn table<'a>(cpus: impl Iterator<Item = &'a Noise> + Clone) -> String {
     let named = cpus.clone().map(|noise| (format!("CPU {}", noise.cpu), noise.over_time.clone())).collect();
     out += &heat(seconds, named);
     for noise in cpus {
-        if let Some(changed) = changed(noise) {
-            let _ = writeln!(out, "\nCPU {}: {changed}", noise.cpu);
+        // The header is that of the first.
+        if !noise.changed.is_empty() {
+            let what = noise.changed.join(", ");
+            let _ = writeln!(
+                out,
+                "\nCPU {}: changed while it was watched: {what}; not all of this is its own",
+                noise.cpu
+            );
         }
     }
     let note = "Shares of each CPU's time. outside: periodic gaps that are not this kernel's, steal, and gaps in which none of its counters moved. \
         Page faults count as interrupts, tickmark's own processes as tasks. Each CPU's time begins with its own loop.";
     let _ = writeln!(out, "\n{}", wrapped(note, 0).join("\n"));
     out
-}
-
-/// What changed meanwhile, in one line.
-fn changed(noise: &Noise) -> Option<String> {
-    let what = (!noise.changed.is_empty()).then(|| noise.changed.join(", "))?;
-    Some(format!("changed while it was watched: {what}; not all of this is CPU {}'s own", noise.cpu))
 }
 
 /// What a column of the table holds.

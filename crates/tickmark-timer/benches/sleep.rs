@@ -1,9 +1,10 @@
 //! Sleeping until a time 200 to 800 us ahead, by several means in turns on one CPU: `cargo bench -p tickmark-timer --bench sleep [-- WAKES]`. First at fifo
-//! priority, then at ordinary priority beside eight tasks that compute. Absolute errors in us; p99 and p99.9 with the limits of their 95 %
+//! priority, then the same while /dev/cpu_dma_latency keeps the processor from idle states (as cyclictest does), then at ordinary priority beside eight tasks that compute. Absolute errors in us; p99 and p99.9 with the limits of their 95 %
 //! confidence intervals (order statistics).
 #![allow(missing_docs, clippy::expect_used, reason = "no library")]
 
 use spin_sleep::SpinSleeper;
+use std::io::Write;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use tickmark_timer::{Options, Sleeper, monotonic_ns};
@@ -40,6 +41,13 @@ fn take_place(cpu: usize, fifo: bool) -> bool {
         libc::sched_setaffinity(0, size_of_val(&set), &raw const set) == 0
             && libc::sched_setscheduler(0, policy, &raw const param) == 0
     }
+}
+
+/// Keeps the processor from idle states for as long as it is open.
+fn held() -> std::io::Result<std::fs::File> {
+    let mut file = std::fs::File::options().write(true).open("/dev/cpu_dma_latency")?;
+    file.write_all(&0i32.to_ne_bytes())?;
+    Ok(file)
 }
 
 /// Computes on the CPU until it is dropped, 600 s at most.
@@ -169,6 +177,11 @@ fn main() {
     println!("fifo priority, CPU {cpu}, {wakes} wake-ups each\n{head}");
     if take_place(cpu, true) {
         measure(wakes);
+        println!("\nfifo priority, idle states held\n{head}");
+        match held() {
+            Ok(_held) => measure(wakes),
+            Err(error) => println!("/dev/cpu_dma_latency: {error}"),
+        }
     } else {
         println!("refused");
     }

@@ -54,6 +54,9 @@ pub struct Header {
     pub cpu_time_has_interrupts: Option<bool>,
     /// The size of the agent's program.
     pub agent_bytes: Option<u64>,
+    /// What was not the same at the end of a run, in words, with in how many runs: a CPU that went offline gives what was pinned to it to another.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub changed: Vec<(String, usize)>,
 }
 
 /// An emulated machine.
@@ -104,7 +107,21 @@ pub(super) fn of(recording: &Recording, samples: &[Sample<'_>]) -> Header {
         gigahertz: gigahertz(recording),
         cpu_time_has_interrupts: irq,
         agent_bytes: session.map(|hello| hello.agent_bytes),
+        changed: changed(recording),
     }
+}
+
+fn changed(recording: &Recording) -> Vec<(String, usize)> {
+    let mut all: Vec<(String, usize)> = Vec::new();
+    for what in
+        recording.runs.iter().filter_map(|run| run.outcome.as_ref()).flat_map(|outcome| &outcome.changed)
+    {
+        match all.iter_mut().find(|(known, _)| known == what) {
+            Some((_, runs)) => *runs += 1,
+            None => all.push((what.clone(), 1)),
+        }
+    }
+    all
 }
 
 /// What CPUID calls a hypervisor, as people do.

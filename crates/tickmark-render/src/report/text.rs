@@ -94,6 +94,13 @@ pub fn header(h: &Header) -> String {
         );
         let _ = write!(text, "\n{}", joined(&parts));
     }
+    for (what, runs) in &h.changed {
+        let _ = write!(
+            text,
+            "\nchanged while it was measured: {what} (in {})",
+            number::count(*runs as u32, "run")
+        );
+    }
     text
 }
 

@@ -49,7 +49,7 @@ fn processes_that_were_moved_are_marked_and_a_ring_that_came_together_has_failed
     let noise = bench.json(&["tick", "--of", "tick"]);
     assert_eq!(noise["changed"][0], "CPUs 0 became 1", "{}", noise["changed"]);
     let page = out(&bench.run(&["tick", "--of", "tick"]));
-    assert!(page.contains("changed while it was watched: CPUs 0 became 1"), "{page}");
+    assert!(page.contains("changed while it was measured: CPUs 0 became 1 (in "), "{page}");
     let shown = moved(&bench, "switch.2p.0k.across");
     let ring = row(&shown, "switch.2p.0k.across");
     assert_eq!(ring["status"], "failed", "{ring}");
