@@ -26,6 +26,7 @@ cargo xtask peers             side by side with perf bench, cyclictest and a pla
 cargo xtask peers catalogue   side by side with sysbench, NetPIPE, iperf3, perf bench and a copy loop (5 min)
 cargo xtask peers aa          nothing against nothing, and known slowdowns: how often is which claimed (15 min)
 cargo xtask peers history     single recordings against earlier ones: known changes, and pairs without one (15 min)
+cargo xtask peers messages    tickmark comms beside NetPIPE, sockperf, qperf and iperf3 (2 min)
 cargo xtask peers http        the client of tickmark http beside wrk, ab and h2load, against nginx (3 min)
 cargo xtask peers stat        time and memory of tickmark stat beside ministat (2 min)
 cargo xtask peers tick        what tickmark tick says, against the kernel's counts, known disturbers and lost computation (3 min)
@@ -54,6 +55,7 @@ fn main() -> ExitCode {
         ["peers", "stat"] => peers::stat::run(),
         ["peers", "aa"] => peers::aa::run(),
         ["peers", "http"] => peers::http::run(),
+        ["peers", "messages"] => peers::messages::run(),
         ["peers", "history"] => peers::history::run(),
         ["peers", "catalogue"] => peers::catalogue::run(),
         ["peers", "sweep"] => peers::sweep::run(),

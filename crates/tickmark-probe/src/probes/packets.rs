@@ -111,7 +111,7 @@ pub(super) static PROBES: &[Probe] = &[
             unit: Unit::Throughput,
             better: Better::Higher,
             headline: Headline::Median,
-            timed: "{streams} TCP streams at the same time, 64 KiB a call, a process at either end{link}{place}; sent as the setting `send` has it",
+            timed: "{streams} TCP streams with TCP_NODELAY at the same time, 64 KiB a call, a process at either end{link}{place}; sent as the setting `send` has it",
             source: "Watson, FreeBSD tools/tools/netrate (tcpp)",
             expected: Expected::UNKNOWN,
             needs: &[Syscall::Read, Syscall::Write],

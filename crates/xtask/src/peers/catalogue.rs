@@ -165,14 +165,14 @@ fn ours(tickmark: &Tickmark, metric: &str, which: &str) -> Result<Option<f64>> {
     Ok(figure(&model, metric, which).or_else(|| figure(&model, &format!("{metric}.main"), which)))
 }
 
-fn pinned(tickmark: &Tickmark, program: &str) -> Command {
+pub(super) fn pinned(tickmark: &Tickmark, program: &str) -> Command {
     let mut command = Command::new("taskset");
     command.args(["-c", &tickmark.cpu, program]);
     command
 }
 
 /// The word before one that ends a figure, as a number.
-fn before(text: &str, unit: &str) -> Option<f64> {
+pub(super) fn before(text: &str, unit: &str) -> Option<f64> {
     let words: Vec<&str> = text.split_whitespace().collect();
     let at = words.iter().position(|word| word.trim_end_matches(')') == unit)?;
     words.get(at.checked_sub(1)?)?.trim_start_matches('(').parse().ok()
@@ -207,10 +207,10 @@ fn compiled(tickmark: &Tickmark, folder: &Path, which: &str) -> Result<Option<f6
 }
 
 /// A server that is ended when it is dropped.
-struct Server(Child);
+pub(super) struct Server(Child);
 
 impl Server {
-    fn start(command: &mut Command) -> Result<Self> {
+    pub(super) fn start(command: &mut Command) -> Result<Self> {
         let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn();
         let server = child.map(Self).map_err(|e| format!("cannot start a server: {e}"))?;
         // Until it listens.
