@@ -36,19 +36,18 @@ pub enum Step {
 pub struct Board(Arc<Words>);
 
 const STEPS: usize = 0;
-const GAPS: usize = 1;
-const LAST: usize = 2;
-const FIRST: usize = 3;
-const STOP: usize = 4;
-const OWN: usize = 5;
-const COUNTER: usize = 6;
+/// One word: where others want its CPU, the task may stand still between any two.
+const UNBROKEN: usize = 1;
+const STOP: usize = 2;
+const OWN: usize = 3;
+const COUNTER: usize = 4;
 /// A number that asks for an answer, and the last one that was answered; what the answer is: CPU time, steps, time without a gap.
-const ASKED: usize = 7;
-const ANSWERED: usize = 8;
-const CPU: usize = 9;
-const STEPS_THEN: usize = 10;
-const UNBROKEN_THEN: usize = 11;
-const WORDS: usize = 12;
+const ASKED: usize = 5;
+const ANSWERED: usize = 6;
+const CPU: usize = 7;
+const STEPS_THEN: usize = 8;
+const UNBROKEN_THEN: usize = 9;
+const WORDS: usize = 10;
 
 impl Board {
     /// An empty one, shared with children.
@@ -101,8 +100,6 @@ impl Board {
                     }
                     (steps, first) = (0, clock.now());
                     last = first;
-                    words.wide(FIRST).store(first, Relaxed);
-                    words.wide(LAST).store(first, Relaxed);
                     words.wide(OWN).store(u64::from(own), Release);
                 }
                 continue;
@@ -111,17 +108,20 @@ impl Board {
                 gaps += now - last;
             }
             last = now;
+            let unbroken = (last - first).saturating_sub(gaps);
             words.wide(STEPS).store(steps, Relaxed);
-            words.wide(GAPS).store(gaps, Relaxed);
-            words.wide(LAST).store(last, Relaxed);
+            words.wide(UNBROKEN).store(unbroken, Relaxed);
             let asked = words.wide(ASKED).load(Acquire);
             if asked != answered {
                 words.wide(CPU).store(usage::thread_cpu().get() as u64, Relaxed);
                 words.wide(STEPS_THEN).store(steps, Relaxed);
-                words.wide(UNBROKEN_THEN).store((last - first).saturating_sub(gaps), Relaxed);
+                words.wide(UNBROKEN_THEN).store(unbroken, Relaxed);
                 words.wide(ANSWERED).store(asked, Release);
                 answered = asked;
-                last = clock.now();
+                // Nothing was computed meanwhile: others may have had the CPU since the call.
+                let now = clock.now();
+                gaps += now - last;
+                last = now;
             }
         }
         Ok(())
@@ -211,11 +211,10 @@ impl Watcher {
             }
             std::hint::spin_loop();
         }
-        let (last, gaps) = (words.wide(LAST).load(Relaxed), words.wide(GAPS).load(Relaxed));
         Done {
             cpu: self.clock.read(),
             steps: words.wide(STEPS).load(Relaxed),
-            unbroken: last.saturating_sub(words.wide(FIRST).load(Relaxed)).saturating_sub(gaps),
+            unbroken: words.wide(UNBROKEN).load(Relaxed),
             waited: self.waited(),
         }
     }
@@ -251,6 +250,43 @@ mod tests {
             board.stop();
             task.join().unwrap().unwrap();
         }
+    }
+
+    /// Others take the CPU while it answers, too: what it then stands still is a gap, so that it never computed for longer than it had the CPU.
+    #[test]
+    fn it_computes_no_longer_than_it_has_the_cpu() {
+        let allowed = limits::allowed_cpus().unwrap();
+        let [cpu, other, ..] = allowed[..] else {
+            println!("SKIPPED: one CPU");
+            return;
+        };
+        let board = Board::new().unwrap();
+        let own = board.clone();
+        let task = std::thread::spawn(move || own.compute(Monotonic, Step::Multiply, GAP as u64, cpu, true));
+        let watcher = Watcher::new(board.clone(), cpu, board.wait().unwrap(), true).unwrap();
+        let busy = board.clone();
+        // Turns of half a millisecond, so that many begin while it answers.
+        let competitor = std::thread::spawn(move || {
+            limits::pin(&[cpu]).unwrap();
+            while busy.0.word(STOP).load(Relaxed) == 0 {
+                let begun = usage::thread_cpu().get();
+                while usage::thread_cpu().get() - begun < 500_000 {}
+                std::thread::sleep(std::time::Duration::from_micros(20));
+            }
+        });
+        limits::pin(&[other]).unwrap();
+        let mut most = i64::MIN;
+        for _ in 0..3_000 {
+            std::thread::sleep(std::time::Duration::from_micros(500));
+            let done = watcher.read();
+            most = most.max(done.unbroken as i64 - done.cpu.get());
+        }
+        board.stop();
+        competitor.join().unwrap();
+        task.join().unwrap().unwrap();
+        limits::pin(&allowed).unwrap();
+        // What it took to begin is in both; the clock of one that does not run may be as old as a tick.
+        assert!(most < 20_000_000, "it computed {most} ns longer");
     }
 
     /// How far off the meters may be. A step has the pace of the moment in which it was looked at alone: a neighbour on the core moved it by 7 points.
