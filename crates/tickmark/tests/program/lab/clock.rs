@@ -86,6 +86,94 @@ fn a_clock_source_takes_as_long_as_it_is_told_and_goes_as_it_came() {
     assert!((0.999..1.1).contains(&counted), "{counted}");
 }
 
+/// The same by a program that no preloaded library reaches: Go's, whose time.Now is a read of two clocks.
+const GO: &str = r#"package main
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+)
+
+const of = "/sys/module/tickmark_clock/parameters/"
+
+func number(name string) float64 {
+	text, _ := os.ReadFile(of + name)
+	value, _ := strconv.ParseFloat(strings.TrimSpace(string(text)), 64)
+	return value
+}
+
+const turns = 3000
+
+// Of each turn: how long it took, and what the module counted and spent.
+func each(extra string) (float64, float64, float64) {
+	if err := os.WriteFile(of+"extra_turns", []byte(extra), 0); err != nil {
+		fmt.Println("wrong:", err)
+		os.Exit(1)
+	}
+	reads, spent := number("reads"), number("spent_cycles")
+	begun := time.Now()
+	for i := 0; i < turns; i++ {
+		_ = time.Now()
+	}
+	took := float64(time.Since(begun).Nanoseconds())
+	return took / turns, (number("reads") - reads) / turns, (number("spent_cycles") - spent) / turns
+}
+
+func main() {
+	const current = "/sys/devices/system/clocksource/clocksource0/current_clocksource"
+	for i := 0; i < 100; i++ {
+		if text, _ := os.ReadFile(current); strings.TrimSpace(string(text)) == "tsc" {
+			break
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	os.WriteFile(current, []byte("tickmark"), 0)
+	if text, _ := os.ReadFile(current); strings.TrimSpace(string(text)) != "tickmark" {
+		fmt.Println("wrong: it cannot be selected")
+		os.Exit(1)
+	}
+	none, _, little := each("0")
+	much, counted, spent := each("2000")
+	// The TSC of the guest has one cycle a ns: what a turn took longer, in reads of what each took longer.
+	slope := (much - none) / ((spent - little) / counted)
+	if slope < 0.95*counted || slope > 1.05*counted {
+		fmt.Printf("wrong: %.4f counted, %.4f by the slope\n", counted, slope)
+		defer os.Exit(1)
+	}
+	fmt.Printf("counted=%.4f\nslope=%.4f\n", counted, slope)
+	os.WriteFile(current, []byte("tsc"), 0)
+}
+"#;
+
+#[test]
+fn a_program_in_go_waits_for_as_many_reads_as_are_counted() {
+    let _alone = emulator();
+    let (bench, folder) = (Bench::new(), tempfile::tempdir().unwrap());
+    let (source, program) = (folder.path().join("clocks.go"), folder.path().join("clocks"));
+    std::fs::write(&source, GO).unwrap();
+    let mut go = std::process::Command::new("go");
+    go.env("CGO_ENABLED", "0").env("GOCACHE", folder.path().join("cache")).env("GO111MODULE", "off");
+    assert!(go.arg("build").arg("-o").arg(&program).arg(&source).status().unwrap().success());
+    let file = folder.path().join("clocks.toml");
+    let text = format!(
+        "name = \"clocks\"\nblocks = 2\n[[setting]]\nname = \"one\"\n[[setting]]\nname = \"other\"\nappend = \"quiet\"\n\
+         [[machine]]\nname = \"x86\"\nkernel = \"x86_64:hz=100\"\nmodules = [\"tickmark_clock deadman_ms=0\"]\nspeeds = [62.5]\nfiles = [{:?}]\n\
+         command = [\"/bin/clocks\"]\nnumber = \"after:slope=\"\n",
+        program.display().to_string()
+    );
+    std::fs::write(&file, text).unwrap();
+    let done = bench.run(&["lab", "run", file.to_str().unwrap(), "--format", "json"]);
+    assert_eq!(done.status.code(), Some(0), "{}{}", err(&done), out(&done));
+    let model: Value = serde_json::from_str(&out(&done)).unwrap();
+    let slope = super::line(&model, "command.number", "value")["mean"][0].as_f64().unwrap();
+    // Two reads each, what Go's runtime reads beside, and ticks; the program fails where its count is another.
+    println!("{slope} reads a turn by the slope");
+    assert!((1.95..2.4).contains(&slope), "{slope}");
+}
+
 /// What no count of a program's own sees: the kernel's reads, as the prototype counted them too (6.04 for a message there and back over TCP, 2.1 for a fork, 4 a tick).
 #[test]
 fn the_kernels_own_reads_are_told_by_operation() {
