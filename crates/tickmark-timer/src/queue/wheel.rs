@@ -26,7 +26,7 @@ pub(super) struct Wheel {
     /// Every slot that begins at or before this time has been opened.
     cursor: u64,
     /// Those of each level, lowest first.
-    slots: Box<[List; ALL]>,
+    slots: Box<[List]>,
     chunks: Chunks,
     /// Which slots are not empty, a bit each.
     occupied: [[u64; SLOTS / 64]; LEVELS],
@@ -36,7 +36,8 @@ pub(super) struct Wheel {
 
 impl Wheel {
     pub(super) fn new(now: u64) -> Self {
-        let slots = Box::new([List::EMPTY; ALL]);
+        // Made where it stays: by way of the stack it is larger than some stacks are.
+        let slots = (0..ALL).map(|_| List::EMPTY).collect();
         Self { cursor: now, slots, chunks: Chunks::new(), occupied: [[0; SLOTS / 64]; LEVELS], levels: 0 }
     }
 
