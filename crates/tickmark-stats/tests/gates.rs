@@ -1,0 +1,123 @@
+//! How often a gate claims what is not there, and finds what is, on histories that are made, and whether its calibration says so beforehand:
+//! `cargo test -p tickmark-stats --release --test gates -- --nocapture` prints the figures. The seeds are fixed, so that the figures are too.
+
+#![allow(clippy::unwrap_used, reason = "a test")]
+
+mod noise;
+
+use noise::{NOISES, Noise, bound};
+use rand::SeedableRng;
+use rand::rngs::StdRng;
+use std::ops::Range;
+use tickmark_stats::gate::{judge, share_interval, would_claim};
+use tickmark_stats::verdict::LEVEL;
+
+/// Earlier recordings, the trials of a calibration after them, and recordings that are judged after these.
+const EARLIER: usize = 40;
+const TRIALS: usize = 60;
+const LATER: usize = 60;
+/// Figures of a recording, each the median of so many runs.
+const FIGURES: usize = 4;
+const RUNS: usize = 5;
+const PLANTED: [f64; 3] = [0.01, 0.02, 0.05];
+const HISTORIES: u64 = 25;
+
+/// Logarithms of the figures of recordings that were made one after the other, and nothing was changed.
+fn recordings(random: &mut StdRng, noise: Noise) -> Vec<Vec<f64>> {
+    let count = EARLIER + TRIALS + LATER;
+    let column = |_| -> Vec<f64> {
+        let runs = noise(random, count * RUNS);
+        runs.chunks(RUNS).map(|runs| tickmark_stats::median(runs.iter().copied()).unwrap().ln()).collect()
+    };
+    let columns: Vec<Vec<f64>> = (0..FIGURES).map(column).collect();
+    (0..count).map(|at| columns.iter().map(|column| column[at]).collect()).collect()
+}
+
+/// In how many of some recordings something is claimed, and in how many of their figures each planted shift is found.
+struct Seen {
+    alarms: usize,
+    found: [usize; PLANTED.len()],
+}
+
+/// Of some recordings of a series: each is judged by those just before it, as `check` does, or all by the first of the series, as by a baseline.
+fn seen(series: &[Vec<f64>], judged: Range<usize>, by_first: bool) -> Seen {
+    let mut all = Seen { alarms: 0, found: [0; PLANTED.len()] };
+    for at in judged {
+        let until = if by_first { EARLIER } else { at };
+        let (earlier, new) = (&series[until - EARLIER..until], &series[at..=at]);
+        all.alarms += usize::from(judge(earlier, new).unwrap().iter().any(|judged| judged.p <= LEVEL + 1e-9));
+        for (found, more) in all.found.iter_mut().zip(PLANTED) {
+            let claims = would_claim(earlier, new, &[more.ln_1p(); FIGURES], LEVEL).unwrap();
+            *found += claims.iter().filter(|claimed| **claimed).count();
+        }
+    }
+    all
+}
+
+/// Of a noise, over all histories: shares of what was judged, and of the histories.
+struct Gate {
+    alarms: f64,
+    /// The same by the first of the series, by which it was calibrated.
+    by_a_baseline: f64,
+    found: [f64; PLANTED.len()],
+    /// In how many the calibration agreed with what came and was judged by the same: on alarms, and on each planted shift.
+    agreed: [f64; 1 + PLANTED.len()],
+    /// In how many it would arm the gate.
+    armed: f64,
+}
+
+fn gate(noise: Noise) -> Gate {
+    let mut all = Gate { alarms: 0.0, by_a_baseline: 0.0, found: [0.0; 3], agreed: [0.0; 4], armed: 0.0 };
+    let share = |holds: bool| f64::from(u8::from(holds)) / HISTORIES as f64;
+    for seed in 0..HISTORIES {
+        let series = recordings(&mut StdRng::seed_from_u64(seed), noise);
+        let said = seen(&series, EARLIER..EARLIER + TRIALS, true);
+        // Those that are judged by as many before each, and by the same as the trials.
+        let came = seen(&series, EARLIER + TRIALS..series.len(), false);
+        let by_same = seen(&series, EARLIER + TRIALS..series.len(), true);
+        let of = HISTORIES as f64 * LATER as f64;
+        all.alarms += came.alarms as f64 / of;
+        all.by_a_baseline += by_same.alarms as f64 / of;
+        // Both are counts: they agree where a rate exists that is within the interval of either.
+        let agree = |said: usize, came: usize, figures: usize| {
+            let said = share_interval(said, TRIALS * figures, 0.9);
+            let came = share_interval(came, LATER * figures, 0.9);
+            share(said.low <= came.high && came.low <= said.high)
+        };
+        all.agreed[0] += agree(said.alarms, by_same.alarms, 1);
+        for at in 0..PLANTED.len() {
+            all.found[at] += came.found[at] as f64 / (of * FIGURES as f64);
+            all.agreed[1 + at] += agree(said.found[at], by_same.found[at], FIGURES);
+        }
+        all.armed += share(share_interval(said.alarms, TRIALS, 0.9).high <= 0.1);
+    }
+    all
+}
+
+#[test]
+fn alarms_shifts_and_what_a_calibration_says_of_them() {
+    // What chance gives of 5 %.
+    let chance = f64::from(bound(HISTORIES as u32 * LATER as u32)) / (HISTORIES as f64 * LATER as f64);
+    for (name, noise) in NOISES {
+        let gate = gate(noise);
+        let shown = |shares: &[f64]| -> String {
+            shares.iter().map(|share| format!(" {:.1}", share * 100.0)).collect()
+        };
+        println!(
+            "{name}, %: alarms{}, by a baseline{}; found of 1, 2 and 5 %{}; agreed with the calibration{}; armed{}",
+            shown(&[gate.alarms]),
+            shown(&[gate.by_a_baseline]),
+            shown(&gate.found),
+            shown(&gate.agreed),
+            shown(&[gate.armed]),
+        );
+        assert!(gate.alarms <= chance && gate.found[2] >= 0.95, "{name}: {}", gate.alarms);
+        if name == "drifting" {
+            // A baseline grows old, and its gate does not arm.
+            assert!(gate.by_a_baseline > 2.0 * chance && gate.armed <= 0.1, "{}", gate.armed);
+        } else {
+            assert!(gate.by_a_baseline <= chance, "{name}: {}", gate.by_a_baseline);
+            assert!(gate.agreed.iter().all(|share| *share >= 0.9), "{name}: {:?}", gate.agreed);
+        }
+    }
+}
