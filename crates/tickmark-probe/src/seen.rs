@@ -1,14 +1,14 @@
-//! Wake-ups as they come, for who looks on while a run measures: a file that both sides map, so that the run talks to nobody.
+//! Wake-ups as they come, for who looks on while a run measures: memory that both sides map, so that the run talks to nobody.
 
 use crate::sys::CallError;
-use crate::sys::memory::Words;
+use crate::sys::memory::{self, Words};
 use std::fs::File;
-use std::os::fd::AsFd;
-use std::path::Path;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::Relaxed;
 use tickmark_wire::{Histogram, Nanos};
 
-/// Names the file, in the environment of the agent.
+/// Names it, in the environment of the agent.
 pub const SEEN: &str = "TICKMARK_SEEN";
 /// A value is known to a 32nd of itself.
 const BITS: u8 = 4;
@@ -17,25 +17,41 @@ const BUCKETS: usize = Histogram::place(BITS, u64::MAX >> 20) + 1;
 /// Words that are no bucket: the greatest value.
 const MOST: usize = 0;
 const FIRST: usize = 1;
-/// Bytes of the file.
+/// Bytes of it.
 const LENGTH: u64 = ((FIRST + BUCKETS) * 8).next_multiple_of(64) as u64;
 
 /// The wake-ups of the run under way.
 #[derive(Debug)]
 pub struct Seen(Words);
 
-impl Seen {
-    /// A new file.
+/// Where they are looked at, and the path by which a run of this process's agent finds them.
+#[derive(Debug)]
+pub struct Looked {
+    /// The wake-ups.
+    pub seen: Seen,
+    /// The file that has no name of its own.
+    file: OwnedFd,
+}
+
+impl Looked {
+    /// A new one, with nothing in it.
     ///
     /// # Errors
-    /// Those of open(2), ftruncate(2) and mmap(2).
-    pub fn create(path: &Path) -> Result<Self, CallError> {
-        let open = File::options().read(true).write(true).create_new(true).open(path);
-        let file = open.map_err(|error| CallError::of("open", &error))?;
-        file.set_len(LENGTH).map_err(|error| CallError::of("ftruncate", &error))?;
-        Words::file(file.as_fd(), LENGTH as usize / 64).map(Self)
+    /// Those of [`memory::sealed`] and mmap(2).
+    pub fn new() -> Result<Self, CallError> {
+        let file = memory::sealed(LENGTH)?;
+        let words = Words::file(file.as_fd(), LENGTH as usize / 64)?;
+        Ok(Self { seen: Seen(words), file })
     }
 
+    /// For other processes of this user, as long as this one lives.
+    #[must_use]
+    pub fn path(&self) -> PathBuf {
+        format!("/proc/{}/fd/{}", std::process::id(), self.file.as_raw_fd()).into()
+    }
+}
+
+impl Seen {
     /// The one that this process was told of, empty; none where nobody looks on.
     #[must_use]
     pub fn told() -> Option<Self> {
@@ -45,7 +61,7 @@ impl Seen {
     /// None where it is no such file: nobody looks on then.
     fn open(path: &Path) -> Option<Self> {
         let file = File::options().read(true).write(true).open(path).ok()?;
-        if file.metadata().ok()?.len() != LENGTH {
+        if file.metadata().ok()?.len() != LENGTH || !memory::is_sealed(file.as_fd()) {
             return None;
         }
         let own = Self(Words::file(file.as_fd(), LENGTH as usize / 64).ok()?);
@@ -82,10 +98,9 @@ mod tests {
 
     #[test]
     fn what_one_side_counts_the_other_sees() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("seen");
-        let watching = Seen::create(&path).unwrap();
-        let counting = Seen::open(&path).unwrap();
+        let looked = Looked::new().unwrap();
+        let watching = &looked.seen;
+        let counting = Seen::open(&looked.path()).unwrap();
         assert_eq!(watching.look().total(), 0);
         [-5, 0, 1_000, 1_000, 123_457, i64::MAX].iter().for_each(|late| counting.count(*late));
         let seen = watching.look();
@@ -97,11 +112,23 @@ mod tests {
                 .any(|(low, high, count)| low.get() <= 1_000 && 1_000 <= high.get() && *count == 2)
         );
         // Each run begins anew, and knows its greatest exactly.
-        let next = Seen::open(&path).unwrap();
+        let next = Seen::open(&looked.path()).unwrap();
         next.count(123_457);
         assert_eq!((watching.look().total(), watching.look().most.get()), (1, 123_457));
         assert!(watching.look().buckets().is_some());
+    }
+
+    /// What could be made shorter under a run would end it.
+    #[test]
+    fn only_what_keeps_its_length_is_counted_into() {
+        let looked = Looked::new().unwrap();
+        let again = File::options().write(true).open(looked.path()).unwrap();
+        assert!(again.set_len(64).is_err() && again.set_len(2 * LENGTH).is_err());
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("seen");
+        std::fs::write(&path, vec![0; LENGTH as usize]).unwrap();
+        assert!(Seen::open(&path).is_none());
         std::fs::write(&path, "short").unwrap();
-        assert!(Seen::open(&path).is_none() && Seen::create(&path).is_err());
+        assert!(Seen::open(&path).is_none() && Seen::open(&folder.path().join("none")).is_none());
     }
 }

@@ -9,18 +9,28 @@ const QUANTILES: [(&str, f64); 4] = [("p50", 0.5), ("p99", 0.99), ("p99.9", 0.99
 const ROWS: usize = 12;
 const WIDTH: f64 = 40.0;
 
-/// A line for each CPU, and a histogram of all: a row for each power of two, as long as the logarithm of what it counts.
+/// A run under way.
+#[derive(Debug)]
+pub struct Run {
+    /// Its metric.
+    pub way: String,
+    /// Where it is measured.
+    pub cpu: u32,
+    /// How late the wake-ups so far were, in ns.
+    pub spread: Spread,
+}
+
+/// A line for each run, and a histogram of those of the first one's way: a row for each power of two, as long as the logarithm of what it counts.
 #[must_use]
-pub fn text(all: &[(Option<u32>, Spread)]) -> String {
+pub fn text(all: &[Run]) -> String {
     let mut out = String::new();
-    for (cpu, seen) in all {
-        let name = cpu.map_or_else(String::new, |cpu| format!("CPU {cpu}  "));
-        let wakes = count(u32::try_from(seen.count).unwrap_or(u32::MAX), "wake-up");
-        let at = |(name, q): (&str, f64)| format!("  {name} {}", time(seen.quantile(q)));
-        let _ = writeln!(out, "{name}{wakes}{}", QUANTILES.map(at).concat());
+    for Run { way, cpu, spread } in all {
+        let wakes = count(u32::try_from(spread.count).unwrap_or(u32::MAX), "wake-up");
+        let at = |(name, q): (&str, f64)| format!("  {name} {}", time(spread.quantile(q)));
+        let _ = writeln!(out, "CPU {cpu}  {way}\n  {wakes}{}", QUANTILES.map(at).concat());
     }
-    let together: Vec<&Spread> = all.iter().map(|(_, seen)| seen).collect();
-    let Some(together) = Spread::of_all(&together) else { return out };
+    let same = all.iter().filter(|run| run.way == all[0].way).map(|run| &run.spread);
+    let Some(together) = Spread::of_all(&same.collect::<Vec<_>>()) else { return out };
     let octave = |length: f64| length.max(1.0).log2().floor() as i64;
     let (low, high) = (octave(together.least), octave(together.most));
     // The longest are what is looked for.
@@ -34,7 +44,8 @@ pub fn text(all: &[(Option<u32>, Spread)]) -> String {
     for (row, counted) in rows.iter().enumerate() {
         let length =
             if *counted == 0 { 0.0 } else { ((counted + 1) as f64).ln() / ((most + 1) as f64).ln() * WIDTH };
-        let from = if row == 0 { "less".to_owned() } else { time(((first + row as i64) as f64).exp2()) };
+        let is_cut = row == 0 && first > low;
+        let from = if is_cut { "less".to_owned() } else { time(((first + row as i64) as f64).exp2()) };
         let bar = "#".repeat(length.ceil() as usize);
         let _ = writeln!(out, "{from:>9} {bar:0$} {counted}", WIDTH as usize);
     }
@@ -55,18 +66,25 @@ mod tests {
     #[test]
     fn every_wake_up_stands_in_a_row_and_the_latest_is_exact() {
         let late: Vec<i64> = (0..999).map(|n| 14_000 + n).chain([3_210_000]).collect();
-        let text = text(&[(Some(1), of(&late)), (Some(3), of(&[0, 20]))]);
+        let run = |way: &str, cpu, values: &[i64]| Run { way: way.to_owned(), cpu, spread: of(values) };
+        let all = [run("a", 1, &late), run("a", 3, &[0, 20]), run("b", 0, &[7])];
+        let text = text(&all);
         let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines[0], "CPU 1  a");
         assert!(
-            lines[0].starts_with("CPU 1  1000 wake-ups  p50 14") && lines[0].ends_with("max 3.21 ms"),
+            lines[1].starts_with("  1000 wake-ups  p50 14") && lines[1].ends_with("max 3.21 ms"),
             "{text}"
         );
-        assert!(lines[1].starts_with("CPU 3  2 wake-ups"), "{text}");
-        let rows = &lines[2..];
+        assert!(lines[3].starts_with("  2 wake-ups") && lines[5].starts_with("  1 wake-up "), "{text}");
+        let rows = &lines[6..];
         let counted: u64 =
             rows.iter().map(|row| row.rsplit(' ').next().unwrap().parse::<u64>().unwrap()).sum();
         assert_eq!((rows.len(), counted), (ROWS, 1002), "{text}");
         assert!(lines.iter().all(|line| line.chars().count() <= 80), "{text}");
+        assert!(rows[0].trim_start().starts_with("less"), "{text}");
         assert!(super::text(&[]).is_empty());
+        // What fits is not cut.
+        let narrow = super::text(&[run("b", 0, &[20_000, 20_100])]);
+        assert!(narrow.lines().nth(2).is_some_and(|row| row.trim_start().starts_with("16.4 us")), "{narrow}");
     }
 }

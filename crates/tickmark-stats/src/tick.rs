@@ -200,7 +200,7 @@ fn timers(comb: &Comb, gaps: &Gaps<'_>) -> Option<bool> {
 
 /// Whether a train can be what the kernel counted so many timer interrupts a second of: all of them, or a part that leaves
 /// room for fewer others than a tick of twice the rate would make. Where it is not known that they were counted in its own gaps, the part has to
-/// leave room for the tasks that came between two of its slots, as timers may have woken them.
+/// leave room for the tasks that came between two of its slots, as timers may have woken them; and as they may have, they count for the others in either case.
 fn agrees(comb: &Comb, in_its_gaps: bool, counted: f64, seconds: f64) -> bool {
     // Ticks that fell together while the CPU was away, and the ends of the run, lower the count.
     let allowed = |count: f64| 1.1 * count + ENDS / seconds;

@@ -53,7 +53,7 @@ impl<T: std::fmt::Debug> std::error::Error for Full<T> {}
 ///
 /// To add, to cancel and to re-arm takes constant time; to expire takes constant time on average, at most eight moves a timer. No memory
 /// is allocated but to hold more timers than ever before ([`reserve`](Self::reserve)). With a value of 8 bytes that has a niche (a
-/// `Box`, a `NonZeroU64`), or of 4 bytes, a timer takes 29 bytes.
+/// `Box`, a `NonZeroU64`), or of 4 bytes, a timer takes some 28 bytes.
 ///
 /// ```
 /// use tickmark_timer::TimerQueue;

@@ -28,6 +28,7 @@ cargo xtask peers aa          nothing against nothing, and known slowdowns: how 
 cargo xtask peers history     single recordings against earlier ones: known changes, and pairs without one (15 min)
 cargo xtask peers messages    tickmark comms beside NetPIPE, sockperf, qperf and iperf3 (2 min)
 cargo xtask peers http        the client of tickmark http beside wrk, ab and h2load, against nginx (3 min)
+cargo xtask peers latency     response times of tickmark http in open loop beside oha, wrk2's method (5 min, and to build oha)
 cargo xtask peers stat        time and memory of tickmark stat beside ministat (2 min)
 cargo xtask peers tick        what tickmark tick says, against the kernel's counts, known disturbers and lost computation (3 min)
 cargo xtask peers sweep       how often tickmark tick finds the tick beside competitors, and how right it is (15 min)
@@ -55,6 +56,7 @@ fn main() -> ExitCode {
         ["peers", "stat"] => peers::stat::run(),
         ["peers", "aa"] => peers::aa::run(),
         ["peers", "http"] => peers::http::run(),
+        ["peers", "latency"] => peers::latency::run(),
         ["peers", "messages"] => peers::messages::run(),
         ["peers", "history"] => peers::history::run(),
         ["peers", "catalogue"] => peers::catalogue::run(),

@@ -79,7 +79,7 @@ impl ThisMachine {
     fn start(&self) -> std::io::Result<Child> {
         // Ctrl-C is for this process alone; it tells the agent by ending its standard input.
         let mut agent = agent("run")?;
-        agent.envs(self.seen.as_ref().map(|file| (SEEN, file)));
+        agent.env_remove(SEEN).envs(self.seen.as_ref().map(|file| (SEEN, file)));
         let mut agent = agent.stdin(Stdio::piped()).process_group(0).spawn()?;
         if let Some(stdin) = agent.stdin.take() {
             // It waits for its plan, so it has done nothing yet.

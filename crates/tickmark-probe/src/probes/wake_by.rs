@@ -208,6 +208,7 @@ fn wake_ups(
     let expected = budget.time.get() as u64 / ahead.max(1);
     let mut late = Vec::with_capacity(expected as usize + 16);
     let mut meter = SystemMeter::new(&[]);
+    let (mut met, seen) = (None, Seen::told());
     budget.align();
     let (before, cpu) = (meter.reading(), meter.cpu());
     let origin = monotonic_ns();
@@ -217,7 +218,6 @@ fn wake_ups(
         seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         ahead * 2 / 5 + (seed >> 33) % (ahead * 6 / 5 + 1)
     };
-    let (mut met, seen) = (None, Seen::told());
     while met.is_none() && (monotonic_ns() - origin < budget.time.get() as u64 || late.is_empty()) {
         if let Some(watch) = &mut watch {
             watch.begin();

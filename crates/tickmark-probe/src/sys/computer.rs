@@ -285,7 +285,7 @@ mod tests {
         competitor.join().unwrap();
         task.join().unwrap().unwrap();
         limits::pin(&allowed).unwrap();
-        // What it took to begin is in both; the clock of one that does not run may be as old as a tick.
+        // What it took to begin is in both.
         assert!(most < 20_000_000, "it computed {most} ns longer");
     }
 

@@ -5,7 +5,7 @@ pub(crate) mod text;
 
 pub(crate) use json::mark;
 pub use json::render as json;
-pub use text::{header, render as text};
+pub use text::{changed, header, render as text};
 
 #[cfg(test)]
 mod tests;

@@ -94,14 +94,15 @@ pub fn header(h: &Header) -> String {
         );
         let _ = write!(text, "\n{}", joined(&parts));
     }
-    for (what, runs) in &h.changed {
-        let _ = write!(
-            text,
-            "\nchanged while it was measured: {what} (in {})",
-            number::count(*runs as u32, "run")
-        );
-    }
+    changed(h).for_each(|line| text += &format!("\n{line}"));
     text
+}
+
+/// A line for each thing that changed while it was measured.
+pub fn changed(h: &Header) -> impl Iterator<Item = String> {
+    h.changed.iter().map(|(what, runs)| {
+        format!("changed while it was measured: {what} (in {})", number::count(*runs as u32, "run"))
+    })
 }
 
 /// Parts with dots between them, in lines that do not wrap.

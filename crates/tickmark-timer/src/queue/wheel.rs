@@ -42,7 +42,7 @@ impl Wheel {
     }
 
     pub(super) fn reserve(&mut self, timers: usize) {
-        self.chunks.reserve(timers, LEVELS * SLOTS);
+        self.chunks.reserve(timers, ALL);
     }
 
     #[cfg(test)]
@@ -61,7 +61,7 @@ impl Wheel {
     fn number(&self, deadline: u64) -> usize {
         let at = deadline.max(self.cursor);
         let level = (63 - ((at ^ self.cursor) | 1).leading_zeros()) / BITS;
-        (level as usize * SLOTS + (at >> (level * BITS)) as usize % SLOTS) % ALL
+        level as usize * SLOTS + (at >> (level * BITS)) as usize % SLOTS
     }
 
     #[inline]

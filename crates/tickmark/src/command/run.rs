@@ -1,6 +1,6 @@
 //! The main job: measure, keep, show.
 
-use super::looks::Looks;
+use super::looks::{Look, Looks, Watched};
 use crate::cli::{Format, LabBoot, Run};
 use crate::error::{Code, Error};
 use crate::progress::{Progress, View};
@@ -77,8 +77,9 @@ pub(super) fn measured_here(
     let (control, done) = (progress::control(), AtomicBool::new(false));
     let (view, over) = (View::new(), AtomicBool::new(false));
     let made = |(number, (plan, writer)): (usize, (&Plan, Writer))| {
-        let seen = looks.map(|looks| looks.file(number));
-        let mut machine = ThisMachine { control: control.clone(), joins: None, seen };
+        let look = looks.map(|looks| looks.of(number));
+        let machine = ThisMachine { control: control.clone(), joins: None, seen: look.map(Look::path) };
+        let mut machine = Watched { machine, look };
         let shown = if number == 0 {
             Progress::beside(plan, looks.is_some().then_some(&view))
         } else {

@@ -7,8 +7,9 @@ use super::{cpus, scenarios};
 use crate::cli::{Format, ScenarioOutput, Timers};
 use crate::error::{Code, Error};
 use crate::selection;
+use tickmark_analysis::report::{self, Header};
+use tickmark_analysis::scenario;
 use tickmark_analysis::wakes::{self, Met, Wakes};
-use tickmark_analysis::{report, scenario};
 use tickmark_drive::plan;
 use tickmark_store::{Recording, Store};
 use tickmark_wire::{Nanos, Priority, Settings, names};
@@ -55,7 +56,7 @@ pub(super) fn run(store: &Store, asked: &Timers) -> Result<Code, Error> {
         (cpus::named(&name, *cpu, listed.len()), made)
     };
     let plans: Vec<_> = listed.iter().map(plan).collect();
-    let looks = if asked.live { Some(Looks::new(&listed)?) } else { None };
+    let looks = if asked.live { Some(Looks::new(listed.len())?) } else { None };
     let met = |made: &Recording| wakes::met(made).is_some();
     let (made, stopped) = measured_here(store, &plans, &select, &met, looks.as_ref())?;
     let (several, mut recordings) = (made.len() > 1, Vec::new());
@@ -148,9 +149,21 @@ fn show(recordings: &[Recording], asked: &Timers) -> Result<bool, Error> {
     if asked.cyclictest {
         super::print(&tickmark_render::cyclictest::text(&wakes, priority(recording)))?;
     } else if asked.output.format == Format::Json {
-        with_header(recording, tickmark_render::wakes::json(&wakes))?;
+        let mut page = tickmark_render::wakes::json(&wakes);
+        if recordings.len() > 1 {
+            let changed =
+                |header: &Header| serde_json::json!({ "cpu": cpu(header), "changed": header.changed });
+            page["changed"] = recordings.iter().map(|own| changed(&built(own))).collect();
+        }
+        with_header(recording, page)?;
     } else {
         header(recording)?;
+        let others: Vec<Header> = recordings[1..].iter().map(built).collect();
+        let lines = others.iter().flat_map(|other| {
+            tickmark_render::report::changed(other).map(|line| format!("CPU {}: {line}\n", cpu(other)))
+        });
+        let lines: String = lines.collect();
+        super::print(&if lines.is_empty() { lines } else { lines + "\n" })?;
         super::print(&tickmark_render::wakes::text(&wakes))?;
     }
     Ok(wakes.ways.iter().all(|way| way.seen.is_ok()))
@@ -164,12 +177,20 @@ fn priority(recording: &Recording) -> u8 {
     }
 }
 
+fn built(recording: &Recording) -> Header {
+    report::build(recording, &|_| false, false).header
+}
+
+/// Where a recording was measured, in words.
+fn cpu(header: &Header) -> String {
+    header.settled.as_ref().map_or_else(|| "?".to_owned(), |settled| settled.cpu.to_string())
+}
+
 pub(super) fn header(recording: &Recording) -> Result<(), Error> {
-    let header = report::build(recording, &|_| false, false).header;
-    super::print(&format!("{}\n\n", tickmark_render::report::header(&header)))
+    super::print(&format!("{}\n\n", tickmark_render::report::header(&built(recording))))
 }
 
 pub(super) fn with_header(recording: &Recording, mut value: serde_json::Value) -> Result<(), Error> {
-    value["recording"] = serde_json::json!(report::build(recording, &|_| false, false).header);
+    value["recording"] = serde_json::json!(built(recording));
     super::print_json(&value)
 }

@@ -1,6 +1,6 @@
 //! Messages, bandwidths and memory beside the tools that Debian has for them.
 
-use super::{Pair, Tickmark, figure, pairs};
+use super::{Pair, Tickmark, figure, messages, pairs};
 use crate::{Result, shell};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -228,12 +228,7 @@ impl Drop for Server {
 
 /// NetPIPE prints half of a round trip; messages of 1 byte, both sides on the measured CPU.
 fn netpipe(tickmark: &Tickmark) -> Result<Option<f64>> {
-    let _server = Server::start(&mut pinned(tickmark, "NPtcp"))?;
-    let folder = tempfile::tempdir().map_err(|e| e.to_string())?;
-    let mut command = pinned(tickmark, "NPtcp");
-    let (text, errors) =
-        shell::output(command.args(["-h", "127.0.0.1", "-l", "1", "-u", "1"]).current_dir(folder.path()))?;
-    Ok(before(&format!("{text}{errors}"), "usec").map(|half| 2.0 * half * 1e3))
+    Ok(messages::netpipe(tickmark, "1", "usec")?.map(|half| 2.0 * half * 1e3))
 }
 
 fn iperf(tickmark: &Tickmark) -> Result<Option<f64>> {

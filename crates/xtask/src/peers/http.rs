@@ -9,7 +9,7 @@ use tickmark_stats::median;
 const SECONDS: u32 = 2;
 const CONNECTIONS: &str = "32";
 /// Where nginx listens.
-const PORT: &str = "18080";
+pub(super) const PORT: &str = "18080";
 /// What the configuration of nginx is, but for its folder.
 const CONFIGURATION: &str = "daemon off; master_process off; worker_processes 1; pid P/pid; error_log P/errors;
 events { worker_connections 2048; }
@@ -17,7 +17,13 @@ http { access_log off; keepalive_requests 1000000000; client_body_temp_path P/a;
   server { listen 127.0.0.1:18080; root P; } }";
 
 /// Ended with the comparison.
-struct Server(Child);
+pub(super) struct Server(Child);
+
+impl Server {
+    pub(super) fn pid(&self) -> u32 {
+        self.0.id()
+    }
+}
 
 impl Drop for Server {
     fn drop(&mut self) {
@@ -73,7 +79,7 @@ pub(crate) fn run() -> Result<()> {
     Ok(())
 }
 
-fn nginx(folder: &Path) -> Result<Server> {
+pub(super) fn nginx(folder: &Path) -> Result<Server> {
     let write = |name: &str, text: &str| std::fs::write(folder.join(name), text).map_err(|e| e.to_string());
     write("index.html", &"x".repeat(100))?;
     let place = folder.to_string_lossy();

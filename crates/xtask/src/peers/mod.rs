@@ -6,6 +6,7 @@ pub(crate) mod catalogue;
 mod claims;
 pub(crate) mod history;
 pub(crate) mod http;
+pub(crate) mod latency;
 pub(crate) mod messages;
 pub(crate) mod stat;
 pub(crate) mod steady;

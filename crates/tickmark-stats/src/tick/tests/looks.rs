@@ -80,7 +80,7 @@ fn tasks_that_come_between_are_no_timers() {
         };
         let preempted = which(true);
         let timers: Vec<(u32, bool)> = which(false).into_iter().step_by(3).map(|gap| (gap, true)).collect();
-        // Eighty other timers a second.
+        // 410 other timers a second: each may have woken one of the tasks.
         let gaps = Gaps {
             span: 2e9,
             start: &start,
