@@ -221,6 +221,7 @@ impl Node {
             Some(Event::Hello(_)) if self.writer.is_none() => {
                 let meta = meta(name, survey);
                 self.writer = Some(store.create(&meta)?);
+                survey.begun(name, &meta.id)?;
                 self.recording = Some(meta.id);
                 None
             }
@@ -368,6 +369,25 @@ mod tests {
         assert_eq!(answers[1].outcome, Outcome::Silent, "nothing of it is whole");
         assert!(answers[1].why.as_ref().unwrap().contains("lost on the way"));
         assert_eq!(survey.store().unwrap().list().unwrap().len(), 1);
+    }
+
+    /// As where the program is killed: nothing is finished.
+    #[test]
+    fn what_a_killed_program_had_is_known() {
+        let folder = tempfile::tempdir().unwrap();
+        let survey = survey(&folder.path().join("s"));
+        let hello = hello();
+        let mut gathering = Gathering::new(&survey).unwrap();
+        mixed(&[("n2", "a", &[&hello])]).iter().for_each(|line| gathering.take(line).unwrap());
+        drop(gathering);
+        let answers = survey.answers().unwrap();
+        let stored = survey.store().unwrap().list().unwrap();
+        assert_eq!((answers[1].outcome, stored.len()), (Outcome::Partly, 1));
+        assert!(answers[1].recording.is_some() && answers[0].outcome == Outcome::Silent, "{answers:?}");
+        let whole: &[&str] = &[&hello, BYE];
+        let again = gathered(&mixed(&[("n2", "b", whole)]), &survey);
+        assert_eq!(again[1].outcome, Outcome::Complete);
+        assert_eq!((survey.answers().unwrap()[1].outcome, survey.answers().unwrap()[1].why.clone()), (Outcome::Complete, None));
     }
 
     #[test]

@@ -175,6 +175,8 @@ pub fn down(nodes: &[String]) -> Result<BTreeMap<String, String>, Error> {
 enum Line {
     Output(String),
     Complaint(String),
+    /// Nothing more comes of its output; its complaints may be held open by what it leaves behind.
+    End,
 }
 
 /// Starts an agent on each of these machines and gathers what they write until all have ended, or their time is over. `tell` hears of progress.
@@ -202,8 +204,8 @@ pub fn launch(
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = Child::start(command).map_err(|error| Error::Refused(format!("{name}: {error}")))?;
     let (send, lines) = channel();
-    read(child.stdout.take(), send.clone(), Line::Output);
-    read(child.stderr.take(), send, Line::Complaint);
+    read(child.stdout.take(), send.clone(), Line::Output, Some(Line::End));
+    read(child.stderr.take(), send, Line::Complaint, None);
     let mut complaints: Vec<String> = Vec::new();
     let mut deadline = Instant::now() + launcher.patience;
     let mut begun = 0;
@@ -217,8 +219,8 @@ pub fn launch(
                     complaints.push(line);
                 }
             }
+            Ok(Line::End) | Err(RecvTimeoutError::Disconnected) => break false,
             Err(RecvTimeoutError::Timeout) => {}
-            Err(RecvTimeoutError::Disconnected) => break false,
         }
         let (answering, ended) = gathering.progress();
         // A launcher may start them in groups: each has its time from when it begins.
@@ -231,14 +233,19 @@ pub fn launch(
             break ended < usable.len();
         }
     };
-    // What was written is not lost for being late.
-    while let Ok(line) = lines.try_recv() {
-        if let Line::Output(line) = line {
-            gathering.take(&line)?;
-        }
-    }
     let until = Until { limit: Some(if late { Duration::ZERO } else { GRACE }), stop: &|| control.stopped() };
     let end = child.wait(&until);
+    // What was written is not lost for being late.
+    while let Ok(line) = lines.try_recv() {
+        match line {
+            Line::Output(line) => gathering.take(&line)?,
+            Line::Complaint(line) => {
+                gathering.hear(&line);
+                complaints.push(line);
+            }
+            Line::End => {}
+        }
+    }
     if let Way::Slurm { .. } = launcher.way
         && !matches!(end, Ok(End::Exited(..)))
     {
@@ -270,13 +277,21 @@ fn mentions(line: &str, node: &str) -> bool {
 }
 
 /// Reads a pipe line by line in a thread of its own.
-fn read(pipe: Option<impl Read + Send + 'static>, send: Sender<Line>, kind: fn(String) -> Line) {
+fn read(
+    pipe: Option<impl Read + Send + 'static>,
+    send: Sender<Line>,
+    kind: fn(String) -> Line,
+    end: Option<Line>,
+) {
     std::thread::spawn(move || {
         let Some(pipe) = pipe else { return };
         for line in BufReader::new(pipe).split(b'\n').map_while(Result::ok) {
             // Read also when nobody listens any more: who writes must not wait.
             let _ = send.send(kind(String::from_utf8_lossy(&line).into_owned()));
         }
+        end.into_iter().for_each(|end| {
+            let _ = send.send(end);
+        });
     });
 }
 

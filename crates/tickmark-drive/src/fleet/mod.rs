@@ -208,11 +208,27 @@ impl Survey {
         Ok(all)
     }
 
-    /// Keeps what came of some machines.
+    /// Keeps what came of some machines, on the disk when this returns.
     ///
     /// # Errors
     /// It cannot be written.
     pub fn keep(&self, answers: &[Answer]) -> Result<(), Error> {
+        self.append(answers, true)
+    }
+
+    /// Keeps that a machine has begun, whatever ends this program before it has: one of thousands, so that nothing is waited for.
+    fn begun(&self, node: &str, recording: &Id) -> Result<(), Error> {
+        let mut answer = Answer {
+            node: node.to_owned(),
+            outcome: Outcome::Partly,
+            why: Some("the program that gathered it ended in the middle".to_owned()),
+            recording: Some(recording.clone()),
+        };
+        answer.clean();
+        self.append(&[answer], false)
+    }
+
+    fn append(&self, answers: &[Answer], sync: bool) -> Result<(), Error> {
         let path = self.folder.join(ANSWERS);
         let lines: String = answers
             .iter()
@@ -221,7 +237,7 @@ impl Survey {
             .collect();
         let written = std::fs::File::options().create(true).append(true).open(&path).and_then(|mut file| {
             file.write_all(lines.as_bytes())?;
-            file.sync_data()
+            if sync { file.sync_data() } else { Ok(()) }
         });
         written.map_err(Error::file("write", path))
     }

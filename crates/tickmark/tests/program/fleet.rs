@@ -90,6 +90,16 @@ fn bad_input_of_a_fleet_is_told_in_a_line() {
         &["started no agent", "no such host"],
     );
     assert!(!folder.exists());
+    // One that leaves something behind, which has its complaints open, is not waited for.
+    let left = bench.store().with_extension("left");
+    let leaves = format!(
+        "setsid sh -c 'echo $$ > {0}; exec sleep 100' >/dev/null & until [ -s {0} ]; do sleep .05; done; echo no such host >&2; exit 1",
+        left.display()
+    );
+    refused(&run(&["--nodes", "a", "--launcher", &leaves]), 1, &["started no agent", "no such host"]);
+    let pid = fs::read_to_string(&left).unwrap();
+    let ended = Command::new("kill").arg(pid.trim()).status().unwrap();
+    assert!(ended.success(), "it had ended: the launcher was waited for");
     // One whose agents are cut off in the middle, and whose lines are damaged.
     let cut = "TICKMARK_NODE=a {command} | head -n -1; TICKMARK_NODE=b {command} | sed 's/syscall/\\x1b[31m/'; echo '@tickmark c x 0 . {'";
     let done = run(&["--nodes", "a,b,c", "--launcher", cut]);
