@@ -18,6 +18,7 @@ const NEEDED: &[(&str, &str)] = &[
     ("/usr/sbin/slurmctld", "slurm-wlm"),
     ("/usr/sbin/munged", "munge"),
     ("pip3", "python3-pip"),
+    ("java", "default-jre-headless"),
     ("kill", "procps"),
     ("cpio", "cpio"),
     ("ip", "iproute2"),
@@ -115,11 +116,12 @@ const STEPS: &[Step] = &[
 /// What the tables of surveys are queried with, from PyPI.
 fn python() -> Result<()> {
     let folder = shell::root().join("target/python");
-    if folder.join("duckdb").is_dir() && folder.join("chdb").is_dir() {
+    let packages = ["duckdb", "chdb", "pyspark"];
+    if packages.iter().all(|package| folder.join(package).is_dir()) {
         return Ok(());
     }
     let folder = folder.to_string_lossy().into_owned();
-    shell::run("pip3", &["install", "--quiet", "--target", &folder, "duckdb", "chdb"])
+    shell::run("pip3", &[&["install", "--quiet", "--target", &folder], &packages[..]].concat())
 }
 
 /// Carries out every step and closes with a count.

@@ -397,12 +397,12 @@ fn a_cluster_is_surveyed_while_a_node_dies_and_its_tables_are_queried() {
     queried(&folder);
 }
 
-/// The documented queries, by DuckDB.
+/// The documented queries.
 fn queried(folder: &Path) {
     let packages = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/python");
-    if !packages.join("duckdb").is_dir() {
-        assert!(std::env::var_os("CI").is_none(), "duckdb is missing; `cargo xtask test` installs it");
-        println!("SKIPPED: duckdb is not installed; `cargo xtask test` installs it");
+    if !["duckdb", "chdb", "pyspark"].iter().all(|package| packages.join(package).is_dir()) {
+        assert!(std::env::var_os("CI").is_none(), "pyspark, chdb or duckdb is missing; `cargo xtask test` installs them");
+        println!("SKIPPED: pyspark, chdb or duckdb is not installed; `cargo xtask test` installs them");
         return;
     }
     let page =
@@ -417,6 +417,10 @@ for query in queries("duckdb"):
     print(json.dumps([query, [list(map(str, row)) for row in duckdb.sql(query).fetchall()]]))
 for query in queries("clickhouse"):
     print(json.dumps([query, [line.split("\t") for line in str(chdb.query(query, "TabSeparated")).splitlines()]]))
+from pyspark.sql import SparkSession
+spark = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
+for query in queries("spark"):
+    print(json.dumps([query, [list(map(str, row)) for row in spark.sql(query).collect()]]))
 "#,
         folder.display().to_string()
     );
@@ -427,7 +431,7 @@ for query in queries("clickhouse"):
     let done = child.wait_with_output().unwrap();
     assert!(done.status.success());
     let text = out(&done);
-    assert_eq!(text.lines().count(), 5, "{text}");
+    assert_eq!(text.lines().count(), 6, "{text}");
     for line in text.lines() {
         let (query, rows): (String, Vec<Vec<String>>) = serde_json::from_str(line).unwrap();
         assert!(!rows.is_empty(), "no row: {query}");
