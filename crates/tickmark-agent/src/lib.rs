@@ -15,6 +15,7 @@ mod serve;
 mod settle;
 mod sizes;
 mod supervisor;
+mod survey;
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -31,6 +32,8 @@ Usage: tickmark-agent [run]        carry out a plan
                                    what it can measure, as JSON
        tickmark-agent serve ADDRESS:PORT [CPU]
                                    answer `tickmark comms --peer`; the token is the first line of standard input
+       tickmark-agent survey SECONDS PLAN
+                                   carry out a plan of `tickmark fleet run`, for so long at most
        tickmark-agent --version    version and size of this program
 
 Where an emulator of programs runs it (qemu-user), TICKMARK_AGENT_STARTER names a script that starts it, with \"$@\".
@@ -48,7 +51,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>, prefix: &[&str]) -> E
         Err(message) => return usage(&message),
     };
     match command.as_str() {
-        "run" => supervisor::run(prefix),
+        "run" => supervisor::run(prefix, None),
         "one" => child::run(),
         "list" => print(&tickmark_probe::cases().map(|case| case.name() + "\n").collect::<String>()),
         "catalogue" => match catalogue(&words) {
@@ -56,6 +59,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>, prefix: &[&str]) -> E
             Err(message) => usage(&message),
         },
         "serve" => serve::run(&words),
+        "survey" => supervisor::run(prefix, Some(&words)),
         "version" => {
             let (version, bytes) = (env!("CARGO_PKG_VERSION"), settle::program_bytes());
             print(&format!("tickmark-agent {version}, {bytes} bytes\n"))
@@ -122,6 +126,7 @@ fn command(arguments: impl IntoIterator<Item = OsString>) -> Result<(String, Vec
             Some("one") => "one",
             Some("list") => "list",
             Some("serve") => "serve",
+            Some("survey") => "survey",
             Some("catalogue") => "catalogue",
             _ => return Err(format!("no command {}", value.display())),
         },

@@ -3,6 +3,7 @@
 
 use crate::child::Request;
 use crate::scratch::Scratch;
+use crate::survey::Survey;
 use crate::{environment, settle, sizes};
 use std::ffi::OsString;
 use std::io::{BufRead, Read, Write};
@@ -24,10 +25,10 @@ const GRACE: Nanos = Nanos::from_millis(500);
 /// A limit below this leaves no time to start a process.
 const LEAST_LIMIT: Nanos = Nanos::from_millis(10);
 
-/// Reads a plan from standard input and carries it out.
-pub(crate) fn run(prefix: &[&str]) -> ExitCode {
-    let mut out = Output(std::io::stdout());
-    let plan = match read_plan() {
+/// Reads a plan from standard input, or from the words of a survey, and carries it out.
+pub(crate) fn run(prefix: &[&str], words: Option<&[String]>) -> ExitCode {
+    let mut out = Output { out: std::io::stdout(), survey: words.and_then(Survey::of) };
+    let plan = match words.map_or_else(read_plan, Survey::plan) {
         Ok(plan) => plan,
         Err(message) => {
             let refusal = Refusal { kind: RefusalKind::Usage, message: format!("not a plan: {message}") };
@@ -76,7 +77,8 @@ pub(crate) fn run(prefix: &[&str]) -> ExitCode {
     })));
     let batch = shared::longest_batch(hz);
     let (plan, settled, scratch) = (&plan, &settled, &scratch);
-    let supervisor = Supervisor { prefix, plan, settled, scratch, sizes, batch, clock_source };
+    let ends = out.survey.as_ref().map(|survey| survey.ends);
+    let supervisor = Supervisor { prefix, plan, settled, scratch, sizes, batch, clock_source, ends };
     let complete = plan.runs.iter().all(|run| supervisor.carry_out(run, &mut out));
     out.event(&Event::Goodbye { complete, state: environment::state(settled.cpu) });
     if complete { ExitCode::SUCCESS } else { ExitCode::FAILURE }
@@ -90,24 +92,29 @@ fn read_plan() -> Result<Plan, String> {
 }
 
 /// Standard output, a line an event, flushed each time. Once nobody reads, events are dropped.
-struct Output(std::io::Stdout);
+struct Output {
+    out: std::io::Stdout,
+    survey: Option<Survey>,
+}
 
 impl Output {
     fn event(&mut self, event: &Event) {
         if let Ok(line) = serde_json::to_string(event) {
-            let _ = writeln!(self.0, "{line}").and_then(|()| self.0.flush());
-            self.drain();
+            self.raw((line + "\n").as_bytes());
         }
     }
 
     fn raw(&mut self, lines: &[u8]) {
-        let _ = self.0.write_all(lines).and_then(|()| self.0.flush());
+        let _ = match &mut self.survey {
+            Some(survey) => survey.tell(&mut self.out, lines),
+            None => self.out.write_all(lines).and_then(|()| self.out.flush()),
+        };
         self.drain();
     }
 
     /// What leaves over a serial line is gone before the next run begins.
     fn drain(&self) {
-        guest::drain(self.0.as_fd());
+        guest::drain(self.out.as_fd());
     }
 }
 
@@ -119,6 +126,8 @@ struct Supervisor<'a> {
     sizes: tickmark_probe::Sizes,
     batch: Nanos,
     clock_source: Option<String>,
+    /// When it stops; none is with the end of standard input.
+    ends: Option<Instant>,
 }
 
 /// How waiting for a run ended.
@@ -171,7 +180,7 @@ impl Supervisor<'_> {
         let end = self.start(&request, run.padding).and_then(|child| {
             let id = child.0.id();
             let folder = self.scratch.path().map(|path| path.join(format!("run-{id}")));
-            let end = wait(child, limit);
+            let end = wait(child, limit, self.ends);
             // A run that was ended left its files.
             folder.map(std::fs::remove_dir_all);
             osnoise::put_away(id);
@@ -275,25 +284,31 @@ impl Drop for Running {
     }
 }
 
-/// Reads what the run writes until it ends, its limit has passed, or standard input has ended.
-fn wait(mut running: Running, limit: Nanos) -> std::io::Result<End> {
+/// Reads what the run writes until it ends, its limit has passed, or it is time to stop: that of a survey, or the end of standard input.
+fn wait(mut running: Running, limit: Nanos, ends: Option<Instant>) -> std::io::Result<End> {
     let deadline = Instant::now() + limit.to_duration() + GRACE.to_duration();
     let mut lines = Vec::new();
     let Some(mut pipe) = running.0.stdout.take() else { return Err(std::io::ErrorKind::BrokenPipe.into()) };
     let stdin = std::io::stdin();
     let mut chunk = [0; 64 << 10];
     let end = loop {
-        let left = Nanos::from(deadline.saturating_duration_since(Instant::now()));
-        if left <= Nanos::ZERO {
+        let now = Instant::now();
+        if ends.is_some_and(|ends| now >= ends) {
+            break Some(End::Told);
+        }
+        let left =
+            Nanos::from(ends.map_or(deadline, |ends| ends.min(deadline)).saturating_duration_since(now));
+        if now >= deadline {
             break Some(End::Limit);
         }
-        let ready = limits::wait_readable([pipe.as_fd(), stdin.as_fd()], left);
+        let other = if ends.is_some() { pipe.as_fd() } else { stdin.as_fd() };
+        let ready = limits::wait_readable([pipe.as_fd(), other], left);
         match ready.map_err(|e| std::io::Error::from_raw_os_error(e.errno))? {
             [true, _] => match pipe.read(&mut chunk)? {
                 0 => break None,
                 count => lines.extend_from_slice(&chunk[..count]),
             },
-            [false, true] if stdin.lock().read(&mut chunk)? == 0 => break Some(End::Told),
+            [false, true] if ends.is_none() && stdin.lock().read(&mut chunk)? == 0 => break Some(End::Told),
             _ => {}
         }
     };

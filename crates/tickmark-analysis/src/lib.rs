@@ -15,6 +15,7 @@ pub mod comparison;
 pub mod doctor;
 pub mod dose;
 mod exact;
+pub mod fleet;
 pub mod gate;
 pub mod http;
 pub mod hz;

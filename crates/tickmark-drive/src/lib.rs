@@ -9,6 +9,7 @@ mod control;
 mod error;
 pub mod experiment;
 pub mod file;
+pub mod fleet;
 mod journal;
 pub mod knob;
 pub mod lab;

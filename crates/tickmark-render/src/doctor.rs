@@ -97,6 +97,31 @@ fn words(name: &str) -> Words {
     Words { title, advice }
 }
 
+/// What a check looks for; its name where this version has none of that name.
+pub(crate) fn title(name: &str) -> &str {
+    match words(name).title {
+        "" => name,
+        title => title,
+    }
+}
+
+/// What to do about it.
+pub(crate) fn advice(name: &str) -> &'static str {
+    words(name).advice
+}
+
+/// A finding in a line: what it is, what it costs, by what it was seen.
+#[must_use]
+pub fn line(one: &Diagnosis) -> String {
+    let cost = match &one.outcome {
+        Outcome::Found(Some(cost)) => format!(", {}", self::cost(*cost)),
+        _ => String::new(),
+    };
+    let seen: Vec<String> =
+        one.evidence.iter().map(|evidence| short(&evidence.name, &value(&evidence.value))).collect();
+    format!("{}{cost} ({})", title(one.name), seen.join(", "))
+}
+
 /// All of it for a person; with the values of what is fine.
 #[must_use]
 pub fn text(all: &[Diagnosis]) -> String {

@@ -15,6 +15,7 @@ pub mod cyclictest;
 pub mod doctor;
 pub mod dose;
 mod finding;
+pub mod fleet;
 pub mod gate;
 mod grid;
 pub mod http;

@@ -17,6 +17,7 @@ pub mod linear;
 pub mod multiple;
 pub mod nested;
 pub mod offset;
+pub mod outlying;
 pub mod permutation;
 pub mod plan;
 mod quantile;

@@ -32,6 +32,7 @@ const SWEPT: Duration = Duration::from_secs(3600);
 pub struct Store {
     root: PathBuf,
     warn: fn(&Error),
+    swept: std::sync::Once,
 }
 
 impl Store {
@@ -45,7 +46,9 @@ impl Store {
         let home = || std::env::var_os("HOME").filter(|v| !v.is_empty()).map(PathBuf::from);
         let share = || home().map(|home| home.join(".local/share"));
         let default = || data().or_else(share).map(|folder| folder.join("tickmark"));
-        root.or_else(default).map(|root| Self { root, warn }).ok_or(Error::NoHome)
+        root.or_else(default)
+            .map(|root| Self { root, warn, swept: std::sync::Once::new() })
+            .ok_or(Error::NoHome)
     }
 
     /// Its folder.
@@ -63,7 +66,7 @@ impl Store {
     /// # Errors
     /// A plan that could not be read again, or a folder that cannot be made.
     pub fn create(&self, meta: &Meta) -> Result<Writer, Error> {
-        self.sweep();
+        self.swept.call_once(|| self.sweep());
         // What could not be read again is not begun.
         if let Some(why) = clean::refuse(meta) {
             return Err(Error::Unkept(why));

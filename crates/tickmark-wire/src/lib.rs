@@ -15,6 +15,7 @@ mod line;
 mod metric;
 pub mod names;
 mod observations;
+pub mod pieces;
 mod plan;
 pub mod printed;
 pub mod shared;

@@ -9,6 +9,7 @@ pub(crate) mod complete;
 mod dose;
 mod examples;
 mod exit;
+mod fleet;
 mod http;
 mod hz;
 mod lab;
@@ -33,6 +34,7 @@ use examples::{
     RECORDINGS_EXAMPLES, RUN_EXAMPLES, SHOW_EXAMPLES, START, STAT_EXAMPLES, TICK_EXAMPLES, TIMERS_EXAMPLES,
 };
 pub(crate) use exit::exit;
+pub(crate) use fleet::{Fleet, FleetCommand, FleetGather, FleetHealth, FleetReport, FleetRun};
 pub(crate) use http::Http;
 pub(crate) use hz::Hz;
 pub(crate) use lab::{Lab, LabBoot, LabKernels, LabRun, Speed};
@@ -53,7 +55,7 @@ pub(crate) use watch::{Doctor, DoctorFormat, Tick};
 #[derive(Debug, Parser)]
 #[command(name = "tickmark", version, arg_required_else_help = true, after_help = START)]
 pub(crate) struct Cli {
-    /// Where recordings are kept [default: tickmark in the user's data folder]
+    /// Where recordings are kept, or a team's store as postgres://USER@HOST/DATABASE [default: tickmark in the user's data folder]
     #[arg(long, global = true, value_name = "DIR", env = "TICKMARK_STORE")]
     pub(crate) store: Option<PathBuf>,
     #[command(subcommand)]
@@ -117,6 +119,9 @@ pub(crate) enum Command {
     /// Measure transactions of databases: SQLite, MariaDB or MySQL, PostgreSQL
     #[command(after_help = sql::SQL_EXAMPLES)]
     Sql(Sql),
+    /// Measure many machines at once, and say which of them are bad
+    #[command(after_help = fleet::FLEET_EXAMPLES)]
+    Fleet(Fleet),
     /// Count how often a command reads clocks: which, and from where
     #[command(after_help = clock_reads::CLOCK_READS_EXAMPLES)]
     ClockReads(ClockReads),
@@ -344,6 +349,9 @@ pub(crate) struct Export {
     /// Every observation instead of the figures of each run
     #[arg(long)]
     pub(crate) raw: bool,
+    /// The folder of Parquet's tables, to which this recording is added
+    #[arg(long, short, value_name = "DIR")]
+    pub(crate) output: Option<PathBuf>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -354,6 +362,10 @@ pub(crate) enum ExportFormat {
     Hdr,
     /// What a watched CPU was lost to as trace events, for Perfetto
     Perfetto,
+    /// Tables of a folder (--output) for DuckDB, ClickHouse, Spark: figures, facts, findings, each by day
+    Parquet,
+    /// The figures as text for a scraper
+    Openmetrics,
 }
 
 #[derive(Debug, Args)]

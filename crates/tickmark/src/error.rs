@@ -60,6 +60,10 @@ pub(crate) enum Error {
     Path { what: &'static str, path: PathBuf, source: std::io::Error },
     #[error(transparent)]
     Drive(Drive),
+    #[error(transparent)]
+    Shared(#[from] tickmark_shared::Error),
+    #[error(transparent)]
+    Tables(#[from] tickmark_tables::Error),
     #[error("cannot write the output: {0}")]
     Output(std::io::Error),
 }
@@ -73,6 +77,7 @@ impl Error {
                 Store::KeepsItsName { .. } | Store::NoName(_) | Store::NoHome => Code::Usage,
                 _ => Code::Failed,
             },
+            Self::Shared(tickmark_shared::Error::Address(_)) => Code::Usage,
             _ => Code::Failed,
         }
     }

@@ -6,6 +6,7 @@ mod agent_c;
 mod cross;
 mod docs;
 mod licences;
+mod package;
 mod peers;
 mod shell;
 mod test;
@@ -21,6 +22,7 @@ cargo xtask select-index      build the static load of databases for guests
 cargo xtask weighs            fork and exec from the agent and from the whole program (30 s)
 cargo xtask cross             run every probe of the agents for arm64 and riscv64 in an emulator (2 min)
 cargo xtask docs [--check]    write docs/PROBES.md from the specs, or only check it
+cargo xtask package [--check] a Debian package, an archive and the list of components, in target/package
 cargo xtask licences          check the licences of all dependencies against deny.toml
 cargo xtask peers             side by side with perf bench, cyclictest and a plain C loop (3 min)
 cargo xtask peers catalogue   side by side with sysbench, NetPIPE, iperf3, perf bench and a copy loop (5 min)
@@ -51,6 +53,8 @@ fn main() -> ExitCode {
         ["cross"] => cross::test(),
         ["docs"] => docs::write(),
         ["docs", "--check"] => docs::check(),
+        ["package"] => package::build(),
+        ["package", "--check"] => package::check(),
         ["licences"] => licences::check(),
         ["peers"] => peers::tools::run(),
         ["peers", "stat"] => peers::stat::run(),

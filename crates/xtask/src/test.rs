@@ -1,6 +1,6 @@
 //! Everything that must hold, in the order in which it fails fastest.
 
-use crate::{Result, agent, agent_c, cross, docs, licences, shell};
+use crate::{Result, agent, agent_c, cross, docs, licences, package, shell};
 use std::process::Command;
 use std::time::Instant;
 
@@ -15,6 +15,10 @@ const NEEDED: &[(&str, &str)] = &[
     ("go", "golang-go"),
     ("tcc", "tcc"),
     ("taskset", "util-linux"),
+    ("/usr/sbin/slurmctld", "slurm-wlm"),
+    ("/usr/sbin/munged", "munge"),
+    ("pip3", "python3-pip"),
+    ("java", "default-jre-headless"),
     ("kill", "procps"),
     ("cpio", "cpio"),
     ("ip", "iproute2"),
@@ -84,6 +88,7 @@ type Step = (&'static str, f64, fn() -> Result<()>);
 
 const STEPS: &[Step] = &[
     ("packages", 0.3, || shell::install(NEEDED)),
+    ("Python's packages", 0.5, python),
     ("format", 0.1, || shell::run("cargo", &["fmt", "--all", "--check"])),
     ("lints", 1.1, || {
         shell::run("cargo", &["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"])
@@ -105,7 +110,19 @@ const STEPS: &[Step] = &[
     ("the main job", 2.4, main_job),
     ("the short experiment", 0.7, short_experiment),
     ("fork weighs neither program", 0.3, agent::weighs_the_same),
+    ("the package", 0.6, package::check),
 ];
+
+/// What the tables of surveys are queried with, from PyPI.
+fn python() -> Result<()> {
+    let folder = shell::root().join("target/python");
+    let packages = ["duckdb", "chdb", "pyspark"];
+    if packages.iter().all(|package| folder.join(package).is_dir()) {
+        return Ok(());
+    }
+    let folder = folder.to_string_lossy().into_owned();
+    shell::run("pip3", &[&["install", "--quiet", "--target", &folder], &packages[..]].concat())
+}
 
 /// Carries out every step and closes with a count.
 pub(crate) fn run() -> Result<()> {

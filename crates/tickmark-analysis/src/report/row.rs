@@ -2,7 +2,7 @@
 
 use super::marks::{Mark, NoFloor, Note};
 use crate::sample::Apart;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use tickmark_stats::Estimate;
 use tickmark_wire::Better;
 
@@ -98,7 +98,7 @@ pub struct Each {
 }
 
 /// The unit of a row's value, as it is kept.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Unit {
     /// Time.
     #[serde(rename = "ns")]

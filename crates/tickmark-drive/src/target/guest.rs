@@ -76,7 +76,7 @@ pub struct Guest {
 ///
 /// # Errors
 /// It is nowhere, or linked dynamically.
-pub(crate) fn agent_program() -> Result<PathBuf, Error> {
+pub fn agent_program() -> Result<PathBuf, Error> {
     if let Some(named) = std::env::var_os("TICKMARK_AGENT").map(PathBuf::from) {
         return match is_static(&named) {
             true => Ok(named),
@@ -131,7 +131,8 @@ fn own_program(task: &str, built: &str, missing: &dyn Fn(&Path) -> String) -> Re
     // target/release/tickmark, and target/release/deps/test.
     let name = Path::new(built).file_name().unwrap_or_default();
     let at = Path::new("x86_64-unknown-linux-gnu/agent").join(built);
-    let known = [folder.join("..").join(&at), folder.join("../..").join(&at), folder.join(name)];
+    let installed = folder.join("../lib/tickmark").join(name);
+    let known = [folder.join("..").join(&at), folder.join("../..").join(&at), folder.join(name), installed];
     known.into_iter().find(|path| is_static(path)).ok_or_else(|| Error::Refused(missing(&own)))
 }
 

@@ -10,7 +10,8 @@ pub use here::ThisMachine;
 pub use remote::Remote;
 pub use serving::Serving;
 
-pub(crate) use guest::{FILE, MODULE, SELECT_INDEX, agent_program, select_index_program};
+pub use guest::agent_program;
+pub(crate) use guest::{FILE, MODULE, SELECT_INDEX, select_index_program};
 pub(crate) use remote::IDENTITY;
 
 use crate::{Control, Error};
@@ -109,7 +110,7 @@ pub(crate) fn follow(
 
 /// The lines of one agent, one after the other.
 #[derive(Debug, Default)]
-struct Stream {
+pub(crate) struct Stream {
     greeted: bool,
     running: bool,
     /// What was wrong with a line of the run that is under way.
@@ -118,7 +119,7 @@ struct Stream {
 
 impl Stream {
     /// What to pass on of a line.
-    fn take(&mut self, line: Vec<u8>) -> Result<Option<Heard>, Error> {
+    pub(crate) fn take(&mut self, line: Vec<u8>) -> Result<Option<Heard>, Error> {
         // A shell on the way may have words of its own before the agent has.
         let words = !self.greeted && !line.starts_with(b"{");
         if words || line.iter().all(u8::is_ascii_whitespace) {

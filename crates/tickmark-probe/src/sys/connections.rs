@@ -107,15 +107,3 @@ pub fn receive(socket: &OwnedFd, bytes: &mut [u8], wait: bool) -> Result<usize, 
     let got = unsafe { libc::recv(socket.as_raw_fd(), bytes.as_mut_ptr().cast(), bytes.len(), flags) };
     if got < 0 { Err(CallError::last("recv")) } else { Ok(got as usize) }
 }
-
-/// Lets this process open as many descriptors as it may.
-pub fn many_descriptors() {
-    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: `limit` is valid to write to, and to read from.
-    unsafe {
-        if libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) == 0 {
-            limit.rlim_cur = limit.rlim_max;
-            libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit);
-        }
-    }
-}

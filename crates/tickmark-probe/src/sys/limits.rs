@@ -213,6 +213,12 @@ pub fn kill_group(leader: u32) {
         Pid::from_raw(leader as i32).map(|group| rustix::process::kill_process_group(group, Signal::KILL));
 }
 
+/// Lets this process open as many files as it may; a system that refuses leaves it as it was.
+pub fn many_files() {
+    let own = rustix::process::getrlimit(Resource::Nofile);
+    let _ = rustix::process::setrlimit(Resource::Nofile, Rlimit { current: own.maximum, ..own });
+}
+
 /// Waits until one of two descriptors can be read or `timeout` has passed; says which can.
 ///
 /// # Errors

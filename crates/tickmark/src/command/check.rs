@@ -2,7 +2,7 @@
 
 mod calibrate;
 mod found;
-mod limits;
+pub(super) mod limits;
 
 use super::gates::{Gate, Trial};
 use crate::cli::{Check, CheckFormat, FailOn};

@@ -24,10 +24,10 @@ const BLOCKS: &str = "10";
 const CHEAP: &str = "syscall.null";
 
 pub(super) fn run(store: &Store, asked: &Doctor) -> Result<Code, Error> {
-    let checks = chosen(asked)?;
+    let checks = chosen(&asked.only)?;
     let (recording, stopped) = match &asked.of {
         Some(name) => (store.find(name)?, false),
-        None => measure(store, asked, &checks)?,
+        None => measure_these(store, asked.cpu, &checks, &[], !asked.only.is_empty())?,
     };
     let mut all = doctor::examine(&recording, &checks);
     doctor::remember(&mut all, &earlier(store, &recording));
@@ -44,8 +44,8 @@ pub(super) fn run(store: &Store, asked: &Doctor) -> Result<Code, Error> {
 }
 
 /// The checks that were named, or all.
-fn chosen(asked: &Doctor) -> Result<Vec<&'static Check>, Error> {
-    if asked.only.is_empty() {
+pub(super) fn chosen(only: &[String]) -> Result<Vec<&'static Check>, Error> {
+    if only.is_empty() {
         return Ok(doctor::checks().collect());
     }
     let one = |name: &String| {
@@ -55,22 +55,37 @@ fn chosen(asked: &Doctor) -> Result<Vec<&'static Check>, Error> {
         };
         doctor::checks().find(|check| check.name == name).ok_or_else(unknown)
     };
-    asked.only.iter().map(one).collect()
+    only.iter().map(one).collect()
 }
 
-/// A short recording of what the checks need.
-fn measure(store: &Store, asked: &Doctor, checks: &[&Check]) -> Result<(Recording, bool), Error> {
+/// A short recording of what the checks need, and of these metrics; and whether the user ended it.
+pub(super) fn measure_these(
+    store: &Store,
+    cpu: Option<u32>,
+    checks: &[&Check],
+    metrics: &[&str],
+    quick: bool,
+) -> Result<(Recording, bool), Error> {
     let mut probes: Vec<&str> = checks.iter().flat_map(|check| check.probes).copied().collect();
     probes.sort_unstable();
     probes.dedup();
-    if probes.is_empty() {
+    if probes.is_empty() && metrics.is_empty() {
         probes.push(CHEAP);
     }
     let catalogue = selection::select(&["all".to_owned()])?;
-    let own = |offer: &Offer| probes.contains(&offer.probe.as_str());
+    let own = |offer: &Offer| {
+        let asked = || offer.metrics.iter().any(|metric| metrics.contains(&metric.name.as_str()));
+        probes.contains(&offer.probe.as_str()) || asked()
+    };
     let offers: Vec<Offer> = catalogue.into_iter().filter(own).collect();
-    let (runs, budget) = if asked.only.is_empty() { (RUNS, ALL) } else { (1, ONE) };
-    let settings = Settings { cpu: asked.cpu, small: true, ..Settings::default() };
+    let known = |name: &&&str| {
+        offers.iter().flat_map(|offer| &offer.metrics).any(|metric| metric.name.as_str() == **name)
+    };
+    if let Some(unknown) = metrics.iter().find(|name| !known(name)) {
+        return Err(Error::UnknownProbe { name: (*unknown).to_owned(), suggestion: None });
+    }
+    let (runs, budget) = if quick { (1, ONE) } else { (RUNS, ALL) };
+    let settings = Settings { cpu, small: true, ..Settings::default() };
     let plan = plan::make(&offers, runs, Some(budget), settings, runs == 1, &mut rand::rng());
     let select: Vec<String> = probes.into_iter().map(str::to_owned).collect();
     let (mut made, stopped) =

@@ -10,7 +10,7 @@ use tickmark_wire::text::printable;
 use tickmark_wire::{Headline, Metric, Nanos, Observations};
 
 /// A table: the names of its columns, its rows.
-type Table = (&'static [&'static str], Vec<Vec<Value>>);
+pub(super) type Table = (&'static [&'static str], Vec<Vec<Value>>);
 
 const FIGURES: &[&str] = &[
     "recording",
@@ -34,6 +34,18 @@ const OBSERVATIONS: &[&str] =
 pub(super) fn run(store: &Store, export: &Export) -> Result<Code, Error> {
     let recording = store.find(&export.recording)?;
     match export.format {
+        ExportFormat::Parquet => {
+            let folder = export
+                .output
+                .as_deref()
+                .ok_or_else(|| Error::Usage("give --output DIR with --format parquet".to_owned()))?;
+            super::fleet::tables::of_recording(folder, &recording)?;
+            return Ok(Code::Done);
+        }
+        ExportFormat::Openmetrics => {
+            super::print(&super::export_metrics::text(&recording))?;
+            return Ok(Code::Done);
+        }
         ExportFormat::Hdr => {
             super::print(&super::export_gaps::hdr(&recording)?)?;
             return Ok(Code::Done);
@@ -99,7 +111,7 @@ fn unit(metric: &Metric) -> RowUnit {
     if metric.headline == Headline::TickTrain { RowUnit::Hz } else { metric.unit.into() }
 }
 
-fn figures(recording: &Recording) -> Table {
+pub(super) fn figures(recording: &Recording) -> Table {
     let row = |(run, metric): (&Run, &Metric)| {
         let (mut status, mut reason) = match &run.status {
             Status::Ok => ("ok", None),

@@ -16,6 +16,8 @@ mod dose;
 mod experiment;
 mod export;
 mod export_gaps;
+mod export_metrics;
+mod fleet;
 mod gates;
 mod hosts;
 mod http;
@@ -35,6 +37,7 @@ mod recordings;
 mod report;
 mod run;
 mod scenarios;
+mod shared;
 mod show;
 mod sql;
 mod stat;
@@ -50,8 +53,15 @@ use tickmark_analysis::lmbench;
 use tickmark_analysis::report as rows;
 use tickmark_store::{Recording, Store};
 
-/// Carries out a command line.
+/// Carries out a command line; on the copy of a shared store, where that is asked for.
 pub(crate) fn dispatch(cli: Cli) -> Result<Code, Error> {
+    match shared::of(&cli) {
+        Some(shared) => shared::dispatch(&shared?, cli),
+        None => dispatch_here(cli),
+    }
+}
+
+fn dispatch_here(cli: Cli) -> Result<Code, Error> {
     let store = || open(cli.store.clone());
     match cli.command {
         Command::Run(run) => run::run(&store()?, &run),
@@ -72,6 +82,7 @@ pub(crate) fn dispatch(cli: Cli) -> Result<Code, Error> {
         Command::ClockReads(asked) => clock_reads::run(&store()?, &asked),
         Command::Comms(asked) => comms::run(&store()?, &asked),
         Command::Http(asked) => http::run(&store()?, &asked),
+        Command::Fleet(asked) => fleet::run(&asked),
         Command::Hz(asked) => hz::run(&store()?, &asked),
         Command::Lab(asked) => lab::run(store, &asked),
         Command::Sql(asked) => sql::run(&store()?, &asked),

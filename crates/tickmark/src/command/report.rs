@@ -101,7 +101,7 @@ fn plots(folder: &Path, report: &Report<'_>) -> Result<(), Error> {
 }
 
 /// Whole or not at all: a page that was there stays where this one cannot be written.
-fn write(file: &Path, text: &str) -> Result<(), Error> {
+pub(super) fn write(file: &Path, text: &str) -> Result<(), Error> {
     let refused = |error: std::io::Error| Error::Refused(format!("--output: {}: {error}", file.display()));
     let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut made = tempfile::Builder::new().prefix(".tickmark-").tempfile_in(folder).map_err(refused)?;

@@ -187,6 +187,9 @@ fn completions_and_man_pages() {
     assert_eq!(output.status.code(), Some(0), "{}", err(&output));
     let page = std::fs::read_to_string(folder.join("tickmark-run.1")).unwrap();
     assert!(page.contains("budget"));
+    for section in ["EXIT STATUS", "ENVIRONMENT", "FILES", "SEE ALSO"] {
+        assert!(page.contains(&format!(".SH \"{section}\"")), "{section}");
+    }
 }
 
 #[test]

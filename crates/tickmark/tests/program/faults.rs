@@ -313,7 +313,9 @@ fn the_whole_suite_in_16_mb() {
     // As after a boot: nothing of the program is in memory, and what reading it brings counts as the group's.
     let folder = tempfile::tempdir().unwrap();
     let copy = folder.path().join("tickmark");
-    fs::copy(program(), &copy).unwrap();
+    // The program as users have it, where it is built: of the one for tests twice as much is in memory.
+    let released = Path::new(program()).with_file_name("../release/tickmark");
+    fs::copy(if released.exists() { &released } else { Path::new(program()) }, &copy).unwrap();
     let cold = Command::new("dd")
         .arg(format!("of={}", copy.display()))
         .args(["oflag=nocache", "conv=notrunc,fdatasync", "count=0", "status=none"])

@@ -5,7 +5,7 @@ use super::breakpoints::{CLOCK, Mapping, mappings, named, place, refused};
 use super::code::Code;
 use super::program::{Blind, blind_in};
 use crate::probes::counting::Count;
-use crate::sys::connections::many_descriptors;
+use crate::sys::limits::many_files;
 use crate::sys::tasks;
 use crate::sys::uprobe::{Call, Places, Watch};
 use crate::{Params, ProbeError};
@@ -136,7 +136,7 @@ impl Program {
     ) -> Result<(Seen, Option<f64>), ProbeError> {
         let pid = self.pid;
         let wrong = |why: String| ProbeError::Other(format!("process {pid}: {why}"));
-        many_descriptors();
+        many_files();
         let of = |(file, offset, ..): &(Identity, u64, String, _)| place(&self.files[file].path, *offset);
         let places = self.places.iter().map(of).collect::<Result<Vec<_>, _>>();
         let places = Places::define(&places.map_err(|error| wrong(error.to_string()))?);

@@ -102,7 +102,7 @@ const LONGEST: u64 = 50_000_000;
 
 /// Sends requests until the board says stop.
 pub(super) fn run(asked: &Asked, board: &Board) -> Result<(), CallError> {
-    connections::many_descriptors();
+    crate::sys::limits::many_files();
     let one = |_| Connection {
         socket: None,
         state: State::Idle,

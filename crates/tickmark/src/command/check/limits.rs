@@ -43,7 +43,7 @@ pub(super) fn run(recording: &Recording, asked: &Check) -> Result<Code, Error> {
 }
 
 /// The limit in the unit of the row.
-fn in_unit(limit: LimitValue, unit: Unit) -> Result<f64, String> {
+pub(in crate::command) fn in_unit(limit: LimitValue, unit: Unit) -> Result<f64, String> {
     match (limit, unit) {
         (LimitValue::Time(ns), Unit::Nanoseconds) => Ok(ns),
         (LimitValue::Share(share), Unit::Share) => Ok(share),

@@ -1,0 +1,308 @@
+//! Starts an agent on each machine: one step of Slurm, or any command that does the same.
+
+use super::{Answer, Gathering, Survey, hosts};
+use crate::{Control, Error};
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Command, Stdio};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::time::{Duration, Instant};
+use tickmark_process::{Child, End, Until};
+use tickmark_wire::pieces;
+use tickmark_wire::text::quoted;
+
+/// After the time of its machines a launcher may take so long to end.
+const GRACE: Duration = Duration::from_secs(15);
+/// How often it is asked whether the user ended it.
+const LOOK: Duration = Duration::from_millis(100);
+/// A word of a command line may have so many bytes (Linux: MAX_ARG_STRLEN, 128 KiB).
+const LONGEST: usize = 128 << 10;
+/// What a question to Slurm may take.
+const ASKED: Duration = Duration::from_secs(20);
+
+/// How agents get to run.
+#[derive(Debug, Clone)]
+pub enum Way {
+    /// `srun`, with options of the user's; the agent is copied to each node first where it is to be shipped.
+    Slurm {
+        /// Beside what is always said.
+        options: Vec<String>,
+        /// `srun --bcast`.
+        ship: bool,
+    },
+    /// A command line of a shell: `{nodes}` are the machines with commas, `{count}` how many, `{command}` what each is to run.
+    Command(String),
+}
+
+/// A launch of agents.
+#[derive(Debug, Clone)]
+pub struct Launcher {
+    /// How.
+    pub way: Way,
+    /// The agent's program with the words before its own, as the machines find it.
+    pub agent: Vec<String>,
+    /// How long may pass until the first machine answers: a queue may be long.
+    pub patience: Duration,
+}
+
+/// Where an agent that is shipped lies on a node.
+fn shipped(survey: &Survey) -> String {
+    format!("/tmp/tickmark-agent-{}", survey.asked.id)
+}
+
+impl Launcher {
+    /// The command that starts an agent on each of these machines.
+    ///
+    /// # Errors
+    /// A plan that is too long for a command line.
+    pub fn command(&self, survey: &Survey, nodes: &[String]) -> Result<Command, Error> {
+        let plan = pieces::word(&serde_json::to_string(&survey.asked.plan).unwrap_or_default());
+        if plan.len() >= LONGEST {
+            return Err(Error::Usage(format!(
+                "the plan is {} bytes long, and a word of a command line at most {LONGEST}: select fewer probes, or give fewer --runs",
+                plan.len()
+            )));
+        }
+        let seconds = survey.asked.limit_s.to_string();
+        let own = ["survey", &seconds, &plan].map(str::to_owned);
+        let (list, count) = (nodes.join(","), nodes.len().to_string());
+        match &self.way {
+            Way::Slurm { options, ship } => {
+                let mut srun = Command::new("srun");
+                // One task a node with all of it; a node that dies does not end the others' step.
+                srun.args([
+                    "--nodes",
+                    &count,
+                    "--ntasks",
+                    &count,
+                    "--ntasks-per-node=1",
+                    "--nodelist",
+                    &list,
+                ]);
+                srun.args(["--no-kill", "--kill-on-bad-exit=0", "--wait=0", "--input=none", "--exclusive"]);
+                srun.args(["--cpu-bind=none", "--mem=0"]);
+                srun.arg(format!("--job-name={}", job(survey))).args(options);
+                if *ship {
+                    srun.arg(format!("--bcast={}", shipped(survey)));
+                }
+                srun.args(&self.agent).args(own);
+                Ok(srun)
+            }
+            Way::Command(template) => {
+                let all = self.agent.iter().chain(&own).map(|word| quoted(word).into_owned());
+                let line = all.collect::<Vec<_>>().join(" ");
+                let filled =
+                    template.replace("{nodes}", &list).replace("{count}", &count).replace("{command}", &line);
+                let mut shell = Command::new("sh");
+                shell.args(["-c", &filled]);
+                Ok(shell)
+            }
+        }
+    }
+}
+
+/// The name of a survey's jobs.
+fn job(survey: &Survey) -> String {
+    format!("tickmark-{}", survey.asked.id)
+}
+
+/// Asks Slurm.
+fn slurm(program: &str, words: &[&str]) -> Result<String, Error> {
+    let mut command = Command::new(program);
+    command.args(words);
+    let until = Until { limit: Some(ASKED), stop: &|| false };
+    let done = tickmark_process::output(command, Vec::new(), true, &until).map_err(|error| {
+        let missing = error.kind() == std::io::ErrorKind::NotFound;
+        let hint = if missing { "; without Slurm give --launcher COMMAND" } else { "" };
+        Error::Refused(format!("{program}: {error}{hint}"))
+    })?;
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
+    match done.end {
+        End::Exited(status, _) if status.success() => Ok(text(&done.stdout)),
+        _ => Err(Error::Refused(format!("{program}: {}", text(&done.stderr)))),
+    }
+}
+
+/// The machines where none are named: those of the allocation that this runs in, else all of the cluster.
+///
+/// # Errors
+/// Slurm does not answer.
+pub fn members() -> Result<Vec<String>, Error> {
+    if let Ok(list) = std::env::var("SLURM_JOB_NODELIST") {
+        return hosts::expand(&list).map_err(|why| Error::Usage(format!("SLURM_JOB_NODELIST: {why}")));
+    }
+    let names = slurm("sinfo", &["--noheader", "--Node", "--format=%N"])?;
+    hosts::expand(&names.lines().collect::<Vec<_>>().join(","))
+        .map_err(|why| Error::Refused(format!("sinfo: {why}")))
+}
+
+/// Of these machines, those that Slurm knows it cannot use now, and why: with one of them a step would not begin.
+///
+/// # Errors
+/// Slurm does not answer.
+pub fn down(nodes: &[String]) -> Result<BTreeMap<String, String>, Error> {
+    let list = nodes.join(",");
+    let said = slurm("sinfo", &["--noheader", "--Node", "--format=%N|%T|%E", "--nodes", &list])?;
+    let mut states = BTreeMap::new();
+    for line in said.lines() {
+        let mut words = line.splitn(3, '|');
+        if let (Some(node), Some(state), reason) = (words.next(), words.next(), words.next()) {
+            states.insert(
+                node.trim().to_owned(),
+                (state.trim().to_owned(), reason.unwrap_or("none").trim().to_owned()),
+            );
+        }
+    }
+    let unusable = |state: &str| {
+        state.ends_with('*')
+            || ["down", "drain", "fail", "unknown", "power", "maint", "reboot"]
+                .iter()
+                .any(|bad| state.contains(bad))
+    };
+    let why = |node: &String| match states.get(node) {
+        None => Some("Slurm knows no such node".to_owned()),
+        Some((state, reason)) if unusable(state) => {
+            let star = if state.ends_with('*') { ", does not respond" } else { "" };
+            let reason = if reason == "none" { String::new() } else { format!(": {reason}") };
+            Some(format!("Slurm has it as {}{star}{reason}", state.trim_end_matches('*')))
+        }
+        Some(_) => None,
+    };
+    Ok(nodes.iter().filter_map(|node| Some((node.clone(), why(node)?))).collect())
+}
+
+/// What a launcher writes.
+enum Line {
+    Output(String),
+    Complaint(String),
+    /// Nothing more comes of its output; its complaints may be held open by what it leaves behind.
+    End,
+}
+
+/// Starts an agent on each of these machines and gathers what they write until all have ended, or their time is over. `tell` hears of progress.
+///
+/// # Errors
+/// The launcher cannot be started, or a recording cannot be written.
+pub fn launch(
+    survey: &Survey,
+    launcher: &Launcher,
+    nodes: &[String],
+    control: &Control,
+    tell: &mut dyn FnMut(usize, usize),
+) -> Result<Vec<Answer>, Error> {
+    let known = match &launcher.way {
+        Way::Slurm { .. } => down(nodes)?,
+        Way::Command(_) => BTreeMap::new(),
+    };
+    let usable: Vec<String> = nodes.iter().filter(|node| !known.contains_key(*node)).cloned().collect();
+    let mut gathering = Gathering::new(survey)?;
+    if usable.is_empty() {
+        return gathering.finish(nodes, &|node| known.get(node).cloned());
+    }
+    let mut command = launcher.command(survey, &usable)?;
+    let name = command.get_program().to_string_lossy().into_owned();
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = Child::start(command).map_err(|error| Error::Refused(format!("{name}: {error}")))?;
+    let (send, lines) = channel();
+    read(child.stdout.take(), send.clone(), Line::Output, Some(Line::End));
+    read(child.stderr.take(), send, Line::Complaint, None);
+    let mut complaints: Vec<String> = Vec::new();
+    let mut deadline = Instant::now() + launcher.patience;
+    let mut begun = 0;
+    let late = loop {
+        match lines.recv_timeout(LOOK) {
+            Ok(Line::Output(line)) => gathering.take(&line)?,
+            Ok(Line::Complaint(line)) => {
+                gathering.hear(&line);
+                // What is said of a machine that failed is not said often.
+                if complaints.len() < 10_000 {
+                    complaints.push(line);
+                }
+            }
+            Ok(Line::End) | Err(RecvTimeoutError::Disconnected) => break false,
+            Err(RecvTimeoutError::Timeout) => {}
+        }
+        let (answering, ended) = gathering.progress();
+        // A launcher may start them in groups: each has its time from when it begins.
+        if answering > begun {
+            begun = answering;
+            deadline = Instant::now() + Duration::from_secs(survey.asked.limit_s) + GRACE;
+        }
+        tell(answering, ended);
+        if ended == usable.len() || control.stopped() || Instant::now() > deadline {
+            break ended < usable.len();
+        }
+    };
+    let until = Until { limit: Some(if late { Duration::ZERO } else { GRACE }), stop: &|| control.stopped() };
+    let end = child.wait(&until);
+    // What was written is not lost for being late.
+    while let Ok(line) = lines.try_recv() {
+        match line {
+            Line::Output(line) => gathering.take(&line)?,
+            Line::Complaint(line) => {
+                gathering.hear(&line);
+                complaints.push(line);
+            }
+            Line::End => {}
+        }
+    }
+    if let Way::Slurm { .. } = launcher.way
+        && !matches!(end, Ok(End::Exited(..)))
+    {
+        // What was ended by force may have left its step on the nodes.
+        let _ = slurm("scancel", &["--quiet", &format!("--name={}", job(survey))]);
+    }
+    let failed = matches!(&end, Ok(End::Exited(status, _)) if !status.success());
+    let said = gathering.said().map(str::to_owned).filter(|_| failed);
+    if gathering.progress().0 == 0 && failed && usable.len() == nodes.len() {
+        let why = said.unwrap_or_else(|| "it said nothing".to_owned());
+        return Err(Error::Refused(format!("{name} started no agent: {why}")));
+    }
+    let stopped = control.stopped();
+    gathering.finish(nodes, &|node| {
+        let own = || complaints.iter().rev().find(|line| mentions(line, node)).cloned();
+        let over = || {
+            let seconds = survey.asked.limit_s;
+            (late && !stopped).then(|| format!("no word of it within {seconds} s and {} s", GRACE.as_secs()))
+        };
+        let ended = || stopped.then(|| "interrupted".to_owned());
+        known.get(node).cloned().or_else(own).or_else(ended).or_else(over)
+    })
+}
+
+/// Whether a line has a machine's name as a word.
+fn mentions(line: &str, node: &str) -> bool {
+    line.split(|c: char| !(c.is_ascii_alphanumeric() || "._-".contains(c)))
+        .any(|word| word.trim_end_matches(['.', '-']) == node)
+}
+
+/// Reads a pipe line by line in a thread of its own.
+fn read(
+    pipe: Option<impl Read + Send + 'static>,
+    send: Sender<Line>,
+    kind: fn(String) -> Line,
+    end: Option<Line>,
+) {
+    std::thread::spawn(move || {
+        let Some(pipe) = pipe else { return };
+        for line in BufReader::new(pipe).split(b'\n').map_while(Result::ok) {
+            // Read also when nobody listens any more: who writes must not wait.
+            let _ = send.send(kind(String::from_utf8_lossy(&line).into_owned()));
+        }
+        end.into_iter().for_each(|end| {
+            let _ = send.send(end);
+        });
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_complaint_is_about_the_machine_that_it_names() {
+        assert!(mentions("srun: error: Node failure on n3", "n3"));
+        assert!(mentions("n3: ssh: connect: no route", "n3") && mentions("error: n3.", "n3"));
+        assert!(!mentions("srun: error: Node failure on n31", "n3"));
+    }
+}

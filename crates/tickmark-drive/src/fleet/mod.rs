@@ -1,0 +1,244 @@
+//! A survey: one plan on many machines at once. A launcher starts an agent on each; what they all write comes back over its one output, in pieces
+//! that say whose they are. A survey is a folder: `survey.json` (what was asked of whom), `nodes.jsonl` (what came of each), and a recording for each
+//! machine that answered, so that it is a store as well.
+
+mod gather;
+mod hosts;
+mod launch;
+
+pub use gather::Gathering;
+pub use hosts::expand;
+pub use launch::{Launcher, Way, down, launch, members};
+
+use crate::Error;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use tickmark_store::{Id, Store};
+use tickmark_wire::Plan;
+use tickmark_wire::text::printable;
+
+/// What was asked, and of whom: written once.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Asked {
+    /// Version of this file.
+    pub format: u32,
+    /// The survey's id.
+    pub id: Id,
+    /// When it was begun.
+    pub created: jiff::Timestamp,
+    /// The program that made it.
+    pub program: String,
+    /// The machines.
+    pub nodes: Vec<String>,
+    /// What was selected: suites, names, patterns.
+    pub select: Vec<String>,
+    /// Seconds that a machine has.
+    pub limit_s: u64,
+    /// What each is to do.
+    pub plan: Plan,
+}
+
+/// What came of a machine: a line of `nodes.jsonl`, of which the last one counts.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Answer {
+    /// Which.
+    pub node: String,
+    /// What came of it.
+    pub outcome: Outcome,
+    /// Why no more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+    /// What was kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recording: Option<Id>,
+}
+
+impl Answer {
+    /// Takes out what a terminal would obey: what a machine or a launcher says is a stranger's text.
+    fn clean(&mut self) {
+        self.node = printable(&self.node, false).into_owned();
+        self.why = self.why.take().map(|why| printable(&why, false).into_owned());
+    }
+}
+
+/// What came of a machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// Everything.
+    Complete,
+    /// A part: what was measured until then is kept.
+    Partly,
+    /// Its agent refused.
+    Refused,
+    /// Nothing.
+    Silent,
+}
+
+/// The file that makes a folder a survey.
+const FILE: &str = "survey.json";
+const ANSWERS: &str = "nodes.jsonl";
+/// The version of both.
+const FORMAT: u32 = 1;
+
+/// A survey's folder.
+#[derive(Debug)]
+pub struct Survey {
+    folder: PathBuf,
+    /// What was asked.
+    pub asked: Asked,
+}
+
+impl Survey {
+    /// Begins one in a new folder.
+    ///
+    /// # Errors
+    /// There is something already, or it cannot be written.
+    pub fn create(folder: &Path, mut asked: Asked) -> Result<Self, Error> {
+        asked.format = FORMAT;
+        if folder.join(FILE).exists() {
+            let folder = folder.display();
+            return Err(Error::Usage(format!(
+                "{folder} is a survey already; --resume {folder} asks those that are missing"
+            )));
+        }
+        if std::fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some()) {
+            return Err(Error::Usage(format!("{} is a folder with other things in it", folder.display())));
+        }
+        std::fs::create_dir_all(folder).map_err(Error::file("make", folder))?;
+        let path = folder.join(FILE);
+        let text = serde_json::to_vec_pretty(&asked).unwrap_or_default();
+        std::fs::write(&path, text).map_err(Error::file("write", path))?;
+        Ok(Self { folder: folder.to_owned(), asked })
+    }
+
+    /// Opens one.
+    ///
+    /// # Errors
+    /// It is none, or one of another version.
+    pub fn open(folder: &Path) -> Result<Self, Error> {
+        let path = folder.join(FILE);
+        let text = std::fs::read(&path).map_err(|error| match error.kind() {
+            std::io::ErrorKind::NotFound => {
+                Error::Usage(format!("{} is no survey: it has no {FILE}", folder.display()))
+            }
+            _ => Error::file("read", &path)(error),
+        })?;
+        let asked: Asked = serde_json::from_slice(&text)
+            .map_err(|error| Error::Usage(format!("{} cannot be read: {error}", path.display())))?;
+        if asked.format != FORMAT {
+            return Err(Error::Usage(format!(
+                "{} is of version {}; this tickmark reads {FORMAT}",
+                path.display(),
+                asked.format
+            )));
+        }
+        // Their names reach a shell.
+        if let Some(node) = asked.nodes.iter().find(|node| !hosts::is_plain(node)) {
+            return Err(Error::Usage(format!("{}: {node:?} is no name of a machine", path.display())));
+        }
+        Ok(Self { folder: folder.to_owned(), asked })
+    }
+
+    /// Holds the survey for one program that asks its machines, until what this gives is dropped.
+    ///
+    /// # Errors
+    /// Another has it.
+    pub fn lock(&self) -> Result<std::fs::File, Error> {
+        let path = self.folder.join(FILE);
+        let file = std::fs::File::open(&path).map_err(Error::file("open", &path))?;
+        file.try_lock().map_err(|_| {
+            Error::Refused(format!("{}: another tickmark is asking its machines", self.folder.display()))
+        })?;
+        Ok(file)
+    }
+
+    /// When what came of its machines changed last; none where nothing did.
+    #[must_use]
+    pub fn changed(&self) -> Option<std::time::SystemTime> {
+        std::fs::metadata(self.folder.join(ANSWERS)).and_then(|file| file.modified()).ok()
+    }
+
+    /// Its folder.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The recordings.
+    ///
+    /// # Errors
+    /// As [`Store::at`].
+    pub fn store(&self) -> Result<Store, Error> {
+        Ok(Store::at(Some(self.folder.clone()), |_| {})?)
+    }
+
+    /// What came of each machine so far. One that was asked for and of which nothing is known was silent.
+    ///
+    /// # Errors
+    /// They cannot be read.
+    pub fn answers(&self) -> Result<Vec<Answer>, Error> {
+        let path = self.folder.join(ANSWERS);
+        let text = match std::fs::read_to_string(&path) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                return Err(Error::file("read", path)(error));
+            }
+            text => text.unwrap_or_default(),
+        };
+        let mut known: BTreeMap<String, Answer> = BTreeMap::new();
+        // Half a line is what a kill leaves.
+        for mut answer in text.lines().filter_map(|line| serde_json::from_str::<Answer>(line).ok()) {
+            answer.clean();
+            let better = known.get(&answer.node).is_none_or(|old| answer.outcome <= old.outcome);
+            if better {
+                known.insert(answer.node.clone(), answer);
+            }
+        }
+        let silent = |node: &String| Answer {
+            node: node.clone(),
+            outcome: Outcome::Silent,
+            why: None,
+            recording: None,
+        };
+        let asked = self.asked.nodes.iter().map(|node| known.remove(node).unwrap_or_else(|| silent(node)));
+        let mut all: Vec<Answer> = asked.collect();
+        all.extend(known.into_values());
+        Ok(all)
+    }
+
+    /// Keeps what came of some machines, on the disk when this returns.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn keep(&self, answers: &[Answer]) -> Result<(), Error> {
+        self.append(answers, true)
+    }
+
+    /// Keeps that a machine has begun, whatever ends this program before it has: one of thousands, so that nothing is waited for.
+    fn begun(&self, node: &str, recording: &Id) -> Result<(), Error> {
+        let mut answer = Answer {
+            node: node.to_owned(),
+            outcome: Outcome::Partly,
+            why: Some("the program that gathered it ended in the middle".to_owned()),
+            recording: Some(recording.clone()),
+        };
+        answer.clean();
+        self.append(&[answer], false)
+    }
+
+    fn append(&self, answers: &[Answer], sync: bool) -> Result<(), Error> {
+        let path = self.folder.join(ANSWERS);
+        let lines: String = answers
+            .iter()
+            .filter_map(|answer| serde_json::to_string(answer).ok())
+            .map(|line| line + "\n")
+            .collect();
+        let written = std::fs::File::options().create(true).append(true).open(&path).and_then(|mut file| {
+            file.write_all(lines.as_bytes())?;
+            if sync { file.sync_data() } else { Ok(()) }
+        });
+        written.map_err(Error::file("write", path))
+    }
+}

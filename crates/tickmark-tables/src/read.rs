@@ -1,0 +1,129 @@
+//! Reading a table.
+
+use crate::{Column, Error, Kind, Schema, write};
+use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
+use parquet::data_type::DataType;
+use parquet::errors::ParquetError;
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use std::fs::File;
+use std::path::Path;
+
+/// The columns of a table that were asked for, in that order.
+#[derive(Debug, Clone)]
+pub struct Table {
+    /// As many as were asked for.
+    pub columns: Vec<Column>,
+    /// How many rows each has.
+    pub rows: usize,
+}
+
+impl Table {
+    /// The text of a row in a column.
+    #[must_use]
+    pub fn text(&self, column: usize, row: usize) -> Option<&str> {
+        match self.columns.get(column)? {
+            Column::Text(texts) => texts.get(row),
+            _ => None,
+        }
+    }
+
+    /// The number of a row in a column.
+    #[must_use]
+    pub fn number(&self, column: usize, row: usize) -> Option<f64> {
+        match self.columns.get(column)? {
+            Column::Number(all) => *all.get(row)?,
+            Column::Integer(all) => all.get(row)?.map(|value| value as f64),
+            _ => None,
+        }
+    }
+}
+
+/// Reads these columns of every file (`*.parquet`) in a folder and the folders in it, in the order of their paths.
+///
+/// # Errors
+/// There is none, or one of them is no such table.
+pub fn read(folder: &Path, wanted: Schema) -> Result<Table, Error> {
+    let mut files = Vec::new();
+    find(folder, &mut files).map_err(Error::file("read", folder))?;
+    files.sort();
+    let mut columns = write::empty(wanted);
+    for path in &files {
+        // A damaged file may make the reader panic: that is its answer, and no end of this program.
+        let one = std::panic::catch_unwind(|| one(path, wanted));
+        let read = one.unwrap_or_else(|_| Err(Error::damaged(path, "its reader gave up")))?;
+        columns.iter_mut().zip(read).for_each(|(all, more)| all.append(more));
+    }
+    let rows = columns.first().map_or(0, Column::len);
+    Ok(Table { columns, rows })
+}
+
+fn find(folder: &Path, files: &mut Vec<std::path::PathBuf>) -> std::io::Result<()> {
+    for entry in std::fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.is_dir() {
+            find(&path, files)?;
+        } else if path.extension().is_some_and(|is| is == "parquet") {
+            files.push(path);
+        }
+    }
+    Ok(())
+}
+
+fn one(path: &Path, wanted: Schema) -> Result<Vec<Column>, Error> {
+    let file = File::open(path).map_err(Error::file("read", path))?;
+    let failed = |error: ParquetError| Error::damaged(path, error);
+    let reader = SerializedFileReader::new(file).map_err(failed)?;
+    let names: Vec<String> = reader
+        .metadata()
+        .file_metadata()
+        .schema_descr()
+        .columns()
+        .iter()
+        .map(|c| c.name().to_owned())
+        .collect();
+    let mut columns = write::empty(wanted);
+    for group in 0..reader.num_row_groups() {
+        let rows = reader.get_row_group(group).map_err(failed)?;
+        let count =
+            usize::try_from(rows.metadata().num_rows()).map_err(|error| Error::damaged(path, error))?;
+        for ((name, kind), column) in wanted.iter().zip(&mut columns) {
+            let at = names.iter().position(|own| own == name);
+            let at = at.ok_or_else(|| Error::damaged(path, format!("it has no column {name}")))?;
+            let values = rows.get_column_reader(at).and_then(|reader| take(reader, *kind, count));
+            column.append(values.map_err(failed)?);
+        }
+    }
+    Ok(columns)
+}
+
+/// The values of a column of a group.
+fn take(reader: ColumnReader, kind: Kind, count: usize) -> Result<Column, ParquetError> {
+    fn all<T: DataType>(
+        mut reader: ColumnReaderImpl<T>,
+        count: usize,
+    ) -> Result<Vec<Option<T::T>>, ParquetError> {
+        let (mut values, mut levels) = (Vec::new(), Vec::new());
+        while levels.len() < count {
+            let (rows, _, _) =
+                reader.read_records(count - levels.len(), Some(&mut levels), None, &mut values)?;
+            if rows == 0 {
+                return Err(ParquetError::General("it has fewer rows than it says".to_owned()));
+            }
+        }
+        let mut values = values.into_iter();
+        Ok(levels.iter().map(|level| if *level > 0 { values.next() } else { None }).collect())
+    }
+    match (reader, kind) {
+        (ColumnReader::ByteArrayColumnReader(reader), Kind::Text) => {
+            let mut texts = crate::Texts::default();
+            for value in all(reader, count)? {
+                texts.push(value.as_ref().map(|bytes| String::from_utf8_lossy(bytes.data())).as_deref());
+            }
+            Ok(Column::Text(texts))
+        }
+        (ColumnReader::DoubleColumnReader(reader), Kind::Number) => all(reader, count).map(Column::Number),
+        (ColumnReader::Int64ColumnReader(reader), Kind::Integer) => all(reader, count).map(Column::Integer),
+        (ColumnReader::BoolColumnReader(reader), Kind::Flag) => all(reader, count).map(Column::Flag),
+        _ => Err(ParquetError::General("a column of another kind".to_owned())),
+    }
+}

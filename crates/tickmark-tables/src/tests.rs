@@ -1,0 +1,75 @@
+//! Tables that come back, and files that are none.
+
+use super::*;
+use serde_json::{Value, json};
+
+const SCHEMA: Schema =
+    &[("name", Kind::Text), ("value", Kind::Number), ("count", Kind::Integer), ("fine", Kind::Flag)];
+
+fn write(path: &Path, rows: &[Vec<Value>]) {
+    let mut writer = Writer::create(path, SCHEMA).unwrap();
+    rows.iter().for_each(|row| writer.push(row).unwrap());
+    writer.finish().unwrap();
+}
+
+#[test]
+fn what_was_written_comes_back_from_all_files_of_a_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    let first = vec![
+        vec![json!("a"), json!(1.5), json!(3), json!(true)],
+        vec![Value::Null, Value::Null, Value::Null, Value::Null],
+        vec![json!("b'\u{1b};drop"), json!(-0.25), json!(-7), json!(false)],
+    ];
+    write(&folder.path().join("day=1/x.parquet"), &first);
+    // More than one group of rows.
+    let many: Vec<Vec<Value>> =
+        (0..450_000).map(|i| vec![json!("c"), json!(f64::from(i)), json!(i), json!(i % 2 == 0)]).collect();
+    write(&folder.path().join("day=2/y.parquet"), &many);
+    let table = read(folder.path(), SCHEMA).unwrap();
+    assert_eq!(table.rows, 450_003);
+    assert_eq!((table.text(0, 0), table.number(1, 0)), (Some("a"), Some(1.5)));
+    assert_eq!((table.text(0, 1), table.number(1, 1), table.number(2, 1)), (None, None, None));
+    assert_eq!((table.text(0, 2), table.number(2, 2)), (Some("b'\u{1b};drop"), Some(-7.0)));
+    assert_eq!(table.number(1, 450_002), Some(449_999.0));
+    assert!(
+        matches!(&table.columns[3], Column::Flag(all) if all[0] == Some(true) && all[450_002] == Some(false))
+    );
+    let names: Vec<_> = std::fs::read_dir(folder.path().join("day=1")).unwrap().flatten().collect();
+    assert_eq!(names.len(), 1, "no draft is left");
+}
+
+#[test]
+fn a_file_that_is_cut_short_or_another_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.parquet");
+    write(&path, &vec![vec![json!("a"), json!(1.5), json!(3), json!(true)]; 1000]);
+    let whole = std::fs::read(&path).unwrap();
+    for length in [0, 3, 8, whole.len() / 2, whole.len() - 1] {
+        std::fs::write(&path, &whole[..length]).unwrap();
+        let told = read(folder.path(), SCHEMA).unwrap_err().to_string();
+        assert!(told.contains("t.parquet is no whole Parquet file") && told.lines().count() == 1, "{told}");
+    }
+    // Any byte may be wrong: an answer or an error, and no end of the program.
+    std::panic::set_hook(Box::new(|_| {}));
+    for at in (0..whole.len()).step_by(7) {
+        let mut damaged = whole.clone();
+        damaged[at] ^= 0x55;
+        std::fs::write(&path, &damaged).unwrap();
+        let _ = read(folder.path(), SCHEMA);
+    }
+    let _ = std::panic::take_hook();
+    std::fs::write(&path, &whole).unwrap();
+    let told = read(folder.path(), &[("other", Kind::Text)]).unwrap_err().to_string();
+    assert!(told.contains("no column other"), "{told}");
+    assert!(read(folder.path(), &[("name", Kind::Number)]).is_err(), "a column of another kind");
+    assert!(read(&folder.path().join("nowhere"), SCHEMA).is_err());
+}
+
+#[test]
+fn what_is_not_finished_is_not_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut writer = Writer::create(&folder.path().join("t.parquet"), SCHEMA).unwrap();
+    writer.push(&[json!("a")]).unwrap();
+    drop(writer);
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+}

@@ -1,0 +1,11 @@
+//! How the program is linked.
+
+fn main() {
+    println!("cargo:rerun-if-changed=build.rs");
+    let of = |name: &str| std::env::var(name).unwrap_or_default();
+    // Every process that it starts, and a run is one, would read the list of its relocations and write half a megabyte of addresses: linked to
+    // one place there are none, which counts where memory is short. Stack, heap and libraries are where chance puts them all the same.
+    if of("CARGO_CFG_TARGET_OS") == "linux" && of("CARGO_CFG_TARGET_ENV") == "gnu" {
+        println!("cargo:rustc-link-arg-bins=-no-pie");
+    }
+}

@@ -1,0 +1,56 @@
+//! Whether this machine is fit, in a line.
+
+use crate::cli::{FleetHealth, Format};
+use crate::command::check::limits::in_unit;
+use crate::command::doctor::{chosen, measure_these};
+use crate::command::{open, print, print_json};
+use crate::error::{Code, Error};
+use tickmark_analysis::doctor::{self, Outcome};
+use tickmark_analysis::report;
+use tickmark_store::Status;
+
+/// The checks of what is broken on a machine, and not a choice of its owner, that take a moment.
+const CHECKS: [&str; 4] = ["slow-clock", "clock-through-kernel", "clocks-apart", "throttled"];
+
+pub(super) fn run(asked: &FleetHealth) -> Result<Code, Error> {
+    let names: Vec<String> = match &asked.only[..] {
+        [] => CHECKS.map(str::to_owned).to_vec(),
+        named => named.to_vec(),
+    };
+    let checks = chosen(&names)?;
+    // Nothing of it is kept: a node's prologue is run a thousand times.
+    let folder = tempfile::tempdir().map_err(Error::file("make", std::env::temp_dir()))?;
+    let store = open(Some(folder.path().to_owned()))?;
+    let more: Vec<&str> = asked.max.iter().map(|(metric, _)| metric.as_str()).collect();
+    let (recording, stopped) = measure_these(&store, None, &checks, &more, true)?;
+    let all = doctor::examine(&recording, &checks);
+    // A machine on which nothing can be measured is not fit, and what is wrong with it is not known.
+    let judged =
+        !asked.max.is_empty() || all.iter().any(|one| !matches!(one.outcome, Outcome::NotVisible(_)));
+    let ended_well = recording.runs.iter().any(|run| run.status == Status::Ok);
+    if stopped || !judged || !ended_well {
+        return Err(Error::Refused("health: nothing could be measured".to_owned()));
+    }
+    let mut found: Vec<String> = all
+        .iter()
+        .filter(|one| matches!(one.outcome, Outcome::Found(_)))
+        .map(tickmark_render::doctor::line)
+        .collect();
+    let rows = report::rows_of(&recording, &|metric| more.contains(&metric.name.as_str()));
+    for (metric, limit) in &asked.max {
+        let row = rows.iter().flat_map(|(_, rows)| rows).find(|row| row.metric == *metric);
+        let Some((row, value)) = row.and_then(|row| Some((row, row.value?))) else {
+            return Err(Error::Refused(format!("{metric} could not be measured")));
+        };
+        let most = in_unit(*limit, row.unit).map_err(|why| Error::Usage(format!("--max {metric}: {why}")))?;
+        if value.point > most {
+            found.push(tickmark_render::fleet::above(metric, value.point, most, row.unit));
+        }
+    }
+    match asked.output.format {
+        Format::Json => print_json(&serde_json::json!({ "fit": found.is_empty(), "found": found }))?,
+        Format::Text if found.is_empty() => print("tickmark: fit\n")?,
+        Format::Text => print(&format!("tickmark: {}\n", found.join("; ")))?,
+    }
+    Ok(if found.is_empty() { Code::Done } else { Code::Differs })
+}

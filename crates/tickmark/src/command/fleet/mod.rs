@@ -1,0 +1,18 @@
+//! Many machines.
+
+mod health;
+mod report;
+mod run;
+pub(super) mod tables;
+
+use crate::cli::{Fleet, FleetCommand};
+use crate::error::{Code, Error};
+
+pub(super) fn run(asked: &Fleet) -> Result<Code, Error> {
+    match &asked.command {
+        FleetCommand::Run(asked) => run::run(asked),
+        FleetCommand::Gather(asked) => run::gather(asked),
+        FleetCommand::Report(asked) => report::run(asked),
+        FleetCommand::Health(asked) => health::run(asked),
+    }
+}
