@@ -387,7 +387,10 @@ mod tests {
         let whole: &[&str] = &[&hello, BYE];
         let again = gathered(&mixed(&[("n2", "b", whole)]), &survey);
         assert_eq!(again[1].outcome, Outcome::Complete);
-        assert_eq!((survey.answers().unwrap()[1].outcome, survey.answers().unwrap()[1].why.clone()), (Outcome::Complete, None));
+        assert_eq!(
+            (survey.answers().unwrap()[1].outcome, survey.answers().unwrap()[1].why.clone()),
+            (Outcome::Complete, None)
+        );
     }
 
     #[test]

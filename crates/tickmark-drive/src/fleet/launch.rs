@@ -15,6 +15,8 @@ use tickmark_wire::text::quoted;
 const GRACE: Duration = Duration::from_secs(15);
 /// How often it is asked whether the user ended it.
 const LOOK: Duration = Duration::from_millis(100);
+/// After so long nothing more is expected of a launcher that has ended.
+const SILENCE: Duration = Duration::from_millis(500);
 /// A word of a command line may have so many bytes (Linux: MAX_ARG_STRLEN, 128 KiB).
 const LONGEST: usize = 128 << 10;
 /// What a question to Slurm may take.
@@ -235,8 +237,8 @@ pub fn launch(
     };
     let until = Until { limit: Some(if late { Duration::ZERO } else { GRACE }), stop: &|| control.stopped() };
     let end = child.wait(&until);
-    // What was written is not lost for being late.
-    while let Ok(line) = lines.try_recv() {
+    // What was written is not lost for being late. The channel ends with both pipes, or is silent where something holds one open.
+    while let Ok(line) = lines.recv_timeout(SILENCE) {
         match line {
             Line::Output(line) => gathering.take(&line)?,
             Line::Complaint(line) => {

@@ -397,11 +397,28 @@ fn a_cluster_is_surveyed_while_a_node_dies_and_its_tables_are_queried() {
     queried(&folder);
 }
 
+#[test]
+fn sixteen_nodes_are_one_step_of_slurm() {
+    let _machine = crate::bench::machine();
+    let (bench, cluster) = (Bench::new(), Cluster::start(16));
+    let folder = folder(&bench);
+    let begin = ["run", folder.to_str().unwrap(), "syscall.null", "--runs", "1", "--budget", "50ms"];
+    let done = cluster.fleet(&bench, &begin);
+    assert_eq!(done.status.code(), Some(0), "{}{}", out(&done), err(&done));
+    assert!(out(&done).contains("16 machines: 16 complete"), "{}", out(&done));
+    // Equal machines, all of which have a figure and none of which is named.
+    let page = bench.json(&["fleet", "report", folder.to_str().unwrap()]);
+    assert_eq!(page["report"]["metrics"][0]["nodes"], 16, "{page:#}");
+}
+
 /// The documented queries.
 fn queried(folder: &Path) {
     let packages = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/python");
     if !["duckdb", "chdb", "pyspark"].iter().all(|package| packages.join(package).is_dir()) {
-        assert!(std::env::var_os("CI").is_none(), "pyspark, chdb or duckdb is missing; `cargo xtask test` installs them");
+        assert!(
+            std::env::var_os("CI").is_none(),
+            "pyspark, chdb or duckdb is missing; `cargo xtask test` installs them"
+        );
         println!("SKIPPED: pyspark, chdb or duckdb is not installed; `cargo xtask test` installs them");
         return;
     }
