@@ -25,6 +25,8 @@ pub struct Page {
     pub distributions: Vec<Distribution>,
     /// What interrupted the CPU that was watched.
     pub noise: Option<Noise>,
+    /// Whether that was asked for, and is not only what each recording begins with.
+    pub noise_asked: bool,
     /// How late programs were woken.
     pub wakes: Option<Wakes>,
     /// Each wake-up, in the order in which they came.
@@ -62,6 +64,7 @@ pub fn of(recording: &Recording) -> Page {
         model,
         distributions: distribution::of(recording),
         noise: noise::of(recording),
+        noise_asked: noise_asked(recording),
         wakes: wakes::of(recording, &asked).filter(|wakes| !wakes.ways.is_empty()),
         wake_runs: wakes::runs(recording),
         scenarios: scenario::of(recording),
@@ -74,4 +77,9 @@ pub fn of(recording: &Recording) -> Page {
         bill: bill::of(recording).and_then(Result::ok),
         reads: clock_reads::of(recording).and_then(Result::ok),
     }
+}
+
+fn noise_asked(recording: &Recording) -> bool {
+    let mut planned = recording.runs.iter().map(|run| &run.planned);
+    planned.any(|run| run.probe.as_str() == names::TICK && run.round > 0)
 }

@@ -5,13 +5,15 @@ use super::marks::Mark;
 use super::row::{Row, RowStatus};
 use super::rows::KERNEL_PATH;
 use crate::noise::What;
-use crate::sample::Sample;
+use crate::sample::{NoFigure, Sample};
 use serde::Serialize;
 use tickmark_store::{Elsewhere, Id, Recording};
 use tickmark_wire::{Group, Nanos, names};
 
 /// A share of the CPU that others have, above which it is told of.
 const NOISY: f64 = 0.01;
+/// The same of a CPU that was watched for a moment alone, before what was asked for.
+const BUSY: f64 = 0.1;
 /// So many of them are named.
 const NAMED: usize = 3;
 
@@ -85,9 +87,8 @@ pub(super) fn of(
     let mut findings = Vec::new();
     clocks(recording, header, &rows, &mut findings);
     tick(&rows, &mut findings);
-    if samples.iter().any(|sample| sample.metric.name.as_str() == names::TICK) {
-        noise(recording, &mut findings);
-    }
+    let asked = samples.iter().any(|sample| sample.metric.name.as_str() == names::TICK);
+    noise(recording, if asked { NOISY } else { BUSY }, &mut findings);
     settings(recording, &rows, &mut findings);
     disturbances(samples, header, &rows, &mut findings);
     failures(&rows, &mut findings);
@@ -138,12 +139,12 @@ fn tick(rows: &[&Row], findings: &mut Vec<Finding>) {
 }
 
 /// What a watched CPU lost beside its tick.
-fn noise(recording: &Recording, findings: &mut Vec<Finding>) {
+fn noise(recording: &Recording, least: f64, findings: &mut Vec<Finding>) {
     // Without a tick its own gaps are somebody else's; what has no name may be its as well.
     let Some(noise) = crate::noise::of(recording).filter(|noise| noise.tick.is_ok()) else { return };
     let others = || noise.others().filter(|(what, _)| !matches!(what, What::Unknown | What::Fault));
     let share = others().map(|(_, share)| share).sum::<f64>();
-    if share > NOISY {
+    if share > least {
         let others = others().take(NAMED).map(|(what, share)| (what.clone(), share)).collect();
         findings.push(Finding::Noise { share, others, id: recording.meta.id.clone() });
     }
@@ -200,6 +201,8 @@ fn failures(rows: &[&Row], findings: &mut Vec<Finding>) {
     for row in rows {
         let why = row.marks.first().cloned();
         match row.status {
+            // A figure beside the first one that a run may lack: its row says why, and nothing is wrong.
+            RowStatus::Unsupported if why == Some(Mark::Nothing(NoFigure::NotTold)) => {}
             RowStatus::Unsupported => match unsupported.iter_mut().find(|(reason, _)| *reason == why) {
                 Some((_, metrics)) => metrics.push(row.metric.clone()),
                 None => unsupported.push((why, vec![row.metric.clone()])),

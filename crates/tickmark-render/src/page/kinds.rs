@@ -32,9 +32,6 @@ pub(super) fn parts(page: &Page) -> Vec<Part> {
     let mut part = |id, title, text: String, drawings: Vec<Drawing>, dense: Vec<Dense>| {
         all.push(Part { id, title, text, drawings, dense });
     };
-    if let Some(of) = &page.noise {
-        part("ticks", "Ticks and noise", noise::text(of), of_noise(of), dense_gaps(of));
-    }
     if let Some(of) = &page.wakes {
         part(
             "wake-ups",
@@ -78,6 +75,13 @@ pub(super) fn parts(page: &Page) -> Vec<Part> {
     }
     if let Some(of) = &page.reads {
         part("clock-reads", "Clock reads", clock_reads::text(of), accounts::of_reads(of), Vec::new());
+    }
+    if let Some(of) = &page.noise {
+        part("ticks", "Ticks and noise", noise::text(of), of_noise(of), dense_gaps(of));
+        // The first, where it was asked for.
+        if page.noise_asked {
+            all.rotate_right(1);
+        }
     }
     all
 }

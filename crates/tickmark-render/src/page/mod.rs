@@ -127,7 +127,10 @@ fn folded(page: &Page, own: Vec<Section>, prefix: &str) -> Section {
 
 /// The parts of one recording.
 fn of_one(page: &Page, parts: &[kinds::Part], offers: &[Offer], prefix: &str, dense: usize) -> Vec<Section> {
-    let (kinds, rows) = (kinds::sections(parts, prefix, dense), rows::sections(&page.model, offers, prefix));
+    let (mut kinds, rows) =
+        (kinds::sections(parts, prefix, dense), rows::sections(&page.model, offers, prefix));
+    // What every recording begins with stands behind what was asked for.
+    let begun = (page.noise.is_some() && !page.noise_asked).then(|| kinds.pop()).flatten();
     // What a command measured stands before its rows; of a whole machine the rows come first, in the order of the summary.
     let mut all: Vec<Section> = if rows.len() > MANY {
         rows.into_iter().chain(kinds).collect()
@@ -135,6 +138,7 @@ fn of_one(page: &Page, parts: &[kinds::Part], offers: &[Offer], prefix: &str, de
         kinds.into_iter().chain(rows).collect()
     };
     all.extend(spread::sections(page, prefix));
+    all.extend(begun);
     all.push(environment(page, prefix));
     all
 }

@@ -41,6 +41,22 @@ fn every_recording_is_a_page() {
     }
 }
 
+/// The look at the CPU with which every recording begins is no result, unless it was asked for.
+#[test]
+fn what_was_asked_for_stands_first() {
+    let versions = ["format-1.0", "format-1.1", "format-1.4", "format-1.5", "format-1.6"];
+    let all = versions.map(|version| page::of(&recording(version)));
+    let mut page = all.into_iter().find(|page| page.noise.is_some()).unwrap();
+    let titles = |page: &Page| -> Vec<String> {
+        of_one(page, &kinds::parts(page), &[], "", 0).into_iter().map(|section| section.title).collect()
+    };
+    page.noise_asked = false;
+    let last: Vec<String> = titles(&page).into_iter().rev().take(2).collect();
+    assert_eq!(last, ["Machine and raw values", "Ticks and noise"]);
+    page.noise_asked = true;
+    assert!(titles(&page).iter().rev().nth(1).is_some_and(|title| title != "Ticks and noise"));
+}
+
 #[test]
 fn two_recordings_are_compared_and_both_are_there() {
     let sides =
