@@ -91,9 +91,13 @@ impl Store {
     fn sweep(&self) {
         let entries = std::fs::read_dir(self.root.join("recordings")).into_iter().flatten().flatten();
         for folder in entries.map(|entry| entry.path()).filter(|path| !path.join("meta.json").exists()) {
-            let files = || std::fs::read_dir(&folder).into_iter().flatten().flatten();
-            let ours = files()
-                .all(|file| ["meta.json.draft", "events.jsonl"].iter().any(|name| file.file_name() == *name));
+            let own = |file: std::io::Result<std::fs::DirEntry>| {
+                file.is_ok_and(|file| {
+                    ["meta.json.draft", "events.jsonl"].iter().any(|name| file.file_name() == *name)
+                })
+            };
+            // What cannot be read is not known to be ours.
+            let ours = std::fs::read_dir(&folder).is_ok_and(|mut files| files.all(own));
             let age = folder
                 .symlink_metadata()
                 .ok()
