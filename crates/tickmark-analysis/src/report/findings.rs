@@ -140,9 +140,13 @@ fn tick(rows: &[&Row], findings: &mut Vec<Finding>) {
 
 /// What a watched CPU lost beside its tick.
 fn noise(recording: &Recording, least: f64, findings: &mut Vec<Finding>) {
-    // Without a tick its own gaps are somebody else's; what has no name may be its as well.
-    let Some(noise) = crate::noise::of(recording).filter(|noise| noise.tick.is_ok()) else { return };
-    let others = || noise.others().filter(|(what, _)| !matches!(what, What::Unknown | What::Fault));
+    let Some(noise) = crate::noise::of(recording) else { return };
+    // Without a tick its own gaps are somebody else's, but for those of tasks; what has no name may be its as well.
+    let named = |what: &What| {
+        matches!(what, What::Task | What::Quota)
+            || (noise.tick.is_ok() && !matches!(what, What::Unknown | What::Fault))
+    };
+    let others = || noise.others().filter(|(what, _)| named(what));
     let share = others().map(|(_, share)| share).sum::<f64>();
     if share > least {
         let others = others().take(NAMED).map(|(what, share)| (what.clone(), share)).collect();

@@ -238,12 +238,19 @@ pub fn launch(
     let until = Until { limit: Some(if late { Duration::ZERO } else { GRACE }), stop: &|| control.stopped() };
     let end = child.wait(&until);
     // What was written is not lost for being late. The channel ends with both pipes, or is silent where something holds one open.
+    let drained = Instant::now() + GRACE;
     while let Ok(line) = lines.recv_timeout(SILENCE) {
+        // What it left behind may write for ever.
+        if Instant::now() > drained {
+            break;
+        }
         match line {
             Line::Output(line) => gathering.take(&line)?,
             Line::Complaint(line) => {
                 gathering.hear(&line);
-                complaints.push(line);
+                if complaints.len() < 10_000 {
+                    complaints.push(line);
+                }
             }
             Line::End => {}
         }

@@ -151,8 +151,10 @@ fn show(recordings: &[Recording], asked: &Timers) -> Result<bool, Error> {
     } else if asked.output.format == Format::Json {
         let mut page = tickmark_render::wakes::json(&wakes);
         if recordings.len() > 1 {
-            let changed =
-                |header: &Header| serde_json::json!({ "cpu": cpu(header), "changed": header.changed });
+            let changed = |header: &Header| {
+                let cpu = header.settled.as_ref().map(|settled| settled.cpu);
+                serde_json::json!({ "cpu": cpu, "changed": header.changed })
+            };
             page["changed"] = recordings.iter().map(|own| changed(&built(own))).collect();
         }
         with_header(recording, page)?;
