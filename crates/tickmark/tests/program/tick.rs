@@ -324,3 +324,15 @@ fn a_long_watch_that_is_interrupted_keeps_what_it_saw() {
     let span = page["span"].as_f64().unwrap();
     assert!((1e9..29e9).contains(&span), "{span}");
 }
+
+/// Of whatever was measured: that others had its CPU stands above it, also where the tick is not found beside them.
+#[test]
+fn a_cpu_that_others_had_is_notable() {
+    let _machine = machine();
+    let bench = Bench::new();
+    let _competitors: Vec<Ended> = (0..6).map(|_| on("0", &[], "while :; do :; done")).collect();
+    let page = bench.json(&["run", "syscall.null", "--runs", "1", "--budget", "300ms", "--cpu", "0"]);
+    let findings = page["findings"].as_array().unwrap();
+    let noise = findings.iter().find(|finding| finding["finding"] == "noise").unwrap();
+    assert!(noise["share"].as_f64() > Some(0.3) && noise["others"]["task"].as_f64() > Some(0.3), "{noise}");
+}
