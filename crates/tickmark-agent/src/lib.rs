@@ -10,6 +10,7 @@ mod child;
 mod cpu;
 mod environment;
 mod guest;
+mod links;
 mod scratch;
 mod serve;
 mod settle;
@@ -34,6 +35,8 @@ Usage: tickmark-agent [run]        carry out a plan
                                    answer `tickmark comms --peer`; the token is the first line of standard input
        tickmark-agent survey SECONDS PLAN
                                    carry out a plan of `tickmark fleet run`, for so long at most
+       tickmark-agent links SECONDS ADDRESS:PORT,... [NETWORK]
+                                   measure links as `tickmark fleet links` at one of these addresses tells it, for so long at most
        tickmark-agent --version    version and size of this program
 
 Where an emulator of programs runs it (qemu-user), TICKMARK_AGENT_STARTER names a script that starts it, with \"$@\".
@@ -59,6 +62,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>, prefix: &[&str]) -> E
             Err(message) => usage(&message),
         },
         "serve" => serve::run(&words),
+        "links" => links::run(&words),
         "survey" => supervisor::run(prefix, Some(&words)),
         "version" => {
             let (version, bytes) = (env!("CARGO_PKG_VERSION"), settle::program_bytes());
@@ -126,6 +130,7 @@ fn command(arguments: impl IntoIterator<Item = OsString>) -> Result<(String, Vec
             Some("one") => "one",
             Some("list") => "list",
             Some("serve") => "serve",
+            Some("links") => "links",
             Some("survey") => "survey",
             Some("catalogue") => "catalogue",
             _ => return Err(format!("no command {}", value.display())),

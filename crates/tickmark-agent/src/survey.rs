@@ -48,7 +48,7 @@ impl Survey {
 }
 
 /// The machine's name, as its launcher knows it.
-fn node() -> String {
+pub(crate) fn node() -> String {
     let told = ["TICKMARK_NODE", "SLURMD_NODENAME"].iter().find_map(|name| std::env::var(name).ok());
     let [_, _, _, own] = host::uname();
     let name = told.filter(|name| !name.is_empty()).unwrap_or(own);

@@ -7,6 +7,7 @@ mod case;
 pub mod clock;
 mod error;
 mod instrument;
+pub mod links;
 #[cfg(feature = "whole")]
 pub mod live;
 mod meter;

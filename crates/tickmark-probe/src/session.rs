@@ -1,12 +1,14 @@
 //! Two hosts that measure together: one listens, the other connects and asks. Both prove that they know a token, which is never sent: each
 //! answers the other's number with a keyed hash of it (HMAC, RFC 2104, with SHA-256). What follows is in the clear.
+//!
+//! A line of words each: who listens begins with `tickmark VERSION PROTOCOL NUMBER`; who connected says `NUMBER PROOF`, and in the next line what it
+//! asks; it hears `proof PROOF`, or `refused` and why.
 
 mod token;
 
 #[cfg(feature = "whole")]
 use crate::ProbeError;
-use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use std::io::{BufRead, BufReader, Error, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::time::{Duration, Instant};
@@ -17,7 +19,7 @@ use token::{fresh, unhex};
 pub use token::{LEAST_TOKEN, TOKEN, Token};
 
 /// Of the lines that both say; another one is refused.
-pub const PROTOCOL: u32 = 1;
+pub const PROTOCOL: u32 = 2;
 /// How long either may take to say who it is.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// The longest line of who is not known yet, and of who is.
@@ -27,30 +29,6 @@ const LONGEST: usize = 64 << 20;
 const STRANGER: Duration = Duration::from_millis(500);
 /// Length of the key of a second connection, in bytes.
 const KEY: usize = 32;
-
-/// Who listens begins.
-#[derive(Debug, Serialize, Deserialize)]
-struct Greeting {
-    tickmark: String,
-    protocol: u32,
-    number: String,
-}
-
-/// Who connected answers; what it asks is the next line.
-#[derive(Debug, Serialize, Deserialize)]
-struct Reply {
-    protocol: u32,
-    number: String,
-    proof: String,
-}
-
-/// And hears whether that will be done.
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum Verdict {
-    Proof(String),
-    Refused(String),
-}
 
 /// A connection on which both said who they are.
 #[derive(Debug)]
@@ -68,36 +46,41 @@ impl Session {
     ///
     /// # Errors
     /// Nobody listens there, or another program, or one of another version; what it refuses.
-    #[cfg(any(test, feature = "whole"))]
     pub fn ask<T: Serialize>(address: &str, token: &Token, ask: &T) -> Result<Self, String> {
+        let ask = serde_json::to_string(ask).map_err(|error| error.to_string())?;
+        Self::ask_line(address, token, ask)
+    }
+
+    /// The same with what is asked as a line.
+    ///
+    /// # Errors
+    /// As [`Self::ask`].
+    pub fn ask_line(address: &str, token: &Token, ask: String) -> Result<Self, String> {
         let wrong = |error: Error| format!("{address}: {}", words(&error));
         let found: SocketAddr = address.parse().map_err(|_| format!("{address:?} is no ADDRESS:PORT"))?;
         let stream = TcpStream::connect_timeout(&found, PATIENCE).map_err(wrong)?;
         let mut session = Self::of(stream).map_err(wrong)?;
-        let greeting: Greeting = session.hear().map_err(|error| match error.kind() {
-            ErrorKind::InvalidData | ErrorKind::InvalidInput => {
-                format!("{address}: whoever listens there is no `tickmark comms --serve`")
-            }
-            _ => format!("{address}: {}; it answers one host at a time", words(&error)),
-        })?;
-        if greeting.protocol != PROTOCOL {
+        let greeting = session
+            .text()
+            .map_err(|error| format!("{address}: {}; it answers one host at a time", words(&error)))?;
+        let said: Vec<&str> = greeting.split(' ').collect();
+        let ["tickmark", version, protocol, theirs] = said[..] else {
+            return Err(format!("{address}: whoever listens there is no tickmark, or an older one"));
+        };
+        if protocol.parse() != Ok(PROTOCOL) {
             return Err(format!(
-                "{address}: tickmark {} there speaks protocol {}, this one {PROTOCOL}: use the same version on both hosts",
-                greeting.tickmark, greeting.protocol
+                "{address}: tickmark {version} there speaks protocol {protocol}, this one {PROTOCOL}: use the same version on both hosts"
             ));
         }
         let number = fresh().map_err(wrong)?;
-        let both = [greeting.number.as_str(), number.as_str()];
-        let ask = serde_json::to_string(ask).map_err(|error| wrong(error.into()))?;
+        let both = [theirs, number.as_str()];
         let proof = token.prove(&["asks", both[0], both[1], &ask]);
-        session.say(&Reply { protocol: PROTOCOL, number: number.clone(), proof }).map_err(wrong)?;
-        session.send(ask.into_bytes()).map_err(wrong)?;
-        match session.hear().map_err(wrong)? {
-            Verdict::Refused(why) => return Err(format!("{address} refused: {why}")),
-            Verdict::Proof(proof) if !token.is_proved(&["listens", both[0], both[1]], &proof) => {
-                return Err(format!("{address}: whoever listens there does not know the token"));
-            }
-            Verdict::Proof(_) => {}
+        session.send(format!("{number} {proof}\n{ask}").into_bytes()).map_err(wrong)?;
+        let verdict = session.text().map_err(wrong)?;
+        match verdict.split_once(' ') {
+            Some(("proof", proof)) if token.is_proved(&["listens", both[0], both[1]], proof) => {}
+            Some(("refused", why)) => return Err(format!("{address} refused: {why}")),
+            _ => return Err(format!("{address}: whoever listens there does not know the token")),
         }
         session.begin(token, both).map_err(wrong)?;
         Ok(session)
@@ -114,6 +97,12 @@ impl Session {
         self.key = key.ok_or(ErrorKind::InvalidData)?;
         self.until = None;
         self.lines.get_ref().set_read_timeout(None)
+    }
+
+    /// The connection, for other things than lines.
+    #[must_use]
+    pub fn into_stream(self) -> TcpStream {
+        self.lines.into_inner()
     }
 
     /// The key of a second connection.
@@ -150,25 +139,17 @@ impl Session {
     ///
     /// # Errors
     /// The other end is gone.
-    pub fn say<T: Serialize>(&mut self, what: &T) -> std::io::Result<()> {
-        self.send(serde_json::to_vec(what)?)
-    }
-
-    /// Sends a line that is written already.
-    ///
-    /// # Errors
-    /// The other end is gone.
     pub fn send(&self, mut line: Vec<u8>) -> std::io::Result<()> {
         line.push(b'\n');
         self.lines.get_ref().write_all(&line)
     }
 
-    /// Waits for a line.
+    /// Waits for a line, whatever it says: what is no text in it is replaced.
     ///
     /// # Errors
-    /// The other end is gone, or says something else.
-    pub fn hear<T: DeserializeOwned>(&mut self) -> std::io::Result<T> {
-        Ok(serde_json::from_slice(&self.line()?)?)
+    /// As [`Self::line`].
+    pub fn text(&mut self) -> std::io::Result<String> {
+        self.line().map(|line| String::from_utf8_lossy(&line).into_owned())
     }
 
     /// What the host at this address says, which was to come in so long.
@@ -270,47 +251,62 @@ impl Server {
     /// Who it was and why it was refused, in words.
     pub fn accept<T>(
         &self,
-        parse: impl FnOnce(&[u8]) -> Result<T, String>,
-        can: impl FnOnce(&T) -> Result<(), String>,
+        parse: impl Fn(&[u8]) -> Result<T, String>,
+        can: impl Fn(&T) -> Result<(), String>,
     ) -> Result<(Session, T), String> {
         let (stream, from) = self.listener.accept().map_err(|error| error.to_string())?;
-        let from = from.ip();
-        self.greet(stream, parse, can).map_err(|why| format!("{from}: {why}"))
+        self.greet(stream, from, parse, can)
     }
 
-    fn greet<T>(
+    /// The same for a connection that was accepted from there.
+    ///
+    /// # Errors
+    /// Who it was and why it was refused, in words.
+    pub fn greet<T>(
         &self,
         stream: TcpStream,
-        parse: impl FnOnce(&[u8]) -> Result<T, String>,
-        can: impl FnOnce(&T) -> Result<(), String>,
+        from: SocketAddr,
+        parse: impl Fn(&[u8]) -> Result<T, String>,
+        can: impl Fn(&T) -> Result<(), String>,
     ) -> Result<(Session, T), String> {
+        let mut heard = None;
+        let session = self.greeted(stream, &mut |line| {
+            let ask = parse(line).map_err(|why| format!("what it asks is not understood ({why})"))?;
+            can(&ask)?;
+            heard = Some(ask);
+            Ok(())
+        });
+        let wrong = |why: String| format!("{}: {why}", from.ip());
+        Ok((session.map_err(wrong)?, heard.ok_or_else(|| wrong("it asks nothing".to_owned()))?))
+    }
+
+    fn greeted(&self, stream: TcpStream, can: &mut dyn FnMut(&[u8]) -> Result<(), String>) -> Result<Session, String> {
         let gone = |error: Error| words(&error);
         let mut session = Session::of(stream).map_err(gone)?;
         let number = fresh().map_err(gone)?;
         let tickmark = env!("CARGO_PKG_VERSION").to_owned();
-        session.say(&Greeting { tickmark, protocol: PROTOCOL, number: number.clone() }).map_err(gone)?;
-        let answer: Reply = session.hear().map_err(gone)?;
-        let both = [number.as_str(), answer.number.as_str()];
-        let refuse = |mut session: Session, why: String| {
-            let _ = session.say(&Verdict::Refused(why.clone()));
+        session.send(format!("tickmark {tickmark} {PROTOCOL} {number}").into_bytes()).map_err(gone)?;
+        let answer = session.text().map_err(gone)?;
+        let (theirs, proof) = answer.split_once(' ').ok_or_else(|| "it is no tickmark".to_owned())?;
+        let both = [number.as_str(), theirs];
+        let refuse = |session: Session, why: String| {
+            // A line, whatever it says.
+            let _ = session.send(format!("refused {}", why.replace('\n', " ")).into_bytes());
             Err(why)
         };
         let ask = session.line().map_err(gone)?;
         let words = ["asks", both[0], both[1], &String::from_utf8_lossy(&ask)];
-        if !self.token.is_proved(&words, &answer.proof) {
+        if !self.token.is_proved(&words, proof) {
             return refuse(session, "the token is another one".to_owned());
         }
         // What it asks is looked at when it is known who asks.
-        let ask = match parse(&ask) {
-            Ok(ask) => ask,
-            Err(error) => return refuse(session, format!("what it asks is not understood ({error})")),
-        };
         if let Err(why) = can(&ask) {
             return refuse(session, why);
         }
-        session.say(&Verdict::Proof(self.token.prove(&["listens", both[0], both[1]]))).map_err(gone)?;
+        let proof = self.token.prove(&["listens", both[0], both[1]]);
+        session.send(format!("proof {proof}").into_bytes()).map_err(gone)?;
         session.begin(&self.token, both).map_err(gone)?;
-        Ok((session, ask))
+        Ok(session)
     }
 
     /// The second connection of a session; others that come meanwhile are turned away.

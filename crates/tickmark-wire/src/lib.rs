@@ -12,6 +12,7 @@ mod environment;
 mod event;
 mod histogram;
 mod line;
+pub mod links;
 mod metric;
 pub mod names;
 mod observations;

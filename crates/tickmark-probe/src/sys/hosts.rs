@@ -3,6 +3,8 @@
 use super::{CallError, named};
 use rustix::net::sockopt;
 use std::io::{Error, ErrorKind, Write};
+#[cfg(feature = "whole")]
+use std::net::IpAddr;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::Duration;
@@ -31,6 +33,48 @@ pub fn somebody_within(listener: &TcpListener, time: Duration) -> std::io::Resul
     let fd = listener.as_fd();
     let ready = super::limits::wait_readable([fd, fd], Nanos::from(time)).map_err(|error| error.io())?;
     if ready[0] { Ok(()) } else { Err(ErrorKind::TimedOut.into()) }
+}
+
+/// The addresses by which others may reach this machine: none of its own loopback, and none of a single link (getifaddrs(3)).
+#[cfg(feature = "whole")]
+#[must_use]
+pub fn addresses() -> Vec<IpAddr> {
+    let mut all = Vec::new();
+    let mut first: *mut libc::ifaddrs = std::ptr::null_mut();
+    // SAFETY: `first` is valid to write to.
+    if unsafe { libc::getifaddrs(&raw mut first) } != 0 {
+        return all;
+    }
+    let mut next = first;
+    // SAFETY: the list is valid until it is freed; its end is null.
+    while let Some(one) = unsafe { next.as_ref() } {
+        next = one.ifa_next;
+        // SAFETY: an address, where there is one, is as long as its family says.
+        let found = unsafe {
+            match one.ifa_addr.as_ref().map(|address| i32::from(address.sa_family)) {
+                Some(libc::AF_INET) => {
+                    let address = one.ifa_addr.cast::<libc::sockaddr_in>().read_unaligned().sin_addr;
+                    Some(IpAddr::V4(u32::from_be(address.s_addr).into()))
+                }
+                Some(libc::AF_INET6) => {
+                    let address = one.ifa_addr.cast::<libc::sockaddr_in6>().read_unaligned().sin6_addr;
+                    Some(IpAddr::V6(address.s6_addr.into()))
+                }
+                _ => None,
+            }
+        };
+        let is_up = one.ifa_flags & libc::IFF_UP as u32 != 0;
+        let is_reached = |address: &IpAddr| match address {
+            IpAddr::V4(v4) => !v4.is_loopback() && !v4.is_link_local(),
+            IpAddr::V6(v6) => !v6.is_loopback() && !v6.is_unicast_link_local(),
+        };
+        all.extend(found.filter(|address| is_up && is_reached(address)));
+    }
+    // SAFETY: getifaddrs gave it, and nothing of it is kept.
+    unsafe { libc::freeifaddrs(first) };
+    // Most networks are of the fourth version.
+    all.sort_by_key(IpAddr::is_ipv6);
+    all
 }
 
 /// Sends small messages at once, and ends when the other host is gone: the kernel asks it whether it is there while nothing is sent.

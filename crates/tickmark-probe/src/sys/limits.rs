@@ -153,6 +153,12 @@ fn set_scheduling(mut asked: Scheduling) -> Result<(), CallError> {
     check_long("sched_setattr", done).map(drop)
 }
 
+/// Ends this process after so many seconds, whatever it does (alarm(2)).
+pub fn alarm(seconds: u32) {
+    // SAFETY: no pointers; the signal's default action ends the process.
+    unsafe { libc::alarm(seconds) };
+}
+
 /// Ends this process after `limit`, whatever it does: a signal from its own timer (SIGALRM, whose
 /// default action ends it), the kernel's limit on real-time computing without a pause, and the death
 /// of its parent.

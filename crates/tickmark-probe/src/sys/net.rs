@@ -4,7 +4,7 @@ use super::{CallError, check, file, named};
 use rustix::net::SocketFlags;
 use rustix::net::sockopt::{self, Timeout};
 use std::net::{Ipv4Addr, SocketAddrV4};
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
@@ -238,7 +238,7 @@ pub fn connect(to: SocketAddrV4) -> Result<(), CallError> {
     let before = tickmark_timer::monotonic_ns();
     connect_to(&socket, to)?;
     if tickmark_timer::monotonic_ns() - before > 100_000_000 {
-        RETRANSMITS.fetch_add(sent_again(&socket), Ordering::Relaxed);
+        RETRANSMITS.fetch_add(sent_again(socket.as_fd()), Ordering::Relaxed);
     }
     file::close(socket)
 }
@@ -259,8 +259,10 @@ fn connect_to(socket: &OwnedFd, to: SocketAddrV4) -> Result<(), CallError> {
     check("connect", done).map(drop)
 }
 
+/// How many segments of a connection were sent again so far (tcp(7), TCP_INFO).
 #[cold]
-fn sent_again(socket: &OwnedFd) -> i64 {
+#[must_use]
+pub fn sent_again(socket: BorrowedFd<'_>) -> i64 {
     // SAFETY: tcp_info is plain numbers, for which zero is a value.
     let mut info: libc::tcp_info = unsafe { std::mem::zeroed() };
     let mut length = size_of::<libc::tcp_info>() as libc::socklen_t;
