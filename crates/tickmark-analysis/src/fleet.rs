@@ -1,6 +1,7 @@
 //! Many machines: how their figures lie, which of them lie apart and what is wrong with those, which groups differ.
 
 mod groups;
+pub mod links;
 mod nodes;
 
 pub use groups::{Difference, Set};
@@ -25,6 +26,8 @@ pub struct Survey {
     pub facts: Vec<Facts>,
     /// What the doctor found.
     pub findings: Vec<Finding>,
+    /// What was measured of their links.
+    pub links: Vec<links::Link>,
 }
 
 /// A machine.
@@ -99,6 +102,8 @@ pub struct Model {
     pub groups: Vec<Difference>,
     /// Each metric over the machines.
     pub metrics: Vec<Distribution>,
+    /// The links between them; none where they were not measured.
+    pub links: Option<links::Links>,
     /// On how many machines each finding is.
     pub findings: BTreeMap<String, usize>,
     /// The rule's chance of a false alarm.
@@ -153,6 +158,7 @@ pub fn examine(survey: &Survey, rule: Rule) -> Model {
             .zip(&bounds)
             .filter_map(|(figures, bounds)| distribution(figures, bounds.as_ref()))
             .collect(),
+        links: links::examine(&survey.links, &|node| survey.nodes[node].name.clone(), rule),
         findings,
         false_alarm: rule.false_alarm,
         margin: rule.margin,
@@ -183,7 +189,10 @@ struct Bounds {
 impl Bounds {
     /// Costs are judged by their ratios, as their spread grows with them; what may be 0 or less by its differences.
     fn of(figures: &Figures, chance: f64, margin: f64) -> Option<Self> {
-        let values: Vec<f64> = figures.values.iter().map(|(_, value)| *value).collect();
+        Self::of_values(&figures.values.iter().map(|(_, value)| *value).collect::<Vec<_>>(), chance, margin)
+    }
+
+    fn of_values(values: &[f64], chance: f64, margin: f64) -> Option<Self> {
         let far = outlying::limit(values.len(), chance);
         if values.iter().all(|value| *value > 0.0) {
             let logs: Vec<f64> = values.iter().map(|value| value.ln()).collect();
@@ -196,7 +205,7 @@ impl Bounds {
                 high: of(most.centre + reach),
             });
         }
-        let most = Most::of(&values)?;
+        let most = Most::of(values)?;
         let reach = (far * most.scale).max(margin * most.centre.abs());
         Some(Self { centre: most.centre, low: most.centre - reach, high: most.centre + reach })
     }

@@ -1,5 +1,6 @@
 //! Many machines, as text and as a page.
 
+mod links;
 mod page;
 
 pub use page::html;
@@ -9,6 +10,7 @@ use crate::number::{percent, value};
 use anstyle::{AnsiColor, Style};
 use std::collections::BTreeMap;
 use std::fmt::Write;
+use tickmark_analysis::fleet::links::Links;
 use tickmark_analysis::fleet::{Apart, Bad, Difference, Model, Node};
 use tickmark_analysis::report::Unit;
 
@@ -32,6 +34,17 @@ pub fn ended(nodes: &[Node], folder: &str) -> String {
     if outcomes.get("complete") != Some(&nodes.len()) {
         let _ = writeln!(out, "missing machines        tickmark fleet run --resume {folder}");
     }
+    out
+}
+
+/// What came of links that were measured now, in the survey's folder.
+#[must_use]
+pub fn measured_links(found: Option<&Links>, folder: &str) -> String {
+    let mut out = format!("{HEADING}Links between machines{HEADING:#}\n");
+    if let Some(found) = found {
+        links::text(&mut out, found);
+    }
+    let _ = writeln!(out, "\nsaved in {folder}        tickmark fleet report {folder}");
     out
 }
 
@@ -84,6 +97,10 @@ pub fn text(model: &Model, id: &str, when: &str, hidden: usize) -> String {
         wrapped(&rule(model), 2).iter().for_each(|line| out += &format!("{line}\n"));
     }
     groups(&mut out, &model.groups);
+    if let Some(found) = &model.links {
+        let _ = writeln!(out, "\n{HEADING}Links between machines{HEADING:#}");
+        links::text(&mut out, found);
+    }
     let _ = writeln!(out, "\n{HEADING}What the doctor found{HEADING:#}");
     if model.findings.is_empty() {
         let _ = writeln!(out, "  nothing");

@@ -5,16 +5,17 @@ use crate::{Control, Error};
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Command, Stdio};
-use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
+use tickmark_probe::session::{TOKEN, Token};
 use tickmark_process::{Child, End, Until};
 use tickmark_wire::pieces;
 use tickmark_wire::text::quoted;
 
 /// After the time of its machines a launcher may take so long to end.
-const GRACE: Duration = Duration::from_secs(15);
+pub(super) const GRACE: Duration = Duration::from_secs(15);
 /// How often it is asked whether the user ended it.
-const LOOK: Duration = Duration::from_millis(100);
+pub(super) const LOOK: Duration = Duration::from_millis(100);
 /// After so long nothing more is expected of a launcher that has ended.
 const SILENCE: Duration = Duration::from_millis(500);
 /// A word of a command line may have so many bytes (Linux: MAX_ARG_STRLEN, 128 KiB).
@@ -53,7 +54,7 @@ fn shipped(survey: &Survey) -> String {
 }
 
 impl Launcher {
-    /// The command that starts an agent on each of these machines.
+    /// The command that has an agent carry out the plan on each of these machines.
     ///
     /// # Errors
     /// A plan that is too long for a command line.
@@ -65,12 +66,18 @@ impl Launcher {
                 plan.len()
             )));
         }
-        let seconds = survey.asked.limit_s.to_string();
-        let own = ["survey", &seconds, &plan].map(str::to_owned);
+        let own = ["survey".to_owned(), survey.asked.limit_s.to_string(), plan];
+        Ok(self.starts(survey, nodes, &own, None))
+    }
+
+    /// The command that starts an agent with these words on each of these machines, with a token that it is to know. Slurm passes the environment on; a
+    /// launcher of another kind has the token in the command line.
+    pub(super) fn starts(&self, survey: &Survey, nodes: &[String], own: &[String], token: Option<&Token>) -> Command {
         let (list, count) = (nodes.join(","), nodes.len().to_string());
         match &self.way {
             Way::Slurm { options, ship } => {
                 let mut srun = Command::new("srun");
+                srun.envs(token.map(|token| (TOKEN, token.reveal())));
                 // One task a node with all of it; a node that dies does not end the others' step.
                 srun.args([
                     "--nodes",
@@ -88,18 +95,63 @@ impl Launcher {
                     srun.arg(format!("--bcast={}", shipped(survey)));
                 }
                 srun.args(&self.agent).args(own);
-                Ok(srun)
+                srun
             }
             Way::Command(template) => {
-                let all = self.agent.iter().chain(&own).map(|word| quoted(word).into_owned());
-                let line = all.collect::<Vec<_>>().join(" ");
+                let known = token.map(|token| ["env".to_owned(), format!("{TOKEN}={}", token.reveal())]);
+                let all = known.iter().flatten().chain(&self.agent).chain(own);
+                let line = all.map(|word| quoted(word).into_owned()).collect::<Vec<_>>().join(" ");
                 let filled =
                     template.replace("{nodes}", &list).replace("{count}", &count).replace("{command}", &line);
                 let mut shell = Command::new("sh");
                 shell.args(["-c", &filled]);
-                Ok(shell)
+                shell
             }
         }
+    }
+}
+
+impl Launcher {
+    /// Those of these machines that can be asked, and why the others cannot.
+    ///
+    /// # Errors
+    /// As [`down`].
+    pub(super) fn usable(&self, nodes: &[String]) -> Result<(Vec<String>, BTreeMap<String, String>), Error> {
+        let known = match &self.way {
+            Way::Slurm { .. } => down(nodes)?,
+            Way::Command(_) => BTreeMap::new(),
+        };
+        Ok((nodes.iter().filter(|node| !known.contains_key(*node)).cloned().collect(), known))
+    }
+
+    /// Ends what a launcher that was ended by force may have left on the nodes.
+    pub(super) fn clear(&self, survey: &Survey, end: &std::io::Result<End>) {
+        if let Way::Slurm { .. } = self.way
+            && !matches!(end, Ok(End::Exited(..)))
+        {
+            let _ = slurm("scancel", &["--quiet", &format!("--name={}", job(survey))]);
+        }
+    }
+}
+
+/// A launcher that runs.
+pub(super) struct Started {
+    pub(super) child: Child,
+    /// What it writes.
+    pub(super) lines: Receiver<Line>,
+    /// Its program.
+    pub(super) name: String,
+}
+
+impl Started {
+    pub(super) fn of(mut command: Command) -> Result<Self, Error> {
+        let name = command.get_program().to_string_lossy().into_owned();
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = Child::start(command).map_err(|error| Error::Refused(format!("{name}: {error}")))?;
+        let (send, lines) = channel();
+        read(child.stdout.take(), send.clone(), Line::Output, Some(Line::End));
+        read(child.stderr.take(), send, Line::Complaint, None);
+        Ok(Self { child, lines, name })
     }
 }
 
@@ -174,7 +226,7 @@ pub fn down(nodes: &[String]) -> Result<BTreeMap<String, String>, Error> {
 }
 
 /// What a launcher writes.
-enum Line {
+pub(super) enum Line {
     Output(String),
     Complaint(String),
     /// Nothing more comes of its output; its complaints may be held open by what it leaves behind.
@@ -192,22 +244,12 @@ pub fn launch(
     control: &Control,
     tell: &mut dyn FnMut(usize, usize),
 ) -> Result<Vec<Answer>, Error> {
-    let known = match &launcher.way {
-        Way::Slurm { .. } => down(nodes)?,
-        Way::Command(_) => BTreeMap::new(),
-    };
-    let usable: Vec<String> = nodes.iter().filter(|node| !known.contains_key(*node)).cloned().collect();
+    let (usable, known) = launcher.usable(nodes)?;
     let mut gathering = Gathering::new(survey)?;
     if usable.is_empty() {
         return gathering.finish(nodes, &|node| known.get(node).cloned());
     }
-    let mut command = launcher.command(survey, &usable)?;
-    let name = command.get_program().to_string_lossy().into_owned();
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = Child::start(command).map_err(|error| Error::Refused(format!("{name}: {error}")))?;
-    let (send, lines) = channel();
-    read(child.stdout.take(), send.clone(), Line::Output, Some(Line::End));
-    read(child.stderr.take(), send, Line::Complaint, None);
+    let Started { mut child, lines, name } = Started::of(launcher.command(survey, &usable)?)?;
     let mut complaints: Vec<String> = Vec::new();
     let mut deadline = Instant::now() + launcher.patience;
     let mut begun = 0;
@@ -255,12 +297,7 @@ pub fn launch(
             Line::End => {}
         }
     }
-    if let Way::Slurm { .. } = launcher.way
-        && !matches!(end, Ok(End::Exited(..)))
-    {
-        // What was ended by force may have left its step on the nodes.
-        let _ = slurm("scancel", &["--quiet", &format!("--name={}", job(survey))]);
-    }
+    launcher.clear(survey, &end);
     let failed = matches!(&end, Ok(End::Exited(status, _)) if !status.success());
     let said = gathering.said().map(str::to_owned).filter(|_| failed);
     if gathering.progress().0 == 0 && failed && usable.len() == nodes.len() {
@@ -280,7 +317,7 @@ pub fn launch(
 }
 
 /// Whether a line has a machine's name as a word.
-fn mentions(line: &str, node: &str) -> bool {
+pub(super) fn mentions(line: &str, node: &str) -> bool {
     line.split(|c: char| !(c.is_ascii_alphanumeric() || "._-".contains(c)))
         .any(|word| word.trim_end_matches(['.', '-']) == node)
 }

@@ -5,6 +5,7 @@
 mod gather;
 mod hosts;
 mod launch;
+pub mod links;
 
 pub use gather::Gathering;
 pub use hosts::expand;
@@ -155,10 +156,11 @@ impl Survey {
         Ok(file)
     }
 
-    /// When what came of its machines changed last; none where nothing did.
+    /// When what came of its machines and their links changed last; none where nothing did.
     #[must_use]
     pub fn changed(&self) -> Option<std::time::SystemTime> {
-        std::fs::metadata(self.folder.join(ANSWERS)).and_then(|file| file.modified()).ok()
+        let of = |name| std::fs::metadata(self.folder.join(name)).and_then(|file| file.modified()).ok();
+        [ANSWERS, links::FILE].into_iter().filter_map(of).max()
     }
 
     /// Its folder.
@@ -229,16 +231,17 @@ impl Survey {
     }
 
     fn append(&self, answers: &[Answer], sync: bool) -> Result<(), Error> {
-        let path = self.folder.join(ANSWERS);
-        let lines: String = answers
-            .iter()
-            .filter_map(|answer| serde_json::to_string(answer).ok())
-            .map(|line| line + "\n")
-            .collect();
-        let written = std::fs::File::options().create(true).append(true).open(&path).and_then(|mut file| {
-            file.write_all(lines.as_bytes())?;
-            if sync { file.sync_data() } else { Ok(()) }
-        });
-        written.map_err(Error::file("write", path))
+        append(&self.folder.join(ANSWERS), answers, sync)
     }
+}
+
+/// Adds a line for each to a file.
+fn append<T: Serialize>(path: &Path, all: &[T], sync: bool) -> Result<(), Error> {
+    let lines: String =
+        all.iter().filter_map(|one| serde_json::to_string(one).ok()).map(|line| line + "\n").collect();
+    let written = std::fs::File::options().create(true).append(true).open(path).and_then(|mut file| {
+        file.write_all(lines.as_bytes())?;
+        if sync { file.sync_data() } else { Ok(()) }
+    });
+    written.map_err(Error::file("write", path))
 }

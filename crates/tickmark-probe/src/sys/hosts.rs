@@ -3,9 +3,7 @@
 use super::{CallError, named};
 use rustix::net::sockopt;
 use std::io::{Error, ErrorKind, Write};
-#[cfg(feature = "whole")]
-use std::net::IpAddr;
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::Duration;
 use tickmark_wire::Nanos;
@@ -36,7 +34,6 @@ pub fn somebody_within(listener: &TcpListener, time: Duration) -> std::io::Resul
 }
 
 /// The addresses by which others may reach this machine: none of its own loopback, and none of a single link (getifaddrs(3)).
-#[cfg(feature = "whole")]
 #[must_use]
 pub fn addresses() -> Vec<IpAddr> {
     let mut all = Vec::new();

@@ -22,6 +22,7 @@ pub fn html(model: &Model, id: &str, when: &str) -> String {
         section("worse", "Machines that are worse than the others", worse(model, nodes)),
         section("missing", "Machines that did not give everything", missing(model)),
         section("groups", "Groups that differ from all others", groups(model)),
+        section("links", "Links between machines", super::links::html(model.links.as_ref())),
         section("findings", "What the doctor found", findings(model, nodes)),
         section("metrics", "Over the machines", metrics(model)),
     ];

@@ -12,6 +12,7 @@ Examples:
   tickmark fleet run survey --nodes 'n[1-64]'               by Slurm: one srun step, one agent a node
   tickmark fleet run survey --nodes a,b,c --launcher 'pdsh -R ssh -w {nodes} {command}'
   tickmark fleet run --resume survey                        those that did not answer
+  tickmark fleet links survey                               which links between them are slow
   tickmark fleet report survey                              which nodes are bad, and why
   tickmark --store survey show n17                          a survey is a store: a recording a node
   line=$(tickmark fleet health); [ $? -eq 3 ] && scontrol update nodename=$SLURMD_NODENAME state=drain reason=\"$line\"";
@@ -29,6 +30,19 @@ Examples:
   tickmark fleet run survey --nodes a,b --launcher 'mpirun --host {nodes} -npernode 1 {command}'
   tickmark fleet run survey --nodes a,b --launcher 'echo {nodes} | tr , \"\\n\" | xargs -P 64 -I NODE ssh NODE {command}'";
 
+const LINKS_EXAMPLES: &str = "\
+The agents of the survey's machines are started again, as `fleet run` starts them, and connect to this program (--listen), which tells who measures with whom: in each round each machine with another one, over \
+TCP: trips of a byte, then a stream each way. What looks slow is measured twice more. The machines and all of the network between them are busy meanwhile: --at-once 1 has one pair measure at a time.
+
+The agents know this program, it them, and they each other by a token. With Slurm it is in the environment; other launchers have it in their command line, where it can be read on these machines: who knows it can take \
+part, and nothing more. It is good for as long as this runs.
+
+Examples:
+  tickmark fleet links survey
+  tickmark fleet links survey --rounds 8 --time 200ms --at-once 100
+  tickmark fleet links survey --network 10.1.0.0 --listen 10.0.0.1:7000
+  tickmark fleet report survey                              what was found";
+
 #[derive(Debug, Args)]
 pub(crate) struct Fleet {
     #[command(subcommand)]
@@ -45,6 +59,9 @@ pub(crate) enum FleetCommand {
         after_help = "Examples:\n  kubectl logs --prefix --tail=-1 --selector=job-name=tickmark | tickmark fleet gather survey\n  tickmark fleet gather survey node-*.log"
     )]
     Gather(FleetGather),
+    /// Measure the links between a survey's machines, in pairs, and keep that with the survey
+    #[command(after_help = LINKS_EXAMPLES)]
+    Links(FleetLinks),
     /// Say how the machines of a survey differ: which are bad, what is wrong with each, which groups differ
     #[command(
         after_help = "Examples:\n  tickmark fleet report survey\n  tickmark fleet report survey -o survey.html\n  tickmark fleet report survey --format json\n  tickmark fleet report survey --margin 2% --false-alarm 1%"
@@ -71,6 +88,27 @@ pub(crate) struct FleetRun {
     /// Ask those machines of a survey again that did not give everything
     #[arg(long, value_name = "SURVEY", conflicts_with = "survey")]
     pub(crate) resume: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) launching: Launching,
+    /// Runs of each probe
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub(crate) runs: u32,
+    /// Time for all runs on a machine
+    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "8s")]
+    pub(crate) budget: Nanos,
+    /// A machine that takes longer ends, with what it has
+    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "120s")]
+    pub(crate) limit: Nanos,
+    /// Print the manifest of an Indexed Job of Kubernetes with this image, in which the agent is, and start nothing
+    #[arg(long, value_name = "IMAGE", conflicts_with_all = ["launcher", "srun", "ship", "resume"], requires = "nodes")]
+    pub(crate) manifest: Option<String>,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+/// How agents get to run.
+#[derive(Debug, Args)]
+pub(crate) struct Launching {
     /// Start the agents by this command instead of Slurm
     #[arg(long, value_name = "COMMAND", conflicts_with_all = ["srun", "ship"])]
     pub(crate) launcher: Option<String>,
@@ -83,21 +121,33 @@ pub(crate) struct FleetRun {
     /// The agent's program, as the machines find it [default: the static agent of this program, where it lies here]
     #[arg(long, value_name = "FILE")]
     pub(crate) agent: Option<PathBuf>,
-    /// Runs of each probe
-    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
-    pub(crate) runs: u32,
-    /// Time for all runs on a machine
-    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "8s")]
-    pub(crate) budget: Nanos,
-    /// A machine that takes longer ends, with what it has
-    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "120s")]
-    pub(crate) limit: Nanos,
     /// How long the first machine may take to answer: a job may wait in a queue
     #[arg(long, value_name = "TIME", value_parser = duration, default_value = "600s")]
     pub(crate) patience: Nanos,
-    /// Print the manifest of an Indexed Job of Kubernetes with this image, in which the agent is, and start nothing
-    #[arg(long, value_name = "IMAGE", conflicts_with_all = ["launcher", "srun", "ship", "resume"], requires = "nodes")]
-    pub(crate) manifest: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct FleetLinks {
+    /// The survey's folder
+    #[arg(value_name = "SURVEY")]
+    pub(crate) survey: PathBuf,
+    /// With so many others each machine is measured; fewer than 3 say nothing of which link is slow
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) rounds: u32,
+    /// Time of the trips of a pair, and of its stream each way
+    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "100ms")]
+    pub(crate) time: Nanos,
+    /// So many pairs measure at once [default: all of a round]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) at_once: Option<u32>,
+    /// Where the machines find this program, as ADDRESS:PORT [default: at all of its addresses, any port]
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "0.0.0.0:0", hide_default_value = true)]
+    pub(crate) listen: std::net::SocketAddr,
+    /// Measure in the network in which this address is [default: the one by which the machines come here]
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) network: Option<std::net::IpAddr>,
+    #[command(flatten)]
+    pub(crate) launching: Launching,
     #[command(flatten)]
     pub(crate) output: Output,
 }

@@ -1,6 +1,7 @@
 //! Many machines.
 
 mod health;
+mod links;
 mod report;
 mod run;
 pub(super) mod tables;
@@ -12,6 +13,7 @@ pub(super) fn run(asked: &Fleet) -> Result<Code, Error> {
     match &asked.command {
         FleetCommand::Run(asked) => run::run(asked),
         FleetCommand::Gather(asked) => run::gather(asked),
+        FleetCommand::Links(asked) => links::run(asked),
         FleetCommand::Report(asked) => report::run(asked),
         FleetCommand::Health(asked) => health::run(asked),
     }

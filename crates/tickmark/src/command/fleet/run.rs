@@ -1,7 +1,7 @@
 //! Starts agents on many machines, or reads what they wrote; keeps a recording of each.
 
 use super::tables;
-use crate::cli::{FleetGather, FleetRun, Format};
+use crate::cli::{FleetGather, FleetRun, Format, Launching};
 use crate::error::{Code, Error};
 use crate::{progress, selection};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -15,7 +15,7 @@ use tickmark_store::Id;
 use tickmark_wire::{Offer, Settings};
 
 pub(super) fn run(asked: &FleetRun) -> Result<Code, Error> {
-    let agent = agent(asked.agent.as_deref())?;
+    let launcher = launcher(&asked.launching)?;
     let survey = match &asked.resume {
         Some(folder) => Survey::open(folder)?,
         None => begin(asked)?,
@@ -37,16 +37,8 @@ pub(super) fn run(asked: &FleetRun) -> Result<Code, Error> {
         let folder = survey.folder().display();
         return Err(Error::Usage(format!("{folder} is complete; nothing is left to resume")));
     }
-    let way = match &asked.launcher {
-        Some(command) => Way::Command(command.clone()),
-        None => {
-            let options = asked.srun.as_deref().unwrap_or_default();
-            Way::Slurm { options: options.split_whitespace().map(str::to_owned).collect(), ship: asked.ship }
-        }
-    };
-    let launcher = Launcher { way, agent, patience: asked.patience.to_duration() };
     let control = progress::control();
-    let bar = bar(open.len());
+    let bar = bar(open.len(), "machines ended");
     let launched = fleet::launch(&survey, &launcher, &open, &control, &mut |answering, ended| {
         bar.set_position(ended as u64);
         bar.set_message(format!("{answering} of {} answer", open.len()));
@@ -62,11 +54,23 @@ pub(super) fn run(asked: &FleetRun) -> Result<Code, Error> {
     finish(&survey, asked.output.format)
 }
 
+/// How agents get to run.
+pub(super) fn launcher(asked: &Launching) -> Result<Launcher, Error> {
+    let way = match &asked.launcher {
+        Some(command) => Way::Command(command.clone()),
+        None => {
+            let options = asked.srun.as_deref().unwrap_or_default();
+            Way::Slurm { options: options.split_whitespace().map(str::to_owned).collect(), ship: asked.ship }
+        }
+    };
+    Ok(Launcher { way, agent: agent(asked.agent.as_deref())?, patience: asked.patience.to_duration() })
+}
+
 /// A new survey; a plan for every machine.
 fn begin(asked: &FleetRun) -> Result<Survey, Error> {
     let nodes = match &asked.nodes {
         Some(list) => fleet::expand(list).map_err(|why| Error::Usage(format!("--nodes: {why}")))?,
-        None if asked.launcher.is_some() => {
+        None if asked.launching.launcher.is_some() => {
             return Err(Error::Usage("give --nodes LIST with --launcher".to_owned()));
         }
         None => fleet::members()?,
@@ -121,10 +125,10 @@ fn agent(named: Option<&Path>) -> Result<Vec<String>, Error> {
     Ok(vec![path.to_string_lossy().into_owned()])
 }
 
-fn bar(nodes: usize) -> ProgressBar {
-    let bar = ProgressBar::new(nodes as u64);
+pub(super) fn bar(all: usize, what: &str) -> ProgressBar {
+    let bar = ProgressBar::new(all as u64);
     if let Ok(style) =
-        ProgressStyle::with_template("{bar:30} {pos} of {len} machines ended; {msg}  {elapsed}")
+        ProgressStyle::with_template(&format!("{{bar:30}} {{pos}} of {{len}} {what}; {{msg}}  {{elapsed}}"))
     {
         bar.set_style(style);
     }

@@ -1,6 +1,7 @@
 //! Recordings as tables of Parquet, for DuckDB, ClickHouse, Spark and `tickmark fleet report`: `figures`, `facts`, `findings`, and of a survey `nodes`. A
 //! folder each, in it one for each day (`day=2026-11-25`), in it a file for each recording that was exported, or one for a survey.
 
+use super::links;
 use super::run::word;
 use crate::command::export;
 use crate::error::Error;
@@ -18,7 +19,7 @@ use tickmark_wire::Better;
 use tickmark_wire::text::printable;
 
 /// The columns of a row of every table of recordings, before its own.
-const OF: [(&str, Kind); 3] = [("survey", Kind::Text), ("node", Kind::Text), ("recording", Kind::Text)];
+pub(super) const OF: [(&str, Kind); 3] = [("survey", Kind::Text), ("node", Kind::Text), ("recording", Kind::Text)];
 
 const FIGURES: Schema = &[
     OF[0],
@@ -151,6 +152,7 @@ pub(super) fn of_survey(survey: &Survey) -> Result<(), Error> {
             [json!(survey.asked.id), json!(node), json!(id), json!(outcome), json!(why), json!(created)];
         nodes.push(&row)?;
     }
+    links::write(survey, &folder, &day, &id)?;
     out.finish()?;
     Ok(nodes.finish()?)
 }
@@ -199,6 +201,7 @@ pub(super) fn seen(survey: &Survey) -> Result<Seen, Error> {
     );
     seen.facts =
         facts(&of("facts", &[("node", Kind::Text), ("name", Kind::Text), ("value", Kind::Text)])?, &places);
+    seen.links = links::seen(&folder, &places)?;
     let findings = of("findings", &[("node", Kind::Text), ("check", Kind::Text), ("weight", Kind::Number)])?;
     for row in 0..findings.rows {
         if let Some((node, check)) =

@@ -1,0 +1,313 @@
+//! Links between machines: which pairs are slow though their machines are not, and which machines are slow to whomever.
+//!
+//! A pair is compared with the other pairs of its two machines: it is slow if it is slower than those of either. What a machine does to all of its
+//! pairs is the machine's, and is judged by their median among all machines'. How far is too far says the rule of the machines' figures.
+
+use super::{Bounds, Rule};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use tickmark_stats::{Sorted, median};
+
+/// A machine of fewer pairs is not judged, and neither are they: whether it or a pair is slow cannot be told.
+const FEWEST: usize = 3;
+
+/// A pair that was measured, perhaps again: machines by their place among the survey's.
+#[derive(Debug, Clone, Default)]
+pub struct Link {
+    /// Who asked.
+    pub asks: usize,
+    /// Who answered; none of a machine that did not take part.
+    pub answers: Option<usize>,
+    /// The median of its trips, ns.
+    pub trip: Option<f64>,
+    /// Bytes a second from who asked.
+    pub there: Option<f64>,
+    /// And to it.
+    pub back: Option<f64>,
+    /// Segments that were sent again.
+    pub resent: Option<f64>,
+    /// The share of time that a side stood runnable without a CPU.
+    pub waited: Option<f64>,
+    /// Why there is nothing.
+    pub why: Option<String>,
+}
+
+/// What is measured of a link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Way {
+    /// A byte, there and back: ns.
+    Trip,
+    /// A stream, from the one to the other: bytes a second.
+    Stream,
+}
+
+/// What a machine does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Part {
+    /// Either end of trips.
+    Trips,
+    /// It sends streams.
+    Sends,
+    /// It receives them.
+    Receives,
+}
+
+/// A pair that is slower than the others of its machines.
+#[derive(Debug, Clone, Serialize)]
+pub struct Slow {
+    /// One machine; of a stream the one that sends.
+    pub from: String,
+    /// The other.
+    pub to: String,
+    /// In what.
+    pub way: Way,
+    /// Its value: the best, where it was measured again.
+    pub value: f64,
+    /// The median of the other pairs of that one of the two machines whose others are slower.
+    pub usual: f64,
+    /// How often it was measured.
+    pub measured: usize,
+    /// TCP segments that were sent again, the fewest of any time.
+    pub resent: Option<f64>,
+    /// The share of time that a side stood runnable without a CPU, in the best measurement.
+    pub waited: Option<f64>,
+}
+
+/// A machine whose pairs are slow, whoever is the other.
+#[derive(Debug, Clone, Serialize)]
+pub struct SlowMachine {
+    /// Which.
+    pub node: String,
+    /// In what.
+    pub part: Part,
+    /// The median of its pairs.
+    pub value: f64,
+    /// That of all machines.
+    pub median: f64,
+    /// How many pairs it has.
+    pub pairs: usize,
+}
+
+/// A pair, or a machine alone, of which there is nothing.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Missing {
+    /// The machine, or the one that asked.
+    pub node: String,
+    /// The other one.
+    pub other: Option<String>,
+    /// Why.
+    pub why: String,
+}
+
+/// A figure over all pairs.
+#[derive(Debug, Clone, Serialize)]
+pub struct Spread {
+    /// Of what.
+    pub way: Way,
+    /// Of how many; a stream counts each way.
+    pub count: usize,
+    /// Minimum, 5th percentile, median, 95th percentile, maximum.
+    pub quantiles: [f64; 5],
+}
+
+/// What the links of a survey say.
+#[derive(Debug, Clone, Serialize)]
+pub struct Links {
+    /// Machines that have a pair.
+    pub nodes: usize,
+    /// Pairs that were measured.
+    pub pairs: usize,
+    /// Machines of enough pairs to be judged.
+    pub judged: usize,
+    /// Slow pairs, the worst first.
+    pub slow: Vec<Slow>,
+    /// Slow machines, the worst first.
+    pub machines: Vec<SlowMachine>,
+    /// What could not be measured.
+    pub missing: Vec<Missing>,
+    /// Over all pairs.
+    pub spread: Vec<Spread>,
+}
+
+/// One direction of a pair, as what it costs: ns, or s a byte.
+struct Edge {
+    from: usize,
+    to: usize,
+    cost: f64,
+    measured: usize,
+    resent: Option<f64>,
+    waited: Option<f64>,
+}
+
+/// Looks at links; none where none were measured.
+#[must_use]
+pub fn examine(links: &[Link], names: &dyn Fn(usize) -> String, rule: Rule) -> Option<Links> {
+    if links.is_empty() {
+        return None;
+    }
+    // A trip has no direction, and who asks again may be the other one.
+    let trips = edges(links, |link, answers| vec![(link.asks.min(answers), link.asks.max(answers), link.trip)]);
+    let streams = edges(links, |link, answers| {
+        let cost = |rate: Option<f64>| rate.filter(|rate| *rate > 0.0).map(|rate| 1.0 / rate);
+        vec![(link.asks, answers, cost(link.there)), (answers, link.asks, cost(link.back))]
+    });
+    // Five questions share the chance: trips and streams of pairs; trips, sending and receiving of machines (Sidak).
+    let each = Rule { false_alarm: 1.0 - (1.0 - rule.false_alarm).powf(0.2), ..rule };
+    let mut slow = slow(&trips, Way::Trip, each, names);
+    slow.extend(self::slow(&streams, Way::Stream, each, names));
+    slow.sort_by(|a, b| far(b.value, b.usual).total_cmp(&far(a.value, a.usual)));
+    let both = |edge: &Edge| vec![edge.from, edge.to];
+    let mut machines = slow_machines(&trips, Part::Trips, &both, each, names);
+    machines.extend(slow_machines(&streams, Part::Sends, &|edge| vec![edge.from], each, names));
+    machines.extend(slow_machines(&streams, Part::Receives, &|edge| vec![edge.to], each, names));
+    machines.sort_by(|a, b| far(b.value, b.median).total_cmp(&far(a.value, a.median)));
+    let mut count: BTreeMap<usize, usize> = BTreeMap::new();
+    trips.iter().flat_map(both).for_each(|node| *count.entry(node).or_default() += 1);
+    Some(Links {
+        nodes: count.len(),
+        pairs: trips.len(),
+        judged: count.values().filter(|count| **count >= FEWEST).count(),
+        slow,
+        machines,
+        missing: missing(links, names),
+        spread: [(&trips, Way::Trip), (&streams, Way::Stream)]
+            .into_iter()
+            .filter_map(|(edges, way)| spread(edges, way))
+            .collect(),
+    })
+}
+
+/// How far a value lies from another, whichever is better, as a logarithm.
+fn far(value: f64, usual: f64) -> f64 {
+    (value / usual).ln().abs()
+}
+
+/// What a cost is in the figure's own unit.
+fn shown(way: Way, cost: f64) -> f64 {
+    if way == Way::Trip { cost } else { 1.0 / cost }
+}
+
+/// The pairs of links, by the best of each: what disturbed it once is none of the link's.
+fn edges(links: &[Link], of: impl Fn(&Link, usize) -> Vec<(usize, usize, Option<f64>)>) -> Vec<Edge> {
+    let mut all: BTreeMap<(usize, usize), Edge> = BTreeMap::new();
+    for link in links {
+        let Some(answers) = link.answers else { continue };
+        for (from, to, cost) in of(link, answers) {
+            let Some(cost) = cost.filter(|cost| *cost > 0.0) else { continue };
+            let (resent, waited) = (link.resent, link.waited);
+            let edge = all.entry((from, to)).or_insert(Edge { from, to, cost, measured: 0, resent, waited });
+            edge.measured += 1;
+            edge.resent = [edge.resent, resent].into_iter().flatten().min_by(f64::total_cmp);
+            if cost < edge.cost {
+                (edge.cost, edge.waited) = (cost, waited);
+            }
+        }
+    }
+    all.into_values().collect()
+}
+
+/// The costs of each machine's pairs, by the ends of `ends`.
+fn by_machine(edges: &[Edge], ends: &dyn Fn(&Edge) -> Vec<usize>) -> BTreeMap<usize, Vec<f64>> {
+    let mut all: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
+    for edge in edges {
+        ends(edge).into_iter().for_each(|node| all.entry(node).or_default().push(edge.cost));
+    }
+    all
+}
+
+/// The median of these but for one of this value; none where too few are left.
+fn of_others(costs: Option<&Vec<f64>>, own: f64) -> Option<f64> {
+    let costs = costs.filter(|costs| costs.len() >= FEWEST)?;
+    let at = costs.iter().position(|cost| *cost == own)?;
+    median(costs.iter().enumerate().filter(|(other, _)| *other != at).map(|(_, cost)| *cost))
+}
+
+fn slow(edges: &[Edge], way: Way, rule: Rule, names: &dyn Fn(usize) -> String) -> Vec<Slow> {
+    // The pairs of a machine: all of them for trips, for streams those in which it does the same.
+    let (sends, receives) = match way {
+        Way::Trip => {
+            let all = by_machine(edges, &|edge| vec![edge.from, edge.to]);
+            (all.clone(), all)
+        }
+        Way::Stream => (by_machine(edges, &|edge| vec![edge.from]), by_machine(edges, &|edge| vec![edge.to])),
+    };
+    let judged: Vec<(&Edge, f64)> = edges
+        .iter()
+        .filter_map(|edge| {
+            let others = [of_others(sends.get(&edge.from), edge.cost)?, of_others(receives.get(&edge.to), edge.cost)?];
+            Some((edge, others[0].max(others[1])))
+        })
+        .collect();
+    let ratios: Vec<f64> = judged.iter().map(|(edge, usual)| edge.cost / usual).collect();
+    let Some(bounds) = Bounds::of_values(&ratios, rule.false_alarm, rule.margin) else { return Vec::new() };
+    // The others of either machine are as good as it gets: a pair that is as slow as one of them is no slow pair.
+    let most = bounds.high.max(1.0 + rule.margin);
+    let apart = judged.into_iter().zip(ratios).filter(|(_, ratio)| *ratio > most);
+    apart
+        .map(|((edge, usual), _)| Slow {
+            from: names(edge.from),
+            to: names(edge.to),
+            way,
+            value: shown(way, edge.cost),
+            usual: shown(way, usual),
+            measured: edge.measured,
+            resent: edge.resent,
+            waited: edge.waited,
+        })
+        .collect()
+}
+
+fn slow_machines(
+    edges: &[Edge],
+    part: Part,
+    ends: &dyn Fn(&Edge) -> Vec<usize>,
+    rule: Rule,
+    names: &dyn Fn(usize) -> String,
+) -> Vec<SlowMachine> {
+    let way = if part == Part::Trips { Way::Trip } else { Way::Stream };
+    let enough = by_machine(edges, ends).into_iter().filter(|(_, costs)| costs.len() >= FEWEST);
+    let machines: Vec<(usize, f64, usize)> =
+        enough.filter_map(|(node, costs)| Some((node, median(costs.iter().copied())?, costs.len()))).collect();
+    let values: Vec<f64> = machines.iter().map(|(_, value, _)| *value).collect();
+    let Some(bounds) = Bounds::of_values(&values, rule.false_alarm, rule.margin) else { return Vec::new() };
+    let apart = machines.into_iter().filter(|(_, value, _)| *value > bounds.high);
+    apart
+        .map(|(node, value, pairs)| SlowMachine {
+            node: names(node),
+            part,
+            value: shown(way, value),
+            median: shown(way, bounds.centre),
+            pairs,
+        })
+        .collect()
+}
+
+fn spread(edges: &[Edge], way: Way) -> Option<Spread> {
+    let sorted = Sorted::new(edges.iter().map(|edge| shown(way, edge.cost)));
+    let at = |q: f64| sorted.quantile(q);
+    Some(Spread { way, count: edges.len(), quantiles: [at(0.0)?, at(0.05)?, at(0.5)?, at(0.95)?, at(1.0)?] })
+}
+
+/// Of what there is nothing: what was measured another time is not missing.
+fn missing(links: &[Link], names: &dyn Fn(usize) -> String) -> Vec<Missing> {
+    let pair = |link: &Link| link.answers.map(|answers| (link.asks.min(answers), link.asks.max(answers)));
+    let seen = |link: &Link| link.trip.is_some();
+    let whole: std::collections::BTreeSet<(usize, usize)> = links.iter().filter(|link| seen(link)).filter_map(pair).collect();
+    let came: std::collections::BTreeSet<usize> =
+        links.iter().filter(|link| seen(link)).flat_map(|link| [Some(link.asks), link.answers]).flatten().collect();
+    let mut all: Vec<Missing> = Vec::new();
+    for link in links.iter().filter(|link| !seen(link)) {
+        let is_known = pair(link).map_or_else(|| came.contains(&link.asks), |pair| whole.contains(&pair));
+        let why = link.why.clone().unwrap_or_else(|| "nothing came of it".to_owned());
+        let one = Missing { node: names(link.asks), other: link.answers.map(names), why };
+        if !is_known && !all.contains(&one) {
+            all.push(one);
+        }
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests;

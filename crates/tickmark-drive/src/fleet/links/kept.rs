@@ -1,0 +1,101 @@
+//! What was measured of each pair, a line of `links.jsonl` each.
+
+use super::super::{Survey, append};
+use crate::Error;
+use serde::{Deserialize, Serialize};
+use tickmark_wire::Nanos;
+use tickmark_wire::links::{Flow, Link, Side};
+use tickmark_wire::text::printable;
+
+pub(in super::super) const FILE: &str = "links.jsonl";
+
+/// A pair that was measured, or a machine that could not take part.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Measured {
+    /// The machine that asked.
+    pub asks: String,
+    /// The one that answered; none of a machine that did not come.
+    pub answers: Option<String>,
+    /// When it ended.
+    pub at: jiff::Timestamp,
+    /// In which round.
+    pub round: usize,
+    /// Whether it was measured again, as it had looked slow.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub again: bool,
+    /// Why there is nothing more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+    /// What was seen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seen: Option<Seen>,
+}
+
+/// What both sides saw.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Seen {
+    /// Ns that a byte took there and back: some of them, evenly taken.
+    pub trips: Vec<u32>,
+    /// Of so many.
+    pub made: u64,
+    /// Bytes a second from who asked; none where the stream had one block.
+    pub there: Option<f64>,
+    /// Bytes a second to who asked.
+    pub back: Option<f64>,
+    /// TCP segments that either side's kernel sent again.
+    pub resent: u64,
+    /// The share of its time that a side's task stood runnable without a CPU, of the side that had more of it.
+    pub waited: Option<f64>,
+}
+
+impl Measured {
+    pub(super) fn between(asks: &str, answers: &str, round: usize, again: bool) -> Self {
+        let at = jiff::Timestamp::now();
+        Self { asks: asks.to_owned(), answers: Some(answers.to_owned()), at, round, again, why: None, seen: None }
+    }
+
+    pub(super) fn absent(node: &str, why: String) -> Self {
+        let mut absent = Self { answers: None, ..Self::between(node, "", 0, false) };
+        absent.failed(&why);
+        absent
+    }
+
+    /// A stranger's words are for no terminal.
+    pub(super) fn failed(&mut self, why: &str) {
+        self.why = Some(printable(why, false).into_owned());
+    }
+
+    pub(super) fn saw(&mut self, link: &Link, other: &Side) {
+        let share = |side: &Side| Some(side.waited?.get() as f64 / side.took.get().max(1) as f64);
+        let sides = [&link.side, other];
+        let rate = |flow: &Flow| Flow::rate(flow).filter(|_| flow.time > Nanos::ZERO);
+        self.at = jiff::Timestamp::now();
+        self.seen = Some(Seen {
+            trips: link.trips.clone(),
+            made: link.made,
+            there: rate(&link.there),
+            back: rate(&link.back),
+            resent: sides.iter().map(|side| side.resent).sum(),
+            waited: sides.iter().filter_map(|side| share(side)).max_by(f64::total_cmp),
+        });
+    }
+}
+
+/// What was measured of a survey's links so far.
+///
+/// # Errors
+/// It cannot be read.
+pub fn links(survey: &Survey) -> Result<Vec<Measured>, Error> {
+    let path = survey.folder().join(FILE);
+    let text = match std::fs::read_to_string(&path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(Error::file("read", path)(error)),
+        text => text.unwrap_or_default(),
+    };
+    // Half a line is what a kill leaves.
+    Ok(text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect())
+}
+
+/// Keeps them, on the disk when this returns.
+pub(super) fn keep(survey: &Survey, measured: &[Measured]) -> Result<(), Error> {
+    append(&survey.folder().join(FILE), measured, true)
+}

@@ -1,0 +1,134 @@
+//! Links between machines.
+
+use super::MOST;
+use crate::grid::{table, wrapped};
+use crate::number::value;
+use maud::{Markup, html};
+use std::fmt::Write as _;
+use tickmark_analysis::fleet::links::{Links, Missing, Part, Slow, SlowMachine, Spread, Way};
+use tickmark_analysis::report::Unit;
+
+/// Pairs and machines on a page.
+const ON_PAGE: usize = 200;
+
+fn unit(way: Way) -> Unit {
+    if way == Way::Trip { Unit::Nanoseconds } else { Unit::Throughput }
+}
+
+/// How far a value is from another, so that worse is more.
+fn against(way: Way, own: f64, usual: f64) -> String {
+    let of = |number| value(number, None, unit(way));
+    let ratio = if way == Way::Trip { own / usual } else { usual / own };
+    match (way, ratio >= 2.0) {
+        (Way::Trip, true) => format!("{} and not {}: {ratio:.1} times as long", of(own), of(usual)),
+        (Way::Trip, false) => format!("{} and not {}: {:.0} % longer", of(own), of(usual), (ratio - 1.0) * 100.0),
+        (Way::Stream, _) => format!("{} and not {}: {:.0} % less", of(own), of(usual), (1.0 - own / usual) * 100.0),
+    }
+}
+
+/// A slow pair in a sentence.
+fn slow(one: &Slow) -> String {
+    let between = match one.way {
+        Way::Trip => format!("{} and {}: a byte takes", one.from, one.to),
+        Way::Stream => format!("from {} to {}: a stream has", one.from, one.to),
+    };
+    let times = if one.measured > 1 { format!("; the best of {} times", one.measured) } else { String::new() };
+    let resent = one.resent.filter(|resent| *resent > 0.0);
+    let resent = resent.map_or_else(String::new, |resent| format!("; {resent:.0} or more TCP segments sent again each time"));
+    let waited = one.waited.filter(|waited| *waited >= 0.01);
+    let waited = waited.map_or_else(String::new, |waited| {
+        format!("; an end was without a CPU for {:.0} % of the time", waited * 100.0)
+    });
+    format!("{between} {}{times}{resent}{waited}", against(one.way, one.value, one.usual))
+}
+
+/// A slow machine in a sentence.
+fn machine(one: &SlowMachine) -> String {
+    let (part, way) = match one.part {
+        Part::Trips => ("a byte to any other takes", Way::Trip),
+        Part::Sends => ("what it sends to any other has", Way::Stream),
+        Part::Receives => ("what it receives from any other has", Way::Stream),
+    };
+    format!("{}: {part} {} (median of {} pairs)", one.node, against(way, one.value, one.median), one.pairs)
+}
+
+fn missing(one: &Missing) -> String {
+    let other = one.other.as_ref().map_or_else(String::new, |other| format!(" and {other}"));
+    format!("{}{other}: {}", one.node, one.why)
+}
+
+fn summary(links: &Links) -> String {
+    let judged = match links.judged {
+        0 => "; none judged: a machine needs 3 pairs (--rounds)".to_owned(),
+        judged if judged < links.nodes => format!("; {judged} machines judged, the others have fewer than 3 pairs"),
+        _ => String::new(),
+    };
+    format!("{} pairs of {} machines{judged}", links.pairs, links.nodes)
+}
+
+/// What is said of links, each under its heading.
+fn parts(links: &Links) -> [(&'static str, Vec<String>); 3] {
+    [
+        ("Slow pairs, of machines that are not slow to others", links.slow.iter().map(slow).collect()),
+        ("Machines that are slow to all others", links.machines.iter().map(machine).collect()),
+        ("Not measured", links.missing.iter().map(missing).collect()),
+    ]
+}
+
+/// The heading of a figure.
+fn what(way: Way) -> &'static str {
+    match way {
+        Way::Trip => "a byte there and back",
+        Way::Stream => "a stream, each way",
+    }
+}
+
+fn cells(one: &Spread) -> Vec<String> {
+    let figures = one.quantiles.map(|quantile| value(quantile, None, unit(one.way)));
+    [what(one.way).to_owned(), one.count.to_string()].into_iter().chain(figures).collect()
+}
+
+const COLUMNS: [&str; 7] = ["", "pairs", "min", "5 %", "median", "95 %", "max"];
+
+/// The section of a report.
+pub(super) fn text(out: &mut String, links: &Links) {
+    let _ = writeln!(out, "  {}", summary(links));
+    for (heading, lines) in parts(links) {
+        // What failed is not told where nothing did; that nothing is slow is.
+        if lines.is_empty() && (heading == "Not measured" || links.judged == 0) {
+            continue;
+        }
+        let none = if lines.is_empty() { " none" } else { "" };
+        let _ = writeln!(out, "  {heading}:{none}");
+        for line in lines.iter().take(MOST) {
+            wrapped(line, 4).iter().for_each(|line| *out += &format!("{line}\n"));
+        }
+        if lines.len() > MOST {
+            let _ = writeln!(out, "    and {} more", lines.len() - MOST);
+        }
+    }
+    let rows = links.spread.iter().map(cells);
+    table(out, std::iter::once(COLUMNS.map(str::to_owned).to_vec()).chain(rows), 1..7);
+}
+
+/// The section of a page.
+pub(super) fn html(links: Option<&Links>) -> Markup {
+    let Some(links) = links else {
+        return html! { p { "Not measured: " code { "tickmark fleet links" } } };
+    };
+    html! {
+        p { (summary(links)) }
+        @for (heading, lines) in parts(links) {
+            h3 { (heading) }
+            @if lines.is_empty() { p { "None." } }
+            ul { @for line in lines.iter().take(ON_PAGE) { li { (line) } } }
+            @if lines.len() > ON_PAGE { p { "And " (lines.len() - ON_PAGE) " more: --format json has all." } }
+        }
+        div class="wide" {
+            table {
+                thead { tr { @for column in COLUMNS { th { (column) } } } }
+                tbody { @for one in &links.spread { tr { @for cell in cells(one) { td { (cell) } } } } }
+            }
+        }
+    }
+}

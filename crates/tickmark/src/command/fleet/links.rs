@@ -1,0 +1,195 @@
+//! Measures the links between a survey's machines; their table.
+
+use super::run::{bar, launcher};
+use super::tables::{self, OF};
+use crate::cli::{FleetLinks, Format};
+use crate::command::{print, print_json};
+use crate::error::{Code, Error};
+use crate::progress;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::path::Path;
+use tickmark_analysis::fleet::links::{Link, examine};
+use tickmark_analysis::fleet::Rule;
+use tickmark_drive::fleet::Survey;
+use tickmark_drive::fleet::links::{Asked, Measured, links, measure};
+use tickmark_stats::median;
+use tickmark_tables::{Kind, Schema, Writer, read};
+use tickmark_wire::links::Times;
+use tickmark_wire::text::printable;
+
+/// A row for each pair and time that it was measured: `node` asks, `peer` answers.
+const LINKS: Schema = &[
+    OF[0],
+    OF[1],
+    OF[2],
+    ("peer", Kind::Text),
+    ("at", Kind::Text),
+    ("round", Kind::Integer),
+    ("again", Kind::Flag),
+    ("trip", Kind::Number),
+    ("trip_least", Kind::Number),
+    ("trips", Kind::Integer),
+    ("there", Kind::Number),
+    ("back", Kind::Number),
+    ("resent", Kind::Number),
+    ("waited_share", Kind::Number),
+    ("why", Kind::Text),
+];
+
+/// What may be slow is measured again: more than a report names, of these pairs at most.
+const SUSPECT: Rule = Rule { false_alarm: 0.2, margin: 0.05 };
+/// What a report names where it is not told otherwise.
+const NAMED: Rule = Rule { false_alarm: 0.05, margin: 0.05 };
+const MOST: usize = 1_000;
+
+pub(super) fn run(asked: &FleetLinks) -> Result<Code, Error> {
+    let survey = Survey::open(&asked.survey)?;
+    let _ours = survey.lock()?;
+    let launcher = launcher(&asked.launching)?;
+    let pairs = Asked {
+        rounds: asked.rounds as usize,
+        times: Times { trips: asked.time, stream: asked.time },
+        at_once: asked.at_once.map(|count| count as usize),
+        listen: asked.listen,
+        network: asked.network.map(|address| address.to_string()),
+    };
+    if Times::parse(&pairs.times.line()).is_none() {
+        return Err(Error::Usage("--time: at most 60s".to_owned()));
+    }
+    let bar = bar(survey.asked.nodes.len() / 2 * pairs.rounds, "pairs");
+    let mut tell = |done: usize, all: usize| {
+        bar.set_length(all as u64);
+        bar.set_position(done as u64);
+    };
+    let suspects = |measured: &[Measured]| suspects(&survey.asked.nodes, measured);
+    let control = progress::control();
+    let measured = measure(&survey, &launcher, &pairs, &control, &mut tell, &suspects);
+    bar.finish_and_clear();
+    let measured = measured?;
+    tables::of_survey(&survey)?;
+    let whole = measured.iter().all(|one| one.seen.is_some()) && !control.stopped();
+    let folder = survey.folder().display().to_string();
+    match asked.output.format {
+        Format::Json => print_json(&json!({ "survey": survey.asked.id, "folder": folder, "links": measured }))?,
+        Format::Text => {
+            let places = places(&survey.asked.nodes);
+            let own: Vec<Link> = measured.iter().filter_map(|one| of(one, &places)).collect();
+            let model = examine(&own, &|node| survey.asked.nodes[node].clone(), NAMED);
+            print(&tickmark_render::fleet::measured_links(model.as_ref(), &folder))?;
+        }
+    }
+    Ok(match whole {
+        true => Code::Done,
+        false if measured.iter().any(|one| one.seen.is_some()) => Code::Partly,
+        false => Code::Failed,
+    })
+}
+
+fn places(nodes: &[String]) -> BTreeMap<String, usize> {
+    nodes.iter().enumerate().map(|(at, node)| (node.clone(), at)).collect()
+}
+
+/// The pairs that look slow by what was measured.
+fn suspects(nodes: &[String], measured: &[Measured]) -> Vec<(String, String)> {
+    let places = places(nodes);
+    let all: Vec<Link> = measured.iter().filter_map(|one| of(one, &places)).collect();
+    let model = examine(&all, &|node| nodes[node].clone(), SUSPECT);
+    let slow = model.map(|model| model.slow).unwrap_or_default();
+    let mut pairs: Vec<(String, String)> = Vec::new();
+    for one in slow.into_iter().take(MOST) {
+        let pair = if one.from < one.to { (one.from, one.to) } else { (one.to, one.from) };
+        if !pairs.contains(&pair) {
+            pairs.push(pair);
+        }
+    }
+    pairs
+}
+
+/// A pair as the analysis has it; none of machines that are not known.
+fn of(one: &Measured, places: &BTreeMap<String, usize>) -> Option<Link> {
+    let answers = match &one.answers {
+        Some(node) => Some(*places.get(node)?),
+        None => None,
+    };
+    let seen = one.seen.as_ref();
+    Some(Link {
+        asks: *places.get(&one.asks)?,
+        answers,
+        trip: seen.and_then(|seen| median(seen.trips.iter().map(|trip| f64::from(*trip)))),
+        there: seen.and_then(|seen| seen.there),
+        back: seen.and_then(|seen| seen.back),
+        resent: seen.map(|seen| seen.resent as f64),
+        waited: seen.and_then(|seen| seen.waited),
+        why: one.why.clone(),
+    })
+}
+
+/// Writes the table of a survey whose links were measured.
+pub(super) fn write(survey: &Survey, folder: &Path, day: &str, id: &str) -> Result<(), Error> {
+    let all = links(survey)?;
+    if all.is_empty() {
+        return Ok(());
+    }
+    let path = folder.join("links").join(format!("day={day}")).join(format!("{id}.parquet"));
+    let mut writer = Writer::create(&path, LINKS)?;
+    for one in &all {
+        let seen = one.seen.as_ref();
+        let trips = || seen.into_iter().flat_map(|seen| seen.trips.iter().map(|trip| f64::from(*trip)));
+        writer.push(&[
+            json!(id),
+            json!(one.asks),
+            Value::Null,
+            json!(one.answers),
+            json!(one.at),
+            json!(one.round),
+            json!(one.again),
+            json!(median(trips())),
+            json!(trips().min_by(f64::total_cmp)),
+            json!(seen.map(|seen| seen.made)),
+            json!(seen.map(|seen| seen.there)),
+            json!(seen.map(|seen| seen.back)),
+            json!(seen.map(|seen| seen.resent)),
+            json!(seen.map(|seen| seen.waited)),
+            json!(one.why),
+        ])?;
+    }
+    Ok(writer.finish()?)
+}
+
+/// What the table says, where there is one.
+pub(super) fn seen(folder: &Path, places: &BTreeMap<String, usize>) -> Result<Vec<Link>, Error> {
+    let folder = folder.join("links");
+    if !folder.is_dir() {
+        return Ok(Vec::new());
+    }
+    const COLUMNS: Schema = &[
+        ("node", Kind::Text),
+        ("peer", Kind::Text),
+        ("why", Kind::Text),
+        ("trip", Kind::Number),
+        ("there", Kind::Number),
+        ("back", Kind::Number),
+        ("resent", Kind::Number),
+        ("waited_share", Kind::Number),
+    ];
+    let table = read(&folder, COLUMNS)?;
+    let place = |column, row| table.text(column, row).and_then(|name| places.get(name)).copied();
+    let link = |row| {
+        let asks = place(0, row)?;
+        // A machine that is not known is no machine alone.
+        let answers = place(1, row);
+        let is_known = answers.is_some() || table.text(1, row).is_none();
+        is_known.then(|| Link {
+            asks,
+            answers,
+            why: table.text(2, row).map(|why| printable(why, false).into_owned()),
+            trip: table.number(3, row),
+            there: table.number(4, row),
+            back: table.number(5, row),
+            resent: table.number(6, row),
+            waited: table.number(7, row),
+        })
+    };
+    Ok((0..table.rows).filter_map(link).collect())
+}
