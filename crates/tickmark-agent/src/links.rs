@@ -32,13 +32,17 @@ fn obey(words: &[String]) -> Result<(), String> {
     let token = Token::known(None)?;
     // Whatever becomes of the others.
     limits::alarm(seconds);
-    let server = Server::listen((Ipv4Addr::UNSPECIFIED, 0).into(), token.clone()).map_err(|error| error.to_string())?;
+    // Always the same one: where the scheduler has it makes a difference.
+    let cpu = limits::allowed_cpus().ok().and_then(|all| all.last().copied());
+    cpu.map_or(Ok(()), |cpu| limits::pin(&[cpu])).map_err(|error| error.to_string())?;
+    let server = Server::listen((Ipv4Addr::UNSPECIFIED, 0).into(), token.clone())
+        .map_err(|error| error.to_string())?;
     let port = server.address().map_err(|error| error.to_string())?.port();
     let address = network.first().map(|network| address_in(network)).transpose()?;
     let here = Here { node: node(), agent: env!("CARGO_PKG_VERSION").to_owned(), port, address };
     let mut why = "no address of a coordinator".to_owned();
     let found = coordinators.split(',').find_map(|address| {
-        Session::ask_line(address, &token, here.line()).map_err(|error| why = error).ok()
+        Session::ask_line(address, &token, &here.line()).map_err(|error| why = error).ok()
     });
     let mut coordinator = found.ok_or(why)?;
     // Its end is the end of the work.
@@ -57,7 +61,8 @@ fn obey(words: &[String]) -> Result<(), String> {
 fn address_in(network: &str) -> Result<String, String> {
     let wrong = |error: std::io::Error| format!("network {network}: {error}");
     let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).map_err(wrong)?;
-    let there: SocketAddr = format!("{network}:9").parse().map_err(|_| format!("{network:?} is no address"))?;
+    let there: SocketAddr =
+        format!("{network}:9").parse().map_err(|_| format!("{network:?} is no address"))?;
     socket.connect(there).map_err(wrong)?;
     socket.local_addr().map(|address| address.ip().to_string()).map_err(wrong)
 }

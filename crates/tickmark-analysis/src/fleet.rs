@@ -26,8 +26,8 @@ pub struct Survey {
     pub facts: Vec<Facts>,
     /// What the doctor found.
     pub findings: Vec<Finding>,
-    /// What was measured of their links.
-    pub links: Vec<links::Link>,
+    /// What was measured of their links last; none where nothing was.
+    pub links: Option<links::Series>,
 }
 
 /// A machine.
@@ -158,7 +158,10 @@ pub fn examine(survey: &Survey, rule: Rule) -> Model {
             .zip(&bounds)
             .filter_map(|(figures, bounds)| distribution(figures, bounds.as_ref()))
             .collect(),
-        links: links::examine(&survey.links, &|node| survey.nodes[node].name.clone(), rule),
+        links: survey
+            .links
+            .as_ref()
+            .map(|links| links::examine(links, &|node| survey.nodes[node].name.clone(), rule)),
         findings,
         false_alarm: rule.false_alarm,
         margin: rule.margin,

@@ -51,7 +51,7 @@ impl Watch {
 /// # Errors
 /// Why there is nothing to measure, in words.
 pub fn ask(address: &str, token: &Token, times: Times) -> Result<Link, String> {
-    let mut stream = Session::ask_line(address, token, times.line())?.into_stream();
+    let mut stream = Session::ask_line(address, token, &times.line())?.into_stream();
     measure(&mut stream, times).map_err(|error| format!("{address}: {error}"))
 }
 
@@ -155,7 +155,9 @@ fn take(stream: &mut TcpStream) -> std::io::Result<Flow> {
         let now = monotonic_ns();
         match begun {
             None => begun = Some(now),
-            Some(begun) => flow = Flow { bytes: flow.bytes + BLOCK as u64, time: Nanos::new((now - begun) as i64) },
+            Some(begun) => {
+                flow = Flow { bytes: flow.bytes + BLOCK as u64, time: Nanos::new((now - begun) as i64) }
+            }
         }
         if block[0] == LAST {
             return Ok(flow);
@@ -183,7 +185,11 @@ mod tests {
     fn both_ends_measure_and_strangers_do_not_count() {
         let (server, address) = listening();
         let answers = std::thread::spawn(move || answer(&server, Duration::from_secs(20)));
-        assert!(ask(&address, &token("incorrect horse battery"), TIMES).unwrap_err().contains("the token is another one"));
+        assert!(
+            ask(&address, &token("incorrect horse battery"), TIMES)
+                .unwrap_err()
+                .contains("the token is another one")
+        );
         drop(TcpStream::connect(&address).unwrap());
         let link = ask(&address, &token("correct horse battery"), TIMES).unwrap();
         let side = answers.join().unwrap().unwrap();

@@ -1,7 +1,8 @@
 //! Wake-ups as they come, for who looks on while a run measures: memory that both sides map, so that the run talks to nobody.
 
 use crate::sys::CallError;
-use crate::sys::memory::{self, Words};
+use crate::sys::file;
+use crate::sys::memory::Words;
 use std::fs::File;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
@@ -37,9 +38,9 @@ impl Looked {
     /// A new one, with nothing in it.
     ///
     /// # Errors
-    /// Those of [`memory::sealed`] and mmap(2).
+    /// Those of [`file::sealed`] and mmap(2).
     pub fn new() -> Result<Self, CallError> {
-        let file = memory::sealed(LENGTH)?;
+        let file = file::sealed(LENGTH)?;
         let words = Words::file(file.as_fd(), LENGTH as usize / 64)?;
         Ok(Self { seen: Seen(words), file })
     }
@@ -61,7 +62,7 @@ impl Seen {
     /// None where it is no such file: nobody looks on then.
     fn open(path: &Path) -> Option<Self> {
         let file = File::options().read(true).write(true).open(path).ok()?;
-        if file.metadata().ok()?.len() != LENGTH || !memory::is_sealed(file.as_fd()) {
+        if file.metadata().ok()?.len() != LENGTH || !file::is_sealed(file.as_fd()) {
             return None;
         }
         let own = Self(Words::file(file.as_fd(), LENGTH as usize / 64).ok()?);

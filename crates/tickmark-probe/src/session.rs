@@ -48,14 +48,14 @@ impl Session {
     /// Nobody listens there, or another program, or one of another version; what it refuses.
     pub fn ask<T: Serialize>(address: &str, token: &Token, ask: &T) -> Result<Self, String> {
         let ask = serde_json::to_string(ask).map_err(|error| error.to_string())?;
-        Self::ask_line(address, token, ask)
+        Self::ask_line(address, token, &ask)
     }
 
     /// The same with what is asked as a line.
     ///
     /// # Errors
     /// As [`Self::ask`].
-    pub fn ask_line(address: &str, token: &Token, ask: String) -> Result<Self, String> {
+    pub fn ask_line(address: &str, token: &Token, ask: &str) -> Result<Self, String> {
         let wrong = |error: Error| format!("{address}: {}", words(&error));
         let found: SocketAddr = address.parse().map_err(|_| format!("{address:?} is no ADDRESS:PORT"))?;
         let stream = TcpStream::connect_timeout(&found, PATIENCE).map_err(wrong)?;
@@ -74,7 +74,7 @@ impl Session {
         }
         let number = fresh().map_err(wrong)?;
         let both = [theirs, number.as_str()];
-        let proof = token.prove(&["asks", both[0], both[1], &ask]);
+        let proof = token.prove(&["asks", both[0], both[1], ask]);
         session.send(format!("{number} {proof}\n{ask}").into_bytes()).map_err(wrong)?;
         let verdict = session.text().map_err(wrong)?;
         match verdict.split_once(' ') {
@@ -280,7 +280,11 @@ impl Server {
         Ok((session.map_err(wrong)?, heard.ok_or_else(|| wrong("it asks nothing".to_owned()))?))
     }
 
-    fn greeted(&self, stream: TcpStream, can: &mut dyn FnMut(&[u8]) -> Result<(), String>) -> Result<Session, String> {
+    fn greeted(
+        &self,
+        stream: TcpStream,
+        can: &mut dyn FnMut(&[u8]) -> Result<(), String>,
+    ) -> Result<Session, String> {
         let gone = |error: Error| words(&error);
         let mut session = Session::of(stream).map_err(gone)?;
         let number = fresh().map_err(gone)?;

@@ -39,11 +39,9 @@ pub fn ended(nodes: &[Node], folder: &str) -> String {
 
 /// What came of links that were measured now, in the survey's folder.
 #[must_use]
-pub fn measured_links(found: Option<&Links>, folder: &str) -> String {
+pub fn measured_links(found: &Links, folder: &str) -> String {
     let mut out = format!("{HEADING}Links between machines{HEADING:#}\n");
-    if let Some(found) = found {
-        links::text(&mut out, found);
-    }
+    links::text(&mut out, found);
     let _ = writeln!(out, "\nsaved in {folder}        tickmark fleet report {folder}");
     out
 }

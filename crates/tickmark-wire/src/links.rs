@@ -150,7 +150,9 @@ impl Reply {
         match (kind, &numbers?[..]) {
             ("answered", side) => Side::of(side).map(Self::Answered),
             ("asked", [made, bytes, time, bytes_back, time_back, rest @ ..]) if rest.len() > SIDE => {
-                let flow = |bytes: i64, time| Some(Flow { bytes: u64::try_from(bytes).ok()?, time: Nanos::new(time) });
+                let flow = |bytes: i64, time| {
+                    Some(Flow { bytes: u64::try_from(bytes).ok()?, time: Nanos::new(time) })
+                };
                 let (side, trips) = rest.split_at(SIDE);
                 Some(Self::Asked(Link {
                     trips: trips.iter().map(|trip| u32::try_from(*trip).ok()).collect::<Option<_>>()?,
@@ -233,11 +235,9 @@ mod tests {
     use proptest::prelude::*;
 
     fn side() -> impl Strategy<Value = Side> {
-        (0u64..1 << 60, proptest::option::of(0i64..1 << 60), 0i64..1 << 60).prop_map(|(resent, waited, took)| Side {
-            resent,
-            waited: waited.map(Nanos::new),
-            took: Nanos::new(took),
-        })
+        (0u64..1 << 60, proptest::option::of(0i64..1 << 60), 0i64..1 << 60).prop_map(
+            |(resent, waited, took)| Side { resent, waited: waited.map(Nanos::new), took: Nanos::new(took) },
+        )
     }
 
     fn flow() -> impl Strategy<Value = Flow> {
@@ -269,7 +269,11 @@ mod tests {
 
     #[test]
     fn no_time_is_endless_or_before_it_begins() {
-        assert!(Times::parse("1 -1").is_none() && Times::parse("60000000001 0").is_none() && Times::parse("1").is_none());
+        assert!(
+            Times::parse("1 -1").is_none()
+                && Times::parse("60000000001 0").is_none()
+                && Times::parse("1").is_none()
+        );
         assert!(Reply::parse("asked 1 2 3 4 5 6 7 8").is_none(), "without a trip there is nothing");
     }
 }

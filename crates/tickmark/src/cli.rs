@@ -34,7 +34,9 @@ use examples::{
     RECORDINGS_EXAMPLES, RUN_EXAMPLES, SHOW_EXAMPLES, START, STAT_EXAMPLES, TICK_EXAMPLES, TIMERS_EXAMPLES,
 };
 pub(crate) use exit::exit;
-pub(crate) use fleet::{Fleet, FleetCommand, FleetGather, FleetHealth, FleetLinks, FleetReport, FleetRun, Launching};
+pub(crate) use fleet::{
+    Fleet, FleetCommand, FleetGather, FleetHealth, FleetLinks, FleetReport, FleetRun, Launching,
+};
 pub(crate) use http::Http;
 pub(crate) use hz::Hz;
 pub(crate) use lab::{Lab, LabBoot, LabKernels, LabRun, Speed};

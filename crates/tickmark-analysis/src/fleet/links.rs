@@ -112,9 +112,33 @@ pub struct Spread {
     pub quantiles: [f64; 5],
 }
 
+/// How links were measured.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct How {
+    /// When that began (RFC 3339).
+    pub begun: String,
+    /// For how long, each of trips and a stream each way, ns.
+    pub time: i64,
+    /// So many pairs at once; none are all of a round.
+    pub at_once: Option<i64>,
+    /// An address of the network that was measured; none is the one by which machines reached who coordinated them.
+    pub network: Option<String>,
+}
+
+/// Links that were measured together.
+#[derive(Debug, Clone, Default)]
+pub struct Series {
+    /// How.
+    pub how: How,
+    /// Each time that one was.
+    pub links: Vec<Link>,
+}
+
 /// What the links of a survey say.
 #[derive(Debug, Clone, Serialize)]
 pub struct Links {
+    /// How they were measured.
+    pub how: How,
     /// Machines that have a pair.
     pub nodes: usize,
     /// Pairs that were measured.
@@ -141,14 +165,13 @@ struct Edge {
     waited: Option<f64>,
 }
 
-/// Looks at links; none where none were measured.
+/// Looks at links.
 #[must_use]
-pub fn examine(links: &[Link], names: &dyn Fn(usize) -> String, rule: Rule) -> Option<Links> {
-    if links.is_empty() {
-        return None;
-    }
+pub fn examine(series: &Series, names: &dyn Fn(usize) -> String, rule: Rule) -> Links {
+    let links = &series.links;
     // A trip has no direction, and who asks again may be the other one.
-    let trips = edges(links, |link, answers| vec![(link.asks.min(answers), link.asks.max(answers), link.trip)]);
+    let trips =
+        edges(links, |link, answers| vec![(link.asks.min(answers), link.asks.max(answers), link.trip)]);
     let streams = edges(links, |link, answers| {
         let cost = |rate: Option<f64>| rate.filter(|rate| *rate > 0.0).map(|rate| 1.0 / rate);
         vec![(link.asks, answers, cost(link.there)), (answers, link.asks, cost(link.back))]
@@ -165,7 +188,8 @@ pub fn examine(links: &[Link], names: &dyn Fn(usize) -> String, rule: Rule) -> O
     machines.sort_by(|a, b| far(b.value, b.median).total_cmp(&far(a.value, a.median)));
     let mut count: BTreeMap<usize, usize> = BTreeMap::new();
     trips.iter().flat_map(both).for_each(|node| *count.entry(node).or_default() += 1);
-    Some(Links {
+    Links {
+        how: series.how.clone(),
         nodes: count.len(),
         pairs: trips.len(),
         judged: count.values().filter(|count| **count >= FEWEST).count(),
@@ -176,7 +200,7 @@ pub fn examine(links: &[Link], names: &dyn Fn(usize) -> String, rule: Rule) -> O
             .into_iter()
             .filter_map(|(edges, way)| spread(edges, way))
             .collect(),
-    })
+    }
 }
 
 /// How far a value lies from another, whichever is better, as a logarithm.
@@ -236,7 +260,8 @@ fn slow(edges: &[Edge], way: Way, rule: Rule, names: &dyn Fn(usize) -> String) -
     let judged: Vec<(&Edge, f64)> = edges
         .iter()
         .filter_map(|edge| {
-            let others = [of_others(sends.get(&edge.from), edge.cost)?, of_others(receives.get(&edge.to), edge.cost)?];
+            let others =
+                [of_others(sends.get(&edge.from), edge.cost)?, of_others(receives.get(&edge.to), edge.cost)?];
             Some((edge, others[0].max(others[1])))
         })
         .collect();
@@ -268,8 +293,9 @@ fn slow_machines(
 ) -> Vec<SlowMachine> {
     let way = if part == Part::Trips { Way::Trip } else { Way::Stream };
     let enough = by_machine(edges, ends).into_iter().filter(|(_, costs)| costs.len() >= FEWEST);
-    let machines: Vec<(usize, f64, usize)> =
-        enough.filter_map(|(node, costs)| Some((node, median(costs.iter().copied())?, costs.len()))).collect();
+    let machines: Vec<(usize, f64, usize)> = enough
+        .filter_map(|(node, costs)| Some((node, median(costs.iter().copied())?, costs.len())))
+        .collect();
     let values: Vec<f64> = machines.iter().map(|(_, value, _)| *value).collect();
     let Some(bounds) = Bounds::of_values(&values, rule.false_alarm, rule.margin) else { return Vec::new() };
     let apart = machines.into_iter().filter(|(_, value, _)| *value > bounds.high);
@@ -294,9 +320,14 @@ fn spread(edges: &[Edge], way: Way) -> Option<Spread> {
 fn missing(links: &[Link], names: &dyn Fn(usize) -> String) -> Vec<Missing> {
     let pair = |link: &Link| link.answers.map(|answers| (link.asks.min(answers), link.asks.max(answers)));
     let seen = |link: &Link| link.trip.is_some();
-    let whole: std::collections::BTreeSet<(usize, usize)> = links.iter().filter(|link| seen(link)).filter_map(pair).collect();
-    let came: std::collections::BTreeSet<usize> =
-        links.iter().filter(|link| seen(link)).flat_map(|link| [Some(link.asks), link.answers]).flatten().collect();
+    let whole: std::collections::BTreeSet<(usize, usize)> =
+        links.iter().filter(|link| seen(link)).filter_map(pair).collect();
+    let came: std::collections::BTreeSet<usize> = links
+        .iter()
+        .filter(|link| seen(link))
+        .flat_map(|link| [Some(link.asks), link.answers])
+        .flatten()
+        .collect();
     let mut all: Vec<Missing> = Vec::new();
     for link in links.iter().filter(|link| !seen(link)) {
         let is_known = pair(link).map_or_else(|| came.contains(&link.asks), |pair| whole.contains(&pair));

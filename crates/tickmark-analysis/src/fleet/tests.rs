@@ -40,7 +40,7 @@ fn equal(nodes: usize, metrics: usize, seed: u64) -> Survey {
             fact("firmware.version", "1.2"),
         ],
         findings: Vec::new(),
-        links: Vec::new(),
+        links: None,
     }
 }
 

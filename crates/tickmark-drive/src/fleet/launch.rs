@@ -1,6 +1,7 @@
 //! Starts an agent on each machine: one step of Slurm, or any command that does the same.
 
-use super::{Answer, Gathering, Survey, hosts};
+use super::slurm::{self, down};
+use super::{Answer, Gathering, Survey};
 use crate::{Control, Error};
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read};
@@ -20,8 +21,6 @@ pub(super) const LOOK: Duration = Duration::from_millis(100);
 const SILENCE: Duration = Duration::from_millis(500);
 /// A word of a command line may have so many bytes (Linux: MAX_ARG_STRLEN, 128 KiB).
 const LONGEST: usize = 128 << 10;
-/// What a question to Slurm may take.
-const ASKED: Duration = Duration::from_secs(20);
 
 /// How agents get to run.
 #[derive(Debug, Clone)]
@@ -72,7 +71,13 @@ impl Launcher {
 
     /// The command that starts an agent with these words on each of these machines, with a token that it is to know. Slurm passes the environment on; a
     /// launcher of another kind has the token in the command line.
-    pub(super) fn starts(&self, survey: &Survey, nodes: &[String], own: &[String], token: Option<&Token>) -> Command {
+    pub(super) fn starts(
+        &self,
+        survey: &Survey,
+        nodes: &[String],
+        own: &[String],
+        token: Option<&Token>,
+    ) -> Command {
         let (list, count) = (nodes.join(","), nodes.len().to_string());
         match &self.way {
             Way::Slurm { options, ship } => {
@@ -129,7 +134,7 @@ impl Launcher {
         if let Way::Slurm { .. } = self.way
             && !matches!(end, Ok(End::Exited(..)))
         {
-            let _ = slurm("scancel", &["--quiet", &format!("--name={}", job(survey))]);
+            let _ = slurm::ask("scancel", &["--quiet", &format!("--name={}", job(survey))]);
         }
     }
 }
@@ -158,71 +163,6 @@ impl Started {
 /// The name of a survey's jobs.
 fn job(survey: &Survey) -> String {
     format!("tickmark-{}", survey.asked.id)
-}
-
-/// Asks Slurm.
-fn slurm(program: &str, words: &[&str]) -> Result<String, Error> {
-    let mut command = Command::new(program);
-    command.args(words);
-    let until = Until { limit: Some(ASKED), stop: &|| false };
-    let done = tickmark_process::output(command, Vec::new(), true, &until).map_err(|error| {
-        let missing = error.kind() == std::io::ErrorKind::NotFound;
-        let hint = if missing { "; without Slurm give --launcher COMMAND" } else { "" };
-        Error::Refused(format!("{program}: {error}{hint}"))
-    })?;
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
-    match done.end {
-        End::Exited(status, _) if status.success() => Ok(text(&done.stdout)),
-        _ => Err(Error::Refused(format!("{program}: {}", text(&done.stderr)))),
-    }
-}
-
-/// The machines where none are named: those of the allocation that this runs in, else all of the cluster.
-///
-/// # Errors
-/// Slurm does not answer.
-pub fn members() -> Result<Vec<String>, Error> {
-    if let Ok(list) = std::env::var("SLURM_JOB_NODELIST") {
-        return hosts::expand(&list).map_err(|why| Error::Usage(format!("SLURM_JOB_NODELIST: {why}")));
-    }
-    let names = slurm("sinfo", &["--noheader", "--Node", "--format=%N"])?;
-    hosts::expand(&names.lines().collect::<Vec<_>>().join(","))
-        .map_err(|why| Error::Refused(format!("sinfo: {why}")))
-}
-
-/// Of these machines, those that Slurm knows it cannot use now, and why: with one of them a step would not begin.
-///
-/// # Errors
-/// Slurm does not answer.
-pub fn down(nodes: &[String]) -> Result<BTreeMap<String, String>, Error> {
-    let list = nodes.join(",");
-    let said = slurm("sinfo", &["--noheader", "--Node", "--format=%N|%T|%E", "--nodes", &list])?;
-    let mut states = BTreeMap::new();
-    for line in said.lines() {
-        let mut words = line.splitn(3, '|');
-        if let (Some(node), Some(state), reason) = (words.next(), words.next(), words.next()) {
-            states.insert(
-                node.trim().to_owned(),
-                (state.trim().to_owned(), reason.unwrap_or("none").trim().to_owned()),
-            );
-        }
-    }
-    let unusable = |state: &str| {
-        state.ends_with('*')
-            || ["down", "drain", "fail", "unknown", "power", "maint", "reboot"]
-                .iter()
-                .any(|bad| state.contains(bad))
-    };
-    let why = |node: &String| match states.get(node) {
-        None => Some("Slurm knows no such node".to_owned()),
-        Some((state, reason)) if unusable(state) => {
-            let star = if state.ends_with('*') { ", does not respond" } else { "" };
-            let reason = if reason == "none" { String::new() } else { format!(": {reason}") };
-            Some(format!("Slurm has it as {}{star}{reason}", state.trim_end_matches('*')))
-        }
-        Some(_) => None,
-    };
-    Ok(nodes.iter().filter_map(|node| Some((node.clone(), why(node)?))).collect())
 }
 
 /// What a launcher writes.

@@ -6,21 +6,21 @@ mod meeting;
 mod rounds;
 
 pub(super) use kept::FILE;
-pub use kept::{Measured, Seen, links};
+pub use kept::{Measured, Seen, Series, links};
 
-use super::launch::{Started, mentions};
+use super::launch::{GRACE, Started, mentions};
 use super::{Launcher, Survey};
 use crate::{Control, Error};
 use kept::keep;
 use meeting::{Meeting, Member};
 use rand::seq::SliceRandom;
 use rand::{Rng, RngExt};
-use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 use tickmark_probe::session::Token;
 use tickmark_process::Until;
 use tickmark_wire::links::{Order, Reply, Times};
+use tickmark_wire::text::printable;
 
 /// What looks slow is measured so often again.
 const AGAIN: usize = 2;
@@ -64,68 +64,121 @@ pub fn measure(
     let (usable, known) = launcher.usable(nodes)?;
     let token = Token::make().map_err(|error| Error::Refused(format!("a new token: {error}")))?;
     let mut meeting = Meeting::listen(asked.listen, &token)?;
-    let pairs = usable.len() / 2;
-    let batches = asked.at_once.map_or(1, |at_once| pairs.div_ceil(at_once.max(1)));
-    let each = (asked.times.all() + BESIDE).as_secs();
-    let limit = launcher.patience.as_secs() + 600 + (asked.rounds + AGAIN) as u64 * batches as u64 * each;
-    let mut own = vec!["links".to_owned(), limit.to_string(), meeting.addresses()?];
+    let mut own =
+        vec!["links".to_owned(), asked.limit_s(usable.len(), launcher).to_string(), meeting.addresses()?];
     own.extend(asked.network.clone());
-    let mut started = Started::of(launcher.starts(survey, &usable, &own, Some(&token)))?;
+    let mut series = asked.series();
+    if usable.len() < 2 {
+        let why = known.first_key_value().map_or_else(String::new, |(node, why)| format!("; {node}: {why}"));
+        return Err(too_few(usable.len(), nodes.len(), &why));
+    }
+    let Started { mut child, lines, name } =
+        Started::of(launcher.starts(survey, &usable, &own, Some(&token)))?;
     let mut complaints = Vec::new();
-    let came = meeting.gather(&usable, &mut started.lines, &mut complaints, launcher.patience, control);
-    let about = |node: &str| complaints.iter().rev().find(|line| mentions(line, node)).cloned();
-    let absent = nodes.iter().filter(|node| !came.contains_key(*node)).map(|node| {
-        let why = known.get(node).cloned().or_else(|| meeting.refused.get(node).cloned()).or_else(|| about(node));
-        Measured::absent(node, why.unwrap_or_else(|| "it did not come".to_owned()))
-    });
-    let mut all: Vec<Measured> = absent.collect();
-    let end = |mut started: Started| {
-        let limit = Some(if control.stopped() { Duration::ZERO } else { super::launch::GRACE });
-        let end = started.child.wait(&Until { limit, stop: &|| control.stopped() });
+    let came = meeting.gather(&usable, &lines, &mut complaints, launcher.patience, control);
+    let mut end = || {
+        let limit = Some(if control.stopped() { Duration::ZERO } else { GRACE });
+        let end = child.wait(&Until { limit, stop: &|| control.stopped() });
         launcher.clear(survey, &end);
     };
     if came.len() < 2 {
-        let said = complaints.last().map_or_else(String::new, |line| format!("; {} said: {line}", started.name));
-        let came = came.len();
-        end(started);
-        return Err(Error::Refused(format!("{came} of {} machines came, and a link has two ends{said}", nodes.len())));
+        let count = came.len();
+        // Who came ends with its connection.
+        drop((came, meeting));
+        end();
+        let said = complaints.last().map_or_else(String::new, |line| format!("; {name} said: {line}"));
+        return Err(too_few(count, nodes.len(), &said));
     }
+    series.begun = jiff::Timestamp::now();
+    let about = |node: &String| complaints.iter().rev().find(|line| mentions(line, node)).cloned();
+    let absent = nodes.iter().filter(|node| !came.contains_key(*node)).map(|node| {
+        let why = known.get(node).or_else(|| meeting.refused.get(node)).cloned().or_else(|| about(node));
+        Measured::absent(&series, node, why.as_deref().unwrap_or("it did not come"))
+    });
+    let all: Vec<Measured> = absent.collect();
     keep(survey, &all)?;
-    let mut members: Vec<(String, Option<Member>)> = came.into_iter().map(|(name, member)| (name, Some(member))).collect();
-    let mut random = rand::rng();
-    members.shuffle(&mut random);
-    let rounds = rounds::of(members.len(), asked.rounds, &mut random);
-    let count: usize = rounds.iter().map(Vec::len).sum();
-    let mut done = 0;
-    let mut round = |number: usize, again: bool, pairs: &[(usize, usize)], members: &mut Vec<_>, all: &mut Vec<_>| {
-        for batch in pairs.chunks(asked.at_once.unwrap_or(pairs.len()).max(1)) {
-            if control.stopped() {
-                return Ok(());
-            }
-            let measured = together(members, batch, asked.times, number, again);
-            keep(survey, &measured)?;
-            done += measured.len();
-            tell(done, count.max(done));
-            all.extend(measured);
-        }
-        Ok::<(), Error>(())
-    };
-    for (number, pairs) in rounds.iter().enumerate() {
-        let pairs: Vec<_> = pairs.iter().map(|pair| either_way(*pair, &mut random)).collect();
-        round(number, false, &pairs, &mut members, &mut all)?;
-    }
-    let places: BTreeMap<String, usize> = members.iter().enumerate().map(|(at, (name, _))| (name.clone(), at)).collect();
-    let slow: Vec<(usize, usize)> =
-        suspects(&all).iter().filter_map(|(a, b)| Some((*places.get(a)?, *places.get(b)?))).collect();
-    for time in 0..AGAIN {
-        for pairs in rounds::apart(&slow) {
-            round(asked.rounds + time, true, &pairs, &mut members, &mut all)?;
-        }
-    }
-    // Agents end with their connections.
-    drop((members, meeting));
-    end(started);
+    let members = came.into_iter().map(|(name, member)| (name, Some(member))).collect();
+    let site = Site { survey, asked, series, control, tell, members, all, done: 0, count: 0 };
+    let all = site.measure(suspects)?;
+    end();
     Ok(all)
+}
+
+fn too_few(came: usize, all: usize, why: &str) -> Error {
+    Error::Refused(
+        printable(&format!("{came} of {all} machines came, and a link has two ends{why}"), false)
+            .into_owned(),
+    )
+}
+
+impl Asked {
+    /// How long agents stay, where nobody tells them to go.
+    fn limit_s(&self, machines: usize, launcher: &Launcher) -> u64 {
+        let batches = self.at_once.map_or(1, |at_once| (machines / 2).div_ceil(at_once.max(1)));
+        let each = (self.times.all() + BESIDE).as_secs();
+        launcher.patience.as_secs() + 600 + (self.rounds + AGAIN) as u64 * batches as u64 * each
+    }
+
+    fn series(&self) -> Series {
+        let (begun, time) = (jiff::Timestamp::now(), self.times.trips);
+        Series { begun, time, at_once: self.at_once, network: self.network.clone() }
+    }
+}
+
+/// The machines that came, and what was measured of them.
+struct Site<'a> {
+    survey: &'a Survey,
+    asked: &'a Asked,
+    series: Series,
+    control: &'a Control,
+    tell: Tell<'a>,
+    /// None of one that is gone.
+    members: Vec<(String, Option<Member>)>,
+    all: Vec<Measured>,
+    /// Pairs that were measured, of so many.
+    done: usize,
+    count: usize,
+}
+
+impl Site<'_> {
+    /// All rounds, and again what looks slow. The agents end when this does, with their connections.
+    fn measure(mut self, suspects: Suspects<'_>) -> Result<Vec<Measured>, Error> {
+        let mut random = rand::rng();
+        self.members.shuffle(&mut random);
+        let rounds = rounds::of(self.members.len(), self.asked.rounds, &mut random);
+        self.count = rounds.iter().map(Vec::len).sum();
+        for (number, pairs) in rounds.iter().enumerate() {
+            let pairs: Vec<_> = pairs.iter().map(|pair| either_way(*pair, &mut random)).collect();
+            self.round(number, false, &pairs)?;
+        }
+        let place = |name: &String| self.members.iter().position(|(own, _)| own == name);
+        let slow: Vec<(usize, usize)> =
+            suspects(&self.all).iter().filter_map(|(a, b)| Some((place(a)?, place(b)?))).collect();
+        self.count += AGAIN * slow.len();
+        for time in 0..AGAIN {
+            for pairs in rounds::apart(&slow) {
+                self.round(self.asked.rounds + time, true, &pairs)?;
+            }
+        }
+        Ok(self.all)
+    }
+
+    /// These pairs, as many at once as was asked, unless the user ends it.
+    fn round(&mut self, number: usize, again: bool, pairs: &[(usize, usize)]) -> Result<(), Error> {
+        for batch in pairs.chunks(self.asked.at_once.unwrap_or(pairs.len()).max(1)) {
+            if self.control.stopped() {
+                break;
+            }
+            let measured = together(&mut self.members, batch, self.asked.times, &|asks, answers| {
+                Measured::between(&self.series, asks, Some(answers), number, again)
+            });
+            keep(self.survey, &measured)?;
+            self.done += measured.len();
+            (self.tell)(self.done, self.count);
+            self.all.extend(measured);
+        }
+        Ok(())
+    }
 }
 
 /// Who asks is not always the same.
@@ -138,12 +191,14 @@ fn together(
     members: &mut [(String, Option<Member>)],
     pairs: &[(usize, usize)],
     times: Times,
-    round: usize,
-    again: bool,
+    between: &dyn Fn(&str, &str) -> Measured,
 ) -> Vec<Measured> {
     let gone = |members: &[(String, Option<Member>)], at: usize| members[at].1.is_none();
     let tell = |members: &mut [(String, Option<Member>)], at: usize, ask: Option<String>| {
-        let sent = members[at].1.as_ref().map(|member| member.session.send(Order { ask, times }.line().into_bytes()));
+        let sent = members[at]
+            .1
+            .as_ref()
+            .map(|member| member.session.send(Order { ask, times }.line().into_bytes()));
         if matches!(sent, Some(Err(_))) {
             members[at].1 = None;
         }
@@ -171,12 +226,14 @@ fn together(
     };
     let mut all = Vec::with_capacity(pairs.len());
     for (&(asks, answers), begun) in pairs.iter().zip(begun) {
-        let mut measured = Measured::between(&members[asks].0, &members[answers].0, round, again);
+        let mut measured = between(&members[asks].0, &members[answers].0);
         if begun {
             match (hear(members, asks), hear(members, answers)) {
                 (Ok(Reply::Asked(link)), Ok(Reply::Answered(side))) => measured.saw(&link, &side),
                 // What it says is of the other side; that one only knows that nobody came.
-                (Ok(Reply::Failed(why)) | Err(why), _) | (_, Ok(Reply::Failed(why)) | Err(why)) => measured.failed(&why),
+                (Ok(Reply::Failed(why)) | Err(why), _) | (_, Ok(Reply::Failed(why)) | Err(why)) => {
+                    measured.failed(&why);
+                }
                 _ => measured.failed("they answered something else"),
             }
         } else {

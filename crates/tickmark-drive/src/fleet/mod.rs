@@ -6,10 +6,12 @@ mod gather;
 mod hosts;
 mod launch;
 pub mod links;
+mod slurm;
 
 pub use gather::Gathering;
 pub use hosts::expand;
-pub use launch::{Launcher, Way, down, launch, members};
+pub use launch::{Launcher, Way, launch};
+pub use slurm::{down, members};
 
 use crate::Error;
 use serde::{Deserialize, Serialize};

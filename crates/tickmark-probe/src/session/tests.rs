@@ -26,7 +26,7 @@ fn who_knows_the_token_is_served_and_has_the_key() {
         second.write_all(session.key()).unwrap();
         session.text().unwrap()
     });
-    let (mut session, what) = server.accept(number, |_| Ok(())).unwrap();
+    let (session, what) = server.accept(number, |_| Ok(())).unwrap();
     server.second(&session).unwrap();
     session.send(b"done".to_vec()).unwrap();
     assert_eq!((what, asked.join().unwrap().as_str()), (7, "done"));

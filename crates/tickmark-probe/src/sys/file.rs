@@ -1,6 +1,7 @@
 //! Files and descriptors, as thin as the C library has them.
 
 use super::{CallError, check, check_long, named};
+use rustix::fs::{FallocateFlags, MemfdFlags, SealFlags};
 use std::ffi::CStr;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, IntoRawFd, OwnedFd};
 
@@ -244,4 +245,22 @@ impl SelectSet {
         // SAFETY: `set` and `now` are valid to read and write; the other sets are not asked for.
         check("pselect6", unsafe { libc::select(self.highest + 1, &raw mut set, none, none, &raw mut now) })
     }
+}
+
+/// A file without a name, of zeros, that keeps its length and has all its memory.
+///
+/// # Errors
+/// Those of memfd_create(2), fallocate(2) and F_ADD_SEALS (fcntl(2)).
+pub fn sealed(length: u64) -> Result<OwnedFd, CallError> {
+    let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
+    let file = rustix::fs::memfd_create("tickmark", flags).map_err(named("memfd_create"))?;
+    rustix::fs::fallocate(&file, FallocateFlags::empty(), 0, length).map_err(named("fallocate"))?;
+    rustix::fs::fcntl_add_seals(&file, SealFlags::SHRINK | SealFlags::GROW).map_err(named("fcntl"))?;
+    Ok(file)
+}
+
+/// Whether a file is one that keeps its length.
+#[must_use]
+pub fn is_sealed(file: BorrowedFd<'_>) -> bool {
+    rustix::fs::fcntl_get_seals(file).is_ok_and(|seals| seals.contains(SealFlags::SHRINK))
 }

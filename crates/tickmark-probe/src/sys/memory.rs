@@ -1,9 +1,8 @@
 //! A stretch of memory: reading, writing and copying it.
 
-use super::{CallError, check, named};
+use super::{CallError, check};
 use crate::Unavailable;
-use rustix::fs::{FallocateFlags, MemfdFlags, SealFlags};
-use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsRawFd, BorrowedFd};
 use std::ptr::NonNull;
 
 /// A page of memory, as the definitions of probes have it.
@@ -294,24 +293,6 @@ impl Drop for Region {
     }
 }
 
-/// A file without a name, of zeros, that keeps its length and has all its memory.
-///
-/// # Errors
-/// Those of memfd_create(2), fallocate(2) and F_ADD_SEALS (fcntl(2)).
-pub fn sealed(length: u64) -> Result<OwnedFd, CallError> {
-    let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
-    let file = rustix::fs::memfd_create("tickmark", flags).map_err(named("memfd_create"))?;
-    rustix::fs::fallocate(&file, FallocateFlags::empty(), 0, length).map_err(named("fallocate"))?;
-    rustix::fs::fcntl_add_seals(&file, SealFlags::SHRINK | SealFlags::GROW).map_err(named("fcntl"))?;
-    Ok(file)
-}
-
-/// Whether a file is one that keeps its length.
-#[must_use]
-pub fn is_sealed(file: BorrowedFd<'_>) -> bool {
-    rustix::fs::fcntl_get_seals(file).is_ok_and(|seals| seals.contains(SealFlags::SHRINK))
-}
-
 /// Words that are shared with children, each in a cache line of its own.
 #[derive(Debug)]
 pub struct Words(Region);
@@ -330,7 +311,7 @@ impl Words {
         map(count.saturating_mul(64), READ_WRITE, libc::MAP_SHARED | libc::MAP_ANONYMOUS, -1).map(Self)
     }
 
-    /// Those of a file that is long enough and [`sealed`]: nobody makes it shorter.
+    /// Those of a file that is long enough and [`sealed`](super::file::sealed): nobody makes it shorter.
     ///
     /// # Errors
     /// Those of mmap(2).

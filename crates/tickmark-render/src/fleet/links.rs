@@ -2,7 +2,7 @@
 
 use super::MOST;
 use crate::grid::{table, wrapped};
-use crate::number::value;
+use crate::number::{time, value};
 use maud::{Markup, html};
 use std::fmt::Write as _;
 use tickmark_analysis::fleet::links::{Links, Missing, Part, Slow, SlowMachine, Spread, Way};
@@ -21,8 +21,12 @@ fn against(way: Way, own: f64, usual: f64) -> String {
     let ratio = if way == Way::Trip { own / usual } else { usual / own };
     match (way, ratio >= 2.0) {
         (Way::Trip, true) => format!("{} and not {}: {ratio:.1} times as long", of(own), of(usual)),
-        (Way::Trip, false) => format!("{} and not {}: {:.0} % longer", of(own), of(usual), (ratio - 1.0) * 100.0),
-        (Way::Stream, _) => format!("{} and not {}: {:.0} % less", of(own), of(usual), (1.0 - own / usual) * 100.0),
+        (Way::Trip, false) => {
+            format!("{} and not {}: {:.0} % longer", of(own), of(usual), (ratio - 1.0) * 100.0)
+        }
+        (Way::Stream, _) => {
+            format!("{} and not {}: {:.0} % less", of(own), of(usual), (1.0 - own / usual) * 100.0)
+        }
     }
 }
 
@@ -32,9 +36,12 @@ fn slow(one: &Slow) -> String {
         Way::Trip => format!("{} and {}: a byte takes", one.from, one.to),
         Way::Stream => format!("from {} to {}: a stream has", one.from, one.to),
     };
-    let times = if one.measured > 1 { format!("; the best of {} times", one.measured) } else { String::new() };
+    let times =
+        if one.measured > 1 { format!("; the best of {} times", one.measured) } else { String::new() };
     let resent = one.resent.filter(|resent| *resent > 0.0);
-    let resent = resent.map_or_else(String::new, |resent| format!("; {resent:.0} or more TCP segments sent again each time"));
+    let resent = resent.map_or_else(String::new, |resent| {
+        format!("; {resent:.0} or more TCP segments sent again each time")
+    });
     let waited = one.waited.filter(|waited| *waited >= 0.01);
     let waited = waited.map_or_else(String::new, |waited| {
         format!("; an end was without a CPU for {:.0} % of the time", waited * 100.0)
@@ -60,10 +67,25 @@ fn missing(one: &Missing) -> String {
 fn summary(links: &Links) -> String {
     let judged = match links.judged {
         0 => "; none judged: a machine needs 3 pairs (--rounds)".to_owned(),
-        judged if judged < links.nodes => format!("; {judged} machines judged, the others have fewer than 3 pairs"),
+        judged if judged < links.nodes => {
+            format!("; {judged} machines judged, the others have fewer than 3 pairs")
+        }
         _ => String::new(),
     };
-    format!("{} pairs of {} machines{judged}", links.pairs, links.nodes)
+    let how = &links.how;
+    let at_once = match how.at_once {
+        None => "all pairs of a round at once".to_owned(),
+        Some(1) => "one pair at a time".to_owned(),
+        Some(count) => format!("{count} pairs at once"),
+    };
+    let network =
+        how.network.as_ref().map_or_else(String::new, |network| format!(", in the network of {network}"));
+    format!(
+        "{} pairs of {} machines over TCP{network}; trips for {}, a stream as long each way, {at_once}{judged}",
+        links.pairs,
+        links.nodes,
+        time(how.time as f64)
+    )
 }
 
 /// What is said of links, each under its heading.

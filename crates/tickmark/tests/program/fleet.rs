@@ -321,6 +321,13 @@ impl Cluster {
         }
     }
 
+    /// Tells Slurm that a node is down.
+    fn down(&self, name: &str) {
+        let mut scontrol = Command::new("scontrol");
+        scontrol.args(["update", &format!("nodename={name}"), "state=down", "reason=test"]);
+        assert!(scontrol.env("SLURM_CONF", self.configuration()).status().unwrap().success());
+    }
+
     fn fleet(&self, bench: &Bench, arguments: &[&str]) -> Output {
         bench
             .command(&[&["fleet"], arguments].concat())
@@ -394,6 +401,14 @@ fn a_cluster_is_surveyed_while_a_node_dies_and_its_tables_are_queried() {
     assert!(out(&done).contains("4 machines: 4 complete"));
     let page = bench.json(&["fleet", "report", survey]);
     assert_eq!(page["report"]["outcomes"]["complete"], 4);
+    // Each of the four with each other, by a step of its own; one at a time, as they share a machine.
+    let done = cluster.fleet(&bench, &["links", survey, "--time", "20ms", "--at-once", "1"]);
+    assert_eq!(done.status.code(), Some(0), "{}{}", out(&done), err(&done));
+    let page = bench.json(&["fleet", "report", survey]);
+    assert_eq!(
+        (&page["report"]["links"]["pairs"], &page["report"]["links"]["judged"]),
+        (&Value::from(6), &Value::from(4))
+    );
     queried(&folder);
 }
 
@@ -409,6 +424,19 @@ fn sixteen_nodes_are_one_step_of_slurm() {
     // Equal machines, all of which have a figure and none of which is named.
     let page = bench.json(&["fleet", "report", folder.to_str().unwrap()]);
     assert_eq!(page["report"]["metrics"][0]["nodes"], 16, "{page:#}");
+    // Their links: a node that is down is not waited for.
+    cluster.down("n9");
+    let links = ["links", folder.to_str().unwrap(), "--rounds", "3", "--time", "10ms", "--at-once", "1"];
+    let done = cluster.fleet(&bench, &links);
+    assert_eq!(done.status.code(), Some(4), "{}{}", out(&done), err(&done));
+    let page = bench.json(&["fleet", "report", folder.to_str().unwrap()]);
+    let found = &page["report"]["links"];
+    assert_eq!(
+        (&found["nodes"], &found["missing"][0]["node"]),
+        (&Value::from(15), &Value::from("n9")),
+        "{found:#}"
+    );
+    assert!(found["missing"][0]["why"].as_str().unwrap().contains("Slurm has it as down"), "{found:#}");
 }
 
 /// The documented queries.
@@ -448,7 +476,7 @@ for query in queries("spark"):
     let done = child.wait_with_output().unwrap();
     assert!(done.status.success());
     let text = out(&done);
-    assert_eq!(text.lines().count(), 6, "{text}");
+    assert_eq!(text.lines().count(), 7, "{text}");
     for line in text.lines() {
         let (query, rows): (String, Vec<Vec<String>>) = serde_json::from_str(line).unwrap();
         assert!(!rows.is_empty(), "no row: {query}");

@@ -23,6 +23,7 @@ mod judging;
 mod killed;
 mod lab;
 mod limits;
+mod links;
 mod live;
 mod lmbench;
 mod machine;

@@ -22,7 +22,8 @@ fn equal(nodes: usize, rounds: usize, cv: f64, random: &mut StdRng) -> Vec<Link>
         for _ in 0..200 {
             let mut order: Vec<usize> = (0..nodes).collect();
             order.shuffle(random);
-            let pairs: Vec<(usize, usize)> = order.chunks_exact(2).map(|two| (two[0].min(two[1]), two[0].max(two[1]))).collect();
+            let pairs: Vec<(usize, usize)> =
+                order.chunks_exact(2).map(|two| (two[0].min(two[1]), two[0].max(two[1]))).collect();
             if pairs.iter().any(|pair| met.contains(pair)) {
                 continue;
             }
@@ -49,7 +50,7 @@ fn name(node: usize) -> String {
 }
 
 fn seen(links: &[Link]) -> Links {
-    examine(links, &name, RULE).unwrap()
+    examine(&Series { links: links.to_vec(), ..Series::default() }, &name, RULE)
 }
 
 #[test]
@@ -108,7 +109,7 @@ fn what_was_not_measured_is_told_once_and_judged_by_nothing() {
     few[0].trip = few[0].trip.map(|trip| trip * 9.0);
     let model = seen(&few);
     assert!(model.judged == 0 && model.slow.is_empty() && model.machines.is_empty(), "{model:?}");
-    assert!(examine(&[], &name, RULE).is_none());
+    assert!(seen(&[]).spread.is_empty());
 }
 
 #[test]
@@ -117,7 +118,7 @@ fn equal_machines_are_named_no_more_often_than_is_said() {
     for (nodes, rounds) in [(6, 4), (8, 3), (8, 5), (16, 5), (64, 5), (64, 3), (200, 5)] {
         let trials = if nodes > 100 { 200 } else { 600 };
         let alarm = |_: &usize| {
-            let model = examine(&equal(nodes, rounds, 0.1, &mut random), &name, RULE).unwrap();
+            let model = seen(&equal(nodes, rounds, 0.1, &mut random));
             !model.slow.is_empty() || !model.machines.is_empty()
         };
         let rate = (0..trials).filter(alarm).count() as f64 / trials as f64;

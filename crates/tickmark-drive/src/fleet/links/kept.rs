@@ -9,6 +9,19 @@ use tickmark_wire::text::printable;
 
 pub(in super::super) const FILE: &str = "links.jsonl";
 
+/// Pairs that were measured by one command: with others they are not compared.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Series {
+    /// When it began.
+    pub begun: jiff::Timestamp,
+    /// For how long trips went, ns, and a stream, each way.
+    pub time: Nanos,
+    /// So many pairs measured at once; none are all of a round.
+    pub at_once: Option<usize>,
+    /// An address of the network that was measured; none is the one by which machines reach this one.
+    pub network: Option<String>,
+}
+
 /// A pair that was measured, or a machine that could not take part.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Measured {
@@ -16,6 +29,8 @@ pub struct Measured {
     pub asks: String,
     /// The one that answered; none of a machine that did not come.
     pub answers: Option<String>,
+    /// With what.
+    pub series: Series,
     /// When it ended.
     pub at: jiff::Timestamp,
     /// In which round.
@@ -49,14 +64,22 @@ pub struct Seen {
 }
 
 impl Measured {
-    pub(super) fn between(asks: &str, answers: &str, round: usize, again: bool) -> Self {
+    pub(super) fn between(
+        series: &Series,
+        asks: &str,
+        answers: Option<&str>,
+        round: usize,
+        again: bool,
+    ) -> Self {
+        let (asks, answers) = (asks.to_owned(), answers.map(str::to_owned));
         let at = jiff::Timestamp::now();
-        Self { asks: asks.to_owned(), answers: Some(answers.to_owned()), at, round, again, why: None, seen: None }
+        Self { asks, answers, series: series.clone(), at, round, again, why: None, seen: None }
     }
 
-    pub(super) fn absent(node: &str, why: String) -> Self {
-        let mut absent = Self { answers: None, ..Self::between(node, "", 0, false) };
-        absent.failed(&why);
+    /// A machine that did not take part.
+    pub(super) fn absent(series: &Series, node: &str, why: &str) -> Self {
+        let mut absent = Self::between(series, node, None, 0, false);
+        absent.failed(why);
         absent
     }
 
@@ -88,7 +111,9 @@ impl Measured {
 pub fn links(survey: &Survey) -> Result<Vec<Measured>, Error> {
     let path = survey.folder().join(FILE);
     let text = match std::fs::read_to_string(&path) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(Error::file("read", path)(error)),
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            return Err(Error::file("read", path)(error));
+        }
         text => text.unwrap_or_default(),
     };
     // Half a line is what a kill leaves.

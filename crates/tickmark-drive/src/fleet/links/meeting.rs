@@ -2,7 +2,7 @@
 
 use super::super::launch::{LOOK, Line};
 use crate::{Control, Error};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
@@ -12,7 +12,7 @@ use tickmark_probe::sys::{hosts, limits};
 use tickmark_wire::links::{Here, Reply};
 
 /// When one has come, the next may take so long.
-const LATE: Duration = Duration::from_secs(30);
+const LATE: Duration = Duration::from_secs(10);
 /// Complaints that are kept.
 const MOST: usize = 10_000;
 
@@ -52,7 +52,8 @@ impl Meeting {
     pub(super) fn listen(at: SocketAddr, token: &Token) -> Result<Self, Error> {
         // A connection of each machine is open.
         limits::many_files();
-        let server = Server::listen(at, token.clone()).map_err(|error| Error::Refused(format!("--listen {at}: {error}")))?;
+        let server = Server::listen(at, token.clone())
+            .map_err(|error| Error::Refused(format!("--listen {at}: {error}")))?;
         Ok(Self { server: Arc::new(server), refused: BTreeMap::new() })
     }
 
@@ -60,7 +61,11 @@ impl Meeting {
     pub(super) fn addresses(&self) -> Result<String, Error> {
         let at = self.server.address().map_err(|error| Error::Refused(error.to_string()))?;
         let all = if at.ip().is_unspecified() {
-            let own = if at.is_ipv6() { IpAddr::from([0, 0, 0, 0, 0, 0, 0, 1]) } else { IpAddr::from([127, 0, 0, 1]) };
+            let own = if at.is_ipv6() {
+                IpAddr::from([0, 0, 0, 0, 0, 0, 0, 1])
+            } else {
+                IpAddr::from([127, 0, 0, 1])
+            };
             // An address of the other version is not listened at.
             let others = hosts::addresses().into_iter().filter(|address| address.is_ipv6() == at.is_ipv6());
             others.chain([own]).collect()
@@ -74,7 +79,7 @@ impl Meeting {
     pub(super) fn gather(
         &mut self,
         nodes: &[String],
-        lines: &mut Receiver<Line>,
+        lines: &Receiver<Line>,
         complaints: &mut Vec<String>,
         patience: Duration,
         control: &Control,
@@ -82,8 +87,10 @@ impl Meeting {
         let (send, comes) = channel();
         let mut came: BTreeMap<String, Member> = BTreeMap::new();
         let mut deadline = Instant::now() + patience;
+        let asked: HashSet<&String> = nodes.iter().collect();
         let mut over = false;
-        while came.len() + self.refused.len() < nodes.len() && !control.stopped() && Instant::now() < deadline {
+        while came.len() + self.refused.len() < nodes.len() && !control.stopped() && Instant::now() < deadline
+        {
             match hosts::somebody_within(self.server.listener(), LOOK) {
                 Ok(()) => greet(&self.server, &send),
                 // Whoever was there is told of; then nobody comes any more.
@@ -93,7 +100,7 @@ impl Meeting {
             while let Ok(one) = comes.try_recv() {
                 deadline = Instant::now() + LATE;
                 match one {
-                    Ok((here, session)) if nodes.contains(&here.node) => {
+                    Ok((here, session)) if asked.contains(&here.node) => {
                         let Some(at) = address(&here, &session) else { continue };
                         // A second one of the same name is turned away by its connection's end.
                         came.entry(here.node).or_insert(Member { session, at });
@@ -104,12 +111,16 @@ impl Meeting {
             }
             loop {
                 match lines.try_recv() {
-                    Ok(Line::Output(line) | Line::Complaint(line)) if complaints.len() < MOST => complaints.push(line),
-                    Ok(Line::End) | Err(TryRecvError::Disconnected) => {
+                    Ok(Line::Output(line) | Line::Complaint(line)) if complaints.len() < MOST => {
+                        complaints.push(line);
+                    }
+                    // Complaints may come behind it.
+                    Ok(Line::End) => over = true,
+                    Ok(_) => {}
+                    Err(TryRecvError::Disconnected) => {
                         over = true;
                         break;
                     }
-                    Ok(_) => {}
                     Err(TryRecvError::Empty) => break,
                 }
             }
@@ -124,7 +135,8 @@ fn greet(server: &Arc<Server>, send: &Sender<Came>) {
     let (server, send) = (server.clone(), send.clone());
     let greets = move || {
         let other = std::sync::Mutex::new(None);
-        let parse = |line: &[u8]| Here::parse(&String::from_utf8_lossy(line)).ok_or_else(|| "no machine".to_owned());
+        let parse =
+            |line: &[u8]| Here::parse(&String::from_utf8_lossy(line)).ok_or_else(|| "no machine".to_owned());
         let can = |here: &Here| {
             let own = env!("CARGO_PKG_VERSION");
             if here.agent == own {

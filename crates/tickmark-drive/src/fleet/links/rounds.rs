@@ -13,7 +13,8 @@ pub(super) fn of(n: usize, count: usize, random: &mut impl Rng) -> Vec<Vec<(usiz
     numbers.truncate(count);
     // The last stands in the middle, the others around it: those across from each other meet.
     let pairs = |round: usize| {
-        let around = (1..even / 2).map(move |step| ((round + step) % circle, (round + circle - step) % circle));
+        let around =
+            (1..even / 2).map(move |step| ((round + step) % circle, (round + circle - step) % circle));
         std::iter::once((circle, round)).chain(around).filter(|(a, b)| *a < n && *b < n).collect()
     };
     numbers.into_iter().map(pairs).collect()
@@ -23,7 +24,9 @@ pub(super) fn of(n: usize, count: usize, random: &mut impl Rng) -> Vec<Vec<(usiz
 pub(super) fn apart(pairs: &[(usize, usize)]) -> Vec<Vec<(usize, usize)>> {
     let mut rounds: Vec<Vec<(usize, usize)>> = Vec::new();
     for (a, b) in pairs {
-        let has = |round: &&mut Vec<(usize, usize)>| !round.iter().any(|(c, d)| [a, b].iter().any(|one| *one == c || *one == d));
+        let has = |round: &&mut Vec<(usize, usize)>| {
+            !round.iter().any(|(c, d)| [a, b].iter().any(|one| *one == c || *one == d))
+        };
         match rounds.iter_mut().find(has) {
             Some(round) => round.push((*a, *b)),
             None => rounds.push(vec![(*a, *b)]),
@@ -48,7 +51,8 @@ mod tests {
         for n in 0..20 {
             let rounds = of(n, usize::MAX, &mut random);
             assert!(rounds.iter().all(|round| is_apart(round) && round.len() == n / 2), "{n}: {rounds:?}");
-            let met: BTreeSet<(usize, usize)> = rounds.iter().flatten().map(|(a, b)| (*a.min(b), *a.max(b))).collect();
+            let met: BTreeSet<(usize, usize)> =
+                rounds.iter().flatten().map(|(a, b)| (*a.min(b), *a.max(b))).collect();
             assert_eq!(met.len(), n * n.saturating_sub(1) / 2, "{n}: {rounds:?}");
             assert_eq!(rounds.iter().flatten().count(), met.len(), "nobody twice: {n}");
         }
@@ -59,7 +63,10 @@ mod tests {
     #[test]
     fn pairs_that_share_a_machine_are_in_other_rounds() {
         let rounds = apart(&[(0, 1), (1, 2), (3, 4), (0, 2)]);
-        assert!(rounds.iter().all(|round| is_apart(round)) && rounds.iter().flatten().count() == 4, "{rounds:?}");
+        assert!(
+            rounds.iter().all(|round| is_apart(round)) && rounds.iter().flatten().count() == 4,
+            "{rounds:?}"
+        );
         assert_eq!(rounds[0], [(0, 1), (3, 4)]);
     }
 }

@@ -9,8 +9,8 @@ use crate::progress;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
-use tickmark_analysis::fleet::links::{Link, examine};
 use tickmark_analysis::fleet::Rule;
+use tickmark_analysis::fleet::links::{How, Link, Series, examine};
 use tickmark_drive::fleet::Survey;
 use tickmark_drive::fleet::links::{Asked, Measured, links, measure};
 use tickmark_stats::median;
@@ -24,6 +24,10 @@ const LINKS: Schema = &[
     OF[1],
     OF[2],
     ("peer", Kind::Text),
+    ("series", Kind::Text),
+    ("time", Kind::Number),
+    ("at_once", Kind::Number),
+    ("network", Kind::Text),
     ("at", Kind::Text),
     ("round", Kind::Integer),
     ("again", Kind::Flag),
@@ -71,12 +75,13 @@ pub(super) fn run(asked: &FleetLinks) -> Result<Code, Error> {
     let whole = measured.iter().all(|one| one.seen.is_some()) && !control.stopped();
     let folder = survey.folder().display().to_string();
     match asked.output.format {
-        Format::Json => print_json(&json!({ "survey": survey.asked.id, "folder": folder, "links": measured }))?,
+        Format::Json => {
+            print_json(&json!({ "survey": survey.asked.id, "folder": folder, "links": measured }))?;
+        }
         Format::Text => {
-            let places = places(&survey.asked.nodes);
-            let own: Vec<Link> = measured.iter().filter_map(|one| of(one, &places)).collect();
+            let own = series(&survey.asked.nodes, &measured);
             let model = examine(&own, &|node| survey.asked.nodes[node].clone(), NAMED);
-            print(&tickmark_render::fleet::measured_links(model.as_ref(), &folder))?;
+            print(&tickmark_render::fleet::measured_links(&model, &folder))?;
         }
     }
     Ok(match whole {
@@ -86,24 +91,33 @@ pub(super) fn run(asked: &FleetLinks) -> Result<Code, Error> {
     })
 }
 
-fn places(nodes: &[String]) -> BTreeMap<String, usize> {
-    nodes.iter().enumerate().map(|(at, node)| (node.clone(), at)).collect()
-}
-
 /// The pairs that look slow by what was measured.
 fn suspects(nodes: &[String], measured: &[Measured]) -> Vec<(String, String)> {
-    let places = places(nodes);
-    let all: Vec<Link> = measured.iter().filter_map(|one| of(one, &places)).collect();
-    let model = examine(&all, &|node| nodes[node].clone(), SUSPECT);
-    let slow = model.map(|model| model.slow).unwrap_or_default();
+    let model = examine(&series(nodes, measured), &|node| nodes[node].clone(), SUSPECT);
     let mut pairs: Vec<(String, String)> = Vec::new();
-    for one in slow.into_iter().take(MOST) {
+    for one in model.slow.into_iter().take(MOST) {
         let pair = if one.from < one.to { (one.from, one.to) } else { (one.to, one.from) };
         if !pairs.contains(&pair) {
             pairs.push(pair);
         }
     }
     pairs
+}
+
+/// What was measured by one command as the analysis has it.
+fn series(nodes: &[String], measured: &[Measured]) -> Series {
+    let places: BTreeMap<String, usize> =
+        nodes.iter().enumerate().map(|(at, node)| (node.clone(), at)).collect();
+    let how = measured.first().map(|one| How {
+        begun: one.series.begun.to_string(),
+        time: one.series.time.get(),
+        at_once: one.series.at_once.map(|count| count as i64),
+        network: one.series.network.clone(),
+    });
+    Series {
+        how: how.unwrap_or_default(),
+        links: measured.iter().filter_map(|one| of(one, &places)).collect(),
+    }
 }
 
 /// A pair as the analysis has it; none of machines that are not known.
@@ -141,6 +155,10 @@ pub(super) fn write(survey: &Survey, folder: &Path, day: &str, id: &str) -> Resu
             json!(one.asks),
             Value::Null,
             json!(one.answers),
+            json!(one.series.begun),
+            json!(one.series.time.get()),
+            json!(one.series.at_once),
+            json!(one.series.network),
             json!(one.at),
             json!(one.round),
             json!(one.again),
@@ -157,11 +175,11 @@ pub(super) fn write(survey: &Survey, folder: &Path, day: &str, id: &str) -> Resu
     Ok(writer.finish()?)
 }
 
-/// What the table says, where there is one.
-pub(super) fn seen(folder: &Path, places: &BTreeMap<String, usize>) -> Result<Vec<Link>, Error> {
+/// What the table says of the last series, where there is one.
+pub(super) fn seen(folder: &Path, places: &BTreeMap<String, usize>) -> Result<Option<Series>, Error> {
     let folder = folder.join("links");
     if !folder.is_dir() {
-        return Ok(Vec::new());
+        return Ok(None);
     }
     const COLUMNS: Schema = &[
         ("node", Kind::Text),
@@ -172,6 +190,10 @@ pub(super) fn seen(folder: &Path, places: &BTreeMap<String, usize>) -> Result<Ve
         ("back", Kind::Number),
         ("resent", Kind::Number),
         ("waited_share", Kind::Number),
+        ("series", Kind::Text),
+        ("time", Kind::Number),
+        ("at_once", Kind::Number),
+        ("network", Kind::Text),
     ];
     let table = read(&folder, COLUMNS)?;
     let place = |column, row| table.text(column, row).and_then(|name| places.get(name)).copied();
@@ -191,5 +213,15 @@ pub(super) fn seen(folder: &Path, places: &BTreeMap<String, usize>) -> Result<Ve
             waited: table.number(7, row),
         })
     };
-    Ok((0..table.rows).filter_map(link).collect())
+    // Times in RFC 3339, all in UTC: the last is the greatest.
+    let Some(last) = (0..table.rows).max_by_key(|row| table.text(8, *row)) else { return Ok(None) };
+    let how = How {
+        begun: table.text(8, last).unwrap_or_default().to_owned(),
+        time: table.number(9, last).unwrap_or_default() as i64,
+        at_once: table.number(10, last).map(|count| count as i64),
+        network: table.text(11, last).map(|network| printable(network, false).into_owned()),
+    };
+    let of_last = (0..table.rows).filter(|row| table.text(8, *row) == table.text(8, last));
+    let links = of_last.filter_map(link).collect();
+    Ok(Some(Series { how, links }))
 }

@@ -19,7 +19,8 @@ use tickmark_wire::Better;
 use tickmark_wire::text::printable;
 
 /// The columns of a row of every table of recordings, before its own.
-pub(super) const OF: [(&str, Kind); 3] = [("survey", Kind::Text), ("node", Kind::Text), ("recording", Kind::Text)];
+pub(super) const OF: [(&str, Kind); 3] =
+    [("survey", Kind::Text), ("node", Kind::Text), ("recording", Kind::Text)];
 
 const FIGURES: Schema = &[
     OF[0],
