@@ -73,42 +73,45 @@ fn one(path: &Path, wanted: Schema) -> Result<Vec<Column>, Error> {
     let file = File::open(path).map_err(Error::file("read", path))?;
     let failed = |error: ParquetError| Error::damaged(path, error);
     let reader = SerializedFileReader::new(file).map_err(failed)?;
-    let names: Vec<String> = reader
-        .metadata()
-        .file_metadata()
-        .schema_descr()
-        .columns()
-        .iter()
-        .map(|c| c.name().to_owned())
-        .collect();
+    let described = reader.metadata().file_metadata().schema_descr().columns();
+    // Whether a column may lack values: other programs say so where none does.
+    let known: Vec<(String, bool)> =
+        described.iter().map(|c| (c.name().to_owned(), c.max_def_level() > 0)).collect();
     let mut columns = write::empty(wanted);
     for group in 0..reader.num_row_groups() {
         let rows = reader.get_row_group(group).map_err(failed)?;
         let count =
             usize::try_from(rows.metadata().num_rows()).map_err(|error| Error::damaged(path, error))?;
         for ((name, kind), column) in wanted.iter().zip(&mut columns) {
-            let at = names.iter().position(|own| own == name);
+            let at = known.iter().position(|(own, _)| own == name);
             let at = at.ok_or_else(|| Error::damaged(path, format!("it has no column {name}")))?;
-            let values = rows.get_column_reader(at).and_then(|reader| take(reader, *kind, count));
+            let lacks = known[at].1;
+            let values = rows.get_column_reader(at).and_then(|reader| take(reader, *kind, count, lacks));
             column.append(values.map_err(failed)?);
         }
     }
     Ok(columns)
 }
 
-/// The values of a column of a group.
-fn take(reader: ColumnReader, kind: Kind, count: usize) -> Result<Column, ParquetError> {
+/// The values of a column of a group, which may lack some.
+fn take(reader: ColumnReader, kind: Kind, count: usize, lacks: bool) -> Result<Column, ParquetError> {
     fn all<T: DataType>(
         mut reader: ColumnReaderImpl<T>,
         count: usize,
+        lacks: bool,
     ) -> Result<Vec<Option<T::T>>, ParquetError> {
         let (mut values, mut levels) = (Vec::new(), Vec::new());
-        while levels.len() < count {
-            let (rows, _, _) =
-                reader.read_records(count - levels.len(), Some(&mut levels), None, &mut values)?;
+        let mut taken = 0;
+        while taken < count {
+            let levels = lacks.then_some(&mut levels);
+            let (rows, _, _) = reader.read_records(count - taken, levels, None, &mut values)?;
             if rows == 0 {
                 return Err(ParquetError::General("it has fewer rows than it says".to_owned()));
             }
+            taken += rows;
+        }
+        if !lacks {
+            return Ok(values.into_iter().map(Some).collect());
         }
         let mut values = values.into_iter();
         Ok(levels.iter().map(|level| if *level > 0 { values.next() } else { None }).collect())
@@ -116,14 +119,18 @@ fn take(reader: ColumnReader, kind: Kind, count: usize) -> Result<Column, Parque
     match (reader, kind) {
         (ColumnReader::ByteArrayColumnReader(reader), Kind::Text) => {
             let mut texts = crate::Texts::default();
-            for value in all(reader, count)? {
+            for value in all(reader, count, lacks)? {
                 texts.push(value.as_ref().map(|bytes| String::from_utf8_lossy(bytes.data())).as_deref());
             }
             Ok(Column::Text(texts))
         }
-        (ColumnReader::DoubleColumnReader(reader), Kind::Number) => all(reader, count).map(Column::Number),
-        (ColumnReader::Int64ColumnReader(reader), Kind::Integer) => all(reader, count).map(Column::Integer),
-        (ColumnReader::BoolColumnReader(reader), Kind::Flag) => all(reader, count).map(Column::Flag),
+        (ColumnReader::DoubleColumnReader(reader), Kind::Number) => {
+            all(reader, count, lacks).map(Column::Number)
+        }
+        (ColumnReader::Int64ColumnReader(reader), Kind::Integer) => {
+            all(reader, count, lacks).map(Column::Integer)
+        }
+        (ColumnReader::BoolColumnReader(reader), Kind::Flag) => all(reader, count, lacks).map(Column::Flag),
         _ => Err(ParquetError::General("a column of another kind".to_owned())),
     }
 }

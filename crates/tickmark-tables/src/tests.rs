@@ -73,3 +73,33 @@ fn what_is_not_finished_is_not_there() {
     drop(writer);
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
 }
+
+/// As other programs write columns that lack nothing.
+#[test]
+fn columns_that_may_lack_nothing_are_read_as_well() {
+    use parquet::data_type::{ByteArray, ByteArrayType, DoubleType};
+    let folder = tempfile::tempdir().unwrap();
+    let schema =
+        "message other { required double value; optional int64 count; required binary name (UTF8); }";
+    let schema = std::sync::Arc::new(parquet::schema::parser::parse_message_type(schema).unwrap());
+    let file = std::fs::File::create(folder.path().join("x.parquet")).unwrap();
+    let mut writer =
+        parquet::file::writer::SerializedFileWriter::new(file, schema, std::sync::Arc::default()).unwrap();
+    let mut group = writer.next_row_group().unwrap();
+    let mut column = group.next_column().unwrap().unwrap();
+    column.typed::<DoubleType>().write_batch(&[1.0, 2.0, 3.0], None, None).unwrap();
+    column.close().unwrap();
+    let mut column = group.next_column().unwrap().unwrap();
+    column.typed::<parquet::data_type::Int64Type>().write_batch(&[7], Some(&[0, 1, 0]), None).unwrap();
+    column.close().unwrap();
+    let mut column = group.next_column().unwrap().unwrap();
+    let names = ["a", "b", "c"].map(ByteArray::from);
+    column.typed::<ByteArrayType>().write_batch(&names, None, None).unwrap();
+    column.close().unwrap();
+    group.close().unwrap();
+    writer.close().unwrap();
+    let table = read(folder.path(), &SCHEMA[..3]).unwrap();
+    let row = |row| (table.text(0, row), table.number(1, row), table.number(2, row));
+    assert_eq!(table.rows, 3);
+    assert_eq!([row(0), row(1)], [(Some("a"), Some(1.0), None), (Some("b"), Some(2.0), Some(7.0))]);
+}

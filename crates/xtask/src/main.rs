@@ -3,6 +3,7 @@
 
 mod agent;
 mod agent_c;
+mod book;
 mod cross;
 mod docs;
 mod licences;
@@ -22,6 +23,7 @@ cargo xtask select-index      build the static load of databases for guests
 cargo xtask weighs            fork and exec from the agent and from the whole program (30 s)
 cargo xtask cross             run every probe of the agents for arm64 and riscv64 in an emulator (2 min)
 cargo xtask docs [--check]    write docs/PROBES.md from the specs, or only check it
+cargo xtask book              docs/ as a book, in target/book (installs mdbook there: 1 min)
 cargo xtask package [--check] a Debian package, an archive and the list of components, in target/package
 cargo xtask licences          check the licences of all dependencies against deny.toml
 cargo xtask peers             side by side with perf bench, cyclictest and a plain C loop (3 min)
@@ -53,6 +55,7 @@ fn main() -> ExitCode {
         ["cross"] => cross::test(),
         ["docs"] => docs::write(),
         ["docs", "--check"] => docs::check(),
+        ["book"] => book::build(),
         ["package"] => package::build(),
         ["package", "--check"] => package::check(),
         ["licences"] => licences::check(),

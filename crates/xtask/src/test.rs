@@ -1,6 +1,6 @@
 //! Everything that must hold, in the order in which it fails fastest.
 
-use crate::{Result, agent, agent_c, cross, docs, licences, package, shell};
+use crate::{Result, agent, agent_c, book, cross, docs, licences, package, shell};
 use std::process::Command;
 use std::time::Instant;
 
@@ -94,6 +94,7 @@ const STEPS: &[Step] = &[
         shell::run("cargo", &["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"])
     }),
     ("probes in the docs", 0.1, docs::check),
+    ("the book", 1.0, book::build),
     ("licences", 0.1, licences::check),
     ("documentation", 0.2, documentation),
     ("the static agent", 0.5, || agent::build().map(drop)),

@@ -114,7 +114,7 @@ const COLUMNS: [&str; 7] = ["", "pairs", "min", "5 %", "median", "95 %", "max"];
 
 /// The section of a report.
 pub(super) fn text(out: &mut String, links: &Links) {
-    let _ = writeln!(out, "  {}", summary(links));
+    wrapped(&summary(links), 2).iter().for_each(|line| *out += &format!("{line}\n"));
     for (heading, lines) in parts(links) {
         // What failed is not told where nothing did; that nothing is slow is.
         if lines.is_empty() && (heading == "Not measured" || links.judged == 0) {
