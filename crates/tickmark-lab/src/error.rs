@@ -8,12 +8,12 @@ pub enum Error {
     /// The request is wrong.
     #[error("{0}")]
     Usage(String),
-    /// A program or a file of another package is not here.
-    #[error("{what} is missing; apt-get install {package}")]
+    /// A program or a file of another package is not here, or several.
+    #[error("{what} {} missing; apt-get install {package}", if what.contains(", ") { "are" } else { "is" })]
     Missing {
         /// What was looked for.
         what: String,
-        /// Debian's package that has it.
+        /// Debian's packages that have it.
         package: String,
     },
     /// A build ended badly.
@@ -62,6 +62,29 @@ pub enum Error {
 }
 
 impl Error {
+    /// What all of these miss, as one error: nobody wants to install one package after the other.
+    pub(crate) fn together(all: impl IntoIterator<Item = Result<(), Self>>) -> Result<(), Self> {
+        let (mut things, mut packages) = (Vec::new(), Vec::new());
+        for one in all {
+            match one {
+                Ok(()) => {}
+                Err(Self::Missing { what, package }) => {
+                    things.push(what);
+                    packages.extend(package.split(' ').map(str::to_owned));
+                }
+                Err(other) => return Err(other),
+            }
+        }
+        let mut known = std::collections::BTreeSet::new();
+        packages.retain(|package| known.insert(package.clone()));
+        known.clear();
+        things.retain(|thing| known.insert(thing.clone()));
+        match things.is_empty() {
+            true => Ok(()),
+            false => Err(Self::Missing { what: things.join(", "), package: packages.join(" ") }),
+        }
+    }
+
     /// Wraps an error of a file; a full disk is said as such.
     pub(crate) fn file(what: &'static str, path: impl AsRef<Path>) -> impl FnOnce(std::io::Error) -> Self {
         let path = path.as_ref().to_owned();
@@ -71,5 +94,26 @@ impl Error {
             }
             _ => Self::File { what, path, source },
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_missing_is_told_at_once() {
+        let missing = |what: &str, package: &str| {
+            Err(Error::Missing { what: what.to_owned(), package: package.to_owned() })
+        };
+        let none = Error::together([Ok(()), Ok(())]);
+        assert!(none.is_ok());
+        let one = Error::together([Ok(()), missing("flex", "flex")]).unwrap_err();
+        assert_eq!(one.to_string(), "flex is missing; apt-get install flex");
+        let all = [missing("gcc", "gcc libc6-dev"), missing("make", "make"), missing("gcc", "gcc libc6-dev")];
+        let all = Error::together(all).unwrap_err();
+        assert_eq!(all.to_string(), "gcc, make are missing; apt-get install gcc libc6-dev make");
+        let other = Error::together([missing("flex", "flex"), Err(Error::Stopped)]).unwrap_err();
+        assert_eq!(other.to_string(), "interrupted");
     }
 }

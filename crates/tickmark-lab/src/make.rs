@@ -110,10 +110,10 @@ impl Cache {
             return Ok(built);
         }
         let mut maker = Maker { cache: self, stop, on };
-        for kernel in asked {
-            tools::for_kernels(kernel.arch)?;
-        }
-        // Every source is looked for before the first minute is spent.
+        // All that is missing is told at once, and before the first minute is spent.
+        let needs =
+            |kernel: &Kernel| [tools::for_kernels(kernel.arch), tools::source(kernel.source).map(drop)];
+        Error::together(asked.iter().flat_map(needs))?;
         let sources =
             asked.iter().map(|kernel| tools::source(kernel.source)).collect::<Result<Vec<_>, _>>()?;
         let mut lock = None;

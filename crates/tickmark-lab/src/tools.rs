@@ -36,8 +36,7 @@ pub(crate) fn c_library(arch: Arch) -> Result<(), Error> {
 
 /// What a kernel is built with.
 pub(crate) fn for_kernels(arch: Arch) -> Result<(), Error> {
-    compiler(arch)?;
-    for (name, package) in [
+    let programs = [
         ("gcc", "gcc libc6-dev"),
         ("make", "make"),
         ("flex", "flex"),
@@ -46,16 +45,16 @@ pub(crate) fn for_kernels(arch: Arch) -> Result<(), Error> {
         ("xz", "xz-utils"),
         ("tar", "tar"),
         ("perl", "perl"),
-    ] {
-        program(name, package)?;
-    }
-    if arch == Arch::X86_64 {
-        program("lz4", "lz4")?;
-        if !Path::new("/usr/include/libelf.h").exists() {
-            return Err(Error::Missing { what: "libelf.h".to_owned(), package: "libelf-dev".to_owned() });
-        }
-    }
-    Ok(())
+        ("lz4", "lz4"),
+    ];
+    let is_pc = arch == Arch::X86_64;
+    let needed = programs.into_iter().filter(|(name, _)| is_pc || *name != "lz4");
+    let programs = needed.map(|(name, package)| program(name, package).map(drop));
+    let header = || match !is_pc || Path::new("/usr/include/libelf.h").exists() {
+        true => Ok(()),
+        false => Err(Error::Missing { what: "libelf.h".to_owned(), package: "libelf-dev".to_owned() }),
+    };
+    Error::together(std::iter::once(compiler(arch).map(drop)).chain(programs).chain([header()]))
 }
 
 /// The emulator for an architecture.
@@ -84,7 +83,7 @@ pub(crate) fn source(source: Source) -> Result<(PathBuf, String), Error> {
             files.filter_map(|entry| name(entry.file_name().to_string_lossy().into_owned())).collect();
         here.sort();
         let others =
-            if here.is_empty() { String::new() } else { format!("; source={} is here", here.join(", ")) };
+            if here.is_empty() { String::new() } else { format!("; source={} is here", here.join(" and ")) };
         let what = format!("the kernel's source ({}{others})", path.display());
         return Err(Error::Missing { what, package: format!("linux-source-{version}") });
     }
