@@ -18,6 +18,8 @@ const NEEDED: &[(&str, &str)] = &[
     ("/usr/sbin/slurmctld", "slurm-wlm"),
     ("/usr/sbin/munged", "munge"),
     ("pip3", "python3-pip"),
+    ("pdsh", "pdsh"),
+    ("mpirun", "openmpi-bin"),
     ("java", "default-jre-headless"),
     ("kill", "procps"),
     ("cpio", "cpio"),
@@ -114,11 +116,11 @@ const STEPS: &[Step] = &[
     ("the package", 0.6, package::check),
 ];
 
-/// What the tables of surveys are queried with, from PyPI.
+/// What the tables of surveys are queried with, and their manifests looked at, from PyPI.
 fn python() -> Result<()> {
     let folder = shell::root().join("target/python");
-    let packages = ["duckdb", "chdb", "pyspark"];
-    if packages.iter().all(|package| folder.join(package).is_dir()) {
+    let packages = ["duckdb", "chdb", "pyspark", "kubernetes-validate"];
+    if packages.iter().all(|package| folder.join(package.replace('-', "_")).is_dir()) {
         return Ok(());
     }
     let folder = folder.to_string_lossy().into_owned();

@@ -22,12 +22,15 @@ Without --launcher Slurm starts the agents, on the nodes of the allocation that 
 on each of {nodes} (a list with commas; {count} is how many). The agent writes everything to its standard output, in lines that a launcher may mix and label; it needs no standard input and no shared folder,
 only its program: by the same path on every node, or shipped by --ship.
 
+A launcher must keep lines whole. mpirun (Open MPI 4) does not: it is to write files, in a folder that all nodes share:
+  d=$(mktemp -d -p .); mpirun --host {nodes} -npernode 1 --output-filename $d:nocopy {command}; find $d -name stdout -exec cat {} +
+
 What did not answer is named with the reason, the others' recordings are kept, and the exit code is 4. `tickmark fleet gather` reads the output of agents that something else started, such as Kubernetes.
 
 Examples:
   tickmark fleet run survey --nodes 'n[1-64]' --srun='--partition=all --account=ops'
   tickmark fleet run survey --nodes 'n[1-64]' --ship --limit 60s clock syscall
-  tickmark fleet run survey --nodes a,b --launcher 'mpirun --host {nodes} -npernode 1 {command}'
+  tickmark fleet run survey --nodes a,b --launcher 'pdsh -R ssh -w {nodes} {command}'
   tickmark fleet run survey --nodes a,b --launcher 'echo {nodes} | tr , \"\\n\" | xargs -P 64 -I NODE ssh NODE {command}'";
 
 const LINKS_EXAMPLES: &str = "\

@@ -83,7 +83,12 @@ pub(crate) fn row<'a>(model: &'a Value, metric: &str) -> &'a Value {
 
 /// Whether a program that a test needs is there. In CI it has to be.
 pub(crate) fn has(program: &str) -> bool {
-    let there = Command::new(program).arg("--version").output().is_ok_and(|o| o.status.success());
+    answers(program, "--version")
+}
+
+/// The same of one that says its version by another word.
+pub(crate) fn answers(program: &str, word: &str) -> bool {
+    let there = Command::new(program).arg(word).output().is_ok_and(|o| o.status.success());
     assert!(
         there || std::env::var_os("CI").is_none(),
         "{program} is missing; `cargo xtask test` installs it"

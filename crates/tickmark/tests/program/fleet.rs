@@ -68,6 +68,36 @@ fn any_launcher_surveys_and_what_does_not_answer_is_named_and_asked_again() {
     assert!(out(&fleet(&bench, &["report", survey])).contains("not judged: fewer than 5 machines"));
 }
 
+/// pdsh puts names before lines and mixes them; mpirun would cut them, and writes files. Their machines are this one.
+#[test]
+fn pdsh_and_mpirun_are_launchers() {
+    let bench = Bench::new();
+    let pdsh = "pdsh -R exec -f 4 -w {nodes} env TICKMARK_NODE=%h {command}";
+    let mpirun = format!(
+        "d={}; mpirun --allow-run-as-root --oversubscribe -np {{count}} --output-filename $d:nocopy \
+         sh -c 'TICKMARK_NODE=n$OMPI_COMM_WORLD_RANK exec \"$@\"' x {{command}}; find $d -name stdout -exec cat {{}} +; rm -r $d",
+        bench.store().with_extension("out").display()
+    );
+    for (name, launcher) in [("pdsh", pdsh), ("mpirun", &mpirun)] {
+        if !crate::bench::answers(name, "-V") {
+            continue;
+        }
+        let folder = folder(&bench).with_extension(name);
+        let survey = folder.to_str().unwrap();
+        let run =
+            ["run", survey, "syscall.null", "clock.monotonic.read", "--budget", "200ms", "--nodes", "n[0-3]"];
+        let done = fleet(&bench, &[&run[..], &["--launcher", launcher]].concat());
+        assert_eq!(done.status.code(), Some(0), "{name}: {}{}", out(&done), err(&done));
+        assert!(out(&done).contains("4 machines: 4 complete"), "{name}: {}", out(&done));
+        let links =
+            ["links", survey, "--time", "10ms", "--rounds", "3", "--at-once", "1", "--launcher", launcher];
+        let done = fleet(&bench, &links);
+        assert_eq!(done.status.code(), Some(0), "{name}: {}{}", out(&done), err(&done));
+        let page = bench.json(&["fleet", "report", survey]);
+        assert_eq!(page["report"]["links"]["pairs"], 6, "{name}: {page:#}");
+    }
+}
+
 #[test]
 fn bad_input_of_a_fleet_is_told_in_a_line() {
     let bench = Bench::new();
@@ -158,6 +188,15 @@ fn a_manifest_has_an_agent_for_each_node_and_its_logs_are_gathered() {
         manifest.contains("completions: 2") && manifest.contains("completionMode: Indexed"),
         "{manifest}"
     );
+    // As the interface of Kubernetes has it, with no word that it does not know.
+    if let Some(packages) = packages(&["kubernetes_validate"]) {
+        let script = "import sys, yaml, kubernetes_validate as k; k.validate(yaml.safe_load(sys.stdin), k.latest_version(), strict=True)";
+        let mut python = Command::new("python3");
+        python.args(["-c", script]).env("PYTHONPATH", packages).stdin(Stdio::piped());
+        let mut child = python.spawn().unwrap();
+        std::io::Write::write_all(&mut child.stdin.take().unwrap(), manifest.as_bytes()).unwrap();
+        assert!(child.wait().unwrap().success(), "{manifest}");
+    }
     // What its pods would run, here.
     let command = manifest.lines().find_map(|line| line.trim().strip_prefix("command: ")).unwrap();
     let words: Vec<String> = serde_json::from_str(command).unwrap();
@@ -439,17 +478,21 @@ fn sixteen_nodes_are_one_step_of_slurm() {
     assert!(found["missing"][0]["why"].as_str().unwrap().contains("Slurm has it as down"), "{found:#}");
 }
 
+/// Where these packages of Python are; none where one is not, which in CI is a failure.
+fn packages(needed: &[&str]) -> Option<PathBuf> {
+    let packages = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/python");
+    if needed.iter().all(|package| packages.join(package).is_dir()) {
+        return Some(packages);
+    }
+    let missing = format!("{} missing; `cargo xtask test` installs them", needed.join(" or "));
+    assert!(std::env::var_os("CI").is_none(), "{missing}");
+    println!("SKIPPED: {missing}");
+    None
+}
+
 /// The documented queries.
 fn queried(folder: &Path) {
-    let packages = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/python");
-    if !["duckdb", "chdb", "pyspark"].iter().all(|package| packages.join(package).is_dir()) {
-        assert!(
-            std::env::var_os("CI").is_none(),
-            "pyspark, chdb or duckdb is missing; `cargo xtask test` installs them"
-        );
-        println!("SKIPPED: pyspark, chdb or duckdb is not installed; `cargo xtask test` installs them");
-        return;
-    }
+    let Some(packages) = packages(&["duckdb", "chdb", "pyspark"]) else { return };
     let page =
         fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/FLEETS.md")).unwrap();
     let script = format!(
