@@ -5,7 +5,7 @@ use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::process::ExitCode;
 use std::time::Duration;
 use tickmark_probe::links::{answer, ask};
-use tickmark_probe::session::{Server, Session, Token};
+use tickmark_probe::session::{Server, Session, TOKEN, Token};
 use tickmark_probe::sys::limits;
 use tickmark_wire::links::{Here, Order, Reply};
 
@@ -29,7 +29,9 @@ fn obey(words: &[String]) -> Result<(), String> {
         return Err("give SECONDS and ADDRESS:PORT,...".to_owned());
     };
     let seconds: u32 = seconds.parse().map_err(|_| format!("{seconds:?} are no seconds"))?;
-    let token = Token::known(None)?;
+    let token = std::env::var(TOKEN)
+        .map_err(|_| format!("no {TOKEN}: does the launcher pass the environment on?"))?;
+    let token = Token::new(&token)?;
     // Whatever becomes of the others.
     limits::alarm(seconds);
     // Always the same one: where the scheduler has it makes a difference.
@@ -45,6 +47,7 @@ fn obey(words: &[String]) -> Result<(), String> {
         Session::ask_line(address, &token, &here.line()).map_err(|error| why = error).ok()
     });
     let mut coordinator = found.ok_or(why)?;
+    coordinator.keep_alive().map_err(|error| error.to_string())?;
     // Its end is the end of the work.
     while let Some(order) = coordinator.text().ok().and_then(|line| Order::parse(&line)) {
         let times = order.times;

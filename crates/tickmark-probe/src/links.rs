@@ -51,38 +51,106 @@ impl Watch {
 /// # Errors
 /// Why there is nothing to measure, in words.
 pub fn ask(address: &str, token: &Token, times: Times) -> Result<Link, String> {
-    let mut stream = Session::ask_line(address, token, &times.line())?.into_stream();
-    measure(&mut stream, times).map_err(|error| format!("{address}: {error}"))
+    let stream = Session::ask_line(address, token, &times.line())?.into_stream();
+    Line::of(stream, times).and_then(measure).map_err(|error| format!("{address}: {error}"))
 }
 
-fn measure(stream: &mut TcpStream, times: Times) -> std::io::Result<Link> {
-    patient(stream)?;
+/// One end of a connection. Neither end is kept for long by the other.
+struct Line {
+    stream: TcpStream,
+    times: Times,
+    until: Instant,
+}
+
+impl Line {
+    /// Small messages go at once.
+    fn of(stream: TcpStream, times: Times) -> std::io::Result<Self> {
+        stream.set_nodelay(true)?;
+        stream.set_read_timeout(Some(SILENT))?;
+        stream.set_write_timeout(Some(SILENT))?;
+        Ok(Self { stream, times, until: Instant::now() + times.all() + SILENT })
+    }
+
+    fn check(&self) -> std::io::Result<()> {
+        if Instant::now() < self.until { Ok(()) } else { Err(nothing_more()) }
+    }
+
+    fn take(&mut self, bytes: &mut [u8]) -> std::io::Result<()> {
+        self.check()?;
+        self.stream.read_exact(bytes).map_err(in_words)
+    }
+
+    fn give(&mut self, bytes: &[u8]) -> std::io::Result<()> {
+        self.check()?;
+        self.stream.write_all(bytes).map_err(in_words)
+    }
+
+    /// Sends blocks for the time of a stream.
+    fn give_stream(&mut self) -> std::io::Result<()> {
+        let (until, mut block) = (monotonic_ns() + self.times.stream.get() as u64, vec![0; BLOCK]);
+        while block[0] != LAST {
+            block[0] = if monotonic_ns() < until { 0 } else { LAST };
+            self.give(&block)?;
+        }
+        Ok(())
+    }
+
+    /// Takes blocks up to the last one. The time is from when the first one was there, which is not counted.
+    fn take_stream(&mut self) -> std::io::Result<Flow> {
+        let (mut block, mut flow, mut begun) = (vec![0; BLOCK], Flow::default(), None);
+        while block[0] != LAST {
+            self.take(&mut block)?;
+            let now = monotonic_ns();
+            match begun {
+                None => begun = Some(now),
+                Some(begun) => {
+                    flow = Flow { bytes: flow.bytes + BLOCK as u64, time: Nanos::new((now - begun) as i64) }
+                }
+            }
+        }
+        Ok(flow)
+    }
+}
+
+fn nothing_more() -> Error {
+    Error::new(ErrorKind::TimedOut, "nothing more comes through")
+}
+
+/// Of a time that is over the system says something else.
+fn in_words(error: Error) -> Error {
+    if error.kind() == ErrorKind::WouldBlock { nothing_more() } else { error }
+}
+
+fn measure(mut line: Line) -> std::io::Result<Link> {
     let watch = Watch::begin();
-    let mut trip = || -> std::io::Result<u32> {
-        let before = monotonic_ns();
+    let trip = |line: &mut Line| -> std::io::Result<u32> {
+        // Nothing else is in the time of a trip.
+        line.check()?;
         let mut byte = [TRIP];
-        stream.write_all(&byte)?;
-        stream.read_exact(&mut byte)?;
+        let before = monotonic_ns();
+        line.stream.write_all(&byte).map_err(in_words)?;
+        line.stream.read_exact(&mut byte).map_err(in_words)?;
         Ok(u32::try_from(monotonic_ns() - before).unwrap_or(u32::MAX))
     };
     for _ in 0..FIRST {
-        trip()?;
+        trip(&mut line)?;
     }
-    let (until, mut trips) = (monotonic_ns() + times.trips.get() as u64, Vec::new());
+    let (until, mut trips) = (monotonic_ns() + line.times.trips.get() as u64, Vec::new());
     while trips.is_empty() || monotonic_ns() < until {
-        trips.push(trip()?);
+        trips.push(trip(&mut line)?);
     }
     let made = trips.len() as u64;
     let trips = trips.iter().step_by(trips.len().div_ceil(KEPT)).copied().collect();
-    stream.write_all(&[TAKE])?;
-    let begun = monotonic_ns();
-    let bytes = give(stream, times.stream)?;
-    // It says so when it has everything.
-    stream.read_exact(&mut [0])?;
-    let there = Flow { bytes, time: Nanos::new((monotonic_ns() - begun) as i64) };
-    stream.write_all(&[GIVE])?;
-    let back = take(stream)?;
-    Ok(Link { trips, made, there, back, side: watch.end(stream) })
+    line.give(&[TAKE])?;
+    line.give_stream()?;
+    // Either stream is seen by who takes it.
+    let mut seen = [0; 16];
+    line.take(&mut seen)?;
+    let number = |at: usize| seen[at..at + 8].iter().fold(0, |all, byte| all << 8 | u64::from(*byte));
+    let there = Flow { bytes: number(0), time: Nanos::new(number(8) as i64) };
+    line.give(&[GIVE])?;
+    let back = line.take_stream()?;
+    Ok(Link { trips, made, there, back, side: watch.end(&line.stream) })
 }
 
 /// Answers one who knows the token and comes within this time.
@@ -91,7 +159,7 @@ fn measure(stream: &mut TcpStream, times: Times) -> std::io::Result<Link> {
 /// Nobody does; the other side ends in the middle.
 pub fn answer(server: &Server, within: Duration) -> Result<Side, String> {
     let until = Instant::now() + within;
-    let (mut stream, times) = loop {
+    let (stream, times) = loop {
         let left = until.saturating_duration_since(Instant::now());
         hosts::somebody_within(server.listener(), left).map_err(|_| "nobody came".to_owned())?;
         // Strangers are none of it.
@@ -99,70 +167,31 @@ pub fn answer(server: &Server, within: Duration) -> Result<Side, String> {
             break (session.into_stream(), times);
         }
     };
-    answered(&mut stream, times).map_err(|error| error.to_string())
+    Line::of(stream, times).and_then(answered).map_err(|error| error.to_string())
 }
 
 fn asked(line: &[u8]) -> Result<Times, String> {
     Times::parse(&String::from_utf8_lossy(line)).ok_or_else(|| "no times of a link".to_owned())
 }
 
-fn answered(stream: &mut TcpStream, times: Times) -> std::io::Result<Side> {
-    patient(stream)?;
+fn answered(mut line: Line) -> std::io::Result<Side> {
     let watch = Watch::begin();
     let mut byte = [0];
-    while stream.read(&mut byte)? > 0 {
+    while line.stream.read(&mut byte).map_err(in_words)? > 0 {
         match byte[0] {
-            TRIP => stream.write_all(&byte)?,
+            TRIP => line.give(&byte)?,
             TAKE => {
-                take(stream)?;
-                stream.write_all(&byte)?;
+                let flow = line.take_stream()?;
+                let mut seen = [0; 16];
+                seen[..8].copy_from_slice(&flow.bytes.to_be_bytes());
+                seen[8..].copy_from_slice(&flow.time.get().to_be_bytes());
+                line.give(&seen)?;
             }
-            GIVE => {
-                give(stream, times.stream)?;
-            }
+            GIVE => line.give_stream()?,
             _ => return Err(ErrorKind::InvalidData.into()),
         }
     }
-    Ok(watch.end(stream))
-}
-
-/// Small messages go at once, and who is gone is not waited for.
-fn patient(stream: &TcpStream) -> std::io::Result<()> {
-    stream.set_nodelay(true)?;
-    stream.set_read_timeout(Some(SILENT))?;
-    stream.set_write_timeout(Some(SILENT))
-}
-
-/// Sends blocks for so long; how many bytes.
-fn give(stream: &mut TcpStream, time: Nanos) -> std::io::Result<u64> {
-    let (until, mut block, mut bytes) = (monotonic_ns() + time.get() as u64, vec![0; BLOCK], 0);
-    while block[0] != LAST {
-        block[0] = if monotonic_ns() < until { 0 } else { LAST };
-        stream.write_all(&block)?;
-        bytes += BLOCK as u64;
-    }
-    Ok(bytes)
-}
-
-/// Takes blocks up to the last one. The time is from the first one on, which is not counted.
-fn take(stream: &mut TcpStream) -> std::io::Result<Flow> {
-    let (mut block, mut flow, mut begun) = (vec![0; BLOCK], Flow::default(), None);
-    loop {
-        stream.read_exact(&mut block).map_err(|error| match error.kind() {
-            ErrorKind::WouldBlock => Error::new(ErrorKind::TimedOut, "the other side says nothing more"),
-            _ => error,
-        })?;
-        let now = monotonic_ns();
-        match begun {
-            None => begun = Some(now),
-            Some(begun) => {
-                flow = Flow { bytes: flow.bytes + BLOCK as u64, time: Nanos::new((now - begun) as i64) }
-            }
-        }
-        if block[0] == LAST {
-            return Ok(flow);
-        }
-    }
+    Ok(watch.end(&line.stream))
 }
 
 #[cfg(test)]
@@ -201,6 +230,21 @@ mod tests {
         }
         let least = Nanos::new(TIMES.trips.get() + TIMES.stream.get());
         assert!(link.side.took >= least && side.took >= least, "{link:?} {side:?}");
+    }
+
+    /// One that knows the token, and would keep who answers for ever.
+    #[test]
+    fn nobody_is_kept() {
+        let (server, address) = listening();
+        let times = Times { trips: Nanos::ZERO, stream: Nanos::from_millis(1) };
+        let keeps = std::thread::spawn(move || {
+            let token = token("correct horse battery");
+            let mut stream = Session::ask_line(&address, &token, &times.line()).unwrap().into_stream();
+            stream.write_all(&[TAKE]).unwrap();
+            while stream.write_all(&[0; BLOCK]).is_ok() {}
+        });
+        assert_eq!(answer(&server, Duration::from_secs(20)), Err("nothing more comes through".to_owned()));
+        keeps.join().unwrap();
     }
 
     #[test]

@@ -62,7 +62,7 @@ impl Session {
         let mut session = Self::of(stream).map_err(wrong)?;
         let greeting = session
             .text()
-            .map_err(|error| format!("{address}: {}; it answers one host at a time", words(&error)))?;
+            .map_err(|error| format!("{address}: {}; `--serve` answers one host at a time", words(&error)))?;
         let said: Vec<&str> = greeting.split(' ').collect();
         let ["tickmark", version, protocol, theirs] = said[..] else {
             return Err(format!("{address}: whoever listens there is no tickmark, or an older one"));
@@ -173,6 +173,39 @@ impl Session {
         }
     }
 
+    /// The same of who may be no friend: not longer than a greeting, and there by then.
+    ///
+    /// # Errors
+    /// As [`Self::line`].
+    pub fn text_until(&mut self, until: Instant) -> std::io::Result<String> {
+        self.until = Some(until);
+        self.text()
+    }
+
+    /// Whether something to read, or the end, is there within this time.
+    ///
+    /// # Errors
+    /// Those of recv(2) and setsockopt(2).
+    pub fn has_more(&self, within: Duration) -> std::io::Result<bool> {
+        if !self.lines.buffer().is_empty() {
+            return Ok(true);
+        }
+        self.wait_at_most(within)?;
+        match self.lines.get_ref().peek(&mut [0]) {
+            Ok(_) => Ok(true),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Has the kernel ask whether the other end is there while nothing is said: of one that is not, the session ends.
+    ///
+    /// # Errors
+    /// Those of setsockopt(2).
+    pub fn keep_alive(&self) -> std::io::Result<()> {
+        crate::sys::hosts::keep_alive(self.lines.get_ref())
+    }
+
     /// Waits for a line, whatever it says.
     ///
     /// # Errors
@@ -237,6 +270,14 @@ impl Server {
     /// Those of getsockname(2).
     pub fn address(&self) -> std::io::Result<SocketAddr> {
         self.listener.local_addr()
+    }
+
+    /// Lets so many who connect wait to be greeted, where the kernel allows that many (net.core.somaxconn).
+    ///
+    /// # Errors
+    /// Those of listen(2).
+    pub fn queue(&self, connections: i32) -> std::io::Result<()> {
+        Ok(rustix::net::listen(&self.listener, connections)?)
     }
 
     /// The listening socket.

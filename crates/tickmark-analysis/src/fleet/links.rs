@@ -5,8 +5,8 @@
 
 use super::{Bounds, Rule};
 use serde::Serialize;
-use std::collections::BTreeMap;
-use tickmark_stats::{Sorted, median};
+use std::collections::{BTreeMap, BTreeSet};
+use tickmark_stats::{Sorted, median, outlying};
 
 /// A machine of fewer pairs is not judged, and neither are they: whether it or a pair is slow cannot be told.
 const FEWEST: usize = 3;
@@ -88,6 +88,8 @@ pub struct SlowMachine {
     pub median: f64,
     /// How many pairs it has.
     pub pairs: usize,
+    /// The share of time that an end of its pairs stood runnable without a CPU: the median.
+    pub waited: Option<f64>,
 }
 
 /// A pair, or a machine alone, of which there is nothing.
@@ -145,6 +147,8 @@ pub struct Links {
     pub pairs: usize,
     /// Machines of enough pairs to be judged.
     pub judged: usize,
+    /// Whether those are enough to be judged by each other.
+    pub machines_judged: bool,
     /// Slow pairs, the worst first.
     pub slow: Vec<Slow>,
     /// Slow machines, the worst first.
@@ -188,11 +192,13 @@ pub fn examine(series: &Series, names: &dyn Fn(usize) -> String, rule: Rule) -> 
     machines.sort_by(|a, b| far(b.value, b.median).total_cmp(&far(a.value, a.median)));
     let mut count: BTreeMap<usize, usize> = BTreeMap::new();
     trips.iter().flat_map(both).for_each(|node| *count.entry(node).or_default() += 1);
+    let judged = count.values().filter(|count| **count >= FEWEST).count();
     Links {
         how: series.how.clone(),
         nodes: count.len(),
         pairs: trips.len(),
-        judged: count.values().filter(|count| **count >= FEWEST).count(),
+        judged,
+        machines_judged: judged >= outlying::FEWEST,
         slow,
         machines,
         missing: missing(links, names),
@@ -299,6 +305,10 @@ fn slow_machines(
     let values: Vec<f64> = machines.iter().map(|(_, value, _)| *value).collect();
     let Some(bounds) = Bounds::of_values(&values, rule.false_alarm, rule.margin) else { return Vec::new() };
     let apart = machines.into_iter().filter(|(_, value, _)| *value > bounds.high);
+    let waited = |node: usize| {
+        let own = edges.iter().filter(|edge| ends(edge).contains(&node));
+        median(own.filter_map(|edge| edge.waited))
+    };
     apart
         .map(|(node, value, pairs)| SlowMachine {
             node: names(node),
@@ -306,6 +316,7 @@ fn slow_machines(
             value: shown(way, value),
             median: shown(way, bounds.centre),
             pairs,
+            waited: waited(node),
         })
         .collect()
 }
@@ -320,21 +331,20 @@ fn spread(edges: &[Edge], way: Way) -> Option<Spread> {
 fn missing(links: &[Link], names: &dyn Fn(usize) -> String) -> Vec<Missing> {
     let pair = |link: &Link| link.answers.map(|answers| (link.asks.min(answers), link.asks.max(answers)));
     let seen = |link: &Link| link.trip.is_some();
-    let whole: std::collections::BTreeSet<(usize, usize)> =
-        links.iter().filter(|link| seen(link)).filter_map(pair).collect();
-    let came: std::collections::BTreeSet<usize> = links
+    let whole: BTreeSet<(usize, usize)> = links.iter().filter(|link| seen(link)).filter_map(pair).collect();
+    let came: BTreeSet<usize> = links
         .iter()
         .filter(|link| seen(link))
         .flat_map(|link| [Some(link.asks), link.answers])
         .flatten()
         .collect();
-    let mut all: Vec<Missing> = Vec::new();
+    let (mut all, mut told) = (Vec::new(), BTreeSet::new());
     for link in links.iter().filter(|link| !seen(link)) {
         let is_known = pair(link).map_or_else(|| came.contains(&link.asks), |pair| whole.contains(&pair));
-        let why = link.why.clone().unwrap_or_else(|| "nothing came of it".to_owned());
-        let one = Missing { node: names(link.asks), other: link.answers.map(names), why };
-        if !is_known && !all.contains(&one) {
-            all.push(one);
+        // Told once, and by the first reason.
+        if !is_known && told.insert(pair(link).unwrap_or((link.asks, link.asks))) {
+            let why = link.why.clone().unwrap_or_else(|| "nothing came of it".to_owned());
+            all.push(Missing { node: names(link.asks), other: link.answers.map(names), why });
         }
     }
     all

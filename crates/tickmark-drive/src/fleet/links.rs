@@ -8,14 +8,16 @@ mod rounds;
 pub(super) use kept::FILE;
 pub use kept::{Measured, Seen, Series, links};
 
-use super::launch::{GRACE, Started, mentions};
+use super::launch::{GRACE, Line, Started, mentions};
 use super::{Launcher, Survey};
 use crate::{Control, Error};
 use kept::keep;
 use meeting::{Meeting, Member};
 use rand::seq::SliceRandom;
 use rand::{Rng, RngExt};
-use std::net::SocketAddr;
+use std::collections::HashSet;
+use std::net::{Ipv4Addr, SocketAddrV4};
+use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 use tickmark_probe::session::Token;
 use tickmark_process::Until;
@@ -24,8 +26,8 @@ use tickmark_wire::text::printable;
 
 /// What looks slow is measured so often again.
 const AGAIN: usize = 2;
-/// Beside the time of a pair: to find each other, and for whoever comes in between.
-const BESIDE: Duration = Duration::from_secs(12);
+/// Beside the time of a pair: to find each other (10 s, and 5 s for whoever comes in between), and until neither end waits for the other any more (10 s).
+const BESIDE: Duration = Duration::from_secs(25);
 
 /// What is asked of the machines.
 #[derive(Debug, Clone)]
@@ -37,15 +39,15 @@ pub struct Asked {
     /// So many pairs measure at once; none are all of a round.
     pub at_once: Option<usize>,
     /// Where machines find this program; an address of 0 stands for all of this machine's.
-    pub listen: SocketAddr,
+    pub listen: SocketAddrV4,
     /// An address of the network that is measured; none is the one by which they come here.
-    pub network: Option<String>,
+    pub network: Option<Ipv4Addr>,
 }
 
 /// What is told of progress: pairs that were measured, and how many there are.
 pub type Tell<'a> = &'a mut dyn FnMut(usize, usize);
 
-/// Pairs of machines that look slow, by what was measured so far.
+/// Pairs of machines that look slow, by what was measured so far: the first by its name before the second.
 pub type Suspects<'a> = &'a dyn Fn(&[Measured]) -> Vec<(String, String)>;
 
 /// Measures, and keeps what was measured as it comes. What comes back is what was measured now.
@@ -63,10 +65,10 @@ pub fn measure(
     let nodes = &survey.asked.nodes;
     let (usable, known) = launcher.usable(nodes)?;
     let token = Token::make().map_err(|error| Error::Refused(format!("a new token: {error}")))?;
-    let mut meeting = Meeting::listen(asked.listen, &token)?;
+    let mut meeting = Meeting::listen(asked.listen, &token, asked.network.is_some())?;
     let mut own =
         vec!["links".to_owned(), asked.limit_s(usable.len(), launcher).to_string(), meeting.addresses()?];
-    own.extend(asked.network.clone());
+    own.extend(asked.network.map(|address| address.to_string()));
     let mut series = asked.series();
     if usable.len() < 2 {
         let why = known.first_key_value().map_or_else(String::new, |(node, why)| format!("; {node}: {why}"));
@@ -81,6 +83,11 @@ pub fn measure(
         let end = child.wait(&Until { limit, stop: &|| control.stopped() });
         launcher.clear(survey, &end);
     };
+    if control.stopped() {
+        drop((came, meeting));
+        end();
+        return Err(Error::Refused("interrupted before anything was measured".to_owned()));
+    }
     if came.len() < 2 {
         let count = came.len();
         // Who came ends with its connection.
@@ -98,7 +105,7 @@ pub fn measure(
     let all: Vec<Measured> = absent.collect();
     keep(survey, &all)?;
     let members = came.into_iter().map(|(name, member)| (name, Some(member))).collect();
-    let site = Site { survey, asked, series, control, tell, members, all, done: 0, count: 0 };
+    let site = Site { survey, asked, series, control, tell, lines, members, all, done: 0, count: 0 };
     let all = site.measure(suspects)?;
     end();
     Ok(all)
@@ -121,7 +128,12 @@ impl Asked {
 
     fn series(&self) -> Series {
         let (begun, time) = (jiff::Timestamp::now(), self.times.trips);
-        Series { begun, time, at_once: self.at_once, network: self.network.clone() }
+        Series {
+            begun,
+            time,
+            at_once: self.at_once,
+            network: self.network.map(|address| address.to_string()),
+        }
     }
 }
 
@@ -132,6 +144,8 @@ struct Site<'a> {
     series: Series,
     control: &'a Control,
     tell: Tell<'a>,
+    /// What the launcher says meanwhile, which nobody needs.
+    lines: Receiver<Line>,
     /// None of one that is gone.
     members: Vec<(String, Option<Member>)>,
     all: Vec<Measured>,
@@ -147,50 +161,78 @@ impl Site<'_> {
         self.members.shuffle(&mut random);
         let rounds = rounds::of(self.members.len(), self.asked.rounds, &mut random);
         self.count = rounds.iter().map(Vec::len).sum();
+        // Pairs that measure at once.
+        let mut batches: Vec<(usize, Vec<Pair>)> = Vec::new();
         for (number, pairs) in rounds.iter().enumerate() {
             let pairs: Vec<_> = pairs.iter().map(|pair| either_way(*pair, &mut random)).collect();
-            self.round(number, false, &pairs)?;
+            let most = self.asked.at_once.unwrap_or(pairs.len()).max(1);
+            batches.extend(pairs.chunks(most).map(|batch| (number, batch.to_vec())));
+        }
+        for (number, batch) in &batches {
+            self.together(*number, batch, None)?;
         }
         let place = |name: &String| self.members.iter().position(|(own, _)| own == name);
-        let slow: Vec<(usize, usize)> =
-            suspects(&self.all).iter().filter_map(|(a, b)| Some((place(a)?, place(b)?))).collect();
-        self.count += AGAIN * slow.len();
-        for time in 0..AGAIN {
-            for pairs in rounds::apart(&slow) {
-                self.round(self.asked.rounds + time, true, &pairs)?;
+        let slow: HashSet<Pair> =
+            suspects(&self.all).iter().filter_map(|(a, b)| Some(sorted((place(a)?, place(b)?)))).collect();
+        // As it was measured at first: beside the same others.
+        batches.retain(|(_, batch)| batch.iter().any(|pair| slow.contains(&sorted(*pair))));
+        self.count += AGAIN * batches.iter().map(|(_, batch)| batch.len()).sum::<usize>();
+        for _ in 0..AGAIN {
+            for (number, batch) in &batches {
+                self.together(*number, batch, Some(&slow))?;
             }
         }
         Ok(self.all)
     }
 
-    /// These pairs, as many at once as was asked, unless the user ends it.
-    fn round(&mut self, number: usize, again: bool, pairs: &[(usize, usize)]) -> Result<(), Error> {
-        for batch in pairs.chunks(self.asked.at_once.unwrap_or(pairs.len()).max(1)) {
-            if self.control.stopped() {
-                break;
-            }
-            let measured = together(&mut self.members, batch, self.asked.times, &|asks, answers| {
-                Measured::between(&self.series, asks, Some(answers), number, again)
-            });
-            keep(self.survey, &measured)?;
-            self.done += measured.len();
-            (self.tell)(self.done, self.count);
-            self.all.extend(measured);
+    /// These pairs at once, unless the user ends it. Again only those are kept that were to be measured again.
+    fn together(
+        &mut self,
+        number: usize,
+        batch: &[Pair],
+        again: Option<&HashSet<Pair>>,
+    ) -> Result<(), Error> {
+        while self.lines.try_recv().is_ok() {}
+        let stop = || self.control.stopped();
+        if stop() {
+            return Ok(());
+        }
+        let measured = together(&mut self.members, batch, self.asked.times, &stop, &|asks, answers| {
+            Measured::between(&self.series, asks, Some(answers), number, again.is_some())
+        });
+        self.done += batch.len();
+        (self.tell)(self.done, self.count);
+        let is_kept = |pair: &Pair| again.is_none_or(|slow| slow.contains(&sorted(*pair)));
+        let kept: Vec<Measured> =
+            batch.iter().zip(measured).filter(|(pair, _)| is_kept(pair)).map(|(_, one)| one).collect();
+        // Of what the user ended nothing is known.
+        if !stop() {
+            keep(self.survey, &kept)?;
+            self.all.extend(kept);
         }
         Ok(())
     }
 }
 
+/// Two machines by their places: the first asks the second.
+type Pair = (usize, usize);
+
+/// A pair whoever asks.
+fn sorted((a, b): Pair) -> Pair {
+    (a.min(b), a.max(b))
+}
+
 /// Who asks is not always the same.
-fn either_way((a, b): (usize, usize), random: &mut impl Rng) -> (usize, usize) {
+fn either_way((a, b): Pair, random: &mut impl Rng) -> Pair {
     if random.random() { (a, b) } else { (b, a) }
 }
 
 /// Measures these pairs at once: the first of each asks the second. Who does not answer in time is not asked again.
 fn together(
     members: &mut [(String, Option<Member>)],
-    pairs: &[(usize, usize)],
+    pairs: &[Pair],
     times: Times,
+    stop: &dyn Fn() -> bool,
     between: &dyn Fn(&str, &str) -> Measured,
 ) -> Vec<Measured> {
     let gone = |members: &[(String, Option<Member>)], at: usize| members[at].1.is_none();
@@ -218,7 +260,8 @@ fn together(
         .collect();
     let deadline = Instant::now() + times.all() + BESIDE;
     let hear = |members: &mut [(String, Option<Member>)], at: usize| {
-        let heard = members[at].1.as_mut().map_or(Err("is gone".to_owned()), |member| member.hear(deadline));
+        let heard =
+            members[at].1.as_mut().map_or(Err("is gone".to_owned()), |member| member.hear(deadline, stop));
         if heard.is_err() {
             members[at].1 = None;
         }
@@ -230,8 +273,8 @@ fn together(
         if begun {
             match (hear(members, asks), hear(members, answers)) {
                 (Ok(Reply::Asked(link)), Ok(Reply::Answered(side))) => measured.saw(&link, &side),
-                // What it says is of the other side; that one only knows that nobody came.
-                (Ok(Reply::Failed(why)) | Err(why), _) | (_, Ok(Reply::Failed(why)) | Err(why)) => {
+                // That one is gone says most; who answered may only know that nobody came.
+                (Err(why), _) | (_, Err(why)) | (Ok(Reply::Failed(why)), _) | (_, Ok(Reply::Failed(why))) => {
                     measured.failed(&why);
                 }
                 _ => measured.failed("they answered something else"),

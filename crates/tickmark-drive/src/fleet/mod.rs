@@ -17,6 +17,7 @@ use crate::Error;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io::Write;
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use tickmark_store::{Id, Store};
 use tickmark_wire::Plan;
@@ -241,9 +242,18 @@ impl Survey {
 fn append<T: Serialize>(path: &Path, all: &[T], sync: bool) -> Result<(), Error> {
     let lines: String =
         all.iter().filter_map(|one| serde_json::to_string(one).ok()).map(|line| line + "\n").collect();
-    let written = std::fs::File::options().create(true).append(true).open(path).and_then(|mut file| {
-        file.write_all(lines.as_bytes())?;
-        if sync { file.sync_data() } else { Ok(()) }
-    });
+    let written =
+        std::fs::File::options().create(true).read(true).append(true).open(path).and_then(|mut file| {
+            // Half a line is what a kill leaves: the next one is no part of it.
+            let (length, mut last) = (file.metadata()?.len(), [b'\n']);
+            if length > 0 {
+                file.read_exact_at(&mut last, length - 1)?;
+            }
+            if last != [b'\n'] {
+                file.write_all(b"\n")?;
+            }
+            file.write_all(lines.as_bytes())?;
+            if sync { file.sync_data() } else { Ok(()) }
+        });
     written.map_err(Error::file("write", path))
 }

@@ -3,7 +3,7 @@
 use super::{CallError, named};
 use rustix::net::sockopt;
 use std::io::{Error, ErrorKind, Write};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::Duration;
 use tickmark_wire::Nanos;
@@ -33,9 +33,9 @@ pub fn somebody_within(listener: &TcpListener, time: Duration) -> std::io::Resul
     if ready[0] { Ok(()) } else { Err(ErrorKind::TimedOut.into()) }
 }
 
-/// The addresses by which others may reach this machine: none of its own loopback, and none of a single link (getifaddrs(3)).
+/// The addresses of IPv4 by which others may reach this machine: none of its own loopback, and none of a single link (getifaddrs(3)).
 #[must_use]
-pub fn addresses() -> Vec<IpAddr> {
+pub fn addresses() -> Vec<Ipv4Addr> {
     let mut all = Vec::new();
     let mut first: *mut libc::ifaddrs = std::ptr::null_mut();
     // SAFETY: `first` is valid to write to.
@@ -48,44 +48,40 @@ pub fn addresses() -> Vec<IpAddr> {
         next = one.ifa_next;
         // SAFETY: an address, where there is one, is as long as its family says.
         let found = unsafe {
-            match one.ifa_addr.as_ref().map(|address| i32::from(address.sa_family)) {
-                Some(libc::AF_INET) => {
-                    let address = one.ifa_addr.cast::<libc::sockaddr_in>().read_unaligned().sin_addr;
-                    Some(IpAddr::V4(u32::from_be(address.s_addr).into()))
-                }
-                Some(libc::AF_INET6) => {
-                    let address = one.ifa_addr.cast::<libc::sockaddr_in6>().read_unaligned().sin6_addr;
-                    Some(IpAddr::V6(address.s6_addr.into()))
-                }
-                _ => None,
-            }
+            let family = one.ifa_addr.as_ref().map(|address| i32::from(address.sa_family));
+            family
+                .filter(|family| *family == libc::AF_INET)
+                .map(|_| one.ifa_addr.cast::<libc::sockaddr_in>().read_unaligned().sin_addr.s_addr)
         };
+        let found = found.map(|address| Ipv4Addr::from(u32::from_be(address)));
         let is_up = one.ifa_flags & libc::IFF_UP as u32 != 0;
-        let is_reached = |address: &IpAddr| match address {
-            IpAddr::V4(v4) => !v4.is_loopback() && !v4.is_link_local(),
-            IpAddr::V6(v6) => !v6.is_loopback() && !v6.is_unicast_link_local(),
-        };
-        all.extend(found.filter(|address| is_up && is_reached(address)));
+        all.extend(found.filter(|address| is_up && !address.is_loopback() && !address.is_link_local()));
     }
     // SAFETY: getifaddrs gave it, and nothing of it is kept.
     unsafe { libc::freeifaddrs(first) };
-    // Most networks are of the fourth version.
-    all.sort_by_key(IpAddr::is_ipv6);
     all
 }
 
 /// Sends small messages at once, and ends when the other host is gone: the kernel asks it whether it is there while nothing is sent.
 fn prepared(stream: TcpStream) -> std::io::Result<OwnedFd> {
     stream.set_nodelay(true)?;
-    let set = || {
-        sockopt::set_socket_keepalive(&stream, true)?;
-        sockopt::set_tcp_keepidle(&stream, SILENT)?;
-        sockopt::set_tcp_keepintvl(&stream, ASKED)?;
-        sockopt::set_tcp_keepcnt(&stream, 3)?;
-        sockopt::set_tcp_user_timeout(&stream, (SILENT + 3 * ASKED).as_millis() as u32)
-    };
-    set().map_err(named("setsockopt")).map_err(|error: CallError| error.io())?;
+    keep_alive(&stream)?;
     Ok(stream.into())
+}
+
+/// Has the kernel ask the other host whether it is there while nothing is sent.
+///
+/// # Errors
+/// Those of setsockopt(2).
+pub fn keep_alive(stream: &TcpStream) -> std::io::Result<()> {
+    let set = || {
+        sockopt::set_socket_keepalive(stream, true)?;
+        sockopt::set_tcp_keepidle(stream, SILENT)?;
+        sockopt::set_tcp_keepintvl(stream, ASKED)?;
+        sockopt::set_tcp_keepcnt(stream, 3)?;
+        sockopt::set_tcp_user_timeout(stream, (SILENT + 3 * ASKED).as_millis() as u32)
+    };
+    set().map_err(named("setsockopt")).map_err(|error: CallError| error.io())
 }
 
 /// A connection to who listens there, of the session with this key.

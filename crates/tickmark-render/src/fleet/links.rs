@@ -30,6 +30,14 @@ fn against(way: Way, own: f64, usual: f64) -> String {
     }
 }
 
+/// Where an end had to wait for its own machine.
+fn waited(share: Option<f64>) -> String {
+    let share = share.filter(|share| *share >= 0.01);
+    share.map_or_else(String::new, |share| {
+        format!("; an end was without a CPU for {:.0} % of the time", share * 100.0)
+    })
+}
+
 /// A slow pair in a sentence.
 fn slow(one: &Slow) -> String {
     let between = match one.way {
@@ -42,21 +50,19 @@ fn slow(one: &Slow) -> String {
     let resent = resent.map_or_else(String::new, |resent| {
         format!("; {resent:.0} or more TCP segments sent again each time")
     });
-    let waited = one.waited.filter(|waited| *waited >= 0.01);
-    let waited = waited.map_or_else(String::new, |waited| {
-        format!("; an end was without a CPU for {:.0} % of the time", waited * 100.0)
-    });
-    format!("{between} {}{times}{resent}{waited}", against(one.way, one.value, one.usual))
+    let (against, waited) = (against(one.way, one.value, one.usual), waited(one.waited));
+    format!("{between} {against}{times}{resent}{waited}")
 }
 
 /// A slow machine in a sentence.
 fn machine(one: &SlowMachine) -> String {
     let (part, way) = match one.part {
-        Part::Trips => ("a byte to any other takes", Way::Trip),
-        Part::Sends => ("what it sends to any other has", Way::Stream),
-        Part::Receives => ("what it receives from any other has", Way::Stream),
+        Part::Trips => ("a byte to another and back takes", Way::Trip),
+        Part::Sends => ("a stream to another has", Way::Stream),
+        Part::Receives => ("a stream from another has", Way::Stream),
     };
-    format!("{}: {part} {} (median of {} pairs)", one.node, against(way, one.value, one.median), one.pairs)
+    let (against, waited) = (against(way, one.value, one.median), waited(one.waited));
+    format!("{}: {part} {against} (median of {} pairs{waited})", one.node, one.pairs)
 }
 
 fn missing(one: &Missing) -> String {
@@ -72,6 +78,8 @@ fn summary(links: &Links) -> String {
         }
         _ => String::new(),
     };
+    let few = links.judged > 0 && !links.machines_judged;
+    let few = if few { "; fewer than 5 machines to judge by each other: pairs alone are judged" } else { "" };
     let how = &links.how;
     let at_once = match how.at_once {
         None => "all pairs of a round at once".to_owned(),
@@ -81,20 +89,24 @@ fn summary(links: &Links) -> String {
     let network =
         how.network.as_ref().map_or_else(String::new, |network| format!(", in the network of {network}"));
     format!(
-        "{} pairs of {} machines over TCP{network}; trips for {}, a stream as long each way, {at_once}{judged}",
+        "{} pairs of {} machines over TCP{network}; trips for {}, a stream as long each way, {at_once}{judged}{few}",
         links.pairs,
         links.nodes,
         time(how.time as f64)
     )
 }
 
-/// What is said of links, each under its heading.
-fn parts(links: &Links) -> [(&'static str, Vec<String>); 3] {
-    [
-        ("Slow pairs, of machines that are not slow to others", links.slow.iter().map(slow).collect()),
-        ("Machines that are slow to all others", links.machines.iter().map(machine).collect()),
-        ("Not measured", links.missing.iter().map(missing).collect()),
-    ]
+/// What is said of links, each under its heading: that nothing is slow where it was judged, and what failed where something did.
+fn parts(links: &Links) -> Vec<(&'static str, Vec<String>)> {
+    let slow = links.slow.iter().map(slow).collect();
+    let machines = links.machines.iter().map(machine).collect();
+    let missing: Vec<String> = links.missing.iter().map(missing).collect();
+    let all = [
+        ("Slow pairs, of machines that are not slow to others", slow, links.judged > 0),
+        ("Machines that are slow to those that they met", machines, links.machines_judged),
+        ("Not measured", missing.clone(), !missing.is_empty()),
+    ];
+    all.into_iter().filter(|(_, _, is_told)| *is_told).map(|(heading, lines, _)| (heading, lines)).collect()
 }
 
 /// The heading of a figure.
@@ -116,10 +128,6 @@ const COLUMNS: [&str; 7] = ["", "pairs", "min", "5 %", "median", "95 %", "max"];
 pub(super) fn text(out: &mut String, links: &Links) {
     wrapped(&summary(links), 2).iter().for_each(|line| *out += &format!("{line}\n"));
     for (heading, lines) in parts(links) {
-        // What failed is not told where nothing did; that nothing is slow is.
-        if lines.is_empty() && (heading == "Not measured" || links.judged == 0) {
-            continue;
-        }
         let none = if lines.is_empty() { " none" } else { "" };
         let _ = writeln!(out, "  {heading}:{none}");
         for line in lines.iter().take(MOST) {

@@ -37,8 +37,10 @@ const LINKS_EXAMPLES: &str = "\
 The agents of the survey's machines are started again, as `fleet run` starts them, and connect to this program (--listen), which tells who measures with whom: in each round each machine with another one, over \
 TCP: trips of a byte, then a stream each way. What looks slow is measured twice more. The machines and all of the network between them are busy meanwhile: --at-once 1 has one pair measure at a time.
 
-The agents know this program, it them, and they each other by a token. With Slurm it is in the environment; other launchers have it in their command line, where it can be read on these machines: who knows it can take \
-part, and nothing more. It is good for as long as this runs.
+All agents have to run at once: a launcher that starts some when others have ended (pdsh without -f {count}, xargs without -P 0) leaves out the rest, and so is a machine that comes 10 s after the one before it.
+
+The agents know this program, it them, and they each other by a token, which is good for as long as this runs. With Slurm it is in the environment; other launchers have it in their command line, where users of the machines can read it: who knows \
+it can answer in the place of a machine.
 
 Examples:
   tickmark fleet links survey
@@ -145,10 +147,10 @@ pub(crate) struct FleetLinks {
     pub(crate) at_once: Option<u32>,
     /// Where the machines find this program, as ADDRESS:PORT [default: at all of its addresses, any port]
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "0.0.0.0:0", hide_default_value = true)]
-    pub(crate) listen: std::net::SocketAddr,
+    pub(crate) listen: std::net::SocketAddrV4,
     /// Measure in the network in which this address is [default: the one by which the machines come here]
     #[arg(long, value_name = "ADDRESS")]
-    pub(crate) network: Option<std::net::IpAddr>,
+    pub(crate) network: Option<std::net::Ipv4Addr>,
     #[command(flatten)]
     pub(crate) launching: Launching,
     #[command(flatten)]

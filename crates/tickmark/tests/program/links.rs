@@ -108,6 +108,27 @@ fn a_slow_link_is_found_between_machines_that_are_not_slow() {
     let of = |name: &str| slow[name].as_f64().unwrap();
     // 6.25 MB a second, and what the bucket and the queue take at once.
     assert!(of("value") < 30e6 && of("usual") > 5.0 * of("value") && of("measured") == 3.0, "{slow:#}");
+    // All pairs of a round at once: what looks slow is measured again beside the same others, which are not measured again.
+    let arguments = ["fleet", "links", survey, "--time", "20ms", "--rounds", "5", "--launcher", &launcher];
+    let done = site.in_hub(&bench, &arguments);
+    assert_eq!(done.status.code(), Some(0), "{}{}", out(&done), err(&done));
+    let together = report(&bench, survey);
+    let slow = together["slow"].as_array().unwrap();
+    assert!(
+        slow.iter().any(|one| one["from"] == "n2" && one["to"] == "n5" && one["measured"] == 3),
+        "{together:#}"
+    );
+    let kept = fs::read_to_string(folder.join("links.jsonl")).unwrap();
+    let lines: Vec<Value> = kept.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let begun = &lines.last().unwrap()["series"]["begun"];
+    let own = lines.iter().filter(|line| &line["series"]["begun"] == begun);
+    let (again, first): (Vec<&Value>, Vec<&Value>) = own.partition(|line| line["again"] == true);
+    assert!(
+        first.len() == 15 && again.len() >= 2 && again.len() % 2 == 0,
+        "{} and {}",
+        first.len(),
+        again.len()
+    );
     let machines = links["machines"].as_array().unwrap();
     assert!(machines.iter().all(|one| one["node"] != "n2" && one["node"] != "n5"), "{machines:#?}");
     assert_eq!(

@@ -15,7 +15,7 @@ fn normal(random: &mut StdRng) -> f64 {
 /// Equal machines, each paired in so many rounds with others; each machine and each pair differs by this (CV).
 fn equal(nodes: usize, rounds: usize, cv: f64, random: &mut StdRng) -> Vec<Link> {
     let own: Vec<[f64; 3]> = (0..nodes).map(|_| [0; 3].map(|_| cv * normal(random))).collect();
-    let mut met = std::collections::BTreeSet::new();
+    let mut met = BTreeSet::new();
     let mut links = Vec::new();
     for _ in 0..rounds {
         // As good as a tournament: nobody twice in a round, and no two twice in all.

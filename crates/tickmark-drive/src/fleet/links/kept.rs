@@ -4,7 +4,7 @@ use super::super::{Survey, append};
 use crate::Error;
 use serde::{Deserialize, Serialize};
 use tickmark_wire::Nanos;
-use tickmark_wire::links::{Flow, Link, Side};
+use tickmark_wire::links::{Link, Side};
 use tickmark_wire::text::printable;
 
 pub(in super::super) const FILE: &str = "links.jsonl";
@@ -91,13 +91,12 @@ impl Measured {
     pub(super) fn saw(&mut self, link: &Link, other: &Side) {
         let share = |side: &Side| Some(side.waited?.get() as f64 / side.took.get().max(1) as f64);
         let sides = [&link.side, other];
-        let rate = |flow: &Flow| Flow::rate(flow).filter(|_| flow.time > Nanos::ZERO);
         self.at = jiff::Timestamp::now();
         self.seen = Some(Seen {
             trips: link.trips.clone(),
             made: link.made,
-            there: rate(&link.there),
-            back: rate(&link.back),
+            there: link.there.rate(),
+            back: link.back.rate(),
             resent: sides.iter().map(|side| side.resent).sum(),
             waited: sides.iter().filter_map(|side| share(side)).max_by(f64::total_cmp),
         });

@@ -3,7 +3,7 @@
 use super::super::launch::{LOOK, Line};
 use crate::{Control, Error};
 use std::collections::{BTreeMap, HashSet};
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::time::{Duration, Instant};
@@ -13,6 +13,8 @@ use tickmark_wire::links::{Here, Reply};
 
 /// When one has come, the next may take so long.
 const LATE: Duration = Duration::from_secs(10);
+/// So many may come at once.
+const ALL_AT_ONCE: i32 = 4096;
 /// Complaints that are kept.
 const MOST: usize = 10_000;
 
@@ -25,15 +27,22 @@ pub(super) struct Member {
 }
 
 impl Member {
-    /// What it says, until then.
-    pub(super) fn hear(&mut self, deadline: Instant) -> Result<Reply, String> {
-        let left = deadline.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
-        self.session.wait_at_most(left).map_err(|error| error.to_string())?;
-        let line = self.session.text().map_err(|error| match error.kind() {
+    /// What it says, until then, unless the user ends it.
+    pub(super) fn hear(&mut self, deadline: Instant, stop: &dyn Fn() -> bool) -> Result<Reply, String> {
+        let gone = |error: std::io::Error| match error.kind() {
             std::io::ErrorKind::UnexpectedEof => "is gone".to_owned(),
-            std::io::ErrorKind::WouldBlock => "says nothing".to_owned(),
+            std::io::ErrorKind::WouldBlock | std::io::ErrorKind::TimedOut => "says nothing more".to_owned(),
             _ => format!("is gone: {error}"),
-        })?;
+        };
+        while !self.session.has_more(LOOK).map_err(gone)? {
+            if stop() {
+                return Err("was not heard to the end: interrupted".to_owned());
+            }
+            if Instant::now() > deadline {
+                return Err("says nothing".to_owned());
+            }
+        }
+        let line = self.session.text_until(deadline.max(Instant::now() + LOOK)).map_err(gone)?;
         Reply::parse(&line).ok_or_else(|| "says something that is no answer".to_owned())
     }
 }
@@ -43,32 +52,28 @@ pub(super) struct Meeting {
     server: Arc<Server>,
     /// Machines that were turned away, and why.
     pub(super) refused: BTreeMap<String, String>,
+    elsewhere: bool,
 }
 
 /// Who came, or was turned away.
 type Came = Result<(Here, Session), (String, String)>;
 
 impl Meeting {
-    pub(super) fn listen(at: SocketAddr, token: &Token) -> Result<Self, Error> {
-        // A connection of each machine is open.
+    /// Listens there; `elsewhere`: machines say at which address others find them.
+    pub(super) fn listen(at: SocketAddrV4, token: &Token, elsewhere: bool) -> Result<Self, Error> {
+        // A connection of each machine is open, and all may come at once.
         limits::many_files();
-        let server = Server::listen(at, token.clone())
-            .map_err(|error| Error::Refused(format!("--listen {at}: {error}")))?;
-        Ok(Self { server: Arc::new(server), refused: BTreeMap::new() })
+        let listening = Server::listen(at.into(), token.clone())
+            .and_then(|server| server.queue(ALL_AT_ONCE).map(|()| server));
+        let server = listening.map_err(|error| Error::Refused(format!("--listen {at}: {error}")))?;
+        Ok(Self { server: Arc::new(server), refused: BTreeMap::new(), elsewhere })
     }
 
     /// Where agents may find it, the likeliest first: ADDRESS:PORT with commas.
     pub(super) fn addresses(&self) -> Result<String, Error> {
         let at = self.server.address().map_err(|error| Error::Refused(error.to_string()))?;
-        let all = if at.ip().is_unspecified() {
-            let own = if at.is_ipv6() {
-                IpAddr::from([0, 0, 0, 0, 0, 0, 0, 1])
-            } else {
-                IpAddr::from([127, 0, 0, 1])
-            };
-            // An address of the other version is not listened at.
-            let others = hosts::addresses().into_iter().filter(|address| address.is_ipv6() == at.is_ipv6());
-            others.chain([own]).collect()
+        let all: Vec<IpAddr> = if at.ip().is_unspecified() {
+            hosts::addresses().into_iter().chain([Ipv4Addr::LOCALHOST]).map(IpAddr::from).collect()
         } else {
             vec![at.ip()]
         };
@@ -101,12 +106,15 @@ impl Meeting {
                 deadline = Instant::now() + LATE;
                 match one {
                     Ok((here, session)) if asked.contains(&here.node) => {
-                        let Some(at) = address(&here, &session) else { continue };
+                        let Some(at) = self.address(&here, &session) else { continue };
                         // A second one of the same name is turned away by its connection's end.
                         came.entry(here.node).or_insert(Member { session, at });
                     }
-                    Ok(_) => {}
-                    Err((node, why)) => drop(self.refused.insert(node, why)),
+                    Ok((Here { node, .. }, _)) => {
+                        complaints.push(format!("{node} came, which is none of the survey's machines"));
+                    }
+                    Err((node, why)) if asked.contains(&node) => drop(self.refused.insert(node, why)),
+                    Err((node, why)) => complaints.push(format!("{node} came: {why}")),
                 }
             }
             loop {
@@ -126,6 +134,16 @@ impl Meeting {
             }
         }
         came
+    }
+
+    /// Where others find it: by its address in the network that was asked for, else by the one that it came from.
+    fn address(&self, here: &Here, session: &Session) -> Option<String> {
+        session.keep_alive().ok()?;
+        let ip = match here.address.as_ref().filter(|_| self.elsewhere) {
+            Some(address) => address.parse().ok()?,
+            None => session.peer().ok()?.ip(),
+        };
+        Some(SocketAddr::new(ip, here.port).to_string())
     }
 }
 
@@ -159,13 +177,4 @@ fn greet(server: &Arc<Server>, send: &Sender<Came>) {
     };
     // One that cannot be greeted comes to nothing, as one that is gone.
     let _ = std::thread::Builder::new().stack_size(256 << 10).spawn(greets);
-}
-
-/// Where others find it: by its address in the network that was asked for, else by the one that it came from.
-fn address(here: &Here, session: &Session) -> Option<String> {
-    let ip = match &here.address {
-        Some(address) => address.parse().ok()?,
-        None => session.peer().ok()?.ip(),
-    };
-    Some(SocketAddr::new(ip, here.port).to_string())
 }

@@ -20,21 +20,6 @@ pub(super) fn of(n: usize, count: usize, random: &mut impl Rng) -> Vec<Vec<(usiz
     numbers.into_iter().map(pairs).collect()
 }
 
-/// These pairs in as few rounds as come by taking each into the first that has room for both.
-pub(super) fn apart(pairs: &[(usize, usize)]) -> Vec<Vec<(usize, usize)>> {
-    let mut rounds: Vec<Vec<(usize, usize)>> = Vec::new();
-    for (a, b) in pairs {
-        let has = |round: &&mut Vec<(usize, usize)>| {
-            !round.iter().any(|(c, d)| [a, b].iter().any(|one| *one == c || *one == d))
-        };
-        match rounds.iter_mut().find(has) {
-            Some(round) => round.push((*a, *b)),
-            None => rounds.push(vec![(*a, *b)]),
-        }
-    }
-    rounds
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -58,15 +43,5 @@ mod tests {
         }
         let some = of(10_000, 5, &mut random);
         assert!(some.len() == 5 && some.iter().all(|round| round.len() == 5_000 && is_apart(round)));
-    }
-
-    #[test]
-    fn pairs_that_share_a_machine_are_in_other_rounds() {
-        let rounds = apart(&[(0, 1), (1, 2), (3, 4), (0, 2)]);
-        assert!(
-            rounds.iter().all(|round| is_apart(round)) && rounds.iter().flatten().count() == 4,
-            "{rounds:?}"
-        );
-        assert_eq!(rounds[0], [(0, 1), (3, 4)]);
     }
 }

@@ -7,7 +7,7 @@ use crate::command::{print, print_json};
 use crate::error::{Code, Error};
 use crate::progress;
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 use tickmark_analysis::fleet::Rule;
 use tickmark_analysis::fleet::links::{How, Link, Series, examine};
@@ -41,11 +41,10 @@ const LINKS: Schema = &[
     ("why", Kind::Text),
 ];
 
-/// What may be slow is measured again: more than a report names, of these pairs at most.
-const SUSPECT: Rule = Rule { false_alarm: 0.2, margin: 0.05 };
+/// What may be slow is measured again: more than a report names.
+const SUSPECT: Rule = Rule { false_alarm: 0.2, margin: 0.0 };
 /// What a report names where it is not told otherwise.
 const NAMED: Rule = Rule { false_alarm: 0.05, margin: 0.05 };
-const MOST: usize = 1_000;
 
 pub(super) fn run(asked: &FleetLinks) -> Result<Code, Error> {
     let survey = Survey::open(&asked.survey)?;
@@ -56,7 +55,7 @@ pub(super) fn run(asked: &FleetLinks) -> Result<Code, Error> {
         times: Times { trips: asked.time, stream: asked.time },
         at_once: asked.at_once.map(|count| count as usize),
         listen: asked.listen,
-        network: asked.network.map(|address| address.to_string()),
+        network: asked.network,
     };
     if Times::parse(&pairs.times.line()).is_none() {
         return Err(Error::Usage("--time: at most 60s".to_owned()));
@@ -91,17 +90,18 @@ pub(super) fn run(asked: &FleetLinks) -> Result<Code, Error> {
     })
 }
 
-/// The pairs that look slow by what was measured.
+/// The pairs that look slow by what was measured, or are of a machine that does, and those of which nothing came.
 fn suspects(nodes: &[String], measured: &[Measured]) -> Vec<(String, String)> {
     let model = examine(&series(nodes, measured), &|node| nodes[node].clone(), SUSPECT);
-    let mut pairs: Vec<(String, String)> = Vec::new();
-    for one in model.slow.into_iter().take(MOST) {
-        let pair = if one.from < one.to { (one.from, one.to) } else { (one.to, one.from) };
-        if !pairs.contains(&pair) {
-            pairs.push(pair);
-        }
-    }
-    pairs
+    let sorted = |a: &String, b: &String| if a < b { (a.clone(), b.clone()) } else { (b.clone(), a.clone()) };
+    let slow: HashSet<(String, String)> = model.slow.iter().map(|one| sorted(&one.from, &one.to)).collect();
+    let machines: HashSet<&String> = model.machines.iter().map(|one| &one.node).collect();
+    let is_suspect = |one: &Measured, pair: &(String, String)| {
+        let is_slow = slow.contains(pair) || machines.contains(&pair.0) || machines.contains(&pair.1);
+        one.seen.is_none() || is_slow
+    };
+    let pairs = measured.iter().filter_map(|one| Some((one, sorted(&one.asks, one.answers.as_ref()?))));
+    pairs.filter(|(one, pair)| is_suspect(one, pair)).map(|(_, pair)| pair).collect()
 }
 
 /// What was measured by one command as the analysis has it.
@@ -213,8 +213,8 @@ pub(super) fn seen(folder: &Path, places: &BTreeMap<String, usize>) -> Result<Op
             waited: table.number(7, row),
         })
     };
-    // Times in RFC 3339, all in UTC: the last is the greatest.
-    let Some(last) = (0..table.rows).max_by_key(|row| table.text(8, *row)) else { return Ok(None) };
+    // In the order in which they were measured, whatever the clocks said.
+    let Some(last) = table.rows.checked_sub(1) else { return Ok(None) };
     let how = How {
         begun: table.text(8, last).unwrap_or_default().to_owned(),
         time: table.number(9, last).unwrap_or_default() as i64,
