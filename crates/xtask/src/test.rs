@@ -92,25 +92,25 @@ const STEPS: &[Step] = &[
     ("packages", 0.3, || shell::install(NEEDED)),
     ("Python's packages", 0.5, python),
     ("format", 0.1, || shell::run("cargo", &["fmt", "--all", "--check"])),
-    ("lints", 1.1, || {
+    ("lints", 1.8, || {
         shell::run("cargo", &["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"])
     }),
     ("probes in the docs", 0.1, docs::check),
-    ("the book", 1.0, book::build),
+    ("the book", 0.6, book::build),
     ("licences", 0.1, licences::check),
     ("documentation", 0.2, documentation),
     ("the static agent", 0.5, || agent::build().map(drop)),
     ("the small agent", 0.1, agent_c::check),
-    ("agents of other processors", 3.0, cross::test),
+    ("agents of other processors", 1.1, cross::test),
     ("kernels of the lab", 20.0, || {
         let arguments = [&["run", "--quiet", "--release", "--", "lab", "kernels"], KERNELS].concat();
         shell::run("cargo", &arguments)
     }),
     // Emulated machines use a whole processor: beside them the others would measure a contended one.
-    ("tests", 8.0, || shell::run("cargo", &[TESTS, &["--skip", "lab::"]].concat())),
-    ("tests of the lab", 7.0, || shell::run("cargo", &[TESTS, &["lab::"]].concat())),
+    ("tests", 18.4, || shell::run("cargo", &[TESTS, &["--skip", "lab::"]].concat())),
+    ("tests of the lab", 11.0, || shell::run("cargo", &[TESTS, &["lab::"]].concat())),
     ("threads of timers in every order", 0.9, threads_in_every_order),
-    ("the main job", 2.4, main_job),
+    ("the main job", 1.0, main_job),
     ("the short experiment", 0.7, short_experiment),
     ("fork weighs neither program", 0.3, agent::weighs_the_same),
     ("the package", 0.6, package::check),

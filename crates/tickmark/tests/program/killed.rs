@@ -100,3 +100,66 @@ fn ctrl_c_leaves_a_valid_recording_and_shows_it() {
     assert_eq!(output.status.code(), Some(0), "{}", err(&output));
     assert!(out(&output).contains("measured in 2 sessions"));
 }
+
+/// Whether a recording is shown with all of a metric's runs.
+fn is_whole(bench: &Bench, name: &str) -> bool {
+    let page = bench.json(&["show", name]);
+    crate::bench::row(&page, "syscall.null")["runs"] == 2
+}
+
+#[test]
+fn of_twenty_writers_in_a_store_of_which_some_are_killed_nothing_is_lost_and_nothing_is_there_twice() {
+    let bench = Bench::new();
+    let mut whole: Vec<String> = Vec::new();
+    for round in 0..3 {
+        let start = |number: usize| {
+            let name = format!("w{round}-{number}");
+            let run = ["run", "syscall.null", "--runs", "2", "--budget", "40ms", "--name", &name];
+            let writer = bench.command(&run).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+            (name, writer)
+        };
+        let mut writers: Vec<(String, Child)> = (0..20).map(start).collect();
+        for (number, (_, writer)) in writers.iter_mut().enumerate() {
+            if number % 3 == round {
+                std::thread::sleep(Duration::from_millis(30 + 15 * number as u64));
+                let _ = writer.kill();
+            }
+        }
+        for (name, mut writer) in writers {
+            if writer.wait().unwrap().success() {
+                whole.push(name);
+            }
+        }
+    }
+    assert!(whole.len() >= 30, "{} writers ended well", whole.len());
+    let names = || {
+        let all = bench.json(&["recordings"]);
+        let mut names: Vec<String> =
+            all.as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap().to_owned()).collect();
+        names.sort_unstable();
+        names
+    };
+    let listed = names();
+    let mut once = listed.clone();
+    once.dedup();
+    assert_eq!(once, listed, "each once");
+    for name in &whole {
+        assert!(listed.contains(name) && is_whole(&bench, name), "{name} of {listed:?}");
+    }
+    // The index is no more than the folders: made anew it says the same, also of those that were killed.
+    for file in fs::read_dir(bench.store()).unwrap().flatten() {
+        if file.path().is_file() {
+            fs::remove_file(file.path()).unwrap();
+        }
+    }
+    assert_eq!(names(), listed);
+    // A writer that was killed left what it had, or nothing: whatever is there can be shown.
+    for name in &listed {
+        let shown = bench.run(&["show", name]);
+        assert!(
+            matches!(shown.status.code(), Some(0 | 1)) && err(&shown).lines().count() <= 1,
+            "{name}: {}",
+            err(&shown)
+        );
+    }
+}

@@ -178,3 +178,47 @@ fn greet(server: &Arc<Server>, send: &Sender<Came>) {
     // One that cannot be greeted comes to nothing, as one that is gone.
     let _ = std::thread::Builder::new().stack_size(256 << 10).spawn(greets);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One of another version, one that was not asked, one that is whole, a second one of its name, and a stranger.
+    #[test]
+    fn who_may_not_take_part_is_named_and_keeps_nobody() {
+        let token = Token::make().unwrap();
+        let any = SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0);
+        let mut meeting = Meeting::listen(any, &token, false).unwrap();
+        let at = meeting.addresses().unwrap();
+        let (send, lines) = channel();
+        let comes = std::thread::spawn(move || {
+            let _stranger = std::net::TcpStream::connect(&at).unwrap();
+            let come = |node: &str, agent: &str| {
+                let address = Some("203.0.113.9".to_owned());
+                let here = Here { node: node.to_owned(), agent: agent.to_owned(), port: 7, address };
+                Session::ask_line(&at, &token, &here.line())
+            };
+            let own = env!("CARGO_PKG_VERSION");
+            let old = come("old", "0.0.1").unwrap_err();
+            let stay = ["n1", "n1", "other"].map(|node| come(node, own).unwrap());
+            send.send(Line::Complaint("n2: no route to host".to_owned())).unwrap();
+            std::thread::sleep(Duration::from_millis(500));
+            drop(send);
+            (old, stay)
+        });
+        let nodes = ["n1", "n2", "old"].map(str::to_owned);
+        let mut complaints = Vec::new();
+        let came =
+            meeting.gather(&nodes, &lines, &mut complaints, Duration::from_secs(60), &Control::default());
+        let (old, _stay) = comes.join().unwrap();
+        let why = "its agent is of version 0.0.1";
+        assert!(old.contains(why) && meeting.refused["old"].contains(why), "{old} {:?}", meeting.refused);
+        // Found where it came from: what it says of other addresses was not asked for.
+        assert_eq!(
+            came.into_iter().map(|(node, member)| (node, member.at)).collect::<Vec<_>>(),
+            [("n1".to_owned(), "127.0.0.1:7".to_owned())]
+        );
+        assert!(complaints.iter().any(|line| line.contains("other came")), "{complaints:?}");
+        assert!(complaints.iter().any(|line| line.contains("no route to host")), "{complaints:?}");
+    }
+}
