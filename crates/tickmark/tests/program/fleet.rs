@@ -120,6 +120,17 @@ fn bad_input_of_a_fleet_is_told_in_a_line() {
         &["started no agent", "no such host"],
     );
     assert!(!folder.exists());
+    // An agent of another processor than the machines'.
+    let other = bench.store().with_extension("agent");
+    let mut program = fs::read(crate::bench::program()).unwrap();
+    program.truncate(1 << 20);
+    program[18..20].copy_from_slice(&[0xed, 0xfe]);
+    fs::write(&other, program).unwrap();
+    assert!(Command::new("chmod").arg("755").arg(&other).status().unwrap().success());
+    let started = "TICKMARK_NODE=a {command} || exit 1";
+    let arguments = ["--nodes", "a", "--launcher", started, "--agent", other.to_str().unwrap()];
+    refused(&run(&arguments), 1, &["started no agent", "Exec format error"]);
+    assert!(!folder.exists());
     // One that leaves something behind, which has its complaints open, is not waited for.
     let left = bench.store().with_extension("left");
     let leaves = format!(
