@@ -4,6 +4,7 @@ use super::MOST;
 use crate::grid::{table, wrapped};
 use crate::number::{time, value};
 use maud::{Markup, html};
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use tickmark_analysis::fleet::links::{Links, Missing, Part, Slow, SlowMachine, Spread, Way};
 use tickmark_analysis::report::Unit;
@@ -94,6 +95,28 @@ fn summary(links: &Links) -> String {
         links.nodes,
         time(how.time as f64)
     )
+}
+
+/// What stands above all, where something is slow.
+pub(super) fn lead(links: &Links) -> Option<String> {
+    let pairs: BTreeSet<(&str, &str)> = links
+        .slow
+        .iter()
+        .map(|one| (one.from.as_str().min(&one.to), one.from.as_str().max(&one.to)))
+        .collect();
+    let machines: BTreeSet<&str> = links.machines.iter().map(|one| one.node.as_str()).collect();
+    let are = |count: usize, one: &str, more: &str| match count {
+        1 => format!("1 {one}"),
+        count => format!("{count} {more}"),
+    };
+    (pairs.len() + machines.len() > 0).then(|| {
+        format!(
+            "Links: {} of {} measured, and {} slow to those that they met",
+            are(pairs.len(), "slow pair", "slow pairs"),
+            links.pairs,
+            are(machines.len(), "machine is", "machines are")
+        )
+    })
 }
 
 /// What is said of links, each under its heading: that nothing is slow where it was judged, and what failed where something did.

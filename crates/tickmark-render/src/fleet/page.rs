@@ -33,6 +33,7 @@ pub fn html(model: &Model, id: &str, when: &str) -> String {
             @if model.judged == 0 { p { "Not judged: fewer than 5 machines have the same metric." } }
             @else if named.is_empty() { p { "No machine is worse than the others." } }
             @else { p { (model.worst.len()) " of " (nodes) " machines lie apart on the worse side, the worst first: " (named.join(", ")) } }
+            @if let Some(lead) = model.links.as_ref().and_then(super::links::lead) { p { (lead) } }
         }
         @if model.judged > 0 { p class="note" { (rule(model)) } }
     };

@@ -118,6 +118,10 @@ fn a_slow_link_is_found_between_machines_that_are_not_slow() {
         slow.iter().any(|one| one["from"] == "n2" && one["to"] == "n5" && one["measured"] == 3),
         "{together:#}"
     );
+    let page = bench.store().with_extension("html");
+    assert_eq!(bench.run(&["fleet", "report", survey, "-o", page.to_str().unwrap()]).status.code(), Some(0));
+    let page = fs::read_to_string(page).unwrap();
+    assert!(page.contains("Links: ") && page.contains("from n2 to n5: a stream has"), "{} bytes", page.len());
     let kept = fs::read_to_string(folder.join("links.jsonl")).unwrap();
     let lines: Vec<Value> = kept.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let begun = &lines.last().unwrap()["series"]["begun"];
