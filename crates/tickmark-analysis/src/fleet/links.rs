@@ -157,6 +157,10 @@ pub struct Links {
     pub missing: Vec<Missing>,
     /// Over all pairs.
     pub spread: Vec<Spread>,
+    /// The chance that any pair or machine is named where all are equal.
+    pub false_alarm: f64,
+    /// A smaller difference is none, as a share.
+    pub margin: f64,
 }
 
 /// One direction of a pair, as what it costs: ns, or s a byte.
@@ -206,6 +210,8 @@ pub fn examine(series: &Series, names: &dyn Fn(usize) -> String, rule: Rule) -> 
             .into_iter()
             .filter_map(|(edges, way)| spread(edges, way))
             .collect(),
+        false_alarm: rule.false_alarm,
+        margin: rule.margin,
     }
 }
 

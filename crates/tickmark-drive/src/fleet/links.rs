@@ -15,7 +15,7 @@ use kept::keep;
 use meeting::{Meeting, Member};
 use rand::seq::SliceRandom;
 use rand::{Rng, RngExt};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
@@ -123,7 +123,9 @@ impl Asked {
     fn limit_s(&self, machines: usize, launcher: &Launcher) -> u64 {
         let batches = self.at_once.map_or(1, |at_once| (machines / 2).div_ceil(at_once.max(1)));
         let each = (self.times.all() + BESIDE).as_secs();
-        launcher.patience.as_secs() + 600 + (self.rounds + AGAIN) as u64 * batches as u64 * each
+        // All of it may be measured again; the agent's clock for this has 32 bits.
+        let all = (self.rounds * batches * (1 + AGAIN)) as u64 * each;
+        (launcher.patience.as_secs() + 600 + all).min(u64::from(u32::MAX))
     }
 
     fn series(&self) -> Series {
@@ -171,7 +173,10 @@ impl Site<'_> {
         for (number, batch) in &batches {
             self.together(*number, batch, None)?;
         }
-        let place = |name: &String| self.members.iter().position(|(own, _)| own == name);
+        // Of those that are gone nothing more comes.
+        let here = self.members.iter().enumerate().filter(|(_, (_, member))| member.is_some());
+        let places: HashMap<&String, usize> = here.map(|(at, (name, _))| (name, at)).collect();
+        let place = |name: &String| places.get(name).copied();
         let slow: HashSet<Pair> =
             suspects(&self.all).iter().filter_map(|(a, b)| Some(sorted((place(a)?, place(b)?)))).collect();
         // As it was measured at first: beside the same others.

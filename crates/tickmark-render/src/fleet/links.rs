@@ -2,7 +2,7 @@
 
 use super::MOST;
 use crate::grid::{table, wrapped};
-use crate::number::{time, value};
+use crate::number::{percent, time, value};
 use maud::{Markup, html};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -97,6 +97,17 @@ fn summary(links: &Links) -> String {
     )
 }
 
+/// What the rule is worth; none where nothing was judged.
+fn rule(links: &Links) -> Option<String> {
+    (links.judged > 0).then(|| {
+        format!(
+            "Of equal machines and links any would be named in {} of surveys, if their logarithms are normal; differences below {} are none",
+            percent(links.false_alarm),
+            percent(links.margin)
+        )
+    })
+}
+
 /// What stands above all, where something is slow.
 pub(super) fn lead(links: &Links) -> Option<String> {
     let pairs: BTreeSet<(&str, &str)> = links
@@ -160,6 +171,8 @@ pub(super) fn text(out: &mut String, links: &Links) {
             let _ = writeln!(out, "    and {} more", lines.len() - MOST);
         }
     }
+    let rule = rule(links).unwrap_or_default();
+    wrapped(&rule, 2).iter().filter(|_| !rule.is_empty()).for_each(|line| *out += &format!("{line}\n"));
     let rows = links.spread.iter().map(cells);
     table(out, std::iter::once(COLUMNS.map(str::to_owned).to_vec()).chain(rows), 1..7);
 }
@@ -177,6 +190,7 @@ pub(super) fn html(links: Option<&Links>) -> Markup {
             ul { @for line in lines.iter().take(ON_PAGE) { li { (line) } } }
             @if lines.len() > ON_PAGE { p { "And " (lines.len() - ON_PAGE) " more: --format json has all." } }
         }
+        @if let Some(rule) = rule(links) { p class="note" { (rule) } }
         div class="wide" {
             table {
                 thead { tr { @for column in COLUMNS { th { (column) } } } }

@@ -98,6 +98,8 @@ fn a_slow_link_is_found_between_machines_that_are_not_slow() {
     let done = site.in_hub(&bench, &arguments);
     assert_eq!(done.status.code(), Some(0), "{}{}", out(&done), err(&done));
     assert!(out(&done).contains("from n2 to n5: a stream has"), "{}", out(&done));
+    let text = out(&done).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("any would be named in 5.0 % of surveys"), "{text}");
     let links = report(&bench, survey);
     let slow = &links["slow"][0];
     assert_eq!(
@@ -199,8 +201,9 @@ fn bad_input_of_links_is_told_in_a_line() {
     refused(
         &bench.run(&["fleet", "links", survey, "--time", "90s", "--launcher", HERE]),
         2,
-        &["--time: at most 60s"],
+        &["--time: from 1ms to 60s"],
     );
+    refused(&bench.run(&["fleet", "links", survey, "--time", "0s", "--launcher", HERE]), 2, &["--time"]);
     refused(&links(&bench, survey, HERE, &["--network", "nowhere"]), 2, &["--network"]);
     // An agent that nobody coordinates, or without a token.
     let agent = |token: &str| {

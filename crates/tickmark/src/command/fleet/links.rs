@@ -15,6 +15,7 @@ use tickmark_drive::fleet::Survey;
 use tickmark_drive::fleet::links::{Asked, Measured, links, measure};
 use tickmark_stats::median;
 use tickmark_tables::{Kind, Schema, Writer, read};
+use tickmark_wire::Nanos;
 use tickmark_wire::links::Times;
 use tickmark_wire::text::printable;
 
@@ -41,6 +42,8 @@ const LINKS: Schema = &[
     ("why", Kind::Text),
 ];
 
+/// In less time a stream says nothing.
+const LEAST: Nanos = Nanos::from_millis(1);
 /// What may be slow is measured again: more than a report names.
 const SUSPECT: Rule = Rule { false_alarm: 0.2, margin: 0.0 };
 /// What a report names where it is not told otherwise.
@@ -57,8 +60,8 @@ pub(super) fn run(asked: &FleetLinks) -> Result<Code, Error> {
         listen: asked.listen,
         network: asked.network,
     };
-    if Times::parse(&pairs.times.line()).is_none() {
-        return Err(Error::Usage("--time: at most 60s".to_owned()));
+    if Times::parse(&pairs.times.line()).is_none() || asked.time < LEAST {
+        return Err(Error::Usage("--time: from 1ms to 60s".to_owned()));
     }
     let bar = bar(survey.asked.nodes.len() / 2 * pairs.rounds, "pairs");
     let mut tell = |done: usize, all: usize| {
