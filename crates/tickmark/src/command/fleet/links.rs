@@ -228,3 +228,6 @@ pub(super) fn seen(folder: &Path, places: &BTreeMap<String, usize>) -> Result<Op
     let links = of_last.filter_map(link).collect();
     Ok(Some(Series { how, links }))
 }
+
+#[cfg(test)]
+mod tests;
