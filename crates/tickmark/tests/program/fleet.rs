@@ -371,10 +371,10 @@ impl Cluster {
         }
     }
 
-    /// Tells Slurm that a node is down.
-    fn down(&self, name: &str) {
+    /// Takes a node out of service for good: one that is merely down comes back when its daemon registers again (ReturnToService=2).
+    fn drain(&self, name: &str) {
         let mut scontrol = Command::new("scontrol");
-        scontrol.args(["update", &format!("nodename={name}"), "state=down", "reason=test"]);
+        scontrol.args(["update", &format!("nodename={name}"), "state=drain", "reason=test"]);
         assert!(scontrol.env("SLURM_CONF", self.configuration()).status().unwrap().success());
     }
 
@@ -474,8 +474,8 @@ fn sixteen_nodes_are_one_step_of_slurm() {
     // Equal machines, all of which have a figure and none of which is named.
     let page = bench.json(&["fleet", "report", folder.to_str().unwrap()]);
     assert_eq!(page["report"]["metrics"][0]["nodes"], 16, "{page:#}");
-    // Their links: a node that is down is not waited for.
-    cluster.down("n9");
+    // Their links: a node that Slurm does not give is not waited for.
+    cluster.drain("n9");
     let links = ["links", folder.to_str().unwrap(), "--rounds", "3", "--time", "10ms", "--at-once", "1"];
     let done = cluster.fleet(&bench, &links);
     assert_eq!(done.status.code(), Some(4), "{}{}", out(&done), err(&done));
@@ -486,7 +486,7 @@ fn sixteen_nodes_are_one_step_of_slurm() {
         (&Value::from(15), &Value::from("n9")),
         "{found:#}"
     );
-    assert!(found["missing"][0]["why"].as_str().unwrap().contains("Slurm has it as down"), "{found:#}");
+    assert!(found["missing"][0]["why"].as_str().unwrap().contains("Slurm has it as drain"), "{found:#}");
 }
 
 /// Where these packages of Python are; none where one is not, which in CI is a failure.
