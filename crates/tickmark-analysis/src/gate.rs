@@ -5,8 +5,9 @@ mod calibrated;
 use crate::comparison::{Difference, Pick, between, of_runs};
 use crate::report::{self, Row, RowStatus, Unit};
 use std::collections::{BTreeMap, BTreeSet};
-use tickmark_stats::gate::{self, Judged, least_chance};
+use tickmark_stats::gate::{self, Judged, Side, least_chance};
 use tickmark_stats::median;
+use tickmark_stats::states::{TwoStates, two_states};
 use tickmark_store::Recording;
 use tickmark_wire::Better;
 
@@ -29,10 +30,18 @@ const MACHINE: [&str; 6] =
 pub fn machine(recording: &Recording, hosts: bool) -> String {
     let facts = recording.environment();
     let one = |name: &&str| {
-        let value = facts.and_then(|facts| facts.get(name)).unwrap_or("?");
-        value.split(" @ ").next().unwrap_or(value).to_owned()
+        let value = facts.and_then(|facts| facts.get(name)).filter(|value| *value != "none")?;
+        let value = value.split(" @ ").next().unwrap_or(value);
+        Some(match *name {
+            "cpu.online" => format!("CPUs {value}"),
+            "virtualisation" => format!("{} guest", report::hypervisor(value)),
+            "guest.memory" => format!("{value} of memory"),
+            _ => value.to_owned(),
+        })
     };
-    MACHINE.iter().filter(|name| hosts || **name != "host.name").map(one).collect::<Vec<_>>().join(", ")
+    let known: Vec<String> =
+        MACHINE.iter().filter(|name| hosts || **name != "host.name").filter_map(one).collect();
+    if known.is_empty() { "a machine of which nothing is recorded".to_owned() } else { known.join(", ") }
 }
 
 /// What figures are told apart by: the metric, and `floor`, `mean`, `value` or `p99`.
@@ -101,8 +110,14 @@ pub struct Line {
     pub earlier: f64,
     /// See above.
     pub new: f64,
-    /// How far they are apart.
+    /// How far the new ones are off on the worse side; on either, where neither is worse.
     pub judged: Judged,
+    /// The chance of any figure as far off on its better side, where nothing changed; 1 where neither side is better.
+    pub p_better: f64,
+    /// How many of the earlier ones are as far from their middle as the new ones, on the side where these lie.
+    pub beyond: usize,
+    /// The two states that the earlier ones were in, where they were.
+    pub states: Option<TwoStates>,
     /// Whether other tasks had the CPU in one of the new ones: what it claims may be theirs.
     pub contended: bool,
     /// Whether runs of it gave nothing in one of the new ones.
@@ -110,17 +125,22 @@ pub struct Line {
 }
 
 impl Line {
-    /// Whether it is claimed to have changed.
+    /// Whether it is claimed to have changed: for the worse or for the better, each with its own chance of being wrong.
     #[must_use]
     pub fn changed(&self) -> bool {
-        self.judged.p <= LEVEL + 1e-9
+        self.p() <= LEVEL + 1e-9
     }
 
     /// And for the worse.
     #[must_use]
     pub fn worse(&self) -> bool {
-        let up = self.judged.ratio > 1.0;
-        self.changed() && matches!((self.better, up), (Better::Lower, true) | (Better::Higher, false))
+        self.has_direction() && self.judged.p <= LEVEL + 1e-9
+    }
+
+    /// The chance on the side on which it lies.
+    #[must_use]
+    pub fn p(&self) -> f64 {
+        self.judged.p.min(self.p_better)
     }
 
     /// Whether a direction of it is better.
@@ -183,9 +203,13 @@ pub fn check(
 ) -> Checked {
     let (shared, without) = shared(earlier, new);
     let rows = |side: &[Figures]| side.iter().map(|figures| logarithms(figures, &shared)).collect::<Vec<_>>();
-    let judged = gate::judge(&rows(earlier), &rows(new)).unwrap_or_default();
-    let line = |(name, judged): (&&Name, Judged)| {
-        let middle = median(earlier.iter().map(|figures| figures[*name].value)).unwrap_or(f64::NAN);
+    let sides: Vec<Side> = shared.iter().map(|name| worse_side(new[0][*name].better)).collect();
+    let opposite: Vec<Side> = sides.iter().map(|side| side.opposite()).collect();
+    let judge = |sides: &[Side]| gate::judge(&rows(earlier), &rows(new), sides).unwrap_or_default();
+    let judged = judge(&sides).into_iter().zip(judge(&opposite));
+    let line = |(name, (judged, opposite)): (&&Name, (Judged, Judged))| {
+        let values: Vec<f64> = earlier.iter().map(|figures| figures[*name].value).collect();
+        let middle = median(values.iter().copied()).unwrap_or(f64::NAN);
         let Figure { unit, better, .. } = new[0][*name];
         Line {
             metric: name.0.clone(),
@@ -195,6 +219,9 @@ pub fn check(
             earlier: middle,
             new: middle * judged.ratio,
             judged,
+            p_better: if worse_side(better) == Side::Either { 1.0 } else { opposite.p },
+            beyond: values.iter().filter(|value| is_beyond(**value, middle, middle * judged.ratio)).count(),
+            states: two_states(&values),
             contended: new.iter().any(|figures| figures[*name].contended),
             partly: new.iter().any(|figures| figures[*name].partly),
         }
@@ -203,6 +230,20 @@ pub fn check(
     let differences =
         environments.map_or_else(Vec::new, |(before, after)| between(std::slice::from_ref(before), after));
     Checked { counts: [earlier.len(), new.len()], lines, without, differences }
+}
+
+/// Whether a value is as far from the middle as another one, on the side of that.
+fn is_beyond(value: f64, middle: f64, other: f64) -> bool {
+    if other < middle { value <= other } else { value >= other }
+}
+
+/// On which side of earlier values a worse one lies.
+pub(crate) fn worse_side(better: Better) -> Side {
+    match better {
+        Better::Lower => Side::Above,
+        Better::Higher => Side::Below,
+        _ => Side::Either,
+    }
 }
 
 fn logarithms(figures: &Figures, names: &[&Name]) -> Vec<f64> {

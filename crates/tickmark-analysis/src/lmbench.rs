@@ -51,6 +51,8 @@ pub struct Head {
 pub struct System {
     /// The recording's.
     pub name: String,
+    /// The operating system.
+    pub system: Option<String>,
     /// The release of its kernel.
     pub kernel: Option<String>,
     /// A row a run, a figure a column.
@@ -271,6 +273,7 @@ fn system(recording: &Recording, model: &Model, name: &str, columns: &[Column], 
         .collect();
     System {
         name: name.to_owned(),
+        system: model.header.system.clone(),
         kernel: model.header.kernel.clone(),
         rows: cells,
         steps,

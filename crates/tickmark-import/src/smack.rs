@@ -41,7 +41,7 @@ pub(super) fn read(name: &str, text: &str) -> Result<Vec<Imported>, String> {
                 if let Some(found) = all.last_mut() {
                     let metric = format!("smack.{kind}");
                     let round = found.series.get(&metric).map_or(0, |series| series.values.len()) as u32 + 1;
-                    found.figure(&metric, Unit::Frequency, Better::Higher, round, rate);
+                    found.figure(&metric, Unit::Rate, Better::Higher, round, rate);
                 }
             }
             None if is_head(text) => (above, open) = ("", false),

@@ -44,13 +44,13 @@ pub(super) fn read(name: &str, text: &str) -> Result<Vec<Imported>, String> {
                 found.know("sysbench.threads", value.trim(), name);
                 continue;
             }
-            "events per second" | "events/s (eps)" => ("events", Unit::Frequency, Better::Higher, plain()),
+            "events per second" | "events/s (eps)" => ("events", Unit::Rate, Better::Higher, plain()),
             "total time" | "time elapsed" => ("time", Unit::Time, Better::Lower, plain().map(|s| s * 1e9)),
-            "transactions" => ("transactions", Unit::Frequency, Better::Higher, in_brackets()),
-            "queries" => ("queries", Unit::Frequency, Better::Higher, in_brackets()),
-            "Total operations" => ("operations", Unit::Frequency, Better::Higher, in_brackets()),
-            "reads/s" => ("reads", Unit::Frequency, Better::Higher, plain()),
-            "writes/s" => ("writes", Unit::Frequency, Better::Higher, plain()),
+            "transactions" => ("transactions", Unit::Rate, Better::Higher, in_brackets()),
+            "queries" => ("queries", Unit::Rate, Better::Higher, in_brackets()),
+            "Total operations" => ("operations", Unit::Rate, Better::Higher, in_brackets()),
+            "reads/s" => ("reads", Unit::Rate, Better::Higher, plain()),
+            "writes/s" => ("writes", Unit::Rate, Better::Higher, plain()),
             "read, MiB/s" => {
                 ("read", Unit::Throughput, Better::Higher, plain().map(|rate| rate * 1_048_576.0))
             }

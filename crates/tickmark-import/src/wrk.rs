@@ -16,7 +16,7 @@ pub(super) fn read(name: &str, text: &str) -> Result<Vec<Imported>, String> {
         match fields[..] {
             ["Requests/sec:", rate] => {
                 let rate = Printed::parse(rate.as_bytes()).ok_or_else(|| format!("{rate} is no rate"))?;
-                found.figure("wrk.requests", Unit::Frequency, Better::Higher, 1, rate);
+                found.figure("wrk.requests", Unit::Rate, Better::Higher, 1, rate);
             }
             ["Transfer/sec:", rate] => {
                 if let Some(bytes) =

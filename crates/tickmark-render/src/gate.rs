@@ -70,8 +70,10 @@ impl Page<'_> {
         let partly = first(&|line| line.partly);
         let undirected = first(&|line| line.changed() && !line.has_direction());
         match () {
+            () if checked.counts[0] < checked.needed() => {
+                format!("{} earlier recordings are needed for a claim at 5 %", checked.needed())
+            }
             () if checked.lines.is_empty() => "no figure that all of them have".to_owned(),
-            () if !checked.can_tell() => format!("{} earlier recordings are needed for a claim at 5 %", checked.needed()),
             () if !checked.without.is_empty() => self.lacks(),
             () => match (contended, partly, undirected, &self.calibration) {
                 (Some(name), ..) => format!("{name} changed while other tasks had the CPU: measure again"),
@@ -100,6 +102,24 @@ impl Page<'_> {
         }
     }
 
+    /// The figures that are shown and whose earlier values fall into two states, a sentence each.
+    fn states(&self) -> impl Iterator<Item = String> {
+        self.shown().into_iter().filter_map(|line| {
+            let states = line.states?;
+            let shown = |number: f64| value(number, Some(number.abs() * 1e-2), line.unit);
+            let share = |share: f64| format!("{:.0} %", share * 100.0);
+            Some(format!(
+                "Earlier values of {} {} fall into two states: {} near {}, {} near {}.",
+                line.metric,
+                line.figure,
+                share(states.low_share()),
+                shown(states.low.centre),
+                share(1.0 - states.low_share()),
+                shown(states.high.centre)
+            ))
+        })
+    }
+
     /// What failed, else those that are farthest off.
     fn shown(&self) -> Vec<&Line> {
         let failing = self.failing();
@@ -107,7 +127,7 @@ impl Page<'_> {
             return failing;
         }
         let mut all: Vec<&Line> = self.checked.lines.iter().collect();
-        all.sort_by(|a, b| b.judged.far.abs().total_cmp(&a.judged.far.abs()));
+        all.sort_by(|a, b| a.p().total_cmp(&b.p()).then(b.judged.far.abs().total_cmp(&a.judged.far.abs())));
         all.truncate(SHOWN);
         all
     }
@@ -126,13 +146,13 @@ impl Page<'_> {
             shown(line.earlier),
             shown(line.new),
             change(line.judged.ratio),
-            format!("{:.1}", line.judged.far),
-            format!("{:.3}", line.judged.p),
+            format!("{} of {}", line.beyond, self.checked.counts[0]),
+            format!("{:.3}", line.p()),
             said.to_owned(),
         ]
     }
 
-    const HEADS: [&'static str; 8] = ["metric", "figure", "earlier", "new", "change", "deviations", "p", ""];
+    const HEADS: [&'static str; 8] = ["metric", "figure", "earlier", "new", "change", "as far", "p", ""];
 
     /// For a person.
     #[must_use]
@@ -163,9 +183,9 @@ impl Page<'_> {
             "the newest of this machine that measured the same"
         };
         let note = format!(
-            "Earlier recordings are {baseline}. Deviations: how far the new figure is from the middle of the earlier ones, in standard deviations of one recording. p is the chance of any figure as far off where nothing changed, if recordings are alike; at .05 or below a change is claimed."
+            "Earlier recordings are {baseline}. As far: how many of them are as far from their middle, on the side where the new figure lies. p is the chance of any figure as far off on that side where nothing changed, if recordings are alike; at .05 or below a change is claimed."
         );
-        for line in wrapped(&note, 0) {
+        for line in self.states().chain([note]).flat_map(|note| wrapped(&note, 0)) {
             let _ = writeln!(out, "{line}");
         }
         for line in self.calibration.iter().flat_map(|of| wrapped(&of.words(), 0)) {
@@ -180,7 +200,8 @@ impl Page<'_> {
         let line = |line: &Line| {
             json!({
                 "metric": line.metric, "figure": line.figure, "unit": line.unit, "better": line.better, "earlier": line.earlier, "new": line.new,
-                "contended": line.contended, "partly": line.partly, "ratio": line.judged.ratio, "deviations": line.judged.far, "p": line.judged.p, "changed": line.changed(), "worse": line.worse(),
+                "contended": line.contended, "partly": line.partly, "ratio": line.judged.ratio, "deviations": line.judged.far, "as_far": line.beyond, "p": line.p(), "p_worse": line.has_direction().then_some(line.judged.p),
+                "states": line.states.map(|states| [states.low, states.high].map(|state| json!({ "centre": state.centre, "count": state.count }))), "changed": line.changed(), "worse": line.worse(),
                 "fails": (self.fails)(line) && !line.contended,
             })
         };

@@ -129,7 +129,8 @@ fn lines(out: &mut String, table: &Filled, beside: &str) {
 }
 
 fn os(system: &System) -> String {
-    system.kernel.as_ref().map_or_else(String::new, |kernel| format!("Linux {kernel}"))
+    let words: Vec<&str> = system.system.iter().chain(&system.kernel).map(String::as_str).collect();
+    words.join(" ")
 }
 
 /// Why a figure is missing.

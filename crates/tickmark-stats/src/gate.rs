@@ -20,14 +20,46 @@ const NORMAL: f64 = 1.4826;
 /// expected to be so again.
 const GREATEST: f64 = 3.0;
 
-/// What is said of a figure.
+/// On which side of the earlier ones a figure is looked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Side {
+    /// Above them.
+    Above,
+    /// Below them.
+    Below,
+    /// On either side.
+    Either,
+}
+
+impl Side {
+    /// The other side.
+    #[must_use]
+    pub fn opposite(self) -> Self {
+        match self {
+            Self::Above => Self::Below,
+            Self::Below => Self::Above,
+            Self::Either => Self::Either,
+        }
+    }
+
+    /// Whether a deviation lies on this side.
+    fn has(self, deviation: f64) -> bool {
+        match self {
+            Self::Above => deviation >= 0.0,
+            Self::Below => deviation <= 0.0,
+            Self::Either => true,
+        }
+    }
+}
+
+/// What is said of a figure on its side.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Judged {
     /// The new ones over the middle of the earlier ones.
     pub ratio: f64,
-    /// How far that is, in standard deviations of one recording.
+    /// How far that is, in standard deviations of one recording, as the earlier ones spread on the side where it lies.
     pub far: f64,
-    /// The chance of any figure as far, where nothing changed.
+    /// The chance of any figure as far on its side, where nothing changed.
     pub p: f64,
 }
 
@@ -42,29 +74,36 @@ fn choices(of: usize, chosen: usize) -> f64 {
     (0..chosen).map(|at| (of - at) as f64 / (at + 1) as f64).product()
 }
 
-/// Logarithms of the figures of each recording, a row each, all as long: of earlier ones and of new ones. None of no new ones, or fewer than three earlier ones.
+/// Logarithms of the figures of each recording, a row each, all as long: of earlier ones and of new ones; `sides` has the side of each
+/// figure. None of no new ones, or fewer than three earlier ones.
 #[must_use]
-pub fn judge(earlier: &[Vec<f64>], new: &[Vec<f64>]) -> Option<Vec<Judged>> {
-    Distances::of(earlier, new).map(|distances| distances.judged())
+pub fn judge(earlier: &[Vec<f64>], new: &[Vec<f64>], sides: &[Side]) -> Option<Vec<Judged>> {
+    Distances::of(earlier, new, sides).map(|distances| distances.judged())
 }
 
 /// For each figure, whether it would be claimed at a level if it alone were so much higher in the new ones, and in that direction: its
 /// logarithm is `more[figure]` above what it is. A figure that would be claimed with others only counts as not claimed.
 #[must_use]
-pub fn would_claim(earlier: &[Vec<f64>], new: &[Vec<f64>], more: &[f64], level: f64) -> Option<Vec<bool>> {
-    let as_it_is = Distances::of(earlier, new)?;
+pub fn would_claim(
+    earlier: &[Vec<f64>],
+    new: &[Vec<f64>],
+    more: &[f64],
+    sides: &[Side],
+    level: f64,
+) -> Option<Vec<bool>> {
+    let as_it_is = Distances::of(earlier, new, sides)?;
     // The two greatest of each choice: without one figure the greatest is the other.
     let greatest: Vec<[(usize, f64); 2]> = as_it_is.far.iter().map(|far| two_greatest(far)).collect();
     let claims = |(figure, more): (usize, &f64)| {
         let mut column: Vec<f64> = as_it_is.rows.iter().map(|row| row[figure]).collect();
         as_it_is.own.iter().for_each(|at| column[*at] += more);
-        let (by, own) = distance(&column, &as_it_is.own);
+        let (by, _, own) = distance(&column, &as_it_is.own, sides[figure]);
         let is_as_far = |(chosen, greatest): (&Vec<usize>, &[(usize, f64); 2])| {
             let other = greatest.iter().find(|(at, _)| *at != figure).map_or(0.0, |(_, far)| *far);
-            other.max(distance(&column, chosen).1.abs()) >= own.abs() * (1.0 - 1e-12)
+            other.max(distance(&column, chosen, sides[figure]).2) >= own * (1.0 - 1e-12)
         };
         let count = as_it_is.choices.iter().zip(&greatest).filter(|both| is_as_far(*both)).count();
-        by * more > 0.0 && count as f64 <= level * as_it_is.choices.len() as f64 * (1.0 + 1e-9)
+        own > 0.0 && by * more > 0.0 && count as f64 <= level * as_it_is.choices.len() as f64 * (1.0 + 1e-9)
     };
     Some(more.iter().enumerate().map(claims).collect())
 }
@@ -86,18 +125,18 @@ struct Distances {
     rows: Vec<Vec<f64>>,
     /// The places of the new ones.
     own: Vec<usize>,
-    /// Their own distances, with by how much they are off.
-    observed: Vec<(f64, f64)>,
+    /// Their own distances, with by how much they are off and how far on their side.
+    observed: Vec<(f64, f64, f64)>,
     /// The choices, that of the new ones among them, and for each how far every figure is.
     choices: Vec<Vec<usize>>,
     far: Vec<Vec<f64>>,
 }
 
 impl Distances {
-    fn of(earlier: &[Vec<f64>], new: &[Vec<f64>]) -> Option<Self> {
+    fn of(earlier: &[Vec<f64>], new: &[Vec<f64>], sides: &[Side]) -> Option<Self> {
         let (rows, count) = ([earlier, new].concat(), new.len());
         let figures = new.first()?.len();
-        if earlier.len() < 3 || rows.iter().any(|row| row.len() != figures) {
+        if earlier.len() < 3 || sides.len() != figures || rows.iter().any(|row| row.len() != figures) {
             return None;
         }
         let own: Vec<usize> = (earlier.len()..rows.len()).collect();
@@ -111,23 +150,24 @@ impl Distances {
         };
         let columns: Vec<Vec<f64>> =
             (0..figures).map(|figure| rows.iter().map(|row| row[figure]).collect()).collect();
-        let of =
-            |chosen: &Vec<usize>| columns.iter().map(|column| distance(column, chosen).1.abs()).collect();
+        let of = |chosen: &Vec<usize>| -> Vec<f64> {
+            columns.iter().zip(sides).map(|(column, side)| distance(column, chosen, *side).2).collect()
+        };
         let far = choices.iter().map(of).collect();
-        let observed = columns.iter().map(|column| distance(column, &own)).collect();
+        let observed = columns.iter().zip(sides).map(|(column, side)| distance(column, &own, *side)).collect();
         Some(Self { rows, own, observed, choices, far })
     }
 
     fn judged(&self) -> Vec<Judged> {
         let mut order: Vec<usize> = (0..self.observed.len()).collect();
-        order.sort_by(|a, b| self.observed[*b].1.abs().total_cmp(&self.observed[*a].1.abs()));
+        order.sort_by(|a, b| self.observed[*b].2.total_cmp(&self.observed[*a].2));
         // From the nearest up: how often the greatest of those that are no farther is as far.
         let mut count = vec![0usize; order.len()];
         for far in &self.far {
             let mut greatest = 0.0f64;
             for (rank, figure) in order.iter().enumerate().rev() {
                 greatest = greatest.max(far[*figure]);
-                let is_as_far = greatest >= self.observed[*figure].1.abs() * (1.0 - 1e-12);
+                let is_as_far = greatest >= self.observed[*figure].2 * (1.0 - 1e-12);
                 count[rank] += usize::from(is_as_far);
             }
         }
@@ -136,24 +176,28 @@ impl Distances {
         for (rank, figure) in order.into_iter().enumerate() {
             // Who is nearer has no smaller chance.
             p = p.max(count[rank] as f64 / self.far.len() as f64);
-            let (by, far) = self.observed[figure];
+            let (by, far, _) = self.observed[figure];
             judged[figure] = Judged { ratio: by.exp(), far, p };
         }
         judged
     }
 }
 
-/// By how much the mean of the chosen is above the middle of the others, and that in their spread.
-fn distance(column: &[f64], chosen: &[usize]) -> (f64, f64) {
+/// By how much the mean of the chosen is above the middle of the others; that in their spread on the side where it lies; and the
+/// same without a sign where that is the side that is asked for, else 0.
+fn distance(column: &[f64], chosen: &[usize], side: Side) -> (f64, f64, f64) {
     let mut rest: Vec<f64> =
         (0..column.len()).filter(|at| !chosen.contains(at)).map(|at| column[at]).collect();
     let middle = middle(&mut rest);
-    rest.iter_mut().for_each(|value| *value = (*value - middle).abs());
-    let greatest = rest.iter().copied().fold(0.0, f64::max);
-    let spread = (self::middle(&mut rest) * NORMAL).max(greatest / GREATEST).max(FINEST);
     let mean = chosen.iter().map(|at| column[*at]).sum::<f64>() / chosen.len() as f64;
+    let own = if mean < middle { Side::Below } else { Side::Above };
+    let mut apart: Vec<f64> =
+        rest.iter().map(|value| value - middle).filter(|by| own.has(*by)).map(f64::abs).collect();
+    let greatest = apart.iter().copied().fold(0.0, f64::max);
+    let spread = (self::middle(&mut apart) * NORMAL).max(greatest / GREATEST).max(FINEST);
     // Of several the mean spreads less.
-    (mean - middle, (mean - middle) / spread * (chosen.len() as f64).sqrt())
+    let far = (mean - middle) / spread * (chosen.len() as f64).sqrt();
+    (mean - middle, far, if side.has(mean - middle) { far.abs() } else { 0.0 })
 }
 
 /// The median; 0 of nothing.
@@ -202,7 +246,7 @@ mod tests {
             let earlier = rows(&mut random, 24, 4, 0.01);
             let mut own = rows(&mut random, new, 4, 0.01);
             own.iter_mut().flatten().for_each(|value| *value += more);
-            judge(&earlier, &own).unwrap().iter().any(|judged| judged.p <= 0.05)
+            judge(&earlier, &own, &[Side::Either; 4]).unwrap().iter().any(|judged| judged.p <= 0.05)
         };
         (0..trials).map(one).filter(|claimed| *claimed).count() as f64 / f64::from(trials)
     }
@@ -224,12 +268,13 @@ mod tests {
         assert_eq!(subsets(4, 2).len(), 6);
         assert!((least_chance(19, 1) - 0.05).abs() < 1e-12 && least_chance(60, 3) == 1.0 / 2000.0);
         let earlier: Vec<Vec<f64>> = (0..19).map(|number| vec![f64::from(number % 5) * 0.001]).collect();
-        let [judged] = judge(&earlier, &[vec![0.5]]).unwrap()[..] else { panic!("one figure") };
+        let one = [Side::Either];
+        let [judged] = judge(&earlier, &[vec![0.5]], &one).unwrap()[..] else { panic!("one figure") };
         assert!((judged.p - 0.05).abs() < 1e-12 && (judged.ratio / 0.498f64.exp() - 1.0).abs() < 1e-9);
         // What never differs is no division by nothing.
-        let same = judge(&vec![vec![1.0]; 20], &[vec![1.0]]).unwrap();
+        let same = judge(&vec![vec![1.0]; 20], &[vec![1.0]], &one).unwrap();
         assert_eq!((same[0].p, same[0].far), (1.0, 0.0));
-        assert!(judge(&earlier[..2], &[vec![0.0]]).is_none() && judge(&earlier, &[]).is_none());
+        assert!(judge(&earlier[..2], &[vec![0.0]], &one).is_none() && judge(&earlier, &[], &one).is_none());
     }
 
     #[test]
@@ -240,14 +285,31 @@ mod tests {
         earlier[3][0] += 0.5;
         earlier[20][0] += 0.3;
         let mut new = rows(&mut random, 1, 2, 0.005);
-        assert!(judge(&earlier, &new).unwrap().iter().all(|judged| judged.p > 0.05));
+        assert!(judge(&earlier, &new, &[Side::Either; 2]).unwrap().iter().all(|judged| judged.p > 0.05));
         new[0][1] += 0.05;
-        let judged = judge(&earlier, &new).unwrap();
+        let judged = judge(&earlier, &new, &[Side::Either; 2]).unwrap();
         assert!(judged[1].p <= 0.05 && judged[0].p > 0.05, "{judged:?}");
         // What is as far off as it was before is none of its own.
         new[0][1] -= 0.05;
         new[0][0] += 0.4;
-        assert!(judge(&earlier, &new).unwrap()[0].p > 0.05);
+        assert!(judge(&earlier, &new, &[Side::Either; 2]).unwrap()[0].p > 0.05);
+    }
+
+    /// Seventy values of operations a second, of which three in ten are twice as high, and then one below them all.
+    #[test]
+    fn what_is_below_all_that_is_known_is_claimed_whatever_lies_above() {
+        let mut random = StdRng::seed_from_u64(5);
+        let mut earlier = rows(&mut random, 70, 1, 0.01);
+        let high = |at: &usize| at % 10 > 6;
+        (0..70).filter(high).for_each(|at| earlier[at][0] += (9130.0f64 / 4480.0).ln());
+        let new = |value: f64| vec![vec![(value / 4480.0).ln()]];
+        let p = |value: f64, side| judge(&earlier, &new(value), &[side]).unwrap()[0].p;
+        assert!((p(3300.0, Side::Below) - 1.0 / 71.0).abs() < 1e-12, "{}", p(3300.0, Side::Below));
+        assert!(p(9130.0, Side::Above) > 0.05 && p(9130.0, Side::Below) > 0.99);
+        // One that was far off on the good side hides nothing, with as few as can tell.
+        let mut few = rows(&mut random, 19, 1, 0.01);
+        few[3][0] += 0.7;
+        assert_eq!(judge(&few, &new(3300.0), &[Side::Below]).unwrap()[0].p, 0.05);
     }
 
     #[test]
@@ -257,11 +319,11 @@ mod tests {
         for _ in 0..60 {
             let (earlier, new) = (rows(&mut random, 24, 3, 0.01), rows(&mut random, 1, 3, 0.01));
             let more = [0.03, -0.03, 0.05];
-            let would = would_claim(&earlier, &new, &more, 0.05).unwrap();
+            let would = would_claim(&earlier, &new, &more, &[Side::Either; 3], 0.05).unwrap();
             for figure in 0..3 {
                 let mut planted = new.clone();
                 planted[0][figure] += more[figure];
-                let judged = judge(&earlier, &planted).unwrap()[figure];
+                let judged = judge(&earlier, &planted, &[Side::Either; 3]).unwrap()[figure];
                 let is = judged.p <= 0.05 && (judged.ratio.ln() * more[figure]) > 0.0;
                 // A second figure that is claimed by itself is what step by step leaves room for.
                 assert!(is || !would[figure], "{judged:?}");

@@ -24,6 +24,7 @@ mod quantile;
 pub mod rank;
 pub mod rare;
 pub mod series;
+pub mod states;
 pub mod student;
 pub mod summary;
 pub mod tick;

@@ -32,8 +32,9 @@ pub struct Drift {
     pub p: f64,
 }
 
-/// Least squares over 0, 1, 2 ... with Student's t of the slope at n - 2 degrees of freedom. None for fewer than three
-/// values or values that do not vary.
+/// Least squares over 0, 1, 2 ... with Student's t of the slope at n - 2 degrees of freedom. Of the n! orders that chance might have
+/// given, the seen one and its reverse are as steep: the chance is never below 2 / n!. None for fewer than three values or values
+/// that do not vary.
 #[must_use]
 pub fn drift(values: &[f64]) -> Option<Drift> {
     let n = values.len() as f64;
@@ -51,7 +52,8 @@ pub fn drift(values: &[f64]) -> Option<Drift> {
     let left = (up - slope * across).max(0.0);
     let line = Difference { point: slope, error: (left / (n - 2.0) / along).sqrt(), df: n - 2.0 };
     let p = if line.error > 0.0 { 2.0 * t_above(line.t().abs(), line.df) } else { 0.0 };
-    (up > 0.0).then_some(Drift { over: slope * (n - 1.0), p })
+    let orders: f64 = (2..=values.len().min(20)).map(|at| at as f64).product();
+    (up > 0.0).then_some(Drift { over: slope * (n - 1.0), p: p.max(2.0 / orders) })
 }
 
 #[cfg(test)]
@@ -71,7 +73,9 @@ mod tests {
     #[test]
     fn a_line() {
         let d = drift(&[1.0, 2.0, 3.0, 4.0]).unwrap();
-        assert_eq!((d.over, d.p), (3.0, 0.0));
+        // Two of 24 orders are as steep.
+        assert_eq!((d.over, d.p), (3.0, 2.0 / 24.0));
+        assert_eq!(drift(&[1.0, 2.0, 3.0]).unwrap().p, 2.0 / 6.0);
         // Slope and chance by mpmath.
         let d = drift(&[3.0, 1.0, 4.0, 1.0, 5.0, 9.0, 2.0, 6.0]).unwrap();
         assert!((d.over / 7.0 - 0.535714286).abs() < 1e-8, "{d:?}");

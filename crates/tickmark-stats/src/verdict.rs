@@ -2,16 +2,20 @@
 
 mod family;
 mod looks;
+mod order;
 mod sides;
 
 pub use family::{Family, Test};
 pub use looks::part;
+pub use order::{Order, Withheld};
 pub use sides::Sides;
 
 use crate::Interval;
 use crate::multiple::holm;
 use crate::permutation::Labels;
 use crate::plan::needed;
+use crate::student::t_point;
+use crate::two::Difference;
 use family::Found;
 
 /// The chance of a wrong claim that is accepted: for one metric and, corrected, for all together.
@@ -94,6 +98,10 @@ pub struct Comparison {
     pub adjusted: Option<f64>,
     /// The chance that two earlier replicates are as far from each other in any figure; 0 where those do not judge.
     pub seen: f64,
+    /// What the order of the values says, where it is known.
+    pub order: Option<Order>,
+    /// Why a difference that independent values would show is not claimed.
+    pub withheld: Option<Withheld>,
     /// The verdict.
     pub verdict: Verdict,
 }
@@ -123,6 +131,8 @@ impl Comparison {
 /// are enough of them, else by Student's t; both are fixed by the number of values alone. None where a side is empty.
 #[must_use]
 pub fn compare(families: &[Family<'_>], rule: Rule) -> Vec<Vec<Option<Comparison>>> {
+    let families: Vec<Family<'_>> = families.iter().map(Family::exact_where_constant).collect();
+    let families = &families[..];
     let chances = family::chances(families, rule);
     let all = || families.iter().flat_map(|family| &family.figures);
     let within: Vec<Option<f64>> = all().map(|sides| sides.within(rule.margin)).collect();
@@ -183,10 +193,13 @@ impl One<'_, '_> {
         // Without a ratio the chance alone speaks, but for what rounding may have made.
         let bare = ratio.is_none() && (other - base).abs() > sides.bias() * (1.0 + 1e-9);
         let shown = bare || apart(mean) || apart(middle);
-        let claimed = self.found.is_some_and(|found| found.chance.adjusted < level) && shown;
-        let by_middle = claimed && !apart(mean) && apart(middle);
-        let small = self.within.is_some_and(|p| p < level * self.part);
+        let found = self.found.is_some_and(|found| found.chance.adjusted < level) && shown;
+        let by_middle = found && !apart(mean) && apart(middle);
+        let withheld = self.withheld(if by_middle { middle } else { None }).filter(|_| found);
+        let claimed = found && withheld.is_none();
+        let small = self.within.is_some_and(|p| p < level * self.part) && withheld.is_none();
         let verdict = match (claimed, small) {
+            _ if withheld.is_some() => Verdict::Undecided { needed: None },
             (true, true) => Verdict::BelowMargin,
             (true, false) if self.beyond(by_middle) => Verdict::Beyond,
             (true, false) => Verdict::Changed,
@@ -204,6 +217,8 @@ impl One<'_, '_> {
             p: self.found.map(|found| found.chance.p),
             adjusted: self.found.map(|found| found.chance.adjusted),
             seen: self.found.map_or(0.0, |found| found.seen),
+            order: sides.order(),
+            withheld,
             verdict,
         })
     }
@@ -217,6 +232,21 @@ impl One<'_, '_> {
         let of = if by_middle { self.sides.middle(confidence) } else { self.sides.ratio(confidence) };
         let margin = self.rule.margin;
         of.is_some_and(|(_, i)| i.low > 1.0 + margin || i.high < 1.0 - margin)
+    }
+
+    /// Why the order of the values forbids the claim of a difference: of the middle where that is given, a ratio, else of the mean.
+    fn withheld(&self, middle: Option<(f64, Interval)>) -> Option<Withheld> {
+        let order = self.sides.order()?;
+        let of_mean = self.sides.difference(1.0)?;
+        let difference = match (middle, self.sides.means()) {
+            (Some((ratio, interval)), Some([base, _])) => {
+                let half = (interval.high - interval.low) / 2.0 * base;
+                let error = half / t_point((1.0 - self.confidence) / 2.0, of_mean.df);
+                Difference { point: (ratio - 1.0) * base, error, df: of_mean.df }
+            }
+            _ => of_mean,
+        };
+        order.withholds(&difference, self.own_level())
     }
 
     fn own_level(&self) -> f64 {
@@ -233,10 +263,14 @@ impl One<'_, '_> {
         if matches!(sides, Sides::Known { .. }) {
             return None;
         }
-        // Labels need no deviation: so many blocks are enough of them.
+        // Labels need no deviation: so many values are enough of them.
         let Some(d) = difference else {
-            let differ = sides.means().is_some_and(|[a, b]| a != b) && matches!(sides, Sides::Paired { .. });
-            let enough = |blocks: &usize| Labels::Blocks(*blocks).least(1) <= level;
+            let differ = sides.means().is_some_and(|[a, b]| a != b);
+            let labels = |count: usize| match sides {
+                Sides::Paired { .. } => Labels::Blocks(count),
+                _ => Labels::Groups(count, count),
+            };
+            let enough = |count: &usize| labels(*count).least(1) <= level;
             return (count + 1..MOST_BLOCKS).filter(|_| differ && count > 1).find(enough);
         };
         let one = d.error * (count as f64).sqrt();

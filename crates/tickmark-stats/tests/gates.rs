@@ -9,7 +9,7 @@ use noise::{NOISES, Noise, bound};
 use rand::SeedableRng;
 use rand::rngs::StdRng;
 use std::ops::Range;
-use tickmark_stats::gate::{judge, share_interval, would_claim};
+use tickmark_stats::gate::{Side, judge, share_interval, would_claim};
 use tickmark_stats::verdict::LEVEL;
 
 /// Earlier recordings, the trials of a calibration after them, and recordings that are judged after these.
@@ -19,6 +19,8 @@ const LATER: usize = 60;
 /// Figures of a recording, each the median of so many runs.
 const FIGURES: usize = 4;
 const RUNS: usize = 5;
+/// More is worse.
+const SIDES: [Side; FIGURES] = [Side::Above; FIGURES];
 const PLANTED: [f64; 3] = [0.01, 0.02, 0.05];
 const HISTORIES: u64 = 25;
 
@@ -45,9 +47,9 @@ fn seen(series: &[Vec<f64>], judged: Range<usize>, by_first: bool) -> Seen {
     for at in judged {
         let until = if by_first { EARLIER } else { at };
         let (earlier, new) = (&series[until - EARLIER..until], &series[at..=at]);
-        all.alarms += usize::from(judge(earlier, new).unwrap().iter().any(|judged| judged.p <= LEVEL + 1e-9));
+        all.alarms += usize::from(judge(earlier, new, &SIDES).unwrap().iter().any(|judged| judged.p <= LEVEL + 1e-9));
         for (found, more) in all.found.iter_mut().zip(PLANTED) {
-            let claims = would_claim(earlier, new, &[more.ln_1p(); FIGURES], LEVEL).unwrap();
+            let claims = would_claim(earlier, new, &[more.ln_1p(); FIGURES], &SIDES, LEVEL).unwrap();
             *found += claims.iter().filter(|claimed| **claimed).count();
         }
     }

@@ -6,8 +6,18 @@ use tickmark_wire::shared::{MOST_PADDING, MOST_ROUNDS};
 use tickmark_wire::text::printable;
 use tickmark_wire::{Environment, Event, Hello, Name, Reason};
 
+/// Runs and metrics of a plan: more are none that a person reads, and every page goes through all of them.
+const MOST_RUNS: usize = 1_000_000;
+const MOST_METRICS: usize = 10_000;
+
 /// Why this is the meta.json of no recording, if it is not.
 pub(super) fn refuse(meta: &Meta) -> Option<String> {
+    let (runs, metrics) = (meta.plan.runs.len(), meta.plan.metrics.len());
+    if runs > MOST_RUNS || metrics > MOST_METRICS {
+        return Some(format!(
+            "its plan has {runs} runs and {metrics} metrics: up to {MOST_RUNS} and {MOST_METRICS}"
+        ));
+    }
     let run = meta.plan.runs.iter().find(|run| run.round > MOST_ROUNDS || run.padding > MOST_PADDING)?;
     let (id, round, padding) = (run.id.0, run.round, run.padding);
     Some(format!(

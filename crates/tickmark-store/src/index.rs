@@ -21,12 +21,16 @@ pub struct Entry {
     pub complete: bool,
     /// Runs that ended in whatever way.
     pub runs_done: u32,
+    /// Runs that gave a figure.
+    pub runs_ok: u32,
     /// Runs of its plan.
     pub runs_planned: u32,
     /// Metrics of its plan.
     pub metrics: u32,
     /// The machine's name.
     pub host: Option<String>,
+    /// The operating system: of imported ones as their file says.
+    pub system: Option<String>,
     /// The kernel's release.
     pub kernel: Option<String>,
     /// The clock source.
@@ -35,6 +39,8 @@ pub struct Entry {
     pub arm: Option<Arm>,
     /// Whether another program measured.
     pub imported: bool,
+    /// Whether the doctor measured for itself.
+    pub doctor: bool,
     /// In which session of its machine it was made.
     pub boot: Option<String>,
     /// The same for replicates of one configuration: machine, settings, what was measured, how often and how long.
@@ -53,16 +59,30 @@ impl Entry {
             created: recording.meta.created,
             complete: recording.complete(),
             runs_done: done as u32,
+            runs_ok: recording.runs.iter().filter(|run| run.status == Status::Ok).count() as u32,
             runs_planned: recording.runs.len() as u32,
             metrics: recording.meta.plan.metrics.len() as u32,
             host: fact("host.name"),
+            system: fact("kernel.name").or_else(|| recording.imported.is_none().then(|| "Linux".to_owned())),
             kernel: fact("kernel.release"),
             clock_source: fact("clock.source"),
             arm: recording.meta.arm.clone(),
             imported: recording.imported.is_some(),
+            doctor: recording.meta.select == [crate::DOCTOR],
             boot: fact("boot.id"),
             signature: signature::of(recording),
         }
+    }
+
+    /// Whether its runs ended and none of them gave a figure.
+    #[must_use]
+    pub fn failed(&self) -> bool {
+        self.complete && self.runs_ok == 0
+    }
+
+    /// Whether `last` may mean it.
+    pub(super) fn may_be_last(&self) -> bool {
+        !self.failed() && !self.doctor
     }
 
     fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
@@ -83,6 +103,9 @@ impl Entry {
             imported: row.get(11)?,
             boot: row.get(12)?,
             signature: row.get(13)?,
+            runs_ok: row.get(14)?,
+            system: row.get(15)?,
+            doctor: row.get(16)?,
         })
     }
 }
@@ -95,19 +118,20 @@ pub(super) fn facts(recording: &Recording) -> impl Iterator<Item = (&str, &str)>
 }
 
 /// The tables of this version; an index of another is made again.
-const VERSION: i64 = 3;
+const VERSION: i64 = 4;
 
 const SCHEMA: &str = "
 create table if not exists recordings (
   id text primary key, name text not null, created text not null, complete integer not null,
   runs_done integer not null, runs_planned integer not null, metrics integer not null,
-  host text, kernel text, clock_source text, arm text, imported integer not null, boot text, signature text not null
+  host text, kernel text, clock_source text, arm text, imported integer not null, boot text, signature text not null,
+  runs_ok integer not null, system text, doctor integer not null
 ) strict;
 create table if not exists facts (
   recording text not null, name text not null, value text not null, primary key (recording, name)
 ) strict, without rowid;
 create index if not exists facts_by_name on facts (name, value);
-pragma user_version = 3;
+pragma user_version = 4;
 ";
 
 pub(super) struct Index {
@@ -144,6 +168,10 @@ impl Index {
 
     fn connect(root: &Path, flags: OpenFlags) -> Result<Self, Error> {
         let path = root.join("index.sqlite");
+        // A pipe would be waited for.
+        if std::fs::symlink_metadata(&path).is_ok_and(|is| !is.is_file()) {
+            return Err(Error::Index { path, source: rusqlite::Error::InvalidQuery });
+        }
         // An index through a link is not ours.
         match Connection::open_with_flags(&path, flags | OpenFlags::SQLITE_OPEN_NOFOLLOW) {
             Ok(connection) => Self { path, connection }.checked(),
@@ -190,7 +218,7 @@ impl Index {
         let e = Entry::of(recording);
         let arm = e.arm.as_ref().and_then(|arm| serde_json::to_string(arm).ok());
         let mut row = self.connection.prepare_cached(
-            "insert or replace into recordings values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
+            "insert or replace into recordings values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)",
         )?;
         row.execute(params![
             e.id.as_str(),
@@ -206,7 +234,10 @@ impl Index {
             arm,
             e.imported,
             e.boot,
-            e.signature
+            e.signature,
+            e.runs_ok,
+            e.system,
+            e.doctor
         ])?;
         self.connection.execute("delete from facts where recording = ?1", [e.id.as_str()])?;
         let mut fact = self.connection.prepare_cached("insert or replace into facts values (?1, ?2, ?3)")?;
@@ -232,7 +263,7 @@ impl Index {
     /// Every recording.
     pub(super) fn all(&self) -> Result<Vec<Entry>, Error> {
         let query = "select id, name, created, complete, runs_done, runs_planned, metrics, host, kernel, clock_source, \
-                     arm, imported, boot, signature from recordings";
+                     arm, imported, boot, signature, runs_ok, system, doctor from recordings";
         let mut statement = self.connection.prepare(query).map_err(self.failed())?;
         let rows = statement.query_map([], Entry::read);
         rows.and_then(Iterator::collect).map_err(self.failed())

@@ -6,6 +6,7 @@
 
 mod clean;
 mod error;
+pub mod files;
 mod id;
 mod index;
 mod read;
@@ -24,6 +25,9 @@ use index::Index;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+
+/// What the doctor's own recordings say that was asked for.
+pub const DOCTOR: &str = "doctor";
 
 /// A folder that is no recording is left alone for so long: somebody may be making one of it.
 const SWEPT: Duration = Duration::from_secs(3600);
@@ -182,10 +186,11 @@ impl Store {
     /// The folder of recordings cannot be read.
     pub fn list(&self) -> Result<Vec<Entry>, Error> {
         let known = Index::open_existing(&self.root).and_then(|index| index.all()).unwrap_or_default();
+        let mut known: BTreeMap<Id, Entry> = known.into_iter().map(|entry| (entry.id.clone(), entry)).collect();
         let mut entries = Vec::new();
         for id in self.ids()? {
-            match known.iter().find(|entry| entry.id == id && entry.complete) {
-                Some(entry) => entries.push(entry.clone()),
+            match known.remove(&id).filter(|entry| entry.complete) {
+                Some(entry) => entries.push(entry),
                 None => match self.read(&id) {
                     Ok(recording) => entries.push(Entry::of(&recording)),
                     Err(error) => (self.warn)(&error),
@@ -267,23 +272,48 @@ impl Store {
     /// # Errors
     /// None or more than one is meant, or it cannot be read.
     pub fn find(&self, name: &str) -> Result<Recording, Error> {
-        if name.contains('/') || Path::new(name).join("meta.json").exists() {
-            return load(Path::new(name));
+        self.find_usable(name, &|_| true)
+    }
+
+    /// The same where `last` means the last recording that measured something and that `is_usable`; what the doctor measured for
+    /// itself is never the last. A recording that is named by anything else is given whatever it holds.
+    ///
+    /// # Errors
+    /// As [`Store::find`].
+    pub fn find_usable(
+        &self,
+        name: &str,
+        is_usable: &dyn Fn(&Recording) -> bool,
+    ) -> Result<Recording, Error> {
+        let Some(mut back) = last(name) else {
+            // A name may have a slash, as a command's has; a path has a recording at its end.
+            return match self.named(name) {
+                Ok(entry) => load(&self.folder(&entry.id)),
+                Err(_) if name.contains('/') || Path::new(name).join("meta.json").exists() => {
+                    load(Path::new(name))
+                }
+                Err(error) => Err(error),
+            };
+        };
+        for entry in self.list()?.iter().rev().filter(|entry| entry.may_be_last()) {
+            let recording = match load(&self.folder(&entry.id)) {
+                Ok(recording) if is_usable(&recording) => recording,
+                _ => continue,
+            };
+            match back {
+                0 => return Ok(recording),
+                _ => back -= 1,
+            }
         }
-        load(&self.folder(&self.named(name)?.id))
+        Err(Error::Unknown { name: name.to_owned(), store: self.root.clone() })
     }
 
     /// The recording of this store that a name means.
     fn named(&self, name: &str) -> Result<Entry, Error> {
         let mut entries = self.list()?;
         let unknown = || Error::Unknown { name: name.to_owned(), store: self.root.clone() };
-        let back = match name.strip_prefix("last") {
-            Some("") => Some(0),
-            Some(rest) => rest.strip_prefix('~').and_then(|n| n.parse::<usize>().ok()),
-            None => None,
-        };
-        if let Some(back) = back {
-            return entries.into_iter().rev().nth(back).ok_or_else(unknown);
+        if let Some(back) = last(name) {
+            return entries.into_iter().rev().filter(Entry::may_be_last).nth(back).ok_or_else(unknown);
         }
         let exactly = |entry: &Entry| entry.name == name;
         if let Some(at) =
@@ -298,6 +328,14 @@ impl Store {
             return Err(Error::Ambiguous { prefix: name.to_owned(), candidates });
         }
         fitting.pop().ok_or_else(unknown)
+    }
+}
+
+/// How many recordings back `last` or `last~N` means.
+fn last(name: &str) -> Option<usize> {
+    match name.strip_prefix("last")? {
+        "" => Some(0),
+        rest => rest.strip_prefix('~')?.parse().ok(),
     }
 }
 

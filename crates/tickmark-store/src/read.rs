@@ -3,11 +3,17 @@
 use super::clean;
 use super::recording::{Meta, Recording, Run, Span, Status};
 use crate::Error;
-use std::collections::{BTreeMap, HashMap};
-use std::io::{BufRead, BufReader};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use crate::files::{SMALL, open_regular, read_regular};
+use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use tickmark_wire::text::printable;
 use tickmark_wire::{Arguments, Event, Format, Glance, Name, Reason, RunId, Said};
+
+/// Bytes of a line that are read at most: an agent's are a few million.
+const LONGEST: u64 = 256 << 20;
+/// Lines that cannot be read are named up to so many.
+const MOST_WARNINGS: usize = 1_000;
 
 /// Reads the recording in a folder.
 ///
@@ -37,7 +43,7 @@ pub fn load(folder: &Path) -> Result<Recording, Error> {
     };
     let path = folder.join("events.jsonl");
     let failed = |error| Error::file("read", &path)(error);
-    let file = match std::fs::File::open(&path) {
+    let file = match open_regular(&path, std::fs::OpenOptions::new().read(true)) {
         Ok(file) => file,
         // Killed between the two files: a recording without events.
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(recording),
@@ -48,7 +54,11 @@ pub fn load(folder: &Path) -> Result<Recording, Error> {
     let (mut line, mut start) = (Vec::new(), 0);
     for number in 1.. {
         line.clear();
-        let length = lines.read_until(b'\n', &mut line).map_err(failed)?;
+        let length = (&mut lines).take(LONGEST + 1).read_until(b'\n', &mut line).map_err(failed)?;
+        if length as u64 > LONGEST {
+            let why = format!("line {number} of its events.jsonl has more than {LONGEST} bytes");
+            return Err(Error::NotARecording { path: folder.to_owned(), why });
+        }
         if length == 0 {
             break;
         }
@@ -76,7 +86,7 @@ struct Stream {
     open: u32,
     /// The run that a damaged line may belong to.
     running: Option<RunId>,
-    damaged: Vec<RunId>,
+    damaged: BTreeSet<RunId>,
 }
 
 impl Stream {
@@ -86,7 +96,7 @@ impl Stream {
             // Where one stands twice, the first is meant.
             metrics.entry(metric.name.clone()).or_insert(at);
         }
-        Self { metrics, open: 0, running: None, damaged: Vec::new() }
+        Self { metrics, open: 0, running: None, damaged: BTreeSet::new() }
     }
 
     fn take(&mut self, recording: &mut Recording, number: usize, line: &[u8], start: u64) {
@@ -99,7 +109,7 @@ impl Stream {
             }
             Ok(Said::Event(Event::Unknown(_))) => {
                 let kind = Event::kind(line).unwrap_or_default();
-                recording.warnings.push(format!(
+                warn(recording, format!(
                     "events.jsonl line {number}: an event of a kind that this version does not know ({}); kept, not shown",
                     printable(&kind, false)
                 ));
@@ -110,7 +120,7 @@ impl Stream {
                 match &event {
                     Event::Started(started) => {
                         self.running = Some(started.run);
-                        self.damaged.retain(|run| *run != started.run);
+                        self.damaged.remove(&started.run);
                     }
                     _ => self.running = None,
                 }
@@ -120,9 +130,18 @@ impl Stream {
             Err(why) => {
                 self.damaged.extend(self.running);
                 let why = printable(&why, false);
-                recording.warnings.push(format!("events.jsonl line {number}: {why}; left out"));
+                warn(recording, format!("events.jsonl line {number}: {why}; left out"));
             }
         }
+    }
+}
+
+/// Names a line that is not used, up to [`MOST_WARNINGS`].
+fn warn(recording: &mut Recording, why: String) {
+    match recording.warnings.len() {
+        count if count < MOST_WARNINGS => recording.warnings.push(why),
+        MOST_WARNINGS => recording.warnings.push("more lines of events.jsonl are not used".to_owned()),
+        _ => {}
     }
 }
 
@@ -216,7 +235,7 @@ fn meta(folder: &Path) -> Result<Meta, Error> {
         format: Format,
     }
     let path = folder.join("meta.json");
-    let text = std::fs::read(&path).map_err(|error| match error.kind() {
+    let text = read_regular(&path, SMALL).map_err(|error| match error.kind() {
         std::io::ErrorKind::NotFound => {
             Error::NotARecording { path: folder.to_owned(), why: "it has no meta.json".to_owned() }
         }

@@ -181,7 +181,8 @@ impl Recording {
     /// parsed any more.
     #[must_use]
     pub fn observed(&self, run: &Run, metric: &Name) -> Vec<Option<Observed>> {
-        let Ok(file) = std::fs::File::open(self.folder.join("events.jsonl")) else { return vec![None] };
+        let (path, mut options) = (self.folder.join("events.jsonl"), std::fs::OpenOptions::new());
+        let Ok(file) = crate::files::open_regular(&path, options.read(true)) else { return vec![None] };
         let read = |span: &Span| {
             let mut line = vec![0; span.length];
             file.read_exact_at(&mut line, span.start).ok()?;

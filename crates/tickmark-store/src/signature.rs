@@ -2,7 +2,7 @@
 
 use crate::Recording;
 use sha2::{Digest, Sha256};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Write;
 use tickmark_wire::{Name, Nanos, RunPlan};
 
@@ -38,8 +38,16 @@ pub(crate) fn of(recording: &Recording) -> String {
         let clock = stamped.and_then(|outcome| serde_json::to_string(&outcome.instrument.clock).ok());
         let _ = writeln!(text, "{}", clock.unwrap_or_default());
     }
+    let mut lengths: HashMap<&Name, (usize, Nanos)> = HashMap::new();
+    for run in plan.runs.iter().filter(|run| run.round > 0) {
+        let given: BTreeSet<&Name> = run.metrics().collect();
+        for metric in given {
+            let (runs, length) = lengths.entry(metric).or_default();
+            (*runs, *length) = (*runs + 1, run.budget.max(*length));
+        }
+    }
     for metric in &plan.metrics {
-        let (runs, length) = length(recording, &metric.name);
+        let (runs, length) = lengths.get(&metric.name).copied().unwrap_or_default();
         let _ = writeln!(text, "{} {runs} {}", metric.name, length.get());
     }
     // 128 bits are enough to tell configurations apart.

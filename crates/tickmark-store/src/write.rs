@@ -1,5 +1,6 @@
 //! Writes a recording: appended to, flushed to the disk after each run, never rewritten.
 
+use crate::files::{SMALL, open_regular, read_regular};
 use crate::{Error, Id, Meta};
 use std::fs::{File, OpenOptions};
 use std::io::Write;
@@ -35,7 +36,7 @@ impl Writer {
     /// Opens an existing recording at its end and locks it.
     pub(super) fn open(folder: &Path, id: &Id) -> Result<Self, Error> {
         let path = folder.join("events.jsonl");
-        let events = OpenOptions::new().create(true).append(true).open(&path);
+        let events = open_regular(&path, OpenOptions::new().create(true).append(true));
         let events = events.map_err(Error::file("open", &path))?;
         match events.try_lock() {
             Ok(()) => Ok(Self { folder: folder.to_owned(), events }),
@@ -47,7 +48,7 @@ impl Writer {
     /// Gives it another name in meta.json, where everything else stays, also what this version does not know.
     pub(super) fn rename(&self, name: &str) -> Result<(), Error> {
         let path = self.folder.join("meta.json");
-        let text = std::fs::read(&path).map_err(Error::file("read", &path))?;
+        let text = read_regular(&path, SMALL).map_err(Error::file("read", &path))?;
         let broken =
             |error: serde_json::Error| Error::file("read", self.folder.join("meta.json"))(error.into());
         let mut meta: serde_json::Value = serde_json::from_slice(&text).map_err(broken)?;
@@ -106,7 +107,9 @@ impl Writer {
 fn write_meta(folder: &Path, meta: &impl serde::Serialize) -> Result<(), Error> {
     let (path, draft) = (folder.join("meta.json"), folder.join("meta.json.draft"));
     let text = serde_json::to_vec_pretty(meta).map_err(|e| Error::file("write", &path)(e.into()))?;
-    let written = File::create(&draft).and_then(|mut file| {
+    // What a killed writer left, and what another put there, is not written through.
+    let _ = std::fs::remove_file(&draft);
+    let written = File::create_new(&draft).and_then(|mut file| {
         file.write_all(&text)?;
         file.sync_all()
     });

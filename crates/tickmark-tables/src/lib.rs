@@ -1,8 +1,9 @@
-//! Tables of columns as Parquet files: written whole or not at all, read column by column. What is in a table is its caller's affair; every column
-//! may lack values.
+//! Files that are written whole or not at all, and tables of columns as such files (Parquet), read column by column. What is in
+//! a table is its caller's affair; every column may lack values.
 #![forbid(unsafe_code)]
 
 mod column;
+pub mod destination;
 mod read;
 mod write;
 

@@ -1,5 +1,6 @@
 //! Writing a table.
 
+use crate::destination::Destination;
 use crate::{Column, Error, Kind, Schema};
 use parquet::basic::{Compression, LogicalType, Repetition, Type as Physical};
 use parquet::column::writer::ColumnWriter;
@@ -19,7 +20,7 @@ const GROUP: usize = 200_000;
 /// A table that is being written; without [`Writer::finish`] there is none.
 pub struct Writer {
     path: PathBuf,
-    draft: PathBuf,
+    destination: Option<Destination>,
     schema: Schema,
     columns: Vec<Column>,
     file: Option<SerializedFileWriter<File>>,
@@ -31,16 +32,21 @@ impl Writer {
     /// # Errors
     /// It cannot be made.
     pub fn create(path: &Path, schema: Schema) -> Result<Self, Error> {
-        let draft = path.with_extension(format!("parquet.{}.draft", std::process::id()));
         if let Some(folder) = path.parent() {
             std::fs::create_dir_all(folder).map_err(Error::file("write", folder))?;
         }
-        let file = File::create(&draft).map_err(Error::file("write", &draft))?;
+        let (destination, file) = Destination::create(path).map_err(Error::file("write", path))?;
         let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
         let begun = of(schema)
             .and_then(|schema| SerializedFileWriter::new(file, Arc::new(schema), Arc::new(properties)));
         let file = begun.map_err(|error| Error::damaged(path, error))?;
-        Ok(Self { path: path.to_owned(), draft, schema, columns: empty(schema), file: Some(file) })
+        Ok(Self {
+            path: path.to_owned(),
+            destination: Some(destination),
+            schema,
+            columns: empty(schema),
+            file: Some(file),
+        })
     }
 
     /// Adds a row: a value for each column.
@@ -77,17 +83,8 @@ impl Writer {
         self.flush()?;
         let failed = |error: ParquetError| Error::file("write", &self.path)(std::io::Error::other(error));
         let file = self.file.take().map(SerializedFileWriter::into_inner).transpose().map_err(failed)?;
-        let named = file
-            .map_or(Ok(()), |file| file.sync_all())
-            .and_then(|()| std::fs::rename(&self.draft, &self.path));
+        let named = file.zip(self.destination.take()).map_or(Ok(()), |(file, to)| to.finish(&file));
         named.map_err(Error::file("write", &self.path))
-    }
-}
-
-impl Drop for Writer {
-    fn drop(&mut self) {
-        // Where it was finished there is none.
-        let _ = std::fs::remove_file(&self.draft);
     }
 }
 

@@ -49,6 +49,8 @@ pub(crate) enum Error {
     Usage(String),
     #[error("{0}")]
     Refused(String),
+    #[error("{0}")]
+    Unjudged(String),
     #[error("{source}{}", next(source))]
     Store {
         #[from]
@@ -78,6 +80,7 @@ impl Error {
                 _ => Code::Failed,
             },
             Self::Shared(tickmark_shared::Error::Address(_)) => Code::Usage,
+            Self::Unjudged(_) => Code::Unjudged,
             _ => Code::Failed,
         }
     }

@@ -9,6 +9,7 @@ use super::why::Why;
 use crate::report::{self, Mark, Row, TAIL, Unit};
 use std::collections::{BTreeMap, BTreeSet};
 use tickmark_stats::nested::Nested;
+use tickmark_stats::verdict::Order;
 use tickmark_store::Recording;
 use tickmark_wire::Group;
 
@@ -157,6 +158,9 @@ impl<'a> Read<'a> {
                     // What is no floor is no figure to compare.
                     unlike: unlike.or(no_floor.filter(|_| figure == "floor")),
                     marks: marks(&ours, &theirs, figure),
+                    order: matches!(basis, Basis::Apart { .. })
+                        .then(|| Order::one_after_the_other(&values[0], &values[1]))
+                        .flatten(),
                     values,
                     blocks,
                     counts,
@@ -195,6 +199,7 @@ impl Figure {
             blocks: Vec::new(),
             counts: [1, 1],
             step: 0.0,
+            order: None,
             made: [[1, 1]; 2],
             between: None,
             history: history.get(&(metric.to_owned(), "floor")),

@@ -33,7 +33,7 @@ fn claim(figure: &Figure) -> Option<Sides<'_>> {
                 df: history.df,
             })
         }
-        None => Some(Sides::Apart { values: [a, b], step }),
+        None => Some(Sides::Apart { values: [a, b], step, order: figure.order }),
     }
 }
 
@@ -44,7 +44,7 @@ pub(super) fn runs_alone(pages: &[Page<'_>], rule: Rule) -> Vec<Vec<Option<Compa
         (!figure.exact
             && figure.unlike.is_none()
             && (figure.values[0].is_empty() || figure.history.is_some()))
-        .then_some(Sides::Apart { values: [a, b], step: figure.step })
+        .then_some(Sides::Apart { values: [a, b], step: figure.step, order: None })
     })
 }
 

@@ -8,7 +8,7 @@ use crate::report::{Mark, Unit as RowUnit};
 use serde::Serialize;
 use tickmark_stats::rank::signed_rank;
 use tickmark_stats::series::{drift, lag_1};
-use tickmark_stats::verdict::{Comparison, LEVEL, Verdict};
+use tickmark_stats::verdict::{Comparison, LEVEL, Order, Verdict, Withheld};
 use tickmark_stats::{Interval, spread};
 use tickmark_wire::{Better, Group};
 
@@ -64,6 +64,8 @@ pub(super) struct Figure {
     pub counts: [usize; 2],
     /// Of what the values are multiples; 0 where that is not known.
     pub step: f64,
+    /// What the order of the values says, where one side was measured after the other.
+    pub order: Option<Order>,
     /// Of each side, runs with a figure, and runs that were made.
     pub made: [[usize; 2]; 2],
     /// One for each run.
@@ -295,6 +297,9 @@ impl Figure {
         let few = || self.history.is_none() && self.values.iter().any(|values| values.len() < 2);
         match (self.unlike, needed) {
             (Some(unlike), _) => unlike,
+            _ if claim.is_some_and(|claim| claim.withheld.is_some()) => {
+                Why::Order(claim.and_then(|claim| claim.withheld).unwrap_or(Withheld::Drift))
+            }
             _ if self.exact && self.values[0].is_empty() => Why::NoPhase,
             _ if self.exact && self.values[0].iter().any(|value| *value <= 0.0) => Why::NoRatio,
             _ if self.exact => Why::ByPhase,

@@ -1,6 +1,7 @@
 //! Why a figure is not judged.
 
 use crate::report::NoFloor;
+use tickmark_stats::verdict::Withheld;
 
 /// Why nothing is claimed of a figure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,6 +36,8 @@ pub enum Why {
     TooFew,
     /// The replicates do not vary.
     NoVariation,
+    /// The order of the values forbids the claim.
+    Order(Withheld),
 }
 
 impl Why {
@@ -57,6 +60,8 @@ impl Why {
             Self::Needs(_) => "needs_more",
             Self::TooFew => "too_few",
             Self::NoVariation => "no_variation",
+            Self::Order(Withheld::Drift) => "drift",
+            Self::Order(Withheld::Dependence) => "values_depend_on_each_other",
         }
     }
 }

@@ -1,8 +1,8 @@
 //! How often a gate claims what is not there, and finds what is: by recordings in which nothing was changed, and slowdowns that are planted in them.
 
-use super::{Figures, LEVEL, Line, Name, check};
+use super::{Figures, LEVEL, Line, Name, check, worse_side};
 use tickmark_stats::Interval;
-use tickmark_stats::gate::{share_interval, would_claim};
+use tickmark_stats::gate::{Side, share_interval, would_claim};
 use tickmark_wire::Better;
 
 /// Slowdowns that are planted, in one figure at a time.
@@ -26,7 +26,7 @@ pub struct Calibrated {
     pub trials: usize,
     /// See above.
     pub earlier: usize,
-    /// In how many of them a change was claimed where nothing had been changed.
+    /// In how many of them a change that fails was claimed where nothing had been changed.
     pub alarms: usize,
     /// What was found where a figure was made worse alone.
     pub found: Vec<Found>,
@@ -34,9 +34,15 @@ pub struct Calibrated {
 
 impl Calibrated {
     /// Recordings in the order in which they were made, `together` at a time, against the earlier ones: the figures of these lines as they are, and each made worse by itself. None where no
-    /// trial has all of them, or too few earlier ones can tell anything.
+    /// trial has all of them, or too few earlier ones can tell anything. `fails` says which claim is an alarm.
     #[must_use]
-    pub fn of(earlier: &[Figures], trials: &[Figures], together: usize, lines: &[Line]) -> Option<Self> {
+    pub fn of(
+        earlier: &[Figures],
+        trials: &[Figures],
+        together: usize,
+        lines: &[Line],
+        fails: &dyn Fn(&Line) -> bool,
+    ) -> Option<Self> {
         let names: Vec<Name> = lines.iter().map(|line| (line.metric.clone(), line.figure.clone())).collect();
         let whole = |figures: &&Figures| names.iter().all(|name| figures.contains_key(name));
         let only = |figures: &Figures| -> Figures {
@@ -49,6 +55,7 @@ impl Calibrated {
             |line: &Line, by: f64| if line.better == Better::Higher { -by.ln_1p() } else { by.ln_1p() };
         let worse = |by: f64| -> Vec<f64> { lines.iter().map(|line| more(line, by)).collect() };
         let planted = PLANTED.map(worse);
+        let sides: Vec<Side> = lines.iter().map(|line| worse_side(line.better)).collect();
         let rows = |side: &[Figures]| -> Vec<Vec<f64>> {
             side.iter().map(|figures| figures.values().map(|figure| figure.value.ln()).collect()).collect()
         };
@@ -68,10 +75,10 @@ impl Calibrated {
                 return None;
             }
             all.trials += 1;
-            all.alarms += usize::from(checked.lines.iter().any(|line| line.changed() && !line.contended));
+            all.alarms += usize::from(checked.lines.iter().any(|line| fails(line) && !line.contended));
             let after = rows(trial);
             for (at, more) in planted.iter().enumerate() {
-                let claims = would_claim(&before, &after, more, LEVEL)?;
+                let claims = would_claim(&before, &after, more, &sides, LEVEL)?;
                 for (found, claimed) in all.found.iter_mut().zip(claims) {
                     found.counts[at] += usize::from(claimed);
                 }
@@ -117,7 +124,7 @@ mod tests {
     fn a_calibration_counts_alarms_and_what_it_finds_of_each_figure() {
         let (earlier, trials) = (many(24, 0), many(20, 4));
         let lines = check(&earlier, &trials[..1], None).lines;
-        let calibrated = Calibrated::of(&earlier, &trials, 1, &lines).unwrap();
+        let calibrated = Calibrated::of(&earlier, &trials, 1, &lines, &Line::changed).unwrap();
         assert_eq!((calibrated.trials, calibrated.earlier, calibrated.alarms), (20, 24, 0));
         // Values lie within 1 %, so that 5 % is far outside and 1 % may not be.
         assert!(calibrated.found.iter().all(|found| found.counts[2] == 20), "{calibrated:?}");
@@ -126,9 +133,9 @@ mod tests {
         assert!(rate == 0.0 && interval.high > 0.1 && interval.high < 0.16, "{interval:?}");
         assert!(calibrated.blind(0.05, 0.8).is_empty() && calibrated.blind(0.01, 0.8).len() == 2);
         assert!(calibrated.is_quiet(0.15) && !calibrated.is_quiet(0.1));
-        let pairs = Calibrated::of(&earlier, &trials, 2, &lines).unwrap();
+        let pairs = Calibrated::of(&earlier, &trials, 2, &lines, &Line::changed).unwrap();
         assert_eq!(pairs.trials, 10);
-        assert!(Calibrated::of(&earlier[..5], &trials, 1, &lines).is_none());
+        assert!(Calibrated::of(&earlier[..5], &trials, 1, &lines, &Line::changed).is_none());
     }
 
     #[test]
@@ -142,7 +149,7 @@ mod tests {
         };
         let (earlier, trials) = (noisy(many(30, 0)), noisy(many(40, 4)));
         let lines = check(&earlier, &trials[..1], None).lines;
-        let calibrated = Calibrated::of(&earlier, &trials, 1, &lines).unwrap();
+        let calibrated = Calibrated::of(&earlier, &trials, 1, &lines, &Line::changed).unwrap();
         let blind = calibrated.blind(0.05, 0.8);
         assert!(blind.len() == 1 && blind[0].name.0 == "noisy", "{calibrated:?}");
         assert_eq!(calibrated.rarest()[2].map(|found| found.name.0.as_str()), Some("noisy"));

@@ -32,6 +32,8 @@ pub struct Header {
     pub cpus_allowed: Option<usize>,
     /// The hypervisor's name.
     pub virtualisation: Option<String>,
+    /// The operating system.
+    pub system: Option<String>,
     /// The release.
     pub kernel: Option<String>,
     /// By the kernel's configuration.
@@ -96,6 +98,7 @@ pub(super) fn of(recording: &Recording, samples: &[Sample<'_>]) -> Header {
         cpus: facts.get("cpu.online").and_then(tickmark_wire::text::list).map(|all| all.len()),
         cpus_allowed: session.map(|hello| hello.settled.allowed.len()),
         virtualisation: facts.get("virtualisation").filter(|v| *v != "none").map(hypervisor),
+        system: system(recording),
         kernel: text("kernel.release"),
         hz_configured: configured_hz(recording),
         hz_measured: hz_measured(recording, samples),
@@ -124,8 +127,23 @@ fn changed(recording: &Recording) -> Vec<(String, usize)> {
     all
 }
 
+/// The operating system: of what another program measured as its file says.
+fn system(recording: &Recording) -> Option<String> {
+    let told = recording.environment().and_then(|facts| facts.get("kernel.name"));
+    told.or(recording.imported.is_none().then_some("Linux")).map(str::to_owned)
+}
+
+impl Header {
+    /// The operating system and its release, as far as they are known.
+    #[must_use]
+    pub fn system_release(&self) -> String {
+        let words: Vec<&str> = self.system.iter().chain(&self.kernel).map(String::as_str).collect();
+        if words.is_empty() { "system unknown".to_owned() } else { words.join(" ") }
+    }
+}
+
 /// What CPUID calls a hypervisor, as people do.
-fn hypervisor(name: &str) -> String {
+pub(crate) fn hypervisor(name: &str) -> String {
     let known = [
         ("KVMKVMKVM", "KVM"),
         ("Microsoft Hv", "Hyper-V"),

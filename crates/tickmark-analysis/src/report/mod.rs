@@ -12,7 +12,7 @@ mod rows;
 
 pub use detail::{Bin, Detail};
 pub use findings::Finding;
-pub(crate) use header::gigahertz;
+pub(crate) use header::{gigahertz, hypervisor};
 pub use header::{Guest, Header};
 pub use kinds::row_names;
 pub use marks::{Mark, NoFloor, Note};

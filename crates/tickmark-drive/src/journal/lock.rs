@@ -4,12 +4,16 @@
 use super::{Page, Undo};
 use crate::Error;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tickmark_probe::sys::host::{OPEN_CAREFULLY, effective_user as own_id};
+
+/// Bytes of a lock or a journal that are read at most; an experiment writes a few thousand.
+pub(super) const LONGEST: u64 = 16 << 20;
 
 /// One thing that is changed.
 pub(super) struct Lock {
@@ -40,7 +44,7 @@ impl Lock {
         let hash = target.bytes().fold(0xcbf2_9ce4_8422_2325, step);
         let path = folder.join(format!("{hash:016x}.lock"));
         loop {
-            let mut file = open_own(&path)?;
+            let file = open_own(&path)?;
             if !tried(&file) {
                 return Err(Error::Refused(format!(
                     "another experiment is changing {target}; wait for it to end"
@@ -50,9 +54,7 @@ impl Lock {
             if std::fs::symlink_metadata(&path).map(|now| now.ino()).ok() != Some(inode(&file, &path)?) {
                 continue;
             }
-            let mut text = String::new();
-            let _ = file.read_to_string(&mut text);
-            if let Ok(holder) = serde_json::from_str::<Holder>(&text) {
+            if let Some(holder) = Holder::read(&file) {
                 holder.refuse_leftover(target, &path)?;
             }
             return Ok(Self { path, file });
@@ -94,26 +96,56 @@ pub(super) fn tried(file: &File) -> bool {
     })
 }
 
+/// What the locks of this user name, whatever store it is in.
+#[derive(Default)]
+pub(super) struct Named {
+    /// Journals that are there, each once.
+    pub(super) journals: BTreeSet<PathBuf>,
+    /// What is still changed although its journal is gone, a line each.
+    pub(super) orphans: Vec<String>,
+}
+
+/// Reads every lock of this user. One that an experiment holds names its journal too.
+pub(super) fn named() -> Named {
+    let mut named = Named::default();
+    let entries = folder().ok().and_then(|place| std::fs::read_dir(place).ok());
+    for path in entries.into_iter().flatten().flatten().map(|entry| entry.path()) {
+        let Ok(file) = open_careful(&path) else { continue };
+        let Some(holder) = Holder::read(&file) else { continue };
+        if holder.journal.exists() {
+            named.journals.insert(holder.journal);
+        } else if tried(&file)
+            && let Err(error) = holder.refuse_leftover("", &path)
+        {
+            named.orphans.push(error.to_string());
+        }
+    }
+    named
+}
+
 /// Takes the locks away that name a journal, which has been carried out: what somebody sets from now on is no leftover of it.
 pub(super) fn forget(journal: &Path) {
     let Ok(journal) = std::path::absolute(journal) else { return };
     let locks = folder().and_then(|place| std::fs::read_dir(&place).map_err(Error::file("read", place)));
     for path in locks.into_iter().flatten().flatten().map(|entry| entry.path()) {
-        let names_it = |file: &mut File| {
-            let mut text = String::new();
-            file.rewind().is_ok()
-                && file.read_to_string(&mut text).is_ok()
-                && serde_json::from_str::<Holder>(&text).is_ok_and(|holder| holder.journal == journal)
-        };
-        let Ok(mut file) = open_own(&path) else { continue };
+        let names_it = |file: &File| Holder::read(file).is_some_and(|holder| holder.journal == journal);
+        let Ok(file) = open_own(&path) else { continue };
         // Read again under the lock: who had it may have written another.
-        if names_it(&mut file) && tried(&file) && names_it(&mut file) {
+        if names_it(&file) && tried(&file) && names_it(&file) {
             let _ = std::fs::remove_file(&path);
         }
     }
 }
 
 impl Holder {
+    /// What a lock says, if it is one that an experiment wrote.
+    fn read(mut file: &File) -> Option<Self> {
+        let mut text = String::new();
+        file.rewind().ok()?;
+        file.take(LONGEST).read_to_string(&mut text).ok()?;
+        serde_json::from_str(&text).ok()
+    }
+
     /// What a killed experiment left changed is nobody's original: where its journal is there, it says so; where it is gone, the
     /// files themselves do.
     fn refuse_leftover(&self, target: &str, lock: &Path) -> Result<(), Error> {

@@ -4,7 +4,7 @@ mod lock;
 pub(crate) mod restore;
 
 use crate::{Error, setting_file, shell};
-use lock::{Lock, open_careful, own_folder};
+use lock::{LONGEST, Lock, open_careful, own_folder};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::{Read, Write};
@@ -92,7 +92,7 @@ impl Page {
     pub(super) fn read(path: &Path) -> Result<Self, String> {
         let read = |path: &Path| -> Result<Self, String> {
             let mut text = Vec::new();
-            open_careful(path)?.read_to_end(&mut text).map_err(|error| error.to_string())?;
+            open_careful(path)?.take(LONGEST).read_to_end(&mut text).map_err(|error| error.to_string())?;
             serde_json::from_slice(&text).map_err(|error| error.to_string())
         };
         read(path).or_else(|why| read(&copy(path)).map_err(|copy| format!("{why}; its copy: {copy}")))

@@ -1,8 +1,9 @@
 //! Puts back what killed experiments left.
 
-use super::lock::{forget, is_own, open_careful, tried};
+use super::lock::{Named, forget, is_own, named, open_careful, tried};
 use super::{Page, Undo, remove, running};
 use crate::Error;
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
@@ -60,12 +61,36 @@ pub struct Restored {
     pub busy: usize,
 }
 
-/// Puts back what killed experiments of this user left, each as far as it goes. Journals of others are never carried out: they may
-/// say anything.
+/// Puts back what killed experiments of this user left on this machine: in this store, and in every other one that a lock names.
+/// Each goes as far as it goes.
 ///
 /// # Errors
-/// The folder of journals cannot be read, or is another user's.
+/// The store's folder of journals cannot be read, or is another user's.
 pub fn restore(store: &Path) -> Result<Restored, Error> {
+    let Named { journals, orphans } = named();
+    let mut restored = restore_store(store)?;
+    let own = std::path::absolute(store).unwrap_or_default();
+    let others = journals.iter().filter_map(|journal| journal.parent()?.parent()).filter(|other| *other != own);
+    for other in others.collect::<BTreeSet<_>>() {
+        match restore_store(other) {
+            Ok(more) => restored.add(more),
+            Err(error) => restored.wrong.push(error.to_string()),
+        }
+    }
+    restored.wrong.extend(orphans);
+    Ok(restored)
+}
+
+impl Restored {
+    fn add(&mut self, more: Self) {
+        self.done.extend(more.done);
+        self.wrong.extend(more.wrong);
+        self.busy += more.busy;
+    }
+}
+
+/// The same of one store. Journals of others are never carried out: they may say anything.
+pub(super) fn restore_store(store: &Path) -> Result<Restored, Error> {
     let folder = store.join("experiments");
     match std::fs::read_dir(&folder) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Restored::default()),

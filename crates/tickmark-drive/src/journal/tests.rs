@@ -1,6 +1,6 @@
 //! What was changed goes back, once, and never what another may have written.
 
-use super::restore::{Restored, left, restore};
+use super::restore::{Restored, left, restore_store as restore};
 use super::*;
 
 fn begin(store: &Path, knob: &Path) -> Result<Journal, Error> {

@@ -161,6 +161,7 @@ impl Page<'_> {
         let host = host(all, words[0], release, &self.tool);
         host.rounds = host.rounds.max(round);
         host.know("host.name", words[0], &source);
+        host.know("kernel.name", words[1].trim_end_matches(|c: char| !c.is_ascii_alphanumeric()), &source);
         host.know("kernel.release", release, &source);
         for (column, cell) in layout.columns.iter().zip(cells) {
             if let Some((value, step)) = cell.and_then(printed) {

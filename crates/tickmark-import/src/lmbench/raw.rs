@@ -136,6 +136,8 @@ impl Run<'_> {
         }
         host.rounds = round;
         host.know("host.name", machine, &source);
+        // "[lmbench3.0 results for Linux host 6.1 ...".
+        host.know("kernel.name", self.header("SYSNAME").or(word(3)).unwrap_or_default(), &source);
         host.know("kernel.release", release, &source);
         self.facts(host, &source, warnings);
     }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tickmark_analysis::comparison::{Against, Doses, GroupLine, Line, Marked, Model, Party, TrendLine, Why};
 use tickmark_stats::Interval;
 use tickmark_stats::permutation::Labels;
-use tickmark_stats::verdict::{Comparison, Correction, Test, Verdict};
+use tickmark_stats::verdict::{Comparison, Correction, Order, Test, Verdict};
 
 /// The whole comparison.
 #[must_use]
@@ -97,8 +97,15 @@ fn line(line: &Line, against: &Against, margin: f64) -> Value {
         "share_between_recordings": line.between,
         "lag_1": line.checks.lag_1,
         "drift_p": line.checks.drift,
+        "order": c.and_then(|c| c.order).map(|of| order(&of)),
         "shown": { "baseline": means[0], "candidate": means[1], "change": change, "interval": interval, "verdict": said },
     })
+}
+
+/// What the order of the values says.
+#[must_use]
+pub fn order(of: &Order) -> Value {
+    json!({ "lag_1": of.lag_1, "widening": of.widening, "drift": of.drift, "drift_error": of.drift_error })
 }
 
 /// A mark with the sides that it is of: its kind for programs, its text for people.

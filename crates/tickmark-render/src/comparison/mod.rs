@@ -8,11 +8,11 @@ mod text;
 pub(crate) mod words;
 
 pub use html::render as html;
-pub use json::render as json;
+pub use json::{order as order_json, render as json};
 pub use markdown::render as markdown;
 pub use text::render as text;
 pub(crate) use words::{chance, difference};
-pub use words::{command, open as why_open};
+pub use words::{command, open as why_open, order, withheld};
 
 #[cfg(test)]
 mod tests;

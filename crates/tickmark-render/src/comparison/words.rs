@@ -12,7 +12,7 @@ use crate::reason;
 use tickmark_analysis::comparison::{
     Against, Basis, Deciding, Difference, Line, Marked, Model, Party, Why, Word,
 };
-use tickmark_stats::verdict::{Comparison, Correction, Verdict};
+use tickmark_stats::verdict::{Comparison, Correction, Order, Verdict, Withheld};
 use tickmark_store::Id;
 use tickmark_wire::Better;
 use tickmark_wire::text::quoted;
@@ -65,7 +65,11 @@ pub(crate) fn printed(line: &Line, basis: &Basis, margin: f64) -> Printed {
     let middle = line.claim.is_some_and(|claim| claim.by_middle && line.why.is_none());
     let middle = middle.then(|| "change of the trimmed mean, as a few values are far off".to_owned());
     let pace = line.by_pace.map(by_pace);
-    let marks: Vec<String> = middle.into_iter().chain(pace).chain(line.marks.iter().map(marked)).collect();
+    let values = line.values.iter().map(Vec::len).sum();
+    let shown = |drift: f64| value(drift, None, line.unit);
+    let order = line.claim.and_then(|claim| claim.order);
+    let order = order.map(|order| self::order(&order, values, &shown)).unwrap_or_default();
+    let marks: Vec<String> = middle.into_iter().chain(pace).chain(order).chain(line.marks.iter().map(marked)).collect();
     let verdict = if marks.is_empty() { verdict } else { format!("{verdict} [{}]", marks.join("; ")) };
     Printed { means, change: line.ratio.map_or_else(none, percent), interval, verdict }
 }
@@ -166,7 +170,36 @@ pub(super) fn why(why: Why, line: &Line, basis: &Basis) -> String {
         Why::Needs(needed) => format!("{needed} {} would decide in 4 of 5 cases", replicates(basis)),
         Why::TooFew => format!("too few {}", replicates(basis)),
         Why::NoVariation => format!("the {} do not vary", replicates(basis)),
+        Why::Order(why) => withheld(why).to_owned(),
     }
+}
+
+/// Why a difference is not claimed that independent values would show.
+#[must_use]
+pub const fn withheld(why: Withheld) -> &'static str {
+    match why {
+        Withheld::Drift => {
+            "withheld: both sides drift, and going on would make a difference like this; measure them interleaved"
+        }
+        Withheld::Dependence => {
+            "withheld: neighbouring values may resemble each other, and so few show no difference; measure more, or interleaved"
+        }
+    }
+}
+
+/// What is to be known of the order of two sides of so many values in all, a sentence each.
+#[must_use]
+pub fn order(order: &Order, values: usize, shown: &dyn Fn(f64) -> String) -> Vec<String> {
+    let resembles = order.resembles(values).then(|| {
+        format!(
+            "neighbouring values resemble each other (lag-1 correlation {:.2}): intervals may be {:.1} times too narrow",
+            order.lag_1, order.widening
+        )
+    });
+    let drifts = order.drifts().then(|| {
+        format!("both sides drift: going on makes a difference of {}", shown(order.drift))
+    });
+    resembles.into_iter().chain(drifts).collect()
 }
 
 /// The chance of a line for itself.

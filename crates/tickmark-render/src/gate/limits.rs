@@ -5,7 +5,7 @@ use crate::grid::table;
 use crate::number::{percent, value};
 use serde_json::{Value, json};
 use std::fmt::Write;
-use tickmark_analysis::report::Row;
+use tickmark_analysis::report::{Row, RowStatus};
 
 /// A limit of a row.
 pub struct Limit {
@@ -42,6 +42,19 @@ impl Limit {
         near.then_some(true).or(far.then_some(false))
     }
 
+    /// Why it is neither kept nor broken.
+    fn why_open(&self) -> &'static str {
+        match (self.row.value, self.row.status) {
+            (_, RowStatus::Unsupported) => "not judged: not supported on the recorded system",
+            (_, RowStatus::Failed) => "not judged: its runs failed",
+            (_, RowStatus::Timeout) => "not judged: its runs took too long",
+            (_, RowStatus::Missing) => "not judged: no run of it was made",
+            (None, _) => "not judged: it has no value",
+            (Some(value), _) if value.confidence <= 0.0 => "not judged: one run has no interval",
+            _ => "not judged: the interval of its runs reaches across the limit",
+        }
+    }
+
     fn cells(&self) -> Vec<String> {
         let shown = |number: f64| value(number, Some(number.abs() * 1e-3), self.row.unit);
         let (seen, ends) = self.row.value.map_or_else(
@@ -64,7 +77,7 @@ impl Limit {
         let said = match self.holds() {
             Some(true) => "kept",
             Some(false) => "broken",
-            None => "not judged: the runs reach across it, or are one",
+            None => self.why_open(),
         };
         let limit = format!("{} {}", if self.is_most { "at most" } else { "at least" }, shown(self.limit));
         vec![self.row.metric.clone(), limit, seen, ends, said.to_owned()]

@@ -48,7 +48,7 @@ pub(crate) fn fact(known: &Known) -> (String, String, &str) {
 pub fn header(h: &Header) -> String {
     let mut parts = vec![h.host.clone().unwrap_or_else(|| h.name.clone())];
     if let Some(tool) = &h.imported {
-        parts.push(format!("Linux {}", h.kernel.as_deref().unwrap_or("unknown")));
+        parts.push(h.system_release());
         parts.push(format!("{} measured by {tool}, imported", number::count(h.rounds, "run")));
         return joined(&parts);
     }
@@ -60,7 +60,7 @@ pub fn header(h: &Header) -> String {
         (None, None) => "CPUs unknown".to_owned(),
     };
     parts.push(h.guest.as_ref().map_or_else(|| format!("{cpu}, {cpus}{guest}"), emulated));
-    parts.push(format!("Linux {}", h.kernel.as_deref().unwrap_or("unknown")));
+    parts.push(h.system_release());
     let configured = h.hz_configured.map_or("HZ unknown".to_owned(), |hz| format!("HZ {hz}"));
     let measured = h.hz_measured.map_or("not measured".to_owned(), |hz| format!("{hz:.3} measured"));
     parts.push(format!("{configured} ({measured})"));

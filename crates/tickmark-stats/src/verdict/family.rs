@@ -56,6 +56,12 @@ impl<'a> Family<'a> {
         Self { figures, ..Self::default() }
     }
 
+    /// The same with the one rule for values that do not vary ([`Sides::are_constant`]).
+    pub(super) fn exact_where_constant(&self) -> Self {
+        let figures = self.figures.iter().map(|sides| sides.exact_where_constant()).collect();
+        Self { figures, looks: self.looks, early: self.early, earlier: self.earlier.clone() }
+    }
+
     /// The chances of each figure over all looks at it: each look has its own part of the level (Bonferroni), so that the
     /// chance of what was claimed once stays. `all` figures are on the page.
     fn found(&self, level: f64, all: usize) -> Vec<Option<Found>> {
@@ -200,7 +206,7 @@ fn pairs(sides: &Sides<'_>, first: usize, last: usize) -> Option<Pairs> {
 /// Permutations of the values of two sides, all figures together.
 fn by_groups(figures: &[(usize, &Sides<'_>)], labels: Labels) -> Vec<(usize, Found)> {
     let made = |(at, sides): &(usize, &Sides<'_>)| match sides {
-        Sides::Apart { values: [a, b], step } => Some((*at, Groups::new(a, b, *step)?)),
+        Sides::Apart { values: [a, b], step, .. } => Some((*at, Groups::new(a, b, *step)?)),
         _ => None,
     };
     let (at, own): (Vec<usize>, Vec<Groups>) = figures.iter().filter_map(made).unzip();

@@ -1,5 +1,6 @@
 //! Two samples of one figure: what each design says of their difference.
 
+use super::order::Order;
 use crate::student::{t_above, t_point};
 use crate::trimmed::trimmed;
 use crate::two::{Difference, Moments, fieller, paired_ratio, ratio_between};
@@ -14,9 +15,11 @@ pub enum Sides<'a> {
         values: [&'a [f64]; 2],
         /// Of what they are multiples, as printed numbers are; 0 where that is not known.
         step: f64,
+        /// What their order says, where they were measured one after the other.
+        order: Option<Order>,
     },
     /// The same, known by their moments.
-    Moments(&'a Moments, &'a Moments),
+    Moments(&'a Moments, &'a Moments, Option<Order>),
     /// The values at one place belong together: the blocks of an interleaved experiment.
     Paired {
         /// Of each side.
@@ -47,13 +50,48 @@ impl<'a> Sides<'a> {
     /// Each side for itself, of values that are not known to be rounded.
     #[must_use]
     pub fn apart(first: &'a [f64], second: &'a [f64]) -> Self {
-        Self::Apart { values: [first, second], step: 0.0 }
+        Self::Apart { values: [first, second], step: 0.0, order: None }
     }
 
     /// A pair in every block, of values that are not known to be rounded.
     #[must_use]
     pub fn paired(first: &'a [f64], second: &'a [f64]) -> Self {
         Self::Paired { values: [first, second], blocks: None, step: 0.0 }
+    }
+
+    /// What the order of the values says, where it is known.
+    pub(super) fn order(&self) -> Option<Order> {
+        match self {
+            Self::Apart { order, .. } | Self::Moments(_, _, order) => *order,
+            Self::Paired { .. } | Self::Known { .. } => None,
+        }
+    }
+
+    /// Whether no value of either side differs from the others of its side.
+    #[must_use]
+    pub fn are_constant(&self) -> bool {
+        let constant = |values: &[f64]| values.windows(2).all(|pair| pair[0] == pair[1]);
+        match self {
+            Self::Apart { values: [a, b], .. } | Self::Paired { values: [a, b], .. } => {
+                constant(a) && constant(b)
+            }
+            Self::Moments(a, b, _) => a.deviation == 0.0 && b.deviation == 0.0,
+            Self::Known { .. } => false,
+        }
+    }
+
+    /// The one rule for values that do not vary: they are taken as exact numbers, whatever their last digit is worth. Rounding is
+    /// reckoned with where something varies.
+    pub(super) fn exact_where_constant(self) -> Self {
+        match self {
+            Self::Apart { values, order, .. } if self.are_constant() => {
+                Self::Apart { values, step: 0.0, order }
+            }
+            Self::Paired { values, blocks, .. } if self.are_constant() => {
+                Self::Paired { values, blocks, step: 0.0 }
+            }
+            other => other,
+        }
     }
 
     /// The same before a block with this number, counted from 0; what has no blocks stays.
@@ -85,7 +123,7 @@ impl<'a> Sides<'a> {
             Self::Apart { values: [a, b], .. } | Self::Paired { values: [a, b], .. } => {
                 Some([spread(a)?.mean, spread(b)?.mean])
             }
-            Self::Moments(a, b) => Some([a.mean, b.mean]),
+            Self::Moments(a, b, _) => Some([a.mean, b.mean]),
             Self::Known { means, .. } => Some(*means),
         }
     }
@@ -94,7 +132,7 @@ impl<'a> Sides<'a> {
     pub(super) fn count(&self) -> usize {
         match self {
             Self::Apart { values: [a, b], .. } | Self::Paired { values: [a, b], .. } => a.len().min(b.len()),
-            Self::Moments(a, b) => a.count.min(b.count) as usize,
+            Self::Moments(a, b, _) => a.count.min(b.count) as usize,
             Self::Known { counts: [a, b], .. } => *a.min(b),
         }
     }
@@ -112,11 +150,11 @@ impl<'a> Sides<'a> {
     /// varies.
     pub(super) fn difference(&self, factor: f64) -> Option<Difference> {
         match self {
-            Self::Apart { values: [a, b], step } => {
+            Self::Apart { values: [a, b], step, .. } => {
                 let [a, b] = [Moments::of(a)?.rounded(*step).times(factor), Moments::of(b)?.rounded(*step)];
                 Difference::between(&a, &b)
             }
-            Self::Moments(a, b) => Difference::between(&a.times(factor), b),
+            Self::Moments(a, b, _) => Difference::between(&a.times(factor), b),
             Self::Paired { values: [a, b], step, .. } => {
                 let scaled: Vec<f64> = a.iter().map(|a| a * factor).collect();
                 // Both values of a pair were rounded.
@@ -137,11 +175,16 @@ impl<'a> Sides<'a> {
         }
     }
 
+    /// So many times as far as of independent values the means vary.
+    fn widening(&self) -> f64 {
+        self.order().map_or(1.0, |order| order.widening)
+    }
+
     /// By how much rounding may have moved the difference of the means: where the values of a side vary by less than half a step,
     /// all of them may have been rounded the same way.
     pub(super) fn bias(&self) -> f64 {
         let (values, step) = match self {
-            Self::Apart { values, step } | Self::Paired { values, step, .. } => (values, *step),
+            Self::Apart { values, step, .. } | Self::Paired { values, step, .. } => (values, *step),
             Self::Moments(..) | Self::Known { .. } => return 0.0,
         };
         let steady = |values: &&[f64]| spread(values).is_none_or(|s| s.deviation < step / 2.0);
@@ -153,6 +196,9 @@ impl<'a> Sides<'a> {
     /// such margin.
     pub(super) fn within(&self, margin: f64) -> Option<f64> {
         let [a, b] = self.means()?;
+        if self.count() > 1 && self.are_constant() && a == b {
+            return Some(0.0);
+        }
         if a <= 0.0 || self.count() < 2 && !matches!(self, Self::Known { .. }) {
             return None;
         }
@@ -160,7 +206,8 @@ impl<'a> Sides<'a> {
         // Where no difference varies it is inside or not.
         let varies = self.difference(1.0).is_some();
         let side = |factor: f64, sign: f64| match self.difference(factor).filter(|_| varies) {
-            Some(d) => t_above((sign * d.point - bias) / d.error, d.df),
+            // Values that hang together say less of where their mean lies.
+            Some(d) => t_above((sign * d.point - bias) / (d.error * self.widening()), d.df),
             None if sign * (b - factor * a) > bias => 0.0,
             None => 1.0,
         };
@@ -176,11 +223,11 @@ impl<'a> Sides<'a> {
     /// The ratio of the means, and where it lies with this confidence.
     pub(super) fn ratio(&self, confidence: f64) -> Option<Ratio> {
         let (ratio, i) = match self {
-            Self::Apart { values: [a, b], step } => {
+            Self::Apart { values: [a, b], step, .. } => {
                 let [a, b] = [Moments::of(a)?.rounded(*step), Moments::of(b)?.rounded(*step)];
                 ratio_between(&a, &b, confidence)
             }
-            Self::Moments(a, b) => ratio_between(a, b, confidence),
+            Self::Moments(a, b, _) => ratio_between(a, b, confidence),
             Self::Paired { values: [a, b], .. } => paired_ratio(a, b, confidence),
             Self::Known { means: [a, b], .. } => {
                 let i = self.difference(1.0)?.interval(confidence);
@@ -204,7 +251,7 @@ impl<'a> Sides<'a> {
                 let own = step * 2f64.sqrt() / self.means()?[0];
                 trimmed(&ratios, own).map(|t| (t.point, t.interval(confidence)))
             }
-            Self::Apart { values: [a, b], step } => {
+            Self::Apart { values: [a, b], step, .. } => {
                 let [a, b] = [trimmed(a, *step)?, trimmed(b, *step)?];
                 let error = a.error.hypot(b.error);
                 let (p, q) = ((a.error / error).powi(2), (b.error / error).powi(2));

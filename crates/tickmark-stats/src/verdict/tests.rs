@@ -70,13 +70,15 @@ fn a_spike_hides_no_shift() {
 
 #[test]
 fn what_is_coarser_than_the_margin_is_not_equivalent() {
-    // 101 and 104, printed in tens.
-    let (a, b) = ([100.0; 10], [100.0; 10]);
-    assert!(matches!(verdict(in_steps(&a, &b, 10.0), 0.01), Verdict::Undecided { .. }));
-    assert_eq!(verdict(in_steps(&a, &b, 0.5), 0.01), Verdict::Equivalent);
-    assert_eq!(verdict(in_steps(&a, &b, 0.0), 0.01), Verdict::Equivalent);
+    // 101 and 104, printed in tens; once 106.
+    let mut a = [100.0; 10];
+    a[4] = 110.0;
+    assert!(matches!(verdict(in_steps(&a, &a, 10.0), 0.01), Verdict::Undecided { .. }));
+    let mut b = [100.0; 10];
+    b[4] = 100.5;
+    assert_eq!(verdict(in_steps(&b, &b, 0.5), 0.01), Verdict::Equivalent);
     let c = one(in_steps(&a, &[110.0; 10], 10.0), 0.01);
-    assert_eq!(c.verdict, Verdict::Undecided { needed: None }, "104.9 and 105.1 would be printed so: {c:?}");
+    assert!(!c.verdict.is_change(), "104.9 and 105.1 would be printed so: {c:?}");
     assert_eq!(verdict(in_steps(&a, &[130.0; 10], 10.0), 0.01), Verdict::Beyond);
     // Where values vary by more than a step, rounding evens out.
     let varied: Vec<f64> = (0..20).map(|i| 100.0 + f64::from(i * 7 % 20)).collect();
@@ -104,7 +106,7 @@ fn many_metrics_ask_for_more_and_none_is_claimed_of_nothing() {
 #[test]
 fn what_does_not_vary_says_little() {
     assert_eq!(verdict(apart(&[5.0, 5.0], &[5.0, 5.0]), 0.01), Verdict::Equivalent);
-    assert_eq!(verdict(apart(&[5.0, 5.0], &[6.0, 6.0]), 0.01), Verdict::Undecided { needed: None });
+    assert_eq!(verdict(apart(&[5.0, 5.0], &[6.0, 6.0]), 0.01), Verdict::Undecided { needed: Some(4) });
     assert_eq!(verdict(apart(&[5.0], &[6.0]), 0.01), Verdict::Undecided { needed: None });
     assert!(compare_all(&[apart(&[], &[1.0])], Rule::default())[0].is_none());
 }
@@ -199,20 +201,43 @@ fn which_test_judges_depends_on_numbers_alone() {
 
 #[test]
 fn what_may_be_rounding_is_no_change() {
-    // Printed to a tenth, and to a hundredth: a step apart.
+    // Printed to a tenth, and to a hundredth: a step apart. One value is another, so that something varies.
     for (a, b, step) in [(0.7, 0.8, 0.1), (0.12, 0.13, 0.01), (4.6, 4.7, 0.1), (0.29, 0.28, 0.01)] {
-        let c = one(in_steps(&[a; 10], &[b; 10], step), 0.01);
+        let mut first = [a; 10];
+        first[3] = b;
+        let c = one(in_steps(&first, &[b; 10], step), 0.01);
         assert!(!c.verdict.is_change(), "{a} {b}: {c:?}");
     }
     for count in [6, 9, 10, 30] {
-        let (a, b) = (vec![10.0; count], vec![11.0; count]);
-        let apart = verdict(Sides::Apart { values: [&a, &b], step: 1.0 }, 0.01);
+        let (mut a, b) = (vec![10.0; count], vec![11.0; count]);
+        a[2] = 11.0;
+        let apart = verdict(Sides::Apart { values: [&a, &b], step: 1.0, order: None }, 0.01);
         assert!(!apart.is_change(), "10.49 and 10.51 are printed so, {count} times: {apart:?}");
     }
-    let zeros = Sides::Apart { values: [&[0.0; 10], &[1.0; 10]], step: 1.0 };
-    assert!(!verdict(zeros, 0.01).is_change(), ".49 and .51 are printed so");
-    let more = Sides::Apart { values: [&[0.0; 10], &[3.0; 10]], step: 1.0 };
-    assert_eq!(verdict(more, 0.01), Verdict::Changed);
+}
+
+#[test]
+fn values_that_do_not_vary_are_exact_whatever_their_last_digit_is_worth() {
+    let exact = |a: f64, m: usize, b: f64, n: usize| {
+        let (a, b) = (vec![a; m], vec![b; n]);
+        one(Sides::Apart { values: [&a, &b], step: 1.0, order: None }, 0.01)
+    };
+    // In one of 126 choices of five of ten all fives are on one side, and in one more all sixes.
+    let c = exact(5.0, 5, 6.0, 5);
+    assert!(c.verdict == Verdict::Beyond && (c.p.unwrap() - 1.0 / 126.0).abs() < 1e-12, "{c:?}");
+    assert_eq!(c.interval, Some(Interval { low: 1.2, high: 1.2 }));
+    assert_eq!(exact(0.0, 4, 5.0, 5).verdict, Verdict::Changed, "there is no percentage of zero");
+    for same in [5.0, 0.0, -5.0] {
+        let c = exact(same, 4, same, 4);
+        assert_eq!(c.verdict, Verdict::Equivalent, "{c:?}");
+    }
+    assert_eq!(exact(5.0, 4, 5.0, 4).interval, Some(Interval { low: 1.0, high: 1.0 }));
+    // One of ten choices is no claim; one of 35 is.
+    assert_eq!(exact(5.0, 3, 6.0, 3).verdict, Verdict::Undecided { needed: Some(4) });
+    assert_eq!(exact(5.0, 4, 6.0, 4).verdict, Verdict::Beyond);
+    // Blocks are judged by the same rule.
+    let c = one(in_steps(&[5.0; 10], &[6.0; 10], 1.0), 0.01);
+    assert_eq!(c.verdict, Verdict::Beyond, "{c:?}");
 }
 
 #[test]

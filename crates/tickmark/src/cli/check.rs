@@ -6,17 +6,17 @@ use super::values::{LimitValue, detection, limit, share};
 use clap::{Args, ValueEnum};
 
 pub(super) const CHECK_EXAMPLES: &str = "\
-Judges new recordings by earlier ones of the same machine that measured the same. Where nothing changed and recordings are alike, any figure is claimed to have changed with a chance of 5 %.
+Judges new recordings by earlier ones of the same machine that measured the same. Where nothing changed and recordings are alike, any figure is claimed to be worse with a chance of 5 %, and any to be better with another 5 %.
 `--calibrate` measures on this machine how often that is wrong, and how often a slowdown of 1, 2 or 5 % of one figure alone is found. A gate that holds what is asked is armed.
 
-Exit codes: 0 no change is seen, and the gate is armed; 3 a change; 5 it cannot be judged: too few recordings, a figure that is missing, a neighbour that had the CPU, or a gate that is not armed.
+Exit codes: 0 no change is seen, and the gate is armed; 3 a change for the worse (or what --fail-on names); 5 it cannot be judged: too few recordings or none, a figure that is missing, a neighbour that had the CPU, or a gate that is not armed.
 A recording with a change is no measure for later ones until one is as before, or `--accept` says that the change is meant.
 
 Examples:
   tickmark run syscall --runs 5 --budget 5s && tickmark check       in a CI
   tickmark check --calibrate                                        make what is needed to judge by, and 60 trials
   tickmark check --calibrate --trials 100                           100 more
-  tickmark check --fail-on worse --only syscall.null --format junit > tickmark.xml
+  tickmark check --only syscall.null --format junit > tickmark.xml
   tickmark check --max syscall.null=200ns --min bandwidth.pipe=3e9  limits instead of the history
   tickmark check --save-baseline                                    judge by today's recordings from now on
   tickmark check --accept                                           the change is meant: judge by this one and what comes";
@@ -39,7 +39,7 @@ pub(crate) struct Check {
     #[arg(long, value_name = "METRIC=VALUE", value_parser = limit, conflicts_with_all = LIMITS_CONFLICT)]
     pub(crate) min: Vec<(String, LimitValue)>,
     /// Which change fails
-    #[arg(long, value_enum, default_value_t = FailOn::Changed)]
+    #[arg(long, value_enum, default_value_t = FailOn::Worse)]
     pub(crate) fail_on: FailOn,
     /// With --fail-on beyond, changes below this do not fail
     #[arg(long, value_name = "SHARE", value_parser = share, default_value = "1%")]

@@ -147,6 +147,10 @@ pub(super) fn limit(text: &str) -> Result<(String, LimitValue), String> {
     let number = number.ok_or_else(|| {
         format!("{value:?} is neither a time such as 200ns nor a share such as 5% nor a number")
     })?;
+    let (LimitValue::Time(size) | LimitValue::Share(size) | LimitValue::Number(size)) = number;
+    if size < 0.0 {
+        return Err(format!("{value}: no metric is below zero; give a limit of zero or more"));
+    }
     if name.is_empty() { Err("give METRIC=VALUE".to_owned()) } else { Ok((name.to_owned(), number)) }
 }
 

@@ -63,7 +63,7 @@ fn verdict(
     let checked = gate::check(&earlier, &new, environments);
     let newest = &found.new[0];
     if checked.counts[0] == 0 {
-        return Err(Error::Refused(format!(
+        return Err(Error::Unjudged(format!(
             "no earlier recording of this machine ({}) measured the same in the same manner{}: {} are needed; `tickmark recordings` lists what there is, `tickmark check --calibrate` makes them",
             gate::machine(newest, true),
             if asked.any_host { "" } else { " (--any-host: whatever its name)" },
@@ -71,7 +71,8 @@ fn verdict(
         )));
     }
     let trials: Vec<Figures> = gate.trials.iter().map(Trial::figures).collect();
-    let measured = Calibrated::of(&earlier, &trials, asked.last as usize, &checked.lines);
+    let fails = |line: &Line| fails(line, asked);
+    let measured = Calibrated::of(&earlier, &trials, asked.last as usize, &checked.lines, &fails);
     let last = gate.trials.last();
     let calibration = measured.zip(last).map(|(calibrated, last)| render::Calibration {
         at: last.at.strftime("%Y-%m-%d %H:%M UTC").to_string(),
@@ -82,7 +83,6 @@ fn verdict(
     });
     let is_armed =
         asked.accept_uncalibrated || calibration.as_ref().is_some_and(render::Calibration::is_armed);
-    let fails = |line: &Line| fails(line, asked);
     let code = judged(&checked, is_armed, asked);
     let page = render::Page {
         id: newest.meta.id.to_string(),

@@ -112,7 +112,7 @@ fn put_back(store: &Store) -> Result<Code, Error> {
         others.iter().for_each(|line| anstream::eprintln!("tickmark: {line}"));
         return Err(Error::Refused(last.clone()));
     }
-    let none = "no killed experiment left anything changed".to_owned();
+    let none = "no killed experiment of this user left anything changed on this machine".to_owned();
     super::print(&format!("{}\n", if lines.is_empty() { none } else { lines.join("\n") }))?;
     Ok(Code::Done)
 }

@@ -36,8 +36,10 @@ pub(super) fn run(store: &Store, asked: &Recordings) -> Result<Code, Error> {
     let mut text = String::new();
     for e in &entries {
         let unknown = || "unknown".to_owned();
+        let kernel: Vec<&str> = e.system.iter().chain(&e.kernel).map(String::as_str).collect();
         let when = e.created.strftime("%Y-%m-%d %H:%M");
         let state = match e.complete {
+            _ if e.failed() => "failed",
             true if e.runs_done == e.runs_planned => "complete",
             // An experiment that needed no more blocks.
             true => "ended",
@@ -45,13 +47,13 @@ pub(super) fn run(store: &Store, asked: &Recordings) -> Result<Code, Error> {
         };
         let _ = writeln!(
             text,
-            "{}  {when} UTC  {:20} {:4} metrics  {:>5} of {} runs  {state:8}  Linux {}  clock source {}",
+            "{}  {when} UTC  {:20} {:4} metrics  {:>5} of {} runs  {state:8}  {}  clock source {}",
             e.id,
             e.name,
             e.metrics,
             e.runs_done,
             e.runs_planned,
-            e.kernel.clone().unwrap_or_else(unknown),
+            if kernel.is_empty() { "system unknown".to_owned() } else { kernel.join(" ") },
             e.clock_source.clone().unwrap_or_else(unknown),
         );
     }

@@ -100,15 +100,10 @@ fn plots(folder: &Path, report: &Report<'_>) -> Result<(), Error> {
     Ok(())
 }
 
-/// Whole or not at all: a page that was there stays where this one cannot be written.
-pub(super) fn write(file: &Path, text: &str) -> Result<(), Error> {
-    let refused = |error: std::io::Error| Error::Refused(format!("--output: {}: {error}", file.display()));
-    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut made = tempfile::Builder::new().prefix(".tickmark-").tempfile_in(folder).map_err(refused)?;
-    std::io::Write::write_all(&mut made, text.as_bytes()).map_err(refused)?;
-    let open = std::os::unix::fs::PermissionsExt::from_mode(0o644);
-    made.as_file().set_permissions(open).map_err(refused)?;
-    made.persist(file).map_err(|error| refused(error.error))?;
-    anstream::eprintln!("{}: {} kB", file.display(), text.len().div_ceil(1000));
+/// Writes a page where `--output` says.
+pub(super) fn write(path: &Path, text: &str) -> Result<(), Error> {
+    let written = tickmark_tables::destination::write(path, text.as_bytes());
+    written.map_err(|error| Error::Refused(format!("--output: {}: {error}", path.display())))?;
+    anstream::eprintln!("{}: {} kB", path.display(), text.len().div_ceil(1000));
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use crate::cli::{Format, Stat};
 use crate::error::{Code, Error};
-use crate::stat::column::{Bad, Column, Numbers};
+use crate::stat::column::{Bad, Column, MOST, Numbers};
 use crate::stat::{self, Manner};
 use std::io::IsTerminal;
 use tickmark_stats::verdict::{Rule, Verdict};
@@ -16,24 +16,34 @@ pub(super) fn run(asked: &Stat) -> Result<Code, Error> {
             "with --compat the command begins with stat: tickmark stat --compat FILE".to_owned(),
         ));
     }
-    let (mut sets, steps): (Vec<_>, Vec<f64>) = read(asked)?.into_iter().unzip();
+    let read = read(asked)?;
+    check_units(&read)?;
+    let unit = read.first().map_or_else(String::new, |(_, numbers)| numbers.unit.clone());
+    let step = read.iter().map(|(_, numbers)| numbers.step).fold(0.0, f64::max);
+    let mut sets: Vec<(String, Vec<f64>)> =
+        read.into_iter().map(|(name, numbers)| (name, numbers.values)).collect();
     let manner = Manner {
         rule: Rule { margin: asked.margin, level: 1.0 - asked.confidence, ..Rule::default() },
         paired: asked.paired,
         drop_outliers: asked.drop_outliers,
         test: !asked.no_test,
-        step: steps.into_iter().fold(0.0, f64::max),
+        step,
     };
     check(&sets, asked)?;
     let model = stat::build(&mut sets, manner);
     match asked.output.format {
-        Format::Json => super::print_json(&stat::json::render(&model))?,
+        Format::Json => {
+            let mut page = stat::json::render(&model);
+            page["unit"] = unit.into();
+            super::print_json(&page)?;
+        }
         Format::Text => {
             let wide = std::io::stdout().is_terminal().then(terminal_size::terminal_size).flatten();
             let terminal = wide.map(|(width, _)| usize::from(width.0).saturating_sub(2));
             let width = asked.width.map_or(terminal.unwrap_or(WIDTH), usize::from).clamp(10, 500);
             let plot = (!asked.no_plot && !asked.no_test).then(|| stat::plot(&sets, &model, width));
-            super::print(&stat::text::render(&model, plot.as_deref()))?;
+            let unit = if unit.is_empty() { unit } else { format!("all values are in {unit}\n") };
+            super::print(&(stat::text::render(&model, plot.as_deref()) + &unit))?;
         }
     }
     let any = |is: fn(&Verdict) -> bool| model.against.iter().any(|one| is(&one.comparison.verdict));
@@ -48,11 +58,8 @@ pub(super) fn run(asked: &Stat) -> Result<Code, Error> {
     })
 }
 
-/// A file's name and its numbers.
-type Named = (String, Vec<f64>);
-
-/// Reads all files at once: the name and the numbers of each, and to which step they were printed.
-fn read(asked: &Stat) -> Result<Vec<(Named, f64)>, Error> {
+/// Reads all files at once: the name and the numbers of each.
+fn read(asked: &Stat) -> Result<Vec<(String, Numbers)>, Error> {
     let stdin = "-".to_owned();
     let files = if asked.files.is_empty() { std::slice::from_ref(&stdin) } else { asked.files.as_slice() };
     if files.iter().filter(|file| **file == stdin).count() > 1 {
@@ -64,6 +71,7 @@ fn read(asked: &Stat) -> Result<Vec<(Named, f64)>, Error> {
         longest: usize::MAX,
         any: false,
         strict: asked.paired,
+        units: true,
     };
     let one = |file: &String| {
         let name = if *file == stdin { "standard input".to_owned() } else { file.clone() };
@@ -72,7 +80,14 @@ fn read(asked: &Stat) -> Result<Vec<(Named, f64)>, Error> {
         } else {
             column.read(std::fs::File::open(file).map_err(Error::file("read", file))?)
         };
-        let Numbers { values, step } = read.map_err(|bad| match bad {
+        let numbers = read.map_err(|bad| match bad {
+            Bad::Long(line) => Error::Usage(format!("line {line} of {name} is too long for a line of numbers")),
+            Bad::Many => Error::Usage(format!("{name} has more than {MOST} lines")),
+            Bad::Unit(line, [own, before]) => Error::Usage(format!(
+                "line {line} of {name}: {}, and the lines before it {}; convert them to one unit first",
+                with_unit(&own),
+                with_unit(&before)
+            )),
             Bad::Missing(line) => Error::Usage(format!(
                 "line {line} of {name} has no number in column {}: with --paired every line needs one",
                 asked.column
@@ -86,14 +101,31 @@ fn read(asked: &Stat) -> Result<Vec<(Named, f64)>, Error> {
             }
             Bad::Io(error) => Error::file("read", file)(error),
         })?;
-        Ok(((name, values), step))
+        Ok((name, numbers))
     };
     std::thread::scope(|scope| {
         let one = &one;
         let readers: Vec<_> = files.iter().map(|file| scope.spawn(move || one(file))).collect();
         let ended = |_| Err(Error::Usage("a reader ended; is there enough memory?".to_owned()));
-        readers.into_iter().map(|reader| reader.join().unwrap_or_else(ended)).collect()
+        readers.into_iter().map(|reader| reader.join().unwrap_or_else(ended)).collect::<Result<Vec<_>, _>>()
     })
+}
+
+/// Refuses sets whose units differ: their numbers are no figures of one kind.
+fn check_units(sets: &[(String, Numbers)]) -> Result<(), Error> {
+    let Some(((first, base), others)) = sets.split_first() else { return Ok(()) };
+    match others.iter().find(|(_, other)| other.unit != base.unit) {
+        None => Ok(()),
+        Some((name, other)) => Err(Error::Usage(format!(
+            "{first}: {}, and {name}: {}; convert them to one unit first",
+            with_unit(&base.unit),
+            with_unit(&other.unit)
+        ))),
+    }
+}
+
+fn with_unit(unit: &str) -> String {
+    if unit.is_empty() { "numbers without a unit".to_owned() } else { format!("numbers in {unit}") }
 }
 
 fn check(sets: &[(String, Vec<f64>)], asked: &Stat) -> Result<(), Error> {

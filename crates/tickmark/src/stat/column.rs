@@ -17,7 +17,16 @@ pub(crate) struct Column<'a> {
     pub(crate) any: bool,
     /// Whether every line but comments must have a number: pairs would shift.
     pub(crate) strict: bool,
+    /// Whether a word of measure behind a number is its unit, which all numbers have to share.
+    pub(crate) units: bool,
 }
+
+/// What stands behind a number and is its unit, and no other column.
+const UNITS: &[&[u8]] = &[
+    b"ps", b"ns", b"us", "\u{b5}s".as_bytes(), "\u{3bc}s".as_bytes(), b"usec", b"ms", b"msec", b"s", b"sec", b"secs",
+    b"seconds", b"min", b"h", b"%", b"B", b"bytes", b"kB", b"KB", b"MB", b"GB", b"TB", b"KiB", b"MiB", b"GiB", b"TiB",
+    b"B/s", b"kB/s", b"KB/s", b"MB/s", b"GB/s", b"KiB/s", b"MiB/s", b"GiB/s", b"Hz", b"kHz", b"MHz", b"GHz",
+];
 
 /// What a column holds.
 #[derive(Debug, Clone, PartialEq)]
@@ -25,6 +34,8 @@ pub(crate) struct Numbers {
     pub(crate) values: Vec<f64>,
     /// What the last digit of the longest of them is worth: what they are multiples of.
     pub(crate) step: f64,
+    /// What stands behind each of them; empty where nothing does, or where there are none.
+    pub(crate) unit: String,
 }
 
 /// What is wrong with a column.
@@ -34,17 +45,29 @@ pub(crate) enum Bad {
     Line(usize, String),
     /// This line has no such column, and should have.
     Missing(usize),
+    /// This line is longer than [`LONGEST`].
+    Long(usize),
+    /// There are more than [`MOST`] lines.
+    Many,
+    /// The number of this line has one unit, and those before it another.
+    Unit(usize, [String; 2]),
     Io(std::io::Error),
 }
 
 /// What is read at once.
 const PIECE: usize = 1 << 20;
 
+/// A line of more bytes is no line of numbers.
+const LONGEST: usize = 16 << 20;
+
+/// A file of more lines is refused: so many numbers take 800 MB.
+pub(crate) const MOST: usize = 100_000_000;
+
 impl Column<'_> {
     /// Every number of the column.
     pub(crate) fn read(&self, mut from: impl Read) -> Result<Numbers, Bad> {
         let (mut buffer, mut filled, mut values) = (vec![0; PIECE], 0, Vec::new());
-        let mut step = f64::INFINITY;
+        let (mut step, mut unit): (f64, Option<String>) = (f64::INFINITY, None);
         let mut keep = |number: Printed| {
             values.push(number.value);
             step = step.min(number.step);
@@ -62,8 +85,9 @@ impl Column<'_> {
             let (mut start, last) = (0, got == 0);
             loop {
                 let rest = &buffer[start..filled];
-                if simple && let Some((number, end)) = plain(rest) {
+                if simple && unit.as_ref().is_none_or(String::is_empty) && let Some((number, end)) = plain(rest) {
                     line += 1;
+                    unit.get_or_insert_default();
                     keep(number);
                     start += end;
                     continue;
@@ -81,22 +105,36 @@ impl Column<'_> {
                 if self.strict && value.is_none() && !comment {
                     return Err(Bad::Missing(line));
                 }
-                value.into_iter().for_each(&mut keep);
+                if let Some((number, own)) = value {
+                    let own = String::from_utf8_lossy(own);
+                    let before = unit.get_or_insert_with(|| own.clone().into_owned());
+                    if *before != own {
+                        return Err(Bad::Unit(line, [own.into_owned(), before.clone()]));
+                    }
+                    keep(number);
+                }
                 start += end;
             }
             buffer.copy_within(start..filled, 0);
             filled -= start;
+            if line > MOST {
+                return Err(Bad::Many);
+            }
             if last {
-                return Ok(Numbers { values, step: if step.is_finite() { step } else { 0.0 } });
+                let step = if step.is_finite() { step } else { 0.0 };
+                return Ok(Numbers { values, step, unit: unit.unwrap_or_default() });
             }
             if filled == buffer.len() {
+                if filled >= LONGEST {
+                    return Err(Bad::Long(line + 1));
+                }
                 buffer.resize(2 * filled, 0);
             }
         }
     }
 
-    /// The number that a line has in the column, if it has one.
-    fn value(&self, line: &[u8]) -> Result<Option<Printed>, String> {
+    /// The number that a line has in the column, if it has one, and its unit.
+    fn value<'l>(&self, line: &'l [u8]) -> Result<Option<(Printed, &'l [u8])>, String> {
         let line = &line[..memchr::memchr(0, line).unwrap_or(line.len())];
         let blank = |byte: &u8| matches!(byte, b' ' | b'\t'..=b'\r');
         let end = line.iter().rposition(|byte| !blank(byte)).map_or(0, |at| at + 1);
@@ -107,7 +145,9 @@ impl Column<'_> {
         let Some(token) = tokens.nth(self.number - 1) else { return Ok(None) };
         let any = || number(token).filter(|_| self.any).map(Printed::from);
         let printed = Printed::parse(token).or_else(any);
-        printed.map(Some).ok_or_else(|| String::from_utf8_lossy(token).into_owned())
+        let printed = printed.ok_or_else(|| String::from_utf8_lossy(token).into_owned())?;
+        let unit = tokens.next().filter(|next| self.units && UNITS.contains(next));
+        Ok(Some((printed, unit.unwrap_or_default())))
     }
 }
 
@@ -146,12 +186,14 @@ mod tests {
     use super::*;
 
     const FIRST: Column<'_> =
-        Column { number: 1, delimiters: b" \t", longest: usize::MAX, any: false, strict: false };
+        Column { number: 1, delimiters: b" \t", longest: usize::MAX, any: false, strict: false, units: true };
 
     fn read(column: Column<'_>, text: &str) -> Result<Vec<f64>, (usize, String)> {
         column.read(text.as_bytes()).map(|numbers| numbers.values).map_err(|bad| match bad {
             Bad::Line(line, token) => (line, token),
-            Bad::Missing(line) => (line, String::new()),
+            Bad::Missing(line) | Bad::Long(line) => (line, String::new()),
+            Bad::Unit(line, [own, before]) => (line, format!("{own} after {before}")),
+            Bad::Many => panic!("{MOST} numbers"),
             Bad::Io(error) => panic!("{error}"),
         })
     }
@@ -181,6 +223,22 @@ mod tests {
         let step = |text: &str| FIRST.read(text.as_bytes()).unwrap().step;
         assert_eq!((step("1\n2\n"), step("1\n2.25\n3.5"), step("1e3\n2e3 x")), (1.0, 0.01, 1e3));
         assert_eq!((step("0x10\n2\n"), step("")), (0.0, 0.0));
+    }
+
+    #[test]
+    fn one_unit_is_named_and_two_are_refused() {
+        let unit = |text: &str| FIRST.read(text.as_bytes()).unwrap().unit;
+        assert_eq!((unit("1 ms\n2.5 ms x\n"), unit("1 a\n2 b\n"), unit("3\n")), ("ms".into(), String::new(), String::new()));
+        assert_eq!(read(FIRST, "1 ms\n900 us\n3 s\n").unwrap_err(), (2, "us after ms".to_owned()));
+        assert_eq!(read(FIRST, "1 ms\n2\n").unwrap_err(), (2, " after ms".to_owned()));
+        assert_eq!(read(FIRST, "1\n2 ms\n").unwrap_err(), (2, "ms after ".to_owned()));
+        assert_eq!(read(Column { units: false, ..FIRST }, "1 ms\n900 us\n").unwrap(), [1.0, 900.0]);
+    }
+
+    #[test]
+    fn a_line_without_an_end_is_refused_before_memory_is() {
+        let endless = std::io::repeat(0);
+        assert!(matches!(FIRST.read(endless), Err(Bad::Long(1))));
     }
 
     #[test]

@@ -102,6 +102,7 @@ fn read(asked: &Asked, flavour: Flavour) -> Result<Vec<Set>, End> {
         longest: LONGEST,
         any: true,
         strict: false,
+        units: false,
     };
     let shown = |file: &OsStr| if file == "-" { b"<stdin>" } else { file.as_bytes() }.to_vec();
     let one = |file: &OsStr| -> Result<Set, End> {
@@ -124,7 +125,8 @@ fn read(asked: &Asked, flavour: Flavour) -> Result<Vec<Set>, End> {
                 return Err(End::new(&parts, 2));
             }
             // What cannot be read ends like a file that is over.
-            Err(Bad::Io(_) | Bad::Missing(_)) => Vec::new(),
+            // Its buffer ends every line; of units it knows nothing.
+            Err(Bad::Many | Bad::Long(_) | Bad::Unit(..) | Bad::Io(_) | Bad::Missing(_)) => Vec::new(),
         };
         if values.len() < 3 {
             return Err(End::new(&[b"Dataset ", &name, b" must contain at least 3 data points\n"], 2));

@@ -4,7 +4,7 @@ use super::model::{Against, Model, Set};
 use serde_json::{Value, json};
 use tickmark_stats::Interval;
 use tickmark_stats::permutation::Labels;
-use tickmark_stats::verdict::{Test, Verdict};
+use tickmark_stats::verdict::{Test, Verdict, Withheld};
 
 pub(crate) fn render(model: &Model) -> Value {
     json!({
@@ -75,6 +75,11 @@ fn against(model: &Model, against: &Against) -> Value {
         "ratio_interval": c.interval.map(ends),
         "verdict": verdict,
         "values_needed": needed,
+        "withheld": c.withheld.map(|why| match why {
+            Withheld::Drift => "drift",
+            Withheld::Dependence => "dependence",
+        }),
+        "order": c.order.as_ref().map(tickmark_render::comparison::order_json),
         "shift": against.shift.map(|(point, ..)| point),
         "shift_interval": against.shift.map(|(_, interval, _)| ends(interval)),
         "shift_confidence": against.shift.map(|(.., sure)| sure),

@@ -7,7 +7,7 @@ use tickmark_stats::rank::{MannWhitney, hodges_lehmann, mann_whitney, signed_ran
 use tickmark_stats::series::{Drift, drift, lag_1, lag_1_by_chance};
 use tickmark_stats::summary::{Summary, quantile_ranks};
 use tickmark_stats::two::{Difference, Moments};
-use tickmark_stats::verdict::{Comparison, Rule, Sides, compare_all};
+use tickmark_stats::verdict::{Comparison, Order, Rule, Sides, compare_all};
 use tickmark_stats::{Interval, median};
 
 /// Above so many values a side the checks by ranks are left out: they sort.
@@ -162,9 +162,13 @@ fn against(sets: &[(String, Vec<f64>)], described: &[Set], manner: Manner) -> Ve
                 if base.len().max(other.len()) > DRAWN
                     && first.deviation.min(own.deviation) > manner.step =>
             {
-                Sides::Moments(first, own)
+                Sides::Moments(first, own, Order::one_after_the_other(base, other))
             }
-            false => Sides::Apart { values: [base, other], step: manner.step },
+            false => Sides::Apart {
+                values: [base, other],
+                step: manner.step,
+                order: Order::one_after_the_other(base, other),
+            },
         })
         .collect();
     let compared = compare_all(&sides, manner.rule).into_iter().zip(others.iter().zip(later)).zip(1..);

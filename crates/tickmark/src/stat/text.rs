@@ -4,6 +4,7 @@ use super::c_format::g;
 use super::figures::SYMBOLS;
 use super::model::{Against, Model, Set};
 use std::fmt::Write;
+use tickmark_render::comparison::order;
 use tickmark_render::count;
 use tickmark_stats::verdict::{Test, Verdict};
 
@@ -107,6 +108,13 @@ fn compared(out: &mut String, model: &Model, against: &Against) {
         let name = if model.manner.paired { "paired t" } else { "Welch's t" };
         let _ = writeln!(out, "  {name} {}, df {}, p = {}", g(d.t(), 5), g(d.df, 5), g(d.p(), 4));
     }
+    let values = model.sets[0].summary.count + model.sets[against.set].summary.count;
+    for note in c.order.iter().flat_map(|of| order(of, values, &|drift| g(drift, 4))) {
+        let _ = writeln!(out, "  {note}");
+    }
+    if let Some(note) = exact_step(model, against) {
+        let _ = writeln!(out, "{note}");
+    }
     let adjusted = c.adjusted.filter(|_| model.against.len() > 1);
     let corrected = adjusted.map_or(String::new(), |p| format!("corrected {}", g(p, 4)));
     match (c.test, c.p) {
@@ -140,6 +148,18 @@ fn compared(out: &mut String, model: &Model, against: &Against) {
     }
 }
 
+/// One step of the last digit, where no value varies and that step may hide or make a change beyond the margin.
+fn exact_step(model: &Model, against: &Against) -> Option<String> {
+    let base = against.comparison.means[0].abs();
+    let share = model.manner.step / base;
+    (against.difference.is_none() && base > 0.0 && share > model.manner.rule.margin).then(|| {
+        format!(
+            "  no value varies: they are taken as exact numbers; one step of their last digit is {} %",
+            g(share * 100.0, 3)
+        )
+    })
+}
+
 fn words(model: &Model, against: &Against) -> String {
     let margin = g(model.manner.rule.margin * 100.0, 4);
     match against.comparison.verdict {
@@ -147,6 +167,10 @@ fn words(model: &Model, against: &Against) -> String {
         Verdict::Changed => "changed".to_owned(),
         Verdict::BelowMargin => format!("changed, but by less than {margin} %"),
         Verdict::Equivalent => format!("equivalent within {margin} %"),
+        _ if against.comparison.withheld.is_some() => {
+            let why = against.comparison.withheld.map_or("", tickmark_render::comparison::withheld);
+            format!("undecided: {why}")
+        }
         Verdict::Undecided { needed: Some(values) } => {
             let both = if model.manner.paired { "pairs" } else { "values a side" };
             format!("undecided: {values} {both} would decide in 4 of 5 cases, for a margin of {margin} %")

@@ -175,6 +175,7 @@ fn until(what: &str, mut holds: impl FnMut() -> bool) {
 
 #[test]
 fn a_signal_puts_back_and_a_kill_is_put_back_by_hand() {
+    let _machine = machine();
     for signal in ["INT", "TERM", "KILL"] {
         let (bench, knob) = (Bench::new(), Knob::new());
         let path = &knob.path;
@@ -210,7 +211,8 @@ fn a_signal_puts_back_and_a_kill_is_put_back_by_hand() {
             refused(&second, 1, &["--restore --store", &bench.store().to_string_lossy()]);
             let second = bench.run(&["experiment", &turned, "syscall.null", "--blocks", "2"]);
             refused(&second, 1, &["--restore"]);
-            let restored = bench.run(&["experiment", "--restore"]);
+            // The machine is asked, not the store alone.
+            let restored = elsewhere.run(&["experiment", "--restore"]);
             assert!(out(&restored).contains("is 7 again"), "{}", out(&restored));
             assert!(out(&bench.run(&["experiment", "--restore"])).contains("no killed experiment"));
         } else {
@@ -230,6 +232,7 @@ fn a_signal_puts_back_and_a_kill_is_put_back_by_hand() {
 /// What makes a setting ends with the program: none is made after `--restore` took it back.
 #[test]
 fn a_command_of_a_setting_ends_with_a_killed_program() {
+    let _machine = machine();
     let (bench, folder) = (Bench::new(), tempfile::tempdir().unwrap());
     let (file, log) = (folder.path().join("late.toml"), folder.path().join("log"));
     let log_as = log.display();
