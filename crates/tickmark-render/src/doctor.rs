@@ -1,7 +1,7 @@
 //! What a machine loses, as text, JSON and OpenMetrics.
 
 use crate::grid::wrapped;
-use crate::number::{percent, time};
+use crate::number::{self, percent, time};
 use anstyle::{AnsiColor, Style};
 use serde_json::{Value, json};
 use std::fmt::Write;
@@ -45,7 +45,7 @@ fn words(name: &str) -> Words {
              tick back",
         ),
         "timer-slack" => (
-            "timer slack delays wake-ups",
+            "timer slack lets wake-ups be late",
             "prctl(PR_SET_TIMERSLACK, 1) in the program, or systemd's TimerSlackNSec=; real-time priorities and timerfd have none",
         ),
         "deep-idle" => (
@@ -68,7 +68,7 @@ fn words(name: &str) -> Words {
             "fewer virtual CPUs on the host, a machine with CPUs of its own, or pinning on the host",
         ),
         "noisy-neighbour" => (
-            "CPU time lost outside this kernel",
+            "CPU time in which nothing of this kernel ran",
             "on a guest the host and its other guests (their ticks, their interrupts); on bare metal firmware (SMI): ask the host, or look for another one",
         ),
         "interrupts-here" => (
@@ -89,7 +89,8 @@ fn words(name: &str) -> Words {
         ),
         "real-time-limits" => (
             "real-time priorities are limited",
-            "a budget in cpu.rt_runtime_us of the cgroup, an rtprio limit, or sched_rt_runtime_us = -1 where no task can run away; since Linux 6.12 \
+            "a task at a real-time priority that does not sleep loses a part of each period (50 ms of each second by default) to ordinary tasks; a budget \
+                in cpu.rt_runtime_us of the cgroup, an rtprio limit, or sched_rt_runtime_us = -1 where no task can run away; since Linux 6.12 \
                 also 0 in /sys/kernel/debug/sched/fair_server/cpuN/runtime, which gives other tasks a part of each second",
         ),
         _ => ("", ""),
@@ -128,10 +129,7 @@ pub fn text(all: &[Diagnosis]) -> String {
     let mut out = String::new();
     let found: Vec<&Diagnosis> = all.iter().filter(|one| matches!(one.outcome, Outcome::Found(_))).collect();
     if found.is_empty() {
-        let _ = writeln!(
-            out,
-            "{HEADING}Nothing found.{HEADING:#} What was checked is listed below with its values."
-        );
+        let _ = writeln!(out, "{HEADING}{}{HEADING:#}", nothing_found(all));
     } else {
         let _ = writeln!(
             out,
@@ -155,15 +153,30 @@ pub fn text(all: &[Diagnosis]) -> String {
         Outcome::NotVisible(why) => Some(why.clone()),
         _ => None,
     });
-    section(&mut out, all, "Fine", |one| {
-        let values: Vec<String> = one
-            .evidence
-            .iter()
-            .map(|evidence| short(&evidence.name, &value(&evidence.value)) + &before(evidence))
-            .collect();
-        matches!(one.outcome, Outcome::Fine).then(|| values.join(", "))
+    let values = |one: &Diagnosis| -> String {
+        let each = one.evidence.iter();
+        let each = each.map(|evidence| short(&evidence.name, &value(&evidence.value)) + &before(evidence));
+        each.collect::<Vec<_>>().join(", ")
+    };
+    section(&mut out, all, "Usual on Linux, and it costs something", |one| match &one.outcome {
+        Outcome::Usual(cost) => {
+            let cost = cost.map_or_else(String::new, |cost| format!("up to {}; ", self::cost(cost)));
+            Some(format!("{cost}{}; to change it: {}{}", values(one), words(one.name).advice, proof(one)))
+        }
+        _ => None,
     });
+    section(&mut out, all, "Fine", |one| matches!(one.outcome, Outcome::Fine).then(|| values(one)));
     out
+}
+
+/// What it is worth that nothing was found: as much as was checked.
+fn nothing_found(all: &[Diagnosis]) -> String {
+    let blind = all.iter().filter(|one| matches!(one.outcome, Outcome::NotVisible(_))).count();
+    match all.len() - blind {
+        0 => "No check could be made: nothing that they need was recorded.".to_owned(),
+        made if blind == 0 => format!("Nothing found by {}.", number::count(made as u32, "check")),
+        made => format!("Nothing found by {made} of {} checks; {blind} could not be made.", all.len()),
+    }
 }
 
 fn proof(one: &Diagnosis) -> String {
@@ -247,7 +260,7 @@ pub fn open_metrics(all: &[Diagnosis]) -> String {
     for one in all {
         let found = match one.outcome {
             Outcome::Found(_) => 1,
-            Outcome::Fine => 0,
+            Outcome::Fine | Outcome::Usual(_) => 0,
             Outcome::NotVisible(_) => continue,
         };
         let _ = writeln!(out, "tickmark_finding{{name=\"{}\"}} {found}", one.name);

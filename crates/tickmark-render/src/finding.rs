@@ -12,7 +12,7 @@ pub(crate) fn text(finding: &Finding) -> String {
                 .to_owned()
         }
         Finding::KernelClock { clock, read, syscall, source } => format!(
-            "{clock} goes through the kernel: {} for a read, {} as a system call; clock source {source}",
+            "a read of {clock} costs as much as its system call: {} and {}; clock source {source}",
             time(*read),
             time(*syscall)
         ),
@@ -24,7 +24,7 @@ pub(crate) fn text(finding: &Finding) -> String {
         Finding::Noise { share, others, id } => {
             let each = others.iter().map(|(of, share)| format!("{} {}", what(of), percent(*share)));
             format!(
-                "beside the tick {} of the CPU went to others while it was watched: {}; tickmark tick --of {id} has each gap",
+                "beside the tick {} of the CPU was lost in other gaps: {}; tickmark tick --of {id} has each",
                 percent(*share),
                 each.collect::<Vec<_>>().join(", ")
             )
@@ -33,12 +33,12 @@ pub(crate) fn text(finding: &Finding) -> String {
             format!("priority {asked} was refused ({why}); measured at ordinary priority")
         }
         Finding::Slack { late, slack } => format!(
-            "wake-up latency of clock_nanosleep is {}, of which {} is timer slack; --slack 1ns or a real-time priority avoids it",
+            "wake-up latency of clock_nanosleep is {}, of which timer slack allows up to {}; --slack 1ns or a real-time priority avoids that",
             time(*late),
             time(*slack)
         ),
         Finding::Contended { metrics, share } => format!(
-            "other tasks had up to {} of the CPU while {} measured: not the cost on an idle CPU; --priority fifo:50 keeps them off",
+            "up to {} of the CPU was not the probe's while {} measured: not the cost on an idle CPU; --priority fifo:50 keeps other tasks off, for 95 % of each second",
             percent(*share),
             names(metrics)
         ),
@@ -49,7 +49,9 @@ pub(crate) fn text(finding: &Finding) -> String {
             format!("the hypervisor took {} of the CPU time (steal)", percent(*share))
         }
         Finding::Frequency { low, high } => {
-            format!("the CPU ran at {low:.2} to {high:.2} GHz: costs in ns moved with it")
+            format!(
+                "a chain of multiplications ran as at {low:.2} to {high:.2} GHz: costs in ns moved with it"
+            )
         }
         Finding::Backwards { steps } => format!("CLOCK_MONOTONIC went backwards between CPUs {steps} times"),
         Finding::Offset { nanos } => format!("CLOCK_MONOTONIC differs by {} between CPUs", time(*nanos)),

@@ -31,7 +31,7 @@ pub fn text(noise: &Noise) -> String {
     let [named, unseen] = noise.named();
     let _ = writeln!(
         out,
-        "cause known for {} of the lost time; {} not visible to this kernel",
+        "a name for {} of the lost time; in {} nothing of this kernel ran",
         percent(named),
         percent(unseen)
     );
@@ -143,7 +143,7 @@ fn class_of(what: &What) -> Class {
     match what {
         What::Tick => Class::Tick,
         What::Timer | What::Interrupt(_) | What::SoftInterrupt(_) | What::Fault => Class::Interrupts,
-        What::Task | What::Quota => Class::Tasks,
+        What::Task | What::Quota | What::RealTimeReserve => Class::Tasks,
         What::Outside(_) | What::Unseen => Class::Outside,
         What::Unknown => Class::Unknown,
     }
@@ -209,12 +209,32 @@ fn notes(noise: &Noise) -> Vec<String> {
         ),
         Some(share_read) => notes.push(format!(
             "Causes come from /proc/interrupts, /proc/softirqs, context switches, page faults and CPU time, read after one gap in three at random, \
-             which took {} of the time, and from gaps that recur periodically. Not visible to this kernel: all of its counters stood still, so the \
-             hypervisor, the firmware or the processor stopped the loop.",
+             which took {} of the time, and from gaps that recur periodically. An interrupt that was counted came near the gap, and need not have made it. Nothing of this kernel ran: \
+             all of its counters stood still; on a guest that is the hypervisor, else firmware (SMI) or the processor itself.",
             percent(share_read)
         )),
     }
+    notes.extend(not_asked(noise));
     notes
+}
+
+/// What gaps that were not asked about are likely to be: as those are that were, and that no train and no task explains.
+fn not_asked(noise: &Noise) -> Option<String> {
+    let count = |is: &dyn Fn(&What) -> bool| -> usize {
+        noise.kinds.iter().filter(|kind| is(&kind.what)).map(|kind| kind.count).sum()
+    };
+    let unseen = count(&|what| *what == What::Unseen);
+    let counted = count(&|what| {
+        matches!(what, What::Timer | What::Interrupt(_) | What::SoftInterrupt(_) | What::Fault)
+    });
+    let has_unknown = count(&|what| *what == What::Unknown) > 0;
+    (has_unknown && unseen + counted > 0).then(|| {
+        format!(
+            "Not asked about: no counter was read after these gaps. In {} of the {} others that are neither ticks nor tasks nothing of this kernel ran.",
+            unseen,
+            unseen + counted
+        )
+    })
 }
 
 /// A share in per cent with three digits.
@@ -231,18 +251,19 @@ fn share(share: f64) -> String {
 pub(crate) fn what(what: &What) -> String {
     match what {
         What::Tick => "the tick".to_owned(),
-        What::Timer => "another timer's interrupt".to_owned(),
-        What::Interrupt(line) => format!("interrupt {}", interrupt(line)),
-        What::SoftInterrupt(line) => format!("soft interrupt {line}"),
+        What::Timer => "a timer's interrupt was counted".to_owned(),
+        What::Interrupt(line) => format!("interrupt {} was counted", interrupt(line)),
+        What::SoftInterrupt(line) => format!("soft interrupt {line} was counted"),
         What::Fault => "page fault".to_owned(),
         What::Task => "another task".to_owned(),
         What::Quota => "throttled by a cgroup's CPU quota".to_owned(),
+        What::RealTimeReserve => "real-time throttling (the kernel's reserve for other tasks)".to_owned(),
         What::Outside(Evidence::Train(rate)) => {
             format!("not this kernel's: periodic, {:.2} Hz", *rate as f64 / 1e3)
         }
         What::Outside(Evidence::Steal) => "hypervisor: steal".to_owned(),
-        What::Unseen => "not visible to this kernel".to_owned(),
-        What::Unknown => "unknown".to_owned(),
+        What::Unseen => "nothing of this kernel ran".to_owned(),
+        What::Unknown => "not asked about".to_owned(),
     }
 }
 
@@ -273,6 +294,7 @@ fn code(what: &What) -> Value {
         What::Fault => json!({ "what": "page_fault" }),
         What::Task => json!({ "what": "task" }),
         What::Quota => json!({ "what": "quota" }),
+        What::RealTimeReserve => json!({ "what": "real_time_reserve" }),
         What::Outside(Evidence::Train(rate)) => {
             json!({ "what": "outside", "by": "train", "frequency_hz": *rate as f64 / 1e3 })
         }

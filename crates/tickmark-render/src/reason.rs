@@ -83,6 +83,18 @@ fn note(note: &Note) -> String {
         Note::Within { nanos, cpus } => {
             format!("\u{b1} {}, against {}", time(*nanos), count(*cpus as u32, "other CPU"))
         }
+        Note::States { states, unit } => {
+            let shown = |number: f64| value(number, Some(number.abs() * 1e-3), *unit);
+            let (low, high) = (states.low, states.high);
+            format!(
+                "two states: {} of {} runs near {}, {} near {}",
+                low.count,
+                low.count + high.count,
+                shown(low.centre),
+                high.count,
+                shown(high.centre)
+            )
+        }
         Note::Excluded(apart) => excluded(*apart),
         Note::Over(size) => format!("over {}", bytes(*size as f64)),
         Note::From(size) => format!("from {}", bytes(*size)),

@@ -154,7 +154,8 @@ impl Distances {
             columns.iter().zip(sides).map(|(column, side)| distance(column, chosen, *side).2).collect()
         };
         let far = choices.iter().map(of).collect();
-        let observed = columns.iter().zip(sides).map(|(column, side)| distance(column, &own, *side)).collect();
+        let observed =
+            columns.iter().zip(sides).map(|(column, side)| distance(column, &own, *side)).collect();
         Some(Self { rows, own, observed, choices, far })
     }
 

@@ -76,10 +76,18 @@ mod tests {
     #[test]
     fn two_states_are_found_with_their_shares() {
         let found = two_states(&[64.0, 256.0, 64.0, 64.0, 256.0]).unwrap();
-        assert_eq!((found.low, found.high), (State { centre: 64.0, count: 3 }, State { centre: 256.0, count: 2 }));
+        assert_eq!(
+            (found.low, found.high),
+            (State { centre: 64.0, count: 3 }, State { centre: 256.0, count: 2 })
+        );
         assert!((found.low_share() - 0.6).abs() < 1e-12);
         // Values of one state, one that is off, a spread without a gap, and the runs of a wake-up.
-        for none in [&[5.0; 6][..], &[1.0, 1.0, 1.0, 9.0], &[1.0, 2.0, 3.0, 4.0, 5.0], &[2.14, 16.6, 2.11, 3.51, 10.3]] {
+        for none in [
+            &[5.0; 6][..],
+            &[1.0, 1.0, 1.0, 9.0],
+            &[1.0, 2.0, 3.0, 4.0, 5.0],
+            &[2.14, 16.6, 2.11, 3.51, 10.3],
+        ] {
             assert_eq!(two_states(none), None, "{none:?}");
         }
         assert_eq!((two_states(&[0.0, 0.0, 5.0, 5.0, 5.0]), two_states(&[1.0, 1.0, 2.0, 2.0])), (None, None));

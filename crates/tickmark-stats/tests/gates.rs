@@ -47,7 +47,8 @@ fn seen(series: &[Vec<f64>], judged: Range<usize>, by_first: bool) -> Seen {
     for at in judged {
         let until = if by_first { EARLIER } else { at };
         let (earlier, new) = (&series[until - EARLIER..until], &series[at..=at]);
-        all.alarms += usize::from(judge(earlier, new, &SIDES).unwrap().iter().any(|judged| judged.p <= LEVEL + 1e-9));
+        all.alarms +=
+            usize::from(judge(earlier, new, &SIDES).unwrap().iter().any(|judged| judged.p <= LEVEL + 1e-9));
         for (found, more) in all.found.iter_mut().zip(PLANTED) {
             let claims = would_claim(earlier, new, &[more.ln_1p(); FIGURES], &SIDES, LEVEL).unwrap();
             *found += claims.iter().filter(|claimed| **claimed).count();

@@ -186,7 +186,8 @@ impl Store {
     /// The folder of recordings cannot be read.
     pub fn list(&self) -> Result<Vec<Entry>, Error> {
         let known = Index::open_existing(&self.root).and_then(|index| index.all()).unwrap_or_default();
-        let mut known: BTreeMap<Id, Entry> = known.into_iter().map(|entry| (entry.id.clone(), entry)).collect();
+        let mut known: BTreeMap<Id, Entry> =
+            known.into_iter().map(|entry| (entry.id.clone(), entry)).collect();
         let mut entries = Vec::new();
         for id in self.ids()? {
             match known.remove(&id).filter(|entry| entry.complete) {

@@ -3,8 +3,8 @@
 use super::clean;
 use super::recording::{Meta, Recording, Run, Span, Status};
 use crate::Error;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
 use crate::files::{SMALL, open_regular, read_regular};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use tickmark_wire::text::printable;
@@ -109,10 +109,13 @@ impl Stream {
             }
             Ok(Said::Event(Event::Unknown(_))) => {
                 let kind = Event::kind(line).unwrap_or_default();
-                warn(recording, format!(
-                    "events.jsonl line {number}: an event of a kind that this version does not know ({}); kept, not shown",
-                    printable(&kind, false)
-                ));
+                warn(
+                    recording,
+                    format!(
+                        "events.jsonl line {number}: an event of a kind that this version does not know ({}); kept, not shown",
+                        printable(&kind, false)
+                    ),
+                );
             }
             Ok(Said::Event(mut event)) => {
                 clean::event(&mut event);

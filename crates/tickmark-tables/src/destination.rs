@@ -138,7 +138,10 @@ mod tests {
         write(Path::new("/dev/null"), b"x").unwrap();
         let pipe = folder.path().join("pipe");
         assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
-        let reader = { let pipe = pipe.clone(); std::thread::spawn(move || std::fs::read(pipe).unwrap()) };
+        let reader = {
+            let pipe = pipe.clone();
+            std::thread::spawn(move || std::fs::read(pipe).unwrap())
+        };
         write(&pipe, b"through").unwrap();
         assert_eq!(reader.join().unwrap(), b"through");
         assert!(std::fs::symlink_metadata(&pipe).unwrap().file_type().is_fifo());

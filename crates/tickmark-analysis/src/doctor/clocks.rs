@@ -81,7 +81,8 @@ fn apart(patient: &Patient<'_>) -> Diagnosis {
     const NAME: &str = "clocks-apart";
     looked(NAME, || {
         let of = |figure: &str| patient.point(&format!("{}.{figure}", names::BETWEEN_CPUS));
-        let (steps, offset) = (of("backwards")?, of("offset")?);
+        let row = patient.row(&format!("{}.backwards", names::BETWEEN_CPUS));
+        let (steps, offset) = (row.ok_or("clocks of two CPUs were not compared")?.total(), of("offset")?);
         let evidence = vec![
             measured(&format!("{}.backwards", names::BETWEEN_CPUS), Seen::Text(format!("{steps:.0} steps"))),
             measured(&format!("{}.offset", names::BETWEEN_CPUS), Seen::Time(offset)),
@@ -170,6 +171,9 @@ fn in_list(list: &str, cpu: &str) -> bool {
     cpu.parse().is_ok_and(|cpu| listed.contains(&cpu))
 }
 
+/// The slack of every task that nobody changed, in ns (prctl(2), PR_SET_TIMERSLACK).
+const DEFAULT_SLACK: f64 = 50_000.0;
+
 fn slack(patient: &Patient<'_>) -> Diagnosis {
     const NAME: &str = "timer-slack";
     looked(NAME, || {
@@ -183,6 +187,7 @@ fn slack(patient: &Patient<'_>) -> Diagnosis {
         let evidence = patient.shown("clock.slack_ns").into_iter();
         let evidence = evidence.chain([measured(names::SLEEP, Seen::Time(late))]).collect();
         let diagnosis = Diagnosis::told(NAME, nanos > SLACK * late, Some(Cost::WakeUp(nanos)), evidence);
+        let diagnosis = diagnosis.usual(nanos <= DEFAULT_SLACK);
         Ok(diagnosis.proved_by(format!("slack={nanos:.0}ns,1ns"), names::SLEEP))
     })
 }

@@ -1,7 +1,7 @@
 //! What a machine loses, and why: a recording and what it says of its environment, looked at check by check.
 //!
-//! Each check ends in one of three ways: found, with what it costs; fine, with what was seen; or not visible here, which is not the same as
-//! fine.
+//! Each check ends in one of four ways: found, with what it costs; so, and usual; fine, with what was seen; or not visible here, which is
+//! not the same as fine.
 
 mod clocks;
 mod processor;
@@ -35,6 +35,8 @@ pub fn checks() -> impl Iterator<Item = &'static Check> {
 pub enum Outcome {
     /// It is so here; with what it costs where that was measured.
     Found(Option<Cost>),
+    /// It is so here as on every Linux whose defaults nobody changed; with what it costs.
+    Usual(Option<Cost>),
     /// It is not so.
     Fine,
     /// What would tell is not there: why.
@@ -154,7 +156,8 @@ pub fn examine(recording: &Recording, chosen: &[&Check]) -> Vec<Diagnosis> {
     let place = |diagnosis: &Diagnosis| match &diagnosis.outcome {
         Outcome::Found(cost) => (0, -cost.map_or(0.0, Cost::weight)),
         Outcome::NotVisible(_) => (1, 0.0),
-        Outcome::Fine => (2, 0.0),
+        Outcome::Usual(_) => (2, 0.0),
+        Outcome::Fine => (3, 0.0),
     };
     all.sort_by(|a, b| {
         let (a, b) = (place(a), place(b));
@@ -224,8 +227,16 @@ impl Diagnosis {
         Self::new(name, if found { Outcome::Found(cost) } else { Outcome::Fine }, evidence)
     }
 
+    /// The same of a default: no finding, unless it was changed for the worse.
+    fn usual(mut self, is_default: bool) -> Self {
+        if let (Outcome::Found(cost), true) = (&self.outcome, is_default) {
+            self.outcome = Outcome::Usual(*cost);
+        }
+        self
+    }
+
     fn proved_by(mut self, knob: String, probe: &'static str) -> Self {
-        if matches!(self.outcome, Outcome::Found(_)) {
+        if matches!(self.outcome, Outcome::Found(_) | Outcome::Usual(_)) {
             self.proof = Some(Proof { knob, probe });
         }
         self

@@ -202,20 +202,20 @@ fn real_time(patient: &Patient<'_>) -> Diagnosis {
         let session = patient.recording.sessions.first();
         let refused = session.and_then(|session| session.settled.priority_refused.as_deref());
         evidence.extend(refused.map(|why| measured("priority refused", Seen::Text(why.to_owned()))));
-        // It is a limit for those alone who ask for such a priority; that some of each period is left to others is usual.
+        // It is a limit for those alone who ask for such a priority.
         let asked = session.is_some_and(|session| session.asked.priority != Priority::Other);
         let no_budget = patient.fact("cgroup.cpu.rt_runtime_us") == Ok("0");
-        let tight = (0.0..0.9 * period).contains(&runtime);
+        let limited = (0.0..period).contains(&runtime);
         // A task of that priority that never sleeps gives its CPU to others all the same: the fair server does that since Linux 6.12, and
         // sched_rt_runtime_us did before.
         let had = patient.noise.as_ref().filter(|_| asked && refused.is_none()).map_or(0.0, |noise| {
-            noise.others().filter(|(what, _)| **what == What::Task).map(|(_, share)| share).sum()
+            noise.others().filter(|(what, _)| **what == What::RealTimeReserve).map(|(_, share)| share).sum()
         });
         let gave = had > SHARE;
         if gave {
-            evidence.push(measured("other tasks on the CPU of a real-time task", Seen::Share(had)));
+            evidence.push(measured("taken from the real-time task by the reserve", Seen::Share(had)));
         }
-        let found = refused.is_some() || gave || (asked && (no_budget || tight));
+        let found = refused.is_some() || gave || (asked && (no_budget || limited));
         Ok(Diagnosis::told(NAME, found, gave.then_some(Cost::Share(had)), evidence))
     })
 }

@@ -13,6 +13,10 @@ const SHORTEST_STOP: f64 = 500_000.0;
 /// A reading begins before its gap's end is stamped by so much at most, in ns.
 const JITTER: f64 = 5_000.0;
 
+/// How long a turn is that the real-time reserve was: it ends at a tick, and others may have been in it.
+const SHORTEST_RESERVE: f64 = 0.8;
+const LONGEST_RESERVE: f64 = 1.3;
+
 /// What had the CPU.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum What {
@@ -30,6 +34,8 @@ pub enum What {
     Task,
     /// No task of the cgroup: its quota of CPU time was used up.
     Quota,
+    /// The part of each period that the kernel leaves to ordinary tasks when one at a real-time priority does not sleep.
+    RealTimeReserve,
     /// What this kernel did not see, with the evidence.
     Outside(Evidence),
     /// None of this kernel's counters moved, and nothing else says what it was: the hypervisor, the firmware or the processor itself.
@@ -41,7 +47,7 @@ pub enum What {
 impl What {
     /// Whether the loop's thread was not on the CPU.
     fn is_turn(&self) -> bool {
-        matches!(self, Self::Task | Self::Quota)
+        matches!(self, Self::Task | Self::Quota | Self::RealTimeReserve)
     }
 
     /// A short name for programs.
@@ -55,6 +61,7 @@ impl What {
             Self::Fault => "page fault".to_owned(),
             Self::Task => "task".to_owned(),
             Self::Quota => "cgroup quota".to_owned(),
+            Self::RealTimeReserve => "real-time reserve".to_owned(),
             Self::Outside(Evidence::Train(rate)) => format!("outside, train of {:.3} Hz", *rate as f64 / 1e3),
             Self::Outside(Evidence::Steal) => "outside, steal".to_owned(),
             Self::Unseen => "unseen".to_owned(),
@@ -89,6 +96,8 @@ pub(super) struct Account {
     pub(super) interrupts: bool,
     /// Whether a quota can stop the loop: at a real-time priority none does.
     pub(super) quotas: bool,
+    /// At a real-time priority: what the kernel takes from the loop in each period, in ns, and the period.
+    pub(super) reserve: Option<(f64, f64)>,
 }
 
 /// What moved between two readings.
@@ -143,7 +152,30 @@ impl Named<'_> {
             let mut early = 0;
             self.windows(counted).for_each(|window| early = self.name(window, early, &mut names));
         }
+        self.reserves(&mut names);
         names
+    }
+
+    /// Turns of others that are as long as the real-time reserve and come once in its period.
+    fn reserves(&self, names: &mut [What]) {
+        let Some((reserve, period)) = self.account.reserve else { return };
+        let gaps = self.gaps.start.iter().zip(self.gaps.length).map(|(start, length)| (*start, *length));
+        let away = self.away();
+        let in_readings =
+            away.iter().map(|(reading, start, length)| (self.gaps.start.len() + reading, (*start, *length)));
+        let mut turns: Vec<(usize, f64)> = gaps
+            .enumerate()
+            .chain(in_readings)
+            .filter(|(at, (_, length))| {
+                names[*at] == What::Task && (SHORTEST_RESERVE..LONGEST_RESERVE).contains(&(length / reserve))
+            })
+            .map(|(at, (start, _))| (at, start))
+            .collect();
+        turns.sort_by(|a, b| a.1.total_cmp(&b.1));
+        let is_rare = turns.windows(2).all(|pair| pair[1].1 - pair[0].1 > 0.8 * period);
+        if is_rare {
+            turns.iter().for_each(|(at, _)| names[*at] = What::RealTimeReserve);
+        }
     }
 
     /// Whether each train is none of this kernel's: its gaps were asked about, and hardly any had an interrupt counted.

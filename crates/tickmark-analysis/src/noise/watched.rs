@@ -48,6 +48,7 @@ impl Watched {
             steal: fact("virtualisation") != Some("none"),
             interrupts: fact("kernel.config.IRQ_TIME_ACCOUNTING") != Some("y"),
             quotas: recording.sessions.iter().all(|session| session.settled.priority == Priority::Other),
+            reserve: reserve(recording),
         };
         let (start, length) = (&columns.start, &columns.length);
         let view = columns.view();
@@ -94,6 +95,20 @@ impl Watched {
             gaps,
         })
     }
+}
+
+/// What the kernel keeps from a task at a real-time priority in each period, and the period, in ns; none at an ordinary one, or where
+/// nothing is kept (sched(7), sched_rt_runtime_us; the fair server since Linux 6.12).
+fn reserve(recording: &Recording) -> Option<(f64, f64)> {
+    let number = |name: &str| recording.environment()?.get(name)?.parse::<f64>().ok();
+    let is_ordinary = |session: &tickmark_wire::Hello| session.settled.priority == Priority::Other;
+    if recording.sessions.is_empty() || recording.sessions.iter().any(is_ordinary) {
+        return None;
+    }
+    let period = number("sched.rt_period_us").unwrap_or(1e6) * 1e3;
+    let server = number("sched.fair_server_ns").filter(|ns| *ns > 0.0);
+    let limit = number("sched.rt_runtime_us").filter(|us| *us >= 0.0).map(|us| period - us * 1e3);
+    server.or(limit).filter(|reserve| *reserve > 0.0).map(|reserve| (reserve, period))
 }
 
 /// A time of all segments; none where one lacks it, or where there is none.

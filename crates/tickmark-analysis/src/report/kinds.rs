@@ -37,10 +37,10 @@ pub fn row_names(metric: &Metric) -> &'static [&'static str] {
     }
 }
 
-/// What a loop that does nothing loses: the share by which its mean is above its floor.
+/// By what share the mean of a loop that does nothing is above its floor: whatever made its turns longer.
 fn lost(sample: &Sample<'_>) -> Row {
     let share = |run: &Figures| run.mean.map(|mean| 1.0 - run.value / mean);
-    let mut row = rows::row(sample, ".lost", "CPU time lost to interrupts", share);
+    let mut row = rows::row(sample, ".lost", "spinning loop, mean above its floor", share);
     row.unit = Unit::Share;
     row
 }
@@ -107,7 +107,7 @@ fn gaps(sample: &Sample<'_>) -> Vec<Row> {
         gap.notes.push(Note::Gaps { p99, max, count: all.as_slice().len() });
     }
     rows::tails(sample, &mut gap);
-    let mut lost = rows::row(sample, ".lost", "CPU time lost to interruptions", |run| match &run.detail {
+    let mut lost = rows::row(sample, ".lost", "CPU time lost, all gaps", |run| match &run.detail {
         Detail::Gaps { lengths, span } => Some(lengths.as_slice().iter().sum::<f64>() / span),
         _ => None,
     });
@@ -132,5 +132,10 @@ fn offsets(sample: &Sample<'_>) -> Vec<Row> {
         Some(all(run).iter().map(|(_, offset)| offset.backwards as f64).sum())
     });
     backwards.unit = Unit::Count;
+    // The row has the middle run; two runs of five that went backwards are two.
+    let all: f64 = backwards.each.iter().map(|each| each.value).sum();
+    if all > 0.0 {
+        backwards.notes.push(Note::StepsBackwards(all as usize));
+    }
     vec![offset, backwards]
 }

@@ -42,9 +42,10 @@ pub(super) fn rows(sample: &Sample<'_>, recording: &Recording) -> Vec<Row> {
             if called == "main memory" { ".main".to_owned() } else { format!(".{}", called.to_lowercase()) };
         let title = format!("{}, {called}", sample.metric.title);
         let mut row = rows::row_with_mean(sample, &suffix, &title, |run| within(run, from, to));
-        let means = row.each.iter().map(|each| each.mean);
-        row.mean = median(means.clone());
-        row.mean_deviation = tickmark_stats::spread(&means.collect::<Vec<_>>()).map(|s| s.deviation);
+        let means: Vec<f64> = row.each.iter().map(|each| each.mean).collect();
+        row.mean = rows::average(&means);
+        row.mean_deviation = tickmark_stats::spread(&means).map(|s| s.deviation);
+        rows::note_states(&mut row);
         rows::note_modes(sample, &mut row);
         row.disturbed = rows::disturbed(sample);
         row.notes.push(note);

@@ -1,6 +1,8 @@
 //! What is to be known beside a row's figures, each with its numbers.
 
+use super::row::Unit;
 use crate::sample::{Apart, NoFigure};
+use tickmark_stats::states::TwoStates;
 
 /// What is to be known before figures are believed: wherever they stand, this does.
 #[derive(Debug, Clone, PartialEq)]
@@ -141,6 +143,13 @@ pub enum Note {
         nanos: f64,
         /// How many other CPUs.
         cpus: usize,
+    },
+    /// Its runs fall into two states.
+    States {
+        /// Which.
+        states: TwoStates,
+        /// The unit of the row.
+        unit: Unit,
     },
     /// Batches of other modes: not in the figures.
     Excluded(Apart),

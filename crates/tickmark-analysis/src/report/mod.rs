@@ -12,8 +12,8 @@ mod rows;
 
 pub use detail::{Bin, Detail};
 pub use findings::Finding;
-pub(crate) use header::{gigahertz, hypervisor};
 pub use header::{Guest, Header};
+pub(crate) use header::{gigahertz, hypervisor};
 pub use kinds::row_names;
 pub use marks::{Mark, NoFloor, Note};
 pub use model::{Known, Model, build, rows_of};

@@ -4,6 +4,7 @@ use super::marks::{Mark, NoFloor, Note};
 use crate::sample::Apart;
 use serde::{Deserialize, Serialize};
 use tickmark_stats::Estimate;
+use tickmark_stats::states::TwoStates;
 use tickmark_wire::Better;
 
 /// The name of the figure that is a 99th percentile.
@@ -46,7 +47,7 @@ pub struct Row {
     pub value: Option<Estimate>,
     /// Standard deviation between runs, in the unit of the value.
     pub deviation: Option<f64>,
-    /// Median of the runs' mean costs.
+    /// Mean over the runs of their mean costs.
     pub mean: Option<f64>,
     /// Standard deviation of the mean cost between runs.
     pub mean_deviation: Option<f64>,
@@ -145,6 +146,21 @@ impl From<tickmark_wire::Unit> for Unit {
 }
 
 impl Row {
+    /// What all of its runs say together: of counts.
+    #[must_use]
+    pub fn total(&self) -> f64 {
+        self.each.iter().map(|each| each.value).sum()
+    }
+
+    /// The two states into which its runs fall, where they do: a deviation between runs describes neither.
+    #[must_use]
+    pub fn states(&self) -> Option<TwoStates> {
+        self.notes.iter().find_map(|note| match note {
+            Note::States { states, .. } => Some(*states),
+            _ => None,
+        })
+    }
+
     /// Why its 10th percentile is no cost without ticks, where it is none: it is not compared.
     #[must_use]
     pub fn no_floor(&self) -> Option<NoFloor> {
@@ -183,6 +199,9 @@ impl Row {
     /// Coefficient of variation between runs: standard deviation over the value.
     #[must_use]
     pub fn cv(&self) -> Option<f64> {
+        if self.states().is_some() {
+            return None;
+        }
         let point = self.value?.point;
         (point != 0.0).then(|| self.deviation.map(|d| (d / point).abs())).flatten()
     }

@@ -3,6 +3,7 @@
 use super::marks::{Mark, NoFloor, Note};
 use super::row::{Each, Row, RowStatus, Unit};
 use crate::sample::{Apart, Detail, Figures, NoFigure, Sample, Spread};
+use tickmark_stats::states::two_states;
 use tickmark_stats::{Sorted, median, median_of_runs, spread};
 use tickmark_store::Status;
 use tickmark_wire::{Better, Headline, names};
@@ -114,7 +115,8 @@ pub(super) fn plain(sample: &Sample<'_>, period: Option<f64>) -> Row {
     let means: Vec<f64> = sample.runs.iter().filter_map(|run| run.mean).collect();
     // What another program printed is one figure, with no mean beside it.
     let imported = sample.runs.iter().any(|run| run.step.is_some());
-    row.mean = median(means.iter().copied()).filter(|_| !imported);
+    row.mean = average(&means).filter(|_| !imported);
+    note_states(&mut row);
     row.mean_deviation = spread(&means).filter(|_| means.len() > 1).map(|s| s.deviation);
     row.cpu = median(sample.runs.iter().filter_map(|run| run.cpu));
     note_modes(sample, &mut row);
@@ -220,6 +222,17 @@ pub(super) fn spread_of(sample: &Sample<'_>) -> Option<Spread> {
         _ => None,
     });
     Spread::of_all(&all.collect::<Vec<_>>())
+}
+
+/// The mean over the runs of what each says: no run is left out of it, as a median leaves out all but one.
+pub(super) fn average(runs: &[f64]) -> Option<f64> {
+    spread(runs).map(|spread| spread.mean)
+}
+
+/// Says that the runs fall into two states, where they do.
+pub(super) fn note_states(row: &mut Row) {
+    let each: Vec<f64> = row.each.iter().map(|each| each.value).collect();
+    row.notes.extend(two_states(&each).map(|states| Note::States { states, unit: row.unit }));
 }
 
 /// How a clock is read: by the vDSO where a read costs much less than the system call.

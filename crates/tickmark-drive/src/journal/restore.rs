@@ -70,7 +70,8 @@ pub fn restore(store: &Path) -> Result<Restored, Error> {
     let Named { journals, orphans } = named();
     let mut restored = restore_store(store)?;
     let own = std::path::absolute(store).unwrap_or_default();
-    let others = journals.iter().filter_map(|journal| journal.parent()?.parent()).filter(|other| *other != own);
+    let others =
+        journals.iter().filter_map(|journal| journal.parent()?.parent()).filter(|other| *other != own);
     for other in others.collect::<BTreeSet<_>>() {
         match restore_store(other) {
             Ok(more) => restored.add(more),

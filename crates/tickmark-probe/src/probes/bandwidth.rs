@@ -110,7 +110,7 @@ pub(super) static PROBES: &[Probe] = &[
         },
         prepare: |spec, params| {
             let length = params.sizes.memory as usize;
-            let (folder, file) = mapping::file(params, length, length)?;
+            let (folder, file) = mapping::file(params, length, length, mapping::WRITE)?;
             let (mut buffer, mut at) = (vec![0; PIECE + PAGE], length);
             // The kernel copies to the start of a page faster than to the middle of one.
             let start = buffer.as_ptr().align_offset(PAGE);
@@ -146,7 +146,7 @@ pub(super) static PROBES: &[Probe] = &[
         },
         prepare: |spec, params| {
             let length = params.sizes.memory as usize;
-            let (folder, file) = mapping::file(params, length, length)?;
+            let (folder, file) = mapping::file(params, length, length, mapping::WRITE)?;
             let region = Region::file(file.as_fd(), length, false)?;
             for _ in 0..SETTLES {
                 std::hint::black_box(region.sum(0, length));

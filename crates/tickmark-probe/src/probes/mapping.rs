@@ -8,6 +8,8 @@ use crate::{Expected, Folder, Params, Probe, Spec, Syscall, Unavailable};
 use std::os::fd::{AsFd, OwnedFd};
 use tickmark_wire::{Group, Part, Picos};
 
+/// Bytes that a file is written by, where its folios do not matter.
+pub(super) const WRITE: usize = 64 << 10;
 /// A store to every 16th KiB of the first tenth.
 const STRIDE: usize = 16 << 10;
 
@@ -48,7 +50,7 @@ pub(super) static PROBES: &[Probe] = &[
         },
         prepare: |spec, params| {
             let length = params.sizes.mapped as usize;
-            let (folder, file) = file(params, length, length / 10 + STRIDE)?;
+            let (folder, file) = file(params, length, length / 10 + STRIDE, WRITE)?;
             let map = move || {
                 let _ = &folder;
                 let region = Region::file(file.as_fd(), length, true)?;
@@ -66,39 +68,63 @@ pub(super) static PROBES: &[Probe] = &[
             parts: &[Part::Whole, Part::Less],
             ..spec(
                 "vm.fault.page",
-                "page fault",
+                "mapped file, first touch of a page",
                 "load a byte of every page of a mapped file (16 MiB, or 128 KiB where memory is short) in random \
-                 order, per page, minus mapping and unmapping it; the kernel maps neighbours along",
+                 order, per page, minus mapping and unmapping it; the kernel maps neighbours along. The file is \
+                 written by 4 KiB, so that its folios are pages; in the scratch directory (fact `scratch`)",
             )
         },
-        prepare: |spec, params| {
-            small_pages()?;
-            let length = params.sizes.mapped as usize / 8;
-            let pages = length / PAGE;
-            let (folder, file) = file(params, length, length)?;
-            let other = file::duplicate(file.as_fd())?;
-            let order = Permutation::new(pages as u64, tickmark_timer::monotonic_ns());
-            let order: Vec<usize> = (0..pages).map(|i| order.place(i as u64) as usize * PAGE).collect();
-            let touch = move || {
-                let _ = &folder;
-                let region = Region::file(file.as_fd(), length, false)?;
-                let sum = order.iter().fold(0u8, |sum, page| sum.wrapping_add(region.touch(*page)));
-                std::hint::black_box(sum);
-                region.unmap()
-            };
-            let map = move || Region::file(other.as_fd(), length, false)?.unmap();
-            Ok(batch::fallible(Shape::of(spec).times(pages as u64).over(length as u64), touch)
-                .part(Part::Less, Shape::of(spec).times(pages as u64).any_cost(), map)
-                .boxed())
+        prepare: |spec, params| first_touch(spec, params, PAGE),
+    },
+    Probe {
+        spec: Spec {
+            source: "vm.fault.page, where the page cache has large folios (Linux 5.17 and later, by file system)",
+            needs: TOUCHING,
+            weight: 30,
+            parts: &[Part::Whole, Part::Less],
+            ..spec(
+                "vm.fault.page_by_mib",
+                "the same, file written by 1 MiB",
+                "as vm.fault.page, of a file that is written by 1 MiB: where the file system makes large folios of \
+                 that, a fault maps more pages (several times cheaper); the same on tmpfs without huge=",
+            )
         },
+        prepare: |spec, params| first_touch(spec, params, 1 << 20),
     },
 ];
 
-/// A file of `length` bytes whose first `written` are written.
-pub(super) fn file(params: &Params, length: usize, written: usize) -> Result<(Folder, OwnedFd), Unavailable> {
+/// Loads a byte of every page of a mapped file, which was written so many bytes at a time.
+fn first_touch(spec: &Spec, params: &Params, at_once: usize) -> Result<Box<dyn crate::Routine>, Unavailable> {
+    small_pages()?;
+    let length = params.sizes.mapped as usize / 8;
+    let pages = length / PAGE;
+    let (folder, file) = file(params, length, length, at_once)?;
+    let other = file::duplicate(file.as_fd())?;
+    let order = Permutation::new(pages as u64, tickmark_timer::monotonic_ns());
+    let order: Vec<usize> = (0..pages).map(|i| order.place(i as u64) as usize * PAGE).collect();
+    let touch = move || {
+        let _ = &folder;
+        let region = Region::file(file.as_fd(), length, false)?;
+        let sum = order.iter().fold(0u8, |sum, page| sum.wrapping_add(region.touch(*page)));
+        std::hint::black_box(sum);
+        region.unmap()
+    };
+    let map = move || Region::file(other.as_fd(), length, false)?.unmap();
+    Ok(batch::fallible(Shape::of(spec).times(pages as u64).over(length as u64), touch)
+        .part(Part::Less, Shape::of(spec).times(pages as u64).any_cost(), map)
+        .boxed())
+}
+
+/// A file of `length` bytes whose first `written` are written, so many at a time.
+pub(super) fn file(
+    params: &Params,
+    length: usize,
+    written: usize,
+    at_once: usize,
+) -> Result<(Folder, OwnedFd), Unavailable> {
     let folder = params.folder()?;
     let file = file::create(&folder.path(0))?;
-    let chunk = vec![1; 64 << 10];
+    let chunk = vec![1; at_once];
     let mut left = written.min(length);
     while left > 0 {
         let count = left.min(chunk.len());

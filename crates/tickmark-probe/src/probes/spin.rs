@@ -1,4 +1,4 @@
-//! What a loop that does nothing loses: its mean is above its floor by what interrupts take.
+//! A loop that does nothing: its mean is above its floor by whatever made its turns longer.
 
 use crate::batch::{self, Shape};
 use crate::sys::chain::opaque;
@@ -10,8 +10,9 @@ const TURNS: u64 = 64;
 
 pub(super) static PROBES: &[Probe] = &[Probe {
     spec: Spec {
-        timed: "a turn of a loop of two instructions (count down, jump); the share by which the mean is above the floor is \
-                lost to interrupts",
+        timed: "a turn of a loop of two instructions (count down, jump), and the share by which the mean is above the floor: \
+                interrupts, other tasks, and a floor that differs from the usual turn; in a guest that counts instructions, \
+                the tick alone",
         source: "Denk, Comparing Performance 100 Hz versus 1000 Hz Clock Tick (2005): the tick's share of the processor",
         physical_floor: Picos::new(100),
         weight: 60,

@@ -69,7 +69,8 @@ pub(crate) fn printed(line: &Line, basis: &Basis, margin: f64) -> Printed {
     let shown = |drift: f64| value(drift, None, line.unit);
     let order = line.claim.and_then(|claim| claim.order);
     let order = order.map(|order| self::order(&order, values, &shown)).unwrap_or_default();
-    let marks: Vec<String> = middle.into_iter().chain(pace).chain(order).chain(line.marks.iter().map(marked)).collect();
+    let marks: Vec<String> =
+        middle.into_iter().chain(pace).chain(order).chain(line.marks.iter().map(marked)).collect();
     let verdict = if marks.is_empty() { verdict } else { format!("{verdict} [{}]", marks.join("; ")) };
     Printed { means, change: line.ratio.map_or_else(none, percent), interval, verdict }
 }
@@ -196,9 +197,9 @@ pub fn order(order: &Order, values: usize, shown: &dyn Fn(f64) -> String) -> Vec
             order.lag_1, order.widening
         )
     });
-    let drifts = order.drifts().then(|| {
-        format!("both sides drift: going on makes a difference of {}", shown(order.drift))
-    });
+    let drifts = order
+        .drifts()
+        .then(|| format!("both sides drift: going on makes a difference of {}", shown(order.drift)));
     resembles.into_iter().chain(drifts).collect()
 }
 

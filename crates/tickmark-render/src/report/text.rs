@@ -169,8 +169,9 @@ fn rows(out: &mut String, model: &Model) {
         }
         None => out.push_str(
             "\nfloor: 10th percentile of short batches, without ticks (or what the note says:\n\
-             median latency, smallest step); mean: everything included; CV: standard\n\
-             deviation between runs, over the floor; disturbed: share of the batches\n",
+             median latency, smallest step); mean: over all runs, of all batches but those that a\n\
+             note says are excluded; CV: standard deviation between runs, over the floor;\n\
+             disturbed: share of the batches\n",
         ),
     }
 }
@@ -192,7 +193,10 @@ fn cells(row: &Row) -> Vec<String> {
         format!("  {}", row.title.trim()),
         shown,
         row.mean.map_or_else(empty, |mean| value(mean, row.mean_deviation)),
-        row.cv().map_or_else(empty, number::percent),
+        row.cv().map_or_else(
+            || if row.states().is_some() { "2 states".to_owned() } else { empty() },
+            number::percent,
+        ),
         row.disturbed.map_or_else(empty, number::percent),
     ]
 }

@@ -139,7 +139,10 @@ mod tests {
         let b = [11.0, 10.6, 11.3, 10.9, 10.7, 11.2, 10.8, 11.1, 10.5, 11.4];
         let (order, withheld) = judged(&a, &b);
         assert!(withheld.is_none() && order.widening == 1.0, "{order:?}");
-        assert!((order.drift - 0.02727).abs() < 1e-5 && (order.drift_error - 0.2253).abs() < 1e-4, "{order:?}");
+        assert!(
+            (order.drift - 0.02727).abs() < 1e-5 && (order.drift_error - 0.2253).abs() < 1e-4,
+            "{order:?}"
+        );
     }
 
     #[test]
@@ -155,6 +158,9 @@ mod tests {
         let b = [1.4, 1.7, 1.9, 1.8, 1.5, 1.3, 1.2, 1.5, 1.8, 1.9];
         let (order, withheld) = judged(&a, &b);
         assert_eq!(withheld, Some(Withheld::Dependence));
-        assert!((order.correlation - 0.83621).abs() < 1e-5 && (order.widening - 3.34826).abs() < 1e-5, "{order:?}");
+        assert!(
+            (order.correlation - 0.83621).abs() < 1e-5 && (order.widening - 3.34826).abs() < 1e-5,
+            "{order:?}"
+        );
     }
 }

@@ -14,7 +14,11 @@ const EACH: i64 = 2_000_000_000;
 
 pub(super) fn run(store: &Store, asked: &Bill) -> Result<Code, Error> {
     if let Some(name) = &asked.of {
-        return show(&store.find(name)?, asked).map(|_| Code::Done);
+        let is_bill = |recording: &Recording| bill::of(recording).is_some_and(|bill| bill.is_ok());
+        return show(&store.find_usable(name, &is_bill)?, asked).map(|_| Code::Done);
+    }
+    if let Some(name) = asked.command.first() {
+        super::program::find(name)?;
     }
     let offers = ["yes", "no"].map(|watch| offer(asked, watch)).into_iter().collect::<Result<Vec<_>, _>>()?;
     let settings = (&asked.settings).into();

@@ -16,7 +16,12 @@ use tickmark_render::gate as render;
 use tickmark_store::{Id, Recording, Store};
 
 pub(super) fn run(store: &Store, asked: &Check) -> Result<Code, Error> {
-    let newest = store.find(&asked.recording)?;
+    let has_figures = |recording: &Recording| {
+        recording.imported.is_none()
+            && recording.meta.arm.is_none()
+            && !gate::figures(recording, &|_, _| true).is_empty()
+    };
+    let newest = store.find_usable(&asked.recording, &has_figures)?;
     if !newest.complete() {
         let id = &newest.meta.id;
         return Err(Error::Refused(format!("recording {id} is not complete: `tickmark run --resume {id}`")));

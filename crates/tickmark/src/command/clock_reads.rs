@@ -11,7 +11,11 @@ use tickmark_wire::{Offer, names};
 
 pub(super) fn run(store: &Store, asked: &ClockReads) -> Result<Code, Error> {
     if let Some(name) = &asked.of {
-        return show(&store.find(name)?, asked).map(|()| Code::Done);
+        let is_count = |recording: &Recording| clock_reads::of(recording).is_some_and(|reads| reads.is_ok());
+        return show(&store.find_usable(name, &is_count)?, asked).map(|()| Code::Done);
+    }
+    if let Some(name) = asked.command.first() {
+        super::program::find(name)?;
     }
     let offers = [offer(asked)?];
     let plan = plan::make(&offers, asked.runs, None, (&asked.settings).into(), false, &mut rand::rng());

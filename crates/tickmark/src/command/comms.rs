@@ -32,7 +32,8 @@ pub(super) fn run(store: &Store, asked: &Comms) -> Result<Code, Error> {
         std::fs::create_dir_all(folder).map_err(|error| unwritable(folder, &error))?;
     }
     if let Some(name) = &asked.of {
-        return show(&store.find(name)?, &asked.into()).map(|_| Code::Done);
+        return show(&store.find_usable(name, &|recording| !comms::of(recording).is_empty())?, &asked.into())
+            .map(|_| Code::Done);
     }
     check(asked)?;
     // It listens until the recording is made.

@@ -29,9 +29,16 @@ pub(super) fn run(store: &Store, asked: &Doctor) -> Result<Code, Error> {
         Some(name) => (store.find(name)?, false),
         None => measure_these(store, asked.cpu, &checks, &[], !asked.only.is_empty())?,
     };
+    if let Some(from) = &recording.imported {
+        return Err(Error::Usage(format!(
+            "recording {} was measured by {}: it has nothing that a check looks at; `tickmark doctor` alone measures this machine",
+            recording.meta.id, from.tool
+        )));
+    }
     let mut all = doctor::examine(&recording, &checks);
     doctor::remember(&mut all, &earlier(store, &recording));
     show(&recording, &all, asked.format)?;
+    let blind = all.iter().all(|one| matches!(one.outcome, Outcome::NotVisible(_)));
     let found = all.iter().any(|one| matches!(one.outcome, Outcome::Found(_)));
     if asked.prove {
         prove(store, asked, &recording, &all)?;
@@ -39,6 +46,7 @@ pub(super) fn run(store: &Store, asked: &Doctor) -> Result<Code, Error> {
     Ok(match (stopped, found) {
         (true, _) => Code::Partly,
         (false, true) => Code::Differs,
+        (false, false) if blind => Code::Unjudged,
         (false, false) => Code::Done,
     })
 }

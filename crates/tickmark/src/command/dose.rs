@@ -31,7 +31,11 @@ const POWER: f64 = 0.8;
 
 pub(super) fn run(store: &Store, asked: &Dose) -> Result<Code, Error> {
     if let Some(name) = &asked.of {
-        return show(&store.find(name)?, asked).map(|_| Code::Done);
+        let is_dose = |recording: &Recording| dose::of(recording).is_some_and(|dosed| dosed.is_ok());
+        return show(&store.find_usable(name, &is_dose)?, asked).map(|_| Code::Done);
+    }
+    if let Some(name) = asked.command.first() {
+        super::program::find(name)?;
     }
     let usual = match asked.op.is_some() {
         true => OPERATIONS,

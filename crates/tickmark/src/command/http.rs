@@ -5,7 +5,8 @@ use super::run::{measured_one, saved};
 use super::timers::{header, with_header};
 use crate::cli::{Format, Goal, Http};
 use crate::error::{Code, Error};
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
+use std::time::Duration;
 use tickmark_analysis::capacity;
 use tickmark_analysis::http::{self, Load};
 use tickmark_drive::plan;
@@ -25,7 +26,10 @@ pub(super) fn run(store: &Store, asked: &Http) -> Result<Code, Error> {
         return serve(asked);
     }
     if let Some(name) = &asked.of {
-        return page(&store.find(name)?, asked.output.format);
+        let is_http = |recording: &Recording| {
+            !http::of(recording, names::HTTP).is_empty() || !capacity::of(recording).is_empty()
+        };
+        return page(&store.find_usable(name, &is_http)?, asked.output.format);
     }
     // It listens until the recording is made.
     let find = |host: &String| Elsewhere::find(host, &asked.ssh, asked.token_file.as_deref());
@@ -59,7 +63,9 @@ fn page(recording: &Recording, format: Format) -> Result<Code, Error> {
 /// Our own server, here or on another host, or another one.
 fn whose(asked: &Http, elsewhere: Option<&Elsewhere>) -> Result<Vec<(&'static str, String)>, Error> {
     if let Some(url) = &asked.url {
-        return of_url(url, asked.pid);
+        let told = of_url(url, asked.pid)?;
+        answers(url, &told)?;
+        return Ok(told);
     }
     let own = [("bytes", asked.bytes.to_string()), ("workers", asked.workers.to_string())];
     let there = elsewhere.map(|host| [("whose", "host".to_owned())].into_iter().chain(host.told()));
@@ -188,6 +194,16 @@ pub(super) fn of_url(url: &str, pid: Option<u32>) -> Result<Vec<(&'static str, S
         ("path", path.to_owned()),
         ("pid", pid.map_or_else(String::new, |pid| pid.to_string())),
     ])
+}
+
+/// Whether somebody listens where a URL leads: nothing is measured of a port that is dead.
+fn answers(url: &str, told: &[(&'static str, String)]) -> Result<(), Error> {
+    let target = told.iter().find(|(name, _)| *name == "target").and_then(|(_, to)| to.parse().ok());
+    let Some(target) = target else { return Ok(()) };
+    let connected = TcpStream::connect_timeout(&target, Duration::from_secs(5));
+    connected.map(drop).map_err(|error| {
+        Error::Refused(format!("--url {url}: nobody answers at {target}: {error}; is the server running?"))
+    })
 }
 
 /// Every load of a probe in a recording.

@@ -3,8 +3,8 @@
 use super::matrix::{self, Shown};
 use crate::cli::{CompareFormat, Format, Hz, Speed};
 use crate::error::{Code, Error};
-use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::fs::File;
+use std::io::Read;
 use tickmark_drive::knob::distinct;
 use tickmark_drive::lab::{Asked, Machine, Report, Setting};
 use tickmark_store::Store;
@@ -82,9 +82,11 @@ fn guest(asked: &Hz) -> Result<Machine, Error> {
         ));
     };
     let mut command = asked.command.clone();
-    let program = program(&command[0])?;
-    let begins = std::fs::read(&program).map_err(Error::file("read", &program))?;
-    if !begins.starts_with(b"\x7fELF") {
+    let program = super::program::find(&command[0])?;
+    let mut begins = [0; 4];
+    let read = File::open(&program).and_then(|mut file| file.read_exact(&mut begins));
+    read.map_err(Error::file("read", &program))?;
+    if begins != *b"\x7fELF" {
         let place = program.display();
         return Err(Error::Usage(format!("{place} is no program: a guest has no interpreter for a script")));
     }
@@ -97,21 +99,5 @@ fn guest(asked: &Hz) -> Result<Machine, Error> {
         files: std::iter::once(program).chain(asked.file.iter().cloned()).collect(),
         command,
         ..Machine::default()
-    })
-}
-
-/// The file of a program, as the shell would find it.
-fn program(name: &str) -> Result<PathBuf, Error> {
-    if name.contains('/') {
-        return Ok(PathBuf::from(name));
-    }
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let runs =
-        |file: &PathBuf| file.metadata().is_ok_and(|m| m.is_file() && m.permissions().mode() & 0o111 != 0);
-    let found = std::env::split_paths(&path).map(|folder| folder.join(name)).find(runs);
-    let here = Path::new(name).is_file();
-    found.ok_or_else(|| {
-        let hint = if here { format!("; ./{name} is one here") } else { String::new() };
-        Error::Usage(format!("no program {name} in PATH{hint}"))
     })
 }

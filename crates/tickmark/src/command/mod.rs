@@ -32,6 +32,7 @@ mod manual;
 mod matrix;
 mod more;
 mod pilot;
+mod program;
 mod published;
 mod recordings;
 mod report;

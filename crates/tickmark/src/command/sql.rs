@@ -4,9 +4,10 @@ use super::http::{QUICK, show};
 use super::run::{measured_one, saved};
 use crate::cli::{Format, Sql};
 use crate::error::{Code, Error};
+use tickmark_analysis::http;
 use tickmark_drive::plan;
 use tickmark_probe::sys::limits::allowed_cpus;
-use tickmark_store::Store;
+use tickmark_store::{Recording, Store};
 use tickmark_wire::{Arguments, Nanos, Offer, names};
 
 /// How long a run measures and how many there are.
@@ -15,7 +16,8 @@ const USUAL: (i64, u32) = (30_000_000_000, 10);
 pub(super) fn run(store: &Store, asked: &Sql) -> Result<Code, Error> {
     let format = asked.output.format;
     if let Some(name) = &asked.of {
-        return show(&store.find(name)?, names::SQL, format);
+        let is_sql = |recording: &Recording| !http::of(recording, names::SQL).is_empty();
+        return show(&store.find_usable(name, &is_sql)?, names::SQL, format);
     }
     let offers = offers(asked)?;
     let (each, runs) = if asked.quick { QUICK } else { USUAL };

@@ -81,7 +81,9 @@ fn read(asked: &Stat) -> Result<Vec<(String, Numbers)>, Error> {
             column.read(std::fs::File::open(file).map_err(Error::file("read", file))?)
         };
         let numbers = read.map_err(|bad| match bad {
-            Bad::Long(line) => Error::Usage(format!("line {line} of {name} is too long for a line of numbers")),
+            Bad::Long(line) => {
+                Error::Usage(format!("line {line} of {name} is too long for a line of numbers"))
+            }
             Bad::Many => Error::Usage(format!("{name} has more than {MOST} lines")),
             Bad::Unit(line, [own, before]) => Error::Usage(format!(
                 "line {line} of {name}: {}, and the lines before it {}; convert them to one unit first",

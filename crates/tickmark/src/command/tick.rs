@@ -21,7 +21,7 @@ const CALIBRATION: f64 = 1e-3;
 
 pub(super) fn run(store: &Store, asked: &Tick) -> Result<Code, Error> {
     if let Some(name) = &asked.of {
-        let recording = store.find(name)?;
+        let recording = store.find_usable(name, &|recording| noise_of(recording).is_ok())?;
         return show(&recording, &noise_of(&recording)?, asked).map(|()| Code::Done);
     }
     let threshold = OnThreshold::of(&asked.on_threshold)?;

@@ -23,7 +23,9 @@ pub(super) fn run(store: &Store, asked: &Timers) -> Result<Code, Error> {
         std::fs::create_dir_all(folder).map_err(|error| scenarios::unwritable(folder, &error))?;
     }
     if let Some(name) = &asked.of {
-        let recording = store.find(name)?;
+        let has_timers =
+            |recording: &Recording| !wakes::runs(recording).is_empty() || !scenario::of(recording).is_empty();
+        let recording = store.find_usable(name, &has_timers)?;
         return show(&[recording], asked).map(|_| Code::Done);
     }
     if !asked.on_threshold.is_empty() && asked.class.iter().any(|class| class == "deadline") {

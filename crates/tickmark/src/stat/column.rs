@@ -23,9 +23,44 @@ pub(crate) struct Column<'a> {
 
 /// What stands behind a number and is its unit, and no other column.
 const UNITS: &[&[u8]] = &[
-    b"ps", b"ns", b"us", "\u{b5}s".as_bytes(), "\u{3bc}s".as_bytes(), b"usec", b"ms", b"msec", b"s", b"sec", b"secs",
-    b"seconds", b"min", b"h", b"%", b"B", b"bytes", b"kB", b"KB", b"MB", b"GB", b"TB", b"KiB", b"MiB", b"GiB", b"TiB",
-    b"B/s", b"kB/s", b"KB/s", b"MB/s", b"GB/s", b"KiB/s", b"MiB/s", b"GiB/s", b"Hz", b"kHz", b"MHz", b"GHz",
+    b"ps",
+    b"ns",
+    b"us",
+    "\u{b5}s".as_bytes(),
+    "\u{3bc}s".as_bytes(),
+    b"usec",
+    b"ms",
+    b"msec",
+    b"s",
+    b"sec",
+    b"secs",
+    b"seconds",
+    b"min",
+    b"h",
+    b"%",
+    b"B",
+    b"bytes",
+    b"kB",
+    b"KB",
+    b"MB",
+    b"GB",
+    b"TB",
+    b"KiB",
+    b"MiB",
+    b"GiB",
+    b"TiB",
+    b"B/s",
+    b"kB/s",
+    b"KB/s",
+    b"MB/s",
+    b"GB/s",
+    b"KiB/s",
+    b"MiB/s",
+    b"GiB/s",
+    b"Hz",
+    b"kHz",
+    b"MHz",
+    b"GHz",
 ];
 
 /// What a column holds.
@@ -85,7 +120,10 @@ impl Column<'_> {
             let (mut start, last) = (0, got == 0);
             loop {
                 let rest = &buffer[start..filled];
-                if simple && unit.as_ref().is_none_or(String::is_empty) && let Some((number, end)) = plain(rest) {
+                if simple
+                    && unit.as_ref().is_none_or(String::is_empty)
+                    && let Some((number, end)) = plain(rest)
+                {
                     line += 1;
                     unit.get_or_insert_default();
                     keep(number);
@@ -228,7 +266,10 @@ mod tests {
     #[test]
     fn one_unit_is_named_and_two_are_refused() {
         let unit = |text: &str| FIRST.read(text.as_bytes()).unwrap().unit;
-        assert_eq!((unit("1 ms\n2.5 ms x\n"), unit("1 a\n2 b\n"), unit("3\n")), ("ms".into(), String::new(), String::new()));
+        assert_eq!(
+            (unit("1 ms\n2.5 ms x\n"), unit("1 a\n2 b\n"), unit("3\n")),
+            ("ms".into(), String::new(), String::new())
+        );
         assert_eq!(read(FIRST, "1 ms\n900 us\n3 s\n").unwrap_err(), (2, "us after ms".to_owned()));
         assert_eq!(read(FIRST, "1 ms\n2\n").unwrap_err(), (2, " after ms".to_owned()));
         assert_eq!(read(FIRST, "1\n2 ms\n").unwrap_err(), (2, "ms after ".to_owned()));
