@@ -6,13 +6,16 @@ use crate::module::{Module, TREE};
 use crate::{Error, config, tools};
 use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
-use std::io::{BufRead, BufReader, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
-use tickmark_process::{Child, End, Until};
+use tickmark_process::{Child, End, Lines, Until};
+
+/// Bytes of a line of a build's log that are kept.
+const LINE: usize = 1 << 20;
 
 /// What is built here.
 const KIND: &str = "kernels";
@@ -309,7 +312,8 @@ impl Maker<'_> {
         let count = Arc::clone(&compiled);
         let reader = std::thread::spawn(move || {
             let mut full = false;
-            for line in BufReader::new(read).split(b'\n').map_while(Result::ok) {
+            for line in Lines::new(read, LINE).map_while(Result::ok) {
+                let line = line.into_bytes();
                 if line.starts_with(b"  CC") || line.starts_with(b"  AS") {
                     count.fetch_add(1, Ordering::Relaxed);
                 }

@@ -3,8 +3,10 @@
 //! all the while, so that no full pipe stops it.
 #![forbid(unsafe_code)]
 
+mod lines;
 mod pipe;
 
+pub use lines::{Line, Lines};
 pub use pipe::Drained;
 
 use std::io::Write;

@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 mod password;
+mod relay;
 mod server;
 mod sync;
 
@@ -18,8 +19,8 @@ use std::path::PathBuf;
 /// What an address of a shared store begins with.
 const SCHEMES: [&str; 2] = ["postgres://", "postgresql://"];
 
-/// A server that says nothing for so long does not answer.
-const LIMIT: std::time::Duration = std::time::Duration::from_secs(20);
+/// A server that says nothing for so long to a new connection does not answer.
+const LIMIT: std::time::Duration = std::time::Duration::from_secs(10);
 
 /// Why the server and the copy could not be made alike.
 #[derive(Debug, thiserror::Error)]
@@ -110,6 +111,42 @@ impl Shared {
         let place = format!("{}:{}/{}", who.host, who.port, who.database);
         let root = copies()?.join(name(&configuration, &who));
         Ok(Self { configuration, place, root })
+    }
+
+    /// Where its servers are, in the order in which they are tried.
+    fn peers(&self) -> Vec<relay::Peer> {
+        let (hosts, ports) = (self.configuration.get_hosts(), self.configuration.get_ports());
+        let addresses = self.configuration.get_hostaddrs();
+        let port = |at: usize| ports.get(at).or(ports.first()).copied().unwrap_or(5432);
+        let one = |at: usize| match (addresses.get(at), hosts.get(at)) {
+            (Some(address), _) => relay::Peer::Tcp(address.to_string(), port(at)),
+            (None, Some(postgres::config::Host::Unix(folder))) => {
+                relay::Peer::Unix(folder.join(format!(".s.PGSQL.{}", port(at))))
+            }
+            (None, Some(postgres::config::Host::Tcp(name))) => relay::Peer::Tcp(name.clone(), port(at)),
+            (None, None) => relay::Peer::Tcp("localhost".to_owned(), port(at)),
+        };
+        (0..hosts.len().max(addresses.len()).max(1)).map(one).collect()
+    }
+
+    /// What a client is told that reaches its server through a socket in this folder.
+    fn through(&self, folder: &std::path::Path) -> postgres::Config {
+        let own = &self.configuration;
+        let mut told = postgres::Config::new();
+        told.host_path(folder).port(5432).connect_timeout(LIMIT).application_name("tickmark");
+        if let Some(user) = own.get_user() {
+            told.user(user);
+        }
+        if let Some(password) = own.get_password() {
+            told.password(password);
+        }
+        if let Some(name) = own.get_dbname() {
+            told.dbname(name);
+        }
+        if let Some(options) = own.get_options() {
+            told.options(options);
+        }
+        told
     }
 
     /// The folder of the copy.

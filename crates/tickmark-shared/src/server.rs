@@ -1,6 +1,6 @@
 //! The tables of the server.
 
-use crate::{Error, LIMIT, Shared};
+use crate::{Error, LIMIT, Shared, relay};
 use postgres::{Client, GenericClient, NoTls, Transaction};
 use std::collections::BTreeMap;
 
@@ -11,11 +11,11 @@ const LOCK: i64 = 0x7469_636b_6d61_726b;
 
 /// Changes of the tables, each from the version before: the first makes them.
 const MIGRATIONS: &[&str] = &["
-    create table tickmark_schema (
+    create table if not exists tickmark_schema (
       version integer not null,
       store text not null default md5(random()::text || clock_timestamp()::text || pg_backend_pid()::text)
     );
-    create table tickmark_recordings (
+    create table if not exists tickmark_recordings (
       id text primary key,
       meta text not null,
       bytes bigint not null,
@@ -23,7 +23,7 @@ const MIGRATIONS: &[&str] = &["
       deleted boolean not null default false,
       made timestamptz not null default now()
     );
-    create table tickmark_pieces (
+    create table if not exists tickmark_pieces (
       recording text not null references tickmark_recordings (id) on delete cascade,
       at bigint not null,
       content bytea not null,
@@ -58,9 +58,19 @@ impl Server {
     pub(crate) fn connect(shared: &Shared) -> Result<Self, Error> {
         let place = shared.place.clone();
         let failed = |error: postgres::Error| Error::Server { place: place.clone(), why: words(&error) };
+        let refused = |why: String| Error::Server { place: place.clone(), why };
+        let folder = tempfile::tempdir().map_err(Error::file("make", std::env::temp_dir()))?;
+        // The client believes what a server says of lengths: it gets what a relay has looked at.
+        let mut why = "no address".to_owned();
+        let offers = |peer: &relay::Peer| {
+            relay::offer(peer, folder.path(), LIMIT).map_err(|error| why = error.to_string()).is_ok()
+        };
+        if !shared.peers().iter().any(offers) {
+            return Err(refused(why));
+        }
         // The limit of the library is that of the socket alone: a server that was stopped takes connections and says nothing.
         let (send, connected) = std::sync::mpsc::channel();
-        let configuration = shared.configuration.clone();
+        let configuration = shared.through(folder.path());
         std::thread::spawn(move || {
             let _ = send.send(configuration.connect(NoTls));
         });

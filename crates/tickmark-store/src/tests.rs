@@ -5,7 +5,8 @@ use super::{Elsewhere, Entry, Error, Id, Meta, Recording, Status, Store, load};
 use std::fs;
 use std::path::Path;
 use tickmark_wire::{
-    Better, Event, FORMAT, Group, Metric, Name, Nanos, Plan, Reason, RunId, RunPlan, Settings, Started, Unit,
+    Better, Event, FORMAT, Group, Metric, Name, Nanos, Observations, Observed, Part, Plan, Reason, RunId, RunPlan,
+    Settings, Started, Unit, Values,
 };
 
 fn meta(id: &str, name: &str) -> Meta {
@@ -56,6 +57,41 @@ fn a_recording_is_found_by_every_way_to_name_it() {
     assert!(matches!(id("last~3"), Err(Error::Unknown { .. })));
     let path = folder.path().join("recordings/aa01");
     assert_eq!(id(path.to_str().unwrap()).unwrap(), "aa01");
+}
+
+/// One that failed and one of the doctor's are in the list, and no command takes them for the last; a command takes what it can use.
+#[test]
+fn the_last_is_what_measured_something() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = store(folder.path());
+    let make = |id: &str, change: &dyn Fn(&mut Meta), events: &[Event]| {
+        let mut meta = meta(id, "ls /");
+        change(&mut meta);
+        let mut writer = store.create(&meta).unwrap();
+        events.iter().for_each(|event| writer.write(event).unwrap());
+        store.index(writer.folder());
+    };
+    let ended = |run: u32| {
+        let values = Values { values: vec![1.0], step: 0.0, over: 0 };
+        Event::Observed(Observed {
+            run: RunId(run),
+            metric: Name::new("syscall.null"),
+            part: Part::Whole,
+            observations: Observations::Values(values),
+            segments: Vec::new(),
+        })
+    };
+    make("aa01", &|_| {}, &[ended(0), ended(1)]);
+    make("bb02", &|_| {}, &[failed(0), failed(1)]);
+    make("cc03", &|meta| meta.select = vec![crate::DOCTOR.to_owned()], &[ended(0), ended(1)]);
+    let id = |name: &str| store.find(name).map(|recording| recording.meta.id.to_string());
+    assert_eq!(id("last").unwrap(), "aa01");
+    assert!(id("last~1").is_err() && store.id("last").unwrap().as_str() == "aa01");
+    assert_eq!(id("ls /").unwrap(), "cc03", "a name with a slash is a name");
+    let failed: Vec<bool> = store.list().unwrap().iter().map(Entry::failed).collect();
+    assert_eq!(failed, [false, true, false]);
+    assert!(matches!(store.find_usable("last", &|_| false), Err(Error::Unknown { .. })));
+    assert_eq!(store.find_usable("bb02", &|_| false).unwrap().meta.id.as_str(), "bb02");
 }
 
 #[test]
@@ -285,7 +321,7 @@ fn the_index_of_another_version_is_made_again() {
     store.index(&folder.path().join("recordings").join(id.as_str()));
     let version = rusqlite::Connection::open(&index)
         .and_then(|index| index.query_row("pragma user_version", [], |row| row.get::<_, i64>(0)));
-    assert_eq!(version.unwrap(), 3);
+    assert_eq!(version.unwrap(), 4);
     assert_eq!(Index::open_existing(folder.path()).unwrap().all().unwrap().len(), 1);
 }
 

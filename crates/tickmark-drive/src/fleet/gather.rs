@@ -13,11 +13,20 @@ use tickmark_wire::{Event, FORMAT};
 /// A line longer than this is no event.
 const LONGEST: usize = 64 << 20;
 
+/// Machines beyond those that were asked that are heard.
+const STRANGERS: usize = 1_000;
+/// Names by which a machine calls itself and nobody else.
+const HERE: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
+
 /// A survey that is being gathered.
 pub struct Gathering<'a> {
     survey: &'a Survey,
     store: Store,
+    /// By the name by which each was asked; of one that was not, by its own.
     nodes: BTreeMap<String, Node>,
+    asked: BTreeSet<&'a str>,
+    /// The name of each agent, which it had with its first piece.
+    names: BTreeMap<String, String>,
     /// Machines that had given everything before: what they write is not heard again.
     complete: BTreeSet<String>,
     /// How many of the machines that are in the survey have ended.
@@ -28,6 +37,10 @@ pub struct Gathering<'a> {
 
 /// A machine that answers.
 struct Node {
+    /// What it calls itself.
+    own: String,
+    /// Its boot, which no other machine has.
+    boot: Option<String>,
     agent: String,
     /// The number of the next piece.
     next: u64,
@@ -53,6 +66,8 @@ impl<'a> Gathering<'a> {
             survey,
             store: survey.store()?,
             nodes: BTreeMap::new(),
+            asked: survey.asked.nodes.iter().map(String::as_str).collect(),
+            names: BTreeMap::new(),
             complete: complete.map(|answer| answer.node).collect(),
             ended: 0,
             said: None,
@@ -74,12 +89,12 @@ impl<'a> Gathering<'a> {
             self.hear(line);
             return Ok(());
         };
-        // It stands in files, in tables and in a terminal.
-        let name = printable(piece.node, false).into_owned();
+        let Some(name) = self.name(&piece, line) else { return Ok(()) };
         if self.complete.contains(&name) {
             return Ok(());
         }
-        let node = self.nodes.entry(name.clone()).or_insert_with(|| Node::new(piece.agent));
+        let own = printable(piece.node, false);
+        let node = self.nodes.entry(name.clone()).or_insert_with(|| Node::new(piece.agent, &own));
         if node.agent != piece.agent {
             node.twice = true;
             return Ok(());
@@ -91,9 +106,44 @@ impl<'a> Gathering<'a> {
         if node.end.is_none() {
             return Ok(());
         }
-        self.ended += usize::from(self.survey.asked.nodes.contains(&name));
+        self.ended += usize::from(self.asked.contains(name.as_str()));
         // Kept now: whatever ends this program later does not lose it.
         self.survey.keep(&[node.answer(&name)])
+    }
+
+    /// The name by which the machine of a piece was asked: an answer belongs to that, whatever the machine calls itself. In this order: its
+    /// own name; what its launcher put before the line; the same name with or without its domain; localhost for this machine; the only one
+    /// that was asked. A name that another agent has is taken. None of a stranger where there are too many.
+    fn name(&mut self, piece: &Piece<'_>, line: &str) -> Option<String> {
+        let agent = format!("{} {}", piece.node, piece.agent);
+        if let Some(name) = self.names.get(&agent) {
+            return Some(name.clone());
+        }
+        // It stands in files, in tables and in a terminal.
+        let own = printable(piece.node, false).into_owned();
+        let is_free = |name: &str| self.asked.contains(name) && !self.nodes.contains_key(name);
+        let label = line.split_once(':').map(|(label, _)| label.trim()).filter(|label| !label.contains(' '));
+        let short = |name: &str| name.split('.').next().unwrap_or(name).to_owned();
+        let by_domain = || {
+            let mut same = self.asked.iter().filter(|name| short(name) == short(&own) && is_free(name));
+            same.next().filter(|_| same.next().is_none()).map(|name| (*name).to_owned())
+        };
+        let here = || {
+            let [_, _, _, this] = tickmark_probe::sys::host::uname();
+            HERE.iter().find(|name| this == own && is_free(name)).map(|name| (*name).to_owned())
+        };
+        let only = || (self.asked.len() == 1).then(|| self.asked.first().map(|name| (*name).to_owned())).flatten();
+        let name = (Some(own.clone()).filter(|own| is_free(own)))
+            .or_else(|| label.filter(|label| is_free(label)).map(str::to_owned))
+            .or_else(by_domain)
+            .or_else(here)
+            .or_else(|| only().filter(|only| is_free(only)))
+            .unwrap_or(own);
+        if !self.asked.contains(name.as_str()) && self.names.len() >= self.asked.len() + STRANGERS {
+            return None;
+        }
+        self.names.insert(agent, name.clone());
+        Some(name)
     }
 
     /// Remembers what a launcher says of a failure.
@@ -118,8 +168,14 @@ impl<'a> Gathering<'a> {
         asked: &[String],
         why: &dyn Fn(&str) -> Option<String>,
     ) -> Result<Vec<Answer>, Error> {
-        let Self { survey, mut nodes, complete, .. } = self;
+        let Self { survey, mut nodes, complete, asked: all, .. } = self;
         let mut answers = Vec::new();
+        let mut strangers = nodes.keys().filter(|name| !all.contains(name.as_str()));
+        let by_another_name = strangers.next().map_or_else(
+            || "no answer".to_owned(),
+            |name| format!("no answer by this name; {name} answered, which was not asked by its name"),
+        );
+        let twins = twins(&nodes);
         for name in asked.iter().filter(|name| !complete.contains(*name)) {
             let reason = |known: &str| why(name).unwrap_or_else(|| known.to_owned());
             answers.push(match nodes.remove(name) {
@@ -132,7 +188,7 @@ impl<'a> Gathering<'a> {
                 None => Answer {
                     node: name.clone(),
                     outcome: Outcome::Silent,
-                    why: Some(reason("no answer")),
+                    why: Some(reason(&by_another_name)),
                     recording: None,
                 },
             });
@@ -143,15 +199,37 @@ impl<'a> Gathering<'a> {
                 .get_or_insert_with(|| (Outcome::Partly, Some("its answer ended in the middle".to_owned())));
             answers.push(node.answer(&name));
         }
-        answers.iter_mut().for_each(Answer::clean);
+        for answer in &mut answers {
+            if let Some(twin) = twins.get(&answer.node) {
+                let same = format!("{twin} is the same machine");
+                answer.why = Some(answer.why.take().map_or_else(|| same.clone(), |why| format!("{why}; {same}")));
+            }
+            answer.clean();
+        }
         survey.keep(&answers)?;
         Ok(answers)
     }
 }
 
+/// The machines that are another one that was asked, too: by the boot in which both answered.
+fn twins(nodes: &BTreeMap<String, Node>) -> BTreeMap<String, String> {
+    let mut first: BTreeMap<&str, &str> = BTreeMap::new();
+    let mut twins = BTreeMap::new();
+    for (name, node) in nodes {
+        let Some(boot) = node.boot.as_deref() else { continue };
+        match first.get(boot) {
+            Some(other) => drop(twins.insert(name.clone(), (*other).to_owned())),
+            None => drop(first.insert(boot, name)),
+        }
+    }
+    twins
+}
+
 impl Node {
-    fn new(agent: &str) -> Self {
+    fn new(agent: &str, own: &str) -> Self {
         Self {
+            own: own.to_owned(),
+            boot: None,
             agent: agent.to_owned(),
             next: 0,
             line: String::new(),
@@ -218,7 +296,8 @@ impl Node {
                 return Ok(());
             }
             Some(Event::Goodbye { complete, .. }) => Some(*complete),
-            Some(Event::Hello(_)) if self.writer.is_none() => {
+            Some(Event::Hello(hello)) if self.writer.is_none() => {
+                self.boot = hello.environment.get("boot.id").map(|boot| format!("{boot} {}", self.own));
                 let meta = meta(name, survey);
                 self.writer = Some(store.create(&meta)?);
                 survey.begun(name, &meta.id)?;

@@ -4,12 +4,12 @@ use super::slurm::{self, down};
 use super::{Answer, Gathering, Survey};
 use crate::{Control, Error};
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader, Read};
+use std::io::Read;
 use std::process::{Command, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::{Duration, Instant};
 use tickmark_probe::session::{TOKEN, Token};
-use tickmark_process::{Child, End, Until};
+use tickmark_process::{Child, End, Lines, Until};
 use tickmark_wire::pieces;
 use tickmark_wire::text::quoted;
 
@@ -19,6 +19,10 @@ pub(super) const GRACE: Duration = Duration::from_secs(15);
 pub(super) const LOOK: Duration = Duration::from_millis(100);
 /// After so long nothing more is expected of a launcher that has ended.
 const SILENCE: Duration = Duration::from_millis(500);
+/// Bytes of a line that are read: a piece of an agent has less than a thousand, with what a launcher puts before it.
+pub const LINE: usize = 64 << 10;
+/// Lines that may wait to be taken; whoever writes more of them waits.
+const QUEUE: usize = 1024;
 /// A word of a command line may have so many bytes (Linux: MAX_ARG_STRLEN, 128 KiB).
 const LONGEST: usize = 128 << 10;
 
@@ -153,7 +157,7 @@ impl Started {
         let name = command.get_program().to_string_lossy().into_owned();
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = Child::start(command).map_err(|error| Error::Refused(format!("{name}: {error}")))?;
-        let (send, lines) = channel();
+        let (send, lines) = sync_channel(QUEUE);
         read(child.stdout.take(), send.clone(), Line::Output, Some(Line::End));
         read(child.stderr.take(), send, Line::Complaint, None);
         Ok(Self { child, lines, name })
@@ -265,15 +269,15 @@ pub(super) fn mentions(line: &str, node: &str) -> bool {
 /// Reads a pipe line by line in a thread of its own.
 fn read(
     pipe: Option<impl Read + Send + 'static>,
-    send: Sender<Line>,
+    send: SyncSender<Line>,
     kind: fn(String) -> Line,
     end: Option<Line>,
 ) {
     std::thread::spawn(move || {
         let Some(pipe) = pipe else { return };
-        for line in BufReader::new(pipe).split(b'\n').map_while(Result::ok) {
+        for line in Lines::new(pipe, LINE).map_while(Result::ok) {
             // Read also when nobody listens any more: who writes must not wait.
-            let _ = send.send(kind(String::from_utf8_lossy(&line).into_owned()));
+            let _ = send.send(kind(String::from_utf8_lossy(&line.into_bytes()).into_owned()));
         }
         end.into_iter().for_each(|end| {
             let _ = send.send(end);

@@ -10,7 +10,7 @@ mod slurm;
 
 pub use gather::Gathering;
 pub use hosts::expand;
-pub use launch::{Launcher, Way, launch};
+pub use launch::{LINE, Launcher, Way, launch};
 pub use slurm::{down, members};
 
 use crate::Error;
@@ -19,9 +19,13 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+use tickmark_store::files::{open_regular, read_regular};
 use tickmark_store::{Id, Store};
 use tickmark_wire::Plan;
 use tickmark_wire::text::printable;
+
+/// Bytes of a file of a survey that are read at most: of 200,000 machines there are some forty million.
+const MOST: u64 = 256 << 20;
 
 /// What was asked, and of whom: written once.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -124,7 +128,7 @@ impl Survey {
     /// It is none, or one of another version.
     pub fn open(folder: &Path) -> Result<Self, Error> {
         let path = folder.join(FILE);
-        let text = std::fs::read(&path).map_err(|error| match error.kind() {
+        let text = read_regular(&path, MOST).map_err(|error| match error.kind() {
             std::io::ErrorKind::NotFound => {
                 Error::Usage(format!("{} is no survey: it has no {FILE}", folder.display()))
             }
@@ -152,7 +156,7 @@ impl Survey {
     /// Another has it.
     pub fn lock(&self) -> Result<std::fs::File, Error> {
         let path = self.folder.join(FILE);
-        let file = std::fs::File::open(&path).map_err(Error::file("open", &path))?;
+        let file = open_regular(&path, std::fs::File::options().read(true)).map_err(Error::file("open", &path))?;
         file.try_lock().map_err(|_| {
             Error::Refused(format!("{}: another tickmark is asking its machines", self.folder.display()))
         })?;
@@ -186,11 +190,11 @@ impl Survey {
     /// They cannot be read.
     pub fn answers(&self) -> Result<Vec<Answer>, Error> {
         let path = self.folder.join(ANSWERS);
-        let text = match std::fs::read_to_string(&path) {
+        let text = match read_regular(&path, MOST) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
                 return Err(Error::file("read", path)(error));
             }
-            text => text.unwrap_or_default(),
+            text => String::from_utf8_lossy(&text.unwrap_or_default()).into_owned(),
         };
         let mut known: BTreeMap<String, Answer> = BTreeMap::new();
         // Half a line is what a kill leaves.
@@ -243,7 +247,7 @@ fn append<T: Serialize>(path: &Path, all: &[T], sync: bool) -> Result<(), Error>
     let lines: String =
         all.iter().filter_map(|one| serde_json::to_string(one).ok()).map(|line| line + "\n").collect();
     let written =
-        std::fs::File::options().create(true).read(true).append(true).open(path).and_then(|mut file| {
+        open_regular(path, std::fs::File::options().create(true).read(true).append(true)).and_then(|mut file| {
             // Half a line is what a kill leaves: the next one is no part of it.
             let (length, mut last) = (file.metadata()?.len(), [b'\n']);
             if length > 0 {

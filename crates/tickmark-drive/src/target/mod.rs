@@ -15,9 +15,13 @@ pub(crate) use guest::{FILE, MODULE, SELECT_INDEX, select_index_program};
 pub(crate) use remote::IDENTITY;
 
 use crate::{Control, Error};
-use std::io::{BufRead, BufReader, Write};
+use std::io::Write;
 use std::process::{ChildStdin, ChildStdout};
+use tickmark_process::{Line, Lines};
 use tickmark_wire::{Event, FORMAT, Hello, Plan, Reason, Said};
+
+/// Bytes of an event at most: an agent's longest have some millions.
+pub(crate) const LONGEST: usize = 256 << 20;
 
 /// A machine that carries out plans. Several may be at work at once.
 pub trait Target: Send {
@@ -89,8 +93,12 @@ pub(crate) fn follow(
     let mut result = Ok(());
     let Some(stdout) = stdout else { return result };
     let mut stream = Stream::default();
-    for line in BufReader::new(stdout).split(b'\n').map_while(Result::ok) {
-        match stream.take(line) {
+    for line in Lines::new(stdout, LONGEST).map_while(Result::ok) {
+        let taken = match line {
+            Line::Whole(line) => stream.take(line),
+            Line::Cut(_) => Err(Error::Refused(format!("the agent wrote a line of more than {LONGEST} bytes"))),
+        };
+        match taken {
             Ok(Some(heard)) if result.is_ok() => {
                 result = on(heard);
                 if result.is_err() {

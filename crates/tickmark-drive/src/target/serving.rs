@@ -2,16 +2,20 @@
 
 use super::{Remote, agent_program};
 use crate::{Control, Error};
-use std::io::{BufRead, BufReader, Write};
+use std::io::Write;
 use std::process::{ChildStdin, Stdio};
 use std::sync::Arc;
 use std::sync::mpsc::RecvTimeoutError;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tickmark_probe::session::Token;
-use tickmark_process::Child;
+use tickmark_process::{Child, Drained, Lines};
 
 /// How long the other host may take to answer.
 const LIMIT: Duration = Duration::from_secs(30);
+/// How long what ssh said last is waited for.
+const SAID: Duration = Duration::from_secs(2);
+/// Bytes of a line that are read.
+const LINE: usize = 64 << 10;
 /// Where it listens: at the address that this connection came to, and at no other.
 const LISTEN: &str = r#"set -- $SSH_CONNECTION; case "$3" in "") exit 9;; *:*) at="[$3]";; *) at="$3";; esac; exec "$HOME"/.cache/tickmark/agent serve "$at:0""#;
 
@@ -50,12 +54,15 @@ impl Serving {
         let refused = |why: String| Error::Refused(format!("{host}: {why}"));
         let none = || refused("ssh has no pipes".to_owned());
         let (mut stdin, stdout) = (ssh.stdin.take().ok_or_else(none)?, ssh.stdout.take().ok_or_else(none)?);
+        // Read all the while: a full pipe would stop ssh.
+        let stderr = Drained::of(ssh.stderr.take());
         let _ = writeln!(stdin, "{}", token.reveal());
         // Read elsewhere: one that says nothing is not waited for, and one that says much does not wait for a reader.
         let (tell, told) = std::sync::mpsc::channel();
         std::thread::spawn(move || {
             // A shell on the way may have words of its own before the agent has.
-            for line in BufReader::new(stdout).lines().map_while(Result::ok) {
+            for line in Lines::new(stdout, LINE).map_while(Result::ok) {
+                let line = String::from_utf8_lossy(&line.into_bytes()).into_owned();
                 if let Some(address) = line.strip_prefix("listening ") {
                     let _ = tell.send(address.to_owned());
                 }
@@ -70,10 +77,8 @@ impl Serving {
         };
         let Some(address) = found else {
             drop(stdin);
-            let mut said = String::new();
-            if let Some(mut stderr) = ssh.stderr.take() {
-                let _ = std::io::Read::read_to_string(&mut stderr, &mut said);
-            }
+            let said = stderr.until(Instant::now() + SAID);
+            let said = String::from_utf8_lossy(&said);
             let last = said.lines().rev().find(|line| !line.trim().is_empty());
             return Err(refused(format!(
                 "its agent does not listen: {}",

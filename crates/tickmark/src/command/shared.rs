@@ -47,7 +47,8 @@ pub(super) fn dispatch(shared: &Shared, mut cli: Cli) -> Result<Code, Error> {
     let both = before.zip(ids(&store));
     let deleted = both.map(|(before, after)| before.difference(&after).cloned().collect::<Vec<_>>());
     let deleted = deleted.unwrap_or_default();
-    let sent = told(&shared.sync(&store, &deleted));
+    // A server that did not answer is asked again by the next command, and not at the end of this one.
+    let sent = if reached || !deleted.is_empty() { told(&shared.sync(&store, &deleted)) } else { false };
     match done {
         Ok(Code::Done) if !(reached && sent) => Ok(Code::Partly),
         done => done,

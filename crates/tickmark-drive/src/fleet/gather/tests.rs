@@ -85,6 +85,36 @@ fn each_machine_has_its_recording_and_the_others_their_reason() {
     assert_eq!(reopened.asked, survey.asked);
 }
 
+/// A machine is asked by a name, and calls itself something else.
+#[test]
+fn an_answer_belongs_to_the_name_that_was_asked() {
+    let asked = |nodes: &[&str], lines: &[String]| {
+        let folder = tempfile::tempdir().unwrap();
+        let mut survey = survey(&folder.path().join("s"));
+        survey.asked.nodes = nodes.iter().map(|node| (*node).to_owned()).collect();
+        let answers = gathered(lines, &survey);
+        answers.into_iter().map(|a| (a.node, a.outcome, a.why.unwrap_or_default())).collect::<Vec<_>>()
+    };
+    let hello = hello().replace("\"environment\":{}", "\"environment\":{\"boot.id\":{\"value\":\"7\",\"source\":\"\"}}");
+    let whole: &[&str] = &[&hello, BYE];
+    let [_, _, _, this] = tickmark_probe::sys::host::uname();
+    let complete = |name: &str| (name.to_owned(), Outcome::Complete, String::new());
+    assert_eq!(asked(&["localhost"], &mixed(&[(&this, "a", whole)])), [complete("localhost")]);
+    assert_eq!(asked(&["10.0.0.5"], &mixed(&[("n1", "a", whole)])), [complete("10.0.0.5")]);
+    let domains = mixed(&[("n1", "a", whole), ("n2.example.com", "b", whole)]);
+    let answers = asked(&["n1.example.com", "n2"], &domains);
+    assert_eq!((&answers[0], &answers[1]), (&complete("n1.example.com"), &complete("n2")));
+    // By what the launcher puts before each line.
+    let labelled: Vec<String> = mixed(&[("own", "a", whole)]).iter().map(|line| line.replacen("0:", "n2:", 1)).collect();
+    assert_eq!(asked(&["n1", "n2"], &labelled)[1], complete("n2"));
+    // Two names of one machine: both answered, and it is said.
+    let both = asked(&["localhost", &this], &mixed(&[(&this, "a", whole), (&this, "b", whole)]));
+    assert!(both.iter().all(|answer| answer.1 == Outcome::Complete), "{both:?}");
+    assert!(both.iter().any(|answer| answer.2.contains("is the same machine")), "{both:?}");
+    let other = asked(&["n1", "n2"], &mixed(&[("n1", "a", whole), ("x", "b", whole)]));
+    assert!(other[1].1 == Outcome::Silent && other[1].2.contains("x answered"), "{other:?}");
+}
+
 #[test]
 fn what_answers_twice_counts_once_and_lost_pieces_are_noticed() {
     let folder = tempfile::tempdir().unwrap();

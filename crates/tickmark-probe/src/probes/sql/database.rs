@@ -84,7 +84,7 @@ impl Place {
         let password = match params.told("password_file") {
             "" => std::env::var("TICKMARK_SQL_PASSWORD").ok(),
             file => {
-                let text = std::fs::read_to_string(file).map_err(|error| format!("{file}: {error}"))?;
+                let text = first_line(file).map_err(|error| format!("{file}: {error}"))?;
                 Some(text.lines().next().unwrap_or_default().to_owned())
             }
         };
@@ -118,6 +118,8 @@ impl Place {
                     .db_name(Some(&self.database).filter(|name| !name.is_empty()))
                     .prefer_socket(false)
                     .read_timeout(Some(PATIENCE))
+                    .write_timeout(Some(PATIENCE))
+                    .max_allowed_packet(Some(LONGEST as usize))
                     .tcp_connect_timeout(Some(PATIENCE));
                 let options = match at {
                     At::Path(path) => plain.socket(path.to_str()),
@@ -137,11 +139,33 @@ impl Place {
     }
 }
 
+/// Bytes of a message of a server that are believed: no statement here has an answer as long.
+pub(super) const LONGEST: u32 = 16 << 20;
+/// Bytes of a password's file that are read.
+const MOST_PASSWORD: u64 = 64 << 10;
+
+/// The beginning of a file, as far as a password goes.
+fn first_line(file: &str) -> std::io::Result<String> {
+    use std::io::Read;
+    let mut text = String::new();
+    std::fs::File::open(file)?.take(MOST_PASSWORD).read_to_string(&mut text)?;
+    Ok(text)
+}
+
 /// Without what it is wrapped in, which tells what it was sent.
+/// An error of a connection in words; a time that is over is called so.
+pub(super) fn late(error: &std::io::Error) -> String {
+    use std::io::ErrorKind::{TimedOut, WouldBlock};
+    match error.kind() {
+        WouldBlock | TimedOut => format!("no answer within {} s", PATIENCE.as_secs()),
+        _ => error.to_string(),
+    }
+}
+
 fn words(error: mysql::Error) -> String {
     match error {
         mysql::Error::MySqlError(error) => format!("{} ({})", error.message, error.code),
-        mysql::Error::IoError(error) => error.to_string(),
+        mysql::Error::IoError(error) => late(&error),
         other => other.to_string(),
     }
 }

@@ -1,6 +1,6 @@
 //! PostgreSQL over a socket that blocks: its protocol of version 3, simple queries.
 
-use super::database::{At, Connection, PATIENCE, Place};
+use super::database::{At, Connection, LONGEST, PATIENCE, Place};
 use bytes::BytesMut;
 use fallible_iterator::FallibleIterator;
 use postgres_protocol::authentication::md5_hash;
@@ -8,7 +8,7 @@ use postgres_protocol::authentication::sasl::{ChannelBinding, SCRAM_SHA_256, Scr
 use postgres_protocol::message::backend::{ErrorResponseBody, Message};
 use postgres_protocol::message::frontend;
 use std::io::{Read, Write};
-use std::net::TcpStream;
+use std::net::{TcpStream, ToSocketAddrs};
 use std::os::unix::net::UnixStream;
 
 trait Stream: Read + Write + Send {}
@@ -24,6 +24,11 @@ pub(super) struct Postgres {
 
 fn words(error: impl std::fmt::Display) -> String {
     error.to_string()
+}
+
+/// An error of the connection; a time that is over is called so.
+fn late(error: std::io::Error) -> String {
+    super::database::late(&error)
 }
 
 /// What it complains of, without where.
@@ -47,10 +52,19 @@ impl Postgres {
             At::Path(path) => {
                 let stream = UnixStream::connect(path).map_err(words)?;
                 stream.set_read_timeout(Some(PATIENCE)).map_err(words)?;
+                stream.set_write_timeout(Some(PATIENCE)).map_err(words)?;
                 Box::new(stream)
             }
             At::Host(host, port) => {
-                let stream = TcpStream::connect((host.as_str(), *port)).map_err(words)?;
+                let addresses = (host.as_str(), *port).to_socket_addrs().map_err(words)?;
+                let mut last = "it has no address".to_owned();
+                let found = addresses
+                    .filter_map(|address| {
+                        TcpStream::connect_timeout(&address, PATIENCE).map_err(|error| last = late(error)).ok()
+                    })
+                    .next();
+                let stream = found.ok_or(last)?;
+                stream.set_write_timeout(Some(PATIENCE)).map_err(words)?;
                 stream.set_nodelay(true).map_err(words)?;
                 stream.set_read_timeout(Some(PATIENCE)).map_err(words)?;
                 Box::new(stream)
@@ -105,7 +119,7 @@ impl Postgres {
 
     fn flush(&mut self) -> Result<(), String> {
         if !self.sent.is_empty() {
-            self.stream.write_all(&self.sent).map_err(words)?;
+            self.stream.write_all(&self.sent).map_err(late)?;
             self.sent.clear();
         }
         Ok(())
@@ -113,10 +127,16 @@ impl Postgres {
 
     fn next(&mut self) -> Result<Message, String> {
         loop {
+            // Its parser makes room for as much as is announced.
+            if let Some([a, b, c, d]) = self.got.get(1..5)
+                && u32::from_be_bytes([*a, *b, *c, *d]) > LONGEST
+            {
+                return Err(format!("it announces a message of more than {LONGEST} bytes: is it PostgreSQL?"));
+            }
             if let Some(message) = Message::parse(&mut self.got).map_err(words)? {
                 return Ok(message);
             }
-            match self.stream.read(&mut self.piece).map_err(words)? {
+            match self.stream.read(&mut self.piece).map_err(late)? {
                 0 => return Err("it closed the connection".to_owned()),
                 got => self.got.extend_from_slice(&self.piece[..got]),
             }

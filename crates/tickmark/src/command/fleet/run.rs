@@ -5,12 +5,13 @@ use crate::cli::{FleetGather, FleetRun, Format, Launching};
 use crate::error::{Code, Error};
 use crate::{progress, selection};
 use indicatif::{ProgressBar, ProgressStyle};
-use std::io::{BufRead, BufReader, Read};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tickmark_analysis::doctor;
-use tickmark_drive::fleet::{self, Answer, Asked, Gathering, Launcher, Outcome, Survey, Way};
+use tickmark_drive::fleet::{self, Answer, Asked, Gathering, LINE, Launcher, Outcome, Survey, Way};
 use tickmark_drive::plan;
+use tickmark_process::Lines;
 use tickmark_store::Id;
 use tickmark_wire::{Offer, Settings};
 
@@ -141,9 +142,9 @@ pub(super) fn gather(asked: &FleetGather) -> Result<Code, Error> {
     let _ours = survey.lock()?;
     let mut gathering = Gathering::new(&survey)?;
     let mut take = |input: Box<dyn Read>, name: &Path| -> Result<(), Error> {
-        for line in BufReader::new(input).split(b'\n') {
+        for line in Lines::new(input, LINE) {
             let line = line.map_err(Error::file("read", name))?;
-            gathering.take(&String::from_utf8_lossy(&line))?;
+            gathering.take(&String::from_utf8_lossy(&line.into_bytes()))?;
         }
         Ok(())
     };
