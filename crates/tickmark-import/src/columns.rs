@@ -16,6 +16,9 @@ fn finite(field: &str) -> Option<Printed> {
     Printed::parse(field.as_bytes())
 }
 
+/// A table of more columns is none that a person reads, and each would be a metric.
+const MOST_COLUMNS: usize = 1_000;
+
 /// The numbers, with the lines that hold none where they should; none where a text is anything but columns: every line after the
 /// first has as many fields, and numbers in the same places, but for a few.
 pub(super) fn read(name: &str, text: &str) -> Option<(Imported, Vec<String>)> {
@@ -37,6 +40,9 @@ pub(super) fn read(name: &str, text: &str) -> Option<(Imported, Vec<String>)> {
         .map(|(_, heads)| heads);
     let data = &split[usize::from(heads.is_some())..];
     let (_, shape) = data.first()?;
+    if shape.len() > MOST_COLUMNS {
+        return None;
+    }
     let numeric: Vec<usize> = (0..shape.len()).filter(|column| finite(shape[*column]).is_some()).collect();
     let metric = |column: usize| {
         let head = heads.and_then(|heads| heads.get(column)).map(|head| named(head));

@@ -46,10 +46,8 @@ impl Imported {
     /// Keeps the figure of a run; the first one counts where a page prints it twice.
     pub(super) fn put(&mut self, metric: &str, round: u32, value: f64, step: f64, over: u64) {
         let values = &mut self.series.entry(metric.to_owned()).or_default().values;
-        // Rounds come in ascending order, nearly always.
-        let later = values.last().is_none_or(|last| last.round < round);
-        if later || !values.iter().any(|known| known.round == round) {
-            values.push(Value { round, value, step, over });
+        if let Err(at) = values.binary_search_by_key(&round, |known| known.round) {
+            values.insert(at, Value { round, value, step, over });
         }
     }
 
@@ -65,11 +63,12 @@ impl Imported {
     /// What recordings of these are called, one each: its host, and where that stands for several its kernel and tool as well.
     #[must_use]
     pub fn names(all: &[Self]) -> Vec<String> {
-        let alone = |one: &Self| all.iter().filter(|other| other.host == one.host).count() == 1;
-        let same = |one: &Self| {
-            all.iter().filter(|other| other.host == one.host && other.release == one.release).count() > 1
-        };
-        let name = |one: &Self| match (alone(one), same(one)) {
+        let (mut hosts, mut releases) = (BTreeMap::new(), BTreeMap::new());
+        for one in all {
+            *hosts.entry(&one.host).or_insert(0) += 1;
+            *releases.entry((&one.host, &one.release)).or_insert(0) += 1;
+        }
+        let name = |one: &Self| match (hosts[&one.host] == 1, releases[&(&one.host, &one.release)] > 1) {
             (true, _) => one.host.clone(),
             (false, false) => format!("{} {}", one.host, one.release),
             (false, true) => format!("{} {} {}", one.host, one.release, one.tool),

@@ -23,6 +23,7 @@ pub use imported::{Imported, Series, Value};
 
 use imported::begin;
 use number::{first_number, named};
+use std::collections::BTreeMap;
 
 /// Reads one kind of result.
 struct Format {
@@ -72,6 +73,11 @@ pub fn read(texts: &[(String, String)]) -> Result<(Vec<Imported>, Vec<String>), 
             ));
         }
     }
+    let many =
+        found.iter().find(|one| one.series.values().map(|s| s.values.len()).sum::<usize>() > MOST_FIGURES);
+    if let Some(one) = many {
+        return Err(format!("{} has more than {MOST_FIGURES} figures: too many for a recording", one.host));
+    }
     tell_apart(&mut found);
     if !of_lmbench.is_empty() {
         let (hosts, others) = lmbench::read(&of_lmbench).map_err(|name| format!("{name} cannot be read"))?;
@@ -90,6 +96,11 @@ fn of_a_format(name: &str, text: &str, all: &mut Vec<Imported>) -> Result<bool, 
     let found = (format.read)(name, text).map_err(|why| format!("{name}: {why}"))?;
     if found.iter().any(|one| one.series.is_empty()) {
         return Err(format!("{name} has no figure that is known"));
+    }
+    if all.len() + found.len() > MOST_SYSTEMS {
+        return Err(format!(
+            "{name}: more than {MOST_SYSTEMS} systems or commands: give fewer files at once"
+        ));
     }
     for one in &found {
         one.check().map_err(|why| format!("{name}: {why}"))?;
@@ -113,15 +124,19 @@ fn of_a_format(name: &str, text: &str, all: &mut Vec<Imported>) -> Result<bool, 
     Ok(true)
 }
 
+/// Systems, commands or files that one call reads: each becomes a recording.
+pub(crate) const MOST_SYSTEMS: usize = 1_000;
+/// Figures of one system: each is a run of its recording.
+const MOST_FIGURES: usize = 200_000;
+
 /// Gives those of one name a number, so that each can be named.
 fn tell_apart(all: &mut [Imported]) {
-    for at in 0..all.len() {
-        let name = all[at].host.replace(|c: char| c.is_control(), " ");
-        let before = all[..at]
-            .iter()
-            .filter(|known| known.host == name || known.host.starts_with(&format!("{name} (")))
-            .count();
-        all[at].host = if before > 0 { format!("{name} ({})", before + 1) } else { name };
+    let mut known: BTreeMap<String, usize> = BTreeMap::new();
+    for one in all {
+        let name = one.host.replace(|c: char| c.is_control(), " ");
+        let count = known.entry(name.clone()).or_default();
+        *count += 1;
+        one.host = if *count > 1 { format!("{name} ({count})") } else { name };
     }
 }
 

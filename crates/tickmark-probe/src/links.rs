@@ -1,6 +1,6 @@
 //! A link between two machines, measured from both ends of a TCP connection: trips of a byte, then a stream each way. Who asks leads.
 
-use crate::session::{Server, Session, Token};
+use crate::session::{LOOK, Lobby, Server, Session, Token};
 use crate::sys::usage::Accounts;
 use crate::sys::{hosts, net};
 use std::io::{Error, ErrorKind, Read, Write};
@@ -159,11 +159,18 @@ fn measure(mut line: Line) -> std::io::Result<Link> {
 /// Nobody does; the other side ends in the middle.
 pub fn answer(server: &Server, within: Duration) -> Result<Side, String> {
     let until = Instant::now() + within;
+    let mut lobby = Lobby::default();
     let (stream, times) = loop {
         let left = until.saturating_duration_since(Instant::now());
-        hosts::somebody_within(server.listener(), left).map_err(|_| "nobody came".to_owned())?;
+        if left.is_zero() {
+            return Err("nobody came".to_owned());
+        }
+        let wait = if lobby.is_empty() { left } else { left.min(LOOK) };
+        if hosts::somebody_within(server.listener(), wait).is_ok() {
+            let _ = server.admit(&mut lobby);
+        }
         // Strangers are none of it.
-        if let Ok((session, times)) = server.accept(asked, |_| Ok(())) {
+        if let Some(Ok((session, times))) = server.heard(&mut lobby, asked, |_| Ok(())) {
             break (session.into_stream(), times);
         }
     };

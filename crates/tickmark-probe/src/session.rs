@@ -9,6 +9,7 @@ mod token;
 #[cfg(feature = "whole")]
 use crate::ProbeError;
 use serde::Serialize;
+use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, Error, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::time::{Duration, Instant};
@@ -24,9 +25,11 @@ pub const PROTOCOL: u32 = 2;
 const PATIENCE: Duration = Duration::from_secs(5);
 /// The longest line of who is not known yet, and of who is.
 const GREETING: usize = 4 << 10;
-const LONGEST: usize = 64 << 20;
-/// How long one who comes in between may take to show the key.
-const STRANGER: Duration = Duration::from_millis(500);
+const LONGEST: usize = 1 << 20;
+/// How often it is looked whether somebody who waits has answered.
+pub const LOOK: Duration = Duration::from_millis(20);
+/// So many may wait at once; the one who waits longest goes for another.
+const MOST_WAITING: usize = 256;
 /// Length of the key of a second connection, in bytes.
 const KEY: usize = 32;
 
@@ -286,11 +289,39 @@ impl Server {
         &self.listener
     }
 
-    /// Waits for who connects, hears what it asks, as `parse` reads it, and says whether `can` will do that.
+    /// Greets who connected, and leaves them in the lobby until they have answered.
+    ///
+    /// # Errors
+    /// Those of accept(2), which are over when the next one comes: too many open files, a connection that is gone.
+    pub fn admit(&self, lobby: &mut Lobby) -> std::io::Result<()> {
+        let (stream, from) = self.listener.accept()?;
+        if lobby.0.len() >= MOST_WAITING {
+            lobby.0.pop_front();
+        }
+        // Who is gone already is nobody's.
+        if let Ok(guest) = Guest::greet(stream, from) {
+            lobby.0.push_back(guest);
+        }
+        Ok(())
+    }
+
+    /// Who of the lobby has answered, with what it asks, as `parse` reads it, if `can` will do that; none where nobody has.
     ///
     /// # Errors
     /// Who it was and why it was refused, in words.
-    pub fn accept<T>(
+    pub fn heard<T>(
+        &self,
+        lobby: &mut Lobby,
+        parse: impl Fn(&[u8]) -> Result<T, String>,
+        can: impl Fn(&T) -> Result<(), String>,
+    ) -> Option<Result<(Session, T), String>> {
+        let guest = lobby.answered()?;
+        Some(self.hear(guest, parse, can))
+    }
+
+    /// Waits for who connects next, and for what it asks.
+    #[cfg(test)]
+    pub(crate) fn accept<T>(
         &self,
         parse: impl Fn(&[u8]) -> Result<T, String>,
         can: impl Fn(&T) -> Result<(), String>,
@@ -299,7 +330,7 @@ impl Server {
         self.greet(stream, from, parse, can)
     }
 
-    /// The same for a connection that was accepted from there.
+    /// Greets a connection that was accepted from there, and waits for what it asks.
     ///
     /// # Errors
     /// Who it was and why it was refused, in words.
@@ -310,8 +341,20 @@ impl Server {
         parse: impl Fn(&[u8]) -> Result<T, String>,
         can: impl Fn(&T) -> Result<(), String>,
     ) -> Result<(Session, T), String> {
+        let guest =
+            Guest::greet(stream, from).map_err(|error| format!("{}: {}", from.ip(), words(&error)))?;
+        self.hear(guest, parse, can)
+    }
+
+    fn hear<T>(
+        &self,
+        guest: Guest,
+        parse: impl Fn(&[u8]) -> Result<T, String>,
+        can: impl Fn(&T) -> Result<(), String>,
+    ) -> Result<(Session, T), String> {
         let mut heard = None;
-        let session = self.greeted(stream, &mut |line| {
+        let from = guest.from;
+        let session = self.proved(guest, &mut |line| {
             let ask = parse(line).map_err(|why| format!("what it asks is not understood ({why})"))?;
             can(&ask)?;
             heard = Some(ask);
@@ -321,16 +364,12 @@ impl Server {
         Ok((session.map_err(wrong)?, heard.ok_or_else(|| wrong("it asks nothing".to_owned()))?))
     }
 
-    fn greeted(
+    fn proved(
         &self,
-        stream: TcpStream,
+        Guest { mut session, number, .. }: Guest,
         can: &mut dyn FnMut(&[u8]) -> Result<(), String>,
     ) -> Result<Session, String> {
         let gone = |error: Error| words(&error);
-        let mut session = Session::of(stream).map_err(gone)?;
-        let number = fresh().map_err(gone)?;
-        let tickmark = env!("CARGO_PKG_VERSION").to_owned();
-        session.send(format!("tickmark {tickmark} {PROTOCOL} {number}").into_bytes()).map_err(gone)?;
         let answer = session.text().map_err(gone)?;
         let (theirs, proof) = answer.split_once(' ').ok_or_else(|| "it is no tickmark".to_owned())?;
         let both = [number.as_str(), theirs];
@@ -360,15 +399,77 @@ impl Server {
     /// It does not come within five seconds.
     pub fn second(&self, session: &Session) -> std::io::Result<TcpStream> {
         let until = Instant::now() + PATIENCE;
+        let mut waiting: VecDeque<TcpStream> = VecDeque::new();
         loop {
-            crate::sys::hosts::somebody_within(&self.listener, left(until)?)?;
-            let (mut stream, _) = self.listener.accept()?;
-            stream.set_read_timeout(Some(left(until)?.min(STRANGER)))?;
+            if crate::sys::hosts::somebody_within(&self.listener, left(until)?.min(LOOK)).is_ok() {
+                let (stream, _) = self.listener.accept()?;
+                if waiting.len() >= MOST_WAITING {
+                    waiting.pop_front();
+                }
+                stream.set_nonblocking(true)?;
+                waiting.push_back(stream);
+            }
             let mut key = [0; KEY];
-            if stream.read(&mut key).is_ok_and(|length| length == KEY) && key == session.key {
-                stream.set_read_timeout(None)?;
+            let at = waiting.iter().position(|stream| {
+                stream.peek(&mut key).is_ok_and(|length| length == KEY) && key == session.key
+            });
+            if let Some(mut stream) = at.and_then(|at| waiting.remove(at)) {
+                stream.set_nonblocking(false)?;
+                stream.read_exact(&mut key)?;
                 return Ok(stream);
             }
+        }
+    }
+}
+
+/// Those who connected and did not answer yet: whoever says nothing keeps nobody else waiting.
+#[derive(Debug, Default)]
+pub struct Lobby(VecDeque<Guest>);
+
+impl Lobby {
+    /// Whether nobody waits in it.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// One whose first line is there; those whose time is over leave.
+    fn answered(&mut self) -> Option<Guest> {
+        self.0.retain(|guest| guest.session.until.is_some_and(|until| until > Instant::now()));
+        let at = self.0.iter().position(Guest::has_answered)?;
+        self.0.remove(at)
+    }
+}
+
+/// One who connected and was greeted.
+#[derive(Debug)]
+struct Guest {
+    session: Session,
+    number: String,
+    from: SocketAddr,
+}
+
+impl Guest {
+    fn greet(stream: TcpStream, from: SocketAddr) -> std::io::Result<Self> {
+        let session = Session::of(stream)?;
+        let number = fresh()?;
+        let tickmark = env!("CARGO_PKG_VERSION").to_owned();
+        session.send(format!("tickmark {tickmark} {PROTOCOL} {number}").into_bytes())?;
+        Ok(Self { session, number, from })
+    }
+
+    /// Whether both of its lines are there, or it is gone; what is there stays there.
+    fn has_answered(&self) -> bool {
+        let stream = self.session.lines.get_ref();
+        let mut text = [0; GREETING];
+        let looked = stream.set_nonblocking(true).and_then(|()| stream.peek(&mut text));
+        let _ = stream.set_nonblocking(false);
+        match looked {
+            Ok(length) => {
+                let lines = text[..length].iter().filter(|byte| **byte == b'\n').count();
+                length == 0 || length == text.len() || lines > 1
+            }
+            Err(error) => error.kind() != ErrorKind::WouldBlock,
         }
     }
 }

@@ -86,7 +86,10 @@ mod tests {
         let read = |text: &[u8]| -> Vec<Line> { Lines::new(text, 4).map(|line| line.unwrap()).collect() };
         let whole = |text: &[u8]| Line::Whole(text.to_vec());
         let cut = |text: &[u8]| Line::Cut(text.to_vec());
-        assert_eq!(read(b"ab\n\nabcd\nabcde\nx"), [whole(b"ab"), whole(b""), whole(b"abcd"), cut(b"abcd"), whole(b"x")]);
+        assert_eq!(
+            read(b"ab\n\nabcd\nabcde\nx"),
+            [whole(b"ab"), whole(b""), whole(b"abcd"), cut(b"abcd"), whole(b"x")]
+        );
         assert_eq!(read(b"abcdefghi"), [cut(b"abcd")]);
         assert_eq!(read(b""), []);
         // One that never ends is skipped as it comes.

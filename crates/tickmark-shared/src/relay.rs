@@ -39,7 +39,8 @@ impl Stream {
                 let found = (host.as_str(), *port).to_socket_addrs()?.find_map(|address| {
                     TcpStream::connect_timeout(&address, limit).map_err(|error| last = Some(error)).ok()
                 });
-                let stream = found.ok_or_else(|| last.unwrap_or_else(|| std::io::Error::other("no address")))?;
+                let stream =
+                    found.ok_or_else(|| last.unwrap_or_else(|| std::io::Error::other("no address")))?;
                 stream.set_nodelay(true)?;
                 Self::Tcp(stream)
             }

@@ -40,6 +40,7 @@ pub fn load(folder: &Path) -> Result<Recording, Error> {
         ends: Vec::new(),
         warnings: Vec::new(),
         torn: false,
+        places: std::sync::OnceLock::new(),
     };
     let path = folder.join("events.jsonl");
     let failed = |error| Error::file("read", &path)(error);

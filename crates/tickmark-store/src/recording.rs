@@ -2,6 +2,7 @@
 
 use crate::Id;
 use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 use tickmark_wire::{Event, Format, Hello, Name, Observed, Outcome, Plan, Reason, RunId, RunPlan};
@@ -106,6 +107,35 @@ pub struct Span {
     pub metric: Option<usize>,
 }
 
+/// Where things stand in a recording, by metric.
+#[derive(Debug, Clone)]
+pub(crate) struct Places {
+    /// In the plan.
+    metrics: HashMap<Name, usize>,
+    /// The runs that give each.
+    runs: HashMap<Name, Vec<usize>>,
+}
+
+impl Places {
+    fn of(recording: &Recording) -> Self {
+        let mut metrics = HashMap::new();
+        for (at, metric) in recording.meta.plan.metrics.iter().enumerate() {
+            // Where one stands twice, the first is meant.
+            metrics.entry(metric.name.clone()).or_insert(at);
+        }
+        let mut runs: HashMap<Name, Vec<usize>> = HashMap::new();
+        for (at, run) in recording.runs.iter().enumerate() {
+            for metric in run.planned.metrics() {
+                let own = runs.entry(metric.clone()).or_default();
+                if own.last() != Some(&at) {
+                    own.push(at);
+                }
+            }
+        }
+        Self { metrics, runs }
+    }
+}
+
 /// A run with all that it gave.
 #[derive(Debug, Clone)]
 pub struct Run {
@@ -147,6 +177,8 @@ pub struct Recording {
     pub warnings: Vec<String>,
     /// Whether events.jsonl ends without a line break: a killed writer left half a line.
     pub torn: bool,
+    /// Made when it is asked for first.
+    pub(crate) places: std::sync::OnceLock<Places>,
 }
 
 impl Recording {
@@ -177,6 +209,18 @@ impl Recording {
         self.runs.iter_mut().find(|run| run.planned.id == id)
     }
 
+    /// The runs of the plan that give a metric, in its order.
+    pub fn runs_of<'a>(&'a self, metric: &Name) -> impl Iterator<Item = &'a Run> + use<'a> {
+        let all = self.places.get_or_init(|| Places::of(self));
+        all.runs.get(metric).into_iter().flatten().filter_map(|at| self.runs.get(*at))
+    }
+
+    /// Forgets runs.
+    pub fn keep_runs(&mut self, keep: impl FnMut(&Run) -> bool) {
+        self.runs.retain(keep);
+        self.places = std::sync::OnceLock::new();
+    }
+
     /// The observations of a metric in a run, in the order in which they were written; `None` for a line that cannot be read or
     /// parsed any more.
     #[must_use]
@@ -191,7 +235,7 @@ impl Recording {
                 _ => None,
             }
         };
-        let own = self.meta.plan.metrics.iter().position(|known| known.name == *metric);
+        let own = self.places.get_or_init(|| Places::of(self)).metrics.get(metric).copied();
         // What the plan does not know is looked at by its own name.
         let of = |observed: &Option<Observed>| {
             own.is_some() || observed.as_ref().is_none_or(|o| o.metric == *metric)

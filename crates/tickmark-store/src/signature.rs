@@ -65,9 +65,8 @@ fn settings(recording: &Recording) -> String {
 
 /// How often a metric was measured, and how long each time at most.
 pub(crate) fn length(recording: &Recording, metric: &Name) -> (usize, Nanos) {
-    let own = recording.meta.plan.runs.iter().filter(|run| run.gives(metric) && run.round > 0);
-    let length = own.clone().map(|run| run.budget).max().unwrap_or_default();
-    (own.count(), length)
+    let own = recording.runs_of(metric).map(|run| &run.planned).filter(|run| run.round > 0);
+    own.fold((0, Nanos::ZERO), |(count, length), run| (count + 1, run.budget.max(length)))
 }
 
 /// The same for recordings that measured a metric in the same manner, whatever the system: settings, runs and their length.

@@ -5,8 +5,8 @@ use super::{Elsewhere, Entry, Error, Id, Meta, Recording, Status, Store, load};
 use std::fs;
 use std::path::Path;
 use tickmark_wire::{
-    Better, Event, FORMAT, Group, Metric, Name, Nanos, Observations, Observed, Part, Plan, Reason, RunId, RunPlan,
-    Settings, Started, Unit, Values,
+    Better, Event, FORMAT, Group, Metric, Name, Nanos, Observations, Observed, Part, Plan, Reason, RunId,
+    RunPlan, Settings, Started, Unit, Values,
 };
 
 fn meta(id: &str, name: &str) -> Meta {

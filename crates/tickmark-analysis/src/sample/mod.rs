@@ -142,7 +142,7 @@ impl<'a> Sample<'a> {
 
     fn by(recording: &'a Recording, metric: &'a Metric, figures: Read<'_>) -> Self {
         let mut sample = Self { metric, runs: Vec::new(), failures: Vec::new(), without: None, open: 0 };
-        let own = recording.runs.iter().filter(|r| r.planned.gives(&metric.name) && r.planned.round > 0);
+        let own = recording.runs_of(&metric.name).filter(|run| run.planned.round > 0);
         for run in own {
             match &run.status {
                 Status::Ok => match figures(recording, metric, run) {

@@ -132,7 +132,8 @@ impl<'a> Gathering<'a> {
             let [_, _, _, this] = tickmark_probe::sys::host::uname();
             HERE.iter().find(|name| this == own && is_free(name)).map(|name| (*name).to_owned())
         };
-        let only = || (self.asked.len() == 1).then(|| self.asked.first().map(|name| (*name).to_owned())).flatten();
+        let only =
+            || (self.asked.len() == 1).then(|| self.asked.first().map(|name| (*name).to_owned())).flatten();
         let name = (Some(own.clone()).filter(|own| is_free(own)))
             .or_else(|| label.filter(|label| is_free(label)).map(str::to_owned))
             .or_else(by_domain)
@@ -202,7 +203,8 @@ impl<'a> Gathering<'a> {
         for answer in &mut answers {
             if let Some(twin) = twins.get(&answer.node) {
                 let same = format!("{twin} is the same machine");
-                answer.why = Some(answer.why.take().map_or_else(|| same.clone(), |why| format!("{why}; {same}")));
+                answer.why =
+                    Some(answer.why.take().map_or_else(|| same.clone(), |why| format!("{why}; {same}")));
             }
             answer.clean();
         }

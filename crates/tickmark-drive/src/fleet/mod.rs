@@ -156,7 +156,8 @@ impl Survey {
     /// Another has it.
     pub fn lock(&self) -> Result<std::fs::File, Error> {
         let path = self.folder.join(FILE);
-        let file = open_regular(&path, std::fs::File::options().read(true)).map_err(Error::file("open", &path))?;
+        let file =
+            open_regular(&path, std::fs::File::options().read(true)).map_err(Error::file("open", &path))?;
         file.try_lock().map_err(|_| {
             Error::Refused(format!("{}: another tickmark is asking its machines", self.folder.display()))
         })?;
@@ -246,8 +247,8 @@ impl Survey {
 fn append<T: Serialize>(path: &Path, all: &[T], sync: bool) -> Result<(), Error> {
     let lines: String =
         all.iter().filter_map(|one| serde_json::to_string(one).ok()).map(|line| line + "\n").collect();
-    let written =
-        open_regular(path, std::fs::File::options().create(true).read(true).append(true)).and_then(|mut file| {
+    let written = open_regular(path, std::fs::File::options().create(true).read(true).append(true)).and_then(
+        |mut file| {
             // Half a line is what a kill leaves: the next one is no part of it.
             let (length, mut last) = (file.metadata()?.len(), [b'\n']);
             if length > 0 {
@@ -258,6 +259,7 @@ fn append<T: Serialize>(path: &Path, all: &[T], sync: bool) -> Result<(), Error>
             }
             file.write_all(lines.as_bytes())?;
             if sync { file.sync_data() } else { Ok(()) }
-        });
+        },
+    );
     written.map_err(Error::file("write", path))
 }

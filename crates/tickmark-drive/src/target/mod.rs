@@ -96,7 +96,9 @@ pub(crate) fn follow(
     for line in Lines::new(stdout, LONGEST).map_while(Result::ok) {
         let taken = match line {
             Line::Whole(line) => stream.take(line),
-            Line::Cut(_) => Err(Error::Refused(format!("the agent wrote a line of more than {LONGEST} bytes"))),
+            Line::Cut(_) => {
+                Err(Error::Refused(format!("the agent wrote a line of more than {LONGEST} bytes")))
+            }
         };
         match taken {
             Ok(Some(heard)) if result.is_ok() => {

@@ -33,20 +33,31 @@ pub fn read(texts: &[(String, String)]) -> Result<(Vec<Imported>, Vec<String>), 
     Ok((all, warnings))
 }
 
-/// What was read of a host and its kernel so far by this tool, or a new one.
+/// Says once that there are too many systems.
+fn too_many(warnings: &mut Vec<String>) {
+    let why = format!("more than {} systems: the others are left out", crate::MOST_SYSTEMS);
+    if warnings.last() != Some(&why) {
+        warnings.push(why);
+    }
+}
+
+/// What was read of a host and its kernel so far by this tool, or a new one; none where there are too many.
 pub(super) fn host<'a>(
     all: &'a mut Vec<Imported>,
     host: &str,
     release: &str,
     tool: &str,
-) -> &'a mut Imported {
+) -> Option<&'a mut Imported> {
     let same = |known: &Imported| known.host == host && known.release == release && known.tool == tool;
-    let at = all.iter().position(same).unwrap_or_else(|| {
+    let at = all.iter().position(same).unwrap_or(all.len());
+    if at == crate::MOST_SYSTEMS {
+        return None;
+    }
+    if at == all.len() {
         let (host, release, tool) = (host.to_owned(), release.to_owned(), tool.to_owned());
         all.push(Imported { host, release, tool, ..Imported::default() });
-        all.len() - 1
-    });
-    &mut all[at]
+    }
+    all.get_mut(at)
 }
 
 #[cfg(test)]

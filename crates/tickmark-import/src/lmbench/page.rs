@@ -158,7 +158,10 @@ impl Page<'_> {
             return false;
         };
         let source = self.source(number);
-        let host = host(all, words[0], release, &self.tool);
+        let Some(host) = host(all, words[0], release, &self.tool) else {
+            super::too_many(warnings);
+            return true;
+        };
         host.rounds = host.rounds.max(round);
         host.know("host.name", words[0], &source);
         host.know("kernel.name", words[1].trim_end_matches(|c: char| !c.is_ascii_alphanumeric()), &source);

@@ -118,7 +118,10 @@ impl Run<'_> {
         let word = |number| title.split_whitespace().nth(number);
         let machine = self.header("NODENAME").or(word(4)).unwrap_or("unknown");
         let release = self.header("RELEASE").or(word(5)).unwrap_or("unknown");
-        let host = host(all, machine, release, &tool);
+        let Some(host) = host(all, machine, release, &tool) else {
+            super::too_many(warnings);
+            return;
+        };
         let round = host.rounds + 1;
         let count = self.figures(is_2, round, host);
         if count == 0 {

@@ -82,6 +82,39 @@ fn other_programs_and_versions_are_named() {
     assert!(ask("nowhere", "correct horse battery").unwrap_err().contains("no ADDRESS:PORT"));
 }
 
+/// Twenty who say nothing, one who drips, and one whose line never ends: who knows the token is heard all the same, at once.
+#[test]
+fn strangers_keep_nobody_waiting() {
+    let (server, address) = server("correct horse battery");
+    let mut strangers: Vec<TcpStream> = (0..22).map(|_| TcpStream::connect(&address).unwrap()).collect();
+    strangers[20].write_all(b"a").unwrap();
+    strangers[21].write_all(&[b'a'; GREETING + 1]).unwrap();
+    let (asks, to) = (address.clone(), "correct horse battery");
+    let asked = std::thread::spawn(move || ask(&asks, to).map(drop));
+    let mut lobby = Lobby::default();
+    let since = Instant::now();
+    let mut refused = 0;
+    let what = loop {
+        assert!(since.elapsed() < PATIENCE, "nobody was heard");
+        if crate::sys::hosts::somebody_within(server.listener(), LOOK).is_ok() {
+            server.admit(&mut lobby).unwrap();
+        }
+        match server.heard(&mut lobby, number, |_| Ok(())) {
+            Some(Ok((_session, what))) => break what,
+            Some(Err(_)) => refused += 1,
+            None => {}
+        }
+    };
+    assert!(what == 7 && refused <= 1 && !lobby.is_empty(), "{refused}");
+    asked.join().unwrap().unwrap();
+    // There is room for so many; the one who waits longest goes.
+    for _ in 0..MOST_WAITING {
+        drop(TcpStream::connect(&address).unwrap());
+        server.admit(&mut lobby).unwrap();
+    }
+    assert!(lobby.0.len() <= MOST_WAITING);
+}
+
 #[test]
 fn who_is_not_known_has_neither_room_nor_time() {
     let (server, address) = server("correct horse battery");

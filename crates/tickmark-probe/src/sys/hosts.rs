@@ -143,7 +143,17 @@ pub fn udp_answer(at: SocketAddr, key: &[u8]) -> std::io::Result<OwnedFd> {
     let socket = UdpSocket::bind(at)?;
     socket.set_read_timeout(Some(PATIENCE))?;
     let mut first = [0; 64];
+    let until = std::time::Instant::now() + PATIENCE;
+    let wait = || {
+        // Whoever goes on sending something else is as late as who sends nothing.
+        let left = until.saturating_duration_since(std::time::Instant::now());
+        if left.is_zero() {
+            return Err(Error::from(ErrorKind::TimedOut));
+        }
+        socket.set_read_timeout(Some(left))
+    };
     let from = loop {
+        wait()?;
         let (length, from) = socket.recv_from(&mut first)?;
         if first[..length] == *key {
             break from;
@@ -152,6 +162,7 @@ pub fn udp_answer(at: SocketAddr, key: &[u8]) -> std::io::Result<OwnedFd> {
     socket.connect(from)?;
     // Each is answered, as an answer may be lost, until the other side begins.
     loop {
+        wait()?;
         socket.send(key)?;
         let length = socket.recv(&mut first)?;
         if first[..length] == *BEGIN {

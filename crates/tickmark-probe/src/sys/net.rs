@@ -109,6 +109,18 @@ impl Listener {
         Self::bound(listening, SocketAddrV4::new(address, port))
     }
 
+    /// Ends each wait on it, and on the connections that it accepts from now on, after this time: for those whose clients nobody knows.
+    ///
+    /// # Errors
+    /// Those of setsockopt(2).
+    #[cfg(feature = "whole")]
+    pub fn wait_at_most(&self, time: Duration) -> Result<(), CallError> {
+        for which in [Timeout::Recv, Timeout::Send] {
+            sockopt::set_socket_timeout(&self.socket, which, Some(time)).map_err(named("setsockopt"))?;
+        }
+        Ok(())
+    }
+
     fn bound(listening: OwnedFd, to: SocketAddrV4) -> Result<Self, CallError> {
         rustix::net::bind(&listening, &to).map_err(named("bind"))?;
         rustix::net::listen(&listening, 128).map_err(named("listen"))?;

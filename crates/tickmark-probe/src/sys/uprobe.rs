@@ -37,7 +37,10 @@ pub struct Call {
 // Of perf_event_attr (linux/perf_event.h), 112 bytes (PERF_ATTR_SIZE_VER5), as words.
 const SIZE: u64 = 112;
 const WORDS: usize = SIZE as usize / 8;
+const SOFTWARE: u64 = 1;
 const TRACEPOINT: u64 = 2;
+/// PERF_COUNT_SW_DUMMY.
+const DUMMY: u64 = 9;
 const INHERIT: u64 = 1 << 1;
 const DISABLED: u64 = 1;
 const ENABLE_ON_EXEC: u64 = 1 << 12;
@@ -51,7 +54,8 @@ const ENABLE: u64 = 0x2400;
 const DISABLE: u64 = 0x2401;
 const SET_OUTPUT: u64 = 0x2405;
 const ID: u64 = 0x8008_2407;
-/// The kind of a record.
+/// The kinds of records.
+const RECORD_LOST: u32 = 2;
 const RECORD_SAMPLE: u32 = 9;
 
 /// Registers of a call that are kept, ascending (asm/perf_regs.h): the first argument, and on arm64 where it returns to. On x86-64 that lies on the stack.
@@ -61,8 +65,19 @@ const REGISTERS: &[u64] = &[5];
 const REGISTERS: &[u64] = &[0, 30];
 
 fn open(event: u64, flags: u64, samples: bool, task: i32, cpu: i32) -> Result<OwnedFd, CallError> {
+    open_kind(TRACEPOINT, event, flags, samples, task, cpu)
+}
+
+fn open_kind(
+    kind: u64,
+    event: u64,
+    flags: u64,
+    samples: bool,
+    task: i32,
+    cpu: i32,
+) -> Result<OwnedFd, CallError> {
     let mut words = [0u64; WORDS];
-    words[0] = TRACEPOINT | SIZE << 32;
+    words[0] = kind | SIZE << 32;
     words[1] = event;
     words[5] = flags;
     if samples {
@@ -83,6 +98,29 @@ fn value(event: &OwnedFd) -> Result<u64, CallError> {
     let mut value = [0u8; 8];
     rustix::io::read(event, &mut value).map_err(super::named("read"))?;
     Ok(u64::from_ne_bytes(value))
+}
+
+/// Keeps what tasks start from exchanging events with each other.
+///
+/// Where two children of a task inherited all of its events, the kernel swaps the events of both when one follows the other on a CPU. A
+/// breakpoint is taken out of the memory of a task when the event ends that was made for it: of the one that ends first with the other's
+/// events the other one's, whose later calls nobody counts (seen up to 7 % of the calls of four children, Linux 6.18). A task that has one
+/// event which is not inherited hands on no copy of all of its events, and nothing is swapped.
+#[derive(Debug, Default)]
+pub struct Apart(BTreeMap<i32, OwnedFd>);
+
+impl Apart {
+    /// Keeps apart what these tasks start from now on; tasks that are gone are forgotten.
+    pub fn keep(&mut self, tasks: &[i32]) {
+        self.0.retain(|task, _| tasks.contains(task));
+        for task in tasks.iter().filter(|task| **task > 0) {
+            if !self.0.contains_key(task)
+                && let Ok(event) = open_kind(SOFTWARE, DUMMY, 0, false, *task, -1)
+            {
+                self.0.insert(*task, event);
+            }
+        }
+    }
 }
 
 /// Counts calls in what this thread starts from now on, from each program's beginning.
@@ -122,6 +160,9 @@ pub struct Watch {
     count: usize,
     /// Tasks that began while it was set up, of which some calls may be missing.
     pub late: usize,
+    /// Calls that were counted and of which nothing else is known, as nobody had taken those before.
+    pub lost: u64,
+    apart: Apart,
     _places: Places,
 }
 
@@ -141,6 +182,8 @@ impl Watch {
             rings: Vec::new(),
             count: ids.len(),
             late: 0,
+            lost: 0,
+            apart: Apart::default(),
             _places: places,
         };
         for _ in 0..TRIES {
@@ -148,6 +191,7 @@ impl Watch {
             watch.rings.clear();
             watch.places.clear();
             let known = tasks();
+            watch.apart.keep(&known);
             watch.open(&ids, &known, cpus)?;
             // What a task starts has the events that it had itself at that moment: some or all.
             watch.late = tasks().iter().filter(|task| !known.contains(task)).count();
@@ -219,14 +263,20 @@ impl Watch {
 
     /// What came since the last time.
     pub fn take(&mut self, each: &mut dyn FnMut(Call)) {
-        let places = &self.places;
+        let (places, lost) = (&self.places, &mut self.lost);
         for ring in &mut self.rings {
-            ring.take(&mut |kind, body| {
-                if kind == RECORD_SAMPLE {
-                    each_sample(body, places, each);
-                }
+            ring.take(&mut |kind, body| match kind {
+                RECORD_SAMPLE => each_sample(body, places, each),
+                // The number of the event, then how many.
+                RECORD_LOST => *lost += word(body, 1).unwrap_or(0),
+                _ => {}
             });
         }
+    }
+
+    /// Looks after tasks that were started meanwhile.
+    pub fn keep_apart(&mut self, tasks: &[i32]) {
+        self.apart.keep(tasks);
     }
 
     /// How many calls of each place there were so far, also of those that are lost.

@@ -19,7 +19,7 @@ Examples:
   tickmark comms comms1 --place same,across --sizes 1,4096,65536
   tickmark comms comms1 --link veth --mtu 512,1500,9000 --offloads off --class fifo --sizes 1048576    load against packet size
   tickmark comms comms1 --stream none,yes --sizes 1    latency while a stream runs
-  tickmark comms --serve                               on another host: prints what to type on this one
+  tickmark comms --serve --listen 0.0.0.0:7271         on another host: prints what to type on this one
   tickmark comms comms1 --peer node7                   with another host, over ssh; both hosts' loads
   tickmark comms --of last --output plot               a recording again";
 
@@ -43,8 +43,8 @@ pub(crate) struct Comms {
     /// Answer other hosts that have the token, until Ctrl-C
     #[arg(long, conflicts_with_all = ["benchmarks", "peer", "ssh", "over", "peer", "place", "load", "step", "class", "link", "mtu", "offloads", "rps", "rate", "stream", "sizes", "duration", "runs", "name", "of"])]
     pub(crate) serve: bool,
-    /// Where --serve listens
-    #[arg(long, value_name = "ADDRESS:PORT", default_value = "0.0.0.0:7271", requires = "serve")]
+    /// Where --serve listens: give 0.0.0.0:7271, or an address of this host, for other hosts
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:7271", requires = "serve")]
     pub(crate) listen: std::net::SocketAddr,
     /// The CPU of the other side: the same, or another [default: another, where there is one]
     #[arg(long, value_name = "PLACE", value_delimiter = ',', value_parser = ["same", "across"])]

@@ -33,7 +33,7 @@ pub(super) fn nothing(store: &Store, ids: &[Id]) -> Option<String> {
 pub(super) fn failed(store: &Store, ids: &[Id], made: u32) -> bool {
     let rows = |id: &Id| {
         let Ok(mut recording) = store.read(id) else { return true };
-        recording.runs.retain(|run| run.planned.round <= made);
+        recording.keep_runs(|run| run.planned.round <= made);
         let model = report::build(&recording, &|_| true, false);
         let bad = |status| {
             matches!(status, RowStatus::Partly | RowStatus::Failed | RowStatus::Timeout | RowStatus::Missing)

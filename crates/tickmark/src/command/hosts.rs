@@ -81,8 +81,14 @@ pub(super) fn serve(asked: &Comms) -> Result<Code, Error> {
             Some(at) => {
                 let port = at.rsplit_once(':').map_or("", |(_, port)| port);
                 let own = if given { String::new() } else { format!("{TOKEN}={} ", token.reveal()) };
+                let host = if asked.listen.ip().is_loopback() { "127.0.0.1" } else { &name };
+                let where_from = match asked.listen.ip() {
+                    ip if ip.is_loopback() => " (this host alone; --listen 0.0.0.0:7271 for others)",
+                    ip if ip.is_unspecified() => " (every address of this host)",
+                    _ => "",
+                };
                 format!(
-                    "Listening at {at} for who knows the token, until Ctrl-C. On the other host:\n  {own}tickmark comms --peer {name}:{port}"
+                    "Listening at {at}{where_from} for who knows the token, until Ctrl-C. On the other host:\n  {own}tickmark comms --peer {host}:{port}"
                 )
             }
             None => printable(line, false).into_owned(),

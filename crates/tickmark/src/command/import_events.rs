@@ -1,6 +1,7 @@
 //! The events of an agent, written on another system, become the recording that they are.
 
 use crate::error::Error;
+use std::collections::{HashMap, HashSet};
 use tickmark_drive::ThisMachine;
 use tickmark_store::{Id, Meta, Store};
 use tickmark_wire::{
@@ -17,6 +18,9 @@ pub(super) struct Kept {
     pub(super) warnings: Vec<String>,
 }
 
+/// A stream of more metrics is none of an agent's.
+const MOST_METRICS: usize = 5_000;
+
 /// Whether a text is such a stream.
 pub(super) fn is(text: &str) -> bool {
     text.trim_start().starts_with("{\"hello\":")
@@ -31,6 +35,7 @@ pub(super) fn keep(store: &Store, file: &str, text: &str, name: Option<&str>) ->
         (Vec::new(), Plan { settings: Settings::default(), metrics: Vec::new(), runs: Vec::new() }, None);
     let known: Vec<Metric> =
         ThisMachine::catalogue(&[])?.offers.into_iter().flat_map(|offer| offer.metrics).collect();
+    let (mut runs, mut named) = (HashMap::new(), HashSet::new());
     for (number, line) in (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty()) {
         match Event::parse(line.as_bytes()) {
             Ok(Event::Hello(hello)) => {
@@ -38,21 +43,29 @@ pub(super) fn keep(store: &Store, file: &str, text: &str, name: Option<&str>) ->
                 plan.settings = hello.asked;
             }
             // Numbers that come again are of another stream, appended to this one: nobody could tell their observations apart.
-            Ok(Event::Started(started)) if plan.runs.iter().any(|run| run.id == started.run) => {
+            Ok(Event::Started(started)) if runs.contains_key(&started.run) => {
                 return Err(Error::Usage(format!(
                     "{file} line {number} begins run {} again: give the events of one call of the agent; nothing was imported",
                     started.run.0
                 )));
             }
-            Ok(Event::Started(started)) => plan.runs.push(planned(&started)),
+            Ok(Event::Started(started)) => {
+                runs.insert(started.run, plan.runs.len());
+                plan.runs.push(planned(&started));
+            }
             Ok(Event::Observed(observed)) => {
                 // Agents of earlier versions do not say what a run gives.
-                let own = plan.runs.iter_mut().find(|run| run.id == observed.run);
+                let own = runs.get(&observed.run).map(|at| &mut plan.runs[*at]);
                 if let Some(run) = own.filter(|run| !run.gives(&observed.metric)) {
                     run.gives.push(observed.metric.clone());
                 }
-                if plan.metrics.iter().any(|metric| metric.name == observed.metric) {
+                if !named.insert(observed.metric.clone()) {
                     continue;
+                }
+                if named.len() > MOST_METRICS {
+                    return Err(Error::Usage(format!(
+                        "{file} has more than {MOST_METRICS} metrics; nothing was imported"
+                    )));
                 }
                 plan.metrics.push(metric(&observed.metric, &observed.observations, &known));
             }
@@ -65,8 +78,9 @@ pub(super) fn keep(store: &Store, file: &str, text: &str, name: Option<&str>) ->
     }
     // A probe of which nothing was seen is shown with its reason.
     for run in &plan.runs {
-        if !plan.metrics.iter().any(|metric| run.gives(&metric.name)) {
+        if !run.metrics().any(|name| named.contains(name)) {
             let name = run.metrics().next().unwrap_or(&run.probe);
+            named.insert(name.clone());
             plan.metrics.push(defined(name, Unit::Time, &known));
         }
     }

@@ -11,7 +11,7 @@ use tickmark_analysis::report::{self, Model, RowStatus};
 use tickmark_drive::target::Guest;
 use tickmark_drive::{Control, Target, ThisMachine, plan};
 use tickmark_store::{Id, Meta, Recording, Run as Made, Status, Store, Writer};
-use tickmark_wire::{Event, FORMAT, Plan};
+use tickmark_wire::{Event, FORMAT, Plan, Priority};
 
 /// Runs of each probe where nothing is said.
 const ROUNDS: u32 = 5;
@@ -134,6 +134,7 @@ fn kept(
     is_new: bool,
     progress: Progress,
 ) -> Result<Recording, Error> {
+    warn_of_priority(plan);
     let measured = measure(target, plan, &mut writer, progress);
     let folder = writer.folder().to_owned();
     drop(writer);
@@ -147,6 +148,30 @@ fn kept(
     let recording = tickmark_store::load(&folder)?;
     store.enter(&recording);
     Ok(recording)
+}
+
+/// Says what a real-time priority does to the figures before they are measured: it is our own advice against other tasks.
+fn warn_of_priority(plan: &Plan) {
+    if plan.settings.priority == Priority::Other {
+        return;
+    }
+    let number = |name: &str| {
+        let text = std::fs::read_to_string(format!("/proc/sys/kernel/{name}")).ok()?;
+        text.trim().parse::<f64>().ok()
+    };
+    let period = number("sched_rt_period_us").unwrap_or(1e6);
+    if let Some(runtime) = number("sched_rt_runtime_us").filter(|runtime| (0.0..period).contains(runtime)) {
+        anstream::eprintln!(
+            "tickmark: note: what never sleeps at {} loses {:.0} of each {:.0} ms to the kernel's real-time limit \
+             (sched_rt_runtime_us = {runtime:.0}); `tickmark tick` names these gaps real-time throttling",
+            plan.settings.priority,
+            (period - runtime) / 1e3,
+            period / 1e3
+        );
+    }
+    if plan.settings.slack.is_some() {
+        anstream::eprintln!("tickmark: note: timer slack has no effect at a real-time priority");
+    }
 }
 
 /// A new recording. The store is tried first: what cannot be kept is not measured.

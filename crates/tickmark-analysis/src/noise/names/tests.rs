@@ -102,7 +102,7 @@ impl Planted {
             timers: &[],
         };
         let found = trains(&gaps);
-        let account = Account { steal: true, interrupts, quotas: true };
+        let account = Account { steal: true, interrupts, quotas: true, reserve: None };
         let named = Named { trace: &trace, gaps: &gaps, trains: &found, account };
         (named.each(), named.away())
     }
@@ -155,6 +155,49 @@ fn a_gap_has_the_name_of_what_was_counted_in_it() {
         }
     }
 }
+/// Two turns of others a second apart, of this length in ms, seen by a loop from which so much is kept in each second.
+fn turns(millis: f64, apart: f64, reserve: Option<f64>) -> Vec<What> {
+    let (start, length) = (vec![1e8, 1e8 + apart], vec![millis * 1e6; 2]);
+    let trace = GapTrace {
+        threshold: Nanos::new(300),
+        span: Nanos::new(2_000_000_000),
+        timer_interrupts: None,
+        start: start.iter().map(|ns| Nanos::new(*ns as i64)).collect(),
+        length: length.iter().map(|ns| Nanos::new(*ns as i64)).collect(),
+        preempted: Some(vec![0, 1]),
+        counted: None,
+    };
+    let gaps = Gaps {
+        span: 2e9,
+        start: &start,
+        length: &length,
+        preempted: &[0, 1],
+        interrupts: None,
+        unseen: &[],
+        timers: &[],
+    };
+    let found = trains(&gaps);
+    let reserve = reserve.map(|reserve| (reserve, 1e9));
+    let account = Account { steal: false, interrupts: true, quotas: false, reserve };
+    Named { trace: &trace, gaps: &gaps, trains: &found, account }.each()
+}
+
+#[test]
+fn the_real_time_reserve_is_known_by_its_length_and_its_period() {
+    let reserve = Some(50e6);
+    for millis in [50.0, 54.0] {
+        assert_eq!(turns(millis, 1e9, reserve), [What::RealTimeReserve, What::RealTimeReserve], "{millis}");
+    }
+    // At an ordinary priority, of another length, and more often than once a second others had the CPU.
+    let others = [
+        turns(50.0, 1e9, None),
+        turns(20.0, 1e9, reserve),
+        turns(90.0, 1e9, reserve),
+        turns(50.0, 3e8, reserve),
+    ];
+    assert!(others.iter().flatten().all(|what| *what == What::Task), "{others:?}");
+}
+
 /// Where interrupts are no part of the CPU time, what is absent may be theirs.
 #[test]
 fn an_interrupt_that_the_account_leaves_out_is_no_steal() {

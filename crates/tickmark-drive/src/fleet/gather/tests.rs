@@ -95,7 +95,8 @@ fn an_answer_belongs_to_the_name_that_was_asked() {
         let answers = gathered(lines, &survey);
         answers.into_iter().map(|a| (a.node, a.outcome, a.why.unwrap_or_default())).collect::<Vec<_>>()
     };
-    let hello = hello().replace("\"environment\":{}", "\"environment\":{\"boot.id\":{\"value\":\"7\",\"source\":\"\"}}");
+    let hello = hello()
+        .replace("\"environment\":{}", "\"environment\":{\"boot.id\":{\"value\":\"7\",\"source\":\"\"}}");
     let whole: &[&str] = &[&hello, BYE];
     let [_, _, _, this] = tickmark_probe::sys::host::uname();
     let complete = |name: &str| (name.to_owned(), Outcome::Complete, String::new());
@@ -105,7 +106,8 @@ fn an_answer_belongs_to_the_name_that_was_asked() {
     let answers = asked(&["n1.example.com", "n2"], &domains);
     assert_eq!((&answers[0], &answers[1]), (&complete("n1.example.com"), &complete("n2")));
     // By what the launcher puts before each line.
-    let labelled: Vec<String> = mixed(&[("own", "a", whole)]).iter().map(|line| line.replacen("0:", "n2:", 1)).collect();
+    let labelled: Vec<String> =
+        mixed(&[("own", "a", whole)]).iter().map(|line| line.replacen("0:", "n2:", 1)).collect();
     assert_eq!(asked(&["n1", "n2"], &labelled)[1], complete("n2"));
     // Two names of one machine: both answered, and it is said.
     let both = asked(&["localhost", &this], &mixed(&[(&this, "a", whole), (&this, "b", whole)]));

@@ -149,6 +149,7 @@ impl Program {
         while begun.elapsed() < time {
             std::thread::sleep(Duration::from_millis(10).min(time));
             watch.take(&mut |call| taken.add(call));
+            watch.keep_apart(&threads(pid));
             if !Path::new(&format!("/proc/{pid}")).exists() {
                 break;
             }

@@ -6,7 +6,7 @@ use super::computing::{Beside, Computing, Tasks};
 use super::sides::answer;
 use super::{MOST, message, set_class};
 use crate::routine::Budget;
-use crate::session::{Server, Session};
+use crate::session::{LOOK, Lobby, Server, Session};
 use crate::sys::message::End;
 use crate::sys::{CallError, hosts, limits, peer};
 use crate::{Gauge, ProbeError};
@@ -23,16 +23,20 @@ const BEYOND: i64 = 60_000_000_000;
 /// Those of poll(2) and fork(2).
 pub fn serve(server: &Server, cpu: u32, host: &Host, say: &dyn Fn(&str)) -> Result<(), CallError> {
     let stdin = std::io::stdin();
+    let mut lobby = Lobby::default();
     loop {
         let fds = [server.listener().as_fd(), stdin.as_fd()];
-        let [asked, ended] = limits::wait_readable(fds, Nanos::new(i64::MAX))?;
+        let wait = if lobby.is_empty() { Nanos::new(i64::MAX) } else { Nanos::from(LOOK) };
+        let [asked, ended] = limits::wait_readable(fds, wait)?;
         if ended {
             return Ok(());
         }
-        if !asked {
-            continue;
+        // What refuses one connection is over with the next.
+        if asked && server.admit(&mut lobby).is_err() {
+            std::thread::sleep(LOOK);
         }
-        match server.accept(Ask::parse, can) {
+        let Some(heard) = server.heard(&mut lobby, Ask::parse, can) else { continue };
+        match heard {
             Err(why) => say(&format!("refused {why}")),
             Ok((session, ask)) => {
                 let from =
@@ -58,7 +62,8 @@ pub fn serve(server: &Server, cpu: u32, host: &Host, say: &dyn Fn(&str)) -> Resu
 
 fn can(ask: &Ask) -> Result<(), String> {
     let largest = if ask.over == "udp" { message::MOST_UDP } else { MOST };
-    if !(0..=1 << 50).contains(&ask.time) {
+    // A day.
+    if !(0..=86_400_000_000_000).contains(&ask.time) {
         return Err(format!("{} ns are no time", ask.time));
     }
     if let Some(asked) = &ask.pages {

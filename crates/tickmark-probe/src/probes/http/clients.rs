@@ -150,6 +150,9 @@ pub(in crate::probes) fn listens(to: SocketAddr, time: Duration, goes_on: &mut d
     false
 }
 
+/// How long a connection of a served client may be idle.
+const IDLE: Duration = Duration::from_secs(60);
+
 /// A server as http.rs has it, as threads of this process, which reads the clock so often for each request. It is told where it
 /// listens, and serves for ever.
 ///
@@ -163,14 +166,16 @@ pub fn serve_http(
 ) -> Result<(), CallError> {
     let listener = Listener::on(address, port)?;
     listener.queue(4096)?;
+    // A client that says nothing has a worker for so long, and no longer.
+    listener.wait_at_most(IDLE)?;
     tell(SocketAddr::V4(listener.address()));
     let answer: Arc<[u8]> = server::answer(bytes as usize, keep).into();
     let listener = Arc::new(listener);
     for _ in 1..workers {
         let (listener, answer) = (Arc::clone(&listener), Arc::clone(&answer));
         let thread =
-            std::thread::Builder::new().spawn(move || server::serve(&listener, &answer, keep, reads));
+            std::thread::Builder::new().spawn(move || server::serve_anybody(&listener, &answer, keep, reads));
         thread.map_err(|error| CallError::of("pthread_create (mmap, mprotect or clone3)", &error))?;
     }
-    server::serve(&listener, &answer, keep, reads)
+    server::serve_anybody(&listener, &answer, keep, reads)
 }

@@ -75,6 +75,17 @@ pub(super) fn serve(listener: &Listener, answer: &[u8], keep: bool, reads: u32) 
     }
 }
 
+/// The same for clients that nobody vouches for: what refuses one connection (too many open files, a client that is gone, a wait that is
+/// over) is over with the next.
+#[cfg(feature = "whole")]
+pub(super) fn serve_anybody(listener: &Listener, answer: &[u8], keep: bool, reads: u32) -> ! {
+    loop {
+        if serve(listener, answer, keep, reads).is_err() {
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+    }
+}
+
 /// Answers each request, or the only one.
 fn talk(
     connection: &OwnedFd,

@@ -60,7 +60,9 @@ impl Postgres {
                 let mut last = "it has no address".to_owned();
                 let found = addresses
                     .filter_map(|address| {
-                        TcpStream::connect_timeout(&address, PATIENCE).map_err(|error| last = late(error)).ok()
+                        TcpStream::connect_timeout(&address, PATIENCE)
+                            .map_err(|error| last = late(error))
+                            .ok()
                     })
                     .next();
                 let stream = found.ok_or(last)?;
@@ -131,7 +133,9 @@ impl Postgres {
             if let Some([a, b, c, d]) = self.got.get(1..5)
                 && u32::from_be_bytes([*a, *b, *c, *d]) > LONGEST
             {
-                return Err(format!("it announces a message of more than {LONGEST} bytes: is it PostgreSQL?"));
+                return Err(format!(
+                    "it announces a message of more than {LONGEST} bytes: is it PostgreSQL?"
+                ));
             }
             if let Some(message) = Message::parse(&mut self.got).map_err(words)? {
                 return Ok(message);
