@@ -48,6 +48,8 @@ pub struct Dosed {
     /// By how much it takes longer with each ns that all of its counted reads did together: 1 where each of them is waited for, also where a server reads less
     /// often when it is slower.
     pub each: Option<Slope>,
+    /// By how much a transaction has more switches of the server with each ns that a read takes longer, of the kind that changes most; none of earlier recordings.
+    pub switches: Option<Slope>,
     /// Every slice: by how much a read took longer, in ns, and what a transaction cost.
     pub slices: Vec<(f64, f64)>,
     /// What failed, by kind.
@@ -73,16 +75,13 @@ pub struct Row {
     pub predicted: f64,
 }
 
-/// By so much a ns of a counted read may be off a ns of a transaction, and is it still: what takes longer also has more interrupts.
-pub const MARGIN: f64 = 0.1;
-
 /// An interval that reaches further from it tells nothing.
 const WIDE: f64 = 0.5;
 
 /// Whether the counted reads are what a slower clock costs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// A ns of a counted read is one of a transaction, or comes near to it, and is told from none.
+    /// A ns of a counted read is one of a transaction: the interval holds one.
     Agree,
     /// It may be, and may be none as well.
     Undecided,
@@ -90,7 +89,12 @@ pub enum Verdict {
     More,
     /// Less: some of it hides where the server would wait anyway, or saves something else.
     Less,
+    /// How often the server slept or was preempted changed with the dose: what that costs is in the slope, which is then no number of reads.
+    Scheduling,
 }
+
+/// What a context switch costs a server, in ns, to tell whether some of them are in the slope: a pipe's, here a few us.
+const SWITCH: f64 = 2_200.0;
 
 impl Dosed {
     /// What slope and count say of each other.
@@ -101,13 +105,26 @@ impl Dosed {
             _ => (self.slope?.interval(CONFIDENCE), 0.0),
         };
         Some(match () {
-            () if interval.low > wanted * (1.0 + MARGIN) => Verdict::More,
-            () if interval.high < wanted * (1.0 - MARGIN) => Verdict::Less,
+            () if self.scheduling().is_some() => Verdict::Scheduling,
+            () if interval.low > wanted => Verdict::More,
+            () if interval.high < wanted => Verdict::Less,
             () if wanted > 0.0 && (interval.low < wanted - WIDE || interval.high > wanted + WIDE) => {
                 Verdict::Undecided
             }
             () => Verdict::Agree,
         })
+    }
+
+    /// By how many ns for each ns of a read switches of the server may be in the slope, where these changed with the dose by more than the slope's own interval leaves
+    /// open.
+    #[must_use]
+    pub fn scheduling(&self) -> Option<f64> {
+        let (slope, switches) = (self.slope?, self.switches?);
+        let interval = switches.interval(CONFIDENCE);
+        let half = |slope: &Slope| (slope.interval(CONFIDENCE).high - slope.interval(CONFIDENCE).low) / 2.0;
+        let is_there = interval.low > 0.0 || interval.high < 0.0;
+        let in_it = switches.point.abs() * SWITCH;
+        (is_there && in_it > half(&slope)).then_some(in_it)
     }
 
     /// The share of its transactions a second that a server without an idle CPU loses where each read takes so many ns longer: by the slope's interval. None where that would
@@ -132,8 +149,8 @@ impl Dosed {
     }
 }
 
-/// One slice: asked, delivered, reads, cost, rate.
-type Slice = [f64; 5];
+/// One slice: asked, delivered, reads, cost, rate; CPU time of timed reads and their number, switches asked for and forced, where these are recorded.
+type Slice = [f64; 9];
 
 /// What a recording says; none where it has no doses, and else why there is no figure.
 #[must_use]
@@ -170,7 +187,14 @@ fn slices(recording: &Recording, run: &Run) -> Option<Vec<Slice>> {
     let all = [names::DOSE_ASKED, names::DOSE_DELIVERED, names::DOSE_READS, names::DOSE, names::DOSE_RATE];
     let columns = all.iter().map(|name| column(recording, run, name)).collect::<Option<Vec<_>>>()?;
     let count = columns.iter().map(Vec::len).min()?;
-    Some((0..count).map(|at| std::array::from_fn(|column| columns[column][at])).collect())
+    // Earlier versions have no more.
+    let more = [names::DOSE_CPU, names::DOSE_TIMED, names::DOSE_SLEEPS, names::DOSE_FORCED];
+    let more = more.map(|name| column(recording, run, name).unwrap_or_default());
+    let one = |at: usize, number: usize| match number.checked_sub(columns.len()) {
+        None => columns[number][at],
+        Some(number) => more[number].get(at).copied().unwrap_or(0.0),
+    };
+    Some((0..count).map(|at| std::array::from_fn(|number| one(at, number))).collect())
 }
 
 fn dosed(recording: &Recording, runs: &[&Run]) -> Option<Dosed> {
@@ -221,6 +245,23 @@ fn dosed(recording: &Recording, runs: &[&Run]) -> Option<Dosed> {
         let of_block = |block: &Vec<Slice>| block.iter().filter(|slice| slice[0] >= 0.0).map(point).collect();
         dose::slope(&blocks.iter().map(of_block).collect::<Vec<_>>())
     };
+    // A number of the user's is no CPU time.
+    let is_number = told.get("number").is_some_and(|number| !number.is_empty());
+    let calibrated = |dose: &dyn Fn(&Slice) -> f64| {
+        let one = |slice: &Slice| dose::Slice {
+            asked: slice[0],
+            dose: dose(slice),
+            cost: slice[3],
+            longer: slice[1],
+            reads: slice[2] * slice[4],
+            cpu: slice[5],
+            timed: if is_number { 0.0 } else { slice[6] },
+        };
+        let of_block = |block: &Vec<Slice>| block.iter().filter(|slice| slice[0] >= 0.0).map(one).collect();
+        dose::calibrated(&blocks.iter().map(of_block).collect::<Vec<Vec<dose::Slice>>>())
+    };
+    let kinds = [7, 8].map(|kind| line(&|slice| (longer(slice), slice[kind])));
+    let switches = kinds.into_iter().flatten().max_by(|a, b| a.point.abs().total_cmp(&b.point.abs()));
     let tally = |name: &str| {
         let metric = recording.meta.plan.metrics.iter().find(|metric| metric.name.as_str() == name);
         tallied(&metric.map_or_else(Vec::new, |metric| Sample::of(recording, metric).runs))
@@ -228,7 +269,7 @@ fn dosed(recording: &Recording, runs: &[&Run]) -> Option<Dosed> {
     Some(Dosed {
         server: crate::bill::shown(told.get("words")?),
         in_kernel: told.get("by").is_some_and(|by| by == "kernel"),
-        is_number: told.get("number").is_some_and(|number| !number.is_empty()),
+        is_number,
         sources: sources(recording, told.get("sources").map_or("", String::as_str)),
         told,
         blocks: blocks.len(),
@@ -240,8 +281,10 @@ fn dosed(recording: &Recording, runs: &[&Run]) -> Option<Dosed> {
         read: [*read.first()?, *read.get(1)?],
         rows,
         // Where no clock was read nothing was delivered: what was asked stands for it.
-        slope: line(&|slice| (longer(slice), slice[3])),
-        each: line(&|slice| (slice[1] * slice[2], slice[3])),
+        slope: calibrated(&longer).or_else(|| line(&|slice| (longer(slice), slice[3]))),
+        each: calibrated(&|slice| slice[1] * slice[2])
+            .or_else(|| line(&|slice| (slice[1] * slice[2], slice[3]))),
+        switches,
         operation,
         slices: blocks
             .iter()

@@ -1,4 +1,4 @@
-//! Loaded before a program's own libraries: takes the place of clock_gettime, gettimeofday and time, counts each read by its clock and by who called, waits as
+//! Loaded before a program's own libraries: takes the place of clock_gettime, gettimeofday, time, timespec_get and clock, counts each read by its clock and by who called, waits as
 //! long as it is told to, and reads the clock.
 #![no_std]
 
@@ -11,7 +11,7 @@ use core::arch::naked_asm;
 use core::ffi::{CStr, c_char, c_int, c_long, c_void};
 use core::ptr::{null, null_mut};
 use core::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering::Relaxed};
-use layout::{BY_SYSCALL, COUNTERS, DOSE, FILE, HELD_UP, KEEPS_SITES, KINDS, LOADED, LONGEST, LONGEST_CALL, MAGIC, MARK, MOST_SITES, NO_ROOM, OPERATION, OTHER, OTHERS, ROWS, SECONDS, SITE, SITES, SPENT, SYMBOL, TIMEOFDAY, reads_source};
+use layout::{BY_SYSCALL, COUNTERS, CPU_READS, CPU_SPENT, DOSE, FILE, HELD_UP, KEEPS_SITES, KINDS, LOADED, LONGEST, LONGEST_CALL, MAGIC, MARK, MOST_SITES, NO_ROOM, ONE_OF, OPERATION, OTHER, OTHERS, ROWS, SECONDS, SITE, SITES, SPENT, SYMBOL, TIMEOFDAY, reads_source};
 
 #[repr(C)]
 struct Found {
@@ -52,15 +52,20 @@ const SHARED: c_int = 1;
 const NEXT: *mut c_void = usize::MAX as *mut c_void;
 
 static PAGE: AtomicPtr<u64> = AtomicPtr::new(null_mut());
-/// The functions that this one stands before: clock_gettime, gettimeofday, time; 0 until they are looked up.
-static BEHIND: [AtomicUsize; 3] = [const { AtomicUsize::new(0) }; 3];
+/// The functions that this one stands before: clock_gettime, gettimeofday, time, timespec_get, clock; 0 until they are looked up.
+static BEHIND: [AtomicUsize; 5] = [const { AtomicUsize::new(0) }; 5];
+
+/// Clocks by their numbers: of real time, of the process's and of the thread's CPU time.
+const REALTIME: c_int = 0;
+const PROCESS_CPU: c_int = 2;
+const THREAD_CPU: c_int = 3;
 
 #[unsafe(link_section = ".init_array")]
 #[used]
 static BEGIN: extern "C" fn() = begin;
 
 extern "C" fn begin() {
-    for (behind, name) in BEHIND.iter().zip([c"clock_gettime", c"gettimeofday", c"time"]) {
+    for (behind, name) in BEHIND.iter().zip([c"clock_gettime", c"gettimeofday", c"time", c"timespec_get", c"clock"]) {
         // SAFETY: `name` ends in a zero byte.
         behind.store(unsafe { dlsym(NEXT, name.as_ptr()) } as usize, Relaxed);
     }
@@ -100,7 +105,7 @@ fn counted(kind: usize, caller: usize) -> Option<usize> {
     let place = 0u8;
     let row = (((&raw const place) as u64 >> 16).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize % ROWS;
     let at = COUNTERS + row * KINDS;
-    word(page, at + kind).fetch_add(1, Relaxed);
+    let number = word(page, at + kind).fetch_add(1, Relaxed);
     if word(page, KEEPS_SITES).load(Relaxed) != 0 {
         site(page, caller);
     }
@@ -109,6 +114,9 @@ fn counted(kind: usize, caller: usize) -> Option<usize> {
         return Some(at + SPENT);
     }
     let operation = word(page, OPERATION).load(Relaxed);
+    // By the read's number, but not every so many of them: a program may read a clock as often for each of its tasks.
+    let timed = dose > 0 && number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - ONE_OF) == 0;
+    let cpu = if timed { cpu_time() } else { 0 };
     if dose > 0 && operation > 0 {
         let begun = counter();
         operations::operate(operation, dose - 1);
@@ -121,7 +129,29 @@ fn counted(kind: usize, caller: usize) -> Option<usize> {
         }
         spent(page, at + SPENT, now.wrapping_sub(begun), dose - 1);
     }
+    if timed {
+        word(page, at + CPU_SPENT).fetch_add(cpu_time().wrapping_sub(cpu), Relaxed);
+        word(page, at + CPU_READS).fetch_add(1, Relaxed);
+    }
     None
+}
+
+/// CPU time of this thread, in ns.
+fn cpu_time() -> u64 {
+    let mut both = [0 as c_long; 2];
+    plainly(THREAD_CPU, both.as_mut_ptr().cast());
+    (both[0] as u64).wrapping_mul(1_000_000_000).wrapping_add(both[1] as u64)
+}
+
+/// Reads a clock as the program would without this library.
+fn plainly(number: c_int, time: *mut c_void) -> c_int {
+    let behind = BEHIND[0].load(Relaxed);
+    if behind == 0 {
+        // SAFETY: the caller's own arguments.
+        return unsafe { syscall(CALLS[0], number as c_long, time) } as c_int;
+    }
+    // SAFETY: the function of this name, with the caller's own arguments.
+    unsafe { core::mem::transmute::<usize, extern "C" fn(c_int, *mut c_void) -> c_int>(behind)(number, time) }
 }
 
 /// Adds what a read took that was to take so long. What it was held up by is no cost of it: how often is counted.
@@ -217,13 +247,36 @@ extern "C" fn read_clock(clock: c_int, time: *mut c_void, caller: usize) -> c_in
         // SAFETY: the caller's own arguments.
         return called(at, || unsafe { syscall(CALLS[0], clock as c_long, time) }) as c_int;
     }
-    let behind = BEHIND[0].load(Relaxed);
-    if behind == 0 {
-        // SAFETY: the caller's own arguments.
-        return unsafe { syscall(CALLS[0], clock as c_long, time) } as c_int;
+    plainly(clock, time)
+}
+
+/// timespec_get(3): of base 1 the real time, and of those after it the clocks in their order (C23).
+extern "C" fn read_timespec(time: *mut c_void, base: c_int, caller: usize) -> c_int {
+    let number = if (1..=4).contains(&base) { base - 1 } else { REALTIME };
+    let by_call = counted(number as usize, caller);
+    let behind = BEHIND[3].load(Relaxed);
+    if by_call.is_none() && behind != 0 {
+        // SAFETY: the function of this name, with the caller's own arguments.
+        return unsafe { core::mem::transmute::<usize, extern "C" fn(*mut c_void, c_int) -> c_int>(behind)(time, base) };
     }
-    // SAFETY: the function of this name, with the caller's own arguments.
-    unsafe { core::mem::transmute::<usize, extern "C" fn(c_int, *mut c_void) -> c_int>(behind)(clock, time) }
+    // SAFETY: the caller's own argument.
+    let read = || unsafe { syscall(CALLS[0], number as c_long, time) };
+    let done = by_call.map_or_else(read, |at| called(at, read));
+    if done == 0 { base } else { 0 }
+}
+
+/// clock(3): the CPU time of the process, in us.
+extern "C" fn read_cpu(caller: usize) -> c_long {
+    let by_call = counted(PROCESS_CPU as usize, caller);
+    let behind = BEHIND[4].load(Relaxed);
+    if by_call.is_none() && behind != 0 {
+        // SAFETY: the function of this name.
+        return unsafe { core::mem::transmute::<usize, extern "C" fn() -> c_long>(behind)() };
+    }
+    let mut both = [0 as c_long; 2];
+    // SAFETY: into our own.
+    unsafe { syscall(CALLS[0], PROCESS_CPU as c_long, both.as_mut_ptr()) };
+    both[0] * 1_000_000 + both[1] / 1_000
 }
 
 extern "C" fn read_timeofday(time: *mut c_void, zone: *mut c_void, caller: usize) -> c_int {
@@ -292,3 +345,5 @@ macro_rules! stands_before {
 stands_before!(clock_gettime(c_int, *mut c_void) -> c_int, "rdx", "x2", read_clock);
 stands_before!(gettimeofday(*mut c_void, *mut c_void) -> c_int, "rdx", "x2", read_timeofday);
 stands_before!(time(*mut c_long) -> c_long, "rsi", "x1", read_seconds);
+stands_before!(timespec_get(*mut c_void, c_int) -> c_int, "rdx", "x2", read_timespec);
+stands_before!(clock() -> c_long, "rdi", "x0", read_cpu);

@@ -32,8 +32,8 @@ pub(crate) const LONGEST_CALL: u64 = 200_000;
 pub(crate) const COUNTERS: usize = 64;
 /// Rows.
 pub(crate) const ROWS: usize = 64;
-/// Counters of a row: clocks by their numbers, then the others.
-pub(crate) const KINDS: usize = 16;
+/// Counters of a row: clocks by their numbers, then the others; a row fills whole cache lines.
+pub(crate) const KINDS: usize = 24;
 /// clock_gettime of a clock with a number that is not below: of a process, a device.
 pub(crate) const OTHER: usize = 12;
 /// Kinds of reads that read the clock source: not those of the tick's own time (coarse clocks, time(2)), of CPU time, of devices.
@@ -46,6 +46,12 @@ pub(crate) const TIMEOFDAY: usize = 13;
 pub(crate) const SECONDS: usize = 14;
 /// Counter ticks that reads took longer, as measured, without those that were held up.
 pub(crate) const SPENT: usize = 15;
+/// CPU time that some reads took with what makes them longer, in ns, by the thread's own clock; and how many reads these are.
+pub(crate) const CPU_SPENT: usize = 16;
+/// See above.
+pub(crate) const CPU_READS: usize = 17;
+/// One of so many reads is one of them, as a power of two.
+pub(crate) const ONE_OF: u32 = 5;
 /// The first word of the call sites.
 pub(crate) const SITES: usize = COUNTERS + ROWS * KINDS;
 /// Sites, a power of two.

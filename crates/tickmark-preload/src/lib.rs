@@ -9,9 +9,9 @@ mod layout;
 mod operations;
 
 use layout::{
-    BY_SYSCALL, BYTES, COUNTERS, DOSE, FILE, HELD_UP, KEEPS_SITES, KINDS, LOADED, LONGEST, MAGIC, MARK,
-    MOST_SITES, NO_ROOM, OPERATION, OTHER, ROWS, SECONDS, SITE, SITES, SPENT, SYMBOL, TIMEOFDAY,
-    reads_source,
+    BY_SYSCALL, BYTES, COUNTERS, CPU_READS, CPU_SPENT, DOSE, FILE, HELD_UP, KEEPS_SITES, KINDS, LOADED,
+    LONGEST, MAGIC, MARK, MOST_SITES, NO_ROOM, OPERATION, OTHER, ROWS, SECONDS, SITE, SITES, SPENT, SYMBOL,
+    TIMEOFDAY, reads_source,
 };
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -79,6 +79,10 @@ pub struct Counts {
     pub reads: [u64; SPENT],
     /// Ticks of the processor's counter by which they were made longer; of reads by system call all that they took.
     pub spent: u64,
+    /// CPU time that some of them took with what made them longer, in ns, by the thread's own clock; and how many these are.
+    pub cpu_spent: u64,
+    /// See above.
+    pub cpu_reads: u64,
     /// Reads that something else held up while they were made longer: not in `spent`.
     pub held_up: u64,
     /// Reads by call site: the file, the offset in it, the symbol before it.
@@ -190,6 +194,8 @@ impl Preload {
             loaded: word(LOADED),
             reads: std::array::from_fn(sum),
             spent: sum(SPENT),
+            cpu_spent: sum(CPU_SPENT),
+            cpu_reads: sum(CPU_READS),
             held_up: word(HELD_UP),
             sites,
             no_room: word(NO_ROOM),
@@ -208,9 +214,18 @@ mod tests {
         for (int i = 0; i < 300; i++) clock_gettime(CLOCK_BOOTTIME, &t);\n\
         gettimeofday(&v, 0); time(0); return t.tv_sec + v.tv_sec == 0; }\n";
 
+    /// What C has beside: a clock by its base, and the processor's time.
+    const OTHERS: &str = "#include <time.h>\nint main(void) { struct timespec t; clock_t c = 0;\n\
+        for (int i = 0; i < 50; i++) timespec_get(&t, TIME_UTC);\n\
+        for (int i = 0; i < 20; i++) c = clock(); return c < 0 || t.tv_sec == 0; }\n";
+
     fn compiled(folder: &Path) -> PathBuf {
+        compiled_from(folder, READS)
+    }
+
+    fn compiled_from(folder: &Path, text: &str) -> PathBuf {
         let (source, made) = (folder.join("reads.c"), folder.join("reads"));
-        std::fs::write(&source, READS).unwrap();
+        std::fs::write(&source, text).unwrap();
         assert!(Command::new("gcc").arg("-o").arg(&made).arg(&source).status().unwrap().success());
         made
     }
@@ -264,6 +279,43 @@ mod tests {
             "time(2) reads no source"
         );
         assert!(calls.reads[1] == 9000 && (20..1_000_000).contains(&each), "{each}");
+    }
+
+    #[test]
+    fn what_c_has_beside_is_counted_by_its_clock() {
+        let folder = tempfile::tempdir().unwrap();
+        let preload = Preload::new(folder.path(), true).unwrap();
+        let program = compiled_from(folder.path(), OTHERS);
+        for dose in [None, Some(1_000)] {
+            dose.into_iter().for_each(|dose| preload.dose(dose).unwrap());
+            assert!(Command::new(&program).envs(preload.environment()).status().unwrap().success());
+        }
+        preload.by_syscall().unwrap();
+        assert!(Command::new(&program).envs(preload.environment()).status().unwrap().success());
+        let counts = preload.counts().unwrap();
+        assert_eq!((counts.reads[0], counts.reads[2]), (150, 60), "{counts:?}");
+        assert_eq!(counts.reads.iter().sum::<u64>(), 210);
+    }
+
+    /// CPU time that a read takes is told by one of some thirty, whatever it is made longer by.
+    #[test]
+    fn some_reads_are_timed_by_the_threads_own_clock() {
+        let folder = tempfile::tempdir().unwrap();
+        let preload = Preload::new(folder.path(), false).unwrap();
+        let program = compiled(folder.path());
+        let mut took = [0.0; 2];
+        for (took, dose) in took.iter_mut().zip([0, 100_000]) {
+            preload.dose(dose).unwrap();
+            let before = preload.counts().unwrap();
+            for _ in 0..3 {
+                assert!(Command::new(&program).envs(preload.environment()).status().unwrap().success());
+            }
+            let after = preload.counts().unwrap();
+            let timed = after.cpu_reads - before.cpu_reads;
+            assert!((60..250).contains(&timed), "{timed} of some 3,900");
+            *took = (after.cpu_spent - before.cpu_spent) as f64 / timed as f64;
+        }
+        assert!(took[1] > took[0] + 5_000.0, "{took:?}");
     }
 
     #[test]

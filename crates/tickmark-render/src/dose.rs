@@ -80,19 +80,28 @@ fn verdict(dosed: &Dosed) -> String {
         Verdict::Agree if dosed.reads == 0.0 => {
             "The interval holds 0, as it has to: no read was seen, and nothing was made longer."
         }
-        Verdict::Agree => "They agree: each counted read is waited for.",
+        Verdict::Agree => "They agree: the interval holds 1, as where each counted read is waited for.",
         Verdict::Undecided => {
             "The interval is too wide to say whether they agree: more blocks or larger doses narrow it."
         }
         Verdict::More => {
-            "They disagree: a slower clock costs more than the counted reads: some were not seen, others wait for a reader, or a busier server sleeps and wakes otherwise (not so with --place same)."
+            "They disagree: a slower clock costs more than the counted reads: some were not seen, others wait for a reader, or a busier server sleeps and wakes otherwise (--place same with one connection keeps that out)."
         }
+        Verdict::Scheduling => "",
         Verdict::Less if dosed.in_kernel => {
             "The others are the client's, interrupts' and those of the rest of the machine."
         }
         Verdict::Less => {
-            "They disagree: a slower clock costs less than the counted reads: some hide where the server waits, or a busier server sleeps and wakes less often (not so with --place same)."
+            "They disagree: a slower clock costs less than the counted reads: some hide where the server waits, or a busier server sleeps and wakes less often (--place same with one connection keeps that out)."
         }
+    };
+    let said = match dosed.scheduling().filter(|_| verdict == Verdict::Scheduling) {
+        Some(more) => format!(
+            "The slope is no number of reads: how often the server slept or was preempted changed with the dose, which may make {} ns of it for each ns that a read takes longer. \
+             It is what a slower clock costs in this arrangement; --place same with one connection and keep-alive keeps that out.",
+            reads(more)
+        ),
+        None => said.to_owned(),
     };
     let each = dosed.each.filter(|_| dosed.reads > 0.0).map_or_else(String::new, |each| {
         let ends = ends(each.interval(CONFIDENCE), reads);
@@ -151,7 +160,8 @@ fn notes(dosed: &Dosed) -> String {
     text += if dosed.is_number {
         "The time is the number that the command printed, the median of each slice. "
     } else {
-        "CPU time is that of all processes of the server that were there at a slice's end; what those that ended in it used is missing. "
+        "CPU time is that of all processes of the server that were there at a slice's end; what those that ended in it used is missing. The slope is divided by what a ns of a longer read is charged \
+         with, by the thread's own clock (one read in 32). "
     };
     if let Some((name, each)) = &dosed.operation {
         let gap = DOCUMENT_GAP / each;
@@ -197,6 +207,7 @@ pub fn json(dosed: &Dosed) -> Value {
         Verdict::Undecided => "undecided",
         Verdict::More => "more",
         Verdict::Less => "less",
+        Verdict::Scheduling => "scheduling",
     });
     let lost = |(name, longer): &(String, f64)| json!({ "clock": name, "longer": longer, "by_count": dosed.lost_by_count(*longer), "by_slope": both(dosed.lost(*longer)) });
     let faults: std::collections::BTreeMap<_, _> = dosed.faults.iter().cloned().collect();
@@ -204,7 +215,7 @@ pub fn json(dosed: &Dosed) -> Value {
         "server": dosed.server, "told": dosed.told, "by": if dosed.in_kernel { "kernel" } else { "preload" }, "measure": if dosed.is_number { "number" } else { "cpu" }, "blocks": dosed.blocks, "cost": dosed.cost, "delivered_without": dosed.none,
         "deviation": dosed.deviation, "rate": dosed.rate, "reads": dosed.reads, "op": dosed.operation.as_ref().map(|(name, _)| name), "op_cost": dosed.operation.as_ref().map(|(_, each)| each),
         "read_cost": { "plain": dosed.read[0], "syscall": dosed.read[1] },
-        "doses": dosed.rows.iter().map(row).collect::<Vec<_>>(), "slope": line(dosed.slope), "each": line(dosed.each), "verdict": verdict,
+        "doses": dosed.rows.iter().map(row).collect::<Vec<_>>(), "slope": line(dosed.slope), "each": line(dosed.each), "switches": line(dosed.switches), "verdict": verdict,
         "lost": clocks(dosed).iter().map(lost).collect::<Vec<_>>(), "faults": faults, "not_seen": dosed.blind,
     })
 }

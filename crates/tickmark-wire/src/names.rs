@@ -47,6 +47,14 @@ pub const DOSE_COST: &str = "dose.read_cost";
 pub const DOSE_BLIND: &str = "dose.blind";
 /// Transactions that failed, by kind.
 pub const DOSE_FAULTS: &str = "dose.faults";
+/// CPU time of the reads that were timed by the thread's own clock, of each slice.
+pub const DOSE_CPU: &str = "dose.cpu_of_reads";
+/// How many these were.
+pub const DOSE_TIMED: &str = "dose.timed_reads";
+/// Context switches of the server for each transaction that it asked for, and that were forced upon it.
+pub const DOSE_SLEEPS: &str = "dose.sleeps";
+/// See above.
+pub const DOSE_FORCED: &str = "dose.forced_switches";
 /// Transactions over HTTP: a probe.
 pub const HTTP: &str = "http";
 /// The highest rate of them that keeps a limit: a probe.

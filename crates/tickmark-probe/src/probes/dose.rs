@@ -21,6 +21,9 @@ use slices::{Dose, Slices};
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
 use std::process::Stdio;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
 use std::time::Duration;
 use tickmark_wire::{Better, Group, Headline, Observations, Part, Tally, Unit, Values, names};
 
@@ -45,6 +48,10 @@ const ALSO: &[Also] = &[
     also(names::DOSE_COST, "longer clock reads, what a read and an operation cost", Unit::Time),
     also(names::DOSE_FAULTS, "longer clock reads, what failed", Unit::Count),
     also(names::DOSE_BLIND, "longer clock reads, what is not made longer", Unit::Count),
+    also(names::DOSE_CPU, "longer clock reads, CPU time of the timed ones", Unit::Time),
+    also(names::DOSE_TIMED, "longer clock reads, timed by the thread's own clock", Unit::Count),
+    also(names::DOSE_SLEEPS, "longer clock reads, switches that a transaction asks for", Unit::Count),
+    also(names::DOSE_FORCED, "longer clock reads, switches forced in a transaction", Unit::Count),
 ];
 
 pub(super) static PROBES: &[Probe] = &[Probe {
@@ -202,6 +209,9 @@ fn measure(
     {
         return Err(all.started.wrong(NOT_LOADED));
     }
+    // Where both have a CPU of their own, these are kept awake: how deep an idle CPU sleeps, and how late it wakes, depends on the dose.
+    let spinners = if params.told("place") == "same" { Vec::new() } else { params.allowed.clone() };
+    let _spinners = Spinners::start(&spinners)?;
     let all = Slices::new(&mut server, &mut load, slice(params), cost)?.run(params.number("blocks"), doses);
     let faults = load.failed();
     // A client may wait for the server: it ends first, or with it.
@@ -211,6 +221,39 @@ fn measure(
     limits::pin(&[params.cpu])?;
     observe(&all?, cost, faults, blind, sink);
     Ok(())
+}
+
+/// Keep CPUs from idling, where nobody else wants to run, until this is dropped.
+struct Spinners {
+    stop: Arc<AtomicBool>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Spinners {
+    fn start(cpus: &[u32]) -> Result<Self, ProbeError> {
+        let stop = Arc::new(AtomicBool::new(false));
+        let mut all = Self { stop, threads: Vec::new() };
+        for cpu in cpus.iter().copied() {
+            let stop = Arc::clone(&all.stop);
+            let spin = move || {
+                if limits::pin(&[cpu]).and_then(|()| limits::set_idle()).is_ok() {
+                    while !stop.load(Ordering::Relaxed) {
+                        std::hint::spin_loop();
+                    }
+                }
+            };
+            let thread = std::thread::Builder::new().spawn(spin);
+            all.threads.push(thread.map_err(|error| ProbeError::Other(format!("a thread: {error}")))?);
+        }
+        Ok(all)
+    }
+}
+
+impl Drop for Spinners {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        self.threads.drain(..).for_each(|thread| drop(thread.join()));
+    }
 }
 
 fn slice(params: &Params) -> Duration {
@@ -253,4 +296,9 @@ fn observe(
     sink.take(6, Part::Whole, Observations::Tally(Tally { names, count }), Vec::new());
     let (names, count) = blind.iter().map(|why| (why.words().to_owned(), 1)).unzip();
     sink.take(7, Part::Whole, Observations::Tally(Tally { names, count }), Vec::new());
+    let more: [fn(&slices::Slice) -> f64; 4] =
+        [|slice| slice.cpu, |slice| slice.timed, |slice| slice.sleeps, |slice| slice.forced];
+    for (at, of) in more.into_iter().enumerate() {
+        sink.take(at + 8, Part::Whole, column(of), Vec::new());
+    }
 }

@@ -190,7 +190,7 @@ fn measure(
         Err(_) if there.is_none() || params.told("create") == "yes" => populate(place, params)?,
         is_there => is_there.map_err(other)?,
     }
-    let clients = Clients::start(place, params, params.cpu)?;
+    let clients = Clients::start(place, params, params.cpu, false)?;
     let pid = server.as_ref().map(|server| server.child.id()).or(params.told("pid").parse().ok());
     // Interrupts are of the CPUs of both sides, or of none.
     let cpus = match (there, params.cpu == cpu) {

@@ -88,6 +88,24 @@ impl Account {
     }
 }
 
+/// Context switches of processes with all of their threads that are there: those that they asked for, and those that were forced upon them.
+#[must_use]
+pub fn switches(pids: &[u32]) -> [u64; 2] {
+    let mut all = [0; 2];
+    let threads = |pid: &u32| fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    for thread in pids.iter().flat_map(threads) {
+        let status = fs::read_to_string(thread.path().join("status")).unwrap_or_default();
+        for line in status.lines() {
+            for (sum, kind) in all.iter_mut().zip(["voluntary_ctxt_switches:", "nonvoluntary_ctxt_switches:"])
+            {
+                let number = line.strip_prefix(kind).and_then(|word| word.trim().parse::<u64>().ok());
+                *sum += number.unwrap_or(0);
+            }
+        }
+    }
+    all
+}
+
 /// All of them together.
 #[must_use]
 pub fn sum(accounts: impl Iterator<Item = Account>) -> Account {

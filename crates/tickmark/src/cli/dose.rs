@@ -45,15 +45,15 @@ pub(crate) struct Dose {
     #[arg(long, value_name = "LOAD", value_parser = ["select-index", "point-select", "insert", "read-write"], default_value = "select-index", requires = "start")]
     pub(crate) load: String,
     /// Our client: a new connection for each request, or the same
-    #[arg(long, value_name = "HOW", value_parser = ["close", "keep-alive"], default_value = "close")]
+    #[arg(long, value_name = "HOW", value_parser = ["close", "keep-alive"], default_value = "keep-alive")]
     pub(crate) connection: String,
     /// Its connections at the same time, 1 to 1024
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024), default_value = "8")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024), default_value = "1")]
     pub(crate) connections: u32,
     /// Clock reads of our own server for each request
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=1_000_000), default_value = "10", conflicts_with = "command")]
     pub(crate) reads: u32,
-    /// The server's CPU: that of our client; another one; any [default: our own server same, others any]
+    /// The server's CPU: that of our client; another one; any [default: same where our client asks, else any]
     #[arg(long, value_name = "PLACE", value_parser = ["same", "across", "any"])]
     pub(crate) place: Option<String>,
     /// ns by which reads take longer, at most 1000000; syscall: each is a system call; with --op numbers of operations [default: 0,60,300,1000,3000,syscall; with --in-kernel no syscall; with --op 0,100,1000,10000]

@@ -114,6 +114,8 @@ fn told(asked: &Dose) -> Result<Arguments, Error> {
         }
     };
     let text = |told: &Option<String>| told.clone().unwrap_or_default();
+    // Our client asks it.
+    let ours = asked.count.is_none() && asked.number.is_none();
     let mut all: Arguments = [
         ("words", words.join("\0")),
         ("folder", folder.to_string_lossy().into_owned()),
@@ -139,13 +141,7 @@ fn told(asked: &Dose) -> Result<Arguments, Error> {
         ("by", if asked.in_kernel { "kernel" } else { "preload" }.to_owned()),
         ("op", asked.op.clone().unwrap_or_else(|| "none".to_owned())),
         ("slice", (asked.slice.get() / 1_000_000).to_string()),
-        (
-            "place",
-            asked
-                .place
-                .clone()
-                .unwrap_or_else(|| if asked.command.is_empty() { "same" } else { "any" }.to_owned()),
-        ),
+        ("place", asked.place.clone().unwrap_or_else(|| if ours { "same" } else { "any" }.to_owned())),
     ]
     .map(|(name, value)| (name.to_owned(), value))
     .into();

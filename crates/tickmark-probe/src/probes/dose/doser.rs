@@ -23,6 +23,9 @@ pub(super) struct Counted {
     pub(super) reads: u64,
     pub(super) spent: u64,
     pub(super) held_up: u64,
+    /// CPU time of the reads that were timed by the thread's own clock, in ns, and how many these are.
+    pub(super) cpu: u64,
+    pub(super) timed: u64,
 }
 
 impl Counted {
@@ -31,6 +34,8 @@ impl Counted {
             reads: self.reads.midpoint(other.reads),
             spent: self.spent.midpoint(other.spent),
             held_up: self.held_up.midpoint(other.held_up),
+            cpu: self.cpu.midpoint(other.cpu),
+            timed: self.timed.midpoint(other.timed),
         }
     }
 }
@@ -78,7 +83,13 @@ impl Doser {
         match self {
             Self::Preload(all) => {
                 let counts = all.preload.counts().map_err(|error| all.started.wrong(&error.to_string()))?;
-                Ok(Counted { reads: counts.of_source(), spent: counts.spent, held_up: counts.held_up })
+                Ok(Counted {
+                    reads: counts.of_source(),
+                    spent: counts.spent,
+                    held_up: counts.held_up,
+                    cpu: counts.cpu_spent,
+                    timed: counts.cpu_reads,
+                })
             }
             Self::Kernel(_, module) => module.counted().map_err(ProbeError::Other),
         }
@@ -178,7 +189,11 @@ impl Module {
     }
 
     fn counted(&self) -> Result<Counted, String> {
-        Ok(Counted { reads: self.number("reads")?, spent: self.number("spent_cycles")?, held_up: 0 })
+        Ok(Counted {
+            reads: self.number("reads")?,
+            spent: self.number("spent_cycles")?,
+            ..Counted::default()
+        })
     }
 }
 
@@ -221,7 +236,7 @@ mod tests {
         let module = at(&[0, 1000], 350).unwrap();
         let extra = || std::fs::read_to_string(parameters.join("extra_ns")).unwrap();
         assert_eq!(extra(), "0");
-        assert_eq!(module.counted(), Ok(Counted { reads: 70, spent: 900, held_up: 0 }));
+        assert_eq!(module.counted(), Ok(Counted { reads: 70, spent: 900, ..Counted::default() }));
         module.set(1000).unwrap();
         assert_eq!(extra(), "1000");
         assert!(module.has(1000).is_ok() && module.has(0).unwrap_err().contains("forgot"));

@@ -73,7 +73,8 @@ impl<'a> Load<'a> {
     ) -> Result<Self, ProbeError> {
         planned.wait_for(server)?;
         sql::populate(&planned.place, params)?;
-        sql::clients::Clients::start(&planned.place, params, params.cpu).map(Self::Sql)
+        sql::clients::Clients::start(&planned.place, params, params.cpu, params.told("place") == "same")
+            .map(Self::Sql)
     }
 
     /// Waits until the server serves.
@@ -95,7 +96,7 @@ impl<'a> Load<'a> {
                     _ => server.wrong(&format!("does not listen at {to}")),
                 });
             }
-            return Ok(Self::Http(Clients::start(params, to, params.cpu)?));
+            return Ok(Self::Http(Clients::start(params, to, params.cpu, params.told("place") == "same")?));
         }
         let (count, number) = (params.told("count"), params.told("number"));
         let by = if number.is_empty() { count } else { number };

@@ -55,6 +55,12 @@ pub(super) struct Slice {
     pub(super) cost: f64,
     /// Transactions a second.
     pub(super) rate: f64,
+    /// CPU time of the reads that were timed, in ns, and how many these were.
+    pub(super) cpu: f64,
+    pub(super) timed: f64,
+    /// Context switches of the server for each transaction: those that it asked for, and those that were forced upon it.
+    pub(super) sleeps: f64,
+    pub(super) forced: f64,
 }
 
 /// A read of a clock, as programs do it and as a system call, in ns: the least of many short loops, as what disturbs them only adds.
@@ -98,6 +104,7 @@ struct Look {
     done: f64,
     counts: Counted,
     cpu: BTreeMap<u32, i64>,
+    switches: [u64; 2],
 }
 
 /// A server, its load, and how long each slice is.
@@ -153,8 +160,9 @@ impl<'a, 'b> Slices<'a, 'b> {
         let counts = before.middle(self.server.counted()?);
         let all = tasks::all();
         let own = tasks::below(self.server.server().child.id(), &all);
+        let switches = tasks::switches(&own);
         let cpu = own.into_iter().filter_map(|id| Some((id, all.get(&id)?.cpu))).collect();
-        Ok(Look { at, done, counts, cpu })
+        Ok(Look { at, done, counts, cpu, switches })
     }
 
     fn slice(&mut self, dose: Dose) -> Result<Slice, ProbeError> {
@@ -198,6 +206,10 @@ impl<'a, 'b> Slices<'a, 'b> {
             reads: reads / done,
             cost: took.unwrap_or(cpu as f64 / done),
             rate: done / (after.at - before.at).as_secs_f64(),
+            cpu: (after.counts.cpu - before.counts.cpu) as f64,
+            timed: (after.counts.timed - before.counts.timed) as f64,
+            sleeps: after.switches[0].saturating_sub(before.switches[0]) as f64 / done,
+            forced: after.switches[1].saturating_sub(before.switches[1]) as f64 / done,
         })
     }
 }

@@ -170,7 +170,7 @@ fn measure(
             due,
             patience: Clients::ticks(Duration::from_nanos(goal.limit) + REST),
         };
-        Clients::ask(asked, params.cpu)
+        Clients::ask(asked, params.cpu, false)
     };
     // Who looks on has to be elsewhere, where the client has a real-time priority.
     limits::pin(&params.allowed)?;

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use tickmark_timer::monotonic_ns;
-use tickmark_wire::Nanos;
+use tickmark_wire::{Nanos, Priority};
 
 /// Connections of one thread that ask, until this is dropped.
 pub(in crate::probes) struct Clients {
@@ -30,7 +30,13 @@ impl Clients {
     ///
     /// # Errors
     /// Nobody answers there.
-    pub(in crate::probes) fn start(params: &Params, to: SocketAddr, cpu: u32) -> Result<Self, CallError> {
+    /// `is_apart` gives the clients a class of their own, so that the scheduler treats them and a server on their CPU alike whatever that costs.
+    pub(in crate::probes) fn start(
+        params: &Params,
+        to: SocketAddr,
+        cpu: u32,
+        is_apart: bool,
+    ) -> Result<Self, CallError> {
         let keep = params.told("connection") == "keep-alive";
         let asked = Asked {
             to,
@@ -43,18 +49,21 @@ impl Clients {
             due: due(params),
             patience: Self::ticks(PATIENCE),
         };
-        Self::ask(asked, cpu)
+        Self::ask(asked, cpu, is_apart)
     }
 
     /// Asks what is told, from a CPU.
     ///
     /// # Errors
     /// Those of pthread_create(3).
-    pub(super) fn ask(asked: Asked, cpu: u32) -> Result<Self, CallError> {
+    pub(super) fn ask(asked: Asked, cpu: u32, is_apart: bool) -> Result<Self, CallError> {
         let board = Board::new()?;
         let shared = board.clone();
         let run = move || {
             limits::pin(&[cpu])?;
+            if is_apart {
+                set_apart();
+            }
             // It is woken when a request is due.
             limits::set_slack(Nanos::new(1))?;
             client::run(&asked, &shared)
@@ -136,6 +145,12 @@ impl Drop for Clients {
             let _ = thread.join();
         }
     }
+}
+
+/// Takes this thread out of the class of ordinary tasks: above them where that is permitted, else below them. Within one class a woken client
+/// runs at once or later by how much the server has used, so that how often the server is preempted, and sleeps, would depend on the dose.
+pub(in crate::probes) fn set_apart() {
+    let _ = limits::set_priority(Priority::Fifo(1)).or_else(|_| limits::set_idle());
 }
 
 /// Waits until somebody takes connections there; whether that was so in time.

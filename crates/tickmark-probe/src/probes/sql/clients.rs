@@ -1,5 +1,6 @@
 //! Connections that ask over and over, each a thread that blocks; the clock is read once for each transaction.
 
+use super::super::http::clients::set_apart;
 use super::database::Place;
 use super::work::{Work, Worker};
 use crate::sys::{CallError, limits};
@@ -49,7 +50,12 @@ impl Clients {
     ///
     /// # Errors
     /// The first that cannot be connected.
-    pub(in crate::probes) fn start(place: &Place, params: &Params, cpu: u32) -> Result<Self, ProbeError> {
+    pub(in crate::probes) fn start(
+        place: &Place,
+        params: &Params,
+        cpu: u32,
+        is_apart: bool,
+    ) -> Result<Self, ProbeError> {
         let (count, rows) = (params.number("connections").max(1), params.number("rows").max(1) as u64);
         let work = Work::of(params.told("load"));
         let done = (0..count).map(|_| Line::default()).collect();
@@ -61,6 +67,9 @@ impl Clients {
             let (board, place) = (Arc::clone(&board), place.clone());
             let ask = move || {
                 let _ = limits::pin(&[cpu]);
+                if is_apart {
+                    set_apart();
+                }
                 let again = || Worker::new(&place, work, rows, monotonic_ns());
                 asks(worker, &board, number, &again)
             };
