@@ -23,6 +23,8 @@
 #define CEILING_NS 100000u
 /* Passes that are timed to learn what one takes. */
 #define PASSES 1000
+/* How often it is looked whether the kernel still trusts the TSC. */
+#define LOOK_MS 500
 
 static unsigned int extra_ns;
 static unsigned int extra_turns;
@@ -83,6 +85,35 @@ static void forget(struct work_struct *work)
 }
 
 static DECLARE_DELAYED_WORK(deadman, forget);
+
+static void look(struct work_struct *work);
+static DECLARE_DELAYED_WORK(looks, look);
+
+/* A TSC that is given up after loading is none to read: with high-resolution timers the kernel then selects another. */
+static void look(struct work_struct *work)
+{
+	if (!check_tsc_unstable()) {
+		queue_delayed_work(system_wq, &looks, msecs_to_jiffies(LOOK_MS));
+		return;
+	}
+	pr_warn("tickmark_clock: the kernel has given the TSC up: no clock source to rely on any more, select another\n");
+	kernel_param_lock(THIS_MODULE);
+	WRITE_ONCE(extra_cycles, 0);
+	WRITE_ONCE(extra_turns, 0);
+	extra_ns = 0;
+	kernel_param_unlock(THIS_MODULE);
+	tickmark_clock.flags &= ~CLOCK_SOURCE_VALID_FOR_HRES;
+	tickmark_clock.flags |= CLOCK_SOURCE_UNSTABLE;
+	clocksource_change_rating(&tickmark_clock, 0);
+}
+
+/* Whether both delays together stay below what is never exceeded: a turn takes a cycle at least. */
+static bool fits(unsigned int ns, unsigned int turns)
+{
+	u64 most = div_u64((u64)min(most_ns, CEILING_NS) * tsc_khz, 1000000);
+
+	return div_u64((u64)ns * tsc_khz, 1000000) + turns <= most;
+}
 /* The work may not be queued before the module is there, nor after it has gone. */
 static bool alive;
 
@@ -99,7 +130,7 @@ static int set_ns(const char *text, const struct kernel_param *kp)
 
 	if (err)
 		return err;
-	if (ns > most_ns || ns > CEILING_NS)
+	if (ns > most_ns || ns > CEILING_NS || !fits(ns, READ_ONCE(extra_turns)))
 		return -EINVAL;
 	extra_ns = ns;
 	WRITE_ONCE(extra_cycles, ns ? div_u64((u64)ns * tsc_khz, 1000000) + half_pass : 0);
@@ -114,8 +145,7 @@ static int set_turns(const char *text, const struct kernel_param *kp)
 
 	if (err)
 		return err;
-	/* A turn takes a cycle at least. */
-	if (turns > div_u64((u64)min(most_ns, CEILING_NS) * tsc_khz, 1000000))
+	if (!fits(extra_ns, turns))
 		return -EINVAL;
 	WRITE_ONCE(extra_turns, turns);
 	is_set();
@@ -171,6 +201,7 @@ static int __init tickmark_init(void)
 	alive = true;
 	if (extra_ns || extra_turns)
 		is_set();
+	queue_delayed_work(system_wq, &looks, msecs_to_jiffies(LOOK_MS));
 	return 0;
 }
 
@@ -180,6 +211,7 @@ static void __exit tickmark_exit(void)
 	kernel_param_lock(THIS_MODULE);
 	alive = false;
 	kernel_param_unlock(THIS_MODULE);
+	cancel_delayed_work_sync(&looks);
 	cancel_delayed_work_sync(&deadman);
 	clocksource_unregister(&tickmark_clock);
 	/* Whoever was preempted in read() has to leave it before its text goes. */

@@ -36,6 +36,7 @@ static struct timerqueue_head queue;
 static unsigned int pending;
 static struct tickmark_timer *running;
 static bool inside;		/* the interrupt goes on: it programs what is next */
+static bool stopped;		/* the back end is: nothing is programmed any more */
 static u64 programmed;		/* when the interrupt comes; 0: not */
 static u64 aimed_at;		/* for the timer that expires then */
 static u64 most_inside;
@@ -53,7 +54,7 @@ static void program(void)
 	struct timerqueue_node *next = timerqueue_getnext(&queue);
 	u64 when;
 
-	if (!next)
+	if (!next || stopped)
 		return;
 	aimed_at = ktime_to_ns(next->expires);
 	when = aimed_at - min(aimed_at, correction.advance);
@@ -460,6 +461,15 @@ void tickmark_core_stop(void)
 	vfree(trace);
 }
 
+static void set_stopped(bool is)
+{
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&lock, flags);
+	stopped = is;
+	raw_spin_unlock_irqrestore(&lock, flags);
+}
+
 int tickmark_core_use(const struct backend *one, unsigned int most_advance_ns)
 {
 	int err;
@@ -468,6 +478,7 @@ int tickmark_core_use(const struct backend *one, unsigned int most_advance_ns)
 	err = one->start(cpu);
 	if (err)
 		return err;
+	set_stopped(false);
 	most_inside = one->from_ns(MOST_IN_INTERRUPT);
 	correction.most = one->from_ns(most_advance_ns);
 	err = try_it();
@@ -480,7 +491,8 @@ int tickmark_core_use(const struct backend *one, unsigned int most_advance_ns)
 
 void tickmark_core_leave(void)
 {
-	tickmark_backend->stop();
-	/* A request to program may be on its way from another processor. */
+	set_stopped(true);
+	/* A request to program may be on its way from another processor: it comes before this one, and finds that nothing is to be. */
 	smp_call_function_single(cpu, kick, NULL, 1);
+	tickmark_backend->stop();
 }

@@ -26,6 +26,8 @@ pub struct Reads {
     pub by_kernel: bool,
     /// Calls of the C library's clock_gettime that the kernel counted beside it.
     pub kernel: Option<f64>,
+    /// System calls that read clocks, by name; none where the kernel did not count them.
+    pub system_calls: Option<Vec<(String, f64)>>,
     /// Calls of functions that were named, most often first.
     pub calls: Vec<(String, f64)>,
 }
@@ -58,13 +60,19 @@ pub fn of(recording: &Recording) -> Option<Result<Reads, String>> {
         let planned = recording.runs.iter().find(|run| run.planned.gives(&first.name))?;
         let told = |name: &str| planned.planned.arguments.get(name).filter(|text| !text.is_empty());
         let pid = told("pid");
+        let by_kernel = tally(names::CLOCK_READS_KERNEL).unwrap_or_default();
+        let kernel = |name: &str| by_kernel.iter().find(|(own, _)| own == name).map(|(_, count)| *count);
+        let call =
+            |(name, count): &(String, f64)| Some((name.strip_prefix(names::SYSTEM_CALL)?.to_owned(), *count));
+        let system_calls: Vec<(String, f64)> = by_kernel.iter().filter_map(call).collect();
         Some(Reads {
             command: match pid {
                 Some(pid) => format!("process {pid}"),
                 None => crate::bill::shown(told("words")?),
             },
-            by_kernel: pid.is_some(),
-            kernel: tally(names::CLOCK_READS_KERNEL).and_then(|all| all.first().map(|(_, count)| *count)),
+            by_kernel: pid.is_some() || kernel(names::ALL_BY_UPROBES).is_some(),
+            kernel: kernel(names::BY_UPROBES),
+            system_calls: (!system_calls.is_empty()).then_some(system_calls),
             calls: tally(names::CLOCK_READS_CALLS).unwrap_or_default(),
             runs: sample(names::CLOCK_READS)?.runs.len(),
             clocks: tally(names::CLOCK_READS)?,

@@ -60,10 +60,12 @@ fn notes(reads: &Reads) -> String {
     }
     text += if reads.by_kernel {
         ". Counted: calls of clock_gettime (and of the functions by which Go reads clocks) by the process, what it had started and what it starts, those of the C library itself among them: the kernel stops \
-         each where the function begins (uprobes), which takes it some microseconds: its own time meanwhile is not to be compared. Not counted: reads of the kernel (timers, TCP) and of the processor's counter."
+         each where the function begins (uprobes), which takes it some microseconds: its own time meanwhile is not to be compared. Not counted among them: system calls that are made without the C library, calls of the vDSO's own address, reads \
+         of the kernel (timers, TCP) and of the processor's counter."
     } else {
-        ". Counted: calls of clock_gettime, gettimeofday and time, by the command and what it started, from outside the C library. Not counted: reads of the C library itself, of programs \
-         that are linked statically or written in Go, of the kernel (timers, TCP), and of the processor's counter."
+        ". Counted: calls of clock_gettime, gettimeofday, time, timespec_get and clock, by the command and what it started, from outside the C library. Not counted: reads of the C library itself, \
+         of programs that it started and that are linked statically or written in Go, system calls that are made without the C library, calls of the vDSO's own address, reads of the kernel (timers, TCP), and of the \
+         processor's counter."
     };
     if let Some(kernel) = reads.kernel {
         let own = reads.of_clock_gettime();
@@ -73,9 +75,28 @@ fn notes(reads: &Reads) -> String {
         );
         text += match kernel - own {
             0.0 => ": the same.",
-            more if more > 0.0 => ": the others are the C library's own.",
-            _ => ": fewer, so that a process has another C library than tickmark itself.",
+            more if more > 0.0 => {
+                ": the others are the C library's own, or of a process that has ended before it could write its count."
+            }
+            _ => {
+                ": fewer: a process that has another C library than tickmark itself, or one from which the kernel took a breakpoint away."
+            }
         };
+    }
+    match &reads.system_calls {
+        Some(calls) => {
+            let each: Vec<String> =
+                calls.iter().map(|(name, count)| format!("{count:.0} of {name}")).collect();
+            let _ = write!(
+                text,
+                " System calls that read clocks, counted by the kernel: {}; those of the C library, where the vDSO cannot read a clock, are among them, and those that are made without it.",
+                each.join(", ")
+            );
+        }
+        None if reads.by_kernel || reads.kernel.is_some() => {
+            text += " System calls were not counted: this kernel has no events for them (CONFIG_FTRACE_SYSCALLS).";
+        }
+        None => {}
     }
     for why in &reads.blind {
         let _ = write!(
@@ -98,7 +119,7 @@ pub fn json(reads: &Reads) -> Value {
     };
     json!({
         "command": reads.command, "runs": reads.runs, "time": reads.time, "count": reads.count, "not_seen": reads.blind,
-        "by": if reads.by_kernel { "uprobes" } else { "preload" }, "kernel": reads.kernel, "calls": each(&reads.calls),
+        "by": if reads.by_kernel { "uprobes" } else { "preload" }, "kernel": reads.kernel, "system_calls": reads.system_calls.as_deref().map(each), "calls": each(&reads.calls),
         "clocks": each(&reads.clocks), "sites": each(&reads.sites),
     })
 }

@@ -29,6 +29,12 @@ pub const CLOCK_READS_TIME: &str = "clock_reads.time";
 pub const CLOCK_READS_COUNT: &str = "clock_reads.count";
 /// Calls of clock_gettime that the kernel counted beside it; nothing where it was not asked.
 pub const CLOCK_READS_KERNEL: &str = "clock_reads.kernel";
+/// In that: calls of the C library's clock_gettime; what stands before the name of a system call; that breakpoints counted everything.
+pub const BY_UPROBES: &str = "clock_gettime";
+/// See above.
+pub const SYSTEM_CALL: &str = "system call ";
+/// See above.
+pub const ALL_BY_UPROBES: &str = "all by breakpoints";
 /// Calls of functions that were named.
 pub const CLOCK_READS_CALLS: &str = "clock_reads.calls";
 /// What a slower clock costs a server: a probe, and what each transaction cost in each slice of time.

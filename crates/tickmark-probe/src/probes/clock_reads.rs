@@ -12,6 +12,7 @@ use crate::case::{Parameter, Value};
 use crate::routine::{Budget, Sink, routine};
 use crate::spec::Also;
 use crate::sys::limits;
+use crate::sys::uprobe::Apart;
 use crate::{Expected, Params, Probe, ProbeError, Spec, Unavailable};
 use breakpoints::Confirmation;
 use running::Program;
@@ -92,15 +93,18 @@ pub(super) static PROBES: &[Probe] = &[Probe {
         let name = words.first().filter(|word| !word.is_empty());
         let name = name.ok_or_else(|| missing("no command was named".to_owned()))?;
         let blind = program::blind(name, params.told("folder")).map_err(missing)?;
-        if let Some(why) = blind.iter().find(|why| why.is_all()) {
-            return Err(missing(format!(
-                "{name} {}: a library that is preloaded sees none of its reads; start it, and give --pid",
-                why.words()
-            )));
-        }
         params.tiny()?;
         let path = program::find(name, params.told("folder")).map_err(missing)?;
         let params = params.clone();
+        if let Some(why) = blind.iter().find(|why| why.is_all()) {
+            let why = format!("{name} {}: a library that is preloaded sees none of its reads", why.words());
+            return Ok(routine(move |_: &Budget, sink| {
+                let seen = running::begun(&words, &path, &params);
+                let (seen, count) = seen.map_err(|error| ProbeError::Other(format!("{why}; {error}")))?;
+                observe(seen, count, sink);
+                Ok(())
+            }));
+        }
         Ok(routine(move |_: &Budget, sink| {
             let (seen, count) = run(&words, &path, &params, &blind)?;
             observe(seen, count, sink);
@@ -136,6 +140,10 @@ struct Seen {
     took: u64,
     /// Calls of clock_gettime that the kernel counted beside it.
     kernel: Option<u64>,
+    /// System calls that read clocks, where the kernel counted these.
+    system_calls: Option<Vec<(String, u64)>>,
+    /// Whether breakpoints counted all of it.
+    by_breakpoints: bool,
     /// And calls of functions that were named.
     calls: Vec<(String, u64)>,
 }
@@ -153,11 +161,18 @@ fn run(
     let by_kernel = confirms.then(|| Confirmation::begin(path, calls)).transpose();
     let by_kernel = by_kernel.map_err(ProbeError::Other)?;
     let begun = monotonic_ns();
+    let mut apart = confirms.then(Apart::default);
     let mut command =
         Preloaded::start(words, params.told("folder"), true, &params.allowed, Stdio::null(), None)?;
-    let ended = match params.told("seconds").parse::<f64>() {
-        Ok(seconds) => wait_for(&mut command.started.child, Duration::from_secs_f64(seconds.clamp(0.0, 1e6))),
-        Err(_) => command.started.child.wait().map(Some),
+    let seconds =
+        params.told("seconds").parse::<f64>().map(|time| Duration::from_secs_f64(time.clamp(0.0, 1e6)));
+    let pid = command.started.child.id();
+    // What the command starts is looked after while it runs.
+    let mut look = || apart.iter_mut().for_each(|apart| apart.keep(&running::threads(pid)));
+    look();
+    let ended = match (seconds, confirms) {
+        (Err(_), false) => command.started.child.wait().map(Some),
+        (time, _) => wait_for(&mut command.started.child, time.ok(), &mut look),
     };
     let ended = ended.map_err(|error| command.started.wrong(&error.to_string()))?;
     if ended.is_none() {
@@ -165,6 +180,7 @@ fn run(
         command.started.end_all();
     }
     let counts = command.preload.counts().map_err(|error| command.started.wrong(&error.to_string()))?;
+    let system_calls = by_kernel.as_ref().map(Confirmation::system_calls).transpose()?.flatten();
     let by_kernel = by_kernel.as_ref().map(Confirmation::counts).transpose()?;
     let took = monotonic_ns() - begun;
     let count = count.end()?;
@@ -193,6 +209,8 @@ fn run(
         blind: blind.iter().map(|why| why.words().to_owned()).collect(),
         took,
         kernel,
+        system_calls,
+        by_breakpoints: false,
         calls,
     };
     Ok((seen, count))
@@ -210,7 +228,11 @@ fn observe(mut seen: Seen, count: Option<f64>, sink: &mut dyn Sink) {
     take(1, tally(seen.sites));
     take(2, tally(seen.blind.into_iter().map(|why| (why, 1)).collect()));
     take(3, one(seen.took as f64));
-    take(4, tally(seen.kernel.map(|count| ("clock_gettime".to_owned(), count)).into_iter().collect()));
+    let kernel = seen.kernel.map(|count| (names::BY_UPROBES.to_owned(), count));
+    let calls = seen.system_calls.into_iter().flatten();
+    let calls = calls.map(|(name, count)| (format!("{}{name}", names::SYSTEM_CALL), count));
+    let all = seen.by_breakpoints.then(|| (names::ALL_BY_UPROBES.to_owned(), 1));
+    take(4, tally(kernel.into_iter().chain(calls).chain(all).collect()));
     take(5, tally(seen.calls));
     if let Some(count) = count {
         take(6, one(count));
@@ -223,13 +245,20 @@ fn named(file: &str, address: u64, symbol: &str) -> String {
     format!("{file}+{address:#x}{symbol}")
 }
 
-/// How it ended, if it did by then.
-fn wait_for(child: &mut Child, time: Duration) -> std::io::Result<Option<std::process::ExitStatus>> {
-    let until = std::time::Instant::now() + time;
+/// How it ended, if it did by then; `look` is called all the while.
+fn wait_for(
+    child: &mut Child,
+    time: Option<Duration>,
+    look: &mut dyn FnMut(),
+) -> std::io::Result<Option<std::process::ExitStatus>> {
+    let begun = std::time::Instant::now();
     loop {
         match child.try_wait()? {
-            None if std::time::Instant::now() < until => std::thread::sleep(Duration::from_millis(5)),
+            None if time.is_none_or(|time| begun.elapsed() < time) => {
+                std::thread::sleep(Duration::from_millis(2))
+            }
             ended => return Ok(ended),
         }
+        look();
     }
 }

@@ -123,10 +123,55 @@ impl Apart {
     }
 }
 
+/// System calls that read clocks.
+const SYSTEM_CALLS: [&str; 3] = ["clock_gettime", "gettimeofday", "time"];
+
+/// Counts system calls that read clocks, whoever in a task makes them: also where no function of a library is called.
+#[derive(Debug)]
+pub struct SystemCalls(Vec<(&'static str, Vec<OwnedFd>)>);
+
+impl SystemCalls {
+    /// Of what this thread starts from now on, from each program's beginning; none where the kernel has no such events
+    /// (CONFIG_FTRACE_SYSCALLS).
+    #[must_use]
+    pub fn of_children(places: &Places) -> Option<Self> {
+        Self::open(places, INHERIT | DISABLED | ENABLE_ON_EXEC, &[0])
+    }
+
+    /// Of these tasks, and of what they start, from now on.
+    #[must_use]
+    pub fn of_tasks(places: &Places, tasks: &[i32]) -> Option<Self> {
+        Self::open(places, INHERIT, tasks)
+    }
+
+    fn open(places: &Places, flags: u64, tasks: &[i32]) -> Option<Self> {
+        let one = |name: &&'static str| {
+            let event = places.event(&format!("syscalls/sys_enter_{name}"))?;
+            // A task may have ended since it was looked for.
+            Some((*name, tasks.iter().filter_map(|task| open(event, flags, false, *task, -1).ok()).collect()))
+        };
+        let all: Vec<(&str, Vec<OwnedFd>)> = SYSTEM_CALLS.iter().filter_map(one).collect();
+        (!all.is_empty()).then_some(Self(all))
+    }
+
+    /// So far, by name.
+    ///
+    /// # Errors
+    /// Those of read(2).
+    pub fn counts(&self) -> Result<Vec<(String, u64)>, CallError> {
+        let one = |(name, events): &(&str, Vec<OwnedFd>)| {
+            let sum = events.iter().map(value).sum::<Result<u64, _>>()?;
+            Ok(((*name).to_owned(), sum))
+        };
+        self.0.iter().map(one).collect()
+    }
+}
+
 /// Counts calls in what this thread starts from now on, from each program's beginning.
 #[derive(Debug)]
 pub struct Counter {
     events: Vec<OwnedFd>,
+    system_calls: Option<SystemCalls>,
     _places: Places,
 }
 
@@ -138,7 +183,8 @@ impl Counter {
     pub fn of_children(places: Places) -> Result<Self, CallError> {
         let flags = INHERIT | DISABLED | ENABLE_ON_EXEC;
         let events = places.ids().map(|id| open(id, flags, false, 0, -1)).collect::<Result<_, _>>()?;
-        Ok(Self { events, _places: places })
+        let system_calls = SystemCalls::of_children(&places);
+        Ok(Self { events, system_calls, _places: places })
     }
 
     /// So far, of each place.
@@ -147,6 +193,14 @@ impl Counter {
     /// Those of read(2).
     pub fn counts(&self) -> Result<Vec<u64>, CallError> {
         self.events.iter().map(value).collect()
+    }
+
+    /// System calls that read clocks so far; none where this kernel does not count them.
+    ///
+    /// # Errors
+    /// Those of read(2).
+    pub fn system_calls(&self) -> Result<Option<Vec<(String, u64)>>, CallError> {
+        self.system_calls.as_ref().map(SystemCalls::counts).transpose()
     }
 }
 
@@ -162,8 +216,9 @@ pub struct Watch {
     pub late: usize,
     /// Calls that were counted and of which nothing else is known, as nobody had taken those before.
     pub lost: u64,
+    system_calls: Option<SystemCalls>,
     apart: Apart,
-    _places: Places,
+    held: Places,
 }
 
 /// A process that starts tasks all the while is taken as it is after so many tries.
@@ -183,8 +238,9 @@ impl Watch {
             count: ids.len(),
             late: 0,
             lost: 0,
+            system_calls: None,
             apart: Apart::default(),
-            _places: places,
+            held: places,
         };
         for _ in 0..TRIES {
             watch.events.clear();
@@ -192,6 +248,7 @@ impl Watch {
             watch.places.clear();
             let known = tasks();
             watch.apart.keep(&known);
+            watch.system_calls = SystemCalls::of_tasks(&watch.held, &known);
             watch.open(&ids, &known, cpus)?;
             // What a task starts has the events that it had itself at that moment: some or all.
             watch.late = tasks().iter().filter(|task| !known.contains(task)).count();
@@ -272,6 +329,14 @@ impl Watch {
                 _ => {}
             });
         }
+    }
+
+    /// System calls that read clocks since it was set up; none where this kernel does not count them.
+    ///
+    /// # Errors
+    /// Those of read(2).
+    pub fn system_calls(&self) -> Result<Option<Vec<(String, u64)>>, CallError> {
+        self.system_calls.as_ref().map(SystemCalls::counts).transpose()
     }
 
     /// Looks after tasks that were started meanwhile.

@@ -7,9 +7,9 @@ use clap::Args;
 use tickmark_wire::Nanos;
 
 pub(super) const CLOCK_READS_EXAMPLES: &str = "\
-A library that is loaded before the command's own (LD_PRELOAD) counts its calls of clock_gettime, gettimeofday and time, by clock and by call site. No root is needed. The command
-reads nothing, and what it prints is dropped. A process that runs already is stopped by the kernel where it reads a clock (uprobes; takes root), which also works for programs
-that are linked statically or written in Go, as long as they are not stripped.
+A library that is loaded before the command's own (LD_PRELOAD) counts its calls of clock_gettime, gettimeofday, time, timespec_get and clock, by clock and by call site. No root is
+needed. The command reads nothing, and what it prints is dropped. A process that runs already, and a command that is linked statically or written in Go, is stopped by the kernel
+where it reads a clock (uprobes; takes root), as long as it is not stripped. With uprobes system calls that read clocks are counted, too.
 
 Examples:
   tickmark clock-reads -- python3 server_test.py

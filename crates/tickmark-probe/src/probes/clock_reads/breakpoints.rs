@@ -2,7 +2,7 @@
 
 use super::code::Code;
 use crate::sys::CallError;
-use crate::sys::uprobe::{Counter, Place, Places};
+use crate::sys::uprobe::{Apart, Counter, Place, Places};
 use std::path::{Path, PathBuf};
 
 /// What is counted by its clock.
@@ -31,6 +31,8 @@ pub(super) struct Confirmation {
     /// Of all places: the C library's first.
     counter: Counter,
     calls: Vec<String>,
+    /// What this thread starts is kept from exchanging its events.
+    _apart: Apart,
 }
 
 impl Confirmation {
@@ -54,7 +56,14 @@ impl Confirmation {
             }
         }
         let counter = Places::define(&places).and_then(Counter::of_children).map_err(refused)?;
-        Ok(Self { counter, calls: names })
+        let mut apart = Apart::default();
+        apart.keep(&[rustix::thread::gettid().as_raw_nonzero().get()]);
+        Ok(Self { counter, calls: names, _apart: apart })
+    }
+
+    /// System calls that read clocks so far; none where this kernel does not count them.
+    pub(super) fn system_calls(&self) -> Result<Option<Vec<(String, u64)>>, CallError> {
+        self.counter.system_calls()
     }
 
     /// Reads of all clocks so far, and calls of each function.

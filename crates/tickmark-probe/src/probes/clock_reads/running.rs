@@ -5,6 +5,7 @@ use super::breakpoints::{CLOCK, Mapping, mappings, named, place, refused};
 use super::code::Code;
 use super::program::{Blind, blind_in};
 use crate::probes::counting::Count;
+use crate::probes::started;
 use crate::sys::limits::many_files;
 use crate::sys::tasks;
 use crate::sys::uprobe::{Call, Places, Watch};
@@ -12,6 +13,7 @@ use crate::{Params, ProbeError};
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 use tickmark_preload::KIND_NAMES;
 
@@ -129,10 +131,18 @@ impl Program {
     ///
     /// # Errors
     /// Uprobes are refused; the process has ended.
-    pub(super) fn watch(
+    pub(super) fn watch(self, time: Duration, params: &Params) -> Result<(Seen, Option<f64>), ProbeError> {
+        let (pid, begun) = (self.pid, Instant::now());
+        let is_over = || begun.elapsed() >= time || !Path::new(&format!("/proc/{pid}")).exists();
+        self.watch_until(params, &|| {}, &mut { is_over })
+    }
+
+    /// Lets it `go_on` when it is watched, and looks until it `is_over`.
+    fn watch_until(
         mut self,
-        time: Duration,
         params: &Params,
+        go_on: &dyn Fn(),
+        is_over: &mut dyn FnMut() -> bool,
     ) -> Result<(Seen, Option<f64>), ProbeError> {
         let pid = self.pid;
         let wrong = |why: String| ProbeError::Other(format!("process {pid}: {why}"));
@@ -146,19 +156,21 @@ impl Program {
         let count = Count::begin(params)?;
         watch.begin().map_err(|error| wrong(error.to_string()))?;
         let begun = Instant::now();
-        while begun.elapsed() < time {
-            std::thread::sleep(Duration::from_millis(10).min(time));
+        go_on();
+        while !is_over() {
+            std::thread::sleep(LOOK);
             watch.take(&mut |call| taken.add(call));
             watch.keep_apart(&threads(pid));
-            if !Path::new(&format!("/proc/{pid}")).exists() {
-                break;
-            }
         }
         watch.end().map_err(|error| wrong(error.to_string()))?;
         let took = begun.elapsed();
         let count = count.end()?;
         let counted = watch.counts().map_err(|error| wrong(error.to_string()))?;
         watch.take(&mut |call| taken.add(call));
+        let system_calls = watch.system_calls().map_err(|error| wrong(error.to_string()))?;
+        if watch.lost > 0 {
+            self.blind.insert(format!("read faster than its calls were taken: {} are counted, and their clocks and call sites unknown", watch.lost));
+        }
         if watch.late > 0 {
             self.blind.insert(format!(
                 "began {} tasks while it was set up, some of whose reads may be missing",
@@ -166,7 +178,8 @@ impl Program {
             ));
         }
         self.unknown();
-        Ok((self.seen(&taken, &counted, took), count))
+        let seen = self.seen(&taken, &counted, took);
+        Ok((Seen { system_calls, ..seen }, count))
     }
 
     /// What it has started since of other files, none of whose functions are stopped.
@@ -220,6 +233,8 @@ impl Program {
             blind: self.blind.iter().cloned().collect(),
             took: took.as_nanos() as u64,
             kernel: None,
+            system_calls: None,
+            by_breakpoints: true,
         }
     }
 
@@ -244,6 +259,71 @@ impl Program {
         };
         let (address, function) = code.at(call - mapping.from + mapping.offset);
         super::named(&mapping.name, address, function)
+    }
+}
+
+/// Between two looks at what came.
+const LOOK: Duration = Duration::from_millis(5);
+/// How long a command that is to wait for its beginning may take until it does.
+const STOPS: Duration = Duration::from_secs(5);
+
+/// Starts a command of which a preloaded library sees nothing, and has the kernel stop it where it reads clocks, from its first instruction to its end.
+///
+/// # Errors
+/// Uprobes are refused; it has none of the functions, or ends with an error.
+pub(super) fn begun(
+    words: &[String],
+    path: &Path,
+    params: &Params,
+) -> Result<(Seen, Option<f64>), ProbeError> {
+    // A shell that stops itself becomes the command when it goes on: as the same process.
+    let own = ["sh", "-c", "kill -STOP $$; exec \"$@\"", "sh"].map(str::to_owned);
+    let all: Vec<String> = own.into_iter().chain(words.iter().cloned()).collect();
+    let mut started = started::plain(&all, params.told("folder"), &params.allowed, Stdio::null(), None)?;
+    let pid = started.child.id();
+    let state = || {
+        let status = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        status.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next())
+    };
+    let until = Instant::now() + STOPS;
+    while state() != Some('T') {
+        if Instant::now() > until {
+            return Err(started.wrong("does not begin"));
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    let wrong = |why: String| ProbeError::Other(why);
+    let mut program = Program { pid, files: BTreeMap::new(), places: Vec::new(), blind: BTreeSet::new() };
+    let name = path.display().to_string();
+    program.add(Mapping { from: 0, to: 0, offset: 0, name, path: path.to_owned() });
+    if program.places.is_empty() {
+        return Err(wrong(
+            "it has no function clock_gettime to stop at: it is stripped, or reads clocks without it"
+                .to_owned(),
+        ));
+    }
+    let calls = params.told("calls");
+    if !calls.is_empty() {
+        let files: Vec<_> = program.files.iter().map(|(identity, known)| (*identity, &known.code)).collect();
+        let named = named(&files, calls).map_err(wrong)?;
+        program.places.extend(named.into_iter().map(|(file, name, offset)| (file, offset, name, None)));
+    }
+    let time = params.told("seconds").parse::<f64>().ok();
+    let (begun, mut ended) = (Instant::now(), None);
+    let go_on = || {
+        if let Some(pid) = rustix::process::Pid::from_raw(pid as i32) {
+            let _ = rustix::process::kill_process(pid, rustix::process::Signal::CONT);
+        }
+    };
+    let mut is_over = || {
+        ended = started.child.try_wait().ok().flatten();
+        ended.is_some() || time.is_some_and(|time| begun.elapsed().as_secs_f64() >= time)
+    };
+    let seen = program.watch_until(params, &go_on, &mut is_over);
+    started.end_all();
+    match ended.filter(|status| !status.success()) {
+        Some(status) => Err(started.wrong(&format!("ended with {status}"))),
+        None => seen,
     }
 }
 
@@ -287,7 +367,7 @@ fn processes(pid: u32) -> Vec<u32> {
 }
 
 /// Their threads.
-fn threads(pid: u32) -> Vec<i32> {
+pub(super) fn threads(pid: u32) -> Vec<i32> {
     let of = |pid: u32| std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
     processes(pid)
         .into_iter()

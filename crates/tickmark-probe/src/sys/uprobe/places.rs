@@ -54,6 +54,11 @@ impl Places {
         self.all.iter().map(|(_, id)| *id)
     }
 
+    /// The number of an event that the kernel has by itself, such as `syscalls/sys_enter_time`; none where it has no such event.
+    pub(super) fn event(&self, name: &str) -> Option<u64> {
+        self.read(&format!("events/{name}/id")).ok()?.trim().parse().ok()
+    }
+
     /// Takes away those of processes that are gone; what somebody uses stays, and what other namespaces of processes have.
     fn clear(&self) {
         let defined = self.read(DEFINED).unwrap_or_default();
