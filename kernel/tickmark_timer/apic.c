@@ -219,7 +219,7 @@ static void stop(void)
 
 static u64 from_ns(u64 ns)
 {
-	return mul_u64_u32_div(ns, tsc_khz, 1000000);
+	return mul_u64_u32_div(min_t(u64, ns, LONGEST), tsc_khz, 1000000);
 }
 
 static u64 from_cycles(u64 cycles)

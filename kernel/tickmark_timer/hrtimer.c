@@ -51,7 +51,7 @@ static u64 from_ns(u64 ns)
 static u64 from_cycles(u64 cycles)
 {
 #ifdef CONFIG_X86_TSC
-	return tsc_khz && !check_tsc_unstable() ? mul_u64_u32_div(cycles, 1000000, tsc_khz) : 0;
+	return tsc_khz && !check_tsc_unstable() ? mul_u64_u32_div(min_t(u64, cycles, LONGEST), 1000000, tsc_khz) : 0;
 #else
 	return 0;
 #endif

@@ -105,12 +105,12 @@ pub(crate) fn offer(peer: &Peer, folder: &Path, limit: Duration) -> Result<()> {
     let listener = UnixListener::bind(folder.join(SOCKET))?;
     std::thread::spawn(move || {
         let Ok((client, _)) = listener.accept() else { return };
-        let _ = relay(client, server);
+        let _ = relay(&client, server);
     });
     Ok(())
 }
 
-fn relay(client: UnixStream, server: Stream) -> Result<()> {
+fn relay(client: &UnixStream, server: Stream) -> Result<()> {
     let asked = std::sync::Arc::new(std::sync::atomic::AtomicU64::new(0));
     let (mut requests, mut to_server, count) = (client.try_clone()?, server.try_clone()?, asked.clone());
     let closes = server.try_clone()?;
@@ -124,7 +124,7 @@ fn relay(client: UnixStream, server: Stream) -> Result<()> {
         }
         to_server.close();
     });
-    let done = answers(&mut &client, server, &asked);
+    let done = answers(&mut &*client, server, &asked);
     let _ = client.shutdown(Shutdown::Both);
     closes.close();
     done

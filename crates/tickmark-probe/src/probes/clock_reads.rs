@@ -255,7 +255,7 @@ fn wait_for(
     loop {
         match child.try_wait()? {
             None if time.is_none_or(|time| begun.elapsed() < time) => {
-                std::thread::sleep(Duration::from_millis(2))
+                std::thread::sleep(Duration::from_millis(2));
             }
             ended => return Ok(ended),
         }

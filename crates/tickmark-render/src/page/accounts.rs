@@ -140,6 +140,7 @@ mod tests {
             time: 1e9,
             count,
             by_kernel: false,
+            system_calls: None,
             kernel: None,
             calls: Vec::new(),
         };

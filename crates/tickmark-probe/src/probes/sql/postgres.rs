@@ -27,6 +27,7 @@ fn words(error: impl std::fmt::Display) -> String {
 }
 
 /// An error of the connection; a time that is over is called so.
+#[expect(clippy::needless_pass_by_value, reason = "for map_err")]
 fn late(error: std::io::Error) -> String {
     super::database::late(&error)
 }
