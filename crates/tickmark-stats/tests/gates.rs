@@ -114,12 +114,14 @@ fn alarms_shifts_and_what_a_calibration_says_of_them() {
             shown(&gate.agreed),
             shown(&[gate.armed]),
         );
-        assert!(gate.alarms <= chance && gate.found[2] >= 0.95, "{name}: {}", gate.alarms);
+        assert!(gate.found[2] >= 0.95, "{name}: {:?}", gate.found);
         if name == "drifting" {
+            // It drifts to the side that is looked at: each is a little worse than those before, and claimed twice as often.
+            assert!(gate.alarms > chance && gate.alarms <= 0.15, "{}", gate.alarms);
             // A baseline grows old, and its gate does not arm.
             assert!(gate.by_a_baseline > 2.0 * chance && gate.armed <= 0.1, "{}", gate.armed);
         } else {
-            assert!(gate.by_a_baseline <= chance, "{name}: {}", gate.by_a_baseline);
+            assert!(gate.alarms.max(gate.by_a_baseline) <= chance, "{name}: {}", gate.alarms);
             assert!(gate.agreed.iter().all(|share| *share >= 0.9), "{name}: {:?}", gate.agreed);
         }
     }

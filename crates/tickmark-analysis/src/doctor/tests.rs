@@ -79,6 +79,7 @@ impl Planted {
         let mut rows = self.model.groups.iter_mut().flat_map(|(_, rows)| rows);
         let row = rows.find(|row| row.metric == metric).unwrap_or_else(|| panic!("no row {metric}"));
         row.value.as_mut().unwrap_or_else(|| panic!("{metric} has no figure")).point = value;
+        row.each.iter_mut().for_each(|each| each.value = value);
     }
 
     /// The CPU was lost to something, so many times a second, for this share.
