@@ -18,6 +18,8 @@ mod sizes;
 mod supervisor;
 mod survey;
 
+pub use scratch::sweep_all;
+
 use std::ffi::OsString;
 use std::io::Write;
 use std::process::ExitCode;

@@ -4,10 +4,11 @@ use std::fs::{DirBuilder, File};
 use std::hash::{BuildHasher, RandomState};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
-use tickmark_probe::sys::{exec, host};
+use tickmark_probe::sys::{exec, host, segment};
 
 const PREFIX: &str = "tickmark-agent-";
 const LOCK: &str = "lock";
+const PLACES: [&str; 3] = ["/dev/shm", "/run", "/tmp"];
 /// Room for the files that are read again and mapped.
 const ROOM: u64 = 512 << 20;
 
@@ -26,7 +27,7 @@ impl Scratch {
     pub(crate) fn make() -> Self {
         // Memory before disks: what is measured is the kernel, and no journal makes it wait.
         let temporary = std::env::var_os("TMPDIR").map(PathBuf::from);
-        let usual = ["/dev/shm", "/run", "/tmp"].map(PathBuf::from);
+        let usual = PLACES.map(PathBuf::from);
         let mut best = Self { made: None, executable: false };
         let mut worth = (false, false, false);
         // TMPDIR is a wish: no other place is better.
@@ -109,6 +110,31 @@ fn lock(path: &Path) -> Option<File> {
     (there.ino() == lock.metadata().ok()?.ino()).then_some(lock)
 }
 
+/// Removes what killed agents left in all places where one may have worked.
+pub fn sweep_all() {
+    let temporary = std::env::var_os("TMPDIR").map(PathBuf::from);
+    temporary.into_iter().chain(PLACES.map(PathBuf::from)).for_each(|place| sweep(&place));
+}
+
+/// Removes a directory of ours, or that of a run in it, and the shared memory of databases below.
+pub(crate) fn remove(path: &Path) {
+    databases(path, 2).iter().for_each(|data| segment::remove_of_postgres(data));
+    let _ = std::fs::remove_dir_all(path);
+}
+
+/// The data folders of databases, so many levels below at most.
+fn databases(path: &Path, levels: u32) -> Vec<PathBuf> {
+    let folders = std::fs::read_dir(path).into_iter().flatten().flatten();
+    let folders = folders.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+    folders
+        .flat_map(|entry| match (entry.file_name() == "data", levels) {
+            (true, _) => vec![entry.path()],
+            (false, 0) => Vec::new(),
+            (false, _) => databases(&entry.path(), levels - 1),
+        })
+        .collect()
+}
+
 /// Removes what killed agents left: directories of ours whose lock nobody holds.
 fn sweep(place: &Path) {
     let own = std::fs::metadata("/proc/self").map(|status| status.uid());
@@ -118,7 +144,7 @@ fn sweep(place: &Path) {
         let Some(lock) = ours.then(|| File::open(entry.path().join(LOCK)).ok()).flatten() else { continue };
         // Held while the directory goes: who waits for it sees that the file is gone.
         if lock.try_lock().is_ok() {
-            let _ = std::fs::remove_dir_all(entry.path());
+            remove(&entry.path());
         }
     }
 }
@@ -126,7 +152,7 @@ fn sweep(place: &Path) {
 impl Drop for Scratch {
     fn drop(&mut self) {
         if let Some((path, _)) = &self.made {
-            let _ = std::fs::remove_dir_all(path);
+            remove(path);
         }
     }
 }

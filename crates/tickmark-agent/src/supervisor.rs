@@ -2,7 +2,7 @@
 //! what it wrote.
 
 use crate::child::Request;
-use crate::scratch::Scratch;
+use crate::scratch::{self, Scratch};
 use crate::survey::Survey;
 use crate::{environment, settle, sizes};
 use std::ffi::OsString;
@@ -182,7 +182,7 @@ impl Supervisor<'_> {
             let folder = self.scratch.path().map(|path| path.join(format!("run-{id}")));
             let end = wait(child, limit, self.ends);
             // A run that was ended left its files.
-            folder.map(std::fs::remove_dir_all);
+            folder.iter().for_each(|folder| scratch::remove(folder));
             osnoise::put_away(id);
             tickmark_probe::put_away(run.probe.as_str());
             end

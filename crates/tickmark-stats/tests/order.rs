@@ -9,6 +9,8 @@ mod noise;
 use noise::normal;
 use rand::SeedableRng;
 use rand::rngs::StdRng;
+use tickmark_stats::student::t_point;
+use tickmark_stats::two::Difference;
 use tickmark_stats::verdict::{Family, Order, Rule, Sides, compare};
 
 const PAIRS: u64 = 500;
@@ -44,7 +46,7 @@ const SERIES: [(&str, Series); 8] = [
     ("drift of 4 sd", |random, count| drifting(random, count, 4.0)),
 ];
 
-/// The share of pairs that is claimed, with the order and without it.
+/// The share of pairs that is claimed, and by a test that takes values for independent (Welch).
 fn claimed(series: Series, count: usize, change: f64) -> [f64; 2] {
     let rule = Rule { margin: 0.0, ..Rule::default() };
     let mut claimed = [0.0; 2];
@@ -52,10 +54,14 @@ fn claimed(series: Series, count: usize, change: f64) -> [f64; 2] {
         let mut both = series(&mut StdRng::seed_from_u64(seed), 2 * count);
         both[count..].iter_mut().for_each(|value| *value += change);
         let (a, b) = both.split_at(count);
-        let orders = [Order::one_after_the_other(a, b), None];
-        for (claimed, order) in claimed.iter_mut().zip(orders) {
-            let family = Family::once(vec![Sides::Apart { values: [a, b], step: 0.0, order }]);
-            let is_change = compare(&[family], rule)[0][0].unwrap().verdict.is_change();
+        let order = Order::one_after_the_other(a, b);
+        let family = Family::once(vec![Sides::Apart { values: [a, b], step: 0.0, order }]);
+        let difference = Difference::welch(a, b).unwrap();
+        let is_change = [
+            compare(&[family], rule)[0][0].unwrap().verdict.is_change(),
+            difference.point.abs() > t_point(rule.level / 2.0, difference.df) * difference.error,
+        ];
+        for (claimed, is_change) in claimed.iter_mut().zip(is_change) {
             *claimed += f64::from(u8::from(is_change)) / PAIRS as f64;
         }
     }

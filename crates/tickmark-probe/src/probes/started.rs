@@ -2,7 +2,7 @@
 
 use super::sql::server::as_user;
 use crate::ProbeError;
-use crate::sys::{limits, tasks};
+use crate::sys::{limits, segment, tasks};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
@@ -137,6 +137,7 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
+        segment::remove_of_postgres(&self.0.join("data"));
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }

@@ -27,6 +27,7 @@ pub mod peer;
 pub mod ring;
 pub mod running;
 pub mod seccomp;
+pub mod segment;
 pub mod sending;
 pub mod signal;
 pub mod stages;

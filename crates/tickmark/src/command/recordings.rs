@@ -77,6 +77,10 @@ fn change(store: &Store, change: &Change) -> Result<Code, Error> {
             return Err(Error::Usage("give --keep N, --older-than DAYS, or both".to_owned()));
         }
         Change::Prune { keep, older_than, dry_run } => {
+            if !dry_run {
+                // What killed runs left beside the store: folders, and shared memory of databases.
+                tickmark_agent::sweep_all();
+            }
             let entries = store.list()?;
             let goes = old(&entries, keep.unwrap_or(0), older_than.unwrap_or(0), Timestamp::now());
             let mut kept = 0;

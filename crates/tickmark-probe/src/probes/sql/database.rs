@@ -4,7 +4,7 @@ use super::postgres::Postgres;
 use crate::Params;
 use mysql::prelude::Queryable;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Which database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -125,7 +125,7 @@ impl Place {
                     At::Path(path) => plain.socket(path.to_str()),
                     At::Host(host, port) => plain.ip_or_hostname(Some(host)).tcp_port(*port),
                 };
-                Ok(Box::new(mysql::Conn::new(options).map_err(words)?))
+                Ok(Box::new(caught(|| mysql::Conn::new(options))?))
             }
             (Kind::Sqlite, At::Path(path)) => {
                 let database = rusqlite::Connection::open(path).map_err(|error| error.to_string())?;
@@ -139,6 +139,8 @@ impl Place {
     }
 }
 
+/// So long a whole answer may take, however it is cut into pieces.
+pub(super) const WHOLE: Duration = Duration::from_secs(60);
 /// Bytes of a message of a server that are believed: no statement here has an answer as long.
 pub(super) const LONGEST: u32 = 16 << 20;
 /// Bytes of a password's file that are read.
@@ -152,7 +154,6 @@ fn first_line(file: &str) -> std::io::Result<String> {
     Ok(text)
 }
 
-/// Without what it is wrapped in, which tells what it was sent.
 /// An error of a connection in words; a time that is over is called so.
 pub(super) fn late(error: &std::io::Error) -> String {
     use std::io::ErrorKind::{TimedOut, WouldBlock};
@@ -162,6 +163,7 @@ pub(super) fn late(error: &std::io::Error) -> String {
     }
 }
 
+/// Without what it is wrapped in, which tells what it was sent.
 fn words(error: mysql::Error) -> String {
     match error {
         mysql::Error::MySqlError(error) => format!("{} ({})", error.message, error.code),
@@ -170,15 +172,26 @@ fn words(error: mysql::Error) -> String {
     }
 }
 
+/// What the library does not expect of a server, as more columns than there is room for, ends it with a panic.
+fn caught<T>(call: impl FnOnce() -> Result<T, mysql::Error>) -> Result<T, String> {
+    let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(call));
+    caught.map_err(|_| "it sent what is no answer: is it MariaDB?".to_owned())?.map_err(words)
+}
+
 impl Connection for mysql::Conn {
     fn run(&mut self, statement: &str) -> Result<u64, String> {
-        let rows = self.query_iter(statement).map_err(words)?;
-        let mut count = 0;
-        for row in rows {
-            std::hint::black_box(row.map_err(words)?);
-            count += 1;
-        }
-        Ok(count)
+        let until = Instant::now() + WHOLE;
+        caught(|| {
+            let mut count = 0;
+            for row in self.query_iter(statement)? {
+                std::hint::black_box(row?);
+                count += 1;
+                if count % 1_024 == 0 && Instant::now() > until {
+                    return Err(std::io::Error::from(std::io::ErrorKind::TimedOut).into());
+                }
+            }
+            Ok(count)
+        })
     }
 }
 

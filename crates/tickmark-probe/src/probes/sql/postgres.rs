@@ -1,6 +1,6 @@
 //! PostgreSQL over a socket that blocks: its protocol of version 3, simple queries.
 
-use super::database::{At, Connection, LONGEST, PATIENCE, Place};
+use super::database::{At, Connection, LONGEST, PATIENCE, Place, WHOLE};
 use bytes::BytesMut;
 use fallible_iterator::FallibleIterator;
 use postgres_protocol::authentication::md5_hash;
@@ -10,6 +10,7 @@ use postgres_protocol::message::frontend;
 use std::io::{Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
 use std::os::unix::net::UnixStream;
+use std::time::Instant;
 
 trait Stream: Read + Write + Send {}
 impl<T: Read + Write + Send> Stream for T {}
@@ -20,6 +21,9 @@ pub(super) struct Postgres {
     sent: BytesMut,
     got: BytesMut,
     piece: Vec<u8>,
+    /// An answer has come to its end by then.
+    until: Instant,
+    reads: u64,
 }
 
 fn words(error: impl std::fmt::Display) -> String {
@@ -73,7 +77,14 @@ impl Postgres {
                 Box::new(stream)
             }
         };
-        let mut new = Self { stream, sent: BytesMut::new(), got: BytesMut::new(), piece: vec![0; 16 << 10] };
+        let mut new = Self {
+            stream,
+            sent: BytesMut::new(),
+            got: BytesMut::new(),
+            piece: vec![0; 16 << 10],
+            until: Instant::now() + WHOLE,
+            reads: 0,
+        };
         let told = [("user", place.user.as_str()), ("database", place.database.as_str())];
         frontend::startup_message(told, &mut new.sent).map_err(words)?;
         new.flush()?;
@@ -141,6 +152,11 @@ impl Postgres {
             if let Some(message) = Message::parse(&mut self.got).map_err(words)? {
                 return Ok(message);
             }
+            // Seldom: what is timed here is not the clock.
+            self.reads += 1;
+            if self.reads.is_multiple_of(16) && Instant::now() > self.until {
+                return Err(format!("no whole answer within {} s", WHOLE.as_secs()));
+            }
             match self.stream.read(&mut self.piece).map_err(late)? {
                 0 => return Err("it closed the connection".to_owned()),
                 got => self.got.extend_from_slice(&self.piece[..got]),
@@ -151,6 +167,7 @@ impl Postgres {
 
 impl Connection for Postgres {
     fn run(&mut self, statement: &str) -> Result<u64, String> {
+        self.until = Instant::now() + WHOLE;
         frontend::query(statement, &mut self.sent).map_err(words)?;
         self.flush()?;
         let (mut rows, mut wrong) = (0, None);

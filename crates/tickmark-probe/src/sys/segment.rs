@@ -1,0 +1,127 @@
+//! Shared memory that PostgreSQL leaves when it is killed: a segment of System V, and one of POSIX that the first one names.
+
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// What the segment begins with (PGShmemHeader of PostgreSQL's storage/pg_shmem.h, the same since version 9.4).
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Header {
+    magic: i32,
+    creator: libc::pid_t,
+    total: usize,
+    free: usize,
+    /// The number in the name of the POSIX segment.
+    control: u32,
+    index: usize,
+    /// Of the data folder.
+    device: libc::dev_t,
+    inode: libc::ino_t,
+}
+
+const MAGIC: i32 = 679_834_894;
+
+/// Processes that lost their postmaster are gone before.
+const ENDS: Duration = Duration::from_secs(1);
+
+/// Removes the shared memory of a database's data folder that nobody uses any more, before the folder goes. What is not proved to
+/// be this folder's is left alone: its number stands in the folder's file, and the folder's own in it.
+pub fn remove_of_postgres(data: &Path) {
+    let text = std::fs::read_to_string(data.join("postmaster.pid")).unwrap_or_default();
+    // A line of two numbers: key and segment.
+    let segment = text.lines().nth(6).and_then(|line| line.split_whitespace().nth(1)?.parse().ok());
+    let (Some(segment), Ok(folder)) = (segment, std::fs::metadata(data)) else { return };
+    let Some((mut header, mut used)) = of(segment) else { return };
+    let is_own = (header.magic, header.device, header.inode) == (MAGIC, folder.dev(), folder.ino());
+    let until = Instant::now() + ENDS;
+    while is_own && used && Instant::now() < until {
+        std::thread::sleep(Duration::from_millis(5));
+        let Some(now) = of(segment) else { return };
+        (header, used) = now;
+    }
+    if !is_own || used {
+        return;
+    }
+    let named = Path::new("/dev/shm").join(format!("PostgreSQL.{}", header.control));
+    if std::fs::symlink_metadata(&named).is_ok_and(|it| it.is_file() && it.uid() == folder.uid()) {
+        let _ = std::fs::remove_file(named);
+    }
+    // SAFETY: nothing is written to: the segment is marked as removed.
+    unsafe { libc::shmctl(segment, libc::IPC_RMID, std::ptr::null_mut()) };
+}
+
+/// What a segment begins with, and whether anybody else has it attached; none where it cannot be read.
+fn of(segment: libc::c_int) -> Option<(Header, bool)> {
+    // SAFETY: all zeros are a value of it; it is filled below.
+    let mut status: libc::shmid_ds = unsafe { std::mem::zeroed() };
+    // SAFETY: a structure of this kind, which outlives the call.
+    if unsafe { libc::shmctl(segment, libc::IPC_STAT, &raw mut status) } != 0
+        || status.shm_segsz < size_of::<Header>()
+    {
+        return None;
+    }
+    // SAFETY: the kernel chooses where; it is only read.
+    let at = unsafe { libc::shmat(segment, std::ptr::null(), libc::SHM_RDONLY) };
+    if at.addr() == usize::MAX {
+        return None;
+    }
+    // SAFETY: the segment is long enough, at the beginning of a page, and any bytes are a value of the structure.
+    let header = unsafe { at.cast::<Header>().read() };
+    // SAFETY: what was attached above, and is not used below.
+    unsafe { libc::shmdt(at) };
+    Some((header, status.shm_nattch > 0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A segment as PostgreSQL leaves it for a data folder.
+    fn left(folder: &Path, of: &Path) -> libc::c_int {
+        let own = std::fs::metadata(of).unwrap();
+        // SAFETY: a new segment of our own.
+        let segment = unsafe { libc::shmget(libc::IPC_PRIVATE, 56, libc::IPC_CREAT | 0o600) };
+        assert!(segment >= 0);
+        let header = Header {
+            magic: MAGIC,
+            creator: 1,
+            total: 56,
+            free: 0,
+            control: 0,
+            index: 0,
+            device: own.dev(),
+            inode: own.ino(),
+        };
+        // SAFETY: of this length at least, and attached for as long as it is written to.
+        unsafe {
+            let at = libc::shmat(segment, std::ptr::null(), 0);
+            at.cast::<Header>().write(header);
+            libc::shmdt(at);
+        }
+        let text = format!("1\n{}\n0\n5432\n/tmp\n\n  12345  {segment}\n", folder.display());
+        std::fs::write(folder.join("postmaster.pid"), text).unwrap();
+        segment
+    }
+
+    fn is_there(segment: libc::c_int) -> bool {
+        of(segment).is_some()
+    }
+
+    #[test]
+    fn a_segment_of_the_folder_is_removed_and_that_of_another_stays() {
+        let folder = std::env::temp_dir().join(format!("segment-test-{}", std::process::id()));
+        let other = folder.join("other");
+        std::fs::create_dir_all(&other).unwrap();
+        let own = left(&folder, &folder);
+        remove_of_postgres(&folder);
+        assert!(!is_there(own));
+        let foreign = left(&folder, &other);
+        remove_of_postgres(&folder);
+        assert!(is_there(foreign), "another folder's");
+        std::fs::copy(folder.join("postmaster.pid"), other.join("postmaster.pid")).unwrap();
+        remove_of_postgres(&other);
+        assert!(!is_there(foreign), "and gone with its own");
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+}
