@@ -150,7 +150,9 @@ fn measure(request: &Request) -> Vec<Event> {
         Ok(()) => {
             let changed = begun.changed(&Conditions::now());
             let observed = Some(events.events.len() as u32);
-            let outcome = Outcome { run, instrument, resident_kb: usage::resident_kb(), observed, changed };
+            let ended = tickmark_probe::sys::clock::read(libc::CLOCK_MONOTONIC).ok();
+            let outcome =
+                Outcome { run, instrument, resident_kb: usage::resident_kb(), observed, changed, ended };
             events.events.push(Event::Finished(outcome));
             events.events
         }

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use tickmark_wire::text::printable;
-use tickmark_wire::{Arguments, Event, Format, Glance, Name, Reason, RunId, Said};
+use tickmark_wire::{Arguments, Event, Format, Glance, Name, Nanos, Reason, RunId, Said};
 
 /// Bytes of a line that are read at most: an agent's are a few million.
 const LONGEST: u64 = 256 << 20;
@@ -210,14 +210,23 @@ fn take(recording: &mut Recording, event: Event) {
                 (run.status, run.outcome) = (Status::Open, None);
                 run.started = Some(started.at);
                 let budget = run.planned.budget;
-                recording
-                    .measured
-                    .extend(started.monotonic.map(|from| (recording.sessions.len(), from, budget)));
+                let session = recording.sessions.len();
+                // What was before it is over.
+                if let (Some(now), Some((of, from, length))) =
+                    (started.monotonic, recording.measured.last_mut())
+                    && *of == session
+                {
+                    *length = (*length).min(since(*from, now));
+                }
+                recording.measured.extend(started.monotonic.map(|from| (session, from, budget)));
             }
         }
         // Taken as it was read.
         Event::Observed(_) => {}
         Event::Finished(outcome) => {
+            if let (Some(end), Some((_, from, length))) = (outcome.ended, recording.measured.last_mut()) {
+                *length = since(*from, end);
+            }
             if let Some(run) = recording.run(outcome.run) {
                 run.status = Status::Ok;
                 run.outcome = Some(outcome);
@@ -259,4 +268,8 @@ fn meta(folder: &Path) -> Result<Meta, Error> {
     }
     clean::meta(&mut meta);
     Ok(meta)
+}
+/// From one reading of CLOCK_MONOTONIC to a later one; 0 where it is none.
+fn since(from: Nanos, to: Nanos) -> Nanos {
+    Nanos::new(to.get().saturating_sub(from.get()).max(0))
 }

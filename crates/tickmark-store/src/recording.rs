@@ -165,7 +165,7 @@ pub struct Recording {
     pub imported: Option<tickmark_wire::ImportedFrom>,
     /// The most runs that were open at the same time.
     pub at_once: u32,
-    /// Session (counted from 1), start by CLOCK_MONOTONIC and budget of each run that says.
+    /// Session (counted from 1), start by CLOCK_MONOTONIC and length of each run that says; of one whose end is not known its budget at most.
     pub measured: Vec<(usize, tickmark_wire::Nanos, tickmark_wire::Nanos)>,
     /// What a dependent multiplication cost in each segment of each run, in ns.
     pub multiplications: Vec<f64>,

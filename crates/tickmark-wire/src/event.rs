@@ -213,6 +213,9 @@ pub struct Outcome {
     /// What was not the same at its end as when the session or the run began, each in words: clock source, CPUs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changed: Vec<String>,
+    /// CLOCK_MONOTONIC at its end, ns, as it was read for its start.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended: Option<Nanos>,
 }
 
 /// The instrument, measured by itself.

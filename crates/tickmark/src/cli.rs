@@ -52,13 +52,16 @@ pub(crate) use values::{Cpus, Goal, LimitValue};
 use values::{cpu, deny, duration, share};
 pub(crate) use watch::{Doctor, DoctorFormat, Tick};
 
+/// Where the environment says that recordings are kept.
+pub(crate) const STORE: &str = "TICKMARK_STORE";
+
 /// Measures what timekeeping and communication cost on Linux: clock ticks, clock reads, timers, system
 /// calls, processes, messages.
 #[derive(Debug, Parser)]
 #[command(name = "tickmark", version, arg_required_else_help = true, after_help = START)]
 pub(crate) struct Cli {
     /// Where recordings are kept, or a team's store as postgres://USER@HOST/DATABASE [default: tickmark in the user's data folder]
-    #[arg(long, global = true, value_name = "DIR", env = "TICKMARK_STORE")]
+    #[arg(long, global = true, value_name = "DIR", env = STORE)]
     pub(crate) store: Option<PathBuf>,
     #[command(subcommand)]
     pub(crate) command: Command,

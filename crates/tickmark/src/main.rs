@@ -8,7 +8,7 @@ mod progress;
 mod selection;
 mod stat;
 
-use clap::Parser;
+use clap::{CommandFactory, FromArgMatches};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -23,11 +23,21 @@ fn main() -> ExitCode {
     // A file that may not grow is an error of writing, and not the end of this process.
     tickmark_probe::sys::limits::keep_writing_errors();
     cli::complete::answer();
-    let cli = match cli::Cli::try_parse() {
+    let cli = match parse() {
         Ok(cli) => cli,
         Err(error) => return cli::exit(&error),
     };
     exit(command::dispatch(cli))
+}
+
+/// The command line. A variable that is set to nothing is as one that is not set.
+fn parse() -> Result<cli::Cli, clap::Error> {
+    let mut command = cli::Cli::command();
+    if std::env::var_os(cli::STORE).is_some_and(|place| place.is_empty()) {
+        command = command.mut_arg("store", |store| store.env(None::<&str>));
+    }
+    let mut found = command.try_get_matches_from_mut(std::env::args_os())?;
+    cli::Cli::from_arg_matches_mut(&mut found).map_err(|error| error.format(&mut command))
 }
 
 fn exit(result: Result<error::Code, error::Error>) -> ExitCode {

@@ -34,14 +34,12 @@ fn unstable(facts: &mut Environment) {
             Ok(0) => break,
             Ok(length) => {
                 let text = String::from_utf8_lossy(&record[..length]);
-                let message = text
-                    .split_once(';')
-                    .map_or("", |(_, message)| message)
-                    .lines()
-                    .next()
-                    .unwrap_or_default();
+                let (head, message) = text.split_once(';').unwrap_or_default();
+                let message = message.lines().next().unwrap_or_default();
+                // Priority, number, and us of the kernel's log (Documentation/ABI/testing/dev-kmsg).
+                let at: f64 = head.split(',').nth(2).and_then(|at| at.parse().ok()).unwrap_or(0.0);
                 if UNSTABLE.iter().any(|part| message.contains(part)) {
-                    found = Some(message.to_owned());
+                    found = Some(format!("{message} (at {:.3} s of the kernel's log)", at / 1e6));
                 }
             }
             Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => {}

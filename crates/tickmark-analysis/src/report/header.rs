@@ -184,7 +184,7 @@ fn seconds(recording: &Recording) -> f64 {
             let own = recording.measured.iter().filter(|(of, ..)| of == session);
             let first = own.clone().map(|(_, from, _)| from.get()).min().unwrap_or(0);
             let last =
-                own.map(|(_, from, budget)| from.get().saturating_add(budget.get())).max().unwrap_or(0);
+                own.map(|(_, from, length)| from.get().saturating_add(length.get())).max().unwrap_or(0);
             last.saturating_sub(first) as f64 / 1e9
         };
         return sessions.iter().map(length).sum();

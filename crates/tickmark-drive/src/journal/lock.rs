@@ -198,7 +198,14 @@ fn folder() -> Result<PathBuf, Error> {
     };
     // A system without /run.
     let temporary = PathBuf::from(format!("/tmp/tickmark-{user}"));
-    own_folder(&place).map(|()| place).or_else(|_| own_folder(&temporary).map(|()| temporary))
+    own_folder(&place).map(|()| place).or_else(|_| own_folder(&temporary).map(|()| temporary)).map_err(
+        |error| match error {
+            Error::Refused(why) => Error::Refused(format!(
+                "{why}, and locks stand there; its owner (ls -ld shows whose it is) or root can remove it"
+            )),
+            other => other,
+        },
+    )
 }
 
 /// Makes a folder that only this user can write, or finds that it is one.

@@ -239,6 +239,13 @@ pub fn wait_readable(fds: [BorrowedFd<'_>; 2], timeout: Nanos) -> Result<[bool; 
     }
 }
 
+/// Waits until nobody can read what is written to standard output any more, as with `| head`.
+pub fn reader_goes() {
+    let out = rustix::stdio::stdout();
+    let mut polled = [PollFd::new(&out, PollFlags::empty())];
+    while rustix::event::poll(&mut polled, None) == Err(Errno::INTR) {}
+}
+
 /// Lets a command's process be killed when the thread that starts it ends, in whatever way.
 pub fn end_with_this(command: &mut std::process::Command) {
     use std::os::unix::process::CommandExt;

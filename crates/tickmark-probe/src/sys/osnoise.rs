@@ -2,7 +2,10 @@
 //! process's own. Which CPUs they watch is one setting of the whole machine: where anybody traces with one, it is left alone.
 
 use super::CallError;
+use std::io::Write;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
 
 /// Where tracefs is mounted, by the kernel's own documentation.
 const TRACEFS: &str = "/sys/kernel/tracing";
@@ -32,9 +35,15 @@ impl Kind {
     }
 }
 
+/// Waits until nobody is left who could say that all is done, as where all processes were killed, and puts the setting back then.
+/// Its arguments are the instance, what was in the setting, and the setting.
+const KEEPER: &str = r#"read -r done && exit; [ -d "$1" ] || exit; echo nop >"$1/current_tracer"; rmdir "$1"; echo "$2" >"$3""#;
+
 /// A tracer that runs; it is put away when this is dropped.
 #[derive(Debug)]
 pub struct Tracer {
+    /// Without a shell there is none.
+    keeper: Option<Child>,
     root: PathBuf,
     folder: PathBuf,
     cpu: u32,
@@ -103,7 +112,8 @@ impl Tracer {
         let before = std::fs::read_to_string(root.join(CPUS)).map_err(failed("read of osnoise/cpus"))?;
         // Whoever finds the instance later knows from its name what to put back.
         let name = format!("{OWN}{}-{}", std::process::id(), before.trim());
-        let tracer = Self { root: root.to_owned(), folder: root.join("instances").join(name), cpu };
+        let folder = root.join("instances").join(name);
+        let mut tracer = Self { keeper: None, root: root.to_owned(), folder, cpu };
         std::fs::create_dir(&tracer.folder).map_err(failed("mkdir of a trace instance"))?;
         if user(root).is_some() {
             // Another began meanwhile: the setting is its own.
@@ -111,6 +121,16 @@ impl Tracer {
             std::mem::forget(tracer);
             return Err(CallError { call: "write to osnoise/cpus", errno: libc::EBUSY });
         }
+        tracer.keeper = Command::new("/bin/sh")
+            .args(["-c", KEEPER, "sh"])
+            .args([tracer.folder.as_os_str(), before.trim().as_ref(), root.join(CPUS).as_os_str()])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            // Who kills the run and its peers does not kill it.
+            .process_group(0)
+            .spawn()
+            .ok();
         std::fs::write(root.join(CPUS), cpu.to_string()).map_err(failed("write to osnoise/cpus"))?;
         let begun = std::fs::write(tracer.folder.join("current_tracer"), kind.name());
         begun.map_err(failed("write to current_tracer"))?;
@@ -156,6 +176,10 @@ impl Tracer {
 impl Drop for Tracer {
     fn drop(&mut self) {
         put_back(&self.root, &self.folder);
+        if let Some(mut keeper) = self.keeper.take() {
+            let _ = keeper.stdin.take().map(|mut done| done.write_all(b"\n"));
+            let _ = keeper.wait();
+        }
     }
 }
 
@@ -272,12 +296,21 @@ mod tests {
         drop(tracer);
         assert_eq!(std::fs::read_to_string(folder.join("current_tracer")).unwrap(), "nop");
         assert_eq!(cpus(), "2-7");
+        std::fs::remove_dir_all(&folder).unwrap();
+        // As where its owner is killed: nobody says that all is done.
+        let mut killed = std::mem::ManuallyDrop::new(Tracer::under(root, Kind::Osnoise, 1).unwrap());
+        assert_eq!(cpus(), "1");
+        let mut keeper = killed.keeper.take().unwrap();
+        drop(keeper.stdin.take());
+        keeper.wait().unwrap();
+        let ended = std::fs::read_to_string(killed.folder.join("current_tracer")).unwrap();
+        assert_eq!((ended.trim(), cpus().trim()), ("nop", "2-7"));
         // Where somebody else traces, nothing is touched.
         std::fs::remove_dir_all(&folder).unwrap();
         std::fs::create_dir_all(&user_of).unwrap();
         std::fs::write(user_of.join("current_tracer"), "timerlat\n").unwrap();
         assert!(Tracer::under(root, Kind::Timerlat, 0).is_err());
-        assert_eq!(cpus(), "2-7");
+        assert_eq!(cpus(), "2-7\n");
         assert!(Tracer::under(Path::new("/nowhere"), Kind::Osnoise, 0).is_err());
     }
 
