@@ -4,7 +4,7 @@ use std::fs::{DirBuilder, File};
 use std::hash::{BuildHasher, RandomState};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
-use tickmark_probe::sys::{exec, host, segment};
+use tickmark_probe::sys::{exec, host};
 
 const PREFIX: &str = "tickmark-agent-";
 const LOCK: &str = "lock";
@@ -118,21 +118,8 @@ pub fn sweep_all() {
 
 /// Removes a directory of ours, or that of a run in it, and the shared memory of databases below.
 pub(crate) fn remove(path: &Path) {
-    databases(path, 2).iter().for_each(|data| segment::remove_of_postgres(data));
+    tickmark_probe::put_away_databases(path);
     let _ = std::fs::remove_dir_all(path);
-}
-
-/// The data folders of databases, so many levels below at most.
-fn databases(path: &Path, levels: u32) -> Vec<PathBuf> {
-    let folders = std::fs::read_dir(path).into_iter().flatten().flatten();
-    let folders = folders.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
-    folders
-        .flat_map(|entry| match (entry.file_name() == "data", levels) {
-            (true, _) => vec![entry.path()],
-            (false, 0) => Vec::new(),
-            (false, _) => databases(&entry.path(), levels - 1),
-        })
-        .collect()
 }
 
 /// Removes what killed agents left: directories of ours whose lock nobody holds.

@@ -9,7 +9,6 @@ mod token;
 #[cfg(feature = "whole")]
 use crate::ProbeError;
 use serde::Serialize;
-use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, Error, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::time::{Duration, Instant};
@@ -296,11 +295,11 @@ impl Server {
     pub fn admit(&self, lobby: &mut Lobby) -> std::io::Result<()> {
         let (stream, from) = self.listener.accept()?;
         if lobby.0.len() >= MOST_WAITING {
-            lobby.0.pop_front();
+            lobby.0.remove(0);
         }
         // Who is gone already is nobody's.
         if let Ok(guest) = Guest::greet(stream, from) {
-            lobby.0.push_back(guest);
+            lobby.0.push(guest);
         }
         Ok(())
     }
@@ -399,21 +398,21 @@ impl Server {
     /// It does not come within five seconds.
     pub fn second(&self, session: &Session) -> std::io::Result<TcpStream> {
         let until = Instant::now() + PATIENCE;
-        let mut waiting: VecDeque<TcpStream> = VecDeque::new();
+        let mut waiting: Vec<TcpStream> = Vec::new();
         loop {
             if crate::sys::hosts::somebody_within(&self.listener, left(until)?.min(LOOK)).is_ok() {
                 let (stream, _) = self.listener.accept()?;
                 if waiting.len() >= MOST_WAITING {
-                    waiting.pop_front();
+                    waiting.remove(0);
                 }
                 stream.set_nonblocking(true)?;
-                waiting.push_back(stream);
+                waiting.push(stream);
             }
             let mut key = [0; KEY];
             let at = waiting.iter().position(|stream| {
                 stream.peek(&mut key).is_ok_and(|length| length == KEY) && key == session.key
             });
-            if let Some(mut stream) = at.and_then(|at| waiting.remove(at)) {
+            if let Some(mut stream) = at.map(|at| waiting.remove(at)) {
                 stream.set_nonblocking(false)?;
                 stream.read_exact(&mut key)?;
                 return Ok(stream);
@@ -424,7 +423,7 @@ impl Server {
 
 /// Those who connected and did not answer yet: whoever says nothing keeps nobody else waiting.
 #[derive(Debug, Default)]
-pub struct Lobby(VecDeque<Guest>);
+pub struct Lobby(Vec<Guest>);
 
 impl Lobby {
     /// Whether nobody waits in it.
@@ -437,7 +436,7 @@ impl Lobby {
     fn answered(&mut self) -> Option<Guest> {
         self.0.retain(|guest| guest.session.until.is_some_and(|until| until > Instant::now()));
         let at = self.0.iter().position(Guest::has_answered)?;
-        self.0.remove(at)
+        Some(self.0.remove(at))
     }
 }
 

@@ -53,7 +53,7 @@ fn static_program(mut cargo: Command, package: &str, arch: &str, folder: &Path) 
     let mut flags = "-C target-feature=+crt-static -C relocation-model=static -C strip=symbols".to_owned();
     if arch == "x86_64" {
         // Functions of the same code are one, and nobody unwinds what aborts; the linker of the others does not know the first.
-        flags += " -C link-arg=-Wl,--icf=all -C link-arg=-Wl,--no-eh-frame-hdr";
+        flags += " -C link-arg=-Wl,-O2 -C link-arg=-Wl,--icf=all -C link-arg=-Wl,--no-eh-frame-hdr";
     }
     cargo.env("RUSTFLAGS", flags).current_dir(shell::root());
     shell::output(&mut cargo)?;
@@ -69,6 +69,7 @@ fn without_unwinding(path: &Path) -> Result<PathBuf> {
     let (empty, new, small) = (own("empty"), own("new"), folder.join("tickmark-agent"));
     std::fs::write(&empty, [0; 8]).map_err(|e| format!("{}: {e}", empty.display()))?;
     let mut objcopy = Command::new("objcopy");
+    objcopy.args(["--remove-section", ".comment", "--remove-section", ".gnu.warning.*"]);
     objcopy.arg("--update-section").arg(format!(".eh_frame={}", empty.display())).arg(path).arg(&new);
     let done = shell::output(&mut objcopy);
     let _ = std::fs::remove_file(&empty);

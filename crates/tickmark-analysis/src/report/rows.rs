@@ -3,6 +3,7 @@
 use super::marks::{Mark, NoFloor, Note};
 use super::row::{Each, Row, RowStatus, Unit};
 use crate::sample::{Apart, Detail, Figures, NoFigure, Sample, Spread};
+use std::collections::HashMap;
 use tickmark_stats::states::two_states;
 use tickmark_stats::{Sorted, median, median_of_runs, spread};
 use tickmark_store::Status;
@@ -178,8 +179,10 @@ pub(super) fn note_modes(sample: &Sample<'_>, row: &mut Row) {
 
 /// The 99th percentile of each run that has one.
 pub(super) fn tails(sample: &Sample<'_>, row: &mut Row) {
+    // Of two runs of one round the first.
+    let by_round: HashMap<u32, &Figures> = sample.runs.iter().rev().map(|run| (run.round, run)).collect();
     for each in &mut row.each {
-        each.tail = sample.runs.iter().find(|run| run.round == each.round).and_then(Figures::tail);
+        each.tail = by_round.get(&each.round).and_then(|run| run.tail());
     }
 }
 

@@ -165,6 +165,14 @@ pub fn find(name: &str) -> Option<&'static Probe> {
     all().find(|probe| probe.spec.name == name)
 }
 
+/// Removes the shared memory of databases whose folders are below this one, before it goes.
+pub fn put_away_databases(folder: &std::path::Path) {
+    #[cfg(feature = "whole")]
+    crate::sys::segment::remove_below(folder);
+    #[cfg(not(feature = "whole"))]
+    let _ = folder;
+}
+
 /// Takes away what a run of this probe would have, had it not been ended: definitions in the kernel that nobody else takes away.
 pub fn put_away(probe: &str) {
     #[cfg(feature = "whole")]

@@ -241,7 +241,7 @@ pub fn wait_readable(fds: [BorrowedFd<'_>; 2], timeout: Nanos) -> Result<[bool; 
 
 /// Waits until nobody can read what is written to standard output any more, as with `| head`.
 pub fn reader_goes() {
-    let out = rustix::stdio::stdout();
+    let out = std::io::stdout();
     let mut polled = [PollFd::new(&out, PollFlags::empty())];
     while rustix::event::poll(&mut polled, None) == Err(Errno::INTR) {}
 }

@@ -27,6 +27,7 @@ pub mod peer;
 pub mod ring;
 pub mod running;
 pub mod seccomp;
+#[cfg(feature = "whole")]
 pub mod segment;
 pub mod sending;
 pub mod signal;

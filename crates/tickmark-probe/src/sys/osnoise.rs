@@ -87,6 +87,19 @@ pub fn unavailable(kind: Kind) -> Option<String> {
     }
 }
 
+/// Starts the one that puts the setting back where all are killed; in a guest, where the small agent is, nobody kills.
+fn keeper(root: &Path, folder: &Path, before: &str) -> Option<Child> {
+    if !cfg!(feature = "whole") {
+        return None;
+    }
+    let mut shell = Command::new("/bin/sh");
+    shell.args(["-c", KEEPER, "sh"]);
+    shell.args([folder.as_os_str(), before.as_ref(), root.join(CPUS).as_os_str()]);
+    shell.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+    // Who kills the run and its peers does not kill it.
+    shell.process_group(0).spawn().ok()
+}
+
 /// A trace of somebody that needs the setting as it is.
 fn user(root: &Path) -> Option<PathBuf> {
     let instances = std::fs::read_dir(root.join("instances")).into_iter().flatten().flatten();
@@ -121,16 +134,7 @@ impl Tracer {
             std::mem::forget(tracer);
             return Err(CallError { call: "write to osnoise/cpus", errno: libc::EBUSY });
         }
-        tracer.keeper = Command::new("/bin/sh")
-            .args(["-c", KEEPER, "sh"])
-            .args([tracer.folder.as_os_str(), before.trim().as_ref(), root.join(CPUS).as_os_str()])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            // Who kills the run and its peers does not kill it.
-            .process_group(0)
-            .spawn()
-            .ok();
+        tracer.keeper = keeper(root, &tracer.folder, before.trim());
         std::fs::write(root.join(CPUS), cpu.to_string()).map_err(failed("write to osnoise/cpus"))?;
         let begun = std::fs::write(tracer.folder.join("current_tracer"), kind.name());
         begun.map_err(failed("write to current_tracer"))?;

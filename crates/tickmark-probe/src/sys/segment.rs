@@ -1,7 +1,7 @@
 //! Shared memory that PostgreSQL leaves when it is killed: a segment of System V, and one of POSIX that the first one names.
 
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// What the segment begins with (PGShmemHeader of PostgreSQL's storage/pg_shmem.h, the same since version 9.4).
@@ -49,6 +49,24 @@ pub fn remove_of_postgres(data: &Path) {
     }
     // SAFETY: nothing is written to: the segment is marked as removed.
     unsafe { libc::shmctl(segment, libc::IPC_RMID, std::ptr::null_mut()) };
+}
+
+/// The same for all databases below a folder.
+pub fn remove_below(path: &Path) {
+    databases(path, 2).iter().for_each(|data| remove_of_postgres(data));
+}
+
+/// The data folders of databases, so many levels below at most.
+fn databases(path: &Path, levels: u32) -> Vec<PathBuf> {
+    let folders = std::fs::read_dir(path).into_iter().flatten().flatten();
+    let folders = folders.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+    folders
+        .flat_map(|entry| match (entry.file_name() == "data", levels) {
+            (true, _) => vec![entry.path()],
+            (false, 0) => Vec::new(),
+            (false, _) => databases(&entry.path(), levels - 1),
+        })
+        .collect()
 }
 
 /// What a segment begins with, and whether anybody else has it attached; none where it cannot be read.

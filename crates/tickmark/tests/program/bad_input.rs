@@ -72,7 +72,14 @@ fn a_priority_that_is_refused() {
             .output()
             .unwrap()
     };
-    refused(&run(&[]), 1, &["priority fifo:10 was refused", "--priority-optional"]);
+    let output = run(&[]);
+    let said = err(&output);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    for part in
+        ["priority fifo:10 was refused", "--priority-optional", "real-time limit (sched_rt_runtime_us"]
+    {
+        assert!(said.contains(part), "{said}");
+    }
     let output = run(&["--priority-optional", "--format", "json"]);
     assert_eq!(output.status.code(), Some(0), "{}", err(&output));
     let model: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();

@@ -37,8 +37,14 @@ fn a_bill_has_what_the_command_took_and_adds_up() {
 fn a_command_that_fails_has_no_bill() {
     let _machine = crate::bench::machine();
     let bench = Bench::new();
-    refused(&bench.run(&["bill", "--runs", "1", "--", "/nowhere"]), 1, &["no bill", "/nowhere"]);
+    refused(&bench.run(&["bill", "--runs", "1", "--", "/nowhere"]), 2, &["no program /nowhere"]);
+    refused(&bench.run(&["bill", "--runs", "1", "--", "nosuchcmd"]), 2, &["no program nosuchcmd"]);
+    assert_eq!(bench.json(&["recordings"]).as_array().map(Vec::len), Some(0), "nothing was begun");
     refused(&bench.run(&["bill", "--runs", "1", "--", "sh", "-c", "exit 3"]), 1, &["exit status: 3"]);
+    // What failed says so, and is no last recording.
+    let listed = out(&bench.run(&["recordings"]));
+    assert!(listed.contains("failed") && !listed.contains("complete"), "{listed}");
+    refused(&bench.run(&["show", "last"]), 1, &["last"]);
     // Where the user is: a program of this folder, and a file that it finds there.
     std::fs::create_dir_all(bench.store()).unwrap();
     std::fs::write(bench.store().join("work"), "#!/bin/sh\ntest -f work\n").unwrap();
