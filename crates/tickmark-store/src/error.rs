@@ -14,6 +14,16 @@ pub enum Error {
         /// Where it was looked for.
         store: PathBuf,
     },
+    /// Nothing that a command can use.
+    #[error(
+        "no recording in {} is what {name} means here: one that measured something, of the kind that this command works on", store.display()
+    )]
+    NoneUsable {
+        /// What was asked for.
+        name: String,
+        /// Where it was looked for.
+        store: PathBuf,
+    },
     /// More than one id begins so.
     #[error("{prefix} could be any of {}", candidates.join(", "))]
     Ambiguous {

@@ -286,6 +286,23 @@ impl Store {
         name: &str,
         is_usable: &dyn Fn(&Recording) -> bool,
     ) -> Result<Recording, Error> {
+        self.find_by(name, Entry::may_be_last, is_usable)
+    }
+
+    /// The same where what the doctor measured for itself may be the last, too: for the doctor.
+    ///
+    /// # Errors
+    /// As [`Store::find`].
+    pub fn find_for_doctor(&self, name: &str) -> Result<Recording, Error> {
+        self.find_by(name, |entry| !entry.failed(), &|_| true)
+    }
+
+    fn find_by(
+        &self,
+        name: &str,
+        may_be_last: impl Fn(&Entry) -> bool,
+        is_usable: &dyn Fn(&Recording) -> bool,
+    ) -> Result<Recording, Error> {
         let Some(mut back) = last(name) else {
             // A name may have a slash, as a command's has; a path has a recording at its end.
             return match self.named(name) {
@@ -296,7 +313,8 @@ impl Store {
                 Err(error) => Err(error),
             };
         };
-        for entry in self.list()?.iter().rev().filter(|entry| entry.may_be_last()) {
+        let entries = self.list()?;
+        for entry in entries.iter().rev().filter(|entry| may_be_last(entry)) {
             let recording = match load(&self.folder(&entry.id)) {
                 Ok(recording) if is_usable(&recording) => recording,
                 _ => continue,
@@ -306,7 +324,12 @@ impl Store {
                 _ => back -= 1,
             }
         }
-        Err(Error::Unknown { name: name.to_owned(), store: self.root.clone() })
+        let (name, store) = (name.to_owned(), self.root.clone());
+        Err(if entries.is_empty() {
+            Error::Unknown { name, store }
+        } else {
+            Error::NoneUsable { name, store }
+        })
     }
 
     /// The recording of this store that a name means.

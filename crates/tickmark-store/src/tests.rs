@@ -90,7 +90,7 @@ fn the_last_is_what_measured_something() {
     assert_eq!(id("ls /").unwrap(), "cc03", "a name with a slash is a name");
     let failed: Vec<bool> = store.list().unwrap().iter().map(Entry::failed).collect();
     assert_eq!(failed, [false, true, false]);
-    assert!(matches!(store.find_usable("last", &|_| false), Err(Error::Unknown { .. })));
+    assert!(matches!(store.find_usable("last", &|_| false), Err(Error::NoneUsable { .. })));
     assert_eq!(store.find_usable("bb02", &|_| false).unwrap().meta.id.as_str(), "bb02");
 }
 

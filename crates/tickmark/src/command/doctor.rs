@@ -26,7 +26,7 @@ const CHEAP: &str = "syscall.null";
 pub(super) fn run(store: &Store, asked: &Doctor) -> Result<Code, Error> {
     let checks = chosen(&asked.only)?;
     let (recording, stopped) = match &asked.of {
-        Some(name) => (store.find(name)?, false),
+        Some(name) => (store.find_for_doctor(name)?, false),
         None => measure_these(store, asked.cpu, &checks, &[], !asked.only.is_empty())?,
     };
     if let Some(from) = &recording.imported {

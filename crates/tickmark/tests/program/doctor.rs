@@ -15,7 +15,7 @@ fn is_found(page: &Value, name: &str) -> bool {
 }
 
 #[test]
-fn a_machine_is_looked_at_and_every_check_ends_in_one_of_three_ways() {
+fn a_machine_is_looked_at_and_every_check_ends_in_one_of_four_ways() {
     let _machine = machine();
     let bench = Bench::new();
     let output = bench.run(&["doctor", "--format", "json"]);
@@ -26,7 +26,12 @@ fn a_machine_is_looked_at_and_every_check_ends_in_one_of_three_ways() {
     assert_eq!(names.len(), all.len(), "each once: {page:#}");
     for one in all {
         let outcome = &one["outcome"];
-        let ways = [outcome == "fine", outcome.get("found").is_some(), outcome["not_visible"].is_string()];
+        let ways = [
+            outcome == "fine",
+            outcome.get("found").is_some(),
+            outcome.get("usual").is_some(),
+            outcome["not_visible"].is_string(),
+        ];
         assert_eq!(ways.iter().filter(|way| **way).count(), 1, "{one:#}");
         assert!(
             outcome.get("not_visible").is_some() || !one["evidence"].as_array().unwrap().is_empty(),
@@ -37,7 +42,7 @@ fn a_machine_is_looked_at_and_every_check_ends_in_one_of_three_ways() {
     assert_eq!(output.status.code(), Some(if found { 3 } else { 0 }), "{}", err(&output));
     // The same recording again, for people and for a scraper: nothing is measured a second time.
     let text = out(&bench.run(&["doctor", "--of", "last"]));
-    assert_eq!(text.contains("Nothing found."), !found, "{text}");
+    assert_eq!(text.contains("Nothing found by"), !found, "{text}");
     let metrics = out(&bench.run(&["doctor", "--of", "last", "--format", "prometheus"]));
     assert!(metrics.ends_with("# EOF\n"), "{metrics}");
     for one in all {
@@ -59,14 +64,19 @@ fn a_machine_is_looked_at_and_every_check_ends_in_one_of_three_ways() {
 fn what_delays_wake_ups_is_found_and_its_removal_proved() {
     let _machine = machine();
     let bench = Bench::new();
-    let page = bench.json(&["doctor", "--only", "timer-slack"]);
+    let output = bench.run(&["doctor", "--only", "timer-slack", "--format", "json"]);
+    // What every Linux has is no fault: a node that is as it comes is in order.
+    assert_eq!(output.status.code(), Some(0), "{}", err(&output));
+    let page: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(page["checks"].as_array().unwrap().len(), 1);
     // The usual slack of 50 us is a tenth of the wake-up latency and more, but where the machine is so busy that it is no matter.
-    let late = check(&page, "timer-slack")["evidence"][1]["value"]["time"].as_f64().unwrap();
-    assert_eq!(is_found(&page, "timer-slack"), late < 500_000.0, "{page:#}");
+    let of = check(&page, "timer-slack");
+    let late = of["evidence"][1]["value"]["time"].as_f64().unwrap();
+    assert!(!is_found(&page, "timer-slack"), "{page:#}");
+    assert_eq!(of["outcome"].get("usual").is_some(), late < 500_000.0, "{page:#}");
     let output = bench.run(&["doctor", "--only", "timer-slack", "--prove"]);
     let text = out(&output);
-    if text.contains("Nothing found.") {
+    if !text.contains("Usual on Linux") {
         assert!(text.contains("nothing to prove"), "{text}");
         return;
     }

@@ -230,7 +230,7 @@ fn what_cannot_be_dosed_is_said() {
     refused(&run(&["--start", "postgres", "--url", "http://127.0.0.1:9/"]), 2, &["--url"]);
     refused(&bench.run(&["dose", "--of", "last", "--doses", "0,60"]), 2, &["--doses"]);
     refused(&run(&["--url", "https://127.0.0.1/", "--", "true"]), 2, &["https"]);
-    refused(&run(&["--count", "echo 1", "--", "/nowhere"]), 1, &["/nowhere"]);
+    refused(&run(&["--count", "echo 1", "--", "/nowhere"]), 2, &["no program /nowhere"]);
     refused(&run(&["--in-kernel"]), 1, &["tickmark_clock", "HOWTO"]);
     refused(&bench.run(&["dose", "--in-kernel", "--op", "compare"]), 2, &["--op"]);
     // It ends at once; it never counts; it does nothing.

@@ -13,6 +13,7 @@ mod comms;
 mod comms_hosts;
 mod comparing;
 mod doctor;
+mod doors;
 mod dose;
 mod experiment;
 mod faults;

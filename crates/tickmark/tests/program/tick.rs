@@ -67,7 +67,7 @@ fn what_interrupts_a_cpu_is_named() {
     let again = bench.run(&["tick", "--of", "last", "--hz-what-if", "300"]);
     let text = out(&again);
     assert!(again.status.success(), "{}", err(&again));
-    for part in ["cause known for", "Longest", "CPU 0 · watched for 2.0", "What another HZ would cost"] {
+    for part in ["a name for", "Longest", "CPU 0 · watched for 2.0", "What another HZ would cost"] {
         assert!(text.contains(part), "{part} is not in\n{text}");
     }
 }
@@ -221,8 +221,9 @@ fn what_cannot_be_watched_is_one_line() {
         let output = bench.run(&["tick", "--duration", "20s", "--on-threshold", "1us", "trace"]);
         refused(&output, 1, &["/sys/kernel/tracing/tracing_on", "tracefs"]);
     }
-    assert!(bench.run(&["run", "syscall.null", "--once"]).status.success());
-    refused(&bench.run(&["tick", "--of", "last"]), 2, &["no whole trace of the tick's probe"]);
+    assert!(bench.run(&["run", "syscall.null", "--once", "--name", "once"]).status.success());
+    refused(&bench.run(&["tick", "--of", "last"]), 2, &["of the kind that this command works on"]);
+    refused(&bench.run(&["tick", "--of", "once"]), 2, &["no whole trace of the tick's probe"]);
     // A trace that was cut short is no trace.
     bench.run(&["tick", "--duration", "400ms", "--name", "cut"]);
     let folder = out(&bench.run(&["recordings", "--format", "json"]));

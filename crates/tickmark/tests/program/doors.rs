@@ -1,0 +1,207 @@
+//! What comes in and goes out by doors that others made: outputs that are no files, stores with what does not belong there, files that
+//! never end, strangers that say nothing.
+
+use crate::bench::{Bench, err, has, out, program};
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpStream;
+use std::os::unix::fs::{FileTypeExt, symlink};
+use std::process::{Command, Output, Stdio};
+
+/// `tickmark ARGUMENTS` that has so many seconds, and 1 GiB of memory.
+fn bounded(bench: &Bench, seconds: u32, arguments: &[&str]) -> Output {
+    let shell = format!("ulimit -v 1048576; exec timeout -k 1 {seconds} \"$0\" \"$@\"");
+    let mut command = Command::new("bash");
+    command.args(["-c", &shell, program()]).args(arguments).env("TICKMARK_STORE", bench.store());
+    command.stdin(Stdio::null()).output().unwrap()
+}
+
+fn imported(bench: &Bench, name: &str, values: &[f64]) -> String {
+    fs::create_dir_all(bench.store()).unwrap();
+    let path = bench.store().join(name);
+    let text: String = values.iter().map(|value| format!("{value}\n")).collect();
+    fs::write(&path, text).unwrap();
+    let path = path.to_string_lossy().into_owned();
+    let done = bench.run(&["import", &path, "--name", name]);
+    assert_eq!(done.status.code(), Some(0), "{}", err(&done));
+    path
+}
+
+#[test]
+fn an_output_is_written_into_what_is_there_and_nothing_is_put_in_its_place() {
+    let bench = Bench::new();
+    imported(&bench, "values", &[1.0, 2.0, 3.0]);
+    let place = tempfile::tempdir().unwrap();
+    let path = |name: &str| place.path().join(name);
+    let report = |to: &str| bench.run(&["report", "last", "-o", to]);
+    // A device takes no more.
+    let full = report("/dev/full");
+    assert!(full.status.code() != Some(0) && err(&full).contains("/dev/full"), "{}", err(&full));
+    assert!(fs::metadata("/dev/full").unwrap().file_type().is_char_device(), "it is a device still");
+    assert_eq!(report("/dev/null").status.code(), Some(0));
+    assert!(fs::metadata("/dev/null").unwrap().file_type().is_char_device(), "it is a device still");
+    // A link stays one, and its target is written.
+    fs::write(path("target"), "before").unwrap();
+    symlink(path("target"), path("link")).unwrap();
+    assert_eq!(report(path("link").to_str().unwrap()).status.code(), Some(0));
+    assert!(fs::symlink_metadata(path("link")).unwrap().is_symlink());
+    assert!(fs::read_to_string(path("target")).unwrap().starts_with("<!"), "the target has the page");
+    // A descriptor, by its name.
+    let done = report("/dev/stdout");
+    assert!(done.status.code() == Some(0) && out(&done).contains("<html"), "{}", err(&done));
+    assert!(fs::symlink_metadata("/dev/stdout").unwrap().is_symlink(), "it is a link still");
+    // A pipe.
+    let pipe = path("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let reader = Command::new("cat").arg(&pipe).stdout(Stdio::piped()).spawn().unwrap();
+    assert_eq!(report(pipe.to_str().unwrap()).status.code(), Some(0));
+    assert!(out(&reader.wait_with_output().unwrap()).contains("<html"));
+    let folder = report(place.path().to_str().unwrap());
+    assert!(folder.status.code() != Some(0) && place.path().is_dir(), "{}", err(&folder));
+    assert!(err(&folder).contains("folder"), "{}", err(&folder));
+}
+
+#[test]
+fn a_variable_that_is_empty_is_not_set() {
+    let place = tempfile::tempdir().unwrap();
+    let done = Command::new(program())
+        .args(["recordings"])
+        .env("TICKMARK_STORE", "")
+        .env("HOME", place.path())
+        .env_remove("XDG_DATA_HOME")
+        .output()
+        .unwrap();
+    assert_eq!(done.status.code(), Some(0), "{}", err(&done));
+}
+
+#[test]
+fn what_does_not_belong_into_a_store_hangs_nothing() {
+    let bench = Bench::new();
+    imported(&bench, "values", &[1.0, 2.0, 3.0]);
+    let folder = bench.recording();
+    for name in ["events.jsonl", "meta.json"] {
+        let (path, kept) = (folder.join(name), folder.join("kept"));
+        fs::rename(&path, &kept).unwrap();
+        assert!(Command::new("mkfifo").arg(&path).status().unwrap().success());
+        for asked in [&["recordings"][..], &["recordings", "--rebuild"], &["show", "values"], &["check"]] {
+            let done = bounded(&bench, 20, asked);
+            assert!(done.status.code().is_some_and(|code| code < 100), "{name} {asked:?}: {}", err(&done));
+        }
+        fs::remove_file(&path).unwrap();
+        symlink("/dev/zero", &path).unwrap();
+        let done = bounded(&bench, 20, &["show", "values"]);
+        assert!(done.status.code().is_some_and(|code| code < 100), "{name}: {}", err(&done));
+        fs::remove_file(&path).unwrap();
+        fs::rename(&kept, &path).unwrap();
+    }
+    assert_eq!(bench.run(&["show", "values"]).status.code(), Some(0), "and all is as before");
+}
+
+#[test]
+fn files_without_an_end_have_one() {
+    let bench = Bench::new();
+    for asked in [
+        &["stat", "/dev/zero"][..],
+        &["import", "/dev/zero"],
+        &["timers", "--rows-from", "/dev/zero"],
+        &["fleet", "gather", "/dev/zero"],
+    ] {
+        let done = bounded(&bench, 60, asked);
+        let said = err(&done);
+        assert!(done.status.code().is_some_and(|code| (1..100).contains(&code)), "{asked:?}: {said}");
+        assert!(said.contains("/dev/zero") || said.contains("line"), "{asked:?}: {said}");
+        assert!(said.len() < 1_000, "{asked:?}: {} bytes of complaint", said.len());
+    }
+}
+
+#[test]
+fn the_order_of_values_has_one_verdict_everywhere() {
+    let bench = Bench::new();
+    // One drift goes through both; the last is no drift.
+    let noise = [0.3, -0.2, 0.1, -0.4, 0.2, 0.4, -0.3, 0.0, -0.1, 0.25];
+    let line = |from: f64| -> Vec<f64> {
+        noise.iter().enumerate().map(|(at, noise)| 100.0 + from + 0.2 * at as f64 + noise).collect()
+    };
+    let step: Vec<f64> = noise.iter().rev().map(|noise| 103.0 + noise).collect();
+    let still: Vec<f64> = noise.iter().map(|noise| 100.0 + noise).collect();
+    for (name, a, b, claimed) in [("drift", line(0.0), line(2.0), false), ("step", still, step, true)] {
+        let files =
+            [("a", a), ("b", b)].map(|(side, values)| imported(&bench, &format!("{name}-{side}"), &values));
+        let stat = bench.json(&["stat", &files[0], &files[1]]);
+        let compared = bench.json(&["compare", &format!("{name}-a"), &format!("{name}-b")]);
+        let one = &compared["candidates"][0]["rows"][0];
+        let is_change = |verdict: &serde_json::Value| {
+            ["changed", "beyond_margin", "below_margin"].contains(&verdict.as_str().unwrap())
+        };
+        assert_eq!(is_change(&one["verdict"]), claimed, "{one:#}");
+        let text = stat.to_string();
+        assert!(text.contains(one["verdict"].as_str().unwrap()), "{name}: {one:#} {stat:#}");
+        assert_eq!(one["why"] == "order", !claimed, "{one:#}");
+    }
+    // Values with other units are not taken for numbers of one kind.
+    let path = bench.store().join("units");
+    fs::write(&path, "1 ms\n900 us\n3 s\n").unwrap();
+    let mixed = bench.run(&["stat", path.to_str().unwrap()]);
+    assert!(mixed.status.code() == Some(2) && err(&mixed).contains("unit"), "{}", err(&mixed));
+    // Two of six orders are as extreme as this one.
+    let three = imported(&bench, "three", &[1.0, 2.0, 3.0]);
+    let text = out(&bench.run(&["stat", &three]));
+    assert!(!text.contains("drifts") && !text.contains("p = 0)"), "{text}");
+}
+
+#[test]
+fn what_no_check_could_look_at_is_no_success() {
+    let bench = Bench::new();
+    imported(&bench, "values", &[1.0, 2.0, 3.0]);
+    let done = bench.run(&["doctor", "--of", "values"]);
+    assert!(!matches!(done.status.code(), Some(0 | 3)), "{}", out(&done));
+    assert!(!out(&done).contains("Nothing found"), "{}", out(&done));
+}
+
+#[test]
+fn who_says_nothing_keeps_nobody_from_being_served() {
+    if !has("ip") {
+        return;
+    }
+    let _machine = crate::bench::machine();
+    let bench = Bench::new();
+    let mut serving = bench
+        .command(&["comms", "--serve", "--listen", "127.0.0.1:0"])
+        .env("TICKMARK_TOKEN", "correct horse battery")
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(serving.stdout.take().unwrap()).lines().map_while(Result::ok);
+    let line = lines.find(|line| line.contains("127.0.0.1:")).unwrap();
+    let at = line
+        .split_whitespace()
+        .find(|word| word.starts_with("127.0.0.1:"))
+        .unwrap()
+        .trim_end_matches(['.', ','])
+        .to_owned();
+    let mut silent: Vec<TcpStream> = (0..20).map(|_| TcpStream::connect(&at).unwrap()).collect();
+    silent[0].write_all(b"half a line").unwrap();
+    let done = bench
+        .command(&[
+            "comms",
+            "--peer",
+            &at,
+            "--over",
+            "tcp",
+            "--sizes",
+            "1",
+            "--runs",
+            "1",
+            "--duration",
+            "2s",
+        ])
+        .env("TICKMARK_TOKEN", "correct horse battery")
+        .output()
+        .unwrap();
+    let code = done.status.code();
+    let _ = serving.kill();
+    serving.wait().unwrap();
+    assert!(matches!(code, Some(0 | 4)), "{}", err(&done));
+    drop(silent);
+}
