@@ -1,6 +1,6 @@
 //! The index over recordings: SQLite, made again at any time from the folders.
 
-use super::recording::{Arm, Recording, Status};
+use super::recording::{Arm, Recording, Run, Status};
 use crate::{Error, Id, signature};
 use jiff::Timestamp;
 use rusqlite::{Connection, OpenFlags, Row, params};
@@ -59,7 +59,7 @@ impl Entry {
             created: recording.meta.created,
             complete: recording.complete(),
             runs_done: done as u32,
-            runs_ok: recording.runs.iter().filter(|run| run.status == Status::Ok).count() as u32,
+            runs_ok: runs_ok(recording),
             runs_planned: recording.runs.len() as u32,
             metrics: recording.meta.plan.metrics.len() as u32,
             host: fact("host.name"),
@@ -118,7 +118,7 @@ pub(super) fn facts(recording: &Recording) -> impl Iterator<Item = (&str, &str)>
 }
 
 /// The tables of this version; an index of another is made again.
-const VERSION: i64 = 4;
+const VERSION: i64 = 5;
 
 const SCHEMA: &str = "
 create table if not exists recordings (
@@ -268,4 +268,11 @@ impl Index {
         let rows = statement.query_map([], Entry::read);
         rows.and_then(Iterator::collect).map_err(self.failed())
     }
+}
+/// Runs that gave a figure. That of round 0 looks at what disturbs the others: it was not asked for.
+fn runs_ok(recording: &Recording) -> u32 {
+    let is_asked = |run: &&Run| run.planned.round > 0;
+    let asked = recording.runs.iter().any(|run| is_asked(&run));
+    let ok = |run: &&Run| run.status == Status::Ok && (!asked || is_asked(run));
+    recording.runs.iter().filter(ok).count() as u32
 }

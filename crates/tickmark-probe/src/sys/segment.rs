@@ -43,12 +43,34 @@ pub fn remove_of_postgres(data: &Path) {
     if !is_own || used {
         return;
     }
-    let named = Path::new("/dev/shm").join(format!("PostgreSQL.{}", header.control));
-    if std::fs::symlink_metadata(&named).is_ok_and(|it| it.is_file() && it.uid() == folder.uid()) {
-        let _ = std::fs::remove_file(named);
+    let named = |number: u32| Path::new("/dev/shm").join(format!("PostgreSQL.{number}"));
+    let is_ours = |path: &Path| {
+        std::fs::symlink_metadata(path).is_ok_and(|it| it.is_file() && it.uid() == folder.uid())
+    };
+    let control = named(header.control);
+    if is_ours(&control) {
+        let listed = std::fs::read(&control).map(|bytes| listed(&bytes)).unwrap_or_default();
+        let all = listed.into_iter().map(named).filter(|path| is_ours(path));
+        all.chain([control.clone()]).for_each(|path| {
+            let _ = std::fs::remove_file(path);
+        });
     }
     // SAFETY: nothing is written to: the segment is marked as removed.
     unsafe { libc::shmctl(segment, libc::IPC_RMID, std::ptr::null_mut()) };
+}
+
+/// The numbers of the other POSIX segments, as that of control lists them (dsm_control_header of PostgreSQL's storage/ipc/dsm.c): three
+/// words and 4 bytes of padding, then 40 bytes for each, of which the first word is its number and the second how many use it.
+fn listed(control: &[u8]) -> Vec<u32> {
+    const MAGIC: u32 = 0x9a50_3d32;
+    let word = |at: usize| {
+        control
+            .get(at..at + 4)
+            .map_or(0, |bytes| u32::from_ne_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]))
+    };
+    let count = if word(0) == MAGIC { word(4).min(10_000) as usize } else { 0 };
+    let items = (0..count).map(|item| 16 + 40 * item);
+    items.filter(|at| word(at + 4) > 0).map(word).collect()
 }
 
 /// The same for all databases below a folder.

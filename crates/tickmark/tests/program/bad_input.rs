@@ -84,7 +84,8 @@ fn a_priority_that_is_refused() {
     assert_eq!(output.status.code(), Some(0), "{}", err(&output));
     let model: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(model["recording"]["settled"]["priority"], "other");
-    assert_eq!(model["findings"][0]["finding"], "priority_refused", "{}", model["findings"]);
+    let findings = model["findings"].as_array().unwrap();
+    assert!(findings.iter().any(|one| one["finding"] == "priority_refused"), "{findings:?}");
     let events = fs::read_to_string(bench.recording().join("events.jsonl")).unwrap();
     assert!(events.contains(r#""priority_refused":"Operation not permitted"#), "recorded as well");
 }
