@@ -35,7 +35,7 @@ pub enum Withheld {
 pub struct Order {
     /// The correlation of neighbours, -1 to 1: of both sides, each around its own mean, as it is.
     pub lag_1: f64,
-    /// The same with its bias and its error, which is what is reckoned with: 0 to [`MOST`].
+    /// The same with its bias and its error, which is what is reckoned with: 0 to .95.
     pub correlation: f64,
     /// So many times as far as of independent values the means vary: of autoregressive ones (Box and Jenkins, Time series analysis,
     /// 1970, section 5.2).
