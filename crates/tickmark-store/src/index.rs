@@ -131,7 +131,7 @@ create table if not exists facts (
   recording text not null, name text not null, value text not null, primary key (recording, name)
 ) strict, without rowid;
 create index if not exists facts_by_name on facts (name, value);
-pragma user_version = 4;
+pragma user_version = 5;
 ";
 
 pub(super) struct Index {

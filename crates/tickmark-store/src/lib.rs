@@ -305,11 +305,14 @@ impl Store {
     ) -> Result<Recording, Error> {
         let Some(mut back) = last(name) else {
             // A name may have a slash, as a command's has; a path has a recording at its end.
+            let (path, has_slash) = (Path::new(name), name.contains('/'));
+            let is_recording = path.join("meta.json").exists();
+            if has_slash && is_recording {
+                return load(path);
+            }
             return match self.named(name) {
                 Ok(entry) => load(&self.folder(&entry.id)),
-                Err(_) if name.contains('/') || Path::new(name).join("meta.json").exists() => {
-                    load(Path::new(name))
-                }
+                Err(_) if has_slash || is_recording => load(path),
                 Err(error) => Err(error),
             };
         };

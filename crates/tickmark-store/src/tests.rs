@@ -54,7 +54,7 @@ fn a_recording_is_found_by_every_way_to_name_it() {
     assert_eq!(id("bb").unwrap(), "bb0333");
     assert!(matches!(id("aa"), Err(Error::Ambiguous { .. })));
     assert!(matches!(id("cc"), Err(Error::Unknown { .. })));
-    assert!(matches!(id("last~3"), Err(Error::Unknown { .. })));
+    assert!(matches!(id("last~3"), Err(Error::NoneUsable { .. })));
     let path = folder.path().join("recordings/aa01");
     assert_eq!(id(path.to_str().unwrap()).unwrap(), "aa01");
 }
@@ -321,7 +321,7 @@ fn the_index_of_another_version_is_made_again() {
     store.index(&folder.path().join("recordings").join(id.as_str()));
     let version = rusqlite::Connection::open(&index)
         .and_then(|index| index.query_row("pragma user_version", [], |row| row.get::<_, i64>(0)));
-    assert_eq!(version.unwrap(), 4);
+    assert_eq!(version.unwrap(), 5);
     assert_eq!(Index::open_existing(folder.path()).unwrap().all().unwrap().len(), 1);
 }
 
