@@ -166,7 +166,7 @@ pub(super) fn late(error: &std::io::Error) -> String {
 /// Without what it is wrapped in, which tells what it was sent.
 fn words(error: mysql::Error) -> String {
     match error {
-        mysql::Error::MySqlError(error) => format!("{} ({})", error.message, error.code),
+        mysql::Error::MySqlError(error) => format!("{:.300} ({})", error.message, error.code),
         mysql::Error::IoError(error) => late(&error),
         other => other.to_string(),
     }

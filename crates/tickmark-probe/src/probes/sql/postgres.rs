@@ -43,7 +43,7 @@ fn complaint(error: &ErrorResponseBody) -> String {
     while let Ok(Some(field)) = fields.next() {
         let value = String::from_utf8_lossy(field.value_bytes()).into_owned();
         match field.type_() {
-            b'M' => text = value,
+            b'M' => text = format!("{value:.300}"),
             b'C' => code = value,
             _ => {}
         }
