@@ -120,6 +120,8 @@ fn a_number_is_judged_as_its_time_is_and_what_cannot_be_run_is_said() {
     refused(&bench.run(&["hz", "--number", "last", "--", &spin]), 2, &["only or after:TEXT"]);
     let script = folder.path().join("load.sh");
     std::fs::write(&script, "#!/bin/sh\ntrue\n").unwrap();
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(&script, mode).unwrap();
     refused(&bench.run(&["hz", "--", &script.display().to_string()]), 2, &["no interpreter"]);
     let twice = folder.path().join("twice");
     std::fs::create_dir(&twice).unwrap();
