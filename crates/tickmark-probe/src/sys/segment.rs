@@ -1,6 +1,7 @@
 //! Shared memory that PostgreSQL leaves when it is killed: a segment of System V, and one of POSIX that the first one names.
 
-use std::os::unix::fs::MetadataExt;
+use std::io::Read;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -28,7 +29,8 @@ const ENDS: Duration = Duration::from_secs(1);
 /// Removes the shared memory of a database's data folder that nobody uses any more, before the folder goes. What is not proved to
 /// be this folder's is left alone: its number stands in the folder's file, and the folder's own in it.
 pub fn remove_of_postgres(data: &Path) {
-    let text = std::fs::read_to_string(data.join("postmaster.pid")).unwrap_or_default();
+    let text = beginning(&data.join("postmaster.pid"), 4 << 10).unwrap_or_default();
+    let text = String::from_utf8_lossy(&text);
     // A line of two numbers: key and segment.
     let segment = text.lines().nth(6).and_then(|line| line.split_whitespace().nth(1)?.parse().ok());
     let (Some(segment), Ok(folder)) = (segment, std::fs::metadata(data)) else { return };
@@ -49,7 +51,7 @@ pub fn remove_of_postgres(data: &Path) {
     };
     let control = named(header.control);
     if is_ours(&control) {
-        let listed = std::fs::read(&control).map(|bytes| listed(&bytes)).unwrap_or_default();
+        let listed = beginning(&control, 1 << 20).map(|bytes| listed(&bytes)).unwrap_or_default();
         let all = listed.into_iter().map(named).filter(|path| is_ours(path));
         all.chain([control.clone()]).for_each(|path| {
             let _ = std::fs::remove_file(path);
@@ -57,6 +59,14 @@ pub fn remove_of_postgres(data: &Path) {
     }
     // SAFETY: nothing is written to: the segment is marked as removed.
     unsafe { libc::shmctl(segment, libc::IPC_RMID, std::ptr::null_mut()) };
+}
+
+/// So many bytes of a file that another user may have put there: no link is followed, and a pipe is not waited for.
+fn beginning(path: &Path, most: u64) -> std::io::Result<Vec<u8>> {
+    let flags = libc::O_NONBLOCK | libc::O_NOFOLLOW;
+    let file = std::fs::File::options().read(true).custom_flags(flags).open(path)?;
+    let mut bytes = Vec::new();
+    file.take(most).read_to_end(&mut bytes).map(|_| bytes)
 }
 
 /// The numbers of the other POSIX segments, as that of control lists them (dsm_control_header of PostgreSQL's storage/ipc/dsm.c): three
