@@ -23,7 +23,7 @@ pub use imported::{Imported, Series, Value};
 
 use imported::begin;
 use number::{first_number, named};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Reads one kind of result.
 struct Format {
@@ -131,12 +131,18 @@ const MOST_FIGURES: usize = 200_000;
 
 /// Gives those of one name a number, so that each can be named.
 fn tell_apart(all: &mut [Imported]) {
-    let mut known: BTreeMap<String, usize> = BTreeMap::new();
+    let (mut counts, mut taken) = (BTreeMap::<String, usize>::new(), BTreeSet::new());
     for one in all {
         let name = one.host.replace(|c: char| c.is_control(), " ");
-        let count = known.entry(name.clone()).or_default();
-        *count += 1;
-        one.host = if *count > 1 { format!("{name} ({count})") } else { name };
+        let count = counts.entry(name.clone()).or_default();
+        // One may be called so by itself.
+        one.host = loop {
+            *count += 1;
+            let numbered = if *count > 1 { format!("{name} ({count})") } else { name.clone() };
+            if taken.insert(numbered.clone()) {
+                break numbered;
+            }
+        };
     }
 }
 

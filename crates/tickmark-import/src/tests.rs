@@ -287,3 +287,13 @@ fn netperf() {
     assert_eq!((value(&found, "netperf.rate"), value(&found, "netperf.latency.p99")), (9404.5, 112_000.0));
     assert!(!found.series.contains_key("netperf.cpu.here"));
 }
+
+#[test]
+fn no_two_have_one_name_whatever_they_are_called() {
+    let mut all: Vec<Imported> = ["a", "a (2)", "a", "a", "a (2)"]
+        .map(|host| Imported { host: host.to_owned(), ..Imported::default() })
+        .into();
+    super::tell_apart(&mut all);
+    let names: Vec<&str> = all.iter().map(|one| one.host.as_str()).collect();
+    assert_eq!(names, ["a", "a (2)", "a (3)", "a (4)", "a (2) (2)"]);
+}
