@@ -17,7 +17,7 @@ fn finite(field: &str) -> Option<Printed> {
 }
 
 /// A table of more columns is none that a person reads, and each would be a metric.
-const MOST_COLUMNS: usize = 1_000;
+pub(super) const MOST_COLUMNS: usize = 1_000;
 
 /// The numbers, with the lines that hold none where they should; none where a text is anything but columns: every line after the
 /// first has as many fields, and numbers in the same places, but for a few.

@@ -69,7 +69,8 @@ pub fn read(texts: &[(String, String)]) -> Result<(Vec<Imported>, Vec<String>), 
         } else {
             return Err(format!(
                 "{name} is no result of lmbench 2 or 3, super-smack, hyperfine (JSON), sysbench, wrk, iperf3 (-J), netperf, sockperf, cyclictest, perf bench or tickmark_timer_test, \
-                 and no columns of numbers"
+                 and no columns of numbers (two lines or more, {} columns at most)",
+                columns::MOST_COLUMNS
             ));
         }
     }

@@ -297,3 +297,11 @@ fn no_two_have_one_name_whatever_they_are_called() {
     let names: Vec<&str> = all.iter().map(|one| one.host.as_str()).collect();
     assert_eq!(names, ["a", "a (2)", "a (3)", "a (4)", "a (2) (2)"]);
 }
+
+#[test]
+fn more_columns_than_a_person_reads_are_refused_with_their_bound() {
+    let line = |columns: usize| vec!["1"; columns].join(",") + "\n";
+    let table = |columns: usize| read(&[("wide.csv".to_owned(), line(columns).repeat(3))]);
+    assert!(table(1_000).is_ok());
+    assert!(table(1_001).unwrap_err().contains("1000 columns at most"));
+}
