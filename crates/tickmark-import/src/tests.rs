@@ -293,7 +293,7 @@ fn no_two_have_one_name_whatever_they_are_called() {
     let mut all: Vec<Imported> = ["a", "a (2)", "a", "a", "a (2)"]
         .map(|host| Imported { host: host.to_owned(), ..Imported::default() })
         .into();
-    super::tell_apart(&mut all);
+    tell_apart(&mut all);
     let names: Vec<&str> = all.iter().map(|one| one.host.as_str()).collect();
     assert_eq!(names, ["a", "a (2)", "a (3)", "a (4)", "a (2) (2)"]);
 }
