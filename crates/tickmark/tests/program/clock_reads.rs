@@ -222,6 +222,9 @@ fn what_cannot_be_counted_is_said() {
     assert_eq!(page["clocks"][0]["reads"].as_f64(), Some(10.0), "{page}");
     let mut bound = crate::bench::sandboxed(&bench.store(), &["--cap-drop", "ALL"], &asked);
     refused(&bound.output().unwrap(), 1, &["statically"]);
+    // Without its symbols there is nothing to stop at.
+    let path = compiled(&bench, source, &["-static", "-s"]);
+    refused(&bench.run(&["clock-reads", "--", &path]), 1, &["statically", "stripped"]);
     // The same program otherwise is counted to the last read.
     let path = compiled(&bench, source, &["-O1"]);
     let done = bench.run(&["clock-reads", "--format", "json", "--", &path]);

@@ -276,24 +276,8 @@ pub(super) fn begun(
     path: &Path,
     params: &Params,
 ) -> Result<(Seen, Option<f64>), ProbeError> {
-    // A shell that stops itself becomes the command when it goes on: as the same process.
-    let own = ["sh", "-c", "kill -STOP $$; exec \"$@\"", "sh"].map(str::to_owned);
-    let all: Vec<String> = own.into_iter().chain(words.iter().cloned()).collect();
-    let mut started = started::plain(&all, params.told("folder"), &params.allowed, Stdio::null(), None)?;
-    let pid = started.child.id();
-    let state = || {
-        let status = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-        status.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next())
-    };
-    let until = Instant::now() + STOPS;
-    while state() != Some('T') {
-        if Instant::now() > until {
-            return Err(started.wrong("does not begin"));
-        }
-        std::thread::sleep(Duration::from_millis(1));
-    }
     let wrong = |why: String| ProbeError::Other(why);
-    let mut program = Program { pid, files: BTreeMap::new(), places: Vec::new(), blind: BTreeSet::new() };
+    let mut program = Program { pid: 0, files: BTreeMap::new(), places: Vec::new(), blind: BTreeSet::new() };
     let name = path.display().to_string();
     program.add(Mapping { from: 0, to: 0, offset: 0, name, path: path.to_owned() });
     if program.places.is_empty() {
@@ -307,6 +291,24 @@ pub(super) fn begun(
         let files: Vec<_> = program.files.iter().map(|(identity, known)| (*identity, &known.code)).collect();
         let named = named(&files, calls).map_err(wrong)?;
         program.places.extend(named.into_iter().map(|(file, name, offset)| (file, offset, name, None)));
+    }
+    // A shell that stops itself becomes the command when it goes on: as the same process.
+    let own = ["sh", "-c", "kill -STOP $$; exec \"$@\"", "sh"].map(str::to_owned);
+    let all: Vec<String> = own.into_iter().chain(words.iter().cloned()).collect();
+    let mut started = started::plain(&all, params.told("folder"), &params.allowed, Stdio::null(), None)?;
+    let pid = started.child.id();
+    program.pid = pid;
+    let state = || {
+        let status = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        status.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next())
+    };
+    let until = Instant::now() + STOPS;
+    while state() != Some('T') {
+        if Instant::now() > until {
+            started.end_all();
+            return Err(ProbeError::Other(format!("`{}` does not begin", words.join(" "))));
+        }
+        std::thread::sleep(Duration::from_millis(1));
     }
     let time = params.told("seconds").parse::<f64>().ok();
     let (begun, mut ended) = (Instant::now(), None);
@@ -322,7 +324,7 @@ pub(super) fn begun(
     let seen = program.watch_until(params, &go_on, &mut is_over);
     started.end_all();
     match ended.filter(|status| !status.success()) {
-        Some(status) => Err(started.wrong(&format!("ended with {status}"))),
+        Some(status) => Err(ProbeError::Other(format!("`{}`: ended with {status}", words.join(" ")))),
         None => seen,
     }
 }
