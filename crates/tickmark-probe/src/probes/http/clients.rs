@@ -27,10 +27,10 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 impl Clients {
     /// Asks this server, as `connection`, `connections`, `host` and `path` say, from a CPU.
+    /// `is_apart` gives the clients a class of their own, so that the scheduler treats them and a server on their CPU alike whatever that costs.
     ///
     /// # Errors
     /// Nobody answers there.
-    /// `is_apart` gives the clients a class of their own, so that the scheduler treats them and a server on their CPU alike whatever that costs.
     pub(in crate::probes) fn start(
         params: &Params,
         to: SocketAddr,
