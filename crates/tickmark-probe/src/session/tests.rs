@@ -82,11 +82,13 @@ fn other_programs_and_versions_are_named() {
     assert!(ask("nowhere", "correct horse battery").unwrap_err().contains("no ADDRESS:PORT"));
 }
 
-/// Twenty who say nothing, one who drips, and one whose line never ends: who knows the token is heard all the same, at once.
+/// Nineteen who say nothing, one who says half, one who drips, and one whose line never ends: who knows the token is heard all the same, at once.
 #[test]
 fn strangers_keep_nobody_waiting() {
     let (server, address) = server("correct horse battery");
     let mut strangers: Vec<TcpStream> = (0..22).map(|_| TcpStream::connect(&address).unwrap()).collect();
+    // A line, and the beginning of another that fills what a greeting may have.
+    strangers[19].write_all(&[b"a\n", &[b'a'; GREETING - 2][..]].concat()).unwrap();
     strangers[20].write_all(b"a").unwrap();
     strangers[21].write_all(&[b'a'; GREETING + 1]).unwrap();
     let (asks, to) = (address.clone(), "correct horse battery");
