@@ -40,7 +40,7 @@ pub fn row_names(metric: &Metric) -> &'static [&'static str] {
 /// By what share the mean of a loop that does nothing is above its floor: whatever made its turns longer.
 fn lost(sample: &Sample<'_>) -> Row {
     let share = |run: &Figures| run.mean.map(|mean| 1.0 - run.value / mean);
-    let mut row = rows::row(sample, ".lost", "spinning loop, mean above its floor", share);
+    let mut row = rows::row(sample, ".lost", "spinning loop, mean above floor", share);
     row.unit = Unit::Share;
     row
 }

@@ -25,6 +25,17 @@ fn text_of_a_recording_of_format_1_1() {
     insta::assert_snapshot!(anstream::adapter::strip_str(&crate::lmbench::text(&page, "")).to_string());
 }
 
+/// Also the sentences below the tables: a terminal of 80 columns breaks none of them anew.
+#[test]
+fn no_line_of_a_recording_is_wider_than_a_terminal() {
+    for recording in [of_format("1.1"), of_format("1.4"), of_format("1.5"), fixture()] {
+        let page = text(&report::build(&recording, &|_| true, false), false);
+        let page = anstream::adapter::strip_str(&page).to_string();
+        let wide: Vec<&str> = page.lines().filter(|line| line.chars().count() > 80).collect();
+        assert!(wide.is_empty(), "{wide:#?}");
+    }
+}
+
 /// Rings of which each was a probe, and parts without their list.
 #[test]
 fn text_of_a_recording_of_format_1_4() {

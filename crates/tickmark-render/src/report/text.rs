@@ -164,14 +164,15 @@ fn rows(out: &mut String, model: &Model) {
             let _ = writeln!(
                 out,
                 "\nfloor: the median of what {tool} printed for each run, as it defines it;\n\
-                 what disturbed it is unknown; CV: standard deviation between runs, over the floor"
+                 what disturbed it is unknown; CV: standard deviation between runs, over the\n\
+                 floor"
             );
         }
         None => out.push_str(
             "\nfloor: 10th percentile of short batches, without ticks (or what the note says:\n\
-             median latency, smallest step); mean: over all runs, of all batches but those that a\n\
-             note says are excluded; CV: standard deviation between runs, over the floor;\n\
-             disturbed: share of the batches\n",
+             median latency, smallest step); mean: over all runs, of all batches but those\n\
+             that a note says are excluded; CV: standard deviation between runs, over the\n\
+             floor; disturbed: share of the batches\n",
         ),
     }
 }
