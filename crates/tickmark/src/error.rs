@@ -75,7 +75,10 @@ impl Error {
         match self {
             Self::UnknownProbe { .. } | Self::Usage(_) => Code::Usage,
             Self::Store { source } => match source {
-                Store::Unknown { .. } | Store::Ambiguous { .. } | Store::Unkept(_) => Code::Usage,
+                Store::Unknown { .. }
+                | Store::NoneUsable { .. }
+                | Store::Ambiguous { .. }
+                | Store::Unkept(_) => Code::Usage,
                 Store::KeepsItsName { .. } | Store::NoName(_) | Store::NoHome => Code::Usage,
                 _ => Code::Failed,
             },
@@ -121,7 +124,7 @@ fn nearest(suggestion: &Option<String>) -> String {
 /// What to try after an error of a store.
 fn next(error: &Store) -> &'static str {
     match error {
-        Store::Unknown { .. } => "; `tickmark recordings` lists them",
+        Store::Unknown { .. } | Store::NoneUsable { .. } => "; `tickmark recordings` lists them",
         Store::Ambiguous { .. } => "; give more of the id",
         Store::NoHome => "; use --store DIR",
         Store::Index { .. } => "; `tickmark recordings --rebuild` makes it again",

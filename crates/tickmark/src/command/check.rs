@@ -13,7 +13,7 @@ use std::fs::OpenOptions;
 use std::io::Write;
 use tickmark_analysis::gate::{self, Calibrated, Checked, Figures, Line};
 use tickmark_render::gate as render;
-use tickmark_store::{Id, Recording, Store};
+use tickmark_store::{Error as StoreError, Id, Recording, Store};
 
 pub(super) fn run(store: &Store, asked: &Check) -> Result<Code, Error> {
     let has_figures = |recording: &Recording| {
@@ -21,7 +21,13 @@ pub(super) fn run(store: &Store, asked: &Check) -> Result<Code, Error> {
             && recording.meta.arm.is_none()
             && !gate::figures(recording, &|_, _| true).is_empty()
     };
-    let newest = store.find_usable(&asked.recording, &has_figures)?;
+    let newest = store.find_usable(&asked.recording, &has_figures).map_err(|error| match error {
+        // Nothing was measured yet: no fault of who asks.
+        StoreError::Unknown { .. } | StoreError::NoneUsable { .. } if asked.recording.starts_with("last") => {
+            Error::Unjudged(format!("{error}: nothing to judge; `tickmark run` makes one"))
+        }
+        error => error.into(),
+    })?;
     if !newest.complete() {
         let id = &newest.meta.id;
         return Err(Error::Refused(format!("recording {id} is not complete: `tickmark run --resume {id}`")));

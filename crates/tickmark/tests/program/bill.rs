@@ -44,7 +44,7 @@ fn a_command_that_fails_has_no_bill() {
     // What failed says so, and is no last recording.
     let listed = out(&bench.run(&["recordings"]));
     assert!(listed.contains("failed") && !listed.contains("complete"), "{listed}");
-    refused(&bench.run(&["show", "last"]), 1, &["last", "measured something"]);
+    refused(&bench.run(&["show", "last"]), 2, &["last", "measured something"]);
     // Where the user is: a program of this folder, and a file that it finds there.
     std::fs::create_dir_all(bench.store()).unwrap();
     std::fs::write(bench.store().join("work"), "#!/bin/sh\ntest -f work\n").unwrap();

@@ -103,6 +103,8 @@ impl History {
 fn a_gate_tells_a_change_from_none_and_from_what_it_cannot_judge() {
     let _machine = crate::bench::machine();
     let mut history = History::new();
+    let (code, said) = history.check(&[]);
+    assert!(code == 5 && said.contains("nothing to judge"), "nothing was ever measured here: {said}");
     history.add(1.0, None);
     let (code, said) = history.check(&[]);
     assert!(

@@ -222,7 +222,7 @@ fn what_cannot_be_watched_is_one_line() {
         refused(&output, 1, &["/sys/kernel/tracing/tracing_on", "tracefs"]);
     }
     assert!(bench.run(&["run", "syscall.null", "--once", "--name", "once"]).status.success());
-    refused(&bench.run(&["tick", "--of", "last"]), 1, &["of the kind that this command works on"]);
+    refused(&bench.run(&["tick", "--of", "last"]), 2, &["of the kind that this command works on"]);
     refused(&bench.run(&["tick", "--of", "once"]), 2, &["no whole trace of the tick's probe"]);
     // A trace that was cut short is no trace.
     bench.run(&["tick", "--duration", "400ms", "--name", "cut"]);
