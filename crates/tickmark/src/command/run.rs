@@ -21,6 +21,7 @@ pub(super) fn run(store: &Store, asked: &Run) -> Result<Code, Error> {
         Some(name) => resume(store, name)?,
         None => begin(store, asked)?,
     };
+    warn_of_priority(&plan);
     let control = progress::control();
     let mut machine = ThisMachine { control: control.clone(), joins: None, seen: None };
     keep(store, &mut machine, &control, &plan, writer, asked.resume.is_none(), asked.output.format)
@@ -74,6 +75,8 @@ pub(super) fn measured_here(
         .iter()
         .map(|(name, plan)| store.create(&Meta { plan: plan.clone(), ..new(name.clone(), select) }));
     let writers = writers.collect::<Result<Vec<_>, _>>()?;
+    // Once: they differ in their CPUs.
+    plans.iter().take(1).for_each(|(_, plan)| warn_of_priority(plan));
     let (control, done) = (progress::control(), AtomicBool::new(false));
     let (view, over) = (View::new(), AtomicBool::new(false));
     let made = |(number, (plan, writer)): (usize, (&Plan, Writer))| {
@@ -134,7 +137,6 @@ fn kept(
     is_new: bool,
     progress: Progress,
 ) -> Result<Recording, Error> {
-    warn_of_priority(plan);
     let measured = measure(target, plan, &mut writer, progress);
     let folder = writer.folder().to_owned();
     drop(writer);
@@ -150,7 +152,7 @@ fn kept(
     Ok(recording)
 }
 
-/// Says what a real-time priority does to the figures before they are measured: it is our own advice against other tasks.
+/// Says what a real-time priority does to the figures of this machine before they are measured: it is our own advice against other tasks.
 fn warn_of_priority(plan: &Plan) {
     if plan.settings.priority == Priority::Other {
         return;

@@ -337,3 +337,15 @@ fn a_cpu_that_others_had_is_notable() {
     let noise = findings.iter().find(|finding| finding["finding"] == "noise").unwrap();
     assert!(noise["share"].as_f64() > Some(0.3) && noise["others"]["task"].as_f64() > Some(0.3), "{noise}");
 }
+
+/// What our own priority does is said before it is measured, once, however many CPUs are watched.
+#[test]
+fn the_real_time_limit_is_said_once() {
+    let _machine = crate::bench::machine();
+    let bench = Bench::new();
+    let done = bench.run(&["tick", "--cpu", "all", "--duration", "400ms", "--priority", "fifo:5"]);
+    let limit = std::fs::read_to_string("/proc/sys/kernel/sched_rt_runtime_us").unwrap_or_default();
+    let is_limited = limit.trim().parse::<i64>().is_ok_and(|us| (0..1_000_000).contains(&us));
+    let said = err(&done);
+    assert_eq!(said.matches("sched_rt_runtime_us = ").count(), usize::from(is_limited), "{said}");
+}
