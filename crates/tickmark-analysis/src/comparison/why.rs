@@ -61,7 +61,7 @@ impl Why {
             Self::TooFew => "too_few",
             Self::NoVariation => "no_variation",
             Self::Order(Withheld::Drift) => "drift",
-            Self::Order(Withheld::Dependence) => "values_depend_on_each_other",
+            Self::Order(Withheld::Dependence) => "dependence",
         }
     }
 }

@@ -341,7 +341,7 @@ fn a_cpu_that_others_had_is_notable() {
 /// What our own priority does is said before it is measured, once, however many CPUs are watched.
 #[test]
 fn the_real_time_limit_is_said_once() {
-    let _machine = crate::bench::machine();
+    let _machine = machine();
     let bench = Bench::new();
     let done = bench.run(&["tick", "--cpu", "all", "--duration", "400ms", "--priority", "fifo:5"]);
     let limit = std::fs::read_to_string("/proc/sys/kernel/sched_rt_runtime_us").unwrap_or_default();
