@@ -54,7 +54,9 @@ int main(void) {
     struct timespec rest = { 0, 700000000 };
     nanosleep(&rest, 0);
     double after = each("0", &counted);
-    need(!put(OF "extra_ns", "10000"), "ns are set"); nanosleep(&rest, 0);
+    need(!put(OF "extra_ns", "10000"), "ns are set"); need(put(OF "extra_turns", "2") == EINVAL, "no turns beside the most ns");
+    need(!put(OF "extra_ns", "0") && !put(OF "extra_turns", "2") && put(OF "extra_ns", "10000") == EINVAL, "nor ns beside turns");
+    need(!put(OF "extra_turns", "0") && !put(OF "extra_ns", "10000"), "one of them may be"); nanosleep(&rest, 0);
     need(number(OF "extra_ns") == 0, "a delay that is not set again ends");
     need(after < thousand, "without turns a read is short again");
     need(!put(CURRENT, was) && !strcmp(get(CURRENT), was), "the other can be selected");
