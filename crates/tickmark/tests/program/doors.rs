@@ -1,7 +1,7 @@
 //! What comes in and goes out by doors that others made: outputs that are no files, stores with what does not belong there, files that
 //! never end, strangers that say nothing.
 
-use crate::bench::{Bench, err, has, out, program};
+use crate::bench::{Bench, err, out, program};
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
@@ -164,9 +164,6 @@ fn what_no_check_could_look_at_is_no_success() {
 
 #[test]
 fn who_says_nothing_keeps_nobody_from_being_served() {
-    if !has("ip") {
-        return;
-    }
     let _machine = crate::bench::machine();
     let bench = Bench::new();
     let mut serving = bench
