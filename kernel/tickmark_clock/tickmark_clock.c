@@ -88,23 +88,26 @@ static DECLARE_DELAYED_WORK(deadman, forget);
 
 static void look(struct work_struct *work);
 static DECLARE_DELAYED_WORK(looks, look);
+/* Changes with the lock of the parameters held. */
+static bool given_up;
 
-/* A TSC that is given up after loading is none to read: with high-resolution timers the kernel then selects another. */
+/* A TSC that is given up after loading is none to read. */
 static void look(struct work_struct *work)
 {
 	if (!check_tsc_unstable()) {
 		queue_delayed_work(system_wq, &looks, msecs_to_jiffies(LOOK_MS));
 		return;
 	}
-	pr_warn("tickmark_clock: the kernel has given the TSC up: no clock source to rely on any more, select another\n");
+	pr_warn("tickmark_clock: the kernel has given the TSC up, and this clock source goes with it\n");
 	kernel_param_lock(THIS_MODULE);
+	given_up = true;
 	WRITE_ONCE(extra_cycles, 0);
 	WRITE_ONCE(extra_turns, 0);
 	extra_ns = 0;
 	kernel_param_unlock(THIS_MODULE);
-	tickmark_clock.flags &= ~CLOCK_SOURCE_VALID_FOR_HRES;
-	tickmark_clock.flags |= CLOCK_SOURCE_UNSTABLE;
-	clocksource_change_rating(&tickmark_clock, 0);
+	/* Where it is the current one the kernel selects another first. */
+	if (clocksource_unregister(&tickmark_clock))
+		pr_warn("tickmark_clock: there is no other clock source to select\n");
 }
 
 /* Whether both delays together stay below what is never exceeded: a turn takes a cycle at least. */
@@ -130,6 +133,8 @@ static int set_ns(const char *text, const struct kernel_param *kp)
 
 	if (err)
 		return err;
+	if (given_up)
+		return -ENODEV;
 	if (ns > most_ns || ns > CEILING_NS || !fits(ns, READ_ONCE(extra_turns)))
 		return -EINVAL;
 	extra_ns = ns;
@@ -145,6 +150,8 @@ static int set_turns(const char *text, const struct kernel_param *kp)
 
 	if (err)
 		return err;
+	if (given_up)
+		return -ENODEV;
 	if (!fits(extra_ns, turns))
 		return -EINVAL;
 	WRITE_ONCE(extra_turns, turns);

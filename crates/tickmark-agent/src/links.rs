@@ -53,7 +53,10 @@ fn obey(words: &[String]) -> Result<(), String> {
         let times = order.times;
         let reply = match &order.ask {
             Some(address) => ask(address, &token, times).map(Reply::Asked),
-            None => answer(&server, times.all() + BEYOND).map(Reply::Answered),
+            None => {
+                // It says nothing more until it has the reply: what can be read is its end.
+                answer(&server, times.all() + BEYOND, &|| !coordinator.is_silent()).map(Reply::Answered)
+            }
         };
         let _ = coordinator.send(reply.unwrap_or_else(Reply::Failed).line().into_bytes());
     }

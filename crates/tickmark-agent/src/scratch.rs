@@ -110,10 +110,14 @@ fn lock(path: &Path) -> Option<File> {
     (there.ino() == lock.metadata().ok()?.ino()).then_some(lock)
 }
 
-/// Removes what killed agents left in all places where one may have worked.
-pub fn sweep_all() {
+/// Removes what killed agents left in all places where one may have worked, or finds it only; where it was.
+pub fn sweep_all(removes: bool) -> Vec<PathBuf> {
     let temporary = std::env::var_os("TMPDIR").map(PathBuf::from);
-    temporary.into_iter().chain(PLACES.map(PathBuf::from)).for_each(|place| sweep(&place));
+    temporary
+        .into_iter()
+        .chain(PLACES.map(PathBuf::from))
+        .flat_map(|place| abandoned(&place, removes))
+        .collect()
 }
 
 /// Removes a directory of ours, or that of a run in it, and the shared memory of databases below.
@@ -122,8 +126,14 @@ pub(crate) fn remove(path: &Path) {
     let _ = std::fs::remove_dir_all(path);
 }
 
-/// Removes what killed agents left: directories of ours whose lock nobody holds.
+/// Removes what killed agents left.
 fn sweep(place: &Path) {
+    let _ = abandoned(place, true);
+}
+
+/// Directories of ours whose lock nobody holds; they are removed meanwhile.
+fn abandoned(place: &Path, removes: bool) -> Vec<PathBuf> {
+    let mut found = Vec::new();
     let own = std::fs::metadata("/proc/self").map(|status| status.uid());
     for entry in std::fs::read_dir(place).into_iter().flatten().flatten() {
         let ours = entry.file_name().to_string_lossy().starts_with(PREFIX)
@@ -131,9 +141,13 @@ fn sweep(place: &Path) {
         let Some(lock) = ours.then(|| File::open(entry.path().join(LOCK)).ok()).flatten() else { continue };
         // Held while the directory goes: who waits for it sees that the file is gone.
         if lock.try_lock().is_ok() {
-            remove(&entry.path());
+            if removes {
+                remove(&entry.path());
+            }
+            found.push(entry.path());
         }
     }
+    found
 }
 
 impl Drop for Scratch {

@@ -126,7 +126,7 @@ struct Supervisor<'a> {
     sizes: tickmark_probe::Sizes,
     batch: Nanos,
     clock_source: Option<String>,
-    /// When it stops; none is with the end of standard input.
+    /// When it stops, a survey's; none is with the end of standard input.
     ends: Option<Instant>,
 }
 
@@ -284,12 +284,13 @@ impl Drop for Running {
     }
 }
 
-/// Reads what the run writes until it ends, its limit has passed, or it is time to stop: that of a survey, or the end of standard input.
+/// Reads what the run writes until it ends, its limit has passed, or it is time to stop: that of a survey or when nobody reads it any more, or the end of
+/// standard input.
 fn wait(mut running: Running, limit: Nanos, ends: Option<Instant>) -> std::io::Result<End> {
     let deadline = Instant::now() + limit.to_duration() + GRACE.to_duration();
     let mut lines = Vec::new();
     let Some(mut pipe) = running.0.stdout.take() else { return Err(std::io::ErrorKind::BrokenPipe.into()) };
-    let stdin = std::io::stdin();
+    let (stdin, stdout) = (std::io::stdin(), std::io::stdout());
     let mut chunk = [0; 64 << 10];
     let end = loop {
         let now = Instant::now();
@@ -301,14 +302,18 @@ fn wait(mut running: Running, limit: Nanos, ends: Option<Instant>) -> std::io::R
         if now >= deadline {
             break Some(End::Limit);
         }
-        let other = if ends.is_some() { pipe.as_fd() } else { stdin.as_fd() };
-        let ready = limits::wait_readable([pipe.as_fd(), other], left);
+        // Who takes part in a survey has no standard input that says so.
+        let ready = if ends.is_some() {
+            limits::wait_readable_or_unread(pipe.as_fd(), stdout.as_fd(), left)
+        } else {
+            limits::wait_readable([pipe.as_fd(), stdin.as_fd()], left)
+        };
         match ready.map_err(|e| std::io::Error::from_raw_os_error(e.errno))? {
             [true, _] => match pipe.read(&mut chunk)? {
                 0 => break None,
                 count => lines.extend_from_slice(&chunk[..count]),
             },
-            [false, true] if ends.is_none() && stdin.lock().read(&mut chunk)? == 0 => break Some(End::Told),
+            [false, true] if ends.is_some() || stdin.lock().read(&mut chunk)? == 0 => break Some(End::Told),
             _ => {}
         }
     };

@@ -37,6 +37,8 @@ pub struct Dosed {
     pub reads: f64,
     /// What a read costs here: as programs do it, and as a system call.
     pub read: [f64; 2],
+    /// What a switch to another thread costs here; none of earlier recordings.
+    pub switch: Option<f64>,
     /// Where a dose is a number of operations on timestamps that each read has more, and no time: their kind, and what one took.
     pub operation: Option<(String, f64)>,
     /// And by other clock sources of the machine, where that was measured.
@@ -48,6 +50,8 @@ pub struct Dosed {
     /// By how much it takes longer with each ns that all of its counted reads did together: 1 where each of them is waited for, also where a server reads less
     /// often when it is slower.
     pub each: Option<Slope>,
+    /// Whether both are divided by what a ns of a longer read is charged with, by reads that were timed by the thread's own clock.
+    pub is_calibrated: bool,
     /// By how much a transaction has more switches of the server with each ns that a read takes longer, of the kind that changes most; none of earlier recordings.
     pub switches: Option<Slope>,
     /// Every slice: by how much a read took longer, in ns, and what a transaction cost.
@@ -75,6 +79,11 @@ pub struct Row {
     pub predicted: f64,
 }
 
+/// Standard uncertainties of what a ns of a longer read is charged with, as shares: on the client's CPU, and elsewhere. By planted servers, of which 12 blocks
+/// have smaller errors (METHODOLOGY, What a slower clock costs a server).
+const CHARGED: [f64; 2] = [0.0025, 0.01];
+/// Where reads are not timed by the thread's own clock, what a ns of them is charged with is known to this share.
+const MARGIN: f64 = 0.1;
 /// An interval that reaches further from it tells nothing.
 const WIDE: f64 = 0.5;
 
@@ -93,9 +102,6 @@ pub enum Verdict {
     Scheduling,
 }
 
-/// What a context switch costs a server, in ns, to tell whether some of them are in the slope: a pipe's, here a few us.
-const SWITCH: f64 = 2_200.0;
-
 impl Dosed {
     /// What slope and count say of each other.
     #[must_use]
@@ -104,10 +110,11 @@ impl Dosed {
             Some(each) if self.reads > 0.0 => (each.interval(CONFIDENCE), 1.0),
             _ => (self.slope?.interval(CONFIDENCE), 0.0),
         };
+        let margin = if self.is_calibrated { 0.0 } else { MARGIN * wanted };
         Some(match () {
             () if self.scheduling().is_some() => Verdict::Scheduling,
-            () if interval.low > wanted => Verdict::More,
-            () if interval.high < wanted => Verdict::Less,
+            () if interval.low > wanted + margin => Verdict::More,
+            () if interval.high < wanted - margin => Verdict::Less,
             () if wanted > 0.0 && (interval.low < wanted - WIDE || interval.high > wanted + WIDE) => {
                 Verdict::Undecided
             }
@@ -119,11 +126,11 @@ impl Dosed {
     /// open.
     #[must_use]
     pub fn scheduling(&self) -> Option<f64> {
-        let (slope, switches) = (self.slope?, self.switches?);
+        let (slope, switches, cost) = (self.slope?, self.switches?, self.switch?);
         let interval = switches.interval(CONFIDENCE);
         let half = |slope: &Slope| (slope.interval(CONFIDENCE).high - slope.interval(CONFIDENCE).low) / 2.0;
         let is_there = interval.low > 0.0 || interval.high < 0.0;
-        let in_it = switches.point.abs() * SWITCH;
+        let in_it = switches.point.abs() * cost;
         (is_there && in_it > half(&slope)).then_some(in_it)
     }
 
@@ -260,6 +267,11 @@ fn dosed(recording: &Recording, runs: &[&Run]) -> Option<Dosed> {
         let of_block = |block: &Vec<Slice>| block.iter().filter(|slice| slice[0] >= 0.0).map(one).collect();
         dose::calibrated(&blocks.iter().map(of_block).collect::<Vec<Vec<dose::Slice>>>())
     };
+    let elsewhere = told.get("place").is_none_or(|place| place != "same");
+    let charged = |slope: Slope| Slope {
+        error: slope.error.hypot(CHARGED[usize::from(elsewhere)] * slope.point),
+        ..slope
+    };
     let kinds = [7, 8].map(|kind| line(&|slice| (longer(slice), slice[kind])));
     let switches = kinds.into_iter().flatten().max_by(|a, b| a.point.abs().total_cmp(&b.point.abs()));
     let tally = |name: &str| {
@@ -279,11 +291,16 @@ fn dosed(recording: &Recording, runs: &[&Run]) -> Option<Dosed> {
         rate: mean(&of(0.0, 4))?,
         reads,
         read: [*read.first()?, *read.get(1)?],
+        switch: read.get(3).copied(),
         rows,
         // Where no clock was read nothing was delivered: what was asked stands for it.
-        slope: calibrated(&longer).or_else(|| line(&|slice| (longer(slice), slice[3]))),
+        slope: calibrated(&longer).map(charged).or_else(|| line(&|slice| (longer(slice), slice[3]))),
         each: calibrated(&|slice| slice[1] * slice[2])
+            .map(charged)
             .or_else(|| line(&|slice| (slice[1] * slice[2], slice[3]))),
+        is_calibrated: !is_number
+            && blocks.iter().flatten().any(|slice| slice[6] > 0.0)
+            && calibrated(&longer).is_some(),
         switches,
         operation,
         slices: blocks

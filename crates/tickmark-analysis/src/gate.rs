@@ -209,7 +209,8 @@ pub fn check(
     let judged = judge(&sides).into_iter().zip(judge(&opposite));
     let line = |(name, (judged, opposite)): (&&Name, (Judged, Judged))| {
         let values: Vec<f64> = earlier.iter().map(|figures| figures[*name].value).collect();
-        let middle = median(values.iter().copied()).unwrap_or(f64::NAN);
+        // In logarithms, as it is judged.
+        let middle = median(values.iter().map(|value| value.ln())).map_or(f64::NAN, f64::exp);
         let Figure { unit, better, .. } = new[0][*name];
         Line {
             metric: name.0.clone(),

@@ -153,7 +153,7 @@ pub fn read(path: &Path) -> Result<Asked, Error> {
                 "{place} is no file, and no experiment that comes with tickmark: {names}"
             )));
         }
-        None => std::fs::read_to_string(path).map_err(Error::file("read", path))?,
+        None => tickmark_process::text(path).map_err(Error::file("read", path))?,
     };
     parse(&text).map_err(|why| Error::Usage(format!("{}: {why}", path.display())))
 }

@@ -2,6 +2,7 @@
 
 use crate::Error;
 use crate::kernel::{Arch, Kernel};
+use std::collections::BTreeMap;
 
 /// The fragments by name: the files of `fragments/`.
 macro_rules! fragments {
@@ -24,17 +25,20 @@ pub(crate) fn fragment(kernel: &Kernel) -> String {
     std::iter::once(base.to_owned()).chain(settings).chain(more).collect()
 }
 
-/// Checks each line of a fragment in the configuration that came of it.
+/// What a line of a configuration speaks of.
+fn symbol(line: &str) -> Option<&str> {
+    match line.strip_prefix("# CONFIG_") {
+        Some(rest) => rest.strip_suffix(" is not set"),
+        None => line.strip_prefix("CONFIG_")?.split_once('=').map(|(symbol, _)| symbol),
+    }
+}
+
+/// Checks each symbol of a fragment in the configuration that came of it; its last line counts, as it does for the kernel.
 pub(crate) fn verify(kernel: &Kernel, config: &str) -> Result<(), Error> {
     let fragment = fragment(kernel);
-    for line in fragment.lines() {
-        let symbol = match line.strip_prefix("# CONFIG_") {
-            Some(rest) if rest.ends_with(" is not set") => rest.trim_end_matches(" is not set"),
-            _ => match line.strip_prefix("CONFIG_").and_then(|rest| rest.split_once('=')) {
-                Some((symbol, _)) => symbol,
-                None => continue,
-            },
-        };
+    let asked: BTreeMap<&str, &str> =
+        fragment.lines().filter_map(|line| Some((symbol(line)?, line))).collect();
+    for (symbol, line) in asked {
         let set = format!("CONFIG_{symbol}=");
         let got = config.lines().find(|line| line.starts_with(&set));
         // What is not asked for may be unknown to this version, or hidden: both are "not set".
@@ -62,7 +66,9 @@ mod tests {
             let kernel: Kernel = text.parse().unwrap();
             let config = fragment(&kernel);
             assert_eq!(config.contains("CONFIG_OSNOISE_TRACER=y"), kernel.osnoise);
-            assert_eq!(config.contains("CONFIG_PROVE_LOCKING=y"), kernel.lockdep);
+            for checks in ["CONFIG_PROVE_LOCKING=y", "CONFIG_KASAN=y", "CONFIG_SLUB_DEBUG=y"] {
+                assert_eq!(config.contains(checks), kernel.lockdep);
+            }
             assert!(config.contains(&format!("CONFIG_HZ_{}=y", kernel.hz)), "{config}");
             assert!(config.contains("PREEMPT") && config.contains("HIGH_RES_TIMERS"));
             verify(&kernel, &config).unwrap();

@@ -68,7 +68,7 @@ pub struct Kernel {
     pub preempt: Preempt,
     /// Whether it has the osnoise tracer.
     pub osnoise: bool,
-    /// Whether it proves its locks (lockdep).
+    /// Whether it proves its locks (lockdep) and checks its memory (KASAN).
     pub lockdep: bool,
     /// What it is built from.
     pub source: Source,

@@ -46,9 +46,9 @@ pub(crate) const TIMEOFDAY: usize = 13;
 pub(crate) const SECONDS: usize = 14;
 /// Counter ticks that reads took longer, as measured, without those that were held up.
 pub(crate) const SPENT: usize = 15;
-/// CPU time that some reads took with what makes them longer, in ns, by the thread's own clock; and how many reads these are.
+/// CPU time that some reads took with what makes them longer, in ns, by the thread's own clock.
 pub(crate) const CPU_SPENT: usize = 16;
-/// See above.
+/// How many reads these are.
 pub(crate) const CPU_READS: usize = 17;
 /// One of so many reads is one of them, as a power of two.
 pub(crate) const ONE_OF: u32 = 5;

@@ -79,9 +79,9 @@ pub struct Counts {
     pub reads: [u64; SPENT],
     /// Ticks of the processor's counter by which they were made longer; of reads by system call all that they took.
     pub spent: u64,
-    /// CPU time that some of them took with what made them longer, in ns, by the thread's own clock; and how many these are.
+    /// CPU time that some of them took with what made them longer, in ns, by the thread's own clock.
     pub cpu_spent: u64,
-    /// See above.
+    /// How many these are.
     pub cpu_reads: u64,
     /// Reads that something else held up while they were made longer: not in `spent`.
     pub held_up: u64,

@@ -153,20 +153,19 @@ fn measure(mut line: Line) -> std::io::Result<Link> {
     Ok(Link { trips, made, there, back, side: watch.end(&line.stream) })
 }
 
-/// Answers one who knows the token and comes within this time.
+/// Answers one who knows the token and comes within this time, unless it is to `stop`.
 ///
 /// # Errors
 /// Nobody does; the other side ends in the middle.
-pub fn answer(server: &Server, within: Duration) -> Result<Side, String> {
+pub fn answer(server: &Server, within: Duration, stop: &dyn Fn() -> bool) -> Result<Side, String> {
     let until = Instant::now() + within;
     let mut lobby = Lobby::default();
     let (stream, times) = loop {
         let left = until.saturating_duration_since(Instant::now());
-        if left.is_zero() {
+        if left.is_zero() || stop() {
             return Err("nobody came".to_owned());
         }
-        let wait = if lobby.is_empty() { left } else { left.min(LOOK) };
-        if hosts::somebody_within(server.listener(), wait).is_ok() {
+        if hosts::somebody_within(server.listener(), left.min(LOOK)).is_ok() {
             let _ = server.admit(&mut lobby);
         }
         // Strangers are none of it.
@@ -220,7 +219,7 @@ mod tests {
     #[test]
     fn both_ends_measure_and_strangers_do_not_count() {
         let (server, address) = listening();
-        let answers = std::thread::spawn(move || answer(&server, Duration::from_secs(20)));
+        let answers = std::thread::spawn(move || answer(&server, Duration::from_secs(20), &|| false));
         assert!(
             ask(&address, &token("incorrect horse battery"), TIMES)
                 .unwrap_err()
@@ -250,14 +249,17 @@ mod tests {
             stream.write_all(&[TAKE]).unwrap();
             while stream.write_all(&[0; BLOCK]).is_ok() {}
         });
-        assert_eq!(answer(&server, Duration::from_secs(20)), Err("nothing more comes through".to_owned()));
+        assert_eq!(
+            answer(&server, Duration::from_secs(20), &|| false),
+            Err("nothing more comes through".to_owned())
+        );
         keeps.join().unwrap();
     }
 
     #[test]
     fn nobody_and_who_goes_in_the_middle_are_told() {
         let (server, address) = listening();
-        assert_eq!(answer(&server, Duration::from_millis(20)), Err("nobody came".to_owned()));
+        assert_eq!(answer(&server, Duration::from_millis(20), &|| false), Err("nobody came".to_owned()));
         let ends = std::thread::spawn(move || {
             drop(server.accept(asked, |_| Ok(())).unwrap());
         });

@@ -4,6 +4,7 @@
 //! A line of words each: who listens begins with `tickmark VERSION PROTOCOL NUMBER`; who connected says `NUMBER PROOF`, and in the next line what it
 //! asks; it hears `proof PROOF`, or `refused` and why.
 
+mod lobby;
 mod token;
 
 #[cfg(feature = "whole")]
@@ -16,6 +17,8 @@ use std::time::{Duration, Instant};
 use tickmark_wire::asked::Answer;
 use token::{fresh, unhex};
 
+use lobby::Guest;
+pub use lobby::Lobby;
 pub use token::{LEAST_TOKEN, TOKEN, Token};
 
 /// Of the lines that both say; another one is refused.
@@ -198,6 +201,15 @@ impl Session {
             Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(false),
             Err(error) => Err(error),
         }
+    }
+
+    /// Whether nothing is there to read now, not even the end.
+    #[must_use]
+    pub fn is_silent(&self) -> bool {
+        let stream = self.lines.get_ref();
+        let looked = stream.set_nonblocking(true).and_then(|()| stream.peek(&mut [0]));
+        let _ = stream.set_nonblocking(false);
+        self.lines.buffer().is_empty() && looked.is_err_and(|error| error.kind() == ErrorKind::WouldBlock)
     }
 
     /// Has the kernel ask whether the other end is there while nothing is said: of one that is not, the session ends.
@@ -417,59 +429,6 @@ impl Server {
                 stream.read_exact(&mut key)?;
                 return Ok(stream);
             }
-        }
-    }
-}
-
-/// Those who connected and did not answer yet: whoever says nothing keeps nobody else waiting.
-#[derive(Debug, Default)]
-pub struct Lobby(Vec<Guest>);
-
-impl Lobby {
-    /// Whether nobody waits in it.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    /// One whose first line is there; those whose time is over leave.
-    fn answered(&mut self) -> Option<Guest> {
-        self.0.retain(|guest| guest.session.until.is_some_and(|until| until > Instant::now()));
-        let at = self.0.iter().position(Guest::has_answered)?;
-        Some(self.0.remove(at))
-    }
-}
-
-/// One who connected and was greeted.
-#[derive(Debug)]
-struct Guest {
-    session: Session,
-    number: String,
-    from: SocketAddr,
-}
-
-impl Guest {
-    fn greet(stream: TcpStream, from: SocketAddr) -> std::io::Result<Self> {
-        let session = Session::of(stream)?;
-        let number = fresh()?;
-        let tickmark = env!("CARGO_PKG_VERSION").to_owned();
-        session.send(format!("tickmark {tickmark} {PROTOCOL} {number}").into_bytes())?;
-        Ok(Self { session, number, from })
-    }
-
-    /// Whether both of its lines are there, or it is gone; what is there stays there.
-    fn has_answered(&self) -> bool {
-        let stream = self.session.lines.get_ref();
-        // Two lines as long as they may be: what fills it can be read without waiting, to their end or to where one is too long.
-        let mut text = [0; 2 * (GREETING + 1)];
-        let looked = stream.set_nonblocking(true).and_then(|()| stream.peek(&mut text));
-        let _ = stream.set_nonblocking(false);
-        match looked {
-            Ok(length) => {
-                let lines = text[..length].iter().filter(|byte| **byte == b'\n').count();
-                length == 0 || length == text.len() || lines > 1
-            }
-            Err(error) => error.kind() != ErrorKind::WouldBlock,
         }
     }
 }

@@ -3,10 +3,12 @@
 //! all the while, so that no full pipe stops it.
 #![forbid(unsafe_code)]
 
+mod keeper;
 mod lines;
 mod pipe;
 
-pub use lines::{Line, Lines};
+pub use keeper::Keeper;
+pub use lines::{Line, Lines, text};
 pub use pipe::Drained;
 
 use std::io::Write;
@@ -161,6 +163,16 @@ impl Child {
             Ok(_) => Ok(why),
             Err(_) => Err(std::io::Error::other(format!("process {} cannot be ended", self.id))),
         }
+    }
+}
+
+impl Child {
+    /// Has the whole group end where this program is killed, and then a command run.
+    ///
+    /// # Errors
+    /// There is no shell.
+    pub fn keep(&self, after: &[String]) -> std::io::Result<Keeper> {
+        Keeper::start(self.id, after)
     }
 }
 

@@ -37,15 +37,20 @@ fn lives(pid: &str) -> bool {
     text.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with('Z'))
 }
 
+/// Whether one that was killed ends.
+fn ends(pid: &str) -> bool {
+    let since = Instant::now();
+    while lives(pid) && since.elapsed() < Duration::from_secs(10) {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    !lives(pid)
+}
+
 #[test]
 fn what_it_left_running_ends_with_it_where_it_is_to_be_alone() {
     let done = run("sleep 30 & echo $!", b"", &LONG);
     let pid = String::from_utf8(done.stdout).unwrap().trim().to_owned();
-    let since = Instant::now();
-    while lives(&pid) && since.elapsed() < Duration::from_secs(10) {
-        std::thread::sleep(Duration::from_millis(5));
-    }
-    assert!(!lives(&pid));
+    assert!(ends(&pid), "{pid}");
     // Left alone it goes on, and nobody waits for it.
     let done = output(shell("sleep 2 & echo $!"), Vec::new(), false, &LONG).unwrap();
     let pid = String::from_utf8(done.stdout).unwrap().trim().to_owned();
@@ -87,6 +92,28 @@ fn one_that_ended_by_itself_is_not_ended_and_keeps_its_status() {
     }
     std::thread::sleep(Duration::from_millis(50));
     assert!(matches!(child.end(End::Late), Ok(End::Exited(status, _)) if status.code() == Some(4)));
+}
+
+#[test]
+fn a_group_ends_where_the_program_does_and_is_left_where_it_ended() {
+    let group = || {
+        let mut sleeps = shell("sleep 60 & echo $!; wait");
+        sleeps.stdout(std::process::Stdio::piped());
+        let mut child = Child::start(sleeps).unwrap();
+        let mut id = String::new();
+        std::io::BufRead::read_line(&mut std::io::BufReader::new(child.stdout.take().unwrap()), &mut id)
+            .unwrap();
+        (child, id.trim().to_owned())
+    };
+    let ((first, own), (second, other)) = (group(), group());
+    drop(first.keep(&[]).unwrap());
+    let file = std::env::temp_dir().join(format!("tickmark-keeper-{}", std::process::id()));
+    let mut keeper = second.keep(&["touch".to_owned(), file.display().to_string()]).unwrap();
+    // As the kernel closes it when a program is killed.
+    drop(keeper.0.stdin.take());
+    drop(keeper);
+    assert!(lives(&own) && ends(&other) && file.exists());
+    std::fs::remove_file(file).unwrap();
 }
 
 /// As one behind sudo: what is sent to its group does not reach it.

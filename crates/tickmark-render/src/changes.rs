@@ -1,7 +1,7 @@
 //! When figures changed their level: as text and as JSON.
 
 use crate::comparison::{chance, difference};
-use crate::number::{count, time, value};
+use crate::number::{self, count, time, value};
 use crate::plot::{Axis, Plot, Series as Points, Shape};
 use serde_json::{Value, json};
 use std::fmt::Write;
@@ -95,10 +95,7 @@ fn shown(series: &Series, level: f64) -> String {
 fn of_level(series: &Series, level: &Level) -> String {
     let change = &level.change;
     let Some(point) = series.points.get(change.at) else { return String::new() };
-    let ratio = match change.before {
-        0.0 => "from zero".to_owned(),
-        before => format!("{:+.1} %", (change.after / before - 1.0) * 100.0),
-    };
+    let ratio = number::change(change.after / change.before, 1);
     let mut text = format!(
         "  {:>12}  {ratio} from {} UTC  {}  {}  p {}\n",
         shown(series, change.after),

@@ -22,7 +22,8 @@ pub fn text(reads: &Reads) -> String {
         cells.extend(each.map(|each| format!("{:.3}", count / each)));
         cells
     };
-    let all: f64 = reads.clocks.iter().map(|(_, count)| count).sum();
+    // A sum of nothing is -0.
+    let all = reads.clocks.iter().map(|(_, count)| count).sum::<f64>() + 0.0;
     let heading = |name: &str, what: &str| -> Vec<String> {
         let each = each.map(|_| "per transaction");
         [name, what, "a second"].into_iter().chain(each).map(str::to_owned).collect()
@@ -94,7 +95,7 @@ fn notes(reads: &Reads) -> String {
             );
         }
         None if reads.by_kernel || reads.kernel.is_some() => {
-            text += " System calls were not counted: this kernel has no events for them (CONFIG_FTRACE_SYSCALLS).";
+            text += " System calls were not counted: this kernel has no events for them (CONFIG_FTRACE_SYSCALLS), or refused one.";
         }
         None => {}
     }

@@ -69,6 +69,16 @@ fn reads(number: f64) -> String {
     }
 }
 
+/// What keeps scheduling out, where that was not asked for.
+fn keeps_out(dosed: &Dosed) -> &'static str {
+    let is = |name: &str, value: &str| dosed.told.get(name).is_some_and(|told| told == value);
+    if is("place", "same") && is("connections", "1") && is("connection", "keep-alive") {
+        "."
+    } else {
+        " (--place same --connections 1 --connection keep-alive keeps that out)."
+    }
+}
+
 fn verdict(dosed: &Dosed) -> String {
     let counted = reads(dosed.reads);
     let (Some(slope), Some(verdict)) = (dosed.slope, dosed.verdict()) else {
@@ -80,27 +90,36 @@ fn verdict(dosed: &Dosed) -> String {
         Verdict::Agree if dosed.reads == 0.0 => {
             "The interval holds 0, as it has to: no read was seen, and nothing was made longer."
         }
-        Verdict::Agree => "They agree: the interval holds 1, as where each counted read is waited for.",
+        Verdict::Agree if dosed.is_calibrated => {
+            "They agree: the interval holds 1, as where each counted read is waited for."
+        }
+        Verdict::Agree => {
+            "They agree: the interval holds 1 to 10 %, to which it is known here what a ns of a longer read is charged with, as where each counted read is waited for."
+        }
         Verdict::Undecided => {
             "The interval is too wide to say whether they agree: more blocks or larger doses narrow it."
         }
         Verdict::More => {
-            "They disagree: a slower clock costs more than the counted reads: some were not seen, others wait for a reader, or a busier server sleeps and wakes otherwise (--place same with one connection keeps that out)."
+            "They disagree: a slower clock costs more than the counted reads: some were not seen, others wait for a reader, or a busier server sleeps and wakes otherwise"
         }
         Verdict::Scheduling => "",
         Verdict::Less if dosed.in_kernel => {
             "The others are the client's, interrupts' and those of the rest of the machine."
         }
         Verdict::Less => {
-            "They disagree: a slower clock costs less than the counted reads: some hide where the server waits, or a busier server sleeps and wakes less often (--place same with one connection keeps that out)."
+            "They disagree: a slower clock costs less than the counted reads: some hide where the server waits, or a busier server sleeps and wakes less often"
         }
     };
     let said = match dosed.scheduling().filter(|_| verdict == Verdict::Scheduling) {
         Some(more) => format!(
             "The slope is no number of reads: how often the server slept or was preempted changed with the dose, which may make {} ns of it for each ns that a read takes longer. \
-             It is what a slower clock costs in this arrangement; --place same with one connection and keep-alive keeps that out.",
-            reads(more)
+             It is what a slower clock costs in this arrangement{}",
+            reads(more),
+            keeps_out(dosed)
         ),
+        None if matches!(verdict, Verdict::More) || verdict == Verdict::Less && !dosed.in_kernel => {
+            format!("{said}{}", keeps_out(dosed))
+        }
         None => said.to_owned(),
     };
     let each = dosed.each.filter(|_| dosed.reads > 0.0).map_or_else(String::new, |each| {
@@ -160,9 +179,14 @@ fn notes(dosed: &Dosed) -> String {
     text += if dosed.is_number {
         "The time is the number that the command printed, the median of each slice. "
     } else {
-        "CPU time is that of all processes of the server that were there at a slice's end; what those that ended in it used is missing. The slope is divided by what a ns of a longer read is charged \
-         with, by the thread's own clock (one read in 32). "
+        "CPU time is that of all processes of the server that were there at a slice's end; what those that ended in it used is missing. "
     };
+    if dosed.is_calibrated {
+        text += "The slope is divided by what a ns of a longer read is charged with, by the thread's own clock (one read in 32). ";
+    }
+    if dosed.told.get("place").is_some_and(|place| place != "same") {
+        text += "The CPUs were kept from idling meanwhile: rates and losses are those beside busy CPUs. ";
+    }
     if let Some((name, each)) = &dosed.operation {
         let gap = DOCUMENT_GAP / each;
         let _ = write!(

@@ -6,7 +6,7 @@ mod page;
 pub use page::html;
 
 use crate::grid::{table, wrapped};
-use crate::number::{percent, value};
+use crate::number::{change, percent, value};
 use anstyle::{AnsiColor, Style};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -166,8 +166,9 @@ fn against(own: f64, median: f64, unit: Unit) -> String {
     let ratio = own / median;
     let usual = value(median, None, unit);
     match ratio {
+        ratio if !ratio.is_finite() => format!("the median is {usual}"),
         ratio if ratio >= 2.0 => format!("{ratio:.1} times the median ({usual})"),
-        ratio if ratio > 0.0 => format!("{:+.0} % of the median ({usual})", (ratio - 1.0) * 100.0),
+        ratio if ratio > 0.0 => format!("{} of the median ({usual})", change(ratio, 0)),
         _ => format!("the median is {usual}"),
     }
 }
@@ -189,10 +190,10 @@ fn group(one: &Difference) -> String {
         facts.join(", "),
         one.metric,
         value(one.median, None, one.unit),
-        if one.ratio() >= 2.0 {
-            format!("{:.1} times", one.ratio())
-        } else {
-            format!("{:+.1} % of", (one.ratio() - 1.0) * 100.0)
+        match one.ratio() {
+            ratio if !ratio.is_finite() => "against".to_owned(),
+            ratio if ratio >= 2.0 => format!("{ratio:.1} times"),
+            ratio => format!("{} of", change(ratio, 1)),
         },
         value(one.others, None, one.unit),
         if one.p < 1e-4 { "<.0001".to_owned() } else { format!("{:.4}", one.p) },

@@ -6,7 +6,7 @@ mod xml;
 
 use crate::comparison::difference;
 use crate::grid::{table, wrapped};
-use crate::number::{count, value};
+use crate::number::{change, count, value};
 use anstyle::{AnsiColor, Style};
 use serde_json::{Value, json};
 use std::fmt::Write;
@@ -38,10 +38,6 @@ pub struct Page<'a> {
     pub code: u8,
 }
 
-fn change(ratio: f64) -> String {
-    format!("{:+.2} %", (ratio - 1.0) * 100.0)
-}
-
 impl Page<'_> {
     fn failing(&self) -> Vec<&Line> {
         self.checked.lines.iter().filter(|line| (self.fails)(line) && !line.contended).collect()
@@ -55,7 +51,13 @@ impl Page<'_> {
         let beside = format!("{} beside {} earlier", count(new as u32, "new recording"), earlier);
         match self.code {
             3 => format!("{failing} of {} changed ({beside})", count(all as u32, "figure")),
-            0 => format!("no change of {} ({beside})", count(all as u32, "figure")),
+            0 => match self.checked.lines.iter().filter(|line| line.changed()).count() {
+                0 => format!("no change of {} ({beside})", count(all as u32, "figure")),
+                changed => format!(
+                    "{changed} of {} changed, in no way that fails ({beside})",
+                    count(all as u32, "figure")
+                ),
+            },
             _ => format!("not judged: {} ({beside})", self.why_open()),
         }
     }
@@ -145,7 +147,7 @@ impl Page<'_> {
             line.figure.clone(),
             shown(line.earlier),
             shown(line.new),
-            change(line.judged.ratio),
+            change(line.judged.ratio, 2),
             format!("{} of {}", line.beyond, self.checked.counts[0]),
             format!("{:.3}", line.p()),
             said.to_owned(),

@@ -63,11 +63,17 @@ pub(crate) fn time(nanos: f64) -> String {
 pub(crate) fn percent(share: f64) -> String {
     let percent = share * 100.0;
     match percent {
+        p if !p.is_finite() => "unknown".to_owned(),
         0.0 => "0 %".to_owned(),
         p if p < 0.1 => "<0.1 %".to_owned(),
         p if p < 9.95 => format!("{p:.1} %"),
         p => format!("{p:.0} %"),
     }
+}
+
+/// By how much something changed, of what it is now over what it was; none of what was zero.
+pub(crate) fn change(ratio: f64, places: usize) -> String {
+    if ratio.is_finite() { format!("{:+.places$} %", (ratio - 1.0) * 100.0) } else { "from zero".to_owned() }
 }
 
 /// The unit of a time by its size: ns in it, and its name.
@@ -102,6 +108,12 @@ fn digits(value: f64, deviation: Option<f64>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_change_from_zero_is_no_share() {
+        assert_eq!([change(1.125, 1), change(0.5, 0)], ["+12.5 %", "-50 %"]);
+        assert_eq!([change(f64::INFINITY, 2), change(f64::NAN, 2)], ["from zero", "from zero"]);
+    }
 
     #[test]
     fn the_spread_gives_the_digits() {

@@ -95,6 +95,11 @@ impl Shared {
                 "no password in the address, which the list of processes shows: give it in PGPASSWORD, or in the file that PGPASSFILE names (~/.pgpass)".to_owned(),
             ));
         }
+        if configuration.get_ssl_mode() == postgres::config::SslMode::Require {
+            return Err(Error::Address(
+                "sslmode=require: connections to a team's store are not encrypted; reach it by a socket, a tunnel (ssh -L) or a private network, and leave sslmode away".to_owned(),
+            ));
+        }
         if configuration.get_user().is_none() {
             let user = std::env::var("PGUSER")
                 .or_else(|_| std::env::var("USER"))
@@ -105,9 +110,7 @@ impl Shared {
         if let Some(password) = password::known(&who)? {
             configuration.password(password);
         }
-        configuration.connect_timeout(LIMIT).application_name("tickmark");
         configuration.options("-c statement_timeout=60000 -c lock_timeout=20000");
-        configuration.tcp_user_timeout(LIMIT).keepalives_idle(LIMIT);
         let place = format!("{}:{}/{}", who.host, who.port, who.database);
         let root = copies()?.join(name(&configuration, &who));
         Ok(Self { configuration, place, root })
@@ -129,11 +132,12 @@ impl Shared {
         (0..hosts.len().max(addresses.len()).max(1)).map(one).collect()
     }
 
-    /// What a client is told that reaches its server through a socket in this folder.
-    fn through(&self, folder: &std::path::Path) -> postgres::Config {
+    /// The configuration of a client that reaches its server through a relay's socket in this folder.
+    fn relayed(&self, folder: &std::path::Path) -> postgres::Config {
         let own = &self.configuration;
         let mut told = postgres::Config::new();
         told.host_path(folder).port(5432).connect_timeout(LIMIT).application_name("tickmark");
+        told.target_session_attrs(own.get_target_session_attrs()).channel_binding(own.get_channel_binding());
         if let Some(user) = own.get_user() {
             told.user(user);
         }

@@ -1,18 +1,25 @@
 //! A relay between the client and a server that nobody vouches for: the client believes the length of each message, and waits for it
-//! without end. So messages are read here first, up to a length and a time.
+//! without end. So what the server says goes through here, where each message has a length and each answer a time.
 
-use std::io::{Read, Result, Write};
+use std::io::{Error, ErrorKind, Read, Result, Write};
 use std::net::{Shutdown, TcpStream, ToSocketAddrs};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
-use std::time::Duration;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
 
 /// Bytes of one message: a recording's meta.json has some millions, a piece of its events one.
 const MESSAGE: u64 = 64 << 20;
-/// A server that says nothing for so long is gone: its own limit for a statement is 60 s.
+/// A server that has answered a statement may take so long for the next: its own limit for one is 60 s.
 const SILENCE: Duration = Duration::from_secs(65);
-/// Bytes that answer one request.
-const ANSWER: u64 = 1 << 30;
+/// Bytes that answer one request: a recording's events come in several.
+const ANSWER: u64 = 256 << 20;
+/// Bytes a second of an answer, beyond that time.
+const SLOWEST: u64 = 1 << 20;
+/// How often it is looked whether an answer is due.
+const LOOK: Duration = Duration::from_millis(250);
+/// The kind of the message that ends each answer (ReadyForQuery).
+const READY: u8 = b'Z';
 /// The name under which the client looks for a server in a folder.
 pub(crate) const SOCKET: &str = ".s.PGSQL.5432";
 
@@ -39,24 +46,25 @@ impl Stream {
                 let found = (host.as_str(), *port).to_socket_addrs()?.find_map(|address| {
                     TcpStream::connect_timeout(&address, limit).map_err(|error| last = Some(error)).ok()
                 });
-                let stream =
-                    found.ok_or_else(|| last.unwrap_or_else(|| std::io::Error::other("no address")))?;
+                let stream = found.ok_or_else(|| last.unwrap_or_else(|| Error::other("no address")))?;
                 stream.set_nodelay(true)?;
                 Self::Tcp(stream)
             }
             Peer::Unix(path) => Self::Unix(UnixStream::connect(path)?),
         };
-        match &stream {
+        stream.wait_at_most(limit)?;
+        Ok(stream)
+    }
+
+    fn wait_at_most(&self, limit: Duration) -> Result<()> {
+        match self {
             Self::Tcp(stream) => {
-                stream.set_read_timeout(Some(SILENCE))?;
-                stream.set_write_timeout(Some(SILENCE))?;
+                stream.set_read_timeout(Some(limit)).and(stream.set_write_timeout(Some(limit)))
             }
             Self::Unix(stream) => {
-                stream.set_read_timeout(Some(SILENCE))?;
-                stream.set_write_timeout(Some(SILENCE))?;
+                stream.set_read_timeout(Some(limit)).and(stream.set_write_timeout(Some(limit)))
             }
         }
-        Ok(stream)
     }
 
     fn try_clone(&self) -> Result<Self> {
@@ -96,70 +104,127 @@ impl Write for Stream {
     }
 }
 
-/// Connects to the server, then offers it to one client, at a socket in this folder.
+/// Connects to the server, then offers it to one client, at a socket in this folder. What ends the connection otherwise than the client is
+/// told to `why`.
 ///
 /// # Errors
 /// The server does not answer, or no socket can be made.
-pub(crate) fn offer(peer: &Peer, folder: &Path, limit: Duration) -> Result<()> {
+pub(crate) fn offer(peer: &Peer, folder: &Path, limit: Duration, why: Why) -> Result<()> {
     let server = Stream::connect(peer, limit)?;
     let listener = UnixListener::bind(folder.join(SOCKET))?;
     std::thread::spawn(move || {
         let Ok((client, _)) = listener.accept() else { return };
-        let _ = relay(&client, server);
+        if let Err(error) = relay(&client, server, limit)
+            && error.kind() != ErrorKind::UnexpectedEof
+        {
+            let _ = why.set(error.to_string());
+        }
+        // Afterwards: who reads the end looks for its reason.
+        let _ = client.shutdown(Shutdown::Both);
     });
     Ok(())
 }
 
-fn relay(client: &UnixStream, server: Stream) -> Result<()> {
-    let asked = std::sync::Arc::new(std::sync::atomic::AtomicU64::new(0));
-    let (mut requests, mut to_server, count) = (client.try_clone()?, server.try_clone()?, asked.clone());
+/// Why a connection was ended here.
+pub(crate) type Why = Arc<OnceLock<String>>;
+
+/// Since when the server owes an answer.
+#[derive(Clone)]
+struct Owed(Arc<Mutex<Option<Instant>>>);
+
+impl Owed {
+    fn set(&self, since: Option<Instant>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = since;
+    }
+
+    fn begin(&self) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_with(Instant::now);
+    }
+
+    fn since(&self) -> Option<Instant> {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn relay(client: &UnixStream, server: Stream, limit: Duration) -> Result<()> {
+    let owed = Owed(Arc::new(Mutex::new(Some(Instant::now()))));
+    let (mut requests, mut to_server, asks) = (client.try_clone()?, server.try_clone()?, owed.clone());
     let closes = server.try_clone()?;
+    server.wait_at_most(LOOK)?;
     std::thread::spawn(move || {
         let mut piece = vec![0; 1 << 16];
         while let Ok(got @ 1..) = requests.read(&mut piece) {
-            count.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            asks.begin();
             if to_server.write_all(&piece[..got]).is_err() {
                 break;
             }
         }
         to_server.close();
     });
-    let done = answers(&mut &*client, server, &asked);
-    let _ = client.shutdown(Shutdown::Both);
+    let done = Answers { server, owed, limit, sum: 0, answered: 0 }.pass_on(&mut &*client);
     closes.close();
     done
 }
 
-/// Passes messages on: a byte of a kind, four of a length that counts itself, and the rest.
-fn answers(
-    client: &mut impl Write,
-    mut server: impl Read,
-    asked: &std::sync::atomic::AtomicU64,
-) -> Result<()> {
-    let (mut request, mut sum) = (0, 0);
-    let mut piece = vec![0; 1 << 16];
-    loop {
-        let mut head = [0; 5];
-        server.read_exact(&mut head)?;
-        let length = u64::from(u32::from_be_bytes([head[1], head[2], head[3], head[4]]));
-        let now = asked.load(std::sync::atomic::Ordering::Relaxed);
-        if now != request {
-            (request, sum) = (now, 0);
-        }
-        sum += length;
-        if !(4..=MESSAGE).contains(&length) || sum > ANSWER {
-            return Err(std::io::Error::other("a message that is too long"));
-        }
-        client.write_all(&head)?;
-        let mut left = length - 4;
-        while left > 0 {
-            let most = piece.len().min(left as usize);
-            let got = server.read(&mut piece[..most])?;
-            if got == 0 {
-                return Err(std::io::ErrorKind::UnexpectedEof.into());
+/// What a server says.
+struct Answers<R> {
+    server: R,
+    owed: Owed,
+    /// How long it may owe an answer.
+    limit: Duration,
+    /// Bytes of the answer so far.
+    sum: u64,
+    /// How many answers it gave: the first is to the login.
+    answered: u64,
+}
+
+impl<R: Read> Answers<R> {
+    /// Passes messages on: a byte of a kind, four of a length that counts itself, and the rest.
+    fn pass_on(mut self, client: &mut impl Write) -> Result<()> {
+        let mut piece = vec![0; 1 << 16];
+        loop {
+            let mut head = [0; 5];
+            let mut had = 0;
+            while had < head.len() {
+                had += self.read(&mut head[had..])?;
             }
-            client.write_all(&piece[..got])?;
-            left -= got as u64;
+            let length = u64::from(u32::from_be_bytes([head[1], head[2], head[3], head[4]]));
+            self.sum += length;
+            if !(4..=MESSAGE).contains(&length) || self.sum > ANSWER {
+                return Err(Error::other("it sent a message that is too long"));
+            }
+            if head[0] == READY {
+                // Before the client may ask again.
+                self.owed.set(None);
+                self.sum = 0;
+                self.answered += 1;
+                if self.answered == 2 {
+                    self.limit = SILENCE;
+                }
+            }
+            client.write_all(&head)?;
+            let mut left = length - 4;
+            while left > 0 {
+                let most = piece.len().min(left as usize);
+                let got = self.read(&mut piece[..most])?;
+                client.write_all(&piece[..got])?;
+                left -= got as u64;
+            }
+        }
+    }
+
+    /// Some bytes; as long as nothing was asked there is no hurry.
+    fn read(&mut self, to: &mut [u8]) -> Result<usize> {
+        loop {
+            let allowed = self.limit + Duration::from_secs(self.sum / SLOWEST);
+            if self.owed.since().is_some_and(|since| since.elapsed() > allowed) {
+                return Err(Error::other(format!("no answer within {} s", allowed.as_secs())));
+            }
+            match self.server.read(to) {
+                Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
+                Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {}
+                got => return got,
+            }
         }
     }
 }
@@ -167,12 +232,44 @@ fn answers(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::atomic::AtomicU64;
 
     fn passed(server: &[u8]) -> (Vec<u8>, Result<()>) {
         let mut client = Vec::new();
-        let done = answers(&mut client, server, &AtomicU64::new(0));
+        let owed = Owed(Arc::new(Mutex::new(Some(Instant::now()))));
+        let done = Answers { server, owed, limit: SILENCE, sum: 0, answered: 0 }.pass_on(&mut client);
         (client, done)
+    }
+
+    /// A server that logs its client in, waits with it, and then is silent, or drips.
+    #[test]
+    fn one_that_owes_an_answer_is_given_up_and_one_that_was_asked_nothing_is_not() {
+        for drips in [false, true] {
+            let folder = tempfile::tempdir().unwrap();
+            let server = UnixListener::bind(folder.path().join("server")).unwrap();
+            let serves = std::thread::spawn(move || {
+                let (mut client, _) = server.accept().unwrap();
+                client.write_all(&[b"Z", &5u32.to_be_bytes()[..], b"I"].concat()).unwrap();
+                client.read_exact(&mut [0; 11]).unwrap();
+                // Until it is given up.
+                let notice = [b"N", &5u32.to_be_bytes()[..], b"x"].concat();
+                while drips && client.write_all(&notice).is_ok() {
+                    std::thread::sleep(LOOK / 5);
+                }
+                let _ = client.read_to_end(&mut Vec::new());
+            });
+            let (peer, why) = (Peer::Unix(folder.path().join("server")), Why::default());
+            let limit = LOOK * 2;
+            offer(&peer, folder.path(), limit, Arc::clone(&why)).unwrap();
+            let mut client = UnixStream::connect(folder.path().join(SOCKET)).unwrap();
+            client.set_read_timeout(Some(SILENCE / 2)).unwrap();
+            client.read_exact(&mut [0; 6]).unwrap();
+            std::thread::sleep(limit * 3);
+            assert_eq!(why.get(), None, "nothing was asked");
+            client.write_all(b"a statement").unwrap();
+            client.read_to_end(&mut Vec::new()).unwrap();
+            assert!(why.get().unwrap().starts_with("no answer within"), "{why:?}");
+            serves.join().unwrap();
+        }
     }
 
     #[test]

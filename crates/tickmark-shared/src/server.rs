@@ -3,9 +3,13 @@
 use crate::{Error, LIMIT, Shared, relay};
 use postgres::{Client, GenericClient, NoTls, Transaction};
 use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
 
 /// What is sent at once.
 const PIECE: usize = 1 << 20;
+/// Bytes of a recording's events at most.
+const MOST: usize = 1 << 30;
 /// What makes two programs that make the tables wait for each other: any number that nobody else has.
 const LOCK: i64 = 0x7469_636b_6d61_726b;
 
@@ -34,12 +38,15 @@ const MIGRATIONS: &[&str] = &["
 /// A connection.
 pub(crate) struct Server {
     client: Client,
+    /// Why the relay ended it.
+    ended: relay::Why,
     place: String,
 }
 
 /// A recording as the server has it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Row {
+    /// The [`digest`] of its meta.json.
     pub(crate) meta: String,
     pub(crate) bytes: u64,
     pub(crate) deleted: bool,
@@ -53,40 +60,52 @@ fn words(error: &postgres::Error) -> String {
     said.lines().next().unwrap_or_default().to_owned()
 }
 
+/// A folder for a socket, whose path has to be short (unix(7): 108 bytes).
+fn folder() -> Result<tempfile::TempDir, Error> {
+    let usual = std::env::temp_dir();
+    let place = if usual.as_os_str().len() < 80 { usual } else { PathBuf::from("/tmp") };
+    tempfile::tempdir_in(&place).map_err(Error::file("make a folder in", place))
+}
+
 impl Server {
     /// Connects, and brings the tables to this version.
     pub(crate) fn connect(shared: &Shared) -> Result<Self, Error> {
         let place = shared.place.clone();
         let failed = |error: postgres::Error| Error::Server { place: place.clone(), why: words(&error) };
         let refused = |why: String| Error::Server { place: place.clone(), why };
-        let folder = tempfile::tempdir().map_err(Error::file("make", std::env::temp_dir()))?;
-        // The client believes what a server says of lengths: it gets what a relay has looked at.
-        let mut why = "no address".to_owned();
-        let offers = |peer: &relay::Peer| {
-            relay::offer(peer, folder.path(), LIMIT).map_err(|error| why = error.to_string()).is_ok()
-        };
-        if !shared.peers().iter().any(offers) {
-            return Err(refused(why));
+        let mut error = refused("no address".to_owned());
+        for peer in shared.peers() {
+            // The client believes what a server says of lengths: it gets what a relay has looked at.
+            let (folder, ended) = (folder()?, relay::Why::default());
+            if let Err(why) = relay::offer(&peer, folder.path(), LIMIT, Arc::clone(&ended)) {
+                error = refused(why.to_string());
+                continue;
+            }
+            // The limit of the library is that of the socket alone: a server that was stopped takes connections and says nothing.
+            let (send, connected) = std::sync::mpsc::channel();
+            let configuration = shared.relayed(folder.path());
+            std::thread::spawn(move || {
+                let _ = send.send(configuration.connect(NoTls));
+            });
+            match connected.recv_timeout(LIMIT) {
+                Ok(Ok(client)) => {
+                    let mut server = Self { client, ended, place: shared.place.clone() };
+                    server.migrate()?;
+                    return Ok(server);
+                }
+                Ok(Err(why)) => error = failed(why),
+                Err(_) => error = refused(format!("no answer within {} s", LIMIT.as_secs())),
+            }
         }
-        // The limit of the library is that of the socket alone: a server that was stopped takes connections and says nothing.
-        let (send, connected) = std::sync::mpsc::channel();
-        let configuration = shared.through(folder.path());
-        std::thread::spawn(move || {
-            let _ = send.send(configuration.connect(NoTls));
-        });
-        let silent = |_| Error::Server {
-            place: place.clone(),
-            why: format!("no answer within {} s", LIMIT.as_secs()),
-        };
-        let client = connected.recv_timeout(LIMIT).map_err(silent)?.map_err(failed)?;
-        let mut server = Self { client, place: shared.place.clone() };
-        server.migrate()?;
-        Ok(server)
+        Err(error)
     }
 
     fn failed(&self) -> impl Fn(postgres::Error) -> Error + use<> {
-        let place = self.place.clone();
-        move |error| Error::Server { place: place.clone(), why: words(&error) }
+        let (place, ended) = (self.place.clone(), Arc::clone(&self.ended));
+        move |error| {
+            let why = ended.get().cloned().unwrap_or_else(|| words(&error));
+            Error::Server { place: place.clone(), why }
+        }
     }
 
     /// Who may only read and write needs no right to make tables where they are as this version has them.
@@ -124,7 +143,8 @@ impl Server {
 
     /// Every recording, with those that were deleted.
     pub(crate) fn list(&mut self) -> Result<BTreeMap<String, Row>, Error> {
-        let rows = self.client.query("select id, meta, bytes, deleted from tickmark_recordings", &[]);
+        let query = "select id, left(encode(sha256(convert_to(meta, 'UTF8')), 'hex'), 32), bytes, deleted from tickmark_recordings";
+        let rows = self.client.query(query, &[]);
         let rows = rows.map_err(self.failed())?;
         let one = |row: &postgres::Row| {
             let bytes = u64::try_from(row.get::<_, i64>(2)).unwrap_or(0);
@@ -169,11 +189,29 @@ impl Server {
         Ok(Some(at as u64))
     }
 
-    /// The events of a recording.
+    /// The meta.json of a recording.
+    pub(crate) fn meta(&mut self, id: &str) -> Result<String, Error> {
+        let row = self.client.query_one("select meta from tickmark_recordings where id = $1", &[&id]);
+        Ok(row.map_err(self.failed())?.get(0))
+    }
+
+    /// The events of a recording, some pieces at a time: an answer has an end.
     pub(crate) fn events(&mut self, id: &str) -> Result<Vec<u8>, Error> {
-        let query = "select content from tickmark_pieces where recording = $1 order by at";
-        let rows = self.client.query(query, &[&id]).map_err(self.failed())?;
-        Ok(rows.iter().flat_map(|row| row.get::<_, Vec<u8>>(0)).collect())
+        let query =
+            "select content from tickmark_pieces where recording = $1 and at >= $2 order by at limit 32";
+        let mut bytes = Vec::new();
+        loop {
+            let rows = self.client.query(query, &[&id, &(bytes.len() as i64)]).map_err(self.failed())?;
+            let before = bytes.len();
+            rows.iter().for_each(|row| bytes.extend_from_slice(row.get::<_, &[u8]>(0)));
+            if bytes.len() == before {
+                return Ok(bytes);
+            }
+            if bytes.len() > MOST {
+                let why = format!("recording {id} has more than {MOST} bytes there");
+                return Err(Error::Server { place: self.place.clone(), why });
+            }
+        }
     }
 
     /// Deletes a recording for everybody.

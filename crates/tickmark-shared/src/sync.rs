@@ -4,9 +4,10 @@ use crate::server::{Row, Server, digest};
 use crate::{Error, Shared};
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
+use tickmark_store::files::{SMALL, open_regular, read_regular, write_whole};
 use tickmark_store::{Id, Store};
 
 /// What both had when they were alike: a line `ID DIGEST` for each recording. A meta.json of another digest was changed here.
@@ -53,7 +54,7 @@ impl Shared {
         }
         let mut server = Server::connect(self)?;
         let (own, identity) = (root.join(IDENTITY), server.identity()?);
-        match std::fs::read_to_string(&own) {
+        match text(&own) {
             Ok(known) if known.trim() != identity => {
                 return Err(Error::Another { place: self.place().to_owned(), path: root.to_owned() });
             }
@@ -77,13 +78,12 @@ impl Shared {
                 }
             }
         }
-        for (id, row) in there.iter().filter(|(id, row)| !row.deleted && !is_here(root, id)) {
+        for (id, _) in there.iter().filter(|(id, row)| !row.deleted && !is_here(root, id)) {
             // A name that is no id would be a path.
             if Id::try_from(id.clone()).is_err() {
                 continue;
             }
-            fetch(store, &mut server, id, row)?;
-            now.insert(id.clone(), digest(row.meta.as_bytes()));
+            now.insert(id.clone(), fetch(store, &mut server, id)?);
             done.fetched += 1;
         }
         let text: String = now.iter().map(|(id, digest)| format!("{id} {digest}\n")).collect();
@@ -110,12 +110,12 @@ fn here(root: &Path) -> Result<Vec<String>, Error> {
 
 fn known(root: &Path) -> Result<BTreeMap<String, String>, Error> {
     let path = root.join(SYNCED);
-    let text = match std::fs::read_to_string(&path) {
+    let all = match text(&path) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
-        text => text.map_err(Error::file("read", path))?,
+        all => all.map_err(Error::file("read", path))?,
     };
     let line = |line: &str| line.split_once(' ').map(|(id, digest)| (id.to_owned(), digest.to_owned()));
-    Ok(text.lines().filter_map(line).collect())
+    Ok(all.lines().filter_map(line).collect())
 }
 
 /// A recording that is here; the digest of its meta.json when both are alike.
@@ -129,62 +129,73 @@ fn one(
 ) -> Result<String, Error> {
     let folder = folder(store.root(), id);
     let path = folder.join("meta.json");
-    let meta = std::fs::read_to_string(&path).map_err(Error::file("read", &path))?;
+    let meta = text(&path).map_err(Error::file("read", &path))?;
+    let own = digest(meta.as_bytes());
     let events = folder.join("events.jsonl");
-    let changed_here = known != Some(&digest(meta.as_bytes()));
+    let changed_here = known != Some(&own);
     // One that is being written is sent when it is whole.
     let Some(_still) = unlocked(&events) else { return Ok(known.cloned().unwrap_or_default()) };
-    let mut bytes = std::fs::read(&events).unwrap_or_default();
+    let mut bytes = match open_regular(&events, File::options().read(true)) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),
+        file => {
+            let mut bytes = Vec::new();
+            file.and_then(|mut file| file.read_to_end(&mut bytes)).map_err(Error::file("read", &events))?;
+            bytes
+        }
+    };
     let length = bytes.len();
     if row.is_some_and(|row| row.bytes > length as u64) {
         let all = server.events(id)?;
         let Some(more) = all.strip_prefix(&bytes[..]) else {
             done.conflicts += 1;
-            return Ok(digest(meta.as_bytes()));
+            return Ok(own);
         };
-        let appended =
-            File::options().create(true).append(true).open(&events).and_then(|mut file| file.write_all(more));
+        let appended = open_regular(&events, File::options().create(true).append(true))
+            .and_then(|mut file| file.write_all(more));
         appended.map_err(Error::file("write", &events))?;
         bytes = all;
     }
-    let Some(row) = row.filter(|row| row.bytes >= bytes.len() as u64 && (row.meta == meta || !changed_here))
+    let Some(row) = row.filter(|row| row.bytes >= bytes.len() as u64 && (row.meta == own || !changed_here))
     else {
         match server.send(id, &meta, changed_here || row.is_none(), &bytes)? {
             Some(_) => done.sent += 1,
             None => done.conflicts += 1,
         }
-        return Ok(digest(meta.as_bytes()));
+        return Ok(own);
     };
-    if row.meta != meta {
-        write(&path, row.meta.as_bytes())?;
+    let is_changed_there = row.meta != own;
+    let meta = if is_changed_there { server.meta(id)? } else { meta };
+    if is_changed_there {
+        write(&path, meta.as_bytes())?;
     }
-    if bytes.len() > length || row.meta != meta {
+    if bytes.len() > length || is_changed_there {
         store.index(&folder);
         done.fetched += 1;
     }
-    Ok(digest(row.meta.as_bytes()))
+    Ok(digest(meta.as_bytes()))
 }
 
 /// The lock of a recording's events; none where somebody writes them.
 fn unlocked(events: &Path) -> Option<Option<File>> {
-    match File::open(events) {
+    match open_regular(events, File::options().read(true)) {
         Ok(file) => file.try_lock().is_ok().then_some(Some(file)),
         Err(_) => Some(None),
     }
 }
 
-/// Fetches a recording that is not here: whole, or not at all.
-fn fetch(store: &Store, server: &mut Server, id: &str, row: &Row) -> Result<(), Error> {
+/// Fetches a recording that is not here, whole or not at all; the digest of its meta.json.
+fn fetch(store: &Store, server: &mut Server, id: &str) -> Result<String, Error> {
     let (folder, draft) = (folder(store.root(), id), store.root().join("fetching"));
     let _ = std::fs::remove_dir_all(&draft);
     std::fs::create_dir_all(&draft).map_err(Error::file("make", &draft))?;
     write(&draft.join("events.jsonl"), &server.events(id)?)?;
-    write(&draft.join("meta.json"), row.meta.as_bytes())?;
+    let meta = server.meta(id)?;
+    write(&draft.join("meta.json"), meta.as_bytes())?;
     // What a kill left there is no recording.
     let _ = std::fs::remove_dir_all(&folder);
     std::fs::rename(&draft, &folder).map_err(Error::file("make", &folder))?;
     store.index(&folder);
-    Ok(())
+    Ok(digest(meta.as_bytes()))
 }
 
 /// Removes a recording that others deleted; one that is being written stays until the next time.
@@ -192,12 +203,11 @@ fn forget(store: &Store, id: &str) -> bool {
     Id::try_from(id.to_owned()).is_ok_and(|id| store.delete(&id).is_ok())
 }
 
-/// Writes a file under another name first: it is there whole or not at all.
 fn write(path: &Path, bytes: &[u8]) -> Result<(), Error> {
-    let draft = path.with_extension("draft");
-    let written = File::create(&draft).and_then(|mut file| {
-        file.write_all(bytes)?;
-        file.sync_all()
-    });
-    written.and_then(|()| std::fs::rename(&draft, path)).map_err(Error::file("write", path))
+    write_whole(path, bytes).map_err(Error::file("write", path))
+}
+
+/// A small file of the copy.
+fn text(path: &Path) -> std::io::Result<String> {
+    read_regular(path, SMALL).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
 }

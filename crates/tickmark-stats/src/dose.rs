@@ -49,13 +49,13 @@ pub struct Slice {
     pub dose: f64,
     /// What was seen beside it, of which the slope is asked.
     pub cost: f64,
-    /// By how much a single read took longer, and how many reads there were.
+    /// By how much a single read took longer.
     pub longer: f64,
-    /// See above.
+    /// How many reads there were.
     pub reads: f64,
-    /// CPU time of the reads that were timed, and how many those were.
+    /// CPU time of the reads that were timed.
     pub cpu: f64,
-    /// See above.
+    /// How many reads were timed.
     pub timed: f64,
 }
 

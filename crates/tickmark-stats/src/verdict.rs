@@ -7,7 +7,7 @@ mod sides;
 
 pub use family::{Family, Test};
 pub use looks::part;
-pub use order::{Order, Withheld};
+pub use order::{Order, Withheld, is_sorted};
 pub use sides::Sides;
 
 use crate::Interval;

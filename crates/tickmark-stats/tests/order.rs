@@ -54,6 +54,8 @@ fn claimed(series: Series, count: usize, change: f64) -> [f64; 2] {
         let mut both = series(&mut StdRng::seed_from_u64(seed), 2 * count);
         both[count..].iter_mut().for_each(|value| *value += change);
         let (a, b) = both.split_at(count);
+        // Nobody says which was first.
+        let (a, b) = if seed % 2 == 0 { (a, b) } else { (b, a) };
         let order = Order::one_after_the_other(a, b);
         let family = Family::once(vec![Sides::Apart { values: [a, b], step: 0.0, order }]);
         let difference = Difference::welch(a, b).unwrap();
@@ -83,7 +85,7 @@ fn series_without_a_change_are_rarely_claimed_and_a_step_is_found() {
             assert!(name != "drift of 4 sd" || count < 10 || without > 0.9, "{without}");
         }
     }
-    for (change, count, least) in [(2.0, 10, 0.7), (3.0, 10, 0.9), (2.0, 20, 0.9)] {
+    for (change, count, least) in [(2.0, 10, 0.5), (3.0, 10, 0.9), (2.0, 20, 0.8)] {
         let [with, without] = claimed(noise::plain, count, change);
         println!(
             "a step of {change} sd, {count} a side: {:.1} % found; of independent values {:.1} %",

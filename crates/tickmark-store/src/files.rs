@@ -1,7 +1,7 @@
 //! Files that may have been put there by anybody: opened without waiting for whoever feeds a pipe, and only if they are regular ones.
 
 use std::fs::{File, OpenOptions};
-use std::io::{Error, ErrorKind, Read, Result};
+use std::io::{Error, ErrorKind, Read, Result, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
@@ -40,6 +40,22 @@ pub fn read_regular(path: &Path, most: u64) -> Result<Vec<u8>> {
         true => Err(Error::new(ErrorKind::FileTooLarge, format!("it has more than {most} bytes"))),
         false => Ok(bytes),
     }
+}
+
+/// Writes a file under another name first: it is there whole or not at all.
+///
+/// # Errors
+/// What the system refuses; what had the name before stays then.
+pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(".draft");
+    let draft = path.with_file_name(name);
+    // What a killed writer left, and what another put there, is not written through.
+    let _ = std::fs::remove_file(&draft);
+    let mut file = File::create_new(&draft)?;
+    file.write_all(bytes)?;
+    file.sync_all()?;
+    std::fs::rename(&draft, path)
 }
 
 #[cfg(test)]

@@ -169,7 +169,8 @@ impl Index {
     fn connect(root: &Path, flags: OpenFlags) -> Result<Self, Error> {
         let path = root.join("index.sqlite");
         // A pipe would be waited for.
-        if std::fs::symlink_metadata(&path).is_ok_and(|is| !is.is_file()) {
+        let files = ["", "-journal", "-wal", "-shm"].map(|end| root.join(format!("index.sqlite{end}")));
+        if files.iter().any(|file| std::fs::symlink_metadata(file).is_ok_and(|is| !is.is_file())) {
             return Err(Error::Index { path, source: rusqlite::Error::InvalidQuery });
         }
         // An index through a link is not ours.

@@ -318,10 +318,11 @@ impl Store {
         };
         let entries = self.list()?;
         for entry in entries.iter().rev().filter(|entry| may_be_last(entry)) {
-            let recording = match load(&self.folder(&entry.id)) {
-                Ok(recording) if is_usable(&recording) => recording,
-                _ => continue,
-            };
+            // One that cannot be read may have been it: an older one is not shown for it.
+            let recording = load(&self.folder(&entry.id))?;
+            if !is_usable(&recording) {
+                continue;
+            }
             match back {
                 0 => return Ok(recording),
                 _ => back -= 1,

@@ -41,6 +41,7 @@ pub fn load(folder: &Path) -> Result<Recording, Error> {
         warnings: Vec::new(),
         torn: false,
         places: std::sync::OnceLock::new(),
+        by_id: None,
     };
     let path = folder.join("events.jsonl");
     let failed = |error| Error::file("read", &path)(error);

@@ -179,6 +179,8 @@ pub struct Recording {
     pub torn: bool,
     /// Made when it is asked for first.
     pub(crate) places: std::sync::OnceLock<Places>,
+    /// Where each run is, of a plan whose ids do not count them.
+    pub(crate) by_id: Option<HashMap<RunId, usize>>,
 }
 
 impl Recording {
@@ -206,7 +208,12 @@ impl Recording {
         if self.runs.get(at).is_some_and(|run| run.planned.id == id) {
             return self.runs.get_mut(at);
         }
-        self.runs.iter_mut().find(|run| run.planned.id == id)
+        let by_id = self.by_id.get_or_insert_with(|| {
+            let places = self.runs.iter().enumerate().map(|(at, run)| (run.planned.id, at));
+            // The first of an id.
+            places.rev().collect()
+        });
+        by_id.get(&id).and_then(|at| self.runs.get_mut(*at))
     }
 
     /// The runs of the plan that give a metric, in its order.
@@ -218,6 +225,7 @@ impl Recording {
     /// Forgets runs.
     pub fn keep_runs(&mut self, keep: impl FnMut(&Run) -> bool) {
         self.runs.retain(keep);
+        self.by_id = None;
         self.places = std::sync::OnceLock::new();
     }
 

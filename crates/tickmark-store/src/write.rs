@@ -1,6 +1,6 @@
 //! Writes a recording: appended to, flushed to the disk after each run, never rewritten.
 
-use crate::files::{SMALL, open_regular, read_regular};
+use crate::files::{SMALL, open_regular, read_regular, write_whole};
 use crate::{Error, Id, Meta};
 use std::fs::{File, OpenOptions};
 use std::io::Write;
@@ -103,15 +103,8 @@ impl Writer {
     }
 }
 
-/// Writes meta.json under another name first: it is there whole or not at all.
 fn write_meta(folder: &Path, meta: &impl serde::Serialize) -> Result<(), Error> {
-    let (path, draft) = (folder.join("meta.json"), folder.join("meta.json.draft"));
+    let path = folder.join("meta.json");
     let text = serde_json::to_vec_pretty(meta).map_err(|e| Error::file("write", &path)(e.into()))?;
-    // What a killed writer left, and what another put there, is not written through.
-    let _ = std::fs::remove_file(&draft);
-    let written = File::create_new(&draft).and_then(|mut file| {
-        file.write_all(&text)?;
-        file.sync_all()
-    });
-    written.and_then(|()| std::fs::rename(&draft, &path)).map_err(Error::file("write", &path))
+    write_whole(&path, &text).map_err(Error::file("write", &path))
 }

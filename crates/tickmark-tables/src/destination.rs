@@ -1,6 +1,7 @@
 //! Where a file goes that is written whole or not at all.
 
 use std::fs::{File, OpenOptions};
+use std::hash::{BuildHasher, RandomState};
 use std::io::{Error, ErrorKind, Result};
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
@@ -41,9 +42,9 @@ impl Destination {
             let file = OpenOptions::new().append(true).open(&path)?;
             return Ok((Self { path, draft: None }, file));
         }
-        let mut name = path.file_name().unwrap_or_default().to_owned();
-        name.push(format!(".{}.draft", std::process::id()));
-        let draft = path.with_file_name(name);
+        // Random: neither what a killed one left nor what another put there is in its way, and however long the name is.
+        let random = RandomState::new().hash_one(std::process::id());
+        let draft = path.with_file_name(format!(".tickmark-{random:016x}.draft"));
         let file = OpenOptions::new().write(true).create_new(true).open(&draft)?;
         let made = Self { path, draft: Some(draft) };
         if let Some(is) = is {

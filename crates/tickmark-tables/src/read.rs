@@ -70,7 +70,12 @@ fn find(folder: &Path, files: &mut Vec<std::path::PathBuf>) -> std::io::Result<(
 }
 
 fn one(path: &Path, wanted: Schema) -> Result<Vec<Column>, Error> {
-    let file = File::open(path).map_err(Error::file("read", path))?;
+    // A pipe would be waited for.
+    let is_file = std::fs::metadata(path).and_then(|is| match is.is_file() {
+        true => Ok(()),
+        false => Err(std::io::Error::other("it is no regular file")),
+    });
+    let file = is_file.and_then(|()| File::open(path)).map_err(Error::file("read", path))?;
     let failed = |error: ParquetError| Error::damaged(path, error);
     let reader = SerializedFileReader::new(file).map_err(failed)?;
     let described = reader.metadata().file_metadata().schema_descr().columns();

@@ -29,11 +29,11 @@ pub const CLOCK_READS_TIME: &str = "clock_reads.time";
 pub const CLOCK_READS_COUNT: &str = "clock_reads.count";
 /// Calls of clock_gettime that the kernel counted beside it; nothing where it was not asked.
 pub const CLOCK_READS_KERNEL: &str = "clock_reads.kernel";
-/// In that: calls of the C library's clock_gettime; what stands before the name of a system call; that breakpoints counted everything.
+/// In that: calls of the C library's clock_gettime.
 pub const BY_UPROBES: &str = "clock_gettime";
-/// See above.
+/// In that, before the name of a system call: how often it was made.
 pub const SYSTEM_CALL: &str = "system call ";
-/// See above.
+/// In that: breakpoints counted all reads, and not only those of clock_gettime.
 pub const ALL_BY_UPROBES: &str = "all by breakpoints";
 /// Calls of functions that were named.
 pub const CLOCK_READS_CALLS: &str = "clock_reads.calls";
@@ -47,7 +47,7 @@ pub const DOSE_DELIVERED: &str = "dose.delivered";
 pub const DOSE_READS: &str = "dose.reads";
 /// Transactions a second.
 pub const DOSE_RATE: &str = "dose.rate";
-/// What a read costs here: as programs do it, and as a system call.
+/// What a read costs here: as programs do it, and as a system call; an operation on timestamps, and a switch to another thread.
 pub const DOSE_COST: &str = "dose.read_cost";
 /// What of the server's reads can neither be counted nor made longer.
 pub const DOSE_BLIND: &str = "dose.blind";
@@ -57,9 +57,9 @@ pub const DOSE_FAULTS: &str = "dose.faults";
 pub const DOSE_CPU: &str = "dose.cpu_of_reads";
 /// How many these were.
 pub const DOSE_TIMED: &str = "dose.timed_reads";
-/// Context switches of the server for each transaction that it asked for, and that were forced upon it.
+/// Context switches of the server for each transaction that it asked for.
 pub const DOSE_SLEEPS: &str = "dose.sleeps";
-/// See above.
+/// Context switches of the server for each transaction that were forced upon it.
 pub const DOSE_FORCED: &str = "dose.forced_switches";
 /// Transactions over HTTP: a probe.
 pub const HTTP: &str = "http";

@@ -5,6 +5,8 @@
 const MARK: &str = "@tickmark ";
 /// Bytes of text in a piece at most: srun passes on 1024 at once.
 const MOST: usize = 700;
+/// Bytes of a machine's or an agent's name at most: a name of the DNS has 255.
+const NAME: usize = 255;
 
 /// One of the pieces that a line of an agent was cut into.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,7 +48,8 @@ impl<'a> Piece<'a> {
             _ => return None,
         };
         let text = words.next()?;
-        (!node.is_empty()).then_some(Self { node, agent, number, ends, text })
+        let is_name = !node.is_empty() && node.len() <= NAME && agent.len() <= NAME;
+        is_name.then_some(Self { node, agent, number, ends, text })
     }
 }
 
@@ -127,6 +130,7 @@ mod tests {
         {
             assert_eq!(Piece::of(line), None, "{line}");
         }
+        assert_eq!(Piece::of(&format!("@tickmark n1 {} 0 . x", "7".repeat(256))), None);
         for word in ["%", "%4", "%zz", "%ff"] {
             assert_eq!(text(word), None, "{word}");
         }

@@ -41,6 +41,7 @@ pub(super) fn collect(facts: &mut Environment, cpu: u32) {
     file(facts, "numa.balancing", "/proc/sys/kernel/numa_balancing");
     file(facts, "numa.nodes", "/sys/devices/system/node/online");
     file(facts, "memory.thp", "/sys/kernel/mm/transparent_hugepage/enabled");
+    file(facts, "memory.shmem_thp", "/sys/kernel/mm/transparent_hugepage/shmem_enabled");
     line(facts, "memory.total", "/proc/meminfo", "MemTotal");
     line(facts, "process.memory_nodes", "/proc/self/status", "Mems_allowed_list");
     line(facts, "process.capabilities", "/proc/self/status", "CapEff");

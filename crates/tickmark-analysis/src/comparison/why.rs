@@ -61,6 +61,7 @@ impl Why {
             Self::TooFew => "too_few",
             Self::NoVariation => "no_variation",
             Self::Order(Withheld::Drift) => "drift",
+            Self::Order(Withheld::Sorted) => "sorted",
             Self::Order(Withheld::Dependence) => "dependence",
         }
     }

@@ -156,7 +156,7 @@ impl Named<'_> {
         names
     }
 
-    /// Turns of others that are as long as the real-time reserve and come once in its period.
+    /// Turns of others that are as long as the real-time reserve and come once in its period: where more than one could, those that others lie whole periods from.
     fn reserves(&self, names: &mut [What]) {
         let Some((reserve, period)) = self.account.reserve else { return };
         let gaps = self.gaps.start.iter().zip(self.gaps.length).map(|(start, length)| (*start, *length));
@@ -172,10 +172,19 @@ impl Named<'_> {
             .map(|(at, (start, _))| (at, start))
             .collect();
         turns.sort_by(|a, b| a.1.total_cmp(&b.1));
-        let is_rare = turns.windows(2).all(|pair| pair[1].1 - pair[0].1 > 0.8 * period);
-        if is_rare {
-            turns.iter().for_each(|(at, _)| names[*at] = What::RealTimeReserve);
-        }
+        let begins: Vec<f64> = turns.iter().map(|(_, start)| *start).collect();
+        let span = self.gaps.start.last().map_or(0.0, |last| last - self.gaps.start[0]);
+        let is_in_time = |start: f64| {
+            let apart = |other: &f64| ((other - start) / period).abs();
+            let recurs =
+                begins.iter().map(apart).any(|apart| apart > 0.8 && (apart - apart.round()).abs() < 0.2);
+            let is_alone = begins.iter().filter(|other| apart(other) < 0.8).count() == 1;
+            recurs || span < 2.0 * period && is_alone
+        };
+        turns
+            .iter()
+            .filter(|(_, start)| is_in_time(*start))
+            .for_each(|(at, _)| names[*at] = What::RealTimeReserve);
     }
 
     /// Whether each train is none of this kernel's: its gaps were asked about, and hardly any had an interrupt counted.

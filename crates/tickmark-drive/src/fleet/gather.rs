@@ -12,6 +12,8 @@ use tickmark_wire::{Event, FORMAT};
 
 /// A line longer than this is no event.
 const LONGEST: usize = 64 << 20;
+/// Bytes of all lines that have not ended.
+const PENDING: usize = 256 << 20;
 
 /// Machines beyond those that were asked that are heard.
 const STRANGERS: usize = 1_000;
@@ -25,12 +27,17 @@ pub struct Gathering<'a> {
     /// By the name by which each was asked; of one that was not, by its own.
     nodes: BTreeMap<String, Node>,
     asked: BTreeSet<&'a str>,
-    /// The name of each agent, which it had with its first piece.
+    /// The same by their names without a domain.
+    by_host: BTreeMap<&'a str, Vec<&'a str>>,
+    /// The name of each agent that answers first for it, which it had with its first piece.
     names: BTreeMap<String, String>,
     /// Machines that had given everything before: what they write is not heard again.
     complete: BTreeSet<String>,
-    /// How many of the machines that are in the survey have ended.
+    /// How many of the machines that are in the survey have begun, and have ended.
+    begun: usize,
     ended: usize,
+    /// Bytes of all lines that have not ended.
+    pending: usize,
     /// What a launcher said last that was no piece.
     said: Option<String>,
 }
@@ -62,22 +69,29 @@ impl<'a> Gathering<'a> {
         // A recording of each is open.
         limits::many_files();
         let complete = survey.answers()?.into_iter().filter(|answer| answer.outcome == Outcome::Complete);
+        let mut by_host: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        for name in &survey.asked.nodes {
+            by_host.entry(host(name)).or_default().push(name);
+        }
         Ok(Self {
             survey,
             store: survey.store()?,
             nodes: BTreeMap::new(),
             asked: survey.asked.nodes.iter().map(String::as_str).collect(),
+            by_host,
             names: BTreeMap::new(),
             complete: complete.map(|answer| answer.node).collect(),
+            begun: 0,
             ended: 0,
+            pending: 0,
             said: None,
         })
     }
 
-    /// How many machines have begun, and how many have ended.
+    /// How many of the machines that were asked have begun, and how many have ended.
     #[must_use]
-    pub fn progress(&self) -> (usize, usize) {
-        (self.nodes.len(), self.ended)
+    pub const fn progress(&self) -> (usize, usize) {
+        (self.begun, self.ended)
     }
 
     /// Takes a line of the launcher's output. What goes wrong with a machine's recording is that machine's end.
@@ -94,7 +108,11 @@ impl<'a> Gathering<'a> {
             return Ok(());
         }
         let own = printable(piece.node, false);
-        let node = self.nodes.entry(name.clone()).or_insert_with(|| Node::new(piece.agent, &own));
+        let is_asked = self.asked.contains(name.as_str());
+        let node = self.nodes.entry(name.clone()).or_insert_with(|| {
+            self.begun += usize::from(is_asked);
+            Node::new(piece.agent, &own)
+        });
         if node.agent != piece.agent {
             node.twice = true;
             return Ok(());
@@ -102,7 +120,12 @@ impl<'a> Gathering<'a> {
         if node.end.is_some() {
             return Ok(());
         }
+        let before = node.line.len();
         node.take(&piece, &name, &self.store, self.survey);
+        if self.pending + node.line.len() > PENDING + before {
+            node.give_up(Outcome::Partly, "it and others wrote lines that are too long");
+        }
+        self.pending = self.pending + node.line.len() - before;
         if node.end.is_none() {
             return Ok(());
         }
@@ -111,8 +134,8 @@ impl<'a> Gathering<'a> {
         self.survey.keep(&[node.answer(&name)])
     }
 
-    /// The name by which the machine of a piece was asked: an answer belongs to that, whatever the machine calls itself. In this order: its
-    /// own name; what its launcher put before the line; the same name with or without its domain; localhost for this machine; the only one
+    /// The name by which the machine of a piece was asked: an answer belongs to that, whatever the machine calls itself. In this order: what its
+    /// launcher put before the line; its own name; the same name with or without its domain; localhost for this machine; the only one
     /// that was asked. A name that another agent has is taken. None of a stranger where there are too many.
     fn name(&mut self, piece: &Piece<'_>, line: &str) -> Option<String> {
         let agent = format!("{} {}", piece.node, piece.agent);
@@ -123,9 +146,8 @@ impl<'a> Gathering<'a> {
         let own = printable(piece.node, false).into_owned();
         let is_free = |name: &str| self.asked.contains(name) && !self.nodes.contains_key(name);
         let label = line.split_once(':').map(|(label, _)| label.trim()).filter(|label| !label.contains(' '));
-        let short = |name: &str| name.split('.').next().unwrap_or(name).to_owned();
         let by_domain = || {
-            let mut same = self.asked.iter().filter(|name| short(name) == short(&own) && is_free(name));
+            let mut same = self.by_host.get(host(&own))?.iter().filter(|name| is_free(name));
             same.next().filter(|_| same.next().is_none()).map(|name| (*name).to_owned())
         };
         let here = || {
@@ -134,13 +156,16 @@ impl<'a> Gathering<'a> {
         };
         let only =
             || (self.asked.len() == 1).then(|| self.asked.first().map(|name| (*name).to_owned())).flatten();
-        let name = (Some(own.clone()).filter(|own| is_free(own)))
-            .or_else(|| label.filter(|label| is_free(label)).map(str::to_owned))
+        let name = (label.filter(|label| is_free(label)).map(str::to_owned))
+            .or_else(|| Some(own.clone()).filter(|own| is_free(own)))
             .or_else(by_domain)
             .or_else(here)
             .or_else(|| only().filter(|only| is_free(only)))
             .unwrap_or(own);
-        if !self.asked.contains(name.as_str()) && self.names.len() >= self.asked.len() + STRANGERS {
+        if self.nodes.contains_key(&name) {
+            return Some(name);
+        }
+        if !self.asked.contains(name.as_str()) && self.names.len() >= self.begun + STRANGERS {
             return None;
         }
         self.names.insert(agent, name.clone());
@@ -174,7 +199,7 @@ impl<'a> Gathering<'a> {
         let mut strangers = nodes.keys().filter(|name| !all.contains(name.as_str()));
         let by_another_name = strangers.next().map_or_else(
             || "no answer".to_owned(),
-            |name| format!("no answer by this name; {name} answered, which was not asked by its name"),
+            |name| format!("no answer by this name; {name} answered, which was not asked by its name: set TICKMARK_NODE there, or have the launcher put the asked name before each line"),
         );
         let twins = twins(&nodes);
         for name in asked.iter().filter(|name| !complete.contains(*name)) {
@@ -211,6 +236,11 @@ impl<'a> Gathering<'a> {
         survey.keep(&answers)?;
         Ok(answers)
     }
+}
+
+/// A machine's name without its domain.
+fn host(name: &str) -> &str {
+    name.split('.').next().unwrap_or(name)
 }
 
 /// The machines that are another one that was asked, too: by the boot in which both answered.
@@ -276,6 +306,7 @@ impl Node {
     fn give_up(&mut self, outcome: Outcome, why: &str) {
         self.end = Some((outcome, Some(why.to_owned())));
         self.writer = None;
+        self.line = String::new();
     }
 
     /// A whole line of its agent.

@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::{Duration, Instant};
 use tickmark_probe::session::{TOKEN, Token};
-use tickmark_process::{Child, End, Lines, Until};
+use tickmark_process::{Child, End, Keeper, Lines, Until};
 use tickmark_wire::pieces;
 use tickmark_wire::text::quoted;
 
@@ -135,10 +135,20 @@ impl Launcher {
 
     /// Ends what a launcher that was ended by force may have left on the nodes.
     pub(super) fn clear(&self, survey: &Survey, end: &std::io::Result<End>) {
-        if let Way::Slurm { .. } = self.way
+        if let [program, words @ ..] = &self.clearing(survey)[..]
             && !matches!(end, Ok(End::Exited(..)))
         {
-            let _ = slurm::ask("scancel", &["--quiet", &format!("--name={}", job(survey))]);
+            let _ = slurm::ask(program, &words.iter().map(String::as_str).collect::<Vec<_>>());
+        }
+    }
+
+    /// The command that ends it; none where the end of the launcher's group does.
+    pub(super) fn clearing(&self, survey: &Survey) -> Vec<String> {
+        match self.way {
+            Way::Slurm { .. } => {
+                ["scancel".to_owned(), "--quiet".to_owned(), format!("--name={}", job(survey))].into()
+            }
+            Way::Command(_) => Vec::new(),
         }
     }
 }
@@ -150,17 +160,22 @@ pub(super) struct Started {
     pub(super) lines: Receiver<Line>,
     /// Its program.
     pub(super) name: String,
+    /// Ends what it started, where this program is killed.
+    pub(super) keeper: Keeper,
 }
 
 impl Started {
-    pub(super) fn of(mut command: Command) -> Result<Self, Error> {
+    /// Starts it; `after` is what ends on the machines what it leaves there when it is killed.
+    pub(super) fn of(mut command: Command, after: &[String]) -> Result<Self, Error> {
         let name = command.get_program().to_string_lossy().into_owned();
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = Child::start(command).map_err(|error| Error::Refused(format!("{name}: {error}")))?;
+        let refused = |error: std::io::Error| Error::Refused(format!("{name}: {error}"));
+        let mut child = Child::start(command).map_err(refused)?;
+        let keeper = child.keep(after).map_err(refused)?;
         let (send, lines) = sync_channel(QUEUE);
         read(child.stdout.take(), send.clone(), Line::Output, Some(Line::End));
         read(child.stderr.take(), send, Line::Complaint, None);
-        Ok(Self { child, lines, name })
+        Ok(Self { child, lines, name, keeper })
     }
 }
 
@@ -193,7 +208,8 @@ pub fn launch(
     if usable.is_empty() {
         return gathering.finish(nodes, &|node| known.get(node).cloned());
     }
-    let Started { mut child, lines, name } = Started::of(launcher.command(survey, &usable)?)?;
+    let Started { mut child, lines, name, keeper: _keeper } =
+        Started::of(launcher.command(survey, &usable)?, &launcher.clearing(survey))?;
     let mut complaints: Vec<String> = Vec::new();
     let mut deadline = Instant::now() + launcher.patience;
     let mut begun = 0;
@@ -202,10 +218,7 @@ pub fn launch(
             Ok(Line::Output(line)) => gathering.take(&line)?,
             Ok(Line::Complaint(line)) => {
                 gathering.hear(&line);
-                // What is said of a machine that failed is not said often.
-                if complaints.len() < 10_000 {
-                    complaints.push(line);
-                }
+                keep(&mut complaints, &line);
             }
             Ok(Line::End) | Err(RecvTimeoutError::Disconnected) => break false,
             Err(RecvTimeoutError::Timeout) => {}
@@ -234,9 +247,7 @@ pub fn launch(
             Line::Output(line) => gathering.take(&line)?,
             Line::Complaint(line) => {
                 gathering.hear(&line);
-                if complaints.len() < 10_000 {
-                    complaints.push(line);
-                }
+                keep(&mut complaints, &line);
             }
             Line::End => {}
         }
@@ -258,6 +269,13 @@ pub fn launch(
         let ended = || stopped.then(|| "interrupted".to_owned());
         known.get(node).cloned().or_else(own).or_else(ended).or_else(over)
     })
+}
+
+/// Keeps what was said of a machine that failed, which is not said often.
+fn keep(complaints: &mut Vec<String>, line: &str) {
+    if complaints.len() < 10_000 {
+        complaints.push(line.chars().take(1_000).collect());
+    }
 }
 
 /// Whether a line has a machine's name as a word.

@@ -74,8 +74,8 @@ pub fn measure(
         let why = known.first_key_value().map_or_else(String::new, |(node, why)| format!("; {node}: {why}"));
         return Err(too_few(usable.len(), nodes.len(), &why));
     }
-    let Started { mut child, lines, name } =
-        Started::of(launcher.starts(survey, &usable, &own, Some(&token)))?;
+    let Started { mut child, lines, name, keeper: _keeper } =
+        Started::of(launcher.starts(survey, &usable, &own, Some(&token)), &launcher.clearing(survey))?;
     let mut complaints = Vec::new();
     let came = meeting.gather(&usable, &lines, &mut complaints, launcher.patience, control);
     let mut end = || {

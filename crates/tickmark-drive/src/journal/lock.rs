@@ -101,15 +101,24 @@ pub(super) fn tried(file: &File) -> bool {
 pub(super) struct Named {
     /// Journals that are there, each once.
     pub(super) journals: BTreeSet<PathBuf>,
-    /// What is still changed although its journal is gone, a line each.
-    pub(super) orphans: Vec<String>,
+    /// What is still changed although its journal is gone, and folders that cannot be looked into, a line each.
+    pub(super) wrong: Vec<String>,
 }
 
-/// Reads every lock of this user. One that an experiment holds names its journal too.
+/// Reads every lock of this user, in each folder where one may lie. One that an experiment holds names its journal too.
 pub(super) fn named() -> Named {
     let mut named = Named::default();
-    let entries = folder().ok().and_then(|place| std::fs::read_dir(place).ok());
-    for path in entries.into_iter().flatten().flatten().map(|entry| entry.path()) {
+    // In another user's there is no lock of this one.
+    let there = |place: &PathBuf| std::fs::symlink_metadata(place).is_ok_and(|is| is.uid() == own_id());
+    let mut entries = Vec::new();
+    for place in folders().into_iter().filter(there) {
+        match own_folder(&place).and_then(|()| std::fs::read_dir(&place).map_err(Error::file("read", &place)))
+        {
+            Ok(all) => entries.extend(all.flatten()),
+            Err(error) => named.wrong.push(format!("{error}: what locks it has is not known")),
+        }
+    }
+    for path in entries.iter().map(std::fs::DirEntry::path) {
         let Ok(file) = open_careful(&path) else { continue };
         let Some(holder) = Holder::read(&file) else { continue };
         if holder.journal.exists() {
@@ -117,7 +126,7 @@ pub(super) fn named() -> Named {
         } else if tried(&file)
             && let Err(error) = holder.refuse_leftover("", &path)
         {
-            named.orphans.push(error.to_string());
+            named.wrong.push(error.to_string());
         }
     }
     named
@@ -126,8 +135,9 @@ pub(super) fn named() -> Named {
 /// Takes the locks away that name a journal, which has been carried out: what somebody sets from now on is no leftover of it.
 pub(super) fn forget(journal: &Path) {
     let Ok(journal) = std::path::absolute(journal) else { return };
-    let locks = folder().and_then(|place| std::fs::read_dir(&place).map_err(Error::file("read", place)));
-    for path in locks.into_iter().flatten().flatten().map(|entry| entry.path()) {
+    let own = folders().into_iter().filter(|place| is_own(place));
+    let locks = own.filter_map(|place| std::fs::read_dir(place).ok()).flatten().flatten();
+    for path in locks.map(|entry| entry.path()) {
         let names_it = |file: &File| Holder::read(file).is_some_and(|holder| holder.journal == journal);
         let Ok(file) = open_own(&path) else { continue };
         // Read again under the lock: who had it may have written another.
@@ -186,18 +196,20 @@ fn open_own(path: &Path) -> Result<File, Error> {
     Ok(file)
 }
 
-/// The folder of locks: of root one that only root can write, of a user the user's own. It is the same whatever the
-/// environment says.
-fn folder() -> Result<PathBuf, Error> {
+/// Where locks may lie: of root in one that only root can write, of a user in the user's own while the user is logged in, and on a system
+/// without those in the last. They are the same whatever the environment says.
+fn folders() -> [PathBuf; 2] {
     let user = own_id();
-    let run = PathBuf::from(format!("/run/user/{user}"));
     let place = match user {
         0 => PathBuf::from("/run/tickmark"),
-        _ if run.is_dir() => run.join("tickmark"),
-        _ => PathBuf::from(format!("/tmp/tickmark-{user}")),
+        _ => PathBuf::from(format!("/run/user/{user}/tickmark")),
     };
-    // A system without /run.
-    let temporary = PathBuf::from(format!("/tmp/tickmark-{user}"));
+    [place, PathBuf::from(format!("/tmp/tickmark-{user}"))]
+}
+
+/// The folder of locks.
+fn folder() -> Result<PathBuf, Error> {
+    let [place, temporary] = folders();
     own_folder(&place).map(|()| place).or_else(|_| own_folder(&temporary).map(|()| temporary)).map_err(
         |error| match error {
             Error::Refused(why) => Error::Refused(format!(

@@ -63,12 +63,11 @@ pub struct Restored {
 
 /// Puts back what killed experiments of this user left on this machine: in this store, and in every other one that a lock names.
 /// Each goes as far as it goes.
-///
-/// # Errors
-/// The store's folder of journals cannot be read, or is another user's.
-pub fn restore(store: &Path) -> Result<Restored, Error> {
-    let Named { journals, orphans } = named();
-    let mut restored = restore_store(store)?;
+#[must_use]
+pub fn restore(store: &Path) -> Restored {
+    let Named { journals, wrong } = named();
+    let mut restored = restore_store(store)
+        .unwrap_or_else(|error| Restored { wrong: vec![error.to_string()], ..Restored::default() });
     let own = std::path::absolute(store).unwrap_or_default();
     let others =
         journals.iter().filter_map(|journal| journal.parent()?.parent()).filter(|other| *other != own);
@@ -78,8 +77,8 @@ pub fn restore(store: &Path) -> Result<Restored, Error> {
             Err(error) => restored.wrong.push(error.to_string()),
         }
     }
-    restored.wrong.extend(orphans);
-    Ok(restored)
+    restored.wrong.extend(wrong);
+    restored
 }
 
 impl Restored {

@@ -94,6 +94,7 @@ pub(crate) fn follow(
     let Some(stdout) = stdout else { return result };
     let mut stream = Stream::default();
     for line in Lines::new(stdout, LONGEST).map_while(Result::ok) {
+        let is_cut = matches!(line, Line::Cut(_));
         let taken = match line {
             Line::Whole(line) => stream.take(line),
             Line::Cut(_) => {
@@ -112,6 +113,9 @@ pub(crate) fn follow(
             Err(error) => {
                 result = result.and(Err(error));
                 lifeline.take();
+                if is_cut {
+                    break;
+                }
             }
         }
     }

@@ -18,7 +18,7 @@ use crate::{Expected, Params, Probe, ProbeError, Spec, Unavailable};
 use doser::{Doser, Module};
 use load::Load;
 use slices::{Dose, Slices};
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read};
 use std::net::SocketAddr;
 use std::process::Stdio;
 use std::sync::Arc;
@@ -45,7 +45,7 @@ const ALSO: &[Also] = &[
     also(names::DOSE_DELIVERED, "longer clock reads, delivered", Unit::Time),
     also(names::DOSE_READS, "longer clock reads, clock reads for each transaction", Unit::Count),
     also(names::DOSE_RATE, "longer clock reads, transactions", Unit::Rate),
-    also(names::DOSE_COST, "longer clock reads, what a read and an operation cost", Unit::Time),
+    also(names::DOSE_COST, "longer clock reads, what a read, an operation and a switch cost", Unit::Time),
     also(names::DOSE_FAULTS, "longer clock reads, what failed", Unit::Count),
     also(names::DOSE_BLIND, "longer clock reads, what is not made longer", Unit::Count),
     also(names::DOSE_CPU, "longer clock reads, CPU time of the timed ones", Unit::Time),
@@ -168,6 +168,8 @@ pub(super) static PROBES: &[Probe] = &[Probe {
 
 /// A server may take so long until it listens.
 const BEGINS: Duration = Duration::from_secs(30);
+/// Bytes of the line that says where.
+const LINE: u64 = 4096;
 /// It is asked so long before it is looked at.
 const BEFORE: Duration = Duration::from_secs(1);
 
@@ -179,7 +181,9 @@ fn measure(
     sink: &mut dyn Sink,
 ) -> Result<(), ProbeError> {
     let [plain, call] = slices::cost_of_a_read()?;
-    let cost = [plain, call, slices::cost_of_an_operation(params.told("op"))];
+    let switch = slices::cost_of_a_switch();
+    let switch = switch.map_err(|error| ProbeError::Other(format!("switches between threads: {error}")))?;
+    let cost = [plain, call, slices::cost_of_an_operation(params.told("op")), switch];
     let is_printed = params.told("target") == "printed";
     let output = if is_printed { Stdio::piped() } else { Stdio::null() };
     let cpus = if params.told("place") == "any" { params.allowed.clone() } else { vec![cpu] };
@@ -266,7 +270,7 @@ fn target(told: &str, server: &mut Started) -> Result<Option<SocketAddr>, ProbeE
         ("", _) => return Ok(None),
         ("printed", Some(output)) => {
             let mut line = String::new();
-            let read = BufReader::new(output).read_line(&mut line);
+            let read = BufReader::new(output.take(LINE)).read_line(&mut line);
             read.map_err(|error| server.wrong(&error.to_string()))?;
             line
         }
@@ -278,7 +282,7 @@ fn target(told: &str, server: &mut Started) -> Result<Option<SocketAddr>, ProbeE
 
 fn observe(
     all: &[slices::Slice],
-    cost: [f64; 3],
+    cost: [f64; 4],
     faults: Vec<(String, u64)>,
     blind: &[program::Blind],
     sink: &mut dyn Sink,

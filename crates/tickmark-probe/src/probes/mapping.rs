@@ -96,7 +96,8 @@ pub(super) static PROBES: &[Probe] = &[
 /// Loads a byte of every page of a mapped file, which was written so many bytes at a time.
 fn first_touch(spec: &Spec, params: &Params, at_once: usize) -> Result<Box<dyn crate::Routine>, Unavailable> {
     small_pages()?;
-    let length = params.sizes.mapped as usize / 8;
+    // Also where memory is short it is as long as what is written at once.
+    let length = (params.sizes.mapped as usize / 8).max(at_once);
     let pages = length / PAGE;
     let (folder, file) = file(params, length, length, at_once)?;
     let other = file::duplicate(file.as_fd())?;

@@ -7,6 +7,8 @@ use std::path::Path;
 
 /// Shorter tokens are refused: they could be guessed.
 pub const LEAST_TOKEN: usize = 12;
+/// Bytes of its file that are read.
+const MOST: u64 = 64 << 10;
 /// The environment has it under this name.
 pub const TOKEN: &str = "TICKMARK_TOKEN";
 
@@ -48,8 +50,10 @@ impl Token {
     pub fn known(file: Option<&Path>) -> Result<Self, String> {
         let (place, text) = match file {
             Some(path) => {
-                let text =
-                    std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
+                let mut text = String::new();
+                let read =
+                    std::fs::File::open(path).and_then(|file| file.take(MOST).read_to_string(&mut text));
+                read.map_err(|error| format!("{}: {error}", path.display()))?;
                 (path.display().to_string(), text)
             }
             None => {

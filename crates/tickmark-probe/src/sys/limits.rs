@@ -230,7 +230,23 @@ pub fn many_files() {
 /// # Errors
 /// Those of poll(2) but EINTR.
 pub fn wait_readable(fds: [BorrowedFd<'_>; 2], timeout: Nanos) -> Result<[bool; 2], CallError> {
-    let mut polled = fds.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN));
+    wait_until(fds.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)), timeout)
+}
+
+/// Waits until a descriptor can be read, nobody can read what is written to another one, or `timeout` has passed; says which.
+///
+/// # Errors
+/// Those of poll(2) but EINTR.
+pub fn wait_readable_or_unread(
+    source: BorrowedFd<'_>,
+    sink: BorrowedFd<'_>,
+    timeout: Nanos,
+) -> Result<[bool; 2], CallError> {
+    let polled = [(source, PollFlags::IN), (sink, PollFlags::empty())];
+    wait_until(polled.map(|(fd, events)| PollFd::from_borrowed_fd(fd, events)), timeout)
+}
+
+fn wait_until(mut polled: [PollFd<'_>; 2], timeout: Nanos) -> Result<[bool; 2], CallError> {
     let timeout = timeout.get().max(0);
     let timeout = Timespec { tv_sec: timeout / 1_000_000_000, tv_nsec: timeout % 1_000_000_000 };
     match rustix::event::poll(&mut polled, Some(&timeout)) {

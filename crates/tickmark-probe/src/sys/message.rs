@@ -12,7 +12,7 @@ use std::sync::atomic::Ordering;
 const HELD: usize = 4 << 10;
 /// What a UDP datagram holds at most on IPv4.
 pub const MOST_UDP: usize = 65_507;
-/// What a datagram of the UNIX domain may hold with the buffers that are asked for.
+/// What a datagram of the UNIX domain may hold with the default buffers.
 pub const MOST_UNIX: usize = 96 << 10;
 
 /// One end.

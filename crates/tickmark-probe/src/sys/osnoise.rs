@@ -36,8 +36,8 @@ impl Kind {
 }
 
 /// Waits until nobody is left who could say that all is done, as where all processes were killed, and puts the setting back then.
-/// Its arguments are the instance, what was in the setting, and the setting.
-const KEEPER: &str = r#"read -r done && exit; [ -d "$1" ] || exit; echo nop >"$1/current_tracer"; rmdir "$1"; echo "$2" >"$3""#;
+/// Where the instance has gone meanwhile another one has done it. Its arguments are the instance, what was in the setting, and the setting.
+const KEEPER: &str = r#"read -r done && exit; [ -d "$1" ] || exit; echo nop >"$1/current_tracer"; rmdir "$1" || [ -d "$1" ] || exit; echo "$2" >"$3""#;
 
 /// A tracer that runs; it is put away when this is dropped.
 #[derive(Debug)]
@@ -204,10 +204,11 @@ fn clear(root: &Path) {
 
 fn put_back(root: &Path, folder: &Path) {
     let _ = std::fs::write(folder.join("current_tracer"), "nop");
-    let _ = std::fs::remove_dir(folder);
+    let gone = std::fs::remove_dir(folder).is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound);
     let name = folder.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let before = name.strip_prefix(OWN).and_then(|rest| rest.split_once('-'));
-    if let Some((_, before)) = before {
+    // Another process may have done it, and a trace of the next run may have the setting now.
+    if let Some((_, before)) = before.filter(|_| !gone) {
         let _ = std::fs::write(root.join(CPUS), before);
     }
 }
@@ -304,9 +305,14 @@ mod tests {
         // As where its owner is killed: nobody says that all is done.
         let mut killed = std::mem::ManuallyDrop::new(Tracer::under(root, Kind::Osnoise, 1).unwrap());
         assert_eq!(cpus(), "1");
-        let mut keeper = killed.keeper.take().unwrap();
-        drop(keeper.stdin.take());
-        keeper.wait().unwrap();
+        match killed.keeper.take() {
+            Some(mut keeper) => {
+                drop(keeper.stdin.take());
+                keeper.wait().unwrap();
+            }
+            // The small agent has none: who comes next finds what it left.
+            None => put_back(root, &killed.folder),
+        }
         let ended = std::fs::read_to_string(killed.folder.join("current_tracer")).unwrap();
         assert_eq!((ended.trim(), cpus().trim()), ("nop", "2-7"));
         // Where somebody else traces, nothing is touched.

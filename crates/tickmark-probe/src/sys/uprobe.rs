@@ -138,20 +138,29 @@ impl SystemCalls {
         Self::open(places, INHERIT | DISABLED | ENABLE_ON_EXEC, &[0])
     }
 
-    /// Of these tasks, and of what they start, from now on.
+    /// Of these tasks, and of what they start, when it is begun.
     #[must_use]
-    pub fn of_tasks(places: &Places, tasks: &[i32]) -> Option<Self> {
-        Self::open(places, INHERIT, tasks)
+    fn of_tasks(places: &Places, tasks: &[i32]) -> Option<Self> {
+        Self::open(places, INHERIT | DISABLED, tasks)
     }
 
+    /// None where any of it is refused: a part of the tasks is no count.
     fn open(places: &Places, flags: u64, tasks: &[i32]) -> Option<Self> {
-        let one = |name: &&'static str| {
-            let event = places.event(&format!("syscalls/sys_enter_{name}"))?;
-            // A task may have ended since it was looked for.
-            Some((*name, tasks.iter().filter_map(|task| open(event, flags, false, *task, -1).ok()).collect()))
-        };
-        let all: Vec<(&str, Vec<OwnedFd>)> = SYSTEM_CALLS.iter().filter_map(one).collect();
-        (!all.is_empty()).then_some(Self(all))
+        let mut all = Vec::new();
+        for name in SYSTEM_CALLS {
+            let Some(event) = places.event(&format!("syscalls/sys_enter_{name}")) else { continue };
+            let mut events = Vec::new();
+            for task in tasks {
+                match open(event, flags, false, *task, -1) {
+                    Ok(event) => events.push(event),
+                    // It ended since it was looked for.
+                    Err(error) if error.errno == libc::ESRCH => {}
+                    Err(_) => return None,
+                }
+            }
+            all.push((name, events));
+        }
+        all.iter().any(|(_, events)| !events.is_empty()).then_some(Self(all))
     }
 
     /// So far, by name.
@@ -294,7 +303,9 @@ impl Watch {
 
     /// Of an event, and of those that its task handed on to what it started.
     fn each(&self, request: u64) -> Result<(), CallError> {
-        for (event, _) in &self.events {
+        let own = self.events.iter().map(|(event, _)| event);
+        let calls = self.system_calls.iter().flat_map(|calls| &calls.0).flat_map(|(_, events)| events);
+        for event in own.chain(calls) {
             // SAFETY: takes no pointer.
             check("ioctl", unsafe { libc::ioctl(event.as_raw_fd(), request as _, 0) })?;
         }

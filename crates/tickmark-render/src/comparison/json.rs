@@ -105,7 +105,7 @@ fn line(line: &Line, against: &Against, margin: f64) -> Value {
 /// What the order of the values says.
 #[must_use]
 pub fn order(of: &Order) -> Value {
-    json!({ "lag_1": of.lag_1, "widening": of.widening, "drift": of.drift, "drift_error": of.drift_error })
+    json!({ "lag_1": of.lag_1, "widening": of.widening, "drift": of.drift, "drift_error": of.drift_error, "sorted": of.sorted })
 }
 
 /// A mark with the sides that it is of: its kind for programs, its text for people.

@@ -7,7 +7,7 @@ pub(crate) use notes::notes;
 pub(super) use together::group;
 pub(crate) use together::{doses, groups};
 
-use crate::number::{bytes, count, value};
+use crate::number::{bytes, change, count, value};
 use crate::reason;
 use tickmark_analysis::comparison::{
     Against, Basis, Deciding, Difference, Line, Marked, Model, Party, Why, Word,
@@ -81,7 +81,7 @@ fn by_pace(ratio: f64) -> String {
 }
 
 fn percent(ratio: f64) -> String {
-    format!("{:+.2} %", (ratio - 1.0) * 100.0)
+    change(ratio, 2)
 }
 
 pub(super) fn marked(of: &Marked) -> String {
@@ -180,7 +180,10 @@ pub(super) fn why(why: Why, line: &Line, basis: &Basis) -> String {
 pub const fn withheld(why: Withheld) -> &'static str {
     match why {
         Withheld::Drift => {
-            "withheld: both sides drift, and going on would make a difference like this; measure them interleaved"
+            "withheld: a drift that the values leave open would make a difference like this; measure them interleaved"
+        }
+        Withheld::Sorted => {
+            "withheld: both sides are sorted, and one goes on where the other ends, as in a drift; give the values in the order in which they were measured"
         }
         Withheld::Dependence => {
             "withheld: neighbouring values may resemble each other, and so few show no difference; measure more, or interleaved"
@@ -191,6 +194,9 @@ pub const fn withheld(why: Withheld) -> &'static str {
 /// What is to be known of the order of two sides of so many values in all, a sentence each.
 #[must_use]
 pub fn order(order: &Order, values: usize, shown: &dyn Fn(f64) -> String) -> Vec<String> {
+    if order.sorted {
+        return vec!["sorted values: whether they drift or resemble each other cannot be checked".to_owned()];
+    }
     let resembles = order.resembles(values).then(|| {
         format!(
             "neighbouring values resemble each other (lag-1 correlation {:.2}): intervals may be {:.1} times too narrow",
@@ -199,7 +205,7 @@ pub fn order(order: &Order, values: usize, shown: &dyn Fn(f64) -> String) -> Vec
     });
     let drifts = order
         .drifts()
-        .then(|| format!("both sides drift: going on makes a difference of {}", shown(order.drift)));
+        .then(|| format!("the values drift: going on makes a difference of {}", shown(order.drift.abs())));
     resembles.into_iter().chain(drifts).collect()
 }
 

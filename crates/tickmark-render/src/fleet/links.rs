@@ -21,6 +21,7 @@ fn against(way: Way, own: f64, usual: f64) -> String {
     let of = |number| value(number, None, unit(way));
     let ratio = if way == Way::Trip { own / usual } else { usual / own };
     match (way, ratio >= 2.0) {
+        _ if !ratio.is_finite() => format!("{} and not {}", of(own), of(usual)),
         (Way::Trip, true) => format!("{} and not {}: {ratio:.1} times as long", of(own), of(usual)),
         (Way::Trip, false) => {
             format!("{} and not {}: {:.0} % longer", of(own), of(usual), (ratio - 1.0) * 100.0)

@@ -3,6 +3,7 @@
 use super::frame::Section;
 use super::plain;
 use crate::comparison::{strip, words};
+use crate::number;
 use crate::plot::{Axis, Bar, Drawing, Forest};
 use maud::{Markup, html};
 use tickmark_analysis::comparison::{Against, Line, Model};
@@ -120,7 +121,7 @@ fn body(model: &Model, base: &str, against: &Against) -> Markup {
 }
 
 fn percent(change: f64) -> String {
-    format!("{:+.1} %", change * 100.0)
+    number::change(1.0 + change, 1)
 }
 
 fn row(model: &Model, against: &Against, line: &Line, scale: f64) -> Markup {

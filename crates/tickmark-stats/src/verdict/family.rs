@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 /// what there is (eight blocks, five values a side).
 const REACH: f64 = 0.25;
 /// More values a side are not relabelled: their means are normal.
-const MANY: usize = 2_000;
+pub(super) const MANY: usize = 2_000;
 
 /// How the chance of a difference was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

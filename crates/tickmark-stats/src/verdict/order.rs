@@ -14,6 +14,8 @@ use crate::two::Difference;
 const BIAS: f64 = 6.0;
 /// A larger correlation is not told from a drift.
 const MOST: f64 = 0.95;
+/// The next value of a side that goes on is at most so many of its largest steps away.
+const NEAR: f64 = 2.0;
 /// A difference has to be so many standard errors more than what the drift alone makes.
 const SURE: f64 = 1.5;
 /// Fewer values a side have no order that says anything.
@@ -24,13 +26,15 @@ const SORTED: usize = 4;
 /// Why a difference is not claimed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Withheld {
-    /// Both sides drift, and going on would make a difference like it.
+    /// A drift that the values leave open would make a difference like it.
     Drift,
+    /// Both sides are sorted, and one goes on where the other ends.
+    Sorted,
     /// Neighbours resemble each other: of so few independent values it is not shown.
     Dependence,
 }
 
-/// The order of two sides, of which the second was measured after the first.
+/// The order of two sides that were measured one after the other; which one was first is not known.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Order {
     /// The correlation of neighbours, -1 to 1: of both sides, each around its own mean, as it is.
@@ -40,24 +44,39 @@ pub struct Order {
     /// So many times as far as of independent values the means vary: of autoregressive ones (Box and Jenkins, Time series analysis,
     /// 1970, section 5.2).
     pub widening: f64,
-    /// By how much the second mean would be above the first if the common line of both sides went on, in their unit.
+    /// By how much the mean of the later side would be above the other one's if the common line of both went on, in their unit.
     pub drift: f64,
     /// Its standard error.
     pub drift_error: f64,
+    /// Its degrees of freedom.
+    pub df: f64,
+    /// Whether a side comes sorted: its values were hardly measured in this order, and nothing of the above is known.
+    pub sorted: bool,
+    /// Whether both do, and one goes on where the other ends.
+    continues: bool,
 }
 
 impl Order {
-    /// None where the order is not known: values that come sorted, too few, or none that vary.
+    /// None where there are too few values, or none that vary.
     #[must_use]
     pub fn one_after_the_other(first: &[f64], second: &[f64]) -> Option<Self> {
-        let sorted = |values: &[f64]| {
-            values.len() > SORTED && (values.is_sorted() || values.is_sorted_by(|a, b| a >= b))
-        };
-        if first.len().min(second.len()) < FEWEST || sorted(first) || sorted(second) {
+        if first.len().min(second.len()) < FEWEST {
             return None;
         }
         let all = (first.len() + second.len()) as f64;
         let [a, b] = [Sums::of(first), Sums::of(second)];
+        if is_sorted(first) || is_sorted(second) {
+            return (a.squares + b.squares > 0.0).then(|| Self {
+                lag_1: 0.0,
+                correlation: 0.0,
+                widening: 1.0,
+                drift: 0.0,
+                drift_error: 0.0,
+                df: all - 3.0,
+                sorted: true,
+                continues: continue_each_other(first, second),
+            });
+        }
         let (squares, neighbours) = (a.squares + b.squares, a.neighbours + b.neighbours);
         let (along, across) = (a.along + b.along, a.across + b.across);
         let lag_1 = neighbours / squares;
@@ -70,6 +89,9 @@ impl Order {
             widening: ((1.0 + correlation) / (1.0 - correlation)).sqrt(),
             drift: slope * half,
             drift_error: half * (left / (all - 3.0) / along).sqrt(),
+            df: all - 3.0,
+            sorted: false,
+            continues: false,
         })
     }
 
@@ -79,23 +101,45 @@ impl Order {
         self.lag_1 > 1.96 / (values as f64).sqrt()
     }
 
-    /// Whether both sides drift by more than chance makes them in 99 of 100 pairs.
+    /// Whether the sides together drift by more than chance makes them in 99 of 100 pairs.
     #[must_use]
     pub fn drifts(&self) -> bool {
-        self.drift.abs() > 2.6 * self.drift_error
+        self.drift.abs() > t_point(0.005, self.df) * self.drift_error
     }
 
     /// Why a difference with this error and these degrees of freedom is not claimed at a level, if it is not.
     pub(super) fn withholds(&self, difference: &Difference, level: f64) -> Option<Withheld> {
         let Difference { point, error, df } = *difference;
-        let own = self.drift * point.signum();
-        let beyond = point.abs() - own;
-        if own > 0.0 && beyond <= SURE * error.hypot(self.drift_error) {
+        if self.sorted {
+            return self.continues.then_some(Withheld::Sorted);
+        }
+        // Whichever was first.
+        if point.abs() - self.drift.abs() <= SURE * error.hypot(self.drift_error) {
             return Some(Withheld::Drift);
         }
         let reach = t_point(level / 2.0, df) * error * self.widening;
         (point.abs() <= reach).then_some(Withheld::Dependence)
     }
+}
+
+/// Whether so many values come in the order of their size that it is hardly the one in which they were measured, unless they drift.
+#[must_use]
+pub fn is_sorted(values: &[f64]) -> bool {
+    values.len() > SORTED && (values.is_sorted() || values.is_sorted_by(|a, b| a >= b))
+}
+
+/// Whether both rise, or both fall, and one begins near to where the other ends.
+fn continue_each_other(first: &[f64], second: &[f64]) -> bool {
+    let rises = |values: &[f64]| values.is_sorted().then(|| [values[0], values[values.len() - 1]]);
+    let falls =
+        |values: &[f64]| values.is_sorted_by(|a, b| a >= b).then(|| [values[values.len() - 1], values[0]]);
+    let both = rises(first).zip(rises(second)).or_else(|| falls(first).zip(falls(second)));
+    let Some((a, b)) = both else { return false };
+    let gap = (b[0] - a[1]).max(a[0] - b[1]);
+    let steps = [first, second]
+        .into_iter()
+        .flat_map(|values| values.windows(2).map(|pair| (pair[1] - pair[0]).abs()));
+    gap >= 0.0 && gap <= NEAR * steps.fold(0.0, f64::max)
 }
 
 /// Sums over one side, around its mean.
@@ -149,17 +193,22 @@ mod tests {
     fn a_line_that_goes_on_is_drift_and_neighbours_that_resemble_each_other_are_fewer() {
         let a: Vec<f64> = (1..=10).map(f64::from).collect();
         let mut b: Vec<f64> = (11..=19).map(f64::from).chain([20.5]).collect();
-        assert_eq!(Order::one_after_the_other(&a, &b), None, "sorted: whether it is the order is not known");
+        assert_eq!(judged(&a, &b).1, Some(Withheld::Sorted));
+        assert_eq!(judged(&b, &a).1, Some(Withheld::Sorted), "whichever was first");
+        let far: Vec<f64> = b.iter().map(|value| value + 30.0).collect();
+        assert_eq!(judged(&a, &far).1, None, "sorted, and no line that goes on");
         b.swap(0, 1);
         let mut a = a;
         a.swap(4, 5);
         assert_eq!(judged(&a, &b).1, Some(Withheld::Drift));
-        let a = [1.0, 1.2, 1.5, 1.4, 1.7, 1.3, 1.0, 0.8, 0.9, 1.1];
-        let b = [1.4, 1.7, 1.9, 1.8, 1.5, 1.3, 1.2, 1.5, 1.8, 1.9];
+        assert_eq!(judged(&b, &a).1, Some(Withheld::Drift), "whichever was first");
+        // Both rise and fall.
+        let a = [1.0, 1.2, 1.4, 1.6, 1.7, 1.7, 1.6, 1.4, 1.2, 1.0];
+        let b = a.map(|value| value + 0.4);
         let (order, withheld) = judged(&a, &b);
         assert_eq!(withheld, Some(Withheld::Dependence));
         assert!(
-            (order.correlation - 0.83621).abs() < 1e-5 && (order.widening - 3.34826).abs() < 1e-5,
+            (order.correlation - 0.88171).abs() < 1e-5 && (order.widening - 3.98839).abs() < 1e-5,
             "{order:?}"
         );
     }

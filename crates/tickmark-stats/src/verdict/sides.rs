@@ -1,5 +1,6 @@
 //! Two samples of one figure: what each design says of their difference.
 
+use super::family::MANY;
 use super::order::Order;
 use crate::student::{t_above, t_point};
 use crate::trimmed::trimmed;
@@ -81,14 +82,14 @@ impl<'a> Sides<'a> {
     }
 
     /// The one rule for values that do not vary: they are taken as exact numbers, whatever their last digit is worth. Rounding is
-    /// reckoned with where something varies.
+    /// reckoned with where something varies. More of them than labels are drawn for say nothing more.
     pub(super) fn exact_where_constant(self) -> Self {
         match self {
             Self::Apart { values, order, .. } if self.are_constant() => {
-                Self::Apart { values, step: 0.0, order }
+                Self::Apart { values: values.map(|all| &all[..all.len().min(MANY)]), step: 0.0, order }
             }
             Self::Paired { values, blocks, .. } if self.are_constant() => {
-                Self::Paired { values, blocks, step: 0.0 }
+                Self::Paired { values, blocks, step: 0.0 }.first(MANY)
             }
             other => other,
         }

@@ -235,7 +235,13 @@ fn values_that_do_not_vary_are_exact_whatever_their_last_digit_is_worth() {
     // One of ten choices is no claim; one of 35 is.
     assert_eq!(exact(5.0, 3, 6.0, 3).verdict, Verdict::Undecided { needed: Some(4) });
     assert_eq!(exact(5.0, 4, 6.0, 4).verdict, Verdict::Beyond);
+    // However many there are, of one side or of both.
+    assert_eq!(exact(30.0, 3_000, 40.0, 3_000).verdict, Verdict::Beyond);
+    assert_eq!(exact(30.0, 5, 40.0, 3_000).verdict, Verdict::Beyond);
+    assert_eq!(exact(30.0, 3_000, 30.0, 3_000).verdict, Verdict::Equivalent);
     // Blocks are judged by the same rule.
+    let c = one(in_steps(&[5.0; 3_000], &[6.0; 3_000], 1.0), 0.01);
+    assert_eq!(c.verdict, Verdict::Beyond, "{c:?}");
     let c = one(in_steps(&[5.0; 10], &[6.0; 10], 1.0), 0.01);
     assert_eq!(c.verdict, Verdict::Beyond, "{c:?}");
 }

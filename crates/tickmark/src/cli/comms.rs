@@ -40,7 +40,7 @@ pub(crate) struct Comms {
     /// The file with the token of both hosts [default: the environment's TICKMARK_TOKEN]
     #[arg(long, value_name = "FILE")]
     pub(crate) token_file: Option<PathBuf>,
-    /// Answer other hosts that have the token, until Ctrl-C
+    /// Answer who has the token, until Ctrl-C: on this host, and with --listen on others
     #[arg(long, conflicts_with_all = ["benchmarks", "peer", "ssh", "over", "peer", "place", "load", "step", "class", "link", "mtu", "offloads", "rps", "rate", "stream", "sizes", "duration", "runs", "name", "of"])]
     pub(crate) serve: bool,
     /// Where --serve listens: give 0.0.0.0:7271, or an address of this host, for other hosts

@@ -40,7 +40,8 @@ pub(crate) enum Change {
         /// Its new name
         name: String,
     },
-    /// Delete all recordings but the newest, or those older than a time
+    /// Delete all recordings but the newest, or those older than a time, and what killed runs left in scratch directories and shared memory; without
+    /// an option the latter alone
     Prune {
         /// Keep so many of the newest
         #[arg(long, value_name = "N")]

@@ -43,6 +43,7 @@ pub(super) fn run(store: &Store, asked: &Asked) -> Result<Code, Error> {
     };
     let (answers, documents) = (from.answers.clone(), from.documents.clone());
     let (mut experiment, width, margin) = plan(asked, from)?;
+    super::run::warn_of_priority(experiment.measured.priority, experiment.measured.slack.is_some());
     let mut before: Vec<Vec<Id>> = vec![Vec::new(); experiment.settings.len()];
     if let Some(blocks) = asked.more {
         let found = more::before(store, &experiment)?;
@@ -101,7 +102,7 @@ pub(super) fn run(store: &Store, asked: &Asked) -> Result<Code, Error> {
 
 /// Puts back what killed experiments left, and says what that was.
 fn put_back(store: &Store) -> Result<Code, Error> {
-    let restored = restore(store.root())?;
+    let restored = restore(store.root());
     let mut lines = restored.done;
     if restored.busy > 0 {
         let busy = tickmark_render::count(restored.busy as u32, "experiment");
@@ -209,7 +210,11 @@ fn announce(
     let percent = |reach: &pilot::Reach| {
         let [point, low, high] =
             [reach.detectable, reach.range.low, reach.range.high].map(|share| share * 100.0);
-        format!("{point:.2} % ({low:.2} to {high:.2})")
+        if high.is_finite() {
+            format!("{point:.2} % ({low:.2} to {high:.2})")
+        } else {
+            "none of any size".to_owned()
+        }
     };
     let (blocks, power) = (experiment.blocks, POWER * 100.0);
     let say = |line: String| anstream::eprintln!("{line}");

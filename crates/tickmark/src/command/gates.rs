@@ -8,6 +8,7 @@ use std::fs::File;
 use std::path::PathBuf;
 use tickmark_analysis::gate::{Figure, Figures};
 use tickmark_analysis::report::Unit;
+use tickmark_store::files::{SMALL, open_regular, read_regular, write_whole};
 use tickmark_store::{Id, Store};
 use tickmark_wire::Better;
 
@@ -87,7 +88,7 @@ impl Gate {
     /// What is known of this gate; nothing where there is no file.
     pub(super) fn read(store: &Store, of: &str) -> Result<Self, Error> {
         let path = Self::file(store, of);
-        match std::fs::read(&path) {
+        match read_regular(&path, SMALL) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Self::default()),
             Err(error) => Err(Error::file("read", path)(error)),
             Ok(bytes) => serde_json::from_slice(&bytes).map_err(|error| {
@@ -102,17 +103,15 @@ impl Gate {
         let folder = store.root().join(FOLDER);
         let failed = |error: std::io::Error| Error::File { path: path.clone(), source: error };
         std::fs::create_dir_all(&folder).map_err(failed)?;
-        let lock = File::create(folder.join("lock")).map_err(failed)?;
+        let lock =
+            open_regular(&folder.join("lock"), File::options().create(true).append(true)).map_err(failed)?;
         lock.lock().map_err(failed)?;
         let mut gate = Self::read(store, of)?;
         of.clone_into(&mut gate.of);
         change(&mut gate);
         let too_many = gate.trials.len().saturating_sub(MOST);
         gate.trials.drain(..too_many);
-        let mut made = tempfile::NamedTempFile::new_in(&folder).map_err(failed)?;
-        serde_json::to_writer(&mut made, &gate).map_err(|error| failed(error.into()))?;
-        made.as_file().sync_all().map_err(failed)?;
-        made.persist(&path).map_err(|error| failed(error.error))?;
-        Ok(())
+        let text = serde_json::to_vec(&gate).map_err(|error| failed(error.into()))?;
+        write_whole(&path, &text).map_err(failed)
     }
 }

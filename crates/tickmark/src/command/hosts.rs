@@ -80,15 +80,20 @@ pub(super) fn serve(asked: &Comms) -> Result<Code, Error> {
         let line = match line.strip_prefix("listening ") {
             Some(at) => {
                 let port = at.rsplit_once(':').map_or("", |(_, port)| port);
+                let is_here = asked.listen.ip().is_loopback();
+                let to = match asked.listen.ip() {
+                    ip if ip.is_unspecified() => format!("{name}:{port}"),
+                    _ => at.to_owned(),
+                };
+                let who = if is_here { "On this host" } else { "On the other host" };
                 let own = if given { String::new() } else { format!("{TOKEN}={} ", token.reveal()) };
-                let host = if asked.listen.ip().is_loopback() { "127.0.0.1" } else { &name };
                 let where_from = match asked.listen.ip() {
-                    ip if ip.is_loopback() => " (this host alone; --listen 0.0.0.0:7271 for others)",
+                    _ if is_here => " (this host alone; --listen 0.0.0.0:7271 for others)",
                     ip if ip.is_unspecified() => " (every address of this host)",
                     _ => "",
                 };
                 format!(
-                    "Listening at {at}{where_from} for who knows the token, until Ctrl-C. On the other host:\n  {own}tickmark comms --peer {host}:{port}"
+                    "Listening at {at}{where_from} for who knows the token, until Ctrl-C. {who}:\n  {own}tickmark comms --peer {to}"
                 )
             }
             None => printable(line, false).into_owned(),

@@ -73,15 +73,13 @@ fn change(store: &Store, change: &Change) -> Result<Code, Error> {
             store.rename(&id, name)?;
             super::print(&format!("{id} is called {} now\n", tickmark_wire::text::printable(name, false)))?;
         }
-        Change::Prune { keep: None, older_than: None, .. } => {
-            return Err(Error::Usage("give --keep N, --older-than DAYS, or both".to_owned()));
-        }
         Change::Prune { keep, older_than, dry_run } => {
-            if !dry_run {
-                // What killed runs left beside the store: folders, and shared memory of databases.
-                tickmark_agent::sweep_all();
+            let (word, all) = if *dry_run { ("would remove", false) } else { ("removed", true) };
+            let left = tickmark_agent::sweep_all(all);
+            for place in &left {
+                super::print(&format!("{word} {}, which a killed run left\n", place.display()))?;
             }
-            let entries = store.list()?;
+            let entries = if keep.or(older_than.map(|_| 0)).is_some() { store.list()? } else { Vec::new() };
             let goes = old(&entries, keep.unwrap_or(0), older_than.unwrap_or(0), Timestamp::now());
             let mut kept = 0;
             for entry in &goes {
@@ -97,7 +95,7 @@ fn change(store: &Store, change: &Change) -> Result<Code, Error> {
                     },
                 }
             }
-            if goes.is_empty() {
+            if goes.is_empty() && left.is_empty() {
                 super::print("nothing to delete\n")?;
             }
             if kept > 0 {

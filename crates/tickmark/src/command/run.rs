@@ -21,7 +21,7 @@ pub(super) fn run(store: &Store, asked: &Run) -> Result<Code, Error> {
         Some(name) => resume(store, name)?,
         None => begin(store, asked)?,
     };
-    warn_of_priority(&plan);
+    warn_of_priority(plan.settings.priority, plan.settings.slack.is_some());
     let control = progress::control();
     let mut machine = ThisMachine { control: control.clone(), joins: None, seen: None };
     keep(store, &mut machine, &control, &plan, writer, asked.resume.is_none(), asked.output.format)
@@ -76,7 +76,9 @@ pub(super) fn measured_here(
         .map(|(name, plan)| store.create(&Meta { plan: plan.clone(), ..new(name.clone(), select) }));
     let writers = writers.collect::<Result<Vec<_>, _>>()?;
     // Once: they differ in their CPUs.
-    plans.iter().take(1).for_each(|(_, plan)| warn_of_priority(plan));
+    plans.iter().take(1).for_each(|(_, plan)| {
+        warn_of_priority(plan.settings.priority, plan.settings.slack.is_some());
+    });
     let (control, done) = (progress::control(), AtomicBool::new(false));
     let (view, over) = (View::new(), AtomicBool::new(false));
     let made = |(number, (plan, writer)): (usize, (&Plan, Writer))| {
@@ -153,8 +155,8 @@ fn kept(
 }
 
 /// Says what a real-time priority does to the figures of this machine before they are measured: it is our own advice against other tasks.
-fn warn_of_priority(plan: &Plan) {
-    if plan.settings.priority == Priority::Other {
+pub(super) fn warn_of_priority(priority: Priority, slack: bool) {
+    if priority == Priority::Other {
         return;
     }
     let number = |name: &str| {
@@ -166,12 +168,12 @@ fn warn_of_priority(plan: &Plan) {
         anstream::eprintln!(
             "tickmark: note: what never sleeps at {} loses {:.0} of each {:.0} ms to the kernel's real-time limit \
              (sched_rt_runtime_us = {runtime:.0}); `tickmark tick` names these gaps real-time throttling",
-            plan.settings.priority,
+            priority,
             (period - runtime) / 1e3,
             period / 1e3
         );
     }
-    if plan.settings.slack.is_some() {
+    if slack {
         anstream::eprintln!("tickmark: note: timer slack has no effect at a real-time priority");
     }
 }

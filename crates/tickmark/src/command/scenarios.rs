@@ -41,7 +41,7 @@ pub(super) fn select(asked: &Timers) -> Result<Vec<String>, Error> {
     let known = asked.rows.iter().map(|row| format!("{}:row={row},unit={unit}", names::SCENARIO));
     let mut all: Vec<String> = known.collect();
     if let Some(place) = &asked.rows_from {
-        let text = std::fs::read_to_string(place).map_err(Error::file("read", place))?;
+        let text = tickmark_process::text(place).map_err(Error::file("read", place))?;
         let own = own(&text, unit).map_err(|why| Error::Usage(format!("{}: {why}", place.display())))?;
         all.extend(own);
     }

@@ -73,6 +73,14 @@ pub(crate) struct Numbers {
     pub(crate) unit: String,
 }
 
+/// What stands behind a number.
+enum Behind<'l> {
+    /// A unit, or nothing.
+    Unit(&'l [u8]),
+    /// A word that is no unit: nor are others that stand there.
+    Label,
+}
+
 /// What is wrong with a column.
 #[derive(Debug)]
 pub(crate) enum Bad {
@@ -102,7 +110,7 @@ impl Column<'_> {
     /// Every number of the column.
     pub(crate) fn read(&self, mut from: impl Read) -> Result<Numbers, Bad> {
         let (mut buffer, mut filled, mut values) = (vec![0; PIECE], 0, Vec::new());
-        let (mut step, mut unit): (f64, Option<String>) = (f64::INFINITY, None);
+        let (mut step, mut unit, mut labels): (f64, Option<String>, bool) = (f64::INFINITY, None, false);
         let mut keep = |number: Printed| {
             values.push(number.value);
             step = step.min(number.step);
@@ -143,11 +151,16 @@ impl Column<'_> {
                 if self.strict && value.is_none() && !comment {
                     return Err(Bad::Missing(line));
                 }
-                if let Some((number, own)) = value {
-                    let own = String::from_utf8_lossy(own);
-                    let before = unit.get_or_insert_with(|| own.clone().into_owned());
-                    if *before != own {
-                        return Err(Bad::Unit(line, [own.into_owned(), before.clone()]));
+                if let Some((number, behind)) = value {
+                    match behind {
+                        Behind::Unit(own) => {
+                            let own = String::from_utf8_lossy(own);
+                            let before = unit.get_or_insert_with(|| own.clone().into_owned());
+                            if !labels && *before != own {
+                                return Err(Bad::Unit(line, [own.into_owned(), before.clone()]));
+                            }
+                        }
+                        Behind::Label => labels = true,
                     }
                     keep(number);
                 }
@@ -160,7 +173,7 @@ impl Column<'_> {
             }
             if last {
                 let step = if step.is_finite() { step } else { 0.0 };
-                return Ok(Numbers { values, step, unit: unit.unwrap_or_default() });
+                return Ok(Numbers { values, step, unit: unit.filter(|_| !labels).unwrap_or_default() });
             }
             if filled == buffer.len() {
                 if filled >= LONGEST {
@@ -171,8 +184,8 @@ impl Column<'_> {
         }
     }
 
-    /// The number that a line has in the column, if it has one, and its unit.
-    fn value<'l>(&self, line: &'l [u8]) -> Result<Option<(Printed, &'l [u8])>, String> {
+    /// The number that a line has in the column, if it has one, and what stands behind it.
+    fn value<'l>(&self, line: &'l [u8]) -> Result<Option<(Printed, Behind<'l>)>, String> {
         let line = &line[..memchr::memchr(0, line).unwrap_or(line.len())];
         let blank = |byte: &u8| matches!(byte, b' ' | b'\t'..=b'\r');
         let end = line.iter().rposition(|byte| !blank(byte)).map_or(0, |at| at + 1);
@@ -184,8 +197,13 @@ impl Column<'_> {
         let any = || number(token).filter(|_| self.any).map(Printed::from);
         let printed = Printed::parse(token).or_else(any);
         let printed = printed.ok_or_else(|| String::from_utf8_lossy(token).into_owned())?;
-        let unit = tokens.next().filter(|next| self.units && UNITS.contains(next));
-        Ok(Some((printed, unit.unwrap_or_default())))
+        let behind = match tokens.next().filter(|_| self.units) {
+            Some(word) if UNITS.contains(&word) => Behind::Unit(word),
+            // A number is another column.
+            Some(word) if Printed::parse(word).is_none() => Behind::Label,
+            _ => Behind::Unit(b""),
+        };
+        Ok(Some((printed, behind)))
     }
 }
 

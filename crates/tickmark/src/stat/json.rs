@@ -77,6 +77,7 @@ fn against(model: &Model, against: &Against) -> Value {
         "values_needed": needed,
         "withheld": c.withheld.map(|why| match why {
             Withheld::Drift => "drift",
+            Withheld::Sorted => "sorted",
             Withheld::Dependence => "dependence",
         }),
         "order": c.order.as_ref().map(tickmark_render::comparison::order_json),

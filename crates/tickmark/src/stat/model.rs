@@ -119,7 +119,7 @@ fn summarised(values: &[f64], manner: Manner) -> Option<(Summary, Option<Interva
 
 /// What the order in which the values came says.
 fn order(values: &[f64]) -> (bool, Option<(f64, bool)>, Option<Drift>) {
-    let sorted = values.len() > 4 && (values.is_sorted() || values.is_sorted_by(|a, b| a >= b));
+    let sorted = tickmark_stats::verdict::is_sorted(values);
     if sorted { (true, None, None) } else { (false, neighbours(values), drift(values)) }
 }
 

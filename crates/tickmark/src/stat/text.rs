@@ -109,7 +109,10 @@ fn compared(out: &mut String, model: &Model, against: &Against) {
         let _ = writeln!(out, "  {name} {}, df {}, p = {}", g(d.t(), 5), g(d.df, 5), g(d.p(), 4));
     }
     let values = model.sets[0].summary.count + model.sets[against.set].summary.count;
-    for note in c.order.iter().flat_map(|of| order(of, values, &|drift| g(drift, 4))) {
+    // What is sorted was said of its set.
+    for note in
+        c.order.iter().filter(|order| !order.sorted).flat_map(|of| order(of, values, &|drift| g(drift, 4)))
+    {
         let _ = writeln!(out, "  {note}");
     }
     if let Some(note) = exact_step(model, against) {

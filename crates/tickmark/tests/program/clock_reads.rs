@@ -139,6 +139,33 @@ fn a_process_that_runs_already_is_watched() {
 const GO: &str = "package main\nimport \"time\"\nvar last time.Time\n//go:noinline\nfunc turn() { for i := 0; i < 10; i++ { last = time.Now() } }\n\
     func main() { for i := 0; i < 5000; i++ { turn(); time.Sleep(2 * time.Millisecond) } }\n";
 
+/// A server that forks: children that take turns on the CPUs while they read, and calls that go by no library.
+const TOGETHER: &str = "#define _GNU_SOURCE\n#include <time.h>\n#include <unistd.h>\n#include <sys/syscall.h>\n#include <sys/wait.h>\n\
+    int main(void) { struct timespec t; sleep(4); for (int c = 0; c < 4; c++) if (!fork()) { for (int i = 0; i < 6000; i++) clock_gettime(CLOCK_MONOTONIC, &t); for (int i = 0; i < 50; i++) syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &t); _exit(0); }\n\
+    while (wait(0) > 0); sleep(60); return 0; }\n";
+
+#[test]
+fn no_read_of_children_that_read_at_the_same_time_is_lost() {
+    let _machine = crate::bench::machine();
+    let bench = Bench::new();
+    let program = compiled(&bench, TOGETHER, &[]);
+    let mut running = std::process::Command::new(&program).spawn().unwrap();
+    let pid = running.id().to_string();
+    let done = bench.run(&["clock-reads", "--pid", &pid, "--duration", "12s", "--format", "json"]);
+    running.kill().unwrap();
+    running.wait().unwrap();
+    assert_eq!(done.status.code(), Some(0), "{}", err(&done));
+    let page: Value = serde_json::from_str(&out(&done)).unwrap();
+    let of = |list: &str| {
+        let all = page[list].as_array().unwrap_or_else(|| panic!("no {list}: {page}"));
+        let one = all.iter().find(|one| {
+            one["name"].as_str().unwrap().ends_with("clock_gettime") || one["name"] == "CLOCK_MONOTONIC"
+        });
+        one.unwrap_or_else(|| panic!("none in {list}: {page}"))["reads"].as_f64()
+    };
+    assert_eq!((of("clocks"), of("system_calls")), (Some(24_000.0), Some(200.0)), "{page}");
+}
+
 #[test]
 fn a_program_in_go_is_watched() {
     let _machine = crate::bench::machine();

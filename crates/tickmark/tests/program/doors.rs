@@ -79,6 +79,18 @@ fn what_does_not_belong_into_a_store_hangs_nothing() {
     let bench = Bench::new();
     imported(&bench, "values", &[1.0, 2.0, 3.0]);
     let folder = bench.recording();
+    let _ = bench.run(&["check"]);
+    for name in ["index.sqlite-journal", "gates/lock"] {
+        let path = bench.store().join(name);
+        let _ = fs::create_dir_all(path.parent().unwrap());
+        let _ = fs::remove_file(&path);
+        assert!(Command::new("mkfifo").arg(&path).status().unwrap().success());
+        for asked in [&["recordings"][..], &["show", "values"], &["check"]] {
+            let done = bounded(&bench, 20, asked);
+            assert!(done.status.code().is_some_and(|code| code < 100), "{name} {asked:?}: {}", err(&done));
+        }
+        fs::remove_file(&path).unwrap();
+    }
     for name in ["events.jsonl", "meta.json"] {
         let (path, kept) = (folder.join(name), folder.join("kept"));
         fs::rename(&path, &kept).unwrap();
@@ -100,16 +112,25 @@ fn what_does_not_belong_into_a_store_hangs_nothing() {
 #[test]
 fn files_without_an_end_have_one() {
     let bench = Bench::new();
+    let survey = bench.store().with_extension("survey");
+    let survey = survey.to_str().unwrap();
+    let begun =
+        ["fleet", "run", survey, "syscall.null", "--budget", "50ms", "--nodes", "a,b", "--launcher", "true"];
+    let begun = bench.run(&begun);
+    assert!(out(&begun).contains("2 silent"), "{}{}", out(&begun), err(&begun));
     for asked in [
         &["stat", "/dev/zero"][..],
         &["import", "/dev/zero"],
         &["timers", "--rows-from", "/dev/zero"],
-        &["fleet", "gather", "/dev/zero"],
+        &["experiment", "/dev/zero"],
+        &["comms", "--serve", "--token-file", "/dev/zero"],
+        &["fleet", "gather", survey, "/dev/zero"],
     ] {
         let done = bounded(&bench, 60, asked);
         let said = err(&done);
         assert!(done.status.code().is_some_and(|code| (1..100).contains(&code)), "{asked:?}: {said}");
         assert!(said.contains("/dev/zero") || said.contains("line"), "{asked:?}: {said}");
+        assert!(!said.contains("memory"), "it was the limit that ended it: {asked:?}: {said}");
         assert!(said.len() < 1_000, "{asked:?}: {} bytes of complaint", said.len());
     }
 }

@@ -68,6 +68,36 @@ fn any_launcher_surveys_and_what_does_not_answer_is_named_and_asked_again() {
     assert!(out(&fleet(&bench, &["report", survey])).contains("not judged: fewer than 5 machines"));
 }
 
+/// Also behind a pipe, whose other end notices nothing as long as nobody writes.
+#[test]
+fn agents_end_with_a_coordinator_that_is_killed() {
+    let bench = Bench::new();
+    let store = format!("TICKMARK_STORE={}", bench.store().display());
+    let agents = || {
+        let of_it = |entry: &fs::DirEntry| {
+            let read = |file: &str| fs::read(entry.path().join(file)).unwrap_or_default();
+            let has = |word: &[u8]| word == store.as_bytes();
+            read("environ").split(|byte| *byte == 0).any(has)
+                && read("cmdline").split(|byte| *byte == 0).any(|word| word == b"survey")
+        };
+        fs::read_dir("/proc").unwrap().flatten().filter(of_it).count()
+    };
+    for (number, launcher) in [LAUNCHER, &LAUNCHER.replace(r#"| sed -u "s/^/$n: /""#, "")].iter().enumerate()
+    {
+        let folder = folder(&bench).with_extension(number.to_string());
+        let run =
+            ["fleet", "run", folder.to_str().unwrap(), "syscall.null", "--budget", "40s", "--runs", "4"];
+        let mut command = bench.command(&[&run[..], &["--nodes", "n[0-7]", "--launcher", launcher]].concat());
+        let mut coordinator = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        until("eight agents work", || agents() >= 8);
+        coordinator.kill().unwrap();
+        coordinator.wait().unwrap();
+        let since = Instant::now();
+        until("no agent is left", || agents() == 0);
+        println!("gone after {:.1} s", since.elapsed().as_secs_f64());
+    }
+}
+
 /// pdsh puts names before lines and mixes them; mpirun would cut them, and writes files. Their machines are this one.
 #[test]
 fn pdsh_and_mpirun_are_launchers() {

@@ -3,11 +3,14 @@
 use super::super::{Survey, append};
 use crate::Error;
 use serde::{Deserialize, Serialize};
+use tickmark_store::files::read_regular;
 use tickmark_wire::Nanos;
 use tickmark_wire::links::{Link, Side};
 use tickmark_wire::text::printable;
 
 pub(in super::super) const FILE: &str = "links.jsonl";
+/// Bytes of it at most: of ten thousand machines it has some tens of millions.
+const LONGEST: u64 = 1 << 30;
 
 /// Pairs that were measured by one command: with others they are not compared.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -109,14 +112,14 @@ impl Measured {
 /// It cannot be read.
 pub fn links(survey: &Survey) -> Result<Vec<Measured>, Error> {
     let path = survey.folder().join(FILE);
-    let text = match std::fs::read_to_string(&path) {
+    let text = match read_regular(&path, LONGEST) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
             return Err(Error::file("read", path)(error));
         }
         text => text.unwrap_or_default(),
     };
     // Half a line is what a kill leaves.
-    Ok(text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect())
+    Ok(String::from_utf8_lossy(&text).lines().filter_map(|line| serde_json::from_str(line).ok()).collect())
 }
 
 /// Keeps them, on the disk when this returns.

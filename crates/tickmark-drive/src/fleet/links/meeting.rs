@@ -15,6 +15,8 @@ use tickmark_wire::links::{Here, Reply};
 const LATE: Duration = Duration::from_secs(10);
 /// So many may come at once.
 const ALL_AT_ONCE: i32 = 4096;
+/// Beside those that are asked so many may be greeted at a time.
+const STRANGERS: usize = 256;
 /// Complaints that are kept.
 const MOST: usize = 10_000;
 
@@ -97,7 +99,7 @@ impl Meeting {
         while came.len() + self.refused.len() < nodes.len() && !control.stopped() && Instant::now() < deadline
         {
             match hosts::somebody_within(self.server.listener(), LOOK) {
-                Ok(()) => greet(&self.server, &send),
+                Ok(()) => greet(&self.server, nodes.len() + STRANGERS, &send),
                 // Whoever was there is told of; then nobody comes any more.
                 Err(_) if over => break,
                 Err(_) => {}
@@ -147,9 +149,12 @@ impl Meeting {
     }
 }
 
-/// Greets who comes, in a thread: one that says nothing keeps no other from coming.
-fn greet(server: &Arc<Server>, send: &Sender<Came>) {
+/// Greets who comes, in a thread: one that says nothing keeps no other from coming. Beyond so many at a time they are turned away.
+fn greet(server: &Arc<Server>, most: usize, send: &Sender<Came>) {
     let Ok((stream, from)) = server.listener().accept() else { return };
+    if Arc::strong_count(server) > most {
+        return;
+    }
     let (server, send) = (server.clone(), send.clone());
     let greets = move || {
         let other = std::sync::Mutex::new(None);

@@ -5,6 +5,7 @@ use super::load::Load;
 use crate::sys::{clock, tasks};
 use crate::{ProbeError, random};
 use std::collections::BTreeMap;
+use std::io::{Read, Write};
 use std::time::{Duration, Instant};
 use tickmark_preload::{OPERATIONS, operate};
 use tickmark_timer::{Anchor, Scale, monotonic_ns};
@@ -98,6 +99,29 @@ pub fn cost_of_an_operation(op: &str) -> f64 {
     (0..2000).map(one).min().unwrap_or(0) as f64 / TURNS as f64
 }
 
+/// A switch to another thread of this CPU, in ns: half of a byte's way through two pipes and back, the least of many; with the two calls that it takes.
+///
+/// # Errors
+/// No pipe, no thread.
+pub(super) fn cost_of_a_switch() -> std::io::Result<f64> {
+    const TURNS: u64 = 8;
+    let ((mut asked, mut ask), (mut answered, mut answer)) = (std::io::pipe()?, std::io::pipe()?);
+    let reply = move || while asked.read_exact(&mut [0]).and_then(|()| answer.write_all(&[0])).is_ok() {};
+    let other = std::thread::Builder::new().spawn(reply)?;
+    let mut least = u64::MAX;
+    for _ in 0..500 {
+        let begun = monotonic_ns();
+        for _ in 0..TURNS {
+            ask.write_all(&[0])?;
+            answered.read_exact(&mut [0])?;
+        }
+        least = least.min(monotonic_ns() - begun);
+    }
+    drop(ask);
+    let _ = other.join();
+    Ok(least as f64 / (2 * TURNS) as f64)
+}
+
 /// What is looked at before a slice and after it.
 struct Look {
     at: Instant,
@@ -112,7 +136,7 @@ pub(super) struct Slices<'a, 'b> {
     server: &'a mut Doser,
     load: &'a mut Load<'b>,
     time: Duration,
-    cost: [f64; 3],
+    cost: [f64; 4],
     scale: Scale,
     /// State of the random numbers.
     random: u64,
@@ -126,7 +150,7 @@ impl<'a, 'b> Slices<'a, 'b> {
         server: &'a mut Doser,
         load: &'a mut Load<'b>,
         time: Duration,
-        cost: [f64; 3],
+        cost: [f64; 4],
     ) -> Result<Self, ProbeError> {
         let first = Anchor::take();
         std::thread::sleep(Duration::from_millis(100));

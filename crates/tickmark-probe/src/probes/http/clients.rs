@@ -166,7 +166,7 @@ pub(in crate::probes) fn listens(to: SocketAddr, time: Duration, goes_on: &mut d
 }
 
 /// How long a connection of a served client may be idle.
-const IDLE: Duration = Duration::from_secs(60);
+const IDLE: Duration = Duration::from_secs(5);
 
 /// A server as http.rs has it, as threads of this process, which reads the clock so often for each request. It is told where it
 /// listens, and serves for ever.

@@ -6,11 +6,15 @@ use crate::sys::{CallError, connections, file, limits};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 /// What ends the head of a request.
 const END: &[u8] = b"\r\n\r\n";
 /// Bytes of the head of a request at most.
 const LONGEST: usize = 8 << 10;
+
+/// A head that has begun may take so long.
+const HEAD: Duration = Duration::from_secs(5);
 
 /// Its workers, and where they listen.
 pub(super) struct Server {
@@ -81,7 +85,7 @@ pub(super) fn serve(listener: &Listener, answer: &[u8], keep: bool, reads: u32) 
 pub(super) fn serve_anybody(listener: &Listener, answer: &[u8], keep: bool, reads: u32) -> ! {
     loop {
         if serve(listener, answer, keep, reads).is_err() {
-            std::thread::sleep(std::time::Duration::from_millis(1));
+            std::thread::sleep(Duration::from_millis(1));
         }
     }
 }
@@ -94,7 +98,7 @@ fn talk(
     reads: u32,
     head: &mut [u8],
 ) -> Result<(), CallError> {
-    let mut had = 0;
+    let (mut had, mut begun) = (0, None);
     loop {
         let got = connections::receive(connection, &mut head[had..], true)?;
         had += got;
@@ -102,7 +106,9 @@ fn talk(
             return Ok(());
         }
         if !head[..had].ends_with(END) {
-            if had == head.len() {
+            // A head comes as a whole, or soon: not a byte now and then.
+            let begun = *begun.get_or_insert_with(Instant::now);
+            if had == head.len() || begun.elapsed() > HEAD {
                 return Ok(());
             }
             continue;
@@ -114,6 +120,6 @@ fn talk(
         if !keep {
             return Ok(());
         }
-        had = 0;
+        (had, begun) = (0, None);
     }
 }

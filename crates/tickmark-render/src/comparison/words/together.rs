@@ -52,7 +52,7 @@ pub(crate) fn doses(doses: &Doses) -> Vec<String> {
         let figure = if line.figure == "value" { String::new() } else { format!(" {}", line.figure) };
         let span = doses.doses.last().unwrap_or(&0.0) - doses.doses.first().unwrap_or(&0.0);
         // What the line gives over all settings, as a share of the first.
-        let over = |slope: f64| format!("{:+.2} %", slope * span / line.base * 100.0);
+        let over = |slope: f64| percent(1.0 + slope * span / line.base);
         format!(
             "{}{figure}: {} over the settings ({} to {}), p = {}",
             line.metric,

@@ -47,9 +47,15 @@ pub(super) fn run(asked: &FleetHealth) -> Result<Code, Error> {
             found.push(tickmark_render::fleet::above(metric, value.point, most, row.unit));
         }
     }
+    let unseen: Vec<&str> =
+        all.iter().filter(|one| matches!(one.outcome, Outcome::NotVisible(_))).map(|one| one.name).collect();
+    let but =
+        if unseen.is_empty() { String::new() } else { format!(" (not visible here: {})", unseen.join(", ")) };
     match asked.output.format {
-        Format::Json => print_json(&serde_json::json!({ "fit": found.is_empty(), "found": found }))?,
-        Format::Text if found.is_empty() => print("tickmark: fit\n")?,
+        Format::Json => print_json(
+            &serde_json::json!({ "fit": found.is_empty(), "found": found, "not_visible": unseen }),
+        )?,
+        Format::Text if found.is_empty() => print(&format!("tickmark: fit{but}\n"))?,
         Format::Text => print(&format!("tickmark: {}\n", found.join("; ")))?,
     }
     Ok(if found.is_empty() { Code::Done } else { Code::Differs })

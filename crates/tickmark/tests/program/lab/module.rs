@@ -256,6 +256,50 @@ fn a_module_of_ones_own_is_compiled_where_its_kbuild_lies() {
     refused(&boot("mine.ko"), 1, &["module mine was not built", "pr_nonsense", "the whole log is"]);
 }
 
+/// As a watchdog does where the TSC is found wrong: the clock source that reads it goes with it, and another one is selected.
+#[test]
+fn a_tsc_that_is_given_up_takes_the_modules_clock_with_it() {
+    let _alone = emulator();
+    let (bench, folder) = (Bench::new(), tempfile::tempdir().unwrap());
+    let source = "#include <linux/module.h>\n#include <asm/tsc.h>\n\
+        static int give_up(const char *text, const struct kernel_param *kp)\n{\n\tmark_tsc_unstable(\"a test\");\n\treturn 0;\n}\n\
+        static const struct kernel_param_ops ops = { .set = give_up };\nmodule_param_cb(now, &ops, NULL, 0200);\nMODULE_LICENSE(\"GPL\");\n";
+    std::fs::write(folder.path().join("Kbuild"), b"obj-m := distrust.o\n").unwrap();
+    std::fs::write(folder.path().join("distrust.c"), source).unwrap();
+    let own = format!("{}/distrust.ko", folder.path().display());
+    let begin = [
+        "lab",
+        "boot",
+        "--kernel",
+        LOCKDEP,
+        "--speed",
+        "500",
+        "--append",
+        "loglevel=7",
+        "--module",
+        "tickmark_clock",
+    ];
+    let writes = [
+        "/sys/devices/system/clocksource/clocksource0/current_clocksource=tickmark",
+        "/sys/module/tickmark_clock/parameters/extra_ns=5000",
+        "/sys/module/distrust/parameters/now=1",
+    ];
+    let writes = writes.map(|line| ["--write", line]).concat();
+    let made = bench.run(
+        &[&begin[..], &["--module", &own], &writes, &["clock.monotonic.read", "--budget", "4s"]].concat(),
+    );
+    assert_eq!(made.status.code(), Some(0), "{}", err(&made));
+    let console = console(&bench);
+    is_sound(&console);
+    let (before, after) =
+        console.split_once("the kernel has given the TSC up").unwrap_or_else(|| panic!("{console}"));
+    assert!(before.contains("Switched to clocksource tickmark"), "{console}");
+    assert!(
+        after.contains("Switched to clocksource ") && !after.contains("clocksource tickmark"),
+        "{console}"
+    );
+}
+
 /// The kernel's own checks of the source, and its compiler's of more than usual.
 #[test]
 fn the_source_has_no_warning() {
