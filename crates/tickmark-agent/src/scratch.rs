@@ -33,11 +33,11 @@ impl Scratch {
         // TMPDIR is a wish: no other place is better.
         let wished = temporary.iter().flat_map(|place| Self::in_place(place)).next();
         if let Some(wished) = wished {
-            temporary.iter().for_each(|place| sweep(place));
+            temporary.iter().for_each(|place| sweep(place, true, &mut |_| {}));
             return wished;
         }
         for place in &usual {
-            sweep(place);
+            sweep(place, true, &mut |_| {});
             let Some(scratch) = Self::in_place(place) else { continue };
             let roomy = host::free_bytes(place).is_ok_and(|free| free >= ROOM);
             let this = (true, scratch.executable, scratch.executable && roomy);
@@ -110,14 +110,11 @@ fn lock(path: &Path) -> Option<File> {
     (there.ino() == lock.metadata().ok()?.ino()).then_some(lock)
 }
 
-/// Removes what killed agents left in all places where one may have worked, or finds it only; where it was.
-pub fn sweep_all(removes: bool) -> Vec<PathBuf> {
+/// Tells of what killed agents left in all places where one may have worked, and may remove it.
+pub fn sweep_all(removes: bool, tell: &mut dyn FnMut(&Path)) {
     let temporary = std::env::var_os("TMPDIR").map(PathBuf::from);
-    temporary
-        .into_iter()
-        .chain(PLACES.map(PathBuf::from))
-        .flat_map(|place| abandoned(&place, removes))
-        .collect()
+    let all = temporary.into_iter().chain(PLACES.map(PathBuf::from));
+    all.for_each(|place| sweep(&place, removes, tell));
 }
 
 /// Removes a directory of ours, or that of a run in it, and the shared memory of databases below.
@@ -126,14 +123,8 @@ pub(crate) fn remove(path: &Path) {
     let _ = std::fs::remove_dir_all(path);
 }
 
-/// Removes what killed agents left.
-fn sweep(place: &Path) {
-    let _ = abandoned(place, true);
-}
-
-/// Directories of ours whose lock nobody holds; they are removed meanwhile.
-fn abandoned(place: &Path, removes: bool) -> Vec<PathBuf> {
-    let mut found = Vec::new();
+/// Tells of directories of ours whose lock nobody holds, and may remove them.
+fn sweep(place: &Path, removes: bool, tell: &mut dyn FnMut(&Path)) {
     let own = std::fs::metadata("/proc/self").map(|status| status.uid());
     for entry in std::fs::read_dir(place).into_iter().flatten().flatten() {
         let ours = entry.file_name().to_string_lossy().starts_with(PREFIX)
@@ -144,10 +135,9 @@ fn abandoned(place: &Path, removes: bool) -> Vec<PathBuf> {
             if removes {
                 remove(&entry.path());
             }
-            found.push(entry.path());
+            tell(&entry.path());
         }
     }
-    found
 }
 
 impl Drop for Scratch {
@@ -173,7 +163,7 @@ mod tests {
         dead.made = None;
         let foreign = [place.join("tickmark-2026"), place.join("tickmark-agent-notes")];
         foreign.iter().for_each(|path| std::fs::create_dir_all(path).unwrap());
-        sweep(&place);
+        sweep(&place, true, &mut |_| {});
         assert!(!left.exists());
         assert!(live.path().unwrap().join("a/b/tiny").exists());
         assert!(foreign.iter().all(|path| path.exists()), "what holds no lock file is not ours");

@@ -206,10 +206,16 @@ impl Session {
     /// Whether nothing is there to read now, not even the end.
     #[must_use]
     pub fn is_silent(&self) -> bool {
-        let stream = self.lines.get_ref();
-        let looked = stream.set_nonblocking(true).and_then(|()| stream.peek(&mut [0]));
-        let _ = stream.set_nonblocking(false);
+        let looked = self.look(&mut [0]);
         self.lines.buffer().is_empty() && looked.is_err_and(|error| error.kind() == ErrorKind::WouldBlock)
+    }
+
+    /// What is there to read now, which stays there.
+    fn look(&self, to: &mut [u8]) -> std::io::Result<usize> {
+        let stream = self.lines.get_ref();
+        let looked = stream.set_nonblocking(true).and_then(|()| stream.peek(to));
+        let _ = stream.set_nonblocking(false);
+        looked
     }
 
     /// Has the kernel ask whether the other end is there while nothing is said: of one that is not, the session ends.

@@ -98,7 +98,7 @@ fn one_that_ended_by_itself_is_not_ended_and_keeps_its_status() {
 fn a_group_ends_where_the_program_does_and_is_left_where_it_ended() {
     let group = || {
         let mut sleeps = shell("sleep 60 & echo $!; wait");
-        sleeps.stdout(std::process::Stdio::piped());
+        sleeps.stdout(Stdio::piped());
         let mut child = Child::start(sleeps).unwrap();
         let mut id = String::new();
         std::io::BufRead::read_line(&mut std::io::BufReader::new(child.stdout.take().unwrap()), &mut id)

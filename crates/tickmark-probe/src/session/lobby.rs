@@ -43,12 +43,9 @@ impl Guest {
 
     /// Whether both of its lines are there, or it is gone; what is there stays there.
     fn has_answered(&self) -> bool {
-        let stream = self.session.lines.get_ref();
         // Two lines as long as they may be: what fills it can be read without waiting, to their end or to where one is too long.
         let mut text = [0; 2 * (GREETING + 1)];
-        let looked = stream.set_nonblocking(true).and_then(|()| stream.peek(&mut text));
-        let _ = stream.set_nonblocking(false);
-        match looked {
+        match self.session.look(&mut text) {
             Ok(length) => {
                 let lines = text[..length].iter().filter(|byte| **byte == b'\n').count();
                 length == 0 || length == text.len() || lines > 1

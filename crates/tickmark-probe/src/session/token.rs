@@ -7,7 +7,7 @@ use std::path::Path;
 
 /// Shorter tokens are refused: they could be guessed.
 pub const LEAST_TOKEN: usize = 12;
-/// Bytes of its file that are read.
+/// Bytes of its file at most.
 const MOST: u64 = 64 << 10;
 /// The environment has it under this name.
 pub const TOKEN: &str = "TICKMARK_TOKEN";
@@ -52,8 +52,11 @@ impl Token {
             Some(path) => {
                 let mut text = String::new();
                 let read =
-                    std::fs::File::open(path).and_then(|file| file.take(MOST).read_to_string(&mut text));
-                read.map_err(|error| format!("{}: {error}", path.display()))?;
+                    std::fs::File::open(path).and_then(|file| file.take(MOST + 1).read_to_string(&mut text));
+                let read = read.map_err(|error| format!("{}: {error}", path.display()))?;
+                if read as u64 > MOST {
+                    return Err(format!("{}: more than {MOST} bytes are no token", path.display()));
+                }
                 (path.display().to_string(), text)
             }
             None => {

@@ -50,7 +50,7 @@ pub struct Order {
     pub drift_error: f64,
     /// Its degrees of freedom.
     pub df: f64,
-    /// Whether a side comes sorted: its values were hardly measured in this order, and nothing of the above is known.
+    /// Whether a side comes sorted: its values were hardly measured in this order, and the above says nothing.
     pub sorted: bool,
     /// Whether both do, and one goes on where the other ends.
     continues: bool,
@@ -65,22 +65,11 @@ impl Order {
         }
         let all = (first.len() + second.len()) as f64;
         let [a, b] = [Sums::of(first), Sums::of(second)];
-        if is_sorted(first) || is_sorted(second) {
-            return (a.squares + b.squares > 0.0).then(|| Self {
-                lag_1: 0.0,
-                correlation: 0.0,
-                widening: 1.0,
-                drift: 0.0,
-                drift_error: 0.0,
-                df: all - 3.0,
-                sorted: true,
-                continues: continue_each_other(first, second),
-            });
-        }
         let (squares, neighbours) = (a.squares + b.squares, a.neighbours + b.neighbours);
         let (along, across) = (a.along + b.along, a.across + b.across);
         let lag_1 = neighbours / squares;
-        let correlation = (lag_1 + BIAS / all).clamp(0.0, MOST);
+        let sorted = is_sorted(first) || is_sorted(second);
+        let correlation = if sorted { 0.0 } else { (lag_1 + BIAS / all).clamp(0.0, MOST) };
         let (slope, half) = (across / along, all / 2.0);
         let left = (squares - across * across / along).max(0.0);
         (squares > 0.0).then(|| Self {
@@ -90,8 +79,8 @@ impl Order {
             drift: slope * half,
             drift_error: half * (left / (all - 3.0) / along).sqrt(),
             df: all - 3.0,
-            sorted: false,
-            continues: false,
+            sorted,
+            continues: continue_each_other(first, second),
         })
     }
 
@@ -110,11 +99,12 @@ impl Order {
     /// Why a difference with this error and these degrees of freedom is not claimed at a level, if it is not.
     pub(super) fn withholds(&self, difference: &Difference, level: f64) -> Option<Withheld> {
         let Difference { point, error, df } = *difference;
-        if self.sorted {
-            return self.continues.then_some(Withheld::Sorted);
-        }
         // Whichever was first.
-        if point.abs() - self.drift.abs() <= SURE * error.hypot(self.drift_error) {
+        let drifts = point.abs() - self.drift.abs() <= SURE * error.hypot(self.drift_error);
+        if self.sorted {
+            return (self.continues && drifts).then_some(Withheld::Sorted);
+        }
+        if drifts {
             return Some(Withheld::Drift);
         }
         let reach = t_point(level / 2.0, df) * error * self.widening;
@@ -128,11 +118,14 @@ pub fn is_sorted(values: &[f64]) -> bool {
     values.len() > SORTED && (values.is_sorted() || values.is_sorted_by(|a, b| a >= b))
 }
 
-/// Whether both rise, or both fall, and one begins near to where the other ends.
+/// Whether both are sorted the same way, and one begins near to where the other ends.
 fn continue_each_other(first: &[f64], second: &[f64]) -> bool {
     let rises = |values: &[f64]| values.is_sorted().then(|| [values[0], values[values.len() - 1]]);
     let falls =
         |values: &[f64]| values.is_sorted_by(|a, b| a >= b).then(|| [values[values.len() - 1], values[0]]);
+    if !(is_sorted(first) && is_sorted(second)) {
+        return false;
+    }
     let both = rises(first).zip(rises(second)).or_else(|| falls(first).zip(falls(second)));
     let Some((a, b)) = both else { return false };
     let gap = (b[0] - a[1]).max(a[0] - b[1]);
@@ -197,6 +190,11 @@ mod tests {
         assert_eq!(judged(&b, &a).1, Some(Withheld::Sorted), "whichever was first");
         let far: Vec<f64> = b.iter().map(|value| value + 30.0).collect();
         assert_eq!(judged(&a, &far).1, None, "sorted, and no line that goes on");
+        // Published in order of size: near to each other, and farther than a line would be.
+        let hz = [13715.0, 13719.0, 13726.0, 13734.0, 13735.0, 13750.0, 13778.0, 13778.0, 13783.0, 13793.0];
+        let vendor =
+            [13813.0, 13864.0, 13880.0, 13889.0, 13905.0, 13921.0, 13924.0, 13933.0, 13966.0, 13970.0];
+        assert_eq!(judged(&hz, &vendor).1, None);
         b.swap(0, 1);
         let mut a = a;
         a.swap(4, 5);

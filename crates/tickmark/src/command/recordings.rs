@@ -75,7 +75,8 @@ fn change(store: &Store, change: &Change) -> Result<Code, Error> {
         }
         Change::Prune { keep, older_than, dry_run } => {
             let (word, all) = if *dry_run { ("would remove", false) } else { ("removed", true) };
-            let left = tickmark_agent::sweep_all(all);
+            let mut left = Vec::new();
+            tickmark_agent::sweep_all(all, &mut |place| left.push(place.to_owned()));
             for place in &left {
                 super::print(&format!("{word} {}, which a killed run left\n", place.display()))?;
             }
