@@ -112,8 +112,9 @@ fn lock(path: &Path) -> Option<File> {
 
 /// Tells of what killed agents left in all places where one may have worked, and may remove it.
 pub fn sweep_all(removes: bool, tell: &mut dyn FnMut(&Path)) {
-    let temporary = std::env::var_os("TMPDIR").map(PathBuf::from);
-    let all = temporary.into_iter().chain(PLACES.map(PathBuf::from));
+    let usual = PLACES.map(PathBuf::from);
+    let temporary = std::env::var_os("TMPDIR").map(PathBuf::from).filter(|place| !usual.contains(place));
+    let all = temporary.into_iter().chain(usual);
     all.for_each(|place| sweep(&place, removes, tell));
 }
 
@@ -135,7 +136,9 @@ fn sweep(place: &Path, removes: bool, tell: &mut dyn FnMut(&Path)) {
             if removes {
                 remove(&entry.path());
             }
-            tell(&entry.path());
+            if !removes || !entry.path().exists() {
+                tell(&entry.path());
+            }
         }
     }
 }

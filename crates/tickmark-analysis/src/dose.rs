@@ -254,7 +254,7 @@ fn dosed(recording: &Recording, runs: &[&Run]) -> Option<Dosed> {
     };
     // A number of the user's is no CPU time.
     let is_number = told.get("number").is_some_and(|number| !number.is_empty());
-    let calibrated = |dose: &dyn Fn(&Slice) -> f64| {
+    let timed = |dose: &dyn Fn(&Slice) -> f64| {
         let one = |slice: &Slice| dose::Slice {
             asked: slice[0],
             dose: dose(slice),
@@ -265,12 +265,14 @@ fn dosed(recording: &Recording, runs: &[&Run]) -> Option<Dosed> {
             timed: if is_number { 0.0 } else { slice[6] },
         };
         let of_block = |block: &Vec<Slice>| block.iter().filter(|slice| slice[0] >= 0.0).map(one).collect();
-        dose::calibrated(&blocks.iter().map(of_block).collect::<Vec<Vec<dose::Slice>>>())
+        blocks.iter().map(of_block).collect::<Vec<Vec<dose::Slice>>>()
     };
+    let is_calibrated = dose::is_calibrated(&timed(&longer));
     let elsewhere = told.get("place").is_none_or(|place| place != "same");
-    let charged = |slope: Slope| Slope {
-        error: slope.error.hypot(CHARGED[usize::from(elsewhere)] * slope.point),
-        ..slope
+    let charged = if is_calibrated { CHARGED[usize::from(elsewhere)] } else { 0.0 };
+    let calibrated = |dose: &dyn Fn(&Slice) -> f64| {
+        let slope = dose::calibrated(&timed(dose))?;
+        Some(Slope { error: slope.error.hypot(charged * slope.point), ..slope })
     };
     let kinds = [7, 8].map(|kind| line(&|slice| (longer(slice), slice[kind])));
     let switches = kinds.into_iter().flatten().max_by(|a, b| a.point.abs().total_cmp(&b.point.abs()));
@@ -294,13 +296,10 @@ fn dosed(recording: &Recording, runs: &[&Run]) -> Option<Dosed> {
         switch: read.get(3).copied(),
         rows,
         // Where no clock was read nothing was delivered: what was asked stands for it.
-        slope: calibrated(&longer).map(charged).or_else(|| line(&|slice| (longer(slice), slice[3]))),
+        slope: calibrated(&longer).or_else(|| line(&|slice| (longer(slice), slice[3]))),
         each: calibrated(&|slice| slice[1] * slice[2])
-            .map(charged)
             .or_else(|| line(&|slice| (slice[1] * slice[2], slice[3]))),
-        is_calibrated: !is_number
-            && blocks.iter().flatten().any(|slice| slice[6] > 0.0)
-            && calibrated(&longer).is_some(),
+        is_calibrated,
         switches,
         operation,
         slices: blocks

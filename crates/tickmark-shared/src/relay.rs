@@ -52,17 +52,18 @@ impl Stream {
             }
             Peer::Unix(path) => Self::Unix(UnixStream::connect(path)?),
         };
-        stream.wait_at_most(limit)?;
+        stream.look_after(limit)?;
         Ok(stream)
     }
 
-    fn wait_at_most(&self, limit: Duration) -> Result<()> {
+    /// Reading ends after so long without a byte; writing after the longest time that an answer may take.
+    fn look_after(&self, time: Duration) -> Result<()> {
         match self {
             Self::Tcp(stream) => {
-                stream.set_read_timeout(Some(limit)).and(stream.set_write_timeout(Some(limit)))
+                stream.set_read_timeout(Some(time)).and(stream.set_write_timeout(Some(SILENCE)))
             }
             Self::Unix(stream) => {
-                stream.set_read_timeout(Some(limit)).and(stream.set_write_timeout(Some(limit)))
+                stream.set_read_timeout(Some(time)).and(stream.set_write_timeout(Some(SILENCE)))
             }
         }
     }
@@ -128,33 +129,68 @@ pub(crate) fn offer(peer: &Peer, folder: &Path, limit: Duration, why: Why) -> Re
 /// Why a connection was ended here.
 pub(crate) type Why = Arc<OnceLock<String>>;
 
-/// Since when the server owes an answer.
-#[derive(Clone)]
-struct Owed(Arc<Mutex<Option<Instant>>>);
+/// What the server owes.
+#[derive(Debug, Default)]
+struct Debt {
+    answers: u64,
+    /// Since when it owes the first of them.
+    since: Option<Instant>,
+}
 
-impl Owed {
-    fn set(&self, since: Option<Instant>) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = since;
-    }
+/// What it owes, for both directions.
+type Owed = Arc<Mutex<Debt>>;
 
-    fn begin(&self) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_with(Instant::now);
-    }
+fn locked(owed: &Owed) -> std::sync::MutexGuard<'_, Debt> {
+    owed.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
-    fn since(&self) -> Option<Instant> {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+/// Reads along what a client asks: how many answers that end with ReadyForQuery it brings.
+#[derive(Debug, Default)]
+struct Requests {
+    /// Whether the first message, which has no kind, is over.
+    is_begun: bool,
+    head: Vec<u8>,
+    /// Bytes of the message that are still to come.
+    left: usize,
+}
+
+impl Requests {
+    fn take(&mut self, mut bytes: &[u8]) -> u64 {
+        let mut answers = 0;
+        while !bytes.is_empty() {
+            let passed = self.left.min(bytes.len());
+            self.left -= passed;
+            bytes = &bytes[passed..];
+            let kind = usize::from(self.is_begun);
+            let (more, rest) = bytes.split_at(bytes.len().min(kind + 4 - self.head.len()));
+            self.head.extend_from_slice(more);
+            bytes = rest;
+            if let Some(length) = self.head.get(kind..).and_then(<[u8]>::first_chunk) {
+                // A login, a simple query, the end of an extended one.
+                answers += u64::from(!self.is_begun || b"QS".contains(&self.head[0]));
+                self.left = (u32::from_be_bytes(*length) as usize).saturating_sub(4);
+                self.is_begun = true;
+                self.head.clear();
+            }
+        }
+        answers
     }
 }
 
 fn relay(client: &UnixStream, server: Stream, limit: Duration) -> Result<()> {
-    let owed = Owed(Arc::new(Mutex::new(Some(Instant::now()))));
-    let (mut requests, mut to_server, asks) = (client.try_clone()?, server.try_clone()?, owed.clone());
+    let owed = Owed::default();
+    let (mut requests, mut to_server, asks) = (client.try_clone()?, server.try_clone()?, Arc::clone(&owed));
     let closes = server.try_clone()?;
-    server.wait_at_most(LOOK)?;
+    server.look_after(LOOK)?;
     std::thread::spawn(move || {
-        let mut piece = vec![0; 1 << 16];
+        let (mut piece, mut known) = (vec![0; 1 << 16], Requests::default());
         while let Ok(got @ 1..) = requests.read(&mut piece) {
-            asks.begin();
+            let answers = known.take(&piece[..got]);
+            {
+                let mut owed = locked(&asks);
+                owed.answers += answers;
+                owed.since = owed.since.or((owed.answers > 0).then(Instant::now));
+            }
             if to_server.write_all(&piece[..got]).is_err() {
                 break;
             }
@@ -195,7 +231,9 @@ impl<R: Read> Answers<R> {
             }
             if head[0] == READY {
                 // Before the client may ask again.
-                self.owed.set(None);
+                let mut owed = locked(&self.owed);
+                owed.answers = owed.answers.saturating_sub(1);
+                owed.since = (owed.answers > 0).then(Instant::now);
                 self.sum = 0;
                 self.answered += 1;
                 if self.answered == 2 {
@@ -217,7 +255,7 @@ impl<R: Read> Answers<R> {
     fn read(&mut self, to: &mut [u8]) -> Result<usize> {
         loop {
             let allowed = self.limit + Duration::from_secs(self.sum / SLOWEST);
-            if self.owed.since().is_some_and(|since| since.elapsed() > allowed) {
+            if locked(&self.owed).since.is_some_and(|since| since.elapsed() > allowed) {
                 return Err(Error::other(format!("no answer within {} s", allowed.as_secs())));
             }
             match self.server.read(to) {
@@ -235,7 +273,7 @@ mod tests {
 
     fn passed(server: &[u8]) -> (Vec<u8>, Result<()>) {
         let mut client = Vec::new();
-        let owed = Owed(Arc::new(Mutex::new(Some(Instant::now()))));
+        let owed = Owed::default();
         let done = Answers { server, owed, limit: SILENCE, sum: 0, answered: 0 }.pass_on(&mut client);
         (client, done)
     }
@@ -248,8 +286,9 @@ mod tests {
             let server = UnixListener::bind(folder.path().join("server")).unwrap();
             let serves = std::thread::spawn(move || {
                 let (mut client, _) = server.accept().unwrap();
+                client.read_exact(&mut [0; 8]).unwrap();
                 client.write_all(&[b"Z", &5u32.to_be_bytes()[..], b"I"].concat()).unwrap();
-                client.read_exact(&mut [0; 11]).unwrap();
+                client.read_exact(&mut [0; 10]).unwrap();
                 // Until it is given up.
                 let notice = [b"N", &5u32.to_be_bytes()[..], b"x"].concat();
                 while drips && client.write_all(&notice).is_ok() {
@@ -262,13 +301,34 @@ mod tests {
             offer(&peer, folder.path(), limit, Arc::clone(&why)).unwrap();
             let mut client = UnixStream::connect(folder.path().join(SOCKET)).unwrap();
             client.set_read_timeout(Some(SILENCE / 2)).unwrap();
+            client.write_all(&[0, 0, 0, 8, 0, 3, 0, 0]).unwrap();
             client.read_exact(&mut [0; 6]).unwrap();
             std::thread::sleep(limit * 3);
             assert_eq!(why.get(), None, "nothing was asked");
-            client.write_all(b"a statement").unwrap();
+            let sync = [b"S", &4u32.to_be_bytes()[..]].concat();
+            client.write_all(&sync.repeat(2)).unwrap();
             client.read_to_end(&mut Vec::new()).unwrap();
             assert!(why.get().unwrap().starts_with("no answer within"), "{why:?}");
             serves.join().unwrap();
+        }
+    }
+
+    #[test]
+    fn what_a_client_asks_is_read_along() {
+        let message =
+            |kind: &[u8], more: &[u8]| [kind, &(4 + more.len() as u32).to_be_bytes()[..], more].concat();
+        let all = [
+            message(b"", b"login"),
+            message(b"p", b"Q secret"),
+            message(b"Q", b"select 1"),
+            message(b"P", b"S"),
+            message(b"S", b""),
+            message(b"S", b""),
+        ]
+        .concat();
+        for cut in [1, 3, 5, all.len()] {
+            let mut known = Requests::default();
+            assert_eq!(all.chunks(cut).map(|piece| known.take(piece)).sum::<u64>(), 4, "{cut}");
         }
     }
 

@@ -163,6 +163,10 @@ impl Server {
         events: &[u8],
     ) -> Result<Option<u64>, Error> {
         let failed = self.failed();
+        if events.len() > MOST {
+            let why = format!("recording {id} has more than {MOST} bytes, which is too much for it");
+            return Err(Error::Server { place: self.place.clone(), why });
+        }
         let mut change = self.client.transaction().map_err(&failed)?;
         let Locked { bytes: there, digest: known, deleted } = lock(&mut change, id, meta).map_err(&failed)?;
         let Some(same) = events.get(..there as usize).filter(|same| there == 0 || digest(same) == known)
@@ -189,14 +193,15 @@ impl Server {
         Ok(Some(at as u64))
     }
 
-    /// The meta.json of a recording.
-    pub(crate) fn meta(&mut self, id: &str) -> Result<String, Error> {
-        let row = self.client.query_one("select meta from tickmark_recordings where id = $1", &[&id]);
-        Ok(row.map_err(self.failed())?.get(0))
+    /// The meta.json of a recording; none of one that was deleted meanwhile.
+    pub(crate) fn meta(&mut self, id: &str) -> Result<Option<String>, Error> {
+        let query = "select meta from tickmark_recordings where id = $1 and not deleted";
+        let row = self.client.query_opt(query, &[&id]).map_err(self.failed())?;
+        Ok(row.map(|row| row.get(0)))
     }
 
-    /// The events of a recording, some pieces at a time: an answer has an end.
-    pub(crate) fn events(&mut self, id: &str) -> Result<Vec<u8>, Error> {
+    /// The events of a recording, some pieces at a time: an answer has an end. None of one that was deleted, or went on, meanwhile.
+    pub(crate) fn events(&mut self, id: &str) -> Result<Option<Vec<u8>>, Error> {
         let query =
             "select content from tickmark_pieces where recording = $1 and at >= $2 order by at limit 32";
         let mut bytes = Vec::new();
@@ -205,7 +210,9 @@ impl Server {
             let before = bytes.len();
             rows.iter().for_each(|row| bytes.extend_from_slice(row.get::<_, &[u8]>(0)));
             if bytes.len() == before {
-                return Ok(bytes);
+                let query = "select 1 from tickmark_recordings where id = $1 and not deleted and bytes = $2";
+                let same = self.client.query_opt(query, &[&id, &(before as i64)]).map_err(self.failed())?;
+                return Ok(same.map(|_| bytes));
             }
             if bytes.len() > MOST {
                 let why = format!("recording {id} has more than {MOST} bytes there");

@@ -83,8 +83,10 @@ impl Shared {
             if Id::try_from(id.clone()).is_err() {
                 continue;
             }
-            now.insert(id.clone(), fetch(store, &mut server, id)?);
-            done.fetched += 1;
+            if let Some(digest) = fetch(store, &mut server, id)? {
+                now.insert(id.clone(), digest);
+                done.fetched += 1;
+            }
         }
         let text: String = now.iter().map(|(id, digest)| format!("{id} {digest}\n")).collect();
         write(&root.join(SYNCED), text.as_bytes())?;
@@ -145,7 +147,8 @@ fn one(
     };
     let length = bytes.len();
     if row.is_some_and(|row| row.bytes > length as u64) {
-        let all = server.events(id)?;
+        // Deleted there meanwhile: the next time says so.
+        let Some(all) = server.events(id)? else { return Ok(known.cloned().unwrap_or_default()) };
         let Some(more) = all.strip_prefix(&bytes[..]) else {
             done.conflicts += 1;
             return Ok(own);
@@ -164,7 +167,9 @@ fn one(
         return Ok(own);
     };
     let is_changed_there = row.meta != own;
-    let meta = if is_changed_there { server.meta(id)? } else { meta };
+    let theirs = if is_changed_there { server.meta(id)? } else { None };
+    let is_changed_there = theirs.is_some();
+    let meta = theirs.unwrap_or(meta);
     if is_changed_there {
         write(&path, meta.as_bytes())?;
     }
@@ -183,19 +188,19 @@ fn unlocked(events: &Path) -> Option<Option<File>> {
     }
 }
 
-/// Fetches a recording that is not here, whole or not at all; the digest of its meta.json.
-fn fetch(store: &Store, server: &mut Server, id: &str) -> Result<String, Error> {
+/// Fetches a recording that is not here, whole or not at all; the digest of its meta.json. None of one that was deleted there meanwhile.
+fn fetch(store: &Store, server: &mut Server, id: &str) -> Result<Option<String>, Error> {
+    let (Some(events), Some(meta)) = (server.events(id)?, server.meta(id)?) else { return Ok(None) };
     let (folder, draft) = (folder(store.root(), id), store.root().join("fetching"));
     let _ = std::fs::remove_dir_all(&draft);
     std::fs::create_dir_all(&draft).map_err(Error::file("make", &draft))?;
-    write(&draft.join("events.jsonl"), &server.events(id)?)?;
-    let meta = server.meta(id)?;
+    write(&draft.join("events.jsonl"), &events)?;
     write(&draft.join("meta.json"), meta.as_bytes())?;
     // What a kill left there is no recording.
     let _ = std::fs::remove_dir_all(&folder);
     std::fs::rename(&draft, &folder).map_err(Error::file("make", &folder))?;
     store.index(&folder);
-    Ok(digest(meta.as_bytes()))
+    Ok(Some(digest(meta.as_bytes())))
 }
 
 /// Removes a recording that others deleted; one that is being written stays until the next time.

@@ -84,11 +84,17 @@ fn ratio(blocks: &[&Vec<Slice>]) -> Option<f64> {
     let sums: Vec<(f64, f64)> = blocks.iter().map(|block| moments(&points(block))).collect();
     let squares: f64 = sums.iter().map(|(squares, _)| squares).sum();
     let slope = sums.iter().map(|(_, products)| products).sum::<f64>() / squares;
-    (squares.is_normal() && slope.is_finite()).then(|| slope / charged(blocks))
+    (squares.is_normal() && slope.is_finite()).then(|| slope / charged(blocks).unwrap_or(1.0))
 }
 
-/// CPU ns that a ns of the dose is charged with: the slope over doses of what a timed read took; 1 where none was timed.
-fn charged(blocks: &[&Vec<Slice>]) -> f64 {
+/// Whether slopes of these are divided by what timed reads say.
+#[must_use]
+pub fn is_calibrated(blocks: &[Vec<Slice>]) -> bool {
+    charged(&blocks.iter().collect::<Vec<_>>()).is_some()
+}
+
+/// CPU ns that a ns of the dose is charged with: the slope over doses of what a timed read took; none where too few were timed.
+fn charged(blocks: &[&Vec<Slice>]) -> Option<f64> {
     let all = || blocks.iter().flat_map(|block| block.iter());
     let mut doses: Vec<f64> = all().map(|slice| slice.asked).collect();
     doses.sort_by(f64::total_cmp);
@@ -103,7 +109,7 @@ fn charged(blocks: &[&Vec<Slice>]) -> f64 {
     let points: Vec<(f64, f64)> = doses.iter().filter_map(point).collect();
     let (squares, products) = moments(&points);
     let slope = products / squares;
-    if points.len() > 1 && squares.is_normal() && slope > 0.0 { slope } else { 1.0 }
+    (points.len() > 1 && squares.is_normal() && slope > 0.0).then_some(slope)
 }
 
 /// Sums over a block, about its means: of the squares of the doses, and of doses times costs.

@@ -181,10 +181,11 @@ impl Named<'_> {
             let is_alone = begins.iter().filter(|other| apart(other) < 0.8).count() == 1;
             recurs || span < 2.0 * period && is_alone
         };
-        turns
-            .iter()
-            .filter(|(_, start)| is_in_time(*start))
-            .for_each(|(at, _)| names[*at] = What::RealTimeReserve);
+        turns.retain(|(_, start)| is_in_time(*start));
+        // More than one in a period are another task's.
+        if turns.len() as f64 <= span / period + 1.5 {
+            turns.iter().for_each(|(at, _)| names[*at] = What::RealTimeReserve);
+        }
     }
 
     /// Whether each train is none of this kernel's: its gaps were asked about, and hardly any had an interrupt counted.

@@ -67,6 +67,8 @@ impl<'a> Seen<'a> {
             Observations::Windows(windows) => self.windows(windows),
             Observations::Loads(loads) => self.loads(loads),
             Observations::Tally(tally) => self.tally(tally),
+            // One that was too late, and no trace in which a tick is looked for.
+            Observations::Gaps(_) if self.metric.headline == Headline::Median => self.all_gaps(),
             Observations::Gaps(trace) => self.gaps(trace),
             Observations::Exchanges(exchanges) => self.exchanges(exchanges),
             Observations::Unknown(kind) => {

@@ -94,6 +94,12 @@ impl<'a> Gathering<'a> {
         (self.begun, self.ended)
     }
 
+    /// How many machines answer, also under other names, up to as many as were asked.
+    #[must_use]
+    pub fn answering(&self) -> usize {
+        self.nodes.len().min(self.asked.len())
+    }
+
     /// Takes a line of the launcher's output. What goes wrong with a machine's recording is that machine's end.
     ///
     /// # Errors

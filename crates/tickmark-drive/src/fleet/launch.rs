@@ -225,8 +225,8 @@ pub fn launch(
         }
         let (answering, ended) = gathering.progress();
         // A launcher may start them in groups: each has its time from when it begins.
-        if answering > begun {
-            begun = answering;
+        if gathering.answering() > begun {
+            begun = gathering.answering();
             deadline = Instant::now() + Duration::from_secs(survey.asked.limit_s) + GRACE;
         }
         tell(answering, ended);
@@ -255,7 +255,7 @@ pub fn launch(
     launcher.clear(survey, &end);
     let failed = matches!(&end, Ok(End::Exited(status, _)) if !status.success());
     let said = gathering.said().map(str::to_owned).filter(|_| failed);
-    if gathering.progress().0 == 0 && failed && usable.len() == nodes.len() {
+    if gathering.answering() == 0 && failed && usable.len() == nodes.len() {
         let why = said.unwrap_or_else(|| "it said nothing".to_owned());
         return Err(Error::Refused(format!("{name} started no agent: {why}")));
     }

@@ -110,7 +110,8 @@ impl Column<'_> {
     /// Every number of the column.
     pub(crate) fn read(&self, mut from: impl Read) -> Result<Numbers, Bad> {
         let (mut buffer, mut filled, mut values) = (vec![0; PIECE], 0, Vec::new());
-        let (mut step, mut unit, mut labels): (f64, Option<String>, bool) = (f64::INFINITY, None, false);
+        let (mut step, mut unit): (f64, Option<String>) = (f64::INFINITY, None);
+        let (mut labels, mut clash): (bool, Option<(usize, [String; 2])>) = (false, None);
         let mut keep = |number: Printed| {
             values.push(number.value);
             step = step.min(number.step);
@@ -156,8 +157,8 @@ impl Column<'_> {
                         Behind::Unit(own) => {
                             let own = String::from_utf8_lossy(own);
                             let before = unit.get_or_insert_with(|| own.clone().into_owned());
-                            if !labels && *before != own {
-                                return Err(Bad::Unit(line, [own.into_owned(), before.clone()]));
+                            if *before != own && clash.is_none() {
+                                clash = Some((line, [own.into_owned(), before.clone()]));
                             }
                         }
                         Behind::Label => labels = true,
@@ -172,6 +173,12 @@ impl Column<'_> {
                 return Err(Bad::Many);
             }
             if last {
+                // A word that is a unit and no word at all may be labels, as others are; two units are not.
+                if let Some((line, units)) = clash
+                    && !(labels && units.iter().any(String::is_empty))
+                {
+                    return Err(Bad::Unit(line, units));
+                }
                 let step = if step.is_finite() { step } else { 0.0 };
                 return Ok(Numbers { values, step, unit: unit.filter(|_| !labels).unwrap_or_default() });
             }

@@ -116,6 +116,11 @@ fn a_late_wake_up_ends_the_measurement_with_what_ran_meanwhile() {
     // It is in the recording, and nothing else of the page is lost.
     let page = bench.json(&["timers", "--of", "last"]);
     assert_eq!(page["ways"][0]["max"].as_f64().unwrap(), late, "{page}");
+    // It is a time like others, and no trace without a tick.
+    let shown = bench.json(&["show", "last"]);
+    let rows = shown["rows"].as_array().unwrap();
+    let met = rows.iter().find(|row| row["metric"].as_str().unwrap().ends_with(".met")).unwrap();
+    assert_eq!((met["value"].as_f64(), &met["status"]), (Some(late), &"ok".into()), "{met}");
     let roams = ["timers", "--methods", "ppoll", "--class", "deadline", "--on-threshold", "1ms", "stop"];
     refused(&bench.run(&roams), 2, &["SCHED_DEADLINE"]);
     let many = ["timers", "--methods", "nanosleep,ppoll", "--on-threshold", "1ms", "stop"];
