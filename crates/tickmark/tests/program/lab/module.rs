@@ -256,13 +256,14 @@ fn a_module_of_ones_own_is_compiled_where_its_kbuild_lies() {
     refused(&boot("mine.ko"), 1, &["module mine was not built", "pr_nonsense", "the whole log is"]);
 }
 
-/// As a watchdog does where the TSC is found wrong: the clock source that reads it goes with it, and another one is selected.
+/// As a watchdog does where the TSC is found wrong: the clock source that reads it goes with it, and another one is selected. That is over when
+/// the write ends: what the kernel prints afterwards would stand among the events.
 #[test]
 fn a_tsc_that_is_given_up_takes_the_modules_clock_with_it() {
     let _alone = emulator();
     let (bench, folder) = (Bench::new(), tempfile::tempdir().unwrap());
-    let source = "#include <linux/module.h>\n#include <asm/tsc.h>\n\
-        static int give_up(const char *text, const struct kernel_param *kp)\n{\n\tmark_tsc_unstable(\"a test\");\n\treturn 0;\n}\n\
+    let source = "#include <linux/delay.h>\n#include <linux/module.h>\n#include <asm/tsc.h>\n\
+        static int give_up(const char *text, const struct kernel_param *kp)\n{\n\tmark_tsc_unstable(\"a test\");\n\tmsleep(2000);\n\treturn 0;\n}\n\
         static const struct kernel_param_ops ops = { .set = give_up };\nmodule_param_cb(now, &ops, NULL, 0200);\nMODULE_LICENSE(\"GPL\");\n";
     std::fs::write(folder.path().join("Kbuild"), b"obj-m := distrust.o\n").unwrap();
     std::fs::write(folder.path().join("distrust.c"), source).unwrap();
@@ -286,7 +287,13 @@ fn a_tsc_that_is_given_up_takes_the_modules_clock_with_it() {
     ];
     let writes = writes.map(|line| ["--write", line]).concat();
     let made = bench.run(
-        &[&begin[..], &["--module", &own], &writes, &["clock.monotonic.read", "--budget", "4s"]].concat(),
+        &[
+            &begin[..],
+            &["--module", &own],
+            &writes,
+            &["clock.monotonic.read", "--slice", "100ms", "--limit", "5min"],
+        ]
+        .concat(),
     );
     assert_eq!(made.status.code(), Some(0), "{}", err(&made));
     let console = console(&bench);
