@@ -71,7 +71,6 @@ impl Server {
     /// Connects, and brings the tables to this version.
     pub(crate) fn connect(shared: &Shared) -> Result<Self, Error> {
         let place = shared.place.clone();
-        let failed = |error: postgres::Error| Error::Server { place: place.clone(), why: words(&error) };
         let refused = |why: String| Error::Server { place: place.clone(), why };
         let mut error = refused("no address".to_owned());
         for peer in shared.peers() {
@@ -93,7 +92,7 @@ impl Server {
                     server.migrate()?;
                     return Ok(server);
                 }
-                Ok(Err(why)) => error = failed(why),
+                Ok(Err(why)) => error = refused(ended.get().cloned().unwrap_or_else(|| words(&why))),
                 Err(_) => error = refused(format!("no answer within {} s", LIMIT.as_secs())),
             }
         }

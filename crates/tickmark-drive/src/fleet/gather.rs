@@ -15,6 +15,8 @@ const LONGEST: usize = 64 << 20;
 /// Bytes of all lines that have not ended.
 const PENDING: usize = 256 << 20;
 
+/// Characters of what a launcher says that are kept.
+pub(super) const SAID: usize = 300;
 /// Machines beyond those that were asked that are heard.
 const STRANGERS: usize = 1_000;
 /// Names by which a machine calls itself and nobody else.
@@ -181,7 +183,8 @@ impl<'a> Gathering<'a> {
     /// Remembers what a launcher says of a failure.
     pub fn hear(&mut self, line: &str) {
         if !line.trim().is_empty() {
-            self.said = Some(printable(line.trim(), false).into_owned());
+            let begin: String = line.trim().chars().take(SAID).collect();
+            self.said = Some(printable(&begin, false).into_owned());
         }
     }
 

@@ -1,5 +1,6 @@
 //! Starts an agent on each machine: one step of Slurm, or any command that does the same.
 
+use super::gather::SAID;
 use super::slurm::{self, down};
 use super::{Answer, Gathering, Survey};
 use crate::{Control, Error};
@@ -274,7 +275,7 @@ pub fn launch(
 /// Keeps what was said of a machine that failed, which is not said often.
 fn keep(complaints: &mut Vec<String>, line: &str) {
     if complaints.len() < 10_000 {
-        complaints.push(line.chars().take(1_000).collect());
+        complaints.push(line.chars().take(SAID).collect());
     }
 }
 
