@@ -64,6 +64,12 @@ pub(crate) fn run(prefix: &[&str], words: Option<&[String]>) -> ExitCode {
     let sizes = sizes::choose(&mut environment, plan.settings.small);
     if sizes.short {
         maps::read_sparingly();
+    } else if let Some(folder) = scratch.path() {
+        let source = "/proc/kpageflags";
+        match tickmark_probe::folios(&folder) {
+            Ok(words) => environment.know("scratch.folios", source, words),
+            Err(why) => environment.miss("scratch.folios", source, why),
+        }
     }
     let clock_source = environment.get("clock.source").map(str::to_owned);
     let hz = environment.get("kernel.config.HZ").and_then(|hz| hz.parse::<i64>().ok()).unwrap_or(1000);

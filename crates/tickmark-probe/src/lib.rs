@@ -26,7 +26,7 @@ pub use case::{Case, Parameter, Value};
 pub use error::{ProbeError, Unavailable};
 pub use instrument::Gauge;
 pub use meter::{Counts, Meter, Reading, SystemMeter};
-pub use probes::{FILES, all, case, cases, find, put_away, put_away_databases, serve};
+pub use probes::{FILES, all, case, cases, find, folios, put_away, put_away_databases, serve};
 #[cfg(feature = "whole")]
 pub use probes::{cost_of_a_read, cost_of_an_operation, serve_http};
 pub use routine::{Budget, Folder, Params, Prepare, Probe, Routine, Sink, Sizes, Stop};

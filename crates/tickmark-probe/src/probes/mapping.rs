@@ -71,7 +71,8 @@ pub(super) static PROBES: &[Probe] = &[
                 "mapped file, first touch of a page",
                 "load a byte of every page of a mapped file (16 MiB, or 128 KiB where memory is short) in random \
                  order, per page, minus mapping and unmapping it; the kernel maps neighbours along. The file is \
-                 written by 4 KiB, so that its folios are pages; in the scratch directory (fact `scratch`)",
+                 written by 4 KiB, in the scratch directory (fact `scratch`); how large its folios are is the fact \
+                 `scratch.folios`",
             )
         },
         prepare: |spec, params| first_touch(spec, params, PAGE),
@@ -116,6 +117,44 @@ fn first_touch(spec: &Spec, params: &Params, at_once: usize) -> Result<Box<dyn c
         .boxed())
 }
 
+/// How large the folios of files in a folder are, by how much of them is written at once: in words.
+///
+/// # Errors
+/// Why that is not known.
+#[cfg(feature = "whole")]
+pub fn folios(folder: &std::path::Path) -> Result<String, String> {
+    use std::io::Write;
+    const LENGTH: usize = 1 << 20;
+    if small_pages().is_err() {
+        return Err("this kernel's pages are not of 4 KiB".to_owned());
+    }
+    let mean = |at_once: usize| {
+        let path = folder.join("folios");
+        let failed = |error: std::io::Error| error.to_string();
+        let mut file =
+            std::fs::File::options().read(true).write(true).create_new(true).open(&path).map_err(failed)?;
+        let _ = std::fs::remove_file(&path);
+        let chunk = vec![1; at_once];
+        (0..LENGTH / at_once).try_for_each(|_| file.write_all(&chunk)).map_err(failed)?;
+        let region = Region::file(file.as_fd(), LENGTH, false).map_err(|error| error.to_string())?;
+        let sum = (0..LENGTH).step_by(PAGE).fold(0u8, |sum, page| sum.wrapping_add(region.touch(page)));
+        std::hint::black_box(sum);
+        let folios = region.folios().ok_or("the kernel says it to root alone")?;
+        region.unmap().map_err(|error| error.to_string())?;
+        Ok::<_, String>(LENGTH / folios.max(1) / 1024)
+    };
+    Ok(format!("{} KiB where written by 4 KiB, {} KiB by 1 MiB", mean(PAGE)?, mean(LENGTH)?))
+}
+
+/// The small agent does not look.
+///
+/// # Errors
+/// Always.
+#[cfg(not(feature = "whole"))]
+pub fn folios(_: &std::path::Path) -> Result<String, String> {
+    Err("the small agent does not look".to_owned())
+}
+
 /// A file of `length` bytes whose first `written` are written, so many at a time.
 pub(super) fn file(
     params: &Params,
@@ -134,4 +173,21 @@ pub(super) fn file(
     }
     file::set_length(file.as_fd(), length as u64)?;
     Ok((folder, file))
+}
+
+#[cfg(all(test, feature = "whole"))]
+mod tests {
+    #[test]
+    fn folios_of_a_tmpfs_are_pages_or_larger_and_nothing_is_left() {
+        let folder = tempfile::tempdir_in("/dev/shm").unwrap();
+        match super::folios(folder.path()) {
+            Ok(words) => {
+                let sizes: Vec<usize> = words.split(' ').filter_map(|word| word.parse().ok()).collect();
+                assert!(sizes[0] >= 4 && sizes[2] >= sizes[0], "{words}");
+            }
+            Err(why) => assert_ne!(crate::sys::host::effective_user(), 0, "{why}"),
+        }
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+        assert!(super::folios(std::path::Path::new("/nowhere")).is_err());
+    }
 }

@@ -135,6 +135,7 @@ pub use comms::serve;
 pub use dose::slices::{cost_of_a_read, cost_of_an_operation};
 #[cfg(feature = "whole")]
 pub use http::clients::serve_http;
+pub use mapping::folios;
 
 /// Every probe.
 pub fn all() -> impl Iterator<Item = &'static Probe> {
