@@ -68,7 +68,11 @@ impl<'a> Seen<'a> {
             Observations::Loads(loads) => self.loads(loads),
             Observations::Tally(tally) => self.tally(tally),
             // One that was too late, and no trace in which a tick is looked for.
-            Observations::Gaps(_) if self.metric.headline == Headline::Median => self.all_gaps(),
+            Observations::Gaps(_)
+                if self.metric.unit == Unit::Time && self.metric.headline == Headline::Median =>
+            {
+                self.all_gaps()
+            }
             Observations::Gaps(trace) => self.gaps(trace),
             Observations::Exchanges(exchanges) => self.exchanges(exchanges),
             Observations::Unknown(kind) => {
