@@ -7,5 +7,9 @@ fn main() {
     // one place there are none, which counts where memory is short. Stack, heap and libraries are where chance puts them all the same.
     if of("CARGO_CFG_TARGET_OS") == "linux" && of("CARGO_CFG_TARGET_ENV") == "gnu" {
         println!("cargo:rustc-link-arg-bins=-no-pie");
+        if of("PROFILE") == "release" {
+            // Cargo does not strip a package that the profile names; what aborts after a panic needs no index of how to unwind.
+            println!("cargo:rustc-link-arg-bins=-Wl,-s,-O2,--no-eh-frame-hdr");
+        }
     }
 }

@@ -22,4 +22,5 @@ pub use control::{Control, Told};
 pub use error::Error;
 pub use experiment::Experiment;
 pub use journal::restore::{Restored, restore};
+pub use journal::restore_after_panic;
 pub use target::{Heard, Target, ThisMachine};

@@ -8,7 +8,7 @@ mod read;
 mod write;
 
 pub use column::{Column, Kind, Texts};
-pub use read::{Table, read};
+pub use read::{Table, error_of_panic, read};
 pub use write::Writer;
 
 use std::path::{Path, PathBuf};

@@ -5,8 +5,9 @@ use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use parquet::data_type::DataType;
 use parquet::errors::ParquetError;
 use parquet::file::reader::{FileReader, SerializedFileReader};
+use std::cell::RefCell;
 use std::fs::File;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The columns of a table that were asked for, in that order.
 #[derive(Debug, Clone)]
@@ -48,16 +49,28 @@ pub fn read(folder: &Path, wanted: Schema) -> Result<Table, Error> {
     files.sort();
     let mut columns = write::empty(wanted);
     for path in &files {
-        // A damaged file may make the reader panic: that is its answer, and no end of this program.
-        let one = std::panic::catch_unwind(|| one(path, wanted));
-        let read = one.unwrap_or_else(|_| Err(Error::damaged(path, "its reader gave up")))?;
-        columns.iter_mut().zip(read).for_each(|(all, more)| all.append(more));
+        READING.set(Some(path.clone()));
+        let read = one(path, wanted);
+        READING.set(None);
+        columns.iter_mut().zip(read?).for_each(|(all, more)| all.append(more));
     }
     let rows = columns.first().map_or(0, Column::len);
     Ok(Table { columns, rows })
 }
 
-fn find(folder: &Path, files: &mut Vec<std::path::PathBuf>) -> std::io::Result<()> {
+thread_local! {
+    /// The file that is being read.
+    static READING: RefCell<Option<PathBuf>> = const { RefCell::new(None) };
+}
+
+/// The error to report for a panic of this thread: the library panics at some damaged files, and the release program cannot catch that.
+/// None where no file is being read.
+#[must_use]
+pub fn error_of_panic() -> Option<Error> {
+    READING.take().map(|path| Error::damaged(&path, "its reader gave up"))
+}
+
+fn find(folder: &Path, files: &mut Vec<PathBuf>) -> std::io::Result<()> {
     for entry in std::fs::read_dir(folder)? {
         let path = entry?.path();
         if path.is_dir() {

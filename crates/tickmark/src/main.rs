@@ -22,12 +22,27 @@ fn main() -> ExitCode {
     }
     // A file that may not grow is an error of writing, and not the end of this process.
     tickmark_probe::sys::limits::keep_writing_errors();
+    report_panics();
     cli::complete::answer();
     let cli = match parse() {
         Ok(cli) => cli,
         Err(error) => return cli::exit(&error),
     };
     exit(command::dispatch(cli))
+}
+
+/// The release program aborts after a panic: what is to be restored or explained is done before that.
+fn report_panics() {
+    let usual = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        if let Some(error) = tickmark_tables::error_of_panic() {
+            let error = error::Error::from(error);
+            print_error(&error);
+            std::process::exit(error.code().number().into());
+        }
+        usual(panic);
+        tickmark_drive::restore_after_panic();
+    }));
 }
 
 /// The command line. A variable that is set to nothing is as one that is not set.
@@ -44,8 +59,12 @@ fn exit(result: Result<error::Code, error::Error>) -> ExitCode {
     match result {
         Ok(code) => ExitCode::from(code.number()),
         Err(error) => {
-            anstream::eprintln!("tickmark: {}", tickmark_wire::text::printable(&error.to_string(), false));
+            print_error(&error);
             ExitCode::from(error.code().number())
         }
     }
+}
+
+fn print_error(error: &error::Error) {
+    anstream::eprintln!("tickmark: {}", tickmark_wire::text::printable(&error.to_string(), false));
 }

@@ -51,6 +51,8 @@ fn static_program(mut cargo: Command, package: &str, arch: &str, folder: &Path) 
     // With a target named, the flags do not reach build scripts and procedural macros. Cargo forgets to strip a package whose
     // optimisation the profile names. What is loaded at a fixed address needs no list of what to relocate, which is a twentieth of it.
     let mut flags = "-C target-feature=+crt-static -C relocation-model=static -C strip=symbols".to_owned();
+    // Its only hash is that of a token; the small implementation does.
+    flags += " --cfg sha2_backend=\"soft\" --cfg sha2_backend_soft=\"compact\"";
     if arch == "x86_64" {
         // Functions of the same code are one, and nobody unwinds what aborts; the linker of the others does not know the first.
         flags += " -C link-arg=-Wl,-O2 -C link-arg=-Wl,--icf=all -C link-arg=-Wl,--no-eh-frame-hdr";

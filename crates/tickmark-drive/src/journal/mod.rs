@@ -10,6 +10,7 @@ use std::fs::File;
 use std::io::{Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// One step back.
@@ -66,6 +67,26 @@ pub(super) struct Page {
     /// The machine's session: what the kernel held does not survive its end.
     boot: String,
     pub(super) undo: Vec<Undo>,
+}
+
+/// The journals of this process that are not restored yet, for [`restore_after_panic`].
+static OPEN: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+/// Restores what this process has changed, from a panic hook: the release program aborts after a panic and drops nothing. The journals
+/// stay, so `tickmark experiment --restore` looks again.
+pub fn restore_after_panic() {
+    restore_journals(&OPEN.try_lock().map(|open| open.clone()).unwrap_or_default());
+}
+
+fn restore_journals(paths: &[PathBuf]) {
+    for path in paths {
+        let restored = Page::read(path).and_then(|page| page.restore().map_err(|error| error.to_string()));
+        if let Err(reason) = restored {
+            eprintln!(
+                "tickmark: not everything was restored: {reason}; `tickmark experiment --restore` tries again"
+            );
+        }
+    }
 }
 
 /// What has to be put back; locked as long as the experiment runs.
@@ -234,6 +255,7 @@ impl Journal {
             journal.targets.iter().for_each(Lock::give_back);
             return Err(error);
         }
+        open().push(journal.path.clone());
         Ok(journal)
     }
 
@@ -277,10 +299,15 @@ impl Journal {
     /// be put back.
     pub(crate) fn restore(&self) -> Result<(), Error> {
         self.page.restore()?;
+        open().retain(|path| *path != self.path);
         remove(&self.path);
         self.targets.iter().for_each(Lock::give_back);
         Ok(())
     }
+}
+
+fn open() -> MutexGuard<'static, Vec<PathBuf>> {
+    OPEN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Which session of the machine this is.

@@ -39,6 +39,28 @@ fn what_was_changed_is_put_back_once() {
 }
 
 #[test]
+fn a_panic_restores_and_leaves_the_journal() {
+    let folder = tempfile::tempdir().unwrap();
+    let knob = folder.path().join("knob");
+    std::fs::write(&knob, "before\n").unwrap();
+    let journal = begin(folder.path(), &knob).unwrap();
+    let path = journal.path.clone();
+    std::fs::write(&knob, "changed\n").unwrap();
+    assert!(open().contains(&path));
+    restore_journals(std::slice::from_ref(&path));
+    assert_eq!(std::fs::read_to_string(&knob).unwrap(), "before\n");
+    drop(journal);
+    assert_eq!(journals(folder.path()), std::slice::from_ref(&path));
+    begin(&folder.path().join("other"), &knob).map(drop).unwrap_err();
+    assert_eq!(restore(folder.path()).unwrap().done.len(), 1);
+    begin(folder.path(), &knob).unwrap().restore().unwrap();
+    assert!(
+        !open().iter().any(|other| *other != path && other.starts_with(folder.path())),
+        "one that is restored"
+    );
+}
+
+#[test]
 fn a_killed_experiment_is_put_back_by_hand_and_its_leftover_is_nobodys_original() {
     let folder = tempfile::tempdir().unwrap();
     let knob = folder.path().join("knob");

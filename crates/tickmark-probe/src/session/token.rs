@@ -1,6 +1,6 @@
 //! What both hosts know.
 
-use hmac::{Hmac, Mac};
+use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 use std::io::Read;
 use std::path::Path;

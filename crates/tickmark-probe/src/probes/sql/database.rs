@@ -1,10 +1,10 @@
 //! Connections to databases: each statement is sent, and all that comes of it taken, by calls that block.
 
+use super::mariadb::Mariadb;
 use super::postgres::Postgres;
 use crate::Params;
-use mysql::prelude::Queryable;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Which database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -111,22 +111,7 @@ impl Place {
     pub(super) fn connect(&self) -> Result<Box<dyn Connection>, String> {
         match (self.kind, &self.at) {
             (Kind::Postgres, _) => Ok(Box::new(Postgres::connect(self)?)),
-            (Kind::Mariadb, at) => {
-                let plain = mysql::OptsBuilder::new()
-                    .user(Some(&self.user))
-                    .pass(self.password.as_deref())
-                    .db_name(Some(&self.database).filter(|name| !name.is_empty()))
-                    .prefer_socket(false)
-                    .read_timeout(Some(PATIENCE))
-                    .write_timeout(Some(PATIENCE))
-                    .max_allowed_packet(Some(LONGEST as usize))
-                    .tcp_connect_timeout(Some(PATIENCE));
-                let options = match at {
-                    At::Path(path) => plain.socket(path.to_str()),
-                    At::Host(host, port) => plain.ip_or_hostname(Some(host)).tcp_port(*port),
-                };
-                Ok(Box::new(caught(|| mysql::Conn::new(options))?))
-            }
+            (Kind::Mariadb, _) => Ok(Box::new(Mariadb::connect(self)?)),
             (Kind::Sqlite, At::Path(path)) => {
                 let database = rusqlite::Connection::open(path).map_err(|error| error.to_string())?;
                 let set =
@@ -160,38 +145,6 @@ pub(super) fn late(error: &std::io::Error) -> String {
     match error.kind() {
         WouldBlock | TimedOut => format!("no answer within {} s", PATIENCE.as_secs()),
         _ => error.to_string(),
-    }
-}
-
-/// Without what it is wrapped in, which tells what it was sent.
-fn words(error: mysql::Error) -> String {
-    match error {
-        mysql::Error::MySqlError(error) => format!("{:.300} ({})", error.message, error.code),
-        mysql::Error::IoError(error) => late(&error),
-        other => other.to_string(),
-    }
-}
-
-/// What the library does not expect of a server, as more columns than there is room for, ends it with a panic.
-fn caught<T>(call: impl FnOnce() -> Result<T, mysql::Error>) -> Result<T, String> {
-    let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(call));
-    caught.map_err(|_| "it sent what is no answer: is it MariaDB?".to_owned())?.map_err(words)
-}
-
-impl Connection for mysql::Conn {
-    fn run(&mut self, statement: &str) -> Result<u64, String> {
-        let until = Instant::now() + WHOLE;
-        caught(|| {
-            let mut count = 0;
-            for row in self.query_iter(statement)? {
-                std::hint::black_box(row?);
-                count += 1;
-                if count % 1_024 == 0 && Instant::now() > until {
-                    return Err(std::io::Error::from(std::io::ErrorKind::TimedOut).into());
-                }
-            }
-            Ok(count)
-        })
     }
 }
 
