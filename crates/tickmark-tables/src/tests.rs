@@ -58,10 +58,10 @@ fn a_file_that_is_cut_short_or_another_is_told() {
         std::fs::write(&path, &damaged).unwrap();
         if std::panic::catch_unwind(|| read(folder.path(), SCHEMA)).is_err() {
             panics += 1;
-            let told = crate::error_of_panic().unwrap().to_string();
+            let told = error_of_panic().unwrap().to_string();
             assert!(told.contains("t.parquet is no whole Parquet file"), "{told}");
         }
-        assert!(crate::error_of_panic().is_none(), "nothing is being read");
+        assert!(error_of_panic().is_none(), "nothing is being read");
     }
     let _ = std::panic::take_hook();
     assert!(panics > 0, "without any, the hook for them is not needed");
