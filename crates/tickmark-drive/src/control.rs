@@ -4,6 +4,7 @@ use crate::Error;
 use std::collections::BTreeMap;
 use std::process::ChildStdin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tickmark_lab::StaticProgram;
 
 /// Ends work from another thread: the standard input of its agents ends. Copies are handles of the same work.
 #[derive(Clone, Default)]
@@ -38,6 +39,8 @@ pub enum Told<'a> {
     },
     /// The kernels of the lab are being built.
     Kernel(tickmark_lab::Progress<'a>),
+    /// A static program of tickmark's own is being built, which takes about a minute.
+    Building(StaticProgram),
     /// What was told step by step is over.
     Over,
     /// A virtual machine that was to run at the host's speed runs slower: why.

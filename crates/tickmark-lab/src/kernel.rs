@@ -45,6 +45,8 @@ pub struct Source {
 impl Source {
     /// Where nothing is said.
     pub const USUAL: Self = Self { major: 6, minor: 1 };
+    /// Those that kernels are tried with; others of the same kind may do.
+    pub const KNOWN: [Self; 2] = [Self::USUAL, Self { major: 6, minor: 12 }];
 }
 
 impl fmt::Display for Source {
@@ -75,6 +77,9 @@ pub struct Kernel {
 }
 
 impl Arch {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::X86_64, Self::PowerPc];
+
     /// As it is typed.
     #[must_use]
     pub const fn name(self) -> &'static str {

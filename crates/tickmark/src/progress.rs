@@ -56,6 +56,12 @@ fn show(shown: &mut Option<Shown>, told: &Told<'_>) {
                 steps.at(&text);
             }
         }
+        Told::Building(program) => {
+            anstream::eprintln!(
+                "tickmark: building {} from the source in this program, once: about a minute",
+                program.name()
+            );
+        }
         Told::Over => match shown.take() {
             Some(Shown::Blocks(blocks)) => blocks.finish(),
             Some(Shown::Steps(steps)) => steps.finish(),

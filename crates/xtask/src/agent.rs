@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use tickmark_lab::{Cache, StaticProgram};
 use tickmark_stats::{Interval, summary::quantile_interval, verdict::LEVEL};
 
 /// The most that it may weigh, in bytes.
@@ -12,10 +13,11 @@ const LIMIT: u64 = 2 << 20;
 /// What it may depend on, one crate a line.
 const LIST: &str = "crates/tickmark-agent/dependencies.txt";
 
-/// Builds it for this machine; its path.
+/// Builds it for this machine, as the program does where it is needed; its path in the cache.
 pub(crate) fn build() -> Result<PathBuf> {
     dependencies()?;
-    let (path, bytes) = build_with(Command::new("cargo"), std::env::consts::ARCH, &target_folder())?;
+    let path = in_cache(StaticProgram::Agent)?;
+    let bytes = size(&path)?;
     let (said, _) = shell::output(Command::new(&path).arg("--version"))?;
     if !said.contains(&bytes.to_string()) {
         return Err(format!("the agent reports another size than it has: {said}"));
@@ -25,60 +27,29 @@ pub(crate) fn build() -> Result<PathBuf> {
 
 /// Builds the load of databases for guests, which is linked like the agent and has no limit; its path.
 pub(crate) fn select_index() -> Result<PathBuf> {
-    static_program(Command::new("cargo"), "tickmark-select-index", std::env::consts::ARCH, &target_folder())
+    in_cache(StaticProgram::SelectIndex)
 }
 
-/// Builds it with this cargo for an architecture, in a folder; its path and its size, which may not be too large.
-pub(crate) fn build_with(cargo: Command, arch: &str, folder: &Path) -> Result<(PathBuf, u64)> {
-    let mut path = static_program(cargo, "tickmark-agent", arch, folder)?;
-    if arch == "x86_64" {
-        path = without_unwinding(&path)?;
-    }
-    let bytes = std::fs::metadata(&path).map_err(|e| format!("{}: {e}", path.display()))?.len();
-    let (linked, _) = shell::output(Command::new("file").arg("-b").arg(&path)).unwrap_or_default();
+fn in_cache(program: StaticProgram) -> Result<PathBuf> {
+    let cache = Cache::at(None).map_err(|e| e.to_string())?;
+    program.path(&cache, &mut || {}, &|| false).map_err(|e| e.to_string())
+}
+
+/// Builds the agent with this cargo for an architecture, in a folder; its path. It may not be too large.
+pub(crate) fn build_with(cargo: Command, arch: &str, folder: &Path) -> Result<PathBuf> {
+    let path = tickmark_lab::build_static(cargo, StaticProgram::Agent, arch, &shell::root(), folder)?;
+    size(&path).map(|_| path)
+}
+
+/// Its size in bytes, which may not be too large.
+fn size(path: &Path) -> Result<u64> {
+    let bytes = std::fs::metadata(path).map_err(|e| format!("{}: {e}", path.display()))?.len();
+    let (linked, _) = shell::output(Command::new("file").arg("-b").arg(path)).unwrap_or_default();
     println!("tickmark-agent: {bytes} bytes of at most {LIMIT}; {}", linked.trim());
     if bytes > LIMIT {
         return Err(format!("the agent has {bytes} bytes, {LIMIT} are allowed"));
     }
-    Ok((path, bytes))
-}
-
-/// Builds a program that takes nothing from where it runs; its path.
-fn static_program(mut cargo: Command, package: &str, arch: &str, folder: &Path) -> Result<PathBuf> {
-    let target = format!("{arch}-unknown-linux-gnu");
-    cargo.args(["build", "--quiet", "-p", package, "--profile", "agent", "--target", &target]);
-    cargo.arg("--target-dir").arg(folder);
-    // With a target named, the flags do not reach build scripts and procedural macros. Cargo forgets to strip a package whose
-    // optimisation the profile names. What is loaded at a fixed address needs no list of what to relocate, which is a twentieth of it.
-    let mut flags = "-C target-feature=+crt-static -C relocation-model=static -C strip=symbols".to_owned();
-    // Its only hash is that of a token; the small implementation does.
-    flags += " --cfg sha2_backend=\"soft\" --cfg sha2_backend_soft=\"compact\"";
-    if arch == "x86_64" {
-        // Functions of the same code are one, and nobody unwinds what aborts; the linker of the others does not know the first.
-        flags += " -C link-arg=-Wl,-O2 -C link-arg=-Wl,--icf=all -C link-arg=-Wl,--no-eh-frame-hdr";
-    }
-    cargo.env("RUSTFLAGS", flags).current_dir(shell::root());
-    shell::output(&mut cargo)?;
-    Ok(folder.join(target).join("agent").join(package))
-}
-
-/// The same program without the tables by which others are unwound, in the folder `small` beside it: it aborts, and is stripped. An empty table
-/// stays, which the C library looks at as it starts. Cargo would put its own back in the place of one that is changed.
-fn without_unwinding(path: &Path) -> Result<PathBuf> {
-    let folder = path.with_file_name("small");
-    std::fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
-    let own = |name: &str| folder.join(format!("{name}-{}", std::process::id()));
-    let (empty, new, small) = (own("empty"), own("new"), folder.join("tickmark-agent"));
-    std::fs::write(&empty, [0; 8]).map_err(|e| format!("{}: {e}", empty.display()))?;
-    let mut objcopy = Command::new("objcopy");
-    objcopy.args(["--remove-section", ".comment", "--remove-section", ".gnu.warning.*"]);
-    objcopy.arg("--update-section").arg(format!(".eh_frame={}", empty.display())).arg(path).arg(&new);
-    let done = shell::output(&mut objcopy);
-    let _ = std::fs::remove_file(&empty);
-    done?;
-    // Whoever runs the one that is there goes on with it.
-    std::fs::rename(&new, &small).map_err(|e| format!("{}: {e}", small.display()))?;
-    Ok(small)
+    Ok(bytes)
 }
 
 pub(crate) fn target_folder() -> PathBuf {

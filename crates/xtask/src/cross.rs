@@ -27,7 +27,7 @@ pub(crate) fn build() -> Result<PathBuf> {
     };
     cargo.env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", "aarch64-linux-gnu-gcc");
     // Apart: the two compilers would build everything anew in turns.
-    agent::build_with(cargo, "aarch64", &agent::target_folder().join("arm64")).map(|(path, _)| path)
+    agent::build_with(cargo, "aarch64", &agent::target_folder().join("arm64"))
 }
 
 /// Whether the installed Rust has a standard library for arm64.

@@ -3,13 +3,13 @@
 use super::carried::{files, modules_of};
 use super::{Machine, Place, Setting};
 use crate::control::Told;
-use crate::target::{AgentKind, Guest, Remote, agent_program};
+use crate::target::{AgentKind, Guest, Remote, static_program};
 use crate::{Control, Error};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
-use tickmark_lab::{Accel, Arch, Built, Cache, Kernel, Module, Need, Source, arch_of};
+use tickmark_lab::{Accel, Arch, Built, Cache, Kernel, Module, Need, Source, StaticProgram, arch_of};
 
 /// Memory of a guest where nothing is said, in MiB.
 const MEMORY: u32 = 256;
@@ -137,7 +137,7 @@ impl Bench {
         }
         let path = match small {
             true => tickmark_lab::small_agent(&self.cache, arch, &|| self.control.stopped())?,
-            false => agent_program()?,
+            false => static_program(StaticProgram::Agent, &self.control)?,
         };
         if !tickmark_lab::is_for(&path, arch) {
             let (place, arch) = (path.display(), arch.name());
@@ -157,7 +157,7 @@ impl Bench {
     pub fn check(&mut self, wanted: &Wanted<'_>) -> Result<(), Error> {
         let look = Look::at(wanted)?;
         tickmark_lab::require_qemu(look.arch)?;
-        files(wanted.files, look.arch)?;
+        files(wanted.files, look.arch, &self.control)?;
         self.agent(look.kind == AgentKind::C, look.arch).map(drop)
     }
 
@@ -182,7 +182,7 @@ impl Bench {
             hz,
             append: wanted.append.join(" ").trim().to_owned(),
             writes: wanted.writes,
-            files: Arc::new(files(wanted.files, arch)?),
+            files: Arc::new(files(wanted.files, arch, &self.control)?),
             modules: Arc::new(self.modules(&wanted.modules, built.as_ref(), whole)?),
             kind,
             agent,

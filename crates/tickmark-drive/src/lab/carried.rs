@@ -1,10 +1,10 @@
 //! What a guest has beside its kernel and its agent: files of this machine, and modules.
 
 use super::{Machine, Setting};
-use crate::Error;
-use crate::target::{SELECT_INDEX, select_index_program};
+use crate::target::static_program;
+use crate::{Control, Error};
 use std::path::{Path, PathBuf};
-use tickmark_lab::{Arch, Module};
+use tickmark_lab::{Arch, Module, StaticProgram};
 
 /// The modules of a setting on a machine, in the order in which they are loaded: the setting's own, else the machine's.
 pub(super) fn modules_of(machine: &Machine, setting: &Setting) -> Result<Vec<Module>, Error> {
@@ -13,10 +13,14 @@ pub(super) fn modules_of(machine: &Machine, setting: &Setting) -> Result<Vec<Mod
 }
 
 /// Files by their place in a guest: programs in /bin, others in its root folder.
-pub(super) fn files(files: &[PathBuf], arch: Arch) -> Result<Vec<(String, Vec<u8>)>, Error> {
+pub(super) fn files(
+    files: &[PathBuf],
+    arch: Arch,
+    control: &Control,
+) -> Result<Vec<(String, Vec<u8>)>, Error> {
     let mut places: Vec<String> = RESERVED.map(str::to_owned).to_vec();
     let one = |path: &PathBuf| {
-        let (place, bytes) = file(path, arch)?;
+        let (place, bytes) = file(path, arch, control)?;
         if places.contains(&place) {
             let path = path.display();
             return Err(Error::Usage(format!(
@@ -34,9 +38,10 @@ const RESERVED: [&str; 11] =
     ["init", "plan.json", "settings", "modules", "bin/sh", "ballast", "dev", "proc", "sys", "tmp", "bin"];
 
 /// A file with its place.
-fn file(path: &Path, arch: Arch) -> Result<(String, Vec<u8>), Error> {
-    // Of a program of tickmark's own the name does.
-    let own = (path == Path::new(SELECT_INDEX) && !path.exists()).then(select_index_program).transpose()?;
+fn file(path: &Path, arch: Arch, control: &Control) -> Result<(String, Vec<u8>), Error> {
+    // A program of tickmark's own is known by its name.
+    let is_own = path == Path::new(StaticProgram::SelectIndex.name()) && !path.exists();
+    let own = is_own.then(|| static_program(StaticProgram::SelectIndex, control)).transpose()?;
     let path = own.as_deref().unwrap_or(path);
     let bytes = std::fs::read(path).map_err(Error::file("read", path))?;
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();

@@ -8,7 +8,7 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
-use tickmark_lab::{Accel, Archive, Boot, Built, Machine, Module, is_static};
+use tickmark_lab::{Accel, Archive, Boot, Built, Machine, Module, StaticProgram};
 use tickmark_wire::shared::{MOST_RUNS_C, longest_batch};
 use tickmark_wire::{Environment, Event, Hello, Nanos, Phase, Plan, Said};
 
@@ -71,69 +71,14 @@ pub struct Guest {
     pub(crate) control: Control,
 }
 
-/// The static agent: the one that is named, beside this program, or where cargo puts it; built where this program stands in its
-/// source.
+/// The path of a static program, built first where it is not installed.
 ///
 /// # Errors
-/// It is nowhere, or linked dynamically.
-pub fn agent_program() -> Result<PathBuf, Error> {
-    if let Some(named) = std::env::var_os("TICKMARK_AGENT").map(PathBuf::from) {
-        return match is_static(&named) {
-            true => Ok(named),
-            false => Err(Error::Refused(format!(
-                "TICKMARK_AGENT names {}, which is not statically linked: a guest runs it as process 1, without libraries",
-                named.display()
-            ))),
-        };
-    }
-    let missing = |own: &Path| {
-        format!(
-            "the static agent is not here. In tickmark's source `cargo xtask agent` builds it; put it beside {} or name it in TICKMARK_AGENT",
-            own.display()
-        )
-    };
-    own_program("agent", "small/tickmark-agent", &missing)
-}
-
-/// The load of databases for guests, which files of experiments name like a file.
-pub(crate) const SELECT_INDEX: &str = "tickmark-select-index";
-
-/// The same for that.
-///
-/// # Errors
-/// It is nowhere.
-pub(crate) fn select_index_program() -> Result<PathBuf, Error> {
-    let missing = |own: &Path| {
-        format!(
-            "{SELECT_INDEX} is not here. In tickmark's source `cargo xtask select-index` builds it; put it beside {}",
-            own.display()
-        )
-    };
-    own_program("select-index", SELECT_INDEX, &missing)
-}
-
-/// A static program of tickmark's own, built by a task in its source.
-fn own_program(task: &str, built: &str, missing: &dyn Fn(&Path) -> String) -> Result<PathBuf, Error> {
-    let own = std::env::current_exe().map_err(Error::Agent)?;
-    let folder = own.parent().unwrap_or(Path::new("/"));
-    let source = folder.join("../..");
-    if source.join("crates/xtask/Cargo.toml").is_file() {
-        // In its source: one of an earlier version would be another instrument.
-        let done = std::process::Command::new("cargo").args(["xtask", task]).current_dir(&source).output();
-        if let Ok(done) = &done
-            && !done.status.success()
-        {
-            let said = String::from_utf8_lossy(&done.stderr).into_owned();
-            let why = said.trim_end().lines().next_back().unwrap_or_default().to_owned();
-            return Err(Error::Refused(format!("cargo xtask {task} does not build it: {why}")));
-        }
-    }
-    // target/release/tickmark, and target/release/deps/test.
-    let name = Path::new(built).file_name().unwrap_or_default();
-    let at = Path::new("x86_64-unknown-linux-gnu/agent").join(built);
-    let installed = folder.join("../lib/tickmark").join(name);
-    let known = [folder.join("..").join(&at), folder.join("../..").join(&at), folder.join(name), installed];
-    known.into_iter().find(|path| is_static(path)).ok_or_else(|| Error::Refused(missing(&own)))
+/// It cannot be built.
+pub fn static_program(program: StaticProgram, control: &Control) -> Result<PathBuf, Error> {
+    let cache = tickmark_lab::Cache::at(None)?;
+    let mut building = || control.tell(Told::Building(program));
+    Ok(program.path(&cache, &mut building, &|| control.stopped())?)
 }
 
 impl Guest {

@@ -10,8 +10,8 @@ pub use here::ThisMachine;
 pub use remote::Remote;
 pub use serving::Serving;
 
-pub use guest::agent_program;
-pub(crate) use guest::{FILE, MODULE, SELECT_INDEX, select_index_program};
+pub use guest::static_program;
+pub(crate) use guest::{FILE, MODULE};
 pub(crate) use remote::IDENTITY;
 
 use crate::{Control, Error};

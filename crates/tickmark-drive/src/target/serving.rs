@@ -1,12 +1,13 @@
 //! Another host over ssh whose agent answers messages of this one.
 
-use super::{Remote, agent_program};
+use super::{Remote, static_program};
 use crate::{Control, Error};
 use std::io::Write;
 use std::process::{ChildStdin, Stdio};
 use std::sync::Arc;
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
+use tickmark_lab::StaticProgram;
 use tickmark_probe::session::Token;
 use tickmark_process::{Child, Drained, Lines};
 
@@ -33,9 +34,9 @@ impl Serving {
     /// Starts the agent on a host, as ssh has it, with options of ssh.
     ///
     /// # Errors
-    /// There is no static agent, the host does not answer, or its agent cannot listen.
-    pub fn start(host: &str, options: &[String]) -> Result<Self, Error> {
-        let agent = std::fs::read(agent_program()?).map_err(Error::Agent)?;
+    /// The static agent cannot be built, the host does not answer, or its agent cannot listen.
+    pub fn start(host: &str, options: &[String], control: &Control) -> Result<Self, Error> {
+        let agent = std::fs::read(static_program(StaticProgram::Agent, control)?).map_err(Error::Agent)?;
         let remote = Remote {
             host: host.to_owned(),
             options: options.to_vec(),
@@ -44,7 +45,7 @@ impl Serving {
             identity: String::new(),
             limit: LIMIT,
             agent: Arc::new(agent),
-            control: Control::default(),
+            control: control.clone(),
         };
         remote.install()?;
         let token = Token::make().map_err(Error::Agent)?;

@@ -16,6 +16,7 @@ tick=periodic, idle; highres=on, off; preempt=none, voluntary, full; osnoise=on;
 (hz=100:tick=periodic:highres=on:preempt=none:source=6.1 by default). They are kept in the user's cache folder.
 
 Examples:
+  tickmark lab doctor
   tickmark lab kernels powerpc:hz=100 powerpc:hz=1000
   tickmark lab boot --kernel x86_64:hz=1000 tick.spin syscall
   tickmark lab boot --kernel ./bzImage --speed host
@@ -50,6 +51,8 @@ impl From<Agent> for AgentKind {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Lab {
+    /// Check what the lab needs: QEMU, compilers, kernel sources, agents
+    Doctor(LabDoctor),
     /// Build kernels that differ in named settings
     #[command(after_help = LAB_EXAMPLES)]
     Kernels(LabKernels),
@@ -59,6 +62,12 @@ pub(crate) enum Lab {
     /// Boot an experiment's settings on its machines, and compare
     #[command(after_help = LAB_EXAMPLES)]
     Run(LabRun),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct LabDoctor {
+    #[command(flatten)]
+    pub(crate) output: Output,
 }
 
 #[derive(Debug, Args)]

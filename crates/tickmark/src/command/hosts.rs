@@ -46,7 +46,7 @@ impl Elsewhere {
             Token::known(token_file).map_err(Error::Usage)?;
             Self { address: numbers(host)?, token: file, _own: None }
         } else {
-            let serving = Serving::start(host, ssh)?;
+            let serving = Serving::start(host, ssh, &crate::progress::control())?;
             let refused = |error: std::io::Error| Error::Refused(format!("a folder for the token: {error}"));
             // Nobody else may look into it.
             let folder = tempfile::tempdir().map_err(refused)?;

@@ -1,15 +1,16 @@
 //! Kernels in QEMU: building, booting one, a matrix of them.
 
 use super::{boots, run};
-use crate::cli::{Lab, LabBoot, LabKernels, Speed};
+use crate::cli::{Format, Lab, LabBoot, LabKernels, Speed};
 use crate::error::{Code, Error};
 use crate::progress::control;
 use crate::selection;
 use rand::SeedableRng;
 use rand::rngs::StdRng;
+use std::fmt::Write;
 use tickmark_drive::lab::{Bench, Wanted, build};
 use tickmark_drive::plan;
-use tickmark_lab::{Accel, Built, Cache, Kernel, Module, Need};
+use tickmark_lab::{Accel, Built, Cache, Component, Kernel, Module, Need};
 use tickmark_store::Store;
 use tickmark_wire::Nanos;
 
@@ -18,10 +19,52 @@ const DEFAULT: [&str; 4] = ["powerpc:hz=100", "powerpc:hz=1000", "x86_64:hz=100"
 
 pub(super) fn run(store: impl FnOnce() -> Result<Store, Error>, lab: &Lab) -> Result<Code, Error> {
     match lab {
+        Lab::Doctor(options) => doctor(options.output.format),
         Lab::Kernels(asked) => kernels(asked),
         Lab::Boot(asked) => boot(&store()?, asked),
         Lab::Run(asked) => boots::lab_run(&store()?, asked),
     }
+}
+
+/// What the lab needs, and the command that installs the rest. A missing part is an answer and no failure.
+fn doctor(format: Format) -> Result<Code, Error> {
+    let all = tickmark_lab::inventory();
+    if format == Format::Json {
+        let row = |component: &Component| {
+            let (found, missing) = (component.found.as_ref().ok(), component.found.as_ref().err());
+            serde_json::json!({
+                "name": component.name,
+                "needed_for": component.needed_for,
+                "found": found,
+                "missing": missing.map(|missing| &missing.reason),
+                "packages": missing.map(|missing| &missing.packages),
+            })
+        };
+        super::print_json(&all.iter().map(row).collect::<Vec<_>>())?;
+        return Ok(Code::Done);
+    }
+    super::print(&doctor_text(&all))?;
+    Ok(Code::Done)
+}
+
+fn doctor_text(all: &[Component]) -> String {
+    let (mut text, mut packages) = (String::new(), Vec::new());
+    for component in all {
+        let (status, detail) = match &component.found {
+            Ok(place) => ("ok", place.clone()),
+            Err(missing) => {
+                packages.extend(missing.packages.iter().map(String::as_str));
+                ("missing", format!("{}; needed for {}", missing.reason, component.needed_for))
+            }
+        };
+        let _ = writeln!(text, "{:24} {status:8} {detail}", component.name);
+    }
+    packages.sort_unstable();
+    packages.dedup();
+    if !packages.is_empty() {
+        let _ = writeln!(text, "\nTo install what is missing:\n  apt-get install {}", packages.join(" "));
+    }
+    text
 }
 
 fn kernels(asked: &LabKernels) -> Result<Code, Error> {
@@ -41,7 +84,7 @@ fn kernels(asked: &LabKernels) -> Result<Code, Error> {
         ends.stop();
     });
     let built = build(&cache, &wanted, need, &control)?;
-    if asked.output.format == crate::cli::Format::Json {
+    if asked.output.format == Format::Json {
         let row = |built: &Built| {
             serde_json::json!({
                 "kernel": built.kernel.to_string(),
@@ -104,4 +147,34 @@ fn boot(store: &Store, asked: &LabBoot) -> Result<Code, Error> {
     plan.settings.phase = asked.phase.and_then(|(number, of)| guest.phase(number, of));
     let name = asked.name.clone().unwrap_or_else(|| format!("lab {}", asked.kernel));
     run::guest(store, &bench.control, &guest, &plan, &name, asked)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tickmark_lab::Missing;
+
+    #[test]
+    fn what_is_missing_is_one_line_to_install() {
+        let missing = |name: &str, packages: &[&str]| Component {
+            name: name.to_owned(),
+            needed_for: "booting guests",
+            found: Err(Missing {
+                reason: name.to_owned(),
+                packages: packages.iter().map(|package| (*package).to_owned()).collect(),
+            }),
+        };
+        let here = Component {
+            name: "QEMU".to_owned(),
+            needed_for: "guests",
+            found: Ok("/usr/bin/qemu".to_owned()),
+        };
+        let text = doctor_text(std::slice::from_ref(&here));
+        assert!(text.contains("/usr/bin/qemu") && !text.contains("apt-get"), "{text}");
+        let text = doctor_text(&[here, missing("make", &["make", "gcc"]), missing("gcc", &["gcc"])]);
+        assert!(
+            text.ends_with("\n  apt-get install gcc make\n") && text.contains("needed for booting guests"),
+            "{text}"
+        );
+    }
 }

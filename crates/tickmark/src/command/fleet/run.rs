@@ -11,6 +11,8 @@ use std::time::Duration;
 use tickmark_analysis::doctor;
 use tickmark_drive::fleet::{self, Answer, Asked, Gathering, LINE, Launcher, Outcome, Survey, Way};
 use tickmark_drive::plan;
+use tickmark_drive::target::static_program;
+use tickmark_lab::StaticProgram;
 use tickmark_process::Lines;
 use tickmark_store::Id;
 use tickmark_wire::{Offer, Settings};
@@ -114,7 +116,7 @@ fn agent(named: Option<&Path>) -> Result<Vec<String>, Error> {
     let path = match named {
         Some(path) if path.is_absolute() => path.to_owned(),
         Some(path) => return Err(Error::Usage(format!("--agent {}: give the path from /", path.display()))),
-        None => match tickmark_drive::target::agent_program() {
+        None => match static_program(StaticProgram::Agent, &progress::control()) {
             Ok(path) => path.canonicalize().unwrap_or(path),
             // This program is an agent, too, where its libraries are there.
             Err(_) => {
