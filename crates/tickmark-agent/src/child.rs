@@ -109,7 +109,7 @@ fn measure(request: &Request) -> Vec<Event> {
     if request.sizes.short {
         maps::read_sparingly();
     }
-    let case = match tickmark_probe::case(request.probe.as_str(), &request.arguments) {
+    let case = match tickmark_load::REGISTRY.case(request.probe.as_str(), &request.arguments) {
         Ok(case) => case,
         Err(why) => return vec![Event::Skipped(run, Reason::new(why))],
     };

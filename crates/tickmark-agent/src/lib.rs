@@ -58,7 +58,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>, prefix: &[&str]) -> E
     match command.as_str() {
         "run" => supervisor::run(prefix, None),
         "one" => child::run(),
-        "list" => print(&tickmark_probe::cases().map(|case| case.name() + "\n").collect::<String>()),
+        "list" => print(&tickmark_load::REGISTRY.cases().map(|case| case.name() + "\n").collect::<String>()),
         "catalogue" => match catalogue(&words) {
             Ok(catalogue) => print(&(serde_json::to_string(&catalogue).unwrap_or_default() + "\n")),
             Err(message) => usage(&message),
@@ -93,7 +93,7 @@ fn usage(message: &str) -> ExitCode {
 /// A probe that it has not, or cannot be told so.
 pub fn catalogue(cases: &[String]) -> Result<Catalogue, String> {
     let offers = if cases.is_empty() {
-        tickmark_probe::cases().map(|case| case.offer()).collect()
+        tickmark_load::REGISTRY.cases().map(|case| case.offer()).collect()
     } else {
         cases.iter().map(|case| offer(case)).collect::<Result<_, _>>()?
     };
@@ -108,7 +108,8 @@ pub fn catalogue(cases: &[String]) -> Result<Catalogue, String> {
 /// A case from PROBE:PARAMETER=VALUE,...
 fn offer(text: &str) -> Result<Offer, String> {
     let (name, told) = text.split_once(':').unwrap_or((text, ""));
-    let probe = tickmark_probe::find(name).ok_or_else(|| format!("this agent has no probe {name}"))?;
+    let probe =
+        tickmark_load::REGISTRY.find(name).ok_or_else(|| format!("this agent has no probe {name}"))?;
     let mut arguments = Arguments::new();
     for pair in told.split(',').filter(|pair| !pair.is_empty()) {
         let (parameter, value) =

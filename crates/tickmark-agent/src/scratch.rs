@@ -120,7 +120,7 @@ pub fn sweep_all(removes: bool, tell: &mut dyn FnMut(&Path)) {
 
 /// Removes a directory of ours, or that of a run in it, and the shared memory of databases below.
 pub(crate) fn remove(path: &Path) {
-    tickmark_probe::put_away_databases(path);
+    tickmark_load::put_away_databases(path);
     let _ = std::fs::remove_dir_all(path);
 }
 

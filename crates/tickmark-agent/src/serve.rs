@@ -46,5 +46,5 @@ fn listen(words: &[String]) -> Result<(), String> {
     };
     let at = server.address().map_err(|error| error.to_string())?;
     say(&format!("listening {at}"));
-    tickmark_probe::serve(&server, cpu, &host, &say).map_err(|error| error.to_string())
+    tickmark_load::serve(&server, cpu, &host, &say).map_err(|error| error.to_string())
 }

@@ -157,7 +157,8 @@ impl Supervisor<'_> {
             monotonic: tickmark_probe::sys::clock::read(libc::CLOCK_MONOTONIC).ok(),
         };
         out.event(&Event::Started(started));
-        let much = tickmark_probe::find(run.probe.as_str()).is_some_and(|probe| probe.spec.much_memory);
+        let much =
+            tickmark_load::REGISTRY.find(run.probe.as_str()).is_some_and(|probe| probe.spec.much_memory);
         let memory = if much { self.sizes.memory } else { 0 };
         let limit = run.limit.unwrap_or_else(|| shared::limit(run.budget, memory, self.sizes.short));
         let request = Request {
@@ -190,7 +191,7 @@ impl Supervisor<'_> {
             // A run that was ended left its files.
             folder.iter().for_each(|folder| scratch::remove(folder));
             osnoise::put_away(id);
-            tickmark_probe::put_away(run.probe.as_str());
+            tickmark_load::put_away(run.probe.as_str());
             end
         });
         let event = match end {

@@ -109,7 +109,7 @@ mod tests {
             [] => offer.metrics[0].group != Group::Selftest,
             names => names.contains(&offer.metrics[0].name.as_str()),
         };
-        let offers = tickmark_probe::cases().map(|case| case.offer());
+        let offers = tickmark_load::REGISTRY.cases().map(|case| case.offer());
         let selected: Vec<Offer> = offers.filter(named).collect();
         make(&selected, rounds, budget, Settings::default(), false, &mut StdRng::seed_from_u64(seed))
     }

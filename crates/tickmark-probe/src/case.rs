@@ -222,7 +222,7 @@ mod tests {
     use super::*;
 
     fn switch() -> &'static Probe {
-        crate::find("switch").unwrap()
+        crate::registry::PROBES.find("switch").unwrap()
     }
 
     fn told(pairs: &[(&str, &str)]) -> Arguments {
@@ -232,7 +232,7 @@ mod tests {
     #[test]
     fn every_metric_that_the_host_knows_by_name_is_there() {
         use tickmark_wire::names::{self, FAST_CLOCKS};
-        let metrics: Vec<String> = crate::cases().map(|case| case.name()).collect();
+        let metrics: Vec<String> = crate::registry::PROBES.cases().map(|case| case.name()).collect();
         let clocks = FAST_CLOCKS.iter().flat_map(|c| [names::clock_read(c), names::clock_syscall(c)]);
         let others = [names::TICK, names::SPIN, names::SLEEP, names::BETWEEN_CPUS].map(str::to_owned);
         for name in clocks.chain(others) {
@@ -260,13 +260,16 @@ mod tests {
 
     #[test]
     fn plans_of_earlier_formats_name_the_metric() {
-        let case = crate::case("switch.8p.64k.across", &Arguments::new()).unwrap();
+        let case = crate::registry::PROBES.case("switch.8p.64k.across", &Arguments::new()).unwrap();
         assert_eq!(
             (case.name().as_str(), case.arguments["place"].as_str()),
             ("switch.8p.64k.across", "across")
         );
         assert!(
-            crate::case("switch.3p.64k", &Arguments::new()).unwrap_err().contains("no probe switch.3p.64k")
+            crate::registry::PROBES
+                .case("switch.3p.64k", &Arguments::new())
+                .unwrap_err()
+                .contains("no probe switch.3p.64k")
         );
     }
 
@@ -277,7 +280,7 @@ mod tests {
         assert!(why(&[("processes", "1")]).contains("from 2 to"));
         assert!(why(&[("processes", "02")]).contains("cannot be \"02\""));
         assert!(why(&[("place", "moon")]).contains("same, across, unpinned"));
-        let plain = crate::find("syscall.null").unwrap();
+        let plain = crate::registry::PROBES.find("syscall.null").unwrap();
         assert!(plain.case(&told(&[("a", "b")])).unwrap_err().contains("it has none"));
     }
 }

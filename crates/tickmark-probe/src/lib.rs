@@ -3,7 +3,7 @@
 #![deny(unsafe_code)]
 
 pub mod batch;
-mod case;
+pub mod case;
 pub mod clock;
 mod error;
 mod instrument;
@@ -13,12 +13,13 @@ pub mod live;
 mod meter;
 mod permutation;
 mod probes;
-mod random;
-mod routine;
+pub mod random;
+mod registry;
+pub mod routine;
 pub mod rpc;
 pub mod seen;
 pub mod session;
-mod spec;
+pub mod spec;
 #[expect(unsafe_code, reason = "the one place that talks to the kernel and to the processor")]
 pub mod sys;
 
@@ -26,8 +27,7 @@ pub use case::{Case, Parameter, Value};
 pub use error::{ProbeError, Unavailable};
 pub use instrument::Gauge;
 pub use meter::{Counts, Meter, Reading, SystemMeter};
-pub use probes::{FILES, all, case, cases, find, folios, put_away, put_away_databases, serve};
-#[cfg(feature = "whole")]
-pub use probes::{cost_of_a_read, cost_of_an_operation, serve_http};
+pub use probes::{FILES, folios};
+pub use registry::Registry;
 pub use routine::{Budget, Folder, Params, Prepare, Probe, Routine, Sink, Sizes, Stop};
 pub use spec::{Also, EVERY_RUN, Expected, Spec, Syscall};

@@ -1,7 +1,7 @@
 //! Random numbers where chance has to be fair and nobody guards anything by it.
 
 /// The next number from this state: splitmix64 (Steele, Lea and Flood, Fast splittable pseudorandom number generators, 2014).
-pub(crate) fn next(state: &mut u64) -> u64 {
+pub fn next(state: &mut u64) -> u64 {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let mut mixed = *state;
     mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -224,7 +224,7 @@ where
 }
 
 /// A routine of its own making, for probes that are no stream of batches.
-pub(crate) fn routine<F>(measure: F) -> Box<dyn Routine>
+pub fn routine<F>(measure: F) -> Box<dyn Routine>
 where
     F: FnMut(&Budget, &mut dyn Sink) -> Result<(), ProbeError> + 'static,
 {

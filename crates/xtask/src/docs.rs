@@ -18,7 +18,7 @@ pub(crate) fn check() -> Result<()> {
 }
 
 fn page() -> String {
-    let offers: Vec<Offer> = tickmark_probe::cases().map(|case| case.offer()).collect();
+    let offers: Vec<Offer> = tickmark_load::REGISTRY.cases().map(|case| case.offer()).collect();
     let rows: Vec<(&Offer, &Metric)> =
         offers.iter().flat_map(|offer| offer.metrics.iter().map(move |metric| (offer, metric))).collect();
     let mut page = "# Probes\n\n\

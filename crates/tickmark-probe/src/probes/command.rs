@@ -179,13 +179,13 @@ mod tests {
 
     #[test]
     fn no_suite_has_it_and_it_takes_any_text() {
-        assert!(crate::cases().all(|case| case.spec().name != "command"));
+        assert!(crate::registry::PROBES.cases().all(|case| case.spec().name != "command"));
         let told = |number: &str| {
             [("words", "a\0b, c=d"), ("number", number)]
                 .map(|(name, value)| (name.to_owned(), value.to_owned()))
                 .into()
         };
-        let case = |number| crate::case("command", &told(number)).unwrap();
+        let case = |number| crate::registry::PROBES.case("command", &told(number)).unwrap();
         assert_eq!((case("").metrics().len(), case("only").metrics().len()), (1, 2));
     }
 }

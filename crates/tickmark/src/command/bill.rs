@@ -60,7 +60,7 @@ fn offer(asked: &Bill, watch: &str) -> Result<Offer, Error> {
         ("words", asked.command.join("\0")),
     ];
     let told = told.map(|(name, value)| (name.to_owned(), value)).into();
-    tickmark_probe::case("bill", &told).map(|case| case.offer()).map_err(Error::Usage)
+    tickmark_load::REGISTRY.case("bill", &told).map(|case| case.offer()).map_err(Error::Usage)
 }
 
 fn show(recording: &Recording, asked: &Bill) -> Result<(), Error> {

@@ -42,7 +42,7 @@ fn offer(asked: &ClockReads) -> Result<Offer, Error> {
         ("seconds", asked.duration.map_or_else(String::new, |time| (time.as_f64() / 1e9).to_string())),
     ];
     let told = told.map(|(name, value)| (name.to_owned(), value)).into();
-    tickmark_probe::case(names::CLOCK_READS, &told).map(|case| case.offer()).map_err(Error::Usage)
+    tickmark_load::REGISTRY.case(names::CLOCK_READS, &told).map(|case| case.offer()).map_err(Error::Usage)
 }
 
 fn show(recording: &Recording, asked: &ClockReads) -> Result<(), Error> {

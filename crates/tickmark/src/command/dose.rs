@@ -157,9 +157,8 @@ fn told(asked: &Dose) -> Result<Arguments, Error> {
 fn sources(store: &Store) -> Result<String, Error> {
     // Ctrl-C waits for the one that was.
     let control = crate::progress::control();
-    let cost = || {
-        tickmark_probe::cost_of_a_read().map_err(|error| tickmark_drive::Error::Refused(error.to_string()))
-    };
+    let cost =
+        || tickmark_load::cost_of_a_read().map_err(|error| tickmark_drive::Error::Refused(error.to_string()));
     let all = with_each_clock_source(store.root(), cost)
         .map_err(|error| Error::Refused(format!("--clock-sources: {error}")))?;
     if control.stopped() {
@@ -172,7 +171,7 @@ fn offer(told: &Arguments, doses: &str, blocks: u32) -> Result<Offer, Error> {
     let own = [("doses", doses.to_owned()), ("blocks", blocks.to_string())];
     let own = own.map(|(name, value)| (name.to_owned(), value));
     let all = told.clone().into_iter().chain(own).collect();
-    tickmark_probe::case(names::DOSE, &all).map(|case| case.offer()).map_err(Error::Usage)
+    tickmark_load::REGISTRY.case(names::DOSE, &all).map(|case| case.offer()).map_err(Error::Usage)
 }
 
 fn figures(recording: &Recording) -> Result<Dosed, Error> {
@@ -185,7 +184,7 @@ fn figures(recording: &Recording) -> Result<Dosed, Error> {
 /// What is asked for, in ns, and none for the system call; 0 among them, and none twice. Operations as what they take here.
 fn doses(told: &str, op: Option<&str>) -> Result<Vec<Option<f64>>, Error> {
     let (each, unit, or) = match op {
-        Some(op) => (tickmark_probe::cost_of_an_operation(op), "operations", ""),
+        Some(op) => (tickmark_load::cost_of_an_operation(op), "operations", ""),
         None => (1.0, "ns", " nor syscall"),
     };
     let mut all = vec![Some(0.0)];

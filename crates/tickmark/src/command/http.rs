@@ -114,7 +114,7 @@ fn searches(asked: &Http, goal: &Goal, whose: &[(&'static str, String)]) -> Resu
 
 fn offer<'a>(probe: &str, told: impl Iterator<Item = &'a (&'static str, String)>) -> Result<Offer, Error> {
     let told: Arguments = told.map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
-    Ok(tickmark_probe::case(probe, &told).map_err(Error::Usage)?.offer())
+    Ok(tickmark_load::REGISTRY.case(probe, &told).map_err(Error::Usage)?.offer())
 }
 
 /// Each combination that is asked for.
@@ -161,7 +161,7 @@ fn serve(asked: &Http) -> Result<Code, Error> {
     let tell = |at| {
         let _ = super::print(&format!("serves at {at}\n"));
     };
-    let ended = tickmark_probe::serve_http(*listen.ip(), listen.port(), how, tell);
+    let ended = tickmark_load::serve_http(*listen.ip(), listen.port(), how, tell);
     ended.map(|()| Code::Done).map_err(|error| Error::Refused(format!("--listen {listen}: {error}")))
 }
 

@@ -63,7 +63,8 @@ fn offers(asked: &Sql) -> Result<Vec<Offer>, Error> {
                     ];
                     let all = own.into_iter().chain(whose.iter().cloned());
                     let told: Arguments = all.map(|(name, value)| (name.to_owned(), value)).collect();
-                    offers.push(tickmark_probe::case(names::SQL, &told).map_err(Error::Usage)?.offer());
+                    offers
+                        .push(tickmark_load::REGISTRY.case(names::SQL, &told).map_err(Error::Usage)?.offer());
                 }
             }
         }

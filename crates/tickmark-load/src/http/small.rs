@@ -1,0 +1,62 @@
+//! In the small agent, which asks its own server alone: no other answer is read.
+
+use super::board::Fault;
+use std::net::SocketAddr;
+use tickmark_probe::routine::Budget;
+use tickmark_probe::{Params, ProbeError};
+use tickmark_wire::asked::Books;
+
+pub(super) fn target(_: &Params) -> Result<(SocketAddr, Option<u32>), String> {
+    Err(NONE.to_owned())
+}
+
+const NONE: &str = "this small agent asks its own server alone";
+
+/// Nobody.
+pub(super) enum Elsewhere {}
+
+impl Elsewhere {
+    pub(super) fn ask(_: &Params, _: &Budget) -> Result<Self, ProbeError> {
+        Err(ProbeError::Other(NONE.to_owned()))
+    }
+
+    pub(super) fn at(&self) -> Result<SocketAddr, ProbeError> {
+        match *self {}
+    }
+
+    pub(super) fn look(&mut self) -> Result<Books, ProbeError> {
+        match *self {}
+    }
+}
+
+pub(super) fn processes(_: u32) -> Vec<u32> {
+    Vec::new()
+}
+
+pub(super) fn exponential(_: f64) -> f64 {
+    1.0
+}
+
+/// Nothing.
+#[derive(Default)]
+pub(super) struct Read;
+
+impl Read {
+    pub(super) fn begin(&mut self) {}
+
+    pub(super) fn is_empty(&self) -> bool {
+        true
+    }
+
+    pub(super) fn closes(&self) -> bool {
+        false
+    }
+
+    pub(super) fn lasts_to_the_end(&self) -> bool {
+        false
+    }
+
+    pub(super) fn take(&mut self, _: &[u8]) -> Result<bool, Fault> {
+        Err(Fault::Wrong)
+    }
+}

@@ -1,0 +1,99 @@
+//! Loads: commands, messages, transactions and databases, measured as a whole. Each is a [`Probe`] like those of one operation in
+//! tickmark-probe, so that guests and other machines have them; [`REGISTRY`] has both.
+#![forbid(unsafe_code)]
+
+#[cfg(feature = "whole")]
+mod bill;
+#[cfg(feature = "whole")]
+mod clock_reads;
+mod comms;
+mod costs;
+#[cfg(feature = "whole")]
+mod counting;
+#[cfg(feature = "whole")]
+mod dose;
+mod http;
+#[cfg(feature = "whole")]
+mod juggle;
+mod packets;
+#[cfg(feature = "whole")]
+mod preloaded;
+#[cfg(feature = "whole")]
+mod sql;
+#[cfg(feature = "whole")]
+mod stages;
+#[cfg(feature = "whole")]
+mod started;
+
+pub use comms::serve;
+#[cfg(feature = "whole")]
+pub use dose::slices::{cost_of_a_read, cost_of_an_operation};
+#[cfg(feature = "whole")]
+pub use http::clients::serve_http;
+
+use tickmark_probe::{Probe, Registry};
+
+/// The loads of each file, in the order of the summary.
+const LOADS: &[&[Probe]] = &[
+    #[cfg(feature = "whole")]
+    juggle::PROBES,
+    #[cfg(feature = "whole")]
+    stages::PROBES,
+    packets::PROBES,
+    http::PROBES,
+    #[cfg(feature = "whole")]
+    http::capacity::PROBES,
+    #[cfg(feature = "whole")]
+    sql::PROBES,
+    comms::PROBES,
+    #[cfg(feature = "whole")]
+    bill::PROBES,
+    #[cfg(feature = "whole")]
+    clock_reads::PROBES,
+    #[cfg(feature = "whole")]
+    dose::PROBES,
+];
+
+/// Every probe and load.
+pub static REGISTRY: Registry = Registry(&[tickmark_probe::FILES, LOADS]);
+
+/// Removes the shared memory of databases whose folders are below this one, before it goes.
+pub fn put_away_databases(folder: &std::path::Path) {
+    #[cfg(feature = "whole")]
+    tickmark_probe::sys::segment::remove_below(folder);
+    #[cfg(not(feature = "whole"))]
+    let _ = folder;
+}
+
+/// Takes away what a run of this probe would have, had it not been ended: definitions in the kernel that nobody else takes away.
+pub fn put_away(probe: &str) {
+    #[cfg(feature = "whole")]
+    if probe == tickmark_wire::names::CLOCK_READS {
+        tickmark_probe::sys::uprobe::put_away();
+    }
+    let _ = probe;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn every_spec_is_complete_and_its_name_is_its_own() {
+        let mut names = BTreeSet::new();
+        for offer in REGISTRY.cases().map(|case| case.offer()) {
+            for metric in &offer.metrics {
+                let name = metric.name.as_str();
+                assert!(names.insert(name.to_owned()), "{name} stands twice");
+                let lower = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '.' || c == '_';
+                assert!(name.chars().all(lower), "{name}");
+                let texts = [("title", &metric.title), ("timed", &offer.timed), ("source", &offer.source)];
+                for (what, text) in texts {
+                    assert!(!text.is_empty() && !text.contains(['{', '}']), "{what} of {name}: {text}");
+                }
+            }
+        }
+        assert!(names.len() > 90, "{}", names.len());
+    }
+}
