@@ -4,6 +4,11 @@
 //! `tickmark agent` and the static `tickmark-agent` are the same code. A plan comes in on standard
 //! input as one line of JSON; events go out on standard output, one a line. When standard input ends,
 //! the agent stops.
+//!
+//! # Where things are
+//!
+//! - **Sizes of memory and files**: `agent/src/sizes.rs`.
+//! - **A new fact of the environment**: a line in `agent/src/environment/`.
 #![forbid(unsafe_code)]
 
 mod child;

@@ -80,7 +80,7 @@ pub struct Row {
 }
 
 /// Standard uncertainties of what a ns of a longer read is charged with, as shares: on the client's CPU, and elsewhere. By planted servers, of which 12 blocks
-/// have smaller errors (METHODOLOGY, What a slower clock costs a server).
+/// have smaller errors (docs/methodology/dose.md).
 const CHARGED: [f64; 2] = [0.0025, 0.01];
 /// Where reads are not timed by the thread's own clock, what a ns of them is charged with is known to this share.
 const MARGIN: f64 = 0.1;

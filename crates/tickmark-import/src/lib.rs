@@ -2,6 +2,12 @@
 //!
 //! Texts come in, [`Imported`] goes out. This crate opens no file, keeps nothing and computes nothing: a figure is what was
 //! printed, in the unit of recordings, with what one step of its last digit is worth.
+//!
+//! # Where things are
+//!
+//! - **A new format to import**: one file in `crates/tickmark-import/src/` and one line in its `FORMATS`.
+//! - **lmbench**: `tickmark-import/src/lmbench/layout.rs` says which metric stands in which column; the tables, the importers and the suite
+//!   `lmbench` all come from it.
 #![forbid(unsafe_code)]
 
 mod columns;

@@ -4,6 +4,12 @@
 //! With `-icount` QEMU's time is the number of instructions: 2^shift ns each, whatever the host does. A boot is
 //! then the same to the last byte each time, and what it measures is a count of instructions, without caches and
 //! without the latency of devices.
+//!
+//! # Where things are
+//!
+//! - **A new setting of kernels**: a file in `crates/tickmark-lab/fragments/` and a line in `kernel.rs`. How QEMU is called: `qemu.rs`; what
+//!   counts as a good boot: `boot.rs`.
+//! - **The agent where Rust is not**: `agent-c/`, compiled by the lab when it is needed.
 #![forbid(unsafe_code)]
 
 mod agent;

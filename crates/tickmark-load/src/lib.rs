@@ -1,5 +1,25 @@
 //! Loads: commands, messages, transactions and databases, measured as a whole. Each is a [`Probe`] like those of one operation in
 //! tickmark-probe, so that guests and other machines have them; [`REGISTRY`] has both.
+//!
+//! # Where things are
+//!
+//! - **Messages**: `load/src/comms.rs` (`comms/sides.rs` who answers, `comms/computing.rs` what computes, `comms/accounts.rs` what is read in
+//!   each window, `comms/host.rs` and `elsewhere.rs` another host, whose handshake is `session.rs`), `sys/message.rs` what carries them,
+//!   `sys/computer.rs` the task that computes, `sys/namespace.rs` two network namespaces. What the load is:
+//!   `tickmark-analysis/src/comms/load.rs`; the model: `stats/src/linear.rs`; verdicts between settings: `comms/settings.rs`; the document's
+//!   tables: `comms/document.rs`. What a guest does not need (asking other hosts, bills, stages, juggle) has the feature `whole`, which the
+//!   static agent is built without. They are probes, so that guests have them.
+//! - **Clock reads of a command**: `preload/library/preload.rs` counts, `preload/src/layout.rs` says where; `load/src/clock_reads.rs` runs the
+//!   command. By the kernel: `clock_reads/breakpoints.rs` (`sys/uprobe.rs`; `clock_reads/code.rs` reads programs).
+//! - **A slower clock**: `load/src/dose.rs` (`dose/slices.rs` has the slices, `dose/doser.rs` what makes reads longer, `dose/load.rs` keeps the
+//!   server busy); the delay itself is in `preload/library/preload.rs`. Statistics: `stats/src/dose.rs`; page: `analysis/src/dose.rs`.
+//!   `probes/started.rs` starts and ends programs, `probes/preloaded.rs` those with the library.
+//! - **Databases**: `load/src/sql.rs` (`sql/database.rs` connections, `sql/postgres.rs` that protocol, `sql/server.rs` servers of our own,
+//!   `sql/work.rs` what is asked, `sql/clients.rs` who asks); its page is that of `http`.
+//! - **Transactions**: `load/src/http.rs` (`http/server.rs`, `http/client.rs` over `sys/connections.rs`, `http/board.rs` what both see;
+//!   `http/whole.rs` what the static agent has no room for); another host: `http/host.rs`, `http/elsewhere.rs`, what both say:
+//!   `wire/src/asked.rs`; its page: `tickmark-analysis/src/http.rs`. What a side cost comes from `sys/tasks.rs`.
+//! - **A command's bill**: `load/src/bill.rs`, with the clocks of all processes from `sys/tasks.rs`; its page: `tickmark-analysis/src/bill.rs`.
 #![forbid(unsafe_code)]
 
 #[cfg(feature = "whole")]

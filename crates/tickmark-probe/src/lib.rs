@@ -1,5 +1,15 @@
 //! Measuring. A [`Probe`] is a [`Spec`] and a function that prepares a [`Routine`]; the routine
 //! measures and hands raw observations to a [`Sink`]. No statistic is computed here.
+//!
+//! # Where things are
+//!
+//! - **A new probe**: one file in `crates/tickmark-probe/src/probes/`, one line in its `mod.rs`. CONTRIBUTING.md walks through one. List,
+//!   verify, docs and report come from its `Spec`.
+//! - **A probe with parameters**: `Spec.parameters` and `{NAME}` in its texts; `tune` says what they change (`probes/switch.rs`). A probe with
+//!   more metrics lists them in `Spec.also` and gives each with `Sink::take`.
+//! - **What the static agent does without** of the C library: `probe/src/sys/without.rs`.
+//! - **The batch loop**: `probe/src/batch.rs`, generic over clock and meter, tested under a mock clock in `batch_tests.rs`.
+//! - **What disturbs**: `probe/src/meter.rs` reads; `stats/src/contention.rs` says what is contended.
 #![deny(unsafe_code)]
 
 pub mod batch;

@@ -1,6 +1,14 @@
 //! Child processes of the host: each in a group of its own, which a Ctrl-C of this program does not reach. The group ends when its
 //! time is over or it is no longer wanted; the child itself also with this program, where that is killed. What it writes is read
 //! all the while, so that no full pipe stops it.
+//!
+//! # Where things are
+//!
+//! - **What others send**: a line has a length (`process/src/lines.rs`, of the fleet's launchers up to `drive/src/fleet/launch.rs`), a message
+//!   of PostgreSQL too (`shared/src/relay.rs`, `load/src/sql/postgres.rs`), and so has a file (`store/src/files.rs`). Who connects waits in a
+//!   lobby until it has shown the token (`probe/src/session/lobby.rs`).
+//! - **What a killed program leaves**: `sys/segment.rs` finds shared memory of our own databases, `sys/osnoise.rs` has a keeper that puts the
+//!   tracer away, `process/src/keeper.rs` one that ends what a launcher started; `tickmark recordings prune` sweeps.
 #![forbid(unsafe_code)]
 
 mod keeper;

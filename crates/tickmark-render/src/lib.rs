@@ -2,6 +2,15 @@
 //!
 //! Every sentence about a figure stands here once, whatever the format. This crate computes nothing and writes to no file: it gives
 //! back text, with colours that the caller's stream strips where they are not wanted.
+//!
+//! # Where things are
+//!
+//! - **Plots**: `render/src/plot/` (axes, points over two axes, dots, intervals, maps; each as SVG and in characters); whoever shows something
+//!   says what is drawn.
+//! - **The page**: `analysis/src/page.rs` has everything of a recording, `render/src/page/` the page (`frame.rs` what may run in it, `kinds.rs`
+//!   a part for each command, `dense.rs` and `dense.js` series of many points by uPlot, which `vendor/` holds). What a matrix answers:
+//!   `tickmark/src/command/answers.rs`.
+//! - **A sentence about a figure**: `tickmark-render/src/reason.rs` (marks, notes, missing figures), `comparison/words.rs` (verdicts).
 #![forbid(unsafe_code)]
 
 pub mod balance;

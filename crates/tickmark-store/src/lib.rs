@@ -2,6 +2,10 @@
 //!
 //! A recording is written once, event by event, and never rewritten. This crate prints nothing, computes no figure and knows no
 //! command line; what it cannot read it hands back as an error or as a warning of the recording.
+//!
+//! # Where things are
+//!
+//! - **Texts of others**: `tickmark-store/src/clean.rs` cleans them as a recording is read, `tickmark-wire/src/text.rs` says how.
 #![forbid(unsafe_code)]
 
 mod clean;

@@ -5,6 +5,11 @@
 //! - [`Sleeper`] sleeps until a deadline, of the clock or of the counter.
 //! - [`TimerQueue`] keeps pending timers in the order of their deadlines; [`Timers`] serves one on a thread of its own.
 //! - `AsyncTimers`, with the feature `async`, wakes tasks: of tokio or of any other executor.
+//!
+//! # Where things are
+//!
+//! - **Timers**: `timer/src/sleeper.rs` (its margin: `margin.rs`), `queue.rs` (the wheel in `queue/`), `driver.rs` (what wakes it:
+//!   `driver/event.rs`, on loom's primitives under `--cfg loom`). What they are compared with: `benches/`.
 
 mod counter;
 mod counter_clock;

@@ -4,6 +4,12 @@
 //! stream of [`Event`]s comes back, one JSON object a line. A recording is that stream, kept. What
 //! a field means, with its unit, stands beside the field; docs/FORMAT.md has the same for readers
 //! in other languages.
+//!
+//! # Where things are
+//!
+//! - **A new kind of observations**: `tickmark-wire/src/observations.rs` (and its name in `line.rs`), its figure in
+//!   `tickmark-analysis/src/sample/kinds.rs`.
+//! - **What host and agent hold the same**: `tickmark-wire/src/shared.rs`; a test there compares agent-c's copies.
 #![forbid(unsafe_code)]
 
 pub mod asked;

@@ -8,6 +8,10 @@ use std::process::Command;
 /// The version that makes it: another one may make another.
 const MDBOOK: &str = "0.5.4";
 const DOCS: &str = "docs";
+/// The chapters on how numbers are measured, each of which answers one question.
+const CHAPTERS: &str = "methodology/";
+/// In bytes.
+const LARGEST_CHAPTER: usize = 10_000;
 
 /// Builds it into target/book, and looks at what came of it: every page is in it, every link leads somewhere.
 pub(crate) fn build() -> Result<()> {
@@ -22,11 +26,17 @@ pub(crate) fn build() -> Result<()> {
     let summary = read(&source.join("SUMMARY.md"))?;
     let listed: BTreeSet<String> = targets(&summary).into_iter().collect();
     for page in pages(&source)? {
-        let name = page.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let name = page.strip_prefix(&source).unwrap_or(&page).to_string_lossy().into_owned();
         if name == "SUMMARY.md" {
             continue;
         }
         let text = read(&page)?;
+        if name.starts_with(CHAPTERS) && text.len() > LARGEST_CHAPTER {
+            return Err(format!(
+                "{DOCS}/{name} has {} bytes, {LARGEST_CHAPTER} are allowed: split it",
+                text.len()
+            ));
+        }
         if !listed.contains(&name) {
             return Err(format!("{DOCS}/{name} is in no book: SUMMARY.md does not list it"));
         }
@@ -35,7 +45,8 @@ pub(crate) fn build() -> Result<()> {
         if title.is_empty() || !made.contains(title) {
             return Err(format!("{DOCS}/{name}: its title {title:?} is not in the book"));
         }
-        let lost = targets(&text).into_iter().find(|target| !source.join(target).exists());
+        let folder = page.parent().unwrap_or(&source);
+        let lost = targets(&text).into_iter().find(|target| !folder.join(target).exists());
         if let Some(target) = lost {
             return Err(format!("{DOCS}/{name} has a link to {target}, which does not exist"));
         }
@@ -66,10 +77,17 @@ fn installed() -> Result<PathBuf> {
     Ok(program)
 }
 
-fn pages(folder: &Path) -> Result<Vec<PathBuf>> {
-    let entries = std::fs::read_dir(folder).map_err(|e| format!("{}: {e}", folder.display()))?;
-    let all = entries.flatten().map(|entry| entry.path());
-    Ok(all.filter(|path| path.extension().is_some_and(|is| is == "md")).collect())
+pub(crate) fn pages(folder: &Path) -> Result<Vec<PathBuf>> {
+    let mut all = Vec::new();
+    for entry in std::fs::read_dir(folder).map_err(|e| format!("{}: {e}", folder.display()))?.flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            all.extend(pages(&path)?);
+        } else if path.extension().is_some_and(|is| is == "md") {
+            all.push(path);
+        }
+    }
+    Ok(all)
 }
 
 /// Where the links of a page lead that are to files beside it.

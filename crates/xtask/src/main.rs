@@ -17,6 +17,7 @@ use std::process::ExitCode;
 
 const HELP: &str = "\
 cargo xtask test              install what the tests need, run them all
+cargo xtask test NAME...      only the steps whose names contain one of these, such as lints or book
 cargo xtask agent             build the static tickmark-agent; check its size and what it depends on
 cargo xtask agent arm64       build it for arm64 (with Debian's Rust where the installed one has no such target)
 cargo xtask select-index      build the static load of databases for guests
@@ -47,7 +48,7 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let result = match words[..] {
-        ["test"] => test::run(),
+        ["test", ref wanted @ ..] => test::run(wanted),
         ["agent"] => agent::build().map(drop),
         ["agent", "arm64"] => cross::build().map(drop),
         ["select-index"] => agent::select_index().map(drop),

@@ -1,7 +1,7 @@
 //! What is given to users: a Debian package, an archive with the static programs, and the list of what they are built from. The same source gives the
 //! same bytes: times are those of the last commit, names of folders are taken out of the programs, and everything is sorted.
 
-use crate::{Result, agent, shell};
+use crate::{Result, agent, book, shell};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -26,17 +26,6 @@ const SHELLS: [(&str, &str); 3] = [
     ("bash", "usr/share/bash-completion/completions/tickmark"),
     ("zsh", "usr/share/zsh/vendor-completions/_tickmark"),
     ("fish", "usr/share/fish/vendor_completions.d/tickmark.fish"),
-];
-
-/// Pages that come with it.
-const PAGES: [&str; 7] = [
-    "README.md",
-    "docs/METHODOLOGY.md",
-    "docs/PROBES.md",
-    "docs/LAB.md",
-    "docs/EXPERIMENTS.md",
-    "docs/FORMAT.md",
-    "docs/FLEETS.md",
 ];
 
 /// Builds everything from the source and packs it.
@@ -136,8 +125,11 @@ fn pack(program: &Path, folder: &Path) -> Result<Vec<PathBuf>> {
     let pages = stage.join("usr/share/man/man1");
     shell::output(Command::new(&own).arg("man").arg(&pages))?;
     shell::output(Command::new("sh").args(["-c", "gzip -9n \"$0\"/*.1"]).arg(&pages))?;
-    for page in PAGES {
-        put(&format!("usr/share/doc/tickmark/{page}"), &read(&shell::root().join(page))?)?;
+    let mut pages = book::pages(&shell::root().join("docs"))?;
+    pages.push(shell::root().join("README.md"));
+    for page in pages.iter().filter(|page| !page.ends_with("SUMMARY.md")) {
+        let name = page.strip_prefix(shell::root()).unwrap_or(page).display();
+        put(&format!("usr/share/doc/tickmark/{name}"), &read(page)?)?;
     }
     put(
         "usr/share/doc/tickmark/copyright",

@@ -127,13 +127,20 @@ fn python() -> Result<()> {
     shell::run("pip3", &[&["install", "--quiet", "--target", &folder], &packages[..]].concat())
 }
 
-/// Carries out every step and closes with a count.
-pub(crate) fn run() -> Result<()> {
+/// Carries out the steps whose names contain one of these words, or all, and closes with a count.
+pub(crate) fn run(wanted: &[&str]) -> Result<()> {
+    let is_wanted = |name: &str| wanted.is_empty() || wanted.iter().any(|word| name.contains(word));
+    let unknown = wanted.iter().find(|word| !STEPS.iter().any(|(name, ..)| name.contains(**word)));
+    if let Some(word) = unknown {
+        let names: Vec<&str> = STEPS.iter().map(|(name, ..)| *name).collect();
+        return Err(format!("no step is called {word}; they are: {}", names.join(", ")));
+    }
+    let steps: Vec<&Step> = STEPS.iter().filter(|(name, ..)| is_wanted(name)).collect();
     let mut failed = Vec::new();
     let all = Instant::now();
-    for (number, (name, minutes, step)) in STEPS.iter().enumerate() {
-        let left: f64 = STEPS[number..].iter().map(|(_, minutes, _)| minutes).sum();
-        println!("== {name} ({} of {}; about {left:.0} min left)", number + 1, STEPS.len());
+    for (number, (name, minutes, step)) in steps.iter().enumerate() {
+        let left: f64 = steps[number..].iter().map(|(_, minutes, _)| minutes).sum();
+        println!("== {name} ({} of {}; about {left:.0} min left)", number + 1, steps.len());
         let started = Instant::now();
         if let Err(why) = step() {
             println!("== {name} FAILED: {why}");
@@ -143,7 +150,7 @@ pub(crate) fn run() -> Result<()> {
         println!("== {name}: {:.1} min (usually {minutes:.1})", seconds / 60.0);
     }
     println!("{:.1} min in all", all.elapsed().as_secs_f64() / 60.0);
-    println!("{} passed, {} failed", STEPS.len() - failed.len(), failed.len());
+    println!("{} passed, {} failed", steps.len() - failed.len(), failed.len());
     if failed.is_empty() { Ok(()) } else { Err(format!("failed: {}", failed.join(", "))) }
 }
 
