@@ -1,6 +1,6 @@
 //! When the figures of a machine changed their level, over its recordings.
 
-use crate::comparison::{Difference, Pick, between, of_runs};
+use crate::comparison::{Difference, RowFilter, between, of_runs};
 use crate::report::{self, Row, Unit};
 use std::collections::BTreeMap;
 use tickmark_stats::change::{Change, LEAST, LEAST_LEVEL, changes};
@@ -90,7 +90,7 @@ pub struct TooMany {
 /// More figures than can be judged together.
 pub fn build(
     recordings: &[Recording],
-    only: Pick<'_>,
+    only: RowFilter<'_>,
     begun: &mut dyn FnMut(Begun<'_>),
 ) -> Result<Vec<Series>, TooMany> {
     let mut found: BTreeMap<Key, (Series, Vec<usize>)> = BTreeMap::new();

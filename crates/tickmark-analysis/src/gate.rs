@@ -2,7 +2,7 @@
 
 mod calibrated;
 
-use crate::comparison::{Difference, Pick, between, of_runs};
+use crate::comparison::{Difference, RowFilter, between, of_runs};
 use crate::report::{self, Row, RowStatus, Unit};
 use std::collections::{BTreeMap, BTreeSet};
 use tickmark_stats::gate::{self, Judged, Side, least_chance};
@@ -69,7 +69,7 @@ pub type Figures = BTreeMap<Name, Figure>;
 
 /// What is looked at of a recording.
 #[must_use]
-pub fn figures(recording: &Recording, only: Pick<'_>) -> Figures {
+pub fn figures(recording: &Recording, only: RowFilter<'_>) -> Figures {
     let mut all = Figures::new();
     for (group, rows) in report::rows_of(recording, &|_| true) {
         for row in rows.iter().filter(|row| only(group, row)) {

@@ -1,8 +1,9 @@
 //! From recordings to the model.
 
-use super::basis::{Basis, Unit};
+use super::basis::Basis;
 use super::environment::{differences, knob};
-use super::figures::{Pick, Read};
+use super::figures::Read;
+use super::options::{CompareOptions, RowSelection};
 use super::group::{self, GroupLine};
 use super::history::{self, Earlier, History};
 use super::judged::{self, Page};
@@ -13,43 +14,8 @@ use super::pace::Paced;
 use super::side::Side;
 use super::trend;
 use crate::report::TAIL;
-use tickmark_stats::verdict::{Correction, Rule};
+use tickmark_stats::verdict::Rule;
 use tickmark_store::{Id, Recording};
-
-/// How sides are compared.
-#[derive(Debug, Clone, Copy)]
-pub struct Asked {
-    /// Changes below it do not matter: a share.
-    pub margin: f64,
-    /// What may count as a replicate.
-    pub unit: Unit,
-    /// What the chance of a wrong claim is held for.
-    pub correction: Correction,
-    /// Whether runs without a figure are taken for missing at random.
-    pub accepts_missing: bool,
-}
-
-impl Asked {
-    /// Recordings are replicates, and 5 % is the chance of any wrong claim.
-    #[must_use]
-    pub const fn with_margin(margin: f64) -> Self {
-        Self { margin, unit: Unit::Recording, correction: Correction::FamilyWise, accepts_missing: false }
-    }
-}
-
-/// Which rows are compared.
-#[derive(Clone, Copy)]
-pub struct Picks<'a> {
-    /// Those that are shown.
-    pub only: Pick<'a>,
-    /// Those of them that carry the page's claims.
-    pub primary: Pick<'a>,
-}
-
-impl Picks<'_> {
-    /// All of them.
-    pub const ALL: Picks<'static> = Picks { only: &|_, _| true, primary: &|_, _| true };
-}
 
 /// Why nothing can be compared.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -70,8 +36,8 @@ pub enum Incomparable {
 /// Nothing in common; a recording on both sides.
 pub fn build(
     sides: &[Side],
-    asked: Asked,
-    picks: Picks<'_>,
+    options: CompareOptions,
+    picks: RowSelection<'_>,
     earlier: &Earlier<'_>,
 ) -> Result<Model, Incomparable> {
     let read: Vec<Read<'_>> = sides.iter().map(|side| Read::of(side, picks)).collect();
@@ -89,7 +55,7 @@ pub fn build(
             return Err(Incomparable::Twice(twice.meta.id.clone()));
         }
     }
-    let basis: Vec<Basis> = others.iter().map(|other| Basis::of(base.side, other.side, asked.unit)).collect();
+    let basis: Vec<Basis> = others.iter().map(|other| Basis::of(base.side, other.side, options.unit)).collect();
     let is_few = |basis: &Basis| matches!(basis, Basis::Few { .. });
     let few: Vec<&Side> = others.iter().zip(&basis).filter(|(_, b)| is_few(b)).map(|(o, _)| o.side).collect();
     let history = if few.is_empty() {
@@ -105,8 +71,8 @@ pub fn build(
     if pages.iter().all(|page| page.figures.is_empty()) {
         return Err(Incomparable::NothingInCommon);
     }
-    let rule = Rule { margin: asked.margin, correction: asked.correction, ..Rule::default() };
-    let sound = |figure: &Figure| figure.primary && figure.unlike.is_none() && !figure.missing(asked);
+    let rule = Rule { margin: options.margin, correction: options.correction, ..Rule::default() };
+    let sound = |figure: &Figure| figure.primary && figure.unlike.is_none() && !figure.missing(options);
     let paced = Paced::of(&pages, &history);
     let both = pages.iter().zip(&paced.pages).map(|(page, paced)| {
         (page.basis, page.figures.iter().chain(&paced.figures).filter(|f| sound(f)).collect())
@@ -136,7 +102,7 @@ pub fn build(
             let lines: Vec<Line> = figures
                 .into_iter()
                 .zip(claims.zip(alone))
-                .map(|(figure, (claim, alone))| figure.line(claim, alone, asked))
+                .map(|(figure, (claim, alone))| figure.line(claim, alone, options))
                 .collect();
             let lines = shaped(lines);
             let differences = differences(base.side, other.side);
@@ -156,9 +122,9 @@ pub fn build(
     let against = against.collect();
     Ok(Model {
         base: party(base),
-        margin: asked.margin,
+        margin: options.margin,
         claims: known,
-        correction: asked.correction,
+        correction: options.correction,
         against,
         doses,
     })

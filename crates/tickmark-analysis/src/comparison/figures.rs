@@ -1,7 +1,7 @@
 //! The figures that two sides have in common, with the values that count as replicates.
 
 use super::basis::Basis;
-use super::build::Picks;
+use super::options::{RowFilter, RowSelection};
 use super::history::History;
 use super::line::{Figure, Marked};
 use super::side::{Side, of_runs};
@@ -13,9 +13,6 @@ use tickmark_stats::verdict::Order;
 use tickmark_store::Recording;
 use tickmark_wire::Group;
 
-/// Picks rows.
-pub type Pick<'a> = &'a dyn Fn(Group, &Row) -> bool;
-
 /// A side with the rows of each of its recordings.
 pub(super) struct Read<'a> {
     pub(super) side: &'a Side,
@@ -25,7 +22,7 @@ pub(super) struct Read<'a> {
 }
 
 impl<'a> Read<'a> {
-    pub(super) fn of(side: &'a Side, picks: Picks<'_>) -> Self {
+    pub(super) fn of(side: &'a Side, picks: RowSelection<'_>) -> Self {
         let rows = |recording: &Recording| {
             let rows = report::rows_of(recording, &|_| true)
                 .into_iter()

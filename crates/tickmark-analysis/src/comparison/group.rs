@@ -1,6 +1,7 @@
 //! Related figures together: thirty system calls that are each a little slower are a change that none of them shows alone.
 
 use super::basis::Basis;
+use super::class::Class;
 use super::history::{History, Name};
 use super::line::Figure;
 use std::collections::BTreeMap;
@@ -13,18 +14,6 @@ use tickmark_wire::{Better, Group};
 pub(super) const LEAST: usize = 3;
 /// A composite beyond so many deviations is as far as this one.
 const FAR: f64 = 500.0;
-
-/// What the figures of a group share.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Class {
-    pub(super) group: Group,
-    /// Whether they are clocks that are read by a call.
-    pub(super) by_call: bool,
-    pub(super) figure: &'static str,
-    pub(super) better: Better,
-    /// Whether they are in units of the pace.
-    pub(super) by_pace: bool,
-}
 
 /// Figures of one group, judged as one.
 #[derive(Debug, Clone)]

@@ -1,7 +1,8 @@
 //! What the replicates of figures say, all of a page together.
 
 use super::basis::Basis;
-use super::group::{Class, GroupLine};
+use super::class::Class;
+use super::group::GroupLine;
 use super::history::{History, Name};
 use super::line::Figure;
 use std::collections::BTreeSet;

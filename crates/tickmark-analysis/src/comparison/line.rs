@@ -1,8 +1,8 @@
 //! One figure of one metric on two sides.
 
-use super::build::Asked;
-use super::group::Class;
+use super::class::Class;
 use super::history::Occasions;
+use super::options::CompareOptions;
 use super::why::Why;
 use crate::report::{Mark, Unit as RowUnit};
 use serde::Serialize;
@@ -204,8 +204,8 @@ impl Figure {
     }
 
     /// The line of this figure. `claim` is what its occasions say, `alone` what its runs do.
-    pub(super) fn line(self, claim: Option<Comparison>, alone: Option<Comparison>, asked: Asked) -> Line {
-        let missing = self.missing(asked);
+    pub(super) fn line(self, claim: Option<Comparison>, alone: Option<Comparison>, options: CompareOptions) -> Line {
+        let missing = self.missing(options);
         let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len().max(1) as f64;
         let means = claim.map_or_else(|| self.runs.each_ref().map(|runs| mean(runs)), |claim| claim.means);
         let exact = Exact::of(&self.values).filter(|_| self.exact && self.unlike.is_none());
@@ -224,7 +224,7 @@ impl Figure {
             (None, Some(Verdict::BelowMargin)) => Word::BelowMargin,
             (None, Some(Verdict::Equivalent)) => Word::Equivalent,
         };
-        let word = exact.filter(|_| !missing && self.primary).map_or(word, |exact| exact.word(asked.margin));
+        let word = exact.filter(|_| !missing && self.primary).map_or(word, |exact| exact.word(options.margin));
         let spread_of = |values: &[f64]| spread(values).filter(|_| values.len() > 1).map(|s| s.deviation);
         let deviations = self.runs.each_ref().map(|runs| spread_of(runs));
         let deviation = deviations.into_iter().flatten().filter(|d| *d > 0.0).min_by(f64::total_cmp);
@@ -283,9 +283,9 @@ impl Figure {
     }
 
     /// Whether one side lost a larger share of its runs than the other: what is missing may be missing for what is compared.
-    pub(super) fn missing(&self, asked: Asked) -> bool {
+    pub(super) fn missing(&self, options: CompareOptions) -> bool {
         let [[a, of_a], [b, of_b]] = self.made.map(|[with, made]| [made.saturating_sub(with), made]);
-        !asked.accepts_missing && a * of_b != b * of_a
+        !options.accepts_missing && a * of_b != b * of_a
     }
 
     /// Why its verdict is open.

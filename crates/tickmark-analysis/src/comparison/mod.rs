@@ -2,6 +2,7 @@
 
 mod basis;
 mod build;
+mod class;
 mod environment;
 mod figures;
 mod group;
@@ -9,19 +10,20 @@ mod history;
 mod judged;
 mod line;
 mod model;
+mod options;
 mod pace;
 mod side;
 mod trend;
 mod why;
 
 pub use basis::{Basis, Unit};
-pub use build::{Asked, Incomparable, Picks, build};
+pub use build::{Incomparable, build};
 pub use environment::Difference;
 pub(crate) use environment::between;
-pub use figures::Pick;
 pub use group::GroupLine;
 pub use history::{Earlier, Occasions};
 pub use line::{Checks, Exact, Line, Marked, Word};
+pub use options::{CompareOptions, RowFilter, RowSelection};
 pub use model::{Against, Caution, Deciding, Model, Party};
 pub use side::Side;
 pub(crate) use side::of_runs;

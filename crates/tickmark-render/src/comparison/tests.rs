@@ -1,6 +1,6 @@
 //! The comparison of an experiment that is kept, in every format.
 
-use tickmark_analysis::comparison::{Asked, Earlier, Model, Picks, Side, Unit, build};
+use tickmark_analysis::comparison::{CompareOptions, Earlier, Model, RowSelection, Side, Unit, build};
 
 fn model() -> Model {
     model_of("1.2", Unit::Recording)
@@ -13,8 +13,8 @@ fn model_of(version: &str, unit: Unit) -> Model {
     };
     build(
         &[side("base"), side("candidate")],
-        Asked { unit, ..Asked::with_margin(0.01) },
-        Picks::ALL,
+        CompareOptions { unit, ..CompareOptions::with_margin(0.01) },
+        RowSelection::ALL,
         &Earlier { list: &Vec::new, read: &|_| None },
     )
     .unwrap()

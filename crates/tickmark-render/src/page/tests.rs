@@ -1,7 +1,7 @@
 use super::*;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
-use tickmark_analysis::comparison::{Asked, Earlier, Picks, Side, build};
+use tickmark_analysis::comparison::{CompareOptions, Earlier, RowSelection, Side, build};
 use tickmark_analysis::page;
 
 fn recording(name: &str) -> tickmark_store::Recording {
@@ -62,7 +62,7 @@ fn two_recordings_are_compared_and_both_are_there() {
     let sides =
         ["format-1.2/base", "format-1.2/candidate"].map(|name| Side { recordings: vec![recording(name)] });
     let earlier = Earlier { list: &Vec::new, read: &|_| None };
-    let model = build(&sides, Asked::with_margin(0.01), Picks::ALL, &earlier)
+    let model = build(&sides, CompareOptions::with_margin(0.01), RowSelection::ALL, &earlier)
         .unwrap_or_else(|_| panic!("they are compared"));
     let pages: Vec<_> = sides.iter().flat_map(|side| &side.recordings).map(page::of).collect();
     let answers = [

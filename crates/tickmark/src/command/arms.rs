@@ -1,7 +1,7 @@
 //! What came of the settings of an experiment.
 
 use crate::error::Error;
-use tickmark_analysis::comparison::{Asked, Model, Picks, Side};
+use tickmark_analysis::comparison::{CompareOptions, Model, RowSelection, Side};
 use tickmark_analysis::report::{self, RowStatus};
 use tickmark_store::{Id, Recording, Status, Store};
 
@@ -10,7 +10,7 @@ pub(super) fn model(store: &Store, settings: &[Vec<Id>], margin: f64) -> Result<
     let read = |ids: &Vec<Id>| ids.iter().map(|id| store.read(id)).collect::<Result<Vec<_>, _>>();
     let sides = settings.iter().map(|ids| Ok(Side { recordings: read(ids)? }));
     let sides: Vec<Side> = sides.collect::<Result<_, Error>>()?;
-    super::compare::compared(store, &sides, Asked::with_margin(margin), Picks::ALL)
+    super::compare::compared(store, &sides, CompareOptions::with_margin(margin), RowSelection::ALL)
 }
 
 /// Why there is no figure at all, if there is none.

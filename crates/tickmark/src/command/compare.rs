@@ -3,7 +3,7 @@
 use crate::cli::{Compare, CompareFormat, FailOn, Format};
 use crate::error::{Code, Error};
 use crate::selection::Named;
-use tickmark_analysis::comparison::{self, Against, Asked, GroupLine, Line, Model, Picks, Side, Why};
+use tickmark_analysis::comparison::{self, Against, CompareOptions, GroupLine, Line, Model, RowSelection, Side, Why};
 use tickmark_render::comparison as render;
 use tickmark_store::{Entry, Recording, Store};
 
@@ -13,13 +13,13 @@ pub(super) fn run(store: &Store, asked: &Compare) -> Result<Code, Error> {
     let metrics = || sides.iter().flat_map(|side| &side.recordings).flat_map(|one| &one.meta.plan.metrics);
     let only = Named::new("--only", &asked.only, metrics());
     let primary = Named::new("--primary", &asked.primary, metrics());
-    let asked_for = Asked {
+    let asked_for = CompareOptions {
         margin: asked.margin,
         unit: asked.unit.into(),
         correction: asked.correct.into(),
         accepts_missing: asked.accept_missing,
     };
-    let picks = Picks {
+    let picks = RowSelection {
         only: &|group, row| only.picks(group, row),
         primary: &|group, row| primary.picks(group, row),
     };
@@ -59,8 +59,8 @@ pub(super) fn run(store: &Store, asked: &Compare) -> Result<Code, Error> {
 pub(super) fn compared(
     store: &Store,
     sides: &[Side],
-    asked: Asked,
-    picks: Picks<'_>,
+    asked: CompareOptions,
+    picks: RowSelection<'_>,
 ) -> Result<Model, Error> {
     let host = |recording: &Recording| {
         recording.environment().and_then(|facts| facts.get("host.name")).map(str::to_owned)

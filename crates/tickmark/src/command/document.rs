@@ -3,7 +3,7 @@
 use super::import;
 use crate::error::Error;
 use std::fmt::Write;
-use tickmark_analysis::comparison::{Asked, Picks, Side};
+use tickmark_analysis::comparison::{CompareOptions, RowSelection, Side};
 use tickmark_analysis::lmbench;
 use tickmark_analysis::report::{self, Model};
 use tickmark_store::Recording;
@@ -104,7 +104,7 @@ fn its_sides(folder: &std::path::Path) -> Result<(lmbench::Page, Vec<String>), E
     let page = lmbench::page(&recordings.iter().zip(&models).collect::<Vec<_>>(), &[], false);
     let sides: Vec<Side> =
         recordings.into_iter().map(|recording| Side { recordings: vec![recording] }).collect();
-    let compared = super::compare::compared(&store, &sides, Asked::with_margin(0.01), Picks::ALL)?;
+    let compared = super::compare::compared(&store, &sides, CompareOptions::with_margin(0.01), RowSelection::ALL)?;
     let changed = compared.against.iter().flat_map(|against| &against.lines).filter(|line| line.decided());
     Ok((page, changed.map(|line| line.metric.clone()).collect()))
 }

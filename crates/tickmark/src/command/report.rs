@@ -6,7 +6,7 @@ use super::scenarios::unwritable;
 use crate::cli::Report as Told;
 use crate::error::{Code, Error};
 use std::path::Path;
-use tickmark_analysis::comparison::{Asked, Model, Picks, Side};
+use tickmark_analysis::comparison::{CompareOptions, Model, RowSelection, Side};
 use tickmark_analysis::page::{self, Page};
 use tickmark_drive::ThisMachine;
 use tickmark_render::page::{Report, drawings, html};
@@ -67,7 +67,7 @@ fn side_by_side(store: &Store, recordings: &[Recording], margin: f64) -> Result<
     }
     let side = |recording: &Recording| Ok(Side { recordings: parts(store, recording.clone())? });
     let sides = recordings.iter().map(side).collect::<Result<Vec<_>, Error>>()?;
-    compared(store, &sides, Asked::with_margin(margin), Picks::ALL).map(Some)
+    compared(store, &sides, CompareOptions::with_margin(margin), RowSelection::ALL).map(Some)
 }
 
 /// What an experiment that comes with tickmark answers: the headline first.
