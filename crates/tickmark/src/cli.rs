@@ -10,6 +10,7 @@ mod dose;
 mod examples;
 mod exit;
 mod fleet;
+mod groups;
 mod http;
 mod hz;
 mod lab;
@@ -37,6 +38,7 @@ pub(crate) use exit::exit;
 pub(crate) use fleet::{
     Fleet, FleetCommand, FleetGather, FleetHealth, FleetLinks, FleetReport, FleetRun, Launching,
 };
+pub(crate) use groups::grouped;
 pub(crate) use http::Http;
 pub(crate) use hz::Hz;
 pub(crate) use lab::{Lab, LabBoot, LabKernels, LabRun, Speed};

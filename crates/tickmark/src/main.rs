@@ -55,7 +55,7 @@ fn report_panics() {
 
 /// The command line. A variable that is set to nothing is as one that is not set.
 fn parse() -> Result<cli::Cli, clap::Error> {
-    let mut command = cli::Cli::command();
+    let mut command = cli::grouped(cli::Cli::command());
     if std::env::var_os(cli::STORE).is_some_and(|place| place.is_empty()) {
         command = command.mut_arg("store", |store| store.env(None::<&str>));
     }

@@ -3,13 +3,13 @@
 use super::basis::Basis;
 use super::environment::{differences, knob};
 use super::figures::Read;
-use super::options::{CompareOptions, RowSelection};
 use super::group::{self, GroupLine};
 use super::history::{self, Earlier, History};
 use super::judged::{self, Page};
 use super::line::{Figure, Line, Word};
 use super::model::{Against, Model, Party};
 use super::model::{Caution, Deciding};
+use super::options::{CompareOptions, RowSelection};
 use super::pace::Paced;
 use super::side::Side;
 use super::trend;
@@ -55,7 +55,8 @@ pub fn build(
             return Err(Incomparable::Twice(twice.meta.id.clone()));
         }
     }
-    let basis: Vec<Basis> = others.iter().map(|other| Basis::of(base.side, other.side, options.unit)).collect();
+    let basis: Vec<Basis> =
+        others.iter().map(|other| Basis::of(base.side, other.side, options.unit)).collect();
     let is_few = |basis: &Basis| matches!(basis, Basis::Few { .. });
     let few: Vec<&Side> = others.iter().zip(&basis).filter(|(_, b)| is_few(b)).map(|(o, _)| o.side).collect();
     let history = if few.is_empty() {

@@ -1,9 +1,9 @@
 //! The figures that two sides have in common, with the values that count as replicates.
 
 use super::basis::Basis;
-use super::options::{RowFilter, RowSelection};
 use super::history::History;
 use super::line::{Figure, Marked};
+use super::options::RowSelection;
 use super::side::{Side, of_runs};
 use super::why::Why;
 use crate::report::{self, Mark, Row, TAIL, Unit};

@@ -204,7 +204,12 @@ impl Figure {
     }
 
     /// The line of this figure. `claim` is what its occasions say, `alone` what its runs do.
-    pub(super) fn line(self, claim: Option<Comparison>, alone: Option<Comparison>, options: CompareOptions) -> Line {
+    pub(super) fn line(
+        self,
+        claim: Option<Comparison>,
+        alone: Option<Comparison>,
+        options: CompareOptions,
+    ) -> Line {
         let missing = self.missing(options);
         let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len().max(1) as f64;
         let means = claim.map_or_else(|| self.runs.each_ref().map(|runs| mean(runs)), |claim| claim.means);
@@ -224,7 +229,8 @@ impl Figure {
             (None, Some(Verdict::BelowMargin)) => Word::BelowMargin,
             (None, Some(Verdict::Equivalent)) => Word::Equivalent,
         };
-        let word = exact.filter(|_| !missing && self.primary).map_or(word, |exact| exact.word(options.margin));
+        let word =
+            exact.filter(|_| !missing && self.primary).map_or(word, |exact| exact.word(options.margin));
         let spread_of = |values: &[f64]| spread(values).filter(|_| values.len() > 1).map(|s| s.deviation);
         let deviations = self.runs.each_ref().map(|runs| spread_of(runs));
         let deviation = deviations.into_iter().flatten().filter(|d| *d > 0.0).min_by(f64::total_cmp);

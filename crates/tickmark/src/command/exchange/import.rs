@@ -1,0 +1,196 @@
+//! Results of other programs become recordings.
+
+use crate::cli::{Format, Import};
+use crate::command::import_events;
+use crate::error::{Code, Error};
+use serde_json::json;
+use std::fmt::Write;
+use std::io::Read;
+use std::path::Path;
+use tickmark_drive::ThisMachine;
+use tickmark_import::{Imported, Series, Value, lmbench};
+use tickmark_store::{Id, Meta, Store};
+use tickmark_wire::text::printable;
+use tickmark_wire::{
+    Better, Environment, Event, FORMAT, Group, Headline, ImportedFrom, Metric, Name, Nanos, Observations,
+    Observed, Part, Picos, Plan, RunId, RunPlan, Settings, Unit, Values,
+};
+
+/// No result file is larger, in bytes.
+const MOST: u64 = 64 << 20;
+
+pub(in crate::command) fn run(store: &Store, import: &Import) -> Result<Code, Error> {
+    let texts = import.files.iter().map(|path| text(path)).collect::<Result<Vec<_>, Error>>()?;
+    if let [(file, events)] = &texts[..]
+        && import_events::is(events)
+    {
+        return own_events(store, import, file, events);
+    }
+    let nothing = |why| Error::Usage(format!("{why}; nothing was imported"));
+    let (found, warnings) = tickmark_import::read(&texts).map_err(nothing)?;
+    let mut names = Imported::names(&found);
+    if let Some(name) = &import.name {
+        if names.len() > 1 {
+            return Err(Error::Usage(format!("--name is for one system; these are {}", names.join(", "))));
+        }
+        names = vec![name.clone()];
+    }
+    let mut kept = Vec::new();
+    for (host, name) in found.iter().zip(&names) {
+        match keep(store, host, name) {
+            Ok(id) => kept.push((id, name, host)),
+            Err(error) => {
+                // All or nothing.
+                kept.iter().for_each(|(id, ..)| store.discard(id));
+                return Err(error);
+            }
+        }
+    }
+    for warning in &warnings {
+        anstream::eprintln!("tickmark: warning: {}", printable(warning, false));
+    }
+    if import.output.format == Format::Json {
+        let row = |(id, name, host): &(Id, &String, &Imported)| {
+            json!({
+                "id": id,
+                "name": name,
+                "tool": host.tool,
+                "runs": host.rounds,
+                "metrics": host.series.len(),
+            })
+        };
+        let rows: Vec<_> = kept.iter().map(row).collect();
+        crate::command::print_json(&json!({ "recordings": rows, "warnings": warnings }))?;
+    } else {
+        let mut text = String::new();
+        for (id, name, host) in &kept {
+            let (runs, metrics) = (tickmark_render::count(host.rounds, "run"), host.series.len());
+            let _ = writeln!(
+                text,
+                "{} ({}, {runs}, {metrics} metrics) saved as {id}",
+                printable(name, false),
+                host.tool
+            );
+        }
+        let _ = match &kept[..] {
+            [(base, _, first), (candidate, ..), ..] => {
+                writeln!(text, "tickmark compare {base} {candidate}{}", tables(first))
+            }
+            [(id, _, first)] => writeln!(text, "tickmark show {id}{}", tables(first)),
+            [] => Ok(()),
+        };
+        crate::command::print(&text)?;
+    }
+    Ok(if warnings.is_empty() { Code::Done } else { Code::Partly })
+}
+
+/// The events of an agent.
+fn own_events(store: &Store, import: &Import, file: &str, events: &str) -> Result<Code, Error> {
+    let kept = import_events::keep(store, file, events, import.name.as_deref())?;
+    for warning in &kept.warnings {
+        anstream::eprintln!("tickmark: warning: {}", printable(warning, false));
+    }
+    let import_events::Kept { id, name, runs, metrics, warnings } = &kept;
+    if import.output.format == Format::Json {
+        let row = json!({ "id": id, "name": name, "tool": "agent", "runs": runs, "metrics": metrics });
+        crate::command::print_json(&json!({ "recordings": [row], "warnings": warnings }))?;
+    } else {
+        let (runs, name) = (tickmark_render::count(*runs as u32, "run"), printable(name, false));
+        crate::command::print(&format!(
+            "{name} (events, {runs}, {metrics} metrics) saved as {id}\ntickmark show {id}\n"
+        ))?;
+    }
+    Ok(if warnings.is_empty() { Code::Done } else { Code::Partly })
+}
+
+/// What is added to a command that shows lmbench's results.
+fn tables(of: &Imported) -> &'static str {
+    if of.kinds.is_empty() { " --lmbench" } else { "" }
+}
+
+/// The name of a file and its text. What is no UTF-8 in it is replaced; what is too long for results is refused.
+fn text(path: &Path) -> Result<(String, String), Error> {
+    let mut bytes = Vec::new();
+    let file = std::fs::File::open(path).map_err(Error::file("read", path))?;
+    file.take(MOST + 1).read_to_end(&mut bytes).map_err(Error::file("read", path))?;
+    if bytes.len() as u64 > MOST {
+        let (path, most) = (path.display(), MOST >> 20);
+        return Err(Error::Usage(format!("{path} has more than {most} MiB: too much for results")));
+    }
+    let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+    let text = String::from_utf8_lossy(&bytes);
+    Ok((name, text.trim_start_matches('\u{feff}').to_owned()))
+}
+
+/// Writes one host's figures as a recording; its id.
+pub(in crate::command) fn keep(store: &Store, host: &Imported, name: &str) -> Result<Id, Error> {
+    let own: Vec<Metric> =
+        ThisMachine::catalogue(&[])?.offers.into_iter().flat_map(|offer| offer.metrics).collect();
+    let known = |name: &String| host.kinds.get(name).cloned().unwrap_or_else(|| metric(name, &own));
+    let mut metrics: Vec<Metric> = host.series.keys().map(known).collect();
+    let place = |metric: &Metric| own.iter().position(|known| known.name == metric.name);
+    metrics.sort_by_key(|metric| place(metric).unwrap_or(usize::MAX));
+    let mut runs = Vec::new();
+    let mut events = Vec::new();
+    for (name, Series { values }) in &host.series {
+        for Value { round, value, step, over } in values {
+            let id = RunId(runs.len() as u32);
+            runs.push(RunPlan::new(id, *round, Name::new(name), Nanos::ZERO));
+            let values = Values { values: vec![*value], step: *step, over: *over };
+            events.push(Event::Observed(Observed {
+                run: id,
+                metric: Name::new(name),
+                part: Part::Whole,
+                observations: Observations::Values(values),
+                segments: Vec::new(),
+            }));
+        }
+    }
+    let meta = Meta {
+        format: FORMAT,
+        id: Id::random(),
+        name: name.to_owned(),
+        created: jiff::Timestamp::now(),
+        program: format!("tickmark {}", env!("CARGO_PKG_VERSION")),
+        select: Vec::new(),
+        plan: Plan { settings: Settings::default(), metrics, runs },
+        arm: None,
+        target: None,
+    };
+    let mut facts = Environment::default();
+    host.facts.iter().for_each(|(name, value, source)| facts.know(name, source, value));
+    let from = Event::Imported(Box::new(ImportedFrom { tool: host.tool.clone(), environment: facts }));
+    let mut writer = store.create(&meta)?;
+    let folder = writer.folder().to_owned();
+    let written = std::iter::once(&from).chain(&events).try_for_each(|event| writer.write(event));
+    if let Err(error) = written.and_then(|()| writer.finish()) {
+        // Half a recording would pass for a whole one.
+        store.discard(&meta.id);
+        return Err(error.into());
+    }
+    store.index(&folder);
+    Ok(meta.id)
+}
+
+/// A metric as our own probes define it, or as the tables have it.
+fn metric(name: &str, own: &[Metric]) -> Metric {
+    if let Some(known) = own.iter().find(|metric| metric.name.as_str() == name) {
+        // Another program's figure is one value, whatever ours is made of.
+        let (headline, physical_floor, parts) = (Headline::Median, Picos::ZERO, Vec::new());
+        return Metric { headline, physical_floor, parts, ..known.clone() };
+    }
+    // What lmbench measures at a stride stands where ours is at random.
+    let other = name.replace("strided.l", "random.l").replace(".lmbench2", "");
+    let column = lmbench::metrics().find(|column| column.metric == other);
+    let (unit, better) = column.map_or((Unit::Time, Better::Lower), |column| (column.unit, column.better));
+    let mut words = column.map_or(String::new(), |column| column.head.join(" ").trim().to_owned());
+    if name != other {
+        words += if name.ends_with("2") && name.starts_with("vm") { ", lmbench 2" } else { ", at a stride" };
+    }
+    let group = match name.split('.').next().unwrap_or_default() {
+        "vm" => Group::File,
+        first => Group::ALL.into_iter().find(|group| group.suite() == first).unwrap_or(Group::Machine),
+    };
+    let title = if words.is_empty() { name } else { &words };
+    Metric::of_values(name, title, group, unit, better)
+}

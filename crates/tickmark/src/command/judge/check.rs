@@ -1,0 +1,203 @@
+//! The gate: new recordings against the earlier ones of their machine, or against limits.
+
+mod calibrate;
+mod found;
+pub(in crate::command) mod limits;
+
+use crate::cli::{Check, CheckFormat, FailOn};
+use crate::command::gates::{Gate, Trial};
+use crate::error::{Code, Error};
+use crate::selection::Named;
+use found::Found;
+use std::fs::OpenOptions;
+use std::io::Write;
+use tickmark_analysis::gate::{self, Calibrated, Checked, Figures, Line};
+use tickmark_render::gate as render;
+use tickmark_store::{Error as StoreError, Id, Recording, Store};
+
+pub(in crate::command) fn run(store: &Store, asked: &Check) -> Result<Code, Error> {
+    let has_figures = |recording: &Recording| {
+        recording.imported.is_none()
+            && recording.meta.arm.is_none()
+            && !gate::figures(recording, &|_, _| true).is_empty()
+    };
+    let newest = store.find_usable(&asked.recording, &has_figures).map_err(|error| match error {
+        // Nothing was measured yet: no fault of who asks.
+        StoreError::Unknown { .. } | StoreError::NoneUsable { .. } if asked.recording.starts_with("last") => {
+            Error::Unjudged(format!("{error}: nothing to judge; `tickmark run` makes one"))
+        }
+        error => error.into(),
+    })?;
+    if !newest.complete() {
+        let id = &newest.meta.id;
+        return Err(Error::Refused(format!("recording {id} is not complete: `tickmark run --resume {id}`")));
+    }
+    if !asked.max.is_empty() || !asked.min.is_empty() {
+        return limits::run(&newest, asked);
+    }
+    let only = Named::new("--only", &asked.only, newest.meta.plan.metrics.iter());
+    let figures = |recording: &Recording| gate::figures(recording, &|group, row| only.picks(group, row));
+    let own = figures(&newest);
+    only.each_fits()?;
+    if own.is_empty() {
+        return Err(Error::Usage(format!("recording {} has no figure to judge", newest.meta.id)));
+    }
+    let of = format!("{}; {}", gate::machine(&newest, !asked.any_host), newest.asked());
+    let gate = Gate::read(store, &of)?;
+    let found = Found::of(store, &newest, &gate, asked)?;
+    if asked.save_baseline {
+        return save_baseline(store, &of, &found);
+    }
+    if asked.accept {
+        return accept(store, &of, &found);
+    }
+    if asked.calibrate {
+        let newest = calibrate::run(store, &of, &newest, &found, asked)?.unwrap_or_else(|| newest.clone());
+        let gate = Gate::read(store, &of)?;
+        let found = Found::of(store, &newest, &gate, asked)?;
+        return verdict(store, &of, &gate, &found, asked, &figures);
+    }
+    verdict(store, &of, &gate, &found, asked, &figures)
+}
+
+fn verdict(
+    store: &Store,
+    of: &str,
+    gate: &Gate,
+    found: &Found,
+    asked: &Check,
+    figures: &dyn Fn(&Recording) -> Figures,
+) -> Result<Code, Error> {
+    let all = |side: &[Recording]| side.iter().map(figures).collect::<Vec<Figures>>();
+    let (earlier, new) = (all(&found.earlier), all(&found.new));
+    let environments = found.earlier.first().map(|before| (before, &found.new[..]));
+    let checked = gate::check(&earlier, &new, environments);
+    let newest = &found.new[0];
+    if checked.counts[0] == 0 {
+        return Err(Error::Unjudged(format!(
+            "no earlier recording of this machine ({}) measured the same in the same manner{}: {} are needed; `tickmark recordings` lists what there is, `tickmark check --calibrate` makes them",
+            gate::machine(newest, true),
+            if asked.any_host { "" } else { " (--any-host: whatever its name)" },
+            checked.needed()
+        )));
+    }
+    let trials: Vec<Figures> = gate.trials.iter().map(Trial::figures).collect();
+    let fails = |line: &Line| fails(line, asked);
+    let measured = Calibrated::of(&earlier, &trials, asked.last as usize, &checked.lines, &fails);
+    let last = gate.trials.last();
+    let calibration = measured.zip(last).map(|(calibrated, last)| render::Calibration {
+        at: last.at.strftime("%Y-%m-%d %H:%M UTC").to_string(),
+        kernel: last.kernel.clone(),
+        false_alarm: asked.false_alarm,
+        detect: asked.detect,
+        calibrated,
+    });
+    let is_armed =
+        asked.accept_uncalibrated || calibration.as_ref().is_some_and(render::Calibration::is_armed);
+    let code = judged(&checked, is_armed, asked);
+    let page = render::Page {
+        id: newest.meta.id.to_string(),
+        name: newest.meta.name.clone(),
+        checked: &checked,
+        calibration,
+        is_baseline: !gate.baseline.is_empty(),
+        fails: &fails,
+        code: code.number(),
+    };
+    match asked.format {
+        CheckFormat::Text => crate::command::print(&page.text()),
+        CheckFormat::Json => crate::command::print_json(&page.json()),
+        CheckFormat::Markdown => crate::command::print(&page.markdown()),
+        CheckFormat::Junit => crate::command::print(&page.junit()),
+        CheckFormat::Github => github(&page.annotations(), &page.markdown()),
+    }?;
+    remember(store, of, gate, found, &checked, code)?;
+    Ok(code)
+}
+
+/// What differs is nobody's earlier recording until one is as before, or it is accepted: else who asks again would have made it one.
+fn remember(
+    store: &Store,
+    of: &str,
+    gate: &Gate,
+    found: &Found,
+    checked: &Checked,
+    code: Code,
+) -> Result<(), Error> {
+    if code == Code::Differs {
+        let new = found.new.iter().map(|recording| recording.meta.id.clone());
+        let more: Vec<Id> = new.filter(|id| !gate.claimed.contains(id)).collect();
+        if more.is_empty() { Ok(()) } else { Gate::change(store, of, |gate| gate.claimed.extend(more)) }
+    } else if checked.can_tell() && !gate.claimed.is_empty() && !checked.lines.iter().any(Line::changed) {
+        Gate::change(store, of, |gate| gate.claimed.clear())
+    } else {
+        Ok(())
+    }
+}
+
+fn fails(line: &Line, asked: &Check) -> bool {
+    match asked.fail_on {
+        FailOn::Changed => line.changed(),
+        FailOn::Beyond => line.changed() && (line.judged.ratio - 1.0).abs() > asked.margin,
+        FailOn::Worse => line.worse(),
+    }
+}
+
+/// What comes of it: a change; nothing that can be judged; nothing, by a gate that would have seen it.
+fn judged(checked: &Checked, is_armed: bool, asked: &Check) -> Code {
+    let failing = |line: &&Line| fails(line, asked);
+    // What other tasks may have done, what has no direction, and what gave less than it should.
+    let open = |line: &Line| {
+        (line.contended && fails(line, asked))
+            || (asked.fail_on == FailOn::Worse && line.changed() && !line.has_direction())
+            || line.partly
+    };
+    match () {
+        () if checked.lines.iter().filter(failing).any(|line| !line.contended) => Code::Differs,
+        () if !checked.can_tell() || checked.lines.iter().any(open) || !checked.without.is_empty() => {
+            Code::Unjudged
+        }
+        () if is_armed => Code::Done,
+        () => Code::Unjudged,
+    }
+}
+
+fn save_baseline(store: &Store, of: &str, found: &Found) -> Result<Code, Error> {
+    let all = found.new.iter().chain(&found.earlier);
+    let ids: Vec<Id> = all.map(|recording| recording.meta.id.clone()).collect();
+    Gate::change(store, of, |gate| {
+        gate.baseline.clone_from(&ids);
+        gate.claimed.clear();
+    })?;
+    let count = tickmark_render::count(ids.len() as u32, "recording");
+    crate::command::print(&format!("{count}: what later ones are judged by from now on\n"))?;
+    Ok(Code::Done)
+}
+
+/// A change that is meant: what came before it is no measure any more.
+fn accept(store: &Store, of: &str, found: &Found) -> Result<Code, Error> {
+    let oldest = found.new.iter().min_by_key(|recording| recording.meta.created);
+    let Some(oldest) = oldest else { return Ok(Code::Done) };
+    Gate::change(store, of, |gate| {
+        gate.since = Some(oldest.meta.created);
+        gate.baseline.clear();
+        gate.claimed.clear();
+        gate.trials.clear();
+    })?;
+    crate::command::print(&format!(
+        "{} and what comes after it is what later ones are judged by; {} such are needed, which `tickmark check --calibrate` makes\n",
+        oldest.meta.id,
+        gate::needed(found.new.len())
+    ))?;
+    Ok(Code::Done)
+}
+
+/// Annotations to standard output; the summary where the runner wants it.
+fn github(annotations: &str, summary: &str) -> Result<(), Error> {
+    if let Some(path) = std::env::var_os("GITHUB_STEP_SUMMARY") {
+        let file = OpenOptions::new().append(true).create(true).open(&path);
+        let written = file.and_then(|mut file| file.write_all(summary.as_bytes()));
+        written.map_err(|source| Error::File { path: path.into(), source })?;
+    }
+    crate::command::print(annotations)
+}

@@ -1,0 +1,60 @@
+//! The recordings that a new one is judged by.
+
+use crate::cli::Check;
+use crate::command::gates::Gate;
+use crate::error::Error;
+use crate::progress::Steps;
+use tickmark_analysis::gate::{MOST, machine};
+use tickmark_store::{Entry, Recording, Store};
+
+/// Recordings of one machine that measured the same in the same manner: newest first.
+pub(super) struct Found {
+    pub(super) earlier: Vec<Recording>,
+    /// With the newest first.
+    pub(super) new: Vec<Recording>,
+}
+
+impl Found {
+    pub(super) fn of(store: &Store, newest: &Recording, gate: &Gate, asked: &Check) -> Result<Self, Error> {
+        let of = |recording: &Recording| (machine(recording, !asked.any_host), recording.asked());
+        let wanted = of(newest);
+        let own = Entry::of(newest);
+        let fits = |entry: &&Entry| {
+            entry.complete
+                && !entry.imported
+                && entry.arm.is_none()
+                && entry.created <= own.created
+                && entry.id != own.id
+        };
+        let is_earlier = |entry: &Entry| {
+            !gate.claimed.contains(&entry.id)
+                && gate.since.is_none_or(|since| entry.created >= since)
+                && (gate.baseline.is_empty() || gate.baseline.contains(&entry.id))
+        };
+        let mut entries = store.list()?;
+        entries.sort_by_key(|entry| std::cmp::Reverse(entry.created));
+        let mut steps = Steps::new();
+        let (mut new, mut earlier) = (vec![newest.clone()], Vec::new());
+        for entry in entries.iter().filter(fits) {
+            let is_new = new.len() < asked.last as usize;
+            if !is_new && (earlier.len() >= MOST || !is_earlier(entry)) {
+                continue;
+            }
+            steps.at(&format!("reading {}", entry.id.short()));
+            match store.read(&entry.id) {
+                Ok(recording) if of(&recording) == wanted => {
+                    let side = if is_new { &mut new } else { &mut earlier };
+                    side.push(recording);
+                }
+                Ok(_) => {}
+                Err(why) => steps.warn(&format!("{} is left out: {why}", entry.id)),
+            }
+        }
+        steps.finish();
+        if new.len() < asked.last as usize {
+            let there = new.len();
+            return Err(Error::Usage(format!("--last {}: there are {there} such recordings", asked.last)));
+        }
+        Ok(Self { earlier, new })
+    }
+}

@@ -1,0 +1,55 @@
+//! Limits that were given.
+
+use super::github;
+use crate::cli::{Check, CheckFormat, LimitValue};
+use crate::error::{Code, Error};
+use tickmark_analysis::report::{self, Row, Unit};
+use tickmark_render::gate as render;
+use tickmark_store::Recording;
+use tickmark_wire::Better;
+
+pub(super) fn run(recording: &Recording, asked: &Check) -> Result<Code, Error> {
+    let model = report::build(recording, &|_| true, false);
+    let rows: Vec<&Row> = model.groups.iter().flat_map(|(_, rows)| rows).collect();
+    let one = |option: &str, is_most: bool, (name, limit): &(String, LimitValue)| {
+        let wrong = |why: String| Error::Usage(format!("{option} {name}: {why}"));
+        let row = rows.iter().find(|row| row.metric == *name || row.title.trim() == name);
+        let row = row.ok_or_else(|| wrong(format!("recording {} has no such metric", recording.meta.id)))?;
+        let limit = in_unit(*limit, row.unit).map_err(wrong)?;
+        match (row.better, is_most) {
+            (Better::Higher, true) => Err(wrong("more of it is better: give --min".to_owned())),
+            (Better::Lower, false) => Err(wrong("less of it is better: give --max".to_owned())),
+            _ => Ok(render::Limit { row: (*row).clone(), limit, is_most }),
+        }
+    };
+    let most = asked.max.iter().map(|limit| one("--max", true, limit));
+    let least = asked.min.iter().map(|limit| one("--min", false, limit));
+    let all: Vec<render::Limit> = most.chain(least).collect::<Result<_, Error>>()?;
+    let code = match () {
+        () if all.iter().any(|limit| limit.holds() == Some(false)) => Code::Differs,
+        () if all.iter().any(|limit| limit.holds().is_none()) => Code::Unjudged,
+        () => Code::Done,
+    };
+    let (id, name) = (recording.meta.id.to_string(), recording.meta.name.clone());
+    let page = render::Limits { id, name, limits: &all, code: code.number() };
+    match asked.format {
+        CheckFormat::Text => crate::command::print(&page.text())?,
+        CheckFormat::Json => crate::command::print_json(&page.json())?,
+        CheckFormat::Markdown => crate::command::print(&page.markdown())?,
+        CheckFormat::Junit => crate::command::print(&page.junit())?,
+        CheckFormat::Github => github(&page.annotations(), &page.markdown())?,
+    }
+    Ok(code)
+}
+
+/// The limit in the unit of the row.
+pub(in crate::command) fn in_unit(limit: LimitValue, unit: Unit) -> Result<f64, String> {
+    match (limit, unit) {
+        (LimitValue::Time(ns), Unit::Nanoseconds) => Ok(ns),
+        (LimitValue::Share(share), Unit::Share) => Ok(share),
+        (LimitValue::Number(_), Unit::Nanoseconds) => Err("a time with its unit, such as 200ns".to_owned()),
+        (LimitValue::Number(_), Unit::Share) => Err("a share, such as 5%".to_owned()),
+        (LimitValue::Number(number), _) => Ok(number),
+        _ => Err("its values are no times and no shares: give a plain number in its unit".to_owned()),
+    }
+}

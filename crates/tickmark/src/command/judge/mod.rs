@@ -1,0 +1,10 @@
+//! What recordings say: shown, compared, judged.
+
+pub(in crate::command) mod changes;
+pub(in crate::command) mod check;
+pub(in crate::command) mod compare;
+pub(in crate::command) mod gates;
+pub(in crate::command) mod recordings;
+pub(in crate::command) mod report;
+pub(in crate::command) mod show;
+pub(in crate::command) mod stat;

@@ -1,0 +1,109 @@
+//! Recordings as a page, as drawings in files, or as drawings in the terminal.
+
+use crate::cli::Report as Told;
+use crate::command::answers::{self, Answers};
+use crate::command::compare::{compared, parts};
+use crate::command::scenarios::unwritable;
+use crate::error::{Code, Error};
+use std::path::Path;
+use tickmark_analysis::comparison::{CompareOptions, Model, RowSelection, Side};
+use tickmark_analysis::page::{self, Page};
+use tickmark_drive::ThisMachine;
+use tickmark_render::page::{Report, drawings, html};
+use tickmark_store::{Recording, Store};
+
+/// Columns where there is no terminal to ask.
+const WIDTH: u16 = 80;
+
+pub(in crate::command) fn run(store: &Store, told: &Told) -> Result<Code, Error> {
+    if let Some(folder) = &told.plots {
+        std::fs::create_dir_all(folder).map_err(|error| unwritable(folder, &error))?;
+    }
+    let recordings = told.recordings.iter().map(|name| store.find(name)).collect::<Result<Vec<_>, _>>()?;
+    let recordings = with_settings(store, recordings)?;
+    let model = side_by_side(store, &recordings, told.margin)?;
+    let answers = answers_of(&recordings, model.as_ref())?;
+    let pages: Vec<Page> = recordings.iter().map(page::of).collect();
+    // How things are timed is known of what this program has.
+    let offers = ThisMachine::catalogue(&[]).map(|all| all.offers).unwrap_or_default();
+    let report = Report { pages: &pages, comparison: model.as_ref(), answers: &answers, offers: &offers };
+    if let Some(file) = &told.output {
+        write(file, &html(&report))?;
+    }
+    let wants_text = told.output.is_none() && told.plots.is_none();
+    if let Some(folder) = &told.plots {
+        plots(folder, &report)?;
+    }
+    if wants_text {
+        let width = terminal_size::terminal_size().map_or(WIDTH, |(width, _)| width.0).clamp(60, 160);
+        let all: Vec<String> = drawings(&report).iter().map(|one| one.text(usize::from(width))).collect();
+        crate::command::print(&all.join("\n"))?;
+    }
+    Ok(Code::Done)
+}
+
+/// Where one setting of an experiment is named, all of its settings, the first first.
+fn with_settings(store: &Store, named: Vec<Recording>) -> Result<Vec<Recording>, Error> {
+    let [only] = &named[..] else { return Ok(named) };
+    let Some(arm) = only.meta.arm.clone().filter(|arm| !arm.pilot) else { return Ok(named) };
+    let same = |entry: &tickmark_store::Entry| {
+        entry.arm.as_ref().is_some_and(|own| !own.pilot && own.experiment == arm.experiment)
+    };
+    let mut all: Vec<(u32, Recording)> = Vec::new();
+    for entry in store.list()?.into_iter().filter(same) {
+        let number = entry.arm.as_ref().map_or(0, |arm| arm.number);
+        all.push((number, store.read(&entry.id)?));
+    }
+    all.sort_by_key(|(number, recording)| (*number, recording.meta.created));
+    // Blocks that were added later belong to their setting.
+    all.dedup_by_key(|(number, _)| *number);
+    Ok(all.into_iter().map(|(_, recording)| recording).collect())
+}
+
+/// The first against the others.
+fn side_by_side(store: &Store, recordings: &[Recording], margin: f64) -> Result<Option<Model>, Error> {
+    if recordings.len() < 2 {
+        return Ok(None);
+    }
+    let side = |recording: &Recording| Ok(Side { recordings: parts(store, recording.clone())? });
+    let sides = recordings.iter().map(side).collect::<Result<Vec<_>, Error>>()?;
+    compared(store, &sides, CompareOptions::with_margin(margin), RowSelection::ALL).map(Some)
+}
+
+/// What an experiment that comes with tickmark answers: the headline first.
+fn answers_of(recordings: &[Recording], model: Option<&Model>) -> Result<Vec<(String, String)>, Error> {
+    let (Some((title, documents, report)), Some(model)) = (answers::shipped(recordings), model) else {
+        return Ok(Vec::new());
+    };
+    let published = answers::documents(&documents);
+    let Answers { answer, prediction, tables } = Answers::of(&report, recordings, model)?;
+    let first =
+        [answer, published].into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n");
+    let more = [("Predicted", prediction), ("Tables, with the document's figures", tables)];
+    let more = more.map(|(title, text)| (title.to_owned(), text));
+    let all = std::iter::once((title, first)).chain(more);
+    Ok(all.filter(|(_, text)| !text.trim().is_empty()).collect())
+}
+
+/// Each drawing in a file of its own, in the order of the page.
+fn plots(folder: &Path, report: &Report<'_>) -> Result<(), Error> {
+    let mut count = 0;
+    for drawing in drawings(report) {
+        let svg = drawing.svg();
+        if !svg.is_empty() {
+            count += 1;
+            let path = folder.join(format!("{count:03}-{}.svg", drawing.file()));
+            std::fs::write(&path, svg).map_err(|error| unwritable(&path, &error))?;
+        }
+    }
+    anstream::eprintln!("{} in {}", tickmark_render::count(count, "plot"), folder.display());
+    Ok(())
+}
+
+/// Writes a page where `--output` says.
+pub(in crate::command) fn write(path: &Path, text: &str) -> Result<(), Error> {
+    let written = tickmark_tables::destination::write(path, text.as_bytes());
+    written.map_err(|error| Error::Refused(format!("--output: {}: {error}", path.display())))?;
+    anstream::eprintln!("{}: {} kB", path.display(), text.len().div_ceil(1000));
+    Ok(())
+}

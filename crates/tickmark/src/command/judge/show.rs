@@ -1,0 +1,36 @@
+//! One recording, read again.
+
+use crate::cli::{Format, Show};
+use crate::error::{Code, Error};
+use crate::selection::of_row;
+use tickmark_analysis::report;
+use tickmark_store::Store;
+use tickmark_wire::Metric;
+
+pub(in crate::command) fn run(store: &Store, show: &Show) -> Result<Code, Error> {
+    let recording = store.find(&show.recording)?;
+    if show.lmbench {
+        return crate::command::lmbench_tables(&[&recording], &[], show.floor, show.output.format);
+    }
+    let fits = |name: &str, metric: &Metric| {
+        let known = metric.name.as_str();
+        known == name
+            || metric.title.trim() == name
+            || metric.group.suite() == name
+            || glob::Pattern::new(name).is_ok_and(|p| p.matches(known))
+    };
+    let metrics = || recording.meta.plan.metrics.iter();
+    let mut givers = Vec::new();
+    for name in show.metrics.iter().filter(|name| !metrics().any(|metric| fits(name, metric))) {
+        let unknown = || Error::Usage(format!("recording {} has no metric {name}", recording.meta.id));
+        givers.push(of_row(name, metrics()).ok_or_else(unknown)?);
+    }
+    let asked = |metric: &Metric| show.metrics.iter().any(|name| fits(name, metric));
+    let chosen = |metric: &Metric| show.metrics.is_empty() || givers.contains(&metric) || asked(metric);
+    let model = report::build(&recording, &chosen, !show.metrics.is_empty());
+    match show.output.format {
+        Format::Json => crate::command::print_json(&tickmark_render::report::json(&model))?,
+        Format::Text => crate::command::print(&tickmark_render::report::text(&model, show.environment))?,
+    }
+    Ok(Code::Done)
+}

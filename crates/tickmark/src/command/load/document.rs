@@ -1,0 +1,143 @@
+//! What a document of 2005 measured of the tick, beside what was measured here.
+
+use crate::command::import;
+use crate::error::Error;
+use std::fmt::Write;
+use tickmark_analysis::comparison::{CompareOptions, RowSelection, Side};
+use tickmark_analysis::lmbench;
+use tickmark_analysis::report::{self, Model};
+use tickmark_store::Recording;
+
+/// The ten tables of "Comparing Performance 100 Hz versus 1000 Hz Clock Tick" (Denk, 2005), five runs a side.
+const DOCUMENT: &str = include_str!("../../../../../fixtures/lmbench/tqm860l-summary.txt");
+/// What its per cents are called in the tables.
+const BESIDE: &str = "the document, 2005";
+/// A line of what the document measured beside what was measured here.
+struct Beside {
+    metric: &'static str,
+    document: f64,
+    /// Whether its own five runs a side tell a difference.
+    decided: bool,
+    here: Option<f64>,
+}
+
+/// lmbench's ten tables of the recordings, with the document's rows of per cent and what it got from noise; and which of its
+/// differences are real, in a sentence.
+pub(in crate::command) fn tables(
+    recordings: &[Recording],
+    real: &[&str],
+    document: bool,
+) -> Result<(String, String), Error> {
+    let models: Vec<Model> =
+        recordings.iter().map(|recording| report::build(recording, &|_| true, false)).collect();
+    let both: Vec<_> = recordings.iter().zip(&models).collect();
+    let mut page = lmbench::page(&both, real, false);
+    if page.tables.is_empty() {
+        return Ok((String::new(), String::new()));
+    }
+    if !document {
+        return Ok((tickmark_render::lmbench::text(&page, BESIDE), String::new()));
+    }
+    // A store of its own, gone when this ends: the document is imported like any file.
+    let folder = tempfile::tempdir().map_err(Error::file("make", std::env::temp_dir()))?;
+    let (theirs, decided) = its_sides(folder.path())?;
+    let mut besides: Vec<Beside> = Vec::new();
+    for table in &mut page.tables {
+        let known = theirs.tables.iter().find(|other| other.title == table.title);
+        let percents = known.and_then(|known| known.systems.get(1)?.percent.clone());
+        let Some(percents) = percents else { continue };
+        for (index, column) in table.columns.iter().enumerate() {
+            let here = table.systems.get(1).and_then(|system| system.percent.as_ref()?[index]);
+            let known = besides.iter().any(|beside| beside.metric == column.metric);
+            if let Some(document) =
+                percents[index].filter(|_| !known && !column.metric.starts_with("machine."))
+            {
+                let decided = decided.iter().any(|metric| metric == column.metric);
+                besides.push(Beside { metric: column.metric, document, decided, here });
+            }
+        }
+        table.beside = Some(percents);
+    }
+    let mut out = tickmark_render::lmbench::text(&page, BESIDE);
+    let filled = besides.iter().filter(|beside| beside.here.is_some()).count();
+    let _ = writeln!(out, "\n{filled} of the document's {} columns are filled here.", besides.len());
+    out += &noise(&besides);
+    Ok((out, real_ones(&besides)))
+}
+
+/// Which of the document's differences the tick explains.
+fn real_ones(besides: &[Beside]) -> String {
+    let compared: Vec<(&Beside, f64)> =
+        besides.iter().filter_map(|beside| Some((beside, beside.here?))).collect();
+    let told = compared.iter().filter(|(beside, _)| beside.decided);
+    let real: Vec<&str> = told
+        .clone()
+        .filter(|(beside, here)| beside.is_explained(*here))
+        .map(|(beside, _)| beside.metric)
+        .collect();
+    format!(
+        "Of the document's {} differences {} exceed the noise of its own runs; {} of them match the tick's sign and size{}.\n",
+        compared.len(),
+        told.count(),
+        real.len(),
+        if real.is_empty() { String::new() } else { format!(": {}", real.join(", ")) }
+    )
+}
+
+impl Beside {
+    /// Whether what was measured here has its sign, and a size between half of it and twice as much.
+    fn is_explained(&self, here: f64) -> bool {
+        (0.5..=2.0).contains(&(self.document / here))
+    }
+}
+
+/// The document's page, with the metrics that its five runs a side tell apart.
+fn its_sides(folder: &std::path::Path) -> Result<(lmbench::Page, Vec<String>), Error> {
+    let store = crate::command::open(Some(folder.to_owned()))?;
+    let texts = [("tqm860l-summary.txt".to_owned(), DOCUMENT.to_owned())];
+    let (found, _) = tickmark_import::lmbench::read(&texts)
+        .map_err(|name| Error::Refused(format!("{name} cannot be read")))?;
+    let ids = found.iter().map(|one| import::keep(&store, one, &one.host)).collect::<Result<Vec<_>, _>>()?;
+    let recordings = ids.iter().map(|id| store.read(id)).collect::<Result<Vec<_>, _>>()?;
+    let models: Vec<Model> =
+        recordings.iter().map(|recording| report::build(recording, &|_| true, false)).collect();
+    let page = lmbench::page(&recordings.iter().zip(&models).collect::<Vec<_>>(), &[], false);
+    let sides: Vec<Side> =
+        recordings.into_iter().map(|recording| Side { recordings: vec![recording] }).collect();
+    let compared = crate::command::compare::compared(
+        &store,
+        &sides,
+        CompareOptions::with_margin(0.01),
+        RowSelection::ALL,
+    )?;
+    let changed = compared.against.iter().flat_map(|against| &against.lines).filter(|line| line.decided());
+    Ok((page, changed.map(|line| line.metric.clone()).collect()))
+}
+
+/// What in the document is not the tick: where its own runs do not tell the sides apart, and where they do and the tick,
+/// which takes the same share of everything, cannot be why.
+fn noise(besides: &[Beside]) -> String {
+    let mut out = String::new();
+    let compared = || besides.iter().filter_map(|beside| Some((beside, beside.here?)));
+    let mut list = |title: &str, of: &dyn Fn(&Beside, f64) -> bool| {
+        let lines: Vec<String> = compared()
+            .filter(|(beside, here)| of(beside, *here))
+            .map(|(beside, here)| format!("{} {:+.1} ({here:+.1} here)", beside.metric, beside.document))
+            .collect();
+        if !lines.is_empty() {
+            let _ = writeln!(out, "{title} ({}): {}", lines.len(), lines.join(", "));
+        }
+    };
+    let same = |a: f64, b: f64| (a >= 0.0) == (b >= 0.0);
+    list("noise: its own runs do not tell", &|beside, _| !beside.decided);
+    list("the other way than a count of instructions", &|beside, here| {
+        beside.decided && !same(beside.document, here)
+    });
+    list("the same way, more than twice as much or less than half", &|beside, here| {
+        beside.decided && same(beside.document, here) && !beside.is_explained(here)
+    });
+    list("of the sign and size that the tick has here", &|beside, here| {
+        beside.decided && beside.is_explained(here)
+    });
+    out
+}

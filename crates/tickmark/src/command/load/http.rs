@@ -1,0 +1,241 @@
+//! Transactions over HTTP.
+
+use crate::cli::{Format, Goal, Http};
+use crate::command::hosts::Elsewhere;
+use crate::command::run::{measured_one, saved};
+use crate::command::timers::{header, with_header};
+use crate::error::{Code, Error};
+use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
+use std::time::Duration;
+use tickmark_analysis::capacity;
+use tickmark_analysis::http::{self, Load};
+use tickmark_drive::plan;
+use tickmark_probe::sys::limits::allowed_cpus;
+use tickmark_probe::sys::usage::CpuClock;
+use tickmark_store::{Recording, Store};
+use tickmark_wire::{Arguments, Nanos, Offer, names};
+
+/// How long a run measures and how many there are: as the document, and in short.
+const USUAL: (i64, u32) = (30_000_000_000, 10);
+pub(in crate::command) const QUICK: (i64, u32) = (2_000_000_000, 3);
+/// And of a search, whose slices are 30 of each run.
+const QUICK_SEARCH: (i64, u32) = (6_000_000_000, 3);
+
+pub(in crate::command) fn run(store: &Store, asked: &Http) -> Result<Code, Error> {
+    if asked.serve {
+        return serve(asked);
+    }
+    if let Some(name) = &asked.of {
+        let is_http = |recording: &Recording| {
+            !http::of(recording, names::HTTP).is_empty() || !capacity::of(recording).is_empty()
+        };
+        return page(&store.find_usable(name, &is_http)?, asked.output.format);
+    }
+    // It listens until the recording is made.
+    let find = |host: &String| Elsewhere::find(host, &asked.ssh, asked.token_file.as_deref());
+    let elsewhere = asked.peer.as_ref().map(find).transpose()?;
+    let whose = whose(asked, elsewhere.as_ref())?;
+    let (offers, quick) = match &asked.find_capacity {
+        Some(goal) => (searches(asked, goal, &whose)?, QUICK_SEARCH),
+        None => (offers(asked, &whose)?, QUICK),
+    };
+    let (each, runs) = if asked.quick { quick } else { USUAL };
+    let (each, runs) = (asked.duration.map_or(each, Nanos::get), asked.runs.unwrap_or(runs));
+    let all = Nanos::new(each.saturating_mul(i64::from(runs) * offers.len() as i64));
+    let plan = plan::make(&offers, runs, Some(all), (&asked.settings).into(), false, &mut rand::rng());
+    let (recording, stopped) = measured_one(store, asked.name.as_deref(), plan, &["http".to_owned()])?;
+    let code = page(&recording, asked.output.format)?;
+    if asked.output.format == Format::Text {
+        saved(&recording, stopped, "http --of")?;
+    }
+    Ok(if stopped { code.worse(Code::Partly) } else { code })
+}
+
+/// What a recording has: what was searched, or what was measured.
+fn page(recording: &Recording, format: Format) -> Result<Code, Error> {
+    let all = capacity::of(recording);
+    if all.is_empty() {
+        return show(recording, names::HTTP, format);
+    }
+    shown(recording, &all, format, tickmark_render::capacity::json, tickmark_render::capacity::text)
+}
+
+/// Our own server, here or on another host, or another one.
+fn whose(asked: &Http, elsewhere: Option<&Elsewhere>) -> Result<Vec<(&'static str, String)>, Error> {
+    if let Some(url) = &asked.url {
+        let told = of_url(url, asked.pid)?;
+        answers(url, &told)?;
+        return Ok(told);
+    }
+    let own = [("bytes", asked.bytes.to_string()), ("workers", asked.workers.to_string())];
+    let there = elsewhere.map(|host| [("whose", "host".to_owned())].into_iter().chain(host.told()));
+    Ok(own.into_iter().chain(there.into_iter().flatten()).collect())
+}
+
+/// On which CPUs.
+fn places(asked: &Http) -> Vec<&str> {
+    let several = allowed_cpus().is_ok_and(|cpus| cpus.len() > 1);
+    match (asked.url.is_some() || asked.peer.is_some(), asked.place.is_empty()) {
+        (true, _) => vec!["same"],
+        // Where they share a CPU, the client is late while the server runs.
+        (_, true) if several && asked.find_capacity.is_some() => vec!["across"],
+        (_, true) if several => vec!["same", "across"],
+        (_, true) => vec!["same"],
+        _ => asked.place.iter().map(String::as_str).collect(),
+    }
+}
+
+/// Each search that is asked for.
+fn searches(asked: &Http, goal: &Goal, whose: &[(&'static str, String)]) -> Result<Vec<Offer>, Error> {
+    let places = places(asked);
+    let fixed = [
+        ("pace", asked.arrivals.clone()),
+        ("quantile", goal.quantile.clone()),
+        ("limit", goal.micros.to_string()),
+    ];
+    let mut offers = Vec::new();
+    for connection in &asked.connection {
+        for connections in &asked.connections {
+            for by in &asked.by {
+                for place in &places {
+                    let own = [
+                        ("connection", connection.clone()),
+                        ("connections", connections.to_string()),
+                        ("by", by.clone()),
+                        ("place", (*place).to_owned()),
+                    ];
+                    offers.push(offer(names::CAPACITY, own.iter().chain(whose).chain(&fixed))?);
+                }
+            }
+        }
+    }
+    Ok(offers)
+}
+
+fn offer<'a>(probe: &str, told: impl Iterator<Item = &'a (&'static str, String)>) -> Result<Offer, Error> {
+    let told: Arguments = told.map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
+    Ok(tickmark_load::REGISTRY.case(probe, &told).map_err(Error::Usage)?.offer())
+}
+
+/// Each combination that is asked for.
+fn offers(asked: &Http, whose: &[(&'static str, String)]) -> Result<Vec<Offer>, Error> {
+    let places = places(asked);
+    let pace = |rate: &u32| [("pace", asked.arrivals.clone()), ("rate", rate.to_string())];
+    let closed = [("pace", "closed".to_owned()), ("rate", "0".to_owned())];
+    let paces: Vec<_> =
+        if asked.rate.is_empty() { vec![closed] } else { asked.rate.iter().map(pace).collect() };
+    let fixed = [
+        ("latency", if asked.count_only { "no" } else { "yes" }.to_owned()),
+        ("patience", asked.patience.to_string()),
+    ];
+    let mut offers = Vec::new();
+    for connection in &asked.connection {
+        let each = asked.requests_per_connection.filter(|_| connection == "keep-alive").unwrap_or(0);
+        for connections in &asked.connections {
+            for by in &asked.by {
+                for place in &places {
+                    for pace in &paces {
+                        let own = [
+                            ("connection", connection.clone()),
+                            ("each", each.to_string()),
+                            ("connections", connections.to_string()),
+                            ("by", by.clone()),
+                            ("place", (*place).to_owned()),
+                        ];
+                        offers.push(offer(names::HTTP, own.iter().chain(pace).chain(whose).chain(&fixed))?);
+                    }
+                }
+            }
+        }
+    }
+    Ok(offers)
+}
+
+/// Answers until it is ended.
+fn serve(asked: &Http) -> Result<Code, Error> {
+    let listen = asked.listen;
+    let [connection] = asked.connection.as_slice() else {
+        return Err(Error::Usage("--serve has one --connection".to_owned()));
+    };
+    let how = (asked.workers, asked.bytes, connection == "keep-alive", asked.reads);
+    let tell = |at| {
+        let _ = crate::command::print(&format!("serves at {at}\n"));
+    };
+    let ended = tickmark_load::serve_http(*listen.ip(), listen.port(), how, tell);
+    ended.map(|()| Code::Done).map_err(|error| Error::Refused(format!("--listen {listen}: {error}")))
+}
+
+/// What the probe is told of a server that runs already.
+pub(in crate::command) fn of_url(url: &str, pid: Option<u32>) -> Result<Vec<(&'static str, String)>, Error> {
+    let wrong = |why: &str| Error::Usage(format!("--url {url}: {why}"));
+    if url.starts_with("https://") {
+        return Err(wrong(
+            "https is not spoken here: its cost is that of a TLS library; give the http:// address behind it",
+        ));
+    }
+    let rest = url.strip_prefix("http://").ok_or_else(|| wrong("give http://HOST:PORT/PATH"))?;
+    let (host, path) = rest.find('/').map_or((rest, "/"), |at| rest.split_at(at));
+    if host.is_empty() || url.chars().any(|c| c.is_control() || c == ' ') {
+        return Err(wrong("give http://HOST:PORT/PATH"));
+    }
+    let with_port = |host: &str| host.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());
+    let named = if with_port(host) { host.to_owned() } else { format!("{host}:80") };
+    let address =
+        named.to_socket_addrs().map_err(|error| wrong(&error.to_string()))?.min_by_key(SocketAddr::is_ipv6);
+    let address = address.ok_or_else(|| wrong("this name has no address"))?;
+    if let Some(pid) = pid.filter(|pid| CpuClock::of(*pid).is_none()) {
+        return Err(Error::Usage(format!("--pid {pid}: there is no such process")));
+    }
+    Ok(vec![
+        ("whose", "url".to_owned()),
+        ("bytes", "any".to_owned()),
+        ("target", address.to_string()),
+        ("host", host.to_owned()),
+        ("path", path.to_owned()),
+        ("pid", pid.map_or_else(String::new, |pid| pid.to_string())),
+    ])
+}
+
+/// Whether somebody listens where a URL leads: nothing is measured of a port that is dead.
+fn answers(url: &str, told: &[(&'static str, String)]) -> Result<(), Error> {
+    let target = told.iter().find(|(name, _)| *name == "target").and_then(|(_, to)| to.parse().ok());
+    let Some(target) = target else { return Ok(()) };
+    let connected = TcpStream::connect_timeout(&target, Duration::from_secs(5));
+    connected.map(drop).map_err(|error| {
+        Error::Refused(format!("--url {url}: nobody answers at {target}: {error}; is the server running?"))
+    })
+}
+
+/// Every load of a probe in a recording.
+pub(in crate::command) fn show(recording: &Recording, probe: &str, format: Format) -> Result<Code, Error> {
+    let all = http::of(recording, probe);
+    if all.is_empty() {
+        let id = &recording.meta.id;
+        return Err(Error::Usage(format!("recording {id} has no transactions of `tickmark {probe}`")));
+    }
+    shown(recording, &all, format, tickmark_render::http::json, tickmark_render::http::text)
+}
+
+fn shown<T>(
+    recording: &Recording,
+    all: &[Load<T>],
+    format: Format,
+    json: fn(&[Load<T>]) -> serde_json::Value,
+    text: fn(&[Load<T>]) -> String,
+) -> Result<Code, Error> {
+    let id = &recording.meta.id;
+    if format == Format::Json {
+        with_header(recording, json(all))?;
+    } else {
+        header(recording)?;
+        crate::command::print(&text(all))?;
+    }
+    match all.iter().filter_map(|load| load.seen.as_ref().err()).next() {
+        Some(why) if all.iter().all(|load| load.seen.is_err()) => {
+            Err(Error::Refused(format!("nothing was measured: {why}; saved as {id}")))
+        }
+        Some(_) => Ok(Code::Partly),
+        None if recording.complete() => Ok(Code::Done),
+        None => Ok(Code::Partly),
+    }
+}

@@ -1,0 +1,175 @@
+//! What this machine loses, and why; and whether changing it helps.
+
+use crate::cli::{Cli, Command, Doctor, DoctorFormat};
+use crate::command::run::measured_here;
+use crate::error::{Code, Error};
+use crate::selection;
+use clap::Parser;
+use tickmark_analysis::doctor::{self, Check, Diagnosis, Outcome};
+use tickmark_analysis::report;
+use tickmark_drive::plan;
+use tickmark_store::{Entry, Recording, Store};
+use tickmark_wire::{Nanos, Offer, Settings};
+
+/// What looking takes: all of it, and one check's probes.
+const ALL: Nanos = Nanos::from_millis(8_000);
+const ONE: Nanos = Nanos::from_millis(900);
+/// Runs of each probe.
+const RUNS: u32 = 3;
+/// Earlier recordings that say what is usual here.
+const REMEMBERED: usize = 10;
+/// Blocks of a proof.
+const BLOCKS: &str = "10";
+/// Where a check needs nothing but facts, this is measured all the same: a recording is one of something.
+const CHEAP: &str = "syscall.null";
+
+pub(in crate::command) fn run(store: &Store, asked: &Doctor) -> Result<Code, Error> {
+    let checks = chosen(&asked.only)?;
+    let (recording, stopped) = match &asked.of {
+        Some(name) => (store.find_for_doctor(name)?, false),
+        None => measure_these(store, asked.cpu, &checks, &[], !asked.only.is_empty())?,
+    };
+    if let Some(from) = &recording.imported {
+        return Err(Error::Usage(format!(
+            "recording {} was measured by {}: it has nothing that a check looks at; `tickmark doctor` alone measures this machine",
+            recording.meta.id, from.tool
+        )));
+    }
+    let mut all = doctor::examine(&recording, &checks);
+    doctor::remember(&mut all, &earlier(store, &recording));
+    show(&recording, &all, asked.format)?;
+    let blind = all.iter().all(|one| matches!(one.outcome, Outcome::NotVisible(_)));
+    let found = all.iter().any(|one| matches!(one.outcome, Outcome::Found(_)));
+    if asked.prove {
+        prove(store, asked, &recording, &all)?;
+    }
+    Ok(match (stopped, found) {
+        (true, _) => Code::Partly,
+        (false, true) => Code::Differs,
+        (false, false) if blind => Code::Unjudged,
+        (false, false) => Code::Done,
+    })
+}
+
+/// The checks that were named, or all.
+pub(in crate::command) fn chosen(only: &[String]) -> Result<Vec<&'static Check>, Error> {
+    if only.is_empty() {
+        return Ok(doctor::checks().collect());
+    }
+    let one = |name: &String| {
+        let unknown = || {
+            let all: Vec<&str> = doctor::checks().map(|check| check.name).collect();
+            Error::Usage(format!("no check is called {name}; there are {}", all.join(", ")))
+        };
+        doctor::checks().find(|check| check.name == name).ok_or_else(unknown)
+    };
+    only.iter().map(one).collect()
+}
+
+/// A short recording of what the checks need, and of these metrics; and whether the user ended it.
+pub(in crate::command) fn measure_these(
+    store: &Store,
+    cpu: Option<u32>,
+    checks: &[&Check],
+    metrics: &[&str],
+    quick: bool,
+) -> Result<(Recording, bool), Error> {
+    let mut probes: Vec<&str> = checks.iter().flat_map(|check| check.probes).copied().collect();
+    probes.sort_unstable();
+    probes.dedup();
+    if probes.is_empty() && metrics.is_empty() {
+        probes.push(CHEAP);
+    }
+    let catalogue = selection::select(&["all".to_owned()])?;
+    let own = |offer: &Offer| {
+        let asked = || offer.metrics.iter().any(|metric| metrics.contains(&metric.name.as_str()));
+        probes.contains(&offer.probe.as_str()) || asked()
+    };
+    let offers: Vec<Offer> = catalogue.into_iter().filter(own).collect();
+    let known = |name: &&&str| {
+        offers.iter().flat_map(|offer| &offer.metrics).any(|metric| metric.name.as_str() == **name)
+    };
+    if let Some(unknown) = metrics.iter().find(|name| !known(name)) {
+        return Err(Error::UnknownProbe { name: (*unknown).to_owned(), suggestion: None });
+    }
+    let (runs, budget) = if quick { (1, ONE) } else { (RUNS, ALL) };
+    let settings = Settings { cpu, small: true, ..Settings::default() };
+    let plan = plan::make(&offers, runs, Some(budget), settings, runs == 1, &mut rand::rng());
+    let select = [tickmark_store::DOCTOR.to_owned()];
+    let (mut made, stopped) =
+        measured_here(store, &[(tickmark_store::DOCTOR.to_owned(), plan)], &select, &|_| false, None)?;
+    Ok((made.swap_remove(0)?, stopped))
+}
+
+/// The last recordings before this one of the same, on the same machine.
+fn earlier(store: &Store, recording: &Recording) -> Vec<Recording> {
+    let own = Entry::of(recording);
+    let mut known = store.list().unwrap_or_default();
+    known.retain(|entry| {
+        entry.complete
+            && entry.arm.is_none()
+            && entry.signature == own.signature
+            && entry.created < own.created
+    });
+    known.sort_by_key(|entry| std::cmp::Reverse(entry.created));
+    known.iter().take(REMEMBERED).filter_map(|entry| store.read(&entry.id).ok()).collect()
+}
+
+fn show(recording: &Recording, all: &[Diagnosis], format: DoctorFormat) -> Result<(), Error> {
+    let header = || report::build(recording, &|_| false, false).header;
+    match format {
+        DoctorFormat::Text => {
+            let header = tickmark_render::report::header(&header());
+            let id = &recording.meta.id;
+            let text = tickmark_render::doctor::text(all);
+            crate::command::print(&format!(
+                "{header}\n\n{text}\nsaved as {id}        tickmark doctor --of {id}\n"
+            ))
+        }
+        DoctorFormat::Json => {
+            let findings = tickmark_render::doctor::json(all);
+            crate::command::print_json(&serde_json::json!({ "recording": header(), "checks": findings }))
+        }
+        DoctorFormat::Prometheus => crate::command::print(&tickmark_render::doctor::open_metrics(all)),
+    }
+}
+
+/// Changes what was found and can be reversed, in interleaved blocks, on the probe that shows it or on a command.
+fn prove(store: &Store, asked: &Doctor, recording: &Recording, all: &[Diagnosis]) -> Result<(), Error> {
+    // Where it was found: a governor, an idle state are those of a CPU.
+    let cpu = recording.sessions.first().map_or(0, |session| session.settled.cpu).to_string();
+    let proofs: Vec<_> = all.iter().filter_map(|one| Some((one.name, one.proof.as_ref()?))).collect();
+    if proofs.is_empty() {
+        return crate::command::print(
+            "\nnothing was found that can be changed and put back here: nothing to prove\n",
+        );
+    }
+    let command = (!asked.command.is_empty()).then(|| timed(&asked.command));
+    for (name, proof) in proofs {
+        crate::command::print(&format!("\nproving {name}: {}\n", proof.knob))?;
+        let mut words = vec!["tickmark", "experiment", &proof.knob, "--blocks", BLOCKS, "--small"];
+        match &command {
+            Some(command) => words.extend(["--command", command]),
+            None => words.extend([proof.probe, "--cpu", &cpu]),
+        }
+        let experiment = match Cli::try_parse_from(words).map(|cli| cli.command) {
+            Ok(Command::Experiment(experiment)) => experiment,
+            Ok(_) => continue,
+            Err(error) => return Err(Error::Refused(error.to_string())),
+        };
+        // One that cannot be changed here is told, and the next is tried.
+        if let Err(error) = crate::command::experiment::run(store, &experiment) {
+            crate::command::print(&format!("  not proved: {error}\n"))?;
+        }
+    }
+    Ok(())
+}
+
+/// A command line that prints how many seconds the user's command took.
+fn timed(words: &[String]) -> String {
+    let quoted: Vec<String> = words.iter().map(|word| format!("'{}'", word.replace('\'', "'\\''"))).collect();
+    format!(
+        "begin=$(date +%s%N); {} >/dev/null || exit 1; end=$(date +%s%N); echo $((end - begin))",
+        quoted.join(" ")
+    )
+}

@@ -1,0 +1,128 @@
+//! What happens on each CPU as it happens.
+
+mod screen;
+
+use crate::cli::{Format, Live as Asked};
+use crate::error::{Code, Error};
+use crate::progress::control;
+use screen::{Screen, Wish};
+use std::io::IsTerminal;
+use std::time::{Duration, Instant};
+use tickmark_analysis::live::{History, Point};
+use tickmark_probe::live::{Live, Second};
+use tickmark_probe::sys::usage::CpuClock;
+
+const SECOND: Duration = Duration::from_secs(1);
+
+pub(in crate::command) fn run(asked: &Asked) -> Result<Code, Error> {
+    let cpus: Vec<u32> = crate::command::cpus::asked(&asked.cpu)?.into_iter().flatten().collect();
+    let refused =
+        |error| Error::Usage(format!("--cpu: {error}; `tickmark live` watches CPUs that it may run on"));
+    let mut live = Live::begin(&cpus).map_err(refused)?;
+    let mut view = View {
+        all: cpus.iter().map(|cpu| History::new(*cpu)).collect(),
+        begun: Instant::now(),
+        own: Own::begin(),
+    };
+    let until = asked.duration.map(|time| view.begun + time.to_duration());
+    let shows = asked.output.format == Format::Text && std::io::stdout().is_terminal();
+    let mut screen = shows.then(Screen::open).transpose().map_err(Error::Output)?;
+    let control = control();
+    let mut next = view.begun + SECOND;
+    loop {
+        // Keys are heard at once, and what is seen is taken each second.
+        let wish = match &mut screen {
+            Some(screen) => screen.wait(next, &view.all).map_err(Error::Output)?,
+            None => {
+                std::thread::sleep(next.saturating_duration_since(Instant::now()).min(SECOND / 5));
+                Wish::Nothing
+            }
+        };
+        let is_over = until.is_some_and(|until| Instant::now() >= until);
+        if wish == Wish::End || control.stopped() || is_over {
+            break;
+        }
+        if Instant::now() < next {
+            continue;
+        }
+        next += SECOND;
+        let seconds = live.take();
+        view.add(&seconds);
+        match &mut screen {
+            Some(screen) => screen.draw(&view.all, view.own.share()).map_err(Error::Output)?,
+            None => view.print(asked.output.format)?,
+        }
+    }
+    drop(screen);
+    drop(live);
+    if asked.output.format == Format::Text {
+        crate::command::print(&format!(
+            "{} ({:.0} s)\n",
+            tickmark_render::live::cost(view.own.share()),
+            view.begun.elapsed().as_secs_f64()
+        ))?;
+    }
+    Ok(Code::Done)
+}
+
+/// What was seen so far.
+struct View {
+    all: Vec<History>,
+    begun: Instant,
+    own: Own,
+}
+
+impl View {
+    fn add(&mut self, seconds: &[Second]) {
+        for (history, second) in self.all.iter_mut().zip(seconds) {
+            let counted = Point {
+                clock: second.clock,
+                timer_interrupts: second.timer_interrupts,
+                busy: second.busy,
+                interrupts: second.interrupts,
+                steal: second.steal,
+                ..Point::default()
+            };
+            history.add(Point::of(&second.late, &second.gaps, [second.waited, second.wanted], counted));
+        }
+    }
+
+    /// Where there is no terminal: a line of JSON, or a row for each CPU.
+    fn print(&self, format: Format) -> Result<(), Error> {
+        let at = jiff::Timestamp::now();
+        if format == Format::Json {
+            let line = tickmark_render::live::json(&at.to_string(), &self.all, self.own.share());
+            return crate::command::print(&format!("{line}\n"));
+        }
+        let at = at.strftime("%Y-%m-%d %H:%M:%S UTC");
+        let heads = tickmark_render::live::HEADS;
+        for history in &self.all {
+            let cells = tickmark_render::live::cells(history);
+            let pairs: Vec<String> =
+                heads.iter().zip(cells).map(|(head, cell)| format!("{head} {cell}")).collect();
+            crate::command::print(&format!("{at}: {}\n", pairs.join(", ")))?;
+        }
+        Ok(())
+    }
+}
+
+/// What this process takes itself, all of its threads together.
+struct Own {
+    clock: Option<CpuClock>,
+    before: f64,
+    at: Instant,
+}
+
+impl Own {
+    fn begin() -> Self {
+        let clock = CpuClock::of(std::process::id());
+        let before = clock.as_ref().map_or(0.0, |clock| clock.read().as_f64());
+        Self { clock, before, at: Instant::now() }
+    }
+
+    /// Of one CPU, since it began.
+    fn share(&self) -> f64 {
+        let used = self.clock.as_ref().map_or(f64::NAN, |clock| clock.read().as_f64());
+        (used - self.before) / 1e9 / self.at.elapsed().as_secs_f64().max(1e-9)
+    }
+}

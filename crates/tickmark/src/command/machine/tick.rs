@@ -1,0 +1,187 @@
+//! What interrupts a CPU, and what its tick costs at another HZ.
+
+use crate::cli::{Format, Tick};
+use crate::command::cpus;
+use crate::command::export_gaps::noise_of;
+use crate::command::run::{measured_here, own_name, saved};
+use crate::command::threshold::OnThreshold;
+use crate::error::{Code, Error};
+use crate::selection;
+use tickmark_analysis::noise::{Gap, Noise};
+use tickmark_analysis::report;
+use tickmark_analysis::what_if::{self, WhatIf};
+use tickmark_drive::plan;
+use tickmark_store::{Recording, Store};
+use tickmark_wire::{Nanos, Settings, names};
+
+/// The longest run: what is interrupted loses no more, and memory does not grow with the duration.
+const RUN: Nanos = Nanos::from_millis(10_000);
+/// By so much, as a share, the calibration of a recording may differ from the first one, which took 2 ms.
+const CALIBRATION: f64 = 1e-3;
+
+pub(in crate::command) fn run(store: &Store, asked: &Tick) -> Result<Code, Error> {
+    if let Some(name) = &asked.of {
+        let recording = store.find_usable(name, &|recording| noise_of(recording).is_ok())?;
+        return show(&recording, &noise_of(&recording)?, asked).map(|()| Code::Done);
+    }
+    let threshold = OnThreshold::of(&asked.on_threshold)?;
+    let cpus = cpus::asked(&asked.cpu)?;
+    if asked.osnoise && cpus.len() > 1 {
+        return Err(Error::Usage("--osnoise: which CPUs it watches is one setting; give one CPU".to_owned()));
+    }
+    let (made, stopped) = measure(store, asked, &cpus, threshold.as_ref())?;
+    let (watched, several) = (made.len(), made.len() > 1);
+    let mut recordings = Vec::new();
+    for made in made {
+        match made {
+            Ok(recording) => recordings.push(recording),
+            // What the others saw is shown all the same.
+            Err(error) if several => anstream::eprintln!("tickmark: {error}"),
+            Err(error) => return Err(error),
+        }
+    }
+    // One that the others' end cut short has no trace.
+    let seen = recordings.iter().map(|recording| noise_of(recording).map(|noise| (recording, noise)));
+    let seen: Vec<_> = if several { seen.flatten().collect() } else { seen.collect::<Result<_, _>>()? };
+    let all = seen.len() == watched;
+    match &seen[..] {
+        [] => return Err(Error::Refused("no CPU was watched to the end of a run".to_owned())),
+        [(recording, noise)] if !several => {
+            show(recording, noise, asked)?;
+            if asked.output.format == Format::Text {
+                saved(recording, stopped, "tick --of")?;
+            }
+        }
+        all => show_all(all, asked, stopped)?,
+    }
+    let acted = threshold.as_ref().and_then(|on| {
+        let long = |(recording, noise): &(&Recording, Noise)| {
+            Some(act(on, met(on, noise, asked.duration)?, recording).map(|()| Code::Differs))
+        };
+        seen.iter().find_map(long)
+    });
+    match acted {
+        Some(code) => code,
+        None if stopped || !all => Ok(Code::Partly),
+        None => Ok(Code::Done),
+    }
+}
+
+/// The gap that ended the loop.
+fn met<'a>(on: &OnThreshold, noise: &'a Noise, asked: Nanos) -> Option<&'a Gap> {
+    let least = least(on.above.as_f64(), noise.span / asked.as_f64());
+    noise.gaps.last().filter(|gap| gap.length >= least)
+}
+
+/// What the gap that ended a loop has at least, in ns. The loop compared ticks of a first calibration: by the recording's, and in whole ns, the
+/// gap may be shorter by a little, and then the loop has a smaller part of its time, too.
+fn least(above: f64, part: f64) -> f64 {
+    if part < 1.0 - CALIBRATION { above * (1.0 - CALIBRATION) - 1.0 } else { above }
+}
+
+/// The loop on each CPU, in runs of at most [`RUN`].
+fn measure(
+    store: &Store,
+    asked: &Tick,
+    cpus: &[Option<u32>],
+    on: Option<&OnThreshold>,
+) -> Result<(Vec<Result<Recording, Error>>, bool), Error> {
+    let select = vec![names::TICK.to_owned()];
+    // The suite of that name has others.
+    let mut offers = selection::select(&select)?;
+    offers.retain(|offer| offer.probe.as_str() == names::TICK);
+    // One run where it ends at a gap: the next would begin another trace.
+    let runs = if on.is_some() { 1 } else { asked.duration.get().div_euclid(RUN.get() + 1) + 1 };
+    let runs = u32::try_from(runs).unwrap_or(u32::MAX);
+    if asked.osnoise {
+        let seconds = (asked.duration.get() / i64::from(runs) / 1_000_000_000).clamp(1, 10);
+        offers.extend(selection::select(&[format!("{}:seconds={seconds}", names::OSNOISE)])?);
+    }
+    let mut random = rand::rng();
+    let mut plan = |cpu: &Option<u32>| {
+        let settings = Settings { cpu: *cpu, priority: asked.priority, ..OnThreshold::settings(on) };
+        let name = cpus::named(&own_name(asked.name.as_deref()), *cpu, cpus.len());
+        (name, plan::make(&offers, runs, Some(asked.duration), settings, runs == 1, &mut random))
+    };
+    let plans: Vec<_> = cpus.iter().map(&mut plan).collect();
+    let met_one = |recording: &Recording| {
+        on.is_some_and(|on| noise_of(recording).is_ok_and(|noise| met(on, &noise, asked.duration).is_some()))
+    };
+    measured_here(store, &plans, &select, &met_one, None)
+}
+
+/// What several CPUs saw at the same time.
+fn show_all(seen: &[(&Recording, Noise)], asked: &Tick, stopped: bool) -> Result<(), Error> {
+    if asked.output.format == Format::Json {
+        let pages = seen.iter().map(|(recording, noise)| page(recording, noise, asked)).collect::<Vec<_>>();
+        return crate::command::print_json(&serde_json::json!({ "cpus": pages }));
+    }
+    if let Some((first, _)) = seen.first() {
+        let header = report::build(first, &|_| false, false).header;
+        crate::command::print(&format!("{}\n\n", tickmark_render::report::header(&header)))?;
+    }
+    crate::command::print(&tickmark_render::noise::table(seen.iter().map(|(_, noise)| noise)))?;
+    for (recording, noise) in seen {
+        if let Some(predicted) = predicted(recording, noise, asked) {
+            crate::command::print(&format!(
+                "\nCPU {}\n{}",
+                noise.cpu,
+                tickmark_render::what_if::text(&predicted)
+            ))?;
+        }
+    }
+    seen.iter().try_for_each(|(recording, _)| saved(recording, stopped, "tick --of"))
+}
+
+fn show(recording: &Recording, noise: &Noise, asked: &Tick) -> Result<(), Error> {
+    if asked.output.format == Format::Json {
+        return crate::command::print_json(&page(recording, noise, asked));
+    }
+    let header = report::build(recording, &|_| false, false).header;
+    crate::command::print(&format!("{}\n\n", tickmark_render::report::header(&header)))?;
+    crate::command::print(&tickmark_render::noise::text(noise))?;
+    let predicted = predicted(recording, noise, asked);
+    predicted.map_or(Ok(()), |predicted| crate::command::print(&tickmark_render::what_if::text(&predicted)))
+}
+
+/// The same for programs.
+fn page(recording: &Recording, noise: &Noise, asked: &Tick) -> serde_json::Value {
+    let header = report::build(recording, &|_| false, false).header;
+    let mut value = tickmark_render::noise::json(noise);
+    value["recording"] = serde_json::json!(header);
+    if let Some(predicted) = predicted(recording, noise, asked) {
+        value["hz_what_if"] = tickmark_render::what_if::json(&predicted);
+    }
+    value
+}
+
+/// What other rates would cost, where that was asked.
+fn predicted(recording: &Recording, noise: &Noise, asked: &Tick) -> Option<WhatIf> {
+    let asks = !asked.hz_what_if.is_empty();
+    asks.then(|| what_if::of(noise, recording, &asked.hz_what_if, &asked.mhz))
+}
+
+/// Carries out what was asked for at a gap of that length.
+fn act(on: &OnThreshold, gap: &Gap, recording: &Recording) -> Result<(), Error> {
+    anstream::eprintln!(
+        "ended at a gap of {} ns, {:.6} s after the beginning: {}",
+        gap.length,
+        gap.start / 1e9,
+        gap.what.code()
+    );
+    let told = [("TICKMARK_GAP_NS", gap.length.to_string()), ("TICKMARK_GAP", gap.what.code().to_owned())];
+    on.act(recording, &told)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_gap_that_ended_the_loop_is_known_by_any_calibration() {
+        // 400.3 ns in whole ones, and 10 ms by a rate that is 10 ppm higher.
+        assert!(400.0 >= least(400.0, 0.0001) && 9_999_900.0 >= least(1e7, 0.5));
+        // A loop that went on to its end had none.
+        assert!(399.0 < least(400.0, 1.0) && 9_999_900.0 < least(1e7, 1.0) && 390.0 < least(400.0, 0.5));
+    }
+}

@@ -1,0 +1,203 @@
+//! How late each way to wait wakes a program, and how far off rows of timers are.
+
+use crate::cli::{Format, ScenarioOutput, Timers};
+use crate::command::looks::Looks;
+use crate::command::run::{measured_here, own_name, saved};
+use crate::command::threshold::OnThreshold;
+use crate::command::{cpus, scenarios};
+use crate::error::{Code, Error};
+use crate::selection;
+use tickmark_analysis::report::{self, Header};
+use tickmark_analysis::scenario;
+use tickmark_analysis::wakes::{self, Met, Wakes};
+use tickmark_drive::plan;
+use tickmark_store::{Recording, Store};
+use tickmark_wire::{Nanos, Priority, Settings, names};
+
+/// Wake-ups that a run of one way has time for, at least.
+const FEWEST: i64 = 10;
+
+pub(in crate::command) fn run(store: &Store, asked: &Timers) -> Result<Code, Error> {
+    if let Some(folder) = &asked.plots {
+        // Refused now, and not after the measurement.
+        std::fs::create_dir_all(folder).map_err(|error| scenarios::unwritable(folder, &error))?;
+    }
+    if let Some(name) = &asked.of {
+        let has_timers =
+            |recording: &Recording| !wakes::runs(recording).is_empty() || !scenario::of(recording).is_empty();
+        let recording = store.find_usable(name, &has_timers)?;
+        return show(&[recording], asked).map(|_| Code::Done);
+    }
+    if !asked.on_threshold.is_empty() && asked.class.iter().any(|class| class == "deadline") {
+        return Err(Error::Usage(
+            "--on-threshold: under SCHED_DEADLINE the program may be on any CPU, and what ran there is not known; leave --class deadline out"
+                .to_owned(),
+        ));
+    }
+    let is_rows = !asked.rows.is_empty() || asked.rows_from.is_some();
+    let threshold = OnThreshold::of(&asked.on_threshold)?;
+    let select = if is_rows { scenarios::select(asked)? } else { ways(asked) };
+    let mut offers = selection::select(&select)?;
+    let runs = if threshold.is_some() { one_way(offers.len())? } else { asked.runs };
+    if !is_rows {
+        enough_time(asked, runs, offers.len() as i64)?;
+    }
+    if asked.timerlat {
+        let parts = i64::from(runs) * (offers.len() as i64 + 1) * 1_000_000_000;
+        let seconds = (asked.duration.get() / parts).clamp(1, 600);
+        offers.extend(selection::select(&[format!("{}:seconds={seconds}", names::TIMERLAT)])?);
+    }
+    let listed = cpus::asked(&asked.cpus)?;
+    let name = own_name(asked.name.as_deref());
+    let plan = |cpu: &Option<u32>| {
+        let own: Settings = (&asked.settings).into();
+        let Settings { stop_above, stop_tracing, .. } = OnThreshold::settings(threshold.as_ref());
+        let settings = Settings { cpu: cpu.or(own.cpu), stop_above, stop_tracing, ..own };
+        let made =
+            plan::make(&offers, runs, Some(asked.duration), settings, threshold.is_some(), &mut rand::rng());
+        (cpus::named(&name, *cpu, listed.len()), made)
+    };
+    let plans: Vec<_> = listed.iter().map(plan).collect();
+    let looks = if asked.live { Some(Looks::new(listed.len())?) } else { None };
+    let met = |made: &Recording| wakes::met(made).is_some();
+    let (made, stopped) = measured_here(store, &plans, &select, &met, looks.as_ref())?;
+    let (several, mut recordings) = (made.len() > 1, Vec::new());
+    for made in made {
+        match made {
+            Ok(recording) => recordings.push(recording),
+            // What the others saw is shown all the same.
+            Err(error) if several => anstream::eprintln!("tickmark: {error}"),
+            Err(error) => return Err(error),
+        }
+    }
+    let all = show(&recordings, asked)? && recordings.len() == listed.len();
+    let met = recordings.iter().find_map(|recording| Some((recording, wakes::met(recording)?)));
+    if asked.output.format == Format::Text
+        && !asked.cyclictest
+        && asked.scenario_output != ScenarioOutput::Values
+    {
+        recordings.iter().try_for_each(|recording| saved(recording, stopped, "timers --of"))?;
+    }
+    if let Some((on, (recording, met))) = threshold.as_ref().zip(met) {
+        return act(on, &met, recording).map(|()| Code::Differs);
+    }
+    Ok(if all && !stopped { Code::Done } else { Code::Partly })
+}
+
+/// What ends at the first wake-up that is too late is one run of one way.
+fn one_way(ways: usize) -> Result<u32, Error> {
+    match ways {
+        1 => Ok(1),
+        _ => Err(Error::Usage(format!(
+            "--on-threshold: {ways} ways to wait, of which the first late one would end all; give one, such as --methods nanosleep"
+        ))),
+    }
+}
+
+/// Says what ran during the wake-up that was too late, and carries out what was asked for.
+fn act(on: &OnThreshold, met: &Met, recording: &Recording) -> Result<(), Error> {
+    anstream::eprintln!("{}", tickmark_render::wakes::met(met));
+    let told = [("TICKMARK_LATE_NS", met.late.to_string()), ("TICKMARK_RAN", met.tasks.join(", "))];
+    on.act(recording, &told)
+}
+
+/// A run of so few wake-ups says nothing, and may not end before its limit.
+fn enough_time(asked: &Timers, runs: u32, ways: i64) -> Result<(), Error> {
+    let all = FEWEST * asked.interval.get() * i64::from(runs) * ways;
+    if asked.duration.get() >= all {
+        return Ok(());
+    }
+    let seconds = all / 1_000_000_000 + 1;
+    Err(Error::Usage(format!(
+        "--duration: too short for {FEWEST} wake-ups in each of {runs} runs of {ways} ways; give {seconds}s, a shorter --interval or fewer ways"
+    )))
+}
+
+/// The probe of wake-ups with each combination that is asked for.
+fn ways(asked: &Timers) -> Vec<String> {
+    let ahead = asked.interval.get() / 1_000;
+    let late = if asked.on_threshold.is_empty() { "" } else { ",late=ends" };
+    let mut select = Vec::new();
+    for method in &asked.methods {
+        for class in &asked.class {
+            for idle in &asked.idle {
+                let told = format!("ahead={ahead},method={method},class={class},idle={idle}{late}");
+                select.push(format!("{}:{told}", names::WAKE));
+            }
+        }
+    }
+    select
+}
+
+/// Whether everything that the recordings were to have is in them.
+fn show(recordings: &[Recording], asked: &Timers) -> Result<bool, Error> {
+    let Some(recording) = recordings.first() else {
+        return Err(Error::Refused("nothing was measured".to_owned()));
+    };
+    let scenarios = scenario::of(recording);
+    if !scenarios.is_empty() {
+        return scenarios::show(recording, &scenarios, asked);
+    }
+    let lengths: Vec<f64> = asked.late.iter().map(|length: &Nanos| length.as_f64()).collect();
+    let tails = wakes::Asked { lengths: &lengths, confidence: asked.confidence, bound: asked.bound };
+    let of = |recording: &Recording| {
+        let id = &recording.meta.id;
+        let none = || Error::Usage(format!("recording {id} has no wake-ups of `tickmark timers`"));
+        let cpu = recording.sessions.first().map(|session| session.settled.cpu);
+        Ok((cpu, wakes::of(recording, &tails).ok_or_else(none)?))
+    };
+    let wakes = Wakes::together(recordings.iter().map(of).collect::<Result<Vec<_>, Error>>()?);
+    let wakes = wakes.ok_or_else(|| Error::Refused("nothing was measured".to_owned()))?;
+    if asked.cyclictest {
+        crate::command::print(&tickmark_render::cyclictest::text(&wakes, priority(recording)))?;
+    } else if asked.output.format == Format::Json {
+        let mut page = tickmark_render::wakes::json(&wakes);
+        if recordings.len() > 1 {
+            let changed = |header: &Header| {
+                let cpu = header.settled.as_ref().map(|settled| settled.cpu);
+                serde_json::json!({ "cpu": cpu, "changed": header.changed })
+            };
+            page["changed"] = recordings.iter().map(|own| changed(&built(own))).collect();
+        }
+        with_header(recording, page)?;
+    } else {
+        header(recording)?;
+        let others: Vec<Header> = recordings[1..].iter().map(built).collect();
+        let lines = others.iter().flat_map(|other| {
+            tickmark_render::report::changed(other).map(|line| format!("CPU {}: {line}\n", cpu(other)))
+        });
+        let lines: String = lines.collect();
+        crate::command::print(&if lines.is_empty() { lines } else { lines + "\n" })?;
+        crate::command::print(&tickmark_render::wakes::text(&wakes))?;
+    }
+    Ok(wakes.ways.iter().all(|way| way.seen.is_ok()))
+}
+
+/// Of real-time scheduling, as the plan asks for it.
+fn priority(recording: &Recording) -> u8 {
+    match recording.meta.plan.settings.priority {
+        Priority::Fifo(level) => level,
+        Priority::Other | Priority::Unknown(_) => 0,
+    }
+}
+
+fn built(recording: &Recording) -> Header {
+    report::build(recording, &|_| false, false).header
+}
+
+/// Where a recording was measured, in words.
+fn cpu(header: &Header) -> String {
+    header.settled.as_ref().map_or_else(|| "?".to_owned(), |settled| settled.cpu.to_string())
+}
+
+pub(in crate::command) fn header(recording: &Recording) -> Result<(), Error> {
+    crate::command::print(&format!("{}\n\n", tickmark_render::report::header(&built(recording))))
+}
+
+pub(in crate::command) fn with_header(
+    recording: &Recording,
+    mut value: serde_json::Value,
+) -> Result<(), Error> {
+    value["recording"] = serde_json::json!(built(recording));
+    crate::command::print_json(&value)
+}

@@ -1,0 +1,44 @@
+//! What came of the settings of an experiment.
+
+use crate::error::Error;
+use tickmark_analysis::comparison::{CompareOptions, Model, RowSelection, Side};
+use tickmark_analysis::report::{self, RowStatus};
+use tickmark_store::{Id, Recording, Status, Store};
+
+/// The comparison of its settings, each with its recordings; the first is what the others are compared with.
+pub(in crate::command) fn model(store: &Store, settings: &[Vec<Id>], margin: f64) -> Result<Model, Error> {
+    let read = |ids: &Vec<Id>| ids.iter().map(|id| store.read(id)).collect::<Result<Vec<_>, _>>();
+    let sides = settings.iter().map(|ids| Ok(Side { recordings: read(ids)? }));
+    let sides: Vec<Side> = sides.collect::<Result<_, Error>>()?;
+    crate::command::compare::compared(store, &sides, CompareOptions::with_margin(margin), RowSelection::ALL)
+}
+
+/// Why there is no figure at all, if there is none.
+pub(in crate::command) fn nothing(store: &Store, ids: &[Id]) -> Option<String> {
+    let recordings: Vec<Recording> = ids.iter().filter_map(|id| store.read(id).ok()).collect();
+    let runs = || recordings.iter().flat_map(|recording| &recording.runs);
+    let why = || {
+        runs().find_map(|run| match &run.status {
+            Status::Failed(why) | Status::TimedOut(why) | Status::Unsupported(why) => {
+                Some(why.message.clone())
+            }
+            _ => None,
+        })
+    };
+    let none = !runs().any(|run| run.status == Status::Ok);
+    none.then(|| why().unwrap_or_else(|| "no run was made".to_owned()))
+}
+
+/// Whether a run of a block that was made gave nothing for another reason than that the system lacks it.
+pub(in crate::command) fn failed(store: &Store, ids: &[Id], made: u32) -> bool {
+    let rows = |id: &Id| {
+        let Ok(mut recording) = store.read(id) else { return true };
+        recording.keep_runs(|run| run.planned.round <= made);
+        let model = report::build(&recording, &|_| true, false);
+        let bad = |status| {
+            matches!(status, RowStatus::Partly | RowStatus::Failed | RowStatus::Timeout | RowStatus::Missing)
+        };
+        model.groups.iter().flat_map(|(_, rows)| rows).any(|row| bad(row.status))
+    };
+    ids.iter().any(rows)
+}

@@ -1,0 +1,295 @@
+//! A knob turned in interleaved blocks, and what that changes.
+
+use crate::cli::{CompareFormat, Experiment as Asked};
+use crate::command::arms::{failed, model, nothing};
+use crate::command::{boots, comms, compare, more, pilot, published};
+use crate::error::{Code, Error};
+use crate::{progress, selection};
+use rand::SeedableRng;
+use rand::rngs::StdRng;
+use std::path::Path;
+use std::time::{Duration, Instant};
+use tickmark_analysis::comparison::Model;
+use tickmark_analysis::report;
+use tickmark_drive::experiment::{self, Guard, Halt, Outcome, Take, not_restored};
+use tickmark_drive::{Control, Experiment, ThisMachine, file, knob, restore};
+use tickmark_stats::verdict::POWER;
+use tickmark_store::{Id, Store};
+use tickmark_wire::{Better, Nanos};
+
+/// Blocks where nothing is said, and the most that a width may ask for.
+const BLOCKS: u32 = 10;
+const MOST: u32 = 100;
+/// What one setting of one block measures at most, and each probe of it.
+const BLOCK: Nanos = Nanos::from_millis(9_000);
+const SLICE: Nanos = Nanos::from_millis(60);
+/// What starting a run takes, in s.
+const STARTS: f64 = 0.012;
+
+pub(in crate::command) fn run(store: &Store, asked: &Asked) -> Result<Code, Error> {
+    if asked.restore {
+        return put_back(store);
+    }
+    let what = asked.what.as_deref().unwrap_or_default();
+    if let Some(kernels) = what.strip_prefix("kernel=") {
+        return boots::kernels(store, asked, kernels);
+    }
+    let named = if file::is_named(what) { Some(file::read(Path::new(what))?) } else { None };
+    let from = match named {
+        Some(file::Asked::Booted(matrix)) => return boots::experiment(store, asked, Path::new(what), matrix),
+        Some(file::Asked::Launched(from)) => return comms::experiment(store, asked, &from),
+        Some(file::Asked::Here(from)) => *from,
+        None => experiment::Asked::of(knob::parse(what)?),
+    };
+    let (answers, documents) = (from.answers.clone(), from.documents.clone());
+    let (mut experiment, width, margin) = plan(asked, from)?;
+    crate::command::run::warn_of_priority(experiment.measured.priority, experiment.measured.slack.is_some());
+    let mut before: Vec<Vec<Id>> = vec![Vec::new(); experiment.settings.len()];
+    if let Some(blocks) = asked.more {
+        let found = more::before(store, &experiment)?;
+        (experiment.blocks, experiment.added, before) = (blocks, Some(found.added), found.parts);
+    }
+    let pilots = !asked.no_pilot && experiment.added.is_none();
+    // All recordings of each setting.
+    let parts = |ids: &[Id]| -> Vec<Vec<Id>> {
+        before.iter().zip(ids).map(|(before, id)| [before, std::slice::from_ref(id)].concat()).collect()
+    };
+    // Told to stop, the blocks end, everything is put back, and what was measured is shown.
+    let control = progress::control();
+    let mut random = StdRng::from_rng(&mut rand::rng());
+    let begun = Instant::now();
+    let ended = experiment.guarded::<_, Error>(store, &control, |guard| {
+        experiment.try_settings(guard)?;
+        anstream::eprintln!("{}", duration(&experiment, pilots));
+        if pilots {
+            announce(store, &experiment, guard, &control, &mut random)?;
+        }
+        let narrow = |ids: &[Id], blocks: u32| {
+            let wide = |width| blocks < BLOCKS || !is_narrow(store, &parts(ids), margin, width);
+            width.is_some_and(|width| !wide(width))
+        };
+        if control.stopped() {
+            return Err(Error::Refused("interrupted before the first block".to_owned()));
+        }
+        Ok(experiment.run(store, guard, &control, &mut random, begun, &narrow)?)
+    });
+    let ((ids, made, halt), left) = ended?;
+    if let Some(error) = &left {
+        anstream::eprintln!("tickmark: {}", not_restored(error));
+    }
+    if made < 2 {
+        let kept = Id::all(&ids);
+        return Err(Error::Refused(format!(
+            "ended after {made} blocks, too few to compare; saved as {kept}"
+        )));
+    }
+    if let Some(why) = nothing(store, &ids) {
+        return Err(Error::Refused(format!("no figure was obtained: {why}; saved as {}", Id::all(&ids))));
+    }
+    let model = model(store, &parts(&ids), margin)?;
+    if let (Some(answers), CompareFormat::Text) = (&answers, asked.format) {
+        crate::command::print(&format!("{}: {answers}\n\n", experiment.name))?;
+    }
+    compare::show(&model, asked.format)?;
+    if asked.format == CompareFormat::Text && !documents.is_empty() {
+        crate::command::print(&format!("\n{}", published::text(&documents)))?;
+    }
+    tell(&experiment, &ids, made, halt, left.is_none(), asked.format)?;
+    let code = compare::code(&model, asked.fail_on);
+    let partly = left.is_some() || halt == Halt::Stopped || failed(store, &ids, made);
+    Ok(if partly { code.worse(Code::Partly) } else { code })
+}
+
+/// Puts back what killed experiments left, and says what that was.
+fn put_back(store: &Store) -> Result<Code, Error> {
+    let restored = restore(store.root());
+    let mut lines = restored.done;
+    if restored.busy > 0 {
+        let busy = tickmark_render::count(restored.busy as u32, "experiment");
+        lines.push(format!("{busy} left alone: running, or being restored by another process"));
+    }
+    if let Some((last, others)) = restored.wrong.split_last() {
+        lines.iter().for_each(|line| anstream::eprintln!("{line}"));
+        others.iter().for_each(|line| anstream::eprintln!("tickmark: {line}"));
+        return Err(Error::Refused(last.clone()));
+    }
+    let none = "no killed experiment of this user left anything changed on this machine".to_owned();
+    crate::command::print(&format!("{}\n", if lines.is_empty() { none } else { lines.join("\n") }))?;
+    Ok(Code::Done)
+}
+
+/// From the command line and a file to what is to be done; with the width and the margin.
+fn plan(asked: &Asked, from: experiment::Asked) -> Result<(Experiment, Option<f64>, f64), Error> {
+    let mut outcomes = from.outcomes;
+    outcomes.extend(asked.command.as_ref().map(|command| Outcome {
+        name: "command".to_owned(),
+        command: command.clone(),
+        take: Take::Only,
+        better: if asked.higher_is_better { Better::Higher } else { Better::Lower },
+        limit: Duration::from_secs(600),
+    }));
+    let select = if asked.select.is_empty() { from.probes } else { asked.select.clone() };
+    // A command of its own is what is looked at, unless probes are named.
+    let probes =
+        if select.is_empty() && !outcomes.is_empty() { Vec::new() } else { selection::select(&select)? };
+    own_names(&outcomes)?;
+    let knob::Turned { name: knob_name, knob, settings } = from.knob;
+    let width = asked.width.or(from.width);
+    let blocks = asked.blocks.or(from.blocks).unwrap_or(if width.is_some() { MOST } else { BLOCKS });
+    let weight = tickmark_drive::plan::weight(&probes);
+    let slice = Nanos::new((SLICE.get() * i64::from(weight) / 10).min(BLOCK.get()).max(1));
+    let experiment = Experiment {
+        name: asked.name.clone().or(from.name).unwrap_or_else(|| knob_name.clone()),
+        knob_name,
+        knob,
+        settings,
+        probes,
+        outcomes,
+        blocks,
+        slice,
+        budget: asked.budget.or(from.budget).map(Nanos::to_duration),
+        measured: (&asked.settings).into(),
+        resumed: Vec::new(),
+        added: None,
+    };
+    Ok((experiment, width, asked.margin.or(from.margin).unwrap_or(0.01)))
+}
+
+/// Refuses a command that has the name of a metric, or of another command: nobody could tell their figures apart.
+fn own_names(outcomes: &[Outcome]) -> Result<(), Error> {
+    let twice = |at: usize| outcomes[..at].iter().any(|other| other.name == outcomes[at].name);
+    if let Some(at) = (1..outcomes.len()).find(|at| twice(*at)) {
+        return Err(Error::Usage(format!("two commands have the name {}", outcomes[at].name)));
+    }
+    if outcomes.is_empty() {
+        return Ok(());
+    }
+    let offers = ThisMachine::catalogue(&[])?.offers;
+    let known = |name: &str| {
+        offers.iter().any(|offer| {
+            offer.probe.as_str() == name || offer.metrics.iter().any(|metric| metric.name.as_str() == name)
+        })
+    };
+    match outcomes.iter().find(|outcome| known(&outcome.name)) {
+        Some(own) => Err(Error::Usage(format!("command {} has the name of a probe", own.name))),
+        None => Ok(()),
+    }
+}
+
+/// How long it will take, in words: commands take what they take.
+fn duration(experiment: &Experiment, pilot: bool) -> String {
+    let (blocks, settings) = (experiment.blocks, experiment.settings.len() as u32);
+    let turns = blocks * settings + if pilot { 2 * pilot::PAIRS + 1 } else { 0 };
+    let starts = STARTS * experiment.probes.len() as f64;
+    let seconds = f64::from(turns) * (experiment.slice.as_f64() / 1e9 + starts);
+    let time = if seconds < 90.0 { format!("{seconds:.0} s") } else { format!("{:.0} min", seconds / 60.0) };
+    let time = match (experiment.probes.is_empty(), experiment.outcomes.is_empty()) {
+        (false, true) => format!("about {time}"),
+        (false, false) => format!("about {time} and what the commands take"),
+        _ => "what the commands take".to_owned(),
+    };
+    let first = if pilot { "a pilot, then " } else { "" };
+    format!("{first}{blocks} blocks of {settings} settings: {time}")
+}
+
+/// Looks how far runs spread, and says what the experiment will be able to see.
+fn announce(
+    store: &Store,
+    experiment: &Experiment,
+    guard: &Guard<'_>,
+    control: &Control,
+    random: &mut StdRng,
+) -> Result<(), Error> {
+    let id = experiment.pilot(store, guard, pilot::PAIRS, control, random)?;
+    if control.stopped() {
+        return Ok(());
+    }
+    let model = report::build(&store.read(&id)?, &|_| true, false);
+    let mut reach = pilot::reach(&model, experiment.blocks, experiment.settings.len());
+    reach.sort_by(|a, b| a.detectable.total_cmp(&b.detectable));
+    let percent = |reach: &pilot::Reach| {
+        let [point, low, high] =
+            [reach.detectable, reach.range.low, reach.range.high].map(|share| share * 100.0);
+        if high.is_finite() {
+            format!("{point:.2} % ({low:.2} to {high:.2})")
+        } else {
+            "none of any size".to_owned()
+        }
+    };
+    let (blocks, power) = (experiment.blocks, POWER * 100.0);
+    let say = |line: String| anstream::eprintln!("{line}");
+    say(format!(
+        "smallest change that {blocks} blocks detect with {power} % power (in brackets: its 80 % range, as {} pairs say little of how far runs vary; pilot {id}):",
+        pilot::PAIRS
+    ));
+    let few = reach.len() <= 12;
+    if few {
+        for one in &reach {
+            say(format!("  {} {}: {}", one.metric, one.figure, percent(one)));
+        }
+    } else if let [best, .., worst] = &reach[..] {
+        let middle = &reach[reach.len() / 2];
+        say(format!(
+            "  {} figures: smallest {} ({} {}),",
+            reach.len(),
+            percent(best),
+            best.metric,
+            best.figure
+        ));
+        say(format!(
+            "  median {}, largest {} ({} {})",
+            percent(middle),
+            percent(worst),
+            worst.metric,
+            worst.figure
+        ));
+    }
+    let expected = pilot::expected(
+        &*experiment.knob,
+        &experiment.knob_name,
+        &experiment.settings,
+        &experiment.measured,
+        &model,
+    );
+    for line in expected {
+        say(format!("expected: {line}"));
+    }
+    Ok(())
+}
+
+/// Whether every interval is this narrow.
+fn is_narrow(store: &Store, ids: &[Vec<Id>], margin: f64, width: f64) -> bool {
+    // Figures that have no interval never get a narrow one.
+    let wide = |model: &Model| model.any(|line| line.half_width().is_some_and(|half| half > width));
+    model(store, ids, margin)
+        .is_ok_and(|model| model.any(|line| line.half_width().is_some()) && !wide(&model))
+}
+
+fn tell(
+    experiment: &Experiment,
+    ids: &[Id],
+    made: u32,
+    halt: Halt,
+    restored: bool,
+    format: CompareFormat,
+) -> Result<(), Error> {
+    let why = match halt {
+        Halt::Done => String::new(),
+        Halt::Narrow => ", as the intervals are narrow enough".to_owned(),
+        Halt::Budget => ", as the time is over".to_owned(),
+        Halt::Stopped => ", interrupted".to_owned(),
+    };
+    let knob = &experiment.knob_name;
+    let back = match (restored, experiment.knob.is_read_back()) {
+        (false, _) => format!("{knob} is NOT restored"),
+        // What a command did is not read back.
+        (true, false) => format!("the reset commands of {knob} ran"),
+        (true, true) => format!("{knob} restored"),
+    };
+    let line = format!("{made} blocks{why}; {back}; saved as {}\n", Id::all(ids));
+    if format == CompareFormat::Text {
+        return crate::command::print(&line);
+    }
+    anstream::eprint!("{line}");
+    Ok(())
+}

@@ -1,0 +1,183 @@
+//! Kernels in QEMU: building, booting one, a matrix of them.
+
+use crate::cli::{Format, Lab, LabBoot, LabKernels, Speed};
+use crate::command::{boots, run};
+use crate::error::{Code, Error};
+use crate::progress::control;
+use crate::selection;
+use rand::SeedableRng;
+use rand::rngs::StdRng;
+use std::fmt::Write;
+use tickmark_drive::lab::{Bench, Wanted, build};
+use tickmark_drive::plan;
+use tickmark_lab::{Accel, Built, Cache, Component, Kernel, Module, Need};
+use tickmark_store::Store;
+use tickmark_wire::Nanos;
+
+/// The kernels of the document, where none is named.
+const DEFAULT: [&str; 4] = ["powerpc:hz=100", "powerpc:hz=1000", "x86_64:hz=100", "x86_64:hz=1000"];
+
+pub(in crate::command) fn run(
+    store: impl FnOnce() -> Result<Store, Error>,
+    lab: &Lab,
+) -> Result<Code, Error> {
+    match lab {
+        Lab::Doctor(options) => doctor(options.output.format),
+        Lab::Kernels(asked) => kernels(asked),
+        Lab::Boot(asked) => boot(&store()?, asked),
+        Lab::Run(asked) => boots::lab_run(&store()?, asked),
+    }
+}
+
+/// What the lab needs, and the command that installs the rest. A missing part is an answer and no failure.
+fn doctor(format: Format) -> Result<Code, Error> {
+    let all = tickmark_lab::inventory();
+    if format == Format::Json {
+        let row = |component: &Component| {
+            let (found, missing) = (component.found.as_ref().ok(), component.found.as_ref().err());
+            serde_json::json!({
+                "name": component.name,
+                "needed_for": component.needed_for,
+                "found": found,
+                "missing": missing.map(|missing| &missing.reason),
+                "packages": missing.map(|missing| &missing.packages),
+            })
+        };
+        crate::command::print_json(&all.iter().map(row).collect::<Vec<_>>())?;
+        return Ok(Code::Done);
+    }
+    crate::command::print(&doctor_text(&all))?;
+    Ok(Code::Done)
+}
+
+fn doctor_text(all: &[Component]) -> String {
+    let (mut text, mut packages) = (String::new(), Vec::new());
+    for component in all {
+        let (status, detail) = match &component.found {
+            Ok(place) => ("ok", place.clone()),
+            Err(missing) => {
+                packages.extend(missing.packages.iter().map(String::as_str));
+                ("missing", format!("{}; needed for {}", missing.reason, component.needed_for))
+            }
+        };
+        let _ = writeln!(text, "{:24} {status:8} {detail}", component.name);
+    }
+    packages.sort_unstable();
+    packages.dedup();
+    if !packages.is_empty() {
+        let _ = writeln!(text, "\nTo install what is missing:\n  apt-get install {}", packages.join(" "));
+    }
+    text
+}
+
+fn kernels(asked: &LabKernels) -> Result<Code, Error> {
+    let names: Vec<String> = if asked.kernels.is_empty() {
+        DEFAULT.iter().map(|name| (*name).to_owned()).collect()
+    } else {
+        asked.kernels.clone()
+    };
+    let wanted = names.iter().map(|name| name.parse()).collect::<Result<Vec<Kernel>, _>>()?;
+    let cache = Cache::at(None)?;
+    let need = if asked.again { Need::Again } else { Need::Image };
+    let control = control();
+    let ends = control.clone();
+    // Who does not read the answer does not want it: nothing is built on.
+    std::thread::spawn(move || {
+        tickmark_probe::sys::limits::reader_goes();
+        ends.stop();
+    });
+    let built = build(&cache, &wanted, need, &control)?;
+    if asked.output.format == Format::Json {
+        let row = |built: &Built| {
+            serde_json::json!({
+                "kernel": built.kernel.to_string(),
+                "image": built.image,
+                "config": built.config,
+                "sha256": built.sha256,
+                "seconds": built.seconds,
+            })
+        };
+        crate::command::print_json(&built.iter().map(row).collect::<Vec<_>>())?;
+        return Ok(Code::Done);
+    }
+    for built in &built {
+        let how =
+            built.seconds.map_or("in the cache".to_owned(), |seconds| format!("built in {seconds:.0} s"));
+        crate::command::print(&format!("{}  {how}\n  {}\n", built.kernel, built.image.display()))?;
+    }
+    Ok(Code::Done)
+}
+
+/// One guest, as `tickmark run` has one machine.
+fn boot(store: &Store, asked: &LabBoot) -> Result<Code, Error> {
+    let selected = selection::select(&asked.select)?;
+    let mut bench = Bench::new(control())?;
+    let accel = match asked.speed {
+        Speed::Host => Accel::Kvm,
+        Speed::Mips(shift) => Accel::Icount { shift },
+    };
+    let wanted = || Wanted {
+        kernel: asked.kernel.clone(),
+        agent: asked.agent.map(Into::into),
+        memory: asked.memory,
+        cpus: asked.cpus,
+        append: [&asked.append, ""],
+        writes: asked.write.clone(),
+        runs_command: false,
+        files: &[],
+        modules: asked.module.clone(),
+        accel,
+        kernel_stamps: false,
+        hz: None,
+        phases: asked.phase.map_or(1, |(_, of)| of),
+        limit: asked.limit.map(Nanos::to_duration),
+    };
+    if asked.phase.is_some() && asked.speed == Speed::Host {
+        return Err(Error::Usage("a phase is a part of a counted tick; --speed host has none".to_owned()));
+    }
+    // What cannot be is refused before the minutes that a kernel takes.
+    bench.check(&wanted())?;
+    let need = if asked.module.iter().any(Module::is_built) { Need::Modules } else { Need::Image };
+    bench.kernels(std::iter::once(&asked.kernel), need)?;
+    let guest = bench.guest(wanted())?;
+    let rounds = asked.runs.unwrap_or(1);
+    let weight = plan::weight(&selected);
+    let slice = asked.slice.unwrap_or(Nanos::from_millis(100));
+    let all = Nanos::new(slice.get() * i64::from(weight) / 10 * i64::from(rounds));
+    let mut random = StdRng::seed_from_u64(1);
+    let settings = tickmark_wire::Settings { small: true, ..Default::default() };
+    let mut plan = plan::make(&selected, rounds, Some(all.max(Nanos::new(1))), settings, false, &mut random);
+    plan.settings.phase = asked.phase.and_then(|(number, of)| guest.phase(number, of));
+    let name = asked.name.clone().unwrap_or_else(|| format!("lab {}", asked.kernel));
+    run::guest(store, &bench.control, &guest, &plan, &name, asked)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tickmark_lab::Missing;
+
+    #[test]
+    fn what_is_missing_is_one_line_to_install() {
+        let missing = |name: &str, packages: &[&str]| Component {
+            name: name.to_owned(),
+            needed_for: "booting guests",
+            found: Err(Missing {
+                reason: name.to_owned(),
+                packages: packages.iter().map(|package| (*package).to_owned()).collect(),
+            }),
+        };
+        let here = Component {
+            name: "QEMU".to_owned(),
+            needed_for: "guests",
+            found: Ok("/usr/bin/qemu".to_owned()),
+        };
+        let text = doctor_text(std::slice::from_ref(&here));
+        assert!(text.contains("/usr/bin/qemu") && !text.contains("apt-get"), "{text}");
+        let text = doctor_text(&[here, missing("make", &["make", "gcc"]), missing("gcc", &["gcc"])]);
+        assert!(
+            text.ends_with("\n  apt-get install gcc make\n") && text.contains("needed for booting guests"),
+            "{text}"
+        );
+    }
+}

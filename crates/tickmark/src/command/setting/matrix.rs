@@ -1,0 +1,266 @@
+//! A matrix carried out: every setting on every machine at every speed, then what came of it.
+
+use crate::cli::{CompareFormat, FailOn};
+use crate::command::answers::Answers;
+use crate::command::{arms, compare};
+use crate::error::{Code, Error};
+use crate::progress::control;
+use crate::selection;
+use rand::SeedableRng;
+use rand::rngs::StdRng;
+use std::path::Path;
+use std::time::{Duration, Instant};
+use tickmark_analysis::balance::Balanced;
+use tickmark_analysis::comparison;
+use tickmark_drive::experiment::{Experiment, Halt};
+use tickmark_drive::knob::Boot;
+use tickmark_drive::lab::{self, Asked, Bench, Machine, Report, Wanted, kernel_of};
+use tickmark_drive::{Control, plan};
+use tickmark_lab::{Module, Need};
+use tickmark_store::{Id, Recording, Store};
+use tickmark_wire::text::quoted;
+use tickmark_wire::{Nanos, Offer, names};
+
+/// How it is carried out and shown, beside what the matrix says.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::command) struct Shown<'a> {
+    /// Of each boot, on the wall.
+    pub(in crate::command) limit: Option<Duration>,
+    /// Where the matrix stands, from which an interrupted one is resumed.
+    pub(in crate::command) file: Option<&'a Path>,
+    pub(in crate::command) format: CompareFormat,
+    pub(in crate::command) fail_on: Option<FailOn>,
+}
+
+/// What came of one machine at one speed.
+pub(in crate::command) struct Made {
+    model: comparison::Model,
+    /// What HZ is to its command, where that was asked for.
+    pub(in crate::command) balance: Option<Balanced>,
+    /// The command, and where it ran.
+    command: String,
+    /// Whether nothing else was measured.
+    alone: bool,
+    margin: f64,
+    boots: usize,
+    code: Code,
+}
+
+/// Boots everything; of a matrix that was interrupted what is left, from the recordings with this name on.
+pub(in crate::command) fn carry_out(
+    store: &Store,
+    from: &Asked,
+    mut resumed: Option<(String, Vec<Id>)>,
+    shown: Shown<'_>,
+) -> Result<(Code, Vec<Made>), Error> {
+    let control = control();
+    // Every name is looked at before the first minute is spent.
+    let selected = from
+        .machines
+        .iter()
+        .map(|machine| {
+            let command = machine.offer()?;
+            // Where there is a command, no probe is none.
+            let probes = if command.is_some() && machine.probes.is_empty() {
+                Vec::new()
+            } else {
+                selection::select(&machine.probes)?
+            };
+            Ok(probes.into_iter().chain(command).collect())
+        })
+        .collect::<Result<Vec<Vec<Offer>>, Error>>()?;
+    let mut bench = ready(from, shown.limit, &control)?;
+    if let (Some(answers), CompareFormat::Text) = (&from.answers, shown.format) {
+        let published = crate::command::published::text(&from.documents);
+        let gap = if published.is_empty() { "" } else { "\n" };
+        crate::command::print(&format!("{}: {answers}\n{published}{gap}\n", from.name))?;
+    }
+    let (mut code, mut boots, mut all) = (Code::Done, 0, Vec::new());
+    let measuring = Instant::now();
+    for (machine, probes) in from.machines.iter().zip(&selected) {
+        for speed in &machine.speeds {
+            let name =
+                machine.host().map_or_else(|| format!("{}@{speed}", machine.name), |_| machine.name.clone());
+            // What came before the interrupted one is whole.
+            if resumed.as_ref().is_some_and(|(known, _)| *known != name) {
+                continue;
+            }
+            let again = resumed.take().map(|(_, ids)| ids).unwrap_or_default();
+            let Some(shift) = lab::shift(*speed) else { continue };
+            let settings = from.settings.iter();
+            let places = settings.map(|setting| bench.place(machine, setting, shift, shown.limit));
+            let boot = Boot::new(places.collect::<Result<_, _>>()?)?;
+            let experiment = experiment(from, machine, probes, name, boot, again);
+            let made = one(store, from, machine, &experiment, &control, shown)?;
+            boots += made.boots;
+            code = code.worse(made.code);
+            all.push(made);
+        }
+    }
+    if let Some((name, _)) = resumed {
+        return Err(Error::Usage(format!(
+            "no machine {name} in this file: the interrupted recording is of another one"
+        )));
+    }
+    let text = format!("{boots} boots in {:.0} s\n", measuring.elapsed().as_secs_f64());
+    if shown.format == CompareFormat::Text {
+        crate::command::print(&text)?;
+    } else {
+        anstream::eprint!("{text}");
+    }
+    Ok((code, all))
+}
+
+/// Refuses what cannot be booted, then builds the kernels.
+fn ready(from: &Asked, limit: Option<Duration>, control: &Control) -> Result<Bench, Error> {
+    let mut bench = Bench::new(control.clone())?;
+    let (mut kernels, mut need) = (Vec::new(), Need::Image);
+    for machine in from.machines.iter().filter(|machine| machine.target.is_none()) {
+        for setting in &from.settings {
+            let wanted = Wanted::of(machine, setting, 0, limit);
+            let modules = wanted.as_ref().is_ok_and(|wanted| wanted.modules.iter().any(Module::is_built));
+            need = if modules { Need::Modules } else { need };
+            wanted.and_then(|wanted| bench.check(&wanted)).map_err(|error| match error {
+                tickmark_drive::Error::Usage(why) => {
+                    Error::Usage(format!("machine {}, setting {}: {why}", machine.name, setting.name))
+                }
+                other => other.into(),
+            })?;
+            kernels.push(kernel_of(machine, setting));
+        }
+    }
+    bench.kernels(kernels.iter(), need)?;
+    Ok(bench)
+}
+
+/// The experiment of one machine at one speed.
+fn experiment(
+    from: &Asked,
+    machine: &Machine,
+    probes: &[Offer],
+    name: String,
+    boot: Boot,
+    resumed: Vec<Id>,
+) -> Experiment {
+    Experiment {
+        knob_name: format!("{}, {name}", from.name),
+        name,
+        knob: Box::new(boot),
+        settings: from.settings.iter().map(|setting| setting.name.clone()).collect(),
+        probes: probes.to_vec(),
+        outcomes: Vec::new(),
+        blocks: machine.blocks.unwrap_or(from.blocks),
+        slice: Nanos::new(from.slice.get() * i64::from(plan::weight(probes)) / 10),
+        budget: None,
+        measured: tickmark_wire::Settings { small: machine.host().is_none(), ..Default::default() },
+        resumed,
+        added: None,
+    }
+}
+
+/// Boots all settings of one machine at one speed, and shows what came of it.
+fn one(
+    store: &Store,
+    from: &Asked,
+    machine: &Machine,
+    experiment: &Experiment,
+    control: &Control,
+    shown: Shown<'_>,
+) -> Result<Made, Error> {
+    let interrupted = |made: u32, kept: &str| {
+        let resume = shown.file.map_or(String::new(), |file| {
+            let any = kept.split_whitespace().next().unwrap_or("REC");
+            let file = file.display().to_string();
+            format!("; resume with `tickmark lab run {} --resume {any}`", quoted(&file))
+        });
+        Error::Refused(format!("interrupted after {made} blocks{resume}; saved as {kept}"))
+    };
+    let ended = experiment.guarded::<_, tickmark_drive::Error>(store, control, |guard| {
+        let mut random = StdRng::from_rng(&mut rand::rng());
+        experiment.run(store, guard, control, &mut random, Instant::now(), &|_, _| false)
+    });
+    let ((ids, made, halt), _) = ended.map_err(|error| match error {
+        // In the middle of a boot, or between two.
+        tickmark_drive::Error::Kept { blocks, ids, .. } if control.stopped() => interrupted(blocks, &ids),
+        other => other.into(),
+    })?;
+    let kept = Id::all(&ids);
+    if made < 1 || halt == Halt::Stopped {
+        return Err(interrupted(made, &kept));
+    }
+    if let Some(why) = arms::nothing(store, &ids) {
+        return Err(Error::Refused(format!("no figure was obtained: {why}; saved as {kept}")));
+    }
+    let code = if arms::failed(store, &ids, made) { Code::Partly } else { Code::Done };
+    let recordings = ids.iter().map(|id| store.read(id)).collect::<Result<Vec<_>, _>>()?;
+    let settings: Vec<Vec<Id>> = ids.iter().map(|id| vec![id.clone()]).collect();
+    let asks = from.report.contains(&Report::BreakEven);
+    // The first of each guest is booted twice.
+    let boots = if machine.host().is_some() { made } else { made + 1 } as usize * ids.len();
+    let model = arms::model(store, &settings, from.margin)?;
+    let balance = asks.then(|| tickmark_analysis::balance::of(&recordings, from.margin)).flatten();
+    let made = Made {
+        command: format!("{} ({})", machine.command.join(" "), experiment.name),
+        alone: match from.report[..] {
+            [Report::BreakEven] => machine.probes.is_empty() && balance.is_some(),
+            // Every figure of the comparison stands in the tables.
+            [Report::Scenarios] => {
+                experiment.probes.iter().all(|probe| probe.probe.as_str() == names::SCENARIO)
+            }
+            _ => false,
+        },
+        balance,
+        margin: from.margin,
+        code: code.worse(compare::code(&model, shown.fail_on)),
+        boots,
+        model,
+    };
+    made.show(from, &ids, &recordings, shown.format)?;
+    Ok(made)
+}
+
+impl Made {
+    /// For programs: the comparison, and what HZ is to the command where that was asked for.
+    pub(in crate::command) fn json(&self) -> serde_json::Value {
+        let mut value = tickmark_render::comparison::json(&self.model);
+        if let Some(balance) = self.balance() {
+            value["break_even"] = balance;
+        }
+        value
+    }
+
+    /// What HZ is to the command.
+    pub(in crate::command) fn balance(&self) -> Option<serde_json::Value> {
+        let balance = self.balance.as_ref()?;
+        Some(tickmark_render::balance::json(balance, &self.command, self.margin))
+    }
+
+    fn show(
+        &self,
+        from: &Asked,
+        ids: &[Id],
+        recordings: &[Recording],
+        format: CompareFormat,
+    ) -> Result<(), Error> {
+        let model = &self.model;
+        // JSON is one value: it is printed when all is there.
+        if format != CompareFormat::Text {
+            return if format == CompareFormat::Json { Ok(()) } else { compare::show(model, format) };
+        }
+        let balance = self.balance.as_ref().map_or_else(String::new, |balance| {
+            tickmark_render::balance::text(balance, &self.command, self.margin)
+        });
+        let Answers { answer, prediction, tables } = Answers::of(&from.report, recordings, model)?;
+        let answer = balance + &answer;
+        // The answer, then what it stands on.
+        let gap = if answer.is_empty() { "" } else { "\n" };
+        crate::command::print(&format!("{answer}{gap}"))?;
+        // Where nothing else was measured, the page of its two or three figures says nothing more.
+        if !self.alone {
+            compare::show(model, format)?;
+        }
+        crate::command::print(&prediction)?;
+        crate::command::print(&tables)?;
+        crate::command::print(&format!("saved as {}\n\n", Id::all(ids)))
+    }
+}

@@ -1,0 +1,12 @@
+//! What a setting changes: experiments here, kernels in the lab.
+
+pub(in crate::command) mod answers;
+pub(in crate::command) mod arms;
+pub(in crate::command) mod boots;
+pub(in crate::command) mod experiment;
+pub(in crate::command) mod hz;
+pub(in crate::command) mod lab;
+pub(in crate::command) mod matrix;
+pub(in crate::command) mod more;
+pub(in crate::command) mod pilot;
+pub(in crate::command) mod published;

@@ -1,0 +1,92 @@
+//! Blocks that are added to an experiment: which one, and its recordings.
+
+use crate::error::Error;
+use std::collections::{BTreeMap, BTreeSet};
+use tickmark_drive::Experiment;
+use tickmark_drive::experiment::Added;
+use tickmark_store::{Arm, Entry, Id, Recording, Status, Store};
+use tickmark_wire::{Name, RunPlan};
+
+/// An experiment that was made before.
+pub(in crate::command) struct Before {
+    pub(in crate::command) added: Added,
+    /// Its recordings, of each setting in the order in which they were begun.
+    pub(in crate::command) parts: Vec<Vec<Id>>,
+}
+
+/// The last experiment of these settings and metrics.
+///
+/// # Errors
+/// There is none, or it speaks of another boot.
+pub(in crate::command) fn before(store: &Store, asked: &Experiment) -> Result<Before, Error> {
+    let mut experiments: BTreeMap<String, Vec<(Arm, Entry)>> = BTreeMap::new();
+    for entry in store.list()? {
+        if let Some(arm) = entry.arm.clone().filter(|arm| !arm.pilot && arm.knob == asked.knob_name) {
+            experiments.entry(arm.experiment.clone()).or_default().push((arm, entry));
+        }
+    }
+    // All settings of it, and no others.
+    let fits = |(arm, _): &(Arm, Entry)| asked.settings.get(arm.number as usize) == Some(&arm.setting);
+    experiments.retain(|_, own| own.iter().all(fits));
+    let last = |own: &Vec<(Arm, Entry)>| own.iter().map(|(_, entry)| entry.created).max();
+    let mut experiments: Vec<(String, Vec<(Arm, Entry)>)> = experiments.into_iter().collect();
+    experiments.sort_by_key(|(_, own)| std::cmp::Reverse(last(own)));
+    for (experiment, own) in experiments {
+        let mut parts: Vec<Vec<Entry>> = vec![Vec::new(); asked.settings.len()];
+        for (arm, entry) in own {
+            parts[arm.number as usize].push(entry);
+        }
+        let recordings: Vec<Recording> =
+            parts.iter().flatten().map(|entry| store.read(&entry.id)).collect::<Result<_, _>>()?;
+        if parts.iter().any(Vec::is_empty) || !recordings.iter().all(|one| measures(one, asked)) {
+            continue;
+        }
+        let now = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+        let booted = booted();
+        // What commands alone measured does not say in which boot.
+        let since = |entry: &Entry| booted.is_none_or(|booted| entry.created >= booted);
+        let same =
+            |entry: &Entry| entry.boot.as_deref().map_or_else(|| since(entry), |boot| boot == now.trim());
+        if let Some(other) = parts.iter().flatten().find(|entry| !same(entry)) {
+            return Err(Error::Usage(format!(
+                "the last experiment of these settings ({}) was made before this boot: an experiment speaks of one boot; begin another \
+                 without --more",
+                other.id
+            )));
+        }
+        let made = recordings.iter().flat_map(|one| &one.runs).filter(|run| run.status != Status::Open);
+        let blocks = made.map(|run| run.planned.round).max().unwrap_or(0);
+        let in_order = |mut own: Vec<Entry>| {
+            own.sort_by_key(|entry| entry.created);
+            own.into_iter().map(|entry| entry.id).collect()
+        };
+        return Ok(Before {
+            added: Added { experiment, blocks },
+            parts: parts.into_iter().map(in_order).collect(),
+        });
+    }
+    Err(Error::Usage(format!(
+        "--more: no experiment of {}={} with these probes, commands and options is in the store",
+        asked.knob_name,
+        asked.settings.join(",")
+    )))
+}
+
+/// When this machine was booted, to some seconds.
+fn booted() -> Option<jiff::Timestamp> {
+    let up = std::fs::read_to_string("/proc/uptime").ok()?;
+    let seconds = up.split_whitespace().next()?.parse::<f64>().ok()?;
+    jiff::Timestamp::now().checked_sub(jiff::SignedDuration::from_secs_f64(seconds + 5.0)).ok()
+}
+
+/// Whether a recording is of the metrics that are asked for, by the same commands and with the same settings of its processes.
+fn measures(recording: &Recording, asked: &Experiment) -> bool {
+    let number = recording.meta.arm.as_ref().map_or(0, |arm| arm.number as usize);
+    if recording.meta.plan.settings != asked.given(number) || recording.meta.select != asked.commands() {
+        return false;
+    }
+    let planned: BTreeSet<&str> =
+        recording.meta.plan.runs.iter().flat_map(RunPlan::metrics).map(Name::as_str).collect();
+    let probes = asked.probes.iter().flat_map(|offer| &offer.metrics).map(|metric| metric.name.as_str());
+    planned == probes.chain(asked.outcomes.iter().map(|outcome| outcome.name.as_str())).collect()
+}
