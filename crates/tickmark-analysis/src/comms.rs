@@ -33,12 +33,12 @@ pub struct Comms {
     /// What its probe was told.
     pub arguments: Arguments,
     /// What was seen; or why nothing was.
-    pub seen: Result<Seen, String>,
+    pub seen: Result<CommsSummary, String>,
 }
 
 /// What was seen. Times in ns.
 #[derive(Debug)]
-pub struct Seen {
+pub struct CommsSummary {
     /// By size, ascending.
     pub rows: Vec<Row>,
     /// How many launches.
@@ -74,7 +74,7 @@ pub struct Row {
     /// From the fastest launch to the slowest, where there are several.
     pub launches: Option<Interval>,
     /// The whole way, of all messages that were kept: mean, 90th, 99th and 99.9th percentile; a percentile of too few is none.
-    pub whole: Whole,
+    pub whole: RoundTripSummary,
     /// What it cost each CPU.
     pub loads: Vec<Load>,
     /// Of each launch, in their order: median and mean of the whole way.
@@ -83,7 +83,7 @@ pub struct Row {
 
 /// The whole way there and back.
 #[derive(Debug)]
-pub struct Whole {
+pub struct RoundTripSummary {
     /// The median.
     pub median: f64,
     /// The mean.
@@ -137,7 +137,7 @@ fn comms(recording: &Recording, metric: &Metric) -> Comms {
         failures.first().and_then(|run| run.why()).unwrap_or("no run of it was made").to_owned()
     };
     let fact = recording.environment().and_then(|facts| facts.get("kernel.config.IRQ_TIME_ACCOUNTING"));
-    let seen = Seen::of(&curves, &loads, divisor, fact == Some("y")).ok_or_else(why);
+    let seen = CommsSummary::of(&curves, &loads, divisor, fact == Some("y")).ok_or_else(why);
     let told = |name: &str| runs.first().and_then(|run| run.planned.arguments.get(name));
     let mtu = told("link").filter(|link| *link == "veth").and_then(|_| told("mtu")?.parse().ok());
     let arguments = runs.first().map(|run| run.planned.arguments.clone()).unwrap_or_default();
@@ -172,7 +172,7 @@ fn mean(trips: &[f64]) -> f64 {
     trips.iter().sum::<f64>() / trips.len().max(1) as f64
 }
 
-impl Seen {
+impl CommsSummary {
     fn of(curves: &[(u32, Curve)], loads: &[Vec<Loads>; 2], divisor: f64, apart: bool) -> Option<Self> {
         let books: Vec<Books> = loads.iter().filter_map(|loads| Books::of(loads, apart)).collect();
         let sizes: Vec<u64> = curves.first()?.1.keys().copied().collect();
@@ -188,7 +188,7 @@ impl Seen {
                 size: *size,
                 time: median(medians())? / divisor,
                 launches: several.then_some(Interval { low: ends.0 / divisor, high: ends.1 / divisor }),
-                whole: Whole {
+                whole: RoundTripSummary {
                     median: all.quantile(0.5)?,
                     mean: all.as_slice().iter().sum::<f64>() / count,
                     quantiles: [0.9, 0.99, 0.999].map(quantile),

@@ -5,7 +5,7 @@ pub mod links;
 mod nodes;
 
 pub use groups::{Difference, Set};
-pub use nodes::{Apart, Bad, Found, Unlike};
+pub use nodes::{DistinguishingFact, DoctorFinding, OutlierNode, OutlyingMetric};
 
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -95,9 +95,9 @@ pub struct Model {
     /// Those that gave less than everything.
     pub missing: Vec<Node>,
     /// Those that lie apart on the worse side, the worst first.
-    pub worst: Vec<Bad>,
+    pub worst: Vec<OutlierNode>,
     /// How many lie apart on the better side alone.
-    pub better: Vec<Bad>,
+    pub better: Vec<OutlierNode>,
     /// Groups that differ from all others.
     pub groups: Vec<Difference>,
     /// Each metric over the machines.

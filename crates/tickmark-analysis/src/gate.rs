@@ -11,7 +11,7 @@ use tickmark_stats::states::{TwoStates, two_states};
 use tickmark_store::Recording;
 use tickmark_wire::Better;
 
-pub use calibrated::{CONFIDENCE, Calibrated, Found, PLANTED};
+pub use calibrated::{CONFIDENCE, Calibrated, DetectionCounts, PLANTED};
 
 /// The chance of any claim where nothing changed, if recordings are alike.
 pub const LEVEL: f64 = 0.05;

@@ -12,7 +12,7 @@ pub const LATE: f64 = 0.5;
 
 /// One load.
 #[derive(Debug)]
-pub struct Load<T = Seen> {
+pub struct Load<T = HttpSummary> {
     /// Its metric.
     pub metric: String,
     /// In words.
@@ -25,7 +25,7 @@ pub struct Load<T = Seen> {
 
 /// What the runs of a load gave. Times in ns, for each transaction.
 #[derive(Debug)]
-pub struct Seen {
+pub struct HttpSummary {
     /// How many runs.
     pub runs: usize,
     /// Transactions a second.
@@ -84,7 +84,7 @@ impl Limit {
 /// Every load of a probe in a recording.
 #[must_use]
 pub fn of(recording: &Recording, probe: &str) -> Vec<Load> {
-    each(recording, probe, &|told, sample| Seen::of(told, sample))
+    each(recording, probe, &|told, sample| HttpSummary::of(told, sample))
 }
 
 /// The runs of a metric of a load, by the end of its name.
@@ -122,7 +122,7 @@ pub(crate) fn each<'a, T>(
     metrics.iter().filter_map(load).collect()
 }
 
-impl Seen {
+impl HttpSummary {
     fn of(told: &Arguments, sample: &By<'_, '_>) -> Option<Self> {
         let runs = |end: &str| sample(end).map_or_else(Vec::new, |sample| sample.runs);
         let estimate = |end: &str| median_of_runs(&runs(end).iter().map(|run| run.value).collect::<Vec<_>>());

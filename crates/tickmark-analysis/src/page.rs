@@ -11,7 +11,7 @@ use crate::http::{self, Load, TimedRun};
 use crate::noise::{self, Noise};
 use crate::report::{self, Model};
 use crate::scenario::{self, Scenario};
-use crate::wakes::{self, Asked, Wakes, WayRun};
+use crate::wakes::{self, TailRequest, Wakes, WayRun};
 use crate::{bill, clock_reads, dose};
 pub use distribution::{Distribution, Shift, shifts};
 use tickmark_store::Recording;
@@ -59,7 +59,7 @@ const CONFIDENCE: f64 = 0.95;
 #[must_use]
 pub fn of(recording: &Recording) -> Page {
     let model = report::build(recording, &|_| true, true);
-    let asked = Asked { lengths: &LATE, confidence: CONFIDENCE, bound: None };
+    let asked = TailRequest { lengths: &LATE, confidence: CONFIDENCE, bound: None };
     Page {
         model,
         distributions: distribution::of(recording),

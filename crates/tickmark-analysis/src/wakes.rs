@@ -16,7 +16,7 @@ const RARE: f64 = 0.99;
 
 /// What is asked about the tails.
 #[derive(Debug, Clone, Copy)]
-pub struct Asked<'a> {
+pub struct TailRequest<'a> {
     /// Lengths in ns of which a limit is wanted, beside the usual ones.
     pub lengths: &'a [f64],
     /// Of the limits.
@@ -29,7 +29,7 @@ pub struct Asked<'a> {
 #[derive(Debug)]
 pub struct Wakes {
     /// In the order of their medians; those without a figure last.
-    pub ways: Vec<Way>,
+    pub ways: Vec<WaitMethodRow>,
     /// Of the limits.
     pub confidence: f64,
     /// The share that is wanted as a limit, if any.
@@ -40,18 +40,18 @@ pub struct Wakes {
 
 /// One way to wait.
 #[derive(Debug)]
-pub struct Way {
+pub struct WaitMethodRow {
     /// Its metric.
     pub metric: String,
     /// In words.
     pub title: String,
     /// What was seen; or why nothing was.
-    pub seen: Result<Seen, String>,
+    pub seen: Result<WakeUpSummary, String>,
 }
 
 /// Wake-ups of one way. Times in ns.
 #[derive(Debug)]
-pub struct Seen {
+pub struct WakeUpSummary {
     /// How late each was, ascending; early is negative.
     pub late: Sorted,
     /// How late the last one was.
@@ -146,7 +146,7 @@ fn met_in(trace: &GapTrace, recording: &Recording) -> Option<Met> {
     })
 }
 
-impl Seen {
+impl WakeUpSummary {
     /// The quantile at `q`; none where the sample has too few for it.
     #[must_use]
     pub fn quantile(&self, q: f64) -> Option<f64> {
@@ -160,7 +160,7 @@ impl Seen {
         self.late.as_slice().last().copied().unwrap_or(0.0)
     }
 
-    fn of(runs: &[Vec<f64>], cpu: Option<f64>, asked: &Asked<'_>) -> Option<Self> {
+    fn of(runs: &[Vec<f64>], cpu: Option<f64>, asked: &TailRequest<'_>) -> Option<Self> {
         let late = Sorted::new(runs.iter().flatten().copied());
         let count = late.as_slice().len();
         let worst = *late.as_slice().last()?;
@@ -196,7 +196,7 @@ impl Seen {
 
 /// What a recording says of wake-ups. None where it has none of the probe's metrics.
 #[must_use]
-pub fn of(recording: &Recording, asked: &Asked<'_>) -> Option<Wakes> {
+pub fn of(recording: &Recording, asked: &TailRequest<'_>) -> Option<Wakes> {
     let prefix = format!("{}.", names::WAKE);
     let own = |metric: &&Metric| {
         let name = metric.name.as_str();
@@ -204,9 +204,11 @@ pub fn of(recording: &Recording, asked: &Asked<'_>) -> Option<Wakes> {
         is_way || [names::TIMERLAT_INTERRUPT, names::TIMERLAT_THREAD].contains(&name)
     };
     let metrics = recording.meta.plan.metrics.iter();
-    let mut ways: Vec<Way> = metrics.filter(own).map(|metric| way(recording, metric, asked)).collect();
-    let rank =
-        |way: &Way| way.seen.as_ref().ok().and_then(|seen| seen.late.quantile(0.5)).unwrap_or(f64::MAX);
+    let mut ways: Vec<WaitMethodRow> =
+        metrics.filter(own).map(|metric| way(recording, metric, asked)).collect();
+    let rank = |way: &WaitMethodRow| {
+        way.seen.as_ref().ok().and_then(|seen| seen.late.quantile(0.5)).unwrap_or(f64::MAX)
+    };
     ways.sort_by(|a, b| rank(a).total_cmp(&rank(b)));
     let mut intervals: Vec<f64> = recording.runs.iter().filter_map(|run| interval(&run.planned)).collect();
     intervals.sort_by(f64::total_cmp);
@@ -273,7 +275,7 @@ const CPU: &str = ".cpu";
 /// And that of the one that ended it.
 const MET: &str = ".met";
 
-fn way(recording: &Recording, metric: &Metric, asked: &Asked<'_>) -> Way {
+fn way(recording: &Recording, metric: &Metric, asked: &TailRequest<'_>) -> WaitMethodRow {
     let runs: Vec<Vec<f64>> = recording
         .runs
         .iter()
@@ -288,8 +290,8 @@ fn way(recording: &Recording, metric: &Metric, asked: &Asked<'_>) -> Way {
         let first = failures.first().and_then(|run| run.why()).unwrap_or("no run of it was made");
         first.to_owned()
     };
-    let seen = Seen::of(&runs, cpu, asked).ok_or_else(why);
-    Way { metric: metric.name.to_string(), title: metric.title.clone(), seen }
+    let seen = WakeUpSummary::of(&runs, cpu, asked).ok_or_else(why);
+    WaitMethodRow { metric: metric.name.to_string(), title: metric.title.clone(), seen }
 }
 
 #[cfg(test)]
@@ -300,8 +302,8 @@ mod tests {
     fn a_tail_has_limits_that_fall_with_its_length() {
         let run: Vec<f64> =
             (0..20_000).map(|number| f64::from(number * 617 % 1_000) * 1_000.0 - 500.0).collect();
-        let asked = Asked { lengths: &[250_000.0], confidence: 0.95, bound: Some(0.3) };
-        let seen = Seen::of(&[run.clone(), run], Some(7.0), &asked).unwrap();
+        let asked = TailRequest { lengths: &[250_000.0], confidence: 0.95, bound: Some(0.3) };
+        let seen = WakeUpSummary::of(&[run.clone(), run], Some(7.0), &asked).unwrap();
         let lengths: Vec<f64> = seen.limits.iter().map(|limit| limit.length).collect();
         assert_eq!(lengths, [100_000.0, 250_000.0, 998_500.0, 1_000_000.0]);
         assert!(seen.limits.windows(2).all(|two| two[0].share >= two[1].share));
@@ -310,7 +312,7 @@ mod tests {
         assert!((3.0 / 40_000.0 - 1e-6..1e-3).contains(&seen.limits[3].share), "{:?}", seen.limits[3]);
         assert!((seen.early - 0.001).abs() < 1e-9);
         assert_eq!(seen.quantile(0.999_99), None);
-        assert!(seen.quantile(0.999).is_some() && Seen::of(&[], None, &asked).is_none());
+        assert!(seen.quantile(0.999).is_some() && WakeUpSummary::of(&[], None, &asked).is_none());
         // 90 and 75 % are later; of what never was .3 is soon certain.
         let needs: Vec<bool> = seen.limits.iter().map(|limit| limit.needs.is_some()).collect();
         assert_eq!(needs, [false, false, true, true]);
@@ -324,8 +326,8 @@ mod tests {
                 .collect()
         };
         let limit = |burst| {
-            let asked = Asked { lengths: &[], confidence: 0.95, bound: None };
-            let seen = Seen::of(&[run(burst)], None, &asked).unwrap();
+            let asked = TailRequest { lengths: &[], confidence: 0.95, bound: None };
+            let seen = WakeUpSummary::of(&[run(burst)], None, &asked).unwrap();
             seen.limits.last().unwrap().share
         };
         assert!(limit(200) > 5.0 * limit(1), "{} {}", limit(200), limit(1));

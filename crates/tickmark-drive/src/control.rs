@@ -13,7 +13,7 @@ pub struct Control {
     hear: Option<Arc<Hear>>,
 }
 
-type Hear = dyn Fn(Told<'_>) + Send + Sync;
+type Hear = dyn Fn(ProgressEvent<'_>) + Send + Sync;
 
 #[derive(Default)]
 struct Lifelines {
@@ -25,7 +25,7 @@ struct Lifelines {
 
 /// What work says on the way.
 #[derive(Debug)]
-pub enum Told<'a> {
+pub enum ProgressEvent<'a> {
     /// A setting of a block begins.
     Block {
         /// `block`, or `pilot`.
@@ -59,7 +59,7 @@ impl std::fmt::Debug for Control {
 
 impl Control {
     /// A handle whose work tells `hear` what it does.
-    pub fn hearing(hear: impl Fn(Told<'_>) + Send + Sync + 'static) -> Self {
+    pub fn hearing(hear: impl Fn(ProgressEvent<'_>) + Send + Sync + 'static) -> Self {
         Self { hear: Some(Arc::new(hear)), ..Self::default() }
     }
 
@@ -76,7 +76,7 @@ impl Control {
         self.lines().stopped
     }
 
-    pub(crate) fn tell(&self, told: Told<'_>) {
+    pub(crate) fn tell(&self, told: ProgressEvent<'_>) {
         if let Some(hear) = &self.hear {
             hear(told);
         }

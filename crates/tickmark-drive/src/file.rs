@@ -3,7 +3,7 @@
 mod document;
 
 use crate::Error;
-use crate::experiment::{self, Outcome, Take};
+use crate::experiment::{self, Outcome, OutcomeSource};
 use crate::knob::{self, Commands, Turned};
 use crate::lab::{self, Machine, Report};
 pub use document::{Document, Published};
@@ -16,11 +16,11 @@ use tickmark_wire::{Better, Nanos};
 
 /// What a file asks for.
 #[derive(Debug)]
-pub enum Asked {
+pub enum ExperimentFile {
     /// A knob of this machine.
-    Here(Box<experiment::Asked>),
+    Here(Box<experiment::ExperimentRequest>),
     /// Boots: guests, or machines over ssh.
-    Booted(lab::Asked),
+    Booted(lab::MatrixRequest),
     /// Probes side by side on this machine, each launch of which begins in random order: nothing is turned.
     Launched(Launched),
 }
@@ -142,7 +142,7 @@ fn shipped(name: &str) -> Option<&'static str> {
 ///
 /// # Errors
 /// What is wrong with it, with its line; there is none of that name.
-pub fn read(path: &Path) -> Result<Asked, Error> {
+pub fn read(path: &Path) -> Result<ExperimentFile, Error> {
     let named = path.to_str().and_then(shipped).filter(|_| !path.exists());
     let text = match named {
         Some(text) => text.to_owned(),
@@ -158,7 +158,7 @@ pub fn read(path: &Path) -> Result<Asked, Error> {
     parse(&text).map_err(|why| Error::Usage(format!("{}: {why}", path.display())))
 }
 
-fn parse(text: &str) -> Result<Asked, String> {
+fn parse(text: &str) -> Result<ExperimentFile, String> {
     let file: File = toml::from_str(text).map_err(|error| {
         let start = error.span().map_or(0, |span| span.start.min(text.len()));
         let line = 1 + text[..start].matches('\n').count();
@@ -173,11 +173,11 @@ fn parse(text: &str) -> Result<Asked, String> {
         return Err("blocks: give 2 to 1000".to_owned());
     }
     if file.report == [Report::Messages] && file.machine.is_empty() {
-        launched(file).map(Asked::Launched)
+        launched(file).map(ExperimentFile::Launched)
     } else if file.machine.is_empty() {
-        here(file).map(|asked| Asked::Here(Box::new(asked)))
+        here(file).map(|asked| ExperimentFile::Here(Box::new(asked)))
     } else {
-        booted(file).map(Asked::Booted)
+        booted(file).map(ExperimentFile::Booted)
     }
 }
 
@@ -224,7 +224,7 @@ fn launched(file: File) -> Result<Launched, String> {
     })
 }
 
-fn here(file: File) -> Result<experiment::Asked, String> {
+fn here(file: File) -> Result<experiment::ExperimentRequest, String> {
     none_of(
         &[
             (file.slice.is_some(), "slice"),
@@ -233,7 +233,7 @@ fn here(file: File) -> Result<experiment::Asked, String> {
         ],
         "is for boots, and there is no [[machine]] to boot",
     )?;
-    Ok(experiment::Asked {
+    Ok(experiment::ExperimentRequest {
         knob: turned(file.knob, file.get, file.setting)?,
         probes: file.probes,
         outcomes: file.command.into_iter().map(outcome).collect::<Result<_, _>>()?,
@@ -287,7 +287,7 @@ fn turned(knob: Option<String>, get: Option<String>, settings: Vec<Setting>) -> 
     Ok(Turned { name: knob, knob: Box::new(Commands { set, reset, get }), settings: names })
 }
 
-fn booted(file: File) -> Result<lab::Asked, String> {
+fn booted(file: File) -> Result<lab::MatrixRequest, String> {
     none_of(
         &[
             (file.knob.is_some(), "knob"),
@@ -306,7 +306,7 @@ fn booted(file: File) -> Result<lab::Asked, String> {
         let Setting { name, kernel, hz, append, write, modules, boot, .. } = setting;
         Ok(lab::Setting { name, kernel, hz, append, write, modules, boot })
     };
-    let asked = lab::Asked {
+    let asked = lab::MatrixRequest {
         name: file.name.ok_or("a matrix has a name")?,
         answers: file.answers,
         blocks: file.blocks.unwrap_or(BOOTS),
@@ -323,9 +323,9 @@ fn booted(file: File) -> Result<lab::Asked, String> {
 fn outcome(command: Command) -> Result<Outcome, String> {
     let take = match (command.time, command.after) {
         (true, Some(_)) => return Err(format!("command {}: give time or after, not both", command.name)),
-        (true, None) => Take::Time,
-        (false, Some(text)) => Take::After(text),
-        (false, None) => Take::Only,
+        (true, None) => OutcomeSource::Time,
+        (false, Some(text)) => OutcomeSource::After(text),
+        (false, None) => OutcomeSource::Only,
     };
     if matches!(command.better, Some(Better::Other(_) | Better::Neither)) {
         return Err(format!("command {}: better is lower or higher", command.name));

@@ -32,9 +32,9 @@ mod setting_file;
 mod shell;
 pub mod target;
 
-pub use control::{Control, Told};
+pub use control::{Control, ProgressEvent};
 pub use error::Error;
 pub use experiment::Experiment;
 pub use journal::restore::{Restored, restore};
 pub use journal::restore_after_panic;
-pub use target::{Heard, Target, ThisMachine};
+pub use target::{AgentLine, Target, ThisMachine};

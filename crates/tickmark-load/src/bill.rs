@@ -166,7 +166,7 @@ struct Watch {
 }
 
 /// Everything at a moment.
-struct Look {
+struct BillReading {
     /// Of each computing task, and when.
     done: Vec<(u64, Done)>,
     tasks: BTreeMap<u32, Used>,
@@ -204,15 +204,15 @@ impl Watch {
     }
 
     /// What takes long is read outside of what is between two looks: before the first of them, after the last.
-    fn look(&self, is_first: bool) -> Look {
+    fn look(&self, is_first: bool) -> BillReading {
         let before = is_first.then(tasks::all);
         let own = usage::thread_cpu().get();
         let done = self.watchers.iter().map(|watcher| (monotonic_ns(), watcher.read())).collect();
-        Look { done, own, tasks: before.unwrap_or_else(tasks::all) }
+        BillReading { done, own, tasks: before.unwrap_or_else(tasks::all) }
     }
 
     /// Between two looks, over all CPUs, in ns: wall clock, CPU time of the computing tasks, and the time in which they saw no gap.
-    fn between(&self, before: &Look, now: &Look) -> [f64; 3] {
+    fn between(&self, before: &BillReading, now: &BillReading) -> [f64; 3] {
         let each = || before.done.iter().zip(&now.done);
         let wall: u64 = each().map(|((before, _), (now, _))| now.saturating_sub(*before)).sum();
         let cpu: i64 = each().map(|((_, before), (_, now))| now.cpu.get() - before.cpu.get()).sum();

@@ -19,7 +19,7 @@ use tickmark_probe::case::{Parameter, Value};
 use tickmark_probe::routine::{Budget, Sink, routine};
 use tickmark_probe::spec::Also;
 use tickmark_probe::sys::limits;
-use tickmark_probe::sys::uprobe::Apart;
+use tickmark_probe::sys::uprobe::SwapGuard;
 use tickmark_probe::{Expected, Params, Probe, ProbeError, Spec, Unavailable};
 use tickmark_timer::monotonic_ns;
 use tickmark_wire::{Better, Group, Headline, Observations, Part, Tally, Unit, Values, names};
@@ -132,7 +132,7 @@ fn running(params: &Params) -> Result<Box<dyn tickmark_probe::Routine>, String> 
 }
 
 /// What was counted.
-struct Seen {
+struct ClockReadCounts {
     clocks: Vec<(String, u64)>,
     sites: Vec<(String, u64)>,
     blind: Vec<String>,
@@ -153,7 +153,7 @@ fn run(
     path: &Path,
     params: &Params,
     blind: &[program::Blind],
-) -> Result<(Seen, Option<f64>), ProbeError> {
+) -> Result<(ClockReadCounts, Option<f64>), ProbeError> {
     let count = Count::begin(params)?;
     // After what counts was started, which is none of the command's.
     let calls = params.told("calls");
@@ -161,7 +161,7 @@ fn run(
     let by_kernel = confirms.then(|| Confirmation::begin(path, calls)).transpose();
     let by_kernel = by_kernel.map_err(ProbeError::Other)?;
     let begun = monotonic_ns();
-    let mut apart = confirms.then(Apart::default);
+    let mut apart = confirms.then(SwapGuard::default);
     let mut command =
         Preloaded::start(words, params.told("folder"), true, &params.allowed, Stdio::null(), None)?;
     let seconds =
@@ -203,7 +203,7 @@ fn run(
         sites.push(("others".to_owned(), counts.no_room));
     }
     let (kernel, calls) = by_kernel.map_or((None, Vec::new()), |(reads, calls)| (Some(reads), calls));
-    let seen = Seen {
+    let seen = ClockReadCounts {
         clocks: kinds.map(|(name, count)| ((*name).to_owned(), count)).collect(),
         sites,
         blind: blind.iter().map(|why| why.words().to_owned()).collect(),
@@ -216,7 +216,7 @@ fn run(
     Ok((seen, count))
 }
 
-fn observe(mut seen: Seen, count: Option<f64>, sink: &mut dyn Sink) {
+fn observe(mut seen: ClockReadCounts, count: Option<f64>, sink: &mut dyn Sink) {
     let tally = |all: Vec<(String, u64)>| {
         let (names, count) = all.into_iter().unzip();
         Observations::Tally(Tally { names, count })

@@ -19,7 +19,7 @@ mod whole;
 
 use super::costs::Costs;
 use board::{Board, Fault, Times};
-use client::{Asked, Due};
+use client::{Due, HttpClientOptions};
 use parameters::{AT, BY, BYTES, CONNECTION, CONNECTIONS, HOST, PATH, PID, TARGET, TOKEN, WHOSE, WORKERS};
 use served::Served;
 use std::net::SocketAddr;
@@ -216,7 +216,7 @@ fn measure(
     let answer = server::answer(params.number("bytes"), keep);
     let mut server = Served::begin(params, place, target, &answer, budget)?;
     let board = Board::new()?;
-    let asked = Asked {
+    let asked = HttpClientOptions {
         to: server.at()?,
         request: request(params, keep),
         known: (!matches!(server, Served::Another(..))).then_some(answer),
@@ -333,7 +333,7 @@ fn warm(board: &Board, budget: &Budget) -> Result<(), ProbeError> {
 }
 
 /// Waits until every request that was sent has its answer, or has failed; what there was then.
-fn drained(board: &Board, patience: u64) -> board::Seen {
+fn drained(board: &Board, patience: u64) -> board::BoardReading {
     for _ in 0..patience + 3 {
         let seen = board.seen();
         if seen.open() == 0 {

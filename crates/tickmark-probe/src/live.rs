@@ -4,7 +4,7 @@
 use crate::sys::CallError;
 use crate::sys::limits::{pin, set_slack};
 use crate::sys::usage::{Accounts, CpuClock, all_cpu_times};
-use crate::sys::waiting::Way;
+use crate::sys::waiting::WaitMethod;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -55,7 +55,7 @@ pub struct Second {
 
 /// What a thread sees between two takes.
 #[derive(Debug, Default)]
-struct Seen {
+struct LiveObservation {
     late: Vec<u64>,
     gaps: Vec<u64>,
     waited: u64,
@@ -66,7 +66,7 @@ struct Seen {
 /// A CPU that is watched.
 struct Watched {
     cpu: u32,
-    seen: Arc<Mutex<Seen>>,
+    seen: Arc<Mutex<LiveObservation>>,
     times: Option<[Nanos; 6]>,
     thread: Option<JoinHandle<()>>,
 }
@@ -93,7 +93,7 @@ impl Live {
         let plan = Pace::of(cpus.len());
         let times = all_cpu_times();
         // What is refused to the threads is refused here, where it can be said.
-        Way::of("nanosleep")?;
+        WaitMethod::of("nanosleep")?;
         let own = CpuClock::of(std::process::id());
         let used = (monotonic_ns(), own.as_ref().map_or(0.0, |clock| clock.read().as_f64()));
         let (slow, interrupts) = (Arc::new(AtomicU64::new(1)), TimerInterrupts::begin());
@@ -101,7 +101,7 @@ impl Live {
         for cpu in cpus {
             // On this thread first, so that what is refused is said.
             pin(&[*cpu])?;
-            let seen = Arc::new(Mutex::new(Seen::default()));
+            let seen = Arc::new(Mutex::new(LiveObservation::default()));
             let (own, cpu) = (Arc::clone(&seen), *cpu);
             let (stop, slow) = (Arc::clone(&live.stop), Arc::clone(&live.slow));
             let thread = std::thread::Builder::new().spawn(move || watch(cpu, plan, &own, &stop, &slow));
@@ -197,8 +197,8 @@ impl Pace {
     }
 }
 
-fn watch(cpu: u32, pace: Pace, seen: &Mutex<Seen>, stop: &AtomicBool, slow: &AtomicU64) {
-    let Ok(mut way) = Way::of("nanosleep") else { return };
+fn watch(cpu: u32, pace: Pace, seen: &Mutex<LiveObservation>, stop: &AtomicBool, slow: &AtomicU64) {
+    let Ok(mut way) = WaitMethod::of("nanosleep") else { return };
     if pin(&[cpu]).is_err() || set_slack(Nanos::new(1)).is_err() {
         return;
     }

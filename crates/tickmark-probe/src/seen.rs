@@ -23,18 +23,18 @@ const LENGTH: u64 = ((FIRST + BUCKETS) * 8).next_multiple_of(64) as u64;
 
 /// The wake-ups of the run under way.
 #[derive(Debug)]
-pub struct Seen(Words);
+pub struct WakeUpTable(Words);
 
 /// Where they are looked at, and the path by which a run of this process's agent finds them.
 #[derive(Debug)]
-pub struct Looked {
+pub struct SharedWakeUpTable {
     /// The wake-ups.
-    pub seen: Seen,
+    pub seen: WakeUpTable,
     /// The file that has no name of its own.
     file: OwnedFd,
 }
 
-impl Looked {
+impl SharedWakeUpTable {
     /// A new one, with nothing in it.
     ///
     /// # Errors
@@ -42,7 +42,7 @@ impl Looked {
     pub fn new() -> Result<Self, CallError> {
         let file = file::sealed(LENGTH)?;
         let words = Words::file(file.as_fd(), LENGTH as usize / 64)?;
-        Ok(Self { seen: Seen(words), file })
+        Ok(Self { seen: WakeUpTable(words), file })
     }
 
     /// For other processes of this user, as long as this one lives.
@@ -52,7 +52,7 @@ impl Looked {
     }
 }
 
-impl Seen {
+impl WakeUpTable {
     /// The one that this process was told of, empty; none where nobody looks on.
     #[must_use]
     pub fn told() -> Option<Self> {
@@ -99,9 +99,9 @@ mod tests {
 
     #[test]
     fn what_one_side_counts_the_other_sees() {
-        let looked = Looked::new().unwrap();
+        let looked = SharedWakeUpTable::new().unwrap();
         let watching = &looked.seen;
-        let counting = Seen::open(&looked.path()).unwrap();
+        let counting = WakeUpTable::open(&looked.path()).unwrap();
         assert_eq!(watching.look().total(), 0);
         [-5, 0, 1_000, 1_000, 123_457, i64::MAX].iter().for_each(|late| counting.count(*late));
         let seen = watching.look();
@@ -113,7 +113,7 @@ mod tests {
                 .any(|(low, high, count)| low.get() <= 1_000 && 1_000 <= high.get() && *count == 2)
         );
         // Each run begins anew, and knows its greatest exactly.
-        let next = Seen::open(&looked.path()).unwrap();
+        let next = WakeUpTable::open(&looked.path()).unwrap();
         next.count(123_457);
         assert_eq!((watching.look().total(), watching.look().most.get()), (1, 123_457));
         assert!(watching.look().buckets().is_some());
@@ -122,14 +122,16 @@ mod tests {
     /// What could be made shorter under a run would end it.
     #[test]
     fn only_what_keeps_its_length_is_counted_into() {
-        let looked = Looked::new().unwrap();
+        let looked = SharedWakeUpTable::new().unwrap();
         let again = File::options().write(true).open(looked.path()).unwrap();
         assert!(again.set_len(64).is_err() && again.set_len(2 * LENGTH).is_err());
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("seen");
         std::fs::write(&path, vec![0; LENGTH as usize]).unwrap();
-        assert!(Seen::open(&path).is_none());
+        assert!(WakeUpTable::open(&path).is_none());
         std::fs::write(&path, "short").unwrap();
-        assert!(Seen::open(&path).is_none() && Seen::open(&folder.path().join("none")).is_none());
+        assert!(
+            WakeUpTable::open(&path).is_none() && WakeUpTable::open(&folder.path().join("none")).is_none()
+        );
     }
 }

@@ -11,7 +11,7 @@ use anstyle::Style;
 use serde_json::{Value, json};
 use std::fmt::Write;
 use tickmark_analysis::comms::{
-    Comms, Contrast, Document, Latency, Law, Load, Packet, Row, Seen, contrasts, laws,
+    Comms, CommsSummary, Contrast, Document, Latency, Law, Load, Packet, Row, contrasts, laws,
 };
 use tickmark_stats::Interval;
 use tickmark_stats::linear::Piece;
@@ -34,7 +34,7 @@ fn share(share: Option<f64>) -> String {
     }
 }
 
-fn seen(all: &[Comms]) -> impl Iterator<Item = (&Comms, &Seen)> {
+fn seen(all: &[Comms]) -> impl Iterator<Item = (&Comms, &CommsSummary)> {
     all.iter().filter_map(|comms| Some((comms, comms.seen.as_ref().ok()?)))
 }
 
@@ -73,7 +73,7 @@ pub fn text(all: &[Comms]) -> String {
     out
 }
 
-fn one(out: &mut String, seen: &Seen) {
+fn one(out: &mut String, seen: &CommsSummary) {
     let computes =
         seen.rows.iter().flat_map(|row| &row.loads).any(|load| load.gaps.is_some() || load.windows.1 > 0);
     let mut heading = vec!["bytes", "time", "launches", "rate", "round trip", "p99"];
@@ -165,7 +165,7 @@ pub fn values(all: &[Comms]) -> String {
 #[must_use]
 pub fn plots(all: &[Comms]) -> Vec<Plot> {
     let plot = |title: &str, y: Axis, of: fn(&Row) -> Option<f64>| {
-        let series = |(comms, seen): (&Comms, &Seen)| {
+        let series = |(comms, seen): (&Comms, &CommsSummary)| {
             let point = |row: &Row| Some((row.size as f64, of(row)?));
             let points: Vec<(f64, f64)> = seen.rows.iter().filter_map(point).collect();
             (!points.is_empty()).then(|| Series::line(&comms.title, points))

@@ -1,13 +1,13 @@
 //! Wake-ups as cyclictest of rt-tests prints them (its -q and -h, in us), for scripts that read that.
 
 use std::fmt::Write;
-use tickmark_analysis::wakes::{Seen, Wakes, Way};
+use tickmark_analysis::wakes::{WaitMethodRow, WakeUpSummary, Wakes};
 
 /// One thread for each way, in the order of the page; below them a histogram with a line for each us that any has. What was early counts as 0,
 /// as cyclictest has no such column. `priority` is that of real-time scheduling, 0 where there is none.
 #[must_use]
 pub fn text(wakes: &Wakes, priority: u8) -> String {
-    let seen: Vec<(&Way, &Seen)> =
+    let seen: Vec<(&WaitMethodRow, &WakeUpSummary)> =
         wakes.ways.iter().filter_map(|way| Some((way, way.seen.as_ref().ok()?))).collect();
     let mut out = String::new();
     let interval = wakes.interval.map_or(0, micros);
@@ -57,7 +57,7 @@ struct Column {
 }
 
 impl Column {
-    fn of(seen: &Seen) -> Self {
+    fn of(seen: &WakeUpSummary) -> Self {
         let late = seen.late.as_slice();
         let mut counts: Vec<(u64, u64)> = Vec::new();
         for us in late.iter().map(|late| micros(*late)) {

@@ -5,7 +5,7 @@ use crate::number::{self, percent, time};
 use anstyle::{AnsiColor, Style};
 use serde_json::{Value, json};
 use std::fmt::Write;
-use tickmark_analysis::doctor::{Before, Cost, Diagnosis, Evidence, Outcome, Seen};
+use tickmark_analysis::doctor::{Before, Cost, Diagnosis, Evidence, ObservedValue, Outcome};
 
 const HEADING: Style = Style::new().bold();
 const FOUND: Style = AnsiColor::Yellow.on_default();
@@ -222,19 +222,19 @@ fn evidence(evidence: &Evidence) -> String {
 fn before(evidence: &Evidence) -> String {
     let Some(Before { low, high, recordings }) = evidence.before else { return String::new() };
     let of = |number: f64| match evidence.value {
-        Seen::Share(_) => percent(number),
-        Seen::Rate(_) => format!("{number:.1}"),
-        Seen::Time(_) | Seen::Text(_) => time(number),
+        ObservedValue::Share(_) => percent(number),
+        ObservedValue::Rate(_) => format!("{number:.1}"),
+        ObservedValue::Time(_) | ObservedValue::Text(_) => time(number),
     };
     format!(" [before: {} to {} in {recordings} recordings]", of(low), of(high))
 }
 
-fn value(seen: &Seen) -> String {
+fn value(seen: &ObservedValue) -> String {
     match seen {
-        Seen::Text(text) => text.clone(),
-        Seen::Time(nanos) => time(*nanos),
-        Seen::Share(share) => percent(*share),
-        Seen::Rate(rate) => format!("{rate:.1} a second"),
+        ObservedValue::Text(text) => text.clone(),
+        ObservedValue::Time(nanos) => time(*nanos),
+        ObservedValue::Share(share) => percent(*share),
+        ObservedValue::Rate(rate) => format!("{rate:.1} a second"),
     }
 }
 

@@ -11,7 +11,7 @@ use anstyle::{AnsiColor, Style};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use tickmark_analysis::fleet::links::Links;
-use tickmark_analysis::fleet::{Apart, Bad, Difference, Model, Node};
+use tickmark_analysis::fleet::{Difference, Model, Node, OutlierNode, OutlyingMetric};
 use tickmark_analysis::report::Unit;
 
 const HEADING: Style = Style::new().bold();
@@ -122,7 +122,7 @@ fn rule(model: &Model) -> String {
     )
 }
 
-fn bad(out: &mut String, number: usize, bad: &Bad, nodes: usize) {
+fn bad(out: &mut String, number: usize, bad: &OutlierNode, nodes: usize) {
     let recording = bad.recording.as_deref().map_or("", |id| id.get(..8).unwrap_or(id));
     let _ = writeln!(out, "\n{number}. {FOUND}{}{FOUND:#}  {recording}", bad.node);
     for apart in bad.apart.iter().take(5) {
@@ -156,7 +156,7 @@ fn bad(out: &mut String, number: usize, bad: &Bad, nodes: usize) {
     }
 }
 
-fn apart(apart: &Apart) -> String {
+fn apart(apart: &OutlyingMetric) -> String {
     let of = |number| value(number, None, apart.unit);
     format!("{} {}: {}", apart.metric, of(apart.value), against(apart.value, apart.median, apart.unit))
 }

@@ -5,7 +5,7 @@ use crate::number::{count, percent, time, value};
 use anstyle::Style;
 use serde_json::{Value, json};
 use std::fmt::Write;
-use tickmark_analysis::http::{FULL, LATE, Limit, Load, Seen};
+use tickmark_analysis::http::{FULL, HttpSummary, LATE, Limit, Load};
 use tickmark_analysis::report::Unit;
 use tickmark_analysis::sample::Spread;
 use tickmark_stats::Estimate;
@@ -39,7 +39,7 @@ pub fn text(all: &[Load]) -> String {
     out
 }
 
-fn block(out: &mut String, seen: &Seen) {
+fn block(out: &mut String, seen: &HttpSummary) {
     let ends = |all: &Estimate, text: fn(f64) -> String| {
         let (low, high) = (text(all.interval.low), text(all.interval.high));
         if seen.runs > 1 { format!("{low} to {high}") } else { String::new() }
@@ -78,7 +78,7 @@ fn block(out: &mut String, seen: &Seen) {
     }
 }
 
-fn latencies(out: &mut String, seen: &Seen) {
+fn latencies(out: &mut String, seen: &HttpSummary) {
     let row = |(times, (name, _)): (&Option<Spread>, (&str, &str))| {
         let times = times.as_ref()?;
         if name == RESPONSE && seen.limit.refuses_response() {
@@ -97,7 +97,7 @@ fn latencies(out: &mut String, seen: &Seen) {
 }
 
 /// Beside the rate.
-fn limit(seen: &Seen) -> String {
+fn limit(seen: &HttpSummary) -> String {
     match seen.limit {
         Limit::Client => "the client was the limit".to_owned(),
         Limit::Late => "the client was late".to_owned(),
@@ -152,7 +152,7 @@ pub fn json(all: &[Load]) -> Value {
             QUANTILES.iter().map(|(name, q)| (*name, times.quantile(*q))).collect();
         Some(json!({ "count": times.count, "mean": times.mean, "max": times.most, "quantiles": quantiles }))
     };
-    let seen = |seen: &Seen| {
+    let seen = |seen: &HttpSummary| {
         let [server, client] = &seen.cpu;
         let both = |values: [Option<f64>; 2]| json!({ "server": values[0], "client": values[1] });
         let latency: std::collections::BTreeMap<_, _> = seen

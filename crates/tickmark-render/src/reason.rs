@@ -3,7 +3,7 @@
 use crate::number::{bytes, count, percent, time, value};
 use tickmark_analysis::comparison::Incomparable;
 use tickmark_analysis::report::{Mark, NoFloor, Note, Row, RowStatus, Unit};
-use tickmark_analysis::sample::{Apart, New, NoFigure};
+use tickmark_analysis::sample::{New, NoFigure, SeparateModes};
 use tickmark_stats::tick::NotFound;
 use tickmark_store::Elsewhere;
 
@@ -110,7 +110,7 @@ fn note(note: &Note) -> String {
 }
 
 /// Batches that are not in the figures.
-fn excluded(apart: Apart) -> String {
+fn excluded(apart: SeparateModes) -> String {
     let counts = [
         (apart.retransmits, "SYN retransmit"),
         (apart.slices, "preempted batch"),

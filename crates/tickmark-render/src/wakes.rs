@@ -5,7 +5,7 @@ use crate::number::{percent, time};
 use anstyle::Style;
 use serde_json::{Value, json};
 use std::fmt::Write;
-use tickmark_analysis::wakes::{Limit, Met, Refused, Seen, Wakes, Way};
+use tickmark_analysis::wakes::{Limit, Met, Refused, WaitMethodRow, WakeUpSummary, Wakes};
 
 const HEADING: Style = Style::new().bold();
 const QUANTILES: [(&str, f64); 5] =
@@ -16,7 +16,7 @@ const SHOWN: [(&str, f64); 4] = [QUANTILES[0], QUANTILES[2], QUANTILES[3], QUANT
 /// A table of the distributions, and one of what is certain of the tails.
 #[must_use]
 pub fn text(wakes: &Wakes) -> String {
-    let seen: Vec<(&Way, &Seen)> =
+    let seen: Vec<(&WaitMethodRow, &WakeUpSummary)> =
         wakes.ways.iter().filter_map(|way| Some((way, way.seen.as_ref().ok()?))).collect();
     let mut out = String::new();
     // Those that some way has enough wake-ups for.
@@ -26,7 +26,7 @@ pub fn text(wakes: &Wakes) -> String {
     let heading = std::iter::once("wake-up latency").chain(shown.iter().map(|(name, _)| *name));
     let heading = heading.chain(["max"]).chain(any_early.then_some("early")).chain(["CPU"]);
     let heading: Vec<String> = heading.map(str::to_owned).collect();
-    let row = |(way, seen): &(&Way, &Seen)| {
+    let row = |(way, seen): &(&WaitMethodRow, &WakeUpSummary)| {
         let at = |(_, q): &(&str, f64)| seen.quantile(*q).map_or_else(|| "-".to_owned(), signed);
         let early = if seen.early > 0.0 { rarely(seen.early) } else { "0".to_owned() };
         let cells = std::iter::once(way.title.clone()).chain(shown.iter().map(at));
@@ -39,7 +39,9 @@ pub fn text(wakes: &Wakes) -> String {
         // What all have: the longest of each is its own.
         let lengths: Vec<f64> = first.limits.iter().map(|limit| limit.length).collect();
         let common = |length: &&f64| {
-            let has = |(_, seen): &(&Way, &Seen)| seen.limits.iter().any(|limit| limit.length == **length);
+            let has = |(_, seen): &(&WaitMethodRow, &WakeUpSummary)| {
+                seen.limits.iter().any(|limit| limit.length == **length)
+            };
             seen.iter().all(has)
         };
         let lengths: Vec<f64> = lengths.iter().filter(common).copied().collect();
@@ -48,7 +50,7 @@ pub fn text(wakes: &Wakes) -> String {
         let heading = std::iter::once(heading).chain(lengths.iter().map(|length| time(*length)));
         let heading: Vec<String> = heading.chain(std::iter::once("its max".to_owned())).collect();
         let width = heading.len();
-        let row = |(way, seen): &(&Way, &Seen)| {
+        let row = |(way, seen): &(&WaitMethodRow, &WakeUpSummary)| {
             let limit = |length: f64| {
                 let known = seen.limits.iter().find(|limit| limit.length == length);
                 known.map_or_else(String::new, |limit| rarely(limit.share))
@@ -64,7 +66,7 @@ pub fn text(wakes: &Wakes) -> String {
             let all = wakes.interval.map(|interval| interval * wakes.ways.len() as f64);
             let heading =
                 std::iter::once(heading).chain(lengths.iter().map(|length| time(*length))).collect();
-            let row = |(way, seen): &(&Way, &Seen)| {
+            let row = |(way, seen): &(&WaitMethodRow, &WakeUpSummary)| {
                 let until = |length: &f64| {
                     let limit = seen.limits.iter().find(|limit| limit.length == *length);
                     limit.map_or_else(String::new, |limit| how_long(limit, all))
@@ -136,7 +138,7 @@ fn how_long(limit: &Limit, interval: Option<f64>) -> String {
 }
 
 /// What lies beyond the latest.
-fn beyond(way: &Way, seen: &Seen, wakes: &Wakes) -> String {
+fn beyond(way: &WaitMethodRow, seen: &WakeUpSummary, wakes: &Wakes) -> String {
     let title = &way.title;
     match &seen.beyond {
         Ok(extreme) => {
@@ -179,7 +181,7 @@ pub fn json(wakes: &Wakes) -> Value {
         }
         value
     };
-    let way = |way: &Way| {
+    let way = |way: &WaitMethodRow| {
         let mut value = json!({ "metric": way.metric, "title": way.title });
         match &way.seen {
             Err(why) => value["none"] = json!(why),
@@ -211,7 +213,7 @@ mod tests {
     use tickmark_analysis::wakes::Extreme;
     use tickmark_stats::Sorted;
 
-    fn seen(late: &[f64], cpu: Option<f64>) -> Seen {
+    fn seen(late: &[f64], cpu: Option<f64>) -> WakeUpSummary {
         let late = Sorted::new(late.iter().copied());
         let limit = |length: f64| Limit {
             length,
@@ -224,7 +226,7 @@ mod tests {
             Some(_) => Ok(Extreme { value: 4.2e6, limit: 9e6, shape: 0.1 }),
             None => Err(Refused::TooFew),
         };
-        Seen {
+        WakeUpSummary {
             early: 0.002,
             cpu,
             runs: 2,
@@ -237,7 +239,7 @@ mod tests {
 
     #[test]
     fn a_page_fits_a_terminal() {
-        let way = |title: &str, seen: Result<Seen, String>| Way {
+        let way = |title: &str, seen: Result<WakeUpSummary, String>| WaitMethodRow {
             metric: "timer.wake.x".to_owned(),
             title: title.to_owned(),
             seen,

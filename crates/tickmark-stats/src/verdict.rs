@@ -16,7 +16,7 @@ use crate::permutation::Labels;
 use crate::plan::needed;
 use crate::student::t_point;
 use crate::two::Difference;
-use family::Found;
+use family::FigureChance;
 
 /// The chance of a wrong claim that is accepted: for one metric and, corrected, for all together.
 pub const LEVEL: f64 = 0.05;
@@ -139,7 +139,7 @@ pub fn compare(families: &[Family<'_>], rule: Rule) -> Vec<Vec<Option<Comparison
     let mut adjusted = holm(&within.iter().flatten().copied().collect::<Vec<_>>()).into_iter();
     let mut within = within.into_iter().map(|p| p.and_then(|_| adjusted.next()));
     let number = all().count().max(1);
-    let mut one = |(sides, found): (&Sides<'_>, &Option<Found>), [part, next, ended]: [f64; 3]| {
+    let mut one = |(sides, found): (&Sides<'_>, &Option<FigureChance>), [part, next, ended]: [f64; 3]| {
         let within = within.next().flatten();
         let confidence = 1.0 - rule.level * ended;
         One { sides, rule, confidence, found: *found, within, number, part, next }.comparison()
@@ -169,7 +169,7 @@ struct One<'a, 'b> {
     rule: Rule,
     /// That of the intervals.
     confidence: f64,
-    found: Option<Found>,
+    found: Option<FigureChance>,
     /// The chance that it is beyond the margin, corrected.
     within: Option<f64>,
     /// How many figures there are.

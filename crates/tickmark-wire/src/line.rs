@@ -61,8 +61,8 @@ impl Said {
     /// # Errors
     /// What is wrong with the line, in words.
     pub fn of(line: &[u8]) -> Result<Self, String> {
-        match Whole::of(line) {
-            Some(Whole { run, metric, observations, segments, .. }) => {
+        match ObservationLine::of(line) {
+            Some(ObservationLine { run, metric, observations, segments, .. }) => {
                 let kind = observations.into_keys().next().unwrap_or_default();
                 Ok(Self::Observed(Glance { run, metric, kind, segments }))
             }
@@ -73,7 +73,7 @@ impl Said {
 
 /// A line of observations but for these.
 #[derive(Deserialize)]
-struct Whole {
+struct ObservationLine {
     run: RunId,
     metric: Name,
     #[serde(default)]
@@ -83,12 +83,12 @@ struct Whole {
     segments: Vec<Segment>,
 }
 
-impl Whole {
+impl ObservationLine {
     fn of(line: &[u8]) -> Option<Self> {
         #[derive(Deserialize)]
         #[serde(deny_unknown_fields)]
         struct Line {
-            observed: Whole,
+            observed: ObservationLine,
         }
         let line = serde_json::from_slice::<Line>(line).ok()?.observed;
         (line.observations.len() == 1).then_some(line)
@@ -136,7 +136,7 @@ impl Event {
             Ok(event) => return Ok(event),
             Err(error) => error,
         };
-        if let Some(observed) = Whole::of(line).and_then(|whole| whole.unknown(line)) {
+        if let Some(observed) = ObservationLine::of(line).and_then(|whole| whole.unknown(line)) {
             return Ok(Self::Observed(observed));
         }
         match Self::kind(line) {

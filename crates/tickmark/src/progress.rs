@@ -3,7 +3,7 @@
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
-use tickmark_drive::{Control, Told, experiment};
+use tickmark_drive::{Control, ProgressEvent, experiment};
 use tickmark_wire::{Event, Plan, RunId};
 
 /// A handle of work that Ctrl-C and its kin end, and whose progress and warnings are shown.
@@ -31,16 +31,16 @@ enum Shown {
     Steps(Steps),
 }
 
-fn show(shown: &mut Option<Shown>, told: &Told<'_>) {
+fn show(shown: &mut Option<Shown>, told: &ProgressEvent<'_>) {
     let warn = |text: String| anstream::eprintln!("tickmark: {text}");
     match told {
-        Told::Block { what, block, of, setting } => {
+        ProgressEvent::Block { what, block, of, setting } => {
             let blocks = shown.get_or_insert_with(|| Shown::Blocks(Blocks::new(what, *of)));
             if let Shown::Blocks(blocks) = blocks {
                 blocks.at(*block, setting);
             }
         }
-        Told::Kernel(progress) => {
+        ProgressEvent::Kernel(progress) => {
             let text = match progress {
                 tickmark_lab::Progress::Waiting => {
                     anstream::eprintln!("another lab is building kernels; waiting for it");
@@ -56,22 +56,22 @@ fn show(shown: &mut Option<Shown>, told: &Told<'_>) {
                 steps.at(&text);
             }
         }
-        Told::Building(program) => {
+        ProgressEvent::Building(program) => {
             anstream::eprintln!(
                 "tickmark: building {} from the source in this program, once: about a minute",
                 program.name()
             );
         }
-        Told::Over => match shown.take() {
+        ProgressEvent::Over => match shown.take() {
             Some(Shown::Blocks(blocks)) => blocks.finish(),
             Some(Shown::Steps(steps)) => steps.finish(),
             None => {}
         },
-        Told::NoKvm(why) => warn(format!("KVM cannot be used ({why}); using TCG")),
-        Told::AgentKilled(signal) => {
+        ProgressEvent::NoKvm(why) => warn(format!("KVM cannot be used ({why}); using TCG")),
+        ProgressEvent::AgentKilled(signal) => {
             warn(format!("the agent was killed by signal {signal}: the remaining runs are missing"));
         }
-        Told::NotRestored(error) => warn(experiment::not_restored(error)),
+        ProgressEvent::NotRestored(error) => warn(experiment::not_restored(error)),
     }
 }
 

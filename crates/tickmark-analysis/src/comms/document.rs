@@ -1,7 +1,7 @@
 //! What "Processor load" (Boosten, 1998) measured, again: its table 2 (latency without computation, beside a thread, beside a process), its table 3 (load
 //! of long messages by packet size), and what it concludes.
 
-use super::{Comms, Seen, laws};
+use super::{Comms, CommsSummary, laws};
 use tickmark_stats::Interval;
 use tickmark_stats::linear::HOLDS;
 
@@ -58,7 +58,7 @@ pub fn document(all: &[Comms]) -> Option<Document> {
     let told = |comms: &Comms, name: &str| comms.arguments.get(name).cloned().unwrap_or_default();
     let seen =
         || all.iter().enumerate().filter_map(|(at, comms)| Some((at, comms, comms.seen.as_ref().ok()?)));
-    let latency = |(at, comms, seen): (usize, &Comms, &Seen)| {
+    let latency = |(at, comms, seen): (usize, &Comms, &CommsSummary)| {
         let own = comms.mtu == Some(PACKET) && told(comms, "benchmark") == "comms2";
         let piece = seen.pieces.as_ref().and_then(|pieces| pieces.first());
         (own && seen.rows.len() >= 5).then(|| Latency {
@@ -75,7 +75,7 @@ pub fn document(all: &[Comms]) -> Option<Document> {
     {
         latencies.clear();
     }
-    let long = |(_, comms, seen): (usize, &Comms, &Seen)| {
+    let long = |(_, comms, seen): (usize, &Comms, &CommsSummary)| {
         let rows = || seen.rows.iter().filter(|row| row.size >= LONG);
         let most = |cpu: usize| rows().filter_map(|row| row.loads.get(cpu)?.gaps).reduce(f64::max);
         let loads: Vec<f64> = (0..seen.cpus.len()).filter_map(most).collect();
@@ -147,7 +147,7 @@ fn least(all: &[Comms], limited: &[&LongLoad]) -> Option<(f64, Option<bool>)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::comms::{Cpu, Load, Row, Whole};
+    use crate::comms::{Cpu, Load, RoundTripSummary, Row};
 
     /// A long message over packets of this size, as fast as the limit lets it or by half, with loads by a law.
     fn comms(mtu: u32, full: bool) -> Comms {
@@ -158,7 +158,8 @@ mod tests {
         let load = rate / 1e9 * (2.0 + 1500.0 / payload);
         let trips = 1e9 / (divisor * time);
         let load = Load { gaps: Some(load), mean: Some((load, trips)), ..Load::default() };
-        let whole = Whole { median: divisor * time, mean: divisor * time, quantiles: [(0.9, None); 3] };
+        let whole =
+            RoundTripSummary { median: divisor * time, mean: divisor * time, quantiles: [(0.9, None); 3] };
         let row =
             Row { size, time, launches: None, whole, loads: vec![load.clone(), load], each: Vec::new() };
         let cpu = |cpu| Cpu { cpu, host: None, apart: None, windows: (4, 0) };
@@ -169,7 +170,7 @@ mod tests {
             divisor,
             mtu: Some(mtu),
             arguments: told.map(|(name, value)| (name.to_owned(), value.to_owned())).into(),
-            seen: Ok(Seen {
+            seen: Ok(CommsSummary {
                 rows: vec![row],
                 runs: 3,
                 rounds: vec![0],

@@ -164,13 +164,13 @@ fn windows(loads: &Loads, apart: bool) -> Option<Vec<Window>> {
     if !columns.into_iter().all(whole) || !parts.into_iter().all(part) {
         return None;
     }
-    let rest = Rest::of(loads, apart);
+    let rest = RemainderCause::of(loads, apart);
     (0..count).map(|at| window(loads, rest, at)).collect()
 }
 
 /// What a window holds beside the two tasks, by its launch as a whole: a single one does not tell.
 #[derive(Clone, Copy)]
-enum Rest {
+enum RemainderCause {
     /// Other tasks, but for this share of the time, which was nobody's.
     Tasks(f64),
     /// Interrupts, which the kernel charges to no task, but for this share.
@@ -178,7 +178,7 @@ enum Rest {
     Unknown,
 }
 
-impl Rest {
+impl RemainderCause {
     fn of(loads: &Loads, apart: bool) -> Self {
         let Some(span) = loads.span.filter(|span| span.wall.get() > 0) else { return Self::Unknown };
         let (wall, computing) = (span.wall.as_f64(), span.computing.as_f64());
@@ -217,7 +217,7 @@ fn pace(alone: &Alone) -> [Option<f64>; 2] {
         .map(|done| Some(done / cpu).filter(|pace| cpu > 0.0 && *pace > 0.0))
 }
 
-fn window(loads: &Loads, rest: Rest, at: usize) -> Option<Window> {
+fn window(loads: &Loads, rest: RemainderCause, at: usize) -> Option<Window> {
     let wall = loads.wall[at].as_f64();
     if wall <= 0.0 {
         return None;

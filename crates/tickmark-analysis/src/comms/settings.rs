@@ -1,6 +1,6 @@
 //! Whether a setting matters: benchmarks of one recording that differ in one thing, launch against launch of the same round.
 
-use super::{Comms, Seen};
+use super::{Comms, CommsSummary};
 use std::collections::BTreeSet;
 use tickmark_stats::verdict::{Comparison, Rule, Sides, compare_all};
 
@@ -76,14 +76,14 @@ struct Pair {
     values: [Vec<f64>; 2],
 }
 
-fn pairs(a: &Seen, b: &Seen) -> Vec<Pair> {
+fn pairs(a: &CommsSummary, b: &CommsSummary) -> Vec<Pair> {
     let sizes: Vec<u64> =
         a.rows.iter().map(|row| row.size).filter(|size| b.rows.iter().any(|row| row.size == *size)).collect();
     let middle = sizes.iter().copied().min_by_key(|size| size.abs_diff(MIDDLE));
     let wanted: BTreeSet<u64> =
         [sizes.first().copied(), middle, sizes.last().copied()].into_iter().flatten().collect();
     let pair = |(size, (number, figure)): (u64, (usize, &'static str))| {
-        let of = |seen: &Seen, round: u32| {
+        let of = |seen: &CommsSummary, round: u32| {
             let at = seen.rounds.iter().position(|known| *known == round)?;
             let row = seen.rows.iter().find(|row| row.size == size)?;
             row.each.get(at).map(|each| each[number])
@@ -99,7 +99,7 @@ fn pairs(a: &Seen, b: &Seen) -> Vec<Pair> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::comms::{Row, Whole};
+    use crate::comms::{RoundTripSummary, Row};
     use tickmark_stats::verdict::Verdict;
 
     fn comms(class: &str, mtu: &str, times: &[f64]) -> Comms {
@@ -107,7 +107,7 @@ mod tests {
             size: 4096,
             time: times[0] / 2.0,
             launches: None,
-            whole: Whole { median: times[0], mean: times[0], quantiles: [(0.9, None); 3] },
+            whole: RoundTripSummary { median: times[0], mean: times[0], quantiles: [(0.9, None); 3] },
             loads: Vec::new(),
             each: times.iter().map(|time| [*time, *time]).collect(),
         };
@@ -119,7 +119,13 @@ mod tests {
             divisor: 2.0,
             mtu: None,
             arguments: told.into(),
-            seen: Ok(Seen { rows: vec![row], runs: times.len(), rounds, pieces: None, cpus: Vec::new() }),
+            seen: Ok(CommsSummary {
+                rows: vec![row],
+                runs: times.len(),
+                rounds,
+                pieces: None,
+                cpus: Vec::new(),
+            }),
         }
     }
 

@@ -43,9 +43,9 @@ fn loads(others: &[f64], lost: f64) -> Loads {
     }
 }
 
-fn seen(loads: Loads) -> Seen {
+fn seen(loads: Loads) -> CommsSummary {
     let curve: Curve = [(64, vec![20_000.0, 22_000.0, 40_000.0])].into();
-    Seen::of(&[(0, curve)], &[vec![loads], Vec::new()], 2.0, false).unwrap()
+    CommsSummary::of(&[(0, curve)], &[vec![loads], Vec::new()], 2.0, false).unwrap()
 }
 
 #[test]
@@ -95,13 +95,13 @@ fn a_dip_is_where_the_rate_falls_and_ends_where_it_is_regained() {
         size,
         time,
         launches: None,
-        whole: Whole { median: 2.0 * time, mean: 2.0 * time, quantiles: [(0.9, None); 3] },
+        whole: RoundTripSummary { median: 2.0 * time, mean: 2.0 * time, quantiles: [(0.9, None); 3] },
         loads: Vec::new(),
         each: Vec::new(),
     };
     let of = |times: &[(u64, f64)]| {
         let rows = times.iter().copied().map(row).collect();
-        Seen { rows, runs: 1, rounds: vec![0], pieces: None, cpus: Vec::new() }.dips()
+        CommsSummary { rows, runs: 1, rounds: vec![0], pieces: None, cpus: Vec::new() }.dips()
     };
     assert!(of(&[(100, 1000.0), (200, 1100.0), (400, 1300.0), (800, 2500.0)]).is_empty());
     let dipped = [(100, 1000.0), (200, 1100.0), (256, 2100.0), (400, 2600.0), (800, 2900.0)];

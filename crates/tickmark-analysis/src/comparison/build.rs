@@ -2,7 +2,7 @@
 
 use super::basis::Basis;
 use super::environment::{differences, knob};
-use super::figures::Read;
+use super::figures::SideRows;
 use super::group::{self, GroupLine};
 use super::history::{self, Earlier, History};
 use super::judged::{self, Page};
@@ -40,7 +40,7 @@ pub fn build(
     picks: RowSelection<'_>,
     earlier: &Earlier<'_>,
 ) -> Result<Model, Incomparable> {
-    let read: Vec<Read<'_>> = sides.iter().map(|side| Read::of(side, picks)).collect();
+    let read: Vec<SideRows<'_>> = sides.iter().map(|side| SideRows::of(side, picks)).collect();
     let Some((base, others)) = read.split_first() else {
         return Err(Incomparable::Nothing);
     };
@@ -93,7 +93,7 @@ pub fn build(
         pages.iter().all(|page| page.figures.iter().any(|f| same(f, (metric, name)) && sound(f)))
     };
     let doses = trend::of(&read, &basis, rule.level, &everywhere);
-    let party = |read: &Read<'_>| Party::of(read.side, read.runs());
+    let party = |read: &SideRows<'_>| Party::of(read.side, read.runs());
     let judged = claims.into_iter().zip(secondary).zip(alone).zip(groups);
     let against = others.iter().zip(&basis).zip(pages.into_iter().map(|page| page.figures)).zip(judged).map(
         |(((other, basis), figures), (((claims, secondary), alone), groups))| {

@@ -14,14 +14,14 @@ use tickmark_store::Recording;
 use tickmark_wire::Group;
 
 /// A side with the rows of each of its recordings.
-pub(super) struct Read<'a> {
+pub(super) struct SideRows<'a> {
     pub(super) side: &'a Side,
     pub(super) rows: Vec<Vec<(Group, Row)>>,
     /// Metrics that carry the page's claims, whether or not they have a figure.
     primary: BTreeSet<String>,
 }
 
-impl<'a> Read<'a> {
+impl<'a> SideRows<'a> {
     pub(super) fn of(side: &'a Side, picks: RowSelection<'_>) -> Self {
         let rows = |recording: &Recording| {
             let rows = report::rows_of(recording, &|_| true)

@@ -1,7 +1,7 @@
 //! Settings that are numbers, three of them or more: how a figure follows them.
 
 use super::basis::Basis;
-use super::figures::Read;
+use super::figures::SideRows;
 use crate::report::Unit;
 use std::collections::BTreeMap;
 use tickmark_stats::multiple::holm;
@@ -66,12 +66,12 @@ fn dose(setting: &str) -> Option<Dose> {
 
 /// Of sides that are settings of one experiment, all of them numbers, three or more.
 pub(super) fn of(
-    read: &[Read<'_>],
+    read: &[SideRows<'_>],
     basis: &[Basis],
     level: f64,
     sound: &dyn Fn(&str, &str) -> bool,
 ) -> Option<Doses> {
-    let arm = |side: &Read<'_>| side.side.recordings.first()?.meta.arm.clone();
+    let arm = |side: &SideRows<'_>| side.side.recordings.first()?.meta.arm.clone();
     // Each look at an experiment has its part of the level.
     let part = basis.iter().map(Basis::part).collect::<Option<Vec<f64>>>()?.into_iter().reduce(f64::min)?;
     let level = level * part;
@@ -79,15 +79,16 @@ pub(super) fn of(
     if read.len() < 3 || read.first().and_then(arm).is_none_or(|arm| arm.knob == "cpu") {
         return None;
     }
-    let mut sides: Vec<(Dose, String, &Read<'_>)> = read
+    let mut sides: Vec<(Dose, String, &SideRows<'_>)> = read
         .iter()
         .map(|side| {
             let setting = arm(side)?.setting;
             Some((dose(&setting)?, setting, side))
         })
         .collect::<Option<_>>()?;
-    let ascend =
-        |sides: &[(Dose, String, &Read<'_>)]| sides.windows(2).all(|pair| pair[0].0.value < pair[1].0.value);
+    let ascend = |sides: &[(Dose, String, &SideRows<'_>)]| {
+        sides.windows(2).all(|pair| pair[0].0.value < pair[1].0.value)
+    };
     if !ascend(&sides) {
         sides.reverse();
     }

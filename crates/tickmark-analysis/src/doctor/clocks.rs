@@ -1,6 +1,6 @@
 //! Clocks and ticks.
 
-use super::{Check, Cost, Diagnosis, Patient, Seen, looked, measured};
+use super::{Check, Cost, Diagnosis, ObservedValue, Patient, looked, measured};
 use crate::noise::What;
 use tickmark_wire::{Environment, Nanos, Priority, names};
 
@@ -46,7 +46,7 @@ fn slow_clock(patient: &Patient<'_>) -> Diagnosis {
             .into_iter()
             .filter_map(|name| patient.shown(name))
             .collect();
-        evidence.push(measured(READ, Seen::Time(read)));
+        evidence.push(measured(READ, ObservedValue::Time(read)));
         let found = SLOW.contains(&source);
         let diagnosis = Diagnosis::told(NAME, found, Some(Cost::Call(beyond)), evidence);
         let sources = patient.fact("clock.sources").unwrap_or_default();
@@ -66,8 +66,8 @@ fn through_kernel(patient: &Patient<'_>) -> Diagnosis {
         let call = patient.point(SYSCALL)?;
         let mut evidence: Vec<_> =
             ["kernel.vdso", "clock.source"].into_iter().filter_map(|name| patient.shown(name)).collect();
-        evidence.push(measured(READ, Seen::Time(read)));
-        evidence.push(measured(SYSCALL, Seen::Time(call)));
+        evidence.push(measured(READ, ObservedValue::Time(read)));
+        evidence.push(measured(SYSCALL, ObservedValue::Time(call)));
         // A slow source is slow in both ways: that is another finding.
         let slow = patient.fact("clock.source").is_ok_and(|source| SLOW.contains(&source));
         // Without what the counter itself takes, which traps on some machines.
@@ -84,8 +84,11 @@ fn apart(patient: &Patient<'_>) -> Diagnosis {
         let row = patient.row(&format!("{}.backwards", names::BETWEEN_CPUS));
         let (steps, offset) = (row.ok_or("clocks of two CPUs were not compared")?.total(), of("offset")?);
         let evidence = vec![
-            measured(&format!("{}.backwards", names::BETWEEN_CPUS), Seen::Text(format!("{steps:.0} steps"))),
-            measured(&format!("{}.offset", names::BETWEEN_CPUS), Seen::Time(offset)),
+            measured(
+                &format!("{}.backwards", names::BETWEEN_CPUS),
+                ObservedValue::Text(format!("{steps:.0} steps")),
+            ),
+            measured(&format!("{}.offset", names::BETWEEN_CPUS), ObservedValue::Time(offset)),
         ];
         Ok(Diagnosis::told(NAME, steps > 0.0 || offset.abs() > APART, None, evidence))
     })
@@ -106,9 +109,9 @@ fn tick_share(patient: &Patient<'_>) -> Diagnosis {
     looked(NAME, || {
         let (rate, cost, share) = own_tick(patient)?;
         let evidence = vec![
-            measured("tick.rate", Seen::Rate(rate)),
-            measured("tick.cost", Seen::Time(cost)),
-            measured("tick.share", Seen::Share(share)),
+            measured("tick.rate", ObservedValue::Rate(rate)),
+            measured("tick.cost", ObservedValue::Time(cost)),
+            measured("tick.share", ObservedValue::Share(share)),
         ];
         Ok(Diagnosis::told(NAME, share > SHARE, Some(Cost::Share(share)), evidence))
     })
@@ -158,7 +161,7 @@ fn nohz_full(patient: &Patient<'_>) -> Diagnosis {
         for kind in own {
             let times = kind.count as f64 / seconds;
             (rate, share, all) = (rate + times, share + kind.total / noise.span, all + kind.count);
-            evidence.push(measured(&format!("lost to {}", kind.what.code()), Seen::Rate(times)));
+            evidence.push(measured(&format!("lost to {}", kind.what.code()), ObservedValue::Rate(times)));
         }
         // One a second is the kernel's own housekeeping.
         Ok(Diagnosis::told(NAME, rate > 2.0 && all >= FEW, Some(Cost::Share(share)), evidence))
@@ -185,7 +188,7 @@ fn slack(patient: &Patient<'_>) -> Diagnosis {
         }
         let nanos = session.asked.slack.map_or(system, Nanos::as_f64);
         let evidence = patient.shown("clock.slack_ns").into_iter();
-        let evidence = evidence.chain([measured(names::SLEEP, Seen::Time(late))]).collect();
+        let evidence = evidence.chain([measured(names::SLEEP, ObservedValue::Time(late))]).collect();
         let diagnosis = Diagnosis::told(NAME, nanos > SLACK * late, Some(Cost::WakeUp(nanos)), evidence);
         let diagnosis = diagnosis.usual(nanos <= DEFAULT_SLACK);
         Ok(diagnosis.proved_by(format!("slack={nanos:.0}ns,1ns"), names::SLEEP))

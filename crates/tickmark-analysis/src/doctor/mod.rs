@@ -73,7 +73,7 @@ pub struct Evidence {
     /// A fact of the environment, a metric, or what a CPU was lost to.
     pub name: String,
     /// What it is.
-    pub value: Seen,
+    pub value: ObservedValue,
     /// Where it was read; empty where it was measured.
     pub source: String,
     /// What it was here before, where that is known.
@@ -98,7 +98,7 @@ const USUAL: usize = 3;
 /// A value that was seen.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Seen {
+pub enum ObservedValue {
     /// As the system says it.
     Text(String),
     /// In ns.
@@ -202,7 +202,7 @@ impl Patient<'_> {
     /// A fact as evidence.
     fn shown(&self, name: &str) -> Option<Evidence> {
         let (_, fact) = self.facts.iter().find(|(own, _)| *own == name)?;
-        let value = Seen::Text(fact.value.clone()?);
+        let value = ObservedValue::Text(fact.value.clone()?);
         Some(Evidence { name: name.to_owned(), value, source: fact.source.clone(), before: None })
     }
 
@@ -249,7 +249,7 @@ fn looked(name: &'static str, look: impl FnOnce() -> Result<Diagnosis, String>) 
 }
 
 /// A measured value.
-fn measured(name: &str, value: Seen) -> Evidence {
+fn measured(name: &str, value: ObservedValue) -> Evidence {
     Evidence { name: name.to_owned(), value, source: String::new(), before: None }
 }
 

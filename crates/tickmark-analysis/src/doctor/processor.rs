@@ -1,6 +1,6 @@
 //! What the processor does beside computing: idle states, frequency, mitigations, huge pages.
 
-use super::{Check, Cost, Diagnosis, Patient, Seen, looked, measured};
+use super::{Check, Cost, Diagnosis, ObservedValue, Patient, looked, measured};
 use tickmark_wire::{Environment, names};
 
 const NULL: &str = "syscall.null";
@@ -46,10 +46,13 @@ fn idle(patient: &Patient<'_>) -> Diagnosis {
             .collect();
         if let Some(used) = &used {
             let times: Vec<String> = used.iter().map(|times| format!("{times:.0}")).collect();
-            evidence.push(measured("how often each was entered meanwhile", Seen::Text(times.join("; "))));
+            evidence.push(measured(
+                "how often each was entered meanwhile",
+                ObservedValue::Text(times.join("; ")),
+            ));
         }
         let late = patient.point(names::SLEEP)?;
-        evidence.push(measured(names::SLEEP, Seen::Time(late)));
+        evidence.push(measured(names::SLEEP, ObservedValue::Time(late)));
         // A state that is never entered delays nobody: what is late beside the slack has to have room for it.
         let slack = patient.fact("clock.slack_ns").ok().and_then(|nanos| nanos.parse().ok()).unwrap_or(0.0);
         let found = longest > LATENCY && late - slack > 0.8 * longest * 1e3;
@@ -79,8 +82,10 @@ fn governor(patient: &Patient<'_>) -> Diagnosis {
         let mut evidence: Vec<_> =
             ["cpu.governor", "cpu.driver"].into_iter().filter_map(|name| patient.shown(name)).collect();
         if let Some([low, _, high]) = patient.model.header.gigahertz {
-            evidence.push(measured("effective GHz, 5th percentile", Seen::Text(format!("{low:.2}"))));
-            evidence.push(measured("effective GHz, 95th percentile", Seen::Text(format!("{high:.2}"))));
+            evidence
+                .push(measured("effective GHz, 5th percentile", ObservedValue::Text(format!("{low:.2}"))));
+            evidence
+                .push(measured("effective GHz, 95th percentile", ObservedValue::Text(format!("{high:.2}"))));
         }
         let cpu = patient.fact("cpu.measured").unwrap_or("0");
         let file = format!("/sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_governor");
@@ -100,12 +105,12 @@ fn mitigations(patient: &Patient<'_>) -> Diagnosis {
             DEAR.contains(&text.split([';', ',']).next().unwrap_or_default().trim())
         };
         let dear: Vec<&str> = all.split("; ").filter(active).collect();
-        let mut evidence = vec![measured(NULL, Seen::Time(call))];
+        let mut evidence = vec![measured(NULL, ObservedValue::Time(call))];
         let source = "/sys/devices/system/cpu/vulnerabilities".to_owned();
         evidence.extend(dear.iter().filter_map(|one| one.split_once(": ")).map(|(name, text)| {
             super::Evidence {
                 name: name.to_owned(),
-                value: Seen::Text(text.to_owned()),
+                value: ObservedValue::Text(text.to_owned()),
                 source: source.clone(),
                 before: None,
             }

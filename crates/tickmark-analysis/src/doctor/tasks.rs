@@ -1,6 +1,6 @@
 //! Who else has the CPU: the hypervisor, other tasks, interrupts, and what limits this one.
 
-use super::{Check, Cost, Diagnosis, Evidence, Patient, Seen, looked, measured};
+use super::{Check, Cost, Diagnosis, Evidence, ObservedValue, Patient, looked, measured};
 use crate::noise::What;
 use tickmark_wire::{Environment, Priority, names};
 
@@ -33,11 +33,11 @@ fn lost(
     let own: Vec<_> = noise.kinds.iter().filter(|kind| of(&kind.what)).collect();
     let share = own.iter().map(|kind| kind.total).sum::<f64>() / noise.span;
     let each = |kind: &&crate::noise::Kind| {
-        measured(&format!("lost to {}", kind.what.code()), Seen::Share(kind.total / noise.span))
+        measured(&format!("lost to {}", kind.what.code()), ObservedValue::Share(kind.total / noise.span))
     };
     let mut evidence: Vec<Evidence> = own.iter().map(each).collect();
     if evidence.is_empty() {
-        evidence.push(measured(none, Seen::Share(0.0)));
+        evidence.push(measured(none, ObservedValue::Share(0.0)));
     }
     Ok((share, evidence))
 }
@@ -66,7 +66,7 @@ fn steal(patient: &Patient<'_>) -> Diagnosis {
         let share = if all > 0.0 { spent[7] / all } else { 0.0 };
         let evidence = vec![Evidence {
             name: "steal".to_owned(),
-            value: Seen::Share(share),
+            value: ObservedValue::Share(share),
             source: "/proc/stat".to_owned(),
             before: None,
         }];
@@ -123,7 +123,7 @@ fn pressure(patient: &Patient<'_>) -> Diagnosis {
                 text.split_whitespace().find_map(|word| word.strip_prefix("avg60=")?.parse::<f64>().ok());
             let share = average.ok_or_else(|| format!("{name} has no avg60"))? / 100.0;
             most = most.max(share);
-            let value = Seen::Share(share);
+            let value = ObservedValue::Share(share);
             evidence.push(Evidence { value, ..patient.shown(&name).ok_or("not recorded")? });
         }
         // A share of time in which some task waited is no share of a CPU.
@@ -171,7 +171,7 @@ fn throttled(patient: &Patient<'_>) -> Diagnosis {
             let source = "cpu.stat of the cgroup".to_owned();
             evidence.push(Evidence {
                 name: name.to_owned(),
-                value: Seen::Share(value),
+                value: ObservedValue::Share(value),
                 source,
                 before: None,
             });
@@ -201,7 +201,7 @@ fn real_time(patient: &Patient<'_>) -> Diagnosis {
         let mut evidence: Vec<_> = names.into_iter().filter_map(|name| patient.shown(name)).collect();
         let session = patient.recording.sessions.first();
         let refused = session.and_then(|session| session.settled.priority_refused.as_deref());
-        evidence.extend(refused.map(|why| measured("priority refused", Seen::Text(why.to_owned()))));
+        evidence.extend(refused.map(|why| measured("priority refused", ObservedValue::Text(why.to_owned()))));
         // It is a limit for those alone who ask for such a priority.
         let asked = session.is_some_and(|session| session.asked.priority != Priority::Other);
         let no_budget = patient.fact("cgroup.cpu.rt_runtime_us") == Ok("0");
@@ -213,7 +213,8 @@ fn real_time(patient: &Patient<'_>) -> Diagnosis {
         });
         let gave = had > SHARE;
         if gave {
-            evidence.push(measured("taken from the real-time task by the reserve", Seen::Share(had)));
+            evidence
+                .push(measured("taken from the real-time task by the reserve", ObservedValue::Share(had)));
         }
         let found = refused.is_some() || gave || (asked && (no_budget || limited));
         Ok(Diagnosis::told(NAME, found, gave.then_some(Cost::Share(had)), evidence))

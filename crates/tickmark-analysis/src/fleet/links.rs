@@ -35,7 +35,7 @@ pub struct Link {
 /// What is measured of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Way {
+pub enum LinkMetric {
     /// A byte, there and back: ns.
     Trip,
     /// A stream, from the one to the other: bytes a second.
@@ -62,7 +62,7 @@ pub struct Slow {
     /// The other.
     pub to: String,
     /// In what.
-    pub way: Way,
+    pub way: LinkMetric,
     /// Its value: the best, where it was measured again.
     pub value: f64,
     /// The median of the other pairs of that one of the two machines whose others are slower.
@@ -107,7 +107,7 @@ pub struct Missing {
 #[derive(Debug, Clone, Serialize)]
 pub struct Spread {
     /// Of what.
-    pub way: Way,
+    pub way: LinkMetric,
     /// Of how many; a stream counts each way.
     pub count: usize,
     /// Minimum, 5th percentile, median, 95th percentile, maximum.
@@ -186,8 +186,8 @@ pub fn examine(series: &Series, names: &dyn Fn(usize) -> String, rule: Rule) -> 
     });
     // Five questions share the chance: trips and streams of pairs; trips, sending and receiving of machines (Sidak).
     let each = Rule { false_alarm: 1.0 - (1.0 - rule.false_alarm).powf(0.2), ..rule };
-    let mut slow = slow(&trips, Way::Trip, each, names);
-    slow.extend(self::slow(&streams, Way::Stream, each, names));
+    let mut slow = slow(&trips, LinkMetric::Trip, each, names);
+    slow.extend(self::slow(&streams, LinkMetric::Stream, each, names));
     slow.sort_by(|a, b| far(b.value, b.usual).total_cmp(&far(a.value, a.usual)));
     let both = |edge: &Edge| vec![edge.from, edge.to];
     let mut machines = slow_machines(&trips, Part::Trips, &both, each, names);
@@ -206,7 +206,7 @@ pub fn examine(series: &Series, names: &dyn Fn(usize) -> String, rule: Rule) -> 
         slow,
         machines,
         missing: missing(links, names),
-        spread: [(&trips, Way::Trip), (&streams, Way::Stream)]
+        spread: [(&trips, LinkMetric::Trip), (&streams, LinkMetric::Stream)]
             .into_iter()
             .filter_map(|(edges, way)| spread(edges, way))
             .collect(),
@@ -221,8 +221,8 @@ fn far(value: f64, usual: f64) -> f64 {
 }
 
 /// What a cost is in the figure's own unit.
-fn shown(way: Way, cost: f64) -> f64 {
-    if way == Way::Trip { cost } else { 1.0 / cost }
+fn shown(way: LinkMetric, cost: f64) -> f64 {
+    if way == LinkMetric::Trip { cost } else { 1.0 / cost }
 }
 
 /// The pairs of links, by the best of each: what disturbed it once is none of the link's.
@@ -260,14 +260,16 @@ fn of_others(costs: Option<&Vec<f64>>, own: f64) -> Option<f64> {
     median(costs.iter().enumerate().filter(|(other, _)| *other != at).map(|(_, cost)| *cost))
 }
 
-fn slow(edges: &[Edge], way: Way, rule: Rule, names: &dyn Fn(usize) -> String) -> Vec<Slow> {
+fn slow(edges: &[Edge], way: LinkMetric, rule: Rule, names: &dyn Fn(usize) -> String) -> Vec<Slow> {
     // The pairs of a machine: all of them for trips, for streams those in which it does the same.
     let (sends, receives) = match way {
-        Way::Trip => {
+        LinkMetric::Trip => {
             let all = by_machine(edges, &|edge| vec![edge.from, edge.to]);
             (all.clone(), all)
         }
-        Way::Stream => (by_machine(edges, &|edge| vec![edge.from]), by_machine(edges, &|edge| vec![edge.to])),
+        LinkMetric::Stream => {
+            (by_machine(edges, &|edge| vec![edge.from]), by_machine(edges, &|edge| vec![edge.to]))
+        }
     };
     let judged: Vec<(&Edge, f64)> = edges
         .iter()
@@ -303,7 +305,7 @@ fn slow_machines(
     rule: Rule,
     names: &dyn Fn(usize) -> String,
 ) -> Vec<SlowMachine> {
-    let way = if part == Part::Trips { Way::Trip } else { Way::Stream };
+    let way = if part == Part::Trips { LinkMetric::Trip } else { LinkMetric::Stream };
     let enough = by_machine(edges, ends).into_iter().filter(|(_, costs)| costs.len() >= FEWEST);
     let machines: Vec<(usize, f64, usize)> = enough
         .filter_map(|(node, costs)| Some((node, median(costs.iter().copied())?, costs.len())))
@@ -327,7 +329,7 @@ fn slow_machines(
         .collect()
 }
 
-fn spread(edges: &[Edge], way: Way) -> Option<Spread> {
+fn spread(edges: &[Edge], way: LinkMetric) -> Option<Spread> {
     let sorted = Sorted::new(edges.iter().map(|edge| shown(way, edge.cost)));
     let at = |q: f64| sorted.quantile(q);
     Some(Spread { way, count: edges.len(), quantiles: [at(0.0)?, at(0.05)?, at(0.5)?, at(0.95)?, at(1.0)?] })

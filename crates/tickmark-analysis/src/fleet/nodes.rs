@@ -12,22 +12,22 @@ const RARE: f64 = 0.1;
 
 /// A machine that lies apart.
 #[derive(Debug, Clone, Serialize)]
-pub struct Bad {
+pub struct OutlierNode {
     /// Its name.
     pub node: String,
     /// Its recording.
     pub recording: Option<String>,
     /// In what: what is worse before what is better, the farthest first.
-    pub apart: Vec<Apart>,
+    pub apart: Vec<OutlyingMetric>,
     /// What the doctor found on it.
-    pub found: Vec<Found>,
+    pub found: Vec<DoctorFinding>,
     /// What it is and the others are not.
-    pub unlike: Vec<Unlike>,
+    pub unlike: Vec<DistinguishingFact>,
 }
 
 /// A value that lies apart.
 #[derive(Debug, Clone, Serialize)]
-pub struct Apart {
+pub struct OutlyingMetric {
     /// Of what.
     pub metric: String,
     /// Its unit.
@@ -40,7 +40,7 @@ pub struct Apart {
     pub worse: bool,
 }
 
-impl Apart {
+impl OutlyingMetric {
     /// By how much it is off, whichever way, as a ratio; of what may be 0 or less the difference over the median.
     fn size(&self) -> f64 {
         let ratio = self.value / self.median;
@@ -54,7 +54,7 @@ impl Apart {
 
 /// A finding of the doctor.
 #[derive(Debug, Clone, Serialize)]
-pub struct Found {
+pub struct DoctorFinding {
     /// Which check.
     pub check: String,
     /// On how many machines it is, this one with them.
@@ -65,7 +65,7 @@ pub struct Found {
 
 /// A fact that is another on this machine.
 #[derive(Debug, Clone, Serialize)]
-pub struct Unlike {
+pub struct DistinguishingFact {
     /// Its name.
     pub fact: String,
     /// What it is here.
@@ -75,8 +75,8 @@ pub struct Unlike {
 }
 
 /// Those on the worse side in anything, and those on the other side alone; the worst first.
-pub(super) fn apart(survey: &Survey, bounds: &[Option<Bounds>]) -> (Vec<Bad>, Vec<Bad>) {
-    let mut all: BTreeMap<usize, (Vec<Apart>, bool)> = BTreeMap::new();
+pub(super) fn apart(survey: &Survey, bounds: &[Option<Bounds>]) -> (Vec<OutlierNode>, Vec<OutlierNode>) {
+    let mut all: BTreeMap<usize, (Vec<OutlyingMetric>, bool)> = BTreeMap::new();
     for (figures, bounds) in survey.figures.iter().zip(bounds) {
         let Some(bounds) = bounds else { continue };
         for (node, value) in &figures.values {
@@ -90,7 +90,7 @@ pub(super) fn apart(survey: &Survey, bounds: &[Option<Bounds>]) -> (Vec<Bad>, Ve
             };
             let (apart, bad) = all.entry(*node).or_default();
             *bad |= worse;
-            apart.push(Apart {
+            apart.push(OutlyingMetric {
                 metric: figures.metric.clone(),
                 unit: figures.unit,
                 value: *value,
@@ -103,10 +103,10 @@ pub(super) fn apart(survey: &Survey, bounds: &[Option<Bounds>]) -> (Vec<Bad>, Ve
     for finding in &survey.findings {
         *often.entry(&finding.check).or_default() += 1;
     }
-    let mut found: BTreeMap<usize, Vec<Found>> = BTreeMap::new();
+    let mut found: BTreeMap<usize, Vec<DoctorFinding>> = BTreeMap::new();
     for finding in survey.findings.iter().filter(|finding| all.contains_key(&finding.node)) {
         let nodes = often.get(finding.check.as_str()).copied().unwrap_or(1);
-        found.entry(finding.node).or_default().push(Found {
+        found.entry(finding.node).or_default().push(DoctorFinding {
             check: finding.check.clone(),
             nodes,
             weight: finding.weight,
@@ -120,7 +120,7 @@ pub(super) fn apart(survey: &Survey, bounds: &[Option<Bounds>]) -> (Vec<Bad>, Ve
         let mut found = found.remove(&node).unwrap_or_default();
         // What few have explains more than what all have.
         found.sort_by_key(|one| one.nodes);
-        let one = Bad {
+        let one = OutlierNode {
             node: known.name.clone(),
             recording: known.recording.clone(),
             apart,
@@ -129,15 +129,15 @@ pub(super) fn apart(survey: &Survey, bounds: &[Option<Bounds>]) -> (Vec<Bad>, Ve
         };
         if bad { worst.push(one) } else { better.push(one) }
     }
-    let size = |one: &Bad| one.apart.first().map_or(0.0, Apart::size);
+    let size = |one: &OutlierNode| one.apart.first().map_or(0.0, OutlyingMetric::size);
     worst.sort_by(|a, b| size(b).total_cmp(&size(a)));
     better.sort_by(|a, b| size(b).total_cmp(&size(a)));
     (worst, better)
 }
 
 /// The facts of some machines that are others than on most.
-fn unlike(survey: &Survey, wanted: &dyn Fn(usize) -> bool) -> BTreeMap<usize, Vec<Unlike>> {
-    let mut all: BTreeMap<usize, Vec<Unlike>> = BTreeMap::new();
+fn unlike(survey: &Survey, wanted: &dyn Fn(usize) -> bool) -> BTreeMap<usize, Vec<DistinguishingFact>> {
+    let mut all: BTreeMap<usize, Vec<DistinguishingFact>> = BTreeMap::new();
     for facts in &survey.facts {
         let mut often = vec![0usize; facts.words.len()];
         facts.values.iter().for_each(|(_, word)| often[*word as usize] += 1);
@@ -151,7 +151,7 @@ fn unlike(survey: &Survey, wanted: &dyn Fn(usize) -> bool) -> BTreeMap<usize, Ve
             let word = *word as usize;
             let rare = often[word] as f64 <= (RARE * total as f64).max(1.0);
             if word != usual && rare {
-                all.entry(*node).or_default().push(Unlike {
+                all.entry(*node).or_default().push(DistinguishingFact {
                     fact: facts.name.clone(),
                     value: facts.words[word].clone(),
                     usual: facts.words[usual].clone(),

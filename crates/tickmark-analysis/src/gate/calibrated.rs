@@ -12,7 +12,7 @@ pub const CONFIDENCE: f64 = 0.95;
 
 /// A figure, and in how many trials each of [`PLANTED`] was found in it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Found {
+pub struct DetectionCounts {
     /// Which.
     pub name: Name,
     /// Of each slowdown.
@@ -29,7 +29,7 @@ pub struct Calibrated {
     /// In how many of them a change that fails was claimed where nothing had been changed.
     pub alarms: usize,
     /// What was found where a figure was made worse alone.
-    pub found: Vec<Found>,
+    pub found: Vec<DetectionCounts>,
 }
 
 impl Calibrated {
@@ -66,7 +66,7 @@ impl Calibrated {
             alarms: 0,
             found: names
                 .iter()
-                .map(|name| Found { name: name.clone(), counts: [0; PLANTED.len()] })
+                .map(|name| DetectionCounts { name: name.clone(), counts: [0; PLANTED.len()] })
                 .collect(),
         };
         for trial in usable.chunks_exact(together.max(1)) {
@@ -102,15 +102,15 @@ impl Calibrated {
 
     /// The figures in which it is not certain that a slowdown, one of [`PLANTED`], is found so often.
     #[must_use]
-    pub fn blind(&self, slowdown: f64, often: f64) -> Vec<&Found> {
+    pub fn blind(&self, slowdown: f64, often: f64) -> Vec<&DetectionCounts> {
         let at = PLANTED.iter().position(|planted| (planted - slowdown).abs() < 1e-9);
-        let sees = |found: &&Found| at.is_some_and(|at| self.rate(found.counts[at]).1.low >= often);
+        let sees = |found: &&DetectionCounts| at.is_some_and(|at| self.rate(found.counts[at]).1.low >= often);
         self.found.iter().filter(|found| !sees(found)).collect()
     }
 
     /// For each slowdown the figure in which it is found most rarely.
     #[must_use]
-    pub fn rarest(&self) -> [Option<&Found>; PLANTED.len()] {
+    pub fn rarest(&self) -> [Option<&DetectionCounts>; PLANTED.len()] {
         std::array::from_fn(|at| self.found.iter().min_by_key(|found| found.counts[at]))
     }
 }

@@ -1,7 +1,7 @@
 //! What is to be known beside a row's figures, each with its numbers.
 
 use super::row::Unit;
-use crate::sample::{Apart, NoFigure};
+use crate::sample::{NoFigure, SeparateModes};
 use tickmark_stats::states::TwoStates;
 
 /// What is to be known before figures are believed: wherever they stand, this does.
@@ -152,7 +152,7 @@ pub enum Note {
         unit: Unit,
     },
     /// Batches of other modes: not in the figures.
-    Excluded(Apart),
+    Excluded(SeparateModes),
     /// Bytes that the work went over.
     Over(u64),
     /// Main memory begins at this many bytes.

@@ -1,7 +1,7 @@
 //! One line of the report.
 
 use super::marks::{Mark, NoFloor, Note};
-use crate::sample::Apart;
+use crate::sample::SeparateModes;
 use serde::{Deserialize, Serialize};
 use tickmark_stats::Estimate;
 use tickmark_stats::states::TwoStates;
@@ -68,7 +68,7 @@ pub struct Row {
     /// Whether the kernel's own count does not confirm it.
     pub unconfirmed: bool,
     /// Batches of other modes, over all runs.
-    pub apart: Apart,
+    pub apart: SeparateModes,
     /// Bytes of memory or of a file that the work went over; 0 where there are none.
     pub over: u64,
     /// Of a tick: Hz.

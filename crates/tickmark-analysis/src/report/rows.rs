@@ -2,7 +2,7 @@
 
 use super::marks::{Mark, NoFloor, Note};
 use super::row::{Each, Row, RowStatus, Unit};
-use crate::sample::{Apart, Detail, Figures, NoFigure, Sample, Spread};
+use crate::sample::{Detail, Figures, NoFigure, Sample, SeparateModes, Spread};
 use std::collections::HashMap;
 use tickmark_stats::states::two_states;
 use tickmark_stats::{Sorted, median, median_of_runs, spread};
@@ -35,7 +35,7 @@ pub(super) fn base(sample: &Sample<'_>, suffix: &str, title: &str) -> Row {
         contended: None,
         contended_runs: 0,
         unconfirmed: false,
-        apart: Apart::default(),
+        apart: SeparateModes::default(),
         over: 0,
         frequency: None,
         instructions: None,
@@ -162,13 +162,13 @@ pub(super) fn disturbed(sample: &Sample<'_>) -> Option<f64> {
 
 /// Batches of other modes, and over how much memory the work went.
 pub(super) fn note_modes(sample: &Sample<'_>, row: &mut Row) {
-    row.apart = sample.runs.iter().fold(Apart::default(), |sum, run| sum.plus(run.apart));
+    row.apart = sample.runs.iter().fold(SeparateModes::default(), |sum, run| sum.plus(run.apart));
     // What is told from a curve's shape is no floor.
     let shape = [Headline::Capacity, Headline::Step, Headline::Speedup].contains(&sample.metric.headline);
     if !shape && sample.runs.iter().any(|run| run.few) {
         row.floor_marks.push(Mark::Median);
     }
-    if row.apart != Apart::default() {
+    if row.apart != SeparateModes::default() {
         row.notes.push(Note::Excluded(row.apart));
     }
     if let Some(over) = sample.runs.iter().map(|run| run.over).find(|over| *over > 0) {

@@ -1,7 +1,7 @@
 //! Each kind of observations, and the figure that comes of it.
 
 use super::parts::{TLB_MISS, accounts, area, farthest, in_unit, of_batches, of_curve};
-use super::{Apart, Detail, Figures, New, NoFigure, Spread, conditions, configured_hz};
+use super::{Detail, Figures, New, NoFigure, SeparateModes, Spread, conditions, configured_hz};
 use tickmark_stats::{Sorted, curve, median, offset, tick};
 use tickmark_store::{Recording, Run};
 use tickmark_wire::text::printable;
@@ -11,7 +11,7 @@ use tickmark_wire::{
 };
 
 /// What one run observed of a metric.
-pub(super) struct Seen<'a> {
+pub(super) struct RunObservation<'a> {
     recording: &'a Recording,
     metric: &'a Metric,
     run: &'a Run,
@@ -21,7 +21,7 @@ pub(super) struct Seen<'a> {
     contended: bool,
 }
 
-impl<'a> Seen<'a> {
+impl<'a> RunObservation<'a> {
     /// Reads what was observed.
     ///
     /// # Errors
@@ -90,7 +90,7 @@ impl<'a> Seen<'a> {
             mean: None,
             cpu: None,
             disturbed: None,
-            apart: Apart::default(),
+            apart: SeparateModes::default(),
             batch: None,
             over: 0,
             few: false,

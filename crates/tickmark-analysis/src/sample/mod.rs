@@ -12,7 +12,7 @@ use tickmark_store::{Recording, Run, Status};
 use tickmark_wire::Metric;
 
 pub(crate) use kinds::{gaps_of, refute};
-pub use modes::Apart;
+pub use modes::SeparateModes;
 pub use spread::Spread;
 pub use without::{New, NoFigure};
 
@@ -30,7 +30,7 @@ pub struct Figures {
     /// Batches disturbed, and all of them.
     pub disturbed: Option<(usize, usize)>,
     /// Batches that belong to another mode than the rest, by what happened in them.
-    pub apart: Apart,
+    pub apart: SeparateModes,
     /// The median batch, in ns.
     pub batch: Option<f64>,
     /// Bytes of memory or of a file that the work went over.
@@ -136,7 +136,7 @@ impl<'a> Sample<'a> {
     /// The same, with all gaps of the tick's loop as its figures: they are there where no tick was found, too.
     pub fn of_gaps(recording: &'a Recording, metric: &'a Metric) -> Self {
         Self::by(recording, metric, &|recording, metric, run| {
-            kinds::Seen::of(recording, metric, run)?.all_gaps()
+            kinds::RunObservation::of(recording, metric, run)?.all_gaps()
         })
     }
 
@@ -171,7 +171,7 @@ impl<'a> Sample<'a> {
 /// # Errors
 /// Why the observations hold none.
 pub fn figures(recording: &Recording, metric: &Metric, run: &Run) -> Result<Figures, NoFigure> {
-    kinds::Seen::of(recording, metric, run)?.figures()
+    kinds::RunObservation::of(recording, metric, run)?.figures()
 }
 
 /// The kernel's configured HZ, where it is known.

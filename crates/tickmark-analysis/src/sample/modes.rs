@@ -4,7 +4,7 @@ use tickmark_wire::Batches;
 
 /// Batches in which something else happened than what is measured: counted, not averaged in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Apart {
+pub struct SeparateModes {
     /// TCP sent a segment again and waited for its timer.
     pub retransmits: usize,
     /// Others had the CPU for at least a millisecond.
@@ -13,7 +13,7 @@ pub struct Apart {
     pub reclaimed: usize,
 }
 
-impl Apart {
+impl SeparateModes {
     pub(crate) fn plus(self, other: Self) -> Self {
         Self {
             retransmits: self.retransmits + other.retransmits,
@@ -28,9 +28,9 @@ const SLICE: f64 = 1e6;
 
 /// The batches without those of another mode, which are told by their cause: a segment sent again, a page read
 /// again, or the CPU lost for a slice. Where there are no others, all.
-pub(super) fn of_one_mode(b: &Batches) -> (Vec<f64>, Apart) {
+pub(super) fn of_one_mode(b: &Batches) -> (Vec<f64>, SeparateModes) {
     let mut elapsed: Vec<f64> = b.elapsed.iter().map(|e| e.as_f64()).collect();
-    let mut apart = Apart::default();
+    let mut apart = SeparateModes::default();
     if b.disturbed.is_empty() {
         return (elapsed, apart);
     }
@@ -94,10 +94,10 @@ mod tests {
             (40, 130_000, switched),
             (60, 9_000_000, NONE),
         ]));
-        assert_eq!(apart, Apart { retransmits: 1, slices: 1, reclaimed: 1 });
+        assert_eq!(apart, SeparateModes { retransmits: 1, slices: 1, reclaimed: 1 });
         assert_eq!(kept.len(), 197);
         assert!(kept.contains(&9_000_000.0) && !kept.contains(&1_000_000_000.0));
-        assert_eq!(apart.plus(apart), Apart { retransmits: 2, slices: 2, reclaimed: 2 });
+        assert_eq!(apart.plus(apart), SeparateModes { retransmits: 2, slices: 2, reclaimed: 2 });
     }
 
     #[test]

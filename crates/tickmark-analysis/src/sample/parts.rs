@@ -1,7 +1,7 @@
 //! A figure that is made of parts or of the points of a curve.
 
 use super::conditions::computing;
-use super::modes::{Apart, of_one_mode};
+use super::modes::{SeparateModes, of_one_mode};
 use tickmark_stats::{batches, median};
 use tickmark_wire::{Observations, Observed, Point, Unit};
 
@@ -41,7 +41,7 @@ pub(super) struct Parts {
     pub(super) mean: f64,
     pub(super) cpu: Option<f64>,
     pub(super) disturbed: (usize, usize),
-    pub(super) apart: Apart,
+    pub(super) apart: SeparateModes,
     pub(super) few: bool,
 }
 
@@ -52,7 +52,7 @@ pub(super) fn of_batches(observed: &[Observed]) -> Option<Parts> {
         mean: 0.0,
         cpu: Some(0.0),
         disturbed: (0, 0),
-        apart: Apart::default(),
+        apart: SeparateModes::default(),
         few: false,
     };
     for part in observed {
@@ -91,12 +91,12 @@ pub(super) fn of_curve(points: &[Point], less: &[Point]) -> Option<Vec<(u64, f64
 
 /// Of all points of all curves: batches of other modes, batches disturbed and all of them, and whether a point has
 /// too few for a floor.
-pub(super) fn accounts(observed: &[Observed]) -> (Apart, (usize, usize), bool) {
+pub(super) fn accounts(observed: &[Observed]) -> (SeparateModes, (usize, usize), bool) {
     let points = observed.iter().flat_map(|part| match &part.observations {
         Observations::Curve(points) => points.as_slice(),
         _ => &[],
     });
-    let mut sum = (Apart::default(), (0, 0), false);
+    let mut sum = (SeparateModes::default(), (0, 0), false);
     for point in points {
         if let Observations::Batches(b) = &point.observations {
             sum.0 = sum.0.plus(of_one_mode(b).1);

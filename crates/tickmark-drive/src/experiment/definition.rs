@@ -66,7 +66,7 @@ impl Experiment {
 
 /// An experiment as it was asked for: what the command line and a file have in common.
 #[derive(Debug)]
-pub struct Asked {
+pub struct ExperimentRequest {
     /// What is turned.
     pub knob: Turned,
     /// Suites, probes, patterns.
@@ -89,7 +89,7 @@ pub struct Asked {
     pub documents: Vec<Document>,
 }
 
-impl Asked {
+impl ExperimentRequest {
     /// A knob with nothing else said.
     #[must_use]
     pub fn of(knob: Turned) -> Self {

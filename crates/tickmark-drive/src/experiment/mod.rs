@@ -5,6 +5,6 @@ mod outcome;
 mod run;
 mod sides;
 
-pub use definition::{Added, Asked, Experiment};
-pub use outcome::{Outcome, Take};
+pub use definition::{Added, Experiment, ExperimentRequest};
+pub use outcome::{Outcome, OutcomeSource};
 pub use run::{Guard, Halt, not_restored};

@@ -15,7 +15,7 @@ pub struct Outcome {
     /// For the shell.
     pub command: String,
     /// Where the number is.
-    pub take: Take,
+    pub take: OutcomeSource,
     /// Which way is good.
     pub better: Better,
     /// How long it may take.
@@ -24,7 +24,7 @@ pub struct Outcome {
 
 /// Where the number is.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Take {
+pub enum OutcomeSource {
     /// The only number of what it prints.
     Only,
     /// The first number after this text.
@@ -35,7 +35,7 @@ pub enum Take {
 
 impl Outcome {
     pub(super) fn metric(&self) -> Metric {
-        let unit = if self.take == Take::Time { Unit::Time } else { Unit::Count };
+        let unit = if self.take == OutcomeSource::Time { Unit::Time } else { Unit::Count };
         Metric {
             sleeps: true,
             roams: true,
@@ -62,9 +62,9 @@ impl Outcome {
         let Done { text, time } = run.run(move || settle(&settings))?;
         let wrong = |why: String| Error::Refused(format!("`{}` {why}", self.command));
         match &self.take {
-            Take::Time => Ok((time.as_nanos() as f64).into()),
-            Take::Only => only_number(&text).map_err(wrong),
-            Take::After(before) => number_after(&text, before).map_err(wrong),
+            OutcomeSource::Time => Ok((time.as_nanos() as f64).into()),
+            OutcomeSource::Only => only_number(&text).map_err(wrong),
+            OutcomeSource::After(before) => number_after(&text, before).map_err(wrong),
         }
     }
 }
@@ -106,11 +106,18 @@ mod tests {
         let run =
             |o: Outcome| o.run(&Settings::default(), None, &Control::default()).map_err(|e| e.to_string());
         let printed = |value, step| Ok(Printed { value, step });
-        assert_eq!(run(outcome("echo took 42 ms", Take::Only)), printed(42.0, 1.0));
-        assert_eq!(run(outcome("echo a: 1 b: 2.0", Take::After("b:".to_owned()))), printed(2.0, 0.1));
-        assert!(run(outcome("echo 1 2", Take::Only)).unwrap_err().contains("more than one"));
-        assert!(run(outcome("true", Take::Only)).unwrap_err().contains("no number"));
-        assert!(run(outcome("echo 1", Take::After("b:".to_owned()))).unwrap_err().contains("did not print"));
-        assert!(run(outcome("sleep 0.05", Take::Time)).unwrap().value > 4e7);
+        assert_eq!(run(outcome("echo took 42 ms", OutcomeSource::Only)), printed(42.0, 1.0));
+        assert_eq!(
+            run(outcome("echo a: 1 b: 2.0", OutcomeSource::After("b:".to_owned()))),
+            printed(2.0, 0.1)
+        );
+        assert!(run(outcome("echo 1 2", OutcomeSource::Only)).unwrap_err().contains("more than one"));
+        assert!(run(outcome("true", OutcomeSource::Only)).unwrap_err().contains("no number"));
+        assert!(
+            run(outcome("echo 1", OutcomeSource::After("b:".to_owned())))
+                .unwrap_err()
+                .contains("did not print")
+        );
+        assert!(run(outcome("sleep 0.05", OutcomeSource::Time)).unwrap().value > 4e7);
     }
 }

@@ -2,7 +2,7 @@
 
 use super::definition::Experiment;
 use super::sides::{Side, kernel_of};
-use crate::control::Told;
+use crate::control::ProgressEvent;
 use crate::journal::Journal;
 use crate::knob::{Where, set_slack};
 use crate::{Control, Error, Target, ThisMachine};
@@ -63,7 +63,7 @@ impl Drop for Guard<'_> {
         if !self.restored
             && let Err(error) = self.restore()
         {
-            self.control.tell(Told::NotRestored(&error));
+            self.control.tell(ProgressEvent::NotRestored(&error));
         }
     }
 }
@@ -138,13 +138,18 @@ impl Experiment {
         let mut side = self.side(store, None, 1..=rounds, Id::random().as_str(), random)?;
         let (mut cpu, mut result) = (self.measured.cpu, Ok(()));
         for round in 1..=rounds {
-            control.tell(Told::Block { what: "pilot", block: round, of: rounds, setting: &self.settings[0] });
+            control.tell(ProgressEvent::Block {
+                what: "pilot",
+                block: round,
+                of: rounds,
+                setting: &self.settings[0],
+            });
             result = self.visit(guard, &mut side, 0, round, &mut cpu, control);
             if result.is_err() || control.stopped() {
                 break;
             }
         }
-        control.tell(Told::Over);
+        control.tell(ProgressEvent::Over);
         let id = side.id.clone();
         self.end(store, vec![side], result.is_err());
         result.map(|()| id)
@@ -174,7 +179,7 @@ impl Experiment {
             order.shuffle(random);
             for number in order {
                 let setting = &self.settings[number];
-                control.tell(Told::Block { what: "block", block, of: last, setting });
+                control.tell(ProgressEvent::Block { what: "block", block, of: last, setting });
                 result = self.visit(guard, &mut sides[number], number, block, &mut cpu, control);
                 if result.is_err() || control.stopped() {
                     halt = Halt::Stopped;
@@ -194,7 +199,7 @@ impl Experiment {
                 break;
             }
         }
-        control.tell(Told::Over);
+        control.tell(ProgressEvent::Over);
         let nothing = made < from && result.is_err() && self.resumed.is_empty();
         self.end(store, sides, nothing);
         match result {

@@ -1,18 +1,18 @@
 use super::*;
 
-fn turned(text: &str) -> experiment::Asked {
+fn turned(text: &str) -> experiment::ExperimentRequest {
     match parse(text).unwrap() {
-        Asked::Here(asked) => *asked,
-        Asked::Booted(asked) => panic!("{} boots", asked.name),
-        Asked::Launched(asked) => panic!("{} launches", asked.name),
+        ExperimentFile::Here(asked) => *asked,
+        ExperimentFile::Booted(asked) => panic!("{} boots", asked.name),
+        ExperimentFile::Launched(asked) => panic!("{} launches", asked.name),
     }
 }
 
-fn matrix(text: &str) -> lab::Asked {
+fn matrix(text: &str) -> lab::MatrixRequest {
     match parse(text).unwrap() {
-        Asked::Booted(asked) => asked,
-        Asked::Here(_) => panic!("it turns a knob"),
-        Asked::Launched(asked) => panic!("{} launches", asked.name),
+        ExperimentFile::Booted(asked) => asked,
+        ExperimentFile::Here(_) => panic!("it turns a knob"),
+        ExperimentFile::Launched(asked) => panic!("{} launches", asked.name),
     }
 }
 
@@ -50,7 +50,7 @@ fn a_file_with_everything_that_is_turned_here() {
         ("swappiness", 2, Some(6))
     );
     assert_eq!((asked.width, asked.outcomes[0].better), (Some(0.005), Better::Higher));
-    assert_eq!(asked.outcomes[0].take, Take::After("Requests/sec:".to_owned()));
+    assert_eq!(asked.outcomes[0].take, OutcomeSource::After("Requests/sec:".to_owned()));
 }
 
 #[test]
@@ -91,10 +91,10 @@ fn every_experiment_that_comes_with_it_is_one() {
     for (name, text) in SHIPPED {
         assert!(is_named(name) && read(Path::new(name)).is_ok());
         let named = match parse(text).unwrap() {
-            Asked::Booted(asked) => asked.name,
-            Asked::Launched(asked) => asked.name,
+            ExperimentFile::Booted(asked) => asked.name,
+            ExperimentFile::Launched(asked) => asked.name,
             // What turns a knob answers a document, too.
-            Asked::Here(asked) => {
+            ExperimentFile::Here(asked) => {
                 assert!(asked.answers.is_some() && !asked.documents.is_empty(), "{name}");
                 asked.name.unwrap()
             }
@@ -126,7 +126,7 @@ fn what_a_document_published_is_whole_or_refused() {
             "knob = \"slack=1ns,50us\"\n[[document]]\ntitle = \"t\"\nside = [{{ name = \"a\", {more} }}, {{ name = \"b\", count = 5, mean = 2.0, deviation = 0.1 }}]\n"
         );
         parse(&text).map(|asked| match asked {
-            Asked::Here(asked) => asked.documents.len(),
+            ExperimentFile::Here(asked) => asked.documents.len(),
             _ => 0,
         })
     };
@@ -145,7 +145,7 @@ fn what_a_document_published_is_whole_or_refused() {
 #[test]
 fn messages_are_launched_and_nothing_is_turned() {
     let text = "name = \"m\"\nreport = [\"messages\"]\nbudget = \"20s\"\nprobes = [\"comms:sizes=1\"]\n";
-    let Asked::Launched(asked) = parse(text).unwrap() else { panic!("it does not launch") };
+    let ExperimentFile::Launched(asked) = parse(text).unwrap() else { panic!("it does not launch") };
     assert_eq!((asked.launches, asked.budget, asked.probes.len()), (3, Nanos::from_millis(20_000), 1));
     let wrong = |more: &str| parse(&format!("{more}\n{text}")).map(|_| ()).unwrap_err();
     assert!(wrong("knob = \"slack=1ns,50us\"").contains("nothing is turned"));

@@ -29,7 +29,7 @@ const LONGEST: usize = 128 << 10;
 
 /// How agents get to run.
 #[derive(Debug, Clone)]
-pub enum Way {
+pub enum LaunchMethod {
     /// `srun`, with options of the user's; the agent is copied to each node first where it is to be shipped.
     Slurm {
         /// Beside what is always said.
@@ -45,7 +45,7 @@ pub enum Way {
 #[derive(Debug, Clone)]
 pub struct Launcher {
     /// How.
-    pub way: Way,
+    pub way: LaunchMethod,
     /// The agent's program with the words before its own, as the machines find it.
     pub agent: Vec<String>,
     /// How long may pass until the first machine answers: a queue may be long.
@@ -85,7 +85,7 @@ impl Launcher {
     ) -> Command {
         let (list, count) = (nodes.join(","), nodes.len().to_string());
         match &self.way {
-            Way::Slurm { options, ship } => {
+            LaunchMethod::Slurm { options, ship } => {
                 let mut srun = Command::new("srun");
                 srun.envs(token.map(|token| (TOKEN, token.reveal())));
                 // One task a node with all of it; a node that dies does not end the others' step.
@@ -107,7 +107,7 @@ impl Launcher {
                 srun.args(&self.agent).args(own);
                 srun
             }
-            Way::Command(template) => {
+            LaunchMethod::Command(template) => {
                 let known = token.map(|token| ["env".to_owned(), format!("{TOKEN}={}", token.reveal())]);
                 let all = known.iter().flatten().chain(&self.agent).chain(own);
                 let line = all.map(|word| quoted(word).into_owned()).collect::<Vec<_>>().join(" ");
@@ -128,8 +128,8 @@ impl Launcher {
     /// As [`down`].
     pub(super) fn usable(&self, nodes: &[String]) -> Result<(Vec<String>, BTreeMap<String, String>), Error> {
         let known = match &self.way {
-            Way::Slurm { .. } => down(nodes)?,
-            Way::Command(_) => BTreeMap::new(),
+            LaunchMethod::Slurm { .. } => down(nodes)?,
+            LaunchMethod::Command(_) => BTreeMap::new(),
         };
         Ok((nodes.iter().filter(|node| !known.contains_key(*node)).cloned().collect(), known))
     }
@@ -146,10 +146,10 @@ impl Launcher {
     /// The command that ends it; none where the end of the launcher's group does.
     pub(super) fn clearing(&self, survey: &Survey) -> Vec<String> {
         match self.way {
-            Way::Slurm { .. } => {
+            LaunchMethod::Slurm { .. } => {
                 ["scancel".to_owned(), "--quiet".to_owned(), format!("--name={}", job(survey))].into()
             }
-            Way::Command(_) => Vec::new(),
+            LaunchMethod::Command(_) => Vec::new(),
         }
     }
 }

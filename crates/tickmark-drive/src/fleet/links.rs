@@ -6,7 +6,7 @@ mod meeting;
 mod rounds;
 
 pub(super) use kept::FILE;
-pub use kept::{Measured, Seen, Series, links};
+pub use kept::{LinkObservation, Measured, Series, links};
 
 use super::launch::{GRACE, Line, Started, mentions};
 use super::{Launcher, Survey};
@@ -31,7 +31,7 @@ const BESIDE: Duration = Duration::from_secs(25);
 
 /// What is asked of the machines.
 #[derive(Debug, Clone)]
-pub struct Asked {
+pub struct LinkOptions {
     /// With how many others each is measured.
     pub rounds: usize,
     /// How long each pair takes.
@@ -57,7 +57,7 @@ pub type Suspects<'a> = &'a dyn Fn(&[Measured]) -> Vec<(String, String)>;
 pub fn measure(
     survey: &Survey,
     launcher: &Launcher,
-    asked: &Asked,
+    asked: &LinkOptions,
     control: &Control,
     tell: Tell<'_>,
     suspects: Suspects<'_>,
@@ -118,7 +118,7 @@ fn too_few(came: usize, all: usize, why: &str) -> Error {
     )
 }
 
-impl Asked {
+impl LinkOptions {
     /// How long agents stay, where nobody tells them to go.
     fn limit_s(&self, machines: usize, launcher: &Launcher) -> u64 {
         let batches = self.at_once.map_or(1, |at_once| (machines / 2).div_ceil(at_once.max(1)));
@@ -142,7 +142,7 @@ impl Asked {
 /// The machines that came, and what was measured of them.
 struct Site<'a> {
     survey: &'a Survey,
-    asked: &'a Asked,
+    asked: &'a LinkOptions,
     series: Series,
     control: &'a Control,
     tell: Tell<'a>,

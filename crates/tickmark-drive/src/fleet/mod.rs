@@ -10,7 +10,7 @@ mod slurm;
 
 pub use gather::Gathering;
 pub use hosts::expand;
-pub use launch::{LINE, Launcher, Way, launch};
+pub use launch::{LINE, LaunchMethod, Launcher, launch};
 pub use slurm::{down, members};
 
 use crate::Error;
@@ -29,7 +29,7 @@ const MOST: u64 = 256 << 20;
 
 /// What was asked, and of whom: written once.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Asked {
+pub struct SurveyRequest {
     /// Version of this file.
     pub format: u32,
     /// The survey's id.
@@ -96,7 +96,7 @@ const FORMAT: u32 = 1;
 pub struct Survey {
     folder: PathBuf,
     /// What was asked.
-    pub asked: Asked,
+    pub asked: SurveyRequest,
 }
 
 impl Survey {
@@ -104,7 +104,7 @@ impl Survey {
     ///
     /// # Errors
     /// There is something already, or it cannot be written.
-    pub fn create(folder: &Path, mut asked: Asked) -> Result<Self, Error> {
+    pub fn create(folder: &Path, mut asked: SurveyRequest) -> Result<Self, Error> {
         asked.format = FORMAT;
         if folder.join(FILE).exists() {
             let folder = folder.display();
@@ -134,7 +134,7 @@ impl Survey {
             }
             _ => Error::file("read", &path)(error),
         })?;
-        let asked: Asked = serde_json::from_slice(&text)
+        let asked: SurveyRequest = serde_json::from_slice(&text)
             .map_err(|error| Error::Usage(format!("{} cannot be read: {error}", path.display())))?;
         if asked.format != FORMAT {
             return Err(Error::Usage(format!(

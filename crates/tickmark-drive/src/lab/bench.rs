@@ -2,7 +2,7 @@
 
 use super::carried::{files, modules_of};
 use super::{Machine, Place, Setting};
-use crate::control::Told;
+use crate::control::ProgressEvent;
 use crate::target::{AgentKind, Guest, Remote, static_program};
 use crate::{Control, Error};
 use std::collections::BTreeMap;
@@ -24,9 +24,9 @@ const LEAST_POWERPC: u32 = 8;
 /// A kernel cannot be built.
 pub fn build(cache: &Cache, kernels: &[Kernel], need: Need, control: &Control) -> Result<Vec<Built>, Error> {
     let built = cache.kernels(kernels, need, &|| control.stopped(), &mut |progress| {
-        control.tell(Told::Kernel(progress));
+        control.tell(ProgressEvent::Kernel(progress));
     });
-    control.tell(Told::Over);
+    control.tell(ProgressEvent::Over);
     Ok(built?)
 }
 
@@ -155,7 +155,7 @@ impl Bench {
     /// # Errors
     /// Why it could not.
     pub fn check(&mut self, wanted: &Wanted<'_>) -> Result<(), Error> {
-        let look = Look::at(wanted)?;
+        let look = GuestOutline::at(wanted)?;
         tickmark_lab::require_qemu(look.arch)?;
         files(wanted.files, look.arch, &self.control)?;
         self.agent(look.kind == AgentKind::C, look.arch).map(drop)
@@ -166,7 +166,7 @@ impl Bench {
     /// # Errors
     /// It cannot be what is wanted, or its agent is not there.
     pub fn guest(&mut self, wanted: Wanted<'_>) -> Result<Guest, Error> {
-        let Look { arch, kind, hz, accel, memory } = Look::at(&wanted)?;
+        let GuestOutline { arch, kind, hz, accel, memory } = GuestOutline::at(&wanted)?;
         let built = self.built.get(&wanted.kernel).cloned();
         let image = built.as_ref().map_or_else(|| PathBuf::from(&wanted.kernel), |built| built.image.clone());
         let agent = self.agent(kind == AgentKind::C, arch)?;
@@ -197,7 +197,7 @@ impl Bench {
 }
 
 /// What a guest will be, by what was typed alone.
-struct Look {
+struct GuestOutline {
     arch: Arch,
     kind: AgentKind,
     hz: Option<u32>,
@@ -206,7 +206,7 @@ struct Look {
     memory: u32,
 }
 
-impl Look {
+impl GuestOutline {
     fn at(wanted: &Wanted<'_>) -> Result<Self, Error> {
         let path = Path::new(&wanted.kernel);
         let (arch, hz) = if path.is_file() {
@@ -285,9 +285,9 @@ impl Bench {
         let one = |module: &Module| {
             let control = &self.control;
             let bytes = self.cache.module(module, kernel, &|| control.stopped(), &mut |progress| {
-                control.tell(Told::Kernel(progress));
+                control.tell(ProgressEvent::Kernel(progress));
             });
-            control.tell(Told::Over);
+            control.tell(ProgressEvent::Over);
             Ok((module.clone(), bytes?))
         };
         let all = modules.iter().map(one).collect::<Result<Vec<_>, Error>>()?;

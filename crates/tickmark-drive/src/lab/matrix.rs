@@ -138,7 +138,7 @@ impl Machine {
 
 /// A matrix as it was asked for.
 #[derive(Debug)]
-pub struct Asked {
+pub struct MatrixRequest {
     /// What it is called.
     pub name: String,
     /// The document that it answers.
@@ -164,7 +164,7 @@ pub const MOST_CPUS: u32 = 4;
 /// How fast a guest is where nothing is said.
 const SPEED: f64 = 62.5;
 
-impl Asked {
+impl MatrixRequest {
     /// Gives each machine what the matrix says for all, and refuses what cannot be.
     ///
     /// # Errors

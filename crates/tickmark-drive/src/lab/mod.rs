@@ -5,7 +5,7 @@ mod carried;
 mod matrix;
 
 pub use bench::{Bench, Wanted, build, kernel_of};
-pub use matrix::{Asked, MOST_CPUS, Machine, Report, SPEEDS, Setting, shift};
+pub use matrix::{MOST_CPUS, Machine, MatrixRequest, Report, SPEEDS, Setting, shift};
 
 pub(crate) use matrix::once;
 

@@ -1,9 +1,9 @@
 //! A guest as a target: the plan goes into its initial file system, its events come back.
 
-use super::{Heard, Target, understood};
+use super::{AgentLine, Target, understood};
 use crate::Control;
 use crate::Error;
-use crate::control::Told;
+use crate::control::ProgressEvent;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -77,7 +77,7 @@ pub struct Guest {
 /// It cannot be built.
 pub fn static_program(program: StaticProgram, control: &Control) -> Result<PathBuf, Error> {
     let cache = tickmark_lab::Cache::at(None)?;
-    let mut building = || control.tell(Told::Building(program));
+    let mut building = || control.tell(ProgressEvent::Building(program));
     Ok(program.path(&cache, &mut building, &|| control.stopped())?)
 }
 
@@ -175,7 +175,7 @@ impl Guest {
             match tried {
                 Ok(events) => return Ok((events, self.machine)),
                 Err(why) if self.control.stopped() => return Err(Error::Refused(why)),
-                Err(why) => self.control.tell(Told::NoKvm(&why)),
+                Err(why) => self.control.tell(ProgressEvent::NoKvm(&why)),
             }
             let machine = Machine { accel: Accel::Tcg, ..self.machine };
             return Ok((self.once(machine, plan, &self.transcripts)?, machine));
@@ -276,7 +276,7 @@ impl Guest {
 }
 
 impl Target for Guest {
-    fn run(&mut self, plan: &Plan, on: &mut dyn FnMut(Heard) -> Result<(), Error>) -> Result<(), Error> {
+    fn run(&mut self, plan: &Plan, on: &mut dyn FnMut(AgentLine) -> Result<(), Error>) -> Result<(), Error> {
         let mut plan = plan.clone();
         plan.settings.small = true;
         plan.settings.tsc_is_nanoseconds = matches!(self.machine.accel, Accel::Icount { .. })
@@ -298,9 +298,9 @@ impl Target for Guest {
                     self.facts(machine, &mut hello.environment);
                     self.check(&hello)?;
                     hello.asked = plan.settings.clone();
-                    Heard::of(Event::Hello(hello))
+                    AgentLine::of(Event::Hello(hello))
                 }
-                said => Heard { line: line.as_bytes().to_vec(), said },
+                said => AgentLine { line: line.as_bytes().to_vec(), said },
             })?;
         }
         Ok(())

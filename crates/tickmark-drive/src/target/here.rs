@@ -1,7 +1,7 @@
 //! This machine: the agent is this program, started again.
 
-use super::{Heard, Target, follow};
-use crate::control::Told;
+use super::{AgentLine, Target, follow};
+use crate::control::ProgressEvent;
 use crate::{Control, Error};
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -106,7 +106,7 @@ fn leave(measured: u32, allowed: &[u32]) {
 }
 
 impl Target for ThisMachine {
-    fn run(&mut self, plan: &Plan, on: &mut dyn FnMut(Heard) -> Result<(), Error>) -> Result<(), Error> {
+    fn run(&mut self, plan: &Plan, on: &mut dyn FnMut(AgentLine) -> Result<(), Error>) -> Result<(), Error> {
         // The agent may have every CPU that this program had, before it left the one that is measured.
         let allowed = limits::allowed_cpus();
         let mut agent = self.start().map_err(Error::Agent)?;
@@ -123,7 +123,7 @@ impl Target for ThisMachine {
             && let Some(signal) = status.signal()
             && !self.control.stopped()
         {
-            self.control.tell(Told::AgentKilled(signal));
+            self.control.tell(ProgressEvent::AgentKilled(signal));
         }
         let _ = allowed.map(|allowed| limits::pin(&allowed));
         result

@@ -29,19 +29,19 @@ pub trait Target: Send {
     ///
     /// # Errors
     /// The agent cannot be started, refuses, or is of a version that is not understood; what the receiver says.
-    fn run(&mut self, plan: &Plan, on: &mut dyn FnMut(Heard) -> Result<(), Error>) -> Result<(), Error>;
+    fn run(&mut self, plan: &Plan, on: &mut dyn FnMut(AgentLine) -> Result<(), Error>) -> Result<(), Error>;
 }
 
 /// A line of an agent: as it came, and what it says.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Heard {
+pub struct AgentLine {
     /// To be kept.
     pub line: Vec<u8>,
     /// To be acted on.
     pub said: Said,
 }
 
-impl Heard {
+impl AgentLine {
     /// A line that is made here, or changed on its way.
     #[must_use]
     pub fn of(event: Event) -> Self {
@@ -83,7 +83,7 @@ pub(crate) fn follow(
     (stdin, stdout): (Option<ChildStdin>, Option<ChildStdout>),
     plan: &Plan,
     control: &Control,
-    on: &mut dyn FnMut(Heard) -> Result<(), Error>,
+    on: &mut dyn FnMut(AgentLine) -> Result<(), Error>,
 ) -> Result<(), Error> {
     let mut lifeline = stdin.map(|mut stdin| {
         // An agent that refuses may end before it has read all; its events say why.
@@ -133,7 +133,7 @@ pub(crate) struct Stream {
 
 impl Stream {
     /// What to pass on of a line.
-    pub(crate) fn take(&mut self, line: Vec<u8>) -> Result<Option<Heard>, Error> {
+    pub(crate) fn take(&mut self, line: Vec<u8>) -> Result<Option<AgentLine>, Error> {
         // A shell on the way may have words of its own before the agent has.
         let words = !self.greeted && !line.starts_with(b"{");
         if words || line.iter().all(u8::is_ascii_whitespace) {
@@ -155,12 +155,12 @@ impl Stream {
                 // Without one of its lines a run would give another figure.
                 if let Some(why) = self.spoilt.take() {
                     let why = Reason::new(format!("its agent wrote {why}"));
-                    return Ok(Some(Heard::of(Event::Failed(outcome.run, why))));
+                    return Ok(Some(AgentLine::of(Event::Failed(outcome.run, why))));
                 }
             }
             _ => {}
         }
-        Ok(Some(Heard { line, said }))
+        Ok(Some(AgentLine { line, said }))
     }
 }
 
@@ -209,9 +209,9 @@ mod tests {
     struct Waits<'a>(&'a Barrier);
 
     impl Target for Waits<'_> {
-        fn run(&mut self, _: &Plan, on: &mut dyn FnMut(Heard) -> Result<(), Error>) -> Result<(), Error> {
+        fn run(&mut self, _: &Plan, on: &mut dyn FnMut(AgentLine) -> Result<(), Error>) -> Result<(), Error> {
             self.0.wait();
-            on(Heard { line: hello(1), said: Said::of(&hello(1)).unwrap() })
+            on(AgentLine { line: hello(1), said: Said::of(&hello(1)).unwrap() })
         }
     }
 

@@ -1,6 +1,6 @@
 //! A real machine over ssh: it boots another kernel for each setting, and each boot is measured once.
 
-use super::{Heard, Target, follow};
+use super::{AgentLine, Target, follow};
 use crate::Control;
 use crate::Error;
 use std::hash::{BuildHasher, RandomState};
@@ -139,7 +139,7 @@ impl Remote {
 }
 
 impl Target for Remote {
-    fn run(&mut self, plan: &Plan, on: &mut dyn FnMut(Heard) -> Result<(), Error>) -> Result<(), Error> {
+    fn run(&mut self, plan: &Plan, on: &mut dyn FnMut(AgentLine) -> Result<(), Error>) -> Result<(), Error> {
         self.reboot()?;
         self.install()?;
         let mut ssh = self.ssh(&format!("exec {FOLDER}/agent run"));

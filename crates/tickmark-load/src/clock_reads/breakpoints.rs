@@ -3,7 +3,7 @@
 use super::code::Code;
 use std::path::{Path, PathBuf};
 use tickmark_probe::sys::CallError;
-use tickmark_probe::sys::uprobe::{Apart, Counter, Place, Places};
+use tickmark_probe::sys::uprobe::{Counter, Place, Places, SwapGuard};
 
 /// What is counted by its clock.
 pub(super) const CLOCK: &str = "clock_gettime";
@@ -32,7 +32,7 @@ pub(super) struct Confirmation {
     counter: Counter,
     calls: Vec<String>,
     /// What this thread starts is kept from exchanging its events.
-    _apart: Apart,
+    _apart: SwapGuard,
 }
 
 impl Confirmation {
@@ -56,7 +56,7 @@ impl Confirmation {
             }
         }
         let counter = Places::define(&places).and_then(Counter::of_children).map_err(refused)?;
-        let mut apart = Apart::default();
+        let mut apart = SwapGuard::default();
         apart.keep(&[rustix::thread::gettid().as_raw_nonzero().get()]);
         Ok(Self { counter, calls: names, _apart: apart })
     }

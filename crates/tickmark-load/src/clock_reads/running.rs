@@ -1,6 +1,6 @@
 //! A process that runs already: the kernel stops it, and what it has started, where it reads clocks.
 
-use super::Seen;
+use super::ClockReadCounts;
 use super::breakpoints::{CLOCK, Mapping, mappings, named, place, refused};
 use super::code::Code;
 use super::program::{Blind, blind_in};
@@ -131,7 +131,11 @@ impl Program {
     ///
     /// # Errors
     /// Uprobes are refused; the process has ended.
-    pub(super) fn watch(self, time: Duration, params: &Params) -> Result<(Seen, Option<f64>), ProbeError> {
+    pub(super) fn watch(
+        self,
+        time: Duration,
+        params: &Params,
+    ) -> Result<(ClockReadCounts, Option<f64>), ProbeError> {
         let (pid, begun) = (self.pid, Instant::now());
         let is_over = || begun.elapsed() >= time || !Path::new(&format!("/proc/{pid}")).exists();
         self.watch_until(params, &|| {}, &mut { is_over })
@@ -143,7 +147,7 @@ impl Program {
         params: &Params,
         go_on: &dyn Fn(),
         is_over: &mut dyn FnMut() -> bool,
-    ) -> Result<(Seen, Option<f64>), ProbeError> {
+    ) -> Result<(ClockReadCounts, Option<f64>), ProbeError> {
         let pid = self.pid;
         let wrong = |why: String| ProbeError::Other(format!("process {pid}: {why}"));
         many_files();
@@ -179,7 +183,7 @@ impl Program {
         }
         self.unknown();
         let seen = self.seen(&taken, &counted, took);
-        Ok((Seen { system_calls, ..seen }, count))
+        Ok((ClockReadCounts { system_calls, ..seen }, count))
     }
 
     /// What it has started since of other files, none of whose functions are stopped.
@@ -195,7 +199,7 @@ impl Program {
         }
     }
 
-    fn seen(&self, taken: &Taken, counted: &[u64], took: Duration) -> Seen {
+    fn seen(&self, taken: &Taken, counted: &[u64], took: Duration) -> ClockReadCounts {
         let (mut clocks, mut sites, mut own) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
         let (mut kept, mut all) = (0, 0);
         let mut found = BTreeMap::new();
@@ -226,7 +230,7 @@ impl Program {
             clocks.insert("lost samples: counted, clock unknown".to_owned(), lost);
             sites.insert("lost samples".to_owned(), lost);
         }
-        Seen {
+        ClockReadCounts {
             clocks: clocks.into_iter().collect(),
             sites: sites.into_iter().collect(),
             calls: own.into_iter().collect(),
@@ -275,7 +279,7 @@ pub(super) fn begun(
     words: &[String],
     path: &Path,
     params: &Params,
-) -> Result<(Seen, Option<f64>), ProbeError> {
+) -> Result<(ClockReadCounts, Option<f64>), ProbeError> {
     let wrong = |why: String| ProbeError::Other(why);
     let mut program = Program { pid: 0, files: BTreeMap::new(), places: Vec::new(), blind: BTreeSet::new() };
     let name = path.display().to_string();

@@ -123,7 +123,7 @@ pub(super) fn cost_of_a_switch() -> std::io::Result<f64> {
 }
 
 /// What is looked at before a slice and after it.
-struct Look {
+struct SliceReading {
     at: Instant,
     done: f64,
     counts: Counted,
@@ -176,7 +176,7 @@ impl<'a, 'b> Slices<'a, 'b> {
         Ok(all)
     }
 
-    fn look(&mut self) -> Result<Look, ProbeError> {
+    fn look(&mut self) -> Result<SliceReading, ProbeError> {
         // What is counted moves on while the other is looked at: before it and after it.
         let before = self.server.counted()?;
         let done = self.load.done()?;
@@ -186,7 +186,7 @@ impl<'a, 'b> Slices<'a, 'b> {
         let own = tasks::below(self.server.server().child.id(), &all);
         let switches = tasks::switches(&own);
         let cpu = own.into_iter().filter_map(|id| Some((id, all.get(&id)?.cpu))).collect();
-        Ok(Look { at, done, counts, cpu, switches })
+        Ok(SliceReading { at, done, counts, cpu, switches })
     }
 
     fn slice(&mut self, dose: Dose) -> Result<Slice, ProbeError> {

@@ -1,19 +1,19 @@
 //! Whether an answer is whole, and the right one.
 
 use super::board::Fault;
-use super::whole::Read;
+use super::whole::ResponseHead;
 
 /// An answer that comes in pieces.
 pub(super) enum Answer<'a> {
     /// Of our own server: these bytes, of which so many have come.
     Known(&'a [u8], usize),
     /// Of another one.
-    Read(Read),
+    Read(ResponseHead),
 }
 
 impl<'a> Answer<'a> {
     pub(super) fn new(known: Option<&'a [u8]>) -> Self {
-        known.map_or_else(|| Self::Read(Read::default()), |known| Self::Known(known, 0))
+        known.map_or_else(|| Self::Read(ResponseHead::default()), |known| Self::Known(known, 0))
     }
 
     /// Before the next.

@@ -77,7 +77,7 @@ pub(super) enum Times {
 pub(super) struct Board(Arc<Words>);
 
 /// What it holds at a moment.
-pub(super) struct Seen(Vec<u64>);
+pub(super) struct BoardReading(Vec<u64>);
 
 impl Board {
     pub(super) fn new() -> Result<Self, CallError> {
@@ -150,12 +150,12 @@ impl Board {
         self.add(FIRST + times as usize * EACH + Histogram::place(BITS, nanos).min(EACH - 1), 1);
     }
 
-    pub(super) fn seen(&self) -> Seen {
-        Seen((0..FIRST + 3 * EACH).map(|at| self.0.packed(at).load(Relaxed)).collect())
+    pub(super) fn seen(&self) -> BoardReading {
+        BoardReading((0..FIRST + 3 * EACH).map(|at| self.0.packed(at).load(Relaxed)).collect())
     }
 }
 
-impl Seen {
+impl BoardReading {
     fn more(&self, before: &Self, at: usize) -> u64 {
         self.0[at] - before.0[at]
     }

@@ -9,9 +9,9 @@ use super::clients::Clients;
 use super::parameters::{
     AT, BY, BYTES, CONNECTION, CONNECTIONS, HOST, PATH, PID, TARGET, TOKEN, WHOSE, WORKERS,
 };
-use super::{Asked, Due, Served, board, counted, request, server, target};
+use super::{Due, HttpClientOptions, Served, board, counted, request, server, target};
 use board::Times;
-use search::{Found, Search};
+use search::{CapacityFound, Search};
 use std::net::SocketAddr;
 use std::time::Duration;
 use tickmark_probe::case::{Parameter, Value};
@@ -159,7 +159,7 @@ fn measure(
     let clients = |rate: Option<f64>| {
         let poisson = params.told("pace") == "poisson";
         let due = rate.map(|rate| Due { apart: 1e9 / rate, poisson, random: monotonic_ns(), next: 0.0 });
-        let asked = Asked {
+        let asked = HttpClientOptions {
             to,
             request: request(params, keep),
             known: is_own.then(|| answer.clone()),
@@ -194,7 +194,7 @@ fn measure(
         );
         return Err(ProbeError::Other(why));
     }
-    let Found { rate, kept, broke } = search.found().map_err(ProbeError::Other)?;
+    let CapacityFound { rate, kept, broke } = search.found().map_err(ProbeError::Other)?;
     let share = f64::from(late) / f64::from(late + search.slices());
     for (at, value) in [rate, kept, broke, closed, share].into_iter().enumerate() {
         let values = Values { values: vec![value], step: 0.0, over: 0 };

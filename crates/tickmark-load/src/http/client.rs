@@ -13,7 +13,7 @@ use tickmark_probe::sys::connections::{self, Poll};
 use tickmark_timer::monotonic_ns;
 
 /// What is asked for, of whom, and how.
-pub(super) struct Asked {
+pub(super) struct HttpClientOptions {
     pub(super) to: SocketAddr,
     pub(super) request: Vec<u8>,
     /// The answer, where it is known.
@@ -81,7 +81,7 @@ struct Connection<'a> {
 }
 
 struct Client<'a> {
-    asked: &'a Asked,
+    asked: &'a HttpClientOptions,
     board: &'a Board,
     poll: Poll,
     all: Vec<Connection<'a>>,
@@ -101,7 +101,7 @@ const PIECE: usize = 64 << 10;
 const LONGEST: u64 = 50_000_000;
 
 /// Sends requests until the board says stop.
-pub(super) fn run(asked: &Asked, board: &Board) -> Result<(), CallError> {
+pub(super) fn run(asked: &HttpClientOptions, board: &Board) -> Result<(), CallError> {
     tickmark_probe::sys::limits::many_files();
     let one = |_| Connection {
         socket: None,
@@ -348,6 +348,6 @@ impl Client<'_> {
 }
 
 /// Whether a connection is closed behind the answer that it has.
-fn one_closes(asked: &Asked, one: &Connection<'_>) -> bool {
+fn one_closes(asked: &HttpClientOptions, one: &Connection<'_>) -> bool {
     !asked.keep || one.answer.closes() || (asked.each > 0 && one.served + 1 >= asked.each)
 }

@@ -1,7 +1,7 @@
 //! The client beside something else that is measured, and the server as a program of its own.
 
-use super::board::{Board, Seen};
-use super::client::{self, Asked};
+use super::board::{Board, BoardReading};
+use super::client::{self, HttpClientOptions};
 use super::{due, request, server};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::sync::Arc;
@@ -38,7 +38,7 @@ impl Clients {
         is_apart: bool,
     ) -> Result<Self, CallError> {
         let keep = params.told("connection") == "keep-alive";
-        let asked = Asked {
+        let asked = HttpClientOptions {
             to,
             request: request(params, keep),
             known: None,
@@ -56,7 +56,7 @@ impl Clients {
     ///
     /// # Errors
     /// Those of pthread_create(3).
-    pub(super) fn ask(asked: Asked, cpu: u32, is_apart: bool) -> Result<Self, CallError> {
+    pub(super) fn ask(asked: HttpClientOptions, cpu: u32, is_apart: bool) -> Result<Self, CallError> {
         let board = Board::new()?;
         let shared = board.clone();
         let run = move || {
@@ -104,7 +104,7 @@ impl Clients {
     }
 
     /// What there was so far.
-    pub(super) fn seen(&self) -> Seen {
+    pub(super) fn seen(&self) -> BoardReading {
         self.board.seen()
     }
 

@@ -32,7 +32,7 @@ pub(super) fn target(params: &Params) -> Result<(SocketAddr, Option<u32>), Strin
 
 /// What an answer's head says, and where it stands.
 #[derive(Default)]
-pub(super) struct Read {
+pub(super) struct ResponseHead {
     /// Of the head, where it came in pieces.
     head: Vec<u8>,
     body: Body,
@@ -62,7 +62,7 @@ enum Chunk {
     Trailer(u64),
 }
 
-impl Read {
+impl ResponseHead {
     /// Before the next.
     pub(super) fn begin(&mut self) {
         self.head.clear();

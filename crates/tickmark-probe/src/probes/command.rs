@@ -64,7 +64,7 @@ pub(super) static PROBES: &[Probe] = &[Probe {
 }];
 
 /// What is run, and which number counts.
-struct Told {
+struct CommandOptions {
     /// The CPU of the run, and all that there are.
     cpu: u32,
     allowed: Vec<u32>,
@@ -73,9 +73,9 @@ struct Told {
     output: PathBuf,
 }
 
-fn told(params: &Params) -> Told {
+fn told(params: &Params) -> CommandOptions {
     let of = |name: &str| params.arguments.get(name).cloned().unwrap_or_default();
-    Told {
+    CommandOptions {
         cpu: params.cpu,
         allowed: params.allowed.clone(),
         words: of("words").split('\0').map(str::to_owned).collect(),
@@ -84,7 +84,7 @@ fn told(params: &Params) -> Told {
     }
 }
 
-impl Told {
+impl CommandOptions {
     fn run(&self, budget: &Budget, sink: &mut dyn Sink) -> Result<(), ProbeError> {
         let name = self.words.first().map_or("", String::as_str);
         let wrong = |why: String| ProbeError::Other(format!("`{}`: {why}", self.words.join(" ")));
@@ -150,7 +150,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let words = words.iter().map(|word| (*word).to_owned()).collect();
         let allowed = limits::allowed_cpus().unwrap();
-        let told = Told {
+        let told = CommandOptions {
             cpu: allowed[0],
             allowed,
             words,

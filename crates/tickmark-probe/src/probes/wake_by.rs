@@ -5,9 +5,9 @@ mod late;
 
 use crate::case::{Parameter, Value};
 use crate::routine::{Budget, Sink, routine};
-use crate::seen::Seen;
+use crate::seen::WakeUpTable;
 use crate::spec::Also;
-use crate::sys::waiting::Way;
+use crate::sys::waiting::WaitMethod;
 use crate::sys::{idle, limits};
 use crate::{Expected, Meter, Params, Probe, ProbeError, Spec, Syscall, SystemMeter, Unavailable};
 use late::Watch;
@@ -119,7 +119,7 @@ pub(super) static PROBES: &[Probe] = &[Probe {
     prepare: |_, params| {
         take_place(params)?;
         let held = if params.told("idle") == "held" { Some(idle::hold()?) } else { None };
-        let mut way = Way::of(params.told("method"))?;
+        let mut way = WaitMethod::of(params.told("method"))?;
         way.until(0)?;
         let ahead = params.number("ahead") as u64 * 1_000;
         let (cpu, ends) = (params.cpu, params.told("late") == "ends");
@@ -199,7 +199,7 @@ fn take_place(params: &Params) -> Result<(), Unavailable> {
 }
 
 fn wake_ups(
-    way: &mut Way,
+    way: &mut WaitMethod,
     ahead: u64,
     mut watch: Option<Watch>,
     budget: &Budget,
@@ -208,7 +208,7 @@ fn wake_ups(
     let expected = budget.time.get() as u64 / ahead.max(1);
     let mut late = Vec::with_capacity(expected as usize + 16);
     let mut meter = SystemMeter::new(&[]);
-    let (mut met, seen) = (None, Seen::told());
+    let (mut met, seen) = (None, WakeUpTable::told());
     budget.align();
     let (before, cpu) = (meter.reading(), meter.cpu());
     let origin = monotonic_ns();

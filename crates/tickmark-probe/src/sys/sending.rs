@@ -8,10 +8,10 @@ use tickmark_wire::Sending;
 /// One of them, with its socket.
 pub struct Sender {
     socket: OwnedFd,
-    way: Way,
+    way: SendMethod,
 }
 
-enum Way {
+enum SendMethod {
     Write,
     /// Sends that the kernel has not told the end of.
     Zerocopy(u32),
@@ -28,7 +28,7 @@ impl Sender {
     /// Those of setsockopt(2) and io_uring_setup(2); EPROTONOSUPPORT for a way that this version does not know.
     pub fn new(socket: OwnedFd, sending: Sending) -> Result<Self, CallError> {
         let way = match sending {
-            Sending::Write => Way::Write,
+            Sending::Write => SendMethod::Write,
             Sending::Zerocopy => {
                 let (on, length) = (1i32, size_of::<i32>() as libc::socklen_t);
                 let at = (&raw const on).cast();
@@ -37,11 +37,11 @@ impl Sender {
                     libc::setsockopt(socket.as_raw_fd(), libc::SOL_SOCKET, libc::SO_ZEROCOPY, at, length)
                 };
                 check("setsockopt (SO_ZEROCOPY)", set)?;
-                Way::Zerocopy(0)
+                SendMethod::Zerocopy(0)
             }
-            Sending::Uring => {
-                Way::Ring(Box::new(IoUring::new(8).map_err(|e| CallError::of("io_uring_setup or mmap", &e))?))
-            }
+            Sending::Uring => SendMethod::Ring(Box::new(
+                IoUring::new(8).map_err(|e| CallError::of("io_uring_setup or mmap", &e))?,
+            )),
             Sending::Other(_) => return Err(CallError { call: "send", errno: libc::EPROTONOSUPPORT }),
         };
         Ok(Self { socket, way })
@@ -55,9 +55,9 @@ impl Sender {
         let mut rest = piece;
         while !rest.is_empty() {
             let sent = match &mut self.way {
-                Way::Write => return file::write_all(self.socket.as_fd(), rest),
-                Way::Zerocopy(outstanding) => zerocopy(&self.socket, rest, outstanding)?,
-                Way::Ring(ring) => through(ring, &self.socket, rest)?,
+                SendMethod::Write => return file::write_all(self.socket.as_fd(), rest),
+                SendMethod::Zerocopy(outstanding) => zerocopy(&self.socket, rest, outstanding)?,
+                SendMethod::Ring(ring) => through(ring, &self.socket, rest)?,
             };
             rest = &rest[sent..];
         }

@@ -107,9 +107,9 @@ fn value(event: &OwnedFd) -> Result<u64, CallError> {
 /// events the other one's, whose later calls nobody counts (seen up to 7 % of the calls of four children, Linux 6.18). A task that has one
 /// event which is not inherited hands on no copy of all of its events, and nothing is swapped.
 #[derive(Debug, Default)]
-pub struct Apart(BTreeMap<i32, OwnedFd>);
+pub struct SwapGuard(BTreeMap<i32, OwnedFd>);
 
-impl Apart {
+impl SwapGuard {
     /// Keeps apart what these tasks start from now on; tasks that are gone are forgotten.
     pub fn keep(&mut self, tasks: &[i32]) {
         self.0.retain(|task, _| tasks.contains(task));
@@ -226,7 +226,7 @@ pub struct Watch {
     /// Calls that were counted and of which nothing else is known, as nobody had taken those before.
     pub lost: u64,
     system_calls: Option<SystemCalls>,
-    apart: Apart,
+    apart: SwapGuard,
     held: Places,
 }
 
@@ -248,7 +248,7 @@ impl Watch {
             late: 0,
             lost: 0,
             system_calls: None,
-            apart: Apart::default(),
+            apart: SwapGuard::default(),
             held: places,
         };
         for _ in 0..TRIES {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use tickmark_timer::{Options, Sleeper, monotonic_ns};
 
 /// A way to wait for a time of CLOCK_MONOTONIC, ready.
-pub enum Way {
+pub enum WaitMethod {
     /// clock_nanosleep(2), until a time.
     Nanosleep,
     /// The same, for a while.
@@ -90,7 +90,7 @@ fn signals() -> libc::sigset_t {
     }
 }
 
-impl Way {
+impl WaitMethod {
     /// Makes one ready by its name.
     ///
     /// # Errors
@@ -303,7 +303,7 @@ mod tests {
     #[test]
     fn every_way_waits_until_its_time() {
         for name in crate::probes::WAYS.iter().map(|way| way.value) {
-            let mut way = match Way::of(name) {
+            let mut way = match WaitMethod::of(name) {
                 Ok(way) => way,
                 // A container may forbid the one, and this build be without the other.
                 Err(error) => {
@@ -318,6 +318,6 @@ mod tests {
                 assert!(woke + 1_000 >= target, "{name} is {} ns early", target - woke);
             }
         }
-        assert_eq!(Way::of("sundial").err().map(|error| error.errno), Some(libc::ENOSYS));
+        assert_eq!(WaitMethod::of("sundial").err().map(|error| error.errno), Some(libc::ENOSYS));
     }
 }

@@ -29,7 +29,7 @@ pub(super) fn text(out: &mut String, all: &[Comms], document: &Document) {
                 Some((start, interval)) => (time(start), interval.map_or_else(String::new, range)),
             };
             let seen = all.get(row.at).and_then(|comms| comms.seen.as_ref().ok());
-            let fastest = seen.and_then(tickmark_analysis::comms::Seen::fastest);
+            let fastest = seen.and_then(tickmark_analysis::comms::CommsSummary::fastest);
             vec![
                 row.computes.clone(),
                 start,

@@ -4,7 +4,7 @@ use super::{HEADING, rate, share};
 use crate::grid::{lines, wrapped};
 use crate::number::{bytes, percent, time};
 use std::fmt::Write;
-use tickmark_analysis::comms::{Cpu, Law, Packet, Seen};
+use tickmark_analysis::comms::{CommsSummary, Cpu, Law, Packet};
 use tickmark_stats::Interval;
 use tickmark_stats::linear::Piece;
 use tickmark_wire::text::printable;
@@ -67,7 +67,7 @@ fn between(interval: Interval, text: fn(f64) -> String) -> String {
 }
 
 /// What the straight pieces say.
-pub(super) fn model(seen: &Seen) -> String {
+pub(super) fn model(seen: &CommsSummary) -> String {
     let Some(pieces) = &seen.pieces else {
         return "No model: it takes five sizes or more.".to_owned();
     };
@@ -130,7 +130,7 @@ fn whose(cpu: &Cpu) -> String {
 }
 
 /// How the meters agree, and why they do not.
-pub(super) fn meters(seen: &Seen) -> Vec<String> {
+pub(super) fn meters(seen: &CommsSummary) -> Vec<String> {
     let mut sentences = Vec::new();
     for (number, cpu) in seen.cpus.iter().enumerate() {
         let Some((middle, high)) = cpu.apart else {

@@ -6,27 +6,27 @@ use crate::number::{percent, time, value};
 use maud::{Markup, html};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
-use tickmark_analysis::fleet::links::{Links, Missing, Part, Slow, SlowMachine, Spread, Way};
+use tickmark_analysis::fleet::links::{LinkMetric, Links, Missing, Part, Slow, SlowMachine, Spread};
 use tickmark_analysis::report::Unit;
 
 /// Pairs and machines on a page.
 const ON_PAGE: usize = 200;
 
-fn unit(way: Way) -> Unit {
-    if way == Way::Trip { Unit::Nanoseconds } else { Unit::Throughput }
+fn unit(way: LinkMetric) -> Unit {
+    if way == LinkMetric::Trip { Unit::Nanoseconds } else { Unit::Throughput }
 }
 
 /// How far a value is from another, so that worse is more.
-fn against(way: Way, own: f64, usual: f64) -> String {
+fn against(way: LinkMetric, own: f64, usual: f64) -> String {
     let of = |number| value(number, None, unit(way));
-    let ratio = if way == Way::Trip { own / usual } else { usual / own };
+    let ratio = if way == LinkMetric::Trip { own / usual } else { usual / own };
     match (way, ratio >= 2.0) {
         _ if !ratio.is_finite() => format!("{} and not {}", of(own), of(usual)),
-        (Way::Trip, true) => format!("{} and not {}: {ratio:.1} times as long", of(own), of(usual)),
-        (Way::Trip, false) => {
+        (LinkMetric::Trip, true) => format!("{} and not {}: {ratio:.1} times as long", of(own), of(usual)),
+        (LinkMetric::Trip, false) => {
             format!("{} and not {}: {:.0} % longer", of(own), of(usual), (ratio - 1.0) * 100.0)
         }
-        (Way::Stream, _) => {
+        (LinkMetric::Stream, _) => {
             format!("{} and not {}: {:.0} % less", of(own), of(usual), (1.0 - own / usual) * 100.0)
         }
     }
@@ -43,8 +43,8 @@ fn waited(share: Option<f64>) -> String {
 /// A slow pair in a sentence.
 fn slow(one: &Slow) -> String {
     let between = match one.way {
-        Way::Trip => format!("{} and {}: a byte takes", one.from, one.to),
-        Way::Stream => format!("from {} to {}: a stream has", one.from, one.to),
+        LinkMetric::Trip => format!("{} and {}: a byte takes", one.from, one.to),
+        LinkMetric::Stream => format!("from {} to {}: a stream has", one.from, one.to),
     };
     let times =
         if one.measured > 1 { format!("; the best of {} times", one.measured) } else { String::new() };
@@ -59,9 +59,9 @@ fn slow(one: &Slow) -> String {
 /// A slow machine in a sentence.
 fn machine(one: &SlowMachine) -> String {
     let (part, way) = match one.part {
-        Part::Trips => ("a byte to another and back takes", Way::Trip),
-        Part::Sends => ("a stream to another has", Way::Stream),
-        Part::Receives => ("a stream from another has", Way::Stream),
+        Part::Trips => ("a byte to another and back takes", LinkMetric::Trip),
+        Part::Sends => ("a stream to another has", LinkMetric::Stream),
+        Part::Receives => ("a stream from another has", LinkMetric::Stream),
     };
     let (against, waited) = (against(way, one.value, one.median), waited(one.waited));
     format!("{}: {part} {against} (median of {} pairs{waited})", one.node, one.pairs)
@@ -145,10 +145,10 @@ fn parts(links: &Links) -> Vec<(&'static str, Vec<String>)> {
 }
 
 /// The heading of a figure.
-fn what(way: Way) -> &'static str {
+fn what(way: LinkMetric) -> &'static str {
     match way {
-        Way::Trip => "a byte there and back",
-        Way::Stream => "a stream, each way",
+        LinkMetric::Trip => "a byte there and back",
+        LinkMetric::Stream => "a stream, each way",
     }
 }
 

@@ -5,7 +5,7 @@ use crate::number::value;
 use crate::page::frame::{self, Section};
 use crate::plot::{Axis, Dots, Drawing, Row};
 use maud::{Markup, PreEscaped, html};
-use tickmark_analysis::fleet::{Bad, Model};
+use tickmark_analysis::fleet::{Model, OutlierNode};
 
 /// More machines than this are not on the page.
 const MOST: usize = 200;
@@ -49,7 +49,7 @@ fn worse(model: &Model, nodes: usize) -> Markup {
     }
 }
 
-fn one(bad: &Bad, nodes: usize) -> Markup {
+fn one(bad: &OutlierNode, nodes: usize) -> Markup {
     html! {
         h3 { (bad.node) @if let Some(id) = &bad.recording { " " code { (id.get(..8).unwrap_or(id)) } } }
         ul {

@@ -2,7 +2,7 @@
 
 use crate::number::{count, percent};
 use serde_json::{Value, json};
-use tickmark_analysis::gate::{CONFIDENCE, Calibrated, Found, Name, PLANTED};
+use tickmark_analysis::gate::{CONFIDENCE, Calibrated, DetectionCounts, Name, PLANTED};
 use tickmark_stats::Interval;
 
 /// Figures that a sentence names at most.
@@ -32,7 +32,7 @@ fn ends((rate, interval): (f64, Interval)) -> String {
 }
 
 impl Calibration {
-    fn blind(&self) -> Vec<&Found> {
+    fn blind(&self) -> Vec<&DetectionCounts> {
         self.calibrated.blind(self.detect.0, self.detect.1)
     }
 
@@ -101,7 +101,7 @@ impl Calibration {
             let (rate, interval) = seen.rate(count);
             json!({ "rate": rate, "interval": [interval.low, interval.high] })
         };
-        let found = |found: &Found| {
+        let found = |found: &DetectionCounts| {
             let each: Vec<Value> = PLANTED
                 .iter()
                 .zip(found.counts)

@@ -1,7 +1,7 @@
 use super::*;
 use quick_xml::Reader;
 use quick_xml::events::Event;
-use tickmark_analysis::gate::{Calibrated, Figure, Figures, Found, check};
+use tickmark_analysis::gate::{Calibrated, DetectionCounts, Figure, Figures, check};
 use tickmark_analysis::report::Unit;
 use tickmark_wire::Better;
 
@@ -22,7 +22,8 @@ fn checked(new: f64) -> Checked {
 }
 
 fn page(checked: &Checked, code: u8) -> Page<'_> {
-    let found = |metric: &str, counts| Found { name: (metric.to_owned(), "floor".to_owned()), counts };
+    let found =
+        |metric: &str, counts| DetectionCounts { name: (metric.to_owned(), "floor".to_owned()), counts };
     let found = vec![found("syscall.null", [3, 22, 40]), found(HOSTILE, [3, 22, 12])];
     let calibrated = Calibrated { trials: 40, earlier: 20, alarms: 1, found };
     let calibration = Calibration {

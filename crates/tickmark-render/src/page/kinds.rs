@@ -10,7 +10,7 @@ use tickmark_analysis::dose::Dosed;
 use tickmark_analysis::http::{Load, TimedRun};
 use tickmark_analysis::noise::{Noise, What};
 use tickmark_analysis::page::Page;
-use tickmark_analysis::wakes::{Wakes, Way, WayRun};
+use tickmark_analysis::wakes::{WaitMethodRow, Wakes, WayRun};
 
 /// Columns of a map over time, and its rows of lengths at most.
 const COLUMNS: usize = 120;
@@ -145,7 +145,7 @@ fn of_noise(of: &Noise) -> Vec<Drawing> {
 
 /// How late: by share, and over time.
 fn of_wakes(of: &Wakes, runs: &[WayRun]) -> Vec<Drawing> {
-    let series = |way: &Way| {
+    let series = |way: &WaitMethodRow| {
         let seen = way.seen.as_ref().ok()?;
         let shares = tail_shares(20, seen.late.as_slice().len() as u64);
         let points = shares.filter_map(|share| Some((share, seen.late.quantile(share)?.max(1.0)))).collect();

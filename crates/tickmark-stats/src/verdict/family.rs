@@ -26,7 +26,7 @@ pub enum Test {
 
 /// The chances of a figure, and how they were found.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Found {
+pub(super) struct FigureChance {
     pub(super) test: Test,
     /// Of the last look; corrected over all looks.
     pub(super) chance: Chance,
@@ -64,7 +64,7 @@ impl<'a> Family<'a> {
 
     /// The chances of each figure over all looks at it: each look has its own part of the level (Bonferroni), so that the
     /// chance of what was claimed once stays. `all` figures are on the page.
-    fn found(&self, level: f64, all: usize) -> Vec<Option<Found>> {
+    fn found(&self, level: f64, all: usize) -> Vec<Option<FigureChance>> {
         let part = looks::part(self.looks, self.early);
         let mut found = self.at_once(&self.figures, level * part, all);
         over(&mut found, part);
@@ -84,13 +84,13 @@ impl<'a> Family<'a> {
     }
 
     /// The chances of figures that are looked at once, corrected for each other.
-    fn at_once(&self, figures: &[Sides<'_>], level: f64, all: usize) -> Vec<Option<Found>> {
+    fn at_once(&self, figures: &[Sides<'_>], level: f64, all: usize) -> Vec<Option<FigureChance>> {
         let mut by_kind: BTreeMap<Kind, Vec<usize>> = BTreeMap::new();
         for (at, kind) in kinds(figures, level, all).into_iter().enumerate() {
             by_kind.entry(kind).or_default().push(at);
         }
-        let mut found: Vec<Option<Found>> = vec![None; figures.len()];
-        let mut own: Vec<Vec<(usize, Found)>> = by_kind
+        let mut found: Vec<Option<FigureChance>> = vec![None; figures.len()];
+        let mut own: Vec<Vec<(usize, FigureChance)>> = by_kind
             .into_iter()
             .map(|(kind, at)| {
                 let figures: Vec<(usize, &Sides<'_>)> = at.into_iter().map(|at| (at, &figures[at])).collect();
@@ -112,7 +112,7 @@ impl<'a> Family<'a> {
 }
 
 /// Chances that have only a part of the level.
-fn over(found: &mut [Option<Found>], part: f64) {
+fn over(found: &mut [Option<FigureChance>], part: f64) {
     for found in found.iter_mut().flatten() {
         found.chance.adjusted = (found.chance.adjusted / part).min(1.0);
         found.over = (found.over / part).min(1.0);
@@ -120,9 +120,9 @@ fn over(found: &mut [Option<Found>], part: f64) {
 }
 
 /// The chances of each figure of each family; none where nothing varies that could be judged.
-pub(super) fn chances(families: &[Family<'_>], rule: Rule) -> Vec<Vec<Option<Found>>> {
+pub(super) fn chances(families: &[Family<'_>], rule: Rule) -> Vec<Vec<Option<FigureChance>>> {
     let all = families.iter().map(|family| family.figures.len()).sum();
-    let mut found: Vec<Vec<Option<Found>>> =
+    let mut found: Vec<Vec<Option<FigureChance>>> =
         families.iter().map(|family| family.found(rule.level, all)).collect();
     match rule.correction {
         Correction::FamilyWise => {
@@ -185,7 +185,7 @@ fn kinds(figures: &[Sides<'_>], level: f64, all: usize) -> Vec<Kind> {
 }
 
 /// Sign flips of the blocks, all figures together.
-fn by_blocks(figures: &[(usize, &Sides<'_>)]) -> Vec<(usize, Found)> {
+fn by_blocks(figures: &[(usize, &Sides<'_>)]) -> Vec<(usize, FigureChance)> {
     let ends = figures.iter().filter_map(|(_, sides)| sides.blocks());
     let Some((first, last)) = ends.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1))) else { return Vec::new() };
     let pairs = |(at, sides): &(usize, &Sides<'_>)| Some((*at, pairs(sides, first, last)?));
@@ -204,7 +204,7 @@ fn pairs(sides: &Sides<'_>, first: usize, last: usize) -> Option<Pairs> {
 }
 
 /// Permutations of the values of two sides, all figures together.
-fn by_groups(figures: &[(usize, &Sides<'_>)], labels: Labels) -> Vec<(usize, Found)> {
+fn by_groups(figures: &[(usize, &Sides<'_>)], labels: Labels) -> Vec<(usize, FigureChance)> {
     let made = |(at, sides): &(usize, &Sides<'_>)| match sides {
         Sides::Apart { values: [a, b], step, .. } => Some((*at, Groups::new(a, b, *step)?)),
         _ => None,
@@ -213,13 +213,14 @@ fn by_groups(figures: &[(usize, &Sides<'_>)], labels: Labels) -> Vec<(usize, Fou
     relabelled(at, judge(&own, labels), labels)
 }
 
-fn relabelled(at: Vec<usize>, chances: Vec<Chance>, labels: Labels) -> Vec<(usize, Found)> {
-    let found = |chance: Chance| Found { test: Test::Labels(labels), chance, over: chance.p, seen: 0.0 };
+fn relabelled(at: Vec<usize>, chances: Vec<Chance>, labels: Labels) -> Vec<(usize, FigureChance)> {
+    let found =
+        |chance: Chance| FigureChance { test: Test::Labels(labels), chance, over: chance.p, seen: 0.0 };
     at.into_iter().zip(chances).map(|(at, chance)| (at, found(chance))).collect()
 }
 
 /// Student's t of each, by Holm; by earlier replicates no surer than these were ever as far from each other, in any figure.
-fn by_means(figures: &[(usize, &Sides<'_>)], earlier: &[f64]) -> Vec<(usize, Found)> {
+fn by_means(figures: &[(usize, &Sides<'_>)], earlier: &[f64]) -> Vec<(usize, FigureChance)> {
     let of = |(at, sides): &(usize, &Sides<'_>)| {
         let difference = sides.difference(1.0)?;
         let p = difference.p();
@@ -237,7 +238,7 @@ fn by_means(figures: &[(usize, &Sides<'_>)], earlier: &[f64]) -> Vec<(usize, Fou
     let adjusted = holm(&all.iter().map(|(_, _, p, _)| *p).collect::<Vec<_>>());
     let found = |(at, test, p, least): (usize, Test, f64, f64), adjusted: f64| {
         let chance = Chance { p, adjusted: adjusted.max(least) };
-        (at, Found { test, chance, over: p.max(least), seen: least })
+        (at, FigureChance { test, chance, over: p.max(least), seen: least })
     };
     all.into_iter().zip(adjusted).map(|(one, adjusted)| found(one, adjusted)).collect()
 }

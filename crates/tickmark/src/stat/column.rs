@@ -83,7 +83,7 @@ enum Behind<'l> {
 
 /// What is wrong with a column.
 #[derive(Debug)]
-pub(crate) enum Bad {
+pub(crate) enum ColumnError {
     /// A token of this line (counted from 1) is no number, or not a finite one.
     Line(usize, String),
     /// This line has no such column, and should have.
@@ -108,7 +108,7 @@ pub(crate) const MOST: usize = 100_000_000;
 
 impl Column<'_> {
     /// Every number of the column.
-    pub(crate) fn read(&self, mut from: impl Read) -> Result<Numbers, Bad> {
+    pub(crate) fn read(&self, mut from: impl Read) -> Result<Numbers, ColumnError> {
         let (mut buffer, mut filled, mut values) = (vec![0; PIECE], 0, Vec::new());
         let (mut step, mut unit): (f64, Option<String>) = (f64::INFINITY, None);
         let (mut labels, mut clash): (bool, Option<(usize, [String; 2])>) = (false, None);
@@ -123,7 +123,7 @@ impl Column<'_> {
             let got = match from.read(&mut buffer[filled..]) {
                 Ok(got) => got,
                 Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
-                Err(error) => return Err(Bad::Io(error)),
+                Err(error) => return Err(ColumnError::Io(error)),
             };
             filled += got;
             let (mut start, last) = (0, got == 0);
@@ -147,10 +147,10 @@ impl Column<'_> {
                     None => break,
                 };
                 line += 1;
-                let value = self.value(&rest[..end]).map_err(|token| Bad::Line(line, token))?;
+                let value = self.value(&rest[..end]).map_err(|token| ColumnError::Line(line, token))?;
                 let comment = rest[..end].trim_ascii_start().starts_with(b"#");
                 if self.strict && value.is_none() && !comment {
-                    return Err(Bad::Missing(line));
+                    return Err(ColumnError::Missing(line));
                 }
                 if let Some((number, behind)) = value {
                     match behind {
@@ -170,21 +170,21 @@ impl Column<'_> {
             buffer.copy_within(start..filled, 0);
             filled -= start;
             if line > MOST {
-                return Err(Bad::Many);
+                return Err(ColumnError::Many);
             }
             if last {
                 // A word that is a unit and no word at all may be labels, as others are; two units are not.
                 if let Some((line, units)) = clash
                     && !(labels && units.iter().any(String::is_empty))
                 {
-                    return Err(Bad::Unit(line, units));
+                    return Err(ColumnError::Unit(line, units));
                 }
                 let step = if step.is_finite() { step } else { 0.0 };
                 return Ok(Numbers { values, step, unit: unit.filter(|_| !labels).unwrap_or_default() });
             }
             if filled == buffer.len() {
                 if filled >= LONGEST {
-                    return Err(Bad::Long(line + 1));
+                    return Err(ColumnError::Long(line + 1));
                 }
                 buffer.resize(2 * filled, 0);
             }
@@ -253,11 +253,11 @@ mod tests {
 
     fn read(column: Column<'_>, text: &str) -> Result<Vec<f64>, (usize, String)> {
         column.read(text.as_bytes()).map(|numbers| numbers.values).map_err(|bad| match bad {
-            Bad::Line(line, token) => (line, token),
-            Bad::Missing(line) | Bad::Long(line) => (line, String::new()),
-            Bad::Unit(line, [own, before]) => (line, format!("{own} after {before}")),
-            Bad::Many => panic!("{MOST} numbers"),
-            Bad::Io(error) => panic!("{error}"),
+            ColumnError::Line(line, token) => (line, token),
+            ColumnError::Missing(line) | ColumnError::Long(line) => (line, String::new()),
+            ColumnError::Unit(line, [own, before]) => (line, format!("{own} after {before}")),
+            ColumnError::Many => panic!("{MOST} numbers"),
+            ColumnError::Io(error) => panic!("{error}"),
         })
     }
 
@@ -304,7 +304,7 @@ mod tests {
     #[test]
     fn a_line_without_an_end_is_refused_before_memory_is() {
         let endless = std::io::repeat(0);
-        assert!(matches!(FIRST.read(endless), Err(Bad::Long(1))));
+        assert!(matches!(FIRST.read(endless), Err(ColumnError::Long(1))));
     }
 
     #[test]

@@ -5,11 +5,11 @@
 mod options;
 
 use super::c_format::g;
-use super::column::{Bad, Column};
+use super::column::{Column, ColumnError};
 use super::figures::{Figures, SYMBOLS};
 use super::frame;
 use crate::error::{Code, Error};
-use options::{Asked, options};
+use options::{MinistatOptions, options};
 use std::ffi::{OsStr, OsString};
 use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
@@ -95,7 +95,7 @@ struct Set {
 }
 
 /// Reads all files at once, and tells of the first that is bad.
-fn read(asked: &Asked, flavour: Flavour) -> Result<Vec<Set>, End> {
+fn read(asked: &MinistatOptions, flavour: Flavour) -> Result<Vec<Set>, End> {
     let column = Column {
         number: asked.column,
         delimiters: &asked.delimiters,
@@ -119,14 +119,20 @@ fn read(asked: &Asked, flavour: Flavour) -> Result<Vec<Set>, End> {
         };
         let values = match read {
             Ok(numbers) => numbers.values,
-            Err(Bad::Line(line, _)) => {
+            Err(ColumnError::Line(line, _)) => {
                 let line = line.to_string();
                 let parts = [b"ministat: Invalid data on line ", line.as_bytes(), b" in ", &name, b"\n"];
                 return Err(End::new(&parts, 2));
             }
             // What cannot be read ends like a file that is over.
             // Its buffer ends every line; of units it knows nothing.
-            Err(Bad::Many | Bad::Long(_) | Bad::Unit(..) | Bad::Io(_) | Bad::Missing(_)) => Vec::new(),
+            Err(
+                ColumnError::Many
+                | ColumnError::Long(_)
+                | ColumnError::Unit(..)
+                | ColumnError::Io(_)
+                | ColumnError::Missing(_),
+            ) => Vec::new(),
         };
         if values.len() < 3 {
             return Err(End::new(&[b"Dataset ", &name, b" must contain at least 3 data points\n"], 2));
@@ -157,7 +163,7 @@ fn strerror(error: &std::io::Error) -> String {
 fn report(
     out: &mut impl Write,
     flavour: Flavour,
-    asked: &Asked,
+    asked: &MinistatOptions,
     sets: &[Set],
 ) -> std::io::Result<Option<End>> {
     let plot = asked.plot && asked.test;

@@ -69,7 +69,7 @@ fn a_slow_pair_a_slow_machine_and_a_slow_direction_are_told_apart() {
     let slow: Vec<_> = model.slow.iter().map(|one| (one.from.clone(), one.to.clone(), one.way)).collect();
     let of = |link: &Link| (name(link.asks), name(link.answers.unwrap()));
     let ((a, b), (d, c)) = (of(&links[pair]), of(&links[sends]));
-    assert_eq!(slow, [(c, d, Way::Stream), (a, b, Way::Trip)], "{model:?}");
+    assert_eq!(slow, [(c, d, LinkMetric::Stream), (a, b, LinkMetric::Trip)], "{model:?}");
     assert_eq!(model.slow[0].resent, Some(7.0));
     assert!((1.9..2.1).contains(&(model.slow[0].usual / model.slow[0].value)), "{model:?}");
     let machines: Vec<_> = model.machines.iter().map(|one| (one.node.as_str(), one.part)).collect();

@@ -1,11 +1,11 @@
 //! What agents write, mixed, damaged and twice.
 
 use super::*;
-use crate::fleet::Asked;
+use crate::fleet::SurveyRequest;
 use tickmark_wire::{Plan, Settings};
 
 fn survey(folder: &std::path::Path) -> Survey {
-    let asked = Asked {
+    let asked = SurveyRequest {
         format: 0,
         id: Id::random(),
         created: jiff::Timestamp::now(),

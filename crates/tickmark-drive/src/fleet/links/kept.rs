@@ -46,12 +46,12 @@ pub struct Measured {
     pub why: Option<String>,
     /// What was seen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub seen: Option<Seen>,
+    pub seen: Option<LinkObservation>,
 }
 
 /// What both sides saw.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Seen {
+pub struct LinkObservation {
     /// Ns that a byte took there and back: some of them, evenly taken.
     pub trips: Vec<u32>,
     /// Of so many.
@@ -95,7 +95,7 @@ impl Measured {
         let share = |side: &Side| Some(side.waited?.get() as f64 / side.took.get().max(1) as f64);
         let sides = [&link.side, other];
         self.at = jiff::Timestamp::now();
-        self.seen = Some(Seen {
+        self.seen = Some(LinkObservation {
             trips: link.trips.clone(),
             made: link.made,
             there: link.there.rate(),

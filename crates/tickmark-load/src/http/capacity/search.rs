@@ -25,7 +25,7 @@ pub(super) struct Search {
 
 /// What was found: requests a second.
 #[derive(Debug)]
-pub(super) struct Found {
+pub(super) struct CapacityFound {
     pub(super) rate: f64,
     /// The highest that kept the limit, the lowest that did not.
     pub(super) kept: f64,
@@ -83,10 +83,10 @@ impl Search {
     ///
     /// # Errors
     /// Why there is none.
-    pub(super) fn found(&self) -> Result<Found, String> {
+    pub(super) fn found(&self) -> Result<CapacityFound, String> {
         let found = |(kept, broke): (f64, f64)| {
             let mean = self.counts.iter().sum::<f64>() / self.counts.len() as f64;
-            Found { rate: mean.exp(), kept, broke }
+            CapacityFound { rate: mean.exp(), kept, broke }
         };
         match (self.kept, self.broke) {
             (None, None) => Err("no slice was measured".to_owned()),

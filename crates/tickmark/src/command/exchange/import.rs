@@ -90,7 +90,7 @@ fn own_events(store: &Store, import: &Import, file: &str, events: &str) -> Resul
     for warning in &kept.warnings {
         anstream::eprintln!("tickmark: warning: {}", printable(warning, false));
     }
-    let import_events::Kept { id, name, runs, metrics, warnings } = &kept;
+    let import_events::ImportedStream { id, name, runs, metrics, warnings } = &kept;
     if import.output.format == Format::Json {
         let row = json!({ "id": id, "name": name, "tool": "agent", "runs": runs, "metrics": metrics });
         crate::command::print_json(&json!({ "recordings": [row], "warnings": warnings }))?;

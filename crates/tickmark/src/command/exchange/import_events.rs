@@ -9,7 +9,7 @@ use tickmark_wire::{
 };
 
 /// What came of one stream.
-pub(in crate::command) struct Kept {
+pub(in crate::command) struct ImportedStream {
     pub(in crate::command) id: Id,
     pub(in crate::command) name: String,
     pub(in crate::command) runs: usize,
@@ -35,7 +35,7 @@ pub(in crate::command) fn keep(
     file: &str,
     text: &str,
     name: Option<&str>,
-) -> Result<Kept, Error> {
+) -> Result<ImportedStream, Error> {
     let (mut warnings, mut plan, mut host) =
         (Vec::new(), Plan { settings: Settings::default(), metrics: Vec::new(), runs: Vec::new() }, None);
     let known: Vec<Metric> =
@@ -111,7 +111,7 @@ pub(in crate::command) fn keep(
         return Err(error.into());
     }
     store.index(&folder);
-    Ok(Kept { id: meta.id, name: host, runs, metrics, warnings })
+    Ok(ImportedStream { id: meta.id, name: host, runs, metrics, warnings })
 }
 
 fn planned(started: &Started) -> RunPlan {

@@ -8,7 +8,7 @@ use crate::cli::{Check, CheckFormat, FailOn};
 use crate::command::gates::{Gate, Trial};
 use crate::error::{Code, Error};
 use crate::selection::Named;
-use found::Found;
+use found::CheckedRecordings;
 use std::fs::OpenOptions;
 use std::io::Write;
 use tickmark_analysis::gate::{self, Calibrated, Checked, Figures, Line};
@@ -44,7 +44,7 @@ pub(in crate::command) fn run(store: &Store, asked: &Check) -> Result<Code, Erro
     }
     let of = format!("{}; {}", gate::machine(&newest, !asked.any_host), newest.asked());
     let gate = Gate::read(store, &of)?;
-    let found = Found::of(store, &newest, &gate, asked)?;
+    let found = CheckedRecordings::of(store, &newest, &gate, asked)?;
     if asked.save_baseline {
         return save_baseline(store, &of, &found);
     }
@@ -54,7 +54,7 @@ pub(in crate::command) fn run(store: &Store, asked: &Check) -> Result<Code, Erro
     if asked.calibrate {
         let newest = calibrate::run(store, &of, &newest, &found, asked)?.unwrap_or_else(|| newest.clone());
         let gate = Gate::read(store, &of)?;
-        let found = Found::of(store, &newest, &gate, asked)?;
+        let found = CheckedRecordings::of(store, &newest, &gate, asked)?;
         return verdict(store, &of, &gate, &found, asked, &figures);
     }
     verdict(store, &of, &gate, &found, asked, &figures)
@@ -64,7 +64,7 @@ fn verdict(
     store: &Store,
     of: &str,
     gate: &Gate,
-    found: &Found,
+    found: &CheckedRecordings,
     asked: &Check,
     figures: &dyn Fn(&Recording) -> Figures,
 ) -> Result<Code, Error> {
@@ -120,7 +120,7 @@ fn remember(
     store: &Store,
     of: &str,
     gate: &Gate,
-    found: &Found,
+    found: &CheckedRecordings,
     checked: &Checked,
     code: Code,
 ) -> Result<(), Error> {
@@ -162,7 +162,7 @@ fn judged(checked: &Checked, is_armed: bool, asked: &Check) -> Code {
     }
 }
 
-fn save_baseline(store: &Store, of: &str, found: &Found) -> Result<Code, Error> {
+fn save_baseline(store: &Store, of: &str, found: &CheckedRecordings) -> Result<Code, Error> {
     let all = found.new.iter().chain(&found.earlier);
     let ids: Vec<Id> = all.map(|recording| recording.meta.id.clone()).collect();
     Gate::change(store, of, |gate| {
@@ -175,7 +175,7 @@ fn save_baseline(store: &Store, of: &str, found: &Found) -> Result<Code, Error> 
 }
 
 /// A change that is meant: what came before it is no measure any more.
-fn accept(store: &Store, of: &str, found: &Found) -> Result<Code, Error> {
+fn accept(store: &Store, of: &str, found: &CheckedRecordings) -> Result<Code, Error> {
     let oldest = found.new.iter().min_by_key(|recording| recording.meta.created);
     let Some(oldest) = oldest else { return Ok(Code::Done) };
     Gate::change(store, of, |gate| {

@@ -43,12 +43,12 @@ pub(in crate::command) struct Trial {
     pub(in crate::command) at: jiff::Timestamp,
     /// The kernel that it was made with.
     pub(in crate::command) kernel: String,
-    figures: Vec<Kept>,
+    figures: Vec<BaselineFigure>,
 }
 
 /// A figure of it; its unit and direction are those of the recordings that are judged.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-struct Kept {
+struct BaselineFigure {
     metric: String,
     figure: String,
     value: f64,
@@ -61,7 +61,7 @@ impl Trial {
     pub(in crate::command) fn new(kernel: &str, figures: Figures) -> Self {
         let kept = |((metric, figure), of): ((String, String), Figure)| {
             let Figure { value, over, contended, .. } = of;
-            Kept { metric, figure, value, over, contended }
+            BaselineFigure { metric, figure, value, over, contended }
         };
         let figures = figures.into_iter().map(kept).collect();
         Self { at: jiff::Timestamp::now(), kernel: kernel.to_owned(), figures }
@@ -69,8 +69,8 @@ impl Trial {
 
     /// Its figures.
     pub(in crate::command) fn figures(&self) -> Figures {
-        let one = |kept: &Kept| {
-            let Kept { value, over, contended, .. } = *kept;
+        let one = |kept: &BaselineFigure| {
+            let BaselineFigure { value, over, contended, .. } = *kept;
             let name = (kept.metric.clone(), kept.figure.clone());
             let (unit, better) = (Unit::Ratio, Better::Lower);
             (name, Figure { value, over, contended, partly: false, unit, better })

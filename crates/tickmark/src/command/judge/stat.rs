@@ -2,7 +2,7 @@
 
 use crate::cli::{Format, Stat};
 use crate::error::{Code, Error};
-use crate::stat::column::{Bad, Column, MOST, Numbers};
+use crate::stat::column::{Column, ColumnError, MOST, Numbers};
 use crate::stat::{self, Manner};
 use std::io::IsTerminal;
 use tickmark_stats::verdict::{Rule, Verdict};
@@ -81,27 +81,27 @@ fn read(asked: &Stat) -> Result<Vec<(String, Numbers)>, Error> {
             column.read(std::fs::File::open(file).map_err(Error::file("read", file))?)
         };
         let numbers = read.map_err(|bad| match bad {
-            Bad::Long(line) => {
+            ColumnError::Long(line) => {
                 Error::Usage(format!("line {line} of {name} is too long for a line of numbers"))
             }
-            Bad::Many => Error::Usage(format!("{name} has more than {MOST} lines")),
-            Bad::Unit(line, [own, before]) => Error::Usage(format!(
+            ColumnError::Many => Error::Usage(format!("{name} has more than {MOST} lines")),
+            ColumnError::Unit(line, [own, before]) => Error::Usage(format!(
                 "line {line} of {name}: {}, and the lines before it {}; convert them to one unit first",
                 with_unit(&own),
                 with_unit(&before)
             )),
-            Bad::Missing(line) => Error::Usage(format!(
+            ColumnError::Missing(line) => Error::Usage(format!(
                 "line {line} of {name} has no number in column {}: with --paired every line needs one",
                 asked.column
             )),
-            Bad::Line(line, token) => {
+            ColumnError::Line(line, token) => {
                 let short: String = token.chars().take(40).collect();
                 Error::Usage(format!(
                     "line {line} of {name}: {short:?} is not a plain finite number (column {})",
                     asked.column
                 ))
             }
-            Bad::Io(error) => Error::file("read", file)(error),
+            ColumnError::Io(error) => Error::file("read", file)(error),
         })?;
         Ok((name, numbers))
     };

@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tickmark_analysis::sample::Spread;
-use tickmark_drive::{Heard, Target};
-use tickmark_probe::seen::Looked;
+use tickmark_drive::{AgentLine, Target};
+use tickmark_probe::seen::SharedWakeUpTable;
 use tickmark_probe::sys::limits;
 use tickmark_wire::{Event, Plan, Settled};
 
@@ -16,11 +16,11 @@ use tickmark_wire::{Event, Plan, Settled};
 const EVERY: Duration = Duration::from_millis(500);
 
 /// What is looked at, of each measurement under way.
-pub(in crate::command) struct Looks(Vec<Look>);
+pub(in crate::command) struct Looks(Vec<ThresholdWatch>);
 
 /// One measurement.
-pub(in crate::command) struct Look {
-    looked: Looked,
+pub(in crate::command) struct ThresholdWatch {
+    looked: SharedWakeUpTable,
     now: Mutex<Now>,
 }
 
@@ -35,13 +35,13 @@ struct Now {
 impl Looks {
     /// For so many measurements.
     pub(in crate::command) fn new(count: usize) -> Result<Self, Error> {
-        let one = |_| Ok(Look { looked: Looked::new()?, now: Mutex::default() });
+        let one = |_| Ok(ThresholdWatch { looked: SharedWakeUpTable::new()?, now: Mutex::default() });
         let all = (0..count).map(one).collect::<Result<_, tickmark_probe::sys::CallError>>();
         all.map(Self).map_err(|error| Error::Refused(format!("--live: {error}")))
     }
 
     /// Those of the measurement of this number.
-    pub(in crate::command) fn of(&self, number: usize) -> &Look {
+    pub(in crate::command) fn of(&self, number: usize) -> &ThresholdWatch {
         &self.0[number]
     }
 
@@ -51,7 +51,7 @@ impl Looks {
         while !over.load(Ordering::Relaxed) {
             std::thread::park_timeout(EVERY);
             self.leave(&mut away);
-            let seen: Vec<_> = self.0.iter().filter_map(Look::seen).collect();
+            let seen: Vec<_> = self.0.iter().filter_map(ThresholdWatch::seen).collect();
             if !seen.is_empty() {
                 view.show(&tickmark_render::seen::text(&seen));
             }
@@ -74,7 +74,7 @@ impl Looks {
     }
 }
 
-impl Look {
+impl ThresholdWatch {
     /// Where a run of it counts.
     pub(in crate::command) fn path(&self) -> PathBuf {
         self.looked.path()
@@ -111,14 +111,14 @@ impl Look {
 /// A machine whose runs are looked at.
 pub(in crate::command) struct Watched<'a, T> {
     pub(in crate::command) machine: T,
-    pub(in crate::command) look: Option<&'a Look>,
+    pub(in crate::command) look: Option<&'a ThresholdWatch>,
 }
 
 impl<T: Target> Target for Watched<'_, T> {
     fn run(
         &mut self,
         plan: &Plan,
-        on: &mut dyn FnMut(Heard) -> Result<(), tickmark_drive::Error>,
+        on: &mut dyn FnMut(AgentLine) -> Result<(), tickmark_drive::Error>,
     ) -> Result<(), tickmark_drive::Error> {
         self.machine.run(plan, &mut |heard| {
             if let Some((look, event)) = self.look.zip(heard.event()) {

@@ -1,7 +1,7 @@
 //! The main job: measure, keep, show.
 
 use crate::cli::{Format, LabBoot, Run};
-use crate::command::looks::{Look, Looks, Watched};
+use crate::command::looks::{Looks, ThresholdWatch, Watched};
 use crate::error::{Code, Error};
 use crate::progress::{Progress, View};
 use crate::{progress, selection};
@@ -83,7 +83,8 @@ pub(in crate::command) fn measured_here(
     let (view, over) = (View::new(), AtomicBool::new(false));
     let made = |(number, (plan, writer)): (usize, (&Plan, Writer))| {
         let look = looks.map(|looks| looks.of(number));
-        let machine = ThisMachine { control: control.clone(), joins: None, seen: look.map(Look::path) };
+        let machine =
+            ThisMachine { control: control.clone(), joins: None, seen: look.map(ThresholdWatch::path) };
         let mut machine = Watched { machine, look };
         let shown = if number == 0 {
             Progress::beside(plan, looks.is_some().then_some(&view))
@@ -320,10 +321,10 @@ fn exit_code(recording: &Recording, model: &Model, stopped: bool) -> Code {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tickmark_drive::{Error as Drive, Heard};
+    use tickmark_drive::{AgentLine, Error as Drive};
     use tickmark_wire::{RefusalKind, Said};
 
-    type On<'a> = dyn FnMut(Heard) -> Result<(), Drive> + 'a;
+    type On<'a> = dyn FnMut(AgentLine) -> Result<(), Drive> + 'a;
 
     /// An agent that replays the events of a recording: the same on every machine.
     struct Replay<'a>(&'a Path);
@@ -331,7 +332,8 @@ mod tests {
     impl Target for Replay<'_> {
         fn run(&mut self, _: &Plan, on: &mut On<'_>) -> Result<(), Drive> {
             let text = std::fs::read_to_string(self.0.join("events.jsonl")).unwrap();
-            let heard = |line: &str| Heard { line: line.into(), said: Said::of(line.as_bytes()).unwrap() };
+            let heard =
+                |line: &str| AgentLine { line: line.into(), said: Said::of(line.as_bytes()).unwrap() };
             text.lines().map(heard).try_for_each(on)
         }
     }
@@ -341,7 +343,7 @@ mod tests {
     impl Target for Refuses {
         fn run(&mut self, _: &Plan, on: &mut On<'_>) -> Result<(), Drive> {
             let refusal = tickmark_wire::Refusal { kind: self.0, message: "no".to_owned() };
-            on(Heard::of(Event::Refused(refusal)))
+            on(AgentLine::of(Event::Refused(refusal)))
         }
     }
 

@@ -139,7 +139,7 @@ fn show(recordings: &[Recording], asked: &Timers) -> Result<bool, Error> {
         return scenarios::show(recording, &scenarios, asked);
     }
     let lengths: Vec<f64> = asked.late.iter().map(|length: &Nanos| length.as_f64()).collect();
-    let tails = wakes::Asked { lengths: &lengths, confidence: asked.confidence, bound: asked.bound };
+    let tails = wakes::TailRequest { lengths: &lengths, confidence: asked.confidence, bound: asked.bound };
     let of = |recording: &Recording| {
         let id = &recording.meta.id;
         let none = || Error::Usage(format!("recording {id} has no wake-ups of `tickmark timers`"));

@@ -80,9 +80,9 @@ pub(in crate::command) fn shipped(recordings: &[Recording]) -> Option<(String, V
     };
     let name = name.map(str::to_owned).or_else(by_recording)?;
     let (answers, documents, report) = match file::read(Path::new(&name)).ok()? {
-        file::Asked::Booted(asked) => (asked.answers, asked.documents, asked.report),
-        file::Asked::Here(asked) => (asked.answers, asked.documents, Vec::new()),
-        file::Asked::Launched(asked) => (asked.answers, Vec::new(), Vec::new()),
+        file::ExperimentFile::Booted(asked) => (asked.answers, asked.documents, asked.report),
+        file::ExperimentFile::Here(asked) => (asked.answers, asked.documents, Vec::new()),
+        file::ExperimentFile::Launched(asked) => (asked.answers, Vec::new(), Vec::new()),
     };
     Some((format!("{name}: {}", answers.unwrap_or_default()), documents, report))
 }

@@ -7,7 +7,7 @@ use crate::selection;
 use std::path::Path;
 use tickmark_drive::file;
 use tickmark_drive::knob::distinct;
-use tickmark_drive::lab::{Asked, Machine, Setting, kernel_of};
+use tickmark_drive::lab::{Machine, MatrixRequest, Setting, kernel_of};
 use tickmark_lab::Kernel;
 use tickmark_store::{Entry, Id, Store};
 use tickmark_wire::Nanos;
@@ -15,8 +15,8 @@ use tickmark_wire::Nanos;
 /// `tickmark lab run FILE`.
 pub(in crate::command) fn lab_run(store: &Store, asked: &LabRun) -> Result<Code, Error> {
     match file::read(&asked.file)? {
-        file::Asked::Booted(from) => carry_out(store, from, asked),
-        file::Asked::Here(_) | file::Asked::Launched(_) => {
+        file::ExperimentFile::Booted(from) => carry_out(store, from, asked),
+        file::ExperimentFile::Here(_) | file::ExperimentFile::Launched(_) => {
             let file = asked.file.display();
             Err(Error::Usage(format!("{file} boots nothing: tickmark experiment {file}")))
         }
@@ -28,7 +28,7 @@ pub(in crate::command) fn experiment(
     store: &Store,
     asked: &Experiment,
     file: &Path,
-    from: Asked,
+    from: MatrixRequest,
 ) -> Result<Code, Error> {
     boots_only(asked)?;
     if asked.name.is_some() {
@@ -68,7 +68,7 @@ fn boots_only(asked: &Experiment) -> Result<(), Error> {
     Ok(())
 }
 
-fn carry_out(store: &Store, mut from: Asked, asked: &LabRun) -> Result<Code, Error> {
+fn carry_out(store: &Store, mut from: MatrixRequest, asked: &LabRun) -> Result<Code, Error> {
     // Everything that it names, also what is not asked for now.
     for machine in &from.machines {
         let place = format!("{}: machine {}", asked.file.display(), machine.name);
@@ -149,7 +149,7 @@ pub(in crate::command) fn kernels(store: &Store, asked: &Experiment, kernels: &s
         blocks: Some(asked.blocks.unwrap_or(5)),
         ..Machine::default()
     };
-    let from = Asked {
+    let from = MatrixRequest {
         name,
         answers: None,
         documents: Vec::new(),

@@ -11,7 +11,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 use tickmark_analysis::comparison::Model;
 use tickmark_analysis::report;
-use tickmark_drive::experiment::{self, Guard, Halt, Outcome, Take, not_restored};
+use tickmark_drive::experiment::{self, Guard, Halt, Outcome, OutcomeSource, not_restored};
 use tickmark_drive::{Control, Experiment, ThisMachine, file, knob, restore};
 use tickmark_stats::verdict::POWER;
 use tickmark_store::{Id, Store};
@@ -36,10 +36,12 @@ pub(in crate::command) fn run(store: &Store, asked: &Asked) -> Result<Code, Erro
     }
     let named = if file::is_named(what) { Some(file::read(Path::new(what))?) } else { None };
     let from = match named {
-        Some(file::Asked::Booted(matrix)) => return boots::experiment(store, asked, Path::new(what), matrix),
-        Some(file::Asked::Launched(from)) => return comms::experiment(store, asked, &from),
-        Some(file::Asked::Here(from)) => *from,
-        None => experiment::Asked::of(knob::parse(what)?),
+        Some(file::ExperimentFile::Booted(matrix)) => {
+            return boots::experiment(store, asked, Path::new(what), matrix);
+        }
+        Some(file::ExperimentFile::Launched(from)) => return comms::experiment(store, asked, &from),
+        Some(file::ExperimentFile::Here(from)) => *from,
+        None => experiment::ExperimentRequest::of(knob::parse(what)?),
     };
     let (answers, documents) = (from.answers.clone(), from.documents.clone());
     let (mut experiment, width, margin) = plan(asked, from)?;
@@ -119,12 +121,12 @@ fn put_back(store: &Store) -> Result<Code, Error> {
 }
 
 /// From the command line and a file to what is to be done; with the width and the margin.
-fn plan(asked: &Asked, from: experiment::Asked) -> Result<(Experiment, Option<f64>, f64), Error> {
+fn plan(asked: &Asked, from: experiment::ExperimentRequest) -> Result<(Experiment, Option<f64>, f64), Error> {
     let mut outcomes = from.outcomes;
     outcomes.extend(asked.command.as_ref().map(|command| Outcome {
         name: "command".to_owned(),
         command: command.clone(),
-        take: Take::Only,
+        take: OutcomeSource::Only,
         better: if asked.higher_is_better { Better::Higher } else { Better::Lower },
         limit: Duration::from_secs(600),
     }));

@@ -6,7 +6,7 @@ use crate::error::{Code, Error};
 use std::fs::File;
 use std::io::Read;
 use tickmark_drive::knob::distinct;
-use tickmark_drive::lab::{Asked, Machine, Report, Setting};
+use tickmark_drive::lab::{Machine, MatrixRequest, Report, Setting};
 use tickmark_store::Store;
 use tickmark_wire::{Better, Nanos};
 
@@ -27,7 +27,7 @@ pub(in crate::command) fn run(store: &Store, asked: &Hz) -> Result<Code, Error> 
 }
 
 /// The matrix: one machine, a setting for each HZ.
-fn boots(asked: &Hz) -> Result<Asked, Error> {
+fn boots(asked: &Hz) -> Result<MatrixRequest, Error> {
     let names: Vec<String> = asked.hz.iter().map(|hz| format!("HZ {hz}")).collect();
     if names.len() < 2 {
         return Err(Error::Usage("--hz: give two rates or more, such as 100,1000".to_owned()));
@@ -44,7 +44,7 @@ fn boots(asked: &Hz) -> Result<Asked, Error> {
         Some(host) => remote(asked, host),
         None => guest(asked)?,
     };
-    let from = Asked {
+    let from = MatrixRequest {
         name: "hz".to_owned(),
         answers: None,
         documents: Vec::new(),

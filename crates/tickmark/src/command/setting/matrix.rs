@@ -14,7 +14,7 @@ use tickmark_analysis::balance::Balanced;
 use tickmark_analysis::comparison;
 use tickmark_drive::experiment::{Experiment, Halt};
 use tickmark_drive::knob::Boot;
-use tickmark_drive::lab::{self, Asked, Bench, Machine, Report, Wanted, kernel_of};
+use tickmark_drive::lab::{self, Bench, Machine, MatrixRequest, Report, Wanted, kernel_of};
 use tickmark_drive::{Control, plan};
 use tickmark_lab::{Module, Need};
 use tickmark_store::{Id, Recording, Store};
@@ -49,7 +49,7 @@ pub(in crate::command) struct Made {
 /// Boots everything; of a matrix that was interrupted what is left, from the recordings with this name on.
 pub(in crate::command) fn carry_out(
     store: &Store,
-    from: &Asked,
+    from: &MatrixRequest,
     mut resumed: Option<(String, Vec<Id>)>,
     shown: Shown<'_>,
 ) -> Result<(Code, Vec<Made>), Error> {
@@ -112,7 +112,7 @@ pub(in crate::command) fn carry_out(
 }
 
 /// Refuses what cannot be booted, then builds the kernels.
-fn ready(from: &Asked, limit: Option<Duration>, control: &Control) -> Result<Bench, Error> {
+fn ready(from: &MatrixRequest, limit: Option<Duration>, control: &Control) -> Result<Bench, Error> {
     let mut bench = Bench::new(control.clone())?;
     let (mut kernels, mut need) = (Vec::new(), Need::Image);
     for machine in from.machines.iter().filter(|machine| machine.target.is_none()) {
@@ -135,7 +135,7 @@ fn ready(from: &Asked, limit: Option<Duration>, control: &Control) -> Result<Ben
 
 /// The experiment of one machine at one speed.
 fn experiment(
-    from: &Asked,
+    from: &MatrixRequest,
     machine: &Machine,
     probes: &[Offer],
     name: String,
@@ -161,7 +161,7 @@ fn experiment(
 /// Boots all settings of one machine at one speed, and shows what came of it.
 fn one(
     store: &Store,
-    from: &Asked,
+    from: &MatrixRequest,
     machine: &Machine,
     experiment: &Experiment,
     control: &Control,
@@ -237,7 +237,7 @@ impl Made {
 
     fn show(
         &self,
-        from: &Asked,
+        from: &MatrixRequest,
         ids: &[Id],
         recordings: &[Recording],
         format: CompareFormat,

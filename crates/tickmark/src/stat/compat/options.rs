@@ -21,7 +21,7 @@ fn usage(whine: &str) -> End {
 }
 
 /// What its options say.
-pub(super) struct Asked {
+pub(super) struct MinistatOptions {
     pub(super) plot: bool,
     pub(super) test: bool,
     pub(super) separate: bool,
@@ -33,8 +33,8 @@ pub(super) struct Asked {
 }
 
 /// Its options, as getopt finds them: anywhere, values attached or not, up to `--`.
-pub(super) fn options(arguments: &[OsString]) -> Result<Asked, End> {
-    let mut asked = Asked {
+pub(super) fn options(arguments: &[OsString]) -> Result<MinistatOptions, End> {
+    let mut asked = MinistatOptions {
         plot: true,
         test: true,
         separate: false,
@@ -88,7 +88,7 @@ pub(super) fn options(arguments: &[OsString]) -> Result<Asked, End> {
     Ok(asked)
 }
 
-impl Asked {
+impl MinistatOptions {
     fn set(&mut self, letter: u8, value: &[u8]) -> Result<(), End> {
         match letter {
             b'C' => {

@@ -12,7 +12,7 @@ use std::path::Path;
 use tickmark_analysis::fleet::Rule;
 use tickmark_analysis::fleet::links::{How, Link, Series, examine};
 use tickmark_drive::fleet::Survey;
-use tickmark_drive::fleet::links::{Asked, Measured, links, measure};
+use tickmark_drive::fleet::links::{LinkOptions, Measured, links, measure};
 use tickmark_stats::median;
 use tickmark_tables::{Kind, Schema, Writer, read};
 use tickmark_wire::Nanos;
@@ -53,7 +53,7 @@ pub(super) fn run(asked: &FleetLinks) -> Result<Code, Error> {
     let survey = Survey::open(&asked.survey)?;
     let _ours = survey.lock()?;
     let launcher = launcher(&asked.launching)?;
-    let pairs = Asked {
+    let pairs = LinkOptions {
         rounds: asked.rounds as usize,
         times: Times { trips: asked.time, stream: asked.time },
         at_once: asked.at_once.map(|count| count as usize),

@@ -9,7 +9,9 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tickmark_analysis::doctor;
-use tickmark_drive::fleet::{self, Answer, Asked, Gathering, LINE, Launcher, Outcome, Survey, Way};
+use tickmark_drive::fleet::{
+    self, Answer, Gathering, LINE, LaunchMethod, Launcher, Outcome, Survey, SurveyRequest,
+};
 use tickmark_drive::plan;
 use tickmark_drive::target::static_program;
 use tickmark_lab::StaticProgram;
@@ -60,10 +62,13 @@ pub(super) fn run(asked: &FleetRun) -> Result<Code, Error> {
 /// How agents get to run.
 pub(super) fn launcher(asked: &Launching) -> Result<Launcher, Error> {
     let way = match &asked.launcher {
-        Some(command) => Way::Command(command.clone()),
+        Some(command) => LaunchMethod::Command(command.clone()),
         None => {
             let options = asked.srun.as_deref().unwrap_or_default();
-            Way::Slurm { options: options.split_whitespace().map(str::to_owned).collect(), ship: asked.ship }
+            LaunchMethod::Slurm {
+                options: options.split_whitespace().map(str::to_owned).collect(),
+                ship: asked.ship,
+            }
         }
     };
     Ok(Launcher { way, agent: agent(asked.agent.as_deref())?, patience: asked.patience.to_duration() })
@@ -83,7 +88,7 @@ fn begin(asked: &FleetRun) -> Result<Survey, Error> {
     let plan =
         plan::make(&offers, asked.runs, Some(asked.budget), settings, asked.runs == 1, &mut rand::rng());
     let limit_s = u64::try_from(asked.limit.get() / 1_000_000_000).unwrap_or(0).max(1);
-    let survey = Asked {
+    let survey = SurveyRequest {
         format: 0,
         id: Id::random(),
         created: jiff::Timestamp::now(),
@@ -216,7 +221,7 @@ pub(super) fn word(outcome: Outcome) -> &'static str {
 /// An Indexed Job: one pod a node, spread over the nodes, whose logs are the survey.
 fn manifest(survey: &Survey, image: &str) -> Result<String, Error> {
     let launcher = Launcher {
-        way: Way::Command("{command}".to_owned()),
+        way: LaunchMethod::Command("{command}".to_owned()),
         agent: vec!["tickmark-agent".to_owned()],
         patience: Duration::ZERO,
     };

@@ -1,6 +1,6 @@
 //! Recordings in which nothing is changed, to measure the gate by.
 
-use super::Found;
+use super::CheckedRecordings;
 use crate::cli::Check;
 use crate::command::gates::{Gate, Trial};
 use crate::command::run::{measured_one, own_name};
@@ -17,7 +17,7 @@ pub(super) fn run(
     store: &Store,
     of: &str,
     newest: &Recording,
-    found: &Found,
+    found: &CheckedRecordings,
     asked: &Check,
 ) -> Result<Option<Recording>, Error> {
     if newest.meta.target.is_some() || newest.imported.is_some() || newest.meta.arm.is_some() {

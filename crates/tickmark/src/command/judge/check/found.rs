@@ -8,13 +8,13 @@ use tickmark_analysis::gate::{MOST, machine};
 use tickmark_store::{Entry, Recording, Store};
 
 /// Recordings of one machine that measured the same in the same manner: newest first.
-pub(super) struct Found {
+pub(super) struct CheckedRecordings {
     pub(super) earlier: Vec<Recording>,
     /// With the newest first.
     pub(super) new: Vec<Recording>,
 }
 
-impl Found {
+impl CheckedRecordings {
     pub(super) fn of(store: &Store, newest: &Recording, gate: &Gate, asked: &Check) -> Result<Self, Error> {
         let of = |recording: &Recording| (machine(recording, !asked.any_host), recording.asked());
         let wanted = of(newest);

@@ -3,7 +3,7 @@
 use super::*;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
-use tickmark_drive::fleet::links::Seen;
+use tickmark_drive::fleet::links::LinkObservation;
 
 fn normal(random: &mut StdRng) -> f64 {
     let (u, v): (f64, f64) = (1.0 - random.random::<f64>(), random.random());
@@ -19,7 +19,7 @@ fn heavy(random: &mut StdRng) -> f64 {
 /// A pair that was measured: its machines differ by 2 %, and what disturbs a measurement has heavy tails of 2 %.
 fn measured(asks: usize, answers: usize, own: &[f64], random: &mut StdRng) -> Measured {
     let mut value = |usual: f64| usual * (own[asks] + own[answers] + 0.02 * heavy(random)).exp();
-    let seen = Seen {
+    let seen = LinkObservation {
         trips: vec![value(30_000.0) as u32],
         made: 1,
         there: Some(value(1e9)),
