@@ -27,7 +27,7 @@ const LEAST_LIMIT: Nanos = Nanos::from_millis(10);
 
 /// Reads a plan from standard input, or from the words of a survey, and carries it out.
 pub(crate) fn run(prefix: &[&str], words: Option<&[String]>) -> ExitCode {
-    let mut out = Output { out: std::io::stdout(), survey: words.and_then(Survey::of) };
+    let mut out = Output { out: std::io::stdout(), survey: words.and_then(Survey::from_words) };
     let plan = match words.map_or_else(read_plan, Survey::plan) {
         Ok(plan) => plan,
         Err(message) => {

@@ -19,7 +19,7 @@ pub(crate) struct Survey {
 
 impl Survey {
     /// From the words behind `survey`; none where the time is none.
-    pub(crate) fn of(words: &[String]) -> Option<Self> {
+    pub(crate) fn from_words(words: &[String]) -> Option<Self> {
         let seconds = words.first()?.parse().ok()?;
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let own = format!("{:x}.{:x}", std::process::id(), now.as_nanos());

@@ -45,7 +45,7 @@ impl Balanced {
 /// Of recordings of one command, each in boots of one HZ: its number where it was asked for, else its time. None of fewer than two
 /// rates, or of one whose HZ is not known.
 #[must_use]
-pub fn of(recordings: &[Recording], margin: f64) -> Option<Balanced> {
+pub fn balance_of_hz(recordings: &[Recording], margin: f64) -> Option<Balanced> {
     let first = recordings.first()?;
     let metric = |name: &str| first.meta.plan.metrics.iter().find(|metric| metric.name.as_str() == name);
     let number = metric(names::COMMAND_NUMBER);

@@ -79,11 +79,11 @@ fn subject(arguments: &Arguments) -> Option<String> {
 
 /// What a recording says; none where it has no bill, and else why there is no figure.
 #[must_use]
-pub fn of(recording: &Recording) -> Option<Result<Bill, String>> {
+pub fn read_bill(recording: &Recording) -> Option<Result<Bill, String>> {
     let metric = |name: &str| recording.meta.plan.metrics.iter().find(|metric| metric.name.as_str() == name);
     let first = metric(names::BILL)?;
     let values = |name: &str| -> Vec<f64> {
-        let sample = metric(name).map(|metric| Sample::of(recording, metric));
+        let sample = metric(name).map(|metric| Sample::from_recording(recording, metric));
         sample.into_iter().flat_map(|sample| sample.runs.into_iter().map(|run| run.value)).collect()
     };
     let middle = |name: &str| median(values(name));
@@ -107,8 +107,8 @@ pub fn of(recording: &Recording) -> Option<Result<Bill, String>> {
         })
     };
     let why = || {
-        let failures = Sample::of(recording, first).failures;
-        failures.first().and_then(|run| run.why()).unwrap_or("no run of it was made").to_owned()
+        let failures = Sample::from_recording(recording, first).failures;
+        failures.first().and_then(|run| run.reason()).unwrap_or("no run of it was made").to_owned()
     };
     Some(bill().ok_or_else(why))
 }

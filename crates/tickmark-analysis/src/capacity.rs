@@ -24,7 +24,7 @@ pub struct Capacity {
 
 /// Every search in a recording.
 #[must_use]
-pub fn of(recording: &Recording) -> Vec<Load<Capacity>> {
+pub fn read_capacities(recording: &Recording) -> Vec<Load<Capacity>> {
     each(recording, names::CAPACITY, &|_, sample| {
         let values = |end: &str| -> Vec<f64> {
             sample(end).map_or_else(Vec::new, |sample| sample.runs.iter().map(|run| run.value).collect())

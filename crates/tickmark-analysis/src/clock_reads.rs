@@ -45,10 +45,10 @@ impl Reads {
 
 /// What a recording says; none where it has no such counts, and else why there is none.
 #[must_use]
-pub fn of(recording: &Recording) -> Option<Result<Reads, String>> {
+pub fn read_clock_reads(recording: &Recording) -> Option<Result<Reads, String>> {
     let metric = |name: &str| recording.meta.plan.metrics.iter().find(|metric| metric.name.as_str() == name);
     let first = metric(names::CLOCK_READS)?;
-    let sample = |name: &str| metric(name).map(|metric| Sample::of(recording, metric));
+    let sample = |name: &str| metric(name).map(|metric| Sample::from_recording(recording, metric));
     let middle = |name: &str| median(sample(name)?.runs.iter().map(|run| run.value));
     let tally = |name: &str| {
         let runs = sample(name)?.runs;
@@ -89,8 +89,8 @@ pub fn of(recording: &Recording) -> Option<Result<Reads, String>> {
         })
     };
     let why = || {
-        let failures = Sample::of(recording, first).failures;
-        failures.first().and_then(|run| run.why()).unwrap_or("no run of it was made").to_owned()
+        let failures = Sample::from_recording(recording, first).failures;
+        failures.first().and_then(|run| run.reason()).unwrap_or("no run of it was made").to_owned()
     };
     Some(reads().ok_or_else(why))
 }

@@ -102,7 +102,7 @@ impl Row {
 
 /// Every benchmark of a recording, in the order of its plan.
 #[must_use]
-pub fn of(recording: &Recording) -> Vec<Comms> {
+pub fn summarize_comms(recording: &Recording) -> Vec<Comms> {
     let prefix = format!("{}.", names::COMMS);
     let own = recording.meta.plan.metrics.iter().filter(|metric| {
         let name = metric.name.as_str();
@@ -133,11 +133,11 @@ fn comms(recording: &Recording, metric: &Metric) -> Comms {
         runs.iter().filter_map(of).collect::<Vec<Loads>>()
     });
     let why = || {
-        let failures = Sample::of(recording, metric).failures;
-        failures.first().and_then(|run| run.why()).unwrap_or("no run of it was made").to_owned()
+        let failures = Sample::from_recording(recording, metric).failures;
+        failures.first().and_then(|run| run.reason()).unwrap_or("no run of it was made").to_owned()
     };
     let fact = recording.environment().and_then(|facts| facts.get("kernel.config.IRQ_TIME_ACCOUNTING"));
-    let seen = CommsSummary::of(&curves, &loads, divisor, fact == Some("y")).ok_or_else(why);
+    let seen = CommsSummary::from_curves(&curves, &loads, divisor, fact == Some("y")).ok_or_else(why);
     let told = |name: &str| runs.first().and_then(|run| run.planned.arguments.get(name));
     let mtu = told("link").filter(|link| *link == "veth").and_then(|_| told("mtu")?.parse().ok());
     let arguments = runs.first().map(|run| run.planned.arguments.clone()).unwrap_or_default();
@@ -173,8 +173,13 @@ fn mean(trips: &[f64]) -> f64 {
 }
 
 impl CommsSummary {
-    fn of(curves: &[(u32, Curve)], loads: &[Vec<Loads>; 2], divisor: f64, apart: bool) -> Option<Self> {
-        let books: Vec<Books> = loads.iter().filter_map(|loads| Books::of(loads, apart)).collect();
+    fn from_curves(
+        curves: &[(u32, Curve)],
+        loads: &[Vec<Loads>; 2],
+        divisor: f64,
+        apart: bool,
+    ) -> Option<Self> {
+        let books: Vec<Books> = loads.iter().filter_map(|loads| Books::from_launches(loads, apart)).collect();
         let sizes: Vec<u64> = curves.first()?.1.keys().copied().collect();
         let row = |size: &u64| {
             let launches: Vec<&Vec<f64>> = curves.iter().filter_map(|(_, curve)| curve.get(size)).collect();

@@ -25,11 +25,11 @@ pub struct Dosed {
     pub is_number: bool,
     /// How many blocks, each with every dose once.
     pub blocks: usize,
-    /// By how much reads took longer without a dose: what it takes to go the way of the others.
+    /// Delay added to each read in the arm without a dose, ns: the cost of the way that the other arms take, too.
     pub none: f64,
-    /// A transaction without a dose: mean over blocks, and the standard deviation from one slice to the next.
+    /// Mean cost of a transaction without a dose, over blocks.
     pub cost: f64,
-    /// See above.
+    /// Standard deviation of `cost` between slices.
     pub deviation: f64,
     /// Transactions a second without a dose.
     pub rate: f64,
@@ -65,9 +65,9 @@ pub struct Dosed {
 /// A dose against none.
 #[derive(Debug)]
 pub struct Row {
-    /// What was asked, in ns or a number of operations, none for the system call; and by how much a read did take longer, the mean over blocks.
+    /// Requested dose, in ns or a number of operations; none for the system call.
     pub asked: Option<f64>,
-    /// See above.
+    /// Delay that was measured of a read, ns: the mean over blocks.
     pub delivered: f64,
     /// Reads for each transaction then.
     pub reads: f64,
@@ -161,13 +161,13 @@ type Slice = [f64; 9];
 
 /// What a recording says; none where it has no doses, and else why there is no figure.
 #[must_use]
-pub fn of(recording: &Recording) -> Option<Result<Dosed, String>> {
+pub fn summarize_dose(recording: &Recording) -> Option<Result<Dosed, String>> {
     let metric = recording.meta.plan.metrics.iter().find(|metric| metric.name.as_str() == names::DOSE)?;
     let runs = recording.runs.iter().filter(|run| run.planned.gives(&metric.name));
     let done: Vec<&Run> = runs.filter(|run| matches!(run.status, Status::Ok)).collect();
     let why = || {
-        let failures = Sample::of(recording, metric).failures;
-        failures.first().and_then(|run| run.why()).unwrap_or("no run of it was made").to_owned()
+        let failures = Sample::from_recording(recording, metric).failures;
+        failures.first().and_then(|run| run.reason()).unwrap_or("no run of it was made").to_owned()
     };
     Some(dosed(recording, &done).ok_or_else(why))
 }
@@ -278,7 +278,7 @@ fn dosed(recording: &Recording, runs: &[&Run]) -> Option<Dosed> {
     let switches = kinds.into_iter().flatten().max_by(|a, b| a.point.abs().total_cmp(&b.point.abs()));
     let tally = |name: &str| {
         let metric = recording.meta.plan.metrics.iter().find(|metric| metric.name.as_str() == name);
-        tallied(&metric.map_or_else(Vec::new, |metric| Sample::of(recording, metric).runs))
+        tallied(&metric.map_or_else(Vec::new, |metric| Sample::from_recording(recording, metric).runs))
     };
     Some(Dosed {
         server: crate::bill::shown(told.get("words")?),

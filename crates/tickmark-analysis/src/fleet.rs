@@ -140,7 +140,7 @@ pub fn examine(survey: &Survey, rule: Rule) -> Model {
     // The metrics share the chance: together it is no more than was asked (Sidak).
     let each = 1.0 - (1.0 - rule.false_alarm).powf(1.0 / judged.max(1) as f64);
     let bounds: Vec<Option<Bounds>> =
-        survey.figures.iter().map(|figures| Bounds::of(figures, each, rule.margin)).collect();
+        survey.figures.iter().map(|figures| Bounds::from_figures(figures, each, rule.margin)).collect();
     let (worst, better) = nodes::apart(survey, &bounds);
     let mut findings: BTreeMap<String, usize> = BTreeMap::new();
     for finding in &survey.findings {
@@ -191,7 +191,7 @@ struct Bounds {
 
 impl Bounds {
     /// Costs are judged by their ratios, as their spread grows with them; what may be 0 or less by its differences.
-    fn of(figures: &Figures, chance: f64, margin: f64) -> Option<Self> {
+    fn from_figures(figures: &Figures, chance: f64, margin: f64) -> Option<Self> {
         Self::of_values(&figures.values.iter().map(|(_, value)| *value).collect::<Vec<_>>(), chance, margin)
     }
 
@@ -199,7 +199,7 @@ impl Bounds {
         let far = outlying::limit(values.len(), chance);
         if values.iter().all(|value| *value > 0.0) {
             let logs: Vec<f64> = values.iter().map(|value| value.ln()).collect();
-            let most = Most::of(&logs)?;
+            let most = Most::from_values(&logs)?;
             let reach = (far * most.scale).max((1.0 + margin).ln());
             let of = |log: f64| log.exp();
             return Some(Self {
@@ -208,7 +208,7 @@ impl Bounds {
                 high: of(most.centre + reach),
             });
         }
-        let most = Most::of(values)?;
+        let most = Most::from_values(values)?;
         let reach = (far * most.scale).max(margin * most.centre.abs());
         Some(Self { centre: most.centre, low: most.centre - reach, high: most.centre + reach })
     }

@@ -106,9 +106,9 @@ pub struct Line {
     pub unit: Unit,
     /// Which way is better.
     pub better: Better,
-    /// The middle of the earlier ones, and the mean of the new ones.
+    /// Middle of the earlier recordings.
     pub earlier: f64,
-    /// See above.
+    /// Mean of the new recordings.
     pub new: f64,
     /// How far the new ones are off on the worse side; on either, where neither is worse.
     pub judged: Judged,

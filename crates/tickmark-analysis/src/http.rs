@@ -40,9 +40,9 @@ pub struct HttpSummary {
     pub busy: [Option<f64>; 2],
     /// Context switches, interrupts, clock reads of the client.
     pub counts: [Option<f64>; 3],
-    /// The share that failed, and how often by what.
+    /// Share of transactions that failed.
     pub failed: f64,
-    /// See above.
+    /// How often each kind of failure happened.
     pub faults: Vec<(String, u64)>,
     /// From sending to answer; from when it was due to answer; by how much the client was late.
     pub times: [Option<Spread>; 3],
@@ -83,8 +83,8 @@ impl Limit {
 
 /// Every load of a probe in a recording.
 #[must_use]
-pub fn of(recording: &Recording, probe: &str) -> Vec<Load> {
-    each(recording, probe, &|told, sample| HttpSummary::of(told, sample))
+pub fn summarize_loads(recording: &Recording, probe: &str) -> Vec<Load> {
+    each(recording, probe, &|told, sample| HttpSummary::from_sample(told, sample))
 }
 
 /// The runs of a metric of a load, by the end of its name.
@@ -111,11 +111,11 @@ pub(crate) fn each<'a, T>(
             metrics
                 .iter()
                 .find(|metric| metric.name.as_str() == name)
-                .map(|metric| Sample::of(recording, metric))
+                .map(|metric| Sample::from_recording(recording, metric))
         };
-        let own = Sample::of(recording, metric);
+        let own = Sample::from_recording(recording, metric);
         let why =
-            own.failures.first().and_then(|run| run.why()).unwrap_or("no run of it was made").to_owned();
+            own.failures.first().and_then(|run| run.reason()).unwrap_or("no run of it was made").to_owned();
         let seen = read(&told, &sample).ok_or(why);
         Some(Load { metric: metric.name.as_str().to_owned(), title: metric.title.clone(), told, seen })
     };
@@ -123,7 +123,7 @@ pub(crate) fn each<'a, T>(
 }
 
 impl HttpSummary {
-    fn of(told: &Arguments, sample: &By<'_, '_>) -> Option<Self> {
+    fn from_sample(told: &Arguments, sample: &By<'_, '_>) -> Option<Self> {
         let runs = |end: &str| sample(end).map_or_else(Vec::new, |sample| sample.runs);
         let estimate = |end: &str| median_of_runs(&runs(end).iter().map(|run| run.value).collect::<Vec<_>>());
         let middle = |end: &str| estimate(end).map(|all| all.point);
@@ -193,9 +193,9 @@ fn limit(shared: Option<f64>, busy: [Option<f64>; 2], times: &[Option<Spread>; 3
 pub struct TimedRun {
     /// Its metric.
     pub metric: String,
-    /// From the first run's beginning to this one's, and what it was to take, in ns.
+    /// Begin of the run after that of the first one, ns.
     pub begin: f64,
-    /// See above.
+    /// Planned length of the run, ns.
     pub length: f64,
     /// Middles of the buckets, in ns, and how many were in each.
     pub counts: Vec<(f64, u64)>,
@@ -242,7 +242,7 @@ mod tests {
     fn times(nanos: u64) -> Option<Spread> {
         let mut counts = vec![0; Histogram::place(7, nanos) + 1];
         counts[Histogram::place(7, nanos)] = 1000;
-        Spread::of(&Histogram::of_counts(7, counts))
+        Spread::from_histogram(&Histogram::of_counts(7, counts))
     }
 
     #[test]

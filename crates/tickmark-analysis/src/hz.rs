@@ -78,7 +78,7 @@ fn cost(recording: &Recording) -> Option<f64> {
 
 /// The tick of a recording whose times are counts of instructions.
 #[must_use]
-pub fn of(recording: &Recording) -> Option<Tick> {
+pub fn read_tick(recording: &Recording) -> Option<Tick> {
     let instruction = crate::instruction(recording)?;
     let model = report::build(recording, &|metric| metric.name.as_str() == names::SPIN, false);
     let rows = model.groups.iter().flat_map(|(_, rows)| rows);

@@ -20,11 +20,11 @@ pub struct Reads {
 /// An operation, in words, and its reads: the median of its pairs of boots, the least and the most of them.
 #[derive(Debug)]
 pub struct Operation {
-    /// See above.
+    /// The operation in words.
     pub title: String,
-    /// See above.
+    /// Clock reads of one operation: the median of its pairs of boots.
     pub reads: f64,
-    /// See above.
+    /// The least and the most of those pairs.
     pub range: [f64; 2],
     /// What the clock source itself counted, where that was looked at.
     pub counted: Option<f64>,
@@ -44,15 +44,19 @@ fn is_rate(metric: &tickmark_wire::Metric) -> bool {
 fn runs(recording: &Recording, name: &str) -> Vec<f64> {
     let metric = recording.meta.plan.metrics.iter().find(|metric| metric.name.as_str() == name);
     metric.map_or_else(Vec::new, |metric| {
-        Sample::of(recording, metric).runs.iter().map(|run| run.mean.unwrap_or(run.value)).collect()
+        Sample::from_recording(recording, metric)
+            .runs
+            .iter()
+            .map(|run| run.mean.unwrap_or(run.value))
+            .collect()
     })
 }
 
 /// From two recordings that differ in how long a read takes: the first is the shorter. None where the read itself was not measured in both, or took no longer.
 #[must_use]
-pub fn of(short: &Recording, long: &Recording) -> Option<Reads> {
-    let ticks = hz::of(short).zip(hz::of(long));
-    let lost = |recording: &Recording| hz::of(recording).map_or(0.0, |tick| tick.lost[0]);
+pub fn count_kernel_reads(short: &Recording, long: &Recording) -> Option<Reads> {
+    let ticks = hz::read_tick(short).zip(hz::read_tick(long));
+    let lost = |recording: &Recording| hz::read_tick(recording).map_or(0.0, |tick| tick.lost[0]);
     // Means, without what the ticks took of them: a floor may be of another mode in another boot.
     let values = |recording: &Recording, name: &str| -> Vec<f64> {
         let own = 1.0 - lost(recording);

@@ -13,18 +13,18 @@ pub struct Point {
     pub clock: Option<f64>,
     /// Timer interrupts a second.
     pub timer_interrupts: Option<f64>,
-    /// In use; in interrupts; taken by the hypervisor.
+    /// Share of time in use.
     pub busy: Option<f64>,
-    /// See above.
+    /// Share of time in interrupts.
     pub interrupts: Option<f64>,
-    /// See above.
+    /// Share of time taken by the hypervisor.
     pub steal: Option<f64>,
 }
 
 impl Point {
     /// Of wake-ups, gaps, and how long the CPU was waited for and wanted, as they were seen, with what the kernel counted filled in.
     #[must_use]
-    pub fn of(late: &[u64], gaps: &[u64], [waited, wanted]: [u64; 2], counted: Self) -> Self {
+    pub fn from_counts(late: &[u64], gaps: &[u64], [waited, wanted]: [u64; 2], counted: Self) -> Self {
         let mut sorted: Vec<u64> = late.to_vec();
         sorted.sort_unstable();
         let middle = sorted.get(sorted.len() / 2).map(|middle| *middle as f64);
@@ -113,7 +113,7 @@ impl History {
     pub fn latest(&self, what: What, minutes: bool, count: usize) -> Vec<f64> {
         let all = if minutes { &self.minutes } else { &self.seconds };
         let skip = all.len().saturating_sub(count);
-        all.iter().skip(skip).map(|point| what.of(point).unwrap_or(0.0)).collect()
+        all.iter().skip(skip).map(|point| what.value_of(point).unwrap_or(0.0)).collect()
     }
 }
 
@@ -146,7 +146,7 @@ impl What {
         Self::ALL[(at + 1) % Self::ALL.len()]
     }
 
-    fn of(self, point: &Point) -> Option<f64> {
+    fn value_of(self, point: &Point) -> Option<f64> {
         match self {
             Self::WakeUp => point.late.map(|late| late.1),
             Self::Gap => point.gaps.map(|gaps| gaps.1),
@@ -168,7 +168,7 @@ mod tests {
         for second in 0..200_000u32 {
             let late = if second == 100 { 5_000_000 } else { 50_000 + u64::from(second % 7) };
             let counted = Point { busy: Some(0.5), ..Point::default() };
-            history.add(Point::of(&[late, 40_000, 45_000], &[2_000], [38_000, 1_000_000], counted));
+            history.add(Point::from_counts(&[late, 40_000, 45_000], &[2_000], [38_000, 1_000_000], counted));
         }
         assert_eq!((history.seconds.len(), history.minutes.len(), history.worst), (600, 2880, (5e6, 2e3)));
         assert_eq!((history.last().busy, history.last().gaps), (Some(0.5), Some((0.04, 2e3))));
@@ -178,7 +178,12 @@ mod tests {
         assert_eq!(history.latest(What::Clock, false, 2), [0.0, 0.0]);
         let mut short = History::new(0);
         (0..120).for_each(|second| {
-            short.add(Point::of(&[if second == 70 { 9_000 } else { 100 }], &[], [0, 10], Point::default()));
+            short.add(Point::from_counts(
+                &[if second == 70 { 9_000 } else { 100 }],
+                &[],
+                [0, 10],
+                Point::default(),
+            ));
         });
         assert_eq!(short.latest(What::WakeUp, true, 9), [100.0, 9_000.0]);
         // A second without a visit shows what was seen before.
@@ -187,7 +192,7 @@ mod tests {
         let mut what = What::default();
         (0..What::ALL.len()).for_each(|_| what = what.next());
         assert_eq!(what, What::WakeUp);
-        let none = Point::of(&[], &[], [0, 0], Point::default());
+        let none = Point::from_counts(&[], &[], [0, 0], Point::default());
         assert_eq!((none.late, none.gaps), (None, None));
     }
 }

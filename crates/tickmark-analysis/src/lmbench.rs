@@ -151,7 +151,7 @@ pub fn page(recordings: &[(&Recording, &Model)], real: &[&str], floor: bool) -> 
         for (index, column) in table.columns.iter().enumerate() {
             for ((recording, model), system) in recordings.iter().zip(&systems) {
                 if system.rows.iter().any(|row| row[index].is_none()) {
-                    let why = why(recording, model, column);
+                    let why = lack_reason(recording, model, column);
                     let (system, metric) = (system.name.clone(), column.metric);
                     if !page.missing.iter().any(|known| known.system == system && known.metric == metric) {
                         page.missing.push(Missing { system, metric, why });
@@ -192,7 +192,7 @@ fn row<'a>(recording: &Recording, model: &'a Model, column: &Column) -> Option<&
 }
 
 /// Why a column lacks figures of a recording.
-fn why(recording: &Recording, model: &Model, column: &Column) -> Lack {
+fn lack_reason(recording: &Recording, model: &Model, column: &Column) -> Lack {
     if recording.imported.is_some() {
         return Lack::NotInFile;
     }

@@ -63,7 +63,7 @@ pub struct Accounts {
 }
 
 impl Accounts {
-    fn of(runs: &[Watched]) -> Self {
+    fn from_runs(runs: &[Watched]) -> Self {
         let over = |time: fn(&Watched) -> f64, of: fn(&Watched) -> Option<f64>| {
             let time: f64 = runs.iter().map(time).sum();
             let all: f64 = runs.iter().map(of).sum::<Option<f64>>()?;
@@ -88,10 +88,10 @@ pub struct Osnoise {
 
 impl Osnoise {
     /// None where it was not asked.
-    fn of(recording: &Recording) -> Option<Result<Self, String>> {
+    fn from_recording(recording: &Recording) -> Option<Result<Self, String>> {
         let sample = |name: &str| {
             let metric = recording.meta.plan.metrics.iter().find(|metric| metric.name.as_str() == name)?;
-            Some(Sample::of(recording, metric))
+            Some(Sample::from_recording(recording, metric))
         };
         let (lost, interrupts) = (sample(OSNOISE_LOST)?, sample(OSNOISE_INTERRUPTS)?);
         let value = |sample: &Sample<'_>| median(sample.runs.iter().map(|run| run.value));
@@ -102,7 +102,7 @@ impl Osnoise {
                 .ok_or_else(|| {
                     lost.failures
                         .first()
-                        .and_then(|failed| failed.why())
+                        .and_then(|failed| failed.reason())
                         .unwrap_or("no run of it was made")
                         .to_owned()
                 }),
@@ -172,7 +172,7 @@ impl Noise {
     fn joined(cpu: u32, runs: Vec<Watched>) -> Option<Self> {
         let tick = middle(&runs)?;
         let cost = tick.as_ref().ok().and_then(|tick| average(tick, &runs));
-        let accounts = Accounts::of(&runs);
+        let accounts = Accounts::from_runs(&runs);
         let threshold = runs.iter().map(|run| run.threshold).fold(0.0, f64::max);
         let looked = runs.iter().map(|run| run.looked).sum::<Option<f64>>();
         let (mut span, mut gaps) = (0.0, Vec::new());
@@ -283,7 +283,7 @@ fn over_time<'a>(span: f64, gaps: impl Iterator<Item = &'a Gap>) -> Vec<f64> {
 
 /// The noise of all runs of the tick's probe, as if they had been one; none where no whole trace is in it.
 #[must_use]
-pub fn of(recording: &Recording) -> Option<Noise> {
+pub fn summarize_noise(recording: &Recording) -> Option<Noise> {
     let own =
         recording.runs.iter().filter(|run| run.planned.probe.as_str() == TICK && run.status == Status::Ok);
     let mut changed: Vec<String> = Vec::new();
@@ -301,6 +301,10 @@ pub fn of(recording: &Recording) -> Option<Noise> {
     });
     let cpu = recording.sessions.first().map_or(0, |session| session.settled.cpu);
     let runs: Vec<Watched> =
-        traces.filter_map(|(trace, segments)| Watched::of(&trace, &segments, recording)).collect();
-    Noise::joined(cpu, runs).map(|noise| Noise { changed, osnoise: Osnoise::of(recording), ..noise })
+        traces.filter_map(|(trace, segments)| Watched::from_trace(&trace, &segments, recording)).collect();
+    Noise::joined(cpu, runs).map(|noise| Noise {
+        changed,
+        osnoise: Osnoise::from_recording(recording),
+        ..noise
+    })
 }

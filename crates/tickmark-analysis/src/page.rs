@@ -35,9 +35,9 @@ pub struct Page {
     pub scenarios: Vec<Scenario>,
     /// Messages by their sizes.
     pub comms: Vec<Comms>,
-    /// Transactions over HTTP, and of databases.
+    /// Transactions over HTTP.
     pub http: Vec<Load>,
-    /// See above.
+    /// Transactions of databases.
     pub sql: Vec<Load>,
     /// Their latencies.
     pub timed: Vec<TimedRun>,
@@ -57,25 +57,25 @@ const CONFIDENCE: f64 = 0.95;
 
 /// Of a recording.
 #[must_use]
-pub fn of(recording: &Recording) -> Page {
+pub fn build_page(recording: &Recording) -> Page {
     let model = report::build(recording, &|_| true, true);
     let asked = TailRequest { lengths: &LATE, confidence: CONFIDENCE, bound: None };
     Page {
         model,
-        distributions: distribution::of(recording),
-        noise: noise::of(recording),
+        distributions: distribution::read_distributions(recording),
+        noise: noise::summarize_noise(recording),
         noise_asked: noise_asked(recording),
-        wakes: wakes::of(recording, &asked).filter(|wakes| !wakes.ways.is_empty()),
+        wakes: wakes::summarize_wake_ups(recording, &asked).filter(|wakes| !wakes.ways.is_empty()),
         wake_runs: wakes::runs(recording),
-        scenarios: scenario::of(recording),
-        comms: comms::of(recording),
-        http: http::of(recording, names::HTTP),
-        sql: http::of(recording, names::SQL),
+        scenarios: scenario::read_scenarios(recording),
+        comms: comms::summarize_comms(recording),
+        http: http::summarize_loads(recording, names::HTTP),
+        sql: http::summarize_loads(recording, names::SQL),
         timed: http::timed_runs(recording),
-        capacity: capacity::of(recording),
-        dosed: dose::of(recording).and_then(Result::ok),
-        bill: bill::of(recording).and_then(Result::ok),
-        reads: clock_reads::of(recording).and_then(Result::ok),
+        capacity: capacity::read_capacities(recording),
+        dosed: dose::summarize_dose(recording).and_then(Result::ok),
+        bill: bill::read_bill(recording).and_then(Result::ok),
+        reads: clock_reads::read_clock_reads(recording).and_then(Result::ok),
     }
 }
 

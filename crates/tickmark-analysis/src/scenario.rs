@@ -49,7 +49,7 @@ pub struct Timer {
 }
 
 impl Errors {
-    fn of(runs: &[Vec<(u64, Vec<f64>)>], cpu: Option<f64>) -> Option<Self> {
+    fn from_runs(runs: &[Vec<(u64, Vec<f64>)>], cpu: Option<f64>) -> Option<Self> {
         let first = runs.first()?;
         let timer = |(place, (number, _)): (usize, &(u64, Vec<f64>))| Timer {
             number: *number,
@@ -82,7 +82,7 @@ fn mean(of: impl Iterator<Item = f64>) -> Option<f64> {
 
 /// Every row and strategy of a recording, in the order of its plan.
 #[must_use]
-pub fn of(recording: &Recording) -> Vec<Scenario> {
+pub fn read_scenarios(recording: &Recording) -> Vec<Scenario> {
     let prefix = format!("{}.", names::SCENARIO);
     let own = recording.meta.plan.metrics.iter().filter(|metric| metric.name.as_str().starts_with(&prefix));
     own.map(|metric| scenario(recording, metric)).collect()
@@ -106,13 +106,13 @@ fn scenario(recording: &Recording, metric: &Metric) -> Scenario {
         shares.extend((wall > 0.0).then_some(cpu / wall));
     }
     let why = || {
-        let failures = Sample::of(recording, metric).failures;
-        failures.first().and_then(|run| run.why()).unwrap_or("no run of it was made").to_owned()
+        let failures = Sample::from_recording(recording, metric).failures;
+        failures.first().and_then(|run| run.reason()).unwrap_or("no run of it was made").to_owned()
     };
     // What interrupts take is no part of a program's CPU time.
     let in_kernel = metric.name.as_str().contains(".kernel_");
     let cpu = median(shares).filter(|_| !in_kernel);
-    let seen = Errors::of(&runs, cpu).ok_or_else(why);
+    let seen = Errors::from_runs(&runs, cpu).ok_or_else(why);
     let is_own = metric.name.as_str().starts_with(&format!("{}.own.", names::SCENARIO));
     Scenario { metric: metric.name.to_string(), title: metric.title.clone(), is_own, seen }
 }
@@ -124,13 +124,13 @@ mod tests {
     #[test]
     fn errors_of_several_runs_are_those_of_each_timer() {
         let run = |off: f64| vec![(1, vec![100.0 + off, -50.0]), (2, vec![400.0, 300.0])];
-        let errors = Errors::of(&[run(0.0), run(10.0)], Some(0.2)).unwrap();
+        let errors = Errors::from_runs(&[run(0.0), run(10.0)], Some(0.2)).unwrap();
         assert_eq!(errors.timers[0].errors.as_slice(), [-50.0, -50.0, 100.0, 110.0]);
         assert_eq!((errors.repeats, errors.ends, errors.early), (4, (-50.0, 400.0), 0.25));
         assert!((errors.mean - 188.75).abs() < 1e-9);
         assert_eq!(errors.rest, Some(350.0));
-        assert_eq!(Errors::of(&[vec![(1, vec![1.0])]], None).unwrap().rest, None);
+        assert_eq!(Errors::from_runs(&[vec![(1, vec![1.0])]], None).unwrap().rest, None);
         assert_eq!(errors.absolute.as_slice()[..2], [50.0, 50.0]);
-        assert!(Errors::of(&[], None).is_none() && Errors::of(&[vec![]], None).is_none());
+        assert!(Errors::from_runs(&[], None).is_none() && Errors::from_runs(&[vec![]], None).is_none());
     }
 }

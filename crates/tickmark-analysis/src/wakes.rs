@@ -160,7 +160,7 @@ impl WakeUpSummary {
         self.late.as_slice().last().copied().unwrap_or(0.0)
     }
 
-    fn of(runs: &[Vec<f64>], cpu: Option<f64>, asked: &TailRequest<'_>) -> Option<Self> {
+    fn from_runs(runs: &[Vec<f64>], cpu: Option<f64>, asked: &TailRequest<'_>) -> Option<Self> {
         let late = Sorted::new(runs.iter().flatten().copied());
         let count = late.as_slice().len();
         let worst = *late.as_slice().last()?;
@@ -196,7 +196,7 @@ impl WakeUpSummary {
 
 /// What a recording says of wake-ups. None where it has none of the probe's metrics.
 #[must_use]
-pub fn of(recording: &Recording, asked: &TailRequest<'_>) -> Option<Wakes> {
+pub fn summarize_wake_ups(recording: &Recording, asked: &TailRequest<'_>) -> Option<Wakes> {
     let prefix = format!("{}.", names::WAKE);
     let own = |metric: &&Metric| {
         let name = metric.name.as_str();
@@ -284,13 +284,15 @@ fn way(recording: &Recording, metric: &Metric, asked: &TailRequest<'_>) -> WaitM
         .collect();
     let name = format!("{}{CPU}", metric.name);
     let cpu = recording.meta.plan.metrics.iter().find(|other| other.name.as_str() == name);
-    let cpu = cpu.and_then(|metric| median(Sample::of(recording, metric).runs.iter().map(|run| run.value)));
+    let cpu = cpu.and_then(|metric| {
+        median(Sample::from_recording(recording, metric).runs.iter().map(|run| run.value))
+    });
     let why = || {
-        let failures = Sample::of(recording, metric).failures;
-        let first = failures.first().and_then(|run| run.why()).unwrap_or("no run of it was made");
+        let failures = Sample::from_recording(recording, metric).failures;
+        let first = failures.first().and_then(|run| run.reason()).unwrap_or("no run of it was made");
         first.to_owned()
     };
-    let seen = WakeUpSummary::of(&runs, cpu, asked).ok_or_else(why);
+    let seen = WakeUpSummary::from_runs(&runs, cpu, asked).ok_or_else(why);
     WaitMethodRow { metric: metric.name.to_string(), title: metric.title.clone(), seen }
 }
 
@@ -303,7 +305,7 @@ mod tests {
         let run: Vec<f64> =
             (0..20_000).map(|number| f64::from(number * 617 % 1_000) * 1_000.0 - 500.0).collect();
         let asked = TailRequest { lengths: &[250_000.0], confidence: 0.95, bound: Some(0.3) };
-        let seen = WakeUpSummary::of(&[run.clone(), run], Some(7.0), &asked).unwrap();
+        let seen = WakeUpSummary::from_runs(&[run.clone(), run], Some(7.0), &asked).unwrap();
         let lengths: Vec<f64> = seen.limits.iter().map(|limit| limit.length).collect();
         assert_eq!(lengths, [100_000.0, 250_000.0, 998_500.0, 1_000_000.0]);
         assert!(seen.limits.windows(2).all(|two| two[0].share >= two[1].share));
@@ -312,7 +314,7 @@ mod tests {
         assert!((3.0 / 40_000.0 - 1e-6..1e-3).contains(&seen.limits[3].share), "{:?}", seen.limits[3]);
         assert!((seen.early - 0.001).abs() < 1e-9);
         assert_eq!(seen.quantile(0.999_99), None);
-        assert!(seen.quantile(0.999).is_some() && WakeUpSummary::of(&[], None, &asked).is_none());
+        assert!(seen.quantile(0.999).is_some() && WakeUpSummary::from_runs(&[], None, &asked).is_none());
         // 90 and 75 % are later; of what never was .3 is soon certain.
         let needs: Vec<bool> = seen.limits.iter().map(|limit| limit.needs.is_some()).collect();
         assert_eq!(needs, [false, false, true, true]);
@@ -327,7 +329,7 @@ mod tests {
         };
         let limit = |burst| {
             let asked = TailRequest { lengths: &[], confidence: 0.95, bound: None };
-            let seen = WakeUpSummary::of(&[run(burst)], None, &asked).unwrap();
+            let seen = WakeUpSummary::from_runs(&[run(burst)], None, &asked).unwrap();
             seen.limits.last().unwrap().share
         };
         assert!(limit(200) > 5.0 * limit(1), "{} {}", limit(200), limit(1));

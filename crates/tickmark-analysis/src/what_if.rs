@@ -36,7 +36,7 @@ pub struct Clocked {
 
 /// The prediction of one loop for rates in Hz and clocks in MHz.
 #[must_use]
-pub fn of(noise: &Noise, recording: &Recording, rates: &[f64], clocks: &[f64]) -> WhatIf {
+pub fn predict_rates(noise: &Noise, recording: &Recording, rates: &[f64], clocks: &[f64]) -> WhatIf {
     let megahertz = gigahertz(recording).map(|[_, middle, _]| middle * 1e3);
     let share = |hz: f64, cost: f64| cost * hz / 1e9;
     let each =

@@ -25,7 +25,7 @@ const EM_PPC: u64 = 20;
 const EM_X86_64: u64 = 62;
 
 impl<'a> Elf<'a> {
-    fn of(bytes: &'a [u8]) -> Option<Self> {
+    fn parse(bytes: &'a [u8]) -> Option<Self> {
         let known = bytes.starts_with(b"\x7fELF").then(|| bytes.get(4..6))??;
         Some(Self { bytes, wide: known[0] == 2, big: known[1] == 2 })
     }
@@ -82,7 +82,7 @@ fn bz_image(bytes: &[u8]) -> Option<bool> {
 pub fn arch_of(image: &Path) -> Result<Arch, Error> {
     let bytes = std::fs::read(image).map_err(Error::file("read", image))?;
     let place = image.display();
-    let elf = Elf::of(&bytes);
+    let elf = Elf::parse(&bytes);
     let (arch, whole) = match (bz_image(&bytes), &elf) {
         (Some(whole), _) => (Arch::X86_64, whole),
         (None, Some(elf)) if elf.machine() == Some(EM_PPC) => (Arch::PowerPc, elf.is_whole()),
@@ -108,14 +108,14 @@ pub fn is_for(program: &Path, arch: Arch) -> bool {
         Arch::X86_64 => EM_X86_64,
         Arch::PowerPc => EM_PPC,
     };
-    Elf::of(&bytes).is_some_and(|elf| elf.machine() == Some(machine))
+    Elf::parse(&bytes).is_some_and(|elf| elf.machine() == Some(machine))
 }
 
 /// Whether a program needs no other file to run: the first process of a guest has none.
 #[must_use]
 pub fn is_static(program: &Path) -> bool {
     let bytes = std::fs::read(program).unwrap_or_default();
-    let loaded = Elf::of(&bytes).and_then(|elf| elf.loaded()).unwrap_or_default();
+    let loaded = Elf::parse(&bytes).and_then(|elf| elf.loaded()).unwrap_or_default();
     !loaded.is_empty() && loaded.iter().all(|loaded| loaded.kind != PT_INTERP)
 }
 
@@ -123,7 +123,7 @@ pub fn is_static(program: &Path) -> bool {
 mod tests {
     use super::*;
 
-    fn why(bytes: &[u8]) -> Result<Arch, String> {
+    fn arch_or_reason(bytes: &[u8]) -> Result<Arch, String> {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), bytes).unwrap();
         arch_of(file.path()).map_err(|error| error.to_string())
@@ -135,16 +135,16 @@ mod tests {
         image[0x202..0x206].copy_from_slice(b"HdrS");
         image[0x1f1] = 4;
         image[0x1f4] = 2;
-        assert_eq!(why(&image), Ok(Arch::X86_64));
-        assert!(why(&image[..image.len() - 1]).unwrap_err().contains("cut short"));
-        assert!(why(b"#!/bin/sh\n").unwrap_err().contains("no kernel image"));
-        assert!(why(b"").unwrap_err().contains("no kernel image"));
+        assert_eq!(arch_or_reason(&image), Ok(Arch::X86_64));
+        assert!(arch_or_reason(&image[..image.len() - 1]).unwrap_err().contains("cut short"));
+        assert!(arch_or_reason(b"#!/bin/sh\n").unwrap_err().contains("no kernel image"));
+        assert!(arch_or_reason(b"").unwrap_err().contains("no kernel image"));
         let own = std::env::current_exe().unwrap();
         assert!(is_for(&own, Arch::X86_64) && !is_for(&own, Arch::PowerPc));
         let own = std::fs::read(own).unwrap();
-        assert_eq!(why(&own), Ok(Arch::X86_64));
-        assert!(why(&own[..4096]).unwrap_err().contains("cut short"));
-        assert!(why(&own[..40]).unwrap_err().contains("cut short"));
+        assert_eq!(arch_or_reason(&own), Ok(Arch::X86_64));
+        assert!(arch_or_reason(&own[..4096]).unwrap_err().contains("cut short"));
+        assert!(arch_or_reason(&own[..40]).unwrap_err().contains("cut short"));
     }
 
     #[test]
@@ -155,8 +155,8 @@ mod tests {
         (image[31], image[43], image[45]) = (52, 32, 1);
         // One header at 52: what it loads begins at 84 and has 16 bytes.
         (image[55], image[59], image[71]) = (1, 84, 16);
-        assert_eq!(why(&image), Ok(Arch::PowerPc));
-        assert!(why(&image[..99]).unwrap_err().contains("cut short"));
+        assert_eq!(arch_or_reason(&image), Ok(Arch::PowerPc));
+        assert!(arch_or_reason(&image[..99]).unwrap_err().contains("cut short"));
     }
 
     #[test]

@@ -111,8 +111,8 @@ pub(super) static PROBES: &[Probe] = &[Probe {
         ..Spec::cost(Group::Machine, "bill", "bill, time of the command{watch}")
     },
     prepare: |_, params| {
-        let subject = Subject::of(params).map_err(Unavailable::Missing)?;
-        let watches = params.told("watch") != "no";
+        let subject = Subject::from_params(params).map_err(Unavailable::Missing)?;
+        let watches = params.argument("watch") != "no";
         if let Some(limit) =
             too_little(&cgroup::limits().unwrap_or_default(), params.allowed.len()).filter(|_| watches)
         {
@@ -124,7 +124,7 @@ pub(super) static PROBES: &[Probe] = &[Probe {
             )));
         }
         let params = params.clone();
-        Ok(routine(move |budget: &Budget, sink| match params.told("watch") {
+        Ok(routine(move |budget: &Budget, sink| match params.argument("watch") {
             "no" => unwatched(&subject, &params, budget, sink),
             _ => watched(&subject, &params, budget, sink),
         }))
@@ -186,7 +186,9 @@ impl Watch {
                 false => own.compute(Monotonic, Step::Multiply, gap, cpu, true),
             };
             let thread = std::thread::Builder::new().spawn(compute);
-            threads.push(thread.map_err(|e| CallError::of("pthread_create (mmap, mprotect or clone3)", &e))?);
+            threads.push(
+                thread.map_err(|e| CallError::from_io("pthread_create (mmap, mprotect or clone3)", &e))?,
+            );
             let Some(task) = board.wait() else {
                 // Where a call was refused, that is why.
                 let ended = threads.pop().filter(JoinHandle::is_finished).map(JoinHandle::join);

@@ -86,15 +86,15 @@ pub(super) static PROBES: &[Probe] = &[Probe {
     },
     prepare: |_, params| {
         let missing = |why: String| Unavailable::Missing(why);
-        if !params.told("pid").is_empty() {
+        if !params.argument("pid").is_empty() {
             return running(params).map_err(missing);
         }
-        let words: Vec<String> = params.told("words").split('\0').map(str::to_owned).collect();
+        let words: Vec<String> = params.argument("words").split('\0').map(str::to_owned).collect();
         let name = words.first().filter(|word| !word.is_empty());
         let name = name.ok_or_else(|| missing("no command was named".to_owned()))?;
-        let blind = program::blind(name, params.told("folder")).map_err(missing)?;
+        let blind = program::blind(name, params.argument("folder")).map_err(missing)?;
         params.tiny()?;
-        let path = program::find(name, params.told("folder")).map_err(missing)?;
+        let path = program::find(name, params.argument("folder")).map_err(missing)?;
         let params = params.clone();
         if let Some(why) = blind.iter().find(|why| why.is_all()) {
             let why = format!("{name} {}: a library that is preloaded sees none of its reads", why.words());
@@ -117,13 +117,13 @@ pub(super) static PROBES: &[Probe] = &[Probe {
 const WATCHED: Duration = Duration::from_secs(5);
 
 fn running(params: &Params) -> Result<Box<dyn tickmark_probe::Routine>, String> {
-    let told = params.told("pid");
+    let told = params.argument("pid");
     let pid = told.parse().map_err(|_| format!("pid={told} is no number of a process"))?;
-    let mut program = Some(Program::of(pid, params.told("calls"))?);
+    let mut program = Some(Program::inspect(pid, params.argument("calls"))?);
     let params = params.clone();
     Ok(routine(move |_: &Budget, sink| {
         let Some(program) = program.take() else { return Ok(()) };
-        let seconds = params.told("seconds").parse::<f64>();
+        let seconds = params.argument("seconds").parse::<f64>();
         let time = seconds.map_or(WATCHED, |time| Duration::from_secs_f64(time.clamp(0.01, 1e6)));
         let (seen, count) = program.watch(time, &params)?;
         observe(seen, count, sink);
@@ -156,16 +156,16 @@ fn run(
 ) -> Result<(ClockReadCounts, Option<f64>), ProbeError> {
     let count = Count::begin(params)?;
     // After what counts was started, which is none of the command's.
-    let calls = params.told("calls");
-    let confirms = params.told("confirm") == "yes" || !calls.is_empty();
+    let calls = params.argument("calls");
+    let confirms = params.argument("confirm") == "yes" || !calls.is_empty();
     let by_kernel = confirms.then(|| Confirmation::begin(path, calls)).transpose();
     let by_kernel = by_kernel.map_err(ProbeError::Other)?;
     let begun = monotonic_ns();
     let mut apart = confirms.then(SwapGuard::default);
     let mut command =
-        Preloaded::start(words, params.told("folder"), true, &params.allowed, Stdio::null(), None)?;
+        Preloaded::start(words, params.argument("folder"), true, &params.allowed, Stdio::null(), None)?;
     let seconds =
-        params.told("seconds").parse::<f64>().map(|time| Duration::from_secs_f64(time.clamp(0.0, 1e6)));
+        params.argument("seconds").parse::<f64>().map(|time| Duration::from_secs_f64(time.clamp(0.0, 1e6)));
     let pid = command.started.child.id();
     // What the command starts is looked after while it runs.
     let mut look = || apart.iter_mut().for_each(|apart| apart.keep(&running::threads(pid)));

@@ -94,33 +94,33 @@ pub(super) static PROBES: &[Probe] = &[Probe {
             parameter(
                 "benchmark",
                 "comms1: a message goes there and comes back; comms2: both send and receive, and return what they got",
-                &[Value::told("comms1", "comms1", "Comms1"), Value::told("comms2", "comms2", "Comms2")],
+                &[Value::named("comms1", "comms1", "Comms1"), Value::named("comms2", "comms2", "Comms2")],
             ),
             parameter(
                 "over",
                 "what carries them",
                 &[
-                    Value::told("tcp", "tcp", "TCP"),
-                    Value::told("udp", "udp", "UDP"),
-                    Value::told("unix", "unix", "AF_UNIX stream"),
-                    Value::told("unix-dgram", "unix_dgram", "AF_UNIX datagrams"),
-                    Value::told("pipe", "pipe", "pipes"),
-                    Value::told("memory", "memory", "shared memory and futex"),
-                    Value::told("vsock", "vsock", "AF_VSOCK"),
+                    Value::named("tcp", "tcp", "TCP"),
+                    Value::named("udp", "udp", "UDP"),
+                    Value::named("unix", "unix", "AF_UNIX stream"),
+                    Value::named("unix-dgram", "unix_dgram", "AF_UNIX datagrams"),
+                    Value::named("pipe", "pipe", "pipes"),
+                    Value::named("memory", "memory", "shared memory and futex"),
+                    Value::named("vsock", "vsock", "AF_VSOCK"),
                 ],
             ),
             parameter(
                 "peer",
                 "what the other side is",
-                &[Value::told("process", "", ""), Value::told("thread", ".thread", ", a thread")],
+                &[Value::named("process", "", ""), Value::named("thread", ".thread", ", a thread")],
             ),
             parameter(
                 "place",
                 "the CPU of the other side",
                 &[
-                    Value::told("same", "", ""),
-                    Value::told("across", ".across", ", across CPUs"),
-                    Value::told("host", ".host", ", with another host"),
+                    Value::named("same", "", ""),
+                    Value::named("across", ".across", ", across CPUs"),
+                    Value::named("host", ".host", ", with another host"),
                 ],
             ),
             parameter("at", "the address of the other host, where `tickmark comms --serve` listens", &[]),
@@ -129,17 +129,17 @@ pub(super) static PROBES: &[Probe] = &[Probe {
                 "load",
                 "what computes beside them, on each CPU",
                 &[
-                    Value::told("none", "", ""),
-                    Value::told("thread", ".beside_thread", ", beside a computing thread"),
-                    Value::told("process", ".beside_process", ", beside a computing process"),
+                    Value::named("none", "", ""),
+                    Value::named("thread", ".beside_thread", ", beside a computing thread"),
+                    Value::named("process", ".beside_process", ", beside a computing process"),
                 ],
             ),
             parameter(
                 "step",
                 "how it computes",
                 &[
-                    Value::told("multiply", "", ""),
-                    Value::told("increment", ".increment", " (memory counter)"),
+                    Value::named("multiply", "", ""),
+                    Value::named("increment", ".increment", " (memory counter)"),
                 ],
             ),
             parameter(
@@ -147,14 +147,14 @@ pub(super) static PROBES: &[Probe] = &[Probe {
                 "how the communicating tasks are scheduled",
                 &[
                     Value { value: "plan", name: "", title: "", timed: "" },
-                    Value::told("other", ".other", ", ordinary priority"),
-                    Value::told("fifo", ".fifo", ", fifo priority"),
+                    Value::named("other", ".other", ", ordinary priority"),
+                    Value::named("fifo", ".fifo", ", fifo priority"),
                 ],
             ),
             parameter(
                 "link",
                 "what lies between: this machine's own network, or a veth pair between two network namespaces (tcp, udp)",
-                &[Value::told("own", "", ""), Value::told("veth", ".veth", ", veth")],
+                &[Value::named("own", "", ""), Value::named("veth", ".veth", ", veth")],
             ),
             Parameter {
                 name: "mtu",
@@ -165,23 +165,23 @@ pub(super) static PROBES: &[Probe] = &[Probe {
             parameter(
                 "offloads",
                 "whether the kernel may join and split segments there and leave out checksums",
-                &[Value::told("on", "", ""), Value::told("off", ".plain", ", offloads off")],
+                &[Value::named("on", "", ""), Value::named("off", ".plain", ", offloads off")],
             ),
             parameter(
                 "rps",
                 "whether what comes there is handled on the CPU of who reads it (receive packet steering), and not on the sender's",
-                &[Value::told("off", "", ""), Value::told("on", ".rps", ", RPS")],
+                &[Value::named("off", "", ""), Value::named("on", ".rps", ", RPS")],
             ),
             Parameter {
                 name: "rate",
                 about: "Mbit a second that pass there each way at most, by a token bucket (tc-tbf(8)); 0: as many as do",
-                values: &[Value::told("0", "", "")],
+                values: &[Value::named("0", "", "")],
                 numbers: Some((1, 100_000)),
             },
             parameter(
                 "stream",
                 "what else goes to the other side: nothing, or a TCP stream as fast as it can",
-                &[Value::told("none", "", ""), Value::told("yes", ".beside_stream", ", beside a stream")],
+                &[Value::named("none", "", ""), Value::named("yes", ".beside_stream", ", beside a stream")],
             ),
             parameter("sizes", "bytes of the messages, ascending, with spaces between", &[]),
         ],
@@ -215,11 +215,11 @@ const FIRST: u64 = 50;
 const MOST: usize = 64 << 20;
 
 fn ready(params: &Params) -> Result<Box<dyn Routine>, Unavailable> {
-    let over = params.told("over");
+    let over = params.argument("over");
     let missing = |why: String| Unavailable::Missing(why);
-    let sizes: Result<Vec<usize>, _> = params.told("sizes").split_whitespace().map(str::parse).collect();
+    let sizes: Result<Vec<usize>, _> = params.argument("sizes").split_whitespace().map(str::parse).collect();
     let sizes = sizes.ok().filter(|all| !all.is_empty() && all.is_sorted() && all[0] > 0);
-    let sizes = sizes.ok_or_else(|| missing(format!("sizes={:?} are none", params.told("sizes"))))?;
+    let sizes = sizes.ok_or_else(|| missing(format!("sizes={:?} are none", params.argument("sizes"))))?;
     let most = sizes.last().copied().unwrap_or(1);
     let largest = match over {
         "udp" => message::MOST_UDP,
@@ -230,12 +230,12 @@ fn ready(params: &Params) -> Result<Box<dyn Routine>, Unavailable> {
         return Err(missing(format!("a message of {most} bytes: {over} takes at most {largest}")));
     }
     let there = params.place()?;
-    set_class(params.told("class")).map_err(missing)?;
-    if params.told("place") == "host"
+    set_class(params.argument("class")).map_err(missing)?;
+    if params.argument("place") == "host"
         && (!["tcp", "udp"].contains(&over)
-            || params.told("peer") != "process"
-            || params.told("link") != "own"
-            || params.told("stream") != "none")
+            || params.argument("peer") != "process"
+            || params.argument("link") != "own"
+            || params.argument("stream") != "none")
     {
         return Err(missing(
             "another host takes tcp and udp, its other side is a process, and no stream goes beside"
@@ -243,17 +243,17 @@ fn ready(params: &Params) -> Result<Box<dyn Routine>, Unavailable> {
         ));
     }
     // What cannot be made here is known before anything is measured.
-    let link = match params.told("link") {
+    let link = match params.argument("link") {
         "veth" => Some(Namespaces::new(&Link {
             mtu: params.number("mtu") as u32,
-            offloads: params.told("offloads") == "on",
+            offloads: params.argument("offloads") == "on",
             rate: params.number("rate") as u64 * 1_000_000 / 8,
-            steered: (params.told("rps") == "on").then_some([params.cpu, there]),
+            steered: (params.argument("rps") == "on").then_some([params.cpu, there]),
         })?),
         _ => None,
     };
     pair(link.as_ref(), over, most)?;
-    let (params, both) = (params.clone(), params.told("benchmark") == "comms2");
+    let (params, both) = (params.clone(), params.argument("benchmark") == "comms2");
     Ok(routine(move |budget: &Budget, sink| {
         let mut sides = Sides::start(&params, link.as_ref(), there, most, both, budget)?;
         match measure(&mut sides, &params, there, &sizes, both, budget, sink) {
@@ -266,7 +266,7 @@ fn ready(params: &Params) -> Result<Box<dyn Routine>, Unavailable> {
             }
             // The other side may wait for what does not come any more: it ends with this process.
             Err(error) => {
-                let error = sides.why(error);
+                let error = sides.failure_reason(error);
                 std::mem::forget(sides);
                 Err(error)
             }

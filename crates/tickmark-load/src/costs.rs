@@ -19,7 +19,7 @@ pub(crate) struct Interrupts {
 
 impl Interrupts {
     /// From now on.
-    pub(crate) fn of(cpus: &[u32]) -> Self {
+    pub(crate) fn start(cpus: &[u32]) -> Self {
         let mut counters: Vec<Counters> = cpus.iter().filter_map(|cpu| Counters::open(*cpu)).collect();
         for counters in &mut counters {
             counters.read(|_, _| ());
@@ -53,19 +53,19 @@ pub(crate) struct Used {
 
 impl Costs {
     pub(crate) fn begin(servers: Vec<u32>, client: u32, cpus: &[u32]) -> Self {
-        let of = |pid: u32| (pid, Account::of(pid));
+        let of = |pid: u32| (pid, Account::for_process(pid));
         // In the order of the end, so that each is looked at over the same time.
         let client = of(client);
         let servers = servers.into_iter().map(of).collect();
-        Self { servers, client, interrupts: Interrupts::of(cpus) }
+        Self { servers, client, interrupts: Interrupts::start(cpus) }
     }
 
     /// With the server's processes as they are now: one that began meanwhile counts whole, one that ended does not.
     pub(crate) fn end(mut self, servers: &[u32]) -> Used {
-        let client = Account::of(self.client.0).less(&self.client.1);
+        let client = Account::for_process(self.client.0).less(&self.client.1);
         let one = |pid: &u32| {
             let before = self.servers.iter().find(|(known, _)| known == pid);
-            Account::of(*pid).less(&before.map(|(_, account)| *account).unwrap_or_default())
+            Account::for_process(*pid).less(&before.map(|(_, account)| *account).unwrap_or_default())
         };
         let server = (!servers.is_empty()).then(|| tasks::sum(servers.iter().map(one)));
         let interrupts = self.interrupts.so_far();

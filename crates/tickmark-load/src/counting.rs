@@ -12,7 +12,7 @@ pub(super) struct Count<'a> {
 impl<'a> Count<'a> {
     /// Looks for the first time.
     pub(super) fn begin(params: &'a Params) -> Result<Self, ProbeError> {
-        let by = params.told("count");
+        let by = params.argument("count");
         Ok(Self { by, first: count(by)? })
     }
 

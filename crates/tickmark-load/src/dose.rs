@@ -135,15 +135,15 @@ pub(super) static PROBES: &[Probe] = &[Probe {
     },
     prepare: |_, params| {
         let missing = |why: String| Unavailable::Missing(why);
-        let started = Kind::of(params.told("start"));
+        let started = Kind::from_name(params.argument("start"));
         let words: Vec<String> = match started {
-            Kind::Sqlite => params.told("words").split('\0').map(str::to_owned).collect(),
+            Kind::Sqlite => params.argument("words").split('\0').map(str::to_owned).collect(),
             kind => vec![server::programs(kind).map_err(missing)?[1].display().to_string()],
         };
         let name = words.first().filter(|word| !word.is_empty());
         let name = name.ok_or_else(|| missing("no server was named".to_owned()))?;
-        let by_kernel = params.told("by") == "kernel";
-        let mut blind = program::blind(name, params.told("folder")).map_err(missing)?;
+        let by_kernel = params.argument("by") == "kernel";
+        let mut blind = program::blind(name, params.argument("folder")).map_err(missing)?;
         // The kernel's clock source has the reads of every program, but for those of the processor's counter.
         blind.retain(|why| !by_kernel || matches!(why, program::Blind::Counter));
         if let Some(why) = blind.iter().find(|why| why.is_all()) {
@@ -155,7 +155,7 @@ pub(super) static PROBES: &[Probe] = &[Probe {
         if !tickmark_timer::has_counter() {
             return Err(missing("this processor has no counter that programs read".to_owned()));
         }
-        let doses = slices::doses(params.told("doses"), params.told("op")).map_err(missing)?;
+        let doses = slices::doses(params.argument("doses"), params.argument("op")).map_err(missing)?;
         if by_kernel {
             Module::find(&doses, slice(params)).map_err(missing)?;
         }
@@ -183,25 +183,25 @@ fn measure(
     let [plain, call] = slices::cost_of_a_read()?;
     let switch = slices::cost_of_a_switch();
     let switch = switch.map_err(|error| ProbeError::Other(format!("switches between threads: {error}")))?;
-    let cost = [plain, call, slices::cost_of_an_operation(params.told("op")), switch];
-    let is_printed = params.told("target") == "printed";
+    let cost = [plain, call, slices::cost_of_an_operation(params.argument("op")), switch];
+    let is_printed = params.argument("target") == "printed";
     let output = if is_printed { Stdio::piped() } else { Stdio::null() };
-    let cpus = if params.told("place") == "any" { params.allowed.clone() } else { vec![cpu] };
-    let planned = match Kind::of(params.told("start")) {
+    let cpus = if params.argument("place") == "any" { params.allowed.clone() } else { vec![cpu] };
+    let planned = match Kind::from_name(params.argument("start")) {
         Kind::Sqlite => None,
         kind => Some(Planned::new(kind).map_err(ProbeError::Other)?),
     };
     let (words, user, folder) = match &planned {
         Some(planned) => (&planned.words[..], planned.user, ""),
-        None => (words, None, params.told("folder")),
+        None => (words, None, params.argument("folder")),
     };
-    let mut server = if params.told("by") == "kernel" {
+    let mut server = if params.argument("by") == "kernel" {
         let module = Module::find(doses, slice(params)).map_err(ProbeError::Other)?;
         Doser::Kernel(started::plain(words, folder, &cpus, output, user)?, module)
     } else {
         Doser::Preload(Preloaded::start(words, folder, false, &cpus, output, user)?)
     };
-    let target = target(params.told("target"), server.server())?;
+    let target = target(params.argument("target"), server.server())?;
     limits::pin(&params.allowed)?;
     let mut load = match &planned {
         Some(planned) => Load::of_database(planned, params, server.server())?,
@@ -214,7 +214,7 @@ fn measure(
         return Err(all.started.wrong(NOT_LOADED));
     }
     // Where both have a CPU of their own, these are kept awake: how deep an idle CPU sleeps, and how late it wakes, depends on the dose.
-    let spinners = if params.told("place") == "same" { Vec::new() } else { params.allowed.clone() };
+    let spinners = if params.argument("place") == "same" { Vec::new() } else { params.allowed.clone() };
     let _spinners = Spinners::start(&spinners)?;
     let all = Slices::new(&mut server, &mut load, slice(params), cost)?.run(params.number("blocks"), doses);
     let faults = load.failed();

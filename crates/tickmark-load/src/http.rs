@@ -93,7 +93,7 @@ pub(super) static PROBES: &[Probe] = &[Probe {
             Parameter {
                 name: "each",
                 about: "requests after which the client closes one that is kept; 0: never",
-                values: &[Value::told("0", "", "")],
+                values: &[Value::named("0", "", "")],
                 numbers: Some((1, 1_000_000)),
             },
             CONNECTIONS,
@@ -112,22 +112,22 @@ pub(super) static PROBES: &[Probe] = &[Probe {
                 name: "pace",
                 about: "closed: the next request when an answer has come; fixed, poisson: at times of their own",
                 values: &[
-                    Value::told("closed", "", ""),
-                    Value::told("fixed", ".fixed", ", a second: "),
-                    Value::told("poisson", ".poisson", ", a second at random: "),
+                    Value::named("closed", "", ""),
+                    Value::named("fixed", ".fixed", ", a second: "),
+                    Value::named("poisson", ".poisson", ", a second at random: "),
                 ],
                 numbers: None,
             },
             Parameter {
                 name: "rate",
                 about: "requests a second at times of their own",
-                values: &[Value::told("0", "", "")],
+                values: &[Value::named("0", "", "")],
                 numbers: Some((1, 10_000_000)),
             },
             Parameter {
                 name: "latency",
                 about: "whether it is measured; without it the client reads no clock",
-                values: &[Value::told("yes", "", ""), Value::told("no", ".counted", ", counted alone")],
+                values: &[Value::named("yes", "", ""), Value::named("no", ".counted", ", counted alone")],
                 numbers: None,
             },
             Parameter {
@@ -155,13 +155,13 @@ pub(super) static PROBES: &[Probe] = &[Probe {
     },
     prepare: |_, params| {
         let missing = |why: &str| Unavailable::Missing(why.to_owned());
-        if (params.told("pace") == "closed") != (params.number("rate") == 0) {
+        if (params.argument("pace") == "closed") != (params.number("rate") == 0) {
             return Err(missing("a rate and pace=fixed or pace=poisson belong together"));
         }
-        if params.told("pace") == "poisson" && !cfg!(feature = "whole") {
+        if params.argument("pace") == "poisson" && !cfg!(feature = "whole") {
             return Err(missing("this small agent sends at even times alone"));
         }
-        if params.told("pace") != "closed" && params.told("latency") == "no" {
+        if params.argument("pace") != "closed" && params.argument("latency") == "no" {
             return Err(missing("requests at times of their own take a clock: latency=yes"));
         }
         let (place, target) = (params.place()?, target(params)?);
@@ -172,10 +172,12 @@ pub(super) static PROBES: &[Probe] = &[Probe {
 
 /// Where a server listens that is not ours, and its process.
 fn target(params: &Params) -> Result<Option<(SocketAddr, Option<u32>)>, Unavailable> {
-    if params.told("whose") == "url" {
+    if params.argument("whose") == "url" {
         return whole::target(params).map(Some).map_err(Unavailable::Missing);
     }
-    if params.told("connection") == "keep-alive" && params.number("workers") < params.number("connections") {
+    if params.argument("connection") == "keep-alive"
+        && params.number("workers") < params.number("connections")
+    {
         let why = "a worker holds the connection that is kept: give as many workers as connections";
         return Err(Unavailable::Missing(why.to_owned()));
     }
@@ -193,7 +195,7 @@ fn rest(budget: &Budget) -> u64 {
 
 fn request(params: &Params, keep: bool) -> Vec<u8> {
     let or = |told: &str, usual: &str| if told.is_empty() { usual.to_owned() } else { told.to_owned() };
-    let (path, host) = (or(params.told("path"), "/"), or(params.told("host"), "127.0.0.1"));
+    let (path, host) = (or(params.argument("path"), "/"), or(params.argument("host"), "127.0.0.1"));
     let connection = if keep { "keep-alive" } else { "close" };
     format!("GET {path} HTTP/1.1\r\nHost: {host}\r\nUser-Agent: tickmark\r\nAccept: */*\r\nConnection: {connection}\r\n\r\n")
         .into_bytes()
@@ -201,7 +203,7 @@ fn request(params: &Params, keep: bool) -> Vec<u8> {
 
 fn due(params: &Params) -> Option<Due> {
     let rate = params.number("rate");
-    let poisson = params.told("pace") == "poisson";
+    let poisson = params.argument("pace") == "poisson";
     (rate > 0).then(|| Due { apart: 1e9 / rate as f64, poisson, random: monotonic_ns(), next: 0.0 })
 }
 
@@ -212,7 +214,7 @@ fn measure(
     budget: &Budget,
     sink: &mut dyn Sink,
 ) -> Result<(), ProbeError> {
-    let keep = params.told("connection") == "keep-alive";
+    let keep = params.argument("connection") == "keep-alive";
     let answer = server::answer(params.number("bytes"), keep);
     let mut server = Served::begin(params, place, target, &answer, budget)?;
     let board = Board::new()?;
@@ -223,7 +225,7 @@ fn measure(
         connections: params.number("connections"),
         keep,
         each: params.number("each") as u64,
-        stamps: params.told("latency") != "no",
+        stamps: params.argument("latency") != "no",
         due: due(params),
         patience: (params.number("patience") as u64 * 1_000_000_000).div_ceil(WINDOW),
     };
@@ -248,11 +250,11 @@ fn measure(
     // Of a client with a real-time priority, who looks has to be elsewhere.
     limits::pin(&params.allowed)?;
     let (first, there) = (server.processes(), server.books()?);
-    let (before, begun, source) = (board.seen(), monotonic_ns(), source_reads());
+    let (before, begun, source) = (board.read(), monotonic_ns(), source_reads());
     let costs = Costs::begin(first, client.pid(), cpus);
     let windows = look(&board, begun, budget.time.get() as u64);
     let last = server.processes();
-    let (after, wall) = (board.seen(), monotonic_ns() - begun);
+    let (after, wall) = (board.read(), monotonic_ns() - begun);
     let source = source_reads().zip(source).map(|(after, before)| after - before);
     let mut costs = costs.end(&last);
     if let Some((before, after)) = there.zip(server.books()?) {
@@ -315,14 +317,14 @@ fn counted(faults: &[(Fault, u64)]) -> String {
 /// Waits for the first answer, and then for a part of the time.
 fn warm(board: &Board, budget: &Budget) -> Result<(), ProbeError> {
     let begun = monotonic_ns();
-    let none = board.seen();
+    let none = board.read();
     let tick = |nanos| {
         std::thread::sleep(Duration::from_nanos(nanos));
         board.tick();
     };
     while board.done() == 0 {
         tick(WINDOW);
-        let faults = board.seen().faults(&none);
+        let faults = board.read().faults(&none);
         let several = faults.iter().map(|(_, count)| count).sum::<u64>() > 3;
         if board.done() == 0 && (several || monotonic_ns() - begun > rest(budget)) {
             return Err(ProbeError::Other(format!("no transaction succeeded: {}", counted(&faults))));
@@ -335,14 +337,14 @@ fn warm(board: &Board, budget: &Budget) -> Result<(), ProbeError> {
 /// Waits until every request that was sent has its answer, or has failed; what there was then.
 fn drained(board: &Board, patience: u64) -> board::BoardReading {
     for _ in 0..patience + 3 {
-        let seen = board.seen();
+        let seen = board.read();
         if seen.open() == 0 {
             return seen;
         }
         std::thread::sleep(Duration::from_nanos(WINDOW));
         board.tick();
     }
-    board.seen()
+    board.read()
 }
 
 /// Counts what is done in each window.

@@ -30,9 +30,9 @@ pub(super) static PROBES: &[Probe] = &[Probe {
                 name: "by",
                 about: "who is at the other end: this thread, another one, or another process; on the same CPU",
                 values: &[
-                    Value::told("one", "one", "one thread"),
-                    Value::told("threads", "threads", "two threads"),
-                    Value::told("processes", "processes", "two processes"),
+                    Value::named("one", "one", "one thread"),
+                    Value::named("threads", "threads", "two threads"),
+                    Value::named("processes", "processes", "two processes"),
                 ],
                 numbers: None,
             },
@@ -40,11 +40,11 @@ pub(super) static PROBES: &[Probe] = &[Probe {
                 name: "pipeline",
                 about: "tokens that are on their way beside the one that is waited for",
                 values: &[
-                    Value::told("0", "", "0"),
-                    Value::told("1", ".1", "1"),
-                    Value::told("2", ".2", "2"),
-                    Value::told("3", ".3", "3"),
-                    Value::told("4", ".4", "4"),
+                    Value::named("0", "", "0"),
+                    Value::named("1", ".1", "1"),
+                    Value::named("2", ".2", "2"),
+                    Value::named("3", ".3", "3"),
+                    Value::named("4", ".4", "4"),
                 ],
                 numbers: None,
             },
@@ -53,12 +53,12 @@ pub(super) static PROBES: &[Probe] = &[Probe {
     },
     prepare: |spec, params| {
         // Shared memory holds one message at a time.
-        if !["pipe", "unix", "unix-dgram", "udp", "tcp"].contains(&params.told("over")) {
+        if !["pipe", "unix", "unix-dgram", "udp", "tcp"].contains(&params.argument("over")) {
             return Err(Unavailable::Missing("over is pipe, unix, unix-dgram, udp or tcp".to_owned()));
         }
-        let (mut ours, mut theirs) = message::pair(params.told("over"), TOKEN)?;
-        let pipeline: usize = params.told("pipeline").parse().unwrap_or(0);
-        let (by, cpu) = (params.told("by").to_owned(), params.cpu);
+        let (mut ours, mut theirs) = message::pair(params.argument("over"), TOKEN)?;
+        let pipeline: usize = params.argument("pipeline").parse().unwrap_or(0);
+        let (by, cpu) = (params.argument("by").to_owned(), params.cpu);
         let peer = match by.as_str() {
             "processes" => Some(Peer::start(|| {
                 ours.close_copies();
@@ -76,7 +76,8 @@ pub(super) static PROBES: &[Probe] = &[Probe {
                 limits::pin(&[cpu])?;
                 echo(&mut theirs)
             });
-            thread.map_err(|error| CallError::of("pthread_create (mmap, mprotect or clone3)", &error))?;
+            thread
+                .map_err(|error| CallError::from_io("pthread_create (mmap, mprotect or clone3)", &error))?;
         }
         let mut here = other.filter(|_| by == "one");
         for _ in 0..pipeline {
@@ -92,7 +93,7 @@ pub(super) static PROBES: &[Probe] = &[Probe {
             }
             ours.receive(&mut token)
         };
-        Ok(batch::fallible(Shape::of(spec), trip).with_peers(pid.as_slice()).boxed())
+        Ok(batch::fallible(Shape::from_spec(spec), trip).with_peers(pid.as_slice()).boxed())
     },
 }];
 

@@ -48,14 +48,14 @@ const AS_MANY_AS_GO: usize = OF_PACKETS.len() - 1;
 pub(super) const PLACE: Parameter = Parameter {
     name: "place",
     about: "the CPU of the other side",
-    values: &[Value::told("same", "", ""), Value::told("across", ".across", ", across CPUs")],
+    values: &[Value::named("same", "", ""), Value::named("across", ".across", ", across CPUs")],
     numbers: None,
 };
 /// And something between.
 pub(super) const LINK: Parameter = Parameter {
     name: "link",
     about: "what lies between: the loopback interface, or a veth pair between two network namespaces",
-    values: &[Value::told("own", "", ""), Value::told("veth", ".veth", ", veth")],
+    values: &[Value::named("own", "", ""), Value::named("veth", ".veth", ", veth")],
     numbers: None,
 };
 
@@ -148,7 +148,7 @@ pub(super) static PROBES: &[Probe] = &[
 
 /// The CPU of who receives, and the namespaces.
 fn between(params: &Params) -> Result<(u32, Option<Namespaces>), Unavailable> {
-    let link = if params.told("link") == "veth" { Some(Namespaces::new(&Link::USUAL)?) } else { None };
+    let link = if params.argument("link") == "veth" { Some(Namespaces::new(&Link::USUAL)?) } else { None };
     Ok((params.place()?, link))
 }
 
@@ -161,7 +161,7 @@ fn pair(link: Option<&Namespaces>, over: &str) -> Result<(End, End), CallError> 
 
 /// CPU time of a process that was started.
 fn clock(peer: &Peer) -> Result<CpuClock, CallError> {
-    CpuClock::of(peer.pid()).ok_or(CallError { call: "clock_getcpuclockid", errno: libc::ESRCH })
+    CpuClock::for_process(peer.pid()).ok_or(CallError { call: "clock_getcpuclockid", errno: libc::ESRCH })
 }
 
 /// How long a window is, in ns.
@@ -207,7 +207,7 @@ fn packets(
             let due = begun + (u128::from(sent) * 1_000_000_000 / u128::from(rate)) as u64;
             while now < due {
                 // On the same CPU who receives waits for this one, at fifo priority for ever.
-                if params.told("place") == "same" {
+                if params.argument("place") == "same" {
                     std::thread::yield_now();
                 } else {
                     std::hint::spin_loop();

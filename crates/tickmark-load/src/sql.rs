@@ -110,7 +110,7 @@ pub(super) static PROBES: &[Probe] = &[Probe {
             Parameter {
                 name: "whose",
                 about: "the server: our own, which begins and ends with the run, or one that runs already",
-                values: &[Value::told("own", "", ""), Value::told("url", ".url", ", URL")],
+                values: &[Value::named("own", "", ""), Value::named("url", ".url", ", URL")],
                 numbers: None,
             },
             text("target", "where that is: HOST:PORT, or unix:PATH"),
@@ -124,13 +124,13 @@ pub(super) static PROBES: &[Probe] = &[Probe {
             Parameter {
                 name: "create",
                 about: "whether the tables are made there",
-                values: &[Value::told("no", "", ""), Value::told("yes", "", "")],
+                values: &[Value::named("no", "", ""), Value::named("yes", "", "")],
                 numbers: None,
             },
             Parameter {
                 name: "queries",
                 about: "transactions until it ends; 0: as long as it has time",
-                values: &[Value::told("0", "time", "for a time")],
+                values: &[Value::named("0", "time", "for a time")],
                 numbers: Some((1, 100_000_000)),
             },
         ],
@@ -143,13 +143,15 @@ pub(super) static PROBES: &[Probe] = &[Probe {
     },
     prepare: |_, params| {
         let missing = Unavailable::Missing;
-        let kind = Kind::of(params.told("server"));
-        let own = params.told("whose") == "own";
+        let kind = Kind::from_name(params.argument("server"));
+        let own = params.argument("whose") == "own";
         if own && kind != Kind::Sqlite {
             server::programs(kind).map_err(missing)?;
         }
-        let there = if own { None } else { Some(Place::told(params).map_err(missing)?) };
-        if let Some(pid) = params.told("pid").parse().ok().filter(|pid| CpuClock::of(*pid).is_none()) {
+        let there = if own { None } else { Some(Place::from_params(params).map_err(missing)?) };
+        if let Some(pid) =
+            params.argument("pid").parse().ok().filter(|pid| CpuClock::for_process(*pid).is_none())
+        {
             return Err(Unavailable::Missing(format!("there is no process {pid}")));
         }
         params.tiny()?;
@@ -189,11 +191,11 @@ fn measure(
     let is_there = if there.is_some() { work::check(place, rows) } else { Err(String::new()) };
     match is_there {
         // Once made, the tables stay.
-        Err(_) if there.is_none() || params.told("create") == "yes" => populate(place, params)?,
+        Err(_) if there.is_none() || params.argument("create") == "yes" => populate(place, params)?,
         is_there => is_there.map_err(other)?,
     }
     let clients = Clients::start(place, params, params.cpu, false)?;
-    let pid = server.as_ref().map(|server| server.child.id()).or(params.told("pid").parse().ok());
+    let pid = server.as_ref().map(|server| server.child.id()).or(params.argument("pid").parse().ok());
     // Interrupts are of the CPUs of both sides, or of none.
     let cpus = match (there, params.cpu == cpu) {
         (Some(_), _) => Vec::new(),

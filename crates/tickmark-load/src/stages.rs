@@ -47,7 +47,7 @@ pub(super) static PROBES: &[Probe] = &[Probe {
             Parameter {
                 name: "over",
                 about: "what carries it",
-                values: &[Value::told("tcp", "tcp", "TCP"), Value::told("udp", "udp", "UDP")],
+                values: &[Value::named("tcp", "tcp", "TCP"), Value::named("udp", "udp", "UDP")],
                 numbers: None,
             },
             LINK,
@@ -89,8 +89,8 @@ pub(super) static PROBES: &[Probe] = &[Probe {
 }];
 
 fn pair(params: &Params) -> Result<(OwnedFd, OwnedFd), CallError> {
-    let tcp = params.told("over") == "tcp";
-    match (params.told("link"), tcp) {
+    let tcp = params.argument("over") == "tcp";
+    match (params.argument("link"), tcp) {
         ("veth", true) => Namespaces::new(&Link::USUAL)?.tcp_pair(),
         ("veth", false) => Namespaces::new(&Link::USUAL)?.udp_pair(),
         (_, true) => net::tcp_pair(),
@@ -118,7 +118,7 @@ fn measure(
     sink: &mut dyn Sink,
 ) -> Result<(), ProbeError> {
     let (size, samples) = (params.number("bytes"), params.number("samples"));
-    let is_tcp = params.told("over") == "tcp";
+    let is_tcp = params.argument("over") == "tcp";
     let board = Arc::new(Words::shared(3)?);
     let _peer = Peer::start(|| {
         Peer::close(std::iter::once(ours));

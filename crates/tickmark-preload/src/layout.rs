@@ -4,25 +4,24 @@
 pub(crate) const VARIABLE: &str = "TICKMARK_PRELOAD_PAGE";
 /// Its first word.
 pub(crate) const MAGIC: u64 = 0x7469_636b_7072_6531;
-/// Words: the mark; how often the library was loaded; counter ticks that each read takes longer; whether call sites are kept; reads of call sites for which
-/// there was no room; reads that something else held up while they were made longer; which operations on timestamps a read has more, where it is not ticks; how long one of those takes at most.
+/// Word of the mark.
 pub(crate) const MARK: usize = 0;
-/// See above.
+/// Word that counts how often the library was loaded.
 pub(crate) const LOADED: usize = 1;
-/// See above.
+/// Word of the dose: counter ticks that each read takes longer.
 pub(crate) const DOSE: usize = 2;
 /// In that word: 0 is no dose; above it, one more than the ticks, so that also a dose of 0 goes the way of the others. This value is no time: each read is a system
 /// call, whose whole time counts as what it took longer.
 pub(crate) const BY_SYSCALL: u64 = u64::MAX;
-/// See above.
+/// Word that says whether call sites are kept.
 pub(crate) const KEEPS_SITES: usize = 3;
-/// See above.
+/// Word that counts reads of call sites for which there was no room.
 pub(crate) const NO_ROOM: usize = 4;
-/// See above.
+/// Word that counts reads that something else held up while they were made longer.
 pub(crate) const HELD_UP: usize = 5;
-/// See above: with one of them the word of the dose is their number, and one more.
+/// Word of the operation on timestamps that a dose repeats; with one, the word of the dose is their number plus one.
 pub(crate) const OPERATION: usize = 6;
-/// Ticks that one of them takes at most: what takes longer was held up.
+/// Word of the ticks that one operation takes at most: what takes longer was held up.
 pub(crate) const LONGEST: usize = 7;
 /// Ticks by which a read takes longer than it was to, that are no longer its own: an interrupt's or another task's.
 pub(crate) const OTHERS: u64 = 20_000;

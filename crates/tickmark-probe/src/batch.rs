@@ -47,7 +47,7 @@ pub struct Shape {
 impl Shape {
     /// One operation a call, as the spec has it.
     #[must_use]
-    pub const fn of(spec: &Spec) -> Self {
+    pub const fn from_spec(spec: &Spec) -> Self {
         Self {
             operations: NonZeroU64::MIN,
             expected: spec.expected,
@@ -61,7 +61,7 @@ impl Shape {
     /// A shape of one operation without switches or faults, for what is taken off or added.
     #[must_use]
     pub const fn plain(spec: &Spec) -> Self {
-        Self { expected: Expected::NONE, ..Self::of(spec) }
+        Self { expected: Expected::NONE, ..Self::from_spec(spec) }
     }
 
     /// Whatever it costs: the floor is held against the difference.

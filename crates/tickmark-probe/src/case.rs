@@ -32,7 +32,7 @@ pub struct Value {
 impl Value {
     /// One that is called so in names, and so in what people read.
     #[must_use]
-    pub const fn told(value: &'static str, name: &'static str, title: &'static str) -> Self {
+    pub const fn named(value: &'static str, name: &'static str, title: &'static str) -> Self {
         Self { value, name, title, timed: title }
     }
 
@@ -225,7 +225,7 @@ mod tests {
         crate::registry::PROBES.find("switch").unwrap()
     }
 
-    fn told(pairs: &[(&str, &str)]) -> Arguments {
+    fn arguments(pairs: &[(&str, &str)]) -> Arguments {
         pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
     }
 
@@ -245,7 +245,8 @@ mod tests {
         let names: Vec<String> = switch().cases().map(|case| case.name()).collect();
         assert_eq!((names.len(), names[0].as_str()), (27, "switch.2p.0k"));
         assert!(names.contains(&"switch.16p.64k.unpinned".to_owned()));
-        let case = switch().case(&told(&[("processes", "5"), ("kib", "3"), ("place", "across")])).unwrap();
+        let case =
+            switch().case(&arguments(&[("processes", "5"), ("kib", "3"), ("place", "across")])).unwrap();
         assert_eq!(
             (case.name(), case.title()),
             ("switch.5p.3k.across".to_owned(), "context switch 5p/3K, across CPUs".to_owned())
@@ -275,12 +276,13 @@ mod tests {
 
     #[test]
     fn what_a_probe_cannot_be_told_is_refused() {
-        let why = |pairs: &[(&str, &str)]| switch().case(&told(pairs)).map(|case| case.name()).unwrap_err();
+        let why =
+            |pairs: &[(&str, &str)]| switch().case(&arguments(pairs)).map(|case| case.name()).unwrap_err();
         assert!(why(&[("colour", "red")]).contains("it has processes, kib, place"));
         assert!(why(&[("processes", "1")]).contains("from 2 to"));
         assert!(why(&[("processes", "02")]).contains("cannot be \"02\""));
         assert!(why(&[("place", "moon")]).contains("same, across, unpinned"));
         let plain = crate::registry::PROBES.find("syscall.null").unwrap();
-        assert!(plain.case(&told(&[("a", "b")])).unwrap_err().contains("it has none"));
+        assert!(plain.case(&arguments(&[("a", "b")])).unwrap_err().contains("it has none"));
     }
 }

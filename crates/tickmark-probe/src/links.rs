@@ -52,7 +52,7 @@ impl Watch {
 /// Why there is nothing to measure, in words.
 pub fn ask(address: &str, token: &Token, times: Times) -> Result<Link, String> {
     let stream = Session::ask_line(address, token, &times.line())?.into_stream();
-    Line::of(stream, times).and_then(measure).map_err(|error| format!("{address}: {error}"))
+    Line::from_stream(stream, times).and_then(measure).map_err(|error| format!("{address}: {error}"))
 }
 
 /// One end of a connection. Neither end is kept for long by the other.
@@ -64,7 +64,7 @@ struct Line {
 
 impl Line {
     /// Small messages go at once.
-    fn of(stream: TcpStream, times: Times) -> std::io::Result<Self> {
+    fn from_stream(stream: TcpStream, times: Times) -> std::io::Result<Self> {
         stream.set_nodelay(true)?;
         stream.set_read_timeout(Some(SILENT))?;
         stream.set_write_timeout(Some(SILENT))?;
@@ -173,7 +173,7 @@ pub fn answer(server: &Server, within: Duration, stop: &dyn Fn() -> bool) -> Res
             break (session.into_stream(), times);
         }
     };
-    Line::of(stream, times).and_then(answered).map_err(|error| error.to_string())
+    Line::from_stream(stream, times).and_then(answered).map_err(|error| error.to_string())
 }
 
 fn asked(line: &[u8]) -> Result<Times, String> {

@@ -45,11 +45,11 @@ pub struct Second {
     pub clock: Option<f64>,
     /// Timer interrupts a second, where the kernel counts them.
     pub timer_interrupts: Option<f64>,
-    /// In use, in interrupts and soft interrupts, and taken by the hypervisor; none where /proc/stat does not say.
+    /// Share of time in use; none where /proc/stat does not say.
     pub busy: Option<f64>,
-    /// See above.
+    /// Share of time in interrupts and soft interrupts.
     pub interrupts: Option<f64>,
-    /// See above.
+    /// Share of time taken by the hypervisor.
     pub steal: Option<f64>,
 }
 
@@ -90,11 +90,11 @@ impl Live {
     /// A CPU on which this process may not run; those of pthread_create(3).
     pub fn begin(cpus: &[u32]) -> Result<Self, CallError> {
         let stop = Arc::new(AtomicBool::new(false));
-        let plan = Pace::of(cpus.len());
+        let plan = Pace::for_cpus(cpus.len());
         let times = all_cpu_times();
         // What is refused to the threads is refused here, where it can be said.
-        WaitMethod::of("nanosleep")?;
-        let own = CpuClock::of(std::process::id());
+        WaitMethod::from_name("nanosleep")?;
+        let own = CpuClock::for_process(std::process::id());
         let used = (monotonic_ns(), own.as_ref().map_or(0.0, |clock| clock.read().as_f64()));
         let (slow, interrupts) = (Arc::new(AtomicU64::new(1)), TimerInterrupts::begin());
         let mut live = Self { watched: Vec::new(), stop, slow, own, used, interrupts };
@@ -105,8 +105,8 @@ impl Live {
             let (own, cpu) = (Arc::clone(&seen), *cpu);
             let (stop, slow) = (Arc::clone(&live.stop), Arc::clone(&live.slow));
             let thread = std::thread::Builder::new().spawn(move || watch(cpu, plan, &own, &stop, &slow));
-            let thread = thread.map_err(|error| CallError::of("pthread_create", &error))?;
-            live.watched.push(Watched { cpu, seen, times: of(&times, cpu), thread: Some(thread) });
+            let thread = thread.map_err(|error| CallError::from_io("pthread_create", &error))?;
+            live.watched.push(Watched { cpu, seen, times: value_for_cpu(&times, cpu), thread: Some(thread) });
         }
         pin(cpus)?;
         Ok(live)
@@ -120,7 +120,7 @@ impl Live {
         let rates = &self.interrupts.rates;
         let one = |watched: &mut Watched| {
             let seen = std::mem::take(&mut *watched.seen.lock().unwrap_or_else(PoisonError::into_inner));
-            let now = of(&times, watched.cpu);
+            let now = value_for_cpu(&times, watched.cpu);
             let more = now.zip(watched.times).map(|(now, before)| {
                 let each: [f64; 6] =
                     std::array::from_fn(|at| (now[at].as_f64() - before[at].as_f64()).max(0.0));
@@ -137,7 +137,7 @@ impl Live {
                 waited: seen.waited,
                 wanted: seen.wanted,
                 clock: seen.clock,
-                timer_interrupts: of(rates, watched.cpu),
+                timer_interrupts: value_for_cpu(rates, watched.cpu),
                 busy: share(|[user, system, irq, softirq, ..]| user + system + irq + softirq),
                 interrupts: share(|[_, _, irq, softirq, ..]| irq + softirq),
                 steal: share(|each| each[5]),
@@ -188,7 +188,7 @@ struct Pace {
 
 impl Pace {
     /// So that all of so many CPUs together stay in the budget.
-    fn of(cpus: usize) -> Self {
+    fn for_cpus(cpus: usize) -> Self {
         let each = BUDGET * 1e9 / cpus.max(1) as f64;
         // A third of it for waking, the rest for looking; of hundreds of CPUs each is visited every few seconds.
         let wakes = (each / 3.0 / WAKE).max((each / (WAKE + LOOK.0)).min(1.0)).min(WAKES);
@@ -198,7 +198,7 @@ impl Pace {
 }
 
 fn watch(cpu: u32, pace: Pace, seen: &Mutex<LiveObservation>, stop: &AtomicBool, slow: &AtomicU64) {
-    let Ok(mut way) = WaitMethod::of("nanosleep") else { return };
+    let Ok(mut way) = WaitMethod::from_name("nanosleep") else { return };
     if pin(&[cpu]).is_err() || set_slack(Nanos::new(1)).is_err() {
         return;
     }
@@ -241,7 +241,7 @@ fn watch(cpu: u32, pace: Pace, seen: &Mutex<LiveObservation>, stop: &AtomicBool,
 }
 
 /// What is known of a CPU.
-fn of<T: Copy>(all: &[(u32, T)], cpu: u32) -> Option<T> {
+fn value_for_cpu<T: Copy>(all: &[(u32, T)], cpu: u32) -> Option<T> {
     all.iter().find(|(known, _)| *known == cpu).map(|(_, value)| *value)
 }
 
@@ -271,7 +271,7 @@ impl TimerInterrupts {
         }
         let counts = parse(&std::fs::read_to_string("/proc/interrupts").unwrap_or_default());
         let more = |(cpu, now): &(u32, u64)| {
-            let before = of(&self.counts, *cpu)?;
+            let before = value_for_cpu(&self.counts, *cpu)?;
             Some((*cpu, now.saturating_sub(before) as f64 * 1e9 / passed as f64))
         };
         self.rates = counts.iter().filter_map(more).collect();
@@ -296,13 +296,13 @@ mod tests {
     #[test]
     fn many_cpus_together_stay_in_the_budget() {
         for cpus in [1, 2, 8, 64, 256, 1024, 8192] {
-            let pace = Pace::of(cpus);
+            let pace = Pace::for_cpus(cpus);
             let wakes = 1e9 / pace.period as f64;
             let used = cpus as f64 * wakes * (WAKE + pace.look as f64) / 1e9;
             assert!(used <= BUDGET * 1.01, "{cpus}: {pace:?} uses {used}");
             assert!(wakes >= 0.99 || cpus > 200, "{cpus}: {pace:?}");
         }
-        assert_eq!(Pace::of(1), Pace::of(0));
+        assert_eq!(Pace::for_cpus(1), Pace::for_cpus(0));
         // Where a wake-up is dearer than it was taken for.
         let mut slow = 1;
         for _ in 0..4 {

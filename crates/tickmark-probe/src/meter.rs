@@ -56,7 +56,7 @@ impl SystemMeter {
     #[must_use]
     pub fn new(peers: &[u32]) -> Self {
         let files = usage::Accounts::open(peers);
-        let peers = peers.iter().filter_map(|pid| usage::CpuClock::of(*pid)).collect();
+        let peers = peers.iter().filter_map(|pid| usage::CpuClock::for_process(*pid)).collect();
         Self { peers, files }
     }
 

@@ -60,12 +60,12 @@ impl Params {
     /// The number that the probe is told for a parameter; 0 where that is none.
     #[must_use]
     pub fn number(&self, parameter: &str) -> usize {
-        self.told(parameter).parse().unwrap_or(0)
+        self.argument(parameter).parse().unwrap_or(0)
     }
 
     /// What the probe is told for a parameter.
     #[must_use]
-    pub fn told(&self, parameter: &str) -> &str {
+    pub fn argument(&self, parameter: &str) -> &str {
         self.arguments.get(parameter).map_or("", String::as_str)
     }
 
@@ -75,7 +75,7 @@ impl Params {
     /// There is no other.
     pub fn place(&self) -> Result<u32, Unavailable> {
         let none = || Unavailable::Missing("only one CPU is allowed".to_owned());
-        match self.told("place") {
+        match self.argument("place") {
             "across" => self.allowed.iter().copied().find(|cpu| *cpu != self.cpu).ok_or_else(none),
             _ => Ok(self.cpu),
         }
@@ -119,7 +119,7 @@ pub struct Folder {
 impl Folder {
     fn make() -> Result<Self, CallError> {
         let path = format!("run-{}", std::process::id());
-        std::fs::create_dir(&path).map_err(|e| CallError::of("mkdir", &e))?;
+        std::fs::create_dir(&path).map_err(|e| CallError::from_io("mkdir", &e))?;
         Ok(Self { path: CString::new(path).unwrap_or_default(), files: Cell::new(0) })
     }
 

@@ -55,7 +55,7 @@ impl SharedWakeUpTable {
 impl WakeUpTable {
     /// The one that this process was told of, empty; none where nobody looks on.
     #[must_use]
-    pub fn told() -> Option<Self> {
+    pub fn inherited() -> Option<Self> {
         Self::open(Path::new(&std::env::var_os(SEEN)?))
     }
 

@@ -64,7 +64,7 @@ impl Session {
         let wrong = |error: Error| format!("{address}: {}", words(&error));
         let found: SocketAddr = address.parse().map_err(|_| format!("{address:?} is no ADDRESS:PORT"))?;
         let stream = TcpStream::connect_timeout(&found, PATIENCE).map_err(wrong)?;
-        let mut session = Self::of(stream).map_err(wrong)?;
+        let mut session = Self::from_stream(stream).map_err(wrong)?;
         let greeting = session
             .text()
             .map_err(|error| format!("{address}: {}; `--serve` answers one host at a time", words(&error)))?;
@@ -91,7 +91,7 @@ impl Session {
         Ok(session)
     }
 
-    fn of(stream: TcpStream) -> std::io::Result<Self> {
+    fn from_stream(stream: TcpStream) -> std::io::Result<Self> {
         stream.set_nodelay(true)?;
         Ok(Self { lines: BufReader::new(stream), until: Some(Instant::now() + PATIENCE), key: [0; KEY] })
     }

@@ -212,7 +212,7 @@ pub fn finish(mut child: Child, input: Vec<u8>, alone: bool, until: &Until<'_>) 
         // It may end before it has read all; how it ended says why.
         std::thread::spawn(move || stdin.write_all(&input));
     }
-    let (out, err) = (Drained::of(child.stdout.take()), Drained::of(child.stderr.take()));
+    let (out, err) = (Drained::start(child.stdout.take()), Drained::start(child.stderr.take()));
     let end = child.wait(until);
     if alone {
         limits::kill_group(child.id);

@@ -12,7 +12,7 @@ pub struct Drained(Receiver<Vec<u8>>);
 
 impl Drained {
     /// Begins to read; without a pipe there is nothing.
-    pub fn of(pipe: Option<impl Read + Send + 'static>) -> Self {
+    pub fn start(pipe: Option<impl Read + Send + 'static>) -> Self {
         let (send, receive) = channel();
         std::thread::spawn(move || {
             let Some(mut pipe) = pipe else { return };

@@ -34,7 +34,7 @@ fn share(share: Option<f64>) -> String {
     }
 }
 
-fn seen(all: &[Comms]) -> impl Iterator<Item = (&Comms, &CommsSummary)> {
+fn measured(all: &[Comms]) -> impl Iterator<Item = (&Comms, &CommsSummary)> {
     all.iter().filter_map(|comms| Some((comms, comms.seen.as_ref().ok()?)))
 }
 
@@ -130,7 +130,7 @@ fn one(out: &mut String, seen: &CommsSummary) {
 
 /// The most launches that any has.
 fn launches(all: &[Comms]) -> usize {
-    seen(all).map(|(_, seen)| seen.runs).max().unwrap_or(0)
+    measured(all).map(|(_, seen)| seen.runs).max().unwrap_or(0)
 }
 
 /// For gnuplot: a block for each benchmark; bytes, time of a message (ns), rate (bytes a second), load by gaps, by counter, CPU time of the tasks (shares; ? where there
@@ -138,7 +138,7 @@ fn launches(all: &[Comms]) -> usize {
 #[must_use]
 pub fn values(all: &[Comms]) -> String {
     let mut out = String::new();
-    for (comms, seen) in seen(all) {
+    for (comms, seen) in measured(all) {
         let _ = writeln!(out, "# {}\n# bytes time_ns rate load counter tasks", comms.title);
         for row in &seen.rows {
             let load = row.loads.first();
@@ -170,7 +170,7 @@ pub fn plots(all: &[Comms]) -> Vec<Plot> {
             let points: Vec<(f64, f64)> = seen.rows.iter().filter_map(point).collect();
             (!points.is_empty()).then(|| Series::line(&comms.title, points))
         };
-        let series: Vec<Series> = seen(all).filter_map(series).collect();
+        let series: Vec<Series> = measured(all).filter_map(series).collect();
         let x = Axis::octaves("size of a message", bytes);
         (!series.is_empty()).then(|| Plot { title: title.to_owned(), x, y, series })
     };

@@ -11,7 +11,7 @@ pub fn text(wakes: &Wakes, priority: u8) -> String {
         wakes.ways.iter().filter_map(|way| Some((way, way.seen.as_ref().ok()?))).collect();
     let mut out = String::new();
     let interval = wakes.interval.map_or(0, micros);
-    let columns: Vec<Column> = seen.iter().map(|(_, seen)| Column::of(seen)).collect();
+    let columns: Vec<Column> = seen.iter().map(|(_, seen)| Column::from_summary(seen)).collect();
     for (number, ((way, seen), column)) in seen.iter().zip(&columns).enumerate() {
         let _ = writeln!(out, "# Thread {number}: {}", way.title);
         let Column { least, mean, most, .. } = column;
@@ -57,7 +57,7 @@ struct Column {
 }
 
 impl Column {
-    fn of(seen: &WakeUpSummary) -> Self {
+    fn from_summary(seen: &WakeUpSummary) -> Self {
         let late = seen.late.as_slice();
         let mut counts: Vec<(u64, u64)> = Vec::new();
         for us in late.iter().map(|late| micros(*late)) {

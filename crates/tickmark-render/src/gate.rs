@@ -22,9 +22,9 @@ const SHOWN: usize = 12;
 
 /// New recordings against earlier ones.
 pub struct Page<'a> {
-    /// Of the newest one.
+    /// Id of the newest recording.
     pub id: String,
-    /// See above.
+    /// Name of the newest recording.
     pub name: String,
     /// What was found.
     pub checked: &'a Checked,
@@ -82,7 +82,7 @@ impl Page<'_> {
                 (_, Some(name), ..) => format!("runs of {name} gave nothing"),
                 (_, _, Some(name), _) => format!("{name} changed, and neither direction of it is worse"),
                 (.., None) => "no change is seen, and how well this gate sees was not measured (tickmark check --calibrate)".to_owned(),
-                (.., Some(of)) => format!("no change is seen, by a gate that is not armed{}", of.why().map_or_else(String::new, |why| format!(": {why}"))),
+                (.., Some(of)) => format!("no change is seen, by a gate that is not armed{}", of.unarmed_reason().map_or_else(String::new, |why| format!(": {why}"))),
             },
         }
     }

@@ -118,7 +118,7 @@ mod tests {
                 clock: Some(22.0),
                 ..Point::default()
             };
-            history.add(Point::of(&[late], &[3_000], [0, 100_000], counted));
+            history.add(Point::from_counts(&[late], &[3_000], [0, 100_000], counted));
         }
         let row = cells(&history);
         assert_eq!(row[..2], ["5".to_owned(), "25 %".to_owned()]);

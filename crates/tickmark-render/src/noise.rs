@@ -370,7 +370,7 @@ mod tests {
     fn what_interrupted_a_cpu_is_a_page() {
         let folder = format!("{}/../../fixtures/format-1.6", env!("CARGO_MANIFEST_DIR"));
         let recording = tickmark_store::load(std::path::Path::new(&folder)).unwrap();
-        let noise = noise::of(&recording).unwrap();
+        let noise = noise::summarize_noise(&recording).unwrap();
         insta::assert_snapshot!(text(&noise));
         let value = json(&noise);
         assert_eq!(value["kinds"].as_array().unwrap().len(), noise.kinds.len());

@@ -13,7 +13,7 @@ const HEADING: Style = Style::new().bold();
 const DOCUMENT: &str = "The document (450 MHz, 2001): without correction 2000 cycles late (4.4 us) or more; with it the first timer of a row is as \
                         late, the others 400 cycles (.9 us) on average; 29 timers 1000 cycles apart fall behind.";
 
-fn seen(scenarios: &[Scenario]) -> impl Iterator<Item = (&Scenario, &Errors)> {
+fn measured(scenarios: &[Scenario]) -> impl Iterator<Item = (&Scenario, &Errors)> {
     scenarios.iter().filter_map(|scenario| Some((scenario, scenario.seen.as_ref().ok()?)))
 }
 
@@ -55,7 +55,7 @@ fn table(scenarios: &[Scenario]) -> String {
         cells.push(errors.cpu.map_or_else(|| "-".to_owned(), percent));
         cells
     };
-    let rows = std::iter::once(heading.map(str::to_owned).to_vec()).chain(seen(scenarios).map(row));
+    let rows = std::iter::once(heading.map(str::to_owned).to_vec()).chain(measured(scenarios).map(row));
     for (number, line) in lines(rows, 1..10).into_iter().enumerate() {
         let _ =
             if number == 0 { writeln!(out, "{HEADING}{line}{HEADING:#}") } else { writeln!(out, "{line}") };
@@ -84,7 +84,7 @@ fn signed(nanos: f64) -> String {
 #[must_use]
 pub fn plots(scenarios: &[Scenario]) -> Vec<Plot> {
     let mut plots: Vec<Plot> = Vec::new();
-    for (scenario, errors) in seen(scenarios) {
+    for (scenario, errors) in measured(scenarios) {
         let (row, strategy) = scenario.title.split_once(": ").unwrap_or(("", &scenario.title));
         let title = format!("{row}: median error of each timer, early or late");
         let point = |timer: &Timer| (timer.number as f64, middle(Some(timer)).abs().max(1.0));
@@ -106,7 +106,7 @@ pub fn plots(scenarios: &[Scenario]) -> Vec<Plot> {
 #[must_use]
 pub fn values(scenarios: &[Scenario]) -> String {
     let mut out = String::new();
-    for (scenario, errors) in seen(scenarios) {
+    for (scenario, errors) in measured(scenarios) {
         let _ = writeln!(out, "# {}\n# timer median p10 p90 (ns, early is negative)", scenario.title);
         for timer in &errors.timers {
             let [median, low, high] = [0.5, 0.1, 0.9].map(|q| timer.errors.quantile(q).unwrap_or(0.0));

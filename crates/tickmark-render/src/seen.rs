@@ -57,16 +57,17 @@ mod tests {
     use super::*;
     use tickmark_wire::{Histogram, Nanos};
 
-    fn of(values: &[i64]) -> Spread {
+    fn from_values(values: &[i64]) -> Spread {
         let mut all = Histogram::new(4);
         values.iter().for_each(|value| all.record(Nanos::new(*value)));
-        Spread::of(&all).unwrap()
+        Spread::from_histogram(&all).unwrap()
     }
 
     #[test]
     fn every_wake_up_stands_in_a_row_and_the_latest_is_exact() {
         let late: Vec<i64> = (0..999).map(|n| 14_000 + n).chain([3_210_000]).collect();
-        let run = |way: &str, cpu, values: &[i64]| Run { way: way.to_owned(), cpu, spread: of(values) };
+        let run =
+            |way: &str, cpu, values: &[i64]| Run { way: way.to_owned(), cpu, spread: from_values(values) };
         let all = [run("a", 1, &late), run("a", 3, &[0, 20]), run("b", 0, &[7])];
         let text = text(&all);
         let lines: Vec<&str> = text.lines().collect();

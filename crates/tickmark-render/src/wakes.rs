@@ -213,7 +213,7 @@ mod tests {
     use tickmark_analysis::wakes::Extreme;
     use tickmark_stats::Sorted;
 
-    fn seen(late: &[f64], cpu: Option<f64>) -> WakeUpSummary {
+    fn summary_of(late: &[f64], cpu: Option<f64>) -> WakeUpSummary {
         let late = Sorted::new(late.iter().copied());
         let limit = |length: f64| Limit {
             length,
@@ -246,8 +246,8 @@ mod tests {
         };
         let many: Vec<f64> = (0..12_000).map(|number| f64::from(number) * 321.0 - 7_000.0).collect();
         let ways = vec![
-            way("Sleeper, tickmark-timer", Ok(seen(&many, Some(37_123.0)))),
-            way("clock_nanosleep", Ok(seen(&[5e4, 6e4, 7.5e6], None))),
+            way("Sleeper, tickmark-timer", Ok(summary_of(&many, Some(37_123.0)))),
+            way("clock_nanosleep", Ok(summary_of(&[5e4, 6e4, 7.5e6], None))),
             way("io_uring timeout", Err("io_uring_setup: Operation not permitted".to_owned())),
         ];
         let page = text(&Wakes { ways, confidence: 0.95, bound: Some(0.01), interval: Some(500_000.0) });

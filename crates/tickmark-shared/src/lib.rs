@@ -106,7 +106,7 @@ impl Shared {
                 .unwrap_or_else(|_| "postgres".to_owned());
             configuration.user(&user);
         }
-        let who = password::Who::of(&configuration);
+        let who = password::Who::from_configuration(&configuration);
         if let Some(password) = password::known(&who)? {
             configuration.password(password);
         }

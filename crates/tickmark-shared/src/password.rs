@@ -15,7 +15,7 @@ pub(crate) struct Who {
 }
 
 impl Who {
-    pub(crate) fn of(configuration: &postgres::Config) -> Self {
+    pub(crate) fn from_configuration(configuration: &postgres::Config) -> Self {
         let host = match configuration.get_hosts().first() {
             Some(Host::Tcp(name)) => name.clone(),
             // libpq calls every socket so.

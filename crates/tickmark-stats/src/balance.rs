@@ -210,7 +210,7 @@ mod tests {
 
     const RATES_TRIED: [f64; 4] = [100.0, 250.0, 300.0, 1000.0];
 
-    fn of(per_hz: f64, by_period: f64) -> Balance {
+    fn balance_with(per_hz: f64, by_period: f64) -> Balance {
         let value = |hz: &f64| (*hz, 2e9 + per_hz * hz + by_period / hz);
         Balance::fit(&RATES_TRIED.iter().map(value).collect::<Vec<_>>()).unwrap()
     }
@@ -218,17 +218,17 @@ mod tests {
     #[test]
     fn the_rate_at_which_cost_and_gain_meet() {
         // 2 us x 1 s of ticks against waits of 5 periods: the least is at sqrt(c / b).
-        let both = of(4e4, 4e4 * 400.0 * 400.0);
+        let both = balance_with(4e4, 4e4 * 400.0 * 400.0);
         assert!(
             (both.per_hz / 4e4 - 1.0).abs() < 1e-6 && (both.constant / 2e9 - 1.0).abs() < 1e-6,
             "{both:?}"
         );
         assert!((both.least(100.0, 1000.0) - 400.0).abs() < 0.01);
         assert_eq!(both.least(500.0, 1000.0), 500.0);
-        assert_eq!(of(4e4, 0.0).least(100.0, 1000.0), 100.0);
-        assert_eq!(of(0.0, 1e9).least(100.0, 1000.0), 1000.0);
+        assert_eq!(balance_with(4e4, 0.0).least(100.0, 1000.0), 100.0);
+        assert_eq!(balance_with(0.0, 1e9).least(100.0, 1000.0), 1000.0);
         // Where both run the other way the middle is the worst.
-        assert!([100.0, 1000.0].contains(&of(-4e4, -4e9).least(100.0, 1000.0)));
+        assert!([100.0, 1000.0].contains(&balance_with(-4e4, -4e9).least(100.0, 1000.0)));
     }
 
     fn noisy(at: impl Fn(f64) -> f64, deviation: f64, boots: usize, seed: u64) -> Vec<Level> {

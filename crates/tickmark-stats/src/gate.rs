@@ -78,7 +78,7 @@ fn choices(of: usize, chosen: usize) -> f64 {
 /// figure. None of no new ones, or fewer than three earlier ones.
 #[must_use]
 pub fn judge(earlier: &[Vec<f64>], new: &[Vec<f64>], sides: &[Side]) -> Option<Vec<Judged>> {
-    Distances::of(earlier, new, sides).map(|distances| distances.judged())
+    Distances::from_recordings(earlier, new, sides).map(|distances| distances.judged())
 }
 
 /// For each figure, whether it would be claimed at a level if it alone were so much higher in the new ones, and in that direction: its
@@ -91,7 +91,7 @@ pub fn would_claim(
     sides: &[Side],
     level: f64,
 ) -> Option<Vec<bool>> {
-    let as_it_is = Distances::of(earlier, new, sides)?;
+    let as_it_is = Distances::from_recordings(earlier, new, sides)?;
     // The two greatest of each choice: without one figure the greatest is the other.
     let greatest: Vec<[(usize, f64); 2]> = as_it_is.far.iter().map(|far| two_greatest(far)).collect();
     let claims = |(figure, more): (usize, &f64)| {
@@ -133,7 +133,7 @@ struct Distances {
 }
 
 impl Distances {
-    fn of(earlier: &[Vec<f64>], new: &[Vec<f64>], sides: &[Side]) -> Option<Self> {
+    fn from_recordings(earlier: &[Vec<f64>], new: &[Vec<f64>], sides: &[Side]) -> Option<Self> {
         let (rows, count) = ([earlier, new].concat(), new.len());
         let figures = new.first()?.len();
         if earlier.len() < 3 || sides.len() != figures || rows.iter().any(|row| row.len() != figures) {

@@ -26,7 +26,7 @@ pub struct Nested {
 impl Nested {
     /// None for fewer than two groups, fewer than two values, or groups of different sizes.
     #[must_use]
-    pub fn of(groups: &[Vec<f64>]) -> Option<Self> {
+    pub fn from_groups(groups: &[Vec<f64>]) -> Option<Self> {
         let values = groups.first()?.len();
         if groups.len() < 2 || values < 2 || groups.iter().any(|group| group.len() != values) {
             return None;
@@ -79,7 +79,7 @@ mod tests {
         let groups = |all: [[f64; 4]; 3]| all.map(|group| group.to_vec()).to_vec();
         let a = groups([[10.0, 12.0, 11.0, 11.0], [13.0, 13.0, 14.0, 12.0], [9.0, 10.0, 11.0, 10.0]]);
         let b = groups([[12.0, 12.0, 13.0, 13.0], [15.0, 14.0, 14.0, 15.0], [11.0, 12.0, 12.0, 11.0]]);
-        let (a, b) = (Nested::of(&a).unwrap(), Nested::of(&b).unwrap());
+        let (a, b) = (Nested::from_groups(&a).unwrap(), Nested::from_groups(&b).unwrap());
         near(a.within, 0.666_666_7);
         near(a.of_means, 2.333_333_3);
         near(a.between, 2.166_666_7);
@@ -96,9 +96,10 @@ mod tests {
     #[test]
     fn what_is_no_nest() {
         assert!(
-            Nested::of(&[vec![1.0, 2.0]]).is_none() && Nested::of(&[vec![1.0, 2.0], vec![1.0]]).is_none()
+            Nested::from_groups(&[vec![1.0, 2.0]]).is_none()
+                && Nested::from_groups(&[vec![1.0, 2.0], vec![1.0]]).is_none()
         );
-        let flat = Nested::of(&[vec![1.0, 3.0], vec![3.0, 1.0]]).unwrap();
+        let flat = Nested::from_groups(&[vec![1.0, 3.0], vec![3.0, 1.0]]).unwrap();
         assert!(flat.between < 0.0 && flat.best_values(10.0).is_none() && flat.share_between() == 0.0);
     }
 }

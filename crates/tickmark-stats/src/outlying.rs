@@ -28,7 +28,7 @@ pub struct Most {
 impl Most {
     /// None of fewer than [`FEWEST`] values.
     #[must_use]
-    pub fn of(values: &[f64]) -> Option<Self> {
+    pub fn from_values(values: &[f64]) -> Option<Self> {
         let centre = median(values.iter().copied()).filter(|_| values.len() >= FEWEST)?;
         let deviations = Sorted::new(values.iter().map(|value| (value - centre).abs()));
         let scale = NORMAL * deviations.quantile(0.5)?;
@@ -67,7 +67,7 @@ mod tests {
         let limit = limit(n, chance);
         let any = |_: &usize| {
             let values: Vec<f64> = (0..n).map(|_| normal(&mut random)).collect();
-            let most = Most::of(&values).unwrap();
+            let most = Most::from_values(&values).unwrap();
             values.iter().any(|value| (value - most.centre).abs() > limit * most.scale)
         };
         (0..trials).filter(any).count() as f64 / trials as f64
@@ -92,13 +92,13 @@ mod tests {
         // Four of twenty are wrong; mean and standard deviation would take them in.
         let mut values: Vec<f64> = (0..16).map(|i| 100.0 + f64::from(i % 4)).collect();
         values.extend([200.0; 4]);
-        let most = Most::of(&values).unwrap();
+        let most = Most::from_values(&values).unwrap();
         let apart = values.iter().filter(|v| (*v - most.centre).abs() > limit(20, 0.05) * most.scale).count();
         assert_eq!(apart, 4);
-        assert_eq!(Most::of(&[1.0; 4]), None);
-        assert_eq!(Most::of(&[3.0; 5]), Some(Most { centre: 3.0, scale: 0.0 }));
+        assert_eq!(Most::from_values(&[1.0; 4]), None);
+        assert_eq!(Most::from_values(&[3.0; 5]), Some(Most { centre: 3.0, scale: 0.0 }));
         // Three in five read 20 ns, and the others 22: none of them is apart.
         let steps: Vec<f64> = (0..50).map(|i| if i % 5 < 3 { 20.0 } else { 22.0 }).collect();
-        assert_eq!(Most::of(&steps), Some(Most { centre: 20.0, scale: 2.0 }));
+        assert_eq!(Most::from_values(&steps), Some(Most { centre: 20.0, scale: 2.0 }));
     }
 }

@@ -39,7 +39,7 @@ pub struct Chance {
 /// Judges figures that have the same labels, together.
 #[must_use]
 pub fn judge<R: Relabelled>(figures: &[R], labels: Labels) -> Vec<Chance> {
-    let seen = labels.seen();
+    let seen = labels.observed();
     let observed: Vec<f64> = figures.iter().map(|figure| figure.score(&seen)).collect();
     let mut rising: Vec<usize> = (0..figures.len()).collect();
     rising.sort_by(|a, b| observed[*a].total_cmp(&observed[*b]));

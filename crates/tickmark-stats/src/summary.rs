@@ -26,7 +26,7 @@ pub struct Summary {
 impl Summary {
     /// None of an empty sample; no value may be NaN.
     #[must_use]
-    pub fn of(values: &[f64]) -> Option<Self> {
+    pub fn summarize(values: &[f64]) -> Option<Self> {
         Self::with_ranks(values, &[]).map(|(summary, _)| summary)
     }
 
@@ -184,14 +184,14 @@ mod tests {
     #[test]
     fn what_the_old_tool_gets_wrong() {
         // statistics.md: ministat prints 0, -nan and the upper of two medians.
-        assert_eq!(Summary::of(&[1e9 + 1.0, 1e9 + 2.0, 1e9 + 3.0]).unwrap().deviation, 1.0);
-        let s = Summary::of(&[1.7e18, 1.7e18 + 512.0, 1.7e18 + 1024.0]).unwrap();
+        assert_eq!(Summary::summarize(&[1e9 + 1.0, 1e9 + 2.0, 1e9 + 3.0]).unwrap().deviation, 1.0);
+        let s = Summary::summarize(&[1.7e18, 1.7e18 + 512.0, 1.7e18 + 1024.0]).unwrap();
         assert!((s.deviation - 512.0).abs() < 1e-6, "{s:?}");
-        let s = Summary::of(&[1e300, 3e300, 2e300]).unwrap();
+        let s = Summary::summarize(&[1e300, 3e300, 2e300]).unwrap();
         assert!((s.deviation / 1e300 - 1.0).abs() < 1e-9, "{s:?}");
-        let four = Summary::of(&[13_626.05, 13_704.01, 13_741.43, 13_769.32]).unwrap();
+        let four = Summary::summarize(&[13_626.05, 13_704.01, 13_741.43, 13_769.32]).unwrap();
         assert!((four.median - 13_722.72).abs() < 1e-9, "{four:?}");
-        assert_eq!(Summary::of(&[]), None);
+        assert_eq!(Summary::summarize(&[]), None);
     }
 
     #[test]
@@ -232,7 +232,7 @@ mod tests {
         #[test]
         fn selection_is_sorting(values in prop::collection::vec(-1e6f64..1e6, 1..80)) {
             let sorted = Sorted::new(values.clone());
-            let s = Summary::of(&values).unwrap();
+            let s = Summary::summarize(&values).unwrap();
             prop_assert_eq!(s.median, sorted.quantile(0.5).unwrap());
             prop_assert_eq!(s.quartiles, [sorted.quantile(0.25).unwrap(), sorted.quantile(0.75).unwrap()]);
             prop_assert!(s.least <= s.mean + 1e-6 && s.mean <= s.most + 1e-6);

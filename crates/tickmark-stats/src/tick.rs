@@ -212,7 +212,7 @@ fn agrees(comb: &Comb, in_its_gaps: bool, counted: f64, seconds: f64) -> bool {
 
 /// Every train, fastest first; of two that share gaps the slower comes last.
 fn combs(gaps: &Gaps<'_>) -> Vec<Comb> {
-    let mut marked = Marked::of(gaps);
+    let mut marked = Marked::from_gaps(gaps);
     let (mut trains, mut refuted) = (Vec::<Comb>::new(), Vec::<f64>::new());
     while trains.len() < MOST {
         let mut fit = |period: f64| {

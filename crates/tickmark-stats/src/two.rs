@@ -18,7 +18,7 @@ pub struct Moments {
 impl Moments {
     /// None for fewer than two values.
     #[must_use]
-    pub fn of(sample: &[f64]) -> Option<Self> {
+    pub fn from_sample(sample: &[f64]) -> Option<Self> {
         let s = spread(sample).filter(|_| sample.len() > 1)?;
         Some(Self { count: sample.len() as f64, mean: s.mean, deviation: s.deviation })
     }
@@ -58,7 +58,7 @@ impl Difference {
     /// nothing varies.
     #[must_use]
     pub fn welch(first: &[f64], second: &[f64]) -> Option<Self> {
-        Self::between(&Moments::of(first)?, &Moments::of(second)?)
+        Self::between(&Moments::from_sample(first)?, &Moments::from_sample(second)?)
     }
 
     /// The same of samples that are known by their moments.
@@ -112,7 +112,7 @@ impl Difference {
 /// problems in interval estimation, 1954. None where the first mean is not told from zero: then there is no such interval.
 #[must_use]
 pub fn ratio(first: &[f64], second: &[f64], confidence: f64) -> Option<(f64, Interval)> {
-    ratio_between(&Moments::of(first)?, &Moments::of(second)?, confidence)
+    ratio_between(&Moments::from_sample(first)?, &Moments::from_sample(second)?, confidence)
 }
 
 /// The same of samples that are known by their moments.

@@ -70,7 +70,7 @@ proptest! {
         if let (Some((r, i)), Some((s, j))) = (ratio(&a, &b, 0.95), ratio(&c, &d, 0.95)) {
             prop_assert!(near(r, s) && same(i, j));
         }
-        let (s, t) = (Summary::of(&a).unwrap(), Summary::of(&c).unwrap());
+        let (s, t) = (Summary::summarize(&a).unwrap(), Summary::summarize(&c).unwrap());
         prop_assert!(near(s.deviation * factor, t.deviation) && near(s.median * factor, t.median));
         if let (Some(x), Some(y)) = (lag_1(&a), lag_1(&c)) {
             prop_assert!(near(x, y));

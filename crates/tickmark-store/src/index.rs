@@ -50,7 +50,7 @@ pub struct Entry {
 impl Entry {
     /// What the index knows of a recording.
     #[must_use]
-    pub fn of(recording: &Recording) -> Self {
+    pub fn from_recording(recording: &Recording) -> Self {
         let fact = |name: &str| recording.environment().and_then(|facts| facts.get(name)).map(str::to_owned);
         let done = recording.runs.iter().filter(|run| run.status != Status::Open).count();
         Self {
@@ -70,7 +70,7 @@ impl Entry {
             imported: recording.imported.is_some(),
             doctor: recording.meta.select == [crate::DOCTOR],
             boot: fact("boot.id"),
-            signature: signature::of(recording),
+            signature: signature::signature(recording),
         }
     }
 
@@ -216,7 +216,7 @@ impl Index {
     }
 
     fn put_one(&self, recording: &Recording) -> rusqlite::Result<()> {
-        let e = Entry::of(recording);
+        let e = Entry::from_recording(recording);
         let arm = e.arm.as_ref().and_then(|arm| serde_json::to_string(arm).ok());
         let mut row = self.connection.prepare_cached(
             "insert or replace into recordings values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)",

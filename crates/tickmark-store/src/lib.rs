@@ -197,7 +197,7 @@ impl Store {
             match known.remove(&id).filter(|entry| entry.complete) {
                 Some(entry) => entries.push(entry),
                 None => match self.read(&id) {
-                    Ok(recording) => entries.push(Entry::of(&recording)),
+                    Ok(recording) => entries.push(Entry::from_recording(&recording)),
                     Err(error) => (self.warn)(&error),
                 },
             }

@@ -51,7 +51,7 @@ pub fn load(folder: &Path) -> Result<Recording, Error> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(recording),
         Err(error) => return Err(failed(error)),
     };
-    let mut stream = Stream::of(&recording);
+    let mut stream = Stream::from_recording(&recording);
     let mut lines = BufReader::new(file);
     let (mut line, mut start) = (Vec::new(), 0);
     for number in 1.. {
@@ -92,7 +92,7 @@ struct Stream {
 }
 
 impl Stream {
-    fn of(recording: &Recording) -> Self {
+    fn from_recording(recording: &Recording) -> Self {
         let mut metrics = HashMap::new();
         for (at, metric) in recording.meta.plan.metrics.iter().enumerate() {
             // Where one stands twice, the first is meant.
@@ -102,7 +102,7 @@ impl Stream {
     }
 
     fn take(&mut self, recording: &mut Recording, number: usize, line: &[u8], start: u64) {
-        match Said::of(line) {
+        match Said::parse(line) {
             // Nearly all bytes are observations, which are only parsed when they are needed.
             Ok(Said::Observed(mut glance)) => {
                 clean::name(&mut glance.metric);

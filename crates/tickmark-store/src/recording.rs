@@ -86,7 +86,7 @@ pub enum Status {
 impl Status {
     /// Why there is nothing of it, where that was said.
     #[must_use]
-    pub fn why(&self) -> Option<&str> {
+    pub fn reason(&self) -> Option<&str> {
         match self {
             Self::Unsupported(reason) | Self::Failed(reason) | Self::TimedOut(reason) => {
                 Some(&reason.message)
@@ -117,7 +117,7 @@ pub(crate) struct Places {
 }
 
 impl Places {
-    fn of(recording: &Recording) -> Self {
+    fn from_recording(recording: &Recording) -> Self {
         let mut metrics = HashMap::new();
         for (at, metric) in recording.meta.plan.metrics.iter().enumerate() {
             // Where one stands twice, the first is meant.
@@ -218,7 +218,7 @@ impl Recording {
 
     /// The runs of the plan that give a metric, in its order.
     pub fn runs_of<'a>(&'a self, metric: &Name) -> impl Iterator<Item = &'a Run> + use<'a> {
-        let all = self.places.get_or_init(|| Places::of(self));
+        let all = self.places.get_or_init(|| Places::from_recording(self));
         all.runs.get(metric).into_iter().flatten().filter_map(|at| self.runs.get(*at))
     }
 
@@ -243,7 +243,7 @@ impl Recording {
                 _ => None,
             }
         };
-        let own = self.places.get_or_init(|| Places::of(self)).metrics.get(metric).copied();
+        let own = self.places.get_or_init(|| Places::from_recording(self)).metrics.get(metric).copied();
         // What the plan does not know is looked at by its own name.
         let of = |observed: &Option<Observed>| {
             own.is_some() || observed.as_ref().is_none_or(|o| o.metric == *metric)

@@ -24,7 +24,7 @@ const FACTS: [&str; 13] = [
 ];
 
 /// A hash of the machine, its settings, what was measured, how often and how long: fewer and shorter runs spread farther.
-pub(crate) fn of(recording: &Recording) -> String {
+pub(crate) fn signature(recording: &Recording) -> String {
     let mut text = String::new();
     let facts = recording.environment();
     for name in FACTS {

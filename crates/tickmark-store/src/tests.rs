@@ -329,11 +329,11 @@ fn the_index_of_another_version_is_made_again() {
 #[test]
 fn a_signature_is_of_the_configuration() {
     let recording = load(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/format-1.5")).unwrap();
-    let own = Entry::of(&recording).signature;
+    let own = Entry::from_recording(&recording).signature;
     let changed = |change: &dyn Fn(&mut Recording)| {
         let mut other = recording.clone();
         change(&mut other);
-        Entry::of(&other).signature
+        Entry::from_recording(&other).signature
     };
     assert_eq!(changed(&|other| other.meta.name = "another".to_owned()), own);
     assert_ne!(changed(&|other| other.meta.plan.settings.small = true), own);

@@ -37,7 +37,7 @@ impl Writer {
         }
         let (destination, file) = Destination::create(path).map_err(Error::file("write", path))?;
         let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
-        let begun = of(schema)
+        let begun = parquet_schema(schema)
             .and_then(|schema| SerializedFileWriter::new(file, Arc::new(schema), Arc::new(properties)));
         let file = begun.map_err(|error| Error::damaged(path, error))?;
         Ok(Self {
@@ -93,7 +93,7 @@ pub(crate) fn empty(schema: Schema) -> Vec<Column> {
 }
 
 /// The schema as Parquet has it.
-fn of(schema: Schema) -> Result<Type, ParquetError> {
+fn parquet_schema(schema: Schema) -> Result<Type, ParquetError> {
     let field = |(name, kind): &(&str, Kind)| {
         let physical = match kind {
             Kind::Text => Physical::BYTE_ARRAY,

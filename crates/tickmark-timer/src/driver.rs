@@ -93,7 +93,7 @@ impl<T> Shared<T> {
         let mut waiter = event::Waiter::new(sleep);
         loop {
             // Before the queue is looked at: what is told after that ends the wait at once.
-            let told = self.event.told();
+            let told = self.event.times_notified();
             let mut state = self.lock();
             if state.stop {
                 return;

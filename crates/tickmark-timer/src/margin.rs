@@ -29,7 +29,7 @@ impl Latencies {
 
     /// Wake-ups that were learned from, outliers included.
     #[cfg(test)]
-    pub(crate) fn seen(&self) -> u64 {
+    pub(crate) fn wake_ups(&self) -> u64 {
         self.seen + self.outliers
     }
 

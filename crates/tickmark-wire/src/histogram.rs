@@ -125,7 +125,7 @@ impl Histogram {
 mod tests {
     use super::*;
 
-    fn of(values: &[i64]) -> Histogram {
+    fn from_values(values: &[i64]) -> Histogram {
         let mut all = Histogram::new(7);
         values.iter().for_each(|value| all.record(Nanos::new(*value)));
         all
@@ -136,7 +136,8 @@ mod tests {
         for power in 0..63 {
             for value in [1i64 << power, (1i64 << power) + (1i64 << power) / 3, (1i64 << power) - 1] {
                 for value in [value, -value] {
-                    let (low, high) = of(&[]).ends(of(&[]).bucket_of(Nanos::new(value))).unwrap();
+                    let (low, high) =
+                        from_values(&[]).ends(from_values(&[]).bucket_of(Nanos::new(value))).unwrap();
                     assert!((low..=high).contains(&value), "{value}: {low} {high}");
                     assert!(
                         (high - low) as f64 <= value.unsigned_abs() as f64 / 128.0,
@@ -145,13 +146,13 @@ mod tests {
                 }
             }
         }
-        let end = of(&[i64::MAX, i64::MIN]);
+        let end = from_values(&[i64::MAX, i64::MIN]);
         assert_eq!((end.total(), end.buckets().unwrap().len()), (2, 2), "nothing lies beyond the end");
     }
 
     #[test]
     fn buckets_ascend() {
-        let all = of(&[1_000_000, 7, -300, 1_000_001, 7]);
+        let all = from_values(&[1_000_000, 7, -300, 1_000_001, 7]);
         let ends = |(low, high, count): &(Nanos, Nanos, u64)| (low.get(), high.get(), *count);
         let buckets: Vec<_> = all.buckets().unwrap().iter().map(ends).collect();
         assert_eq!(buckets, [(-301, -300, 1), (7, 7, 2), (999_424, 1_003_519, 2)]);
@@ -165,14 +166,14 @@ mod tests {
         for amount in [1_000_000, 7, 300, 1_000_001, 7] {
             counts[Histogram::place(7, amount)] += 1;
         }
-        let (all, exact) = (Histogram::of_counts(7, counts), of(&[1_000_000, 7, 300, 1_000_001, 7]));
+        let (all, exact) = (Histogram::of_counts(7, counts), from_values(&[1_000_000, 7, 300, 1_000_001, 7]));
         assert_eq!((&all.bucket, &all.count, all.buckets()), (&exact.bucket, &exact.count, exact.buckets()));
         assert!(Histogram::of_counts(7, []).buckets().unwrap().is_empty());
     }
 
     #[test]
     fn what_is_damaged_has_no_buckets() {
-        let sound = of(&[1, 2, 3]);
+        let sound = from_values(&[1, 2, 3]);
         let damage = |change: fn(&mut Histogram)| {
             let mut bad = sound.clone();
             change(&mut bad);

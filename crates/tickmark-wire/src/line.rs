@@ -60,8 +60,8 @@ impl Said {
     ///
     /// # Errors
     /// What is wrong with the line, in words.
-    pub fn of(line: &[u8]) -> Result<Self, String> {
-        match ObservationLine::of(line) {
+    pub fn parse(line: &[u8]) -> Result<Self, String> {
+        match ObservationLine::parse(line) {
             Some(ObservationLine { run, metric, observations, segments, .. }) => {
                 let kind = observations.into_keys().next().unwrap_or_default();
                 Ok(Self::Observed(Glance { run, metric, kind, segments }))
@@ -84,7 +84,7 @@ struct ObservationLine {
 }
 
 impl ObservationLine {
-    fn of(line: &[u8]) -> Option<Self> {
+    fn parse(line: &[u8]) -> Option<Self> {
         #[derive(Deserialize)]
         #[serde(deny_unknown_fields)]
         struct Line {
@@ -136,7 +136,7 @@ impl Event {
             Ok(event) => return Ok(event),
             Err(error) => error,
         };
-        if let Some(observed) = ObservationLine::of(line).and_then(|whole| whole.unknown(line)) {
+        if let Some(observed) = ObservationLine::parse(line).and_then(|whole| whole.unknown(line)) {
             return Ok(Self::Observed(observed));
         }
         match Self::kind(line) {
@@ -214,7 +214,7 @@ mod tests {
             segments: vec![segment],
         };
         let line = serde_json::to_string(&Event::Observed(observed)).unwrap();
-        let glance = |line: &str| match Said::of(line.as_bytes()) {
+        let glance = |line: &str| match Said::parse(line.as_bytes()) {
             Ok(Said::Observed(glance)) => {
                 Ok((glance.run.0, glance.metric.to_string(), glance.kind, glance.segments.len()))
             }

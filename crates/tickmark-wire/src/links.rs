@@ -68,10 +68,10 @@ impl Times {
     /// What a line says; none where it says nothing of the kind, or no time.
     #[must_use]
     pub fn parse(line: &str) -> Option<Self> {
-        Self::of(&mut line.split(' '))
+        Self::parse_words(&mut line.split(' '))
     }
 
-    fn of(words: &mut std::str::Split<'_, char>) -> Option<Self> {
+    fn parse_words(words: &mut std::str::Split<'_, char>) -> Option<Self> {
         let times = Self { trips: Nanos::new(number(words)?), stream: Nanos::new(number(words)?) };
         let is_time = |time: Nanos| (Nanos::ZERO..=MOST).contains(&time);
         (is_time(times.trips) && is_time(times.stream)).then_some(times)
@@ -104,7 +104,7 @@ impl Order {
     #[must_use]
     pub fn parse(line: &str) -> Option<Self> {
         let mut words = line.split(' ');
-        Some(Self { times: Times::of(&mut words)?, ask: known(words.next()?) })
+        Some(Self { times: Times::parse_words(&mut words)?, ask: known(words.next()?) })
     }
 }
 
@@ -148,7 +148,7 @@ impl Reply {
         }
         let numbers: Option<Vec<i64>> = rest.split(' ').map(|word| word.parse().ok()).collect();
         match (kind, &numbers?[..]) {
-            ("answered", side) => Side::of(side).map(Self::Answered),
+            ("answered", side) => Side::from_numbers(side).map(Self::Answered),
             ("asked", [made, bytes, time, bytes_back, time_back, rest @ ..]) if rest.len() > SIDE => {
                 let flow = |bytes: i64, time| {
                     Some(Flow { bytes: u64::try_from(bytes).ok()?, time: Nanos::new(time) })
@@ -159,7 +159,7 @@ impl Reply {
                     made: u64::try_from(*made).ok()?,
                     there: flow(*bytes, *time)?,
                     back: flow(*bytes_back, *time_back)?,
-                    side: Side::of(side)?,
+                    side: Side::from_numbers(side)?,
                 }))
             }
             _ => None,
@@ -222,7 +222,7 @@ impl Side {
         [self.resent as i64, self.waited.map_or(-1, Nanos::get), self.took.get()]
     }
 
-    fn of(numbers: &[i64]) -> Option<Self> {
+    fn from_numbers(numbers: &[i64]) -> Option<Self> {
         let [resent, waited, took] = *numbers else { return None };
         let waited = (waited >= 0).then(|| Nanos::new(waited));
         Some(Self { resent: u64::try_from(resent).ok()?, waited, took: Nanos::new(took) })

@@ -38,7 +38,7 @@ impl<'a> Piece<'a> {
 
     /// The piece that a line of a launcher holds, if any.
     #[must_use]
-    pub fn of(line: &'a str) -> Option<Self> {
+    pub fn parse(line: &'a str) -> Option<Self> {
         let (_, rest) = line.split_once(MARK)?;
         let mut words = rest.splitn(5, ' ');
         let (node, agent, number) = (words.next()?, words.next()?, words.next()?.parse().ok()?);
@@ -107,7 +107,7 @@ mod tests {
             let lines: Vec<String> =
                 Piece::cut("n1", "7f", 3, &line).map(|piece| format!("{before}{piece}")).collect();
             prop_assert!(lines.iter().all(|line| line.len() < 1000));
-            let pieces: Vec<Piece<'_>> = lines.iter().map(|line| Piece::of(line).unwrap()).collect();
+            let pieces: Vec<Piece<'_>> = lines.iter().map(|line| Piece::parse(line).unwrap()).collect();
             let whole: String = pieces.iter().map(|piece| piece.text).collect();
             prop_assert_eq!(whole, line);
             let numbers: Vec<u64> = pieces.iter().map(|piece| piece.number).collect();
@@ -128,9 +128,9 @@ mod tests {
         for line in
             ["", "n1: hello", "@tickmark n1 7f x . {}", "@tickmark n1 7f 1 ? {}", "@tickmark n1 7f 1 ."]
         {
-            assert_eq!(Piece::of(line), None, "{line}");
+            assert_eq!(Piece::parse(line), None, "{line}");
         }
-        assert_eq!(Piece::of(&format!("@tickmark n1 {} 0 . x", "7".repeat(256))), None);
+        assert_eq!(Piece::parse(&format!("@tickmark n1 {} 0 . x", "7".repeat(256))), None);
         for word in ["%", "%4", "%zz", "%ff"] {
             assert_eq!(text(word), None, "{word}");
         }

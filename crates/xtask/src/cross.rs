@@ -119,16 +119,16 @@ pub(crate) fn test() -> Result<()> {
         agent_c::compile(&format!("{processor}-linux-gnu-gcc"), &program)?;
         let mut agent = Command::new(format!("qemu-{processor}-static"));
         let (text, _) = shell::output(agent.arg(&program).args(["--budget", "5"]))?;
-        let ends = Ends::of(text.lines().map(str::to_owned))?;
-        println!("agent-c for {processor}: {}", ends.told());
+        let ends = Ends::parse(text.lines().map(str::to_owned))?;
+        println!("agent-c for {processor}: {}", ends.summary());
         ends.judge(55, |_| false)?;
     }
     Ok(())
 }
 
 fn every_probe(starter: &Path, catalogue: &Catalogue) -> Result<()> {
-    let ends = Ends::of(measured(Command::new(starter), starter, catalogue, |_| true)?)?;
-    println!("tickmark-agent for arm64: {}", ends.told());
+    let ends = Ends::parse(measured(Command::new(starter), starter, catalogue, |_| true)?)?;
+    println!("tickmark-agent for arm64: {}", ends.summary());
     // These are there to go wrong.
     ends.judge(160, |probe| probe.starts_with("selftest."))
 }
@@ -140,8 +140,8 @@ fn the_counter_stamps(starter: &Path, catalogue: &Catalogue) -> Result<()> {
     hidden.args(["--dev-bind", "/", "/", "--tmpfs", "/sys"]).arg(starter);
     let few = ["syscall.null", "op.int64.mul", "tick", "process.fork", "process.vfork"];
     let lines = measured(hidden, starter, catalogue, |probe| few.contains(&probe))?;
-    let ends = Ends::of(lines)?;
-    println!("the same, stamped with the counter: {}", ends.told());
+    let ends = Ends::parse(lines)?;
+    println!("the same, stamped with the counter: {}", ends.summary());
     ends.judge(few.len(), |_| false)?;
     match ends.clocks[..] {
         [] => Err("no run says what stamped".to_owned()),
@@ -200,11 +200,11 @@ struct Ends {
 }
 
 impl Ends {
-    fn of(lines: impl IntoIterator<Item = String>) -> Result<Self> {
+    fn parse(lines: impl IntoIterator<Item = String>) -> Result<Self> {
         let (mut ends, mut probes) = (Self::default(), BTreeMap::new());
         for line in lines {
             let name = |probes: &BTreeMap<RunId, String>, run| probes.get(&run).cloned().unwrap_or_default();
-            match Said::of(line.as_bytes())? {
+            match Said::parse(line.as_bytes())? {
                 Said::Event(Event::Started(started)) => {
                     probes.insert(started.run, started.probe.to_string());
                 }
@@ -226,7 +226,7 @@ impl Ends {
         Ok(ends)
     }
 
-    fn told(&self) -> String {
+    fn summary(&self) -> String {
         let skipped = self.skipped.join(", ");
         format!("{} runs finished, not supported there: {}: {skipped}", self.finished, self.skipped.len())
     }

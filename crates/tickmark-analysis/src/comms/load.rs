@@ -80,7 +80,7 @@ pub(super) struct Books {
 
 impl Books {
     /// None where no launch has any, or one has columns of other lengths. `apart` where the kernel charges interrupts to no task.
-    pub(super) fn of(launches: &[Loads], apart: bool) -> Option<Self> {
+    pub(super) fn from_launches(launches: &[Loads], apart: bool) -> Option<Self> {
         let first = launches.first()?;
         let (cpu, host) = (first.cpu, first.host.as_deref().cloned());
         // Another host has a kernel of its own.
@@ -164,7 +164,7 @@ fn windows(loads: &Loads, apart: bool) -> Option<Vec<Window>> {
     if !columns.into_iter().all(whole) || !parts.into_iter().all(part) {
         return None;
     }
-    let rest = RemainderCause::of(loads, apart);
+    let rest = RemainderCause::from_loads(loads, apart);
     (0..count).map(|at| window(loads, rest, at)).collect()
 }
 
@@ -179,7 +179,7 @@ enum RemainderCause {
 }
 
 impl RemainderCause {
-    fn of(loads: &Loads, apart: bool) -> Self {
+    fn from_loads(loads: &Loads, apart: bool) -> Self {
         let Some(span) = loads.span.filter(|span| span.wall.get() > 0) else { return Self::Unknown };
         let (wall, computing) = (span.wall.as_f64(), span.computing.as_f64());
         // Interrupts that are no task's are in /proc/stat, which is too coarse for a short launch.

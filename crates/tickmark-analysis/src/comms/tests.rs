@@ -43,14 +43,14 @@ fn loads(others: &[f64], lost: f64) -> Loads {
     }
 }
 
-fn seen(loads: Loads) -> CommsSummary {
+fn summary_with(loads: Loads) -> CommsSummary {
     let curve: Curve = [(64, vec![20_000.0, 22_000.0, 40_000.0])].into();
-    CommsSummary::of(&[(0, curve)], &[vec![loads], Vec::new()], 2.0, false).unwrap()
+    CommsSummary::from_curves(&[(0, curve)], &[vec![loads], Vec::new()], 2.0, false).unwrap()
 }
 
 #[test]
 fn the_load_is_what_the_messages_tasks_had_and_the_interrupts_charged_to_the_other() {
-    let seen = seen(loads(&[0.0, 0.0, 0.2, 0.3], 0.0));
+    let seen = summary_with(loads(&[0.0, 0.0, 0.2, 0.3], 0.0));
     let load = &seen.rows[0].loads[0];
     for meter in [load.gaps, load.counter] {
         assert!((meter.unwrap() - 0.4).abs() < 1e-6, "{load:?}");
@@ -67,14 +67,14 @@ fn the_load_is_what_the_messages_tasks_had_and_the_interrupts_charged_to_the_oth
 
 #[test]
 fn windows_that_nobody_explains_are_refused() {
-    let load = |lost| seen(loads(&[0.0; 4], lost)).rows[0].loads[0].clone();
+    let load = |lost| summary_with(loads(&[0.0; 4], lost)).rows[0].loads[0].clone();
     assert_eq!(load(0.01).windows, (4, 0));
     let none = load(0.05);
     assert_eq!((none.windows, none.gaps, none.tasks), ((4, 4), None, None));
     assert!((none.unexplained.unwrap() - 0.05).abs() < 1e-6);
     // A column that is short is no column.
     let short = Loads { steps: vec![1], ..loads(&[0.0; 4], 0.0) };
-    assert!(Books::of(&[short], false).is_none() && Books::of(&[], false).is_none());
+    assert!(Books::from_launches(&[short], false).is_none() && Books::from_launches(&[], false).is_none());
     // Without a computing task there is no such load, and the rest is there.
     let alone = Loads {
         alone: None,
@@ -84,7 +84,7 @@ fn windows_that_nobody_explains_are_refused() {
         waited: Vec::new(),
         ..loads(&[0.0; 4], 0.0)
     };
-    let load = &seen(alone).rows[0].loads[0];
+    let load = &summary_with(alone).rows[0].loads[0];
     assert_eq!((load.gaps, load.counter), (None, None));
     assert!((load.tasks.unwrap() - 0.3).abs() < 1e-9);
 }
@@ -120,7 +120,7 @@ fn interrupts_that_no_task_is_charged_with_are_load() {
         let stat = Some([0, 0, 0, softirq, 0, 0].map(|ms| Nanos::new(ms * 1_000_000)));
         Loads { span: apart.span.map(|span| Span { stat, ..span }), ..apart.clone() }
     };
-    let load = |loads: Loads| Books::of(&[loads], true).unwrap().at(64);
+    let load = |loads: Loads| Books::from_launches(&[loads], true).unwrap().at(64);
     let known = load(with(400));
     assert!(
         (known.gaps.unwrap() - 0.4).abs() < 1e-6 && (known.counter.unwrap() - 0.4).abs() < 1e-6,

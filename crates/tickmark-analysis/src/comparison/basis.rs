@@ -59,7 +59,7 @@ pub enum Basis {
 const ENOUGH: usize = 3;
 
 impl Basis {
-    pub(super) fn of(base: &Side, other: &Side, unit: Unit) -> Self {
+    pub(super) fn for_sides(base: &Side, other: &Side, unit: Unit) -> Self {
         // An experiment to which blocks were added has a recording of each setting for each time.
         let arm = |side: &Side| {
             let mut arms = side.recordings.iter().map(|one| one.meta.arm.clone().filter(|arm| !arm.pilot));

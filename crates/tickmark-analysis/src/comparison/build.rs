@@ -40,7 +40,7 @@ pub fn build(
     picks: RowSelection<'_>,
     earlier: &Earlier<'_>,
 ) -> Result<Model, Incomparable> {
-    let read: Vec<SideRows<'_>> = sides.iter().map(|side| SideRows::of(side, picks)).collect();
+    let read: Vec<SideRows<'_>> = sides.iter().map(|side| SideRows::from_side(side, picks)).collect();
     let Some((base, others)) = read.split_first() else {
         return Err(Incomparable::Nothing);
     };
@@ -56,13 +56,13 @@ pub fn build(
         }
     }
     let basis: Vec<Basis> =
-        others.iter().map(|other| Basis::of(base.side, other.side, options.unit)).collect();
+        others.iter().map(|other| Basis::for_sides(base.side, other.side, options.unit)).collect();
     let is_few = |basis: &Basis| matches!(basis, Basis::Few { .. });
     let few: Vec<&Side> = others.iter().zip(&basis).filter(|(_, b)| is_few(b)).map(|(o, _)| o.side).collect();
     let history = if few.is_empty() {
         History::default()
     } else {
-        history::of(earlier, &[&few[..], &[base.side]].concat())
+        history::history_before(earlier, &[&few[..], &[base.side]].concat())
     };
     let mut pages: Vec<Page<'_>> = others
         .iter()
@@ -74,7 +74,7 @@ pub fn build(
     }
     let rule = Rule { margin: options.margin, correction: options.correction, ..Rule::default() };
     let sound = |figure: &Figure| figure.primary && figure.unlike.is_none() && !figure.missing(options);
-    let paced = Paced::of(&pages, &history);
+    let paced = Paced::from_pages(&pages, &history);
     let both = pages.iter().zip(&paced.pages).map(|(page, paced)| {
         (page.basis, page.figures.iter().chain(&paced.figures).filter(|f| sound(f)).collect())
     });
@@ -82,7 +82,7 @@ pub fn build(
     // All claims of all sides are corrected for each other; what carries none is looked at for itself.
     let mut claims = judged::claimed(&pages, &groups, rule, &history);
     let by_pace = judged::claimed(&paced.pages, &groups, rule, &paced.history);
-    let groups: Vec<Vec<GroupLine>> = groups.into_iter().map(group::told).collect();
+    let groups: Vec<Vec<GroupLine>> = groups.into_iter().map(group::keep_shown_lines).collect();
     paced.take_over(&by_pace, &groups, &mut pages, &mut claims);
     let secondary = judged::secondary(&pages, rule, &history);
     let alone = judged::runs_alone(&pages, rule);
@@ -92,8 +92,8 @@ pub fn build(
     let everywhere = |metric: &str, name: &str| {
         pages.iter().all(|page| page.figures.iter().any(|f| same(f, (metric, name)) && sound(f)))
     };
-    let doses = trend::of(&read, &basis, rule.level, &everywhere);
-    let party = |read: &SideRows<'_>| Party::of(read.side, read.runs());
+    let doses = trend::trend_lines(&read, &basis, rule.level, &everywhere);
+    let party = |read: &SideRows<'_>| Party::from_side(read.side, read.runs());
     let judged = claims.into_iter().zip(secondary).zip(alone).zip(groups);
     let against = others.iter().zip(&basis).zip(pages.into_iter().map(|page| page.figures)).zip(judged).map(
         |(((other, basis), figures), (((claims, secondary), alone), groups))| {

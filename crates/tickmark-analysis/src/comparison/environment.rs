@@ -31,7 +31,7 @@ pub(super) fn differences(base: &Side, other: &Side) -> Vec<Difference> {
 
 /// What a watched CPU lost beside its tick, where one side lost far more than the other: a slower result may be that.
 fn noise(base: &[Recording], other: &[Recording]) -> Option<Difference> {
-    let (first, second) = (Lost::of(base.first()?)?, Lost::of(other.first()?)?);
+    let (first, second) = (Lost::from_recording(base.first()?)?, Lost::from_recording(other.first()?)?);
     let (least, most) = (first.share.min(second.share), first.share.max(second.share));
     (most > NOISY && most > TIMES * least).then(|| Difference {
         name: "lost to others while the tick was measured".to_owned(),
@@ -48,8 +48,8 @@ struct Lost {
 
 impl Lost {
     /// Of all runs of the tick's probe; none where there are none.
-    fn of(recording: &Recording) -> Option<Self> {
-        let noise = noise::of(recording)?;
+    fn from_recording(recording: &Recording) -> Option<Self> {
+        let noise = noise::summarize_noise(recording)?;
         Some(Self {
             share: noise.others().map(|(_, share)| share).sum(),
             most: noise.others().next().map(|(what, _)| what.code()).unwrap_or_default(),
@@ -82,7 +82,7 @@ pub(crate) fn between(base: &[Recording], other: &[Recording]) -> Vec<Difference
 fn facts(recordings: &[Recording]) -> BTreeMap<String, String> {
     let mut all: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for recording in recordings {
-        for (name, value) in of(recording) {
+        for (name, value) in configuration(recording) {
             let values = all.entry(name).or_default();
             if !values.contains(&value) {
                 values.push(value);
@@ -93,7 +93,7 @@ fn facts(recordings: &[Recording]) -> BTreeMap<String, String> {
 }
 
 /// Configuration alone: what changes by itself stands under `state.`.
-fn of(recording: &Recording) -> Vec<(String, String)> {
+fn configuration(recording: &Recording) -> Vec<(String, String)> {
     let mut facts = Vec::new();
     for (name, fact) in recording.environment().into_iter().flat_map(tickmark_wire::Environment::iter) {
         if !SELF_CHANGING.iter().any(|prefix| name.starts_with(prefix)) {

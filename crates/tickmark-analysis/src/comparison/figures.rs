@@ -22,7 +22,7 @@ pub(super) struct SideRows<'a> {
 }
 
 impl<'a> SideRows<'a> {
-    pub(super) fn of(side: &'a Side, picks: RowSelection<'_>) -> Self {
+    pub(super) fn from_side(side: &'a Side, picks: RowSelection<'_>) -> Self {
         let rows = |recording: &Recording| {
             let rows = report::rows_of(recording, &|_| true)
                 .into_iter()
@@ -253,7 +253,7 @@ fn between(runs: &[Vec<Vec<(u32, f64)>>; 2]) -> Option<f64> {
     let groups = |side: &Vec<Vec<(u32, f64)>>| -> Vec<Vec<f64>> {
         side.iter().map(|own| own.iter().map(|(_, value)| *value).collect()).collect()
     };
-    let shares = runs.iter().filter_map(|side| Some(Nested::of(&groups(side))?.share_between()));
+    let shares = runs.iter().filter_map(|side| Some(Nested::from_groups(&groups(side))?.share_between()));
     shares.max_by(f64::total_cmp)
 }
 

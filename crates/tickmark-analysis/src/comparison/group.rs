@@ -108,7 +108,7 @@ pub(super) fn judged<'a>(
 }
 
 /// A line for each group: for itself, or in units of the pace where it changed in these alone.
-pub(super) fn told(lines: Vec<GroupLine>) -> Vec<GroupLine> {
+pub(super) fn keep_shown_lines(lines: Vec<GroupLine>) -> Vec<GroupLine> {
     let (own, paced): (Vec<GroupLine>, Vec<GroupLine>) =
         lines.into_iter().partition(|line| line.by_pace.is_none());
     let by_pace = |own: &GroupLine| {

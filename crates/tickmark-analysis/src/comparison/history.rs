@@ -36,7 +36,7 @@ pub(super) struct History {
 impl History {
     /// Of recordings of one configuration.
     #[cfg(test)]
-    pub(super) fn of(recordings: Vec<Figures>) -> Self {
+    pub(super) fn from_recordings(recordings: Vec<Figures>) -> Self {
         Self { configurations: vec![recordings] }
     }
 
@@ -127,14 +127,14 @@ pub struct Earlier<'a> {
 
 /// Looks at recordings that were made before these sides, newest first, of the same configurations and as many runs as long; of
 /// each boot one, where the sides were not made in the same.
-pub(super) fn of(earlier: &Earlier<'_>, sides: &[&Side]) -> History {
+pub(super) fn history_before(earlier: &Earlier<'_>, sides: &[&Side]) -> History {
     let recordings: Vec<&Recording> = sides.iter().flat_map(|side| &side.recordings).collect();
     let metrics: Vec<&str> = recordings
         .iter()
         .flat_map(|recording| &recording.meta.plan.metrics)
         .map(|metric| metric.name.as_str())
         .collect();
-    let own: Vec<Entry> = recordings.iter().map(|recording| Entry::of(recording)).collect();
+    let own: Vec<Entry> = recordings.iter().map(|recording| Entry::from_recording(recording)).collect();
     let first = own.iter().map(|entry| entry.created).min();
     let boots: BTreeSet<&Option<String>> = own.iter().map(|entry| &entry.boot).collect();
     let is_other =

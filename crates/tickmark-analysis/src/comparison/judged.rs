@@ -145,7 +145,7 @@ mod tests {
         let value =
             |at: usize, number: usize| 99.0 + 0.2 * ((number * (7 + at) + number * number * at) % 11) as f64;
         let one = |number| names.clone().enumerate().map(|(at, name)| (name, value(at, number))).collect();
-        History::of((0..12).map(one).collect::<Vec<Figures>>())
+        History::from_recordings((0..12).map(one).collect::<Vec<Figures>>())
     }
 
     /// Which of the calls and of what has no group are claimed, and whether the group is.
@@ -178,7 +178,7 @@ mod tests {
             (1..12).for_each(|at| recordings[at] += [1.0, -1.0, 0.5][at % 3]);
             recordings[7] = far;
             let one = |value: &f64| Figures::from([(("alone".to_owned(), "floor"), *value)]);
-            let history = History::of(recordings.iter().map(one).collect());
+            let history = History::from_recordings(recordings.iter().map(one).collect());
             let basis = Basis::Few { order: "AB".to_owned() };
             let alone = Figure::floor("alone", Group::Memory, [100.0, 110.0], &history);
             let pages = [Page { basis: &basis, figures: vec![alone] }];

@@ -154,7 +154,7 @@ pub struct Exact {
 
 impl Exact {
     /// Of pairs with a base above zero.
-    fn of([a, b]: &[Vec<f64>; 2]) -> Option<Self> {
+    fn from_pairs([a, b]: &[Vec<f64>; 2]) -> Option<Self> {
         let base: f64 = a.iter().sum();
         if a.is_empty() || a.iter().any(|a| *a <= 0.0) {
             return None;
@@ -213,7 +213,7 @@ impl Figure {
         let missing = self.missing(options);
         let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len().max(1) as f64;
         let means = claim.map_or_else(|| self.runs.each_ref().map(|runs| mean(runs)), |claim| claim.means);
-        let exact = Exact::of(&self.values).filter(|_| self.exact && self.unlike.is_none());
+        let exact = Exact::from_pairs(&self.values).filter(|_| self.exact && self.unlike.is_none());
         // Without a phase in common each side has only its own.
         let means = if self.exact && !self.values[0].is_empty() {
             self.values.each_ref().map(|values| mean(values))
@@ -241,7 +241,7 @@ impl Figure {
         let why = open.then(|| match self.unlike {
             None if missing => Why::Missing,
             None if !self.primary => Why::Secondary,
-            _ => self.why(claim),
+            _ => self.open_reason(claim),
         });
         // What was made one after the other is one replicate.
         let replicates = match self.history {
@@ -295,7 +295,7 @@ impl Figure {
     }
 
     /// Why its verdict is open.
-    fn why(&self, claim: Option<Comparison>) -> Why {
+    fn open_reason(&self, claim: Option<Comparison>) -> Why {
         let needed = match claim.map(|claim| claim.verdict) {
             Some(Verdict::Undecided { needed }) => needed,
             _ => None,

@@ -102,7 +102,7 @@ impl Model {
 }
 
 impl Party {
-    pub(super) fn of(side: &Side, runs: usize) -> Self {
+    pub(super) fn from_side(side: &Side, runs: usize) -> Self {
         let first = side.recordings.first();
         let meta = first.map(|recording| &recording.meta);
         let ids: Vec<Id> = side.recordings.iter().map(|recording| recording.meta.id.clone()).collect();

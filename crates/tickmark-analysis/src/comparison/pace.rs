@@ -30,7 +30,7 @@ pub(super) struct Paced<'a> {
 
 impl<'a> Paced<'a> {
     /// Of figures that earlier recordings judge. A page whose pace differs as such has none: what changed there is more than a call.
-    pub(super) fn of(pages: &[Page<'a>], history: &History) -> Self {
+    pub(super) fn from_pages(pages: &[Page<'a>], history: &History) -> Self {
         let of_pace = |figure: &&Figure| shows_pace(&figure.metric) && is_judged(figure);
         let names = |page: &Page<'_>| page.figures.iter().filter(of_pace).map(name).collect();
         let own = pages.iter().map(names).filter(|names: &BTreeSet<Name>| !names.is_empty());
@@ -154,7 +154,7 @@ mod tests {
         let figure =
             |number| move |(at, metric): (usize, &&str)| (((*metric).to_owned(), "floor"), value(at, number));
         let all = || PACES.iter().chain(&CALLS).enumerate();
-        History::of((0..20).map(|number| all().map(figure(number)).collect()).collect())
+        History::from_recordings((0..20).map(|number| all().map(figure(number)).collect()).collect())
     }
 
     /// Of a pair of recordings whose pace and whose calls went to so much: the claimed ratio of each call, and the paces' of the group.
@@ -167,13 +167,13 @@ mod tests {
         let paces = PACES.iter().map(of(pace, Group::Arithmetic));
         let figures: Vec<Figure> = paces.chain(CALLS.iter().map(of(calls, Group::SystemCall))).collect();
         let mut pages = vec![Page { basis: &basis, figures }];
-        let paced = Paced::of(&pages, &history);
+        let paced = Paced::from_pages(&pages, &history);
         let both = pages[0].figures.iter().chain(&paced.pages[0].figures).collect();
         let rule = Rule::default();
         let groups = group::judged(std::iter::once((&basis, both)), [&history, &paced.history], rule);
         let mut claims = judged::claimed(&pages, &groups, rule, &history);
         let own = judged::claimed(&paced.pages, &groups, rule, &paced.history);
-        let told: Vec<Vec<GroupLine>> = groups.into_iter().map(group::told).collect();
+        let told: Vec<Vec<GroupLine>> = groups.into_iter().map(group::keep_shown_lines).collect();
         paced.take_over(&own, &told, &mut pages, &mut claims);
         let ratio = |at: usize| claims[0][at].filter(|c| c.verdict.is_change()).and_then(|c| c.change().0);
         let changed = told.iter().flatten().filter(|line| line.changed && line.group == Group::SystemCall);

@@ -65,7 +65,7 @@ fn dose(setting: &str) -> Option<Dose> {
 }
 
 /// Of sides that are settings of one experiment, all of them numbers, three or more.
-pub(super) fn of(
+pub(super) fn trend_lines(
     read: &[SideRows<'_>],
     basis: &[Basis],
     level: f64,

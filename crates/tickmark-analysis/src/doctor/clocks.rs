@@ -48,7 +48,7 @@ fn slow_clock(patient: &Patient<'_>) -> Diagnosis {
             .collect();
         evidence.push(measured(READ, ObservedValue::Time(read)));
         let found = SLOW.contains(&source);
-        let diagnosis = Diagnosis::told(NAME, found, Some(Cost::Call(beyond)), evidence);
+        let diagnosis = Diagnosis::found_or_fine(NAME, found, Some(Cost::Call(beyond)), evidence);
         let sources = patient.fact("clock.sources").unwrap_or_default();
         let better =
             ["tsc", "kvm-clock"].into_iter().find(|better| sources.split(' ').any(|one| one == *better));
@@ -73,7 +73,7 @@ fn through_kernel(patient: &Patient<'_>) -> Diagnosis {
         // Without what the counter itself takes, which traps on some machines.
         let counter = read - beyond;
         let found = beyond > KERNEL_PATH * (call - counter) && !slow;
-        Ok(Diagnosis::told(NAME, found, Some(Cost::Call(beyond)), evidence))
+        Ok(Diagnosis::found_or_fine(NAME, found, Some(Cost::Call(beyond)), evidence))
     })
 }
 
@@ -90,7 +90,7 @@ fn apart(patient: &Patient<'_>) -> Diagnosis {
             ),
             measured(&format!("{}.offset", names::BETWEEN_CPUS), ObservedValue::Time(offset)),
         ];
-        Ok(Diagnosis::told(NAME, steps > 0.0 || offset.abs() > APART, None, evidence))
+        Ok(Diagnosis::found_or_fine(NAME, steps > 0.0 || offset.abs() > APART, None, evidence))
     })
 }
 
@@ -113,7 +113,7 @@ fn tick_share(patient: &Patient<'_>) -> Diagnosis {
             measured("tick.cost", ObservedValue::Time(cost)),
             measured("tick.share", ObservedValue::Share(share)),
         ];
-        Ok(Diagnosis::told(NAME, share > SHARE, Some(Cost::Share(share)), evidence))
+        Ok(Diagnosis::found_or_fine(NAME, share > SHARE, Some(Cost::Share(share)), evidence))
     })
 }
 
@@ -123,7 +123,7 @@ fn periodic(patient: &Patient<'_>) -> Diagnosis {
         let stops = stops_while_idle(patient.facts).ok_or("the kernel's configuration cannot be read")?;
         let evidence = ["kernel.config.NO_HZ_COMMON", "kernel.config.HZ_PERIODIC", "kernel.command_line"];
         let evidence = evidence.into_iter().filter_map(|name| patient.shown(name)).collect();
-        Ok(Diagnosis::told(NAME, !stops, None, evidence))
+        Ok(Diagnosis::found_or_fine(NAME, !stops, None, evidence))
     })
 }
 
@@ -164,7 +164,7 @@ fn nohz_full(patient: &Patient<'_>) -> Diagnosis {
             evidence.push(measured(&format!("lost to {}", kind.what.code()), ObservedValue::Rate(times)));
         }
         // One a second is the kernel's own housekeeping.
-        Ok(Diagnosis::told(NAME, rate > 2.0 && all >= FEW, Some(Cost::Share(share)), evidence))
+        Ok(Diagnosis::found_or_fine(NAME, rate > 2.0 && all >= FEW, Some(Cost::Share(share)), evidence))
     })
 }
 
@@ -189,7 +189,8 @@ fn slack(patient: &Patient<'_>) -> Diagnosis {
         let nanos = session.asked.slack.map_or(system, Nanos::as_f64);
         let evidence = patient.shown("clock.slack_ns").into_iter();
         let evidence = evidence.chain([measured(names::SLEEP, ObservedValue::Time(late))]).collect();
-        let diagnosis = Diagnosis::told(NAME, nanos > SLACK * late, Some(Cost::WakeUp(nanos)), evidence);
+        let diagnosis =
+            Diagnosis::found_or_fine(NAME, nanos > SLACK * late, Some(Cost::WakeUp(nanos)), evidence);
         let diagnosis = diagnosis.usual(nanos <= DEFAULT_SLACK);
         Ok(diagnosis.proved_by(format!("slack={nanos:.0}ns,1ns"), names::SLEEP))
     })

@@ -150,7 +150,7 @@ pub fn examine(recording: &Recording, chosen: &[&Check]) -> Vec<Diagnosis> {
         facts: recording.environment().unwrap_or(&none),
         end: recording.ends.last(),
         model: report::build(recording, &|_| true, false),
-        noise: noise::of(recording),
+        noise: noise::summarize_noise(recording),
     };
     let mut all: Vec<Diagnosis> = chosen.iter().map(|check| (check.look)(&patient)).collect();
     let place = |diagnosis: &Diagnosis| match &diagnosis.outcome {
@@ -223,7 +223,7 @@ impl Diagnosis {
     }
 
     /// Found or fine, as it is.
-    fn told(name: &'static str, found: bool, cost: Option<Cost>, evidence: Vec<Evidence>) -> Self {
+    fn found_or_fine(name: &'static str, found: bool, cost: Option<Cost>, evidence: Vec<Evidence>) -> Self {
         Self::new(name, if found { Outcome::Found(cost) } else { Outcome::Fine }, evidence)
     }
 

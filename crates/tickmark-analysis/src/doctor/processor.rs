@@ -56,7 +56,7 @@ fn idle(patient: &Patient<'_>) -> Diagnosis {
         // A state that is never entered delays nobody: what is late beside the slack has to have room for it.
         let slack = patient.fact("clock.slack_ns").ok().and_then(|nanos| nanos.parse().ok()).unwrap_or(0.0);
         let found = longest > LATENCY && late - slack > 0.8 * longest * 1e3;
-        Ok(Diagnosis::told(NAME, found, Some(Cost::WakeUp(longest * 1e3)), evidence))
+        Ok(Diagnosis::found_or_fine(NAME, found, Some(Cost::WakeUp(longest * 1e3)), evidence))
     })
 }
 
@@ -90,7 +90,7 @@ fn governor(patient: &Patient<'_>) -> Diagnosis {
         let cpu = patient.fact("cpu.measured").unwrap_or("0");
         let file = format!("/sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_governor");
         // What the lowest clock loses against the highest is not known before it is tried.
-        let diagnosis = Diagnosis::told(NAME, found, None, evidence);
+        let diagnosis = Diagnosis::found_or_fine(NAME, found, None, evidence);
         Ok(diagnosis.proved_by(format!("{file}={governor},performance"), WORK))
     })
 }
@@ -116,7 +116,7 @@ fn mitigations(patient: &Patient<'_>) -> Diagnosis {
             }
         }));
         // What a call would take without them was not measured: that needs a boot with mitigations=off.
-        Ok(Diagnosis::told(NAME, !dear.is_empty(), None, evidence))
+        Ok(Diagnosis::found_or_fine(NAME, !dear.is_empty(), None, evidence))
     })
 }
 
@@ -127,7 +127,7 @@ fn huge_pages(patient: &Patient<'_>) -> Diagnosis {
         let evidence = patient.shown("memory.thp").into_iter().collect();
         let found = setting.contains("[never]");
         let file = "/sys/kernel/mm/transparent_hugepage/enabled";
-        Ok(Diagnosis::told(NAME, found, None, evidence)
+        Ok(Diagnosis::found_or_fine(NAME, found, None, evidence)
             .proved_by(format!("{file}=never,always"), "memory.latency.random"))
     })
 }

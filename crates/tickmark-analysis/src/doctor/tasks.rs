@@ -72,7 +72,7 @@ fn steal(patient: &Patient<'_>) -> Diagnosis {
         }];
         // A step of 10 ms is no share of a short run.
         let found = share > SHARE && spent[7] > 2.0;
-        Ok(Diagnosis::told(NAME, found, Some(Cost::Share(share)), evidence))
+        Ok(Diagnosis::found_or_fine(NAME, found, Some(Cost::Share(share)), evidence))
     })
 }
 
@@ -83,7 +83,7 @@ fn outside(patient: &Patient<'_>) -> Diagnosis {
         let (share, evidence) = lost(patient, "lost outside this kernel", |what| {
             matches!(what, What::Outside(_) | What::Unseen)
         })?;
-        Ok(Diagnosis::told(NAME, share > SHARE, Some(Cost::Share(share)), evidence))
+        Ok(Diagnosis::found_or_fine(NAME, share > SHARE, Some(Cost::Share(share)), evidence))
     })
 }
 
@@ -98,7 +98,7 @@ fn interrupts(patient: &Patient<'_>) -> Diagnosis {
         };
         let (share, mut evidence) = lost(patient, "lost to devices", device)?;
         evidence.extend(patient.shown("interrupts.on_cpu"));
-        Ok(Diagnosis::told(NAME, share > INTERRUPTS, Some(Cost::Share(share)), evidence))
+        Ok(Diagnosis::found_or_fine(NAME, share > INTERRUPTS, Some(Cost::Share(share)), evidence))
     })
 }
 
@@ -106,7 +106,7 @@ fn busy(patient: &Patient<'_>) -> Diagnosis {
     const NAME: &str = "busy-cpu";
     looked(NAME, || {
         let (share, evidence) = lost(patient, "lost to task", |what| *what == What::Task)?;
-        Ok(Diagnosis::told(NAME, share > SHARE, Some(Cost::Share(share)), evidence))
+        Ok(Diagnosis::found_or_fine(NAME, share > SHARE, Some(Cost::Share(share)), evidence))
     })
 }
 
@@ -127,7 +127,7 @@ fn pressure(patient: &Patient<'_>) -> Diagnosis {
             evidence.push(Evidence { value, ..patient.shown(&name).ok_or("not recorded")? });
         }
         // A share of time in which some task waited is no share of a CPU.
-        Ok(Diagnosis::told(NAME, most > PRESSURE, None, evidence))
+        Ok(Diagnosis::found_or_fine(NAME, most > PRESSURE, None, evidence))
     })
 }
 
@@ -181,7 +181,7 @@ fn throttled(patient: &Patient<'_>) -> Diagnosis {
         let seconds = uptime(patient.facts).zip(patient.end.and_then(uptime)).map(|(a, b)| b - a);
         let cost =
             seconds.filter(|seconds| *seconds > 0.0).map(|seconds| Cost::Share(micros / 1e6 / seconds));
-        Ok(Diagnosis::told(NAME, share(times, periods) > PERIODS && times > 1.0, cost, evidence))
+        Ok(Diagnosis::found_or_fine(NAME, share(times, periods) > PERIODS && times > 1.0, cost, evidence))
     })
 }
 
@@ -217,7 +217,7 @@ fn real_time(patient: &Patient<'_>) -> Diagnosis {
                 .push(measured("taken from the real-time task by the reserve", ObservedValue::Share(had)));
         }
         let found = refused.is_some() || gave || (asked && (no_budget || limited));
-        Ok(Diagnosis::told(NAME, found, gave.then_some(Cost::Share(had)), evidence))
+        Ok(Diagnosis::found_or_fine(NAME, found, gave.then_some(Cost::Share(had)), evidence))
     })
 }
 

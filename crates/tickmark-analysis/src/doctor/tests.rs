@@ -29,7 +29,7 @@ impl Planted {
             facts: recording.environment().unwrap().clone(),
             end: recording.ends.last().unwrap().clone(),
             model: report::build(&recording, &|_| true, false),
-            noise: noise::of(&recording).unwrap(),
+            noise: noise::summarize_noise(&recording).unwrap(),
             recording,
         };
         for (name, value) in [

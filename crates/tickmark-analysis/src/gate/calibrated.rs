@@ -22,9 +22,9 @@ pub struct DetectionCounts {
 /// What was seen of a gate.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Calibrated {
-    /// Trials, each of as many recordings as are judged together, and the earlier ones by which they were judged.
+    /// Number of trials, each of as many recordings as are judged together.
     pub trials: usize,
-    /// See above.
+    /// Number of earlier recordings by which each trial was judged.
     pub earlier: usize,
     /// In how many of them a change that fails was claimed where nothing had been changed.
     pub alarms: usize,
@@ -36,7 +36,7 @@ impl Calibrated {
     /// Recordings in the order in which they were made, `together` at a time, against the earlier ones: the figures of these lines as they are, and each made worse by itself. None where no
     /// trial has all of them, or too few earlier ones can tell anything. `fails` says which claim is an alarm.
     #[must_use]
-    pub fn of(
+    pub fn from_recordings(
         earlier: &[Figures],
         trials: &[Figures],
         together: usize,
@@ -124,7 +124,7 @@ mod tests {
     fn a_calibration_counts_alarms_and_what_it_finds_of_each_figure() {
         let (earlier, trials) = (many(24, 0), many(20, 4));
         let lines = check(&earlier, &trials[..1], None).lines;
-        let calibrated = Calibrated::of(&earlier, &trials, 1, &lines, &Line::changed).unwrap();
+        let calibrated = Calibrated::from_recordings(&earlier, &trials, 1, &lines, &Line::changed).unwrap();
         assert_eq!((calibrated.trials, calibrated.earlier, calibrated.alarms), (20, 24, 0));
         // Values lie within 1 %, so that 5 % is far outside and 1 % may not be.
         assert!(calibrated.found.iter().all(|found| found.counts[2] == 20), "{calibrated:?}");
@@ -133,9 +133,9 @@ mod tests {
         assert!(rate == 0.0 && interval.high > 0.1 && interval.high < 0.16, "{interval:?}");
         assert!(calibrated.blind(0.05, 0.8).is_empty() && calibrated.blind(0.01, 0.8).len() == 2);
         assert!(calibrated.is_quiet(0.15) && !calibrated.is_quiet(0.1));
-        let pairs = Calibrated::of(&earlier, &trials, 2, &lines, &Line::changed).unwrap();
+        let pairs = Calibrated::from_recordings(&earlier, &trials, 2, &lines, &Line::changed).unwrap();
         assert_eq!(pairs.trials, 10);
-        assert!(Calibrated::of(&earlier[..5], &trials, 1, &lines, &Line::changed).is_none());
+        assert!(Calibrated::from_recordings(&earlier[..5], &trials, 1, &lines, &Line::changed).is_none());
     }
 
     #[test]
@@ -149,7 +149,7 @@ mod tests {
         };
         let (earlier, trials) = (noisy(many(30, 0)), noisy(many(40, 4)));
         let lines = check(&earlier, &trials[..1], None).lines;
-        let calibrated = Calibrated::of(&earlier, &trials, 1, &lines, &Line::changed).unwrap();
+        let calibrated = Calibrated::from_recordings(&earlier, &trials, 1, &lines, &Line::changed).unwrap();
         let blind = calibrated.blind(0.05, 0.8);
         assert!(blind.len() == 1 && blind[0].name.0 == "noisy", "{calibrated:?}");
         assert_eq!(calibrated.rarest()[2].map(|found| found.name.0.as_str()), Some("noisy"));

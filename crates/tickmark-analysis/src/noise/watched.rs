@@ -32,7 +32,7 @@ pub(super) struct Watched {
 
 impl Watched {
     /// None where the trace is damaged.
-    pub(super) fn of(trace: &GapTrace, segments: &[Segment], recording: &Recording) -> Option<Self> {
+    pub(super) fn from_trace(trace: &GapTrace, segments: &[Segment], recording: &Recording) -> Option<Self> {
         let columns = gaps_of(trace)?;
         let mut trains = tick::trains(&columns.view());
         if trains.tick == Err(tick::NotFound::Damaged) || trace.span.get() <= 0 {

@@ -48,9 +48,9 @@ fn shares(count: u64) -> Vec<f64> {
 }
 
 /// Every metric that keeps enough of what it saw.
-pub(super) fn of(recording: &Recording) -> Vec<Distribution> {
+pub(super) fn read_distributions(recording: &Recording) -> Vec<Distribution> {
     let one = |metric: &Metric| {
-        let sample = Sample::of(recording, metric);
+        let sample = Sample::from_recording(recording, metric);
         let all: Vec<(u64, &Figures)> =
             sample.runs.iter().filter_map(|run| Some((count(&run.detail)?, run))).collect();
         let fewest = all.iter().map(|(count, _)| *count).min().filter(|count| *count >= FEWEST)?;

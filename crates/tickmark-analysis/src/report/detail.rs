@@ -34,7 +34,7 @@ pub struct Bin {
     pub count: usize,
 }
 
-pub(super) fn of(sample: &Sample<'_>) -> Option<Detail> {
+pub(super) fn detail_of_sample(sample: &Sample<'_>) -> Option<Detail> {
     if sample.runs.is_empty() {
         return None;
     }

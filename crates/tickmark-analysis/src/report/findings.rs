@@ -77,7 +77,7 @@ pub enum Finding {
     LeftOut { line: String },
 }
 
-pub(super) fn of(
+pub(super) fn find_all(
     recording: &Recording,
     header: &Header,
     groups: &[(Group, Vec<Row>)],
@@ -144,7 +144,7 @@ fn tick(rows: &[&Row], findings: &mut Vec<Finding>) {
 
 /// What a watched CPU lost beside its tick.
 fn noise(recording: &Recording, least: f64, findings: &mut Vec<Finding>) {
-    let Some(noise) = crate::noise::of(recording) else { return };
+    let Some(noise) = crate::noise::summarize_noise(recording) else { return };
     // Without a tick its own gaps are somebody else's, but for those of tasks; what has no name may be its as well.
     let named = |what: &What| {
         matches!(what, What::Task | What::Quota | What::RealTimeReserve)

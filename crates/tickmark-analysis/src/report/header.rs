@@ -75,7 +75,7 @@ pub struct Guest {
 /// Cycles of a dependent 64-bit multiplication on x86-64 (Fog, Instruction tables).
 const MULTIPLY_CYCLES: f64 = 3.0;
 
-pub(super) fn of(recording: &Recording, samples: &[Sample<'_>]) -> Header {
+pub(super) fn build_header(recording: &Recording, samples: &[Sample<'_>]) -> Header {
     let session = recording.sessions.first();
     let empty = Environment::default();
     let facts = recording.environment().unwrap_or(&empty);

@@ -10,7 +10,7 @@ use tickmark_store::Recording;
 use tickmark_wire::{Better, Headline, Metric, names};
 
 /// The rows of a metric: one, or one for each figure that it gives. `period` is the tick's, in ns.
-pub(super) fn of(sample: &Sample<'_>, recording: &Recording, period: Option<f64>) -> Vec<Row> {
+pub(super) fn rows_of_sample(sample: &Sample<'_>, recording: &Recording, period: Option<f64>) -> Vec<Row> {
     let is_tick = sample.metric.headline == Headline::TickTrain;
     let gaps = if is_tick { gaps(&Sample::of_gaps(recording, sample.metric)) } else { Vec::new() };
     if sample.runs.is_empty() {

@@ -45,7 +45,7 @@ const PIECES: usize = 4;
 /// The samples of some metrics, read on all CPUs: that takes most of the time. Where there can be no thread, one after the other.
 fn samples<'a>(recording: &'a Recording, chosen: &[&'a Metric]) -> Vec<Sample<'a>> {
     let of = |part: &[&'a Metric]| -> Vec<Sample<'a>> {
-        part.iter().map(|metric| Sample::of(recording, metric)).collect()
+        part.iter().map(|metric| Sample::from_recording(recording, metric)).collect()
     };
     let pieces = PIECES * std::thread::available_parallelism().map_or(1, usize::from);
     std::thread::scope(|scope| {
@@ -64,7 +64,7 @@ fn samples<'a>(recording: &'a Recording, chosen: &[&'a Metric]) -> Vec<Sample<'a
 pub fn rows_of(recording: &Recording, metrics: &dyn Fn(&Metric) -> bool) -> Vec<(Group, Vec<Row>)> {
     let chosen: Vec<&Metric> = recording.meta.plan.metrics.iter().filter(|m| metrics(m)).collect();
     let samples = samples(recording, &chosen);
-    grouped(recording, &samples, &header::of(recording, &samples))
+    grouped(recording, &samples, &header::build_header(recording, &samples))
 }
 
 fn grouped(recording: &Recording, samples: &[Sample<'_>], header: &Header) -> Vec<(Group, Vec<Row>)> {
@@ -78,7 +78,8 @@ fn grouped(recording: &Recording, samples: &[Sample<'_>], header: &Header) -> Ve
         .collect();
     for group in Group::ALL.into_iter().chain(new) {
         let own = samples.iter().filter(|s| s.metric.group == group);
-        let mut rows: Vec<Row> = own.flat_map(|sample| kinds::of(sample, recording, period)).collect();
+        let mut rows: Vec<Row> =
+            own.flat_map(|sample| kinds::rows_of_sample(sample, recording, period)).collect();
         rows::note_paths(&mut rows);
         if let Some(instruction) = crate::instruction(recording) {
             rows::count_instructions(&mut rows, instruction);
@@ -95,10 +96,11 @@ fn grouped(recording: &Recording, samples: &[Sample<'_>], header: &Header) -> Ve
 pub fn build(recording: &Recording, metrics: &dyn Fn(&Metric) -> bool, in_detail: bool) -> Model {
     let chosen: Vec<&Metric> = recording.meta.plan.metrics.iter().filter(|m| metrics(m)).collect();
     let samples = samples(recording, &chosen);
-    let header = header::of(recording, &samples);
+    let header = header::build_header(recording, &samples);
     let groups = grouped(recording, &samples, &header);
-    let findings = findings::of(recording, &header, &groups, &samples);
-    let details = if in_detail { samples.iter().filter_map(detail::of).collect() } else { Vec::new() };
+    let findings = findings::find_all(recording, &header, &groups, &samples);
+    let details =
+        if in_detail { samples.iter().filter_map(detail::detail_of_sample).collect() } else { Vec::new() };
     let mut environment = Vec::new();
     let ends = recording.ends.iter().map(|end| (true, end));
     for (at_end, facts) in recording.environment().map(|facts| (false, facts)).into_iter().chain(ends) {

@@ -91,7 +91,7 @@ pub(super) fn row_with_mean(
     if let Some(failed) = sample.failures.first() {
         row.status = RowStatus::Partly;
         let (runs, of) = (sample.failures.len(), sample.failures.len() + sample.runs.len());
-        row.marks.push(Mark::Failed { runs, of, why: why(failed).1 });
+        row.marks.push(Mark::Failed { runs, of, why: status_reason(failed).1 });
     }
     if let Some((runs, why)) = &sample.without {
         // What some runs could not tell is a note; what most could not, a failure of theirs.
@@ -256,7 +256,7 @@ pub(super) fn without(sample: &Sample<'_>) -> Row {
     let mut row = base(sample, "", &sample.metric.title);
     (row.status, row.marks) = match (sample.failures.first(), &sample.without) {
         (Some(failed), _) => {
-            let (status, why) = why(failed);
+            let (status, why) = status_reason(failed);
             (status, vec![Mark::Said(why)])
         }
         (None, Some((_, why @ NoFigure::NotTold))) => {
@@ -268,7 +268,7 @@ pub(super) fn without(sample: &Sample<'_>) -> Row {
     row
 }
 
-fn why(status: &Status) -> (RowStatus, String) {
+fn status_reason(status: &Status) -> (RowStatus, String) {
     match status {
         Status::Unsupported(reason) => (RowStatus::Unsupported, reason.message.clone()),
         Status::Failed(reason) => (RowStatus::Failed, reason.message.clone()),

@@ -5,7 +5,7 @@ use tickmark_store::Recording;
 use tickmark_wire::{Metric, Nanos, Observed, Segment};
 
 /// The share of the run that other tasks had, and whether that is more than an idle machine's own threads take.
-pub(super) fn of(recording: &Recording, metric: &Metric, observed: &[Observed]) -> (f64, bool) {
+pub(super) fn share_of_others(recording: &Recording, metric: &Metric, observed: &[Observed]) -> (f64, bool) {
     let (mut taken, mut contended) = (0.0, false);
     for part in observed {
         let (share, over) = contention(&part.segments, manner(recording, metric));

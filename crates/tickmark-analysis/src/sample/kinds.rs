@@ -26,7 +26,11 @@ impl<'a> RunObservation<'a> {
     ///
     /// # Errors
     /// It is damaged, incomplete, or in words that this version does not know.
-    pub(super) fn of(recording: &'a Recording, metric: &'a Metric, run: &'a Run) -> Result<Self, NoFigure> {
+    pub(super) fn from_run(
+        recording: &'a Recording,
+        metric: &'a Metric,
+        run: &'a Run,
+    ) -> Result<Self, NoFigure> {
         let lines: Option<Vec<Observed>> = recording.observed(run, &metric.name).into_iter().collect();
         let observed = lines.ok_or(NoFigure::Damaged)?;
         let missing = |part: &&Part| !observed.iter().any(|seen| seen.part == **part);
@@ -48,7 +52,7 @@ impl<'a> RunObservation<'a> {
         if let Headline::Other(word) = metric.headline {
             return Err(NoFigure::NewWord { what: New::Headline, word: word.as_str().to_owned() });
         }
-        let (taken, contended) = conditions::of(recording, metric, &observed);
+        let (taken, contended) = conditions::share_of_others(recording, metric, &observed);
         Ok(Self { recording, metric, run, observed, taken, contended })
     }
 
@@ -186,7 +190,7 @@ impl<'a> RunObservation<'a> {
     }
 
     fn histogram(&self, histogram: &Histogram) -> Result<Figures, NoFigure> {
-        let spread = Spread::of(histogram).ok_or(NoFigure::Columns)?;
+        let spread = Spread::from_histogram(histogram).ok_or(NoFigure::Columns)?;
         Ok(self.plain(spread.quantile(0.5), Detail::Spread(spread)))
     }
 

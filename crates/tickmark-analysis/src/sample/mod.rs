@@ -129,14 +129,14 @@ pub struct Sample<'a> {
 
 impl<'a> Sample<'a> {
     /// The runs of a metric in a recording. Runs of round 0 belong to the environment.
-    pub fn of(recording: &'a Recording, metric: &'a Metric) -> Self {
+    pub fn from_recording(recording: &'a Recording, metric: &'a Metric) -> Self {
         Self::by(recording, metric, &figures)
     }
 
     /// The same, with all gaps of the tick's loop as its figures: they are there where no tick was found, too.
     pub fn of_gaps(recording: &'a Recording, metric: &'a Metric) -> Self {
         Self::by(recording, metric, &|recording, metric, run| {
-            kinds::RunObservation::of(recording, metric, run)?.all_gaps()
+            kinds::RunObservation::from_run(recording, metric, run)?.all_gaps()
         })
     }
 
@@ -171,7 +171,7 @@ impl<'a> Sample<'a> {
 /// # Errors
 /// Why the observations hold none.
 pub fn figures(recording: &Recording, metric: &Metric, run: &Run) -> Result<Figures, NoFigure> {
-    kinds::RunObservation::of(recording, metric, run)?.figures()
+    kinds::RunObservation::from_run(recording, metric, run)?.figures()
 }
 
 /// The kernel's configured HZ, where it is known.

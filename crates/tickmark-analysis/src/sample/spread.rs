@@ -22,7 +22,7 @@ pub struct Spread {
 impl Spread {
     /// Of a histogram; none where it is damaged or empty.
     #[must_use]
-    pub fn of(histogram: &Histogram) -> Option<Self> {
+    pub fn from_histogram(histogram: &Histogram) -> Option<Self> {
         let end = |(low, high, count): &(Nanos, Nanos, u64)| (low.as_f64(), high.as_f64(), *count);
         let buckets: Vec<_> = histogram.buckets()?.iter().map(end).collect();
         let within = 0.5f64.powi(i32::from(histogram.bits) + 1);
@@ -92,7 +92,7 @@ mod tests {
         let mut histogram = Histogram::new(7);
         let values: Vec<i64> = (1..=10_000).map(|i| i * i).collect();
         values.iter().for_each(|value| histogram.record(Nanos::new(*value)));
-        let spread = Spread::of(&histogram).unwrap();
+        let spread = Spread::from_histogram(&histogram).unwrap();
         for share in [0.01, 0.5, 0.9, 0.99, 0.9999] {
             let exact = values[(share * 10_000.0) as usize - 1] as f64;
             let off = (spread.quantile(share) / exact - 1.0).abs();
@@ -101,7 +101,7 @@ mod tests {
         assert_eq!((spread.least, spread.most, spread.quantile(1.0), spread.count), (1.0, 1e8, 1e8, 10_000));
         let exact = values.iter().sum::<i64>() as f64 / 1e4;
         assert!((spread.mean / exact - 1.0).abs() < spread.within);
-        assert_eq!(Spread::of(&Histogram::new(7)), None);
+        assert_eq!(Spread::from_histogram(&Histogram::new(7)), None);
         let both = Spread::of_all(&[&spread, &spread]).unwrap();
         assert_eq!((both.buckets().len(), both.count), (spread.buckets().len(), 20_000), "bins are joined");
     }

@@ -92,7 +92,7 @@ pub struct ExperimentRequest {
 impl ExperimentRequest {
     /// A knob with nothing else said.
     #[must_use]
-    pub fn of(knob: Turned) -> Self {
+    pub fn with_knob(knob: Turned) -> Self {
         let (probes, outcomes) = (Vec::new(), Vec::new());
         Self {
             knob,

@@ -116,7 +116,7 @@ impl Experiment {
     }
 
     fn check(&self, setting: &str, hello: Option<&Hello>) -> Result<(), Error> {
-        match self.knob.seen(hello)? {
+        match self.knob.current_setting(hello)? {
             Some(seen) if !self.knob.is(&seen, setting) => {
                 Err(Error::Refused(format!("{} does not stay {setting}: it is {seen}", self.knob_name)))
             }

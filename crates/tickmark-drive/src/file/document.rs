@@ -24,13 +24,13 @@ pub struct Published {
     /// Those of them that the document left out.
     #[serde(default)]
     pub left_out: Vec<f64>,
-    /// How many runs, where they are not told each, their mean and standard deviation.
+    /// Number of runs, where their values are not given.
     #[serde(default)]
     pub count: u32,
-    /// See above.
+    /// Mean of those runs.
     #[serde(default)]
     pub mean: f64,
-    /// See above.
+    /// Standard deviation of those runs.
     #[serde(default)]
     pub deviation: f64,
 }

@@ -107,7 +107,7 @@ impl<'a> Gathering<'a> {
     /// # Errors
     /// How a machine ended cannot be kept.
     pub fn take(&mut self, line: &str) -> Result<(), Error> {
-        let Some(piece) = Piece::of(line) else {
+        let Some(piece) = Piece::parse(line) else {
             self.hear(line);
             return Ok(());
         };

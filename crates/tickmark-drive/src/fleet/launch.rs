@@ -167,7 +167,7 @@ pub(super) struct Started {
 
 impl Started {
     /// Starts it; `after` is what ends on the machines what it leaves there when it is killed.
-    pub(super) fn of(mut command: Command, after: &[String]) -> Result<Self, Error> {
+    pub(super) fn spawn(mut command: Command, after: &[String]) -> Result<Self, Error> {
         let name = command.get_program().to_string_lossy().into_owned();
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let refused = |error: std::io::Error| Error::Refused(format!("{name}: {error}"));
@@ -210,7 +210,7 @@ pub fn launch(
         return gathering.finish(nodes, &|node| known.get(node).cloned());
     }
     let Started { mut child, lines, name, keeper: _keeper } =
-        Started::of(launcher.command(survey, &usable)?, &launcher.clearing(survey))?;
+        Started::spawn(launcher.command(survey, &usable)?, &launcher.clearing(survey))?;
     let mut complaints: Vec<String> = Vec::new();
     let mut deadline = Instant::now() + launcher.patience;
     let mut begun = 0;

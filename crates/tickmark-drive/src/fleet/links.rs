@@ -75,7 +75,7 @@ pub fn measure(
         return Err(too_few(usable.len(), nodes.len(), &why));
     }
     let Started { mut child, lines, name, keeper: _keeper } =
-        Started::of(launcher.starts(survey, &usable, &own, Some(&token)), &launcher.clearing(survey))?;
+        Started::spawn(launcher.starts(survey, &usable, &own, Some(&token)), &launcher.clearing(survey))?;
     let mut complaints = Vec::new();
     let came = meeting.gather(&usable, &lines, &mut complaints, launcher.patience, control);
     let mut end = || {
@@ -161,7 +161,7 @@ impl Site<'_> {
     fn measure(mut self, suspects: Suspects<'_>) -> Result<Vec<Measured>, Error> {
         let mut random = rand::rng();
         self.members.shuffle(&mut random);
-        let rounds = rounds::of(self.members.len(), self.asked.rounds, &mut random);
+        let rounds = rounds::schedule_rounds(self.members.len(), self.asked.rounds, &mut random);
         self.count = rounds.iter().map(Vec::len).sum();
         // Pairs that measure at once.
         let mut batches: Vec<(usize, Vec<Pair>)> = Vec::new();

@@ -45,7 +45,7 @@ impl Knob for Boot {
         Ok(())
     }
 
-    fn seen(&self, _: Option<&Hello>) -> Result<Option<String>, Error> {
+    fn current_setting(&self, _: Option<&Hello>) -> Result<Option<String>, Error> {
         // Which kernel was booted is looked at in what the agent says of it.
         Ok(None)
     }

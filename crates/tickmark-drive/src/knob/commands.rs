@@ -44,7 +44,7 @@ impl Knob for Commands {
         run("reset", setting, self.reset.get(number))
     }
 
-    fn seen(&self, _: Option<&Hello>) -> Result<Option<String>, Error> {
+    fn current_setting(&self, _: Option<&Hello>) -> Result<Option<String>, Error> {
         let read = |command: &String| shell::setting(command).map(|text| text.trim().to_owned());
         self.get.as_ref().map(read).transpose()
     }

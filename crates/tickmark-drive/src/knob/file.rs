@@ -69,7 +69,7 @@ impl Knob for Kernel {
         Ok(())
     }
 
-    fn seen(&self, _: Option<&Hello>) -> Result<Option<String>, Error> {
+    fn current_setting(&self, _: Option<&Hello>) -> Result<Option<String>, Error> {
         read(&self.path).map(Some)
     }
 

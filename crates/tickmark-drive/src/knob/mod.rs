@@ -53,7 +53,7 @@ pub trait Knob: Debug {
     ///
     /// # Errors
     /// It cannot be read.
-    fn seen(&self, hello: Option<&Hello>) -> Result<Option<String>, Error>;
+    fn current_setting(&self, hello: Option<&Hello>) -> Result<Option<String>, Error>;
     /// Whether what is in force is the setting.
     fn is(&self, seen: &str, setting: &str) -> bool;
     /// What the measured processes are given.

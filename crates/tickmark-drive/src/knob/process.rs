@@ -60,7 +60,7 @@ impl Knob for Slack {
         slack(setting).and_then(set_slack)
     }
 
-    fn seen(&self, hello: Option<&Hello>) -> Result<Option<String>, Error> {
+    fn current_setting(&self, hello: Option<&Hello>) -> Result<Option<String>, Error> {
         Ok(hello.and_then(|hello| hello.environment.get("clock.slack_ns")).map(|ns| format!("{ns}ns")))
     }
 
@@ -92,7 +92,7 @@ impl Knob for Policy {
         Ok(())
     }
 
-    fn seen(&self, hello: Option<&Hello>) -> Result<Option<String>, Error> {
+    fn current_setting(&self, hello: Option<&Hello>) -> Result<Option<String>, Error> {
         Ok(hello.map(|hello| hello.settled.priority.to_string()))
     }
 
@@ -131,7 +131,7 @@ impl Knob for Cpu {
         Ok(())
     }
 
-    fn seen(&self, hello: Option<&Hello>) -> Result<Option<String>, Error> {
+    fn current_setting(&self, hello: Option<&Hello>) -> Result<Option<String>, Error> {
         Ok(hello.map(|hello| hello.settled.cpu.to_string()))
     }
 
@@ -166,7 +166,7 @@ impl Knob for Send {
     }
 
     /// Nothing tells: a run that cannot send so says so.
-    fn seen(&self, _: Option<&Hello>) -> Result<Option<String>, Error> {
+    fn current_setting(&self, _: Option<&Hello>) -> Result<Option<String>, Error> {
         Ok(None)
     }
 

@@ -107,7 +107,7 @@ impl Knob for Quota {
         Ok(())
     }
 
-    fn seen(&self, _: Option<&Hello>) -> Result<Option<String>, Error> {
+    fn current_setting(&self, _: Option<&Hello>) -> Result<Option<String>, Error> {
         self.read().map(Some)
     }
 

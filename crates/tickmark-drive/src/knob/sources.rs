@@ -18,7 +18,7 @@ pub fn with_each_clock_source<T>(
     let journal = Journal::begin(store, &knob.targets(), || knob.undo())?;
     let one = |source: String| {
         knob.set(0, &source)?;
-        match knob.seen(None)? {
+        match knob.current_setting(None)? {
             Some(seen) if seen == source => Ok((source, does()?)),
             seen => Err(Error::Refused(format!(
                 "clock source {source} was selected, and {} is in use",

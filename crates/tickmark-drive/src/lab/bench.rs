@@ -79,7 +79,7 @@ impl<'a> Wanted<'a> {
     ///
     /// # Errors
     /// There is no such module.
-    pub fn of(
+    pub fn for_setting(
         machine: &'a Machine,
         setting: &'a Setting,
         shift: u8,
@@ -327,7 +327,7 @@ impl Bench {
                 control: self.control.clone(),
             }));
         }
-        let guest = self.guest(Wanted::of(machine, setting, shift, limit)?)?;
+        let guest = self.guest(Wanted::for_setting(machine, setting, shift, limit)?)?;
         Ok(Place::Guest(Box::new(guest)))
     }
 }

@@ -292,13 +292,13 @@ impl Target for Guest {
                     number + 1
                 ))
             };
-            on(match Said::of(line.as_bytes()).map_err(garbage)? {
+            on(match Said::parse(line.as_bytes()).map_err(garbage)? {
                 Said::Event(Event::Hello(mut hello)) => {
                     understood(&hello)?;
                     self.facts(machine, &mut hello.environment);
                     self.check(&hello)?;
                     hello.asked = plan.settings.clone();
-                    AgentLine::of(Event::Hello(hello))
+                    AgentLine::from_event(Event::Hello(hello))
                 }
                 said => AgentLine { line: line.as_bytes().to_vec(), said },
             })?;

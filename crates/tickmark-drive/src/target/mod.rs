@@ -44,7 +44,7 @@ pub struct AgentLine {
 impl AgentLine {
     /// A line that is made here, or changed on its way.
     #[must_use]
-    pub fn of(event: Event) -> Self {
+    pub fn from_event(event: Event) -> Self {
         Self { line: serde_json::to_vec(&event).unwrap_or_default(), said: Said::Event(event) }
     }
 
@@ -140,7 +140,7 @@ impl Stream {
             return Ok(None);
         }
         self.greeted = true;
-        let said = match Said::of(&line) {
+        let said = match Said::parse(&line) {
             Ok(said) => said,
             Err(why) if self.running => {
                 self.spoilt = Some(why);
@@ -155,7 +155,7 @@ impl Stream {
                 // Without one of its lines a run would give another figure.
                 if let Some(why) = self.spoilt.take() {
                     let why = Reason::new(format!("its agent wrote {why}"));
-                    return Ok(Some(AgentLine::of(Event::Failed(outcome.run, why))));
+                    return Ok(Some(AgentLine::from_event(Event::Failed(outcome.run, why))));
                 }
             }
             _ => {}
@@ -211,7 +211,7 @@ mod tests {
     impl Target for Waits<'_> {
         fn run(&mut self, _: &Plan, on: &mut dyn FnMut(AgentLine) -> Result<(), Error>) -> Result<(), Error> {
             self.0.wait();
-            on(AgentLine { line: hello(1), said: Said::of(&hello(1)).unwrap() })
+            on(AgentLine { line: hello(1), said: Said::parse(&hello(1)).unwrap() })
         }
     }
 

@@ -56,7 +56,7 @@ impl Serving {
         let none = || refused("ssh has no pipes".to_owned());
         let (mut stdin, stdout) = (ssh.stdin.take().ok_or_else(none)?, ssh.stdout.take().ok_or_else(none)?);
         // Read all the while: a full pipe would stop ssh.
-        let stderr = Drained::of(ssh.stderr.take());
+        let stderr = Drained::start(ssh.stderr.take());
         let _ = writeln!(stdin, "{}", token.reveal());
         // Read elsewhere: one that says nothing is not waited for, and one that says much does not wait for a reader.
         let (tell, told) = std::sync::mpsc::channel();

@@ -26,7 +26,7 @@ pub(super) fn read(name: &str, text: &str, all: &mut Vec<Imported>, warnings: &m
             match trimmed.split_whitespace().count() {
                 // Under the title of a table.
                 1 => page.titled(before, number, warnings),
-                _ => page.layout = page.table.and_then(|table| Layout::of(table, line)),
+                _ => page.layout = page.table.and_then(|table| Layout::from_rule(table, line)),
             }
         } else if !derived(trimmed) {
             taken += usize::from(page.row(line, number, all, warnings));
@@ -76,7 +76,7 @@ struct Layout {
 impl Layout {
     /// Host and system come first, in the first table a description as well; guesses come last in the last one.
     /// lmbench 2 has fewer columns at the end of three tables.
-    fn of(table: &'static Table, rule: &str) -> Option<Self> {
+    fn from_rule(table: &'static Table, rule: &str) -> Option<Self> {
         let mut spans: Vec<Range<usize>> = Vec::new();
         for (at, _) in rule.bytes().enumerate().filter(|(_, byte)| *byte == b'-') {
             match spans.last_mut() {

@@ -94,7 +94,7 @@ struct Figure {
 }
 
 impl Figure {
-    fn of(text: &str) -> Option<Self> {
+    fn parse(text: &str) -> Option<Self> {
         printed(text).map(|(value, step)| Self { value, step, over: 0 })
     }
 }
@@ -195,14 +195,14 @@ impl Run<'_> {
         for kilobytes in [0, 16, 64] {
             for row in self.rows(&format!("size={kilobytes}k ")) {
                 if let [processes @ ("2" | "8" | "16"), time] = row[..] {
-                    put(&format!("switch.{processes}p.{kilobytes}k"), Figure::of(time), US);
+                    put(&format!("switch.{processes}p.{kilobytes}k"), Figure::parse(time), US);
                 }
             }
         }
         for (metric, figure) in self.latencies(is_2) {
             put(metric, figure, 1.0);
         }
-        let word = |key: &str| Figure::of(self.header(key)?.split_whitespace().next()?);
+        let word = |key: &str| Figure::parse(self.header(key)?.split_whitespace().next()?);
         put("machine.clock_rate", word("MHZ"), 1e6);
         put("machine.cache_line", word("LINE_SIZE"), 1.0);
         put(super::layout::LOAD, word("SYNC_MAX"), 1.0);
@@ -250,7 +250,7 @@ impl Run<'_> {
             let alone = at == 0 || !line.as_bytes()[at - 1].is_ascii_alphanumeric();
             let mut words = line[at + label.len()..].split_whitespace();
             let (number, unit) = (words.next()?, words.next()?);
-            (alone && UNITS.contains(&unit)).then(|| Figure::of(number)).flatten()
+            (alone && UNITS.contains(&unit)).then(|| Figure::parse(number)).flatten()
         })
     }
 
@@ -259,7 +259,7 @@ impl Run<'_> {
         let line = self.lines.iter().find_map(|line| line.strip_prefix("Pagefaults on "))?;
         let mut words = line.rsplit_once(": ")?.1.split_whitespace();
         let (number, unit) = (words.next()?, words.next()?);
-        UNITS.contains(&unit).then(|| Figure::of(number)).flatten()
+        UNITS.contains(&unit).then(|| Figure::parse(number)).flatten()
     }
 
     /// The rows of a table. Titles stand at the start of a line, behind a quotation mark or not.
@@ -277,7 +277,7 @@ impl Run<'_> {
         let rows = self.rows(title);
         let row = rows.last()?;
         let size: f64 = row.first()?.parse().ok()?;
-        Some(Figure { over: (size * 1e6) as u64, ..Figure::of(row.get(1)?)? })
+        Some(Figure { over: (size * 1e6) as u64, ..Figure::parse(row.get(1)?)? })
     }
 
     /// First level, second level, main memory at a stride, main memory at random.
@@ -294,7 +294,7 @@ impl Run<'_> {
         let random = under("Random load latency", "stride=16").unwrap_or_default();
         let cost = |row: Option<&Vec<&str>>| {
             let size: f64 = row?.first()?.parse().ok()?;
-            Some(Figure { over: (size * 1_048_576.0) as u64, ..Figure::of(row?.get(1)?)? })
+            Some(Figure { over: (size * 1_048_576.0) as u64, ..Figure::parse(row?.get(1)?)? })
         };
         let at = |size: &str| strided.iter().find(|row| row.first() == Some(&size));
         // lmbench 2 took 8 MB, or the largest from 4 MB on.

@@ -23,8 +23,8 @@ pub(super) enum Subject {
 const USAGE: [&str; 2] = ["cpuacct.usage", "cpu.stat"];
 
 impl Subject {
-    pub(super) fn of(params: &Params) -> Result<Self, String> {
-        let told = |name: &str| Some(params.told(name)).filter(|text| !text.is_empty());
+    pub(super) fn from_params(params: &Params) -> Result<Self, String> {
+        let told = |name: &str| Some(params.argument(name)).filter(|text| !text.is_empty());
         // The tasks that compute are of this process: whatever it is part of would be billed for them.
         let is_apart = |subject: Self, name: String| match subject
             .own(&tasks::all())
@@ -35,7 +35,7 @@ impl Subject {
         };
         if let Some(pid) = told("pid") {
             let pid = pid.parse().map_err(|_| format!("pid={pid} is no number of a process"))?;
-            return match usage::CpuClock::of(pid) {
+            return match usage::CpuClock::for_process(pid) {
                 Some(_) => is_apart(Self::Process(pid), format!("process {pid}")),
                 None => Err(format!("there is no process {pid}")),
             };
@@ -47,7 +47,7 @@ impl Subject {
                 || format!("{folder} is no cgroup that counts CPU time (neither cpuacct.usage nor cpu.stat)");
             return is_apart(Self::Cgroup(file.ok_or_else(none)?), folder.to_owned());
         }
-        let words: Vec<String> = params.told("words").split('\0').map(str::to_owned).collect();
+        let words: Vec<String> = params.argument("words").split('\0').map(str::to_owned).collect();
         if words.iter().all(String::is_empty) {
             return Err("no command was named".to_owned());
         }
@@ -121,7 +121,7 @@ fn used_by(file: &Path) -> Option<i64> {
 fn carry_out(words: &[String], params: &Params) -> Result<[f64; 2], ProbeError> {
     let wrong = |why: String| ProbeError::Other(format!("`{}`: {why}", words.join(" ")));
     // Where the user is; nothing of this run's is written from here on.
-    let folder = params.told("folder");
+    let folder = params.argument("folder");
     if !folder.is_empty() {
         std::env::set_current_dir(folder).map_err(|error| wrong(format!("{folder}: {error}")))?;
     }

@@ -44,7 +44,7 @@ pub(crate) fn blind(name: &str, folder: &str) -> Result<Vec<Blind>, String> {
     for _ in 0..SCRIPTS {
         let bytes = read(&path).map_err(|error| format!("{}: {error}", path.display()))?;
         // A script: it is its interpreter that reads clocks.
-        let Some(line) = bytes.strip_prefix(b"#!") else { return Ok(of(&bytes)) };
+        let Some(line) = bytes.strip_prefix(b"#!") else { return Ok(find_blind_spots(&bytes)) };
         let line = line.split(|byte| *byte == b'\n').next().unwrap_or_default();
         let line = String::from_utf8_lossy(line);
         let mut words = line.split_whitespace();
@@ -70,7 +70,7 @@ pub(super) fn find(name: &str, folder: &str) -> Result<PathBuf, String> {
 
 /// What of a file's own reads cannot be seen; nothing of one that cannot be read.
 pub(super) fn blind_in(path: &Path) -> Vec<Blind> {
-    read(path).map_or_else(|_| Vec::new(), |bytes| of(&bytes))
+    read(path).map_or_else(|_| Vec::new(), |bytes| find_blind_spots(&bytes))
 }
 
 /// A file, up to a length that programs have.
@@ -88,7 +88,7 @@ pub(super) fn read(path: &Path) -> std::io::Result<Vec<u8>> {
 }
 
 /// Of an ELF file of 64 bits; nothing of what is none.
-fn of(bytes: &[u8]) -> Vec<Blind> {
+fn find_blind_spots(bytes: &[u8]) -> Vec<Blind> {
     let Some(segments) = segments(bytes) else { return Vec::new() };
     let mut all = Vec::new();
     if !segments.iter().any(|(kind, ..)| *kind == object::elf::PT_INTERP) {
@@ -133,10 +133,10 @@ mod tests {
         // One without a segment, and one whose table lies outside.
         let mut elf = vec![0; 64];
         elf[..7].copy_from_slice(b"\x7fELF\x02\x01\x01");
-        assert_eq!(of(&elf), [Blind::Static]);
+        assert_eq!(find_blind_spots(&elf), [Blind::Static]);
         elf[32..40].copy_from_slice(&u64::MAX.to_le_bytes());
         (elf[54], elf[56]) = (56, 1);
-        assert_eq!(of(&elf), []);
+        assert_eq!(find_blind_spots(&elf), []);
     }
 
     #[test]
@@ -149,8 +149,8 @@ mod tests {
         elf[72..80].copy_from_slice(&120u64.to_le_bytes());
         elf[96..104].copy_from_slice(&32u64.to_le_bytes());
         elf.extend([0x90; 32]);
-        assert_eq!(of(&elf), [Blind::Static]);
+        assert_eq!(find_blind_spots(&elf), [Blind::Static]);
         elf[124..130].copy_from_slice(b"\x0f\x31\x48\xc1\xe2\x20");
-        assert_eq!(of(&elf).contains(&Blind::Counter), cfg!(target_arch = "x86_64"));
+        assert_eq!(find_blind_spots(&elf).contains(&Blind::Counter), cfg!(target_arch = "x86_64"));
     }
 }

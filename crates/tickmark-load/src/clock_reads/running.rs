@@ -61,7 +61,7 @@ impl Program {
     ///
     /// # Errors
     /// There is no such process, nothing of it can be read, or it has none of the functions.
-    pub(super) fn of(pid: u32, calls: &str) -> Result<Self, String> {
+    pub(super) fn inspect(pid: u32, calls: &str) -> Result<Self, String> {
         let mapped = mappings(pid);
         if mapped.is_empty() {
             return Err(match Path::new(&format!("/proc/{pid}")).exists() {
@@ -154,7 +154,7 @@ impl Program {
         let of = |(file, offset, ..): &(Identity, u64, String, _)| place(&self.files[file].path, *offset);
         let places = self.places.iter().map(of).collect::<Result<Vec<_>, _>>();
         let places = Places::define(&places.map_err(|error| wrong(error.to_string()))?);
-        let watch = places.and_then(|places| Watch::of(places, &|| threads(pid), &online()));
+        let watch = places.and_then(|places| Watch::set_up(places, &|| threads(pid), &online()));
         let mut watch = watch.map_err(|error| wrong(refused(error)))?;
         let mut taken = Taken { own: mappings(pid), known: BTreeMap::new(), calls: BTreeMap::new() };
         let count = Count::begin(params)?;
@@ -182,7 +182,7 @@ impl Program {
             ));
         }
         self.unknown();
-        let seen = self.seen(&taken, &counted, took);
+        let seen = self.summarize(&taken, &counted, took);
         Ok((ClockReadCounts { system_calls, ..seen }, count))
     }
 
@@ -199,7 +199,7 @@ impl Program {
         }
     }
 
-    fn seen(&self, taken: &Taken, counted: &[u64], took: Duration) -> ClockReadCounts {
+    fn summarize(&self, taken: &Taken, counted: &[u64], took: Duration) -> ClockReadCounts {
         let (mut clocks, mut sites, mut own) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
         let (mut kept, mut all) = (0, 0);
         let mut found = BTreeMap::new();
@@ -290,7 +290,7 @@ pub(super) fn begun(
                 .to_owned(),
         ));
     }
-    let calls = params.told("calls");
+    let calls = params.argument("calls");
     if !calls.is_empty() {
         let files: Vec<_> = program.files.iter().map(|(identity, known)| (*identity, &known.code)).collect();
         let named = named(&files, calls).map_err(wrong)?;
@@ -299,7 +299,7 @@ pub(super) fn begun(
     // A shell that stops itself becomes the command when it goes on: as the same process.
     let own = ["sh", "-c", "kill -STOP $$; exec \"$@\"", "sh"].map(str::to_owned);
     let all: Vec<String> = own.into_iter().chain(words.iter().cloned()).collect();
-    let mut started = started::plain(&all, params.told("folder"), &params.allowed, Stdio::null(), None)?;
+    let mut started = started::plain(&all, params.argument("folder"), &params.allowed, Stdio::null(), None)?;
     let pid = started.child.id();
     program.pid = pid;
     let state = || {
@@ -314,7 +314,7 @@ pub(super) fn begun(
         }
         std::thread::sleep(Duration::from_millis(1));
     }
-    let time = params.told("seconds").parse::<f64>().ok();
+    let time = params.argument("seconds").parse::<f64>().ok();
     let (begun, mut ended) = (Instant::now(), None);
     let go_on = || {
         if let Some(pid) = rustix::process::Pid::from_raw(pid as i32) {

@@ -18,7 +18,7 @@ pub(super) enum Beside {
 
 impl Beside {
     /// As the parameters `load` and `step` have it.
-    pub(super) fn of(load: &str, step: &str) -> Self {
+    pub(super) fn from_parameters(load: &str, step: &str) -> Self {
         let step = if step == "increment" { Step::Increment } else { Step::Multiply };
         match load {
             "thread" => Self::Thread(step),
@@ -120,7 +120,7 @@ impl Computing {
 }
 
 pub(super) fn no_thread(error: &std::io::Error) -> CallError {
-    CallError::of("pthread_create (mmap, mprotect or clone3)", error)
+    CallError::from_io("pthread_create (mmap, mprotect or clone3)", error)
 }
 
 fn compute(board: &Board, gauge: Gauge, step: Step, cpu: u32) -> Result<(), CallError> {

@@ -27,7 +27,7 @@ impl Elsewhere {
         most: usize,
         budget: &Budget,
     ) -> Result<(Self, End), ProbeError> {
-        let told = |name: &str| params.told(name).to_owned();
+        let told = |name: &str| params.argument(name).to_owned();
         let file = Some(told("token")).filter(|file| !file.is_empty());
         let token = Token::known(file.as_ref().map(Path::new)).map_err(ProbeError::Other)?;
         let (address, over) = (told("at"), told("over"));
@@ -66,7 +66,7 @@ impl Elsewhere {
     }
 
     /// Why a call failed on this side, by what the other one says of itself.
-    pub(super) fn why(&mut self, error: &ProbeError) -> ProbeError {
+    pub(super) fn peer_reason(&mut self, error: &ProbeError) -> ProbeError {
         let _ = self.session.wait_at_most(Duration::from_secs(1));
         match self.hear() {
             Err(why @ ProbeError::Other(_)) if !why.to_string().contains("no answer") => why,

@@ -113,7 +113,8 @@ fn answered(
     limits::pin(&[cpu])?;
     set_class(&ask.class).map_err(ProbeError::Other)?;
     let gauge = Gauge::choose(false);
-    let mut computing = Computing::processes(Beside::of(&ask.load, &ask.step), vec![cpu], gauge)?;
+    let mut computing =
+        Computing::processes(Beside::from_parameters(&ask.load, &ask.step), vec![cpu], gauge)?;
     let mut end = match ask.over.as_str() {
         "udp" => {
             let mut at = session.here().map_err(wrong)?;

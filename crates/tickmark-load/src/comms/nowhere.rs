@@ -21,7 +21,7 @@ impl Elsewhere {
         match *self {}
     }
 
-    pub(super) fn why(&mut self, _: &ProbeError) -> ProbeError {
+    pub(super) fn peer_reason(&mut self, _: &ProbeError) -> ProbeError {
         match *self {}
     }
 }

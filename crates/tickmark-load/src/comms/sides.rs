@@ -119,19 +119,19 @@ impl Sides {
         budget: &Budget,
     ) -> Result<Self, ProbeError> {
         let cpus = if there == params.cpu { vec![there] } else { vec![params.cpu, there] };
-        let beside = Beside::of(params.told("load"), params.told("step"));
+        let beside = Beside::from_parameters(params.argument("load"), params.argument("step"));
         let mut computing = Computing::processes(beside, cpus, budget.gauge)?;
-        let stream = match params.told("stream") {
+        let stream = match params.argument("stream") {
             "none" => Vec::new(),
             _ => stream(link, params.cpu, there)?,
         };
         let most = most.max(HEADER);
-        let (end, answers) = if params.told("place") == "host" {
+        let (end, answers) = if params.argument("place") == "host" {
             let (elsewhere, end) = Elsewhere::ask(params, both, most, budget)?;
             (end, Answers::Elsewhere(elsewhere))
         } else {
-            let (end, theirs) = super::pair(link, params.told("over"), most)?;
-            let answers = match params.told("peer") {
+            let (end, theirs) = super::pair(link, params.argument("over"), most)?;
+            let answers = match params.argument("peer") {
                 "thread" => thread(theirs, both, most, there)?,
                 _ => process(&end, theirs, both, most, there)?,
             };
@@ -139,7 +139,7 @@ impl Sides {
         };
         computing.go()?;
         let there = match &answers {
-            Answers::Process(peer) => usage::CpuClock::of(peer.pid()),
+            Answers::Process(peer) => usage::CpuClock::for_process(peer.pid()),
             Answers::Thread(id, _) => Some(usage::CpuClock::of_thread(*id)),
             Answers::Elsewhere(_) => None,
         };
@@ -197,9 +197,9 @@ impl Sides {
     }
 
     /// Why it failed: another host may know better.
-    pub(super) fn why(&mut self, error: ProbeError) -> ProbeError {
+    pub(super) fn failure_reason(&mut self, error: ProbeError) -> ProbeError {
         match &mut self.answers {
-            Answers::Elsewhere(host) => host.why(&error),
+            Answers::Elsewhere(host) => host.peer_reason(&error),
             _ => error,
         }
     }

@@ -73,7 +73,7 @@ impl<'a> Load<'a> {
     ) -> Result<Self, ProbeError> {
         planned.wait_for(server)?;
         sql::populate(&planned.place, params)?;
-        sql::clients::Clients::start(&planned.place, params, params.cpu, params.told("place") == "same")
+        sql::clients::Clients::start(&planned.place, params, params.cpu, params.argument("place") == "same")
             .map(Self::Sql)
     }
 
@@ -96,9 +96,14 @@ impl<'a> Load<'a> {
                     _ => server.wrong(&format!("does not listen at {to}")),
                 });
             }
-            return Ok(Self::Http(Clients::start(params, to, params.cpu, params.told("place") == "same")?));
+            return Ok(Self::Http(Clients::start(
+                params,
+                to,
+                params.cpu,
+                params.argument("place") == "same",
+            )?));
         }
-        let (count, number) = (params.told("count"), params.told("number"));
+        let (count, number) = (params.argument("count"), params.argument("number"));
         let by = if number.is_empty() { count } else { number };
         // It is there when what asks it has an answer.
         let until = Instant::now() + BEGINS;
@@ -109,7 +114,7 @@ impl<'a> Load<'a> {
             server.goes_on()?;
             std::thread::sleep(Duration::from_millis(100));
         }
-        let load = params.told("busy");
+        let load = params.argument("busy");
         let begin = || shell(load).stdout(Stdio::null()).spawn().map(Busy);
         let busy =
             (!load.is_empty()).then(begin).transpose().map_err(|error| wrong(load, &error.to_string()))?;

@@ -150,7 +150,7 @@ impl Board {
         self.add(FIRST + times as usize * EACH + Histogram::place(BITS, nanos).min(EACH - 1), 1);
     }
 
-    pub(super) fn seen(&self) -> BoardReading {
+    pub(super) fn read(&self) -> BoardReading {
         BoardReading((0..FIRST + 3 * EACH).map(|at| self.0.packed(at).load(Relaxed)).collect())
     }
 }
@@ -205,14 +205,14 @@ mod tests {
     fn times_become_a_histogram_of_what_came_between_two_looks() {
         let board = Board::new().unwrap();
         board.took(Times::Service, 1_000);
-        let before = board.seen();
+        let before = board.read();
         for nanos in [0, 5, 1_000, 1_001, 3_000_000_000, u64::MAX] {
             board.took(Times::Service, nanos);
         }
         board.took(Times::Late, 77);
         board.is_done();
         board.fails(Fault::Short);
-        let after = board.seen();
+        let after = board.read();
         let all = after.times(&before, Times::Service).unwrap();
         let ends = all.buckets().unwrap();
         assert_eq!((all.total(), ends.len()), (6, 5));

@@ -78,7 +78,7 @@ pub(crate) static PROBES: &[Probe] = &[Probe {
             Parameter {
                 name: "pace",
                 about: "requests are due at even times, or as from independent users",
-                values: &[Value::told("fixed", "", ""), Value::told("poisson", ".poisson", ", at random")],
+                values: &[Value::named("fixed", "", ""), Value::named("poisson", ".poisson", ", at random")],
                 numbers: None,
             },
             Parameter {
@@ -108,7 +108,7 @@ pub(crate) static PROBES: &[Probe] = &[Probe {
         )
     },
     prepare: |_, params| {
-        let quantile = params.told("quantile").trim_start_matches('p').parse::<f64>();
+        let quantile = params.argument("quantile").trim_start_matches('p').parse::<f64>();
         let quantile =
             quantile.map_err(|_| Unavailable::Missing("a quantile such as p99 is needed".to_owned()))?;
         let goal = Goal { above: 1.0 - quantile / 100.0, limit: params.number("limit") as u64 * 1000 };
@@ -150,14 +150,14 @@ fn measure(
     budget: &Budget,
     sink: &mut dyn Sink,
 ) -> Result<(), ProbeError> {
-    let keep = params.told("connection") == "keep-alive";
+    let keep = params.argument("connection") == "keep-alive";
     let answer = server::answer(params.number("bytes"), keep);
     let server = Served::begin(params, place, target, &answer, budget)?;
     let to = server.at()?;
     let is_own = !matches!(server, Served::Another(..));
     let length = Duration::from_nanos((budget.time.get() / SLICES) as u64);
     let clients = |rate: Option<f64>| {
-        let poisson = params.told("pace") == "poisson";
+        let poisson = params.argument("pace") == "poisson";
         let due = rate.map(|rate| Due { apart: 1e9 / rate, poisson, random: monotonic_ns(), next: 0.0 });
         let asked = HttpClientOptions {
             to,
@@ -210,7 +210,7 @@ fn closed_loop(mut clients: Clients, length: Duration) -> Result<f64, ProbeError
     clients.go_on(length)?;
     let (done, wall) = (clients.done() - before, monotonic_ns() - begun);
     if done == 0 {
-        let faults = clients.seen().all_faults();
+        let faults = clients.read_board().all_faults();
         return Err(ProbeError::Other(format!("no transaction succeeded: {}", counted(&faults))));
     }
     Ok(done as f64 * 1e9 / wall as f64)
@@ -218,12 +218,12 @@ fn closed_loop(mut clients: Clients, length: Duration) -> Result<f64, ProbeError
 
 fn slice(mut clients: Clients, rate: f64, length: Duration, goal: Goal) -> Result<Slice, ProbeError> {
     clients.go_on(length / BEFORE)?;
-    let before = clients.seen();
+    let before = clients.read_board();
     clients.go_on(length)?;
     // What was due longer ago than the limit and could not be sent has broken it.
     let behind = clients.behind().saturating_sub(goal.limit) as f64 * rate / 1e9;
     clients.drain(REST.max(Duration::from_nanos(goal.limit)))?;
-    let after = clients.seen();
+    let after = clients.read_board();
     let failed: u64 = after.faults(&before).iter().map(|(_, count)| count).sum();
     let unanswered = behind + (failed + after.open()) as f64;
     let response = after.times(&before, Times::Response);

@@ -37,7 +37,7 @@ impl Clients {
         cpu: u32,
         is_apart: bool,
     ) -> Result<Self, CallError> {
-        let keep = params.told("connection") == "keep-alive";
+        let keep = params.argument("connection") == "keep-alive";
         let asked = HttpClientOptions {
             to,
             request: request(params, keep),
@@ -69,8 +69,8 @@ impl Clients {
             client::run(&asked, &shared)
         };
         let thread = std::thread::Builder::new().spawn(run);
-        let thread =
-            thread.map_err(|error| CallError::of("pthread_create (mmap, mprotect or clone3)", &error))?;
+        let thread = thread
+            .map_err(|error| CallError::from_io("pthread_create (mmap, mprotect or clone3)", &error))?;
         Ok(Self { board, thread: Some(thread) })
     }
 
@@ -104,8 +104,8 @@ impl Clients {
     }
 
     /// What there was so far.
-    pub(super) fn seen(&self) -> BoardReading {
-        self.board.seen()
+    pub(super) fn read_board(&self) -> BoardReading {
+        self.board.read()
     }
 
     /// For how long the next request has been due, in ns.
@@ -120,7 +120,7 @@ impl Clients {
     pub(super) fn drain(&mut self, longest: Duration) -> Result<(), ProbeError> {
         self.board.drain();
         let until = Instant::now() + longest;
-        while self.board.seen().open() > 0 && Instant::now() < until {
+        while self.board.read().open() > 0 && Instant::now() < until {
             self.go_on(SHORT)?;
         }
         Ok(())
@@ -133,7 +133,7 @@ impl Clients {
 
     /// What failed so far, by kind.
     pub(crate) fn failed(&self) -> Vec<(String, u64)> {
-        let faults = self.board.seen().all_faults();
+        let faults = self.board.read().all_faults();
         faults.into_iter().map(|(fault, count)| (fault.words().to_owned(), count)).collect()
     }
 }
@@ -190,7 +190,7 @@ pub fn serve_http(
         let (listener, answer) = (Arc::clone(&listener), Arc::clone(&answer));
         let thread =
             std::thread::Builder::new().spawn(move || server::serve_anybody(&listener, &answer, keep, reads));
-        thread.map_err(|error| CallError::of("pthread_create (mmap, mprotect or clone3)", &error))?;
+        thread.map_err(|error| CallError::from_io("pthread_create (mmap, mprotect or clone3)", &error))?;
     }
     server::serve_anybody(&listener, &answer, keep, reads)
 }

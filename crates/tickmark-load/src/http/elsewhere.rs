@@ -24,13 +24,13 @@ impl Elsewhere {
     /// # Errors
     /// What it refuses, or that nobody answers.
     pub(super) fn ask(params: &Params, budget: &Budget) -> Result<Self, ProbeError> {
-        let (address, file) = (params.told("at").to_owned(), params.told("token"));
+        let (address, file) = (params.argument("at").to_owned(), params.argument("token"));
         let token = Token::known((!file.is_empty()).then_some(Path::new(file))).map_err(ProbeError::Other)?;
         let pages = Pages {
             workers: params.number("workers"),
-            threads: params.told("by") == "threads",
+            threads: params.argument("by") == "threads",
             bytes: params.number("bytes"),
-            keep: params.told("connection") == "keep-alive",
+            keep: params.argument("connection") == "keep-alive",
         };
         let ask =
             Ask { over: "http".to_owned(), time: budget.time.get(), pages: Some(pages), ..Ask::default() };

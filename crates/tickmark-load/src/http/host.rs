@@ -34,11 +34,11 @@ pub(crate) fn serve(session: &mut Session, ask: &Pages, cpu: u32) -> Result<(), 
     };
     let server =
         Server::start(*here.ip(), cpu, ask.workers, ask.threads, &answer(ask.bytes, ask.keep), ask.keep)?;
-    let mut interrupts = Interrupts::of(&[cpu]);
+    let mut interrupts = Interrupts::start(&[cpu]);
     loop {
         let begun = monotonic_ns();
         let Account { cpu, waited, switches, ticks } =
-            tasks::sum(server.workers.iter().map(|worker| Account::of(worker.pid())));
+            tasks::sum(server.workers.iter().map(|worker| Account::for_process(worker.pid())));
         let (port, interrupts) = (server.at.port(), interrupts.so_far());
         // To read the books of many workers takes a while: the middle of it.
         let at = begun.midpoint(monotonic_ns());

@@ -30,16 +30,16 @@ pub(super) const WORKERS: Parameter = Parameter {
 pub(super) const BY: Parameter = Parameter {
     name: "by",
     about: "what its workers are",
-    values: &[Value::told("processes", "", ""), Value::told("threads", ".threads", ", threads")],
+    values: &[Value::named("processes", "", ""), Value::named("threads", ".threads", ", threads")],
     numbers: None,
 };
 pub(super) const WHOSE: Parameter = Parameter {
     name: "whose",
     about: "the server: our own, here or on another host, or one that runs already",
     values: &[
-        Value::told("own", "", ""),
-        Value::told("host", ".host", ", server on another host"),
-        Value::told("url", ".url", ", URL"),
+        Value::named("own", "", ""),
+        Value::named("host", ".host", ", server on another host"),
+        Value::named("url", ".url", ", URL"),
     ],
     numbers: None,
 };

@@ -31,10 +31,11 @@ impl Served {
         if let Some((at, pid)) = target {
             return Ok(Self::Another(at, pid));
         }
-        if params.told("whose") == "host" {
+        if params.argument("whose") == "host" {
             return whole::Elsewhere::ask(params, budget).map(Box::new).map(Self::Host);
         }
-        let (keep, threads) = (params.told("connection") == "keep-alive", params.told("by") == "threads");
+        let (keep, threads) =
+            (params.argument("connection") == "keep-alive", params.argument("by") == "threads");
         let workers = params.number("workers");
         Ok(Self::Own(Server::start(Ipv4Addr::LOCALHOST, place, workers, threads, answer, keep)?))
     }

@@ -57,7 +57,7 @@ impl Server {
                     let thread =
                         std::thread::Builder::new().spawn(move || serve(&listener, &answer, keep, 0));
                     thread.map_err(|error| {
-                        CallError::of("pthread_create (mmap, mprotect or clone3)", &error)
+                        CallError::from_io("pthread_create (mmap, mprotect or clone3)", &error)
                     })?;
                 }
                 serve(&listener, &answer, keep, 0)

@@ -39,9 +39,9 @@ pub(super) fn exponential(_: f64) -> f64 {
 
 /// Nothing.
 #[derive(Default)]
-pub(super) struct Read;
+pub(super) struct ResponseHead;
 
-impl Read {
+impl ResponseHead {
     pub(super) fn begin(&mut self) {}
 
     pub(super) fn is_empty(&self) -> bool {

@@ -21,9 +21,9 @@ const LONGEST: usize = 64 << 10;
 
 /// Where it listens, and its process.
 pub(super) fn target(params: &Params) -> Result<(SocketAddr, Option<u32>), String> {
-    let at = params.told("target");
+    let at = params.argument("target");
     let address = at.parse().map_err(|_| format!("target={at:?} is no ADDRESS:PORT"))?;
-    let pid = match params.told("pid") {
+    let pid = match params.argument("pid") {
         "" => None,
         pid => Some(pid.parse().map_err(|_| format!("pid={pid} is no number of a process"))?),
     };

@@ -57,7 +57,7 @@ impl Clients {
         is_apart: bool,
     ) -> Result<Self, ProbeError> {
         let (count, rows) = (params.number("connections").max(1), params.number("rows").max(1) as u64);
-        let work = Work::of(params.told("load"));
+        let work = Work::from_name(params.argument("load"));
         let done = (0..count).map(|_| Line::default()).collect();
         let board = Arc::new(Board { done, ..Board::default() });
         let mut all = Self { board: Arc::clone(&board), threads: Vec::new() };
@@ -74,8 +74,8 @@ impl Clients {
                 asks(worker, &board, number, &again)
             };
             let thread = std::thread::Builder::new().spawn(ask);
-            let thread =
-                thread.map_err(|error| CallError::of("pthread_create (mmap, mprotect or clone3)", &error))?;
+            let thread = thread
+                .map_err(|error| CallError::from_io("pthread_create (mmap, mprotect or clone3)", &error))?;
             all.threads.push(thread);
         }
         Ok(all)

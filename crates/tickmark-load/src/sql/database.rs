@@ -17,7 +17,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    pub(crate) fn of(name: &str) -> Self {
+    pub(crate) fn from_name(name: &str) -> Self {
         match name {
             "mariadb" => Self::Mariadb,
             "postgres" => Self::Postgres,
@@ -45,7 +45,7 @@ pub(crate) struct Place {
     pub(super) database: String,
 }
 
-/// See above.
+/// Address of a database.
 #[derive(Debug, Clone)]
 pub(super) enum At {
     /// A file of SQLite's, or a socket of the UNIX domain.
@@ -71,8 +71,8 @@ impl Place {
     ///
     /// # Errors
     /// What is told is no place, or the password cannot be read.
-    pub(super) fn told(params: &Params) -> Result<Self, String> {
-        let target = params.told("target");
+    pub(super) fn from_params(params: &Params) -> Result<Self, String> {
+        let target = params.argument("target");
         let at = match target.strip_prefix("unix:") {
             Some(path) => At::Path(path.into()),
             None => {
@@ -81,16 +81,16 @@ impl Place {
                 At::Host(host.to_owned(), port.parse().map_err(|_| format!("{port:?} is no port"))?)
             }
         };
-        let password = match params.told("password_file") {
+        let password = match params.argument("password_file") {
             "" => std::env::var("TICKMARK_SQL_PASSWORD").ok(),
             file => {
                 let text = first_line(file).map_err(|error| format!("{file}: {error}"))?;
                 Some(text.lines().next().unwrap_or_default().to_owned())
             }
         };
-        let text = |name: &str| params.told(name).to_owned();
+        let text = |name: &str| params.argument(name).to_owned();
         Ok(Self {
-            kind: Kind::of(params.told("server")),
+            kind: Kind::from_name(params.argument("server")),
             at,
             user: text("user"),
             password,

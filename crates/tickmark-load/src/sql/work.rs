@@ -24,7 +24,7 @@ pub(super) enum Work {
 }
 
 impl Work {
-    pub(super) fn of(name: &str) -> Self {
+    pub(super) fn from_name(name: &str) -> Self {
         match name {
             "point-select" => Self::PointSelect,
             "insert" => Self::Insert,
@@ -159,7 +159,7 @@ mod tests {
         assert!(check(&place, 1501).unwrap_err().contains("1500 rows"));
         assert!(populate(&place, 1500).is_err(), "the tables are there");
         for work in ["select-index", "point-select", "insert", "read-write"] {
-            let mut worker = Worker::new(&place, Work::of(work), 1500, 7).unwrap();
+            let mut worker = Worker::new(&place, Work::from_name(work), 1500, 7).unwrap();
             for _ in 0..50 {
                 worker.transaction().unwrap_or_else(|why| panic!("{work}: {why}"));
             }

@@ -213,7 +213,7 @@ const PAGE: usize = 4096;
 const SETTLES: usize = 3;
 
 fn moving(spec: &Spec, length: usize) -> Shape {
-    Shape::of(spec).moving(PIECE as u64, length as u64)
+    Shape::from_spec(spec).moving(PIECE as u64, length as u64)
 }
 
 /// Calls `work` for each piece of `length` bytes in turn, over and over.
@@ -258,5 +258,5 @@ fn received(
         ahead -= STRETCH;
         Ok(())
     };
-    Ok(batch::fallible(Shape::of(spec).moving(STRETCH as u64, 0), read).with_peers(&[pid]).boxed())
+    Ok(batch::fallible(Shape::from_spec(spec).moving(STRETCH as u64, 0), read).with_peers(&[pid]).boxed())
 }

@@ -97,7 +97,8 @@ fn exchange(cpu: u32, budget: &Budget, deadline: i64) -> Result<Exchange, ProbeE
             // Nobody waits for a partner that has ended.
             answers().inspect_err(|_| back.put(STOP))
         });
-        let partner = partner.map_err(|e| CallError::of("pthread_create (mmap, mprotect or clone3)", &e))?;
+        let partner =
+            partner.map_err(|e| CallError::from_io("pthread_create (mmap, mprotect or clone3)", &e))?;
         // One at least: on a busy machine the time may be over before the partner is there.
         while seen.out.len() < EXCHANGES
             && (seen.out.is_empty() || (tickmark_timer::monotonic_ns() as i64) < until)

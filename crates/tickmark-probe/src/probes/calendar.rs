@@ -26,7 +26,7 @@ pub(super) static PROBES: &[Probe] = &[
         spec: spec("stamp.calendar.from_seconds", "seconds to calendar time", "gmtime_r"),
         prepare: |spec, _| {
             let mut seconds = opaque(START);
-            Ok(batch::routine(Shape::of(spec), move || {
+            Ok(batch::routine(Shape::from_spec(spec), move || {
                 let time = Calendar::from_seconds(seconds as i64);
                 seconds = START | (opaque(time.second()) & 1);
             })
@@ -38,7 +38,7 @@ pub(super) static PROBES: &[Probe] = &[
         prepare: |spec, _| {
             let time = Calendar::from_seconds(START as i64);
             let mut second = opaque(0);
-            Ok(batch::routine(Shape::of(spec), move || {
+            Ok(batch::routine(Shape::from_spec(spec), move || {
                 second = opaque(time.with_second(second as i64).to_seconds() as u64) & 15;
             })
             .boxed())
@@ -53,7 +53,7 @@ pub(super) static PROBES: &[Probe] = &[
         prepare: |spec, _| {
             let time = Aligned(Calendar::from_seconds(START as i64));
             let (mut text, mut second) = (Aligned([0; 32]), opaque(0));
-            Ok(batch::routine(Shape::of(spec), move || {
+            Ok(batch::routine(Shape::from_spec(spec), move || {
                 let time = Aligned(time.0.with_second(second as i64));
                 time.0.format(&mut text.0);
                 second = opaque(u64::from(text.0[18])) & 15;
@@ -73,7 +73,7 @@ pub(super) static PROBES: &[Probe] = &[
             if Calendar::parse(&text.0).is_none() {
                 return Err(Unavailable::Missing("the C library does not read RFC 3339 text".to_owned()));
             }
-            Ok(batch::routine(Shape::of(spec), move || {
+            Ok(batch::routine(Shape::from_spec(spec), move || {
                 let second = Calendar::parse(&text.0).map_or(0, |time| time.second());
                 text.0[18] = b'0' + (opaque(second) & 1) as u8;
             })

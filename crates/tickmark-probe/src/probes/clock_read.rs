@@ -17,7 +17,7 @@ const fn read<const ID: i32>(name: &'static str, title: &'static str) -> Probe {
         spec,
         prepare: |spec, _| {
             clock::read(ID)?;
-            Ok(batch::fallible(Shape::of(spec), || clock::read(ID).map(drop)).boxed())
+            Ok(batch::fallible(Shape::from_spec(spec), || clock::read(ID).map(drop)).boxed())
         },
     }
 }
@@ -34,7 +34,7 @@ const fn syscall<const ID: i32>(name: &'static str, title: &'static str) -> Prob
         spec,
         prepare: |spec, _| {
             clock::read_by_syscall(ID)?;
-            Ok(batch::fallible(Shape::of(spec), || clock::read_by_syscall(ID).map(drop)).boxed())
+            Ok(batch::fallible(Shape::from_spec(spec), || clock::read_by_syscall(ID).map(drop)).boxed())
         },
     }
 }

@@ -55,7 +55,7 @@ pub(super) static PROBES: &[Probe] = &[Probe {
         ..Spec::cost(Group::Machine, "command", "time of a command")
     },
     prepare: |_, params| {
-        let told = told(params);
+        let told = options_from(params);
         if told.words.iter().all(String::is_empty) {
             return Err(Unavailable::Missing("no command was named".to_owned()));
         }
@@ -73,7 +73,7 @@ struct CommandOptions {
     output: PathBuf,
 }
 
-fn told(params: &Params) -> CommandOptions {
+fn options_from(params: &Params) -> CommandOptions {
     let of = |name: &str| params.arguments.get(name).cloned().unwrap_or_default();
     CommandOptions {
         cpu: params.cpu,

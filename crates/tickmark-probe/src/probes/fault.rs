@@ -26,7 +26,7 @@ pub(super) static PROBES: &[Probe] = &[Probe {
         let before = signal::handled();
         page.touch();
         super::selftest::happened(signal::handled() - before, "the fault's handler")?;
-        Ok(batch::routine(Shape::of(spec), move || page.touch())
+        Ok(batch::routine(Shape::from_spec(spec), move || page.touch())
             .part(Part::Less, Shape::plain(spec), move || signal::kill_self(pid, signal::USR1))
             .part(Part::Plus, Shape::plain(spec), move || signal::kill_self(pid, 0))
             .boxed())

@@ -103,7 +103,7 @@ fn create(spec: &Spec, params: &Params, length: usize) -> Result<Looped, Unavail
     files.borrow_mut().step(Files::make)?;
     files.borrow_mut().again(Files::remove)?;
     let others = Rc::clone(&files);
-    let shape = Shape::of(spec).at_most(FILES as u64);
+    let shape = Shape::from_spec(spec).at_most(FILES as u64);
     Ok(batch::fallible(shape, move || files.borrow_mut().step(Files::make))
         .between(move || others.borrow_mut().again(Files::remove)))
 }
@@ -113,7 +113,7 @@ fn delete(spec: &Spec, params: &Params, length: usize) -> Result<Looped, Unavail
     files.borrow_mut().next = FILES;
     files.borrow_mut().again(Files::make)?;
     let others = Rc::clone(&files);
-    let shape = Shape::of(spec).at_most(FILES as u64);
+    let shape = Shape::from_spec(spec).at_most(FILES as u64);
     Ok(batch::fallible(shape, move || files.borrow_mut().step(Files::remove))
         .between(move || others.borrow_mut().again(Files::make)))
 }

@@ -23,7 +23,7 @@ macro_rules! array {
             prepare: |spec, _| {
                 let mut array = vec![$opaque(1.0); ELEMENTS];
                 let over = move || array.iter_mut().for_each(|x| *x = $opaque((1.0 + *x) * (1.5 - *x) / *x));
-                Ok(batch::routine(Shape::of(spec).times(ELEMENTS as u64), over).boxed())
+                Ok(batch::routine(Shape::from_spec(spec).times(ELEMENTS as u64), over).boxed())
             },
         }
     };

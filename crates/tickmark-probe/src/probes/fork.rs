@@ -164,7 +164,7 @@ fn prepare(
     }
     let forker = Forker::new(call, child, program, ballast)?;
     let pause = params.sizes.short.then_some(PAUSE);
-    Ok(Box::new(Children { forker, status, shape: Shape::of(spec), pause }))
+    Ok(Box::new(Children { forker, status, shape: Shape::from_spec(spec), pause }))
 }
 
 /// Children of a minimal process, one a batch.
@@ -181,7 +181,7 @@ impl Routine for Children {
         std::thread::scope(|scope| {
             let work = || self.stream(budget, sink);
             let thread = std::thread::Builder::new().stack_size(128 << 10).spawn_scoped(scope, work);
-            let thread = thread.map_err(|e| CallError::of("clone3", &e))?;
+            let thread = thread.map_err(|e| CallError::from_io("clone3", &e))?;
             thread.join().unwrap_or_else(|_| Err(ProbeError::Other("the measuring thread died".to_owned())))
         })
     }

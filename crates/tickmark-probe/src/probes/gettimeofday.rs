@@ -20,7 +20,9 @@ pub(super) static PROBES: &[Probe] = &[
             needs: &[Syscall::Gettimeofday],
             ..spec("clock.gettimeofday.read", "gettimeofday()", "gettimeofday of the C library", 300)
         },
-        prepare: |spec, _| Ok(batch::fallible(Shape::of(spec), || clock::gettimeofday().map(drop)).boxed()),
+        prepare: |spec, _| {
+            Ok(batch::fallible(Shape::from_spec(spec), || clock::gettimeofday().map(drop)).boxed())
+        },
     },
     Probe {
         spec: Spec {
@@ -34,13 +36,13 @@ pub(super) static PROBES: &[Probe] = &[
         },
         prepare: |spec, _| {
             clock::gettimeofday_by_syscall()?;
-            Ok(batch::fallible(Shape::of(spec), || clock::gettimeofday_by_syscall().map(drop)).boxed())
+            Ok(batch::fallible(Shape::from_spec(spec), || clock::gettimeofday_by_syscall().map(drop)).boxed())
         },
     },
     Probe {
         spec: spec("clock.time.read", "time()", "time of the C library", 150),
         prepare: |spec, _| {
-            Ok(batch::routine(Shape::of(spec), || {
+            Ok(batch::routine(Shape::from_spec(spec), || {
                 let _ = chain::opaque(clock::time() as u64);
             })
             .boxed())
@@ -53,7 +55,7 @@ pub(super) static PROBES: &[Probe] = &[
         },
         prepare: |spec, _| {
             clock::time_by_syscall()?;
-            Ok(batch::fallible(Shape::of(spec), || clock::time_by_syscall().map(drop)).boxed())
+            Ok(batch::fallible(Shape::from_spec(spec), || clock::time_by_syscall().map(drop)).boxed())
         },
     },
 ];

@@ -37,7 +37,7 @@ macro_rules! chain {
             },
             prepare: |spec, _| {
                 let ($y, mut $x) = ($other, $opaque($start));
-                let shape = $crate::batch::Shape::of(spec).times($crate::probes::integer::UNROLLED);
+                let shape = $crate::batch::Shape::from_spec(spec).times($crate::probes::integer::UNROLLED);
                 let step = move || {
                     $crate::probes::integer::unrolled!($x = $opaque($step));
                 };

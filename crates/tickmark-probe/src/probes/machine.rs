@@ -40,7 +40,7 @@ pub(super) static PROBES: &[Probe] = &[
             let step = move || {
                 unrolled!(sum = opaque(sum.wrapping_add(one)));
             };
-            Ok(batch::routine(Shape::of(spec).times(UNROLLED), step).boxed())
+            Ok(batch::routine(Shape::from_spec(spec).times(UNROLLED), step).boxed())
         },
     },
     Probe {
@@ -167,7 +167,7 @@ fn one<const N: usize>(
     meter: &mut SystemMeter,
     segments: &mut Vec<Segment>,
 ) -> Result<Point, ProbeError> {
-    let shape = Shape::of(spec).times(STEPS * N as u64).over(region.len() as u64);
+    let shape = Shape::from_spec(spec).times(STEPS * N as u64).over(region.len() as u64);
     let mut body = batch::looped(move || {
         chains.walk();
         Ok(())

@@ -57,7 +57,7 @@ pub(super) static PROBES: &[Probe] = &[
                 (0..length / 10).step_by(STRIDE).for_each(|offset| region.store(offset));
                 region.unmap()
             };
-            Ok(batch::fallible(Shape::of(spec).over(length as u64), map).boxed())
+            Ok(batch::fallible(Shape::from_spec(spec).over(length as u64), map).boxed())
         },
     },
     Probe {
@@ -112,8 +112,8 @@ fn first_touch(spec: &Spec, params: &Params, at_once: usize) -> Result<Box<dyn c
         region.unmap()
     };
     let map = move || Region::file(other.as_fd(), length, false)?.unmap();
-    Ok(batch::fallible(Shape::of(spec).times(pages as u64).over(length as u64), touch)
-        .part(Part::Less, Shape::of(spec).times(pages as u64).any_cost(), map)
+    Ok(batch::fallible(Shape::from_spec(spec).times(pages as u64).over(length as u64), touch)
+        .part(Part::Less, Shape::from_spec(spec).times(pages as u64).any_cost(), map)
         .boxed())
 }
 

@@ -130,7 +130,7 @@ fn measure(
             count.set(count.get() + STEPS);
             Ok(())
         });
-        let shape = Shape::of(spec).times(STEPS).over(*size);
+        let shape = Shape::from_spec(spec).times(STEPS).over(*size);
         let (batches, seen) = batch::measure(&mut meter, &shape, &slice, &mut body, Some(&mut empty))?;
         curve.push(Point { at: *size, observations: Observations::Batches(batches) });
         segments.extend(seen);

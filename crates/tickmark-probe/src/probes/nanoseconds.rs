@@ -22,7 +22,7 @@ macro_rules! chain {
             },
             prepare: |spec, _| {
                 let (mut $x, $y) = (opaque(1 << 61), opaque(12_345));
-                Ok(batch::routine(Shape::of(spec).times(UNROLLED), move || {
+                Ok(batch::routine(Shape::from_spec(spec).times(UNROLLED), move || {
                     unrolled!($x = opaque($step));
                 })
                 .boxed())
@@ -60,7 +60,7 @@ pub(super) static PROBES: &[Probe] = &[
         prepare: |spec, _| {
             let (mut seconds, mut fraction) = (opaque(1 << 30), opaque(3));
             let step = opaque(0x9999_9999_9999_9999);
-            Ok(batch::routine(Shape::of(spec).times(UNROLLED), move || {
+            Ok(batch::routine(Shape::from_spec(spec).times(UNROLLED), move || {
                 unrolled!({
                     let (sum, carry) = fraction.overflowing_add(step);
                     fraction = opaque(sum);
@@ -109,7 +109,7 @@ pub(super) static PROBES: &[Probe] = &[
         },
         prepare: |spec, _| {
             let (mut cycles, scale) = (opaque(1 << 50), scale());
-            Ok(batch::routine(Shape::of(spec).times(UNROLLED), move || {
+            Ok(batch::routine(Shape::from_spec(spec).times(UNROLLED), move || {
                 unrolled!(cycles = opaque((1 << 50) | scale.nanos(cycles)));
             })
             .boxed())
@@ -124,7 +124,7 @@ pub(super) static PROBES: &[Probe] = &[
         },
         prepare: |spec, _| {
             let (mut cycles, rate) = (opaque(1 << 50), opaque(RATE));
-            Ok(batch::routine(Shape::of(spec).times(UNROLLED), move || {
+            Ok(batch::routine(Shape::from_spec(spec).times(UNROLLED), move || {
                 unrolled!(cycles = opaque((1 << 50) | divide(cycles, rate)));
             })
             .boxed())

@@ -15,6 +15,6 @@ pub(super) static PROBES: &[Probe] = &[Probe {
     },
     prepare: |spec, _| {
         file::getppid()?;
-        Ok(batch::fallible(Shape::of(spec), || file::getppid().map(drop)).boxed())
+        Ok(batch::fallible(Shape::from_spec(spec), || file::getppid().map(drop)).boxed())
     },
 }];

@@ -17,6 +17,6 @@ pub(super) static PROBES: &[Probe] = &[Probe {
         let path = params.tiny()?;
         let open = move || file::open(path, libc::O_RDONLY).and_then(file::close);
         open()?;
-        Ok(batch::fallible(Shape::of(spec), open).boxed())
+        Ok(batch::fallible(Shape::from_spec(spec), open).boxed())
     },
 }];

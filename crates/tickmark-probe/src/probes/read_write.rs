@@ -23,7 +23,7 @@ pub(super) static PROBES: &[Probe] = &[
         },
         prepare: |spec, _| {
             let zero = file::open(c"/dev/zero", libc::O_RDONLY)?;
-            Ok(batch::fallible(Shape::of(spec), move || file::read_byte(zero.as_fd())).boxed())
+            Ok(batch::fallible(Shape::from_spec(spec), move || file::read_byte(zero.as_fd())).boxed())
         },
     },
     Probe {
@@ -33,7 +33,7 @@ pub(super) static PROBES: &[Probe] = &[
         },
         prepare: |spec, _| {
             let null = file::open(c"/dev/null", libc::O_WRONLY)?;
-            Ok(batch::fallible(Shape::of(spec), move || file::write_byte(null.as_fd())).boxed())
+            Ok(batch::fallible(Shape::from_spec(spec), move || file::write_byte(null.as_fd())).boxed())
         },
     },
     Probe {
@@ -52,7 +52,7 @@ pub(super) static PROBES: &[Probe] = &[
                 file::read_byte(zero.as_fd())?;
                 file::write_byte(null.as_fd())
             };
-            Ok(batch::fallible(Shape::of(spec).times(2), both).boxed())
+            Ok(batch::fallible(Shape::from_spec(spec).times(2), both).boxed())
         },
     },
 ];

@@ -42,7 +42,7 @@ pub(super) static PROBES: &[Probe] = &[
             }
             debug_assert_eq!(sockets.len(), DESCRIPTORS);
             let epoll = Epoll::new(sockets.iter().map(|(ours, _)| ours.as_fd()))?;
-            Ok(batch::fallible(Shape::of(spec), move || {
+            Ok(batch::fallible(Shape::from_spec(spec), move || {
                 let _ = &sockets;
                 match epoll.ready()? {
                     1 => Ok(()),
@@ -65,7 +65,7 @@ pub(super) static PROBES: &[Probe] = &[
         prepare: |spec, _| {
             let mut ring = Ring::new()?;
             ring.nop()?;
-            Ok(batch::fallible(Shape::of(spec), move || ring.nop()).boxed())
+            Ok(batch::fallible(Shape::from_spec(spec), move || ring.nop()).boxed())
         },
     },
     Probe {
@@ -77,7 +77,7 @@ pub(super) static PROBES: &[Probe] = &[
         ),
         prepare: |spec, _| {
             wake::cpu()?;
-            Ok(batch::fallible(Shape::of(spec), || wake::cpu().map(drop)).boxed())
+            Ok(batch::fallible(Shape::from_spec(spec), || wake::cpu().map(drop)).boxed())
         },
     },
     Probe {
@@ -88,7 +88,7 @@ pub(super) static PROBES: &[Probe] = &[
         },
         prepare: |spec, _| {
             wake::cpu_by_call()?;
-            Ok(batch::fallible(Shape::of(spec), || wake::cpu_by_call().map(drop)).boxed())
+            Ok(batch::fallible(Shape::from_spec(spec), || wake::cpu_by_call().map(drop)).boxed())
         },
     },
 ];

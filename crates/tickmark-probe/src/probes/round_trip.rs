@@ -44,7 +44,7 @@ pub(super) static PROBES: &[Probe] = &[
                 file::write_byte(to.as_fd())?;
                 file::read_byte(from.as_fd())
             };
-            Ok(batch::fallible(Shape::of(spec), trip).with_peers(&[pid]).boxed())
+            Ok(batch::fallible(Shape::from_spec(spec), trip).with_peers(&[pid]).boxed())
         },
     },
     Probe {
@@ -137,5 +137,5 @@ fn round_trip(spec: &Spec, pair: Pair) -> Result<Box<dyn Routine>, Unavailable> 
         file::write_byte(ours.as_fd())?;
         file::read_byte(ours.as_fd())
     };
-    Ok(batch::fallible(Shape::of(spec), trip).with_peers(&[pid]).boxed())
+    Ok(batch::fallible(Shape::from_spec(spec), trip).with_peers(&[pid]).boxed())
 }

@@ -39,7 +39,7 @@ pub(super) static PROBES: &[Probe] = &[
                 let length = file::read(ours.as_fd(), &mut reply)?;
                 expect(&reply[..length], xid)
             };
-            Ok(batch::fallible(Shape::of(spec), call).with_peers(&[pid]).boxed())
+            Ok(batch::fallible(Shape::from_spec(spec), call).with_peers(&[pid]).boxed())
         },
     },
     Probe {
@@ -69,7 +69,7 @@ pub(super) static PROBES: &[Probe] = &[
                 let length = record(ours.as_fd(), &mut reply)?;
                 expect(&reply[..length], xid)
             };
-            Ok(batch::fallible(Shape::of(spec), call).with_peers(&[pid]).boxed())
+            Ok(batch::fallible(Shape::from_spec(spec), call).with_peers(&[pid]).boxed())
         },
     },
 ];

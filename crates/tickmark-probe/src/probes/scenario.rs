@@ -22,17 +22,17 @@ const STRATEGY: Parameter = Parameter {
     name: "strategy",
     about: "how they are waited for",
     values: &[
-        told("one-shot", "one_shot", "each is slept for"),
-        told("last-error", "last_error", "each is slept for, earlier by how late the one before was"),
-        told("hybrid", "hybrid", "slept for up to a learned margin, then spun for (Sleeper)"),
-        told("spin", "spin", "spun for"),
-        told("kernel-none", "kernel_none", "by the module tickmark_timer, without correction"),
-        told(
+        named("one-shot", "one_shot", "each is slept for"),
+        named("last-error", "last_error", "each is slept for, earlier by how late the one before was"),
+        named("hybrid", "hybrid", "slept for up to a learned margin, then spun for (Sleeper)"),
+        named("spin", "spin", "spun for"),
+        named("kernel-none", "kernel_none", "by the module tickmark_timer, without correction"),
+        named(
             "kernel-last",
             "kernel_last",
             "by the module tickmark_timer, each earlier by how late the interrupt before was",
         ),
-        told(
+        named(
             "kernel-quantile",
             "kernel_quantile",
             "by the module tickmark_timer, each earlier by a learned margin",
@@ -69,9 +69,9 @@ pub(super) static PROBES: &[Probe] = &[
                     name: "row",
                     about: "which timers",
                     values: &[
-                        told("simple", "simple", "ten timers from 100 to 600000 cycles ahead"),
-                        told("many", "many", "29 timers 10000 cycles apart"),
-                        told("too-many", "too_many", "29 timers 1000 cycles apart"),
+                        named("simple", "simple", "ten timers from 100 to 600000 cycles ahead"),
+                        named("many", "many", "29 timers 10000 cycles apart"),
+                        named("too-many", "too_many", "29 timers 1000 cycles apart"),
                     ],
                     numbers: None,
                 },
@@ -81,7 +81,7 @@ pub(super) static PROBES: &[Probe] = &[
             ],
             ..SPEC
         },
-        prepare: |_, params| ready(cycles_of(params.told("row")), params),
+        prepare: |_, params| ready(cycles_of(params.argument("row")), params),
     },
     Probe {
         spec: Spec {
@@ -109,9 +109,9 @@ pub(super) static PROBES: &[Probe] = &[
             ..SPEC
         },
         prepare: |_, params| {
-            let all: Result<Vec<u64>, _> = params.told("at").split_whitespace().map(str::parse).collect();
+            let all: Result<Vec<u64>, _> = params.argument("at").split_whitespace().map(str::parse).collect();
             let all = all.ok().filter(|all| !all.is_empty() && all.is_sorted());
-            let none = || Unavailable::Missing(format!("at={:?} is no row of times", params.told("at")));
+            let none = || Unavailable::Missing(format!("at={:?} is no row of times", params.argument("at")));
             ready(all.ok_or_else(none)?, params)
         },
     },
@@ -119,10 +119,10 @@ pub(super) static PROBES: &[Probe] = &[
 
 /// Waits for timers that are due at these, in the unit that is asked for.
 fn ready(at: Vec<u64>, params: &Params) -> Result<Box<dyn Routine>, Unavailable> {
-    let strategy = params.told("strategy").to_owned();
+    let strategy = params.argument("strategy").to_owned();
     let repeats = params.number("repeats");
     clock::sleep_until(Nanos::ZERO)?;
-    let due = match params.told("unit") {
+    let due = match params.argument("unit") {
         "time" => Due::Nanos(in_nanos(&at, DOCUMENT_MHZ)),
         "ns" => Due::Nanos(at),
         _ => Due::Cycles(at),
@@ -135,7 +135,7 @@ fn ready(at: Vec<u64>, params: &Params) -> Result<Box<dyn Routine>, Unavailable>
     Ok(routine(move |budget: &Budget, sink| measure(&row, &strategy, repeats, budget, sink)))
 }
 
-const fn told(value: &'static str, name: &'static str, timed: &'static str) -> Value {
+const fn named(value: &'static str, name: &'static str, timed: &'static str) -> Value {
     Value { value, name, title: value, timed }
 }
 
@@ -264,7 +264,7 @@ fn pause(sleeper: Option<&mut Sleeper>) -> Result<(), ProbeError> {
 
 fn by_sleeper(sleeper: Option<&mut Sleeper>, deadline: u64) -> Result<(), ProbeError> {
     let slept = sleeper.map_or(Ok(()), |sleeper| sleeper.sleep_until(deadline).map(drop));
-    Ok(slept.map_err(|e| crate::sys::CallError::of("clock_nanosleep", &e))?)
+    Ok(slept.map_err(|e| crate::sys::CallError::from_io("clock_nanosleep", &e))?)
 }
 
 /// Sleeps until `asked`; how late that is for the deadline.

@@ -68,7 +68,7 @@ macro_rules! operation {
                 // Six tenths of a second: the carry comes in a pattern of five.
                 let step: Stamp<$unit> = Stamp { seconds: 0, fraction: $unit / 10 * 6 + 1 };
                 let (mut $x, $y) = (start.opaque(), step.opaque());
-                Ok(batch::routine(Shape::of(spec).times(UNROLLED), move || {
+                Ok(batch::routine(Shape::from_spec(spec).times(UNROLLED), move || {
                     unrolled!($x = $step.opaque());
                 })
                 .boxed())

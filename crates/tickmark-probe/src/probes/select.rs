@@ -35,7 +35,7 @@ pub(super) static PROBES: &[Probe] = &[
             let copies = (0..DESCRIPTORS).map(|_| file::duplicate(file.as_fd()));
             let files = copies.collect::<Result<Vec<_>, _>>()?;
             let set = SelectSet::new(files.iter().map(AsFd::as_fd))?;
-            Ok(batch::fallible(Shape::of(spec), move || {
+            Ok(batch::fallible(Shape::from_spec(spec), move || {
                 let _ = &files;
                 ready(set.poll()?, DESCRIPTORS)
             })
@@ -62,7 +62,7 @@ pub(super) static PROBES: &[Probe] = &[
         prepare: |spec, _| {
             let sockets = connected()?;
             let set = SelectSet::new(sockets.iter().map(|(ours, _)| ours.as_fd()))?;
-            Ok(batch::fallible(Shape::of(spec), move || {
+            Ok(batch::fallible(Shape::from_spec(spec), move || {
                 let _ = &sockets;
                 ready(set.poll()?, 0)
             })

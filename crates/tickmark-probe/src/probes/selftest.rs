@@ -28,7 +28,7 @@ macro_rules! work {
                         value = opaque(value.wrapping_mul(factor));
                     }
                 };
-                Ok(batch::routine(Shape::of(spec), step).boxed())
+                Ok(batch::routine(Shape::from_spec(spec), step).boxed())
             },
         }
     };
@@ -84,7 +84,7 @@ pub(super) static PROBES: &[Probe] = &[
     },
     Probe {
         spec: spec("selftest.fold", "does nothing", "work that a compiler folded away: below its floor"),
-        prepare: |spec, _| Ok(batch::routine(Shape::of(spec).times(1_000), || {}).boxed()),
+        prepare: |spec, _| Ok(batch::routine(Shape::from_spec(spec).times(1_000), || {}).boxed()),
     },
     Probe {
         spec: spec("selftest.fail", "fails", "a system call that fails while it is timed"),

@@ -16,7 +16,7 @@ pub(super) static PROBES: &[Probe] = &[
         },
         prepare: |spec, _| {
             signal::install_counter()?;
-            Ok(batch::fallible(Shape::of(spec), signal::install_counter).boxed())
+            Ok(batch::fallible(Shape::from_spec(spec), signal::install_counter).boxed())
         },
     },
     Probe {
@@ -35,7 +35,7 @@ pub(super) static PROBES: &[Probe] = &[
             let before = signal::handled();
             signal::kill_self(pid, signal::USR1)?;
             super::selftest::happened(signal::handled() - before, "the signal's handler")?;
-            Ok(batch::fallible(Shape::of(spec), move || signal::kill_self(pid, signal::USR1))
+            Ok(batch::fallible(Shape::from_spec(spec), move || signal::kill_self(pid, signal::USR1))
                 .part(Part::Less, Shape::plain(spec), move || signal::kill_self(pid, 0))
                 .boxed())
         },

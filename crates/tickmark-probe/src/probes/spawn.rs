@@ -24,6 +24,6 @@ pub(super) static PROBES: &[Probe] = &[Probe {
             _ => Err(CallError { call: "exit_group", errno: libc::EINTR }),
         };
         spawn()?;
-        Ok(batch::fallible(Shape::of(spec), spawn).boxed())
+        Ok(batch::fallible(Shape::from_spec(spec), spawn).boxed())
     },
 }];

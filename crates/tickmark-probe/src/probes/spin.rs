@@ -25,6 +25,6 @@ pub(super) static PROBES: &[Probe] = &[Probe {
                 left = opaque(left - 1);
             }
         };
-        Ok(batch::routine(Shape::of(spec).times(TURNS), turns).boxed())
+        Ok(batch::routine(Shape::from_spec(spec).times(TURNS), turns).boxed())
     },
 }];

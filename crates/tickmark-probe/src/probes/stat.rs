@@ -16,6 +16,6 @@ pub(super) static PROBES: &[Probe] = &[Probe {
     prepare: |spec, params| {
         let path = params.tiny()?;
         file::stat(path)?;
-        Ok(batch::fallible(Shape::of(spec), move || file::stat(path).map(drop)).boxed())
+        Ok(batch::fallible(Shape::from_spec(spec), move || file::stat(path).map(drop)).boxed())
     },
 }];

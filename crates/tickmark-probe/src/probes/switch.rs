@@ -60,7 +60,7 @@ const PARAMETERS: &[Parameter] = &[
 ];
 
 impl Place {
-    fn of(told: &str) -> Self {
+    fn from_argument(told: &str) -> Self {
         match told {
             "across" => Self::Across,
             "unpinned" => Self::Unpinned,
@@ -83,8 +83,8 @@ pub(super) static PROBES: &[Probe] = &[Probe {
             let told = |name: &str| arguments.get(name).map_or("", String::as_str);
             // With more than two, the one that is woken may come before the one that wakes has gone to sleep.
             spec.expected.switches = (told("processes") == "2").then_some(1);
-            spec.sleeps = Place::of(told("place")) == Place::Across;
-            spec.roams = Place::of(told("place")) == Place::Unpinned;
+            spec.sleeps = Place::from_argument(told("place")) == Place::Across;
+            spec.roams = Place::from_argument(told("place")) == Place::Unpinned;
             if told("kib") == "0" {
                 spec.needs = WITHOUT_MEMORY;
             }
@@ -113,7 +113,7 @@ fn own_array(bytes: usize) -> Result<Option<Region>, CallError> {
 
 fn prepare(spec: &Spec, params: &Params) -> Result<Box<dyn Routine>, Unavailable> {
     let (processes, bytes) = (params.number("processes"), params.number("kib") << 10);
-    let place = Place::of(params.told("place"));
+    let place = Place::from_argument(params.argument("place"));
     let other = params.allowed.iter().copied().find(|cpu| *cpu != params.cpu);
     let cpus = match (place, other) {
         (Place::Same, _) => vec![params.cpu],
@@ -191,7 +191,7 @@ fn routine(
         turn_alone(inward.as_fd(), alone.as_ref())
     };
     // A trip is as many switches as there are processes, one of them of this process.
-    batch::fallible(Shape::of(spec).times(processes).over(over), ring)
+    batch::fallible(Shape::from_spec(spec).times(processes).over(over), ring)
         .part(Part::Less, Shape::plain(spec), alone)
         .with_peers(&pids)
         .boxed()

@@ -48,7 +48,7 @@ pub(super) static PROBES: &[Probe] = &[Probe {
             Ok(())
         };
         // The queue of a listener takes 128 at least.
-        let shape = Shape::of(spec).at_most(64);
+        let shape = Shape::from_spec(spec).at_most(64);
         Ok(batch::fallible(shape, move || net::connect(to.get())).between(accept_all).boxed())
     },
 }];

@@ -34,17 +34,21 @@ pub(super) static PROBES: &[Probe] = &[Probe {
                 name: "timer",
                 about: "which",
                 values: &[
-                    told(
+                    named(
                         "delayed-ack",
                         "delayed_ack",
                         "one byte is sent, and the end that has it sends nothing",
                     ),
-                    told(
+                    named(
                         "retransmission",
                         "retransmission",
                         "one byte is sent to an end that hears nothing, from the first time that it is sent again to the second",
                     ),
-                    told("keepalive", "keepalive", "from one probe of an end that hears nothing to the next"),
+                    named(
+                        "keepalive",
+                        "keepalive",
+                        "from one probe of an end that hears nothing to the next",
+                    ),
                 ],
                 numbers: None,
             },
@@ -68,13 +72,13 @@ pub(super) static PROBES: &[Probe] = &[Probe {
         ..Spec::cost(Group::Communication, "ipc.tcp.timer", "TCP, {timer}{link}, late")
     },
     prepare: |_, params| {
-        let sample = match params.told("timer") {
+        let sample = match params.argument("timer") {
             "delayed-ack" => delayed_ack,
             "retransmission" => retransmission,
             _ => keepalive,
         };
         let samples = params.number("samples");
-        let link = match params.told("link") {
+        let link = match params.argument("link") {
             "veth" => Some(Namespaces::new(&Link::USUAL)?),
             _ => None,
         };
@@ -84,7 +88,7 @@ pub(super) static PROBES: &[Probe] = &[Probe {
     },
 }];
 
-const fn told(value: &'static str, name: &'static str, timed: &'static str) -> Value {
+const fn named(value: &'static str, name: &'static str, timed: &'static str) -> Value {
     Value { value, name, title: value, timed }
 }
 

@@ -16,6 +16,6 @@ pub(super) static PROBES: &[Probe] = &[Probe {
     },
     prepare: |spec, _| {
         exec::thread_and_join()?;
-        Ok(batch::fallible(Shape::of(spec), exec::thread_and_join).boxed())
+        Ok(batch::fallible(Shape::from_spec(spec), exec::thread_and_join).boxed())
     },
 }];

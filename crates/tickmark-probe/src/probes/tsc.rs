@@ -19,7 +19,7 @@ macro_rules! tsc {
                 let missing =
                     || Unavailable::Missing(concat!("no ", $timed, " on this processor").to_owned());
                 let $proof = $has.ok_or_else(missing)?;
-                Ok(batch::routine(Shape::of(spec), move || {
+                Ok(batch::routine(Shape::from_spec(spec), move || {
                     let _ = chain::opaque($read);
                 })
                 .boxed())

@@ -36,7 +36,7 @@ pub(super) static PROBES: &[Probe] = &[
                 wake::futex_wake(shared.word(0), turn)?;
                 wake::futex_wait(shared.word(1), before)
             };
-            Ok(batch::fallible(Shape::of(spec), trip).with_peers(&[pid]).boxed())
+            Ok(batch::fallible(Shape::from_spec(spec), trip).with_peers(&[pid]).boxed())
         },
     },
     Probe {
@@ -68,7 +68,7 @@ pub(super) static PROBES: &[Probe] = &[
                 wake::eventfd_add(there.as_fd())?;
                 wake::eventfd_take(back.as_fd())
             };
-            Ok(batch::fallible(Shape::of(spec), trip).with_peers(&[pid]).boxed())
+            Ok(batch::fallible(Shape::from_spec(spec), trip).with_peers(&[pid]).boxed())
         },
     },
 ];

@@ -107,9 +107,9 @@ pub(super) static PROBES: &[Probe] = &[Probe {
             },
         ],
         tune: |spec, arguments| {
-            spec.needs = needs(told(arguments, "method"), told(arguments, "class"));
-            spec.roams = told(arguments, "class") == "deadline";
-            if told(arguments, "late") != "ends" {
+            spec.needs = needs(argument(arguments, "method"), argument(arguments, "class"));
+            spec.roams = argument(arguments, "class") == "deadline";
+            if argument(arguments, "late") != "ends" {
                 spec.also = &ALSO[..1];
             }
         },
@@ -118,11 +118,11 @@ pub(super) static PROBES: &[Probe] = &[Probe {
     },
     prepare: |_, params| {
         take_place(params)?;
-        let held = if params.told("idle") == "held" { Some(idle::hold()?) } else { None };
-        let mut way = WaitMethod::of(params.told("method"))?;
+        let held = if params.argument("idle") == "held" { Some(idle::hold()?) } else { None };
+        let mut way = WaitMethod::from_name(params.argument("method"))?;
         way.until(0)?;
         let ahead = params.number("ahead") as u64 * 1_000;
-        let (cpu, ends) = (params.cpu, params.told("late") == "ends");
+        let (cpu, ends) = (params.cpu, params.argument("late") == "ends");
         Ok(routine(move |budget: &Budget, sink| {
             let _ = &held;
             let watch = if ends { Watch::new(cpu, budget) } else { None };
@@ -149,7 +149,7 @@ const ALSO: &[Also] = &[
     },
 ];
 
-fn told<'a>(arguments: &'a Arguments, name: &str) -> &'a str {
+fn argument<'a>(arguments: &'a Arguments, name: &str) -> &'a str {
     arguments.get(name).map_or("", String::as_str)
 }
 
@@ -178,10 +178,10 @@ fn needs(method: &str, class: &str) -> &'static [Syscall] {
 /// The scheduling that is asked for.
 fn take_place(params: &Params) -> Result<(), Unavailable> {
     let period = Nanos::new(params.number("ahead") as i64 * 400).max(SLICE);
-    match params.told("class") {
+    match params.argument("class") {
         "other" => limits::set_priority(Priority::Other)?,
         "fifo" => limits::set_priority(Priority::Fifo(FIFO))?,
-        "deadline" if ["posix-thread", "spin"].contains(&params.told("method")) => {
+        "deadline" if ["posix-thread", "spin"].contains(&params.argument("method")) => {
             let why = "under SCHED_DEADLINE a thread starts no other, and is stopped where it computes all the time";
             return Err(Unavailable::Missing(why.to_owned()));
         }
@@ -208,7 +208,7 @@ fn wake_ups(
     let expected = budget.time.get() as u64 / ahead.max(1);
     let mut late = Vec::with_capacity(expected as usize + 16);
     let mut meter = SystemMeter::new(&[]);
-    let (mut met, seen) = (None, WakeUpTable::told());
+    let (mut met, seen) = (None, WakeUpTable::inherited());
     budget.align();
     let (before, cpu) = (meter.reading(), meter.cpu());
     let origin = monotonic_ns();

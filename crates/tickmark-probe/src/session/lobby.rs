@@ -34,7 +34,7 @@ pub(super) struct Guest {
 
 impl Guest {
     pub(super) fn greet(stream: TcpStream, from: SocketAddr) -> std::io::Result<Self> {
-        let session = Session::of(stream)?;
+        let session = Session::from_stream(stream)?;
         let number = fresh()?;
         let tickmark = env!("CARGO_PKG_VERSION").to_owned();
         session.send(format!("tickmark {tickmark} {PROTOCOL} {number}").into_bytes())?;

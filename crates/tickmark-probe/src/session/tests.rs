@@ -48,7 +48,7 @@ fn who_does_not_is_refused_in_a_line() {
     let there = listener.local_addr().unwrap().to_string();
     let liar = std::thread::spawn(move || {
         let (stream, _) = listener.accept().unwrap();
-        let mut session = Session::of(stream).unwrap();
+        let mut session = Session::from_stream(stream).unwrap();
         session.send(format!("tickmark 0 {PROTOCOL} 00").into_bytes()).unwrap();
         let answer = session.text().unwrap();
         session.line().unwrap();
@@ -132,7 +132,7 @@ fn who_is_not_known_has_neither_room_nor_time() {
     });
     assert!(server.accept(number, |_| Ok(())).is_err());
     floods.join().unwrap();
-    let mut session = Session::of(TcpStream::connect(&address).unwrap()).unwrap();
+    let mut session = Session::from_stream(TcpStream::connect(&address).unwrap()).unwrap();
     session.until = Some(Instant::now());
     assert_eq!(session.line().unwrap_err().kind(), ErrorKind::TimedOut);
 }

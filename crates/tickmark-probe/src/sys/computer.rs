@@ -181,7 +181,7 @@ impl Watcher {
     /// Of a task that computes on a CPU, with its number: a thread of this process, or another one.
     #[must_use]
     pub fn new(board: Board, cpu: u32, task: u32, is_thread: bool) -> Option<Self> {
-        let clock = if is_thread { CpuClock::of_thread(task) } else { CpuClock::of(task)? };
+        let clock = if is_thread { CpuClock::of_thread(task) } else { CpuClock::for_process(task)? };
         let path = if is_thread {
             format!("/proc/self/task/{task}/schedstat")
         } else {

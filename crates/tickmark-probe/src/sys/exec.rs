@@ -62,12 +62,12 @@ pub const TINY_PATH: &CStr = c"a/b/tiny";
 /// Those of writing a file; EEXIST where it is there already.
 pub fn install_tiny_program(directory: &Path) -> Result<(), CallError> {
     let folder = directory.join("a/b");
-    std::fs::create_dir_all(&folder).map_err(|e| CallError::of("mkdir", &e))?;
+    std::fs::create_dir_all(&folder).map_err(|e| CallError::from_io("mkdir", &e))?;
     let path = folder.join("tiny");
-    let failed = |e: std::io::Error| CallError::of("openat", &e);
+    let failed = |e: std::io::Error| CallError::from_io("openat", &e);
     let mut options = std::fs::OpenOptions::new();
     let file = options.write(true).create_new(true).mode(0o755).open(&path).map_err(failed)?;
-    std::io::Write::write_all(&mut &file, &tiny_program()).map_err(|e| CallError::of("write", &e))
+    std::io::Write::write_all(&mut &file, &tiny_program()).map_err(|e| CallError::from_io("write", &e))
 }
 
 /// Whether the tiny program in a directory can be executed: the file system may forbid it.

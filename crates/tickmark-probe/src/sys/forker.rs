@@ -208,7 +208,8 @@ impl Forker {
 
     /// Takes the mappings that the kernel lists now out of what a child inherits.
     fn keep_out(&self) -> Result<(), CallError> {
-        let maps = std::fs::read_to_string("/proc/self/maps").map_err(|e| CallError::of("openat", &e))?;
+        let maps =
+            std::fs::read_to_string("/proc/self/maps").map_err(|e| CallError::from_io("openat", &e))?;
         let here = (&raw const maps).addr();
         let slots = self.slots.as_ptr().addr();
         let own = [self.code.as_ptr().addr(), self.data.as_ptr().addr()];

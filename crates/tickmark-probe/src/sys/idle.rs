@@ -11,8 +11,10 @@ const FILE: &str = "/dev/cpu_dma_latency";
 /// # Errors
 /// Those of open(2) and write(2): no such file, not permitted.
 pub fn hold() -> Result<File, CallError> {
-    let mut file =
-        File::options().write(true).open(FILE).map_err(|e| CallError::of("open /dev/cpu_dma_latency", &e))?;
-    file.write_all(&0i32.to_ne_bytes()).map_err(|e| CallError::of("write", &e))?;
+    let mut file = File::options()
+        .write(true)
+        .open(FILE)
+        .map_err(|e| CallError::from_io("open /dev/cpu_dma_latency", &e))?;
+    file.write_all(&0i32.to_ne_bytes()).map_err(|e| CallError::from_io("write", &e))?;
     Ok(file)
 }

@@ -131,7 +131,7 @@ impl End {
     /// Those of dup(2); ENOTSOCK for what is none.
     pub fn stream(&self) -> Result<OwnedFd, CallError> {
         match self {
-            Self::Stream(both) => both.try_clone().map_err(|e| CallError::of("dup", &e)),
+            Self::Stream(both) => both.try_clone().map_err(|e| CallError::from_io("dup", &e)),
             _ => Err(CallError { call: "dup", errno: libc::ENOTSOCK }),
         }
     }

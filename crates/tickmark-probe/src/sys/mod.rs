@@ -78,7 +78,7 @@ impl CallError {
 
     /// An error of the standard library.
     #[must_use]
-    pub fn of(call: &'static str, error: &std::io::Error) -> Self {
+    pub fn from_io(call: &'static str, error: &std::io::Error) -> Self {
         Self { call, errno: error.raw_os_error().unwrap_or(libc::EIO) }
     }
 }

@@ -51,8 +51,9 @@ impl Namespaces {
             _ => Err(error),
         };
         apart(libc::CLONE_NEWNET).or_else(refused)?;
-        let here =
-            || File::open("/proc/thread-self/ns/net").map_err(|e| CallError::of("open of a namespace", &e));
+        let here = || {
+            File::open("/proc/thread-self/ns/net").map_err(|e| CallError::from_io("open of a namespace", &e))
+        };
         let ours = here()?;
         apart(libc::CLONE_NEWNET)?;
         let both = Self { theirs: here()?, ours };

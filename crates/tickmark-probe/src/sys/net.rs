@@ -22,7 +22,7 @@ pub fn retransmits() -> i64 {
 /// # Errors
 /// Those of socketpair(2).
 pub fn unix_pair() -> Result<(OwnedFd, OwnedFd), CallError> {
-    let (ours, theirs) = UnixStream::pair().map_err(|e| CallError::of("socketpair", &e))?;
+    let (ours, theirs) = UnixStream::pair().map_err(|e| CallError::from_io("socketpair", &e))?;
     Ok((ours.into(), theirs.into()))
 }
 
@@ -32,7 +32,7 @@ pub fn unix_pair() -> Result<(OwnedFd, OwnedFd), CallError> {
 /// Those of socketpair(2) and setsockopt(2).
 pub fn unix_datagrams() -> Result<(OwnedFd, OwnedFd), CallError> {
     let (ours, theirs) =
-        std::os::unix::net::UnixDatagram::pair().map_err(|e| CallError::of("socketpair", &e))?;
+        std::os::unix::net::UnixDatagram::pair().map_err(|e| CallError::from_io("socketpair", &e))?;
     let pair: (OwnedFd, OwnedFd) = (ours.into(), theirs.into());
     wait_a_second(&pair.0)?;
     Ok(pair)

@@ -121,7 +121,7 @@ impl Tracer {
     }
 
     fn under(root: &Path, kind: Kind, cpu: u32) -> Result<Self, CallError> {
-        let failed = |call: &'static str| move |error: std::io::Error| CallError::of(call, &error);
+        let failed = |call: &'static str| move |error: std::io::Error| CallError::from_io(call, &error);
         let before = std::fs::read_to_string(root.join(CPUS)).map_err(failed("read of osnoise/cpus"))?;
         // Whoever finds the instance later knows from its name what to put back.
         let name = format!("{OWN}{}-{}", std::process::id(), before.trim());
@@ -154,7 +154,7 @@ impl Tracer {
     pub fn room(&self, seconds: usize) -> Result<(), CallError> {
         let kib = (seconds * 200).max(1408).to_string();
         let written = std::fs::write(self.folder.join("buffer_size_kb"), kib);
-        written.map_err(|error| CallError::of("write to buffer_size_kb", &error))
+        written.map_err(|error| CallError::from_io("write to buffer_size_kb", &error))
     }
 
     /// Lines that the trace lost, as it was full.

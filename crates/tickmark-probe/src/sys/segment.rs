@@ -34,12 +34,12 @@ pub fn remove_of_postgres(data: &Path) {
     // A line of two numbers: key and segment.
     let segment = text.lines().nth(6).and_then(|line| line.split_whitespace().nth(1)?.parse().ok());
     let (Some(segment), Ok(folder)) = (segment, std::fs::metadata(data)) else { return };
-    let Some((mut header, mut used)) = of(segment) else { return };
+    let Some((mut header, mut used)) = segment_header(segment) else { return };
     let is_own = (header.magic, header.device, header.inode) == (MAGIC, folder.dev(), folder.ino());
     let until = Instant::now() + ENDS;
     while is_own && used && Instant::now() < until {
         std::thread::sleep(Duration::from_millis(5));
-        let Some(now) = of(segment) else { return };
+        let Some(now) = segment_header(segment) else { return };
         (header, used) = now;
     }
     if !is_own || used {
@@ -102,7 +102,7 @@ fn databases(path: &Path, levels: u32) -> Vec<PathBuf> {
 }
 
 /// What a segment begins with, and whether anybody else has it attached; none where it cannot be read.
-fn of(segment: libc::c_int) -> Option<(Header, bool)> {
+fn segment_header(segment: libc::c_int) -> Option<(Header, bool)> {
     // SAFETY: all zeros are a value of it; it is filled below.
     let mut status: libc::shmid_ds = unsafe { std::mem::zeroed() };
     // SAFETY: a structure of this kind, which outlives the call.
@@ -155,7 +155,7 @@ mod tests {
     }
 
     fn is_there(segment: libc::c_int) -> bool {
-        of(segment).is_some()
+        segment_header(segment).is_some()
     }
 
     #[test]

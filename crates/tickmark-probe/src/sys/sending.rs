@@ -40,7 +40,7 @@ impl Sender {
                 SendMethod::Zerocopy(0)
             }
             Sending::Uring => SendMethod::Ring(Box::new(
-                IoUring::new(8).map_err(|e| CallError::of("io_uring_setup or mmap", &e))?,
+                IoUring::new(8).map_err(|e| CallError::from_io("io_uring_setup or mmap", &e))?,
             )),
             Sending::Other(_) => return Err(CallError { call: "send", errno: libc::EPROTONOSUPPORT }),
         };
@@ -83,7 +83,7 @@ fn zerocopy(socket: &OwnedFd, rest: &[u8], outstanding: &mut u32) -> Result<usiz
         sent => {
             *outstanding += 1;
             if *outstanding >= OUTSTANDING {
-                while told(socket) {}
+                while take_completion(socket) {}
                 *outstanding = 0;
             }
             Ok(sent as usize)
@@ -92,7 +92,7 @@ fn zerocopy(socket: &OwnedFd, rest: &[u8], outstanding: &mut u32) -> Result<usiz
 }
 
 /// Takes one message from the queue of errors, which tells of a range of sends that ended.
-fn told(socket: &OwnedFd) -> bool {
+fn take_completion(socket: &OwnedFd) -> bool {
     let mut control = [0u64; 16];
     // SAFETY: msghdr is plain numbers and pointers, for which zero is a value.
     let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
@@ -110,7 +110,7 @@ fn wait_told(socket: &OwnedFd) -> Result<(), CallError> {
     let mut polled = libc::pollfd { fd: socket.as_raw_fd(), events: 0, revents: 0 };
     // SAFETY: it is valid to read and write. POLLERR is always looked for.
     check("poll", unsafe { libc::poll(&raw mut polled, 1, 1000) })?;
-    while told(socket) {}
+    while take_completion(socket) {}
     Ok(())
 }
 
@@ -120,7 +120,7 @@ fn through(ring: &mut IoUring, socket: &OwnedFd, rest: &'static [u8]) -> Result<
     let entry = opcode::Send::new(Fd(socket.as_raw_fd()), rest.as_ptr(), rest.len() as u32).build();
     // SAFETY: `rest` stays valid to read, and the socket open, until the completion below; after an error, for ever and until both end.
     unsafe { ring.submission().push(&entry) }.map_err(|_| lost)?;
-    ring.submit_and_wait(1).map_err(|e| CallError::of(call, &e))?;
+    ring.submit_and_wait(1).map_err(|e| CallError::from_io(call, &e))?;
     match ring.completion().next().map(|entry| entry.result()) {
         Some(sent) if sent > 0 => Ok(sent as usize),
         Some(error) if error < 0 => Err(CallError { call, errno: -error }),

@@ -26,7 +26,10 @@ pub fn all() -> BTreeMap<u32, Used> {
     let one = |id: u32| {
         let status = fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
         let parent = fields(&status)?.nth(1)?.parse().ok()?;
-        Some((id, Used { cpu: CpuClock::of(id)?.read().get(), is_kernel: is_kernel(&status)?, parent }))
+        Some((
+            id,
+            Used { cpu: CpuClock::for_process(id)?.read().get(), is_kernel: is_kernel(&status)?, parent },
+        ))
     };
     numbers.filter_map(one).collect()
 }
@@ -50,8 +53,8 @@ pub struct Account {
 impl Account {
     /// Of a process; nothing where it is gone.
     #[must_use]
-    pub fn of(pid: u32) -> Self {
-        let cpu = CpuClock::of(pid).map_or(0, |clock| clock.read().get());
+    pub fn for_process(pid: u32) -> Self {
+        let cpu = CpuClock::for_process(pid).map_or(0, |clock| clock.read().get());
         let status = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
         let ticks = |field| fields(&status).and_then(|mut all| all.nth(field)?.parse().ok()).unwrap_or(0);
         let (mut waited, mut switches) = (0, 0);
@@ -179,15 +182,15 @@ mod tests {
 
     #[test]
     fn an_account_grows_with_what_is_done() {
-        let before = Account::of(std::process::id());
+        let before = Account::for_process(std::process::id());
         let begun = std::time::Instant::now();
         while begun.elapsed().as_millis() < 60 {
             std::thread::yield_now();
         }
         std::thread::sleep(std::time::Duration::from_millis(1));
-        let more = Account::of(std::process::id()).less(&before);
+        let more = Account::for_process(std::process::id()).less(&before);
         assert!(more.cpu > 1_000_000 && more.switches > 0, "{more:?}");
-        assert_eq!(Account::of(0x7fff_ffff), Account::default());
+        assert_eq!(Account::for_process(0x7fff_ffff), Account::default());
         let ticks = Account { ticks: [25, 75], ..more };
         assert_eq!((ticks.system_share(), before.less(&before).cpu), (Some(0.75), 0));
         assert_eq!(sum([more, more].into_iter()).cpu, 2 * more.cpu);

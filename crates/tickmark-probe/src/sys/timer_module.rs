@@ -58,7 +58,7 @@ struct Counted {
 
 impl Counted {
     /// From what the module says of itself.
-    fn of(statistics: &str) -> Option<Self> {
+    fn parse(statistics: &str) -> Option<Self> {
         let fired = value(statistics, "fired")?.parse().ok()?;
         let latest = value(statistics, "error_max")?.parse().ok().filter(|_| fired > 0);
         Some(Self { fired, latest })
@@ -96,7 +96,7 @@ impl Module {
         let read = |place: &str| std::fs::read_to_string(place).map_err(|error| denied(place, &error));
         let before = read(CORRECTION)?.trim().to_owned();
         let statistics = read(STATISTICS)?;
-        let known = per_nano(&statistics).zip(Counted::of(&statistics));
+        let known = per_nano(&statistics).zip(Counted::parse(&statistics));
         let (per_nano, counted) =
             known.ok_or_else(|| Unavailable::Missing(format!("{STATISTICS} names no unit that is known")))?;
         let traced = Cell::default();
@@ -115,7 +115,7 @@ impl Module {
     /// # Errors
     /// Those of its device.
     pub fn row(&self, due: &Due) -> Result<Vec<(usize, i64)>, ProbeError> {
-        let failed = |error: std::io::Error| CallError::of(DEVICE, &error);
+        let failed = |error: std::io::Error| CallError::from_io(DEVICE, &error);
         // Each row begins as the document's did: what the last error is, the first timer cannot know.
         if self.correction == "last" {
             self.forget().map_err(failed)?;
@@ -141,8 +141,9 @@ impl Module {
     /// # Errors
     /// They are not.
     pub fn agrees(&self) -> Result<(), ProbeError> {
-        let text = std::fs::read_to_string(STATISTICS).map_err(|error| CallError::of(STATISTICS, &error))?;
-        let (traced, now) = (self.traced.get(), Counted::of(&text));
+        let text =
+            std::fs::read_to_string(STATISTICS).map_err(|error| CallError::from_io(STATISTICS, &error))?;
+        let (traced, now) = (self.traced.get(), Counted::parse(&text));
         match now {
             Some(now) if self.counted.became(now, traced) => Ok(()),
             _ => Err(ProbeError::Other(format!(
@@ -201,7 +202,7 @@ mod tests {
     #[test]
     fn its_statistics_are_held_against_its_trace() {
         let said =
-            |fired, max| Counted::of(&format!("unit: ns\nfired: {fired}\nerror_max: {max}\n")).unwrap();
+            |fired, max| Counted::parse(&format!("unit: ns\nfired: {fired}\nerror_max: {max}\n")).unwrap();
         let before = said(3, 500);
         assert_eq!(said(0, 0), Counted::default(), "the latest of none is no time");
         let traced = Counted::default().and(-20).and(700);

@@ -238,7 +238,7 @@ impl Watch {
     ///
     /// # Errors
     /// ESRCH where there is none, EMFILE where there are too many for the limit of open files.
-    pub fn of(places: Places, tasks: &dyn Fn() -> Vec<i32>, cpus: &[u32]) -> Result<Self, CallError> {
+    pub fn set_up(places: Places, tasks: &dyn Fn() -> Vec<i32>, cpus: &[u32]) -> Result<Self, CallError> {
         let ids: Vec<u64> = places.ids().collect();
         let mut watch = Self {
             events: Vec::new(),

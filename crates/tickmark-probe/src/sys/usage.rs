@@ -87,7 +87,7 @@ pub struct CpuClock(libc::clockid_t);
 impl CpuClock {
     /// The clock of process `pid`; none where it is gone.
     #[must_use]
-    pub fn of(pid: u32) -> Option<Self> {
+    pub fn for_process(pid: u32) -> Option<Self> {
         let mut clock = 0;
         // SAFETY: `clock` is valid to write to.
         let errno = unsafe { libc::clock_getcpuclockid(pid as libc::pid_t, &raw mut clock) };

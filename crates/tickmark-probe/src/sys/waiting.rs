@@ -95,7 +95,7 @@ impl WaitMethod {
     ///
     /// # Errors
     /// Those of the calls that set it up; ENOSYS for a name that is none.
-    pub fn of(name: &str) -> Result<Self, CallError> {
+    pub fn from_name(name: &str) -> Result<Self, CallError> {
         let owned = |call, fd| {
             // SAFETY: the kernel has just given us this descriptor.
             check(call, fd).map(|fd| unsafe { OwnedFd::from_raw_fd(fd) })
@@ -116,7 +116,7 @@ impl WaitMethod {
             "posix-signal" => Self::Signal(Timer::signalling()?),
             "posix-thread" => Self::Thread(Timer::calling()?),
             "io_uring" => {
-                let ring = IoUring::new(8).map_err(|e| CallError::of("io_uring_setup", &e))?;
+                let ring = IoUring::new(8).map_err(|e| CallError::from_io("io_uring_setup", &e))?;
                 Self::Uring(Box::new(ring))
             }
             "sleeper" => Self::Sleeper(Box::new(Sleeper::new(Options::default()))),
@@ -124,7 +124,7 @@ impl WaitMethod {
             #[cfg(feature = "tokio")]
             "tokio" => {
                 let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
-                Self::Tokio(runtime.map_err(|e| CallError::of("epoll_create1", &e))?)
+                Self::Tokio(runtime.map_err(|e| CallError::from_io("epoll_create1", &e))?)
             }
             #[cfg(not(feature = "tokio"))]
             "tokio" => {
@@ -216,7 +216,7 @@ impl WaitMethod {
                 let lost = CallError { call: "io_uring_enter", errno: libc::EIO };
                 // SAFETY: the time outlives the call, which waits for the completion.
                 unsafe { ring.submission().push(&entry) }.map_err(|_| lost)?;
-                ring.submit_and_wait(1).map_err(|e| CallError::of("io_uring_enter", &e))?;
+                ring.submit_and_wait(1).map_err(|e| CallError::from_io("io_uring_enter", &e))?;
                 match ring.completion().next() {
                     Some(entry) if entry.result() == -libc::ETIME => {}
                     Some(entry) => {
@@ -226,7 +226,7 @@ impl WaitMethod {
                 }
             }
             Self::Sleeper(sleeper) => {
-                sleeper.sleep_until(target).map_err(|e| CallError::of("clock_nanosleep", &e))?;
+                sleeper.sleep_until(target).map_err(|e| CallError::from_io("clock_nanosleep", &e))?;
             }
             Self::Std => std::thread::sleep(Duration::from_nanos(ahead())),
             #[cfg(feature = "tokio")]
@@ -303,7 +303,7 @@ mod tests {
     #[test]
     fn every_way_waits_until_its_time() {
         for name in crate::probes::WAYS.iter().map(|way| way.value) {
-            let mut way = match WaitMethod::of(name) {
+            let mut way = match WaitMethod::from_name(name) {
                 Ok(way) => way,
                 // A container may forbid the one, and this build be without the other.
                 Err(error) => {
@@ -318,6 +318,6 @@ mod tests {
                 assert!(woke + 1_000 >= target, "{name} is {} ns early", target - woke);
             }
         }
-        assert_eq!(WaitMethod::of("sundial").err().map(|error| error.errno), Some(libc::ENOSYS));
+        assert_eq!(WaitMethod::from_name("sundial").err().map(|error| error.errno), Some(libc::ENOSYS));
     }
 }

@@ -128,14 +128,14 @@ fn verdict(line: &Line, basis: &Basis, margin: f64) -> String {
         (Word::Equivalent, _) => format!("equivalent{by}"),
         (Word::Undecided | Word::NotCompared, Some(why)) => {
             let by = if matches!(why, Why::Needs(_) | Why::SeenBefore) { by } else { String::new() };
-            format!("{}: {}{by}", word(line.word), self::why(why, line, basis))
+            format!("{}: {}{by}", word(line.word), self::open_reason(why, line, basis))
         }
         (open, None) => word(open).to_owned(),
     }
 }
 
 /// Why nothing is claimed.
-pub(super) fn why(why: Why, line: &Line, basis: &Basis) -> String {
+pub(super) fn open_reason(why: Why, line: &Line, basis: &Basis) -> String {
     match why {
         Why::OtherUnits => "different units".to_owned(),
         Why::OtherSizes => "different sizes".to_owned(),

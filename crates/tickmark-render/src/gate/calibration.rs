@@ -14,9 +14,9 @@ pub struct Calibration {
     pub at: String,
     /// The kernel then.
     pub kernel: String,
-    /// What is asked: false alarms at most, and which slowdown of a figure is found how often.
+    /// Share of false alarms that is accepted.
     pub false_alarm: f64,
-    /// See above.
+    /// Slowdown of a figure that must be found, and the share of trials in which it must.
     pub detect: (f64, f64),
     /// What was seen.
     pub calibrated: Calibrated,
@@ -43,7 +43,7 @@ impl Calibration {
     }
 
     /// Why it is not armed; nothing where it is.
-    pub(super) fn why(&self) -> Option<String> {
+    pub(super) fn unarmed_reason(&self) -> Option<String> {
         let (slowdown, often) = self.detect;
         if !self.calibrated.is_quiet(self.false_alarm) {
             return Some(format!(
@@ -88,7 +88,7 @@ impl Calibration {
             ends(seen.rate(seen.alarms)),
             found.join(", "),
             percent(CONFIDENCE),
-            self.why().map_or_else(
+            self.unarmed_reason().map_or_else(
                 || "The gate is armed".to_owned(),
                 |why| format!("The gate is not armed: {why}")
             ),

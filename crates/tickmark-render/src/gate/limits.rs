@@ -19,9 +19,9 @@ pub struct Limit {
 
 /// All of them.
 pub struct Limits<'a> {
-    /// Of the recording.
+    /// Id of the recording.
     pub id: String,
-    /// See above.
+    /// Name of the recording.
     pub name: String,
     /// Each.
     pub limits: &'a [Limit],

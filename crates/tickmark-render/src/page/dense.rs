@@ -17,9 +17,9 @@ const ROOM: usize = 100_000;
 pub(super) struct Dense {
     /// What it shows.
     pub(super) title: String,
-    /// What x and y count.
+    /// Label of the x axis.
     pub(super) x: &'static str,
-    /// See above.
+    /// Label of the y axis.
     pub(super) y: &'static str,
     /// The points.
     pub(super) points: Vec<(f64, f64)>,

@@ -13,7 +13,7 @@ fn recording(name: &str) -> tickmark_store::Recording {
 #[test]
 fn every_recording_is_a_page() {
     for version in ["format-1.0", "format-1.1", "format-1.4", "format-1.5", "format-1.6"] {
-        let pages = [page::of(&recording(version))];
+        let pages = [page::build_page(&recording(version))];
         let report = Report { pages: &pages, comparison: None, answers: &[], offers: &[] };
         let page = html(&report);
         assert!(
@@ -45,7 +45,7 @@ fn every_recording_is_a_page() {
 #[test]
 fn what_was_asked_for_stands_first() {
     let versions = ["format-1.0", "format-1.1", "format-1.4", "format-1.5", "format-1.6"];
-    let all = versions.map(|version| page::of(&recording(version)));
+    let all = versions.map(|version| page::build_page(&recording(version)));
     let mut page = all.into_iter().find(|page| page.noise.is_some()).unwrap();
     let titles = |page: &Page| -> Vec<String> {
         of_one(page, &kinds::parts(page), &[], "", 0).into_iter().map(|section| section.title).collect()
@@ -64,7 +64,7 @@ fn two_recordings_are_compared_and_both_are_there() {
     let earlier = Earlier { list: &Vec::new, read: &|_| None };
     let model = build(&sides, CompareOptions::with_margin(0.01), RowSelection::ALL, &earlier)
         .unwrap_or_else(|_| panic!("they are compared"));
-    let pages: Vec<_> = sides.iter().flat_map(|side| &side.recordings).map(page::of).collect();
+    let pages: Vec<_> = sides.iter().flat_map(|side| &side.recordings).map(page::build_page).collect();
     let answers = [
         ("What HZ costs: the document".to_owned(), "4.1 points <&>".to_owned()),
         ("Tables".to_owned(), "a  b".to_owned()),

@@ -22,7 +22,7 @@ pub enum Labels {
 
 impl Labels {
     /// The labels that there were.
-    pub(super) fn seen(self) -> Vec<bool> {
+    pub(super) fn observed(self) -> Vec<bool> {
         match self {
             Self::Blocks(blocks) => vec![false; blocks],
             Self::Groups(first, second) => (0..first + second).map(|at| at >= first).collect(),
@@ -58,7 +58,7 @@ impl Labels {
 
     /// Each labelling once, or as many as are drawn for so many figures, with those that there were.
     pub(super) fn each(self, figures: usize, mut take: impl FnMut(&[bool])) {
-        let mut labels = self.seen();
+        let mut labels = self.observed();
         if self.is_counted() && labels.len() < 64 {
             // The last label stays as it was where turning all of them says the same.
             let end = 1u64 << (labels.len() - usize::from(self.is_symmetric()));
@@ -128,7 +128,7 @@ mod tests {
                 (count, 1e9),
                 "{labels:?}"
             );
-            let seen = labels.seen();
+            let seen = labels.observed();
             assert!(all.contains(&seen), "{labels:?}: the labels that there were");
         }
     }
@@ -142,7 +142,7 @@ mod tests {
                 all
             };
             assert_eq!((drawn().len(), drawn() == drawn(), labels.least(1)), (10_000, true, 1e-4));
-            assert_eq!(drawn()[0], labels.seen());
+            assert_eq!(drawn()[0], labels.observed());
         }
         let mut second = BTreeSet::new();
         Labels::Groups(100, 90).each(1000, |labels| _ = second.insert(labels.iter().filter(|l| **l).count()));

@@ -42,7 +42,7 @@ pub(super) struct Marked {
 }
 
 impl Marked {
-    pub(super) fn of(gaps: &Gaps<'_>) -> Self {
+    pub(super) fn from_gaps(gaps: &Gaps<'_>) -> Self {
         let none = vec![false; gaps.start.len()];
         let mut preempted = none.clone();
         for gap in gaps.preempted {

@@ -18,12 +18,12 @@ const STANDS_OUT: f64 = 5.0;
 
 /// Periods from `shortest` to `longest`, in ns, shortest first.
 pub(super) fn periods(gaps: &Marked, shortest: f64, longest: f64) -> Vec<f64> {
-    let all = Lags::of(&longest_gaps(gaps), longest);
+    let all = Lags::from_starts(&longest_gaps(gaps), longest);
     // Where tasks take turns, the tick begins their turns: seldom, and hidden among what the loop sees in its own.
     let each = gaps.preempted.iter().zip(&gaps.length).zip(&gaps.start);
     let turns = each.filter(|((preempted, length), _)| **preempted && **length > 0.5 * shortest);
     let begun: Vec<f64> = turns.map(|(_, start)| *start).take(MOST).collect();
-    let turns = Lags::of(&begun, longest);
+    let turns = Lags::from_starts(&begun, longest);
     // Of a train that fills its slots most neighbours are seen, in the time that the loop had the CPU.
     let reach = STRETCH.min(gaps.span);
     let away = gaps.preempted.iter().zip(&gaps.length).filter(|(preempted, _)| **preempted);
@@ -69,7 +69,7 @@ struct Peak {
 }
 
 impl Lags {
-    fn of(starts: &[f64], longest: f64) -> Self {
+    fn from_starts(starts: &[f64], longest: f64) -> Self {
         let bins = (longest / BIN) as usize + 2;
         let (mut counts, mut moments) = (vec![0.0; bins], vec![0.0; bins]);
         for (i, from) in starts.iter().enumerate() {

@@ -64,7 +64,7 @@ impl Order {
             return None;
         }
         let all = (first.len() + second.len()) as f64;
-        let [a, b] = [Sums::of(first), Sums::of(second)];
+        let [a, b] = [Sums::from_values(first), Sums::from_values(second)];
         let (squares, neighbours) = (a.squares + b.squares, a.neighbours + b.neighbours);
         let (along, across) = (a.along + b.along, a.across + b.across);
         let lag_1 = neighbours / squares;
@@ -146,7 +146,7 @@ struct Sums {
 }
 
 impl Sums {
-    fn of(values: &[f64]) -> Self {
+    fn from_values(values: &[f64]) -> Self {
         let count = values.len() as f64;
         let mean = values.iter().sum::<f64>() / count;
         let middle = (count - 1.0) / 2.0;

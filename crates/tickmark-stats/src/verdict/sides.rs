@@ -152,7 +152,10 @@ impl<'a> Sides<'a> {
     pub(super) fn difference(&self, factor: f64) -> Option<Difference> {
         match self {
             Self::Apart { values: [a, b], step, .. } => {
-                let [a, b] = [Moments::of(a)?.rounded(*step).times(factor), Moments::of(b)?.rounded(*step)];
+                let [a, b] = [
+                    Moments::from_sample(a)?.rounded(*step).times(factor),
+                    Moments::from_sample(b)?.rounded(*step),
+                ];
                 Difference::between(&a, &b)
             }
             Self::Moments(a, b, _) => Difference::between(&a.times(factor), b),
@@ -225,7 +228,8 @@ impl<'a> Sides<'a> {
     pub(super) fn ratio(&self, confidence: f64) -> Option<Ratio> {
         let (ratio, i) = match self {
             Self::Apart { values: [a, b], step, .. } => {
-                let [a, b] = [Moments::of(a)?.rounded(*step), Moments::of(b)?.rounded(*step)];
+                let [a, b] =
+                    [Moments::from_sample(a)?.rounded(*step), Moments::from_sample(b)?.rounded(*step)];
                 ratio_between(&a, &b, confidence)
             }
             Self::Moments(a, b, _) => ratio_between(a, b, confidence),

@@ -46,7 +46,7 @@ mod real {
         }
 
         /// How often it was told.
-        pub(crate) fn told(&self) -> u32 {
+        pub(crate) fn times_notified(&self) -> u32 {
             self.0.load(Ordering::Acquire)
         }
 
@@ -110,7 +110,7 @@ mod modelled {
             self.now.load(Ordering::SeqCst)
         }
 
-        pub(crate) fn told(&self) -> u32 {
+        pub(crate) fn times_notified(&self) -> u32 {
             *self.told.lock().unwrap()
         }
 

@@ -22,7 +22,7 @@ use tickmark_store::{Recording, Store};
 
 /// Carries out a command line; on the copy of a shared store, where that is asked for.
 pub(crate) fn dispatch(cli: Cli) -> Result<Code, Error> {
-    match shared::of(&cli) {
+    match shared::shared_store(&cli) {
         Some(shared) => shared::dispatch(&shared?, cli),
         None => dispatch_here(cli),
     }

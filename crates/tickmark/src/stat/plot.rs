@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     fn drawn(all: &[Vec<f64>], width: usize) -> String {
-        let sets: Vec<_> = all.iter().map(|v| (v.as_slice(), Summary::of(v).unwrap())).collect();
+        let sets: Vec<_> = all.iter().map(|v| (v.as_slice(), Summary::summarize(v).unwrap())).collect();
         draw(&sets, width)
     }
 

@@ -152,7 +152,7 @@ fn command(tickmark: &Tickmark) -> Result<Series> {
 
 /// What ministat says at 95 %: pooled variances.
 fn ministat(a: &[f64], b: &[f64]) -> bool {
-    let (Some(m), Some(n)) = (Moments::of(a), Moments::of(b)) else { return false };
+    let (Some(m), Some(n)) = (Moments::from_sample(a), Moments::from_sample(b)) else { return false };
     let df = m.count + n.count - 2.0;
     let pooled = ((m.count - 1.0) * m.deviation.powi(2) + (n.count - 1.0) * n.deviation.powi(2)) / df;
     let error = (pooled * (1.0 / m.count + 1.0 / n.count)).sqrt();
@@ -162,7 +162,7 @@ fn ministat(a: &[f64], b: &[f64]) -> bool {
 /// Hyperfine prints a ratio of means with a standard deviation, from those of the runs; no test. A reader takes what lies
 /// outside of it for a difference.
 fn outside_of_one_deviation(a: &[f64], b: &[f64]) -> bool {
-    let (Some(m), Some(n)) = (Moments::of(a), Moments::of(b)) else { return false };
+    let (Some(m), Some(n)) = (Moments::from_sample(a), Moments::from_sample(b)) else { return false };
     let ratio = n.mean / m.mean;
     (ratio - 1.0).abs() > ratio * (m.deviation / m.mean).hypot(n.deviation / n.mean)
 }

@@ -49,7 +49,7 @@ fn name(node: usize) -> String {
     format!("n{node}")
 }
 
-fn seen(links: &[Link]) -> Links {
+fn examined(links: &[Link]) -> Links {
     examine(&Series { links: links.to_vec(), ..Series::default() }, &name, RULE)
 }
 
@@ -65,7 +65,7 @@ fn a_slow_pair_a_slow_machine_and_a_slow_direction_are_told_apart() {
     let sends = links.iter().rposition(|link| link.asks != 7 && link.answers != Some(7)).unwrap();
     links[sends].back = links[sends].back.map(|rate| rate / 2.0);
     links[sends].resent = Some(7.0);
-    let model = seen(&links);
+    let model = examined(&links);
     let slow: Vec<_> = model.slow.iter().map(|one| (one.from.clone(), one.to.clone(), one.way)).collect();
     let of = |link: &Link| (name(link.asks), name(link.answers.unwrap()));
     let ((a, b), (d, c)) = (of(&links[pair]), of(&links[sends]));
@@ -82,12 +82,12 @@ fn what_was_slow_once_is_no_slow_link() {
     let mut links = equal(40, 5, 0.02, &mut StdRng::seed_from_u64(2));
     let mut again = links[3].clone();
     links[3].trip = links[3].trip.map(|trip| trip * 3.0);
-    assert_eq!(seen(&links).slow.len(), 1);
+    assert_eq!(examined(&links).slow.len(), 1);
     // Measured again, and by the other one.
     again.answers = Some(std::mem::replace(&mut again.asks, again.answers.unwrap()));
     std::mem::swap(&mut again.there, &mut again.back);
     links.push(again);
-    let model = seen(&links);
+    let model = examined(&links);
     assert!(model.slow.is_empty() && model.pairs == 100, "{:?}", model.slow);
 }
 
@@ -101,15 +101,15 @@ fn what_was_not_measured_is_told_once_and_judged_by_nothing() {
     links.push(Link { asks: 11, answers: None, why: why(), ..Link::default() });
     // One that failed at first.
     links.push(Link { why: why(), trip: None, ..links[1].clone() });
-    let model = seen(&links);
+    let model = examined(&links);
     let missing: Vec<_> = model.missing.iter().map(|one| (one.node.clone(), one.other.clone())).collect();
     assert_eq!(missing, [(name(links[0].asks), links[0].answers.map(name)), (name(11), None)]);
     // Two rounds are too few for anything.
     let mut few = equal(20, 2, 0.02, &mut StdRng::seed_from_u64(4));
     few[0].trip = few[0].trip.map(|trip| trip * 9.0);
-    let model = seen(&few);
+    let model = examined(&few);
     assert!(model.judged == 0 && model.slow.is_empty() && model.machines.is_empty(), "{model:?}");
-    assert!(seen(&[]).spread.is_empty());
+    assert!(examined(&[]).spread.is_empty());
 }
 
 #[test]
@@ -118,7 +118,7 @@ fn equal_machines_are_named_no_more_often_than_is_said() {
     for (nodes, rounds) in [(6, 4), (8, 3), (8, 5), (16, 5), (64, 5), (64, 3), (200, 5)] {
         let trials = if nodes > 100 { 200 } else { 600 };
         let alarm = |_: &usize| {
-            let model = seen(&equal(nodes, rounds, 0.1, &mut random));
+            let model = examined(&equal(nodes, rounds, 0.1, &mut random));
             !model.slow.is_empty() || !model.machines.is_empty()
         };
         let rate = (0..trials).filter(alarm).count() as f64 / trials as f64;

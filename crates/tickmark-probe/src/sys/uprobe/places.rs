@@ -83,14 +83,14 @@ impl Places {
     fn read(&self, name: &str) -> Result<String, CallError> {
         let mut text = String::new();
         let done = self.open(name, OFlags::RDONLY)?.read_to_string(&mut text);
-        done.map_err(|error| CallError::of("tracefs", &error))?;
+        done.map_err(|error| CallError::from_io("tracefs", &error))?;
         Ok(text)
     }
 
     /// One command.
     fn write(&self, command: &str) -> Result<(), CallError> {
         let mut file = self.open(DEFINED, OFlags::WRONLY | OFlags::APPEND)?;
-        file.write_all(command.as_bytes()).map_err(|error| CallError::of(DEFINED, &error))
+        file.write_all(command.as_bytes()).map_err(|error| CallError::from_io(DEFINED, &error))
     }
 }
 

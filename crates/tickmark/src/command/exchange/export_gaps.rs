@@ -21,7 +21,7 @@ const DIGITS: u8 = 3;
 /// What a recording's loop saw.
 pub(in crate::command) fn noise_of(recording: &Recording) -> Result<Noise, Error> {
     let id = &recording.meta.id;
-    noise::of(recording)
+    noise::summarize_noise(recording)
         .ok_or_else(|| Error::Usage(format!("recording {id} has no whole trace of the tick's probe")))
 }
 

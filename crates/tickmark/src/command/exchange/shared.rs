@@ -8,7 +8,7 @@ use tickmark_shared::Shared;
 use tickmark_store::Store;
 
 /// The shared store that `--store` names, if it names one and the command has to do with recordings.
-pub(in crate::command) fn of(cli: &Cli) -> Option<Result<Shared, Error>> {
+pub(in crate::command) fn shared_store(cli: &Cli) -> Option<Result<Shared, Error>> {
     let needs = !matches!(
         cli.command,
         Command::List(_)
@@ -40,7 +40,7 @@ fn deletes(command: &Command) -> bool {
 pub(in crate::command) fn dispatch(shared: &Shared, mut cli: Cli) -> Result<Code, Error> {
     let store = crate::command::open(Some(shared.root()))?;
     // Without the server there is the copy: what is measured is not lost.
-    let reached = told(&shared.sync(&store, &[]));
+    let reached = report_sync(&shared.sync(&store, &[]));
     let before = deletes(&cli.command).then(|| ids(&store)).flatten();
     cli.store = Some(shared.root());
     let done = dispatch_here(cli);
@@ -48,7 +48,8 @@ pub(in crate::command) fn dispatch(shared: &Shared, mut cli: Cli) -> Result<Code
     let deleted = both.map(|(before, after)| before.difference(&after).cloned().collect::<Vec<_>>());
     let deleted = deleted.unwrap_or_default();
     // A server that did not answer is asked again by the next command, and not at the end of this one.
-    let sent = if reached || !deleted.is_empty() { told(&shared.sync(&store, &deleted)) } else { false };
+    let sent =
+        if reached || !deleted.is_empty() { report_sync(&shared.sync(&store, &deleted)) } else { false };
     match done {
         Ok(Code::Done) if !(reached && sent) => Ok(Code::Partly),
         done => done,
@@ -56,7 +57,7 @@ pub(in crate::command) fn dispatch(shared: &Shared, mut cli: Cli) -> Result<Code
 }
 
 /// Whether all of it was done; what was not is told.
-fn told(done: &Result<tickmark_shared::Synced, tickmark_shared::Error>) -> bool {
+fn report_sync(done: &Result<tickmark_shared::Synced, tickmark_shared::Error>) -> bool {
     if let Err(error) = done {
         let said = tickmark_wire::text::printable(&error.to_string(), false).into_owned();
         anstream::eprintln!("tickmark: {said}; what is new is kept here, and sent with the next command");

@@ -44,7 +44,7 @@ pub(in crate::command) fn run(store: &Store, asked: &Check) -> Result<Code, Erro
     }
     let of = format!("{}; {}", gate::machine(&newest, !asked.any_host), newest.asked());
     let gate = Gate::read(store, &of)?;
-    let found = CheckedRecordings::of(store, &newest, &gate, asked)?;
+    let found = CheckedRecordings::find(store, &newest, &gate, asked)?;
     if asked.save_baseline {
         return save_baseline(store, &of, &found);
     }
@@ -54,7 +54,7 @@ pub(in crate::command) fn run(store: &Store, asked: &Check) -> Result<Code, Erro
     if asked.calibrate {
         let newest = calibrate::run(store, &of, &newest, &found, asked)?.unwrap_or_else(|| newest.clone());
         let gate = Gate::read(store, &of)?;
-        let found = CheckedRecordings::of(store, &newest, &gate, asked)?;
+        let found = CheckedRecordings::find(store, &newest, &gate, asked)?;
         return verdict(store, &of, &gate, &found, asked, &figures);
     }
     verdict(store, &of, &gate, &found, asked, &figures)
@@ -83,7 +83,8 @@ fn verdict(
     }
     let trials: Vec<Figures> = gate.trials.iter().map(Trial::figures).collect();
     let fails = |line: &Line| fails(line, asked);
-    let measured = Calibrated::of(&earlier, &trials, asked.last as usize, &checked.lines, &fails);
+    let measured =
+        Calibrated::from_recordings(&earlier, &trials, asked.last as usize, &checked.lines, &fails);
     let last = gate.trials.last();
     let calibration = measured.zip(last).map(|(calibrated, last)| render::Calibration {
         at: last.at.strftime("%Y-%m-%d %H:%M UTC").to_string(),

@@ -23,7 +23,7 @@ pub(in crate::command) fn run(store: &Store, told: &Told) -> Result<Code, Error>
     let recordings = with_settings(store, recordings)?;
     let model = side_by_side(store, &recordings, told.margin)?;
     let answers = answers_of(&recordings, model.as_ref())?;
-    let pages: Vec<Page> = recordings.iter().map(page::of).collect();
+    let pages: Vec<Page> = recordings.iter().map(page::build_page).collect();
     // How things are timed is known of what this program has.
     let offers = ThisMachine::catalogue(&[]).map(|all| all.offers).unwrap_or_default();
     let report = Report { pages: &pages, comparison: model.as_ref(), answers: &answers, offers: &offers };
@@ -76,7 +76,7 @@ fn answers_of(recordings: &[Recording], model: Option<&Model>) -> Result<Vec<(St
         return Ok(Vec::new());
     };
     let published = answers::documents(&documents);
-    let Answers { answer, prediction, tables } = Answers::of(&report, recordings, model)?;
+    let Answers { answer, prediction, tables } = Answers::from_settings(&report, recordings, model)?;
     let first =
         [answer, published].into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n");
     let more = [("Predicted", prediction), ("Tables, with the document's figures", tables)];

@@ -14,7 +14,7 @@ const EACH: i64 = 2_000_000_000;
 
 pub(in crate::command) fn run(store: &Store, asked: &Bill) -> Result<Code, Error> {
     if let Some(name) = &asked.of {
-        let is_bill = |recording: &Recording| bill::of(recording).is_some_and(|bill| bill.is_ok());
+        let is_bill = |recording: &Recording| bill::read_bill(recording).is_some_and(|bill| bill.is_ok());
         return show(&store.find_usable(name, &is_bill)?, asked).map(|_| Code::Done);
     }
     if let Some(name) = asked.command.first() {
@@ -65,7 +65,7 @@ fn offer(asked: &Bill, watch: &str) -> Result<Offer, Error> {
 
 fn show(recording: &Recording, asked: &Bill) -> Result<(), Error> {
     let id = &recording.meta.id;
-    let bill = bill::of(recording)
+    let bill = bill::read_bill(recording)
         .ok_or_else(|| Error::Usage(format!("recording {id} has no bill of `tickmark bill`")))?
         .map_err(|why| Error::Refused(format!("no bill was obtained: {why}; saved as {id}")))?;
     if asked.output.format == Format::Json {

@@ -11,7 +11,9 @@ use tickmark_wire::{Offer, names};
 
 pub(in crate::command) fn run(store: &Store, asked: &ClockReads) -> Result<Code, Error> {
     if let Some(name) = &asked.of {
-        let is_count = |recording: &Recording| clock_reads::of(recording).is_some_and(|reads| reads.is_ok());
+        let is_count = |recording: &Recording| {
+            clock_reads::read_clock_reads(recording).is_some_and(|reads| reads.is_ok())
+        };
         return show(&store.find_usable(name, &is_count)?, asked).map(|()| Code::Done);
     }
     if let Some(name) = asked.command.first() {
@@ -47,7 +49,7 @@ fn offer(asked: &ClockReads) -> Result<Offer, Error> {
 
 fn show(recording: &Recording, asked: &ClockReads) -> Result<(), Error> {
     let id = &recording.meta.id;
-    let reads = clock_reads::of(recording)
+    let reads = clock_reads::read_clock_reads(recording)
         .ok_or_else(|| Error::Usage(format!("recording {id} has no counts of `tickmark clock-reads`")))?
         .map_err(|why| Error::Refused(format!("nothing was counted: {why}; saved as {id}")))?;
     if asked.output.format == Format::Json {

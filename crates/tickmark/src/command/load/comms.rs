@@ -32,8 +32,11 @@ pub(in crate::command) fn run(store: &Store, asked: &Comms) -> Result<Code, Erro
         std::fs::create_dir_all(folder).map_err(|error| unwritable(folder, &error))?;
     }
     if let Some(name) = &asked.of {
-        return show(&store.find_usable(name, &|recording| !comms::of(recording).is_empty())?, &asked.into())
-            .map(|_| Code::Done);
+        return show(
+            &store.find_usable(name, &|recording| !comms::summarize_comms(recording).is_empty())?,
+            &asked.into(),
+        )
+        .map(|_| Code::Done);
     }
     check(asked)?;
     // It listens until the recording is made.
@@ -121,8 +124,8 @@ fn usual() -> Vec<u32> {
 }
 
 /// The other host, as selections name it.
-fn told(host: &hosts::Elsewhere) -> String {
-    let all = host.told().into_iter().filter(|(_, value)| !value.is_empty());
+fn host_words(host: &hosts::Elsewhere) -> String {
+    let all = host.arguments().into_iter().filter(|(_, value)| !value.is_empty());
     all.fold("host".to_owned(), |told, (name, value)| format!("{told},{name}={value}"))
 }
 
@@ -136,7 +139,7 @@ fn select(asked: &Comms, elsewhere: Option<&hosts::Elsewhere>) -> Result<Vec<Str
         for over in &asked.over {
             let sizes = sizes(asked, over)?;
             for peer in &asked.peer {
-                let host = [elsewhere.map(told).unwrap_or_default()];
+                let host = [elsewhere.map(host_words).unwrap_or_default()];
                 let (peer, places) = match is_host(peer) {
                     true => ("process", &host[..]),
                     false => (peer.as_str(), &places[..]),
@@ -253,7 +256,7 @@ fn sizes(asked: &Comms, over: &str) -> Result<String, Error> {
 
 /// Partly where not everything is in it that was to be, failed where nothing is.
 fn show(recording: &Recording, asked: &Shown<'_>) -> Result<Code, Error> {
-    let all = comms::of(recording);
+    let all = comms::summarize_comms(recording);
     if all.is_empty() {
         let id = &recording.meta.id;
         return Err(Error::Usage(format!("recording {id} has no messages of `tickmark comms`")));

@@ -31,7 +31,8 @@ const POWER: f64 = 0.8;
 
 pub(in crate::command) fn run(store: &Store, asked: &Dose) -> Result<Code, Error> {
     if let Some(name) = &asked.of {
-        let is_dose = |recording: &Recording| dose::of(recording).is_some_and(|dosed| dosed.is_ok());
+        let is_dose =
+            |recording: &Recording| dose::summarize_dose(recording).is_some_and(|dosed| dosed.is_ok());
         return show(&store.find_usable(name, &is_dose)?, asked).map(|_| Code::Done);
     }
     if let Some(name) = asked.command.first() {
@@ -47,7 +48,7 @@ pub(in crate::command) fn run(store: &Store, asked: &Dose) -> Result<Code, Error
     if !(SLICES[0]..=SLICES[1]).contains(&asked.slice.get()) {
         return Err(Error::Usage("--slice: give 20ms to 10min".to_owned()));
     }
-    let mut told = told(asked)?;
+    let mut told = server_arguments(asked)?;
     if asked.clock_sources {
         told.insert("sources".to_owned(), sources(store)?);
     }
@@ -82,7 +83,7 @@ fn measured(
 }
 
 /// What the probe is told of the server.
-fn told(asked: &Dose) -> Result<Arguments, Error> {
+fn server_arguments(asked: &Dose) -> Result<Arguments, Error> {
     let own = asked.command.is_empty() && asked.start.is_none();
     let counts = [&asked.url, &asked.count, &asked.number];
     if !asked.command.is_empty() && counts.iter().all(|how| how.is_none()) {
@@ -176,7 +177,7 @@ fn offer(told: &Arguments, doses: &str, blocks: u32) -> Result<Offer, Error> {
 
 fn figures(recording: &Recording) -> Result<Dosed, Error> {
     let id = &recording.meta.id;
-    dose::of(recording)
+    dose::summarize_dose(recording)
         .ok_or_else(|| Error::Usage(format!("recording {id} has no doses of `tickmark dose`")))?
         .map_err(|why| Error::Refused(format!("nothing was measured: {why}; saved as {id}")))
 }

@@ -66,7 +66,7 @@ impl Elsewhere {
     }
 
     /// Where it is and the file with its token, as probes are told them.
-    pub(in crate::command) fn told(&self) -> [(&'static str, String); 2] {
+    pub(in crate::command) fn arguments(&self) -> [(&'static str, String); 2] {
         [("at", self.address.clone()), ("token", self.token.clone().unwrap_or_default())]
     }
 }

@@ -27,7 +27,8 @@ pub(in crate::command) fn run(store: &Store, asked: &Http) -> Result<Code, Error
     }
     if let Some(name) = &asked.of {
         let is_http = |recording: &Recording| {
-            !http::of(recording, names::HTTP).is_empty() || !capacity::of(recording).is_empty()
+            !http::summarize_loads(recording, names::HTTP).is_empty()
+                || !capacity::read_capacities(recording).is_empty()
         };
         return page(&store.find_usable(name, &is_http)?, asked.output.format);
     }
@@ -53,7 +54,7 @@ pub(in crate::command) fn run(store: &Store, asked: &Http) -> Result<Code, Error
 
 /// What a recording has: what was searched, or what was measured.
 fn page(recording: &Recording, format: Format) -> Result<Code, Error> {
-    let all = capacity::of(recording);
+    let all = capacity::read_capacities(recording);
     if all.is_empty() {
         return show(recording, names::HTTP, format);
     }
@@ -68,7 +69,7 @@ fn whose(asked: &Http, elsewhere: Option<&Elsewhere>) -> Result<Vec<(&'static st
         return Ok(told);
     }
     let own = [("bytes", asked.bytes.to_string()), ("workers", asked.workers.to_string())];
-    let there = elsewhere.map(|host| [("whose", "host".to_owned())].into_iter().chain(host.told()));
+    let there = elsewhere.map(|host| [("whose", "host".to_owned())].into_iter().chain(host.arguments()));
     Ok(own.into_iter().chain(there.into_iter().flatten()).collect())
 }
 
@@ -183,7 +184,7 @@ pub(in crate::command) fn of_url(url: &str, pid: Option<u32>) -> Result<Vec<(&'s
     let address =
         named.to_socket_addrs().map_err(|error| wrong(&error.to_string()))?.min_by_key(SocketAddr::is_ipv6);
     let address = address.ok_or_else(|| wrong("this name has no address"))?;
-    if let Some(pid) = pid.filter(|pid| CpuClock::of(*pid).is_none()) {
+    if let Some(pid) = pid.filter(|pid| CpuClock::for_process(*pid).is_none()) {
         return Err(Error::Usage(format!("--pid {pid}: there is no such process")));
     }
     Ok(vec![
@@ -208,7 +209,7 @@ fn answers(url: &str, told: &[(&'static str, String)]) -> Result<(), Error> {
 
 /// Every load of a probe in a recording.
 pub(in crate::command) fn show(recording: &Recording, probe: &str, format: Format) -> Result<Code, Error> {
-    let all = http::of(recording, probe);
+    let all = http::summarize_loads(recording, probe);
     if all.is_empty() {
         let id = &recording.meta.id;
         return Err(Error::Usage(format!("recording {id} has no transactions of `tickmark {probe}`")));

@@ -16,7 +16,7 @@ const USUAL: (i64, u32) = (30_000_000_000, 10);
 pub(in crate::command) fn run(store: &Store, asked: &Sql) -> Result<Code, Error> {
     let format = asked.output.format;
     if let Some(name) = &asked.of {
-        let is_sql = |recording: &Recording| !http::of(recording, names::SQL).is_empty();
+        let is_sql = |recording: &Recording| !http::summarize_loads(recording, names::SQL).is_empty();
         return show(&store.find_usable(name, &is_sql)?, names::SQL, format);
     }
     let offers = offers(asked)?;

@@ -103,7 +103,7 @@ pub(in crate::command) fn measure_these(
 
 /// The last recordings before this one of the same, on the same machine.
 fn earlier(store: &Store, recording: &Recording) -> Vec<Recording> {
-    let own = Entry::of(recording);
+    let own = Entry::from_recording(recording);
     let mut known = store.list().unwrap_or_default();
     known.retain(|entry| {
         entry.complete

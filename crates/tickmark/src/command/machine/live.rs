@@ -83,7 +83,12 @@ impl View {
                 steal: second.steal,
                 ..Point::default()
             };
-            history.add(Point::of(&second.late, &second.gaps, [second.waited, second.wanted], counted));
+            history.add(Point::from_counts(
+                &second.late,
+                &second.gaps,
+                [second.waited, second.wanted],
+                counted,
+            ));
         }
     }
 
@@ -115,7 +120,7 @@ struct Own {
 
 impl Own {
     fn begin() -> Self {
-        let clock = CpuClock::of(std::process::id());
+        let clock = CpuClock::for_process(std::process::id());
         let before = clock.as_ref().map_or(0.0, |clock| clock.read().as_f64());
         Self { clock, before, at: Instant::now() }
     }

@@ -41,7 +41,7 @@ impl Looks {
     }
 
     /// Those of the measurement of this number.
-    pub(in crate::command) fn of(&self, number: usize) -> &ThresholdWatch {
+    pub(in crate::command) fn measurement(&self, number: usize) -> &ThresholdWatch {
         &self.0[number]
     }
 
@@ -51,7 +51,7 @@ impl Looks {
         while !over.load(Ordering::Relaxed) {
             std::thread::park_timeout(EVERY);
             self.leave(&mut away);
-            let seen: Vec<_> = self.0.iter().filter_map(ThresholdWatch::seen).collect();
+            let seen: Vec<_> = self.0.iter().filter_map(ThresholdWatch::current_run).collect();
             if !seen.is_empty() {
                 view.show(&tickmark_render::seen::text(&seen));
             }
@@ -85,9 +85,9 @@ impl ThresholdWatch {
     }
 
     /// Of the run under way: its metric, its CPU, and what it has seen.
-    fn seen(&self) -> Option<tickmark_render::seen::Run> {
+    fn current_run(&self) -> Option<tickmark_render::seen::Run> {
         let now = self.now();
-        let spread = Spread::of(&self.looked.seen.look())?;
+        let spread = Spread::from_histogram(&self.looked.seen.look())?;
         Some(tickmark_render::seen::Run { way: now.way.clone()?, cpu: now.settled.as_ref()?.cpu, spread })
     }
 

@@ -82,7 +82,7 @@ pub(in crate::command) fn measured_here(
     let (control, done) = (progress::control(), AtomicBool::new(false));
     let (view, over) = (View::new(), AtomicBool::new(false));
     let made = |(number, (plan, writer)): (usize, (&Plan, Writer))| {
-        let look = looks.map(|looks| looks.of(number));
+        let look = looks.map(|looks| looks.measurement(number));
         let machine =
             ThisMachine { control: control.clone(), joins: None, seen: look.map(ThresholdWatch::path) };
         let mut machine = Watched { machine, look };
@@ -333,7 +333,7 @@ mod tests {
         fn run(&mut self, _: &Plan, on: &mut On<'_>) -> Result<(), Drive> {
             let text = std::fs::read_to_string(self.0.join("events.jsonl")).unwrap();
             let heard =
-                |line: &str| AgentLine { line: line.into(), said: Said::of(line.as_bytes()).unwrap() };
+                |line: &str| AgentLine { line: line.into(), said: Said::parse(line.as_bytes()).unwrap() };
             text.lines().map(heard).try_for_each(on)
         }
     }
@@ -343,7 +343,7 @@ mod tests {
     impl Target for Refuses {
         fn run(&mut self, _: &Plan, on: &mut On<'_>) -> Result<(), Drive> {
             let refusal = tickmark_wire::Refusal { kind: self.0, message: "no".to_owned() };
-            on(AgentLine::of(Event::Refused(refusal)))
+            on(AgentLine::from_event(Event::Refused(refusal)))
         }
     }
 

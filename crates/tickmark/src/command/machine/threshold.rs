@@ -16,7 +16,7 @@ pub(in crate::command) struct OnThreshold {
 
 impl OnThreshold {
     /// What stands behind the option.
-    pub(in crate::command) fn of(words: &[String]) -> Result<Option<Self>, Error> {
+    pub(in crate::command) fn parse(words: &[String]) -> Result<Option<Self>, Error> {
         let [length, action] = words else { return Ok(None) };
         let above =
             duration(length).map_err(|why| Error::Usage(format!("--on-threshold {length}: {why}")))?;

@@ -24,7 +24,7 @@ pub(in crate::command) fn run(store: &Store, asked: &Tick) -> Result<Code, Error
         let recording = store.find_usable(name, &|recording| noise_of(recording).is_ok())?;
         return show(&recording, &noise_of(&recording)?, asked).map(|()| Code::Done);
     }
-    let threshold = OnThreshold::of(&asked.on_threshold)?;
+    let threshold = OnThreshold::parse(&asked.on_threshold)?;
     let cpus = cpus::asked(&asked.cpu)?;
     if asked.osnoise && cpus.len() > 1 {
         return Err(Error::Usage("--osnoise: which CPUs it watches is one setting; give one CPU".to_owned()));
@@ -158,7 +158,7 @@ fn page(recording: &Recording, noise: &Noise, asked: &Tick) -> serde_json::Value
 /// What other rates would cost, where that was asked.
 fn predicted(recording: &Recording, noise: &Noise, asked: &Tick) -> Option<WhatIf> {
     let asks = !asked.hz_what_if.is_empty();
-    asks.then(|| what_if::of(noise, recording, &asked.hz_what_if, &asked.mhz))
+    asks.then(|| what_if::predict_rates(noise, recording, &asked.hz_what_if, &asked.mhz))
 }
 
 /// Carries out what was asked for at a gap of that length.

@@ -23,8 +23,9 @@ pub(in crate::command) fn run(store: &Store, asked: &Timers) -> Result<Code, Err
         std::fs::create_dir_all(folder).map_err(|error| scenarios::unwritable(folder, &error))?;
     }
     if let Some(name) = &asked.of {
-        let has_timers =
-            |recording: &Recording| !wakes::runs(recording).is_empty() || !scenario::of(recording).is_empty();
+        let has_timers = |recording: &Recording| {
+            !wakes::runs(recording).is_empty() || !scenario::read_scenarios(recording).is_empty()
+        };
         let recording = store.find_usable(name, &has_timers)?;
         return show(&[recording], asked).map(|_| Code::Done);
     }
@@ -35,7 +36,7 @@ pub(in crate::command) fn run(store: &Store, asked: &Timers) -> Result<Code, Err
         ));
     }
     let is_rows = !asked.rows.is_empty() || asked.rows_from.is_some();
-    let threshold = OnThreshold::of(&asked.on_threshold)?;
+    let threshold = OnThreshold::parse(&asked.on_threshold)?;
     let select = if is_rows { scenarios::select(asked)? } else { ways(asked) };
     let mut offers = selection::select(&select)?;
     let runs = if threshold.is_some() { one_way(offers.len())? } else { asked.runs };
@@ -134,7 +135,7 @@ fn show(recordings: &[Recording], asked: &Timers) -> Result<bool, Error> {
     let Some(recording) = recordings.first() else {
         return Err(Error::Refused("nothing was measured".to_owned()));
     };
-    let scenarios = scenario::of(recording);
+    let scenarios = scenario::read_scenarios(recording);
     if !scenarios.is_empty() {
         return scenarios::show(recording, &scenarios, asked);
     }
@@ -144,7 +145,7 @@ fn show(recordings: &[Recording], asked: &Timers) -> Result<bool, Error> {
         let id = &recording.meta.id;
         let none = || Error::Usage(format!("recording {id} has no wake-ups of `tickmark timers`"));
         let cpu = recording.sessions.first().map(|session| session.settled.cpu);
-        Ok((cpu, wakes::of(recording, &tails).ok_or_else(none)?))
+        Ok((cpu, wakes::summarize_wake_ups(recording, &tails).ok_or_else(none)?))
     };
     let wakes = Wakes::together(recordings.iter().map(of).collect::<Result<Vec<_>, Error>>()?);
     let wakes = wakes.ok_or_else(|| Error::Refused("nothing was measured".to_owned()))?;

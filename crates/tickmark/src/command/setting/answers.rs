@@ -21,13 +21,13 @@ pub(in crate::command) struct Answers {
 
 impl Answers {
     /// Of the settings of one machine, the first of which the others are compared with.
-    pub(in crate::command) fn of(
+    pub(in crate::command) fn from_settings(
         report: &[Report],
         recordings: &[Recording],
         model: &Model,
     ) -> Result<Self, Error> {
         let mut all = Self::default();
-        let ticks: Vec<_> = recordings.iter().map(tickmark_analysis::hz::of).collect();
+        let ticks: Vec<_> = recordings.iter().map(tickmark_analysis::hz::read_tick).collect();
         if report.contains(&Report::Prediction) {
             let of = |lines: &[Line]| lines.iter().filter_map(Line::exact_change_of_mean).collect();
             let changes: Vec<Vec<f64>> = model.against.iter().map(|against| of(&against.lines)).collect();
@@ -45,19 +45,20 @@ impl Answers {
         }
         if report.contains(&Report::Scenarios) {
             let of = |recording: &Recording| {
-                (recording.meta.name.clone(), tickmark_analysis::scenario::of(recording))
+                (recording.meta.name.clone(), tickmark_analysis::scenario::read_scenarios(recording))
             };
             let settings: Vec<_> = recordings.iter().map(of).collect();
             all.answer += &tickmark_render::scenario::of_settings(&settings);
         }
         if report.contains(&Report::Messages) {
             for recording in recordings {
-                let text = tickmark_render::comms::text(&tickmark_analysis::comms::of(recording));
+                let text =
+                    tickmark_render::comms::text(&tickmark_analysis::comms::summarize_comms(recording));
                 all.tables += &format!("{}\n{text}\n", recording.meta.name);
             }
         }
         if let (true, [short, long, ..]) = (report.contains(&Report::ClockReads), recordings) {
-            let reads = tickmark_analysis::kernel_reads::of(short, long);
+            let reads = tickmark_analysis::kernel_reads::count_kernel_reads(short, long);
             let none = || {
                 "No table of clock reads: clock.monotonic.read was not measured, or took no longer.\n"
                     .to_owned()

@@ -41,7 +41,7 @@ pub(in crate::command) fn run(store: &Store, asked: &Asked) -> Result<Code, Erro
         }
         Some(file::ExperimentFile::Launched(from)) => return comms::experiment(store, asked, &from),
         Some(file::ExperimentFile::Here(from)) => *from,
-        None => experiment::ExperimentRequest::of(knob::parse(what)?),
+        None => experiment::ExperimentRequest::with_knob(knob::parse(what)?),
     };
     let (answers, documents) = (from.answers.clone(), from.documents.clone());
     let (mut experiment, width, margin) = plan(asked, from)?;

@@ -117,7 +117,7 @@ fn ready(from: &MatrixRequest, limit: Option<Duration>, control: &Control) -> Re
     let (mut kernels, mut need) = (Vec::new(), Need::Image);
     for machine in from.machines.iter().filter(|machine| machine.target.is_none()) {
         for setting in &from.settings {
-            let wanted = Wanted::of(machine, setting, 0, limit);
+            let wanted = Wanted::for_setting(machine, setting, 0, limit);
             let modules = wanted.as_ref().is_ok_and(|wanted| wanted.modules.iter().any(Module::is_built));
             need = if modules { Need::Modules } else { need };
             wanted.and_then(|wanted| bench.check(&wanted)).map_err(|error| match error {
@@ -198,7 +198,7 @@ fn one(
     // The first of each guest is booted twice.
     let boots = if machine.host().is_some() { made } else { made + 1 } as usize * ids.len();
     let model = arms::model(store, &settings, from.margin)?;
-    let balance = asks.then(|| tickmark_analysis::balance::of(&recordings, from.margin)).flatten();
+    let balance = asks.then(|| tickmark_analysis::balance::balance_of_hz(&recordings, from.margin)).flatten();
     let made = Made {
         command: format!("{} ({})", machine.command.join(" "), experiment.name),
         alone: match from.report[..] {
@@ -250,7 +250,7 @@ impl Made {
         let balance = self.balance.as_ref().map_or_else(String::new, |balance| {
             tickmark_render::balance::text(balance, &self.command, self.margin)
         });
-        let Answers { answer, prediction, tables } = Answers::of(&from.report, recordings, model)?;
+        let Answers { answer, prediction, tables } = Answers::from_settings(&from.report, recordings, model)?;
         let answer = balance + &answer;
         // The answer, then what it stands on.
         let gap = if answer.is_empty() { "" } else { "\n" };

@@ -30,7 +30,7 @@ pub(in crate::command) fn text(documents: &[Document]) -> String {
 
 fn all(side: &Published) -> Option<Moments> {
     let told = Moments { count: f64::from(side.count), mean: side.mean, deviation: side.deviation };
-    if side.runs.is_empty() { Some(told) } else { Moments::of(&side.runs) }
+    if side.runs.is_empty() { Some(told) } else { Moments::from_sample(&side.runs) }
 }
 
 fn kept(side: &Published) -> Option<Moments> {
@@ -40,7 +40,7 @@ fn kept(side: &Published) -> Option<Moments> {
             runs.remove(at);
         }
     }
-    Moments::of(&runs)
+    Moments::from_sample(&runs)
 }
 
 /// The change as a share, with its interval.

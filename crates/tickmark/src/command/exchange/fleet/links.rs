@@ -119,12 +119,12 @@ fn series(nodes: &[String], measured: &[Measured]) -> Series {
     });
     Series {
         how: how.unwrap_or_default(),
-        links: measured.iter().filter_map(|one| of(one, &places)).collect(),
+        links: measured.iter().filter_map(|one| link_from(one, &places)).collect(),
     }
 }
 
 /// A pair as the analysis has it; none of machines that are not known.
-fn of(one: &Measured, places: &BTreeMap<String, usize>) -> Option<Link> {
+fn link_from(one: &Measured, places: &BTreeMap<String, usize>) -> Option<Link> {
     let answers = match &one.answers {
         Some(node) => Some(*places.get(node)?),
         None => None,
@@ -179,7 +179,10 @@ pub(super) fn write(survey: &Survey, folder: &Path, day: &str, id: &str) -> Resu
 }
 
 /// What the table says of the last series, where there is one.
-pub(super) fn seen(folder: &Path, places: &BTreeMap<String, usize>) -> Result<Option<Series>, Error> {
+pub(super) fn read_last_series(
+    folder: &Path,
+    places: &BTreeMap<String, usize>,
+) -> Result<Option<Series>, Error> {
     let folder = folder.join("links");
     if !folder.is_dir() {
         return Ok(None);

@@ -11,7 +11,7 @@ use tickmark_drive::fleet::Survey;
 pub(super) fn run(asked: &FleetReport) -> Result<Code, Error> {
     let survey = Survey::open(&asked.survey)?;
     let rule = Rule { false_alarm: asked.false_alarm, margin: asked.margin };
-    let mut model = fleet::examine(&tables::seen(&survey)?, rule);
+    let mut model = fleet::examine(&tables::read_survey(&survey)?, rule);
     let when = survey.asked.created.strftime("%Y-%m-%d %H:%M UTC").to_string();
     if let Some(file) = &asked.file {
         write(file, &tickmark_render::fleet::html(&model, survey.asked.id.short(), &when))?;

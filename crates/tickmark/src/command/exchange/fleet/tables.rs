@@ -168,7 +168,7 @@ fn is_old(folder: &Path, changed: Option<std::time::SystemTime>) -> bool {
 }
 
 /// What the tables of a survey say.
-pub(super) fn seen(survey: &Survey) -> Result<Seen, Error> {
+pub(super) fn read_survey(survey: &Survey) -> Result<Seen, Error> {
     let folder = folder(survey);
     let path = folder.join("nodes");
     if is_old(&path, survey.changed()) {
@@ -202,7 +202,7 @@ pub(super) fn seen(survey: &Survey) -> Result<Seen, Error> {
     );
     seen.facts =
         facts(&of("facts", &[("node", Kind::Text), ("name", Kind::Text), ("value", Kind::Text)])?, &places);
-    seen.links = links::seen(&folder, &places)?;
+    seen.links = links::read_last_series(&folder, &places)?;
     let findings = of("findings", &[("node", Kind::Text), ("check", Kind::Text), ("weight", Kind::Number)])?;
     for row in 0..findings.rows {
         if let Some((node, check)) =

@@ -15,10 +15,10 @@ pub(super) struct CheckedRecordings {
 }
 
 impl CheckedRecordings {
-    pub(super) fn of(store: &Store, newest: &Recording, gate: &Gate, asked: &Check) -> Result<Self, Error> {
+    pub(super) fn find(store: &Store, newest: &Recording, gate: &Gate, asked: &Check) -> Result<Self, Error> {
         let of = |recording: &Recording| (machine(recording, !asked.any_host), recording.asked());
         let wanted = of(newest);
-        let own = Entry::of(newest);
+        let own = Entry::from_recording(newest);
         let fits = |entry: &&Entry| {
             entry.complete
                 && !entry.imported

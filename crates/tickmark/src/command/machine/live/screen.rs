@@ -168,7 +168,7 @@ mod tests {
             .map(|cpu| {
                 let mut history = History::new(cpu);
                 let late = if cpu == 33 { 4_000_000 } else { 50_000 };
-                history.add(Point::of(
+                history.add(Point::from_counts(
                     &[late],
                     &[],
                     [0, 1000],
