@@ -128,7 +128,7 @@ fn verdict(line: &Line, basis: &Basis, margin: f64) -> String {
         (Word::Equivalent, _) => format!("equivalent{by}"),
         (Word::Undecided | Word::NotCompared, Some(why)) => {
             let by = if matches!(why, Why::Needs(_) | Why::SeenBefore) { by } else { String::new() };
-            format!("{}: {}{by}", word(line.word), self::open_reason(why, line, basis))
+            format!("{}: {}{by}", word(line.word), open_reason(why, line, basis))
         }
         (open, None) => word(open).to_owned(),
     }
