@@ -13,7 +13,7 @@
 //!   `stats/src/tick.rs` finds (`tick/lags.rs` the periods, `tick/comb.rs` the slots). What the other gaps were:
 //!   `tickmark-analysis/src/noise/names.rs`; another HZ: `what_if.rs` there.
 //! - **The gate**: `stats/src/gate.rs` judges, `analysis/src/gate.rs` has the figures and `gate/calibrated.rs` its error rates;
-//!   `tickmark/src/command/check/` finds and makes recordings, `gates.rs` there keeps what was claimed and tried.
+//!   `tickmark/src/command/judge/check/` finds and makes recordings, `gates.rs` there keeps what was claimed and tried.
 //! - **What must be known before a figure is believed**: the `marks` of a row (`tickmark-analysis/src/report/marks.rs`); every page takes them
 //!   from there.
 //! - **A new finding**: a variant in `tickmark-analysis/src/report/findings.rs`; its text, with advice, in `tickmark-render/src/finding.rs`.

@@ -9,12 +9,12 @@
 //! - **A new knob**: a file in `tickmark-drive/src/knob/` that says how it is set, read back and undone, and a line in `parse` there.
 //! - **What an experiment changes and puts back**: `tickmark-drive/src/journal/` keeps it, `restore.rs` there puts back what killed ones left,
 //!   `lock.rs` locks what is changed; `setting_file.rs` reads and writes the kernel's files; the order of things in `experiment/run.rs`.
-//! - **A new target**: a file in `tickmark-drive/src/target/`. Its lines are kept as they came; what they say on the way is a `Heard`.
+//! - **A new target**: a file in `tickmark-drive/src/target/`. Its lines are kept as they came; one with what it says is an `AgentLine`.
 //! - **Where a setting is booted**: `tickmark-drive/src/lab/` and `target/`, a `Target` each for guests and for machines over ssh; a matrix is
 //!   an experiment whose knob is `Boot`. What is exact: `tickmark-analysis/src/comparison/line.rs`.
 //! - **Many machines**: `wire/src/pieces.rs` is how many agents speak over one output, `agent/src/survey.rs` writes it, `drive/src/fleet/`
-//!   launches and gathers (a new launcher is a variant of `Way`), `drive/src/fleet/links.rs` has agents (`agent/src/links.rs`,
-//!   `probe/src/links.rs`) measure each other in pairs by the lines of `wire/src/links.rs`, `tickmark/src/command/fleet/tables.rs` makes the
+//!   launches and gathers (a new launcher is a variant of `LaunchMethod`), `drive/src/fleet/links.rs` has agents (`agent/src/links.rs`,
+//!   `probe/src/links.rs`) measure each other in pairs by the lines of `wire/src/links.rs`, `tickmark/src/command/exchange/fleet/tables.rs` makes the
 //!   tables and reads them, `analysis/src/fleet.rs` says who differs and `analysis/src/fleet/links.rs` which links are slow,
 //!   `stats/src/outlying.rs` how far is too far.
 #![forbid(unsafe_code)]

@@ -9,7 +9,7 @@
 //!   says what is drawn.
 //! - **The page**: `analysis/src/page.rs` has everything of a recording, `render/src/page/` the page (`frame.rs` what may run in it, `kinds.rs`
 //!   a part for each command, `dense.rs` and `dense.js` series of many points by uPlot, which `vendor/` holds). What a matrix answers:
-//!   `tickmark/src/command/answers.rs`.
+//!   `tickmark/src/command/setting/answers.rs`.
 //! - **A sentence about a figure**: `tickmark-render/src/reason.rs` (marks, notes, missing figures), `comparison/words.rs` (verdicts).
 #![forbid(unsafe_code)]
 

@@ -6,7 +6,7 @@
 //!   The tests are `permutation.rs` (labels), `two.rs`, `trimmed.rs` and `student.rs` beside it; `composite.rs` makes one value of a group,
 //!   `trend.rs` of settings that are numbers; `plan.rs` looks ahead. What counts as a replicate: `tickmark-analysis/src/comparison/basis.rs`;
 //!   what earlier recordings say of them: `history.rs` beside it, `pace.rs` for what is told by the processor's own pace; groups and trends:
-//!   `group.rs`, `trend.rs`. Blocks that are added: `tickmark/src/command/more.rs`. How often it is wrong: `stats/tests/`, `cargo xtask peers
+//!   `group.rs`, `trend.rs`. Blocks that are added: `tickmark/src/command/setting/more.rs`. How often it is wrong: `stats/tests/`, `cargo xtask peers
 //!   aa`, `peers history` and `trials`.
 //! - **Levels in history**: `stats/src/change.rs` finds them, `tickmark-analysis/src/changes.rs` says of what.
 //! - **Levels of memory**: `stats/src/curve.rs` finds them, `tickmark-analysis/src/report/levels.rs` names them.

@@ -4,8 +4,8 @@
 //!
 //! - **ministat**: `tickmark/src/stat/compat.rs` and `frame.rs` are the old one with its faults; the rest of the folder is ours.
 //! - **A command at several HZ**: `probe/src/probes/command.rs` runs it (in guests and over ssh), `stats/src/balance.rs` has the curve,
-//!   `tickmark-analysis/src/balance.rs` what it says; `tickmark/src/command/hz.rs` makes the matrix of boots.
-//! - **The live view**: `probe/src/live.rs` watches, `analysis/src/live.rs` keeps, `tickmark/src/command/live/` shows.
+//!   `tickmark-analysis/src/balance.rs` what it says; `tickmark/src/command/setting/hz.rs` makes the matrix of boots.
+//! - **The live view**: `probe/src/live.rs` watches, `analysis/src/live.rs` keeps, `tickmark/src/command/machine/live/` shows.
 //! - **Exit codes and error texts**: `tickmark/src/error.rs`; those of recordings: `tickmark-store/src/error.rs`.
 #![forbid(unsafe_code)]
 
