@@ -18,7 +18,10 @@ const INDENT: usize = 15;
 
 /// The command line with the commands of its help in groups.
 pub(crate) fn grouped(command: clap::Command) -> clap::Command {
-    let width = terminal_size::terminal_size().map_or(WIDTH, |(width, _)| usize::from(width.0).min(WIDTH));
+    // As clap finds the width for the rest of the help.
+    let columns = || std::env::var("COLUMNS").ok()?.parse().ok();
+    let terminal = terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
+    let width = terminal.or_else(columns).unwrap_or(WIDTH).clamp(2 * INDENT, WIDTH);
     let header = *command.get_styles().get_header();
     let mut text = String::new();
     for (heading, names) in GROUPS {
