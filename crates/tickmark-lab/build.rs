@@ -5,8 +5,9 @@ use std::io::{Error, Write};
 use std::path::{Path, PathBuf};
 
 /// The static programs, and what they are built from.
-const CRATES: [&str; 7] = [
+const CRATES: [&str; 8] = [
     "tickmark-agent",
+    "tickmark-database",
     "tickmark-load",
     "tickmark-preload",
     "tickmark-probe",

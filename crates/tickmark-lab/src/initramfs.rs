@@ -91,6 +91,7 @@ mod tests {
     use std::process::{Command, Stdio};
 
     #[test]
+    #[ignore = "second tier: cpio"]
     fn cpio_finds_what_was_put_in() {
         let mut archive = Archive::new();
         archive.file("init", b"#!/bin/true\n");

@@ -14,7 +14,7 @@
 //! - **A slower clock**: `load/src/dose.rs` (`dose/slices.rs` has the slices, `dose/doser.rs` what makes reads longer, `dose/load.rs` keeps the
 //!   server busy); the delay itself is in `preload/library/preload.rs`. Statistics: `stats/src/dose.rs`; page: `analysis/src/dose.rs`.
 //!   `started.rs` starts and ends programs, `preloaded.rs` those with the library.
-//! - **Databases**: `load/src/sql.rs` (`sql/database.rs` connections, `sql/postgres.rs` that protocol, `sql/server.rs` servers of our own,
+//! - **Databases**: `load/src/sql.rs` (`sql/database.rs` connections, over tickmark-database, `sql/server.rs` servers of our own,
 //!   `sql/work.rs` what is asked, `sql/clients.rs` who asks); its page is that of `http`.
 //! - **Transactions**: `load/src/http.rs` (`http/server.rs`, `http/client.rs` over `sys/connections.rs`, `http/board.rs` what both see;
 //!   `http/whole.rs` what the static agent has no room for); another host: `http/host.rs`, `http/elsewhere.rs`, what both say:

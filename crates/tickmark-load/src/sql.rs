@@ -3,10 +3,7 @@
 
 pub(super) mod clients;
 pub(super) mod database;
-mod mariadb;
-mod postgres;
 pub(super) mod server;
-mod stream;
 mod work;
 
 use super::costs::Costs;

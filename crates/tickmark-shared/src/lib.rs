@@ -7,20 +7,19 @@
 //! beyond what is there, and both come to pass in one transaction or neither does. What is deleted leaves a row behind that says so.
 #![forbid(unsafe_code)]
 
+mod address;
 mod password;
-mod relay;
 mod server;
 mod sync;
 
 pub use sync::Synced;
 
+use address::Url;
 use std::path::PathBuf;
+use tickmark_database::{Address, Login};
 
 /// What an address of a shared store begins with.
 const SCHEMES: [&str; 2] = ["postgres://", "postgresql://"];
-
-/// A server that says nothing for so long to a new connection does not answer.
-const LIMIT: std::time::Duration = std::time::Duration::from_secs(10);
 
 /// Why the server and the copy could not be made alike.
 #[derive(Debug, thiserror::Error)]
@@ -65,7 +64,8 @@ impl Error {
 
 /// A shared store: where it is, and where its copy lies.
 pub struct Shared {
-    configuration: postgres::Config,
+    server: Address,
+    login: Login,
     place: String,
     root: PathBuf,
 }
@@ -79,78 +79,20 @@ impl Shared {
     /// # Errors
     /// An address that cannot be used, or no folder for the copy.
     pub fn at(address: &str) -> Option<Result<Self, Error>> {
-        SCHEMES.iter().any(|scheme| address.starts_with(scheme)).then(|| Self::parsed(address))
+        SCHEMES.iter().any(|scheme| address.starts_with(scheme)).then(|| Self::parse(address))
     }
 
-    fn parsed(address: &str) -> Result<Self, Error> {
-        // The parser's own words may have the address in them.
-        let mut configuration: postgres::Config = address.parse().map_err(|_| {
-            Error::Address(
-                "give postgres://USER@HOST/DATABASE, or postgres:///DATABASE?host=/FOLDER for a socket"
-                    .to_owned(),
-            )
-        })?;
-        if configuration.get_password().is_some() {
-            return Err(Error::Address(
-                "no password in the address, which the list of processes shows: give it in PGPASSWORD, or in the file that PGPASSFILE names (~/.pgpass)".to_owned(),
-            ));
-        }
-        if configuration.get_ssl_mode() == postgres::config::SslMode::Require {
-            return Err(Error::Address(
-                "sslmode=require: connections to a team's store are not encrypted; reach it by a socket, a tunnel (ssh -L) or a private network, and leave sslmode away".to_owned(),
-            ));
-        }
-        if configuration.get_user().is_none() {
-            let user = std::env::var("PGUSER")
-                .or_else(|_| std::env::var("USER"))
-                .unwrap_or_else(|_| "postgres".to_owned());
-            configuration.user(&user);
-        }
-        let who = password::Who::from_configuration(&configuration);
-        if let Some(password) = password::known(&who)? {
-            configuration.password(password);
-        }
-        configuration.options("-c statement_timeout=60000 -c lock_timeout=20000");
-        let place = format!("{}:{}/{}", who.host, who.port, who.database);
-        let root = copies()?.join(name(&configuration, &who));
-        Ok(Self { configuration, place, root })
-    }
-
-    /// Where its servers are, in the order in which they are tried.
-    fn peers(&self) -> Vec<relay::Peer> {
-        let (hosts, ports) = (self.configuration.get_hosts(), self.configuration.get_ports());
-        let addresses = self.configuration.get_hostaddrs();
-        let port = |at: usize| ports.get(at).or(ports.first()).copied().unwrap_or(5432);
-        let one = |at: usize| match (addresses.get(at), hosts.get(at)) {
-            (Some(address), _) => relay::Peer::Tcp(address.to_string(), port(at)),
-            (None, Some(postgres::config::Host::Unix(folder))) => {
-                relay::Peer::Unix(folder.join(format!(".s.PGSQL.{}", port(at))))
-            }
-            (None, Some(postgres::config::Host::Tcp(name))) => relay::Peer::Tcp(name.clone(), port(at)),
-            (None, None) => relay::Peer::Tcp("localhost".to_owned(), port(at)),
-        };
-        (0..hosts.len().max(addresses.len()).max(1)).map(one).collect()
-    }
-
-    /// The configuration of a client that reaches its server through a relay's socket in this folder.
-    fn relayed(&self, folder: &std::path::Path) -> postgres::Config {
-        let own = &self.configuration;
-        let mut told = postgres::Config::new();
-        told.host_path(folder).port(5432).connect_timeout(LIMIT).application_name("tickmark");
-        told.target_session_attrs(own.get_target_session_attrs()).channel_binding(own.get_channel_binding());
-        if let Some(user) = own.get_user() {
-            told.user(user);
-        }
-        if let Some(password) = own.get_password() {
-            told.password(password);
-        }
-        if let Some(name) = own.get_dbname() {
-            told.dbname(name);
-        }
-        if let Some(options) = own.get_options() {
-            told.options(options);
-        }
-        told
+    fn parse(address: &str) -> Result<Self, Error> {
+        let url = Url::parse(address)?;
+        let known_user = || std::env::var("PGUSER").or_else(|_| std::env::var("USER")).ok();
+        let user = url.user.clone().or_else(known_user).unwrap_or_else(|| "postgres".to_owned());
+        let database = url.database.clone().unwrap_or_else(|| user.clone());
+        let entry = password::Entry { host: url.host(), port: url.port(), database: &database, user: &user };
+        let password = password::find(&entry)?;
+        let place = format!("{}:{}/{database}", url.host(), url.port());
+        let root = copies()?.join(folder_name(&url.identity(&database, &user)));
+        let options = Some("-c statement_timeout=60000 -c lock_timeout=20000");
+        Ok(Self { server: url.server(), login: Login { user, password, database, options }, place, root })
     }
 
     /// The folder of the copy.
@@ -175,15 +117,20 @@ fn copies() -> Result<PathBuf, Error> {
         .ok_or_else(|| Error::Address("neither HOME nor XDG_DATA_HOME is set".to_owned()))
 }
 
-/// A folder's name for a server with all its addresses, a database and a user.
-fn name(configuration: &postgres::Config, who: &password::Who) -> String {
-    use sha2::Digest;
-    use std::fmt::Write;
-    let (hosts, addresses, ports) =
-        (configuration.get_hosts(), configuration.get_hostaddrs(), configuration.get_ports());
-    let text = format!("{hosts:?}\n{addresses:?}\n{ports:?}\n{}\n{}", who.database, who.user);
-    sha2::Sha256::digest(text.as_bytes()).iter().take(8).fold(String::new(), |mut name, byte| {
-        let _ = write!(name, "{byte:02x}");
-        name
-    })
+/// The name of a copy's folder: the beginning of a hash of its server, database and user.
+fn folder_name(identity: &str) -> String {
+    server::digest(identity.as_bytes())[..16].to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Copies may hold recordings that no server has yet: a newer version has to find them.
+    #[test]
+    fn folders_of_copies_keep_their_names() {
+        let name = |address: &str| folder_name(&Url::parse(address).unwrap().identity("ticks", "ci"));
+        assert_eq!(name("postgres://ci@db.invalid/ticks"), "020d83f6fdc82dd6");
+        assert_eq!(name("postgres://ci@/ticks?host=/run/none"), "6f70c49eed2d0417");
+    }
 }

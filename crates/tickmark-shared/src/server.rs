@@ -1,16 +1,19 @@
 //! The tables of the server.
 
-use crate::{Error, LIMIT, Shared, relay};
-use postgres::{Client, GenericClient, NoTls, Transaction};
+use crate::{Error, Shared};
 use std::collections::BTreeMap;
-use std::path::PathBuf;
-use std::sync::Arc;
+use std::time::Duration;
+use tickmark_database::Parameter::{Bytes, Flag, Number, Text};
+use tickmark_database::{Limits, Postgres};
 
-/// What is sent at once.
+/// Bytes that are sent at once.
 const PIECE: usize = 1 << 20;
+/// A statement is ended by the server after 60 s; 8 pieces come within the two minutes from 70 kB/s on.
+const LIMITS: Limits =
+    Limits { silence: Duration::from_secs(65), answer: Duration::from_secs(120), reads: 1, bytes: 64 << 20 };
 /// Bytes of a recording's events at most.
 const MOST: usize = 1 << 30;
-/// What makes two programs that make the tables wait for each other: any number that nobody else has.
+/// The advisory lock under which tables are made: any number that no other program uses.
 const LOCK: i64 = 0x7469_636b_6d61_726b;
 
 /// Changes of the tables, each from the version before: the first makes them.
@@ -37,9 +40,7 @@ const MIGRATIONS: &[&str] = &["
 
 /// A connection.
 pub(crate) struct Server {
-    client: Client,
-    /// Why the relay ended it.
-    ended: relay::Why,
+    client: Postgres,
     place: String,
 }
 
@@ -52,104 +53,42 @@ pub(crate) struct Row {
     pub(crate) deleted: bool,
 }
 
-/// In a line, without what a server may have in its hints.
-fn words(error: &postgres::Error) -> String {
-    let said = error.as_db_error().map_or_else(|| error.to_string(), |known| known.message().to_owned());
-    let cause = std::error::Error::source(error).filter(|_| error.as_db_error().is_none());
-    let said = cause.map_or(said.clone(), |cause| format!("{said}: {cause}"));
-    said.lines().next().unwrap_or_default().to_owned()
-}
-
-/// A folder for a socket, whose path has to be short (unix(7): 108 bytes).
-fn folder() -> Result<tempfile::TempDir, Error> {
-    let usual = std::env::temp_dir();
-    let place = if usual.as_os_str().len() < 80 { usual } else { PathBuf::from("/tmp") };
-    tempfile::tempdir_in(&place).map_err(Error::file("make a folder in", place))
-}
-
 impl Server {
     /// Connects, and brings the tables to this version.
     pub(crate) fn connect(shared: &Shared) -> Result<Self, Error> {
         let place = shared.place.clone();
-        let refused = |why: String| Error::Server { place: place.clone(), why };
-        let mut error = refused("no address".to_owned());
-        for peer in shared.peers() {
-            // The client believes what a server says of lengths: it gets what a relay has looked at.
-            let (folder, ended) = (folder()?, relay::Why::default());
-            if let Err(why) = relay::offer(&peer, folder.path(), LIMIT, Arc::clone(&ended)) {
-                error = refused(why.to_string());
-                continue;
-            }
-            // The limit of the library is that of the socket alone: a server that was stopped takes connections and says nothing.
-            let (send, connected) = std::sync::mpsc::channel();
-            let configuration = shared.relayed(folder.path());
-            std::thread::spawn(move || {
-                let _ = send.send(configuration.connect(NoTls));
-            });
-            match connected.recv_timeout(LIMIT) {
-                Ok(Ok(client)) => {
-                    let mut server = Self { client, ended, place: shared.place.clone() };
-                    server.migrate()?;
-                    return Ok(server);
-                }
-                Ok(Err(why)) => error = refused(ended.get().cloned().unwrap_or_else(|| words(&why))),
-                Err(_) => error = refused(format!("no answer within {} s", LIMIT.as_secs())),
-            }
-        }
-        Err(error)
+        let client = Postgres::connect(&shared.server, &shared.login, LIMITS)
+            .map_err(|why| Error::Server { place: place.clone(), why })?;
+        let mut server = Self { client, place };
+        server.ask(migrate)?;
+        Ok(server)
     }
 
-    fn failed(&self) -> impl Fn(postgres::Error) -> Error + use<> {
-        let (place, ended) = (self.place.clone(), Arc::clone(&self.ended));
-        move |error| {
-            let why = ended.get().cloned().unwrap_or_else(|| words(&error));
-            Error::Server { place: place.clone(), why }
-        }
-    }
-
-    /// Who may only read and write needs no right to make tables where they are as this version has them.
-    fn migrate(&mut self) -> Result<(), Error> {
-        let failed = self.failed();
-        let newest = MIGRATIONS.len() as i32;
-        let known = version(&mut self.client).map_err(&failed)?;
-        if known > newest {
-            let why = format!(
-                "its tables are of version {known}, and this tickmark knows {newest}: use a newer one"
-            );
-            return Err(Error::Server { place: self.place.clone(), why });
-        }
-        if known == newest {
-            return Ok(());
-        }
-        let mut change = self.client.transaction().map_err(&failed)?;
-        change.execute("select pg_advisory_xact_lock($1)", &[&LOCK]).map_err(&failed)?;
-        // Another may have done it meanwhile.
-        let known = version(&mut change).map_err(&failed)?;
-        for (version, statements) in (1..).zip(MIGRATIONS).skip(known as usize) {
-            change.batch_execute(statements).map_err(&failed)?;
-            change
-                .execute("insert into tickmark_schema (version) values ($1)", &[&version])
-                .map_err(&failed)?;
-        }
-        change.commit().map_err(failed)
+    /// Does something with the connection; an error names the server.
+    fn ask<T>(&mut self, work: impl FnOnce(&mut Postgres) -> Result<T, String>) -> Result<T, Error> {
+        work(&mut self.client).map_err(|why| Error::Server { place: self.place.clone(), why })
     }
 
     /// What tells this database from others.
     pub(crate) fn identity(&mut self) -> Result<String, Error> {
-        let row = self.client.query_one("select store from tickmark_schema order by version limit 1", &[]);
-        Ok(row.map_err(self.failed())?.get(0))
+        self.ask(|client| {
+            let rows = client.query("select store from tickmark_schema order by version limit 1", &[])?;
+            Ok(rows.first().ok_or("tickmark_schema is empty")?.text(0)?.to_owned())
+        })
     }
 
     /// Every recording, with those that were deleted.
     pub(crate) fn list(&mut self) -> Result<BTreeMap<String, Row>, Error> {
         let query = "select id, left(encode(sha256(convert_to(meta, 'UTF8')), 'hex'), 32), bytes, deleted from tickmark_recordings";
-        let rows = self.client.query(query, &[]);
-        let rows = rows.map_err(self.failed())?;
-        let one = |row: &postgres::Row| {
-            let bytes = u64::try_from(row.get::<_, i64>(2)).unwrap_or(0);
-            (row.get(0), Row { meta: row.get(1), bytes, deleted: row.get(3) })
-        };
-        Ok(rows.iter().map(one).collect())
+        self.ask(|client| {
+            let rows = client.query(query, &[])?;
+            let one = |row: &tickmark_database::Row| {
+                let bytes = u64::try_from(row.number(2)?).unwrap_or(0);
+                let meta = row.text(1)?.to_owned();
+                Ok((row.text(0)?.to_owned(), Row { meta, bytes, deleted: row.flag(3)? }))
+            };
+            rows.iter().map(one).collect()
+        })
     }
 
     /// Sends a recording's events beyond what the server has, and its meta.json where that was changed here; what it has then, and none where the two are
@@ -161,105 +100,131 @@ impl Server {
         is_changed: bool,
         events: &[u8],
     ) -> Result<Option<u64>, Error> {
-        let failed = self.failed();
         if events.len() > MOST {
-            let why = format!("recording {id} has more than {MOST} bytes, which is too much for it");
-            return Err(Error::Server { place: self.place.clone(), why });
+            return self.ask(|_| {
+                Err(format!("recording {id} has more than {MOST} bytes, which is too much for it"))
+            });
         }
-        let mut change = self.client.transaction().map_err(&failed)?;
-        let Locked { bytes: there, digest: known, deleted } = lock(&mut change, id, meta).map_err(&failed)?;
-        let Some(same) = events.get(..there as usize).filter(|same| there == 0 || digest(same) == known)
-        else {
-            return Ok(None);
-        };
-        let mut at = same.len() as i64;
-        if !deleted {
-            while (at as usize) < events.len() {
-                let piece = &events[at as usize..events.len().min(at as usize + PIECE)];
-                change
-                    .execute("insert into tickmark_pieces values ($1, $2, $3)", &[&id, &at, &piece])
-                    .map_err(&failed)?;
-                at += piece.len() as i64;
-            }
-            change
-                .execute(
-                    "update tickmark_recordings set bytes = $2, digest = $3, meta = case when $4 then $5 else meta end where id = $1",
-                    &[&id, &at, &digest(events), &is_changed, &meta],
-                )
-                .map_err(&failed)?;
-        }
-        change.commit().map_err(failed)?;
-        Ok(Some(at as u64))
+        self.ask(|client| client.transaction(|change| send(change, id, meta, is_changed, events)))
     }
 
     /// The meta.json of a recording; none of one that was deleted meanwhile.
     pub(crate) fn meta(&mut self, id: &str) -> Result<Option<String>, Error> {
         let query = "select meta from tickmark_recordings where id = $1 and not deleted";
-        let row = self.client.query_opt(query, &[&id]).map_err(self.failed())?;
-        Ok(row.map(|row| row.get(0)))
+        self.ask(|client| {
+            let rows = client.query(query, &[Text(id)])?;
+            rows.first().map(|row| row.text(0).map(str::to_owned)).transpose()
+        })
     }
 
     /// The events of a recording, some pieces at a time: an answer has an end. None of one that was deleted, or went on, meanwhile.
     pub(crate) fn events(&mut self, id: &str) -> Result<Option<Vec<u8>>, Error> {
-        let query =
-            "select content from tickmark_pieces where recording = $1 and at >= $2 order by at limit 32";
-        let mut bytes = Vec::new();
-        loop {
-            let rows = self.client.query(query, &[&id, &(bytes.len() as i64)]).map_err(self.failed())?;
-            let before = bytes.len();
-            rows.iter().for_each(|row| bytes.extend_from_slice(row.get::<_, &[u8]>(0)));
-            if bytes.len() == before {
-                let query = "select 1 from tickmark_recordings where id = $1 and not deleted and bytes = $2";
-                let same = self.client.query_opt(query, &[&id, &(before as i64)]).map_err(self.failed())?;
-                return Ok(same.map(|_| bytes));
+        self.ask(|client| {
+            let pieces =
+                "select content from tickmark_pieces where recording = $1 and at >= $2 order by at limit 8";
+            let mut bytes = Vec::new();
+            loop {
+                let before = bytes.len();
+                for row in client.query_binary(pieces, &[Text(id), Number(before as i64)])? {
+                    bytes.extend_from_slice(row.bytes(0)?);
+                }
+                if bytes.len() == before {
+                    let query =
+                        "select 1 from tickmark_recordings where id = $1 and not deleted and bytes = $2";
+                    let is_same = !client.query(query, &[Text(id), Number(before as i64)])?.is_empty();
+                    return Ok(is_same.then_some(bytes));
+                }
+                if bytes.len() > MOST {
+                    return Err(format!("recording {id} has more than {MOST} bytes there"));
+                }
             }
-            if bytes.len() > MOST {
-                let why = format!("recording {id} has more than {MOST} bytes there");
-                return Err(Error::Server { place: self.place.clone(), why });
-            }
-        }
+        })
     }
 
     /// Deletes a recording for everybody.
     pub(crate) fn delete(&mut self, id: &str) -> Result<(), Error> {
-        let failed = self.failed();
-        let mut change = self.client.transaction().map_err(&failed)?;
-        change
-            .execute(
-                "update tickmark_recordings set deleted = true, meta = '', bytes = 0 where id = $1",
-                &[&id],
-            )
-            .map_err(&failed)?;
-        change.execute("delete from tickmark_pieces where recording = $1", &[&id]).map_err(&failed)?;
-        change.commit().map_err(failed)
+        let row = "update tickmark_recordings set deleted = true, meta = '', bytes = 0 where id = $1";
+        let pieces = "delete from tickmark_pieces where recording = $1";
+        self.ask(|client| {
+            client.transaction(|change| {
+                change.query(row, &[Text(id)])?;
+                change.query(pieces, &[Text(id)]).map(drop)
+            })
+        })
     }
+}
+
+/// Brings the tables to this version. Who may only read and write needs no right to make tables where they are as this version has them.
+fn migrate(client: &mut Postgres) -> Result<(), String> {
+    let newest = MIGRATIONS.len() as i64;
+    let known = version(client)?;
+    if known > newest {
+        return Err(format!(
+            "its tables are of version {known}, and this tickmark knows {newest}: use a newer one"
+        ));
+    }
+    if known == newest {
+        return Ok(());
+    }
+    client.transaction(|change| {
+        change.query("select pg_advisory_xact_lock($1)", &[Number(LOCK)])?;
+        // Another may have done it meanwhile.
+        let known = version(change)?;
+        for (version, statements) in (1..).zip(MIGRATIONS).skip(known as usize) {
+            change.run(statements)?;
+            change.query("insert into tickmark_schema (version) values ($1)", &[Number(version)])?;
+        }
+        Ok(())
+    })
 }
 
 /// The version of the tables; 0 where there are none.
-fn version(client: &mut impl GenericClient) -> Result<i32, postgres::Error> {
-    if !client.query_one("select to_regclass('tickmark_schema') is not null", &[])?.get::<_, bool>(0) {
+fn version(client: &mut Postgres) -> Result<i64, String> {
+    let number = |client: &mut Postgres, query: &str| -> Result<i64, String> {
+        client.query(query, &[])?.first().ok_or("no row")?.number(0)
+    };
+    if number(client, "select count(to_regclass('tickmark_schema'))")? == 0 {
         return Ok(0);
     }
-    let row = client.query_one("select max(version) from tickmark_schema", &[])?;
-    Ok(row.get::<_, Option<i32>>(0).unwrap_or(0))
+    Ok(number(client, "select coalesce(max(version), 0) from tickmark_schema")?.max(0))
 }
 
-/// A recording whose row is locked.
-struct Locked {
-    bytes: i64,
-    digest: String,
-    deleted: bool,
-}
-
-/// Makes the row of a recording where it is missing, and locks it.
-fn lock(change: &mut Transaction<'_>, id: &str, meta: &str) -> Result<Locked, postgres::Error> {
-    change.execute(
+/// Makes the row of a recording where it is missing, locks it, and sends what it lacks.
+fn send(
+    change: &mut Postgres,
+    id: &str,
+    meta: &str,
+    is_changed: bool,
+    events: &[u8],
+) -> Result<Option<u64>, String> {
+    change.query(
         "insert into tickmark_recordings (id, meta, bytes) values ($1, $2, 0) on conflict (id) do nothing",
-        &[&id, &meta],
+        &[Text(id), Text(meta)],
     )?;
     let query = "select bytes, digest, deleted from tickmark_recordings where id = $1 for update";
-    let row = change.query_one(query, &[&id])?;
-    Ok(Locked { bytes: row.get(0), digest: row.get(1), deleted: row.get(2) })
+    let rows = change.query(query, &[Text(id)])?;
+    let row = rows.first().ok_or("the row of a recording is gone")?;
+    let (there, known, deleted) = (row.number(0)?, row.text(1)?, row.flag(2)?);
+    let Some(same) = events.get(..there as usize).filter(|same| there == 0 || digest(same) == known) else {
+        return Ok(None);
+    };
+    let mut at = same.len();
+    if deleted {
+        return Ok(Some(at as u64));
+    }
+    while at < events.len() {
+        let piece = &events[at..events.len().min(at + PIECE)];
+        change.query(
+            "insert into tickmark_pieces values ($1, $2, $3)",
+            &[Text(id), Number(at as i64), Bytes(piece)],
+        )?;
+        at += piece.len();
+    }
+    change.query(
+        "update tickmark_recordings set bytes = $2, digest = $3, meta = case when $4 then $5 else meta end where id = $1",
+        &[Text(id), Number(at as i64), Text(&digest(events)), Flag(is_changed), Text(meta)],
+    )?;
+    Ok(Some(at as u64))
 }
 
 /// A digest of bytes, as text.

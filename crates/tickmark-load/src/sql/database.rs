@@ -1,9 +1,7 @@
 //! Connections to databases: each statement is sent, and all that comes of it taken, by calls that block.
 
-use super::mariadb::Mariadb;
-use super::postgres::Postgres;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use tickmark_database::{Address, Limits, Login, Mariadb, Postgres};
 use tickmark_probe::Params;
 
 /// Which database.
@@ -35,27 +33,21 @@ impl Kind {
     }
 }
 
-/// Where one is, and as whom it is asked.
+/// A database, and the user who connects to it.
 #[derive(Debug, Clone)]
 pub(crate) struct Place {
     pub(super) kind: Kind,
     pub(super) at: At,
-    pub(super) user: String,
-    pub(super) password: Option<String>,
-    pub(super) database: String,
+    pub(super) login: Login,
 }
 
-/// Address of a database.
+/// Where a database is.
 #[derive(Debug, Clone)]
 pub(super) enum At {
-    /// A file of SQLite's, or a socket of the UNIX domain.
-    Path(PathBuf),
-    /// A name or address, and a port.
-    Host(String, u16),
+    /// SQLite's file.
+    File(PathBuf),
+    Server(Address),
 }
-
-/// An answer that takes longer is none.
-pub(super) const PATIENCE: Duration = Duration::from_secs(10);
 
 /// One connection.
 pub(super) trait Connection: Send {
@@ -74,11 +66,11 @@ impl Place {
     pub(super) fn from_params(params: &Params) -> Result<Self, String> {
         let target = params.argument("target");
         let at = match target.strip_prefix("unix:") {
-            Some(path) => At::Path(path.into()),
+            Some(path) => Address::Socket(path.into()),
             None => {
                 let (host, port) =
                     target.rsplit_once(':').ok_or_else(|| format!("{target:?} is no HOST:PORT"))?;
-                At::Host(host.to_owned(), port.parse().map_err(|_| format!("{port:?} is no port"))?)
+                Address::Host(host.to_owned(), port.parse().map_err(|_| format!("{port:?} is no port"))?)
             }
         };
         let password = match params.argument("password_file") {
@@ -91,17 +83,15 @@ impl Place {
         let text = |name: &str| params.argument(name).to_owned();
         Ok(Self {
             kind: Kind::from_name(params.argument("server")),
-            at,
-            user: text("user"),
-            password,
-            database: text("database"),
+            at: At::Server(at),
+            login: Login { user: text("user"), password, database: text("database"), options: None },
         })
     }
 
     /// SQLite's file.
     pub(super) fn file(path: &Path) -> Self {
-        let at = At::Path(path.to_owned());
-        Self { kind: Kind::Sqlite, at, user: String::new(), password: None, database: String::new() }
+        let nobody = Login { user: String::new(), password: None, database: String::new(), options: None };
+        Self { kind: Kind::Sqlite, at: At::File(path.to_owned()), login: nobody }
     }
 
     /// Makes a connection.
@@ -110,24 +100,24 @@ impl Place {
     /// Why there is none, in words.
     pub(super) fn connect(&self) -> Result<Box<dyn Connection>, String> {
         match (self.kind, &self.at) {
-            (Kind::Postgres, _) => Ok(Box::new(Postgres::connect(self)?)),
-            (Kind::Mariadb, _) => Ok(Box::new(Mariadb::connect(self)?)),
-            (Kind::Sqlite, At::Path(path)) => {
+            (Kind::Postgres, At::Server(address)) => {
+                Ok(Box::new(Postgres::connect(address, &self.login, Limits::LOAD)?))
+            }
+            (Kind::Mariadb, At::Server(address)) => {
+                Ok(Box::new(Mariadb::connect(address, &self.login, Limits::LOAD)?))
+            }
+            (_, At::File(path)) => {
                 let database = rusqlite::Connection::open(path).map_err(|error| error.to_string())?;
                 let set =
                     "pragma journal_mode = wal; pragma synchronous = normal; pragma busy_timeout = 5000";
                 database.execute_batch(set).map_err(|error| error.to_string())?;
                 Ok(Box::new(database))
             }
-            (Kind::Sqlite, At::Host(..)) => Err("SQLite has no server".to_owned()),
+            (Kind::Sqlite, At::Server(_)) => Err("SQLite has no server".to_owned()),
         }
     }
 }
 
-/// So long a whole answer may take, however it is cut into pieces.
-pub(super) const WHOLE: Duration = Duration::from_secs(60);
-/// Bytes of a message of a server that are believed: no statement here has an answer as long.
-pub(super) const LONGEST: u32 = 16 << 20;
 /// Bytes of a password's file that are read.
 const MOST_PASSWORD: u64 = 64 << 10;
 
@@ -139,12 +129,15 @@ fn first_line(file: &str) -> std::io::Result<String> {
     Ok(text)
 }
 
-/// An error of a connection in words; a time that is over is called so.
-pub(super) fn late(error: &std::io::Error) -> String {
-    use std::io::ErrorKind::{TimedOut, WouldBlock};
-    match error.kind() {
-        WouldBlock | TimedOut => format!("no answer within {} s", PATIENCE.as_secs()),
-        _ => error.to_string(),
+impl Connection for Postgres {
+    fn run(&mut self, statement: &str) -> Result<u64, String> {
+        Postgres::run(self, statement)
+    }
+}
+
+impl Connection for Mariadb {
+    fn run(&mut self, statement: &str) -> Result<u64, String> {
+        Mariadb::run(self, statement)
     }
 }
 

@@ -6,6 +6,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
+use tickmark_database::{Address, Login};
 use tickmark_probe::ProbeError;
 
 /// What it takes to start one; its folder is gone with this.
@@ -137,10 +138,13 @@ impl Planned {
         let (at, name, database) = place;
         let place = Place {
             kind,
-            at: At::Path(at),
-            user: name.to_owned(),
-            password: None,
-            database: database.to_owned(),
+            at: At::Server(Address::Socket(at)),
+            login: Login {
+                user: name.to_owned(),
+                password: None,
+                database: database.to_owned(),
+                options: None,
+            },
         };
         let words = std::iter::once(path(&server)).chain(started).collect();
         let planned = Self { words, user, place, folder: made };

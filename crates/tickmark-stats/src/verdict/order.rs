@@ -3,7 +3,7 @@
 //!
 //! The constants were chosen by simulation, so that of pairs in which nothing was changed at most 8 % are claimed where a test of
 //! independent values claims up to 100 % (ten to two hundred values a side; autoregressive values of correlation .3 and .6, drifts
-//! of .5 to 4 standard deviations; of five a side under the largest drift it is 13 %): `cargo test -p tickmark-stats --release --test order -- --nocapture` prints the rates. Values of
+//! of .5 to 4 standard deviations; of five a side under the largest drift it is 13 %): `cargo test -p tickmark-stats --release --test statistics order -- --nocapture` prints the rates. Values of
 //! states that last fewer than fifteen values cannot be told from a change.
 
 use crate::student::t_point;

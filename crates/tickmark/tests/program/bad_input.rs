@@ -1,6 +1,6 @@
 //! Bad input: one clear line, a documented exit code, nothing lost.
 
-use crate::bench::{Bench, err, has, out, program, refused, row, sandboxed};
+use crate::bench::{Bench, err, out, program, refused, row, sandboxed};
 use std::fs;
 
 #[test]
@@ -59,9 +59,6 @@ fn a_cpu_that_is_not_there_or_not_allowed() {
 
 #[test]
 fn a_priority_that_is_refused() {
-    if !has("setpriv") {
-        return;
-    }
     let bench = Bench::new();
     let run = |more: &[&str]| {
         std::process::Command::new("setpriv")
@@ -91,10 +88,8 @@ fn a_priority_that_is_refused() {
 }
 
 #[test]
+#[ignore = "second tier: bubblewrap"]
 fn a_store_that_cannot_be_written() {
-    if !has("bwrap") {
-        return;
-    }
     let bench = Bench::new();
     let store = bench.store();
     fs::create_dir_all(&store).unwrap();
@@ -104,10 +99,8 @@ fn a_store_that_cannot_be_written() {
 }
 
 #[test]
+#[ignore = "second tier: bubblewrap"]
 fn a_store_that_runs_full_keeps_what_was_measured() {
-    if !has("bwrap") {
-        return;
-    }
     let bench = Bench::new();
     let inside = tempfile::tempdir().unwrap();
     // What stands in the full store is copied out before the sandbox goes.
@@ -152,10 +145,8 @@ fn recordings_that_are_damaged_or_newer() {
 }
 
 #[test]
+#[ignore = "second tier: bubblewrap"]
 fn without_proc_and_sys() {
-    if !has("bwrap") {
-        return;
-    }
     for missing in ["/proc", "/sys"] {
         let bench = Bench::new();
         let arguments = [
@@ -204,10 +195,8 @@ fn deny_getppid() -> Vec<u8> {
 }
 
 #[test]
+#[ignore = "second tier: bubblewrap"]
 fn a_system_call_that_a_filter_denies() {
-    if !has("bwrap") {
-        return;
-    }
     let bench = Bench::new();
     let filter = bench.store().with_extension("bpf");
     fs::write(&filter, deny_getppid()).unwrap();
@@ -234,10 +223,8 @@ fn a_system_call_that_a_filter_denies() {
 }
 
 #[test]
+#[ignore = "second tier: valgrind"]
 fn without_a_vdso() {
-    if !has("valgrind") {
-        return;
-    }
     // valgrind hides the vDSO from the programs that it runs.
     let bench = Bench::new();
     let clock = ["clock.monotonic.read", "clock.monotonic.syscall"];

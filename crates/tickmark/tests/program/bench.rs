@@ -81,24 +81,6 @@ pub(crate) fn row<'a>(model: &'a Value, metric: &str) -> &'a Value {
     rows.iter().find(|row| row["metric"] == metric).unwrap_or_else(|| panic!("no {metric} in {rows:?}"))
 }
 
-/// Whether a program that a test needs is there. In CI it has to be.
-pub(crate) fn has(program: &str) -> bool {
-    answers(program, "--version")
-}
-
-/// The same of one that says its version by another word.
-pub(crate) fn answers(program: &str, word: &str) -> bool {
-    let there = Command::new(program).arg(word).output().is_ok_and(|o| o.status.success());
-    assert!(
-        there || std::env::var_os("CI").is_none(),
-        "{program} is missing; `cargo xtask test` installs it"
-    );
-    if !there {
-        println!("SKIPPED: {program} is not installed; `cargo xtask test` installs it");
-    }
-    there
-}
-
 /// A `bwrap` that shows the whole system, with these additions, and runs tickmark in it.
 pub(crate) fn sandboxed(store: &Path, additions: &[&str], arguments: &[&str]) -> Command {
     let mut command = Command::new("bwrap");

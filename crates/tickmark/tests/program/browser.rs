@@ -116,6 +116,7 @@ fn sorts(tab: &Tab, table: &str, column: usize) {
 }
 
 #[test]
+#[ignore = "second tier: Chromium"]
 fn a_page_works_in_a_browser_without_network() {
     let _machine = crate::bench::machine();
     let (bench, seen) = (Bench::new(), Seen::new());
@@ -239,6 +240,7 @@ fn device() -> Emulation::SetDeviceMetricsOverride {
 
 /// Names and facts of others: nothing of them runs, and nothing breaks the page.
 #[test]
+#[ignore = "second tier: Chromium"]
 fn hostile_names_stay_text() {
     let _machine = crate::bench::machine();
     let (bench, seen) = (Bench::new(), Seen::new());

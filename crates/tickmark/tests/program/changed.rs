@@ -1,6 +1,6 @@
 //! What changes while it measures, and what stands in the way, is said.
 
-use crate::bench::{Bench, err, has, machine, out, program, refused, row, sandboxed};
+use crate::bench::{Bench, err, machine, out, program, refused, row, sandboxed};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -38,7 +38,7 @@ fn moved(bench: &Bench, probe: &str) -> serde_json::Value {
 
 #[test]
 fn processes_that_were_moved_are_marked_and_a_ring_that_came_together_has_failed() {
-    if !has("taskset") || std::thread::available_parallelism().map_or(1, usize::from) < 2 {
+    if std::thread::available_parallelism().map_or(1, usize::from) < 2 {
         return;
     }
     let bench = Bench::new();
@@ -69,6 +69,7 @@ impl Drop for ClockSource {
 }
 
 #[test]
+#[ignore = "second tier: root"]
 fn a_clock_source_that_was_switched_meanwhile_marks_the_figures() {
     let _alone = machine();
     let folder = std::path::Path::new("/sys/devices/system/clocksource/clocksource0");
@@ -106,9 +107,6 @@ fn an_empty_home_is_none() {
 
 #[test]
 fn a_limit_of_file_sizes_is_one_line() {
-    if !has("prlimit") {
-        return;
-    }
     let bench = Bench::new();
     let mut command = Command::new("prlimit");
     command
@@ -120,10 +118,8 @@ fn a_limit_of_file_sizes_is_one_line() {
 }
 
 #[test]
+#[ignore = "second tier: bubblewrap"]
 fn without_dev_null_it_measures() {
-    if !has("bwrap") {
-        return;
-    }
     let bench = Bench::new();
     let empty = tempfile::tempdir().unwrap();
     let additions = ["--bind", empty.path().to_str().unwrap(), "/dev"];

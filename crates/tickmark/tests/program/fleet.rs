@@ -100,6 +100,7 @@ fn agents_end_with_a_coordinator_that_is_killed() {
 
 /// pdsh puts names before lines and mixes them; mpirun would cut them, and writes files. Their machines are this one.
 #[test]
+#[ignore = "second tier: pdsh and Open MPI"]
 fn pdsh_and_mpirun_are_launchers() {
     let bench = Bench::new();
     let pdsh = "pdsh -R exec -f 4 -w {nodes} env TICKMARK_NODE=%h {command}";
@@ -109,9 +110,6 @@ fn pdsh_and_mpirun_are_launchers() {
         bench.store().with_extension("out").display()
     );
     for (name, launcher) in [("pdsh", pdsh), ("mpirun", &mpirun)] {
-        if !crate::bench::answers(name, "-V") {
-            continue;
-        }
         let folder = folder(&bench).with_extension(name);
         let survey = folder.to_str().unwrap();
         let run =
@@ -209,6 +207,7 @@ fn health_is_a_line_within_limits() {
 }
 
 #[test]
+#[ignore = "second tier: kubernetes-validate of PyPI"]
 fn a_manifest_has_an_agent_for_each_node_and_its_logs_are_gathered() {
     let bench = Bench::new();
     let folder = folder(&bench);
@@ -230,14 +229,13 @@ fn a_manifest_has_an_agent_for_each_node_and_its_logs_are_gathered() {
         "{manifest}"
     );
     // As the interface of Kubernetes has it, with no word that it does not know.
-    if let Some(packages) = packages(&["kubernetes_validate"]) {
-        let script = "import sys, yaml, kubernetes_validate as k; k.validate(yaml.safe_load(sys.stdin), k.latest_version(), strict=True)";
-        let mut python = Command::new("python3");
-        python.args(["-c", script]).env("PYTHONPATH", packages).stdin(Stdio::piped());
-        let mut child = python.spawn().unwrap();
-        std::io::Write::write_all(&mut child.stdin.take().unwrap(), manifest.as_bytes()).unwrap();
-        assert!(child.wait().unwrap().success(), "{manifest}");
-    }
+    let packages = packages(&["kubernetes_validate"]);
+    let script = "import sys, yaml, kubernetes_validate as k; k.validate(yaml.safe_load(sys.stdin), k.latest_version(), strict=True)";
+    let mut python = Command::new("python3");
+    python.args(["-c", script]).env("PYTHONPATH", packages).stdin(Stdio::piped());
+    let mut child = python.spawn().unwrap();
+    std::io::Write::write_all(&mut child.stdin.take().unwrap(), manifest.as_bytes()).unwrap();
+    assert!(child.wait().unwrap().success(), "{manifest}");
     // What its pods would run, here.
     let command = manifest.lines().find_map(|line| line.trim().strip_prefix("command: ")).unwrap();
     let words: Vec<String> = serde_json::from_str(command).unwrap();
@@ -447,6 +445,7 @@ fn until(what: &str, is: impl Fn() -> bool) {
 }
 
 #[test]
+#[ignore = "second tier: Slurm and tables of PyPI"]
 fn a_cluster_is_surveyed_while_a_node_dies_and_its_tables_are_queried() {
     let _machine = crate::bench::machine();
     let bench = Bench::new();
@@ -493,6 +492,7 @@ fn a_cluster_is_surveyed_while_a_node_dies_and_its_tables_are_queried() {
 }
 
 #[test]
+#[ignore = "second tier: Slurm"]
 fn sixteen_nodes_are_one_step_of_slurm() {
     let _machine = crate::bench::machine();
     let (bench, cluster) = (Bench::new(), Cluster::start(16));
@@ -519,21 +519,18 @@ fn sixteen_nodes_are_one_step_of_slurm() {
     assert!(found["missing"][0]["why"].as_str().unwrap().contains("Slurm has it as drain"), "{found:#}");
 }
 
-/// Where these packages of Python are; none where one is not, which in CI is a failure.
-fn packages(needed: &[&str]) -> Option<PathBuf> {
+/// The folder of these Python packages.
+fn packages(needed: &[&str]) -> PathBuf {
     let packages = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/python");
-    if needed.iter().all(|package| packages.join(package).is_dir()) {
-        return Some(packages);
+    for package in needed {
+        assert!(packages.join(package).is_dir(), "{package} is missing; `cargo xtask test` installs it");
     }
-    let missing = format!("{} missing; `cargo xtask test` installs them", needed.join(" or "));
-    assert!(std::env::var_os("CI").is_none(), "{missing}");
-    println!("SKIPPED: {missing}");
-    None
+    packages
 }
 
 /// The documented queries.
 fn queried(folder: &Path) {
-    let Some(packages) = packages(&["duckdb", "chdb", "pyspark"]) else { return };
+    let packages = packages(&["duckdb", "chdb", "pyspark"]);
     let page =
         fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/FLEETS.md")).unwrap();
     let script = format!(
@@ -691,6 +688,7 @@ fn among_ten_thousand_machines_the_bad_one_is_found_with_what_is_wrong_there() {
 }
 
 #[test]
+#[ignore = "second tier: half a minute"]
 fn every_command_of_the_tutorial_runs() {
     let _machine = crate::bench::machine();
     let bench = Bench::new();

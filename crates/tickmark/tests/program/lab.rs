@@ -7,7 +7,7 @@ mod module;
 mod tcp;
 mod tick;
 
-use crate::bench::{Bench, err, has, out, program, refused, row};
+use crate::bench::{Bench, err, out, program, refused, row};
 use crate::machine::within;
 use serde_json::Value;
 use std::fs;
@@ -20,12 +20,6 @@ const TICK: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../experiments/tick-
 fn image(kernel: &str) -> PathBuf {
     let model = Bench::new().json(&["lab", "kernels", kernel]);
     PathBuf::from(model[0]["image"].as_str().unwrap())
-}
-
-/// Held by tests that boot: one emulated machine at a time leaves the other tests a processor.
-fn emulator() -> std::sync::MutexGuard<'static, ()> {
-    static EMULATOR: std::sync::Mutex<()> = std::sync::Mutex::new(());
-    EMULATOR.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
 /// QEMUs whose files lie in the store of this bench.
@@ -44,8 +38,8 @@ fn line<'a>(model: &'a Value, metric: &str, figure: &str) -> &'a Value {
 }
 
 #[test]
+#[ignore = "second tier: QEMU and kernels"]
 fn the_document_again_exact_to_the_instruction() {
-    let _alone = emulator();
     let bench = Bench::new();
     let model = bench.json(&[
         "lab",
@@ -95,8 +89,8 @@ fn the_document_again_exact_to_the_instruction() {
 
 /// QEMU has commas between the parts of an option. A boot that was killed is not resumed on this machine.
 #[test]
+#[ignore = "second tier: QEMU and kernels"]
 fn a_store_with_a_comma_boots_and_a_guest_is_not_resumed_here() {
-    let _alone = emulator();
     let folder = tempfile::tempdir().unwrap();
     let store = folder.path().join("a,b");
     let command = |arguments: &[&str]| {
@@ -124,8 +118,8 @@ fn a_store_with_a_comma_boots_and_a_guest_is_not_resumed_here() {
 }
 
 #[test]
+#[ignore = "second tier: QEMU and kernels"]
 fn both_agents_say_the_same_in_one_guest() {
-    let _alone = emulator();
     let bench = Bench::new();
     let same = [
         "tick.spin",
@@ -162,8 +156,8 @@ fn both_agents_say_the_same_in_one_guest() {
 }
 
 #[test]
+#[ignore = "second tier: QEMU and kernels"]
 fn a_clock_that_leaves_the_vdso_costs_five_times_by_either_way_to_switch_it() {
-    let _alone = emulator();
     let bench = Bench::new();
     let read = |arguments: &[&str]| {
         let own = ["lab", "boot", "clock.monotonic.read", "tick.spin", "--speed", "250", "--slice", "20ms"];
@@ -186,8 +180,8 @@ fn a_clock_that_leaves_the_vdso_costs_five_times_by_either_way_to_switch_it() {
 }
 
 #[test]
+#[ignore = "second tier: QEMU and kernels"]
 fn guests_that_go_wrong() {
-    let _alone = emulator();
     let bench = Bench::new();
     let kernel = image("x86_64");
     let kernel = kernel.to_str().unwrap();
@@ -243,8 +237,8 @@ fn matrix_of(bench: &Bench, image: &str, more: &str) -> PathBuf {
 }
 
 #[test]
+#[ignore = "second tier: QEMU and kernels"]
 fn two_boots_that_differ_are_no_count_of_instructions() {
-    let _alone = emulator();
     let bench = Bench::new();
     let kernel = image("x86_64");
     let file = matrix_of(&bench, kernel.to_str().unwrap(), "hz = 100");
@@ -263,19 +257,16 @@ fn two_boots_that_differ_are_no_count_of_instructions() {
 }
 
 #[test]
+#[ignore = "second tier: QEMU and kernels"]
 fn an_image_needs_no_source_and_its_phases_need_its_hz() {
-    let _alone = emulator();
     let bench = Bench::new();
     let kernel = image("x86_64");
     let kernel = kernel.to_str().unwrap();
     let file = matrix_of(&bench, kernel, "");
     refused(&bench.run(&["lab", "run", file.to_str().unwrap()]), 2, &["HZ of", "is unknown", "hz = N"]);
-    if has("bwrap") {
-        let boot = ["lab", "boot", "--kernel", kernel, "syscall.null", "--slice", "10ms"];
-        let output =
-            crate::bench::sandboxed(&bench.store(), &["--tmpfs", "/usr/src"], &boot).output().unwrap();
-        assert_eq!(output.status.code(), Some(0), "{}", err(&output));
-    }
+    let boot = ["lab", "boot", "--kernel", kernel, "syscall.null", "--slice", "10ms"];
+    let output = crate::bench::sandboxed(&bench.store(), &["--tmpfs", "/usr/src"], &boot).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", err(&output));
     let file = matrix_of(&bench, kernel, "hz = 100");
     let output = bench.run(&["lab", "run", file.to_str().unwrap()]);
     assert_eq!(output.status.code(), Some(0), "{}", err(&output));
@@ -288,8 +279,8 @@ fn an_image_needs_no_source_and_its_phases_need_its_hz() {
 }
 
 #[test]
+#[ignore = "second tier: QEMU and kernels"]
 fn at_the_hosts_speed_a_guest_measures_too_and_its_figures_are_not_called_exact() {
-    let _alone = emulator();
     let bench = Bench::new();
     let model = bench.json(&["lab", "boot", "--speed", "host", "syscall.null", "--slice", "20ms"]);
     assert!(row(&model, "syscall.null")["value"].as_f64() > Some(0.0));
@@ -338,6 +329,7 @@ fn settings_that_would_be_ignored_are_refused() {
 }
 
 #[test]
+#[ignore = "second tier: bubblewrap and compilers"]
 fn what_is_missing_is_named_with_its_package() {
     let bench = Bench::new();
     // A PATH that has everything but one program.
@@ -365,20 +357,16 @@ fn what_is_missing_is_named_with_its_package() {
     let kernels = ["lab", "kernels", "powerpc"];
     refused(&run("powerpc-linux-gnu-gcc", &kernels), 1, &["apt-get install gcc-powerpc-linux-gnu"]);
     refused(&run("flex", &kernels), 1, &["flex is missing; apt-get install flex"]);
-    if has("bwrap") {
-        let hidden = ["--tmpfs", "/usr/src"];
-        let output = crate::bench::sandboxed(&bench.store(), &hidden, &kernels).output().unwrap();
-        refused(&output, 1, &["the kernel's source", "apt-get install linux-source"]);
-    }
+    let hidden = ["--tmpfs", "/usr/src"];
+    let output = crate::bench::sandboxed(&bench.store(), &hidden, &kernels).output().unwrap();
+    refused(&output, 1, &["the kernel's source", "apt-get install linux-source"]);
     refused(&bench.run(&["lab", "kernels", "arm"]), 2, &["x86_64 or powerpc"]);
     refused(&bench.run(&["lab", "kernels", "powerpc:hz=123"]), 2, &["hz=100, 250, 300, 1000"]);
 }
 
 #[test]
+#[ignore = "second tier: bubblewrap and a kernel's source"]
 fn a_cache_that_runs_full_keeps_nothing_half() {
-    if !has("bwrap") {
-        return;
-    }
     let bench = Bench::new();
     let inside = tempfile::tempdir().unwrap();
     let script = format!(
@@ -398,8 +386,8 @@ fn a_cache_that_runs_full_keeps_nothing_half() {
 }
 
 #[test]
+#[ignore = "second tier: QEMU and kernels"]
 fn two_labs_on_one_cache_that_is_empty() {
-    let _alone = emulator();
     let bench = Bench::new();
     let (kernel, cache) = (image("powerpc"), tempfile::tempdir().unwrap());
     let start = || {
@@ -439,8 +427,8 @@ fn start_matrix(bench: &Bench) -> Child {
 }
 
 #[test]
+#[ignore = "second tier: QEMU and kernels"]
 fn an_interrupted_matrix_leaves_no_guest_and_goes_on() {
-    let _alone = emulator();
     let bench = Bench::new();
     let run = start_matrix(&bench);
     within(120, "the third boot begins", || {
@@ -474,8 +462,8 @@ fn an_interrupted_matrix_leaves_no_guest_and_goes_on() {
 }
 
 #[test]
+#[ignore = "second tier: QEMU and kernels"]
 fn a_killed_matrix_leaves_no_guest() {
-    let _alone = emulator();
     let bench = Bench::new();
     let mut run = start_matrix(&bench);
     within(120, "a guest runs", || guests(&bench) > 0);
@@ -485,8 +473,8 @@ fn a_killed_matrix_leaves_no_guest() {
 }
 
 #[test]
+#[ignore = "second tier: QEMU and kernels"]
 fn kernels_are_a_knob_of_experiment() {
-    let _alone = emulator();
     let bench = Bench::new();
     let knob = "kernel=powerpc:hz=100,powerpc:hz=1000";
     let output = bench.run(&["experiment", knob, "syscall.null", "--blocks", "2"]);

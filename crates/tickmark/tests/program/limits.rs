@@ -4,6 +4,7 @@ use crate::bench::{Bench, err, program, row};
 use std::time::Instant;
 
 #[test]
+#[ignore = "second tier: root"]
 fn a_probe_that_never_ends_is_ended_also_at_real_time_priority() {
     for priority in ["other", "fifo:50"] {
         let bench = Bench::new();
@@ -18,6 +19,7 @@ fn a_probe_that_never_ends_is_ended_also_at_real_time_priority() {
 }
 
 #[test]
+#[ignore = "second tier: root"]
 fn a_single_cpu_is_no_trap_at_real_time_priority() {
     let bench = Bench::new();
     let output = std::process::Command::new("taskset")

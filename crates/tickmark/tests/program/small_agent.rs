@@ -1,6 +1,6 @@
 //! The agent in C, as a writer of an operating system uses it: compiled, run, its events read.
 
-use crate::bench::{Bench, err, has, out, row};
+use crate::bench::{Bench, err, out, row};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -18,9 +18,6 @@ fn compiled(folder: &Path) -> PathBuf {
 
 #[test]
 fn it_leaves_the_folder_as_it_was_and_its_events_become_figures() {
-    if !has("gcc") {
-        return;
-    }
     let (bench, folder) = (Bench::new(), tempfile::tempdir().unwrap());
     let (program, here, temporary) =
         (compiled(folder.path()), folder.path().join("here"), folder.path().join("tmp"));
@@ -65,9 +62,6 @@ fn it_leaves_the_folder_as_it_was_and_its_events_become_figures() {
 
 #[test]
 fn what_cannot_be_written_is_no_success() {
-    if !has("gcc") {
-        return;
-    }
     let folder = tempfile::tempdir().unwrap();
     let program = compiled(folder.path());
     let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();

@@ -46,6 +46,7 @@ fn sqlite_says_what_a_transaction_costs() {
 }
 
 #[test]
+#[ignore = "second tier: MariaDB and PostgreSQL"]
 fn servers_of_our_own_come_and_go_with_the_run() {
     let _machine = crate::bench::machine();
     let bench = Bench::new();
@@ -185,6 +186,7 @@ fn asked_at(port: u16) -> bool {
 }
 
 #[test]
+#[ignore = "second tier: MariaDB and PostgreSQL"]
 fn a_server_that_runs_already_is_asked_and_what_is_wrong_is_said() {
     let _machine = crate::bench::machine();
     let bench = Bench::new();

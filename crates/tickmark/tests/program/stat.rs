@@ -131,12 +131,8 @@ fn cases() -> Vec<Vec<String>> {
 }
 
 #[test]
+#[ignore = "second tier: ministat"]
 fn compat_is_the_real_ministat_byte_for_byte() {
-    if Command::new("ministat").stdin(Stdio::null()).output().is_err() {
-        assert!(std::env::var_os("CI").is_none(), "ministat is missing; `cargo xtask test` installs it");
-        println!("SKIPPED: ministat is not installed; `cargo xtask test` installs it");
-        return;
-    }
     let (bench, folder, cases) = (Bench::new(), folder(), cases());
     let (mut equal, mut crashed) = (0, 0);
     for case in &cases {
@@ -162,13 +158,9 @@ fn compat_is_the_real_ministat_byte_for_byte() {
 
 /// What getopt, the environment and names that are no text make of a command line.
 #[test]
+#[ignore = "second tier: ministat"]
 fn compat_takes_the_environment_and_bytes_as_the_real_one_does() {
     use std::os::unix::ffi::OsStrExt;
-    if Command::new("ministat").stdin(Stdio::null()).output().is_err() {
-        assert!(std::env::var_os("CI").is_none(), "ministat is missing; `cargo xtask test` installs it");
-        println!("SKIPPED: ministat is not installed; `cargo xtask test` installs it");
-        return;
-    }
     let (bench, folder) = (Bench::new(), folder());
     let odd = std::ffi::OsStr::from_bytes(b"odd\xff");
     std::fs::write(folder.path().join(odd), "1\n2\n4\n").unwrap();

@@ -1,6 +1,6 @@
 //! `tickmark tick`: what interrupts a CPU, with names, against disturbers of a known kind.
 
-use crate::bench::{Bench, err, has, machine, out, refused};
+use crate::bench::{Bench, err, machine, out, refused};
 use serde_json::Value;
 use std::process::{Child, Command, Stdio};
 
@@ -73,8 +73,8 @@ fn what_interrupts_a_cpu_is_named() {
 }
 
 #[test]
+#[ignore = "second tier: root"]
 fn another_task_and_what_the_network_leaves_are_told_apart() {
-    assert!(has("taskset") && has("unshare"), "util-linux is needed");
     let bench = Bench::new();
     let watch = || bench.json(&["tick", "--cpu", "0", "--duration", "2s"]);
     {
@@ -135,6 +135,7 @@ impl Drop for Half {
 
 /// No task had that time: the kernel stopped all of the group, also where the quota is that of the group above.
 #[test]
+#[ignore = "second tier: root"]
 fn what_a_quota_takes_is_no_other_tasks() {
     let _machine = machine();
     // Where other tests have so much of the CPU that the group is hardly ever stopped, there is nothing to name.

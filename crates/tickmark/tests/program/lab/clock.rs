@@ -1,6 +1,5 @@
 //! The kernel module tickmark_clock in guests: what it delays, what it counts, and that it goes as it came.
 
-use super::emulator;
 use super::hz::load;
 use crate::bench::{Bench, err, out};
 use serde_json::Value;
@@ -67,8 +66,8 @@ int main(void) {
 }"#;
 
 #[test]
+#[ignore = "second tier: QEMU and kernels"]
 fn a_clock_source_takes_as_long_as_it_is_told_and_goes_as_it_came() {
-    let _alone = emulator();
     let (bench, folder) = (Bench::new(), tempfile::tempdir().unwrap());
     let program = load(folder.path(), "program", PROGRAM);
     let file = folder.path().join("clock.toml");
@@ -151,8 +150,8 @@ func main() {
 "#;
 
 #[test]
+#[ignore = "second tier: QEMU, kernels and Go"]
 fn a_program_in_go_waits_for_as_many_reads_as_are_counted() {
-    let _alone = emulator();
     let (bench, folder) = (Bench::new(), tempfile::tempdir().unwrap());
     let (source, program) = (folder.path().join("clocks.go"), folder.path().join("clocks"));
     std::fs::write(&source, GO).unwrap();
@@ -178,8 +177,8 @@ fn a_program_in_go_waits_for_as_many_reads_as_are_counted() {
 
 /// What no count of a program's own sees: the kernel's reads, as the prototype counted them too (6.04 for a message there and back over TCP, 2.1 for a fork, 4 a tick).
 #[test]
+#[ignore = "second tier: QEMU and kernels"]
 fn the_kernels_own_reads_are_told_by_operation() {
-    let _alone = emulator();
     let bench = Bench::new();
     let asked = [
         "lab",
@@ -222,8 +221,8 @@ fn the_kernels_own_reads_are_told_by_operation() {
 
 /// What a fork has varies with where its memory lies and with the phase of the tick: it is asked of more boots.
 #[test]
+#[ignore = "second tier: QEMU and kernels"]
 fn the_kernels_reads_in_a_fork_are_between_those_of_its_boots() {
-    let _alone = emulator();
     let asked = ["lab", "run", "kernel-clock-reads", "--machine", "x86", "--blocks", "6"];
     let done = Bench::new().run(&[&asked[..], &["clock.monotonic.read", "process.fork"]].concat());
     assert_eq!(done.status.code(), Some(0), "{}", err(&done));
@@ -236,8 +235,8 @@ fn the_kernels_reads_in_a_fork_are_between_those_of_its_boots() {
 
 /// A query that reads clocks as often as a database does takes longer with a slower one; the same without reads does not.
 #[test]
+#[ignore = "second tier: QEMU and kernels"]
 fn a_database_loses_what_its_reads_take_longer() {
-    let _alone = emulator();
     let (bench, folder) = (Bench::new(), tempfile::tempdir().unwrap());
     let file = folder.path().join("sqlite.toml");
     let machine = |name: &str, reads: &str| {

@@ -1,6 +1,5 @@
 //! What HZ is to a command: three loads whose answer is known.
 
-use super::emulator;
 use crate::bench::{Bench, err, out, refused};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -79,8 +78,8 @@ fn hz(bench: &Bench, more: &[&str], program: &Path) -> Value {
 }
 
 #[test]
+#[ignore = "second tier: QEMU and kernels"]
 fn each_load_has_the_hz_that_suits_it() {
-    let _alone = emulator();
     let (bench, folder) = (Bench::new(), tempfile::tempdir().unwrap());
     let means = |model: &Value| [0, 1].map(|at| model["levels"][at]["cost"].as_f64().unwrap());
     let spin = hz(&bench, &[], &load(folder.path(), "spin", SPIN));
@@ -100,8 +99,8 @@ fn each_load_has_the_hz_that_suits_it() {
 }
 
 #[test]
+#[ignore = "second tier: QEMU and kernels"]
 fn a_number_is_judged_as_its_time_is_and_what_cannot_be_run_is_said() {
-    let _alone = emulator();
     let (bench, folder) = (Bench::new(), tempfile::tempdir().unwrap());
     let shares = load(folder.path(), "shares", SHARES);
     let number = hz(&bench, &["--number", "after:bursts:", "--higher"], &shares);

@@ -1,6 +1,6 @@
 //! The kernel module tickmark_timer in guests: both its back ends, under interrupts at random, and with the kernel proving its locks.
 
-use super::{emulator, image};
+use super::image;
 use crate::bench::{Bench, err, refused};
 use serde_json::Value;
 use std::path::Path;
@@ -77,8 +77,8 @@ fn as_the_document_has_it(rows: &[Value]) {
 const LOAD: [&str; 2] = ["--module", "tickmark_timer_test load=1"];
 
 #[test]
+#[ignore = "second tier: QEMU and kernels"]
 fn the_local_apic_timer_under_interrupts_at_random() {
-    let _alone = emulator();
     let bench = Bench::new();
     let module = ["--append", "nolapic_timer", "--module", "tickmark_timer backend=apic divider=4"];
     as_the_document_has_it(&boot(&bench, "x86_64", &[&module[..], &LOAD].concat(), &ALL));
@@ -89,8 +89,8 @@ fn the_local_apic_timer_under_interrupts_at_random() {
 }
 
 #[test]
+#[ignore = "second tier: QEMU and kernels"]
 fn the_kernels_timers_under_interrupts_at_random() {
-    let _alone = emulator();
     let module = ["--module", "tickmark_timer backend=hrtimer"];
     as_the_document_has_it(&boot(&Bench::new(), "x86_64", &[&module[..], &LOAD].concat(), &ALL));
 }
@@ -104,8 +104,8 @@ fn is_sound(console: &str) {
 
 /// Timers on one of two CPUs, added and cancelled from both: none is lost; and that CPU stays while they are there.
 #[test]
+#[ignore = "second tier: QEMU and kernels"]
 fn timers_of_one_of_two_cpus() {
-    let _alone = emulator();
     let bench = Bench::new();
     let begin = ["lab", "boot", "--kernel", LOCKDEP, "--speed", "500", "--cpus", "2"];
     let offline = ["--write", "/sys/devices/system/cpu/cpu1/online=0", "syscall.null"];
@@ -133,8 +133,8 @@ fn timers_of_one_of_two_cpus() {
 
 /// Threads that add, change and cancel, beside interrupts at random; then too many timers for a kernel that checks each lock.
 #[test]
+#[ignore = "second tier: QEMU and kernels"]
 fn no_lock_is_taken_wrongly_and_no_timer_is_lost() {
-    let _alone = emulator();
     for (module, append) in [
         ("tickmark_timer backend=apic", "nolapic_timer loglevel=7"),
         ("tickmark_timer backend=hrtimer", "loglevel=7"),
@@ -166,8 +166,8 @@ fn no_lock_is_taken_wrongly_and_no_timer_is_lost() {
 }
 
 #[test]
+#[ignore = "second tier: QEMU and kernels"]
 fn what_the_module_cannot_do_is_refused_in_a_line() {
-    let _alone = emulator();
     let bench = Bench::new();
     let boot = |more: &[&str]| {
         let begin = ["lab", "boot", "--kernel", "x86_64", "--speed", "500", "--slice", "20ms"];
@@ -220,8 +220,8 @@ fn what_the_module_cannot_do_is_refused_in_a_line() {
 }
 
 #[test]
+#[ignore = "second tier: QEMU and kernels"]
 fn a_module_of_ones_own_is_compiled_where_its_kbuild_lies() {
-    let _alone = emulator();
     let (bench, folder) = (Bench::new(), tempfile::tempdir().unwrap());
     let source = "#include <linux/module.h>\nstatic int debug;\nmodule_param(debug, int, 0444);\n\
         static int __init begin(void)\n{\n\tpr_info(\"mine: debug %d\\n\", debug);\n\treturn 0;\n}\nmodule_init(begin);\nMODULE_LICENSE(\"GPL\");\n";
@@ -259,8 +259,8 @@ fn a_module_of_ones_own_is_compiled_where_its_kbuild_lies() {
 /// As a watchdog does where the TSC is found wrong: the clock source that reads it goes with it, and another one is selected. That is over when
 /// the write ends: what the kernel prints afterwards would stand among the events.
 #[test]
+#[ignore = "second tier: QEMU and kernels"]
 fn a_tsc_that_is_given_up_takes_the_modules_clock_with_it() {
-    let _alone = emulator();
     let (bench, folder) = (Bench::new(), tempfile::tempdir().unwrap());
     let source = "#include <linux/delay.h>\n#include <linux/module.h>\n#include <asm/tsc.h>\n\
         static int give_up(const char *text, const struct kernel_param *kp)\n{\n\tmark_tsc_unstable(\"a test\");\n\tmsleep(2000);\n\treturn 0;\n}\n\
@@ -309,8 +309,8 @@ fn a_tsc_that_is_given_up_takes_the_modules_clock_with_it() {
 
 /// The kernel's own checks of the source, and its compiler's of more than usual.
 #[test]
+#[ignore = "second tier: kernels"]
 fn the_source_has_no_warning() {
-    let _alone = emulator();
     let folder = tempfile::tempdir().unwrap();
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernel/tickmark_timer");
     for (name, kernel) in [("usual", "x86_64"), ("lockdep", LOCKDEP)] {

@@ -1,11 +1,10 @@
 //! TCP's timers in guests that tick 100 and 1000 times a second.
 
-use super::emulator;
 use crate::bench::{Bench, err, row};
 
 #[test]
+#[ignore = "second tier: QEMU and kernels"]
 fn tcps_timers_count_ticks() {
-    let _alone = emulator();
     let late = |kernel: &str| {
         let bench = Bench::new();
         let begin = ["lab", "boot", "--kernel", kernel, "--slice", "600ms"];
@@ -36,8 +35,8 @@ fn tcps_timers_count_ticks() {
 /// The static agent in a guest: messages beside a computing thread and a process, where the kernel charges interrupts to no task. What
 /// they cost is in no account of a task.
 #[test]
+#[ignore = "second tier: QEMU and kernels"]
 fn messages_in_a_guest_cost_more_than_their_tasks_account_for() {
-    let _alone = emulator();
     let bench = Bench::new();
     let sizes = "sizes=1 1024 16384";
     let probes =

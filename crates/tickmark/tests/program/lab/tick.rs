@@ -1,11 +1,10 @@
 //! The tick's loop against the kernel's own instrument and counts, in a guest that has nothing else to do.
 
-use super::emulator;
 use crate::bench::{Bench, err};
 
 #[test]
+#[ignore = "second tier: QEMU and kernels"]
 fn the_kernels_own_tracer_and_its_counts_say_the_same() {
-    let _alone = emulator();
     let bench = Bench::new();
     let kernel =
         ["lab", "boot", "--kernel", "x86_64:hz=1000:osnoise=on", "--speed", "250", "--slice", "100ms"];
@@ -29,8 +28,8 @@ fn the_kernels_own_tracer_and_its_counts_say_the_same() {
 /// How late timers are by this instrument and by the kernel's own, in turns in one boot: the thread that timerlat wakes does what a sleeping
 /// program does, and its interrupt comes before.
 #[test]
+#[ignore = "second tier: QEMU and kernels"]
 fn the_kernels_own_tracer_of_timers_says_the_same() {
-    let _alone = emulator();
     let bench = Bench::new();
     let kernel = [
         "lab",

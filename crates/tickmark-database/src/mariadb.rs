@@ -3,8 +3,8 @@
 //! Source: "Client/Server Protocol" in MariaDB's knowledge base. The passwords of `mysql_native_password` and of the fast path of
 //! `caching_sha2_password` are supported; the full path of the latter needs TLS or RSA over TCP and is refused there.
 
-use super::database::{At, Connection, Place};
-use super::stream::DatabaseStream;
+use crate::stream::DatabaseStream;
+use crate::{Address, Limits, Login};
 use bytes::{Buf, BytesMut};
 use sha1::Sha1;
 use sha2::{Digest, Sha256};
@@ -25,24 +25,30 @@ const LOCAL_FILE: u8 = 0xfb;
 const END: u8 = 0xfe;
 const ERROR: u8 = 0xff;
 
-/// One connection.
-pub(super) struct Mariadb {
+/// One connection to MariaDB or MySQL.
+pub struct Mariadb {
     stream: DatabaseStream,
     /// The number of the next packet of this exchange.
     sequence: u8,
 }
 
 impl Mariadb {
-    pub(super) fn connect(place: &Place) -> Result<Self, String> {
-        let mut new = Self { stream: DatabaseStream::connect(&place.at)?, sequence: 0 };
+    /// Connects and logs in.
+    ///
+    /// # Errors
+    /// Why there is no connection, in words.
+    pub fn connect(address: &Address, login: &Login, limits: Limits) -> Result<Self, String> {
+        let mut new = Self { stream: DatabaseStream::connect(address)?, sequence: 0 };
         let greeting = Greeting::parse(new.receive()?)?;
-        let password = place.password.as_deref().unwrap_or_default();
-        new.send(&login(place, &greeting, password))?;
-        new.authenticate(place, password)?;
+        let password = login.password.as_deref().unwrap_or_default();
+        new.send(&login_packet(login, &greeting, password))?;
+        new.authenticate(address, login)?;
+        new.stream.limit(limits)?;
         Ok(new)
     }
 
-    fn authenticate(&mut self, place: &Place, password: &str) -> Result<(), String> {
+    fn authenticate(&mut self, address: &Address, login: &Login) -> Result<(), String> {
+        let password = login.password.as_deref().unwrap_or_default();
         loop {
             let mut packet = self.receive()?;
             let kind = packet.first().copied().ok_or_else(malformed)?;
@@ -56,13 +62,13 @@ impl Mariadb {
                 }
                 // The server knows the hash already.
                 (MORE_AUTHENTICATION, Some(3)) => {}
-                (MORE_AUTHENTICATION, Some(4)) if matches!(place.at, At::Path(_)) => {
+                (MORE_AUTHENTICATION, Some(4)) if matches!(address, Address::Socket(_)) => {
                     self.send(&[password.as_bytes(), &[0]].concat())?;
                 }
                 (MORE_AUTHENTICATION, Some(4)) => {
                     return Err(format!(
                         "the first login of {} needs TLS or RSA over TCP, which tickmark does not speak: use the server's UNIX socket, or log in once with the mysql client",
-                        place.user
+                        login.user
                     ));
                 }
                 _ => return Err(malformed()),
@@ -117,10 +123,12 @@ impl Mariadb {
             }
         }
     }
-}
 
-impl Connection for Mariadb {
-    fn run(&mut self, statement: &str) -> Result<u64, String> {
+    /// Carries out a statement; the number of its rows.
+    ///
+    /// # Errors
+    /// What the server says, in words.
+    pub fn run(&mut self, statement: &str) -> Result<u64, String> {
         self.sequence = 0;
         let query = self.packet(&[b"\x03", statement.as_bytes()].concat())?;
         self.stream.send(&query)?;
@@ -164,19 +172,19 @@ impl Greeting {
 }
 
 /// The first answer of the client: who it is, and the response to the salt.
-fn login(place: &Place, greeting: &Greeting, password: &str) -> Vec<u8> {
+fn login_packet(login: &Login, greeting: &Greeting, password: &str) -> Vec<u8> {
     // A plugin that is not spoken gets no response; the server then asks for another one.
     let response = response(greeting, password).unwrap_or_default();
-    let capabilities = if place.database.is_empty() { CAPABILITIES & !WITH_DATABASE } else { CAPABILITIES };
+    let capabilities = if login.database.is_empty() { CAPABILITIES & !WITH_DATABASE } else { CAPABILITIES };
     let mut packet = capabilities.to_le_bytes().to_vec();
     packet.extend((LARGEST_PACKET as u32).to_le_bytes());
     packet.push(CHARSET);
     packet.extend([0; 23]);
-    packet.extend([place.user.as_bytes(), &[0]].concat());
+    packet.extend([login.user.as_bytes(), &[0]].concat());
     packet.push(u8::try_from(response.len()).unwrap_or_default());
     packet.extend(response);
-    if !place.database.is_empty() {
-        packet.extend([place.database.as_bytes(), &[0]].concat());
+    if !login.database.is_empty() {
+        packet.extend([login.database.as_bytes(), &[0]].concat());
     }
     packet.extend([greeting.plugin.as_bytes(), &[0]].concat());
     packet
@@ -233,7 +241,6 @@ fn malformed() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sql::database::Kind;
     use std::io::{Read, Write};
     use std::os::unix::net::UnixListener;
 
@@ -272,14 +279,14 @@ mod tests {
                 }
                 login
             });
-            let place = Place {
-                kind: Kind::Mariadb,
-                at: At::Path(path),
+            let own = Login {
                 user: "me".to_owned(),
                 password: password.map(str::to_owned),
                 database: "base".to_owned(),
+                options: None,
             };
-            let done = Mariadb::connect(&place).and_then(|mut connection| connection.run("select 1"));
+            let connected = Mariadb::connect(&Address::Socket(path), &own, Limits::LOAD);
+            let done = connected.and_then(|mut connection| connection.run("select 1"));
             (done, server.join().unwrap())
         })
     }

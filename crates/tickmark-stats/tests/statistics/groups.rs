@@ -1,9 +1,7 @@
 //! How often a group of figures is called changed where none of them did, and where all of them did a little: `cargo test -p
-//! tickmark-stats --release --test groups -- --nocapture` prints it.
+//! tickmark-stats --release --test statistics groups -- --nocapture` prints it.
 
-mod noise;
-
-use noise::{BLOCKS, bound, normal};
+use crate::noise::{BLOCKS, bound, normal};
 use rand::SeedableRng;
 use rand::rngs::StdRng;
 use tickmark_stats::composite::{composite, squares};

@@ -1,5 +1,4 @@
-//! Costs of runs as noise makes them, and experiments with them.
-#![allow(dead_code, reason = "each test takes what it needs")]
+//! Simulated costs of runs, and experiments on them.
 
 use rand::RngExt;
 use rand::rngs::StdRng;

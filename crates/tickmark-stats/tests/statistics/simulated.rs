@@ -1,9 +1,7 @@
 //! Whether the intervals and the claims are worth what they say, on noise that is made: `cargo test -p tickmark-stats --release
-//! --test simulated -- --nocapture` prints the figures. The seeds are fixed, so that the figures are too.
+//! --test statistics simulated -- --nocapture` prints the figures. The seeds are fixed, so that the figures are too.
 
-mod noise;
-
-use noise::{BLOCKS, NOISES, bound, experiment};
+use crate::noise::{BLOCKS, NOISES, bound, experiment};
 use rand::SeedableRng;
 use rand::rngs::StdRng;
 use tickmark_stats::plan;

@@ -1,11 +1,7 @@
 //! How often a gate claims what is not there, and finds what is, on histories that are made, and whether its calibration says so beforehand:
-//! `cargo test -p tickmark-stats --release --test gates -- --nocapture` prints the figures. The seeds are fixed, so that the figures are too.
+//! `cargo test -p tickmark-stats --release --test statistics gates -- --nocapture` prints the figures. The seeds are fixed, so that the figures are too.
 
-#![allow(clippy::unwrap_used, reason = "a test")]
-
-mod noise;
-
-use noise::{NOISES, Noise, bound};
+use crate::noise::{NOISES, Noise, bound};
 use rand::SeedableRng;
 use rand::rngs::StdRng;
 use std::ops::Range;

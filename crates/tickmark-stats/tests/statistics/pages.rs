@@ -1,9 +1,7 @@
-//! How often a page of figures of which none changed has a wrong claim: `cargo test -p tickmark-stats --release --test pages --
+//! How often a page of figures of which none changed has a wrong claim: `cargo test -p tickmark-stats --release --test statistics pages --
 //! --nocapture` prints it. The seeds are fixed, so that the figures are too.
 
-mod noise;
-
-use noise::{BLOCKS, bound, normal};
+use crate::noise::{BLOCKS, bound, normal};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use tickmark_stats::verdict::{Comparison, Correction, Family, Rule, Sides, Verdict, compare};

@@ -1,12 +1,8 @@
 //! How often a difference of two series that were measured one after the other is claimed where nothing was changed, and found where
-//! something was, beside a test that takes their values for independent: `cargo test -p tickmark-stats --release --test order --
+//! something was, beside a test that takes their values for independent: `cargo test -p tickmark-stats --release --test statistics order --
 //! --nocapture` prints the rates. The seeds are fixed, so that the rates are too.
 
-#![allow(clippy::unwrap_used, reason = "a test")]
-
-mod noise;
-
-use noise::normal;
+use crate::noise::{self, normal};
 use rand::SeedableRng;
 use rand::rngs::StdRng;
 use tickmark_stats::student::t_point;
