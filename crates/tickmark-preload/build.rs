@@ -4,9 +4,9 @@ use std::path::PathBuf;
 use std::process::Command;
 
 fn main() {
-    let told = |name: &str| std::env::var(name).unwrap_or_default();
-    let made = PathBuf::from(told("OUT_DIR")).join("tickmark_preload.so");
-    let mut rustc = Command::new(told("RUSTC"));
+    let variable = |name: &str| std::env::var(name).unwrap_or_default();
+    let made = PathBuf::from(variable("OUT_DIR")).join("tickmark_preload.so");
+    let mut rustc = Command::new(variable("RUSTC"));
     rustc.args([
         "--edition",
         "2024",
@@ -15,7 +15,7 @@ fn main() {
         "--crate-name",
         "tickmark_preload",
         "--target",
-        &told("TARGET"),
+        &variable("TARGET"),
     ]);
     rustc.args(["-C", "opt-level=3", "-C", "panic=abort", "-C", "strip=symbols", "-D", "warnings"]);
     if let Ok(linker) = std::env::var("RUSTC_LINKER") {

@@ -10,10 +10,10 @@ use tickmark_wire::{Priority, Refusal, RefusalKind, Settings, Settled};
 ///
 /// # Errors
 /// A CPU that does not exist or is not allowed; a priority that is refused and not optional.
-pub(crate) fn settle(asked: &Settings) -> Result<Settled, Refusal> {
+pub(crate) fn settle(settings: &Settings) -> Result<Settled, Refusal> {
     let allowed =
         limits::allowed_cpus().map_err(|e| system(format!("cannot learn the allowed CPUs: {e}")))?;
-    let (cpu, cpu_because) = match asked.cpu {
+    let (cpu, cpu_because) = match settings.cpu {
         Some(cpu) if allowed.contains(&cpu) => (cpu, "asked for".to_owned()),
         Some(cpu) => return Err(not_allowed(cpu, &allowed)),
         None => cpu::quietest(&allowed),
@@ -22,20 +22,21 @@ pub(crate) fn settle(asked: &Settings) -> Result<Settled, Refusal> {
     if !others.is_empty() {
         limits::pin(&others).map_err(|e| system(format!("cannot leave CPU {cpu} to the probes: {e}")))?;
     }
-    if let Priority::Unknown(word) = asked.priority {
+    if let Priority::Unknown(word) = settings.priority {
         let message =
             format!("this agent knows no priority {}; other and fifo:1 to fifo:98 it does", word.as_str());
         return Err(Refusal { kind: RefusalKind::Usage, message });
     }
-    let mut settled = Settled { cpu, cpu_because, priority: asked.priority, priority_refused: None, allowed };
-    if let Priority::Fifo(level) = asked.priority
+    let mut settled =
+        Settled { cpu, cpu_because, priority: settings.priority, priority_refused: None, allowed };
+    if let Priority::Fifo(level) = settings.priority
         && let Err(error) = limits::set_priority(Priority::Fifo(level.saturating_add(1).min(99)))
     {
         let why = limits::refused_because(error.errno);
-        if !asked.priority_optional {
+        if !settings.priority_optional {
             return Err(system(format!(
                 "priority {} was refused ({why}); run as root, raise the rtprio limit, or add --priority-optional",
-                asked.priority
+                settings.priority
             )));
         }
         settled.priority = Priority::Other;

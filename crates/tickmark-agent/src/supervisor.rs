@@ -77,7 +77,7 @@ pub(crate) fn run(prefix: &[&str], words: Option<&[String]>) -> ExitCode {
         format: FORMAT,
         agent: env!("CARGO_PKG_VERSION").to_owned(),
         agent_bytes: settle::program_bytes(),
-        asked: plan.settings.clone(),
+        settings: plan.settings.clone(),
         settled: settled.clone(),
         environment,
     })));

@@ -49,9 +49,9 @@ impl Survey {
 
 /// The machine's name, as its launcher knows it.
 pub(crate) fn node() -> String {
-    let told = ["TICKMARK_NODE", "SLURMD_NODENAME"].iter().find_map(|name| std::env::var(name).ok());
+    let given = ["TICKMARK_NODE", "SLURMD_NODENAME"].iter().find_map(|name| std::env::var(name).ok());
     let [_, _, _, own] = host::uname();
-    let name = told.filter(|name| !name.is_empty()).unwrap_or(own);
+    let name = given.filter(|name| !name.is_empty()).unwrap_or(own);
     // A piece has blanks between its words.
     name.bytes().map(|byte| if byte.is_ascii_graphic() { char::from(byte) } else { '_' }).collect()
 }

@@ -68,13 +68,13 @@ pub(crate) fn shown(words: &str) -> String {
 
 /// Whose it is.
 fn subject(arguments: &Arguments) -> Option<String> {
-    let told = |name: &str| arguments.get(name).filter(|told| !told.is_empty());
-    if let Some(pid) = told("pid") {
+    let argument = |name: &str| arguments.get(name).filter(|argument| !argument.is_empty());
+    if let Some(pid) = argument("pid") {
         return Some(format!("process {pid}"));
     }
-    told("cgroup")
+    argument("cgroup")
         .map(|folder| format!("cgroup {folder}"))
-        .or_else(|| told("words").map(|words| shown(words)))
+        .or_else(|| argument("words").map(|words| shown(words)))
 }
 
 /// What a recording says; none where it has no bill, and else why there is no figure.

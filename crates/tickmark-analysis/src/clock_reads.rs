@@ -60,8 +60,8 @@ pub fn read_clock_reads(recording: &Recording) -> Option<Result<Reads, String>> 
     };
     let reads = || {
         let planned = recording.runs.iter().find(|run| run.planned.gives(&first.name))?;
-        let told = |name: &str| planned.planned.arguments.get(name).filter(|text| !text.is_empty());
-        let pid = told("pid");
+        let argument = |name: &str| planned.planned.arguments.get(name).filter(|text| !text.is_empty());
+        let pid = argument("pid");
         let by_kernel = tally(names::CLOCK_READS_KERNEL).unwrap_or_default();
         let kernel = |name: &str| by_kernel.iter().find(|(own, _)| own == name).map(|(_, count)| *count);
         let call =
@@ -70,7 +70,7 @@ pub fn read_clock_reads(recording: &Recording) -> Option<Result<Reads, String>> 
         Some(Reads {
             command: match pid {
                 Some(pid) => format!("process {pid}"),
-                None => crate::bill::shown(told("words")?),
+                None => crate::bill::shown(argument("words")?),
             },
             by_kernel: pid.is_some() || kernel(names::ALL_BY_UPROBES).is_some(),
             kernel: kernel(names::BY_UPROBES),

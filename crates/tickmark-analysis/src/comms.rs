@@ -32,8 +32,8 @@ pub struct Comms {
     pub mtu: Option<u32>,
     /// What its probe was told.
     pub arguments: Arguments,
-    /// What was seen; or why nothing was.
-    pub seen: Result<CommsSummary, String>,
+    /// What its runs gave; or why they gave nothing.
+    pub summary: Result<CommsSummary, String>,
 }
 
 /// What was seen. Times in ns.
@@ -138,10 +138,10 @@ fn comms(recording: &Recording, metric: &Metric) -> Comms {
     };
     let fact = recording.environment().and_then(|facts| facts.get("kernel.config.IRQ_TIME_ACCOUNTING"));
     let seen = CommsSummary::from_curves(&curves, &loads, divisor, fact == Some("y")).ok_or_else(why);
-    let told = |name: &str| runs.first().and_then(|run| run.planned.arguments.get(name));
-    let mtu = told("link").filter(|link| *link == "veth").and_then(|_| told("mtu")?.parse().ok());
+    let argument = |name: &str| runs.first().and_then(|run| run.planned.arguments.get(name));
+    let mtu = argument("link").filter(|link| *link == "veth").and_then(|_| argument("mtu")?.parse().ok());
     let arguments = runs.first().map(|run| run.planned.arguments.clone()).unwrap_or_default();
-    Comms { metric: name.to_owned(), title: metric.title.clone(), divisor, mtu, arguments, seen }
+    Comms { metric: name.to_owned(), title: metric.title.clone(), divisor, mtu, arguments, summary: seen }
 }
 
 /// By size, the whole ways.

@@ -17,8 +17,8 @@ pub const KNOWN: [(&str, f64); 2] = [("60 ns longer (an ACPI timer)", 60.0), ("6
 pub struct Dosed {
     /// The server.
     pub server: String,
-    /// What was told.
-    pub told: Arguments,
+    /// Arguments of the probe.
+    pub arguments: Arguments,
     /// Whether the clock source of the whole machine was made longer: counts are of all of its reads.
     pub in_kernel: bool,
     /// Whether the cost is a number of the user's, and not CPU time.
@@ -66,7 +66,7 @@ pub struct Dosed {
 #[derive(Debug)]
 pub struct Row {
     /// Requested dose, in ns or a number of operations; none for the system call.
-    pub asked: Option<f64>,
+    pub nominal: Option<f64>,
     /// Delay that was measured of a read, ns: the mean over blocks.
     pub delivered: f64,
     /// Reads for each transaction then.
@@ -206,7 +206,7 @@ fn slices(recording: &Recording, run: &Run) -> Option<Vec<Slice>> {
 
 fn dosed(recording: &Recording, runs: &[&Run]) -> Option<Dosed> {
     let first = *runs.first()?;
-    let told = first.planned.arguments.clone();
+    let arguments = first.planned.arguments.clone();
     let mut blocks: Vec<Vec<Slice>> = Vec::new();
     for run in runs {
         let all = slices(recording, run)?;
@@ -232,7 +232,7 @@ fn dosed(recording: &Recording, runs: &[&Run]) -> Option<Dosed> {
     let row = |asked: &f64| {
         let (dosed, delivered, own) = (of(*asked, 3), mean(&of(*asked, 1))?, mean(&of(*asked, 2))?);
         Some(Row {
-            asked: Some(*asked).filter(|asked| *asked >= 0.0),
+            nominal: Some(*asked).filter(|asked| *asked >= 0.0),
             delivered,
             reads: own,
             more: mean(&dosed)? - usual.mean,
@@ -243,9 +243,9 @@ fn dosed(recording: &Recording, runs: &[&Run]) -> Option<Dosed> {
     let rows = doses.iter().map(row).collect::<Option<Vec<_>>>()?;
     // As they were carried out beside everything else; where no clock was read, alone.
     let largest = rows.iter().rev().find(|row: &&Row| row.delivered > none);
-    let in_place = largest.and_then(|row| Some((row.delivered - none) / row.asked?));
+    let in_place = largest.and_then(|row| Some((row.delivered - none) / row.nominal?));
     let each = in_place.or_else(|| read.get(2).copied());
-    let operation = told.get("op").filter(|op| *op != "none").cloned().zip(each);
+    let operation = arguments.get("op").filter(|op| *op != "none").cloned().zip(each);
     let unit = operation.as_ref().map_or(1.0, |(_, each)| *each);
     let longer = |slice: &Slice| if slice[2] > 0.0 { slice[1] } else { unit * slice[0] };
     let line = |point: &dyn Fn(&Slice) -> (f64, f64)| {
@@ -253,10 +253,10 @@ fn dosed(recording: &Recording, runs: &[&Run]) -> Option<Dosed> {
         dose::slope(&blocks.iter().map(of_block).collect::<Vec<_>>())
     };
     // A number of the user's is no CPU time.
-    let is_number = told.get("number").is_some_and(|number| !number.is_empty());
+    let is_number = arguments.get("number").is_some_and(|number| !number.is_empty());
     let timed = |dose: &dyn Fn(&Slice) -> f64| {
         let one = |slice: &Slice| dose::Slice {
-            asked: slice[0],
+            nominal: slice[0],
             dose: dose(slice),
             cost: slice[3],
             longer: slice[1],
@@ -268,7 +268,7 @@ fn dosed(recording: &Recording, runs: &[&Run]) -> Option<Dosed> {
         blocks.iter().map(of_block).collect::<Vec<Vec<dose::Slice>>>()
     };
     let is_calibrated = dose::is_calibrated(&timed(&longer));
-    let elsewhere = told.get("place").is_none_or(|place| place != "same");
+    let elsewhere = arguments.get("place").is_none_or(|place| place != "same");
     let charged = if is_calibrated { CHARGED[usize::from(elsewhere)] } else { 0.0 };
     let calibrated = |dose: &dyn Fn(&Slice) -> f64| {
         let slope = dose::calibrated(&timed(dose))?;
@@ -281,11 +281,11 @@ fn dosed(recording: &Recording, runs: &[&Run]) -> Option<Dosed> {
         tallied(&metric.map_or_else(Vec::new, |metric| Sample::from_recording(recording, metric).runs))
     };
     Some(Dosed {
-        server: crate::bill::shown(told.get("words")?),
-        in_kernel: told.get("by").is_some_and(|by| by == "kernel"),
+        server: crate::bill::shown(arguments.get("words")?),
+        in_kernel: arguments.get("by").is_some_and(|by| by == "kernel"),
         is_number,
-        sources: sources(recording, told.get("sources").map_or("", String::as_str)),
-        told,
+        sources: sources(recording, arguments.get("sources").map_or("", String::as_str)),
+        arguments,
         blocks: blocks.len(),
         none,
         cost: usual.mean,

@@ -17,10 +17,10 @@ pub struct Load<T = HttpSummary> {
     pub metric: String,
     /// In words.
     pub title: String,
-    /// What was told.
-    pub told: Arguments,
-    /// What was seen; or why nothing was.
-    pub seen: Result<T, String>,
+    /// Arguments of its probe.
+    pub arguments: Arguments,
+    /// What its runs gave; or why they gave nothing.
+    pub summary: Result<T, String>,
 }
 
 /// What the runs of a load gave. Times in ns, for each transaction.
@@ -105,7 +105,7 @@ pub(crate) fn each<'a, T>(
         Some(run.planned.arguments.clone())
     };
     let load = |metric: &Metric| {
-        let told = first(metric.name.as_str())?;
+        let arguments = first(metric.name.as_str())?;
         let sample = |end: &str| {
             let name = format!("{}{end}", metric.name.as_str());
             metrics
@@ -116,8 +116,13 @@ pub(crate) fn each<'a, T>(
         let own = Sample::from_recording(recording, metric);
         let why =
             own.failures.first().and_then(|run| run.reason()).unwrap_or("no run of it was made").to_owned();
-        let seen = read(&told, &sample).ok_or(why);
-        Some(Load { metric: metric.name.as_str().to_owned(), title: metric.title.clone(), told, seen })
+        let summary = read(&arguments, &sample).ok_or(why);
+        Some(Load {
+            metric: metric.name.as_str().to_owned(),
+            title: metric.title.clone(),
+            arguments,
+            summary,
+        })
     };
     metrics.iter().filter_map(load).collect()
 }

@@ -59,13 +59,13 @@ const CONFIDENCE: f64 = 0.95;
 #[must_use]
 pub fn build_page(recording: &Recording) -> Page {
     let model = report::build(recording, &|_| true, true);
-    let asked = TailRequest { lengths: &LATE, confidence: CONFIDENCE, bound: None };
+    let request = TailRequest { lengths: &LATE, confidence: CONFIDENCE, bound: None };
     Page {
         model,
         distributions: distribution::read_distributions(recording),
         noise: noise::summarize_noise(recording),
         noise_asked: noise_asked(recording),
-        wakes: wakes::summarize_wake_ups(recording, &asked).filter(|wakes| !wakes.ways.is_empty()),
+        wakes: wakes::summarize_wake_ups(recording, &request).filter(|wakes| !wakes.ways.is_empty()),
         wake_runs: wakes::runs(recording),
         scenarios: scenario::read_scenarios(recording),
         comms: comms::summarize_comms(recording),

@@ -14,8 +14,8 @@ pub struct Scenario {
     pub title: String,
     /// Whether the row is the user's, and none of the document's.
     pub is_own: bool,
-    /// What was seen; or why nothing was.
-    pub seen: Result<Errors, String>,
+    /// What its runs gave; or why they gave nothing.
+    pub errors: Result<Errors, String>,
 }
 
 /// How far off the timers of a row were: early is negative.
@@ -114,7 +114,7 @@ fn scenario(recording: &Recording, metric: &Metric) -> Scenario {
     let cpu = median(shares).filter(|_| !in_kernel);
     let seen = Errors::from_runs(&runs, cpu).ok_or_else(why);
     let is_own = metric.name.as_str().starts_with(&format!("{}.own.", names::SCENARIO));
-    Scenario { metric: metric.name.to_string(), title: metric.title.clone(), is_own, seen }
+    Scenario { metric: metric.name.to_string(), title: metric.title.clone(), is_own, errors: seen }
 }
 
 #[cfg(test)]

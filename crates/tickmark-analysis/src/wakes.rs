@@ -45,8 +45,8 @@ pub struct WaitMethodRow {
     pub metric: String,
     /// In words.
     pub title: String,
-    /// What was seen; or why nothing was.
-    pub seen: Result<WakeUpSummary, String>,
+    /// What its runs gave; or why they gave nothing.
+    pub summary: Result<WakeUpSummary, String>,
 }
 
 /// Wake-ups of one way. Times in ns.
@@ -73,8 +73,8 @@ pub struct WakeUpSummary {
 pub struct Limit {
     /// The length, in ns.
     pub length: f64,
-    /// How many were seen that were.
-    pub seen: usize,
+    /// Number of wake-ups later than `length`.
+    pub count: usize,
     /// The upper limit of their share, at the confidence asked for.
     pub share: f64,
     /// How many wake-ups it takes until the limit is the one that is wanted, if as many go on to be late; none where none is wanted, or
@@ -160,11 +160,11 @@ impl WakeUpSummary {
         self.late.as_slice().last().copied().unwrap_or(0.0)
     }
 
-    fn from_runs(runs: &[Vec<f64>], cpu: Option<f64>, asked: &TailRequest<'_>) -> Option<Self> {
+    fn from_runs(runs: &[Vec<f64>], cpu: Option<f64>, request: &TailRequest<'_>) -> Option<Self> {
         let late = Sorted::new(runs.iter().flatten().copied());
         let count = late.as_slice().len();
         let worst = *late.as_slice().last()?;
-        let mut lengths: Vec<f64> = asked.lengths.iter().copied().chain(LIMITS).chain([worst]).collect();
+        let mut lengths: Vec<f64> = request.lengths.iter().copied().chain(LIMITS).chain([worst]).collect();
         lengths.sort_by(f64::total_cmp);
         lengths.dedup();
         let clusters = |length: f64| {
@@ -178,17 +178,17 @@ impl WakeUpSummary {
             together = together.max(clusters(length));
             let seen = count - late.as_slice().partition_point(|late| *late <= length);
             // What is later than this is later than what is shorter.
-            let limit = rare::upper(seen as f64 / together, count as f64 / together, asked.confidence);
+            let limit = rare::upper(seen as f64 / together, count as f64 / together, request.confidence);
             least = least.min(limit);
-            let trials = |bound| rare::trials(seen as f64 / count as f64, bound, asked.confidence);
-            let own = asked.bound.and_then(trials).map(|trials| trials * together);
+            let trials = |bound| rare::trials(seen as f64 / count as f64, bound, request.confidence);
+            let own = request.bound.and_then(trials).map(|trials| trials * together);
             fewest = [fewest, own].into_iter().flatten().reduce(f64::min);
             let needs = fewest;
-            Limit { length, seen, share: least, needs }
+            Limit { length, count: seen, share: least, needs }
         };
         let early = late.as_slice().partition_point(|late| *late < 0.0) as f64 / count as f64;
         let limits = lengths.into_iter().map(&mut limit).collect();
-        let beyond = extreme::once_in(runs, RARE, LONGER, asked.confidence);
+        let beyond = extreme::once_in(runs, RARE, LONGER, request.confidence);
         let last = *runs.iter().rev().find_map(|run| run.last())?;
         Some(Self { early, cpu, runs: runs.len(), limits, beyond, last, late })
     }
@@ -196,7 +196,7 @@ impl WakeUpSummary {
 
 /// What a recording says of wake-ups. None where it has none of the probe's metrics.
 #[must_use]
-pub fn summarize_wake_ups(recording: &Recording, asked: &TailRequest<'_>) -> Option<Wakes> {
+pub fn summarize_wake_ups(recording: &Recording, request: &TailRequest<'_>) -> Option<Wakes> {
     let prefix = format!("{}.", names::WAKE);
     let own = |metric: &&Metric| {
         let name = metric.name.as_str();
@@ -205,9 +205,9 @@ pub fn summarize_wake_ups(recording: &Recording, asked: &TailRequest<'_>) -> Opt
     };
     let metrics = recording.meta.plan.metrics.iter();
     let mut ways: Vec<WaitMethodRow> =
-        metrics.filter(own).map(|metric| way(recording, metric, asked)).collect();
+        metrics.filter(own).map(|metric| way(recording, metric, request)).collect();
     let rank = |way: &WaitMethodRow| {
-        way.seen.as_ref().ok().and_then(|seen| seen.late.quantile(0.5)).unwrap_or(f64::MAX)
+        way.summary.as_ref().ok().and_then(|seen| seen.late.quantile(0.5)).unwrap_or(f64::MAX)
     };
     ways.sort_by(|a, b| rank(a).total_cmp(&rank(b)));
     let mut intervals: Vec<f64> = recording.runs.iter().filter_map(|run| interval(&run.planned)).collect();
@@ -219,7 +219,7 @@ pub fn summarize_wake_ups(recording: &Recording, asked: &TailRequest<'_>) -> Opt
             way.title = way.title.rsplit_once(": ").map_or(way.title.as_str(), |(_, own)| own).to_owned();
         }
     }
-    let (confidence, bound) = (asked.confidence, asked.bound);
+    let (confidence, bound) = (request.confidence, request.bound);
     (!ways.is_empty()).then_some(Wakes { ways, confidence, bound, interval })
 }
 
@@ -275,7 +275,7 @@ const CPU: &str = ".cpu";
 /// And that of the one that ended it.
 const MET: &str = ".met";
 
-fn way(recording: &Recording, metric: &Metric, asked: &TailRequest<'_>) -> WaitMethodRow {
+fn way(recording: &Recording, metric: &Metric, request: &TailRequest<'_>) -> WaitMethodRow {
     let runs: Vec<Vec<f64>> = recording
         .runs
         .iter()
@@ -292,8 +292,8 @@ fn way(recording: &Recording, metric: &Metric, asked: &TailRequest<'_>) -> WaitM
         let first = failures.first().and_then(|run| run.reason()).unwrap_or("no run of it was made");
         first.to_owned()
     };
-    let seen = WakeUpSummary::from_runs(&runs, cpu, asked).ok_or_else(why);
-    WaitMethodRow { metric: metric.name.to_string(), title: metric.title.clone(), seen }
+    let seen = WakeUpSummary::from_runs(&runs, cpu, request).ok_or_else(why);
+    WaitMethodRow { metric: metric.name.to_string(), title: metric.title.clone(), summary: seen }
 }
 
 #[cfg(test)]
@@ -304,17 +304,17 @@ mod tests {
     fn a_tail_has_limits_that_fall_with_its_length() {
         let run: Vec<f64> =
             (0..20_000).map(|number| f64::from(number * 617 % 1_000) * 1_000.0 - 500.0).collect();
-        let asked = TailRequest { lengths: &[250_000.0], confidence: 0.95, bound: Some(0.3) };
-        let seen = WakeUpSummary::from_runs(&[run.clone(), run], Some(7.0), &asked).unwrap();
+        let request = TailRequest { lengths: &[250_000.0], confidence: 0.95, bound: Some(0.3) };
+        let seen = WakeUpSummary::from_runs(&[run.clone(), run], Some(7.0), &request).unwrap();
         let lengths: Vec<f64> = seen.limits.iter().map(|limit| limit.length).collect();
         assert_eq!(lengths, [100_000.0, 250_000.0, 998_500.0, 1_000_000.0]);
         assert!(seen.limits.windows(2).all(|two| two[0].share >= two[1].share));
         assert!((0.749..0.76).contains(&seen.limits[1].share), "{:?}", seen.limits[1]);
-        assert_eq!(seen.limits[3].seen, 0);
+        assert_eq!(seen.limits[3].count, 0);
         assert!((3.0 / 40_000.0 - 1e-6..1e-3).contains(&seen.limits[3].share), "{:?}", seen.limits[3]);
         assert!((seen.early - 0.001).abs() < 1e-9);
         assert_eq!(seen.quantile(0.999_99), None);
-        assert!(seen.quantile(0.999).is_some() && WakeUpSummary::from_runs(&[], None, &asked).is_none());
+        assert!(seen.quantile(0.999).is_some() && WakeUpSummary::from_runs(&[], None, &request).is_none());
         // 90 and 75 % are later; of what never was .3 is soon certain.
         let needs: Vec<bool> = seen.limits.iter().map(|limit| limit.needs.is_some()).collect();
         assert_eq!(needs, [false, false, true, true]);
@@ -328,8 +328,8 @@ mod tests {
                 .collect()
         };
         let limit = |burst| {
-            let asked = TailRequest { lengths: &[], confidence: 0.95, bound: None };
-            let seen = WakeUpSummary::from_runs(&[run(burst)], None, &asked).unwrap();
+            let request = TailRequest { lengths: &[], confidence: 0.95, bound: None };
+            let seen = WakeUpSummary::from_runs(&[run(burst)], None, &request).unwrap();
             seen.limits.last().unwrap().share
         };
         assert!(limit(200) > 5.0 * limit(1), "{} {}", limit(200), limit(1));

@@ -306,7 +306,7 @@ fn booted(file: File) -> Result<lab::MatrixRequest, String> {
         let Setting { name, kernel, hz, append, write, modules, boot, .. } = setting;
         Ok(lab::Setting { name, kernel, hz, append, write, modules, boot })
     };
-    let asked = lab::MatrixRequest {
+    let request = lab::MatrixRequest {
         name: file.name.ok_or("a matrix has a name")?,
         answers: file.answers,
         blocks: file.blocks.unwrap_or(BOOTS),
@@ -317,7 +317,7 @@ fn booted(file: File) -> Result<lab::MatrixRequest, String> {
         settings: file.setting.into_iter().map(setting).collect::<Result<_, String>>()?,
         machines: file.machine,
     };
-    asked.complete(&file.probes, &file.speeds)
+    request.complete(&file.probes, &file.speeds)
 }
 
 fn outcome(command: Command) -> Result<Outcome, String> {

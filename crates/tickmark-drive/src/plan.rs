@@ -40,10 +40,10 @@ pub fn make(
     let share = |weight: u32| Nanos::new((slice * f64::from(weight) / 10.0) as i64).max(LEAST);
     let mut runs = Vec::new();
     let padding = |random: &mut dyn FnMut() -> u32| random() * 16;
-    let asked = selected.iter().any(is_tick);
+    let has_tick = selected.iter().any(is_tick);
     let selftest =
         selected.iter().all(|offer| offer.metric().is_some_and(|metric| metric.group == Group::Selftest));
-    if !asked && !selftest && !once {
+    if !has_tick && !selftest && !once {
         let padding = padding(&mut || random.random_range(PADDING));
         runs.push(RunPlan { padding, ..RunPlan::new(RunId(0), 0, Name::new(names::TICK), LEAST_TICK) });
     }

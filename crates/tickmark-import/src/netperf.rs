@@ -111,11 +111,11 @@ fn of_test(found: &mut Imported, test: &Test, fields: &[Printed]) {
         _ => &["here", "there"],
     };
     for (number, end) in ends.iter().enumerate() {
-        let asked = |more: usize| fields.get(at + more).copied().filter(|value| value.value >= 0.0);
-        if let Some(share) = asked(1 + number) {
+        let figure = |more: usize| fields.get(at + more).copied().filter(|value| value.value >= 0.0);
+        if let Some(share) = figure(1 + number) {
             found.figure(&format!("{metric}.cpu.{end}"), Unit::Share, Better::Lower, run, share * 0.01);
         }
-        if let Some(micros) = asked(1 + ends.len() + number) {
+        if let Some(micros) = figure(1 + ends.len() + number) {
             let metric = format!("{metric}.cpu_of_a_{unit}.{end}");
             found.figure(&metric, Unit::Time, Better::Lower, run, micros * 1e3);
         }

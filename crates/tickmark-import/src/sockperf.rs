@@ -35,8 +35,8 @@ pub(super) fn read(name: &str, text: &str) -> Result<Vec<Imported>, String> {
             found.figure(&format!("sockperf.{what_is_timed}.{what}"), Unit::Time, Better::Lower, 1, nanos);
         }
     }
-    let told = text.lines().find_map(|line| line.split_once("parameters: "));
-    if let Some((_, parameters)) = told {
+    let header = text.lines().find_map(|line| line.split_once("parameters: "));
+    if let Some((_, parameters)) = header {
         found.know("sockperf.parameters", parameters.trim(), name);
     }
     Ok(vec![found])

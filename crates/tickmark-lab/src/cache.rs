@@ -53,15 +53,15 @@ impl Cache {
         let path = self.root.join(format!("{kind}.lock"));
         let file =
             File::options().create(true).append(true).open(&path).map_err(Error::file("open", &path))?;
-        let mut told = false;
+        let mut is_reported = false;
         loop {
             match file.try_lock() {
                 Ok(()) => break,
                 Err(std::fs::TryLockError::Error(error)) => return Err(Error::file("lock", &path)(error)),
                 Err(std::fs::TryLockError::WouldBlock) => {
-                    if !told {
+                    if !is_reported {
                         waits();
-                        told = true;
+                        is_reported = true;
                     }
                     if stop() {
                         return Err(Error::Stopped);

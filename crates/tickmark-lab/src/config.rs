@@ -36,16 +36,16 @@ fn symbol(line: &str) -> Option<&str> {
 /// Checks each symbol of a fragment in the configuration that came of it; its last line counts, as it does for the kernel.
 pub(crate) fn verify(kernel: &Kernel, config: &str) -> Result<(), Error> {
     let fragment = fragment(kernel);
-    let asked: BTreeMap<&str, &str> =
+    let wanted: BTreeMap<&str, &str> =
         fragment.lines().filter_map(|line| Some((symbol(line)?, line))).collect();
-    for (symbol, line) in asked {
+    for (symbol, line) in wanted {
         let set = format!("CONFIG_{symbol}=");
         let got = config.lines().find(|line| line.starts_with(&set));
         // What is not asked for may be unknown to this version, or hidden: both are "not set".
         let right = if line.starts_with('#') { got.is_none() } else { got == Some(line) };
         if !right {
             let got = got.map_or_else(|| "not set".to_owned(), str::to_owned);
-            return Err(Error::Symbol { kernel: kernel.to_string(), asked: line.to_owned(), got });
+            return Err(Error::Symbol { kernel: kernel.to_string(), requested: line.to_owned(), got });
         }
     }
     Ok(())

@@ -27,12 +27,12 @@ pub enum Error {
         log: PathBuf,
     },
     /// The configuration is not what was asked for.
-    #[error("{kernel} cannot have {asked}: after olddefconfig it is {got}")]
+    #[error("{kernel} cannot have {requested}: after olddefconfig it is {got}")]
     Symbol {
         /// Which kernel.
         kernel: String,
         /// The line of the fragment.
-        asked: String,
+        requested: String,
         /// What stands in the configuration.
         got: String,
     },

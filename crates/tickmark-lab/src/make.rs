@@ -102,25 +102,25 @@ impl Cache {
     /// is left of a kernel that was not finished.
     pub fn kernels(
         &self,
-        asked: &[Kernel],
+        kernels: &[Kernel],
         need: Need,
         stop: &dyn Fn() -> bool,
         on: &mut dyn FnMut(Progress<'_>),
     ) -> Result<Vec<Built>, Error> {
         let mut built = Vec::new();
         // Images of one's own and machines over ssh need neither source nor compiler.
-        if asked.is_empty() {
+        if kernels.is_empty() {
             return Ok(built);
         }
         let mut maker = Maker { cache: self, stop, on };
         // All that is missing is told at once, and before the first minute is spent.
         let needs =
             |kernel: &Kernel| [tools::for_kernels(kernel.arch), tools::source(kernel.source).map(drop)];
-        Error::together(asked.iter().flat_map(needs))?;
+        Error::together(kernels.iter().flat_map(needs))?;
         let sources =
-            asked.iter().map(|kernel| tools::source(kernel.source)).collect::<Result<Vec<_>, _>>()?;
+            kernels.iter().map(|kernel| tools::source(kernel.source)).collect::<Result<Vec<_>, _>>()?;
         let mut lock = None;
-        for (kernel, (archive, source)) in asked.iter().zip(&sources) {
+        for (kernel, (archive, source)) in kernels.iter().zip(&sources) {
             let compiler = version(&tools::compiler(kernel.arch)?)?;
             let key = hash(&[kernel.arch.name(), source, &config::fragment(kernel), &compiler, BUILT_AT]);
             let found = found(self, kernel, &key);

@@ -89,8 +89,9 @@ pub(crate) fn source(source: Source) -> Result<(PathBuf, String), Error> {
     }
     // The package's version has what the file's name lacks; the size stands in where dpkg is not there.
     let package = format!("linux-source-{version}");
-    let asked = std::process::Command::new("dpkg-query").args(["-W", "-f", "${Version}", &package]).output();
-    let known = asked.ok().filter(|output| output.status.success());
+    let queried =
+        std::process::Command::new("dpkg-query").args(["-W", "-f", "${Version}", &package]).output();
+    let known = queried.ok().filter(|output| output.status.success());
     let full = match known {
         Some(output) => String::from_utf8_lossy(&output.stdout).into_owned(),
         None => format!("{version}, {} bytes", std::fs::metadata(&path).map_or(0, |status| status.len())),

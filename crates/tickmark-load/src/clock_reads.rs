@@ -117,8 +117,8 @@ pub(super) static PROBES: &[Probe] = &[Probe {
 const WATCHED: Duration = Duration::from_secs(5);
 
 fn running(params: &Params) -> Result<Box<dyn tickmark_probe::Routine>, String> {
-    let told = params.argument("pid");
-    let pid = told.parse().map_err(|_| format!("pid={told} is no number of a process"))?;
+    let pid_text = params.argument("pid");
+    let pid = pid_text.parse().map_err(|_| format!("pid={pid_text} is no number of a process"))?;
     let mut program = Some(Program::inspect(pid, params.argument("calls"))?);
     let params = params.clone();
     Ok(routine(move |_: &Budget, sink| {

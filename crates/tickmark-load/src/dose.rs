@@ -291,7 +291,7 @@ fn observe(
     let column = |of: fn(&slices::Slice) -> f64| values(all.iter().map(of).collect());
     sink.observe(Part::Whole, column(|slice| slice.cost), Vec::new());
     let others: [fn(&slices::Slice) -> f64; 4] =
-        [|slice| slice.asked, |slice| slice.delivered, |slice| slice.reads, |slice| slice.rate];
+        [|slice| slice.nominal, |slice| slice.delivered, |slice| slice.reads, |slice| slice.rate];
     for (at, of) in others.into_iter().enumerate() {
         sink.take(at + 1, Part::Whole, column(of), Vec::new());
     }

@@ -218,7 +218,7 @@ fn measure(
     let answer = server::answer(params.number("bytes"), keep);
     let mut server = Served::begin(params, place, target, &answer, budget)?;
     let board = Board::new()?;
-    let asked = HttpClientOptions {
+    let options = HttpClientOptions {
         to: server.at()?,
         request: request(params, keep),
         known: (!matches!(server, Served::Another(..))).then_some(answer),
@@ -233,7 +233,7 @@ fn measure(
         limits::pin(&[params.cpu])?;
         // It is woken when a request is due.
         limits::set_slack(Nanos::new(1))?;
-        client::run(&asked, &board)?;
+        client::run(&options, &board)?;
         // Its end would end the run: it is ended.
         loop {
             std::thread::park();
@@ -263,7 +263,7 @@ fn measure(
     }
     let behind = begun.saturating_add(wall).saturating_sub(board.next()) as f64;
     board.drain();
-    let all = drained(&board, asked.patience.min(rest(budget) / WINDOW));
+    let all = drained(&board, options.patience.min(rest(budget) / WINDOW));
     board.stop();
     limits::pin(&[params.cpu])?;
     let (done, mut faults) = (after.done(&before), all.faults(&before));
@@ -287,7 +287,7 @@ fn measure(
     one(11, Some(after.reads(&before) as f64 / done as f64));
     let failed: u64 = faults.iter().map(|(_, count)| count).sum();
     one(12, Some(failed as f64 / (done + failed) as f64));
-    if let Some(due) = &asked.due {
+    if let Some(due) = &options.due {
         // What is due and waits for a connection.
         let behind = behind / due.apart;
         one(18, Some(behind / (behind + after.sent(&before) as f64)));

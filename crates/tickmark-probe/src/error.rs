@@ -23,11 +23,11 @@ pub enum ProbeError {
     /// A result that no hardware gives: the work was not done.
     #[error(
         "{} ps an operation is below the physical limit of {} ps: the work was not done",
-        seen.get(), floor.get()
+        measured.get(), floor.get()
     )]
     BelowFloor {
         /// What was measured.
-        seen: Picos,
+        measured: Picos,
         /// What the spec holds for possible.
         floor: Picos,
     },

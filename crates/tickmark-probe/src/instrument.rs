@@ -58,7 +58,7 @@ impl Gauge {
     /// The longest batch of a length that the clock can tell: twenty of its steps, where those are longer. A clock that
     /// steps with the tick rounds everything that is shorter to nothing.
     #[must_use]
-    pub fn longest_batch(&self, asked: Nanos) -> Nanos {
+    pub fn longest_batch(&self, limit: Nanos) -> Nanos {
         let step = || {
             let begin = Monotonic.now();
             let changed = std::iter::repeat_with(|| Monotonic.now()).find(|now| *now != begin);
@@ -71,7 +71,7 @@ impl Gauge {
             step();
             (0..3).map(|_| step()).min().unwrap_or(0)
         };
-        asked.max(Nanos::new(step as i64 * 20))
+        limit.max(Nanos::new(step as i64 * 20))
     }
 
     /// Ticks a second of the counter, also where another clock stamps.

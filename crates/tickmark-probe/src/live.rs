@@ -66,7 +66,7 @@ struct LiveObservation {
 /// A CPU that is watched.
 struct Watched {
     cpu: u32,
-    seen: Arc<Mutex<LiveObservation>>,
+    observation: Arc<Mutex<LiveObservation>>,
     times: Option<[Nanos; 6]>,
     thread: Option<JoinHandle<()>>,
 }
@@ -106,7 +106,12 @@ impl Live {
             let (stop, slow) = (Arc::clone(&live.stop), Arc::clone(&live.slow));
             let thread = std::thread::Builder::new().spawn(move || watch(cpu, plan, &own, &stop, &slow));
             let thread = thread.map_err(|error| CallError::from_io("pthread_create", &error))?;
-            live.watched.push(Watched { cpu, seen, times: value_for_cpu(&times, cpu), thread: Some(thread) });
+            live.watched.push(Watched {
+                cpu,
+                observation: seen,
+                times: value_for_cpu(&times, cpu),
+                thread: Some(thread),
+            });
         }
         pin(cpus)?;
         Ok(live)
@@ -119,7 +124,8 @@ impl Live {
         let times = all_cpu_times();
         let rates = &self.interrupts.rates;
         let one = |watched: &mut Watched| {
-            let seen = std::mem::take(&mut *watched.seen.lock().unwrap_or_else(PoisonError::into_inner));
+            let seen =
+                std::mem::take(&mut *watched.observation.lock().unwrap_or_else(PoisonError::into_inner));
             let now = value_for_cpu(&times, watched.cpu);
             let more = now.zip(watched.times).map(|(now, before)| {
                 let each: [f64; 6] =

@@ -29,7 +29,7 @@ pub struct WakeUpTable(Words);
 #[derive(Debug)]
 pub struct SharedWakeUpTable {
     /// The wake-ups.
-    pub seen: WakeUpTable,
+    pub table: WakeUpTable,
     /// The file that has no name of its own.
     file: OwnedFd,
 }
@@ -42,7 +42,7 @@ impl SharedWakeUpTable {
     pub fn new() -> Result<Self, CallError> {
         let file = file::sealed(LENGTH)?;
         let words = Words::file(file.as_fd(), LENGTH as usize / 64)?;
-        Ok(Self { seen: WakeUpTable(words), file })
+        Ok(Self { table: WakeUpTable(words), file })
     }
 
     /// For other processes of this user, as long as this one lives.
@@ -100,7 +100,7 @@ mod tests {
     #[test]
     fn what_one_side_counts_the_other_sees() {
         let looked = SharedWakeUpTable::new().unwrap();
-        let watching = &looked.seen;
+        let watching = &looked.table;
         let counting = WakeUpTable::open(&looked.path()).unwrap();
         assert_eq!(watching.look().total(), 0);
         [-5, 0, 1_000, 1_000, 123_457, i64::MAX].iter().for_each(|late| counting.count(*late));

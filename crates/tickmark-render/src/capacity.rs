@@ -21,7 +21,7 @@ pub fn text(all: &[Load<Capacity>]) -> String {
     let mut out = String::new();
     for load in all {
         let _ = writeln!(out, "{HEADING}{}{HEADING:#}", load.title);
-        match &load.seen {
+        match &load.summary {
             Ok(seen) => block(&mut out, seen),
             Err(why) => out += &(wrapped(&format!("no figure: {why}"), 0).join("\n") + "\n"),
         }
@@ -62,7 +62,7 @@ fn block(out: &mut String, seen: &Capacity) {
 }
 
 fn notes(all: &[Load<Capacity>]) -> String {
-    let runs = all.iter().filter_map(|load| load.seen.as_ref().ok()).map(|seen| seen.runs).max();
+    let runs = all.iter().filter_map(|load| load.summary.as_ref().ok()).map(|seen| seen.runs).max();
     let runs = runs.map_or_else(String::new, |runs| {
         let runs = count(runs as u32, "run");
         format!("Medians of {runs}, with the interval that holds the median of such runs. ")
@@ -83,8 +83,8 @@ pub fn json(all: &[Load<Capacity>]) -> Value {
         })
     };
     let load = |load: &Load<Capacity>| {
-        let error = load.seen.as_ref().err();
-        json!({ "metric": load.metric, "title": load.title, "told": load.told, "seen": load.seen.as_ref().ok().map(seen), "error": error })
+        let error = load.summary.as_ref().err();
+        json!({ "metric": load.metric, "title": load.title, "told": load.arguments, "seen": load.summary.as_ref().ok().map(seen), "error": error })
     };
     json!({ "capacities": all.iter().map(load).collect::<Vec<_>>() })
 }

@@ -35,7 +35,7 @@ fn share(share: Option<f64>) -> String {
 }
 
 fn measured(all: &[Comms]) -> impl Iterator<Item = (&Comms, &CommsSummary)> {
-    all.iter().filter_map(|comms| Some((comms, comms.seen.as_ref().ok()?)))
+    all.iter().filter_map(|comms| Some((comms, comms.summary.as_ref().ok()?)))
 }
 
 /// A table for each benchmark, what its model says, and how the meters agree.
@@ -48,7 +48,7 @@ pub fn text(all: &[Comms]) -> String {
             "{HEADING}{}{HEADING:#}: time of a message = round trip / {}",
             comms.title, comms.divisor
         );
-        match &comms.seen {
+        match &comms.summary {
             Err(why) => {
                 let _ = writeln!(out, "{}", wrapped(&format!("not measured: {why}"), 0).join("\n"));
             }
@@ -185,7 +185,7 @@ pub fn plots(all: &[Comms]) -> Vec<Plot> {
 /// The document's figure 11: rate by size without computation, beside a thread, beside a process.
 fn figure(all: &[Comms], document: &Document) -> Option<Plot> {
     let series = |row: &Latency| {
-        let seen = all.get(row.at)?.seen.as_ref().ok()?;
+        let seen = all.get(row.at)?.summary.as_ref().ok()?;
         let points = seen.rows.iter().map(|row| (row.size as f64, row.rate())).collect();
         Some(Series::line(format!("beside {}", document::words(&row.computes)), points))
     };
@@ -223,7 +223,7 @@ pub fn json(all: &[Comms]) -> Value {
     };
     let one = |comms: &Comms| {
         let mut value = json!({ "metric": comms.metric, "title": comms.title, "divisor": comms.divisor });
-        match &comms.seen {
+        match &comms.summary {
             Err(why) => value["none"] = json!(why),
             Ok(seen) => {
                 let size = |at: usize| seen.rows.get(at).map(|row| row.size);

@@ -8,7 +8,7 @@ use tickmark_analysis::wakes::{WaitMethodRow, WakeUpSummary, Wakes};
 #[must_use]
 pub fn text(wakes: &Wakes, priority: u8) -> String {
     let seen: Vec<(&WaitMethodRow, &WakeUpSummary)> =
-        wakes.ways.iter().filter_map(|way| Some((way, way.seen.as_ref().ok()?))).collect();
+        wakes.ways.iter().filter_map(|way| Some((way, way.summary.as_ref().ok()?))).collect();
     let mut out = String::new();
     let interval = wakes.interval.map_or(0, micros);
     let columns: Vec<Column> = seen.iter().map(|(_, seen)| Column::from_summary(seen)).collect();

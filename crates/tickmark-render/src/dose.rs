@@ -30,7 +30,7 @@ pub fn text(dosed: &Dosed) -> String {
             .interval
             .map_or_else(String::new, |interval| format!("±{}", time((interval.high - interval.low) / 2.0)));
         vec![
-            row.asked.map_or_else(|| "system call".to_owned(), number),
+            row.nominal.map_or_else(|| "system call".to_owned(), number),
             time(row.delivered),
             reads(row.reads),
             time(dosed.cost + row.more),
@@ -71,7 +71,7 @@ fn reads(number: f64) -> String {
 
 /// What keeps scheduling out, where that was not asked for.
 fn keeps_out(dosed: &Dosed) -> &'static str {
-    let is = |name: &str, value: &str| dosed.told.get(name).is_some_and(|told| told == value);
+    let is = |name: &str, value: &str| dosed.arguments.get(name).is_some_and(|told| told == value);
     if is("place", "same") && is("connections", "1") && is("connection", "keep-alive") {
         "."
     } else {
@@ -184,7 +184,7 @@ fn notes(dosed: &Dosed) -> String {
     if dosed.is_calibrated {
         text += "The slope is divided by what a ns of a longer read is charged with, by the thread's own clock (one read in 32). ";
     }
-    if dosed.told.get("place").is_some_and(|place| place != "same") {
+    if dosed.arguments.get("place").is_some_and(|place| place != "same") {
         text += "The CPUs were kept from idling meanwhile: rates and losses are those beside busy CPUs. ";
     }
     if let Some((name, each)) = &dosed.operation {
@@ -222,7 +222,7 @@ fn notes(dosed: &Dosed) -> String {
 #[must_use]
 pub fn json(dosed: &Dosed) -> Value {
     let both = |interval: Option<Interval>| interval.map(|interval| json!([interval.low, interval.high]));
-    let row = |row: &tickmark_analysis::dose::Row| json!({ "asked": row.asked, "delivered": row.delivered, "reads": row.reads, "more": row.more, "interval": both(row.interval), "predicted": row.predicted });
+    let row = |row: &tickmark_analysis::dose::Row| json!({ "asked": row.nominal, "delivered": row.delivered, "reads": row.reads, "more": row.more, "interval": both(row.interval), "predicted": row.predicted });
     let line = |slope: Option<Slope>| {
         slope.map(|slope| json!({ "point": slope.point, "interval": both(Some(slope.interval(CONFIDENCE))), "confidence": CONFIDENCE }))
     };
@@ -236,7 +236,7 @@ pub fn json(dosed: &Dosed) -> Value {
     let lost = |(name, longer): &(String, f64)| json!({ "clock": name, "longer": longer, "by_count": dosed.lost_by_count(*longer), "by_slope": both(dosed.lost(*longer)) });
     let faults: std::collections::BTreeMap<_, _> = dosed.faults.iter().cloned().collect();
     json!({
-        "server": dosed.server, "told": dosed.told, "by": if dosed.in_kernel { "kernel" } else { "preload" }, "measure": if dosed.is_number { "number" } else { "cpu" }, "blocks": dosed.blocks, "cost": dosed.cost, "delivered_without": dosed.none,
+        "server": dosed.server, "told": dosed.arguments, "by": if dosed.in_kernel { "kernel" } else { "preload" }, "measure": if dosed.is_number { "number" } else { "cpu" }, "blocks": dosed.blocks, "cost": dosed.cost, "delivered_without": dosed.none,
         "deviation": dosed.deviation, "rate": dosed.rate, "reads": dosed.reads, "op": dosed.operation.as_ref().map(|(name, _)| name), "op_cost": dosed.operation.as_ref().map(|(_, each)| each),
         "read_cost": { "plain": dosed.read[0], "syscall": dosed.read[1] },
         "doses": dosed.rows.iter().map(row).collect::<Vec<_>>(), "slope": line(dosed.slope), "each": line(dosed.each), "switches": line(dosed.switches), "verdict": verdict,

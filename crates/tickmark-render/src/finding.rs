@@ -29,8 +29,8 @@ pub(crate) fn text(finding: &Finding) -> String {
                 each.collect::<Vec<_>>().join(", ")
             )
         }
-        Finding::PriorityRefused { asked, why } => {
-            format!("priority {asked} was refused ({why}); measured at ordinary priority")
+        Finding::PriorityRefused { priority, why } => {
+            format!("priority {priority} was refused ({why}); measured at ordinary priority")
         }
         Finding::Slack { late, slack } => format!(
             "wake-up latency of clock_nanosleep is {}, of which timer slack allows up to {}; --slack 1ns or a real-time priority avoids that",

@@ -27,7 +27,7 @@ pub fn text(all: &[Load]) -> String {
     let mut out = String::new();
     for load in all {
         let _ = writeln!(out, "{HEADING}{}{HEADING:#}", load.title);
-        match &load.seen {
+        match &load.summary {
             Ok(seen) => block(&mut out, seen),
             Err(why) => out += &(wrapped(&format!("no figure: {why}"), 0).join("\n") + "\n"),
         }
@@ -108,7 +108,7 @@ fn limit(seen: &HttpSummary) -> String {
 }
 
 fn notes(all: &[Load]) -> String {
-    let seen = || all.iter().filter_map(|load| load.seen.as_ref().ok());
+    let seen = || all.iter().filter_map(|load| load.summary.as_ref().ok());
     let mut text = String::new();
     if let Some(runs) = seen().map(|seen| seen.runs).max() {
         let _ = write!(
@@ -179,8 +179,8 @@ pub fn json(all: &[Load]) -> Value {
         })
     };
     let load = |load: &Load| {
-        let error = load.seen.as_ref().err();
-        json!({ "metric": load.metric, "title": load.title, "told": load.told, "seen": load.seen.as_ref().ok().map(seen), "error": error })
+        let error = load.summary.as_ref().err();
+        json!({ "metric": load.metric, "title": load.title, "told": load.arguments, "seen": load.summary.as_ref().ok().map(seen), "error": error })
     };
     json!({ "loads": all.iter().map(load).collect::<Vec<_>>() })
 }

@@ -14,7 +14,7 @@ const DOCUMENT: &str = "The document (450 MHz, 2001): without correction 2000 cy
                         late, the others 400 cycles (.9 us) on average; 29 timers 1000 cycles apart fall behind.";
 
 fn measured(scenarios: &[Scenario]) -> impl Iterator<Item = (&Scenario, &Errors)> {
-    scenarios.iter().filter_map(|scenario| Some((scenario, scenario.seen.as_ref().ok()?)))
+    scenarios.iter().filter_map(|scenario| Some((scenario, scenario.errors.as_ref().ok()?)))
 }
 
 fn middle(timer: Option<&Timer>) -> f64 {
@@ -61,7 +61,7 @@ fn table(scenarios: &[Scenario]) -> String {
             if number == 0 { writeln!(out, "{HEADING}{line}{HEADING:#}") } else { writeln!(out, "{line}") };
     }
     for scenario in scenarios {
-        if let Err(why) = &scenario.seen {
+        if let Err(why) = &scenario.errors {
             let _ = writeln!(
                 out,
                 "\n{}",
@@ -126,7 +126,7 @@ pub fn json(scenarios: &[Scenario]) -> Value {
     };
     let one = |scenario: &Scenario| {
         let mut value = json!({ "metric": scenario.metric, "title": scenario.title });
-        match &scenario.seen {
+        match &scenario.errors {
             Err(why) => value["none"] = json!(why),
             Ok(errors) => {
                 let of = |q| errors.absolute.quantile(q);

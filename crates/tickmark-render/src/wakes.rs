@@ -17,7 +17,7 @@ const SHOWN: [(&str, f64); 4] = [QUANTILES[0], QUANTILES[2], QUANTILES[3], QUANT
 #[must_use]
 pub fn text(wakes: &Wakes) -> String {
     let seen: Vec<(&WaitMethodRow, &WakeUpSummary)> =
-        wakes.ways.iter().filter_map(|way| Some((way, way.seen.as_ref().ok()?))).collect();
+        wakes.ways.iter().filter_map(|way| Some((way, way.summary.as_ref().ok()?))).collect();
     let mut out = String::new();
     // Those that some way has enough wake-ups for.
     let known = |(_, q): &(&str, f64)| seen.iter().any(|(_, seen)| seen.quantile(*q).is_some());
@@ -81,7 +81,7 @@ pub fn text(wakes: &Wakes) -> String {
         let _ = writeln!(out, "{}", wrapped(&beyond(way, seen, wakes), 0).join("\n"));
     }
     for way in &wakes.ways {
-        if let Err(why) = &way.seen {
+        if let Err(why) = &way.summary {
             let _ = writeln!(
                 out,
                 "\n{}",
@@ -175,7 +175,7 @@ fn rarely(share: f64) -> String {
 pub fn json(wakes: &Wakes) -> Value {
     let limit = |limit: &Limit| {
         let mut value =
-            json!({ "later_than": limit.length, "seen": limit.seen, "share_at_most": limit.share });
+            json!({ "later_than": limit.length, "seen": limit.count, "share_at_most": limit.share });
         if wakes.bound.is_some() {
             value["wakes_needed"] = json!(limit.needs);
         }
@@ -183,7 +183,7 @@ pub fn json(wakes: &Wakes) -> Value {
     };
     let way = |way: &WaitMethodRow| {
         let mut value = json!({ "metric": way.metric, "title": way.title });
-        match &way.seen {
+        match &way.summary {
             Err(why) => value["none"] = json!(why),
             Ok(seen) => {
                 let quantiles = QUANTILES.map(|(name, q)| (name.to_owned(), json!(seen.quantile(q))));
@@ -217,7 +217,7 @@ mod tests {
         let late = Sorted::new(late.iter().copied());
         let limit = |length: f64| Limit {
             length,
-            seen: 2,
+            count: 2,
             share: 1e3 / (length + 1e4),
             needs: (length > 5e5).then_some(3e5),
         };
@@ -242,7 +242,7 @@ mod tests {
         let way = |title: &str, seen: Result<WakeUpSummary, String>| WaitMethodRow {
             metric: "timer.wake.x".to_owned(),
             title: title.to_owned(),
-            seen,
+            summary: seen,
         };
         let many: Vec<f64> = (0..12_000).map(|number| f64::from(number) * 321.0 - 7_000.0).collect();
         let ways = vec![

@@ -83,12 +83,12 @@ mod tests {
 
     #[test]
     fn queries_take_time_and_wrong_words_are_refused() {
-        let told = |words: &[&str]| run(&words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>());
-        let line = told(&["50", "100", "2"]).unwrap();
+        let says = |words: &[&str]| run(&words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>());
+        let line = says(&["50", "100", "2"]).unwrap();
         let nanos: f64 = line.rsplit_once(": ").unwrap().1.parse().unwrap();
         assert!(line.starts_with("50 queries of 100 rows, 2 clock reads") && nanos > 100.0, "{line}");
         for wrong in [&[][..], &["0"], &["x"], &["1", "0"], &["1", "1", "1", "1"]] {
-            assert_eq!(told(wrong), Err(USAGE.to_owned()), "{wrong:?}");
+            assert_eq!(says(wrong), Err(USAGE.to_owned()), "{wrong:?}");
         }
     }
 }

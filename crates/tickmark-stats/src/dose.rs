@@ -43,8 +43,8 @@ pub fn slope(blocks: &[Vec<(f64, f64)>]) -> Option<Slope> {
 /// One slice of a block under a dose.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Slice {
-    /// Which dose it was given: slices of the same dose are looked at together.
-    pub asked: f64,
+    /// Requested dose; slices of the same dose are evaluated together.
+    pub nominal: f64,
     /// By how much the dose was, as the slope is asked for.
     pub dose: f64,
     /// What was seen beside it, of which the slope is asked.
@@ -96,11 +96,11 @@ pub fn is_calibrated(blocks: &[Vec<Slice>]) -> bool {
 /// CPU ns that a ns of the dose is charged with: the slope over doses of what a timed read took; none where too few were timed.
 fn charged(blocks: &[&Vec<Slice>]) -> Option<f64> {
     let all = || blocks.iter().flat_map(|block| block.iter());
-    let mut doses: Vec<f64> = all().map(|slice| slice.asked).collect();
+    let mut doses: Vec<f64> = all().map(|slice| slice.nominal).collect();
     doses.sort_by(f64::total_cmp);
     doses.dedup();
     let point = |asked: &f64| {
-        let own = || all().filter(|slice| slice.asked == *asked);
+        let own = || all().filter(|slice| slice.nominal == *asked);
         let sum = |of: fn(&Slice) -> f64| own().map(of).sum::<f64>();
         let (timed, reads) = (sum(|slice| slice.timed), sum(|slice| slice.reads));
         let longer = sum(|slice| slice.longer * slice.reads) / reads;
@@ -166,7 +166,7 @@ mod tests {
         for _ in 0..1000 {
             let mut normal = || (0..12).map(|_| random.random_range(-0.5..0.5)).sum::<f64>();
             let mut slice = |dose: f64| Slice {
-                asked: dose,
+                nominal: dose,
                 dose,
                 cost: 8e3 + 3.0 * 1.02 * dose + 30.0 * normal(),
                 longer: dose,

@@ -97,7 +97,7 @@ pub struct Comparison {
     /// The same, corrected for all metrics that were compared.
     pub adjusted: Option<f64>,
     /// The chance that two earlier replicates are as far from each other in any figure; 0 where those do not judge.
-    pub seen: f64,
+    pub between_earlier: f64,
     /// What the order of the values says, where it is known.
     pub order: Option<Order>,
     /// Why a difference that independent values would show is not claimed.
@@ -216,7 +216,7 @@ impl One<'_, '_> {
             test: self.found.map(|found| found.test),
             p: self.found.map(|found| found.chance.p),
             adjusted: self.found.map(|found| found.chance.adjusted),
-            seen: self.found.map_or(0.0, |found| found.seen),
+            between_earlier: self.found.map_or(0.0, |found| found.between_earlier),
             order: sides.order(),
             withheld,
             verdict,

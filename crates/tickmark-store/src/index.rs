@@ -273,7 +273,7 @@ impl Index {
 /// Runs that gave a figure. That of round 0 looks at what disturbs the others: it was not asked for.
 fn runs_ok(recording: &Recording) -> u32 {
     let is_asked = |run: &&Run| run.planned.round > 0;
-    let asked = recording.runs.iter().any(|run| is_asked(&run));
-    let ok = |run: &&Run| run.status == Status::Ok && (!asked || is_asked(run));
+    let is_match = recording.runs.iter().any(|run| is_asked(&run));
+    let ok = |run: &&Run| run.status == Status::Ok && (!is_match || is_asked(run));
     recording.runs.iter().filter(ok).count() as u32
 }

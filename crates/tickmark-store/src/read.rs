@@ -184,8 +184,9 @@ fn complete(recording: &mut Recording) {
         *most = (*most).max(run.observed.len());
     }
     for run in recording.runs.iter_mut().filter(|run| run.status == Status::Ok && run.outcome.is_some()) {
-        let told = run.outcome.as_ref().and_then(|outcome| outcome.observed);
-        let all = told.map_or_else(|| most.get(&of(run)).copied().unwrap_or(0), |told| told as usize);
+        let observed = run.outcome.as_ref().and_then(|outcome| outcome.observed);
+        let all =
+            observed.map_or_else(|| most.get(&of(run)).copied().unwrap_or(0), |observed| observed as usize);
         if run.observed.len() != all {
             let here = run.observed.len();
             let why = format!("{here} of its {all} lines of observations are there: some are missing");

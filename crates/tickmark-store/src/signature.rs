@@ -82,7 +82,7 @@ const FILE: &str = "token";
 /// The same for recordings that were asked for the same, whatever the system and the order: settings, and each run with what its probe was told, how
 /// long and how often.
 pub(crate) fn asked(recording: &Recording) -> String {
-    let told = |run: &RunPlan| {
+    let arguments = |run: &RunPlan| {
         let mut all = String::new();
         for (name, value) in run.arguments.iter().filter(|(name, _)| *name != FILE) {
             let value =
@@ -94,7 +94,7 @@ pub(crate) fn asked(recording: &Recording) -> String {
     let mut runs: BTreeMap<String, usize> = BTreeMap::new();
     for run in recording.meta.plan.runs.iter().filter(|run| run.round > 0) {
         let given: Vec<&str> = run.metrics().map(Name::as_str).collect();
-        let one = format!("{}:{} {} {}", run.probe, told(run), given.join(" "), run.budget.get());
+        let one = format!("{}:{} {} {}", run.probe, arguments(run), given.join(" "), run.budget.get());
         *runs.entry(one).or_default() += 1;
     }
     let runs: Vec<String> = runs.into_iter().map(|(run, count)| format!("{count} x {run}")).collect();

@@ -46,8 +46,11 @@ fn a_file_that_is_cut_short_or_another_is_told() {
     let whole = std::fs::read(&path).unwrap();
     for length in [0, 3, 8, whole.len() / 2, whole.len() - 1] {
         std::fs::write(&path, &whole[..length]).unwrap();
-        let told = read(folder.path(), SCHEMA).unwrap_err().to_string();
-        assert!(told.contains("t.parquet is no whole Parquet file") && told.lines().count() == 1, "{told}");
+        let error = read(folder.path(), SCHEMA).unwrap_err().to_string();
+        assert!(
+            error.contains("t.parquet is no whole Parquet file") && error.lines().count() == 1,
+            "{error}"
+        );
     }
     // Any byte may be wrong: an answer, an error, or a panic that names the file.
     std::panic::set_hook(Box::new(|_| {}));
@@ -58,16 +61,16 @@ fn a_file_that_is_cut_short_or_another_is_told() {
         std::fs::write(&path, &damaged).unwrap();
         if std::panic::catch_unwind(|| read(folder.path(), SCHEMA)).is_err() {
             panics += 1;
-            let told = error_of_panic().unwrap().to_string();
-            assert!(told.contains("t.parquet is no whole Parquet file"), "{told}");
+            let error = error_of_panic().unwrap().to_string();
+            assert!(error.contains("t.parquet is no whole Parquet file"), "{error}");
         }
         assert!(error_of_panic().is_none(), "nothing is being read");
     }
     let _ = std::panic::take_hook();
     assert!(panics > 0, "without any, the hook for them is not needed");
     std::fs::write(&path, &whole).unwrap();
-    let told = read(folder.path(), &[("other", Kind::Text)]).unwrap_err().to_string();
-    assert!(told.contains("no column other"), "{told}");
+    let error = read(folder.path(), &[("other", Kind::Text)]).unwrap_err().to_string();
+    assert!(error.contains("no column other"), "{error}");
     assert!(read(folder.path(), &[("name", Kind::Number)]).is_err(), "a column of another kind");
     assert!(read(&folder.path().join("nowhere"), SCHEMA).is_err());
 }

@@ -93,7 +93,7 @@ impl<T> Shared<T> {
         let mut waiter = event::Waiter::new(sleep);
         loop {
             // Before the queue is looked at: what is told after that ends the wait at once.
-            let told = self.event.times_notified();
+            let notified = self.event.times_notified();
             let mut state = self.lock();
             if state.stop {
                 return;
@@ -110,7 +110,7 @@ impl<T> Shared<T> {
             let next = state.queue.next_deadline().map(|deadline| deadline.saturating_add(state.window));
             state.until = next.unwrap_or(u64::MAX);
             drop(state);
-            self.event.wait(told, next, &mut waiter);
+            self.event.wait(notified, next, &mut waiter);
             self.woken.fetch_add(1, Ordering::Relaxed);
         }
     }

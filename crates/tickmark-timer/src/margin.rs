@@ -17,20 +17,20 @@ pub(crate) struct Latencies {
     sum: f64,
     /// What the next one counts.
     weight: f64,
-    seen: u64,
+    count: u64,
     /// Later than the longest margin.
     outliers: u64,
 }
 
 impl Latencies {
     pub(crate) fn new() -> Self {
-        Self { counts: Box::new([0.0; STEPS]), sum: 0.0, weight: 1.0, seen: 0, outliers: 0 }
+        Self { counts: Box::new([0.0; STEPS]), sum: 0.0, weight: 1.0, count: 0, outliers: 0 }
     }
 
     /// Wake-ups that were learned from, outliers included.
     #[cfg(test)]
     pub(crate) fn wake_ups(&self) -> u64 {
-        self.seen + self.outliers
+        self.count + self.outliers
     }
 
     pub(crate) fn outliers(&self) -> u64 {
@@ -43,7 +43,7 @@ impl Latencies {
             self.outliers += 1;
             return;
         }
-        self.seen += 1;
+        self.count += 1;
         self.counts[(late.max(0.0) / STEP) as usize] += self.weight;
         self.sum += self.weight;
         self.weight *= GROWTH;
@@ -56,7 +56,7 @@ impl Latencies {
     /// The margin, in ns, that a share `quantile` of the wake-ups meets, or less: the longest that waits for the deadline no more than `wait`
     /// ns on average.
     pub(crate) fn margin(&self, quantile: f64, wait: f64) -> f64 {
-        if (self.seen as f64) < FEWEST {
+        if (self.count as f64) < FEWEST {
             return LONGEST.min(wait.max(LONGEST / 2.0));
         }
         // Up from the shortest: of those that wake in time, how many and by how much all of them together wait.
@@ -129,7 +129,7 @@ mod tests {
             wait in 0f64..100_000.0,
         ) {
             let all = learned(latencies.iter().copied());
-            prop_assume!(all.seen as f64 >= FEWEST);
+            prop_assume!(all.count as f64 >= FEWEST);
             let margin = all.margin(0.999, wait);
             let waits: f64 = latencies.iter().filter(|late| **late < LONGEST).map(|late| (margin - late).max(0.0)).sum();
             let met = latencies.iter().filter(|late| **late < LONGEST).count() as f64;

@@ -270,16 +270,16 @@ impl Sleeper {
             margin += tick.cost;
         }
         let before = monotonic_ns();
-        let asked = deadline.saturating_sub(margin);
-        if asked <= before.saturating_add(WORTH) {
+        let duration = deadline.saturating_sub(margin);
+        if duration <= before.saturating_add(WORTH) {
             return Ok(self.now());
         }
         let measured = self.slept.is_multiple_of(MEASURED).then(sys::thread_cpu_ns);
         (self.slept, self.unslept) = (self.slept + 1, 0);
-        let waited = wait(asked)?;
+        let waited = wait(duration)?;
         let woke = self.now();
         if waited {
-            self.latencies.learn(woke.nanos.saturating_sub(asked) as f64);
+            self.latencies.learn(woke.nanos.saturating_sub(duration) as f64);
             self.margin = self.learned();
         }
         // Only where there is time for another reading.

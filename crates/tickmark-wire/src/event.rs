@@ -47,8 +47,9 @@ pub struct Hello {
     pub agent: String,
     /// Size of the agent's program file in bytes.
     pub agent_bytes: u64,
-    /// What the plan asked for.
-    pub asked: Settings,
+    /// The settings that the plan requests.
+    #[serde(rename = "asked")]
+    pub settings: Settings,
     /// What it got.
     pub settled: Settled,
     /// The machine.

@@ -203,13 +203,13 @@ pub(crate) struct Settings {
 }
 
 impl From<&Settings> for tickmark_wire::Settings {
-    fn from(asked: &Settings) -> Self {
+    fn from(settings: &Settings) -> Self {
         Self {
-            cpu: asked.cpu,
-            priority: asked.priority,
-            priority_optional: asked.priority_optional,
-            slack: asked.slack,
-            small: asked.small,
+            cpu: settings.cpu,
+            priority: settings.priority,
+            priority_optional: settings.priority_optional,
+            slack: settings.slack,
+            small: settings.small,
             deny: None,
             only_needed: false,
             phase: None,

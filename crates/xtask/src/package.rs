@@ -71,11 +71,11 @@ pub(crate) fn check() -> Result<()> {
     let mut fleet = Command::new(&installed);
     fleet.args(["fleet", "run"]).arg(&survey).args(["syscall.null", "--nodes", "a", "--launcher", &launcher]);
     let _ = shell::output(&mut fleet);
-    let told = std::fs::read_to_string(&command).unwrap_or_default();
-    if told.contains("usr/lib/tickmark/tickmark-agent survey") {
+    let manual = std::fs::read_to_string(&command).unwrap_or_default();
+    if manual.contains("usr/lib/tickmark/tickmark-agent survey") {
         return Ok(());
     }
-    Err(format!("the packed program does not find its agent: {}", told.get(..100).unwrap_or(&told)))
+    Err(format!("the packed program does not find its agent: {}", manual.get(..100).unwrap_or(&manual)))
 }
 
 fn read(path: &Path) -> Result<Vec<u8>> {

@@ -55,14 +55,14 @@ pub struct Document {
 /// None where nothing of it was measured.
 #[must_use]
 pub fn document(all: &[Comms]) -> Option<Document> {
-    let told = |comms: &Comms, name: &str| comms.arguments.get(name).cloned().unwrap_or_default();
+    let argument = |comms: &Comms, name: &str| comms.arguments.get(name).cloned().unwrap_or_default();
     let seen =
-        || all.iter().enumerate().filter_map(|(at, comms)| Some((at, comms, comms.seen.as_ref().ok()?)));
+        || all.iter().enumerate().filter_map(|(at, comms)| Some((at, comms, comms.summary.as_ref().ok()?)));
     let latency = |(at, comms, seen): (usize, &Comms, &CommsSummary)| {
-        let own = comms.mtu == Some(PACKET) && told(comms, "benchmark") == "comms2";
+        let own = comms.mtu == Some(PACKET) && argument(comms, "benchmark") == "comms2";
         let piece = seen.pieces.as_ref().and_then(|pieces| pieces.first());
         (own && seen.rows.len() >= 5).then(|| Latency {
-            computes: told(comms, "load"),
+            computes: argument(comms, "load"),
             start: piece.map(|piece| (piece.start, piece.start_interval)),
             at,
         })
@@ -80,11 +80,11 @@ pub fn document(all: &[Comms]) -> Option<Document> {
         let most = |cpu: usize| rows().filter_map(|row| row.loads.get(cpu)?.gaps).reduce(f64::max);
         let loads: Vec<f64> = (0..seen.cpus.len()).filter_map(most).collect();
         Some(LongLoad {
-            benchmark: told(comms, "benchmark"),
+            benchmark: argument(comms, "benchmark"),
             mtu: comms.mtu?,
-            rate: told(comms, "rate").parse().unwrap_or(0),
+            rate: argument(comms, "rate").parse().unwrap_or(0),
             fastest: rows().map(super::Row::rate).reduce(f64::max)?,
-            loads: Some(loads).filter(|loads| !loads.is_empty() && told(comms, "load") == "process")?,
+            loads: Some(loads).filter(|loads| !loads.is_empty() && argument(comms, "load") == "process")?,
         })
     };
     let mut loads: Vec<LongLoad> = seen().filter_map(long).collect();
@@ -92,7 +92,8 @@ pub fn document(all: &[Comms]) -> Option<Document> {
     // Other transports and several limits are no table of the document's.
     let rates: std::collections::BTreeSet<u32> =
         loads.iter().map(|cell| cell.rate).filter(|rate| *rate > 0).collect();
-    if rates.len() > 1 || seen().any(|(_, comms, _)| comms.mtu.is_some() && told(comms, "over") == "udp") {
+    if rates.len() > 1 || seen().any(|(_, comms, _)| comms.mtu.is_some() && argument(comms, "over") == "udp")
+    {
         loads.clear();
     }
     // One packet size is no table.
@@ -163,14 +164,14 @@ mod tests {
         let row =
             Row { size, time, launches: None, whole, loads: vec![load.clone(), load], each: Vec::new() };
         let cpu = |cpu| Cpu { cpu, host: None, apart: None, windows: (4, 0) };
-        let told = [("benchmark", "comms1"), ("load", "process"), ("rate", "1000")];
+        let given = [("benchmark", "comms1"), ("load", "process"), ("rate", "1000")];
         Comms {
             metric: "comms.comms1.tcp.veth.plain".to_owned(),
             title: format!("Comms1 over TCP, veth {mtu}, offloads off at 1000 Mbit/s"),
             divisor,
             mtu: Some(mtu),
-            arguments: told.map(|(name, value)| (name.to_owned(), value.to_owned())).into(),
-            seen: Ok(CommsSummary {
+            arguments: given.map(|(name, value)| (name.to_owned(), value.to_owned())).into(),
+            summary: Ok(CommsSummary {
                 rows: vec![row],
                 runs: 3,
                 rounds: vec![0],

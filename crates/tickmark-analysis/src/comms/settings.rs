@@ -36,7 +36,7 @@ pub fn contrasts(all: &[Comms]) -> Vec<Contrast> {
     let mut found = Vec::new();
     for (at, one) in all.iter().enumerate() {
         for other in &all[at + 1..] {
-            if let (Some(setting), Ok(a), Ok(b)) = (only_setting(one, other), &one.seen, &other.seen) {
+            if let (Some(setting), Ok(a), Ok(b)) = (only_setting(one, other), &one.summary, &other.summary) {
                 found.extend(pairs(a, b).into_iter().map(|pair| (one, other, setting, pair)));
             }
         }
@@ -112,14 +112,14 @@ mod tests {
             each: times.iter().map(|time| [*time, *time]).collect(),
         };
         let rounds = (0..times.len() as u32).collect();
-        let told = [("class", class), ("mtu", mtu)].map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let given = [("class", class), ("mtu", mtu)].map(|(name, value)| (name.to_owned(), value.to_owned()));
         Comms {
             metric: String::new(),
             title: class.to_owned(),
             divisor: 2.0,
             mtu: None,
-            arguments: told.into(),
-            seen: Ok(CommsSummary {
+            arguments: given.into(),
+            summary: Ok(CommsSummary {
                 rows: vec![row],
                 runs: times.len(),
                 rounds,

@@ -73,7 +73,7 @@ impl Basis {
         let counted = |side: &Side| match &side.recordings[..] {
             [one] => {
                 let phase =
-                    |hello: &tickmark_wire::Hello| hello.asked.phase.map(|phase| (phase.number, phase.of));
+                    |hello: &tickmark_wire::Hello| hello.settings.phase.map(|phase| (phase.number, phase.of));
                 let phases = one.sessions.iter().map(phase).collect::<Option<BTreeSet<_>>>()?;
                 let rounds: BTreeSet<u32> = one.runs.iter().map(|run| run.planned.round).collect();
                 let each = phases.len() == rounds.len();

@@ -75,8 +75,9 @@ pub(super) fn claimed(
     let one_class = classes.len() < 2 && !classes.iter().any(Option::is_some);
     for one in classes {
         // In units of the pace what belongs to no group is not asked.
-        let asked = |figure: &Figure| figure.primary && (one.is_some() || figure.by_pace.is_none());
-        let of = |page: usize, figure| claim(figure).filter(|_| asked(figure) && class(page, figure) == one);
+        let is_wanted = |figure: &Figure| figure.primary && (one.is_some() || figure.by_pace.is_none());
+        let of =
+            |page: usize, figure| claim(figure).filter(|_| is_wanted(figure) && class(page, figure) == one);
         let found = judged(pages, rule, history, of);
         for (all, found) in all.iter_mut().flatten().zip(found.into_iter().flatten()) {
             *all = all.or(found);

@@ -312,7 +312,7 @@ impl Figure {
             _ if claim.is_none() && self.paired => Why::NoBlock,
             _ if claim.is_none() => Why::NotInterleaved,
             _ if self.history.is_some() && claim.and_then(|claim| claim.p).is_some_and(|p| p < LEVEL) => {
-                if claim.is_some_and(|claim| claim.seen >= LEVEL) {
+                if claim.is_some_and(|claim| claim.between_earlier >= LEVEL) {
                     Why::SeenBefore
                 } else {
                     Why::AmongMany

@@ -173,10 +173,10 @@ mod tests {
         let groups = group::judged(std::iter::once((&basis, both)), [&history, &paced.history], rule);
         let mut claims = judged::claimed(&pages, &groups, rule, &history);
         let own = judged::claimed(&paced.pages, &groups, rule, &paced.history);
-        let told: Vec<Vec<GroupLine>> = groups.into_iter().map(group::keep_shown_lines).collect();
-        paced.take_over(&own, &told, &mut pages, &mut claims);
+        let shown: Vec<Vec<GroupLine>> = groups.into_iter().map(group::keep_shown_lines).collect();
+        paced.take_over(&own, &shown, &mut pages, &mut claims);
         let ratio = |at: usize| claims[0][at].filter(|c| c.verdict.is_change()).and_then(|c| c.change().0);
-        let changed = told.iter().flatten().filter(|line| line.changed && line.group == Group::SystemCall);
+        let changed = shown.iter().flatten().filter(|line| line.changed && line.group == Group::SystemCall);
         ([3, 4, 5].map(ratio), changed.map(|line| line.by_pace).collect())
     }
 

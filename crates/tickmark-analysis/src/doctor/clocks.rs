@@ -186,7 +186,7 @@ fn slack(patient: &Patient<'_>) -> Diagnosis {
         if session.settled.priority != Priority::Other {
             return Err("measured at a real-time priority, which has no slack".to_owned());
         }
-        let nanos = session.asked.slack.map_or(system, Nanos::as_f64);
+        let nanos = session.settings.slack.map_or(system, Nanos::as_f64);
         let evidence = patient.shown("clock.slack_ns").into_iter();
         let evidence = evidence.chain([measured(names::SLEEP, ObservedValue::Time(late))]).collect();
         let diagnosis =

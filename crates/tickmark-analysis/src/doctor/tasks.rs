@@ -203,12 +203,12 @@ fn real_time(patient: &Patient<'_>) -> Diagnosis {
         let refused = session.and_then(|session| session.settled.priority_refused.as_deref());
         evidence.extend(refused.map(|why| measured("priority refused", ObservedValue::Text(why.to_owned()))));
         // It is a limit for those alone who ask for such a priority.
-        let asked = session.is_some_and(|session| session.asked.priority != Priority::Other);
+        let is_real_time = session.is_some_and(|session| session.settings.priority != Priority::Other);
         let no_budget = patient.fact("cgroup.cpu.rt_runtime_us") == Ok("0");
         let limited = (0.0..period).contains(&runtime);
         // A task of that priority that never sleeps gives its CPU to others all the same: the fair server does that since Linux 6.12, and
         // sched_rt_runtime_us did before.
-        let had = patient.noise.as_ref().filter(|_| asked && refused.is_none()).map_or(0.0, |noise| {
+        let had = patient.noise.as_ref().filter(|_| is_real_time && refused.is_none()).map_or(0.0, |noise| {
             noise.others().filter(|(what, _)| **what == What::RealTimeReserve).map(|(_, share)| share).sum()
         });
         let gave = had > SHARE;
@@ -216,7 +216,7 @@ fn real_time(patient: &Patient<'_>) -> Diagnosis {
             evidence
                 .push(measured("taken from the real-time task by the reserve", ObservedValue::Share(had)));
         }
-        let found = refused.is_some() || gave || (asked && (no_budget || limited));
+        let found = refused.is_some() || gave || (is_real_time && (no_budget || limited));
         Ok(Diagnosis::found_or_fine(NAME, found, gave.then_some(Cost::Share(had)), evidence))
     })
 }

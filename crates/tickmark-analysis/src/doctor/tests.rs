@@ -142,7 +142,7 @@ fn every_planted_fault_is_found_and_nothing_else() {
         }),
         ("real-time-limits", |p| {
             p.fact("cgroup.cpu.rt_runtime_us", "0");
-            p.recording.sessions[0].asked.priority = tickmark_wire::Priority::Fifo(50);
+            p.recording.sessions[0].settings.priority = tickmark_wire::Priority::Fifo(50);
         }),
     ];
     for (name, plant) in faults {
@@ -153,7 +153,7 @@ fn every_planted_fault_is_found_and_nothing_else() {
     // A real-time task that never sleeps, and others that have its CPU for a part of each second.
     let mut planted = Planted::good();
     planted.lost(What::Task, 1, 0.05);
-    planted.recording.sessions[0].asked.priority = tickmark_wire::Priority::Fifo(50);
+    planted.recording.sessions[0].settings.priority = tickmark_wire::Priority::Fifo(50);
     assert_eq!(planted.found(), BTreeSet::from(["busy-cpu", "real-time-limits"]));
     // A CPU that should be left alone: what interrupts it is a fault that is none elsewhere.
     let mut planted = Planted::good();

@@ -249,8 +249,8 @@ impl Named<'_> {
         let early = self.quotas(&mut window, early, names);
         let beside_task = window.away.is_some() || window.gaps.clone().any(|gap| names[gap].is_turn());
         // What another task or an interrupt had is absent as well, where interrupts are no part of the CPU time.
-        let told = self.account.steal && !beside_task && (nothing || self.account.interrupts);
-        if told {
+        let is_named = self.account.steal && !beside_task && (nothing || self.account.interrupts);
+        if is_named {
             self.stolen(&window, names);
         }
         let explained = window.moved.is_empty();
@@ -266,7 +266,7 @@ impl Named<'_> {
             window.moved.retain(|name, _| !Counted::is_timer(name) && !OF_TICK.contains(name));
         }
         let length: f64 = left.iter().map(|gap| self.gaps.length[*gap]).sum();
-        let stolen = told && window.absent > 0.5 * length;
+        let stolen = is_named && window.absent > 0.5 * length;
         let name = match kind(&window.moved) {
             Some((What::Timer, _)) if stolen => What::Outside(Evidence::Steal),
             // Another task's turn may hold any of them, where there are not enough for all.

@@ -36,7 +36,7 @@ pub enum Finding {
         id: Id,
     },
     /// Measured at ordinary priority instead.
-    PriorityRefused { asked: String, why: String },
+    PriorityRefused { priority: String, why: String },
     /// Wake-up latency is made of timer slack.
     Slack { late: f64, slack: f64 },
     /// Other tasks had up to this share of the CPU.
@@ -87,8 +87,8 @@ pub(super) fn find_all(
     let mut findings = Vec::new();
     clocks(recording, header, &rows, &mut findings);
     tick(&rows, &mut findings);
-    let asked = samples.iter().any(|sample| sample.metric.name.as_str() == names::TICK);
-    noise(recording, if asked { NOISY } else { BUSY }, &mut findings);
+    let has_tick = samples.iter().any(|sample| sample.metric.name.as_str() == names::TICK);
+    noise(recording, if has_tick { NOISY } else { BUSY }, &mut findings);
     settings(recording, &rows, &mut findings);
     disturbances(samples, header, &rows, &mut findings);
     failures(&rows, &mut findings);
@@ -166,11 +166,11 @@ fn codes<S: serde::Serializer>(others: &[(What, f64)], to: S) -> Result<S::Ok, S
 fn settings(recording: &Recording, rows: &[&Row], findings: &mut Vec<Finding>) {
     let Some(session) = recording.sessions.first() else { return };
     if let Some(why) = &session.settled.priority_refused {
-        let asked = session.asked.priority.to_string();
-        findings.push(Finding::PriorityRefused { asked, why: why.clone() });
+        let priority = session.settings.priority.to_string();
+        findings.push(Finding::PriorityRefused { priority, why: why.clone() });
     }
     let system = session.environment.get("clock.slack_ns").and_then(|ns| ns.parse().ok());
-    let slack = session.asked.slack.map(Nanos::as_f64).or(system).unwrap_or(0.0);
+    let slack = session.settings.slack.map(Nanos::as_f64).or(system).unwrap_or(0.0);
     let real_time = session.settled.priority != tickmark_wire::Priority::Other;
     if let Some(late) = point(rows, names::SLEEP)
         && !real_time

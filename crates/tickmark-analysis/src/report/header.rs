@@ -129,8 +129,8 @@ fn changed(recording: &Recording) -> Vec<(String, usize)> {
 
 /// The operating system: of what another program measured as its file says.
 fn system(recording: &Recording) -> Option<String> {
-    let told = recording.environment().and_then(|facts| facts.get("kernel.name"));
-    told.or(recording.imported.is_none().then_some("Linux")).map(str::to_owned)
+    let kernel = recording.environment().and_then(|facts| facts.get("kernel.name"));
+    kernel.or(recording.imported.is_none().then_some("Linux")).map(str::to_owned)
 }
 
 impl Header {

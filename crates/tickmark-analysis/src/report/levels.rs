@@ -53,7 +53,7 @@ pub(super) fn rows(sample: &Sample<'_>, recording: &Recording) -> Vec<Row> {
     }
     let wanted = listed.len() + usize::from(beyond);
     if let Some(row) = rows.first_mut().filter(|_| !listed.is_empty() && levels.len() != wanted) {
-        row.notes.push(Note::Levels { seen: levels.len(), listed: wanted });
+        row.notes.push(Note::Levels { measured: levels.len(), listed: wanted });
     }
     if let (false, Some((size, _)), Some((name, bytes))) = (beyond, points.last(), listed.last()) {
         let mut row = rows::row(sample, ".main", &format!("{}, main memory", sample.metric.title), |_| None);

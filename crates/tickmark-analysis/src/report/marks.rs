@@ -169,7 +169,7 @@ pub enum Note {
     /// Levels measured and listed in sysfs, where they are not as many.
     Levels {
         /// Measured.
-        seen: usize,
+        measured: usize,
         /// In sysfs, with main memory.
         listed: usize,
     },

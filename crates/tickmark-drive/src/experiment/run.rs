@@ -290,7 +290,7 @@ impl Experiment {
         let mut target: Box<dyn Target> = match &place {
             Where::Booted(place) => place.target(block, &side.writer.transcripts(), control),
             Where::Here { joins } => {
-                Box::new(ThisMachine { control: control.clone(), joins: joins.clone(), seen: None })
+                Box::new(ThisMachine { control: control.clone(), joins: joins.clone(), wake_ups: None })
             }
         };
         target.run(plan, &mut |heard| {

@@ -85,12 +85,12 @@ impl Experiment {
                 return other(id.short(), &format!("not {} of {}", setting, self.knob_name));
             }
             let planned: BTreeSet<&Name> = plan.runs.iter().flat_map(RunPlan::metrics).collect();
-            let asked = self.probes.iter().flat_map(|offer| &offer.metrics).map(|metric| &metric.name);
-            if planned != asked.collect() {
+            let metrics = self.probes.iter().flat_map(|offer| &offer.metrics).map(|metric| &metric.name);
+            if planned != metrics.collect() {
                 return other(id.short(), "other probes");
             }
-            let told = |run: &RunPlan| self.probes.iter().any(|offer| offer.arguments == run.arguments);
-            if !plan.runs.iter().all(told) {
+            let is_probe = |run: &RunPlan| self.probes.iter().any(|offer| offer.arguments == run.arguments);
+            if !plan.runs.iter().all(is_probe) {
                 return other(id.short(), "another command");
             }
             if rounds != self.blocks {

@@ -39,9 +39,9 @@ impl Document {
     /// Whether each side says enough, and nothing twice.
     pub(super) fn check(&self) -> Result<(), String> {
         for side in &self.side {
-            let told = side.count >= 2 && side.mean > 0.0 && side.deviation >= 0.0;
+            let is_known = side.count >= 2 && side.mean > 0.0 && side.deviation >= 0.0;
             let wrong = match side.runs.len() {
-                0 => !told || !side.left_out.is_empty(),
+                0 => !is_known || !side.left_out.is_empty(),
                 1 => true,
                 _ => side.count > 0 || !side.left_out.iter().all(|value| side.runs.contains(value)),
             };

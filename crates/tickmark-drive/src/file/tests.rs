@@ -18,7 +18,7 @@ fn matrix(text: &str) -> lab::MatrixRequest {
 
 #[test]
 fn a_file_with_everything_that_is_turned_here() {
-    let asked = turned(
+    let request = turned(
         r#"
         name = "swap"
         blocks = 6
@@ -46,11 +46,11 @@ fn a_file_with_everything_that_is_turned_here() {
         "#,
     );
     assert_eq!(
-        (asked.knob.name.as_str(), asked.knob.settings.len(), asked.blocks),
+        (request.knob.name.as_str(), request.knob.settings.len(), request.blocks),
         ("swappiness", 2, Some(6))
     );
-    assert_eq!((asked.width, asked.outcomes[0].better), (Some(0.005), Better::Higher));
-    assert_eq!(asked.outcomes[0].take, OutcomeSource::After("Requests/sec:".to_owned()));
+    assert_eq!((request.width, request.outcomes[0].better), (Some(0.005), Better::Higher));
+    assert_eq!(request.outcomes[0].take, OutcomeSource::After("Requests/sec:".to_owned()));
 }
 
 #[test]
@@ -78,9 +78,9 @@ const LEAST: &str = "name = \"x\"\n[[setting]]\nname = \"a\"\nkernel = \"hz=100\
 
 #[test]
 fn what_a_matrix_does_not_say_has_a_default() {
-    let asked = matrix(LEAST);
-    assert_eq!((asked.blocks, asked.slice, asked.settings.len()), (5, SLICE, 2));
-    assert_eq!((&asked.machines[0].speeds[..], asked.machines[0].blocks), (&[62.5][..], Some(5)));
+    let request = matrix(LEAST);
+    assert_eq!((request.blocks, request.slice, request.settings.len()), (5, SLICE, 2));
+    assert_eq!((&request.machines[0].speeds[..], request.machines[0].blocks), (&[62.5][..], Some(5)));
     assert_eq!([1000.0, 500.0, 250.0, 62.5].map(lab::shift), [Some(0), Some(1), Some(2), Some(4)]);
 }
 

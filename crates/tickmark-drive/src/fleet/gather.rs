@@ -28,7 +28,7 @@ pub struct Gathering<'a> {
     store: Store,
     /// By the name by which each was asked; of one that was not, by its own.
     nodes: BTreeMap<String, Node>,
-    asked: BTreeSet<&'a str>,
+    wanted: BTreeSet<&'a str>,
     /// The same by their names without a domain.
     by_host: BTreeMap<&'a str, Vec<&'a str>>,
     /// The name of each agent that answers first for it, which it had with its first piece.
@@ -72,14 +72,14 @@ impl<'a> Gathering<'a> {
         limits::many_files();
         let complete = survey.answers()?.into_iter().filter(|answer| answer.outcome == Outcome::Complete);
         let mut by_host: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-        for name in &survey.asked.nodes {
+        for name in &survey.request.nodes {
             by_host.entry(host(name)).or_default().push(name);
         }
         Ok(Self {
             survey,
             store: survey.store()?,
             nodes: BTreeMap::new(),
-            asked: survey.asked.nodes.iter().map(String::as_str).collect(),
+            wanted: survey.request.nodes.iter().map(String::as_str).collect(),
             by_host,
             names: BTreeMap::new(),
             complete: complete.map(|answer| answer.node).collect(),
@@ -99,7 +99,7 @@ impl<'a> Gathering<'a> {
     /// How many machines answer, also under other names, up to as many as were asked.
     #[must_use]
     pub fn answering(&self) -> usize {
-        self.nodes.len().min(self.asked.len())
+        self.nodes.len().min(self.wanted.len())
     }
 
     /// Takes a line of the launcher's output. What goes wrong with a machine's recording is that machine's end.
@@ -116,7 +116,7 @@ impl<'a> Gathering<'a> {
             return Ok(());
         }
         let own = printable(piece.node, false);
-        let is_asked = self.asked.contains(name.as_str());
+        let is_asked = self.wanted.contains(name.as_str());
         let node = self.nodes.entry(name.clone()).or_insert_with(|| {
             self.begun += usize::from(is_asked);
             Node::new(piece.agent, &own)
@@ -137,7 +137,7 @@ impl<'a> Gathering<'a> {
         if node.end.is_none() {
             return Ok(());
         }
-        self.ended += usize::from(self.asked.contains(name.as_str()));
+        self.ended += usize::from(self.wanted.contains(name.as_str()));
         // Kept now: whatever ends this program later does not lose it.
         self.survey.keep(&[node.answer(&name)])
     }
@@ -152,7 +152,7 @@ impl<'a> Gathering<'a> {
         }
         // It stands in files, in tables and in a terminal.
         let own = printable(piece.node, false).into_owned();
-        let is_free = |name: &str| self.asked.contains(name) && !self.nodes.contains_key(name);
+        let is_free = |name: &str| self.wanted.contains(name) && !self.nodes.contains_key(name);
         let label = line.split_once(':').map(|(label, _)| label.trim()).filter(|label| !label.contains(' '));
         let by_domain = || {
             let mut same = self.by_host.get(host(&own))?.iter().filter(|name| is_free(name));
@@ -163,7 +163,7 @@ impl<'a> Gathering<'a> {
             HERE.iter().find(|name| this == own && is_free(name)).map(|name| (*name).to_owned())
         };
         let only =
-            || (self.asked.len() == 1).then(|| self.asked.first().map(|name| (*name).to_owned())).flatten();
+            || (self.wanted.len() == 1).then(|| self.wanted.first().map(|name| (*name).to_owned())).flatten();
         let name = (label.filter(|label| is_free(label)).map(str::to_owned))
             .or_else(|| Some(own.clone()).filter(|own| is_free(own)))
             .or_else(by_domain)
@@ -173,7 +173,7 @@ impl<'a> Gathering<'a> {
         if self.nodes.contains_key(&name) {
             return Some(name);
         }
-        if !self.asked.contains(name.as_str()) && self.names.len() >= self.begun + STRANGERS {
+        if !self.wanted.contains(name.as_str()) && self.names.len() >= self.begun + STRANGERS {
             return None;
         }
         self.names.insert(agent, name.clone());
@@ -203,7 +203,7 @@ impl<'a> Gathering<'a> {
         asked: &[String],
         why: &dyn Fn(&str) -> Option<String>,
     ) -> Result<Vec<Answer>, Error> {
-        let Self { survey, mut nodes, complete, asked: all, .. } = self;
+        let Self { survey, mut nodes, complete, wanted: all, .. } = self;
         let mut answers = Vec::new();
         let mut strangers = nodes.keys().filter(|name| !all.contains(name.as_str()));
         let by_another_name = strangers.next().map_or_else(
@@ -353,7 +353,7 @@ impl Node {
             writer.keep(heard.line, goodbye.is_some())?;
         }
         if let Some(complete) = goodbye {
-            let late = || format!("its time of {} s was over", survey.asked.limit_s);
+            let late = || format!("its time of {} s was over", survey.request.limit_s);
             self.end =
                 Some(if complete { (Outcome::Complete, None) } else { (Outcome::Partly, Some(late())) });
             self.writer = None;
@@ -364,17 +364,17 @@ impl Node {
 
 /// A machine's recording.
 fn meta(name: &str, survey: &Survey) -> Meta {
-    let asked = &survey.asked;
+    let request = &survey.request;
     Meta {
         format: FORMAT,
         id: Id::random(),
         name: name.to_owned(),
         created: jiff::Timestamp::now(),
-        program: asked.program.clone(),
-        select: asked.select.clone(),
-        plan: asked.plan.clone(),
+        program: request.program.clone(),
+        select: request.select.clone(),
+        plan: request.plan.clone(),
         arm: None,
-        target: Some(format!("{name}, in survey {}", asked.id)),
+        target: Some(format!("{name}, in survey {}", request.id)),
     }
 }
 

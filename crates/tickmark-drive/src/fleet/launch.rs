@@ -54,7 +54,7 @@ pub struct Launcher {
 
 /// Where an agent that is shipped lies on a node.
 fn shipped(survey: &Survey) -> String {
-    format!("/tmp/tickmark-agent-{}", survey.asked.id)
+    format!("/tmp/tickmark-agent-{}", survey.request.id)
 }
 
 impl Launcher {
@@ -63,14 +63,14 @@ impl Launcher {
     /// # Errors
     /// A plan that is too long for a command line.
     pub fn command(&self, survey: &Survey, nodes: &[String]) -> Result<Command, Error> {
-        let plan = pieces::word(&serde_json::to_string(&survey.asked.plan).unwrap_or_default());
+        let plan = pieces::word(&serde_json::to_string(&survey.request.plan).unwrap_or_default());
         if plan.len() >= LONGEST {
             return Err(Error::Usage(format!(
                 "the plan is {} bytes long, and a word of a command line at most {LONGEST}: select fewer probes, or give fewer --runs",
                 plan.len()
             )));
         }
-        let own = ["survey".to_owned(), survey.asked.limit_s.to_string(), plan];
+        let own = ["survey".to_owned(), survey.request.limit_s.to_string(), plan];
         Ok(self.starts(survey, nodes, &own, None))
     }
 
@@ -182,7 +182,7 @@ impl Started {
 
 /// The name of a survey's jobs.
 fn job(survey: &Survey) -> String {
-    format!("tickmark-{}", survey.asked.id)
+    format!("tickmark-{}", survey.request.id)
 }
 
 /// What a launcher writes.
@@ -228,7 +228,7 @@ pub fn launch(
         // A launcher may start them in groups: each has its time from when it begins.
         if gathering.answering() > begun {
             begun = gathering.answering();
-            deadline = Instant::now() + Duration::from_secs(survey.asked.limit_s) + GRACE;
+            deadline = Instant::now() + Duration::from_secs(survey.request.limit_s) + GRACE;
         }
         tell(answering, ended);
         if ended == usable.len() || control.stopped() || Instant::now() > deadline {
@@ -264,7 +264,7 @@ pub fn launch(
     gathering.finish(nodes, &|node| {
         let own = || complaints.iter().rev().find(|line| mentions(line, node)).cloned();
         let over = || {
-            let seconds = survey.asked.limit_s;
+            let seconds = survey.request.limit_s;
             (late && !stopped).then(|| format!("no word of it within {seconds} s and {} s", GRACE.as_secs()))
         };
         let ended = || stopped.then(|| "interrupted".to_owned());

@@ -57,19 +57,19 @@ pub type Suspects<'a> = &'a dyn Fn(&[Measured]) -> Vec<(String, String)>;
 pub fn measure(
     survey: &Survey,
     launcher: &Launcher,
-    asked: &LinkOptions,
+    options: &LinkOptions,
     control: &Control,
     tell: Tell<'_>,
     suspects: Suspects<'_>,
 ) -> Result<Vec<Measured>, Error> {
-    let nodes = &survey.asked.nodes;
+    let nodes = &survey.request.nodes;
     let (usable, known) = launcher.usable(nodes)?;
     let token = Token::make().map_err(|error| Error::Refused(format!("a new token: {error}")))?;
-    let mut meeting = Meeting::listen(asked.listen, &token, asked.network.is_some())?;
+    let mut meeting = Meeting::listen(options.listen, &token, options.network.is_some())?;
     let mut own =
-        vec!["links".to_owned(), asked.limit_s(usable.len(), launcher).to_string(), meeting.addresses()?];
-    own.extend(asked.network.map(|address| address.to_string()));
-    let mut series = asked.series();
+        vec!["links".to_owned(), options.limit_s(usable.len(), launcher).to_string(), meeting.addresses()?];
+    own.extend(options.network.map(|address| address.to_string()));
+    let mut series = options.series();
     if usable.len() < 2 {
         let why = known.first_key_value().map_or_else(String::new, |(node, why)| format!("; {node}: {why}"));
         return Err(too_few(usable.len(), nodes.len(), &why));
@@ -105,7 +105,7 @@ pub fn measure(
     let all: Vec<Measured> = absent.collect();
     keep(survey, &all)?;
     let members = came.into_iter().map(|(name, member)| (name, Some(member))).collect();
-    let site = Site { survey, asked, series, control, tell, lines, members, all, done: 0, count: 0 };
+    let site = Site { survey, options, series, control, tell, lines, members, all, done: 0, count: 0 };
     let all = site.measure(suspects)?;
     end();
     Ok(all)
@@ -142,7 +142,7 @@ impl LinkOptions {
 /// The machines that came, and what was measured of them.
 struct Site<'a> {
     survey: &'a Survey,
-    asked: &'a LinkOptions,
+    options: &'a LinkOptions,
     series: Series,
     control: &'a Control,
     tell: Tell<'a>,
@@ -161,13 +161,13 @@ impl Site<'_> {
     fn measure(mut self, suspects: Suspects<'_>) -> Result<Vec<Measured>, Error> {
         let mut random = rand::rng();
         self.members.shuffle(&mut random);
-        let rounds = rounds::schedule_rounds(self.members.len(), self.asked.rounds, &mut random);
+        let rounds = rounds::schedule_rounds(self.members.len(), self.options.rounds, &mut random);
         self.count = rounds.iter().map(Vec::len).sum();
         // Pairs that measure at once.
         let mut batches: Vec<(usize, Vec<Pair>)> = Vec::new();
         for (number, pairs) in rounds.iter().enumerate() {
             let pairs: Vec<_> = pairs.iter().map(|pair| either_way(*pair, &mut random)).collect();
-            let most = self.asked.at_once.unwrap_or(pairs.len()).max(1);
+            let most = self.options.at_once.unwrap_or(pairs.len()).max(1);
             batches.extend(pairs.chunks(most).map(|batch| (number, batch.to_vec())));
         }
         for (number, batch) in &batches {
@@ -202,7 +202,7 @@ impl Site<'_> {
         if stop() {
             return Ok(());
         }
-        let measured = together(&mut self.members, batch, self.asked.times, &stop, &|asks, answers| {
+        let measured = together(&mut self.members, batch, self.options.times, &stop, &|asks, answers| {
             Measured::between(&self.series, asks, Some(answers), number, again.is_some())
         });
         self.done += batch.len();

@@ -96,7 +96,7 @@ const FORMAT: u32 = 1;
 pub struct Survey {
     folder: PathBuf,
     /// What was asked.
-    pub asked: SurveyRequest,
+    pub request: SurveyRequest,
 }
 
 impl Survey {
@@ -104,8 +104,8 @@ impl Survey {
     ///
     /// # Errors
     /// There is something already, or it cannot be written.
-    pub fn create(folder: &Path, mut asked: SurveyRequest) -> Result<Self, Error> {
-        asked.format = FORMAT;
+    pub fn create(folder: &Path, mut request: SurveyRequest) -> Result<Self, Error> {
+        request.format = FORMAT;
         if folder.join(FILE).exists() {
             let folder = folder.display();
             return Err(Error::Usage(format!(
@@ -117,9 +117,9 @@ impl Survey {
         }
         std::fs::create_dir_all(folder).map_err(Error::file("make", folder))?;
         let path = folder.join(FILE);
-        let text = serde_json::to_vec_pretty(&asked).unwrap_or_default();
+        let text = serde_json::to_vec_pretty(&request).unwrap_or_default();
         std::fs::write(&path, text).map_err(Error::file("write", path))?;
-        Ok(Self { folder: folder.to_owned(), asked })
+        Ok(Self { folder: folder.to_owned(), request })
     }
 
     /// Opens one.
@@ -134,20 +134,20 @@ impl Survey {
             }
             _ => Error::file("read", &path)(error),
         })?;
-        let asked: SurveyRequest = serde_json::from_slice(&text)
+        let request: SurveyRequest = serde_json::from_slice(&text)
             .map_err(|error| Error::Usage(format!("{} cannot be read: {error}", path.display())))?;
-        if asked.format != FORMAT {
+        if request.format != FORMAT {
             return Err(Error::Usage(format!(
                 "{} is of version {}; this tickmark reads {FORMAT}",
                 path.display(),
-                asked.format
+                request.format
             )));
         }
         // Their names reach a shell.
-        if let Some(node) = asked.nodes.iter().find(|node| !hosts::is_plain(node)) {
+        if let Some(node) = request.nodes.iter().find(|node| !hosts::is_plain(node)) {
             return Err(Error::Usage(format!("{}: {node:?} is no name of a machine", path.display())));
         }
-        Ok(Self { folder: folder.to_owned(), asked })
+        Ok(Self { folder: folder.to_owned(), request })
     }
 
     /// Holds the survey for one program that asks its machines, until what this gives is dropped.
@@ -212,8 +212,9 @@ impl Survey {
             why: None,
             recording: None,
         };
-        let asked = self.asked.nodes.iter().map(|node| known.remove(node).unwrap_or_else(|| silent(node)));
-        let mut all: Vec<Answer> = asked.collect();
+        let answers =
+            self.request.nodes.iter().map(|node| known.remove(node).unwrap_or_else(|| silent(node)));
+        let mut all: Vec<Answer> = answers.collect();
         all.extend(known.into_values());
         Ok(all)
     }

@@ -117,9 +117,9 @@ impl Machine {
         if self.command.is_empty() {
             return Ok(None);
         }
-        let told = [("words", self.command.join("\0")), ("number", self.number.clone())];
-        let told = told.map(|(name, value)| (name.to_owned(), value)).into();
-        let case = tickmark_load::REGISTRY.case("command", &told).map_err(Error::Usage)?;
+        let arguments = [("words", self.command.join("\0")), ("number", self.number.clone())];
+        let arguments = arguments.map(|(name, value)| (name.to_owned(), value)).into();
+        let case = tickmark_load::REGISTRY.case("command", &arguments).map_err(Error::Usage)?;
         let mut offer = case.offer();
         let number = offer.metrics.iter_mut().find(|metric| metric.name.as_str() == names::COMMAND_NUMBER);
         if let (Some(number), Some(better)) = (number, self.better) {

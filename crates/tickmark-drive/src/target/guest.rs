@@ -237,14 +237,14 @@ impl Guest {
         } else {
             facts.know("guest.kernel", source, self.image.display().to_string());
         }
-        let told = self.append.trim();
-        facts.know("guest.append", source, if told.is_empty() { "nothing" } else { told });
+        let appended = self.append.trim();
+        facts.know("guest.append", source, if appended.is_empty() { "nothing" } else { appended });
         for (path, content) in self.files.iter() {
             facts.know(&format!("{FILE}{path}"), source, size(content));
         }
         for (module, bytes) in self.modules.iter() {
-            let told = if module.parameters.is_empty() { "no parameters" } else { &module.parameters };
-            facts.know(&format!("{MODULE}{}", module.name()), source, format!("{told}; {}", size(bytes)));
+            let appended = if module.parameters.is_empty() { "no parameters" } else { &module.parameters };
+            facts.know(&format!("{MODULE}{}", module.name()), source, format!("{appended}; {}", size(bytes)));
         }
         for (path, content) in &self.writes {
             facts.know(&format!("guest.write.{path}"), source, content);
@@ -297,7 +297,7 @@ impl Target for Guest {
                     understood(&hello)?;
                     self.facts(machine, &mut hello.environment);
                     self.check(&hello)?;
-                    hello.asked = plan.settings.clone();
+                    hello.settings = plan.settings.clone();
                     AgentLine::from_event(Event::Hello(hello))
                 }
                 said => AgentLine { line: line.as_bytes().to_vec(), said },

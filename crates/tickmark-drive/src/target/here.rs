@@ -20,7 +20,7 @@ pub struct ThisMachine {
     /// A cgroup's list of processes, which the agent is to join.
     pub joins: Option<PathBuf>,
     /// Where its runs show their wake-ups as they come.
-    pub seen: Option<PathBuf>,
+    pub wake_ups: Option<PathBuf>,
 }
 
 /// This program, to be started as the agent.
@@ -38,9 +38,9 @@ impl ThisMachine {
     /// # Errors
     /// It cannot be started, has no such case, or says nothing that can be read.
     pub fn catalogue(cases: &[String]) -> Result<Catalogue, Error> {
-        let asked =
+        let settings =
             |mut agent: Command| agent.args(cases).stdin(Stdio::piped()).stderr(Stdio::piped()).output();
-        let done = agent("catalogue").and_then(asked).map_err(Error::Agent)?;
+        let done = agent("catalogue").and_then(settings).map_err(Error::Agent)?;
         if done.status.code() == Some(2) {
             let said = String::from_utf8_lossy(&done.stderr);
             let why = said.trim().trim_start_matches("tickmark-agent: ");
@@ -79,7 +79,7 @@ impl ThisMachine {
     fn start(&self) -> std::io::Result<Child> {
         // Ctrl-C is for this process alone; it tells the agent by ending its standard input.
         let mut agent = agent("run")?;
-        agent.env_remove(SEEN).envs(self.seen.as_ref().map(|file| (SEEN, file)));
+        agent.env_remove(SEEN).envs(self.wake_ups.as_ref().map(|file| (SEEN, file)));
         let mut agent = agent.stdin(Stdio::piped()).process_group(0).spawn()?;
         if let Some(stdin) = agent.stdin.take() {
             // It waits for its plan, so it has done nothing yet.

@@ -172,9 +172,9 @@ mod tests {
 
     fn hello(major: u32) -> Vec<u8> {
         let settled = r#"{"cpu":0,"cpu_because":"","priority":"other","allowed":[0]}"#;
-        let asked = serde_json::to_string(&Settings::default()).unwrap();
+        let settings = serde_json::to_string(&Settings::default()).unwrap();
         format!(
-            r#"{{"hello":{{"format":{{"major":{major},"minor":7}},"agent":"9.9","agent_bytes":1,"asked":{asked},"settled":{settled},"environment":{{}}}}}}"#
+            r#"{{"hello":{{"format":{{"major":{major},"minor":7}},"agent":"9.9","agent_bytes":1,"settings":{settings},"settled":{settled},"environment":{{}}}}}}"#
         )
         .into_bytes()
     }

@@ -24,7 +24,7 @@ const USAGE: [&str; 2] = ["cpuacct.usage", "cpu.stat"];
 
 impl Subject {
     pub(super) fn from_params(params: &Params) -> Result<Self, String> {
-        let told = |name: &str| Some(params.argument(name)).filter(|text| !text.is_empty());
+        let argument = |name: &str| Some(params.argument(name)).filter(|text| !text.is_empty());
         // The tasks that compute are of this process: whatever it is part of would be billed for them.
         let is_apart = |subject: Self, name: String| match subject
             .own(&tasks::all())
@@ -33,14 +33,14 @@ impl Subject {
             true => Err(format!("{name} holds this tickmark itself: what it computes would be in the bill")),
             false => Ok(subject),
         };
-        if let Some(pid) = told("pid") {
+        if let Some(pid) = argument("pid") {
             let pid = pid.parse().map_err(|_| format!("pid={pid} is no number of a process"))?;
             return match usage::CpuClock::for_process(pid) {
                 Some(_) => is_apart(Self::Process(pid), format!("process {pid}")),
                 None => Err(format!("there is no process {pid}")),
             };
         }
-        if let Some(folder) = told("cgroup") {
+        if let Some(folder) = argument("cgroup") {
             let mut files = USAGE.iter().map(|name| Path::new(folder).join(name));
             let file = files.find(|path| used_by(path).is_some());
             let none =

@@ -27,11 +27,11 @@ impl Elsewhere {
         most: usize,
         budget: &Budget,
     ) -> Result<(Self, End), ProbeError> {
-        let told = |name: &str| params.argument(name).to_owned();
-        let file = Some(told("token")).filter(|file| !file.is_empty());
+        let argument = |name: &str| params.argument(name).to_owned();
+        let file = Some(argument("token")).filter(|file| !file.is_empty());
         let token = Token::known(file.as_ref().map(Path::new)).map_err(ProbeError::Other)?;
-        let (address, over) = (told("at"), told("over"));
-        let (load, step, class) = (told("load"), told("step"), told("class"));
+        let (address, over) = (argument("at"), argument("over"));
+        let (load, step, class) = (argument("load"), argument("step"), argument("class"));
         let ask = Ask { over, both, most, load, step, class, time: budget.time.get(), pages: None };
         let session = Session::ask(&address, &token, &ask).map_err(ProbeError::Other)?;
         let wrong = |error: std::io::Error| ProbeError::Other(format!("{address}: {error}"));

@@ -46,9 +46,9 @@ pub(super) fn doses(told: &str, op: &str) -> Result<Vec<Dose>, String> {
 
 /// What one slice gave.
 pub(super) struct Slice {
-    /// ns by which reads were to take longer; -1 for the system call.
-    pub(super) asked: f64,
-    /// And by which they did.
+    /// Requested delay of each read, ns; -1 for the system call.
+    pub(super) nominal: f64,
+    /// Measured delay of each read, ns.
     pub(super) delivered: f64,
     /// Reads for each transaction.
     pub(super) reads: f64,
@@ -225,7 +225,7 @@ impl<'a, 'b> Slices<'a, 'b> {
             all[all.len() / 2]
         });
         Ok(Slice {
-            asked,
+            nominal: asked,
             delivered,
             reads: reads / done,
             cost: took.unwrap_or(cpu as f64 / done),
@@ -244,8 +244,8 @@ mod tests {
 
     #[test]
     fn doses_are_numbers_or_the_system_call() {
-        let told = doses("60,syscall,0,60", "none").unwrap();
-        assert_eq!(told, [Dose::Nanos(0), Dose::Nanos(60), Dose::Syscall]);
+        let given = doses("60,syscall,0,60", "none").unwrap();
+        assert_eq!(given, [Dose::Nanos(0), Dose::Nanos(60), Dose::Syscall]);
         for wrong in ["", "-1", "60 ns", "2000000"] {
             assert!(doses(wrong, "none").is_err() && doses(wrong, "compare").is_err(), "{wrong}");
         }

@@ -159,7 +159,7 @@ fn measure(
     let clients = |rate: Option<f64>| {
         let poisson = params.argument("pace") == "poisson";
         let due = rate.map(|rate| Due { apart: 1e9 / rate, poisson, random: monotonic_ns(), next: 0.0 });
-        let asked = HttpClientOptions {
+        let options = HttpClientOptions {
             to,
             request: request(params, keep),
             known: is_own.then(|| answer.clone()),
@@ -170,7 +170,7 @@ fn measure(
             due,
             patience: Clients::ticks(Duration::from_nanos(goal.limit) + REST),
         };
-        Clients::ask(asked, params.cpu, false)
+        Clients::ask(options, params.cpu, false)
     };
     // Who looks on has to be elsewhere, where the client has a real-time priority.
     limits::pin(&params.allowed)?;

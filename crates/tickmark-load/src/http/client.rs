@@ -81,7 +81,7 @@ struct Connection<'a> {
 }
 
 struct Client<'a> {
-    asked: &'a HttpClientOptions,
+    options: &'a HttpClientOptions,
     board: &'a Board,
     poll: Poll,
     all: Vec<Connection<'a>>,
@@ -101,12 +101,12 @@ const PIECE: usize = 64 << 10;
 const LONGEST: u64 = 50_000_000;
 
 /// Sends requests until the board says stop.
-pub(super) fn run(asked: &HttpClientOptions, board: &Board) -> Result<(), CallError> {
+pub(super) fn run(options: &HttpClientOptions, board: &Board) -> Result<(), CallError> {
     tickmark_probe::sys::limits::many_files();
     let one = |_| Connection {
         socket: None,
         state: State::Idle,
-        answer: Answer::new(asked.known.as_deref()),
+        answer: Answer::new(options.known.as_deref()),
         served: 0,
         due: 0,
         sent: 0,
@@ -114,12 +114,12 @@ pub(super) fn run(asked: &HttpClientOptions, board: &Board) -> Result<(), CallEr
         idle: 0,
     };
     let mut client = Client {
-        asked,
+        options,
         board,
         poll: Poll::new(EVENTS)?,
-        all: (0..asked.connections).map(one).collect(),
-        idle: (0..asked.connections).collect(),
-        due: asked.due.clone(),
+        all: (0..options.connections).map(one).collect(),
+        idle: (0..options.connections).collect(),
+        due: options.due.clone(),
         now: 0,
         tick: board.ticks(),
         piece: vec![0; PIECE],
@@ -160,7 +160,7 @@ impl Client<'_> {
             while !self.board.is_drained()
                 && let Some(at) = self.idle.pop_front()
             {
-                let now = if self.asked.stamps { self.read_clock() } else { 0 };
+                let now = if self.options.stamps { self.read_clock() } else { 0 };
                 self.begin(at, now, now)?;
             }
             return Ok(LONGEST);
@@ -201,7 +201,7 @@ impl Client<'_> {
     fn open(&mut self, at: usize) -> Result<(), CallError> {
         let is_new = self.all[at].socket.is_none();
         if is_new {
-            match connections::begin(self.asked.to) {
+            match connections::begin(self.options.to) {
                 Ok(socket) => (self.all[at].socket, self.all[at].served) = (Some(socket), 0),
                 Err(error) => return self.fails(at, error),
             }
@@ -217,8 +217,8 @@ impl Client<'_> {
     fn send(&mut self, at: usize) -> Result<(), CallError> {
         let one = &mut self.all[at];
         let (State::Sends(mut had), Some(socket)) = (one.state, &one.socket) else { return Ok(()) };
-        while had < self.asked.request.len() {
-            match connections::send(socket, &self.asked.request[had..]) {
+        while had < self.options.request.len() {
+            match connections::send(socket, &self.options.request[had..]) {
                 Ok(sent) => had += sent,
                 // There is no connection yet, or its buffer is full.
                 Err(CallError { errno: libc::EAGAIN | libc::ENOTCONN, .. }) => {
@@ -249,7 +249,7 @@ impl Client<'_> {
             match one.state {
                 State::Receives if got > 0 => match one.answer.take(&self.piece[..got]) {
                     Ok(true) => {
-                        let closes = one_closes(self.asked, one);
+                        let closes = one_closes(self.options, one);
                         return self.done(at, closes);
                     }
                     // Its end may have come with it, and is told of no more.
@@ -276,9 +276,9 @@ impl Client<'_> {
 
     fn done(&mut self, at: usize, closes: bool) -> Result<(), CallError> {
         self.board.is_done();
-        let now = if self.asked.stamps { self.read_clock() } else { 0 };
+        let now = if self.options.stamps { self.read_clock() } else { 0 };
         let one = &mut self.all[at];
-        if self.asked.stamps {
+        if self.options.stamps {
             self.board.took(Times::Service, now - one.sent);
             if self.due.is_some() {
                 self.board.took(Times::Response, now.saturating_sub(one.due));
@@ -337,7 +337,9 @@ impl Client<'_> {
                     (self.all[at].state, self.all[at].idle) = (State::Idle, now);
                     self.idle.push_back(at);
                 }
-                State::Sends(_) | State::Receives if self.tick - self.all[at].since > self.asked.patience => {
+                State::Sends(_) | State::Receives
+                    if self.tick - self.all[at].since > self.options.patience =>
+                {
                     self.failed(at, Fault::Silent)?;
                 }
                 _ => {}
@@ -348,6 +350,6 @@ impl Client<'_> {
 }
 
 /// Whether a connection is closed behind the answer that it has.
-fn one_closes(asked: &HttpClientOptions, one: &Connection<'_>) -> bool {
-    !asked.keep || one.answer.closes() || (asked.each > 0 && one.served + 1 >= asked.each)
+fn one_closes(options: &HttpClientOptions, one: &Connection<'_>) -> bool {
+    !options.keep || one.answer.closes() || (options.each > 0 && one.served + 1 >= options.each)
 }

@@ -38,7 +38,7 @@ impl Clients {
         is_apart: bool,
     ) -> Result<Self, CallError> {
         let keep = params.argument("connection") == "keep-alive";
-        let asked = HttpClientOptions {
+        let options = HttpClientOptions {
             to,
             request: request(params, keep),
             known: None,
@@ -49,14 +49,14 @@ impl Clients {
             due: due(params),
             patience: Self::ticks(PATIENCE),
         };
-        Self::ask(asked, cpu, is_apart)
+        Self::ask(options, cpu, is_apart)
     }
 
     /// Asks what is told, from a CPU.
     ///
     /// # Errors
     /// Those of pthread_create(3).
-    pub(super) fn ask(asked: HttpClientOptions, cpu: u32, is_apart: bool) -> Result<Self, CallError> {
+    pub(super) fn ask(options: HttpClientOptions, cpu: u32, is_apart: bool) -> Result<Self, CallError> {
         let board = Board::new()?;
         let shared = board.clone();
         let run = move || {
@@ -66,7 +66,7 @@ impl Clients {
             }
             // It is woken when a request is due.
             limits::set_slack(Nanos::new(1))?;
-            client::run(&asked, &shared)
+            client::run(&options, &shared)
         };
         let thread = std::thread::Builder::new().spawn(run);
         let thread = thread

@@ -78,7 +78,7 @@ impl Stamps {
         let start = column(self.start, &|_| origin);
         let fastest = elapsed.iter().min().map_or(Picos::ZERO, |e| Picos::per(*e, iterations.get()));
         if fastest < shape.physical_floor {
-            return Err(ProbeError::BelowFloor { seen: fastest, floor: shape.physical_floor });
+            return Err(ProbeError::BelowFloor { measured: fastest, floor: shape.physical_floor });
         }
         Ok(Batches {
             start,

@@ -55,11 +55,11 @@ pub(super) static PROBES: &[Probe] = &[Probe {
         ..Spec::cost(Group::Machine, "command", "time of a command")
     },
     prepare: |_, params| {
-        let told = options_from(params);
-        if told.words.iter().all(String::is_empty) {
+        let options = options_from(params);
+        if options.words.iter().all(String::is_empty) {
             return Err(Unavailable::Missing("no command was named".to_owned()));
         }
-        Ok(routine(move |budget, sink| told.run(budget, sink)))
+        Ok(routine(move |budget, sink| options.run(budget, sink)))
     },
 }];
 
@@ -150,7 +150,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let words = words.iter().map(|word| (*word).to_owned()).collect();
         let allowed = limits::allowed_cpus().unwrap();
-        let told = CommandOptions {
+        let options = CommandOptions {
             cpu: allowed[0],
             allowed,
             words,
@@ -161,7 +161,7 @@ mod tests {
         let budget =
             Budget { time: second, batch: second, gauge: Gauge::choose(false), phase: None, stop: None };
         let mut kept = Kept::default();
-        told.run(&budget, &mut kept).map_err(|error| error.to_string())?;
+        options.run(&budget, &mut kept).map_err(|error| error.to_string())?;
         Ok(kept.0)
     }
 
@@ -180,12 +180,12 @@ mod tests {
     #[test]
     fn no_suite_has_it_and_it_takes_any_text() {
         assert!(crate::registry::PROBES.cases().all(|case| case.spec().name != "command"));
-        let told = |number: &str| {
+        let read = |number: &str| {
             [("words", "a\0b, c=d"), ("number", number)]
                 .map(|(name, value)| (name.to_owned(), value.to_owned()))
                 .into()
         };
-        let case = |number| crate::registry::PROBES.case("command", &told(number)).unwrap();
+        let case = |number| crate::registry::PROBES.case("command", &read(number)).unwrap();
         assert_eq!((case("").metrics().len(), case("only").metrics().len()), (1, 2));
     }
 }

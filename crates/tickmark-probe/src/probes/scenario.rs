@@ -196,10 +196,10 @@ fn measure(
             let error = match strategy {
                 "one-shot" => slept(deadline, deadline)?,
                 "last-error" => {
-                    let asked = deadline.saturating_sub(correction).max(monotonic_ns());
-                    let error = slept(asked, deadline)?;
+                    let wake_at = deadline.saturating_sub(correction).max(monotonic_ns());
+                    let error = slept(wake_at, deadline)?;
                     // How late it was woken; what it was behind already is none of that.
-                    correction = (error + deadline as i64 - asked as i64).max(0) as u64;
+                    correction = (error + deadline as i64 - wake_at as i64).max(0) as u64;
                     error
                 }
                 "hybrid" => {

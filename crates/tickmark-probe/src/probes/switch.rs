@@ -80,12 +80,12 @@ pub(super) static PROBES: &[Probe] = &[Probe {
         parts: &[Part::Whole, Part::Less],
         parameters: PARAMETERS,
         tune: |spec, arguments| {
-            let told = |name: &str| arguments.get(name).map_or("", String::as_str);
+            let argument = |name: &str| arguments.get(name).map_or("", String::as_str);
             // With more than two, the one that is woken may come before the one that wakes has gone to sleep.
-            spec.expected.switches = (told("processes") == "2").then_some(1);
-            spec.sleeps = Place::from_argument(told("place")) == Place::Across;
-            spec.roams = Place::from_argument(told("place")) == Place::Unpinned;
-            if told("kib") == "0" {
+            spec.expected.switches = (argument("processes") == "2").then_some(1);
+            spec.sleeps = Place::from_argument(argument("place")) == Place::Across;
+            spec.roams = Place::from_argument(argument("place")) == Place::Unpinned;
+            if argument("kib") == "0" {
                 spec.needs = WITHOUT_MEMORY;
             }
         },

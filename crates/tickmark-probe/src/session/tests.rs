@@ -18,7 +18,7 @@ fn ask(address: &str, token: &str) -> Result<Session, String> {
 #[test]
 fn who_knows_the_token_is_served_and_has_the_key() {
     let (server, address) = server("correct horse battery");
-    let asked = std::thread::spawn(move || {
+    let client = std::thread::spawn(move || {
         let mut session = ask(&address, "correct horse battery").unwrap();
         // Somebody else is turned away.
         TcpStream::connect(&address).unwrap().write_all(&[0; KEY]).unwrap();
@@ -29,7 +29,7 @@ fn who_knows_the_token_is_served_and_has_the_key() {
     let (session, what) = server.accept(number, |_| Ok(())).unwrap();
     server.second(&session).unwrap();
     session.send(b"done".to_vec()).unwrap();
-    assert_eq!((what, asked.join().unwrap().as_str()), (7, "done"));
+    assert_eq!((what, client.join().unwrap().as_str()), (7, "done"));
 }
 
 #[test]
@@ -39,8 +39,8 @@ fn who_does_not_is_refused_in_a_line() {
         let address = address.clone();
         move || ask(&address, "wrong horse battery")
     });
-    let told = server.accept(number, |_| Ok(())).unwrap_err();
-    assert!(told.contains("127.0.0.1") && told.contains("token"), "{told}");
+    let error = server.accept(number, |_| Ok(())).unwrap_err();
+    assert!(error.contains("127.0.0.1") && error.contains("token"), "{error}");
     let refused = other.join().unwrap().unwrap_err();
     assert!(refused.contains("refused: the token is another one"), "{refused}");
     // Who listens must know it, too: it repeats what it heard.
@@ -92,7 +92,7 @@ fn strangers_keep_nobody_waiting() {
     strangers[20].write_all(b"a").unwrap();
     strangers[21].write_all(&[b'a'; GREETING + 1]).unwrap();
     let (asks, to) = (address.clone(), "correct horse battery");
-    let asked = std::thread::spawn(move || ask(&asks, to).map(drop));
+    let client = std::thread::spawn(move || ask(&asks, to).map(drop));
     let mut lobby = Lobby::default();
     let since = Instant::now();
     let mut refused = 0;
@@ -108,7 +108,7 @@ fn strangers_keep_nobody_waiting() {
         }
     };
     assert!(what == 7 && refused <= 1 && !lobby.is_empty(), "{refused}");
-    asked.join().unwrap().unwrap();
+    client.join().unwrap().unwrap();
     // There is room for so many; the one who waits longest goes.
     for _ in 0..MOST_WAITING {
         drop(TcpStream::connect(&address).unwrap());

@@ -111,13 +111,13 @@ impl Board {
             let unbroken = (last - first).saturating_sub(gaps);
             words.wide(STEPS).store(steps, Relaxed);
             words.wide(UNBROKEN).store(unbroken, Relaxed);
-            let asked = words.wide(ASKED).load(Acquire);
-            if asked != answered {
+            let wanted = words.wide(ASKED).load(Acquire);
+            if wanted != answered {
                 words.wide(CPU).store(usage::thread_cpu().get() as u64, Relaxed);
                 words.wide(STEPS_THEN).store(steps, Relaxed);
                 words.wide(UNBROKEN_THEN).store(unbroken, Relaxed);
-                words.wide(ANSWERED).store(asked, Release);
-                answered = asked;
+                words.wide(ANSWERED).store(wanted, Release);
+                answered = wanted;
                 // Nothing was computed meanwhile: others may have had the CPU since the call.
                 let now = clock.now();
                 gaps += now - last;

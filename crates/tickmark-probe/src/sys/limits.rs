@@ -146,10 +146,10 @@ struct Scheduling {
     period: u64,
 }
 
-fn set_scheduling(mut asked: Scheduling) -> Result<(), CallError> {
-    asked.size = size_of::<Scheduling>() as u32;
+fn set_scheduling(mut scheduling: Scheduling) -> Result<(), CallError> {
+    scheduling.size = size_of::<Scheduling>() as u32;
     // SAFETY: `asked` is valid to read, and as long as it says.
-    let done = unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const asked, 0) };
+    let done = unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const scheduling, 0) };
     check_long("sched_setattr", done).map(drop)
 }
 

@@ -246,8 +246,9 @@ fn limit(index: u32, mtu: u32, rate: u64) -> Message {
         bucket.extend_from_slice(&word.to_ne_bytes());
     }
     // TCA_TBF_PARMS, TCA_TBF_RATE64, TCA_TBF_BURST.
-    let told = [attribute(1, &bucket), attribute(4, &rate.to_ne_bytes()), attribute(6, &burst.to_ne_bytes())];
-    Message::new(new, CREATE, &body).with(kind, &text("tbf")).with(options, &told.concat())
+    let attributes =
+        [attribute(1, &bucket), attribute(4, &rate.to_ne_bytes()), attribute(6, &burst.to_ne_bytes())];
+    Message::new(new, CREATE, &body).with(kind, &text("tbf")).with(options, &attributes.concat())
 }
 
 fn up(index: u32) -> Message {

@@ -22,9 +22,9 @@ pub fn peers_tell(tell: impl Fn(&CallError) + Send + Sync + 'static) {
 extern "C" fn peer_ended(_signal: i32, info: *mut libc::siginfo_t, _context: *mut libc::c_void) {
     // SAFETY: the kernel passes a siginfo_t, of SIGCHLD, to handlers that ask for it with SA_SIGINFO.
     let (how, status) = unsafe { ((*info).si_code, (*info).si_status()) };
-    let told = how == libc::CLD_EXITED && status == PEER_TOLD;
+    let is_reported = how == libc::CLD_EXITED && status == PEER_TOLD;
     // SAFETY: ends the process, which a handler may.
-    unsafe { libc::_exit(if told { PEER_TOLD } else { PEER_ENDED }) };
+    unsafe { libc::_exit(if is_reported { PEER_TOLD } else { PEER_ENDED }) };
 }
 
 /// What a call says where the other side is gone.

@@ -14,7 +14,7 @@ const SITES: usize = 12;
 /// Each search: where it ended, and what it went by.
 pub(super) fn of_capacity(all: &[Load<Capacity>]) -> Vec<Drawing> {
     let row = |load: &Load<Capacity>| {
-        let seen = load.seen.as_ref().ok()?;
+        let seen = load.summary.as_ref().ok()?;
         let interval = &seen.rate.interval;
         let middle = if seen.runs > 1 {
             vec![interval.low, seen.rate.point, interval.high]
@@ -120,8 +120,8 @@ mod tests {
         let load = |seen| Load {
             metric: "m".to_owned(),
             title: "a page".to_owned(),
-            told: Default::default(),
-            seen,
+            arguments: Default::default(),
+            summary: seen,
         };
         let drawings = of_capacity(&[load(Ok(seen)), load(Err("refused".to_owned()))]);
         // Six values, and one of each kind in the legend.

@@ -146,7 +146,7 @@ fn of_noise(of: &Noise) -> Vec<Drawing> {
 /// How late: by share, and over time.
 fn of_wakes(of: &Wakes, runs: &[WayRun]) -> Vec<Drawing> {
     let series = |way: &WaitMethodRow| {
-        let seen = way.seen.as_ref().ok()?;
+        let seen = way.summary.as_ref().ok()?;
         let shares = tail_shares(20, seen.late.as_slice().len() as u64);
         let points = shares.filter_map(|share| Some((share, seen.late.quantile(share)?.max(1.0)))).collect();
         Some(Series { name: way.title.clone(), points, shape: Shape::Steps, band: Vec::new() })
@@ -244,7 +244,7 @@ fn of_loads(title: &str, loads: &[Load]) -> Vec<Drawing> {
     const NAMES: [&str; 3] = ["service", "response", "lateness of the client"];
     let mut series = Vec::new();
     for load in loads {
-        let Ok(seen) = &load.seen else { continue };
+        let Ok(seen) = &load.summary else { continue };
         for (times, name) in seen.times.iter().zip(NAMES) {
             let Some(times) = times else { continue };
             let points =

@@ -33,7 +33,7 @@ pub(super) struct FigureChance {
     /// Of this figure alone, over all looks.
     over: f64,
     /// The chance of as large a difference between two earlier replicates in any figure; 0 where those do not judge.
-    pub(super) seen: f64,
+    pub(super) between_earlier: f64,
 }
 
 /// Figures that are judged at once. A claim is wrong anywhere in all families with at most the rule's level.
@@ -214,8 +214,12 @@ fn by_groups(figures: &[(usize, &Sides<'_>)], labels: Labels) -> Vec<(usize, Fig
 }
 
 fn relabelled(at: Vec<usize>, chances: Vec<Chance>, labels: Labels) -> Vec<(usize, FigureChance)> {
-    let found =
-        |chance: Chance| FigureChance { test: Test::Labels(labels), chance, over: chance.p, seen: 0.0 };
+    let found = |chance: Chance| FigureChance {
+        test: Test::Labels(labels),
+        chance,
+        over: chance.p,
+        between_earlier: 0.0,
+    };
     at.into_iter().zip(chances).map(|(at, chance)| (at, found(chance))).collect()
 }
 
@@ -238,7 +242,7 @@ fn by_means(figures: &[(usize, &Sides<'_>)], earlier: &[f64]) -> Vec<(usize, Fig
     let adjusted = holm(&all.iter().map(|(_, _, p, _)| *p).collect::<Vec<_>>());
     let found = |(at, test, p, least): (usize, Test, f64, f64), adjusted: f64| {
         let chance = Chance { p, adjusted: adjusted.max(least) };
-        (at, FigureChance { test, chance, over: p.max(least), seen: least })
+        (at, FigureChance { test, chance, over: p.max(least), between_earlier: least })
     };
     all.into_iter().zip(adjusted).map(|(one, adjusted)| found(one, adjusted)).collect()
 }

@@ -86,7 +86,7 @@ mod modelled {
 
     #[derive(Debug)]
     pub(crate) struct Event {
-        told: Mutex<u32>,
+        notified: Mutex<u32>,
         changed: Condvar,
         now: AtomicU64,
     }

@@ -46,17 +46,17 @@ const FILES: [(&str, &str); 4] = [
     ("~/.cache/tickmark", "Kernels of the lab, and what they are built from."),
 ];
 
-pub(super) fn completions(asked: &Completions) -> Result<Code, Error> {
-    let text = complete::script(asked.shell).map_err(Error::Output)?;
+pub(super) fn completions(options: &Completions) -> Result<Code, Error> {
+    let text = complete::script(options.shell).map_err(Error::Output)?;
     super::print(&String::from_utf8_lossy(&text))?;
     Ok(Code::Done)
 }
 
-pub(super) fn man(asked: &Man) -> Result<Code, Error> {
-    let written = std::fs::create_dir_all(&asked.folder)
-        .and_then(|()| clap_mangen::generate_to(Cli::command(), &asked.folder))
-        .and_then(|()| complete_pages(&asked.folder));
-    written.map_err(|source| Error::File { path: asked.folder.clone(), source })?;
+pub(super) fn man(options: &Man) -> Result<Code, Error> {
+    let written = std::fs::create_dir_all(&options.folder)
+        .and_then(|()| clap_mangen::generate_to(Cli::command(), &options.folder))
+        .and_then(|()| complete_pages(&options.folder));
+    written.map_err(|source| Error::File { path: options.folder.clone(), source })?;
     Ok(Code::Done)
 }
 

@@ -14,7 +14,7 @@ pub(crate) struct Named<'a> {
     /// Those of all sides.
     metrics: Vec<&'a Metric>,
     /// The names that fit something.
-    seen: RefCell<BTreeSet<&'a str>>,
+    matched: RefCell<BTreeSet<&'a str>>,
 }
 
 impl<'a> Named<'a> {
@@ -25,7 +25,7 @@ impl<'a> Named<'a> {
     ) -> Self {
         let metrics = metrics.collect();
         let names = names.iter().map(|name| (name.as_str(), glob::Pattern::new(name).ok())).collect();
-        Self { option, names, metrics, seen: RefCell::default() }
+        Self { option, names, metrics, matched: RefCell::default() }
     }
 
     /// By its suite, its name or its metric's, its title, or a pattern.
@@ -37,12 +37,12 @@ impl<'a> Named<'a> {
             of_metric || by_pattern || [row.metric.as_str(), row.title.trim(), group.suite()].contains(name)
         };
         let fitting: Vec<&str> = self.names.iter().filter(fits).map(|(name, _)| *name).collect();
-        self.seen.borrow_mut().extend(&fitting);
+        self.matched.borrow_mut().extend(&fitting);
         self.names.is_empty() || !fitting.is_empty()
     }
 
     pub(crate) fn each_fits(&self) -> Result<(), Error> {
-        let seen = self.seen.borrow();
+        let seen = self.matched.borrow();
         match self.names.iter().find(|(name, _)| !seen.contains(name)) {
             Some((name, _)) => {
                 Err(Error::Usage(format!("no metric of these recordings fits {} {name}", self.option)))

@@ -95,10 +95,10 @@ struct Set {
 }
 
 /// Reads all files at once, and tells of the first that is bad.
-fn read(asked: &MinistatOptions, flavour: Flavour) -> Result<Vec<Set>, End> {
+fn read(options: &MinistatOptions, flavour: Flavour) -> Result<Vec<Set>, End> {
     let column = Column {
-        number: asked.column,
-        delimiters: &asked.delimiters,
+        number: options.column,
+        delimiters: &options.delimiters,
         longest: LONGEST,
         any: true,
         strict: false,
@@ -141,12 +141,12 @@ fn read(asked: &MinistatOptions, flavour: Flavour) -> Result<Vec<Set>, End> {
         Ok(Set { name, values, figures })
     };
     // Standard input can be read once; the second time it is over.
-    if asked.files.iter().filter(|file| *file == "-").count() > 1 {
-        return asked.files.iter().map(|file| one(file)).collect();
+    if options.files.iter().filter(|file| *file == "-").count() > 1 {
+        return options.files.iter().map(|file| one(file)).collect();
     }
     std::thread::scope(|scope| {
         let one = &one;
-        let readers: Vec<_> = asked.files.iter().map(|file| scope.spawn(move || one(file))).collect();
+        let readers: Vec<_> = options.files.iter().map(|file| scope.spawn(move || one(file))).collect();
         let joined = readers.into_iter().map(std::thread::ScopedJoinHandle::join);
         joined
             .map(|read| read.unwrap_or_else(|_| Err(End(b"ministat: out of memory\n".to_vec(), 1))))
@@ -163,17 +163,17 @@ fn strerror(error: &std::io::Error) -> String {
 fn report(
     out: &mut impl Write,
     flavour: Flavour,
-    asked: &MinistatOptions,
+    options: &MinistatOptions,
     sets: &[Set],
 ) -> std::io::Result<Option<End>> {
-    let plot = asked.plot && asked.test;
-    if plot && asked.width > WIDEST {
+    let plot = options.plot && options.test;
+    if plot && options.width > WIDEST {
         let why =
             format!("a plot of more than {WIDEST} columns is not drawn: here ministat runs out of memory");
         return Ok(Some(End(format!("ministat: {why}\n").into_bytes(), 2)));
     }
     let drawn: Vec<_> = sets.iter().map(|set| (set.values.as_slice(), set.figures)).collect();
-    if plot && !frame::possible(&drawn, asked.width) {
+    if plot && !frame::possible(&drawn, options.width) {
         let why = "numbers that are not finite, or a width of 1, cannot be plotted: here ministat crashes";
         return Ok(Some(End(format!("ministat: {why}\n").into_bytes(), 2)));
     }
@@ -183,7 +183,7 @@ fn report(
         writeln!(out)?;
     }
     if plot {
-        frame::draw(out, &drawn, asked.width, asked.separate)?;
+        frame::draw(out, &drawn, options.width, options.separate)?;
     }
     writeln!(out, "    N           Min           Max        Median           Avg        Stddev")?;
     for (index, set) in sets.iter().enumerate() {
@@ -193,8 +193,8 @@ fn report(
             write!(out, " {:>13}", g(value, 8))?;
         }
         writeln!(out)?;
-        if index > 0 && asked.test {
-            relative(out, flavour, &sets[0].figures, f, asked.level)?;
+        if index > 0 && options.test {
+            relative(out, flavour, &sets[0].figures, f, options.level)?;
         }
     }
     Ok(None)

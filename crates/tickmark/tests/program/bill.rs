@@ -12,8 +12,9 @@ fn a_bill_has_what_the_command_took_and_adds_up() {
     let _machine = crate::bench::machine();
     let bench = Bench::new();
     // Behind the dashes everything is the command's.
-    let asked = ["bill", "--runs", "3", "--name", "half", "--format", "json", "--", "python3", "-c", HALF];
-    let page: serde_json::Value = serde_json::from_str(&out(&bench.run(&asked))).unwrap();
+    let arguments =
+        ["bill", "--runs", "3", "--name", "half", "--format", "json", "--", "python3", "-c", HALF];
+    let page: serde_json::Value = serde_json::from_str(&out(&bench.run(&arguments))).unwrap();
     let part =
         |name: &str| page["parts"][name]["median"].as_f64().unwrap_or_else(|| panic!("no {name}: {page}"));
     // The interpreter takes some more to start.

@@ -22,7 +22,7 @@ fn reads_are_counted_by_clock_and_by_call_site() {
     let _machine = crate::bench::machine();
     let bench = Bench::new();
     let program = compiled(&bench, READS, &["-g"]);
-    let asked = [
+    let arguments = [
         "clock-reads",
         "--runs",
         "2",
@@ -38,7 +38,7 @@ fn reads_are_counted_by_clock_and_by_call_site() {
         "--",
         &program,
     ];
-    let done = bench.run(&asked);
+    let done = bench.run(&arguments);
     assert_eq!(done.status.code(), Some(0), "{}", err(&done));
     let page: Value = serde_json::from_str(&out(&done)).unwrap();
     let of = |name: &str| {
@@ -66,8 +66,8 @@ fn reads_are_counted_by_clock_and_by_call_site() {
     // What it starts is counted, too; a server is killed with what it started.
     let shell = format!("{program}; sleep 60 & sleep 60");
     let begun = std::time::Instant::now();
-    let asked = ["clock-reads", "--duration", "3s", "--format", "json", "--", "sh", "-c", &shell];
-    let done = bench.run(&asked);
+    let arguments = ["clock-reads", "--duration", "3s", "--format", "json", "--", "sh", "-c", &shell];
+    let done = bench.run(&arguments);
     assert_eq!(done.status.code(), Some(0), "{}", err(&done));
     let page: Value = serde_json::from_str(&out(&done)).unwrap();
     assert!(
@@ -97,8 +97,8 @@ fn a_process_that_runs_already_is_watched() {
         while std::fs::read_to_string(&turns).unwrap_or_default().is_empty() {
             std::thread::sleep(std::time::Duration::from_millis(10));
         }
-        let asked = ["clock-reads", "--pid", &pid, "--duration", "1500ms", "--calls", "turn,main"];
-        let done = bench.run(&[&asked[..], &["--count", &count, "--format", "json"]].concat());
+        let arguments = ["clock-reads", "--pid", &pid, "--duration", "1500ms", "--calls", "turn,main"];
+        let done = bench.run(&[&arguments[..], &["--count", &count, "--format", "json"]].concat());
         // It goes on afterwards, with what it starts.
         std::thread::sleep(std::time::Duration::from_millis(300));
         assert!(running.try_wait().unwrap().is_none(), "it has ended");
@@ -181,14 +181,14 @@ fn a_program_in_go_is_watched() {
     let built = go.arg("build").arg("-o").arg(&program).arg(&source).status().unwrap();
     assert!(built.success());
     // A library that is preloaded sees none of it: it is breakpoints that count, from its beginning.
-    let asked = ["clock-reads", "--duration", "1s", "--calls", "main.turn", "--format", "json", "--"];
-    let begun = bench.run(&[&asked[..], &[program.to_str().unwrap()]].concat());
+    let arguments = ["clock-reads", "--duration", "1s", "--calls", "main.turn", "--format", "json", "--"];
+    let begun = bench.run(&[&arguments[..], &[program.to_str().unwrap()]].concat());
     assert_eq!(begun.status.code(), Some(0), "{}", err(&begun));
     ten_readings_a_turn(&serde_json::from_str(&out(&begun)).unwrap());
     let mut running = std::process::Command::new(&program).spawn().unwrap();
     let pid = running.id().to_string();
-    let asked = ["clock-reads", "--pid", &pid, "--duration", "1s", "--calls", "main.turn"];
-    let done = bench.run(&[&asked[..], &["--format", "json"]].concat());
+    let arguments = ["clock-reads", "--pid", &pid, "--duration", "1s", "--calls", "main.turn"];
+    let done = bench.run(&[&arguments[..], &["--format", "json"]].concat());
     running.kill().unwrap();
     running.wait().unwrap();
     assert_eq!(done.status.code(), Some(0), "{}", err(&done));
@@ -249,10 +249,10 @@ fn what_cannot_be_counted_is_said() {
     // Linked statically: nothing is loaded before it, and breakpoints are for root.
     let source = "#include <time.h>\nint main(void) { struct timespec t; for (int i = 0; i < 10; i++) clock_gettime(CLOCK_MONOTONIC, &t); return 0; }\n";
     let path = compiled(&bench, source, &["-static"]);
-    let asked = ["clock-reads", "--format", "json", "--", &path];
-    let page: Value = serde_json::from_str(&out(&bench.run(&asked))).unwrap();
+    let arguments = ["clock-reads", "--format", "json", "--", &path];
+    let page: Value = serde_json::from_str(&out(&bench.run(&arguments))).unwrap();
     assert_eq!(page["clocks"][0]["reads"].as_f64(), Some(10.0), "{page}");
-    let mut bound = crate::bench::sandboxed(&bench.store(), &["--cap-drop", "ALL"], &asked);
+    let mut bound = crate::bench::sandboxed(&bench.store(), &["--cap-drop", "ALL"], &arguments);
     refused(&bound.output().unwrap(), 1, &["statically"]);
     // Without its symbols there is nothing to stop at.
     let path = compiled(&bench, source, &["-static", "-s"]);

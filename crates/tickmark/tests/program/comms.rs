@@ -16,9 +16,9 @@ fn both_benchmarks_over_every_transport() {
     let _machine = crate::bench::machine();
     let bench = Bench::new();
     let over = ["tcp", "udp", "unix", "unix-dgram", "pipe", "memory"];
-    let asked =
+    let arguments =
         ["comms", "--over", &over.join(","), "--load", "none", "--sizes", "1,4096,40000", "--runs", "2"];
-    let page = bench.json(&[&asked[..], &["--duration", "4s", "--name", "all"]].concat());
+    let page = bench.json(&[&arguments[..], &["--duration", "4s", "--name", "all"]].concat());
     assert_eq!(all(&page).len(), 12, "{page}");
     for comms in all(&page) {
         let divisor = comms["divisor"].as_f64().unwrap();
@@ -51,7 +51,7 @@ fn what_messages_cost_is_found_by_two_meters() {
     let _machine = crate::bench::machine();
     let bench = Bench::new();
     let folder = bench.store().join("plots");
-    let asked =
+    let arguments =
         ["comms", "comms1", "--place", "same", "--load", "thread,process", "--step", "multiply,increment"];
     let more = [
         "--sizes",
@@ -63,7 +63,7 @@ fn what_messages_cost_is_found_by_two_meters() {
         "--name",
         "loads",
     ];
-    let page = bench.json(&[&asked[..], &more, &["--plots", folder.to_str().unwrap()]].concat());
+    let page = bench.json(&[&arguments[..], &more, &["--plots", folder.to_str().unwrap()]].concat());
     assert_eq!(all(&page).len(), 4, "{page}");
     for comms in all(&page) {
         let cpu = &comms["cpus"][0];
@@ -102,7 +102,7 @@ fn packets_between_two_namespaces_cost_what_their_size_says() {
     let bench = Bench::new();
     let devices = || std::fs::read_to_string("/proc/net/dev").unwrap().lines().count();
     let before = devices();
-    let asked = [
+    let arguments = [
         "comms",
         "comms1",
         "--link",
@@ -116,7 +116,8 @@ fn packets_between_two_namespaces_cost_what_their_size_says() {
         "--load",
         "none",
     ];
-    let page = bench.json(&[&asked[..], &["--sizes", "262144", "--duration", "4s", "--runs", "3"]].concat());
+    let page =
+        bench.json(&[&arguments[..], &["--sizes", "262144", "--duration", "4s", "--runs", "3"]].concat());
     let rate = |at: usize| rows(&all(&page)[at])[0]["rate"].as_f64().unwrap();
     assert!(all(&page)[0]["metric"].as_str().unwrap().contains("veth512.plain"), "{page}");
     assert!(all(&page)[1]["metric"].as_str().unwrap().contains("veth512.plain.rps"), "{page}");
@@ -133,7 +134,7 @@ fn packets_between_two_namespaces_cost_what_their_size_says() {
 fn a_thread_as_the_other_side_beside_computing_processes() {
     let _machine = crate::bench::machine();
     let bench = Bench::new();
-    let asked = [
+    let arguments = [
         "comms",
         "--peer",
         "thread,process",
@@ -144,7 +145,7 @@ fn a_thread_as_the_other_side_beside_computing_processes() {
         "--sizes",
         "1,20000",
     ];
-    let page = bench.json(&[&asked[..], &["--duration", "6s", "--runs", "2"]].concat());
+    let page = bench.json(&[&arguments[..], &["--duration", "6s", "--runs", "2"]].concat());
     assert_eq!(all(&page).len(), 8, "{page}");
     for comms in all(&page) {
         assert_eq!((rows(comms).len(), &comms["runs"]), (2, &Value::from(2)), "{comms}");

@@ -81,9 +81,9 @@ fn two_hosts_measure_together_over_ssh_and_where_one_listens() {
     // The token was in a file of its own, which is gone, and is in no recording.
     let meta = std::fs::read_to_string(bench.recording().join("meta.json")).unwrap();
     let meta: serde_json::Value = serde_json::from_str(&meta).unwrap();
-    let told =
+    let arguments =
         meta["plan"]["runs"].as_array().unwrap().iter().find_map(|run| run["arguments"]["token"].as_str());
-    let file = told.unwrap();
+    let file = arguments.unwrap();
     assert!(file.ends_with("/token") && !std::path::Path::new(file).exists(), "{file}");
     let failed =
         bench.run(&[&own[..], &["--peer", "root@10.213.5.2", "--ssh=-oIdentitiesOnly=yes"]].concat());
@@ -92,10 +92,10 @@ fn two_hosts_measure_together_over_ssh_and_where_one_listens() {
     let mut serves = machine.command(crate::bench::program());
     serves.args(["comms", "--serve", "--listen", "10.213.5.2:7271"]);
     let _server = Server::start(serves);
-    let told = [&own[..], &["--peer", "10.213.5.2", "--name", "told"]].concat();
-    refused(&bench.run(&told), 1, &["10.213.5.2"]);
-    let told = [&own[..], &["--peer", "10.213.5.2:7271", "--name", "told"]].concat();
-    let made = asked(&bench, TOKEN[1], &told);
+    let arguments = [&own[..], &["--peer", "10.213.5.2", "--name", "told"]].concat();
+    refused(&bench.run(&arguments), 1, &["10.213.5.2"]);
+    let arguments = [&own[..], &["--peer", "10.213.5.2:7271", "--name", "told"]].concat();
+    let made = asked(&bench, TOKEN[1], &arguments);
     assert_eq!(made.status.code(), Some(0), "{}", err(&made));
     let text = out(&made);
     assert!(
@@ -137,8 +137,8 @@ fn transactions_with_a_server_on_another_host() {
     let mut serves = machine.command(crate::bench::program());
     serves.args(["comms", "--serve", "--listen", "10.213.6.2:7271"]);
     let _server = Server::start(serves);
-    let told = [&own[..], &["--peer", "10.213.6.2:7271", "--rate", "200"]].concat();
-    let made = asked(&bench, TOKEN[1], &told);
+    let arguments = [&own[..], &["--peer", "10.213.6.2:7271", "--rate", "200"]].concat();
+    let made = asked(&bench, TOKEN[1], &arguments);
     assert_eq!(made.status.code(), Some(0), "{}", err(&made));
     assert!(
         out(&made).contains("server on another host") && out(&made).contains("response"),
@@ -146,7 +146,7 @@ fn transactions_with_a_server_on_another_host() {
         out(&made)
     );
     refused(
-        &asked(&bench, "another horse battery", &told),
+        &asked(&bench, "another horse battery", &arguments),
         1,
         &["nothing was measured", "the token is another one"],
     );

@@ -19,9 +19,9 @@ const SHORT: [&str; 6] = ["--blocks", "8", "--slice", "80ms", "--connection", "k
 fn the_slope_is_the_number_of_reads() {
     let _machine = crate::bench::machine();
     let bench = Bench::new();
-    let asked =
+    let arguments =
         ["dose", "--reads", "20", "--doses", "0,1000,4000,syscall", "--name", "twenty", "--format", "json"];
-    let done = bench.run(&[&asked[..], &SHORT].concat());
+    let done = bench.run(&[&arguments[..], &SHORT].concat());
     assert_eq!(done.status.code(), Some(0), "{}", err(&done));
     // The pilot says what can be told apart before it begins.
     assert!(err(&done).contains("power") && err(&done).contains("times"), "{}", err(&done));
@@ -52,8 +52,8 @@ fn the_slope_is_the_number_of_reads() {
 fn operations_on_time_stamps_are_dosed() {
     let _machine = crate::bench::machine();
     let bench = Bench::new();
-    let asked = ["dose", "--reads", "20", "--op", "normalise", "--doses", "0,1000,4000", "--name", "ops"];
-    let done = bench.run(&[&asked[..], &["--format", "json"], &SHORT].concat());
+    let arguments = ["dose", "--reads", "20", "--op", "normalise", "--doses", "0,1000,4000", "--name", "ops"];
+    let done = bench.run(&[&arguments[..], &["--format", "json"], &SHORT].concat());
     assert_eq!(done.status.code(), Some(0), "{}", err(&done));
     let page: Value = serde_json::from_str(&out(&done)).unwrap();
     let (_, low, high) = slope(&page);
@@ -85,9 +85,9 @@ fn other_clock_sources_are_measured_and_put_back() {
         .collect();
     assert!(!others.is_empty(), "this machine has {was} alone");
     let bench = Bench::new();
-    let asked =
+    let arguments =
         ["dose", "--clock-sources", "--no-pilot", "--reads", "5", "--doses", "0,2000", "--format", "json"];
-    let done = bench.run(&[&asked[..], &SHORT].concat());
+    let done = bench.run(&[&arguments[..], &SHORT].concat());
     assert_eq!(done.status.code(), Some(0), "{}", err(&done));
     assert_eq!(read("current_clocksource"), was);
     let page: Value = serde_json::from_str(&out(&done)).unwrap();
@@ -144,7 +144,7 @@ fn a_number_of_the_users_is_measured_too() {
     assert!(Command::new("gcc").args(["-o", &at("server"), &at("server.c")]).status().unwrap().success());
     assert!(Command::new("mkfifo").args([at("ask"), at("answer")]).status().unwrap().success());
     let number = format!("echo > {}; cat {}", at("ask"), at("answer"));
-    let asked = [
+    let arguments = [
         "dose",
         "--no-pilot",
         "--number",
@@ -162,7 +162,7 @@ fn a_number_of_the_users_is_measured_too() {
         "--",
         &at("server"),
     ];
-    let done = bench.run(&asked);
+    let done = bench.run(&arguments);
     assert_eq!(done.status.code(), Some(0), "{}", err(&done));
     let page: Value = serde_json::from_str(&out(&done)).unwrap();
     let (point, ..) = slope(&page);
@@ -188,7 +188,7 @@ fn transactions_that_a_command_counts_are_dosed() {
     assert!(Command::new("gcc").args(["-o", &at("counts"), &at("counts.c")]).status().unwrap().success());
     let count = format!("cat {}", at("done"));
     let busy = format!("sleep 100000.{}", std::process::id());
-    let asked = [
+    let arguments = [
         "dose",
         "--no-pilot",
         "--count",
@@ -206,7 +206,7 @@ fn transactions_that_a_command_counts_are_dosed() {
         "--",
         &at("counts"),
     ];
-    let done = bench.run(&asked);
+    let done = bench.run(&arguments);
     assert_eq!(done.status.code(), Some(0), "{}", err(&done));
     let page: Value = serde_json::from_str(&out(&done)).unwrap();
     let (_, low, high) = slope(&page);

@@ -303,7 +303,7 @@ impl Cluster {
             fs::create_dir_all(d.join(name)).unwrap();
         }
         let short = |text: String| text.trim().to_owned();
-        let told = |program: &str, word: &str| {
+        let output = |program: &str, word: &str| {
             short(out(&Command::new(program)
                 .arg(word)
                 .output()
@@ -311,8 +311,8 @@ impl Cluster {
         };
         let configuration = CONFIGURATION
             .replace("D/", &format!("{}/", d.display()))
-            .replace("HOST", &told("hostname", "-s"))
-            .replace("USER", &told("id", "-un"))
+            .replace("HOST", &output("hostname", "-s"))
+            .replace("USER", &output("id", "-un"))
             .replace("COUNT", &count.to_string())
             .replace("LAST", &(17000 + count).to_string());
         fs::write(d.join("slurm.conf"), configuration).unwrap();
@@ -361,12 +361,12 @@ impl Cluster {
 
     fn idle(&self) -> u32 {
         let mut sinfo = Command::new("sinfo");
-        let told = sinfo
+        let state = sinfo
             .args(["-h", "-t", "idle", "-o", "%D"])
             .env("SLURM_CONF", self.configuration())
             .output()
             .unwrap();
-        out(&told).trim().parse().unwrap_or(0)
+        out(&state).trim().parse().unwrap_or(0)
     }
 
     /// Ends a node as a power failure would: its daemon, its steps, and what they run.

@@ -20,7 +20,7 @@ const SHORT: [&str; 4] = ["--runs", "2", "--duration", "700ms"];
 fn our_own_pair_says_what_a_transaction_costs() {
     let _machine = crate::bench::machine();
     let bench = Bench::new();
-    let asked = [
+    let arguments = [
         "http",
         "--connection",
         "close,keep-alive",
@@ -33,7 +33,7 @@ fn our_own_pair_says_what_a_transaction_costs() {
         "--name",
         "pair",
     ];
-    let page = bench.json(&[&asked[..], &SHORT].concat());
+    let page = bench.json(&[&arguments[..], &SHORT].concat());
     assert_eq!(page["loads"].as_array().unwrap().len(), 2, "{page}");
     for load in 0..2 {
         let seen = seen(&page, load);
@@ -89,7 +89,7 @@ fn requests_at_times_of_their_own_come_as_often_as_they_are_due() {
     let _machine = crate::bench::machine();
     let bench = Bench::new();
     for arrivals in ["fixed", "poisson"] {
-        let asked = [
+        let arguments = [
             "http",
             "--connection",
             "keep-alive",
@@ -104,7 +104,7 @@ fn requests_at_times_of_their_own_come_as_often_as_they_are_due() {
             "--place",
             "same",
         ];
-        let page = bench.json(&[&asked[..], &["--runs", "1", "--duration", "3s"]].concat());
+        let page = bench.json(&[&arguments[..], &["--runs", "1", "--duration", "3s"]].concat());
         let seen = seen(&page, 0);
         let rate = median(&seen["reached"]);
         assert!((150.0..250.0).contains(&rate), "{page}");
@@ -244,7 +244,7 @@ fn bad_servers_are_counted_and_said_in_one_line() {
     ];
     for (does, says) in bad {
         let url = server(does);
-        let asked = [
+        let arguments = [
             "http",
             "--url",
             &url,
@@ -257,7 +257,7 @@ fn bad_servers_are_counted_and_said_in_one_line() {
             "--patience",
             "1",
         ];
-        refused(&bench.run(&asked), 1, &["nothing was measured", says]);
+        refused(&bench.run(&arguments), 1, &["nothing was measured", says]);
     }
     refused(&bench.run(&["http", "--quick", "--url", "http://127.0.0.1:1/"]), 1, &["refused"]);
     refused(&bench.run(&["http", "--url", "https://127.0.0.1/"]), 2, &["https"]);
@@ -286,7 +286,7 @@ fn a_stall_is_in_the_response_latency_and_not_in_the_service_latency() {
         }
     }
     let url = server(stalls);
-    let asked = [
+    let arguments = [
         "http",
         "--url",
         &url,
@@ -301,7 +301,7 @@ fn a_stall_is_in_the_response_latency_and_not_in_the_service_latency() {
         "--duration",
         "4s",
     ];
-    let page = bench.json(&asked);
+    let page = bench.json(&arguments);
     let latency = &seen(&page, 0)["latency"];
     let at = |which: &str, what: &str| latency[which]["quantiles"][what].as_f64().unwrap();
     // A fifth of all requests was due while it stood still; four connections waited for their answers.

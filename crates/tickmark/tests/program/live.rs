@@ -25,8 +25,8 @@ fn a_load_a_late_wake_up_and_a_gap_are_seen_within_a_second() {
     let _machine = crate::bench::machine();
     let bench = Bench::new();
     let cpu = tickmark_probe::sys::limits::allowed_cpus().unwrap()[0].to_string();
-    let mut asked = bench.command(&["live", "--cpu", &cpu, "--format", "json", "--duration", "20s"]);
-    let mut live = Ended(asked.stdout(Stdio::piped()).spawn().unwrap());
+    let mut command = bench.command(&["live", "--cpu", &cpu, "--format", "json", "--duration", "20s"]);
+    let mut live = Ended(command.stdout(Stdio::piped()).spawn().unwrap());
     let lines = BufReader::new(live.0.stdout.take().unwrap()).lines();
     let mut lines = lines.map(|line| serde_json::from_str::<Value>(&line.unwrap()).unwrap());
     let first = lines.next().unwrap();

@@ -23,9 +23,9 @@ fn there(what: &str) -> usize {
 fn sqlite_says_what_a_transaction_costs() {
     let _machine = crate::bench::machine();
     let bench = Bench::new();
-    let asked =
+    let arguments =
         ["sql", "--rows", "2000", "--load", "select-index,point-select,insert,read-write", "--name", "lite"];
-    let page = bench.json(&[&asked[..], &SHORT].concat());
+    let page = bench.json(&[&arguments[..], &SHORT].concat());
     let loads = page["loads"].as_array().unwrap();
     assert_eq!(loads.len(), 4, "{page}");
     for load in loads {
@@ -50,7 +50,7 @@ fn sqlite_says_what_a_transaction_costs() {
 fn servers_of_our_own_come_and_go_with_the_run() {
     let _machine = crate::bench::machine();
     let bench = Bench::new();
-    let asked = [
+    let arguments = [
         "sql",
         "--start",
         "mariadb,postgres",
@@ -61,7 +61,7 @@ fn servers_of_our_own_come_and_go_with_the_run() {
         "--load",
         "read-write",
     ];
-    let page = bench.json(&[&asked[..], &SHORT].concat());
+    let page = bench.json(&[&arguments[..], &SHORT].concat());
     let loads = page["loads"].as_array().unwrap();
     assert_eq!(loads.len(), 2, "{page}");
     for load in loads {
@@ -88,7 +88,7 @@ fn servers_of_our_own_come_and_go_with_the_run() {
 fn a_database_of_our_own_is_dosed() {
     let _machine = crate::bench::machine();
     let bench = Bench::new();
-    let asked = [
+    let arguments = [
         "dose",
         "--no-pilot",
         "--start",
@@ -100,7 +100,7 @@ fn a_database_of_our_own_is_dosed() {
         "--slice",
         "100ms",
     ];
-    let page = bench.json(&asked);
+    let page = bench.json(&arguments);
     // Four for each query, as others have counted them too.
     let reads = page["reads"].as_f64().unwrap();
     assert!((3.9..4.3).contains(&reads), "{page}");

@@ -289,12 +289,12 @@ fn base64(text: &str) -> Vec<u8> {
 #[test]
 fn the_first_long_gap_ends_the_loop_and_runs_a_command() {
     let bench = Bench::new();
-    let told = bench.store().with_extension("told");
-    let command = format!("shell:echo $TICKMARK_GAP_NS $TICKMARK_RECORDING > {}", told.display());
+    let log = bench.store().with_extension("told");
+    let command = format!("shell:echo $TICKMARK_GAP_NS $TICKMARK_RECORDING > {}", log.display());
     // Any gap is longer than that, and there is one within a tick.
     let output = bench.run(&["tick", "--duration", "20s", "--on-threshold", "400ns", &command]);
     assert_eq!(output.status.code(), Some(3), "{}", err(&output));
-    let text = std::fs::read_to_string(&told).unwrap();
+    let text = std::fs::read_to_string(&log).unwrap();
     let mut words = text.split_whitespace();
     let (length, id) = (words.next().unwrap().parse::<f64>().unwrap(), words.next().unwrap());
     assert!(length > 400.0, "{text}");

@@ -5,8 +5,8 @@ use crate::bench::{Bench, err, out, refused};
 #[test]
 fn every_way_has_its_distribution_and_a_limit_for_its_tail() {
     let bench = Bench::new();
-    let asked = ["timers", "--duration", "4s", "--runs", "2", "--interval", "200us", "--name", "timers"];
-    let page = bench.json(&[&asked[..], &["--late", "50us"]].concat());
+    let arguments = ["timers", "--duration", "4s", "--runs", "2", "--interval", "200us", "--name", "timers"];
+    let page = bench.json(&[&arguments[..], &["--late", "50us"]].concat());
     let ways = page["ways"].as_array().unwrap();
     assert_eq!(ways.len(), 13, "{page}");
     for way in ways.iter().filter(|way| way["none"].is_null()) {
@@ -32,9 +32,9 @@ fn every_way_has_its_distribution_and_a_limit_for_its_tail() {
 #[test]
 fn other_programs_read_the_wake_ups() {
     let bench = Bench::new();
-    let asked =
+    let arguments =
         ["timers", "--methods", "nanosleep,timerfd", "--duration", "2s", "--runs", "2", "--name", "timers"];
-    let page = bench.json(&asked);
+    let page = bench.json(&arguments);
     let text = out(&bench.run(&["timers", "--of", "timers", "--cyclictest"]));
     let threads: Vec<&str> = text.lines().filter(|line| line.starts_with("T: ")).collect();
     assert!(threads.len() == 2 && threads[1].starts_with("T: 1 (    0) P: 0 I:500 C:"), "{text}");
@@ -58,16 +58,16 @@ fn other_programs_read_the_wake_ups() {
 #[test]
 fn wake_ups_are_shown_as_they_come() {
     let bench = Bench::new();
-    let asked = ["timers", "--methods", "nanosleep", "--duration", "3s", "--runs", "1", "--live"];
+    let arguments = ["timers", "--methods", "nanosleep", "--duration", "3s", "--runs", "1", "--live"];
     let program = crate::bench::program();
-    let told = format!("stty cols 100 rows 40; exec '{program}' {}", asked.join(" "));
+    let script = format!("stty cols 100 rows 40; exec '{program}' {}", arguments.join(" "));
     let mut terminal = std::process::Command::new("script");
-    terminal.args(["-qec", &told, "/dev/null"]).env("TICKMARK_STORE", bench.store()).env("TERM", "xterm");
+    terminal.args(["-qec", &script, "/dev/null"]).env("TICKMARK_STORE", bench.store()).env("TERM", "xterm");
     let shown = out(&terminal.stdin(std::process::Stdio::null()).output().unwrap());
     assert!(shown.matches("wake-ups  p50 ").count() > 1, "{shown}");
     assert!(shown.contains("####") && shown.contains("round 1 of 1"), "{shown}");
     assert!(shown.contains("wake-up latency") && shown.contains("saved as"), "{shown}");
-    let plain = bench.run(&asked);
+    let plain = bench.run(&arguments);
     assert!(err(&plain).is_empty() && out(&plain).contains("wake-up latency"), "{}", err(&plain));
     refused(&bench.run(&["timers", "many", "--live"]), 2, &["--live"]);
 }
@@ -77,14 +77,14 @@ fn wake_ups_are_shown_as_they_come() {
 fn all_cpus_are_measured_at_the_same_time() {
     let bench = Bench::new();
     let cpus = tickmark_probe::sys::limits::allowed_cpus().unwrap().len();
-    let asked = ["timers", "--methods", "nanosleep", "--cpus", "all", "--duration", "1s", "--runs", "1"];
-    let page = bench.json(&asked);
+    let arguments = ["timers", "--methods", "nanosleep", "--cpus", "all", "--duration", "1s", "--runs", "1"];
+    let page = bench.json(&arguments);
     let titles: Vec<&str> =
         page["ways"].as_array().unwrap().iter().map(|way| way["title"].as_str().unwrap()).collect();
     assert_eq!(titles.len(), cpus, "{page}");
     assert!(cpus == 1 || titles.iter().all(|title| title.starts_with("CPU ")), "{titles:?}");
     assert_eq!(bench.json(&["recordings"]).as_array().unwrap().len(), cpus);
-    let text = out(&bench.run(&[&asked[..], &["--cyclictest"]].concat()));
+    let text = out(&bench.run(&[&arguments[..], &["--cyclictest"]].concat()));
     assert_eq!(text.lines().filter(|line| line.starts_with("T: ")).count(), cpus, "{text}");
     refused(&bench.run(&["timers", "--cpus", "0,4000"]), 2, &["CPU 4000", "allowed"]);
     refused(&bench.run(&["timers", "--cpus", "all", "--cpu", "0"]), 2, &["--cpu"]);
@@ -103,8 +103,8 @@ fn a_late_wake_up_ends_the_measurement_with_what_ran_meanwhile() {
     let mut busy = busy.args(["-c", &cpu.to_string(), "python3", "-c", spins]).spawn().unwrap();
     let file = bench.store().join("ran");
     let action = format!("shell:echo $TICKMARK_LATE_NS $TICKMARK_RAN > {}", file.display());
-    let asked = ["timers", "--methods", "nanosleep", "--duration", "10s", "--cpu", &cpu.to_string()];
-    let made = bench.run(&[&asked[..], &["--on-threshold", "15ms", &action]].concat());
+    let arguments = ["timers", "--methods", "nanosleep", "--duration", "10s", "--cpu", &cpu.to_string()];
+    let made = bench.run(&[&arguments[..], &["--on-threshold", "15ms", &action]].concat());
     let _ = busy.kill();
     let _ = busy.wait();
     assert_eq!(made.status.code(), Some(3), "{}", err(&made));
@@ -141,9 +141,9 @@ fn rows_of_ones_own_come_from_a_file() {
     std::fs::create_dir_all(bench.store()).unwrap();
     let text = "[[scenario]]\nname = \"burst\"\nns = [1000, 2000, 90000]\n";
     std::fs::write(file, text).unwrap();
-    let asked =
+    let arguments =
         ["timers", "--rows-from", file, "--strategy", "spin,one-shot", "--duration", "1s", "--runs", "1"];
-    let page = bench.json(&asked);
+    let page = bench.json(&arguments);
     let scenarios = page["scenarios"].as_array().unwrap();
     assert_eq!(scenarios.len(), 2, "{page}");
     for (scenario, strategy) in scenarios.iter().zip(["spin", "one_shot"]) {
@@ -212,9 +212,9 @@ fn what_cannot_be_asked_is_refused_in_one_line() {
 fn scenarios_have_the_error_of_each_timer_as_table_columns_and_plot() {
     let bench = Bench::new();
     let folder = bench.store().join("plots");
-    let asked = ["timers", "simple", "too-many", "--unit", "time", "--repeats", "20", "--duration", "3s"];
+    let arguments = ["timers", "simple", "too-many", "--unit", "time", "--repeats", "20", "--duration", "3s"];
     let more = ["--runs", "2", "--name", "rows", "--plots", folder.to_str().unwrap()];
-    let page = bench.json(&[&asked[..], &more].concat());
+    let page = bench.json(&[&arguments[..], &more].concat());
     let scenarios = page["scenarios"].as_array().unwrap();
     assert_eq!(scenarios.len(), 8, "{page}");
     for scenario in scenarios {

@@ -105,8 +105,8 @@ fn how_streams_send_is_a_knob() {
     let _machine = crate::bench::machine();
     let bench = Bench::new();
     let streams = "net.tcp.streams:streams=1";
-    let asked = ["experiment", "send=write,zerocopy,io_uring", streams, "--blocks", "2", "--no-pilot"];
-    let done = bench.run(&asked);
+    let arguments = ["experiment", "send=write,zerocopy,io_uring", streams, "--blocks", "2", "--no-pilot"];
+    let done = bench.run(&arguments);
     assert_eq!(done.status.code(), Some(0), "{}", err(&done));
     let sent = |back: usize| {
         let folder = bench.json(&["show", &format!("last~{back}")]);

@@ -105,7 +105,7 @@ pub(super) fn nginx(folder: &Path) -> Result<Server> {
 fn ours(tickmark: &Tickmark, keep: bool, more: &[&str]) -> Result<[f64; 2]> {
     let (url, time) = (format!("http://127.0.0.1:{PORT}/index.html"), format!("{SECONDS}s"));
     let connection = if keep { "keep-alive" } else { "close" };
-    let asked = [
+    let arguments = [
         "http",
         "--url",
         &url,
@@ -122,7 +122,7 @@ fn ours(tickmark: &Tickmark, keep: bool, more: &[&str]) -> Result<[f64; 2]> {
         "--format",
         "json",
     ];
-    let (text, _) = shell::output(tickmark.command(&asked).args(more))?;
+    let (text, _) = shell::output(tickmark.command(&arguments).args(more))?;
     let page: serde_json::Value = serde_json::from_str(&text).map_err(|e| e.to_string())?;
     let seen = &page["loads"][0]["seen"];
     let both = seen["reached"]["median"].as_f64().zip(seen["cpu"]["client"]["median"].as_f64());

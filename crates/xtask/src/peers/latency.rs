@@ -66,10 +66,10 @@ fn url() -> String {
 /// Quantiles in seconds.
 fn ours(tickmark: &Tickmark) -> Result<[f64; QUANTILES.len()]> {
     let url = url();
-    let told =
+    let arguments =
         ["http", "--url", &url, "--rate", RATE, "--connection", "keep-alive", "--connections", CONNECTIONS];
     let more = ["--cpu", &tickmark.cpu, "--runs", "1", "--duration", SECONDS, "--format", "json"];
-    let (text, _) = shell::output(&mut tickmark.command(&[&told[..], &more].concat()))?;
+    let (text, _) = shell::output(&mut tickmark.command(&[&arguments[..], &more].concat()))?;
     let page: Value = serde_json::from_str(&text).map_err(|e| e.to_string())?;
     let seen = &page["loads"][0]["seen"]["latency"]["response"]["quantiles"];
     quantiles(seen, 1e-9).ok_or_else(|| format!("no figure of ours: {text}"))

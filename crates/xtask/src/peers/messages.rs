@@ -63,9 +63,9 @@ pub(crate) fn run() -> Result<()> {
 }
 
 fn ours(tickmark: &Tickmark, bytes: &str, which: &str) -> Result<Option<f64>> {
-    let asked = ["comms", "comms1", "--place", "same", "--load", "none", "--sizes", bytes, "--runs", "1"];
+    let arguments = ["comms", "comms1", "--place", "same", "--load", "none", "--sizes", bytes, "--runs", "1"];
     let more = ["--duration", "1s", "--cpu", &tickmark.cpu, "--format", "json"];
-    let (text, _) = shell::output(&mut tickmark.command(&[&asked[..], &more].concat()))?;
+    let (text, _) = shell::output(&mut tickmark.command(&[&arguments[..], &more].concat()))?;
     let page: Value = serde_json::from_str(&text).map_err(|e| e.to_string())?;
     Ok(page["comms"][0]["rows"][0][which].as_f64())
 }

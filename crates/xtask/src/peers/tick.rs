@@ -237,11 +237,11 @@ impl Drop for Disturber {
 pub(super) fn disturber(cpu: &str, starters: &[&str], script: &str) -> Result<Disturber> {
     let number: u32 = cpu.parse().map_err(|_| "no number of a CPU")?;
     let other = if number == 0 { "1".to_owned() } else { (number - 1).to_string() };
-    let told = |text: &str| {
+    let lines = |text: &str| {
         text.replace("CPU", cpu).replace("OTHER", &other).replace("MASK", &format!("{:x}", 1u64 << number))
     };
-    let script = format!("ulimit -t 600; {}", told(script));
-    let words: Vec<String> = starters.iter().map(|word| told(word)).collect();
+    let script = format!("ulimit -t 600; {}", lines(script));
+    let words: Vec<String> = starters.iter().map(|word| lines(word)).collect();
     let mut command = Command::new(&words[0]);
     command.args(&words[1..]).args(["bash", "-c", &script]).stdout(Stdio::null()).stderr(Stdio::null());
     command.spawn().map(Disturber).map_err(|error| format!("{}: {error}", words[0]))

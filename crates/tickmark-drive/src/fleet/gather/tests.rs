@@ -5,7 +5,7 @@ use crate::fleet::SurveyRequest;
 use tickmark_wire::{Plan, Settings};
 
 fn survey(folder: &std::path::Path) -> Survey {
-    let asked = SurveyRequest {
+    let request = SurveyRequest {
         format: 0,
         id: Id::random(),
         created: jiff::Timestamp::now(),
@@ -15,14 +15,14 @@ fn survey(folder: &std::path::Path) -> Survey {
         limit_s: 9,
         plan: Plan { settings: Settings::default(), metrics: Vec::new(), runs: Vec::new() },
     };
-    Survey::create(folder, asked).unwrap()
+    Survey::create(folder, request).unwrap()
 }
 
 fn hello() -> String {
     let settled = r#"{"cpu":0,"cpu_because":"","priority":"other","allowed":[0]}"#;
-    let asked = serde_json::to_string(&Settings::default()).unwrap();
+    let settings = serde_json::to_string(&Settings::default()).unwrap();
     format!(
-        r#"{{"hello":{{"format":{{"major":1,"minor":6}},"agent":"9.9","agent_bytes":1,"asked":{asked},"settled":{settled},"environment":{{}}}}}}"#
+        r#"{{"hello":{{"format":{{"major":1,"minor":6}},"agent":"9.9","agent_bytes":1,"settings":{settings},"settled":{settled},"environment":{{}}}}}}"#
     )
 }
 
@@ -52,7 +52,7 @@ fn mixed(all: &[(&str, &str, &[&str])]) -> Vec<String> {
 fn gathered(lines: &[String], survey: &Survey) -> Vec<Answer> {
     let mut gathering = Gathering::new(survey).unwrap();
     lines.iter().for_each(|line| gathering.take(line).unwrap());
-    gathering.finish(&survey.asked.nodes, &|_| None).unwrap()
+    gathering.finish(&survey.request.nodes, &|_| None).unwrap()
 }
 
 #[test]
@@ -82,16 +82,16 @@ fn each_machine_has_its_recording_and_the_others_their_reason() {
     let outcomes: Vec<_> = all.iter().map(|a| a.outcome).collect();
     assert_eq!(outcomes, [Outcome::Complete, Outcome::Complete, Outcome::Silent, Outcome::Complete]);
     let reopened = Survey::open(survey.folder()).unwrap();
-    assert_eq!(reopened.asked, survey.asked);
+    assert_eq!(reopened.request, survey.request);
 }
 
 /// A machine is asked by a name, and calls itself something else.
 #[test]
 fn an_answer_belongs_to_the_name_that_was_asked() {
-    let asked = |nodes: &[&str], lines: &[String]| {
+    let wanted = |nodes: &[&str], lines: &[String]| {
         let folder = tempfile::tempdir().unwrap();
         let mut survey = survey(&folder.path().join("s"));
-        survey.asked.nodes = nodes.iter().map(|node| (*node).to_owned()).collect();
+        survey.request.nodes = nodes.iter().map(|node| (*node).to_owned()).collect();
         let answers = gathered(lines, &survey);
         answers.into_iter().map(|a| (a.node, a.outcome, a.why.unwrap_or_default())).collect::<Vec<_>>()
     };
@@ -100,20 +100,20 @@ fn an_answer_belongs_to_the_name_that_was_asked() {
     let whole: &[&str] = &[&hello, BYE];
     let [_, _, _, this] = tickmark_probe::sys::host::uname();
     let complete = |name: &str| (name.to_owned(), Outcome::Complete, String::new());
-    assert_eq!(asked(&["localhost"], &mixed(&[(&this, "a", whole)])), [complete("localhost")]);
-    assert_eq!(asked(&["10.0.0.5"], &mixed(&[("n1", "a", whole)])), [complete("10.0.0.5")]);
+    assert_eq!(wanted(&["localhost"], &mixed(&[(&this, "a", whole)])), [complete("localhost")]);
+    assert_eq!(wanted(&["10.0.0.5"], &mixed(&[("n1", "a", whole)])), [complete("10.0.0.5")]);
     let domains = mixed(&[("n1", "a", whole), ("n2.example.com", "b", whole)]);
-    let answers = asked(&["n1.example.com", "n2"], &domains);
+    let answers = wanted(&["n1.example.com", "n2"], &domains);
     assert_eq!((&answers[0], &answers[1]), (&complete("n1.example.com"), &complete("n2")));
     // By what the launcher puts before each line.
     let labelled: Vec<String> =
         mixed(&[("own", "a", whole)]).iter().map(|line| line.replacen("0:", "n2:", 1)).collect();
-    assert_eq!(asked(&["n1", "n2"], &labelled)[1], complete("n2"));
+    assert_eq!(wanted(&["n1", "n2"], &labelled)[1], complete("n2"));
     // Two names of one machine: both answered, and it is said.
-    let both = asked(&["localhost", &this], &mixed(&[(&this, "a", whole), (&this, "b", whole)]));
+    let both = wanted(&["localhost", &this], &mixed(&[(&this, "a", whole), (&this, "b", whole)]));
     assert!(both.iter().all(|answer| answer.1 == Outcome::Complete), "{both:?}");
     assert!(both.iter().any(|answer| answer.2.contains("is the same machine")), "{both:?}");
-    let other = asked(&["n1", "n2"], &mixed(&[("n1", "a", whole), ("x", "b", whole)]));
+    let other = wanted(&["n1", "n2"], &mixed(&[("n1", "a", whole), ("x", "b", whole)]));
     assert!(other[1].1 == Outcome::Silent && other[1].2.contains("x answered"), "{other:?}");
 }
 
@@ -133,7 +133,7 @@ fn what_answers_twice_counts_once_and_lost_pieces_are_noticed() {
     // Whatever ends this program now: what ended is kept.
     assert_eq!(survey.answers().unwrap()[0].outcome, Outcome::Complete);
     let gone = "n3: \u{1b}]0;gone\u{7}".to_owned();
-    let answers = gathering.finish(&survey.asked.nodes, &|_| Some(gone.clone())).unwrap();
+    let answers = gathering.finish(&survey.request.nodes, &|_| Some(gone.clone())).unwrap();
     let why = answers[2].why.as_ref().unwrap();
     assert!(answers[2].node == "n3" && !why.contains('\u{1b}'), "{answers:?}");
     let answers = survey.answers().unwrap();

@@ -44,9 +44,9 @@ pub struct Measured {
     /// Why there is nothing more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
-    /// What was seen.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub seen: Option<LinkObservation>,
+    /// The measurement of both sides.
+    #[serde(default, skip_serializing_if = "Option::is_none", rename = "seen")]
+    pub observation: Option<LinkObservation>,
 }
 
 /// What both sides saw.
@@ -76,7 +76,7 @@ impl Measured {
     ) -> Self {
         let (asks, answers) = (asks.to_owned(), answers.map(str::to_owned));
         let at = jiff::Timestamp::now();
-        Self { asks, answers, series: series.clone(), at, round, again, why: None, seen: None }
+        Self { asks, answers, series: series.clone(), at, round, again, why: None, observation: None }
     }
 
     /// A machine that did not take part.
@@ -95,7 +95,7 @@ impl Measured {
         let share = |side: &Side| Some(side.waited?.get() as f64 / side.took.get().max(1) as f64);
         let sides = [&link.side, other];
         self.at = jiff::Timestamp::now();
-        self.seen = Some(LinkObservation {
+        self.observation = Some(LinkObservation {
             trips: link.trips.clone(),
             made: link.made,
             there: link.there.rate(),

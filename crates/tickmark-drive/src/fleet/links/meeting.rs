@@ -94,7 +94,7 @@ impl Meeting {
         let (send, comes) = channel();
         let mut came: BTreeMap<String, Member> = BTreeMap::new();
         let mut deadline = Instant::now() + patience;
-        let asked: HashSet<&String> = nodes.iter().collect();
+        let wanted: HashSet<&String> = nodes.iter().collect();
         let mut over = false;
         while came.len() + self.refused.len() < nodes.len() && !control.stopped() && Instant::now() < deadline
         {
@@ -107,7 +107,7 @@ impl Meeting {
             while let Ok(one) = comes.try_recv() {
                 deadline = Instant::now() + LATE;
                 match one {
-                    Ok((here, session)) if asked.contains(&here.node) => {
+                    Ok((here, session)) if wanted.contains(&here.node) => {
                         let Some(at) = self.address(&here, &session) else { continue };
                         // A second one of the same name is turned away by its connection's end.
                         came.entry(here.node).or_insert(Member { session, at });
@@ -115,7 +115,7 @@ impl Meeting {
                     Ok((Here { node, .. }, _)) => {
                         complaints.push(format!("{node} came, which is none of the survey's machines"));
                     }
-                    Err((node, why)) if asked.contains(&node) => drop(self.refused.insert(node, why)),
+                    Err((node, why)) if wanted.contains(&node) => drop(self.refused.insert(node, why)),
                     Err((node, why)) => complaints.push(format!("{node} came: {why}")),
                 }
             }
@@ -172,13 +172,13 @@ fn greet(server: &Arc<Server>, most: usize, send: &Sender<Came>) {
             Err(why)
         };
         let greeted = server.greet(stream, from, parse, can).map(|(session, here)| (here, session));
-        let told = match (greeted, other.into_inner()) {
+        let addresses = match (greeted, other.into_inner()) {
             (Ok(came), _) => Ok(came),
             (Err(_), Ok(Some(refused))) => Err(refused),
             // A stranger is none of the machines.
             (Err(_), _) => return,
         };
-        let _ = send.send(told);
+        let _ = send.send(addresses);
     };
     // One that cannot be greeted comes to nothing, as one that is gone.
     let _ = std::thread::Builder::new().stack_size(256 << 10).spawn(greets);

@@ -45,7 +45,7 @@ pub(in crate::command) fn keep(
         match Event::parse(line.as_bytes()) {
             Ok(Event::Hello(hello)) => {
                 host = host.or(hello.environment.get("host.name").map(str::to_owned));
-                plan.settings = hello.asked;
+                plan.settings = hello.settings;
             }
             // Numbers that come again are of another stream, appended to this one: nobody could tell their observations apart.
             Ok(Event::Started(started)) if runs.contains_key(&started.run) => {

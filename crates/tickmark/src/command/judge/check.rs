@@ -15,15 +15,17 @@ use tickmark_analysis::gate::{self, Calibrated, Checked, Figures, Line};
 use tickmark_render::gate as render;
 use tickmark_store::{Error as StoreError, Id, Recording, Store};
 
-pub(in crate::command) fn run(store: &Store, asked: &Check) -> Result<Code, Error> {
+pub(in crate::command) fn run(store: &Store, options: &Check) -> Result<Code, Error> {
     let has_figures = |recording: &Recording| {
         recording.imported.is_none()
             && recording.meta.arm.is_none()
             && !gate::figures(recording, &|_, _| true).is_empty()
     };
-    let newest = store.find_usable(&asked.recording, &has_figures).map_err(|error| match error {
+    let newest = store.find_usable(&options.recording, &has_figures).map_err(|error| match error {
         // Nothing was measured yet: no fault of who asks.
-        StoreError::Unknown { .. } | StoreError::NoneUsable { .. } if asked.recording.starts_with("last") => {
+        StoreError::Unknown { .. } | StoreError::NoneUsable { .. }
+            if options.recording.starts_with("last") =>
+        {
             Error::Unjudged(format!("{error}: nothing to judge; `tickmark run` makes one"))
         }
         error => error.into(),
@@ -32,32 +34,32 @@ pub(in crate::command) fn run(store: &Store, asked: &Check) -> Result<Code, Erro
         let id = &newest.meta.id;
         return Err(Error::Refused(format!("recording {id} is not complete: `tickmark run --resume {id}`")));
     }
-    if !asked.max.is_empty() || !asked.min.is_empty() {
-        return limits::run(&newest, asked);
+    if !options.max.is_empty() || !options.min.is_empty() {
+        return limits::run(&newest, options);
     }
-    let only = Named::new("--only", &asked.only, newest.meta.plan.metrics.iter());
+    let only = Named::new("--only", &options.only, newest.meta.plan.metrics.iter());
     let figures = |recording: &Recording| gate::figures(recording, &|group, row| only.picks(group, row));
     let own = figures(&newest);
     only.each_fits()?;
     if own.is_empty() {
         return Err(Error::Usage(format!("recording {} has no figure to judge", newest.meta.id)));
     }
-    let of = format!("{}; {}", gate::machine(&newest, !asked.any_host), newest.asked());
+    let of = format!("{}; {}", gate::machine(&newest, !options.any_host), newest.asked());
     let gate = Gate::read(store, &of)?;
-    let found = CheckedRecordings::find(store, &newest, &gate, asked)?;
-    if asked.save_baseline {
+    let found = CheckedRecordings::find(store, &newest, &gate, options)?;
+    if options.save_baseline {
         return save_baseline(store, &of, &found);
     }
-    if asked.accept {
+    if options.accept {
         return accept(store, &of, &found);
     }
-    if asked.calibrate {
-        let newest = calibrate::run(store, &of, &newest, &found, asked)?.unwrap_or_else(|| newest.clone());
+    if options.calibrate {
+        let newest = calibrate::run(store, &of, &newest, &found, options)?.unwrap_or_else(|| newest.clone());
         let gate = Gate::read(store, &of)?;
-        let found = CheckedRecordings::find(store, &newest, &gate, asked)?;
-        return verdict(store, &of, &gate, &found, asked, &figures);
+        let found = CheckedRecordings::find(store, &newest, &gate, options)?;
+        return verdict(store, &of, &gate, &found, options, &figures);
     }
-    verdict(store, &of, &gate, &found, asked, &figures)
+    verdict(store, &of, &gate, &found, options, &figures)
 }
 
 fn verdict(
@@ -65,7 +67,7 @@ fn verdict(
     of: &str,
     gate: &Gate,
     found: &CheckedRecordings,
-    asked: &Check,
+    options: &Check,
     figures: &dyn Fn(&Recording) -> Figures,
 ) -> Result<Code, Error> {
     let all = |side: &[Recording]| side.iter().map(figures).collect::<Vec<Figures>>();
@@ -77,25 +79,25 @@ fn verdict(
         return Err(Error::Unjudged(format!(
             "no earlier recording of this machine ({}) measured the same in the same manner{}: {} are needed; `tickmark recordings` lists what there is, `tickmark check --calibrate` makes them",
             gate::machine(newest, true),
-            if asked.any_host { "" } else { " (--any-host: whatever its name)" },
+            if options.any_host { "" } else { " (--any-host: whatever its name)" },
             checked.needed()
         )));
     }
     let trials: Vec<Figures> = gate.trials.iter().map(Trial::figures).collect();
-    let fails = |line: &Line| fails(line, asked);
+    let fails = |line: &Line| fails(line, options);
     let measured =
-        Calibrated::from_recordings(&earlier, &trials, asked.last as usize, &checked.lines, &fails);
+        Calibrated::from_recordings(&earlier, &trials, options.last as usize, &checked.lines, &fails);
     let last = gate.trials.last();
     let calibration = measured.zip(last).map(|(calibrated, last)| render::Calibration {
         at: last.at.strftime("%Y-%m-%d %H:%M UTC").to_string(),
         kernel: last.kernel.clone(),
-        false_alarm: asked.false_alarm,
-        detect: asked.detect,
+        false_alarm: options.false_alarm,
+        detect: options.detect,
         calibrated,
     });
     let is_armed =
-        asked.accept_uncalibrated || calibration.as_ref().is_some_and(render::Calibration::is_armed);
-    let code = judged(&checked, is_armed, asked);
+        options.accept_uncalibrated || calibration.as_ref().is_some_and(render::Calibration::is_armed);
+    let code = judged(&checked, is_armed, options);
     let page = render::Page {
         id: newest.meta.id.to_string(),
         name: newest.meta.name.clone(),
@@ -105,7 +107,7 @@ fn verdict(
         fails: &fails,
         code: code.number(),
     };
-    match asked.format {
+    match options.format {
         CheckFormat::Text => crate::command::print(&page.text()),
         CheckFormat::Json => crate::command::print_json(&page.json()),
         CheckFormat::Markdown => crate::command::print(&page.markdown()),
@@ -136,21 +138,21 @@ fn remember(
     }
 }
 
-fn fails(line: &Line, asked: &Check) -> bool {
-    match asked.fail_on {
+fn fails(line: &Line, options: &Check) -> bool {
+    match options.fail_on {
         FailOn::Changed => line.changed(),
-        FailOn::Beyond => line.changed() && (line.judged.ratio - 1.0).abs() > asked.margin,
+        FailOn::Beyond => line.changed() && (line.judged.ratio - 1.0).abs() > options.margin,
         FailOn::Worse => line.worse(),
     }
 }
 
 /// What comes of it: a change; nothing that can be judged; nothing, by a gate that would have seen it.
-fn judged(checked: &Checked, is_armed: bool, asked: &Check) -> Code {
-    let failing = |line: &&Line| fails(line, asked);
+fn judged(checked: &Checked, is_armed: bool, options: &Check) -> Code {
+    let failing = |line: &&Line| fails(line, options);
     // What other tasks may have done, what has no direction, and what gave less than it should.
     let open = |line: &Line| {
-        (line.contended && fails(line, asked))
-            || (asked.fail_on == FailOn::Worse && line.changed() && !line.has_direction())
+        (line.contended && fails(line, options))
+            || (options.fail_on == FailOn::Worse && line.changed() && !line.has_direction())
             || line.partly
     };
     match () {

@@ -9,17 +9,17 @@ use tickmark_analysis::comparison::{
 use tickmark_render::comparison as render;
 use tickmark_store::{Entry, Recording, Store};
 
-pub(in crate::command) fn run(store: &Store, asked: &Compare) -> Result<Code, Error> {
-    let sides = std::iter::once(&asked.base).chain(&asked.candidates).map(|name| side(store, name));
+pub(in crate::command) fn run(store: &Store, options: &Compare) -> Result<Code, Error> {
+    let sides = std::iter::once(&options.base).chain(&options.candidates).map(|name| side(store, name));
     let sides: Vec<Side> = sides.collect::<Result<_, _>>()?;
     let metrics = || sides.iter().flat_map(|side| &side.recordings).flat_map(|one| &one.meta.plan.metrics);
-    let only = Named::new("--only", &asked.only, metrics());
-    let primary = Named::new("--primary", &asked.primary, metrics());
+    let only = Named::new("--only", &options.only, metrics());
+    let primary = Named::new("--primary", &options.primary, metrics());
     let asked_for = CompareOptions {
-        margin: asked.margin,
-        unit: asked.unit.into(),
-        correction: asked.correct.into(),
-        accepts_missing: asked.accept_missing,
+        margin: options.margin,
+        unit: options.unit.into(),
+        correction: options.correct.into(),
+        accepts_missing: options.accept_missing,
     };
     let picks = RowSelection {
         only: &|group, row| only.picks(group, row),
@@ -30,9 +30,9 @@ pub(in crate::command) fn run(store: &Store, asked: &Compare) -> Result<Code, Er
     only.each_fits()?;
     primary.each_fits()?;
     let model = model?;
-    let code = code(&model, asked.fail_on);
-    if asked.lmbench {
-        let format = match asked.format {
+    let code = code(&model, options.fail_on);
+    if options.lmbench {
+        let format = match options.format {
             CompareFormat::Text => Format::Text,
             CompareFormat::Json => Format::Json,
             _ => return Err(Error::Usage("--lmbench has the formats text and json".to_owned())),
@@ -45,15 +45,15 @@ pub(in crate::command) fn run(store: &Store, asked: &Compare) -> Result<Code, Er
         }
         let recordings: Vec<&Recording> = sides.iter().filter_map(|side| side.recordings.first()).collect();
         let lines = model.against.iter().flat_map(|against| &against.lines);
-        let own = if asked.floor { "floor" } else { "mean" };
+        let own = if options.floor { "floor" } else { "mean" };
         let real: Vec<&str> = lines
             .filter(|line| line.changed() && (line.figure == own || line.figure == "value"))
             .map(|line| line.metric.as_str())
             .collect();
-        crate::command::lmbench_tables(&recordings, &real, asked.floor, format)?;
+        crate::command::lmbench_tables(&recordings, &real, options.floor, format)?;
         return Ok(code);
     }
-    show(&model, asked.format)?;
+    show(&model, options.format)?;
     Ok(code)
 }
 
@@ -61,7 +61,7 @@ pub(in crate::command) fn run(store: &Store, asked: &Compare) -> Result<Code, Er
 pub(in crate::command) fn compared(
     store: &Store,
     sides: &[Side],
-    asked: CompareOptions,
+    options: CompareOptions,
     picks: RowSelection<'_>,
 ) -> Result<Model, Error> {
     let host = |recording: &Recording| {
@@ -73,7 +73,7 @@ pub(in crate::command) fn compared(
         entries.filter(|entry| entry.complete && hosts.contains(&entry.host)).collect()
     };
     let earlier = comparison::Earlier { list: &list, read: &|id| store.read(id).ok() };
-    comparison::build(sides, asked, picks, &earlier)
+    comparison::build(sides, options, picks, &earlier)
         .map_err(|why| Error::Usage(tickmark_render::incomparable(&why)))
 }
 

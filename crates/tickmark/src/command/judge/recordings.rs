@@ -6,30 +6,30 @@ use jiff::Timestamp;
 use std::fmt::Write;
 use tickmark_store::{Entry, Id, Store};
 
-pub(in crate::command) fn run(store: &Store, asked: &Recordings) -> Result<Code, Error> {
-    if asked.rebuild {
+pub(in crate::command) fn run(store: &Store, options: &Recordings) -> Result<Code, Error> {
+    if options.rebuild {
         let count = store.rebuild()?;
         anstream::eprintln!("the index was made again from {count} recordings");
     }
-    if let Some(change) = &asked.change {
+    if let Some(change) = &options.change {
         return self::change(store, change);
     }
     let mut entries = store.list()?;
-    for (name, pattern) in &asked.fact {
+    for (name, pattern) in &options.fact {
         let values = store.fact(name, &entries);
         entries.retain(|entry| values.get(&entry.id).is_some_and(|value| pattern.matches(value)));
     }
-    if !asked.changes.is_empty() {
-        return crate::command::changes::run(store, &entries, &asked.changes, &asked.output);
+    if !options.changes.is_empty() {
+        return crate::command::changes::run(store, &entries, &options.changes, &options.output);
     }
-    if asked.output.format == Format::Json {
+    if options.output.format == Format::Json {
         crate::command::print_json(&entries)?;
         return Ok(Code::Done);
     }
     if entries.is_empty() {
         let place = store.root().display();
-        let none = if asked.fact.is_empty() { "no recordings" } else { "no recordings with these facts" };
-        let next = if asked.fact.is_empty() { "; tickmark run makes one" } else { "" };
+        let none = if options.fact.is_empty() { "no recordings" } else { "no recordings with these facts" };
+        let next = if options.fact.is_empty() { "; tickmark run makes one" } else { "" };
         crate::command::print(&format!("{none} in {place}{next}\n"))?;
         return Ok(Code::Done);
     }

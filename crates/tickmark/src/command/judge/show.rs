@@ -25,8 +25,8 @@ pub(in crate::command) fn run(store: &Store, show: &Show) -> Result<Code, Error>
         let unknown = || Error::Usage(format!("recording {} has no metric {name}", recording.meta.id));
         givers.push(of_row(name, metrics()).ok_or_else(unknown)?);
     }
-    let asked = |metric: &Metric| show.metrics.iter().any(|name| fits(name, metric));
-    let chosen = |metric: &Metric| show.metrics.is_empty() || givers.contains(&metric) || asked(metric);
+    let is_wanted = |metric: &Metric| show.metrics.iter().any(|name| fits(name, metric));
+    let chosen = |metric: &Metric| show.metrics.is_empty() || givers.contains(&metric) || is_wanted(metric);
     let model = report::build(&recording, &chosen, !show.metrics.is_empty());
     match show.output.format {
         Format::Json => crate::command::print_json(&tickmark_render::report::json(&model))?,

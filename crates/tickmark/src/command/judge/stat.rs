@@ -10,28 +10,28 @@ use tickmark_stats::verdict::{Rule, Verdict};
 /// As wide as the older tool's plot.
 const WIDTH: usize = 74;
 
-pub(in crate::command) fn run(asked: &Stat) -> Result<Code, Error> {
-    if asked.compat.is_some() {
+pub(in crate::command) fn run(options: &Stat) -> Result<Code, Error> {
+    if options.compat.is_some() {
         return Err(Error::Usage(
             "with --compat the command begins with stat: tickmark stat --compat FILE".to_owned(),
         ));
     }
-    let read = read(asked)?;
+    let read = read(options)?;
     check_units(&read)?;
     let unit = read.first().map_or_else(String::new, |(_, numbers)| numbers.unit.clone());
     let step = read.iter().map(|(_, numbers)| numbers.step).fold(0.0, f64::max);
     let mut sets: Vec<(String, Vec<f64>)> =
         read.into_iter().map(|(name, numbers)| (name, numbers.values)).collect();
     let manner = Manner {
-        rule: Rule { margin: asked.margin, level: 1.0 - asked.confidence, ..Rule::default() },
-        paired: asked.paired,
-        drop_outliers: asked.drop_outliers,
-        test: !asked.no_test,
+        rule: Rule { margin: options.margin, level: 1.0 - options.confidence, ..Rule::default() },
+        paired: options.paired,
+        drop_outliers: options.drop_outliers,
+        test: !options.no_test,
         step,
     };
-    check(&sets, asked)?;
+    check(&sets, options)?;
     let model = stat::build(&mut sets, manner);
-    match asked.output.format {
+    match options.output.format {
         Format::Json => {
             let mut page = stat::json::render(&model);
             page["unit"] = unit.into();
@@ -40,14 +40,14 @@ pub(in crate::command) fn run(asked: &Stat) -> Result<Code, Error> {
         Format::Text => {
             let wide = std::io::stdout().is_terminal().then(terminal_size::terminal_size).flatten();
             let terminal = wide.map(|(width, _)| usize::from(width.0).saturating_sub(2));
-            let width = asked.width.map_or(terminal.unwrap_or(WIDTH), usize::from).clamp(10, 500);
-            let plot = (!asked.no_plot && !asked.no_test).then(|| stat::plot(&sets, &model, width));
+            let width = options.width.map_or(terminal.unwrap_or(WIDTH), usize::from).clamp(10, 500);
+            let plot = (!options.no_plot && !options.no_test).then(|| stat::plot(&sets, &model, width));
             let unit = if unit.is_empty() { unit } else { format!("all values are in {unit}\n") };
             crate::command::print(&(stat::text::render(&model, plot.as_deref()) + &unit))?;
         }
     }
     let any = |is: fn(&Verdict) -> bool| model.against.iter().any(|one| is(&one.comparison.verdict));
-    Ok(match asked.fail_on {
+    Ok(match options.fail_on {
         None => Code::Done,
         Some(_) if any(|verdict| matches!(verdict, Verdict::Beyond | Verdict::Changed)) => Code::Differs,
         Some(_) if any(|verdict| matches!(verdict, Verdict::Undecided { .. })) => {
@@ -59,18 +59,19 @@ pub(in crate::command) fn run(asked: &Stat) -> Result<Code, Error> {
 }
 
 /// Reads all files at once: the name and the numbers of each.
-fn read(asked: &Stat) -> Result<Vec<(String, Numbers)>, Error> {
+fn read(options: &Stat) -> Result<Vec<(String, Numbers)>, Error> {
     let stdin = "-".to_owned();
-    let files = if asked.files.is_empty() { std::slice::from_ref(&stdin) } else { asked.files.as_slice() };
+    let files =
+        if options.files.is_empty() { std::slice::from_ref(&stdin) } else { options.files.as_slice() };
     if files.iter().filter(|file| **file == stdin).count() > 1 {
         return Err(Error::Usage("standard input can be read once; name - once".to_owned()));
     }
     let column = Column {
-        number: asked.column,
-        delimiters: asked.delimiters.as_bytes(),
+        number: options.column,
+        delimiters: options.delimiters.as_bytes(),
         longest: usize::MAX,
         any: false,
-        strict: asked.paired,
+        strict: options.paired,
         units: true,
     };
     let one = |file: &String| {
@@ -92,13 +93,13 @@ fn read(asked: &Stat) -> Result<Vec<(String, Numbers)>, Error> {
             )),
             ColumnError::Missing(line) => Error::Usage(format!(
                 "line {line} of {name} has no number in column {}: with --paired every line needs one",
-                asked.column
+                options.column
             )),
             ColumnError::Line(line, token) => {
                 let short: String = token.chars().take(40).collect();
                 Error::Usage(format!(
                     "line {line} of {name}: {short:?} is not a plain finite number (column {})",
-                    asked.column
+                    options.column
                 ))
             }
             ColumnError::Io(error) => Error::file("read", file)(error),
@@ -130,9 +131,9 @@ fn with_unit(unit: &str) -> String {
     if unit.is_empty() { "numbers without a unit".to_owned() } else { format!("numbers in {unit}") }
 }
 
-fn check(sets: &[(String, Vec<f64>)], asked: &Stat) -> Result<(), Error> {
+fn check(sets: &[(String, Vec<f64>)], options: &Stat) -> Result<(), Error> {
     for (name, values) in sets {
-        let column = asked.column;
+        let column = options.column;
         match values.len() {
             0 => return Err(Error::Usage(format!("{name} has no number in column {column}"))),
             1 => {
@@ -150,11 +151,11 @@ fn check(sets: &[(String, Vec<f64>)], asked: &Stat) -> Result<(), Error> {
             )));
         }
     }
-    if asked.fail_on.is_some() && sets.len() < 2 {
+    if options.fail_on.is_some() && sets.len() < 2 {
         return Err(Error::Usage("--fail-on compares: give two files or more".to_owned()));
     }
     let count = |at: usize| sets[at].1.len();
-    if let Some(other) = (1..sets.len()).find(|other| asked.paired && count(*other) != count(0)) {
+    if let Some(other) = (1..sets.len()).find(|other| options.paired && count(*other) != count(0)) {
         let (base, name) = (&sets[0].0, &sets[other].0);
         return Err(Error::Usage(format!(
             "--paired needs as many values in each file: {base} has {}, {name} has {}",

@@ -69,8 +69,8 @@ pub(in crate::command) fn tables(
 fn real_ones(besides: &[Beside]) -> String {
     let compared: Vec<(&Beside, f64)> =
         besides.iter().filter_map(|beside| Some((beside, beside.here?))).collect();
-    let told = compared.iter().filter(|(beside, _)| beside.decided);
-    let real: Vec<&str> = told
+    let decided = compared.iter().filter(|(beside, _)| beside.decided);
+    let real: Vec<&str> = decided
         .clone()
         .filter(|(beside, here)| beside.is_explained(*here))
         .map(|(beside, _)| beside.metric)
@@ -78,7 +78,7 @@ fn real_ones(besides: &[Beside]) -> String {
     format!(
         "Of the document's {} differences {} exceed the noise of its own runs; {} of them match the tick's sign and size{}.\n",
         compared.len(),
-        told.count(),
+        decided.count(),
         real.len(),
         if real.is_empty() { String::new() } else { format!(": {}", real.join(", ")) }
     )

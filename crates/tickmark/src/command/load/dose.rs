@@ -29,44 +29,44 @@ const ROWS: u32 = 90_000;
 /// With which probability what can be told apart is.
 const POWER: f64 = 0.8;
 
-pub(in crate::command) fn run(store: &Store, asked: &Dose) -> Result<Code, Error> {
-    if let Some(name) = &asked.of {
+pub(in crate::command) fn run(store: &Store, options: &Dose) -> Result<Code, Error> {
+    if let Some(name) = &options.of {
         let is_dose =
             |recording: &Recording| dose::summarize_dose(recording).is_some_and(|dosed| dosed.is_ok());
-        return show(&store.find_usable(name, &is_dose)?, asked).map(|_| Code::Done);
+        return show(&store.find_usable(name, &is_dose)?, options).map(|_| Code::Done);
     }
-    if let Some(name) = asked.command.first() {
+    if let Some(name) = options.command.first() {
         crate::command::program::find(name)?;
     }
-    let usual = match asked.op.is_some() {
+    let usual = match options.op.is_some() {
         true => OPERATIONS,
-        false if asked.in_kernel => IN_KERNEL,
+        false if options.in_kernel => IN_KERNEL,
         false => NANOS,
     };
-    let told_doses = asked.doses.as_deref().unwrap_or(usual);
-    let doses = doses(told_doses, asked.op.as_deref())?;
-    if !(SLICES[0]..=SLICES[1]).contains(&asked.slice.get()) {
+    let told_doses = options.doses.as_deref().unwrap_or(usual);
+    let doses = doses(told_doses, options.op.as_deref())?;
+    if !(SLICES[0]..=SLICES[1]).contains(&options.slice.get()) {
         return Err(Error::Usage("--slice: give 20ms to 10min".to_owned()));
     }
-    let mut told = server_arguments(asked)?;
-    if asked.clock_sources {
-        told.insert("sources".to_owned(), sources(store)?);
+    let mut arguments = server_arguments(options)?;
+    if options.clock_sources {
+        arguments.insert("sources".to_owned(), sources(store)?);
     }
-    let blocks = asked.blocks.unwrap_or(if asked.quick { QUICK } else { USUAL });
-    if !asked.no_pilot {
-        let (pilot, stopped) = measured(store, asked, offer(&told, "0", PILOT)?, Some("pilot"))?;
+    let blocks = options.blocks.unwrap_or(if options.quick { QUICK } else { USUAL });
+    if !options.no_pilot {
+        let (pilot, stopped) = measured(store, options, offer(&arguments, "0", PILOT)?, Some("pilot"))?;
         let seen = figures(&pilot)?;
         if stopped {
             return Ok(Code::Partly);
         }
-        let whose = if asked.in_kernel { None } else { Some(seen.reads) };
+        let whose = if options.in_kernel { None } else { Some(seen.reads) };
         let pilot = pilot.meta.id.short();
-        anstream::eprintln!("{}", reach(&seen, &doses, asked.slice.as_f64(), blocks, pilot, whose));
+        anstream::eprintln!("{}", reach(&seen, &doses, options.slice.as_f64(), blocks, pilot, whose));
     }
     let (recording, stopped) =
-        measured(store, asked, offer(&told, told_doses, blocks)?, asked.name.as_deref())?;
-    show(&recording, asked)?;
-    if asked.output.format == Format::Text {
+        measured(store, options, offer(&arguments, told_doses, blocks)?, options.name.as_deref())?;
+    show(&recording, options)?;
+    if options.output.format == Format::Text {
         saved(&recording, stopped, "dose --of")?;
     }
     Ok(if recording.complete() && !stopped { Code::Done } else { Code::Partly })
@@ -74,19 +74,19 @@ pub(in crate::command) fn run(store: &Store, asked: &Dose) -> Result<Code, Error
 
 fn measured(
     store: &Store,
-    asked: &Dose,
+    options: &Dose,
     offer: Offer,
     name: Option<&str>,
 ) -> Result<(Recording, bool), Error> {
-    let plan = plan::make(&[offer], 1, None, (&asked.settings).into(), false, &mut rand::rng());
+    let plan = plan::make(&[offer], 1, None, (&options.settings).into(), false, &mut rand::rng());
     measured_one(store, name, plan, &["dose".to_owned()])
 }
 
 /// What the probe is told of the server.
-fn server_arguments(asked: &Dose) -> Result<Arguments, Error> {
-    let own = asked.command.is_empty() && asked.start.is_none();
-    let counts = [&asked.url, &asked.count, &asked.number];
-    if !asked.command.is_empty() && counts.iter().all(|how| how.is_none()) {
+fn server_arguments(options: &Dose) -> Result<Arguments, Error> {
+    let own = options.command.is_empty() && options.start.is_none();
+    let counts = [&options.url, &options.count, &options.number];
+    if !options.command.is_empty() && counts.iter().all(|how| how.is_none()) {
         return Err(Error::Usage(
             "say how transactions of the command are counted: --url, --count or --number".to_owned(),
         ));
@@ -95,12 +95,12 @@ fn server_arguments(asked: &Dose) -> Result<Arguments, Error> {
         std::env::current_dir().map_err(|error| Error::Refused(format!("the current folder: {error}")))?;
     let program =
         std::env::current_exe().map_err(|error| Error::Refused(format!("this program: {error}")))?;
-    let words = match (own, &asked.start) {
+    let words = match (own, &options.start) {
         (false, Some(start)) => vec![start.clone()],
-        (false, None) => asked.command.clone(),
+        (false, None) => options.command.clone(),
         (true, _) => {
-            let workers = asked.connections.to_string();
-            let reads = asked.reads.to_string();
+            let workers = options.connections.to_string();
+            let reads = options.reads.to_string();
             let serve = [
                 "http",
                 "--serve",
@@ -109,29 +109,29 @@ fn server_arguments(asked: &Dose) -> Result<Arguments, Error> {
                 "--reads",
                 &reads,
                 "--connection",
-                &asked.connection,
+                &options.connection,
             ];
             std::iter::once(program.to_string_lossy().into_owned()).chain(serve.map(str::to_owned)).collect()
         }
     };
     let text = |told: &Option<String>| told.clone().unwrap_or_default();
     // Our client asks it.
-    let ours = asked.count.is_none() && asked.number.is_none();
+    let ours = options.count.is_none() && options.number.is_none();
     let mut all: Arguments = [
         ("words", words.join("\0")),
         ("folder", folder.to_string_lossy().into_owned()),
         ("target", if own { "printed".to_owned() } else { String::new() }),
-        ("connection", asked.connection.clone()),
-        ("connections", asked.connections.to_string()),
-        ("busy", text(&asked.busy)),
-        ("start", asked.start.clone().unwrap_or_else(|| "none".to_owned())),
-        ("load", asked.load.clone()),
+        ("connection", options.connection.clone()),
+        ("connections", options.connections.to_string()),
+        ("busy", text(&options.busy)),
+        ("start", options.start.clone().unwrap_or_else(|| "none".to_owned())),
+        ("load", options.load.clone()),
         ("rows", ROWS.to_string()),
-        ("count", text(&asked.count)),
-        ("number", text(&asked.number)),
+        ("count", text(&options.count)),
+        ("number", text(&options.number)),
         (
             "unit",
-            match asked.unit.as_str() {
+            match options.unit.as_str() {
                 "s" => "1000000000",
                 "ms" => "1000000",
                 "us" => "1000",
@@ -139,14 +139,14 @@ fn server_arguments(asked: &Dose) -> Result<Arguments, Error> {
             }
             .to_owned(),
         ),
-        ("by", if asked.in_kernel { "kernel" } else { "preload" }.to_owned()),
-        ("op", asked.op.clone().unwrap_or_else(|| "none".to_owned())),
-        ("slice", (asked.slice.get() / 1_000_000).to_string()),
-        ("place", asked.place.clone().unwrap_or_else(|| if ours { "same" } else { "any" }.to_owned())),
+        ("by", if options.in_kernel { "kernel" } else { "preload" }.to_owned()),
+        ("op", options.op.clone().unwrap_or_else(|| "none".to_owned())),
+        ("slice", (options.slice.get() / 1_000_000).to_string()),
+        ("place", options.place.clone().unwrap_or_else(|| if ours { "same" } else { "any" }.to_owned())),
     ]
     .map(|(name, value)| (name.to_owned(), value))
     .into();
-    if let Some(url) = &asked.url {
+    if let Some(url) = &options.url {
         let server =
             of_url(url, None)?.into_iter().filter(|(name, _)| ["target", "host", "path"].contains(name));
         all.extend(server.map(|(name, value)| (name.to_owned(), value)));
@@ -247,9 +247,9 @@ fn reach(
     )
 }
 
-fn show(recording: &Recording, asked: &Dose) -> Result<(), Error> {
+fn show(recording: &Recording, options: &Dose) -> Result<(), Error> {
     let dosed = figures(recording)?;
-    if asked.output.format == Format::Json {
+    if options.output.format == Format::Json {
         return with_header(recording, tickmark_render::dose::json(&dosed));
     }
     header(recording)?;

@@ -72,26 +72,26 @@ impl Elsewhere {
 }
 
 /// Answers until Ctrl-C.
-pub(in crate::command) fn serve(asked: &Comms) -> Result<Code, Error> {
-    let given = asked.token_file.is_some() || std::env::var_os(TOKEN).is_some();
+pub(in crate::command) fn serve(options: &Comms) -> Result<Code, Error> {
+    let given = options.token_file.is_some() || std::env::var_os(TOKEN).is_some();
     let token = match given {
-        true => Token::known(asked.token_file.as_deref()).map_err(Error::Usage)?,
+        true => Token::known(options.token_file.as_deref()).map_err(Error::Usage)?,
         false => Token::make().map_err(|error| Error::Refused(format!("a new token: {error}")))?,
     };
     let [_, _, _, name] = tickmark_probe::sys::host::uname();
     let mut out = std::io::stdout();
-    ThisMachine::serve(&asked.listen.to_string(), asked.settings.cpu, &token, &mut |line| {
+    ThisMachine::serve(&options.listen.to_string(), options.settings.cpu, &token, &mut |line| {
         let line = match line.strip_prefix("listening ") {
             Some(at) => {
                 let port = at.rsplit_once(':').map_or("", |(_, port)| port);
-                let is_here = asked.listen.ip().is_loopback();
-                let to = match asked.listen.ip() {
+                let is_here = options.listen.ip().is_loopback();
+                let to = match options.listen.ip() {
                     ip if ip.is_unspecified() => format!("{name}:{port}"),
                     _ => at.to_owned(),
                 };
                 let who = if is_here { "On this host" } else { "On the other host" };
                 let own = if given { String::new() } else { format!("{TOKEN}={} ", token.reveal()) };
-                let where_from = match asked.listen.ip() {
+                let where_from = match options.listen.ip() {
                     _ if is_here => " (this host alone; --listen 0.0.0.0:7271 for others)",
                     ip if ip.is_unspecified() => " (every address of this host)",
                     _ => "",

@@ -21,32 +21,32 @@ pub(in crate::command) const QUICK: (i64, u32) = (2_000_000_000, 3);
 /// And of a search, whose slices are 30 of each run.
 const QUICK_SEARCH: (i64, u32) = (6_000_000_000, 3);
 
-pub(in crate::command) fn run(store: &Store, asked: &Http) -> Result<Code, Error> {
-    if asked.serve {
-        return serve(asked);
+pub(in crate::command) fn run(store: &Store, options: &Http) -> Result<Code, Error> {
+    if options.serve {
+        return serve(options);
     }
-    if let Some(name) = &asked.of {
+    if let Some(name) = &options.of {
         let is_http = |recording: &Recording| {
             !http::summarize_loads(recording, names::HTTP).is_empty()
                 || !capacity::read_capacities(recording).is_empty()
         };
-        return page(&store.find_usable(name, &is_http)?, asked.output.format);
+        return page(&store.find_usable(name, &is_http)?, options.output.format);
     }
     // It listens until the recording is made.
-    let find = |host: &String| Elsewhere::find(host, &asked.ssh, asked.token_file.as_deref());
-    let elsewhere = asked.peer.as_ref().map(find).transpose()?;
-    let whose = whose(asked, elsewhere.as_ref())?;
-    let (offers, quick) = match &asked.find_capacity {
-        Some(goal) => (searches(asked, goal, &whose)?, QUICK_SEARCH),
-        None => (offers(asked, &whose)?, QUICK),
+    let find = |host: &String| Elsewhere::find(host, &options.ssh, options.token_file.as_deref());
+    let elsewhere = options.peer.as_ref().map(find).transpose()?;
+    let whose = whose(options, elsewhere.as_ref())?;
+    let (offers, quick) = match &options.find_capacity {
+        Some(goal) => (searches(options, goal, &whose)?, QUICK_SEARCH),
+        None => (offers(options, &whose)?, QUICK),
     };
-    let (each, runs) = if asked.quick { quick } else { USUAL };
-    let (each, runs) = (asked.duration.map_or(each, Nanos::get), asked.runs.unwrap_or(runs));
+    let (each, runs) = if options.quick { quick } else { USUAL };
+    let (each, runs) = (options.duration.map_or(each, Nanos::get), options.runs.unwrap_or(runs));
     let all = Nanos::new(each.saturating_mul(i64::from(runs) * offers.len() as i64));
-    let plan = plan::make(&offers, runs, Some(all), (&asked.settings).into(), false, &mut rand::rng());
-    let (recording, stopped) = measured_one(store, asked.name.as_deref(), plan, &["http".to_owned()])?;
-    let code = page(&recording, asked.output.format)?;
-    if asked.output.format == Format::Text {
+    let plan = plan::make(&offers, runs, Some(all), (&options.settings).into(), false, &mut rand::rng());
+    let (recording, stopped) = measured_one(store, options.name.as_deref(), plan, &["http".to_owned()])?;
+    let code = page(&recording, options.output.format)?;
+    if options.output.format == Format::Text {
         saved(&recording, stopped, "http --of")?;
     }
     Ok(if stopped { code.worse(Code::Partly) } else { code })
@@ -62,42 +62,42 @@ fn page(recording: &Recording, format: Format) -> Result<Code, Error> {
 }
 
 /// Our own server, here or on another host, or another one.
-fn whose(asked: &Http, elsewhere: Option<&Elsewhere>) -> Result<Vec<(&'static str, String)>, Error> {
-    if let Some(url) = &asked.url {
-        let told = of_url(url, asked.pid)?;
-        answers(url, &told)?;
-        return Ok(told);
+fn whose(options: &Http, elsewhere: Option<&Elsewhere>) -> Result<Vec<(&'static str, String)>, Error> {
+    if let Some(url) = &options.url {
+        let arguments = of_url(url, options.pid)?;
+        answers(url, &arguments)?;
+        return Ok(arguments);
     }
-    let own = [("bytes", asked.bytes.to_string()), ("workers", asked.workers.to_string())];
+    let own = [("bytes", options.bytes.to_string()), ("workers", options.workers.to_string())];
     let there = elsewhere.map(|host| [("whose", "host".to_owned())].into_iter().chain(host.arguments()));
     Ok(own.into_iter().chain(there.into_iter().flatten()).collect())
 }
 
 /// On which CPUs.
-fn places(asked: &Http) -> Vec<&str> {
+fn places(options: &Http) -> Vec<&str> {
     let several = allowed_cpus().is_ok_and(|cpus| cpus.len() > 1);
-    match (asked.url.is_some() || asked.peer.is_some(), asked.place.is_empty()) {
+    match (options.url.is_some() || options.peer.is_some(), options.place.is_empty()) {
         (true, _) => vec!["same"],
         // Where they share a CPU, the client is late while the server runs.
-        (_, true) if several && asked.find_capacity.is_some() => vec!["across"],
+        (_, true) if several && options.find_capacity.is_some() => vec!["across"],
         (_, true) if several => vec!["same", "across"],
         (_, true) => vec!["same"],
-        _ => asked.place.iter().map(String::as_str).collect(),
+        _ => options.place.iter().map(String::as_str).collect(),
     }
 }
 
 /// Each search that is asked for.
-fn searches(asked: &Http, goal: &Goal, whose: &[(&'static str, String)]) -> Result<Vec<Offer>, Error> {
-    let places = places(asked);
+fn searches(options: &Http, goal: &Goal, whose: &[(&'static str, String)]) -> Result<Vec<Offer>, Error> {
+    let places = places(options);
     let fixed = [
-        ("pace", asked.arrivals.clone()),
+        ("pace", options.arrivals.clone()),
         ("quantile", goal.quantile.clone()),
         ("limit", goal.micros.to_string()),
     ];
     let mut offers = Vec::new();
-    for connection in &asked.connection {
-        for connections in &asked.connections {
-            for by in &asked.by {
+    for connection in &options.connection {
+        for connections in &options.connections {
+            for by in &options.by {
                 for place in &places {
                     let own = [
                         ("connection", connection.clone()),
@@ -113,27 +113,27 @@ fn searches(asked: &Http, goal: &Goal, whose: &[(&'static str, String)]) -> Resu
     Ok(offers)
 }
 
-fn offer<'a>(probe: &str, told: impl Iterator<Item = &'a (&'static str, String)>) -> Result<Offer, Error> {
-    let told: Arguments = told.map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
-    Ok(tickmark_load::REGISTRY.case(probe, &told).map_err(Error::Usage)?.offer())
+fn offer<'a>(probe: &str, given: impl Iterator<Item = &'a (&'static str, String)>) -> Result<Offer, Error> {
+    let arguments: Arguments = given.map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
+    Ok(tickmark_load::REGISTRY.case(probe, &arguments).map_err(Error::Usage)?.offer())
 }
 
 /// Each combination that is asked for.
-fn offers(asked: &Http, whose: &[(&'static str, String)]) -> Result<Vec<Offer>, Error> {
-    let places = places(asked);
-    let pace = |rate: &u32| [("pace", asked.arrivals.clone()), ("rate", rate.to_string())];
+fn offers(options: &Http, whose: &[(&'static str, String)]) -> Result<Vec<Offer>, Error> {
+    let places = places(options);
+    let pace = |rate: &u32| [("pace", options.arrivals.clone()), ("rate", rate.to_string())];
     let closed = [("pace", "closed".to_owned()), ("rate", "0".to_owned())];
     let paces: Vec<_> =
-        if asked.rate.is_empty() { vec![closed] } else { asked.rate.iter().map(pace).collect() };
+        if options.rate.is_empty() { vec![closed] } else { options.rate.iter().map(pace).collect() };
     let fixed = [
-        ("latency", if asked.count_only { "no" } else { "yes" }.to_owned()),
-        ("patience", asked.patience.to_string()),
+        ("latency", if options.count_only { "no" } else { "yes" }.to_owned()),
+        ("patience", options.patience.to_string()),
     ];
     let mut offers = Vec::new();
-    for connection in &asked.connection {
-        let each = asked.requests_per_connection.filter(|_| connection == "keep-alive").unwrap_or(0);
-        for connections in &asked.connections {
-            for by in &asked.by {
+    for connection in &options.connection {
+        let each = options.requests_per_connection.filter(|_| connection == "keep-alive").unwrap_or(0);
+        for connections in &options.connections {
+            for by in &options.by {
                 for place in &places {
                     for pace in &paces {
                         let own = [
@@ -153,12 +153,12 @@ fn offers(asked: &Http, whose: &[(&'static str, String)]) -> Result<Vec<Offer>, 
 }
 
 /// Answers until it is ended.
-fn serve(asked: &Http) -> Result<Code, Error> {
-    let listen = asked.listen;
-    let [connection] = asked.connection.as_slice() else {
+fn serve(options: &Http) -> Result<Code, Error> {
+    let listen = options.listen;
+    let [connection] = options.connection.as_slice() else {
         return Err(Error::Usage("--serve has one --connection".to_owned()));
     };
-    let how = (asked.workers, asked.bytes, connection == "keep-alive", asked.reads);
+    let how = (options.workers, options.bytes, connection == "keep-alive", options.reads);
     let tell = |at| {
         let _ = crate::command::print(&format!("serves at {at}\n"));
     };
@@ -231,8 +231,8 @@ fn shown<T>(
         header(recording)?;
         crate::command::print(&text(all))?;
     }
-    match all.iter().filter_map(|load| load.seen.as_ref().err()).next() {
-        Some(why) if all.iter().all(|load| load.seen.is_err()) => {
+    match all.iter().filter_map(|load| load.summary.as_ref().err()).next() {
+        Some(why) if all.iter().all(|load| load.summary.is_err()) => {
             Err(Error::Refused(format!("nothing was measured: {why}; saved as {id}")))
         }
         Some(_) => Ok(Code::Partly),

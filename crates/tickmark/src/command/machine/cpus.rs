@@ -6,10 +6,10 @@ use std::collections::BTreeSet;
 use tickmark_probe::sys::limits::allowed_cpus;
 
 /// Those that are asked for, each once; one that is not named is the quietest.
-pub(in crate::command) fn asked(asked: &[Cpus]) -> Result<Vec<Option<u32>>, Error> {
+pub(in crate::command) fn resolve(wanted: &[Cpus]) -> Result<Vec<Option<u32>>, Error> {
     let allowed = || allowed_cpus().map_err(|error| Error::Refused(error.to_string()));
     let mut all = BTreeSet::new();
-    for cpus in asked {
+    for cpus in wanted {
         match cpus {
             Cpus::Range(first, last) => all.extend(*first..=*last),
             Cpus::All => all.extend(allowed()?),

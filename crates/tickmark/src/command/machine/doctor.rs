@@ -23,11 +23,11 @@ const BLOCKS: &str = "10";
 /// Where a check needs nothing but facts, this is measured all the same: a recording is one of something.
 const CHEAP: &str = "syscall.null";
 
-pub(in crate::command) fn run(store: &Store, asked: &Doctor) -> Result<Code, Error> {
-    let checks = chosen(&asked.only)?;
-    let (recording, stopped) = match &asked.of {
+pub(in crate::command) fn run(store: &Store, options: &Doctor) -> Result<Code, Error> {
+    let checks = chosen(&options.only)?;
+    let (recording, stopped) = match &options.of {
         Some(name) => (store.find_for_doctor(name)?, false),
-        None => measure_these(store, asked.cpu, &checks, &[], !asked.only.is_empty())?,
+        None => measure_these(store, options.cpu, &checks, &[], !options.only.is_empty())?,
     };
     if let Some(from) = &recording.imported {
         return Err(Error::Usage(format!(
@@ -37,11 +37,11 @@ pub(in crate::command) fn run(store: &Store, asked: &Doctor) -> Result<Code, Err
     }
     let mut all = doctor::examine(&recording, &checks);
     doctor::remember(&mut all, &earlier(store, &recording));
-    show(&recording, &all, asked.format)?;
+    show(&recording, &all, options.format)?;
     let blind = all.iter().all(|one| matches!(one.outcome, Outcome::NotVisible(_)));
     let found = all.iter().any(|one| matches!(one.outcome, Outcome::Found(_)));
-    if asked.prove {
-        prove(store, asked, &recording, &all)?;
+    if options.prove {
+        prove(store, options, &recording, &all)?;
     }
     Ok(match (stopped, found) {
         (true, _) => Code::Partly,
@@ -82,8 +82,8 @@ pub(in crate::command) fn measure_these(
     }
     let catalogue = selection::select(&["all".to_owned()])?;
     let own = |offer: &Offer| {
-        let asked = || offer.metrics.iter().any(|metric| metrics.contains(&metric.name.as_str()));
-        probes.contains(&offer.probe.as_str()) || asked()
+        let is_wanted = || offer.metrics.iter().any(|metric| metrics.contains(&metric.name.as_str()));
+        probes.contains(&offer.probe.as_str()) || is_wanted()
     };
     let offers: Vec<Offer> = catalogue.into_iter().filter(own).collect();
     let known = |name: &&&str| {
@@ -135,7 +135,7 @@ fn show(recording: &Recording, all: &[Diagnosis], format: DoctorFormat) -> Resul
 }
 
 /// Changes what was found and can be reversed, in interleaved blocks, on the probe that shows it or on a command.
-fn prove(store: &Store, asked: &Doctor, recording: &Recording, all: &[Diagnosis]) -> Result<(), Error> {
+fn prove(store: &Store, options: &Doctor, recording: &Recording, all: &[Diagnosis]) -> Result<(), Error> {
     // Where it was found: a governor, an idle state are those of a CPU.
     let cpu = recording.sessions.first().map_or(0, |session| session.settled.cpu).to_string();
     let proofs: Vec<_> = all.iter().filter_map(|one| Some((one.name, one.proof.as_ref()?))).collect();
@@ -144,7 +144,7 @@ fn prove(store: &Store, asked: &Doctor, recording: &Recording, all: &[Diagnosis]
             "\nnothing was found that can be changed and put back here: nothing to prove\n",
         );
     }
-    let command = (!asked.command.is_empty()).then(|| timed(&asked.command));
+    let command = (!options.command.is_empty()).then(|| timed(&options.command));
     for (name, proof) in proofs {
         crate::command::print(&format!("\nproving {name}: {}\n", proof.knob))?;
         let mut words = vec!["tickmark", "experiment", &proof.knob, "--blocks", BLOCKS, "--small"];

@@ -14,8 +14,8 @@ use tickmark_probe::sys::usage::CpuClock;
 
 const SECOND: Duration = Duration::from_secs(1);
 
-pub(in crate::command) fn run(asked: &Asked) -> Result<Code, Error> {
-    let cpus: Vec<u32> = crate::command::cpus::asked(&asked.cpu)?.into_iter().flatten().collect();
+pub(in crate::command) fn run(options: &Asked) -> Result<Code, Error> {
+    let cpus: Vec<u32> = crate::command::cpus::resolve(&options.cpu)?.into_iter().flatten().collect();
     let refused =
         |error| Error::Usage(format!("--cpu: {error}; `tickmark live` watches CPUs that it may run on"));
     let mut live = Live::begin(&cpus).map_err(refused)?;
@@ -24,8 +24,8 @@ pub(in crate::command) fn run(asked: &Asked) -> Result<Code, Error> {
         begun: Instant::now(),
         own: Own::begin(),
     };
-    let until = asked.duration.map(|time| view.begun + time.to_duration());
-    let shows = asked.output.format == Format::Text && std::io::stdout().is_terminal();
+    let until = options.duration.map(|time| view.begun + time.to_duration());
+    let shows = options.output.format == Format::Text && std::io::stdout().is_terminal();
     let mut screen = shows.then(Screen::open).transpose().map_err(Error::Output)?;
     let control = control();
     let mut next = view.begun + SECOND;
@@ -50,12 +50,12 @@ pub(in crate::command) fn run(asked: &Asked) -> Result<Code, Error> {
         view.add(&seconds);
         match &mut screen {
             Some(screen) => screen.draw(&view.all, view.own.share()).map_err(Error::Output)?,
-            None => view.print(asked.output.format)?,
+            None => view.print(options.output.format)?,
         }
     }
     drop(screen);
     drop(live);
-    if asked.output.format == Format::Text {
+    if options.output.format == Format::Text {
         crate::command::print(&format!(
             "{} ({:.0} s)\n",
             tickmark_render::live::cost(view.own.share()),

@@ -87,7 +87,7 @@ impl ThresholdWatch {
     /// Of the run under way: its metric, its CPU, and what it has seen.
     fn current_run(&self) -> Option<tickmark_render::seen::Run> {
         let now = self.now();
-        let spread = Spread::from_histogram(&self.looked.seen.look())?;
+        let spread = Spread::from_histogram(&self.looked.table.look())?;
         Some(tickmark_render::seen::Run { way: now.way.clone()?, cpu: now.settled.as_ref()?.cpu, spread })
     }
 

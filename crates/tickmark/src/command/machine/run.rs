@@ -16,15 +16,15 @@ use tickmark_wire::{Event, FORMAT, Plan, Priority};
 /// Runs of each probe where nothing is said.
 const ROUNDS: u32 = 5;
 
-pub(in crate::command) fn run(store: &Store, asked: &Run) -> Result<Code, Error> {
-    let (plan, writer) = match &asked.resume {
+pub(in crate::command) fn run(store: &Store, options: &Run) -> Result<Code, Error> {
+    let (plan, writer) = match &options.resume {
         Some(name) => resume(store, name)?,
-        None => begin(store, asked)?,
+        None => begin(store, options)?,
     };
     warn_of_priority(plan.settings.priority, plan.settings.slack.is_some());
     let control = progress::control();
-    let mut machine = ThisMachine { control: control.clone(), joins: None, seen: None };
-    keep(store, &mut machine, &control, &plan, writer, asked.resume.is_none(), asked.output.format)
+    let mut machine = ThisMachine { control: control.clone(), joins: None, wake_ups: None };
+    keep(store, &mut machine, &control, &plan, writer, options.resume.is_none(), options.output.format)
 }
 
 /// The same in a guest.
@@ -34,14 +34,14 @@ pub(in crate::command) fn guest(
     guest: &Guest,
     plan: &Plan,
     name: &str,
-    asked: &LabBoot,
+    options: &LabBoot,
 ) -> Result<Code, Error> {
-    let target = Some(format!("a guest: {}, kernel {}", guest.machine, asked.kernel));
-    let meta = Meta { plan: plan.clone(), target, ..new(name.to_owned(), &asked.select) };
+    let target = Some(format!("a guest: {}, kernel {}", guest.machine, options.kernel));
+    let meta = Meta { plan: plan.clone(), target, ..new(name.to_owned(), &options.select) };
     let writer = store.create(&meta)?;
     let transcripts = writer.transcripts().join("1");
     let mut guest = guest.boot(&transcripts, control, false);
-    keep(store, &mut guest, control, plan, writer, true, asked.output.format)
+    keep(store, &mut guest, control, plan, writer, true, options.output.format)
 }
 
 /// Measures, keeps and shows.
@@ -84,7 +84,7 @@ pub(in crate::command) fn measured_here(
     let made = |(number, (plan, writer)): (usize, (&Plan, Writer))| {
         let look = looks.map(|looks| looks.measurement(number));
         let machine =
-            ThisMachine { control: control.clone(), joins: None, seen: look.map(ThresholdWatch::path) };
+            ThisMachine { control: control.clone(), joins: None, wake_ups: look.map(ThresholdWatch::path) };
         let mut machine = Watched { machine, look };
         let shown = if number == 0 {
             Progress::beside(plan, looks.is_some().then_some(&view))
@@ -180,14 +180,14 @@ pub(in crate::command) fn warn_of_priority(priority: Priority, slack: bool) {
 }
 
 /// A new recording. The store is tried first: what cannot be kept is not measured.
-fn begin(store: &Store, asked: &Run) -> Result<(Plan, Writer), Error> {
-    let selected = selection::select(&asked.select)?;
-    let settings = (&asked.settings).into();
+fn begin(store: &Store, options: &Run) -> Result<(Plan, Writer), Error> {
+    let selected = selection::select(&options.select)?;
+    let settings = (&options.settings).into();
     let mut random = rand::rng();
-    let rounds = asked.runs.unwrap_or(ROUNDS);
-    let plan = plan::make(&selected, rounds, asked.budget, settings, asked.once, &mut random);
-    let name = own_name(asked.name.as_deref());
-    let meta = Meta { plan: plan.clone(), ..new(name, &asked.select) };
+    let rounds = options.runs.unwrap_or(ROUNDS);
+    let plan = plan::make(&selected, rounds, options.budget, settings, options.once, &mut random);
+    let name = own_name(options.name.as_deref());
+    let meta = Meta { plan: plan.clone(), ..new(name, &options.select) };
     let writer = store.create(&meta)?;
     Ok((plan, writer))
 }
@@ -288,12 +288,12 @@ pub(in crate::command) fn saved(recording: &Recording, stopped: bool, again: &st
 fn by_name(recording: &Recording, metric: &str) -> bool {
     // What it gives beside its own is not what was asked for.
     let gives = |run: &Made| run.planned.metrics().next().is_some_and(|name| name.as_str() == metric);
-    let told = |word: &String| {
+    let explained = |word: &String| {
         let probe = word.split(':').next().unwrap_or_default();
         let own = |run: &&Made| run.planned.probe.as_str() == probe && gives(run);
         selection::is_told(word) && recording.runs.iter().any(|run| own(&run))
     };
-    recording.meta.select.iter().any(|word| word == metric || told(word))
+    recording.meta.select.iter().any(|word| word == metric || explained(word))
 }
 
 /// 0 where all was done that this system can do; 4 where something failed, was interrupted, or was

@@ -36,20 +36,20 @@ struct Row {
 }
 
 /// The probes of rows with each combination that is asked for.
-pub(in crate::command) fn select(asked: &Timers) -> Result<Vec<String>, Error> {
-    let (unit, repeats) = (asked.unit.as_str(), asked.repeats);
-    let known = asked.rows.iter().map(|row| format!("{}:row={row},unit={unit}", names::SCENARIO));
+pub(in crate::command) fn select(options: &Timers) -> Result<Vec<String>, Error> {
+    let (unit, repeats) = (options.unit.as_str(), options.repeats);
+    let known = options.rows.iter().map(|row| format!("{}:row={row},unit={unit}", names::SCENARIO));
     let mut all: Vec<String> = known.collect();
-    if let Some(place) = &asked.rows_from {
+    if let Some(place) = &options.rows_from {
         let text = tickmark_process::text(place).map_err(Error::file("read", place))?;
         let own = own(&text, unit).map_err(|why| Error::Usage(format!("{}: {why}", place.display())))?;
         all.extend(own);
     }
-    let kernel = asked.in_kernel.then_some(names::IN_KERNEL).into_iter().flatten();
-    let strategies: Vec<&str> = asked.strategy.iter().map(String::as_str).chain(kernel).collect();
+    let kernel = options.in_kernel.then_some(names::IN_KERNEL).into_iter().flatten();
+    let strategies: Vec<&str> = options.strategy.iter().map(String::as_str).chain(kernel).collect();
     let by = |row: &String| {
-        let told = |strategy: &&str| format!("{row},strategy={strategy},repeats={repeats}");
-        strategies.iter().map(told).collect::<Vec<_>>()
+        let arguments = |strategy: &&str| format!("{row},strategy={strategy},repeats={repeats}");
+        strategies.iter().map(arguments).collect::<Vec<_>>()
     };
     Ok(all.iter().flat_map(by).collect())
 }
@@ -105,15 +105,15 @@ impl Row {
 pub(in crate::command) fn show(
     recording: &Recording,
     scenarios: &[Scenario],
-    asked: &Timers,
+    options: &Timers,
 ) -> Result<bool, Error> {
     let plots = tickmark_render::scenario::plots(scenarios);
-    if let Some(folder) = &asked.plots {
+    if let Some(folder) = &options.plots {
         for (number, plot) in plots.iter().enumerate() {
             write(&folder.join(format!("scenario-{}.svg", number + 1)), &plot.svg())?;
         }
     }
-    match (asked.output.format, asked.scenario_output) {
+    match (options.output.format, options.scenario_output) {
         (Format::Json, _) => with_header(recording, tickmark_render::scenario::json(scenarios))?,
         (_, ScenarioOutput::Values) => crate::command::print(&tickmark_render::scenario::values(scenarios))?,
         (_, output) => {
@@ -126,7 +126,7 @@ pub(in crate::command) fn show(
             }
         }
     }
-    Ok(scenarios.iter().all(|scenario| scenario.seen.is_ok()))
+    Ok(scenarios.iter().all(|scenario| scenario.errors.is_ok()))
 }
 
 /// Writes a plot.
@@ -147,8 +147,8 @@ mod tests {
     fn rows_of_a_file_are_told_to_the_probe() {
         let text =
             "[[scenario]]\nname = \"a-1\"\ncycles = [100, 100, 2000]\n[[scenario]]\nname = \"b\"\nns = [5]\n";
-        let told = ["timer.row:name=a-1,at=100 100 2000,unit=time", "timer.row:name=b,at=5,unit=ns"];
-        assert_eq!(own(text, "time").unwrap(), told);
+        let probes = ["timer.row:name=a-1,at=100 100 2000,unit=time", "timer.row:name=b,at=5,unit=ns"];
+        assert_eq!(own(text, "time").unwrap(), probes);
     }
 
     #[test]

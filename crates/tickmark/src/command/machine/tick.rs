@@ -19,17 +19,17 @@ const RUN: Nanos = Nanos::from_millis(10_000);
 /// By so much, as a share, the calibration of a recording may differ from the first one, which took 2 ms.
 const CALIBRATION: f64 = 1e-3;
 
-pub(in crate::command) fn run(store: &Store, asked: &Tick) -> Result<Code, Error> {
-    if let Some(name) = &asked.of {
+pub(in crate::command) fn run(store: &Store, options: &Tick) -> Result<Code, Error> {
+    if let Some(name) = &options.of {
         let recording = store.find_usable(name, &|recording| noise_of(recording).is_ok())?;
-        return show(&recording, &noise_of(&recording)?, asked).map(|()| Code::Done);
+        return show(&recording, &noise_of(&recording)?, options).map(|()| Code::Done);
     }
-    let threshold = OnThreshold::parse(&asked.on_threshold)?;
-    let cpus = cpus::asked(&asked.cpu)?;
-    if asked.osnoise && cpus.len() > 1 {
+    let threshold = OnThreshold::parse(&options.on_threshold)?;
+    let cpus = cpus::resolve(&options.cpu)?;
+    if options.osnoise && cpus.len() > 1 {
         return Err(Error::Usage("--osnoise: which CPUs it watches is one setting; give one CPU".to_owned()));
     }
-    let (made, stopped) = measure(store, asked, &cpus, threshold.as_ref())?;
+    let (made, stopped) = measure(store, options, &cpus, threshold.as_ref())?;
     let (watched, several) = (made.len(), made.len() > 1);
     let mut recordings = Vec::new();
     for made in made {
@@ -47,16 +47,16 @@ pub(in crate::command) fn run(store: &Store, asked: &Tick) -> Result<Code, Error
     match &seen[..] {
         [] => return Err(Error::Refused("no CPU was watched to the end of a run".to_owned())),
         [(recording, noise)] if !several => {
-            show(recording, noise, asked)?;
-            if asked.output.format == Format::Text {
+            show(recording, noise, options)?;
+            if options.output.format == Format::Text {
                 saved(recording, stopped, "tick --of")?;
             }
         }
-        all => show_all(all, asked, stopped)?,
+        all => show_all(all, options, stopped)?,
     }
     let acted = threshold.as_ref().and_then(|on| {
         let long = |(recording, noise): &(&Recording, Noise)| {
-            Some(act(on, met(on, noise, asked.duration)?, recording).map(|()| Code::Differs))
+            Some(act(on, met(on, noise, options.duration)?, recording).map(|()| Code::Differs))
         };
         seen.iter().find_map(long)
     });
@@ -68,8 +68,8 @@ pub(in crate::command) fn run(store: &Store, asked: &Tick) -> Result<Code, Error
 }
 
 /// The gap that ended the loop.
-fn met<'a>(on: &OnThreshold, noise: &'a Noise, asked: Nanos) -> Option<&'a Gap> {
-    let least = least(on.above.as_f64(), noise.span / asked.as_f64());
+fn met<'a>(on: &OnThreshold, noise: &'a Noise, limit: Nanos) -> Option<&'a Gap> {
+    let least = least(on.above.as_f64(), noise.span / limit.as_f64());
     noise.gaps.last().filter(|gap| gap.length >= least)
 }
 
@@ -82,7 +82,7 @@ fn least(above: f64, part: f64) -> f64 {
 /// The loop on each CPU, in runs of at most [`RUN`].
 fn measure(
     store: &Store,
-    asked: &Tick,
+    options: &Tick,
     cpus: &[Option<u32>],
     on: Option<&OnThreshold>,
 ) -> Result<(Vec<Result<Recording, Error>>, bool), Error> {
@@ -91,29 +91,31 @@ fn measure(
     let mut offers = selection::select(&select)?;
     offers.retain(|offer| offer.probe.as_str() == names::TICK);
     // One run where it ends at a gap: the next would begin another trace.
-    let runs = if on.is_some() { 1 } else { asked.duration.get().div_euclid(RUN.get() + 1) + 1 };
+    let runs = if on.is_some() { 1 } else { options.duration.get().div_euclid(RUN.get() + 1) + 1 };
     let runs = u32::try_from(runs).unwrap_or(u32::MAX);
-    if asked.osnoise {
-        let seconds = (asked.duration.get() / i64::from(runs) / 1_000_000_000).clamp(1, 10);
+    if options.osnoise {
+        let seconds = (options.duration.get() / i64::from(runs) / 1_000_000_000).clamp(1, 10);
         offers.extend(selection::select(&[format!("{}:seconds={seconds}", names::OSNOISE)])?);
     }
     let mut random = rand::rng();
     let mut plan = |cpu: &Option<u32>| {
-        let settings = Settings { cpu: *cpu, priority: asked.priority, ..OnThreshold::settings(on) };
-        let name = cpus::named(&own_name(asked.name.as_deref()), *cpu, cpus.len());
-        (name, plan::make(&offers, runs, Some(asked.duration), settings, runs == 1, &mut random))
+        let settings = Settings { cpu: *cpu, priority: options.priority, ..OnThreshold::settings(on) };
+        let name = cpus::named(&own_name(options.name.as_deref()), *cpu, cpus.len());
+        (name, plan::make(&offers, runs, Some(options.duration), settings, runs == 1, &mut random))
     };
     let plans: Vec<_> = cpus.iter().map(&mut plan).collect();
     let met_one = |recording: &Recording| {
-        on.is_some_and(|on| noise_of(recording).is_ok_and(|noise| met(on, &noise, asked.duration).is_some()))
+        on.is_some_and(|on| {
+            noise_of(recording).is_ok_and(|noise| met(on, &noise, options.duration).is_some())
+        })
     };
     measured_here(store, &plans, &select, &met_one, None)
 }
 
 /// What several CPUs saw at the same time.
-fn show_all(seen: &[(&Recording, Noise)], asked: &Tick, stopped: bool) -> Result<(), Error> {
-    if asked.output.format == Format::Json {
-        let pages = seen.iter().map(|(recording, noise)| page(recording, noise, asked)).collect::<Vec<_>>();
+fn show_all(seen: &[(&Recording, Noise)], options: &Tick, stopped: bool) -> Result<(), Error> {
+    if options.output.format == Format::Json {
+        let pages = seen.iter().map(|(recording, noise)| page(recording, noise, options)).collect::<Vec<_>>();
         return crate::command::print_json(&serde_json::json!({ "cpus": pages }));
     }
     if let Some((first, _)) = seen.first() {
@@ -122,7 +124,7 @@ fn show_all(seen: &[(&Recording, Noise)], asked: &Tick, stopped: bool) -> Result
     }
     crate::command::print(&tickmark_render::noise::table(seen.iter().map(|(_, noise)| noise)))?;
     for (recording, noise) in seen {
-        if let Some(predicted) = predicted(recording, noise, asked) {
+        if let Some(predicted) = predicted(recording, noise, options) {
             crate::command::print(&format!(
                 "\nCPU {}\n{}",
                 noise.cpu,
@@ -133,32 +135,32 @@ fn show_all(seen: &[(&Recording, Noise)], asked: &Tick, stopped: bool) -> Result
     seen.iter().try_for_each(|(recording, _)| saved(recording, stopped, "tick --of"))
 }
 
-fn show(recording: &Recording, noise: &Noise, asked: &Tick) -> Result<(), Error> {
-    if asked.output.format == Format::Json {
-        return crate::command::print_json(&page(recording, noise, asked));
+fn show(recording: &Recording, noise: &Noise, options: &Tick) -> Result<(), Error> {
+    if options.output.format == Format::Json {
+        return crate::command::print_json(&page(recording, noise, options));
     }
     let header = report::build(recording, &|_| false, false).header;
     crate::command::print(&format!("{}\n\n", tickmark_render::report::header(&header)))?;
     crate::command::print(&tickmark_render::noise::text(noise))?;
-    let predicted = predicted(recording, noise, asked);
+    let predicted = predicted(recording, noise, options);
     predicted.map_or(Ok(()), |predicted| crate::command::print(&tickmark_render::what_if::text(&predicted)))
 }
 
 /// The same for programs.
-fn page(recording: &Recording, noise: &Noise, asked: &Tick) -> serde_json::Value {
+fn page(recording: &Recording, noise: &Noise, options: &Tick) -> serde_json::Value {
     let header = report::build(recording, &|_| false, false).header;
     let mut value = tickmark_render::noise::json(noise);
     value["recording"] = serde_json::json!(header);
-    if let Some(predicted) = predicted(recording, noise, asked) {
+    if let Some(predicted) = predicted(recording, noise, options) {
         value["hz_what_if"] = tickmark_render::what_if::json(&predicted);
     }
     value
 }
 
 /// What other rates would cost, where that was asked.
-fn predicted(recording: &Recording, noise: &Noise, asked: &Tick) -> Option<WhatIf> {
-    let asks = !asked.hz_what_if.is_empty();
-    asks.then(|| what_if::predict_rates(noise, recording, &asked.hz_what_if, &asked.mhz))
+fn predicted(recording: &Recording, noise: &Noise, options: &Tick) -> Option<WhatIf> {
+    let asks = !options.hz_what_if.is_empty();
+    asks.then(|| what_if::predict_rates(noise, recording, &options.hz_what_if, &options.mhz))
 }
 
 /// Carries out what was asked for at a gap of that length.
@@ -169,8 +171,9 @@ fn act(on: &OnThreshold, gap: &Gap, recording: &Recording) -> Result<(), Error> 
         gap.start / 1e9,
         gap.what.code()
     );
-    let told = [("TICKMARK_GAP_NS", gap.length.to_string()), ("TICKMARK_GAP", gap.what.code().to_owned())];
-    on.act(recording, &told)
+    let variables =
+        [("TICKMARK_GAP_NS", gap.length.to_string()), ("TICKMARK_GAP", gap.what.code().to_owned())];
+    on.act(recording, &variables)
 }
 
 #[cfg(test)]

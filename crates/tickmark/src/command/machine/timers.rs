@@ -17,49 +17,55 @@ use tickmark_wire::{Nanos, Priority, Settings, names};
 /// Wake-ups that a run of one way has time for, at least.
 const FEWEST: i64 = 10;
 
-pub(in crate::command) fn run(store: &Store, asked: &Timers) -> Result<Code, Error> {
-    if let Some(folder) = &asked.plots {
+pub(in crate::command) fn run(store: &Store, options: &Timers) -> Result<Code, Error> {
+    if let Some(folder) = &options.plots {
         // Refused now, and not after the measurement.
         std::fs::create_dir_all(folder).map_err(|error| scenarios::unwritable(folder, &error))?;
     }
-    if let Some(name) = &asked.of {
+    if let Some(name) = &options.of {
         let has_timers = |recording: &Recording| {
             !wakes::runs(recording).is_empty() || !scenario::read_scenarios(recording).is_empty()
         };
         let recording = store.find_usable(name, &has_timers)?;
-        return show(&[recording], asked).map(|_| Code::Done);
+        return show(&[recording], options).map(|_| Code::Done);
     }
-    if !asked.on_threshold.is_empty() && asked.class.iter().any(|class| class == "deadline") {
+    if !options.on_threshold.is_empty() && options.class.iter().any(|class| class == "deadline") {
         return Err(Error::Usage(
             "--on-threshold: under SCHED_DEADLINE the program may be on any CPU, and what ran there is not known; leave --class deadline out"
                 .to_owned(),
         ));
     }
-    let is_rows = !asked.rows.is_empty() || asked.rows_from.is_some();
-    let threshold = OnThreshold::parse(&asked.on_threshold)?;
-    let select = if is_rows { scenarios::select(asked)? } else { ways(asked) };
+    let is_rows = !options.rows.is_empty() || options.rows_from.is_some();
+    let threshold = OnThreshold::parse(&options.on_threshold)?;
+    let select = if is_rows { scenarios::select(options)? } else { ways(options) };
     let mut offers = selection::select(&select)?;
-    let runs = if threshold.is_some() { one_way(offers.len())? } else { asked.runs };
+    let runs = if threshold.is_some() { one_way(offers.len())? } else { options.runs };
     if !is_rows {
-        enough_time(asked, runs, offers.len() as i64)?;
+        enough_time(options, runs, offers.len() as i64)?;
     }
-    if asked.timerlat {
+    if options.timerlat {
         let parts = i64::from(runs) * (offers.len() as i64 + 1) * 1_000_000_000;
-        let seconds = (asked.duration.get() / parts).clamp(1, 600);
+        let seconds = (options.duration.get() / parts).clamp(1, 600);
         offers.extend(selection::select(&[format!("{}:seconds={seconds}", names::TIMERLAT)])?);
     }
-    let listed = cpus::asked(&asked.cpus)?;
-    let name = own_name(asked.name.as_deref());
+    let listed = cpus::resolve(&options.cpus)?;
+    let name = own_name(options.name.as_deref());
     let plan = |cpu: &Option<u32>| {
-        let own: Settings = (&asked.settings).into();
+        let own: Settings = (&options.settings).into();
         let Settings { stop_above, stop_tracing, .. } = OnThreshold::settings(threshold.as_ref());
         let settings = Settings { cpu: cpu.or(own.cpu), stop_above, stop_tracing, ..own };
-        let made =
-            plan::make(&offers, runs, Some(asked.duration), settings, threshold.is_some(), &mut rand::rng());
+        let made = plan::make(
+            &offers,
+            runs,
+            Some(options.duration),
+            settings,
+            threshold.is_some(),
+            &mut rand::rng(),
+        );
         (cpus::named(&name, *cpu, listed.len()), made)
     };
     let plans: Vec<_> = listed.iter().map(plan).collect();
-    let looks = if asked.live { Some(Looks::new(listed.len())?) } else { None };
+    let looks = if options.live { Some(Looks::new(listed.len())?) } else { None };
     let met = |made: &Recording| wakes::met(made).is_some();
     let (made, stopped) = measured_here(store, &plans, &select, &met, looks.as_ref())?;
     let (several, mut recordings) = (made.len() > 1, Vec::new());
@@ -71,11 +77,11 @@ pub(in crate::command) fn run(store: &Store, asked: &Timers) -> Result<Code, Err
             Err(error) => return Err(error),
         }
     }
-    let all = show(&recordings, asked)? && recordings.len() == listed.len();
+    let all = show(&recordings, options)? && recordings.len() == listed.len();
     let met = recordings.iter().find_map(|recording| Some((recording, wakes::met(recording)?)));
-    if asked.output.format == Format::Text
-        && !asked.cyclictest
-        && asked.scenario_output != ScenarioOutput::Values
+    if options.output.format == Format::Text
+        && !options.cyclictest
+        && options.scenario_output != ScenarioOutput::Values
     {
         recordings.iter().try_for_each(|recording| saved(recording, stopped, "timers --of"))?;
     }
@@ -98,14 +104,14 @@ fn one_way(ways: usize) -> Result<u32, Error> {
 /// Says what ran during the wake-up that was too late, and carries out what was asked for.
 fn act(on: &OnThreshold, met: &Met, recording: &Recording) -> Result<(), Error> {
     anstream::eprintln!("{}", tickmark_render::wakes::met(met));
-    let told = [("TICKMARK_LATE_NS", met.late.to_string()), ("TICKMARK_RAN", met.tasks.join(", "))];
-    on.act(recording, &told)
+    let variables = [("TICKMARK_LATE_NS", met.late.to_string()), ("TICKMARK_RAN", met.tasks.join(", "))];
+    on.act(recording, &variables)
 }
 
 /// A run of so few wake-ups says nothing, and may not end before its limit.
-fn enough_time(asked: &Timers, runs: u32, ways: i64) -> Result<(), Error> {
-    let all = FEWEST * asked.interval.get() * i64::from(runs) * ways;
-    if asked.duration.get() >= all {
+fn enough_time(options: &Timers, runs: u32, ways: i64) -> Result<(), Error> {
+    let all = FEWEST * options.interval.get() * i64::from(runs) * ways;
+    if options.duration.get() >= all {
         return Ok(());
     }
     let seconds = all / 1_000_000_000 + 1;
@@ -115,15 +121,15 @@ fn enough_time(asked: &Timers, runs: u32, ways: i64) -> Result<(), Error> {
 }
 
 /// The probe of wake-ups with each combination that is asked for.
-fn ways(asked: &Timers) -> Vec<String> {
-    let ahead = asked.interval.get() / 1_000;
-    let late = if asked.on_threshold.is_empty() { "" } else { ",late=ends" };
+fn ways(options: &Timers) -> Vec<String> {
+    let ahead = options.interval.get() / 1_000;
+    let late = if options.on_threshold.is_empty() { "" } else { ",late=ends" };
     let mut select = Vec::new();
-    for method in &asked.methods {
-        for class in &asked.class {
-            for idle in &asked.idle {
-                let told = format!("ahead={ahead},method={method},class={class},idle={idle}{late}");
-                select.push(format!("{}:{told}", names::WAKE));
+    for method in &options.methods {
+        for class in &options.class {
+            for idle in &options.idle {
+                let arguments = format!("ahead={ahead},method={method},class={class},idle={idle}{late}");
+                select.push(format!("{}:{arguments}", names::WAKE));
             }
         }
     }
@@ -131,16 +137,17 @@ fn ways(asked: &Timers) -> Vec<String> {
 }
 
 /// Whether everything that the recordings were to have is in them.
-fn show(recordings: &[Recording], asked: &Timers) -> Result<bool, Error> {
+fn show(recordings: &[Recording], options: &Timers) -> Result<bool, Error> {
     let Some(recording) = recordings.first() else {
         return Err(Error::Refused("nothing was measured".to_owned()));
     };
     let scenarios = scenario::read_scenarios(recording);
     if !scenarios.is_empty() {
-        return scenarios::show(recording, &scenarios, asked);
+        return scenarios::show(recording, &scenarios, options);
     }
-    let lengths: Vec<f64> = asked.late.iter().map(|length: &Nanos| length.as_f64()).collect();
-    let tails = wakes::TailRequest { lengths: &lengths, confidence: asked.confidence, bound: asked.bound };
+    let lengths: Vec<f64> = options.late.iter().map(|length: &Nanos| length.as_f64()).collect();
+    let tails =
+        wakes::TailRequest { lengths: &lengths, confidence: options.confidence, bound: options.bound };
     let of = |recording: &Recording| {
         let id = &recording.meta.id;
         let none = || Error::Usage(format!("recording {id} has no wake-ups of `tickmark timers`"));
@@ -149,9 +156,9 @@ fn show(recordings: &[Recording], asked: &Timers) -> Result<bool, Error> {
     };
     let wakes = Wakes::together(recordings.iter().map(of).collect::<Result<Vec<_>, Error>>()?);
     let wakes = wakes.ok_or_else(|| Error::Refused("nothing was measured".to_owned()))?;
-    if asked.cyclictest {
+    if options.cyclictest {
         crate::command::print(&tickmark_render::cyclictest::text(&wakes, priority(recording)))?;
-    } else if asked.output.format == Format::Json {
+    } else if options.output.format == Format::Json {
         let mut page = tickmark_render::wakes::json(&wakes);
         if recordings.len() > 1 {
             let changed = |header: &Header| {
@@ -171,7 +178,7 @@ fn show(recordings: &[Recording], asked: &Timers) -> Result<bool, Error> {
         crate::command::print(&if lines.is_empty() { lines } else { lines + "\n" })?;
         crate::command::print(&tickmark_render::wakes::text(&wakes))?;
     }
-    Ok(wakes.ways.iter().all(|way| way.seen.is_ok()))
+    Ok(wakes.ways.iter().all(|way| way.summary.is_ok()))
 }
 
 /// Of real-time scheduling, as the plan asks for it.

@@ -32,7 +32,7 @@ pub(in crate::command) fn run(verify: &Verify) -> Result<Code, Error> {
             .map_or_else(String::new, |run| run.metrics().next().unwrap_or(&run.probe).to_string())
     };
     let mut outcomes: Vec<(String, &str, Option<Reason>)> = Vec::new();
-    let mut machine = ThisMachine { control: progress::control(), joins: None, seen: None };
+    let mut machine = ThisMachine { control: progress::control(), joins: None, wake_ups: None };
     machine.run(&plan, &mut |heard| {
         let Some(event) = heard.event().cloned() else { return Ok(()) };
         match event {

@@ -13,11 +13,11 @@ use tickmark_store::{Entry, Id, Store};
 use tickmark_wire::Nanos;
 
 /// `tickmark lab run FILE`.
-pub(in crate::command) fn lab_run(store: &Store, asked: &LabRun) -> Result<Code, Error> {
-    match file::read(&asked.file)? {
-        file::ExperimentFile::Booted(from) => carry_out(store, from, asked),
+pub(in crate::command) fn lab_run(store: &Store, options: &LabRun) -> Result<Code, Error> {
+    match file::read(&options.file)? {
+        file::ExperimentFile::Booted(from) => carry_out(store, from, options),
         file::ExperimentFile::Here(_) | file::ExperimentFile::Launched(_) => {
-            let file = asked.file.display();
+            let file = options.file.display();
             Err(Error::Usage(format!("{file} boots nothing: tickmark experiment {file}")))
         }
     }
@@ -26,39 +26,39 @@ pub(in crate::command) fn lab_run(store: &Store, asked: &LabRun) -> Result<Code,
 /// `tickmark experiment FILE`, where the file boots its settings.
 pub(in crate::command) fn experiment(
     store: &Store,
-    asked: &Experiment,
+    options: &Experiment,
     file: &Path,
     from: MatrixRequest,
 ) -> Result<Code, Error> {
-    boots_only(asked)?;
-    if asked.name.is_some() {
+    boots_only(options)?;
+    if options.name.is_some() {
         return Err(Error::Usage(
             "its recordings have the names of its machines: leave --name out".to_owned(),
         ));
     }
     let run = LabRun {
         file: file.to_owned(),
-        select: asked.select.clone(),
+        select: options.select.clone(),
         machine: Vec::new(),
-        blocks: asked.blocks,
+        blocks: options.blocks,
         slice: None,
         limit: None,
         resume: None,
-        margin: asked.margin,
-        fail_on: asked.fail_on,
-        format: asked.format,
+        margin: options.margin,
+        fail_on: options.fail_on,
+        format: options.format,
     };
     carry_out(store, from, &run)
 }
 
 /// Refuses options that mean nothing where settings are booted.
-fn boots_only(asked: &Experiment) -> Result<(), Error> {
-    let settings: tickmark_wire::Settings = (&asked.settings).into();
+fn boots_only(options: &Experiment) -> Result<(), Error> {
+    let settings: tickmark_wire::Settings = (&options.settings).into();
     if settings != tickmark_wire::Settings::default()
-        || asked.command.is_some()
-        || asked.width.is_some()
-        || asked.budget.is_some()
-        || asked.more.is_some()
+        || options.command.is_some()
+        || options.width.is_some()
+        || options.budget.is_some()
+        || options.more.is_some()
     {
         return Err(Error::Usage(
             "its settings are booted: --cpu, --priority, --slack, --small, --command, --width, --budget and --more are for what is turned here"
@@ -68,10 +68,10 @@ fn boots_only(asked: &Experiment) -> Result<(), Error> {
     Ok(())
 }
 
-fn carry_out(store: &Store, mut from: MatrixRequest, asked: &LabRun) -> Result<Code, Error> {
+fn carry_out(store: &Store, mut from: MatrixRequest, options: &LabRun) -> Result<Code, Error> {
     // Everything that it names, also what is not asked for now.
     for machine in &from.machines {
-        let place = format!("{}: machine {}", asked.file.display(), machine.name);
+        let place = format!("{}: machine {}", options.file.display(), machine.name);
         selection::select(&machine.probes).map_err(|error| Error::Usage(format!("{place}: {error}")))?;
         for setting in from.settings.iter().filter(|_| machine.target.is_none()) {
             let kernel = kernel_of(machine, setting);
@@ -84,35 +84,35 @@ fn carry_out(store: &Store, mut from: MatrixRequest, asked: &LabRun) -> Result<C
             }
         }
     }
-    if let Some(blocks) = asked.blocks {
+    if let Some(blocks) = options.blocks {
         from.machines.iter_mut().for_each(|machine| machine.blocks = Some(blocks));
     }
-    from.slice = asked.slice.unwrap_or(from.slice);
-    from.margin = asked.margin.unwrap_or(from.margin);
-    if !asked.select.is_empty() {
-        from.machines.iter_mut().for_each(|machine| machine.probes.clone_from(&asked.select));
+    from.slice = options.slice.unwrap_or(from.slice);
+    from.margin = options.margin.unwrap_or(from.margin);
+    if !options.select.is_empty() {
+        from.machines.iter_mut().for_each(|machine| machine.probes.clone_from(&options.select));
     }
-    if !asked.machine.is_empty() {
+    if !options.machine.is_empty() {
         let known = from.machines.iter().map(|machine| machine.name.clone()).collect::<Vec<_>>().join(", ");
         let unknown = |name: &&String| !from.machines.iter().any(|machine| machine.name == **name);
-        let unknown = asked.machine.iter().find(unknown).cloned();
-        from.machines.retain(|machine| asked.machine.contains(&machine.name));
+        let unknown = options.machine.iter().find(unknown).cloned();
+        from.machines.retain(|machine| options.machine.contains(&machine.name));
         if unknown.is_some() {
             return Err(Error::Usage(format!(
                 "no machine of that name in {}; it has {known}",
-                asked.file.display()
+                options.file.display()
             )));
         }
     }
-    let resumed = asked.resume.as_ref().map(|name| together(store, name)).transpose()?;
-    let limit = asked.limit.map(Nanos::to_duration);
+    let resumed = options.resume.as_ref().map(|name| together(store, name)).transpose()?;
+    let limit = options.limit.map(Nanos::to_duration);
     let (code, made) = matrix::carry_out(
         store,
         &from,
         resumed,
-        Shown { limit, file: Some(&asked.file), format: asked.format, fail_on: asked.fail_on },
+        Shown { limit, file: Some(&options.file), format: options.format, fail_on: options.fail_on },
     )?;
-    if asked.format == CompareFormat::Json {
+    if options.format == CompareFormat::Json {
         crate::command::print_json(&made.iter().map(matrix::Made::json).collect::<Vec<_>>())?;
     }
     Ok(code)
@@ -135,18 +135,18 @@ fn together(store: &Store, name: &str) -> Result<(String, Vec<Id>), Error> {
 }
 
 /// `tickmark experiment kernel=A,B`.
-pub(in crate::command) fn kernels(store: &Store, asked: &Experiment, kernels: &str) -> Result<Code, Error> {
-    boots_only(asked)?;
+pub(in crate::command) fn kernels(store: &Store, options: &Experiment, kernels: &str) -> Result<Code, Error> {
+    boots_only(options)?;
     let names: Vec<String> = kernels.split(',').map(|name| name.trim().to_owned()).collect();
     distinct("kernel", &names)?;
     let settings =
         names.iter().map(|name| Setting { name: name.clone(), kernel: name.clone(), ..Setting::default() });
-    let name = asked.name.clone().unwrap_or_else(|| "kernel".to_owned());
+    let name = options.name.clone().unwrap_or_else(|| "kernel".to_owned());
     let machine = Machine {
         name: name.clone(),
-        probes: asked.select.clone(),
+        probes: options.select.clone(),
         speeds: vec![62.5],
-        blocks: Some(asked.blocks.unwrap_or(5)),
+        blocks: Some(options.blocks.unwrap_or(5)),
         ..Machine::default()
     };
     let from = MatrixRequest {
@@ -155,7 +155,7 @@ pub(in crate::command) fn kernels(store: &Store, asked: &Experiment, kernels: &s
         documents: Vec::new(),
         blocks: 5,
         slice: Nanos::from_millis(100),
-        margin: asked.margin.unwrap_or(0.01),
+        margin: options.margin.unwrap_or(0.01),
         report: Vec::new(),
         settings: settings.collect(),
         machines: vec![machine],
@@ -164,9 +164,9 @@ pub(in crate::command) fn kernels(store: &Store, asked: &Experiment, kernels: &s
         store,
         &from,
         None,
-        Shown { limit: None, file: None, format: asked.format, fail_on: asked.fail_on },
+        Shown { limit: None, file: None, format: options.format, fail_on: options.fail_on },
     )?;
-    if asked.format == CompareFormat::Json {
+    if options.format == CompareFormat::Json {
         made.iter().try_for_each(|made| crate::command::print_json(&made.json()))?;
     }
     Ok(code)

@@ -26,32 +26,32 @@ const SLICE: Nanos = Nanos::from_millis(60);
 /// What starting a run takes, in s.
 const STARTS: f64 = 0.012;
 
-pub(in crate::command) fn run(store: &Store, asked: &Asked) -> Result<Code, Error> {
-    if asked.restore {
+pub(in crate::command) fn run(store: &Store, options: &Asked) -> Result<Code, Error> {
+    if options.restore {
         return put_back(store);
     }
-    let what = asked.what.as_deref().unwrap_or_default();
+    let what = options.what.as_deref().unwrap_or_default();
     if let Some(kernels) = what.strip_prefix("kernel=") {
-        return boots::kernels(store, asked, kernels);
+        return boots::kernels(store, options, kernels);
     }
     let named = if file::is_named(what) { Some(file::read(Path::new(what))?) } else { None };
     let from = match named {
         Some(file::ExperimentFile::Booted(matrix)) => {
-            return boots::experiment(store, asked, Path::new(what), matrix);
+            return boots::experiment(store, options, Path::new(what), matrix);
         }
-        Some(file::ExperimentFile::Launched(from)) => return comms::experiment(store, asked, &from),
+        Some(file::ExperimentFile::Launched(from)) => return comms::experiment(store, options, &from),
         Some(file::ExperimentFile::Here(from)) => *from,
         None => experiment::ExperimentRequest::with_knob(knob::parse(what)?),
     };
     let (answers, documents) = (from.answers.clone(), from.documents.clone());
-    let (mut experiment, width, margin) = plan(asked, from)?;
+    let (mut experiment, width, margin) = plan(options, from)?;
     crate::command::run::warn_of_priority(experiment.measured.priority, experiment.measured.slack.is_some());
     let mut before: Vec<Vec<Id>> = vec![Vec::new(); experiment.settings.len()];
-    if let Some(blocks) = asked.more {
+    if let Some(blocks) = options.more {
         let found = more::before(store, &experiment)?;
         (experiment.blocks, experiment.added, before) = (blocks, Some(found.added), found.parts);
     }
-    let pilots = !asked.no_pilot && experiment.added.is_none();
+    let pilots = !options.no_pilot && experiment.added.is_none();
     // All recordings of each setting.
     let parts = |ids: &[Id]| -> Vec<Vec<Id>> {
         before.iter().zip(ids).map(|(before, id)| [before, std::slice::from_ref(id)].concat()).collect()
@@ -89,15 +89,15 @@ pub(in crate::command) fn run(store: &Store, asked: &Asked) -> Result<Code, Erro
         return Err(Error::Refused(format!("no figure was obtained: {why}; saved as {}", Id::all(&ids))));
     }
     let model = model(store, &parts(&ids), margin)?;
-    if let (Some(answers), CompareFormat::Text) = (&answers, asked.format) {
+    if let (Some(answers), CompareFormat::Text) = (&answers, options.format) {
         crate::command::print(&format!("{}: {answers}\n\n", experiment.name))?;
     }
-    compare::show(&model, asked.format)?;
-    if asked.format == CompareFormat::Text && !documents.is_empty() {
+    compare::show(&model, options.format)?;
+    if options.format == CompareFormat::Text && !documents.is_empty() {
         crate::command::print(&format!("\n{}", published::text(&documents)))?;
     }
-    tell(&experiment, &ids, made, halt, left.is_none(), asked.format)?;
-    let code = compare::code(&model, asked.fail_on);
+    tell(&experiment, &ids, made, halt, left.is_none(), options.format)?;
+    let code = compare::code(&model, options.fail_on);
     let partly = left.is_some() || halt == Halt::Stopped || failed(store, &ids, made);
     Ok(if partly { code.worse(Code::Partly) } else { code })
 }
@@ -121,27 +121,30 @@ fn put_back(store: &Store) -> Result<Code, Error> {
 }
 
 /// From the command line and a file to what is to be done; with the width and the margin.
-fn plan(asked: &Asked, from: experiment::ExperimentRequest) -> Result<(Experiment, Option<f64>, f64), Error> {
+fn plan(
+    options: &Asked,
+    from: experiment::ExperimentRequest,
+) -> Result<(Experiment, Option<f64>, f64), Error> {
     let mut outcomes = from.outcomes;
-    outcomes.extend(asked.command.as_ref().map(|command| Outcome {
+    outcomes.extend(options.command.as_ref().map(|command| Outcome {
         name: "command".to_owned(),
         command: command.clone(),
         take: OutcomeSource::Only,
-        better: if asked.higher_is_better { Better::Higher } else { Better::Lower },
+        better: if options.higher_is_better { Better::Higher } else { Better::Lower },
         limit: Duration::from_secs(600),
     }));
-    let select = if asked.select.is_empty() { from.probes } else { asked.select.clone() };
+    let select = if options.select.is_empty() { from.probes } else { options.select.clone() };
     // A command of its own is what is looked at, unless probes are named.
     let probes =
         if select.is_empty() && !outcomes.is_empty() { Vec::new() } else { selection::select(&select)? };
     own_names(&outcomes)?;
     let knob::Turned { name: knob_name, knob, settings } = from.knob;
-    let width = asked.width.or(from.width);
-    let blocks = asked.blocks.or(from.blocks).unwrap_or(if width.is_some() { MOST } else { BLOCKS });
+    let width = options.width.or(from.width);
+    let blocks = options.blocks.or(from.blocks).unwrap_or(if width.is_some() { MOST } else { BLOCKS });
     let weight = tickmark_drive::plan::weight(&probes);
     let slice = Nanos::new((SLICE.get() * i64::from(weight) / 10).min(BLOCK.get()).max(1));
     let experiment = Experiment {
-        name: asked.name.clone().or(from.name).unwrap_or_else(|| knob_name.clone()),
+        name: options.name.clone().or(from.name).unwrap_or_else(|| knob_name.clone()),
         knob_name,
         knob,
         settings,
@@ -149,12 +152,12 @@ fn plan(asked: &Asked, from: experiment::ExperimentRequest) -> Result<(Experimen
         outcomes,
         blocks,
         slice,
-        budget: asked.budget.or(from.budget).map(Nanos::to_duration),
-        measured: (&asked.settings).into(),
+        budget: options.budget.or(from.budget).map(Nanos::to_duration),
+        measured: (&options.settings).into(),
         resumed: Vec::new(),
         added: None,
     };
-    Ok((experiment, width, asked.margin.or(from.margin).unwrap_or(0.01)))
+    Ok((experiment, width, options.margin.or(from.margin).unwrap_or(0.01)))
 }
 
 /// Refuses a command that has the name of a metric, or of another command: nobody could tell their figures apart.

@@ -70,15 +70,15 @@ fn doctor_text(all: &[Component]) -> String {
     text
 }
 
-fn kernels(asked: &LabKernels) -> Result<Code, Error> {
-    let names: Vec<String> = if asked.kernels.is_empty() {
+fn kernels(options: &LabKernels) -> Result<Code, Error> {
+    let names: Vec<String> = if options.kernels.is_empty() {
         DEFAULT.iter().map(|name| (*name).to_owned()).collect()
     } else {
-        asked.kernels.clone()
+        options.kernels.clone()
     };
     let wanted = names.iter().map(|name| name.parse()).collect::<Result<Vec<Kernel>, _>>()?;
     let cache = Cache::at(None)?;
-    let need = if asked.again { Need::Again } else { Need::Image };
+    let need = if options.again { Need::Again } else { Need::Image };
     let control = control();
     let ends = control.clone();
     // Who does not read the answer does not want it: nothing is built on.
@@ -87,7 +87,7 @@ fn kernels(asked: &LabKernels) -> Result<Code, Error> {
         ends.stop();
     });
     let built = build(&cache, &wanted, need, &control)?;
-    if asked.output.format == Format::Json {
+    if options.output.format == Format::Json {
         let row = |built: &Built| {
             serde_json::json!({
                 "kernel": built.kernel.to_string(),
@@ -109,47 +109,47 @@ fn kernels(asked: &LabKernels) -> Result<Code, Error> {
 }
 
 /// One guest, as `tickmark run` has one machine.
-fn boot(store: &Store, asked: &LabBoot) -> Result<Code, Error> {
-    let selected = selection::select(&asked.select)?;
+fn boot(store: &Store, options: &LabBoot) -> Result<Code, Error> {
+    let selected = selection::select(&options.select)?;
     let mut bench = Bench::new(control())?;
-    let accel = match asked.speed {
+    let accel = match options.speed {
         Speed::Host => Accel::Kvm,
         Speed::Mips(shift) => Accel::Icount { shift },
     };
     let wanted = || Wanted {
-        kernel: asked.kernel.clone(),
-        agent: asked.agent.map(Into::into),
-        memory: asked.memory,
-        cpus: asked.cpus,
-        append: [&asked.append, ""],
-        writes: asked.write.clone(),
+        kernel: options.kernel.clone(),
+        agent: options.agent.map(Into::into),
+        memory: options.memory,
+        cpus: options.cpus,
+        append: [&options.append, ""],
+        writes: options.write.clone(),
         runs_command: false,
         files: &[],
-        modules: asked.module.clone(),
+        modules: options.module.clone(),
         accel,
         kernel_stamps: false,
         hz: None,
-        phases: asked.phase.map_or(1, |(_, of)| of),
-        limit: asked.limit.map(Nanos::to_duration),
+        phases: options.phase.map_or(1, |(_, of)| of),
+        limit: options.limit.map(Nanos::to_duration),
     };
-    if asked.phase.is_some() && asked.speed == Speed::Host {
+    if options.phase.is_some() && options.speed == Speed::Host {
         return Err(Error::Usage("a phase is a part of a counted tick; --speed host has none".to_owned()));
     }
     // What cannot be is refused before the minutes that a kernel takes.
     bench.check(&wanted())?;
-    let need = if asked.module.iter().any(Module::is_built) { Need::Modules } else { Need::Image };
-    bench.kernels(std::iter::once(&asked.kernel), need)?;
+    let need = if options.module.iter().any(Module::is_built) { Need::Modules } else { Need::Image };
+    bench.kernels(std::iter::once(&options.kernel), need)?;
     let guest = bench.guest(wanted())?;
-    let rounds = asked.runs.unwrap_or(1);
+    let rounds = options.runs.unwrap_or(1);
     let weight = plan::weight(&selected);
-    let slice = asked.slice.unwrap_or(Nanos::from_millis(100));
+    let slice = options.slice.unwrap_or(Nanos::from_millis(100));
     let all = Nanos::new(slice.get() * i64::from(weight) / 10 * i64::from(rounds));
     let mut random = StdRng::seed_from_u64(1);
     let settings = tickmark_wire::Settings { small: true, ..Default::default() };
     let mut plan = plan::make(&selected, rounds, Some(all.max(Nanos::new(1))), settings, false, &mut random);
-    plan.settings.phase = asked.phase.and_then(|(number, of)| guest.phase(number, of));
-    let name = asked.name.clone().unwrap_or_else(|| format!("lab {}", asked.kernel));
-    run::guest(store, &bench.control, &guest, &plan, &name, asked)
+    plan.settings.phase = options.phase.and_then(|(number, of)| guest.phase(number, of));
+    let name = options.name.clone().unwrap_or_else(|| format!("lab {}", options.kernel));
+    run::guest(store, &bench.control, &guest, &plan, &name, options)
 }
 
 #[cfg(test)]

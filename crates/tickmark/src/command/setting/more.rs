@@ -18,27 +18,27 @@ pub(in crate::command) struct Before {
 ///
 /// # Errors
 /// There is none, or it speaks of another boot.
-pub(in crate::command) fn before(store: &Store, asked: &Experiment) -> Result<Before, Error> {
+pub(in crate::command) fn before(store: &Store, wanted: &Experiment) -> Result<Before, Error> {
     let mut experiments: BTreeMap<String, Vec<(Arm, Entry)>> = BTreeMap::new();
     for entry in store.list()? {
-        if let Some(arm) = entry.arm.clone().filter(|arm| !arm.pilot && arm.knob == asked.knob_name) {
+        if let Some(arm) = entry.arm.clone().filter(|arm| !arm.pilot && arm.knob == wanted.knob_name) {
             experiments.entry(arm.experiment.clone()).or_default().push((arm, entry));
         }
     }
     // All settings of it, and no others.
-    let fits = |(arm, _): &(Arm, Entry)| asked.settings.get(arm.number as usize) == Some(&arm.setting);
+    let fits = |(arm, _): &(Arm, Entry)| wanted.settings.get(arm.number as usize) == Some(&arm.setting);
     experiments.retain(|_, own| own.iter().all(fits));
     let last = |own: &Vec<(Arm, Entry)>| own.iter().map(|(_, entry)| entry.created).max();
     let mut experiments: Vec<(String, Vec<(Arm, Entry)>)> = experiments.into_iter().collect();
     experiments.sort_by_key(|(_, own)| std::cmp::Reverse(last(own)));
     for (experiment, own) in experiments {
-        let mut parts: Vec<Vec<Entry>> = vec![Vec::new(); asked.settings.len()];
+        let mut parts: Vec<Vec<Entry>> = vec![Vec::new(); wanted.settings.len()];
         for (arm, entry) in own {
             parts[arm.number as usize].push(entry);
         }
         let recordings: Vec<Recording> =
             parts.iter().flatten().map(|entry| store.read(&entry.id)).collect::<Result<_, _>>()?;
-        if parts.iter().any(Vec::is_empty) || !recordings.iter().all(|one| measures(one, asked)) {
+        if parts.iter().any(Vec::is_empty) || !recordings.iter().all(|one| measures(one, wanted)) {
             continue;
         }
         let now = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
@@ -67,8 +67,8 @@ pub(in crate::command) fn before(store: &Store, asked: &Experiment) -> Result<Be
     }
     Err(Error::Usage(format!(
         "--more: no experiment of {}={} with these probes, commands and options is in the store",
-        asked.knob_name,
-        asked.settings.join(",")
+        wanted.knob_name,
+        wanted.settings.join(",")
     )))
 }
 
@@ -80,13 +80,13 @@ fn booted() -> Option<jiff::Timestamp> {
 }
 
 /// Whether a recording is of the metrics that are asked for, by the same commands and with the same settings of its processes.
-fn measures(recording: &Recording, asked: &Experiment) -> bool {
+fn measures(recording: &Recording, options: &Experiment) -> bool {
     let number = recording.meta.arm.as_ref().map_or(0, |arm| arm.number as usize);
-    if recording.meta.plan.settings != asked.given(number) || recording.meta.select != asked.commands() {
+    if recording.meta.plan.settings != options.given(number) || recording.meta.select != options.commands() {
         return false;
     }
     let planned: BTreeSet<&str> =
         recording.meta.plan.runs.iter().flat_map(RunPlan::metrics).map(Name::as_str).collect();
-    let probes = asked.probes.iter().flat_map(|offer| &offer.metrics).map(|metric| metric.name.as_str());
-    planned == probes.chain(asked.outcomes.iter().map(|outcome| outcome.name.as_str())).collect()
+    let probes = options.probes.iter().flat_map(|offer| &offer.metrics).map(|metric| metric.name.as_str());
+    planned == probes.chain(options.outcomes.iter().map(|outcome| outcome.name.as_str())).collect()
 }

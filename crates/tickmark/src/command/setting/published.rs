@@ -29,8 +29,8 @@ pub(in crate::command) fn text(documents: &[Document]) -> String {
 }
 
 fn all(side: &Published) -> Option<Moments> {
-    let told = Moments { count: f64::from(side.count), mean: side.mean, deviation: side.deviation };
-    if side.runs.is_empty() { Some(told) } else { Moments::from_sample(&side.runs) }
+    let moments = Moments { count: f64::from(side.count), mean: side.mean, deviation: side.deviation };
+    if side.runs.is_empty() { Some(moments) } else { Moments::from_sample(&side.runs) }
 }
 
 fn kept(side: &Published) -> Option<Moments> {
@@ -48,8 +48,8 @@ fn line(sides: Option<(Moments, Moments)>) -> String {
     let ratio = sides.and_then(|(first, second)| ratio_between(&first, &second, CONFIDENCE));
     let Some((point, Interval { low, high })) = ratio else { return "cannot be compared".to_owned() };
     let percent = |ratio: f64| 100.0 * (ratio - 1.0);
-    let told = if low <= 1.0 && high >= 1.0 { ", no difference proven" } else { "" };
-    format!("{:+.1} % ({:+.1} to {:+.1}{told})", percent(point), percent(low), percent(high))
+    let verdict = if low <= 1.0 && high >= 1.0 { ", no difference proven" } else { "" };
+    format!("{:+.1} % ({:+.1} to {:+.1}{verdict})", percent(point), percent(low), percent(high))
 }
 
 #[cfg(test)]

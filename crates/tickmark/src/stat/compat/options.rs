@@ -34,7 +34,7 @@ pub(super) struct MinistatOptions {
 
 /// Its options, as getopt finds them: anywhere, values attached or not, up to `--`.
 pub(super) fn options(arguments: &[OsString]) -> Result<MinistatOptions, End> {
-    let mut asked = MinistatOptions {
+    let mut options = MinistatOptions {
         plot: true,
         test: true,
         separate: false,
@@ -47,7 +47,7 @@ pub(super) fn options(arguments: &[OsString]) -> Result<MinistatOptions, End> {
     let mut words = arguments.iter();
     while let Some(word) = words.next() {
         if word == "--" {
-            asked.files.extend(words.by_ref().cloned());
+            options.files.extend(words.by_ref().cloned());
         } else if let Some(letters @ [_, ..]) = word.as_bytes().strip_prefix(b"-") {
             let unknown = |why: &str, letter: u8| {
                 let rest = usage("Unknown option").0;
@@ -55,37 +55,37 @@ pub(super) fn options(arguments: &[OsString]) -> Result<MinistatOptions, End> {
             };
             for (at, letter) in letters.iter().enumerate() {
                 match letter {
-                    b'A' => asked.plot = false,
-                    b'n' => asked.test = false,
-                    b's' => asked.separate = true,
+                    b'A' => options.plot = false,
+                    b'n' => options.test = false,
+                    b's' => options.separate = true,
                     b'C' | b'c' | b'd' | b'w' => {
                         let attached = &letters[at + 1..];
                         let next = || words.next().map(|word| word.as_bytes());
                         let value = Some(attached).filter(|value| !value.is_empty()).or_else(next);
                         let missing = || unknown("option requires an argument", *letter);
-                        asked.set(*letter, value.ok_or_else(missing)?)?;
+                        options.set(*letter, value.ok_or_else(missing)?)?;
                         break;
                     }
                     other => return Err(unknown("invalid option", *other)),
                 }
             }
         } else {
-            asked.files.push(word.clone());
+            options.files.push(word.clone());
             // Then options end at the first word that is none.
             if std::env::var_os("POSIXLY_CORRECT").is_some() {
-                asked.files.extend(words.by_ref().cloned());
+                options.files.extend(words.by_ref().cloned());
             }
         }
     }
-    if asked.level == usize::MAX {
-        asked.level = 2;
+    if options.level == usize::MAX {
+        options.level = 2;
     }
-    match asked.files.len() {
-        0 => asked.files.push("-".into()),
+    match options.files.len() {
+        0 => options.files.push("-".into()),
         8.. => return Err(usage("Too many datasets.")),
         _ => {}
     }
-    Ok(asked)
+    Ok(options)
 }
 
 impl MinistatOptions {
@@ -133,8 +133,8 @@ fn terminal_width() -> Option<usize> {
     if !std::io::stdout().is_terminal() {
         return None;
     }
-    let told = std::env::var("COLUMNS").ok().filter(|columns| !columns.is_empty());
-    match told {
+    let environment = std::env::var("COLUMNS").ok().filter(|columns| !columns.is_empty());
+    match environment {
         Some(columns) => Some(leading(&columns)),
         None => terminal_size::terminal_size().map(|(width, _)| usize::from(width.0).saturating_sub(2)),
     }

@@ -132,10 +132,10 @@ fn a_real_machine_is_booted_into_the_hz_that_was_asked_for() {
     let at = |name: &str| board.0.at(name);
     let (boot, key) = (REBOOT.replace("BOOT", &at("boot")), at("user"));
     let identity = format!("cat {}", at("boot"));
-    let mut asked =
+    let mut arguments =
         vec!["hz", "--hz", "123,1000", "--blocks", "2", "--host", "root@10.213.4.2", "--boot", &boot];
-    asked.extend(["--identity", &identity, "--boot-limit", "5s", "--ssh=-i", "--ssh", &key]);
-    asked.extend([
+    arguments.extend(["--identity", &identity, "--boot-limit", "5s", "--ssh=-i", "--ssh", &key]);
+    arguments.extend([
         "--ssh=-o",
         "--ssh=StrictHostKeyChecking=no",
         "--ssh=-o",
@@ -143,7 +143,11 @@ fn a_real_machine_is_booted_into_the_hz_that_was_asked_for() {
         "--ssh=-o",
         "--ssh=LogLevel=ERROR",
     ]);
-    refused(&bench.run(&[&asked[..], &["--", "true"]].concat()), 1, &["root@10.213.4.2", "booted for HZ"]);
+    refused(
+        &bench.run(&[&arguments[..], &["--", "true"]].concat()),
+        1,
+        &["root@10.213.4.2", "booted for HZ"],
+    );
     assert_ne!(fs::read_to_string(board.0.at("boot")).unwrap(), "1\n", "it was booted");
     refused(&bench.run(&["hz", "--host", "board", "--", "true"]), 2, &["--boot"]);
 }

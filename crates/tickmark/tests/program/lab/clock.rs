@@ -180,7 +180,7 @@ fn a_program_in_go_waits_for_as_many_reads_as_are_counted() {
 #[ignore = "second tier: QEMU and kernels"]
 fn the_kernels_own_reads_are_told_by_operation() {
     let bench = Bench::new();
-    let asked = [
+    let arguments = [
         "lab",
         "run",
         "kernel-clock-reads",
@@ -192,7 +192,7 @@ fn the_kernels_own_reads_are_told_by_operation() {
         "ipc.tcp.round_trip",
         "http:connection=keep-alive,connections=1,workers=1,latency=no",
     ];
-    let done = bench.run(&asked);
+    let done = bench.run(&arguments);
     assert_eq!(done.status.code(), Some(0), "{}", err(&done));
     let text = out(&done);
     let reads = |title: &str| {
@@ -223,8 +223,8 @@ fn the_kernels_own_reads_are_told_by_operation() {
 #[test]
 #[ignore = "second tier: QEMU and kernels"]
 fn the_kernels_reads_in_a_fork_are_between_those_of_its_boots() {
-    let asked = ["lab", "run", "kernel-clock-reads", "--machine", "x86", "--blocks", "6"];
-    let done = Bench::new().run(&[&asked[..], &["clock.monotonic.read", "process.fork"]].concat());
+    let arguments = ["lab", "run", "kernel-clock-reads", "--machine", "x86", "--blocks", "6"];
+    let done = Bench::new().run(&[&arguments[..], &["clock.monotonic.read", "process.fork"]].concat());
     assert_eq!(done.status.code(), Some(0), "{}", err(&done));
     let text = out(&done);
     let line = text.lines().find(|line| line.starts_with("fork ")).unwrap_or_else(|| panic!("{text}"));

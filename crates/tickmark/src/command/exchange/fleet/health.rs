@@ -12,8 +12,8 @@ use tickmark_store::Status;
 /// The checks of what is broken on a machine, and not a choice of its owner, that take a moment.
 const CHECKS: [&str; 4] = ["slow-clock", "clock-through-kernel", "clocks-apart", "throttled"];
 
-pub(super) fn run(asked: &FleetHealth) -> Result<Code, Error> {
-    let names: Vec<String> = match &asked.only[..] {
+pub(super) fn run(options: &FleetHealth) -> Result<Code, Error> {
+    let names: Vec<String> = match &options.only[..] {
         [] => CHECKS.map(str::to_owned).to_vec(),
         named => named.to_vec(),
     };
@@ -21,12 +21,12 @@ pub(super) fn run(asked: &FleetHealth) -> Result<Code, Error> {
     // Nothing of it is kept: a node's prologue is run a thousand times.
     let folder = tempfile::tempdir().map_err(Error::file("make", std::env::temp_dir()))?;
     let store = open(Some(folder.path().to_owned()))?;
-    let more: Vec<&str> = asked.max.iter().map(|(metric, _)| metric.as_str()).collect();
+    let more: Vec<&str> = options.max.iter().map(|(metric, _)| metric.as_str()).collect();
     let (recording, stopped) = measure_these(&store, None, &checks, &more, true)?;
     let all = doctor::examine(&recording, &checks);
     // A machine on which nothing can be measured is not fit, and what is wrong with it is not known.
     let judged =
-        !asked.max.is_empty() || all.iter().any(|one| !matches!(one.outcome, Outcome::NotVisible(_)));
+        !options.max.is_empty() || all.iter().any(|one| !matches!(one.outcome, Outcome::NotVisible(_)));
     let ended_well = recording.runs.iter().any(|run| run.status == Status::Ok);
     if stopped || !judged || !ended_well {
         return Err(Error::Refused("health: nothing could be measured".to_owned()));
@@ -37,7 +37,7 @@ pub(super) fn run(asked: &FleetHealth) -> Result<Code, Error> {
         .map(tickmark_render::doctor::line)
         .collect();
     let rows = report::rows_of(&recording, &|metric| more.contains(&metric.name.as_str()));
-    for (metric, limit) in &asked.max {
+    for (metric, limit) in &options.max {
         let row = rows.iter().flat_map(|(_, rows)| rows).find(|row| row.metric == *metric);
         let Some((row, value)) = row.and_then(|row| Some((row, row.value?))) else {
             return Err(Error::Refused(format!("{metric} could not be measured")));
@@ -51,7 +51,7 @@ pub(super) fn run(asked: &FleetHealth) -> Result<Code, Error> {
         all.iter().filter(|one| matches!(one.outcome, Outcome::NotVisible(_))).map(|one| one.name).collect();
     let but =
         if unseen.is_empty() { String::new() } else { format!(" (not visible here: {})", unseen.join(", ")) };
-    match asked.output.format {
+    match options.output.format {
         Format::Json => print_json(
             &serde_json::json!({ "fit": found.is_empty(), "found": found, "not_visible": unseen }),
         )?,

@@ -49,46 +49,46 @@ const SUSPECT: Rule = Rule { false_alarm: 0.2, margin: 0.0 };
 /// What a report names where it is not told otherwise.
 const NAMED: Rule = Rule { false_alarm: 0.05, margin: 0.05 };
 
-pub(super) fn run(asked: &FleetLinks) -> Result<Code, Error> {
-    let survey = Survey::open(&asked.survey)?;
+pub(super) fn run(options: &FleetLinks) -> Result<Code, Error> {
+    let survey = Survey::open(&options.survey)?;
     let _ours = survey.lock()?;
-    let launcher = launcher(&asked.launching)?;
+    let launcher = launcher(&options.launching)?;
     let pairs = LinkOptions {
-        rounds: asked.rounds as usize,
-        times: Times { trips: asked.time, stream: asked.time },
-        at_once: asked.at_once.map(|count| count as usize),
-        listen: asked.listen,
-        network: asked.network,
+        rounds: options.rounds as usize,
+        times: Times { trips: options.time, stream: options.time },
+        at_once: options.at_once.map(|count| count as usize),
+        listen: options.listen,
+        network: options.network,
     };
-    if Times::parse(&pairs.times.line()).is_none() || asked.time < LEAST {
+    if Times::parse(&pairs.times.line()).is_none() || options.time < LEAST {
         return Err(Error::Usage("--time: from 1ms to 60s".to_owned()));
     }
-    let bar = bar(survey.asked.nodes.len() / 2 * pairs.rounds, "pairs");
+    let bar = bar(survey.request.nodes.len() / 2 * pairs.rounds, "pairs");
     let mut tell = |done: usize, all: usize| {
         bar.set_length(all as u64);
         bar.set_position(done as u64);
     };
-    let suspects = |measured: &[Measured]| suspects(&survey.asked.nodes, measured);
+    let suspects = |measured: &[Measured]| suspects(&survey.request.nodes, measured);
     let control = progress::control();
     let measured = measure(&survey, &launcher, &pairs, &control, &mut tell, &suspects);
     bar.finish_and_clear();
     let measured = measured?;
     tables::of_survey(&survey)?;
-    let whole = measured.iter().all(|one| one.seen.is_some()) && !control.stopped();
+    let whole = measured.iter().all(|one| one.observation.is_some()) && !control.stopped();
     let folder = survey.folder().display().to_string();
-    match asked.output.format {
+    match options.output.format {
         Format::Json => {
-            print_json(&json!({ "survey": survey.asked.id, "folder": folder, "links": measured }))?;
+            print_json(&json!({ "survey": survey.request.id, "folder": folder, "links": measured }))?;
         }
         Format::Text => {
-            let own = series(&survey.asked.nodes, &measured);
-            let model = examine(&own, &|node| survey.asked.nodes[node].clone(), NAMED);
+            let own = series(&survey.request.nodes, &measured);
+            let model = examine(&own, &|node| survey.request.nodes[node].clone(), NAMED);
             print(&tickmark_render::fleet::measured_links(&model, &folder))?;
         }
     }
     Ok(match whole {
         true => Code::Done,
-        false if measured.iter().any(|one| one.seen.is_some()) => Code::Partly,
+        false if measured.iter().any(|one| one.observation.is_some()) => Code::Partly,
         false => Code::Failed,
     })
 }
@@ -101,7 +101,7 @@ fn suspects(nodes: &[String], measured: &[Measured]) -> Vec<(String, String)> {
     let machines: HashSet<&String> = model.machines.iter().map(|one| &one.node).collect();
     let is_suspect = |one: &Measured, pair: &(String, String)| {
         let is_slow = slow.contains(pair) || machines.contains(&pair.0) || machines.contains(&pair.1);
-        one.seen.is_none() || is_slow
+        one.observation.is_none() || is_slow
     };
     let pairs = measured.iter().filter_map(|one| Some((one, sorted(&one.asks, one.answers.as_ref()?))));
     pairs.filter(|(one, pair)| is_suspect(one, pair)).map(|(_, pair)| pair).collect()
@@ -129,7 +129,7 @@ fn link_from(one: &Measured, places: &BTreeMap<String, usize>) -> Option<Link> {
         Some(node) => Some(*places.get(node)?),
         None => None,
     };
-    let seen = one.seen.as_ref();
+    let seen = one.observation.as_ref();
     Some(Link {
         asks: *places.get(&one.asks)?,
         answers,
@@ -151,7 +151,7 @@ pub(super) fn write(survey: &Survey, folder: &Path, day: &str, id: &str) -> Resu
     let path = folder.join("links").join(format!("day={day}")).join(format!("{id}.parquet"));
     let mut writer = Writer::create(&path, LINKS)?;
     for one in &all {
-        let seen = one.seen.as_ref();
+        let seen = one.observation.as_ref();
         let trips = || seen.into_iter().flat_map(|seen| seen.trips.iter().map(|trip| f64::from(*trip)));
         writer.push(&[
             json!(id),

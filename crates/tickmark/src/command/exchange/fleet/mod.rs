@@ -9,12 +9,12 @@ pub(in crate::command) mod tables;
 use crate::cli::{Fleet, FleetCommand};
 use crate::error::{Code, Error};
 
-pub(in crate::command) fn run(asked: &Fleet) -> Result<Code, Error> {
-    match &asked.command {
-        FleetCommand::Run(asked) => run::run(asked),
-        FleetCommand::Gather(asked) => run::gather(asked),
-        FleetCommand::Links(asked) => links::run(asked),
-        FleetCommand::Report(asked) => report::run(asked),
-        FleetCommand::Health(asked) => health::run(asked),
+pub(in crate::command) fn run(options: &Fleet) -> Result<Code, Error> {
+    match &options.command {
+        FleetCommand::Run(options) => run::run(options),
+        FleetCommand::Gather(options) => run::gather(options),
+        FleetCommand::Links(options) => links::run(options),
+        FleetCommand::Report(options) => report::run(options),
+        FleetCommand::Health(options) => health::run(options),
     }
 }

@@ -19,24 +19,24 @@ use tickmark_process::Lines;
 use tickmark_store::Id;
 use tickmark_wire::{Offer, Settings};
 
-pub(super) fn run(asked: &FleetRun) -> Result<Code, Error> {
-    let launcher = launcher(&asked.launching)?;
-    let survey = match &asked.resume {
+pub(super) fn run(options: &FleetRun) -> Result<Code, Error> {
+    let launcher = launcher(&options.launching)?;
+    let survey = match &options.resume {
         Some(folder) => Survey::open(folder)?,
-        None => begin(asked)?,
+        None => begin(options)?,
     };
-    if let Some(image) = &asked.manifest {
+    if let Some(image) = &options.manifest {
         crate::command::print(&manifest(&survey, image)?)?;
         return Ok(Code::Done);
     }
     let _ours = survey.lock()?;
-    let open: Vec<String> = match asked.resume {
+    let open: Vec<String> = match options.resume {
         Some(_) => {
             let answers = survey.answers()?;
             let open = answers.into_iter().filter(|answer| answer.outcome != Outcome::Complete);
-            open.map(|answer| answer.node).filter(|node| survey.asked.nodes.contains(node)).collect()
+            open.map(|answer| answer.node).filter(|node| survey.request.nodes.contains(node)).collect()
         }
-        None => survey.asked.nodes.clone(),
+        None => survey.request.nodes.clone(),
     };
     if open.is_empty() {
         let folder = survey.folder().display();
@@ -51,43 +51,53 @@ pub(super) fn run(asked: &FleetRun) -> Result<Code, Error> {
     bar.finish_and_clear();
     if let Err(error) = launched {
         // A survey of which nothing came is not kept.
-        if asked.resume.is_none() && survey.store()?.list()?.is_empty() {
+        if options.resume.is_none() && survey.store()?.list()?.is_empty() {
             let _ = std::fs::remove_dir_all(survey.folder());
         }
         return Err(error.into());
     }
-    finish(&survey, asked.output.format)
+    finish(&survey, options.output.format)
 }
 
 /// How agents get to run.
-pub(super) fn launcher(asked: &Launching) -> Result<Launcher, Error> {
-    let way = match &asked.launcher {
+pub(super) fn launcher(launching: &Launching) -> Result<Launcher, Error> {
+    let way = match &launching.launcher {
         Some(command) => LaunchMethod::Command(command.clone()),
         None => {
-            let options = asked.srun.as_deref().unwrap_or_default();
+            let options = launching.srun.as_deref().unwrap_or_default();
             LaunchMethod::Slurm {
                 options: options.split_whitespace().map(str::to_owned).collect(),
-                ship: asked.ship,
+                ship: launching.ship,
             }
         }
     };
-    Ok(Launcher { way, agent: agent(asked.agent.as_deref())?, patience: asked.patience.to_duration() })
+    Ok(Launcher {
+        way,
+        agent: agent(launching.agent.as_deref())?,
+        patience: launching.patience.to_duration(),
+    })
 }
 
 /// A new survey; a plan for every machine.
-fn begin(asked: &FleetRun) -> Result<Survey, Error> {
-    let nodes = match &asked.nodes {
+fn begin(options: &FleetRun) -> Result<Survey, Error> {
+    let nodes = match &options.nodes {
         Some(list) => fleet::expand(list).map_err(|why| Error::Usage(format!("--nodes: {why}")))?,
-        None if asked.launching.launcher.is_some() => {
+        None if options.launching.launcher.is_some() => {
             return Err(Error::Usage("give --nodes LIST with --launcher".to_owned()));
         }
         None => fleet::members()?,
     };
-    let (select, offers) = selected(asked)?;
+    let (select, offers) = selected(options)?;
     let settings = Settings { small: true, ..Settings::default() };
-    let plan =
-        plan::make(&offers, asked.runs, Some(asked.budget), settings, asked.runs == 1, &mut rand::rng());
-    let limit_s = u64::try_from(asked.limit.get() / 1_000_000_000).unwrap_or(0).max(1);
+    let plan = plan::make(
+        &offers,
+        options.runs,
+        Some(options.budget),
+        settings,
+        options.runs == 1,
+        &mut rand::rng(),
+    );
+    let limit_s = u64::try_from(options.limit.get() / 1_000_000_000).unwrap_or(0).max(1);
     let survey = SurveyRequest {
         format: 0,
         id: Id::random(),
@@ -98,14 +108,14 @@ fn begin(asked: &FleetRun) -> Result<Survey, Error> {
         limit_s,
         plan,
     };
-    let folder = asked.survey.as_deref().unwrap_or(Path::new("survey"));
+    let folder = options.survey.as_deref().unwrap_or(Path::new("survey"));
     Ok(Survey::create(folder, survey)?)
 }
 
 /// What was asked for, or what the checks of the doctor need: a machine that lies apart is to be explained.
-fn selected(asked: &FleetRun) -> Result<(Vec<String>, Vec<Offer>), Error> {
-    if !asked.select.is_empty() {
-        return Ok((asked.select.clone(), selection::select(&asked.select)?));
+fn selected(options: &FleetRun) -> Result<(Vec<String>, Vec<Offer>), Error> {
+    if !options.select.is_empty() {
+        return Ok((options.select.clone(), selection::select(&options.select)?));
     }
     let mut probes: Vec<String> =
         doctor::checks().flat_map(|check| check.probes).map(|name| (*name).to_owned()).collect();
@@ -144,8 +154,8 @@ pub(super) fn bar(all: usize, what: &str) -> ProgressBar {
     bar
 }
 
-pub(super) fn gather(asked: &FleetGather) -> Result<Code, Error> {
-    let survey = Survey::open(&asked.survey)?;
+pub(super) fn gather(options: &FleetGather) -> Result<Code, Error> {
+    let survey = Survey::open(&options.survey)?;
     let _ours = survey.lock()?;
     let mut gathering = Gathering::new(&survey)?;
     let mut take = |input: Box<dyn Read>, name: &Path| -> Result<(), Error> {
@@ -155,10 +165,10 @@ pub(super) fn gather(asked: &FleetGather) -> Result<Code, Error> {
         }
         Ok(())
     };
-    if asked.files.is_empty() {
+    if options.files.is_empty() {
         take(Box::new(std::io::stdin()), Path::new("standard input"))?;
     }
-    for path in &asked.files {
+    for path in &options.files {
         let file = std::fs::File::open(path).map_err(Error::file("read", path))?;
         take(Box::new(file), path)?;
     }
@@ -170,7 +180,7 @@ pub(super) fn gather(asked: &FleetGather) -> Result<Code, Error> {
         .map(|answer| answer.node)
         .collect();
     gathering.finish(&open, &|_| None)?;
-    finish(&survey, asked.output.format)
+    finish(&survey, options.output.format)
 }
 
 /// Writes the tables, and says what came of it.
@@ -180,7 +190,7 @@ fn finish(survey: &Survey, format: Format) -> Result<Code, Error> {
     let folder = survey.folder();
     match format {
         Format::Json => crate::command::print_json(&serde_json::json!({
-            "survey": survey.asked.id,
+            "survey": survey.request.id,
             "folder": folder,
             "nodes": answers,
         }))?,
@@ -225,10 +235,10 @@ fn manifest(survey: &Survey, image: &str) -> Result<String, Error> {
         agent: vec!["tickmark-agent".to_owned()],
         patience: Duration::ZERO,
     };
-    let command = launcher.command(survey, &survey.asked.nodes)?;
+    let command = launcher.command(survey, &survey.request.nodes)?;
     let line = command.get_args().last().map(|line| line.to_string_lossy().into_owned()).unwrap_or_default();
     let words: Vec<&str> = line.split(' ').collect();
-    let count = survey.asked.nodes.len();
+    let count = survey.request.nodes.len();
     Ok(format!(
         "# kubectl apply -f this; then kubectl logs --prefix --tail=-1 --selector=job-name=tickmark --max-log-requests={count} | tickmark fleet gather {}\n\
          apiVersion: batch/v1\nkind: Job\nmetadata:\n  name: tickmark\nspec:\n  completionMode: Indexed\n  completions: {count}\n  parallelism: {count}\n  backoffLimit: 0\n  \
@@ -237,7 +247,7 @@ fn manifest(survey: &Survey, image: &str) -> Result<String, Error> {
          containers:\n        - name: agent\n          image: {}\n          command: {}\n          env:\n            - name: TICKMARK_NODE\n              valueFrom:\n                fieldRef:\n                  \
          fieldPath: spec.nodeName\n",
         PathBuf::from(survey.folder()).display(),
-        survey.asked.limit_s + 600,
+        survey.request.limit_s + 600,
         serde_json::json!(image),
         serde_json::json!(words),
     ))

@@ -131,7 +131,7 @@ pub(in crate::command) fn of_recording(folder: &Path, recording: &Recording) -> 
 /// Writes the tables of a survey, one file each, instead of those that are there.
 pub(super) fn of_survey(survey: &Survey) -> Result<(), Error> {
     let (folder, store) = (folder(survey), survey.store()?);
-    let (id, day) = (survey.asked.id.as_str().to_owned(), day(survey.asked.created));
+    let (id, day) = (survey.request.id.as_str().to_owned(), day(survey.request.created));
     let answers = survey.answers()?;
     let mut out = Out::begin(&folder, &day, &id, Some(&id))?;
     let path = folder.join("nodes").join(format!("day={day}")).join(format!("{id}.parquet"));
@@ -150,7 +150,7 @@ pub(super) fn of_survey(survey: &Survey) -> Result<(), Error> {
         let outcome = if unread.is_some() { "partly" } else { word(*outcome) };
         let why = unread.as_ref().or(why.as_ref());
         let row =
-            [json!(survey.asked.id), json!(node), json!(id), json!(outcome), json!(why), json!(created)];
+            [json!(survey.request.id), json!(node), json!(id), json!(outcome), json!(why), json!(created)];
         nodes.push(&row)?;
     }
     links::write(survey, &folder, &day, &id)?;

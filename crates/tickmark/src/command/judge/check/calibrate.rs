@@ -18,7 +18,7 @@ pub(super) fn run(
     of: &str,
     newest: &Recording,
     found: &CheckedRecordings,
-    asked: &Check,
+    options: &Check,
 ) -> Result<Option<Recording>, Error> {
     if newest.meta.target.is_some() || newest.imported.is_some() || newest.meta.arm.is_some() {
         return Err(Error::Usage(
@@ -34,7 +34,7 @@ pub(super) fn run(
         if stopped || control().stopped() {
             return Err(Error::Refused("interrupted: what was made so far is kept".to_owned()));
         }
-        if gate::machine(&made, !asked.any_host) != gate::machine(newest, !asked.any_host) {
+        if gate::machine(&made, !options.any_host) != gate::machine(newest, !options.any_host) {
             return Err(Error::Refused(format!(
                 "recording {} is of another machine ({}) than this one ({})",
                 newest.meta.id,
@@ -44,15 +44,15 @@ pub(super) fn run(
         }
         Ok(made)
     };
-    let together = asked.last as usize;
-    let wanted = (asked.history as usize).max(needed(together));
+    let together = options.last as usize;
+    let wanted = (options.history as usize).max(needed(together));
     let mut last = None;
     // With the new ones, which are earlier ones from now on.
     for number in found.earlier.len() + found.new.len()..wanted + together {
         anstream::eprintln!("recording {} of {} to judge by", number + 1, wanted + together);
         last = Some(one(store)?);
     }
-    let count = asked.trials as usize * together;
+    let count = options.trials as usize * together;
     for number in 1..=count {
         anstream::eprintln!("trial {number} of {count}");
         let made = one(&scratch)?;

@@ -15,8 +15,13 @@ pub(super) struct CheckedRecordings {
 }
 
 impl CheckedRecordings {
-    pub(super) fn find(store: &Store, newest: &Recording, gate: &Gate, asked: &Check) -> Result<Self, Error> {
-        let of = |recording: &Recording| (machine(recording, !asked.any_host), recording.asked());
+    pub(super) fn find(
+        store: &Store,
+        newest: &Recording,
+        gate: &Gate,
+        options: &Check,
+    ) -> Result<Self, Error> {
+        let of = |recording: &Recording| (machine(recording, !options.any_host), recording.asked());
         let wanted = of(newest);
         let own = Entry::from_recording(newest);
         let fits = |entry: &&Entry| {
@@ -36,7 +41,7 @@ impl CheckedRecordings {
         let mut steps = Steps::new();
         let (mut new, mut earlier) = (vec![newest.clone()], Vec::new());
         for entry in entries.iter().filter(fits) {
-            let is_new = new.len() < asked.last as usize;
+            let is_new = new.len() < options.last as usize;
             if !is_new && (earlier.len() >= MOST || !is_earlier(entry)) {
                 continue;
             }
@@ -51,9 +56,9 @@ impl CheckedRecordings {
             }
         }
         steps.finish();
-        if new.len() < asked.last as usize {
+        if new.len() < options.last as usize {
             let there = new.len();
-            return Err(Error::Usage(format!("--last {}: there are {there} such recordings", asked.last)));
+            return Err(Error::Usage(format!("--last {}: there are {there} such recordings", options.last)));
         }
         Ok(Self { earlier, new })
     }

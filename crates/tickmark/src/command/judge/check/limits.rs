@@ -8,7 +8,7 @@ use tickmark_render::gate as render;
 use tickmark_store::Recording;
 use tickmark_wire::Better;
 
-pub(super) fn run(recording: &Recording, asked: &Check) -> Result<Code, Error> {
+pub(super) fn run(recording: &Recording, options: &Check) -> Result<Code, Error> {
     let model = report::build(recording, &|_| true, false);
     let rows: Vec<&Row> = model.groups.iter().flat_map(|(_, rows)| rows).collect();
     let one = |option: &str, is_most: bool, (name, limit): &(String, LimitValue)| {
@@ -22,8 +22,8 @@ pub(super) fn run(recording: &Recording, asked: &Check) -> Result<Code, Error> {
             _ => Ok(render::Limit { row: (*row).clone(), limit, is_most }),
         }
     };
-    let most = asked.max.iter().map(|limit| one("--max", true, limit));
-    let least = asked.min.iter().map(|limit| one("--min", false, limit));
+    let most = options.max.iter().map(|limit| one("--max", true, limit));
+    let least = options.min.iter().map(|limit| one("--min", false, limit));
     let all: Vec<render::Limit> = most.chain(least).collect::<Result<_, Error>>()?;
     let code = match () {
         () if all.iter().any(|limit| limit.holds() == Some(false)) => Code::Differs,
@@ -32,7 +32,7 @@ pub(super) fn run(recording: &Recording, asked: &Check) -> Result<Code, Error> {
     };
     let (id, name) = (recording.meta.id.to_string(), recording.meta.name.clone());
     let page = render::Limits { id, name, limits: &all, code: code.number() };
-    match asked.format {
+    match options.format {
         CheckFormat::Text => crate::command::print(&page.text())?,
         CheckFormat::Json => crate::command::print_json(&page.json())?,
         CheckFormat::Markdown => crate::command::print(&page.markdown())?,

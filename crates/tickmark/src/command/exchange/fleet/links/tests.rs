@@ -32,7 +32,7 @@ fn measured(asks: usize, answers: usize, own: &[f64], random: &mut StdRng) -> Me
         tickmark_drive::fleet::links::Series { begun: now, time: LEAST, at_once: None, network: None };
     let name = |node: usize| format!("n{node}");
     let (asks, answers) = (name(asks), Some(name(answers)));
-    Measured { asks, answers, series, at: now, round: 0, again: false, why: None, seen: Some(seen) }
+    Measured { asks, answers, series, at: now, round: 0, again: false, why: None, observation: Some(seen) }
 }
 
 /// Whether anything is named in a survey of so many equal machines, each with five others: measured once, and with what is measured again.
@@ -85,7 +85,7 @@ fn what_failed_is_measured_again_and_what_did_not_come_is_not() {
     let names = ["n0", "n1", "n2"].map(str::to_owned);
     let fine = measured(0, 1, &own, &mut random);
     let failed =
-        Measured { seen: None, why: Some("refused".to_owned()), ..measured(2, 1, &own, &mut random) };
+        Measured { observation: None, why: Some("refused".to_owned()), ..measured(2, 1, &own, &mut random) };
     let absent = Measured { answers: None, ..failed.clone() };
     assert_eq!(suspects(&names, &[fine, failed, absent]), [("n1".to_owned(), "n2".to_owned())]);
 }
