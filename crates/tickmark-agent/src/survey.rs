@@ -5,7 +5,7 @@ use std::io::Write;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use tickmark_probe::sys::host;
 use tickmark_wire::Plan;
-use tickmark_wire::pieces::{self, Piece};
+use tickmark_wire::pieces::{self, LinePiece};
 
 /// What `survey SECONDS PLAN` says.
 pub(crate) struct Survey {
@@ -38,7 +38,7 @@ impl Survey {
         for line in lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
             // What serde wrote is UTF-8.
             let line = std::str::from_utf8(line).unwrap_or_default();
-            for piece in Piece::cut(&self.node, &self.own, self.number, line) {
+            for piece in LinePiece::cut(&self.node, &self.own, self.number, line) {
                 self.number += 1;
                 out.write_all(format!("{piece}\n").as_bytes())?;
             }

@@ -6,18 +6,18 @@ use tickmark_store::Recording;
 use tickmark_wire::{Arguments, names};
 
 /// What is told apart, in the order of the page; the name of its metric behind `bill.`.
-pub const PARTS: [(&str, What); 6] = [
-    ("billed", What::Billed),
-    ("interrupts", What::Interrupts),
-    ("kernel_threads", What::KernelThreads),
-    ("others", What::Others),
-    ("no_task", What::NoTask),
-    ("unattributed", What::Unattributed),
+pub const PARTS: [(&str, BillItem); 6] = [
+    ("billed", BillItem::Billed),
+    ("interrupts", BillItem::Interrupts),
+    ("kernel_threads", BillItem::KernelThreads),
+    ("others", BillItem::Others),
+    ("no_task", BillItem::NoTask),
+    ("unattributed", BillItem::Unattributed),
 ];
 
 /// Whose a part is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum What {
+pub enum BillItem {
     /// In the account of the command and of what it waited for.
     Billed,
     /// Interrupts in the account of whom they interrupted.
@@ -44,7 +44,7 @@ pub struct Bill {
     /// All that the computing tasks did not get.
     pub total: f64,
     /// Of that, and in each run.
-    pub parts: Vec<(What, f64, Vec<f64>)>,
+    pub parts: Vec<(BillItem, f64, Vec<f64>)>,
     /// Runs beside the computing tasks.
     pub runs: usize,
     /// How often what is counted was done in a run, beside the computing tasks and without them.
@@ -87,7 +87,7 @@ pub fn read_bill(recording: &Recording) -> Option<Result<Bill, String>> {
         sample.into_iter().flat_map(|sample| sample.runs.into_iter().map(|run| run.value)).collect()
     };
     let middle = |name: &str| median(values(name));
-    let part = |(name, what): (&str, What)| {
+    let part = |(name, what): (&str, BillItem)| {
         let each = values(&format!("bill.{name}"));
         Some((what, median(each.iter().copied())?, each))
     };

@@ -13,7 +13,7 @@ pub use settings::{Contrast, contrasts};
 use crate::sample::Sample;
 use load::Books;
 use std::collections::BTreeMap;
-use tickmark_stats::linear::{self, Piece};
+use tickmark_stats::linear::{self, LineSegment};
 use tickmark_stats::{Interval, Sorted, median};
 use tickmark_store::{Recording, Run, Status};
 use tickmark_wire::{Arguments, Host, Loads, Metric, Observations, names};
@@ -46,7 +46,7 @@ pub struct CommsSummary {
     /// In which round each was made: those of one round were made one after the other, in random order.
     pub rounds: Vec<u32>,
     /// The model of their medians; none of too few sizes.
-    pub pieces: Option<Vec<Piece>>,
+    pub pieces: Option<Vec<LineSegment>>,
     /// Of each CPU, this side's first: its number, and how far the two meters were apart in all windows that count.
     pub cpus: Vec<Cpu>,
 }

@@ -110,7 +110,7 @@ impl History {
 
     /// What was seen of one thing in the last so many seconds or minutes, oldest first; 0 where it was not seen.
     #[must_use]
-    pub fn latest(&self, what: What, minutes: bool, count: usize) -> Vec<f64> {
+    pub fn latest(&self, what: LiveQuantity, minutes: bool, count: usize) -> Vec<f64> {
         let all = if minutes { &self.minutes } else { &self.seconds };
         let skip = all.len().saturating_sub(count);
         all.iter().skip(skip).map(|point| what.value_of(point).unwrap_or(0.0)).collect()
@@ -119,7 +119,7 @@ impl History {
 
 /// What is shown over time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum What {
+pub enum LiveQuantity {
     /// The greatest wake-up latency, ns.
     #[default]
     WakeUp,
@@ -135,7 +135,7 @@ pub enum What {
     Clock,
 }
 
-impl What {
+impl LiveQuantity {
     /// All of them, in the order in which they are chosen.
     pub const ALL: [Self; 6] = [Self::WakeUp, Self::Gap, Self::Lost, Self::Busy, Self::Timer, Self::Clock];
 
@@ -172,10 +172,10 @@ mod tests {
         }
         assert_eq!((history.seconds.len(), history.minutes.len(), history.worst), (600, 2880, (5e6, 2e3)));
         assert_eq!((history.last().busy, history.last().gaps), (Some(0.5), Some((0.04, 2e3))));
-        let late = |minutes, count| history.latest(What::WakeUp, minutes, count);
+        let late = |minutes, count| history.latest(LiveQuantity::WakeUp, minutes, count);
         assert!(late(false, 10).len() == 10 && late(true, 5000).len() == 2880);
-        assert_eq!(history.latest(What::Busy, true, 2), [0.5, 0.5]);
-        assert_eq!(history.latest(What::Clock, false, 2), [0.0, 0.0]);
+        assert_eq!(history.latest(LiveQuantity::Busy, true, 2), [0.5, 0.5]);
+        assert_eq!(history.latest(LiveQuantity::Clock, false, 2), [0.0, 0.0]);
         let mut short = History::new(0);
         (0..120).for_each(|second| {
             short.add(Point::from_counts(
@@ -185,13 +185,13 @@ mod tests {
                 Point::default(),
             ));
         });
-        assert_eq!(short.latest(What::WakeUp, true, 9), [100.0, 9_000.0]);
+        assert_eq!(short.latest(LiveQuantity::WakeUp, true, 9), [100.0, 9_000.0]);
         // A second without a visit shows what was seen before.
         short.add(Point { busy: Some(0.25), ..Point::default() });
         assert_eq!((short.last().late, short.last().busy), (Some((100.0, 100.0)), Some(0.25)));
-        let mut what = What::default();
-        (0..What::ALL.len()).for_each(|_| what = what.next());
-        assert_eq!(what, What::WakeUp);
+        let mut what = LiveQuantity::default();
+        (0..LiveQuantity::ALL.len()).for_each(|_| what = what.next());
+        assert_eq!(what, LiveQuantity::WakeUp);
         let none = Point::from_counts(&[], &[], [0, 0], Point::default());
         assert_eq!((none.late, none.gaps), (None, None));
     }

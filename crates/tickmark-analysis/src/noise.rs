@@ -4,7 +4,7 @@
 mod names;
 mod watched;
 
-pub use names::{Evidence, What};
+pub use names::{Evidence, GapCause};
 
 use crate::sample::{NoFigure, Sample};
 use std::collections::BTreeMap;
@@ -114,7 +114,7 @@ impl Osnoise {
 #[derive(Debug)]
 pub struct Kind {
     /// The name.
-    pub what: What,
+    pub what: GapCause,
     /// How many there were.
     pub count: usize,
     /// Time in them, in ns.
@@ -133,7 +133,7 @@ pub struct Gap {
     /// How long it was, in ns.
     pub length: f64,
     /// What it was.
-    pub what: What,
+    pub what: GapCause,
 }
 
 impl Noise {
@@ -144,8 +144,8 @@ impl Noise {
     }
 
     /// What else than the tick had the CPU, the one with most first: each with its share of the time.
-    pub fn others(&self) -> impl Iterator<Item = (&What, f64)> {
-        let others = self.kinds.iter().filter(|kind| kind.what != What::Tick);
+    pub fn others(&self) -> impl Iterator<Item = (&GapCause, f64)> {
+        let others = self.kinds.iter().filter(|kind| kind.what != GapCause::Tick);
         others.map(|kind| (&kind.what, kind.total / self.span))
     }
 
@@ -162,10 +162,10 @@ impl Noise {
     #[must_use]
     pub fn named(&self) -> [f64; 2] {
         let lost = self.lost().max(1.0);
-        let of = |what: &What| {
+        let of = |what: &GapCause| {
             self.kinds.iter().filter(|kind| kind.what == *what).fold(0.0, |sum, kind| sum + kind.total) / lost
         };
-        [1.0 - of(&What::Unknown) - of(&What::Unseen), of(&What::Unseen)]
+        [1.0 - of(&GapCause::Unknown) - of(&GapCause::Unseen), of(&GapCause::Unseen)]
     }
 
     /// Runs one after the other, as if they had been one.
@@ -181,11 +181,11 @@ impl Noise {
             span += run.span;
         }
         same_trains(&mut gaps);
-        let mut kinds: BTreeMap<&What, Vec<&Gap>> = BTreeMap::new();
+        let mut kinds: BTreeMap<&GapCause, Vec<&Gap>> = BTreeMap::new();
         for gap in &gaps {
             kinds.entry(&gap.what).or_default().push(gap);
         }
-        let kind = |(what, own): (&What, Vec<&Gap>)| Kind {
+        let kind = |(what, own): (&GapCause, Vec<&Gap>)| Kind {
             what: what.clone(),
             count: own.len(),
             total: own.iter().map(|gap| gap.length).sum(),
@@ -250,14 +250,14 @@ fn average(train: &Train, runs: &[Watched]) -> Option<[f64; 3]> {
 /// Trains of several runs that differ by less than their rates are known are one.
 fn same_trains(gaps: &mut [Gap]) {
     let rate = |gap: &Gap| match gap.what {
-        What::Outside(Evidence::Train(rate)) => Some(rate),
+        GapCause::Outside(Evidence::Train(rate)) => Some(rate),
         _ => None,
     };
     let mut rates: Vec<u64> = gaps.iter().filter_map(rate).collect();
     rates.sort_unstable();
     rates.dedup_by(|next, first| *next as f64 <= *first as f64 * (1.0 + SAME));
     for gap in gaps {
-        if let What::Outside(Evidence::Train(own)) = &mut gap.what {
+        if let GapCause::Outside(Evidence::Train(own)) = &mut gap.what {
             let first = rates[rates.partition_point(|rate| *rate <= *own) - 1];
             *own = first;
         }

@@ -17,7 +17,7 @@ pub(crate) struct Run<'a> {
 }
 
 /// What came of it.
-pub(crate) struct Done {
+pub(crate) struct CommandResult {
     pub(crate) text: String,
     /// From its start to its end.
     pub(crate) time: Duration,
@@ -31,7 +31,7 @@ impl Run<'_> {
     pub(crate) fn run(
         &self,
         before: impl FnOnce() -> Result<(), Error> + Send + 'static,
-    ) -> Result<Done, Error> {
+    ) -> Result<CommandResult, Error> {
         let failed = |what: String| Error::Refused(format!("`{}` {what}", self.command));
         let mut shell = Command::new("sh");
         shell.args(["-c", self.command]);
@@ -46,7 +46,7 @@ impl Run<'_> {
             End::Stopped => Err(failed("was interrupted".to_owned())),
             End::Late => Err(failed(format!("took longer than {} s", self.limit.as_secs_f64()))),
             End::Exited(status, time) if status.success() => {
-                Ok(Done { text: String::from_utf8_lossy(&done.stdout).into_owned(), time })
+                Ok(CommandResult { text: String::from_utf8_lossy(&done.stdout).into_owned(), time })
             }
             End::Exited(status, _) => {
                 let said = String::from_utf8_lossy(&done.stderr);

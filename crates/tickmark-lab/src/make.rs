@@ -220,27 +220,28 @@ impl Maker<'_> {
         let _ = std::fs::remove_dir_all(&objects);
         std::fs::create_dir_all(&objects).map_err(Error::file("make", &objects))?;
         let what = kernel.to_string();
-        let make = |target: &str| {
+        let make = |targets: &[&str]| {
             let mut make = make(kernel.arch, &tree);
-            make.arg(format!("O={}", objects.display())).arg(target);
+            make.arg(format!("O={}", objects.display())).args(targets);
             make.env("KBUILD_BUILD_TIMESTAMP", BUILT_AT).env("KBUILD_BUILD_VERSION", "1");
             make.env("KBUILD_BUILD_USER", "tickmark").env("KBUILD_BUILD_HOST", "lab");
             make
         };
-        self.run(make("tinyconfig"), &what, key, None)?;
+        self.run(make(&["tinyconfig"]), &what, key, None)?;
         let path = objects.join(".config");
         let mut file =
             std::fs::File::options().append(true).open(&path).map_err(Error::file("open", &path))?;
         file.write_all(config::fragment(kernel).as_bytes()).map_err(Error::file("write", &path))?;
-        self.run(make("olddefconfig"), &what, key, None)?;
+        self.run(make(&["olddefconfig"]), &what, key, None)?;
         let text = std::fs::read_to_string(&path).map_err(Error::file("read", &path))?;
         config::verify(kernel, &text)?;
-        let (target, image) = match kernel.arch {
-            Arch::X86_64 => ("bzImage", "arch/x86/boot/bzImage"),
-            Arch::PowerPc => ("vmlinux", "vmlinux"),
+        // "modules" makes the checksums of what modules may call.
+        let (targets, image) = match kernel.arch {
+            Arch::X86_64 => (&["bzImage", "modules"][..], "arch/x86/boot/bzImage"),
+            Arch::PowerPc => (&["vmlinux"][..], "vmlinux"),
         };
         let jobs = std::thread::available_parallelism().map_or(1, usize::from);
-        let mut compile = make(target);
+        let mut compile = make(targets);
         compile.arg(format!("-j{jobs}"));
         self.run(compile, &what, key, Some(kernel))?;
         std::fs::create_dir_all(&out).map_err(Error::file("make", &out))?;
@@ -252,8 +253,6 @@ impl Maker<'_> {
         let sha256 = hash_file(&out.join("image"))?;
         let takes_modules = kernel.arch == Arch::X86_64;
         if takes_modules {
-            // For the checksums of what modules may call.
-            self.run(make("modules"), &what, key, None)?;
             self.tree(&what, key, kernel.arch, [&tree, &objects, &out])?;
         }
         let seconds = started.elapsed().as_secs_f64();

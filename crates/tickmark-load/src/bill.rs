@@ -13,7 +13,7 @@ use tickmark_probe::clock::{Counter, Monotonic};
 use tickmark_probe::routine::{Budget, Sink, routine};
 use tickmark_probe::spec::Also;
 use tickmark_probe::sys::cgroup::{self, Limit};
-use tickmark_probe::sys::computer::{Board, Done, GAP, Step, Watcher};
+use tickmark_probe::sys::computer::{Board, GAP, Step, TaskProgress, Watcher};
 use tickmark_probe::sys::tasks::{self, Used};
 use tickmark_probe::sys::{CallError, usage};
 use tickmark_probe::{Expected, Params, Probe, ProbeError, Spec, Unavailable};
@@ -168,7 +168,7 @@ struct Watch {
 /// Everything at a moment.
 struct BillReading {
     /// Of each computing task, and when.
-    done: Vec<(u64, Done)>,
+    done: Vec<(u64, TaskProgress)>,
     tasks: BTreeMap<u32, Used>,
     own: i64,
 }

@@ -9,7 +9,7 @@ mod work;
 use super::costs::Costs;
 use super::started::Scratch;
 use clients::Clients;
-use database::{Kind, Place};
+use database::{DatabaseTarget, Kind};
 use server::Planned;
 use std::time::Duration;
 use tickmark_probe::case::{Parameter, Value};
@@ -145,7 +145,7 @@ pub(super) static PROBES: &[Probe] = &[Probe {
         if own && kind != Kind::Sqlite {
             server::programs(kind).map_err(missing)?;
         }
-        let there = if own { None } else { Some(Place::from_params(params).map_err(missing)?) };
+        let there = if own { None } else { Some(DatabaseTarget::from_params(params).map_err(missing)?) };
         if let Some(pid) =
             params.argument("pid").parse().ok().filter(|pid| CpuClock::for_process(*pid).is_none())
         {
@@ -166,7 +166,7 @@ const BEFORE: u64 = 10;
 fn measure(
     params: &Params,
     kind: Kind,
-    there: Option<&Place>,
+    there: Option<&DatabaseTarget>,
     cpu: u32,
     budget: &Budget,
     sink: &mut dyn Sink,
@@ -179,7 +179,7 @@ fn measure(
     };
     let mut server = planned.as_ref().map(|planned| planned.start(&[cpu])).transpose()?;
     limits::pin(&params.allowed)?;
-    let file = Place::file(&folder.0.join("database"));
+    let file = DatabaseTarget::file(&folder.0.join("database"));
     let place = there.or(planned.as_ref().map(|planned| &planned.place)).unwrap_or(&file);
     if let (Some(planned), Some(server)) = (&planned, &mut server) {
         planned.wait_for(server)?;
@@ -209,7 +209,7 @@ fn measure(
 ///
 /// # Errors
 /// What the database says.
-pub(super) fn populate(place: &Place, params: &Params) -> Result<(), ProbeError> {
+pub(super) fn populate(place: &DatabaseTarget, params: &Params) -> Result<(), ProbeError> {
     work::populate(place, params.number("rows") as u64).map_err(ProbeError::Other)
 }
 

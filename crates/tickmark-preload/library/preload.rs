@@ -14,7 +14,7 @@ use core::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use layout::{BY_SYSCALL, COUNTERS, CPU_READS, CPU_SPENT, DOSE, FILE, HELD_UP, KEEPS_SITES, KINDS, LOADED, LONGEST, LONGEST_CALL, MAGIC, MARK, MOST_SITES, NO_ROOM, ONE_OF, OPERATION, OTHER, OTHERS, ROWS, SECONDS, SITE, SITES, SPENT, SYMBOL, TIMEOFDAY, reads_source};
 
 #[repr(C)]
-struct Found {
+struct LoadedSymbol {
     file: *const c_char,
     base: *const c_void,
     symbol: *const c_char,
@@ -28,7 +28,7 @@ unsafe extern "C" {
     fn close(fd: c_int) -> c_int;
     fn mmap(at: *mut c_void, length: usize, protection: c_int, flags: c_int, fd: c_int, offset: c_long) -> *mut c_void;
     fn dlsym(handle: *mut c_void, name: *const c_char) -> *mut c_void;
-    fn dladdr(at: *const c_void, found: *mut Found) -> c_int;
+    fn dladdr(at: *const c_void, found: *mut LoadedSymbol) -> c_int;
     fn syscall(number: c_long, ...) -> c_long;
     fn abort() -> !;
 }
@@ -217,7 +217,7 @@ fn site(page: *mut u64, caller: usize) {
 /// Writes whose a site is: the call stands before the place to which it returns.
 fn name(page: *mut u64, at: usize, caller: usize) {
     let caller = caller - 1;
-    let mut found = Found { file: null(), base: null(), symbol: null(), at: null() };
+    let mut found = LoadedSymbol { file: null(), base: null(), symbol: null(), at: null() };
     // SAFETY: `found` is valid to write.
     if unsafe { dladdr(caller as *const c_void, &raw mut found) } == 0 {
         return;

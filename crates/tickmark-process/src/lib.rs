@@ -71,7 +71,7 @@ pub struct Until<'a> {
 
 /// What came of a child that was waited for, with what it wrote.
 #[derive(Debug)]
-pub struct Done {
+pub struct Finished {
     /// How it ended.
     pub end: End,
     /// What it wrote to standard output, at most 16 MiB.
@@ -197,7 +197,12 @@ impl Drop for Child {
 ///
 /// # Errors
 /// It cannot be started, or is lost.
-pub fn output(mut command: Command, input: Vec<u8>, alone: bool, until: &Until<'_>) -> std::io::Result<Done> {
+pub fn output(
+    mut command: Command,
+    input: Vec<u8>,
+    alone: bool,
+    until: &Until<'_>,
+) -> std::io::Result<Finished> {
     command.stdin(if input.is_empty() { Stdio::null() } else { Stdio::piped() });
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     finish(Child::start(command)?, input, alone, until)
@@ -207,7 +212,7 @@ pub fn output(mut command: Command, input: Vec<u8>, alone: bool, until: &Until<'
 ///
 /// # Errors
 /// It is lost.
-pub fn finish(mut child: Child, input: Vec<u8>, alone: bool, until: &Until<'_>) -> std::io::Result<Done> {
+pub fn finish(mut child: Child, input: Vec<u8>, alone: bool, until: &Until<'_>) -> std::io::Result<Finished> {
     if let Some(mut stdin) = child.stdin.take() {
         // It may end before it has read all; how it ended says why.
         std::thread::spawn(move || stdin.write_all(&input));
@@ -218,7 +223,7 @@ pub fn finish(mut child: Child, input: Vec<u8>, alone: bool, until: &Until<'_>) 
         limits::kill_group(child.id);
     }
     let patience = Instant::now() + PATIENCE;
-    Ok(Done { end: end?, stdout: out.until(patience), stderr: err.until(patience) })
+    Ok(Finished { end: end?, stdout: out.until(patience), stderr: err.until(patience) })
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ fn shell(script: &str) -> Command {
     command
 }
 
-fn run(script: &str, input: &[u8], until: &Until<'_>) -> Done {
+fn run(script: &str, input: &[u8], until: &Until<'_>) -> Finished {
     output(shell(script), input.to_vec(), true, until).unwrap()
 }
 

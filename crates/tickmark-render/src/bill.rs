@@ -5,23 +5,23 @@ use crate::number::{percent, time};
 use anstyle::Style;
 use serde_json::{Value, json};
 use std::fmt::Write;
-use tickmark_analysis::bill::{Bill, What};
+use tickmark_analysis::bill::{Bill, BillItem};
 
 const HEADING: Style = Style::new().bold();
 
-fn name(what: What) -> (&'static str, &'static str) {
+fn name(what: BillItem) -> (&'static str, &'static str) {
     match what {
-        What::Billed => ("billed to it", "billed"),
-        What::Interrupts => ("interrupts charged to others", "interrupts"),
-        What::KernelThreads => ("threads of the kernel", "kernel_threads"),
-        What::Others => ("other tasks", "others"),
-        What::NoTask => ("no task's", "no_task"),
-        What::Unattributed => ("unattributed", "unattributed"),
+        BillItem::Billed => ("billed to it", "billed"),
+        BillItem::Interrupts => ("interrupts charged to others", "interrupts"),
+        BillItem::KernelThreads => ("threads of the kernel", "kernel_threads"),
+        BillItem::Others => ("other tasks", "others"),
+        BillItem::NoTask => ("no task's", "no_task"),
+        BillItem::Unattributed => ("unattributed", "unattributed"),
     }
 }
 
 /// What a part is called.
-pub(crate) fn title(what: What) -> &'static str {
+pub(crate) fn title(what: BillItem) -> &'static str {
     name(what).0
 }
 
@@ -89,7 +89,7 @@ fn notes(bill: &Bill) -> String {
              with interrupts that came while it ran. interrupts: came while those tasks computed, whoever they were for; negative where the command was billed for time that they had (a task that \
              another CPU wakes is billed from before it runs). no task's: steal, interrupts where the kernel keeps them apart, and tasks that ended unwaited for, or cannot be seen. Other tasks' work on the command's behalf is \
              theirs here.";
-    if bill.parts.iter().any(|(what, value, _)| *what == What::Interrupts && *value < 0.0) {
+    if bill.parts.iter().any(|(what, value, _)| *what == BillItem::Interrupts && *value < 0.0) {
         text += " The interrupts are negative here: overbilling is larger than they are.";
     }
     text

@@ -14,7 +14,7 @@ use tickmark_analysis::comms::{
     Comms, CommsSummary, Contrast, Document, Latency, Law, Load, Packet, Row, contrasts, laws,
 };
 use tickmark_stats::Interval;
-use tickmark_stats::linear::Piece;
+use tickmark_stats::linear::LineSegment;
 use tickmark_wire::Unit;
 
 const HEADING: Style = Style::new().bold();
@@ -227,7 +227,7 @@ pub fn json(all: &[Comms]) -> Value {
             Err(why) => value["none"] = json!(why),
             Ok(seen) => {
                 let size = |at: usize| seen.rows.get(at).map(|row| row.size);
-                let piece = |(number, piece): (usize, &Piece)| {
+                let piece = |(number, piece): (usize, &LineSegment)| {
                     json!({
                         "bytes": [size(piece.sizes.0), size(piece.sizes.1)],
                         "t0": (number == 0).then_some(piece.start),

@@ -2,7 +2,7 @@
 
 use crate::number::{percent, time};
 use serde_json::{Value, json};
-use tickmark_analysis::live::{History, Point, What};
+use tickmark_analysis::live::{History, LiveQuantity, Point};
 
 /// Heights of a bar, from nothing on.
 const LEVELS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
@@ -52,26 +52,26 @@ pub fn cells(history: &History) -> [String; 12] {
 
 /// What bars show, in words, with their ends.
 #[must_use]
-pub const fn shown(what: What) -> &'static str {
+pub const fn shown(what: LiveQuantity) -> &'static str {
     match what {
-        What::WakeUp => "the latest wake-up, 1 us to 10 ms",
-        What::Gap => "the longest gap, 1 us to 10 ms",
-        What::Lost => "share lost to others, 0 to 100 %",
-        What::Busy => "share in use, 0 to 100 %",
-        What::Timer => "timer interrupts, 1 to 10000 a second",
-        What::Clock => "a clock read, 10 ns to 10 us",
+        LiveQuantity::WakeUp => "the latest wake-up, 1 us to 10 ms",
+        LiveQuantity::Gap => "the longest gap, 1 us to 10 ms",
+        LiveQuantity::Lost => "share lost to others, 0 to 100 %",
+        LiveQuantity::Busy => "share in use, 0 to 100 %",
+        LiveQuantity::Timer => "timer interrupts, 1 to 10000 a second",
+        LiveQuantity::Clock => "a clock read, 10 ns to 10 us",
     }
 }
 
 /// One thing as bars, oldest first: lengths and rates by their logarithm.
 #[must_use]
-pub fn bars(history: &History, what: What, minutes: bool, width: usize) -> String {
+pub fn bars(history: &History, what: LiveQuantity, minutes: bool, width: usize) -> String {
     let all = history.latest(what, minutes, width);
     let range = match what {
-        What::WakeUp | What::Gap => Some(LENGTHS),
-        What::Timer => Some(TIMERS),
-        What::Clock => Some(READS),
-        What::Lost | What::Busy => None,
+        LiveQuantity::WakeUp | LiveQuantity::Gap => Some(LENGTHS),
+        LiveQuantity::Timer => Some(TIMERS),
+        LiveQuantity::Clock => Some(READS),
+        LiveQuantity::Lost | LiveQuantity::Busy => None,
     };
     let level = |value: &f64| {
         let share = match range {
@@ -123,10 +123,10 @@ mod tests {
         let row = cells(&history);
         assert_eq!(row[..2], ["5".to_owned(), "25 %".to_owned()]);
         assert_eq!((row[3].as_str(), row[4].as_str(), row[7].as_str()), ("-", "250", "20.0 ms"));
-        assert_eq!(bars(&history, What::WakeUp, false, 6), "   ▁▄█");
-        assert_eq!(bars(&history, What::WakeUp, true, 4), "    ");
-        assert_eq!(bars(&history, What::Busy, false, 4), " ▃▃▃");
-        assert!(What::ALL.iter().all(|what| bars(&history, *what, false, 3).chars().count() == 3));
+        assert_eq!(bars(&history, LiveQuantity::WakeUp, false, 6), "   ▁▄█");
+        assert_eq!(bars(&history, LiveQuantity::WakeUp, true, 4), "    ");
+        assert_eq!(bars(&history, LiveQuantity::Busy, false, 4), " ▃▃▃");
+        assert!(LiveQuantity::ALL.iter().all(|what| bars(&history, *what, false, 3).chars().count() == 3));
         let line = json("now", &[history], 0.012);
         assert_eq!(
             (&line["cpus"][0]["wake_up"]["max"], &line["own_share_of_a_cpu"]),

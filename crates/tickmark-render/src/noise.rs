@@ -6,7 +6,7 @@ use crate::reason;
 use anstyle::Style;
 use serde_json::{Value, json};
 use std::fmt::Write;
-use tickmark_analysis::noise::{Accounts, Evidence, Kind, Noise, Osnoise, What};
+use tickmark_analysis::noise::{Accounts, Evidence, GapCause, Kind, Noise, Osnoise};
 
 const HEADING: Style = Style::new().bold();
 /// Causes whose time is shown over time: those that took most.
@@ -139,13 +139,15 @@ enum Class {
     Unknown,
 }
 
-fn class_of(what: &What) -> Class {
+fn class_of(what: &GapCause) -> Class {
     match what {
-        What::Tick => Class::Tick,
-        What::Timer | What::Interrupt(_) | What::SoftInterrupt(_) | What::Fault => Class::Interrupts,
-        What::Task | What::Quota | What::RealTimeReserve => Class::Tasks,
-        What::Outside(_) | What::Unseen => Class::Outside,
-        What::Unknown => Class::Unknown,
+        GapCause::Tick => Class::Tick,
+        GapCause::Timer | GapCause::Interrupt(_) | GapCause::SoftInterrupt(_) | GapCause::Fault => {
+            Class::Interrupts
+        }
+        GapCause::Task | GapCause::Quota | GapCause::RealTimeReserve => Class::Tasks,
+        GapCause::Outside(_) | GapCause::Unseen => Class::Outside,
+        GapCause::Unknown => Class::Unknown,
     }
 }
 
@@ -220,14 +222,17 @@ fn notes(noise: &Noise) -> Vec<String> {
 
 /// What gaps that were not asked about are likely to be: as those are that were, and that no train and no task explains.
 fn not_asked(noise: &Noise) -> Option<String> {
-    let count = |is: &dyn Fn(&What) -> bool| -> usize {
+    let count = |is: &dyn Fn(&GapCause) -> bool| -> usize {
         noise.kinds.iter().filter(|kind| is(&kind.what)).map(|kind| kind.count).sum()
     };
-    let unseen = count(&|what| *what == What::Unseen);
+    let unseen = count(&|what| *what == GapCause::Unseen);
     let counted = count(&|what| {
-        matches!(what, What::Timer | What::Interrupt(_) | What::SoftInterrupt(_) | What::Fault)
+        matches!(
+            what,
+            GapCause::Timer | GapCause::Interrupt(_) | GapCause::SoftInterrupt(_) | GapCause::Fault
+        )
     });
-    let has_unknown = count(&|what| *what == What::Unknown) > 0;
+    let has_unknown = count(&|what| *what == GapCause::Unknown) > 0;
     (has_unknown && unseen + counted > 0).then(|| {
         format!(
             "Not asked about: no counter was read after these gaps. In {} of the {} others that are neither ticks nor tasks nothing of this kernel ran.",
@@ -248,22 +253,22 @@ fn share(share: f64) -> String {
 }
 
 /// A name in words.
-pub(crate) fn what(what: &What) -> String {
+pub(crate) fn what(what: &GapCause) -> String {
     match what {
-        What::Tick => "the tick".to_owned(),
-        What::Timer => "a timer's interrupt was counted".to_owned(),
-        What::Interrupt(line) => format!("interrupt {} was counted", interrupt(line)),
-        What::SoftInterrupt(line) => format!("soft interrupt {line} was counted"),
-        What::Fault => "page fault".to_owned(),
-        What::Task => "another task".to_owned(),
-        What::Quota => "throttled by a cgroup's CPU quota".to_owned(),
-        What::RealTimeReserve => "real-time throttling (the kernel's reserve for other tasks)".to_owned(),
-        What::Outside(Evidence::Train(rate)) => {
+        GapCause::Tick => "the tick".to_owned(),
+        GapCause::Timer => "a timer's interrupt was counted".to_owned(),
+        GapCause::Interrupt(line) => format!("interrupt {} was counted", interrupt(line)),
+        GapCause::SoftInterrupt(line) => format!("soft interrupt {line} was counted"),
+        GapCause::Fault => "page fault".to_owned(),
+        GapCause::Task => "another task".to_owned(),
+        GapCause::Quota => "throttled by a cgroup's CPU quota".to_owned(),
+        GapCause::RealTimeReserve => "real-time throttling (the kernel's reserve for other tasks)".to_owned(),
+        GapCause::Outside(Evidence::Train(rate)) => {
             format!("not this kernel's: periodic, {:.2} Hz", *rate as f64 / 1e3)
         }
-        What::Outside(Evidence::Steal) => "hypervisor: steal".to_owned(),
-        What::Unseen => "nothing of this kernel ran".to_owned(),
-        What::Unknown => "not asked about".to_owned(),
+        GapCause::Outside(Evidence::Steal) => "hypervisor: steal".to_owned(),
+        GapCause::Unseen => "nothing of this kernel ran".to_owned(),
+        GapCause::Unknown => "not asked about".to_owned(),
     }
 }
 
@@ -285,22 +290,22 @@ fn interrupt(line: &str) -> String {
 }
 
 /// A name for programs.
-fn code(what: &What) -> Value {
+fn code(what: &GapCause) -> Value {
     match what {
-        What::Tick => json!({ "what": "tick" }),
-        What::Timer => json!({ "what": "timer" }),
-        What::Interrupt(line) => json!({ "what": "interrupt", "line": line }),
-        What::SoftInterrupt(line) => json!({ "what": "soft_interrupt", "line": line }),
-        What::Fault => json!({ "what": "page_fault" }),
-        What::Task => json!({ "what": "task" }),
-        What::Quota => json!({ "what": "quota" }),
-        What::RealTimeReserve => json!({ "what": "real_time_reserve" }),
-        What::Outside(Evidence::Train(rate)) => {
+        GapCause::Tick => json!({ "what": "tick" }),
+        GapCause::Timer => json!({ "what": "timer" }),
+        GapCause::Interrupt(line) => json!({ "what": "interrupt", "line": line }),
+        GapCause::SoftInterrupt(line) => json!({ "what": "soft_interrupt", "line": line }),
+        GapCause::Fault => json!({ "what": "page_fault" }),
+        GapCause::Task => json!({ "what": "task" }),
+        GapCause::Quota => json!({ "what": "quota" }),
+        GapCause::RealTimeReserve => json!({ "what": "real_time_reserve" }),
+        GapCause::Outside(Evidence::Train(rate)) => {
             json!({ "what": "outside", "by": "train", "frequency_hz": *rate as f64 / 1e3 })
         }
-        What::Outside(Evidence::Steal) => json!({ "what": "outside", "by": "steal" }),
-        What::Unseen => json!({ "what": "unseen" }),
-        What::Unknown => json!({ "what": "unknown" }),
+        GapCause::Outside(Evidence::Steal) => json!({ "what": "outside", "by": "steal" }),
+        GapCause::Unseen => json!({ "what": "unseen" }),
+        GapCause::Unknown => json!({ "what": "unknown" }),
     }
 }
 

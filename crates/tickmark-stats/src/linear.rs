@@ -17,7 +17,7 @@ pub const HOLDS: f64 = 0.1;
 /// A stretch of sizes over which the time is a straight line: weighted least squares with weights 1/t^2, so that residuals are shares of the
 /// time.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Piece {
+pub struct LineSegment {
     /// Index of its first size and of its last.
     pub sizes: (usize, usize),
     /// The time of an empty message, ns; of pieces but the first it is the line's value at 0 and no message's.
@@ -32,7 +32,7 @@ pub struct Piece {
     pub residuals: (f64, f64),
 }
 
-impl Piece {
+impl LineSegment {
     /// The time that it gives a message.
     #[must_use]
     pub fn at(&self, size: f64) -> f64 {
@@ -56,7 +56,7 @@ impl Piece {
 /// The fit of sizes (ascending) and times. None of fewer than five, or of times that are none. The number of pieces is that with the least
 /// Bayesian information criterion (Schwarz, 1978).
 #[must_use]
-pub fn pieces(points: &[(f64, f64)]) -> Option<Vec<Piece>> {
+pub fn pieces(points: &[(f64, f64)]) -> Option<Vec<LineSegment>> {
     let sound =
         |(size, time): &(f64, f64)| size.is_finite() && *size >= 0.0 && time.is_finite() && *time > 0.0;
     let ascending = points.windows(2).all(|two| two[0].0 < two[1].0);
@@ -85,7 +85,7 @@ pub fn pieces(points: &[(f64, f64)]) -> Option<Vec<Piece>> {
 
 /// One straight line through all points, which may begin anywhere. None of fewer than three.
 #[must_use]
-pub fn straight(points: &[(f64, f64)]) -> Option<Piece> {
+pub fn straight(points: &[(f64, f64)]) -> Option<LineSegment> {
     let last = points.len().checked_sub(1).filter(|last| *last >= 2)?;
     line(points, 0, last, false).map(|line| line.piece(points, 0, last))
 }
@@ -157,7 +157,7 @@ fn line(points: &[(f64, f64)], first: usize, last: usize, not_below: bool) -> Op
 }
 
 impl Line {
-    fn piece(&self, points: &[(f64, f64)], first: usize, last: usize) -> Piece {
+    fn piece(&self, points: &[(f64, f64)], first: usize, last: usize) -> LineSegment {
         let (start, per_byte) = (self.start, self.per_byte);
         let residual = |(size, time): &(f64, f64)| ((start + per_byte * size - time) / time).abs();
         let mut residuals: Vec<f64> = points[first..=last].iter().map(residual).collect();
@@ -168,7 +168,7 @@ impl Line {
             let half = point * (own? * variance).sqrt();
             Some(Interval { low: value - half, high: value + half })
         };
-        Piece {
+        LineSegment {
             sizes: (first, last),
             start,
             per_byte,

@@ -142,7 +142,7 @@ pub fn compare(families: &[Family<'_>], rule: Rule) -> Vec<Vec<Option<Comparison
     let mut one = |(sides, found): (&Sides<'_>, &Option<FigureChance>), [part, next, ended]: [f64; 3]| {
         let within = within.next().flatten();
         let confidence = 1.0 - rule.level * ended;
-        One { sides, rule, confidence, found: *found, within, number, part, next }.comparison()
+        FigureEvidence { sides, rule, confidence, found: *found, within, number, part, next }.comparison()
     };
     let own = families.iter().zip(&chances);
     own.map(|(family, chances)| {
@@ -164,7 +164,7 @@ pub fn compare_all(all: &[Sides<'_>], rule: Rule) -> Vec<Option<Comparison>> {
 const MOST_BLOCKS: usize = 64;
 
 /// A figure with what is known of it.
-struct One<'a, 'b> {
+struct FigureEvidence<'a, 'b> {
     sides: &'a Sides<'b>,
     rule: Rule,
     /// That of the intervals.
@@ -180,7 +180,7 @@ struct One<'a, 'b> {
     next: f64,
 }
 
-impl One<'_, '_> {
+impl FigureEvidence<'_, '_> {
     fn comparison(&self) -> Option<Comparison> {
         let (sides, level) = (self.sides, self.rule.level);
         let means = sides.means()?;

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use tickmark_wire::text::printable;
-use tickmark_wire::{Arguments, Event, Format, Glance, Name, Nanos, Reason, RunId, Said};
+use tickmark_wire::{Arguments, Event, Format, Glance, LineContent, Name, Nanos, Reason, RunId};
 
 /// Bytes of a line that are read at most: an agent's are a few million.
 const LONGEST: u64 = 256 << 20;
@@ -102,14 +102,14 @@ impl Stream {
     }
 
     fn take(&mut self, recording: &mut Recording, number: usize, line: &[u8], start: u64) {
-        match Said::parse(line) {
+        match LineContent::parse(line) {
             // Nearly all bytes are observations, which are only parsed when they are needed.
-            Ok(Said::Observed(mut glance)) => {
+            Ok(LineContent::Observed(mut glance)) => {
                 clean::name(&mut glance.metric);
                 let metric = self.metrics.get(&glance.metric).copied();
                 take_observed(recording, &glance, Span { start, length: line.len(), metric });
             }
-            Ok(Said::Event(Event::Unknown(_))) => {
+            Ok(LineContent::Event(Event::Unknown(_))) => {
                 let kind = Event::kind(line).unwrap_or_default();
                 warn(
                     recording,
@@ -119,7 +119,7 @@ impl Stream {
                     ),
                 );
             }
-            Ok(Said::Event(mut event)) => {
+            Ok(LineContent::Event(mut event)) => {
                 clean::event(&mut event);
                 self.open = at_once(self.open, &event);
                 match &event {

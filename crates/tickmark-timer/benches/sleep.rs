@@ -17,7 +17,7 @@ const AMPLE: u64 = 100_000;
 
 /// What one means did.
 #[derive(Default)]
-struct Seen {
+struct MeansSummary {
     /// Early is negative, in ns.
     late: Vec<i64>,
     cpu: u64,
@@ -92,7 +92,7 @@ fn asynchronous() -> (tickmark_timer::AsyncTimers, tokio::runtime::Runtime) {
 }
 
 /// Sleeps until a time of CLOCK_MONOTONIC.
-type Means<'a> = (&'a str, Box<dyn FnMut(u64) + 'a>, Seen);
+type Means<'a> = (&'a str, Box<dyn FnMut(u64) + 'a>, MeansSummary);
 
 fn measure(wakes: usize) {
     let mut sleeper = Sleeper::new(Options::default());
@@ -106,29 +106,29 @@ fn measure(wakes: usize) {
     #[cfg(feature = "async")]
     let (timers, runtime) = asynchronous();
     let mut all: Vec<Means<'_>> = vec![
-        ("Sleeper", Box::new(|deadline| _ = sleeper.sleep_until(deadline)), Seen::default()),
-        ("Sleeper, 100 us", Box::new(|deadline| _ = ample.sleep_until(deadline)), Seen::default()),
-        ("spin_sleep 1.3", Box::new(|deadline| spin.sleep_until(until(deadline).1)), Seen::default()),
+        ("Sleeper", Box::new(|deadline| _ = sleeper.sleep_until(deadline)), MeansSummary::default()),
+        ("Sleeper, 100 us", Box::new(|deadline| _ = ample.sleep_until(deadline)), MeansSummary::default()),
+        ("spin_sleep 1.3", Box::new(|deadline| spin.sleep_until(until(deadline).1)), MeansSummary::default()),
         (
             "std::thread::sleep",
             Box::new(|deadline| std::thread::sleep(until(deadline).1 - until(deadline).0)),
-            Seen::default(),
+            MeansSummary::default(),
         ),
-        ("spin only", Box::new(|deadline| while monotonic_ns() < deadline {}), Seen::default()),
+        ("spin only", Box::new(|deadline| while monotonic_ns() < deadline {}), MeansSummary::default()),
     ];
     #[cfg(feature = "async")]
     all.extend([
         (
             "tokio, AsyncTimers",
             Box::new(|deadline| _ = runtime.block_on(timers.sleep_until(deadline))) as Box<dyn FnMut(u64)>,
-            Seen::default(),
+            MeansSummary::default(),
         ),
         (
             "tokio, its own",
             Box::new(|deadline| {
                 runtime.block_on(async { tokio::time::sleep_until(until(deadline).1.into()).await });
             }),
-            Seen::default(),
+            MeansSummary::default(),
         ),
     ]);
     let mut random = Random(monotonic_ns() | 1);
@@ -143,7 +143,7 @@ fn measure(wakes: usize) {
             seen.cpu += thread_cpu() - before;
         }
     }
-    let all: Vec<(&str, Seen)> = all.into_iter().map(|(name, _, seen)| (name, seen)).collect();
+    let all: Vec<(&str, MeansSummary)> = all.into_iter().map(|(name, _, seen)| (name, seen)).collect();
     for (name, mut seen) in all {
         let (count, early) = (seen.late.len() as f64, seen.late.iter().filter(|late| **late < 0).count());
         seen.late.iter_mut().for_each(|late| *late = late.abs());

@@ -37,7 +37,7 @@ pub use event::{
     Settled, StampClock, Started,
 };
 pub use histogram::Histogram;
-pub use line::{Glance, Said};
+pub use line::{Glance, LineContent};
 pub use metric::{Better, Group, Headline, Metric, Name, Unit};
 pub use observations::{
     Alone, Batches, Counted, Disturbance, Exchange, GapTrace, Host, Loads, Observations, Point, Span, Tally,

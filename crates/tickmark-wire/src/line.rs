@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 /// What a line says, without its observations.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Said {
+pub enum LineContent {
     /// Observations, which nobody needs to read on the way.
     Observed(Glance),
     /// Anything else.
@@ -54,7 +54,7 @@ const OBSERVATIONS: [&str; 10] = [
     "tally",
 ];
 
-impl Said {
+impl LineContent {
     /// Looks at a line. What its observations say is left to whoever makes a figure of them; that they are whole JSON is looked at
     /// here.
     ///
@@ -214,11 +214,11 @@ mod tests {
             segments: vec![segment],
         };
         let line = serde_json::to_string(&Event::Observed(observed)).unwrap();
-        let glance = |line: &str| match Said::parse(line.as_bytes()) {
-            Ok(Said::Observed(glance)) => {
+        let glance = |line: &str| match LineContent::parse(line.as_bytes()) {
+            Ok(LineContent::Observed(glance)) => {
                 Ok((glance.run.0, glance.metric.to_string(), glance.kind, glance.segments.len()))
             }
-            Ok(Said::Event(event)) => Err(format!("{event:?}")),
+            Ok(LineContent::Event(event)) => Err(format!("{event:?}")),
             Err(why) => Err(why),
         };
         assert_eq!(glance(&line), Ok((17, "a\"b".to_owned(), "curve".to_owned(), 1)));

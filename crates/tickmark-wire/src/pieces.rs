@@ -10,7 +10,7 @@ const NAME: usize = 255;
 
 /// One of the pieces that a line of an agent was cut into.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Piece<'a> {
+pub struct LinePiece<'a> {
     /// The machine, as its launcher calls it.
     pub node: &'a str,
     /// Which of its agents: others were started by another launch, or twice.
@@ -23,7 +23,7 @@ pub struct Piece<'a> {
     pub text: &'a str,
 }
 
-impl<'a> Piece<'a> {
+impl<'a> LinePiece<'a> {
     /// The pieces of a line, the first with this number.
     pub fn cut(node: &'a str, agent: &'a str, first: u64, line: &'a str) -> impl Iterator<Item = Self> {
         let mut rest = Some(line);
@@ -53,7 +53,7 @@ impl<'a> Piece<'a> {
     }
 }
 
-impl std::fmt::Display for Piece<'_> {
+impl std::fmt::Display for LinePiece<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let how = if self.ends { '.' } else { '+' };
         write!(f, "{MARK}{} {} {} {how} {}", self.node, self.agent, self.number, self.text)
@@ -105,9 +105,9 @@ mod tests {
         #[test]
         fn a_line_comes_back_from_its_pieces(line in "\\PC{0,3000}", before in "[a-z0-9: ]{0,12}") {
             let lines: Vec<String> =
-                Piece::cut("n1", "7f", 3, &line).map(|piece| format!("{before}{piece}")).collect();
+                LinePiece::cut("n1", "7f", 3, &line).map(|piece| format!("{before}{piece}")).collect();
             prop_assert!(lines.iter().all(|line| line.len() < 1000));
-            let pieces: Vec<Piece<'_>> = lines.iter().map(|line| Piece::parse(line).unwrap()).collect();
+            let pieces: Vec<LinePiece<'_>> = lines.iter().map(|line| LinePiece::parse(line).unwrap()).collect();
             let whole: String = pieces.iter().map(|piece| piece.text).collect();
             prop_assert_eq!(whole, line);
             let numbers: Vec<u64> = pieces.iter().map(|piece| piece.number).collect();
@@ -128,9 +128,9 @@ mod tests {
         for line in
             ["", "n1: hello", "@tickmark n1 7f x . {}", "@tickmark n1 7f 1 ? {}", "@tickmark n1 7f 1 ."]
         {
-            assert_eq!(Piece::parse(line), None, "{line}");
+            assert_eq!(LinePiece::parse(line), None, "{line}");
         }
-        assert_eq!(Piece::parse(&format!("@tickmark n1 {} 0 . x", "7".repeat(256))), None);
+        assert_eq!(LinePiece::parse(&format!("@tickmark n1 {} 0 . x", "7".repeat(256))), None);
         for word in ["%", "%4", "%zz", "%ff"] {
             assert_eq!(text(word), None, "{word}");
         }

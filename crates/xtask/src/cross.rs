@@ -9,7 +9,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use tickmark_wire::{Catalogue, Event, Nanos, Plan, RunId, RunPlan, Said, Settings, StampClock};
+use tickmark_wire::{Catalogue, Event, LineContent, Nanos, Plan, RunId, RunPlan, Settings, StampClock};
 
 const ARM64: &str = "aarch64-unknown-linux-gnu";
 /// Rust for this machine, from Debian.
@@ -204,22 +204,22 @@ impl Ends {
         let (mut ends, mut probes) = (Self::default(), BTreeMap::new());
         for line in lines {
             let name = |probes: &BTreeMap<RunId, String>, run| probes.get(&run).cloned().unwrap_or_default();
-            match Said::parse(line.as_bytes())? {
-                Said::Event(Event::Started(started)) => {
+            match LineContent::parse(line.as_bytes())? {
+                LineContent::Event(Event::Started(started)) => {
                     probes.insert(started.run, started.probe.to_string());
                 }
-                Said::Observed(_) => ends.observed += 1,
-                Said::Event(Event::Finished(outcome)) => {
+                LineContent::Observed(_) => ends.observed += 1,
+                LineContent::Event(Event::Finished(outcome)) => {
                     ends.finished += 1;
                     ends.clocks.push(outcome.instrument.clock);
                 }
-                Said::Event(Event::Skipped(run, reason)) => {
+                LineContent::Event(Event::Skipped(run, reason)) => {
                     ends.skipped.push(format!("{} ({})", name(&probes, run), reason.message));
                 }
-                Said::Event(Event::Failed(run, reason) | Event::TimedOut(run, reason)) => {
+                LineContent::Event(Event::Failed(run, reason) | Event::TimedOut(run, reason)) => {
                     ends.failed.push((name(&probes, run), reason.message));
                 }
-                Said::Event(Event::Goodbye { complete, .. }) => ends.complete = complete,
+                LineContent::Event(Event::Goodbye { complete, .. }) => ends.complete = complete,
                 _ => {}
             }
         }

@@ -5,7 +5,7 @@ use super::history::History;
 use super::line::{Figure, Marked};
 use super::options::RowSelection;
 use super::side::{Side, of_runs};
-use super::why::Why;
+use super::why::NoClaimReason;
 use crate::report::{self, Mark, Row, TAIL, Unit};
 use std::collections::{BTreeMap, BTreeSet};
 use tickmark_stats::nested::Nested;
@@ -104,14 +104,15 @@ impl<'a> SideRows<'a> {
             let (ours, theirs) = (self.rows(metric), other.rows(metric));
             let ([first, ..], [second, ..]) = (&ours[..], &theirs[..]) else { continue };
             let unlike = if ours.iter().chain(&theirs).any(|row| row.unit != first.unit) {
-                Some(Why::OtherUnits)
+                Some(NoClaimReason::OtherUnits)
             } else if !ours.iter().chain(&theirs).all(|row| row.same_size(first)) || !first.same_size(second)
             {
-                Some(Why::OtherSizes)
+                Some(NoClaimReason::OtherSizes)
             } else {
                 None
             };
-            let no_floor = ours.iter().chain(&theirs).find_map(|row| row.no_floor()).map(Why::NoFloor);
+            let no_floor =
+                ours.iter().chain(&theirs).find_map(|row| row.no_floor()).map(NoClaimReason::NoFloor);
             let names = |rows: &[&Row]| -> Vec<&'static str> {
                 let mut names = Vec::new();
                 for (name, _) in rows.iter().flat_map(|row| row.figures()) {

@@ -3,7 +3,7 @@
 use super::class::Class;
 use super::history::Occasions;
 use super::options::CompareOptions;
-use super::why::Why;
+use super::why::NoClaimReason;
 use crate::report::{Mark, Unit as RowUnit};
 use serde::Serialize;
 use tickmark_stats::rank::signed_rank;
@@ -55,7 +55,7 @@ pub(super) struct Figure {
     pub better: Better,
     pub over: [u64; 2],
     /// Why its sides cannot be compared.
-    pub unlike: Option<Why>,
+    pub unlike: Option<NoClaimReason>,
     /// One for each occasion, in their order; of blocks those that both sides have.
     pub values: [Vec<f64>; 2],
     /// Of pairs, from which block each is, counted from 0.
@@ -117,7 +117,7 @@ pub struct Line {
     /// The candidate's mean over the base's.
     pub ratio: Option<f64>,
     /// Why nothing is claimed, where nothing is.
-    pub why: Option<Why>,
+    pub why: Option<NoClaimReason>,
     /// What is claimed; none where nothing may be.
     pub claim: Option<Comparison>,
     /// What the runs say if occasions are alike, where they are not what is judged.
@@ -239,8 +239,8 @@ impl Figure {
             ratio.or_else(|| claim.or(alone).and_then(|c| c.change().0).filter(|_| self.unlike.is_none()));
         let open = matches!(word, Word::Undecided | Word::NotCompared);
         let why = open.then(|| match self.unlike {
-            None if missing => Why::Missing,
-            None if !self.primary => Why::Secondary,
+            None if missing => NoClaimReason::Missing,
+            None if !self.primary => NoClaimReason::Secondary,
             _ => self.open_reason(claim),
         });
         // What was made one after the other is one replicate.
@@ -295,7 +295,7 @@ impl Figure {
     }
 
     /// Why its verdict is open.
-    fn open_reason(&self, claim: Option<Comparison>) -> Why {
+    fn open_reason(&self, claim: Option<Comparison>) -> NoClaimReason {
         let needed = match claim.map(|claim| claim.verdict) {
             Some(Verdict::Undecided { needed }) => needed,
             _ => None,
@@ -304,26 +304,26 @@ impl Figure {
         match (self.unlike, needed) {
             (Some(unlike), _) => unlike,
             _ if claim.is_some_and(|claim| claim.withheld.is_some()) => {
-                Why::Order(claim.and_then(|claim| claim.withheld).unwrap_or(Withheld::Drift))
+                NoClaimReason::Order(claim.and_then(|claim| claim.withheld).unwrap_or(Withheld::Drift))
             }
-            _ if self.exact && self.values[0].is_empty() => Why::NoPhase,
-            _ if self.exact && self.values[0].iter().any(|value| *value <= 0.0) => Why::NoRatio,
-            _ if self.exact => Why::ByPhase,
-            _ if claim.is_none() && self.paired => Why::NoBlock,
-            _ if claim.is_none() => Why::NotInterleaved,
+            _ if self.exact && self.values[0].is_empty() => NoClaimReason::NoPhase,
+            _ if self.exact && self.values[0].iter().any(|value| *value <= 0.0) => NoClaimReason::NoRatio,
+            _ if self.exact => NoClaimReason::ByPhase,
+            _ if claim.is_none() && self.paired => NoClaimReason::NoBlock,
+            _ if claim.is_none() => NoClaimReason::NotInterleaved,
             _ if self.history.is_some() && claim.and_then(|claim| claim.p).is_some_and(|p| p < LEVEL) => {
                 if claim.is_some_and(|claim| claim.between_earlier >= LEVEL) {
-                    Why::SeenBefore
+                    NoClaimReason::SeenBefore
                 } else {
-                    Why::AmongMany
+                    NoClaimReason::AmongMany
                 }
             }
-            (None, Some(needed)) => Why::Needs(needed),
-            _ if few() => Why::TooFew,
-            _ if claim.is_some_and(|claim| claim.ratio.is_none()) => Why::NoRatio,
+            (None, Some(needed)) => NoClaimReason::Needs(needed),
+            _ if few() => NoClaimReason::TooFew,
+            _ if claim.is_some_and(|claim| claim.ratio.is_none()) => NoClaimReason::NoRatio,
             // They vary so much that no number can be told.
-            _ if claim.is_some_and(|claim| claim.p.is_some()) => Why::TooFew,
-            _ => Why::NoVariation,
+            _ if claim.is_some_and(|claim| claim.p.is_some()) => NoClaimReason::TooFew,
+            _ => NoClaimReason::NoVariation,
         }
     }
 }

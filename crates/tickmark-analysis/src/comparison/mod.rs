@@ -28,4 +28,4 @@ pub use options::{CompareOptions, RowFilter, RowSelection};
 pub use side::Side;
 pub(crate) use side::of_runs;
 pub use trend::{Doses, TrendLine};
-pub use why::Why;
+pub use why::NoClaimReason;

@@ -5,7 +5,7 @@ use tickmark_stats::verdict::Withheld;
 
 /// Why nothing is claimed of a figure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Why {
+pub enum NoClaimReason {
     /// Its sides are in different units.
     OtherUnits,
     /// Its sides went over different numbers of bytes.
@@ -40,7 +40,7 @@ pub enum Why {
     Order(Withheld),
 }
 
-impl Why {
+impl NoClaimReason {
     /// For programs.
     #[must_use]
     pub const fn code(self) -> &'static str {

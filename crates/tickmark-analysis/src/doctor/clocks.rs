@@ -1,7 +1,7 @@
 //! Clocks and ticks.
 
 use super::{Check, Cost, Diagnosis, ObservedValue, Patient, looked, measured};
-use crate::noise::What;
+use crate::noise::GapCause;
 use tickmark_wire::{Environment, Nanos, Priority, names};
 
 const READ: &str = "clock.monotonic.read";
@@ -154,7 +154,10 @@ fn nohz_full(patient: &Patient<'_>) -> Diagnosis {
         let noise = patient.noise.as_ref().ok_or("no loop watched the CPU")?;
         let seconds = noise.span / 1e9;
         let own = noise.kinds.iter().filter(|kind| {
-            !matches!(kind.what, What::Outside(_) | What::Unseen | What::Unknown | What::Fault)
+            !matches!(
+                kind.what,
+                GapCause::Outside(_) | GapCause::Unseen | GapCause::Unknown | GapCause::Fault
+            )
         });
         let mut evidence: Vec<_> = patient.shown("cpu.nohz_full").into_iter().collect();
         let (mut rate, mut share, mut all) = (0.0, 0.0, 0);

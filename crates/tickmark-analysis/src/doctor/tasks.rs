@@ -1,7 +1,7 @@
 //! Who else has the CPU: the hypervisor, other tasks, interrupts, and what limits this one.
 
 use super::{Check, Cost, Diagnosis, Evidence, ObservedValue, Patient, looked, measured};
-use crate::noise::What;
+use crate::noise::GapCause;
 use tickmark_wire::{Environment, Priority, names};
 
 pub(super) const CHECKS: &[Check] = &[
@@ -27,7 +27,7 @@ const PERIODS: f64 = 0.01;
 fn lost(
     patient: &Patient<'_>,
     none: &str,
-    of: impl Fn(&What) -> bool,
+    of: impl Fn(&GapCause) -> bool,
 ) -> Result<(f64, Vec<Evidence>), String> {
     let noise = patient.noise.as_ref().ok_or("no loop watched the CPU")?;
     let own: Vec<_> = noise.kinds.iter().filter(|kind| of(&kind.what)).collect();
@@ -81,7 +81,7 @@ fn outside(patient: &Patient<'_>) -> Diagnosis {
     const NAME: &str = "noisy-neighbour";
     looked(NAME, || {
         let (share, evidence) = lost(patient, "lost outside this kernel", |what| {
-            matches!(what, What::Outside(_) | What::Unseen)
+            matches!(what, GapCause::Outside(_) | GapCause::Unseen)
         })?;
         Ok(Diagnosis::found_or_fine(NAME, share > SHARE, Some(Cost::Share(share)), evidence))
     })
@@ -91,9 +91,9 @@ fn interrupts(patient: &Patient<'_>) -> Diagnosis {
     const NAME: &str = "interrupts-here";
     looked(NAME, || {
         // Interrupts that CPUs send each other cannot be moved: devices' have a number.
-        let device = |what: &What| match what {
-            What::Interrupt(line) => line.starts_with(|first: char| first.is_ascii_digit()),
-            What::SoftInterrupt(line) => ["NET_RX", "NET_TX", "BLOCK"].contains(&line.as_str()),
+        let device = |what: &GapCause| match what {
+            GapCause::Interrupt(line) => line.starts_with(|first: char| first.is_ascii_digit()),
+            GapCause::SoftInterrupt(line) => ["NET_RX", "NET_TX", "BLOCK"].contains(&line.as_str()),
             _ => false,
         };
         let (share, mut evidence) = lost(patient, "lost to devices", device)?;
@@ -105,7 +105,7 @@ fn interrupts(patient: &Patient<'_>) -> Diagnosis {
 fn busy(patient: &Patient<'_>) -> Diagnosis {
     const NAME: &str = "busy-cpu";
     looked(NAME, || {
-        let (share, evidence) = lost(patient, "lost to task", |what| *what == What::Task)?;
+        let (share, evidence) = lost(patient, "lost to task", |what| *what == GapCause::Task)?;
         Ok(Diagnosis::found_or_fine(NAME, share > SHARE, Some(Cost::Share(share)), evidence))
     })
 }
@@ -209,7 +209,11 @@ fn real_time(patient: &Patient<'_>) -> Diagnosis {
         // A task of that priority that never sleeps gives its CPU to others all the same: the fair server does that since Linux 6.12, and
         // sched_rt_runtime_us did before.
         let had = patient.noise.as_ref().filter(|_| is_real_time && refused.is_none()).map_or(0.0, |noise| {
-            noise.others().filter(|(what, _)| **what == What::RealTimeReserve).map(|(_, share)| share).sum()
+            noise
+                .others()
+                .filter(|(what, _)| **what == GapCause::RealTimeReserve)
+                .map(|(_, share)| share)
+                .sum()
         });
         let gave = had > SHARE;
         if gave {

@@ -1,7 +1,7 @@
 //! A machine on which all is well, and the same with one thing wrong at a time.
 
 use super::*;
-use crate::noise::{Kind, What};
+use crate::noise::{GapCause, Kind};
 use std::collections::BTreeSet;
 use tickmark_stats::Sorted;
 use tickmark_wire::names;
@@ -67,7 +67,7 @@ impl Planted {
             planted.figure(metric, value);
         }
         planted.noise.kinds.clear();
-        planted.lost(What::Tick, 250, 0.004);
+        planted.lost(GapCause::Tick, 250, 0.004);
         planted
     }
 
@@ -83,7 +83,7 @@ impl Planted {
     }
 
     /// The CPU was lost to something, so many times a second, for this share.
-    fn lost(&mut self, what: What, times: usize, share: f64) {
+    fn lost(&mut self, what: GapCause, times: usize, share: f64) {
         let (span, count) = (self.noise.span, (times as f64 * self.noise.span / 1e9) as usize);
         let lengths = Sorted::new(vec![share * span / count as f64; count]);
         self.noise.kinds.push(Kind { what, count, total: share * span, lengths, over_time: Vec::new() });
@@ -130,10 +130,10 @@ fn every_planted_fault_is_found_and_nothing_else() {
         ("mitigations", |p| p.fact("cpu.mitigations", "mds: Mitigation: Clear CPU buffers; SMT vulnerable")),
         ("huge-pages-off", |p| p.fact("memory.thp", "always madvise [never]")),
         ("steal", |p| p.end.know("state.cpu_times", "/proc/stat", "300 0 300 1300 0 0 0 60 0 0")),
-        ("noisy-neighbour", |p| p.lost(What::Unseen, 2_000, 0.02)),
-        ("noisy-neighbour", |p| p.lost(What::Outside(noise::Evidence::Train(1_000_000)), 1_000, 0.02)),
-        ("interrupts-here", |p| p.lost(What::SoftInterrupt("NET_RX".to_owned()), 900, 0.01)),
-        ("busy-cpu", |p| p.lost(What::Task, 50, 0.3)),
+        ("noisy-neighbour", |p| p.lost(GapCause::Unseen, 2_000, 0.02)),
+        ("noisy-neighbour", |p| p.lost(GapCause::Outside(noise::Evidence::Train(1_000_000)), 1_000, 0.02)),
+        ("interrupts-here", |p| p.lost(GapCause::SoftInterrupt("NET_RX".to_owned()), 900, 0.01)),
+        ("busy-cpu", |p| p.lost(GapCause::Task, 50, 0.3)),
         ("pressure", |p| p.fact("state.pressure.io", "some avg10=1.00 avg60=44.00 avg300=1.00 total=5")),
         ("throttled", |p| {
             p.fact("state.cgroup.cpu.stat", "nr_periods 100; nr_throttled 60; throttled_time 3000000000");
@@ -152,7 +152,7 @@ fn every_planted_fault_is_found_and_nothing_else() {
     }
     // A real-time task that never sleeps, and others that have its CPU for a part of each second.
     let mut planted = Planted::good();
-    planted.lost(What::Task, 1, 0.05);
+    planted.lost(GapCause::Task, 1, 0.05);
     planted.recording.sessions[0].settings.priority = tickmark_wire::Priority::Fifo(50);
     assert_eq!(planted.found(), BTreeSet::from(["busy-cpu", "real-time-limits"]));
     // A CPU that should be left alone: what interrupts it is a fault that is none elsewhere.

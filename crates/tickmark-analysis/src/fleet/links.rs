@@ -45,7 +45,7 @@ pub enum LinkMetric {
 /// What a machine does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Part {
+pub enum LinkRole {
     /// Either end of trips.
     Trips,
     /// It sends streams.
@@ -81,7 +81,7 @@ pub struct SlowMachine {
     /// Which.
     pub node: String,
     /// In what.
-    pub part: Part,
+    pub part: LinkRole,
     /// The median of its pairs.
     pub value: f64,
     /// That of all machines.
@@ -190,9 +190,9 @@ pub fn examine(series: &Series, names: &dyn Fn(usize) -> String, rule: Rule) -> 
     slow.extend(self::slow(&streams, LinkMetric::Stream, each, names));
     slow.sort_by(|a, b| far(b.value, b.usual).total_cmp(&far(a.value, a.usual)));
     let both = |edge: &Edge| vec![edge.from, edge.to];
-    let mut machines = slow_machines(&trips, Part::Trips, &both, each, names);
-    machines.extend(slow_machines(&streams, Part::Sends, &|edge| vec![edge.from], each, names));
-    machines.extend(slow_machines(&streams, Part::Receives, &|edge| vec![edge.to], each, names));
+    let mut machines = slow_machines(&trips, LinkRole::Trips, &both, each, names);
+    machines.extend(slow_machines(&streams, LinkRole::Sends, &|edge| vec![edge.from], each, names));
+    machines.extend(slow_machines(&streams, LinkRole::Receives, &|edge| vec![edge.to], each, names));
     machines.sort_by(|a, b| far(b.value, b.median).total_cmp(&far(a.value, a.median)));
     let mut count: BTreeMap<usize, usize> = BTreeMap::new();
     trips.iter().flat_map(both).for_each(|node| *count.entry(node).or_default() += 1);
@@ -300,12 +300,12 @@ fn slow(edges: &[Edge], way: LinkMetric, rule: Rule, names: &dyn Fn(usize) -> St
 
 fn slow_machines(
     edges: &[Edge],
-    part: Part,
+    part: LinkRole,
     ends: &dyn Fn(&Edge) -> Vec<usize>,
     rule: Rule,
     names: &dyn Fn(usize) -> String,
 ) -> Vec<SlowMachine> {
-    let way = if part == Part::Trips { LinkMetric::Trip } else { LinkMetric::Stream };
+    let way = if part == LinkRole::Trips { LinkMetric::Trip } else { LinkMetric::Stream };
     let enough = by_machine(edges, ends).into_iter().filter(|(_, costs)| costs.len() >= FEWEST);
     let machines: Vec<(usize, f64, usize)> = enough
         .filter_map(|(node, costs)| Some((node, median(costs.iter().copied())?, costs.len())))

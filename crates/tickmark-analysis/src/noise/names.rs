@@ -19,7 +19,7 @@ const LONGEST_RESERVE: f64 = 1.3;
 
 /// What had the CPU.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub enum What {
+pub enum GapCause {
     /// The kernel's tick.
     Tick,
     /// Another timer's interrupt.
@@ -44,7 +44,7 @@ pub enum What {
     Unknown,
 }
 
-impl What {
+impl GapCause {
     /// Whether the loop's thread was not on the CPU.
     fn is_turn(&self) -> bool {
         matches!(self, Self::Task | Self::Quota | Self::RealTimeReserve)
@@ -128,22 +128,22 @@ impl Named<'_> {
     }
 
     /// The name of each gap, then that of each reading as if it were one.
-    pub(super) fn each(&self) -> Vec<What> {
+    pub(super) fn each(&self) -> Vec<GapCause> {
         let readings = self.trace.counted.as_ref().map_or(0, |counted| counted.gap.len());
-        let mut names = vec![What::Unknown; self.gaps.start.len()];
-        names.resize(names.len() + readings, What::Task);
+        let mut names = vec![GapCause::Unknown; self.gaps.start.len()];
+        names.resize(names.len() + readings, GapCause::Task);
         for gap in self.gaps.preempted {
             if let Some(name) = names.get_mut(*gap as usize) {
-                *name = What::Task;
+                *name = GapCause::Task;
             }
         }
         let foreign = self.foreign();
         for (gap, train) in self.trains.of.iter().enumerate() {
             match train {
-                Some(train) if self.trains.tick == Ok(*train) => names[gap] = What::Tick,
+                Some(train) if self.trains.tick == Ok(*train) => names[gap] = GapCause::Tick,
                 Some(train) if foreign[*train] => {
                     let rate = self.trains.all[*train].frequency;
-                    names[gap] = What::Outside(Evidence::Train((rate * 1e3).round() as u64));
+                    names[gap] = GapCause::Outside(Evidence::Train((rate * 1e3).round() as u64));
                 }
                 _ => {}
             }
@@ -157,7 +157,7 @@ impl Named<'_> {
     }
 
     /// Turns of others that are as long as the real-time reserve and come once in its period: where more than one could, those that others lie whole periods from.
-    fn reserves(&self, names: &mut [What]) {
+    fn reserves(&self, names: &mut [GapCause]) {
         let Some((reserve, period)) = self.account.reserve else { return };
         let gaps = self.gaps.start.iter().zip(self.gaps.length).map(|(start, length)| (*start, *length));
         let away = self.away();
@@ -167,7 +167,8 @@ impl Named<'_> {
             .enumerate()
             .chain(in_readings)
             .filter(|(at, (_, length))| {
-                names[*at] == What::Task && (SHORTEST_RESERVE..LONGEST_RESERVE).contains(&(length / reserve))
+                names[*at] == GapCause::Task
+                    && (SHORTEST_RESERVE..LONGEST_RESERVE).contains(&(length / reserve))
             })
             .map(|(at, (start, _))| (at, start))
             .collect();
@@ -184,7 +185,7 @@ impl Named<'_> {
         turns.retain(|(_, start)| is_in_time(*start));
         // More than one in a period are another task's.
         if turns.len() as f64 <= span / period + 1.5 {
-            turns.iter().for_each(|(at, _)| names[*at] = What::RealTimeReserve);
+            turns.iter().for_each(|(at, _)| names[*at] = GapCause::RealTimeReserve);
         }
     }
 
@@ -225,14 +226,14 @@ impl Named<'_> {
 
     /// Names what a window's gaps are that no train and no other task explains. Periods of a quota that were counted before the gap that they
     /// ended, in the look before it, come in and go out.
-    fn name(&self, mut window: Window<'_>, early: u64, names: &mut [What]) -> u64 {
+    fn name(&self, mut window: Window<'_>, early: u64, names: &mut [GapCause]) -> u64 {
         let nothing = window.moved.is_empty();
-        let ticks = window.gaps.clone().filter(|gap| names[*gap] == What::Tick).count() as u64;
+        let ticks = window.gaps.clone().filter(|gap| names[*gap] == GapCause::Tick).count() as u64;
         // Those that came while the counters were read, and while the CPU was away for long.
         let read = window.before.map_or(0, |(from, to)| self.ticks_between(from - JITTER, to));
         let inside = |gap: usize| {
             let start = self.gaps.start[gap];
-            if names[gap] == What::Tick {
+            if names[gap] == GapCause::Tick {
                 0
             } else {
                 self.ticks_between(start, start + self.gaps.length[gap])
@@ -257,7 +258,7 @@ impl Named<'_> {
         let mut left: Vec<usize> = window
             .gaps
             .clone()
-            .filter(|gap| names[*gap] == What::Unknown && self.gaps.length[*gap] > LONG)
+            .filter(|gap| names[*gap] == GapCause::Unknown && self.gaps.length[*gap] > LONG)
             .collect();
         // A timer's interrupt takes at least a good part of what the tick takes: a count without such a gap was made while the counters
         // were read.
@@ -268,9 +269,11 @@ impl Named<'_> {
         let length: f64 = left.iter().map(|gap| self.gaps.length[*gap]).sum();
         let stolen = is_named && window.absent > 0.5 * length;
         let name = match kind(&window.moved) {
-            Some((What::Timer, _)) if stolen => What::Outside(Evidence::Steal),
+            Some((GapCause::Timer, _)) if stolen => GapCause::Outside(Evidence::Steal),
             // Another task's turn may hold any of them, where there are not enough for all.
-            Some((what, times)) if times >= left.len() as u64 && (!beside_task || what != What::Timer) => {
+            Some((what, times))
+                if times >= left.len() as u64 && (!beside_task || what != GapCause::Timer) =>
+            {
                 what
             }
             Some(_) if beside_task => return early,
@@ -281,8 +284,8 @@ impl Named<'_> {
                 what
             }
             // What the tick or another train took is absent, too.
-            None if stolen => What::Outside(Evidence::Steal),
-            None if explained => What::Unseen,
+            None if stolen => GapCause::Outside(Evidence::Steal),
+            None if explained => GapCause::Unseen,
             None => return early,
         };
         left.iter().for_each(|gap| names[*gap] = name.clone());
@@ -290,10 +293,10 @@ impl Named<'_> {
     }
 
     /// The longest turns of others, as many as quotas ended: the period is over when the loop goes on, and the kernel has counted it.
-    fn quotas(&self, window: &mut Window<'_>, early: u64, names: &mut [What]) -> u64 {
+    fn quotas(&self, window: &mut Window<'_>, early: u64, names: &mut [GapCause]) -> u64 {
         let fresh = window.moved.remove(Counted::QUOTA).filter(|_| self.account.quotas).unwrap_or(0);
         let times = early + fresh;
-        let turns = window.gaps.clone().filter(|gap| names[*gap] == What::Task);
+        let turns = window.gaps.clone().filter(|gap| names[*gap] == GapCause::Task);
         let mut turns: Vec<usize> = turns.chain(window.away).collect();
         let away = |at: usize| {
             self.trace.counted.as_ref()?.away.get(at - self.gaps.length.len()).map(|ns| ns.as_f64())
@@ -302,19 +305,19 @@ impl Named<'_> {
         turns.retain(|at| length(at) > SHORTEST_STOP);
         turns.sort_by(|a, b| length(b).total_cmp(&length(a)));
         let most = usize::try_from(times).unwrap_or(usize::MAX);
-        turns.iter().take(most).for_each(|gap| names[*gap] = What::Quota);
+        turns.iter().take(most).for_each(|gap| names[*gap] = GapCause::Quota);
         // A turn that began in this reading may have been counted in it.
         u64::from(fresh > 0 && fresh > turns.len() as u64 && window.began)
     }
 
     /// A gap of a train that is far longer than its others, most of which the hypervisor took.
-    fn stolen(&self, window: &Window<'_>, names: &mut [What]) {
+    fn stolen(&self, window: &Window<'_>, names: &mut [GapCause]) {
         let long = |gap: &usize| {
             let train = self.trains.of[*gap].map(|train| &self.trains.all[train]);
             let usual = train.and_then(|train| train.cost).map_or(f64::MAX, |cost| 2.0 * cost.length[2]);
             self.gaps.length[*gap] > usual && window.absent > 0.5 * self.gaps.length[*gap]
         };
-        window.gaps.clone().filter(long).for_each(|gap| names[gap] = What::Outside(Evidence::Steal));
+        window.gaps.clone().filter(long).for_each(|gap| names[gap] = GapCause::Outside(Evidence::Steal));
     }
 
     /// What a timer's interrupt takes at least, in ns: half of what nearly every tick takes.
@@ -332,7 +335,7 @@ impl Named<'_> {
 }
 
 /// What counters say, where they say one thing, and how often.
-fn kind(moved: &BTreeMap<&str, u64>) -> Option<(What, u64)> {
+fn kind(moved: &BTreeMap<&str, u64>) -> Option<(GapCause, u64)> {
     let of = |kind: &str| moved.iter().filter(|(name, _)| name.starts_with(kind)).collect::<Vec<_>>();
     let lines = of("interrupt ");
     let others: Vec<_> = lines.iter().copied().filter(|(name, _)| !Counted::is_timer(name)).collect();
@@ -342,15 +345,15 @@ fn kind(moved: &BTreeMap<&str, u64>) -> Option<(What, u64)> {
     let pair = soft.len() == 1 && others.len() == 1;
     if let Some((name, times)) = soft.iter().max_by_key(|(_, times)| **times) {
         let times = if pair { *others[0].1.max(times) } else { **times };
-        return Some((What::SoftInterrupt(text(name, "softirq ")), times));
+        return Some((GapCause::SoftInterrupt(text(name, "softirq ")), times));
     }
     if let Some((name, times)) = others.iter().max_by_key(|(_, times)| **times) {
-        return Some((What::Interrupt(text(name, "interrupt ")), **times));
+        return Some((GapCause::Interrupt(text(name, "interrupt ")), **times));
     }
     if let Some((_, times)) = lines.first() {
-        return Some((What::Timer, **times));
+        return Some((GapCause::Timer, **times));
     }
-    moved.get("page fault").map(|times| (What::Fault, *times))
+    moved.get("page fault").map(|times| (GapCause::Fault, *times))
 }
 
 #[cfg(test)]

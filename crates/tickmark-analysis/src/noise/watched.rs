@@ -1,7 +1,7 @@
 //! What one run of the loop saw.
 
 use super::Gap;
-use super::names::{Account, Named, What};
+use super::names::{Account, GapCause, Named};
 use crate::sample::{NoFigure, gaps_of, refute};
 use tickmark_stats::Sorted;
 use tickmark_stats::tick::{self, Train, Trains};
@@ -54,7 +54,7 @@ impl Watched {
         let view = columns.view();
         let named = Named { trace, gaps: &view, trains: &trains, account };
         let (names, away) = (named.each(), named.away());
-        let gap = |((start, length), what): ((&f64, &f64), &What)| Gap {
+        let gap = |((start, length), what): ((&f64, &f64), &GapCause)| Gap {
             start: *start,
             length: *length,
             what: what.clone(),

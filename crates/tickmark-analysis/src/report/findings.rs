@@ -4,7 +4,7 @@ use super::header::Header;
 use super::marks::Mark;
 use super::row::{Row, RowStatus};
 use super::rows::KERNEL_PATH;
-use crate::noise::What;
+use crate::noise::GapCause;
 use crate::sample::{NoFigure, Sample};
 use serde::Serialize;
 use tickmark_store::{Elsewhere, Id, Recording};
@@ -32,7 +32,7 @@ pub enum Finding {
     Noise {
         share: f64,
         #[serde(serialize_with = "codes")]
-        others: Vec<(What, f64)>,
+        others: Vec<(GapCause, f64)>,
         id: Id,
     },
     /// Measured at ordinary priority instead.
@@ -146,9 +146,9 @@ fn tick(rows: &[&Row], findings: &mut Vec<Finding>) {
 fn noise(recording: &Recording, least: f64, findings: &mut Vec<Finding>) {
     let Some(noise) = crate::noise::summarize_noise(recording) else { return };
     // Without a tick its own gaps are somebody else's, but for those of tasks; what has no name may be its as well.
-    let named = |what: &What| {
-        matches!(what, What::Task | What::Quota | What::RealTimeReserve)
-            || (noise.tick.is_ok() && !matches!(what, What::Unknown | What::Fault))
+    let named = |what: &GapCause| {
+        matches!(what, GapCause::Task | GapCause::Quota | GapCause::RealTimeReserve)
+            || (noise.tick.is_ok() && !matches!(what, GapCause::Unknown | GapCause::Fault))
     };
     let others = || noise.others().filter(|(what, _)| named(what));
     let share = others().map(|(_, share)| share).sum::<f64>();
@@ -159,7 +159,7 @@ fn noise(recording: &Recording, least: f64, findings: &mut Vec<Finding>) {
 }
 
 /// By their codes: a share for each.
-fn codes<S: serde::Serializer>(others: &[(What, f64)], to: S) -> Result<S::Ok, S::Error> {
+fn codes<S: serde::Serializer>(others: &[(GapCause, f64)], to: S) -> Result<S::Ok, S::Error> {
     to.collect_map(others.iter().map(|(what, share)| (what.code(), share)))
 }
 

@@ -16,5 +16,5 @@ pub use header::{Guest, Header};
 pub(crate) use header::{gigahertz, hypervisor};
 pub use kinds::row_names;
 pub use marks::{Mark, NoFloor, Note};
-pub use model::{Known, Model, build, rows_of};
+pub use model::{FactLine, Model, build, rows_of};
 pub use row::{Each, Row, RowStatus, TAIL, Unit};

@@ -22,11 +22,11 @@ pub struct Model {
     /// What is notable.
     pub findings: Vec<Finding>,
     /// What was recorded of the machine.
-    pub environment: Vec<Known>,
+    pub environment: Vec<FactLine>,
 }
 
 /// A fact of the environment.
-pub struct Known {
+pub struct FactLine {
     /// Its name.
     pub name: String,
     /// Whether it was read at the end of a session.
@@ -104,7 +104,7 @@ pub fn build(recording: &Recording, metrics: &dyn Fn(&Metric) -> bool, in_detail
     let mut environment = Vec::new();
     let ends = recording.ends.iter().map(|end| (true, end));
     for (at_end, facts) in recording.environment().map(|facts| (false, facts)).into_iter().chain(ends) {
-        environment.extend(facts.iter().map(|(name, fact)| Known {
+        environment.extend(facts.iter().map(|(name, fact)| FactLine {
             name: name.to_owned(),
             at_end,
             value: fact.value.clone(),

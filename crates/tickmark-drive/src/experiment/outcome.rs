@@ -1,6 +1,6 @@
 //! What an experiment looks at beside probes: a number that a command prints, or the time that it takes.
 
-use crate::shell::{Done, Run};
+use crate::shell::{CommandResult, Run};
 use crate::{Control, Error};
 use std::path::Path;
 use std::time::Duration;
@@ -59,7 +59,7 @@ impl Outcome {
         );
         let run = Run { command: &command, limit: self.limit, stop: Some(control), alone: true };
         let settings = settings.clone();
-        let Done { text, time } = run.run(move || settle(&settings))?;
+        let CommandResult { text, time } = run.run(move || settle(&settings))?;
         let wrong = |why: String| Error::Refused(format!("`{}` {why}", self.command));
         match &self.take {
             OutcomeSource::Time => Ok((time.as_nanos() as f64).into()),

@@ -4,7 +4,7 @@ use super::definition::Experiment;
 use super::sides::{Side, kernel_of};
 use crate::control::ProgressEvent;
 use crate::journal::Journal;
-use crate::knob::{Where, set_slack};
+use crate::knob::{SettingTarget, set_slack};
 use crate::{Control, Error, Target, ThisMachine};
 use rand::rngs::StdRng;
 use rand::seq::SliceRandom;
@@ -253,7 +253,7 @@ impl Experiment {
         // The same CPU in all blocks, unless the knob is the CPU.
         let turned = self.knob.settings(setting, &Settings::default()).cpu;
         let mut settings = self.knob.settings(setting, &Settings { cpu: *cpu, ..self.measured.clone() });
-        if let Where::Booted(place) = self.knob.place(number) {
+        if let SettingTarget::Booted(place) = self.knob.place(number) {
             settings.phase = place.phase(block, self.blocks);
         }
         let own = side.plan.runs.iter().filter(|run| run.round == block).cloned();
@@ -288,8 +288,8 @@ impl Experiment {
         let mut hello: Option<Hello> = None;
         let place = self.knob.place(number);
         let mut target: Box<dyn Target> = match &place {
-            Where::Booted(place) => place.target(block, &side.writer.transcripts(), control),
-            Where::Here { joins } => {
+            SettingTarget::Booted(place) => place.target(block, &side.writer.transcripts(), control),
+            SettingTarget::Here { joins } => {
                 Box::new(ThisMachine { control: control.clone(), joins: joins.clone(), wake_ups: None })
             }
         };
@@ -303,7 +303,7 @@ impl Experiment {
             Ok(side.writer.keep(heard.line, ends)?)
         })?;
         let said = hello.ok_or_else(|| Error::AgentEnded("it sent no event".to_owned()))?;
-        if let Where::Booted(_) = place {
+        if let SettingTarget::Booted(_) = place {
             let now = kernel_of(&said.environment);
             match &side.kernel {
                 Some(before) if *before != now => {
@@ -330,8 +330,8 @@ impl Experiment {
             return Ok(());
         };
         let joins = match self.knob.place(number) {
-            Where::Here { joins } => joins,
-            Where::Booted(_) => None,
+            SettingTarget::Here { joins } => joins,
+            SettingTarget::Booted(_) => None,
         };
         let at = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
         let started = Started {

@@ -3,7 +3,7 @@
 use super::definition::Experiment;
 use super::outcome::Outcome;
 use crate::Error;
-use crate::knob::Where;
+use crate::knob::SettingTarget;
 use crate::target::{FILE, MODULE};
 use rand::SeedableRng;
 use rand::rngs::StdRng;
@@ -36,8 +36,8 @@ impl Experiment {
     /// Whether every boot is to be the same to the last byte.
     fn is_exact(&self) -> bool {
         (0..self.settings.len()).all(|number| match self.knob.place(number) {
-            Where::Booted(place) => place.is_exact(),
-            Where::Here { .. } => false,
+            SettingTarget::Booted(place) => place.is_exact(),
+            SettingTarget::Here { .. } => false,
         })
     }
 

@@ -6,7 +6,7 @@ use crate::target::Stream;
 use std::collections::{BTreeMap, BTreeSet};
 use tickmark_probe::sys::limits;
 use tickmark_store::{Id, Meta, Store, Writer};
-use tickmark_wire::pieces::Piece;
+use tickmark_wire::pieces::LinePiece;
 use tickmark_wire::text::printable;
 use tickmark_wire::{Event, FORMAT};
 
@@ -107,7 +107,7 @@ impl<'a> Gathering<'a> {
     /// # Errors
     /// How a machine ended cannot be kept.
     pub fn take(&mut self, line: &str) -> Result<(), Error> {
-        let Some(piece) = Piece::parse(line) else {
+        let Some(piece) = LinePiece::parse(line) else {
             self.hear(line);
             return Ok(());
         };
@@ -145,7 +145,7 @@ impl<'a> Gathering<'a> {
     /// The name by which the machine of a piece was asked: an answer belongs to that, whatever the machine calls itself. In this order: what its
     /// launcher put before the line; its own name; the same name with or without its domain; localhost for this machine; the only one
     /// that was asked. A name that another agent has is taken. None of a stranger where there are too many.
-    fn name(&mut self, piece: &Piece<'_>, line: &str) -> Option<String> {
+    fn name(&mut self, piece: &LinePiece<'_>, line: &str) -> Option<String> {
         let agent = format!("{} {}", piece.node, piece.agent);
         if let Some(name) = self.names.get(&agent) {
             return Some(name.clone());
@@ -297,7 +297,7 @@ impl Node {
         answer
     }
 
-    fn take(&mut self, piece: &Piece<'_>, name: &str, store: &Store, survey: &Survey) {
+    fn take(&mut self, piece: &LinePiece<'_>, name: &str, store: &Store, survey: &Survey) {
         if piece.number != self.next || self.line.len() > LONGEST {
             self.give_up(Outcome::Partly, "some of what it wrote was lost on the way");
             return;

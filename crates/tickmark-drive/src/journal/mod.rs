@@ -22,7 +22,7 @@ pub enum Undo {
         /// The file.
         path: PathBuf,
         /// What it held.
-        value: Held,
+        value: FileContent,
     },
     /// Run a command.
     Run {
@@ -39,20 +39,20 @@ pub enum Undo {
 /// What a file held: text, or bytes that are none.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
-pub enum Held {
+pub enum FileContent {
     /// Text.
     Text(String),
     /// Other bytes.
     Bytes(Vec<u8>),
 }
 
-impl From<Vec<u8>> for Held {
+impl From<Vec<u8>> for FileContent {
     fn from(bytes: Vec<u8>) -> Self {
         String::from_utf8(bytes).map_or_else(|error| Self::Bytes(error.into_bytes()), Self::Text)
     }
 }
 
-impl Held {
+impl FileContent {
     fn bytes(&self) -> &[u8] {
         match self {
             Self::Text(text) => text.as_bytes(),

@@ -8,7 +8,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 /// The journals of a store.
-pub(super) struct Left {
+pub(super) struct StoreJournals {
     /// Those whose experiment does not run any more: where, its page or why it cannot be read, and what keeps others from it.
     pub(super) journals: Vec<(PathBuf, Result<Page, String>, File)>,
     /// How many experiments run, or are being put back by another.
@@ -16,8 +16,8 @@ pub(super) struct Left {
 }
 
 /// Reads the journals of this user's folder in a store; those of another's are none of ours.
-pub(super) fn left(store: &Path) -> Left {
-    let mut left = Left { journals: Vec::new(), busy: 0 };
+pub(super) fn left(store: &Path) -> StoreJournals {
+    let mut left = StoreJournals { journals: Vec::new(), busy: 0 };
     let folder = store.join("experiments");
     if !is_own(&folder) {
         return left;

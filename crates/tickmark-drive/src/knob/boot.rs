@@ -1,21 +1,21 @@
 //! Machines to boot, one for each setting: nothing on this machine is changed.
 
-use super::{Knob, Where};
+use super::{Knob, SettingTarget};
 use crate::Error;
 use crate::journal::Undo;
-use crate::lab::Place;
+use crate::lab::BootTarget;
 use tickmark_wire::{Hello, Settings};
 
 /// Where each setting is booted, in their order; never empty.
 #[derive(Debug)]
-pub struct Boot(Vec<Place>);
+pub struct Boot(Vec<BootTarget>);
 
 impl Boot {
     /// The places of the settings.
     ///
     /// # Errors
     /// There are none.
-    pub fn new(places: Vec<Place>) -> Result<Self, Error> {
+    pub fn new(places: Vec<BootTarget>) -> Result<Self, Error> {
         if places.is_empty() { Err(Error::Usage("no setting to boot".to_owned())) } else { Ok(Self(places)) }
     }
 }
@@ -58,8 +58,8 @@ impl Knob for Boot {
         settings.clone()
     }
 
-    fn place(&self, number: usize) -> Where<'_> {
-        Where::Booted(&self.0[number.min(self.0.len() - 1)])
+    fn place(&self, number: usize) -> SettingTarget<'_> {
+        SettingTarget::Booted(&self.0[number.min(self.0.len() - 1)])
     }
 
     fn is_read_back(&self) -> bool {

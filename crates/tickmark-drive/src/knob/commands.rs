@@ -1,6 +1,6 @@
 //! Commands of the user that make a setting and take it back.
 
-use super::{HERE, Knob, Where};
+use super::{HERE, Knob, SettingTarget};
 use crate::Error;
 use crate::journal::Undo;
 use crate::shell;
@@ -57,7 +57,7 @@ impl Knob for Commands {
         settings.clone()
     }
 
-    fn place(&self, _: usize) -> Where<'_> {
+    fn place(&self, _: usize) -> SettingTarget<'_> {
         HERE
     }
 

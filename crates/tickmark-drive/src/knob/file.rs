@@ -1,6 +1,6 @@
 //! A file of the kernel that is written and read: /sys, /proc/sys.
 
-use super::{HERE, Knob, Where};
+use super::{HERE, Knob, SettingTarget};
 use crate::Error;
 use crate::journal::Undo;
 use crate::setting_file::{bytes, of_kernel, read, write};
@@ -81,7 +81,7 @@ impl Knob for Kernel {
         settings.clone()
     }
 
-    fn place(&self, _: usize) -> Where<'_> {
+    fn place(&self, _: usize) -> SettingTarget<'_> {
         HERE
     }
 

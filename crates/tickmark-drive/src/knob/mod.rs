@@ -13,7 +13,7 @@ pub use sources::with_each_clock_source;
 
 use crate::Error;
 use crate::journal::Undo;
-use crate::lab::Place;
+use crate::lab::BootTarget;
 use file::Kernel;
 pub(crate) use process::set_slack;
 use process::{Cpu, Policy, Send, Slack};
@@ -59,25 +59,25 @@ pub trait Knob: Debug {
     /// What the measured processes are given.
     fn settings(&self, setting: &str, settings: &Settings) -> Settings;
     /// Where the setting with this number is measured.
-    fn place(&self, number: usize) -> Where<'_>;
+    fn place(&self, number: usize) -> SettingTarget<'_>;
     /// Whether what was put back has been read back, and not only been commanded.
     fn is_read_back(&self) -> bool;
 }
 
 /// Where a setting is measured.
 #[derive(Debug)]
-pub enum Where<'a> {
+pub enum SettingTarget<'a> {
     /// On this machine.
     Here {
         /// The list of processes of a cgroup that the measured ones join.
         joins: Option<PathBuf>,
     },
     /// In a machine that is booted for it.
-    Booted(&'a Place),
+    Booted(&'a BootTarget),
 }
 
 /// This machine as it is.
-const HERE: Where<'static> = Where::Here { joins: None };
+const HERE: SettingTarget<'static> = SettingTarget::Here { joins: None };
 
 /// A knob as it was asked for.
 #[derive(Debug)]

@@ -1,6 +1,6 @@
 //! What the measured processes are given: timer slack, scheduling policy, CPU. Nothing else is changed.
 
-use super::{HERE, Knob, Where};
+use super::{HERE, Knob, SettingTarget};
 use crate::Error;
 use crate::journal::Undo;
 use tickmark_probe::sys::limits;
@@ -26,7 +26,7 @@ macro_rules! changes_nothing {
             Ok(())
         }
 
-        fn place(&self, _: usize) -> Where<'_> {
+        fn place(&self, _: usize) -> SettingTarget<'_> {
             HERE
         }
 

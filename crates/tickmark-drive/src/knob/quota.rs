@@ -1,6 +1,6 @@
 //! A cgroup with a share of CPU time, of version 1 or 2.
 
-use super::{Knob, Where};
+use super::{Knob, SettingTarget};
 use crate::journal::Undo;
 use crate::{Error, setting_file};
 use std::path::{Path, PathBuf};
@@ -119,8 +119,8 @@ impl Knob for Quota {
         settings.clone()
     }
 
-    fn place(&self, _: usize) -> Where<'_> {
-        Where::Here { joins: Some(self.folder.join("cgroup.procs")) }
+    fn place(&self, _: usize) -> SettingTarget<'_> {
+        SettingTarget::Here { joins: Some(self.folder.join("cgroup.procs")) }
     }
 
     fn is_read_back(&self) -> bool {

@@ -1,7 +1,7 @@
 //! What is needed to make guests: kernels and agents, built or from the cache.
 
 use super::carried::{files, modules_of};
-use super::{Machine, Place, Setting};
+use super::{BootTarget, Machine, Setting};
 use crate::control::ProgressEvent;
 use crate::target::{AgentKind, Guest, Remote, static_program};
 use crate::{Control, Error};
@@ -313,10 +313,10 @@ impl Bench {
         setting: &Setting,
         shift: u8,
         limit: Option<Duration>,
-    ) -> Result<Place, Error> {
+    ) -> Result<BootTarget, Error> {
         if let Some(host) = machine.host() {
             let (identity, usual) = machine.boots();
-            return Ok(Place::Remote(Remote {
+            return Ok(BootTarget::Remote(Remote {
                 host: host.to_owned(),
                 options: machine.ssh.clone(),
                 boot: setting.boot.clone(),
@@ -328,7 +328,7 @@ impl Bench {
             }));
         }
         let guest = self.guest(Wanted::for_setting(machine, setting, shift, limit)?)?;
-        Ok(Place::Guest(Box::new(guest)))
+        Ok(BootTarget::Guest(Box::new(guest)))
     }
 }
 

@@ -16,14 +16,14 @@ use tickmark_wire::Phase;
 
 /// Where a setting is booted.
 #[derive(Debug, Clone)]
-pub enum Place {
+pub enum BootTarget {
     /// Here, in QEMU.
     Guest(Box<Guest>),
     /// On a real machine.
     Remote(Remote),
 }
 
-impl Place {
+impl BootTarget {
     /// The target of the boot with this number, counted from 1.
     pub(crate) fn target(&self, boot: u32, transcripts: &Path, control: &Control) -> Box<dyn Target> {
         match self {

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tickmark_lab::{Accel, Archive, Boot, Built, Machine, Module, StaticProgram};
 use tickmark_wire::shared::{MOST_RUNS_C, longest_batch};
-use tickmark_wire::{Environment, Event, Hello, Nanos, Phase, Plan, Said};
+use tickmark_wire::{Environment, Event, Hello, LineContent, Nanos, Phase, Plan};
 
 /// How long KVM may take until its guest measures: stock kernels may hang in it.
 const KVM_BEGINS: Duration = Duration::from_secs(10);
@@ -292,8 +292,8 @@ impl Target for Guest {
                     number + 1
                 ))
             };
-            on(match Said::parse(line.as_bytes()).map_err(garbage)? {
-                Said::Event(Event::Hello(mut hello)) => {
+            on(match LineContent::parse(line.as_bytes()).map_err(garbage)? {
+                LineContent::Event(Event::Hello(mut hello)) => {
                     understood(&hello)?;
                     self.facts(machine, &mut hello.environment);
                     self.check(&hello)?;

@@ -18,7 +18,7 @@ use crate::{Control, Error};
 use std::io::Write;
 use std::process::{ChildStdin, ChildStdout};
 use tickmark_process::{Line, Lines};
-use tickmark_wire::{Event, FORMAT, Hello, Plan, Reason, Said};
+use tickmark_wire::{Event, FORMAT, Hello, LineContent, Plan, Reason};
 
 /// Bytes of an event at most: an agent's longest have some millions.
 pub(crate) const LONGEST: usize = 256 << 20;
@@ -38,22 +38,22 @@ pub struct AgentLine {
     /// To be kept.
     pub line: Vec<u8>,
     /// To be acted on.
-    pub said: Said,
+    pub said: LineContent,
 }
 
 impl AgentLine {
     /// A line that is made here, or changed on its way.
     #[must_use]
     pub fn from_event(event: Event) -> Self {
-        Self { line: serde_json::to_vec(&event).unwrap_or_default(), said: Said::Event(event) }
+        Self { line: serde_json::to_vec(&event).unwrap_or_default(), said: LineContent::Event(event) }
     }
 
     /// The event, where it is not one of observations.
     #[must_use]
     pub fn event(&self) -> Option<&Event> {
         match &self.said {
-            Said::Event(event) => Some(event),
-            Said::Observed(_) => None,
+            LineContent::Event(event) => Some(event),
+            LineContent::Observed(_) => None,
         }
     }
 
@@ -140,7 +140,7 @@ impl Stream {
             return Ok(None);
         }
         self.greeted = true;
-        let said = match Said::parse(&line) {
+        let said = match LineContent::parse(&line) {
             Ok(said) => said,
             Err(why) if self.running => {
                 self.spoilt = Some(why);
@@ -149,9 +149,9 @@ impl Stream {
             Err(why) => return Err(Error::AgentEnded(format!("it wrote {why}"))),
         };
         match &said {
-            Said::Event(Event::Hello(hello)) => understood(hello)?,
-            Said::Event(Event::Started(_)) => (self.running, self.spoilt) = (true, None),
-            Said::Event(Event::Finished(outcome)) => {
+            LineContent::Event(Event::Hello(hello)) => understood(hello)?,
+            LineContent::Event(Event::Started(_)) => (self.running, self.spoilt) = (true, None),
+            LineContent::Event(Event::Finished(outcome)) => {
                 // Without one of its lines a run would give another figure.
                 if let Some(why) = self.spoilt.take() {
                     let why = Reason::new(format!("its agent wrote {why}"));
@@ -211,7 +211,7 @@ mod tests {
     impl Target for Waits<'_> {
         fn run(&mut self, _: &Plan, on: &mut dyn FnMut(AgentLine) -> Result<(), Error>) -> Result<(), Error> {
             self.0.wait();
-            on(AgentLine { line: hello(1), said: Said::parse(&hello(1)).unwrap() })
+            on(AgentLine { line: hello(1), said: LineContent::parse(&hello(1)).unwrap() })
         }
     }
 

@@ -3,7 +3,7 @@
 use super::code::Code;
 use std::path::{Path, PathBuf};
 use tickmark_probe::sys::CallError;
-use tickmark_probe::sys::uprobe::{Counter, Place, Places, SwapGuard};
+use tickmark_probe::sys::uprobe::{Counter, FunctionLocation, Places, SwapGuard};
 
 /// What is counted by its clock.
 pub(super) const CLOCK: &str = "clock_gettime";
@@ -73,8 +73,8 @@ impl Confirmation {
     }
 }
 
-pub(super) fn place(path: &Path, offset: u64) -> std::io::Result<Place> {
-    Ok(Place { file: std::fs::File::open(path)?, offset })
+pub(super) fn place(path: &Path, offset: u64) -> std::io::Result<FunctionLocation> {
+    Ok(FunctionLocation { file: std::fs::File::open(path)?, offset })
 }
 
 /// Functions that the user names, where they begin: the places of each word in the files.

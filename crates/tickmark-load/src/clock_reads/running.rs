@@ -35,7 +35,7 @@ const GO: [&str; 2] = ["runtime.nanotime1.abi0", "time.now"];
 pub(super) struct Program {
     pid: u32,
     /// By device and number of the file.
-    files: BTreeMap<Identity, Known>,
+    files: BTreeMap<Identity, CodeFile>,
     /// Where to stop: in which file, offset, function, and which clocks that reads; none where it was named by the user.
     places: Vec<(Identity, u64, String, Option<&'static [&'static str]>)>,
     pub(super) blind: BTreeSet<String>,
@@ -44,7 +44,7 @@ pub(super) struct Program {
 type Identity = (u64, u64);
 
 /// A file with code.
-struct Known {
+struct CodeFile {
     /// As processes call it, and where it can be read from here.
     name: String,
     path: PathBuf,
@@ -124,7 +124,7 @@ impl Program {
             let clocks = reads(&name);
             (identity, offset, name, clocks)
         }));
-        self.files.insert(identity, Known { name, path, code });
+        self.files.insert(identity, CodeFile { name, path, code });
     }
 
     /// Looks for so long; how often it did meanwhile what is counted.
@@ -156,7 +156,7 @@ impl Program {
         let places = Places::define(&places.map_err(|error| wrong(error.to_string()))?);
         let watch = places.and_then(|places| Watch::set_up(places, &|| threads(pid), &online()));
         let mut watch = watch.map_err(|error| wrong(refused(error)))?;
-        let mut taken = Taken { own: mappings(pid), known: BTreeMap::new(), calls: BTreeMap::new() };
+        let mut taken = CallCounts { own: mappings(pid), known: BTreeMap::new(), calls: BTreeMap::new() };
         let count = Count::begin(params)?;
         watch.begin().map_err(|error| wrong(error.to_string()))?;
         let begun = Instant::now();
@@ -199,7 +199,7 @@ impl Program {
         }
     }
 
-    fn summarize(&self, taken: &Taken, counted: &[u64], took: Duration) -> ClockReadCounts {
+    fn summarize(&self, taken: &CallCounts, counted: &[u64], took: Duration) -> ClockReadCounts {
         let (mut clocks, mut sites, mut own) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
         let (mut kept, mut all) = (0, 0);
         let mut found = BTreeMap::new();
@@ -334,14 +334,14 @@ pub(super) fn begun(
 }
 
 /// The calls that came: how often which place was called by whom.
-struct Taken {
+struct CallCounts {
     /// Of the process itself, which what it forks has, too.
     own: Vec<Mapping>,
     known: BTreeMap<u32, Vec<Mapping>>,
     calls: BTreeMap<(usize, u64, u32, u64), u64>,
 }
 
-impl Taken {
+impl CallCounts {
     fn add(&mut self, call: Call) {
         let Call { place, pid, argument, caller } = call;
         let own = self.known.entry(pid).or_insert_with(|| mappings(pid));

@@ -2,7 +2,7 @@
 
 use super::computing::Tasks;
 use tickmark_probe::routine::Budget;
-use tickmark_probe::sys::computer::{Done, Watcher};
+use tickmark_probe::sys::computer::{TaskProgress, Watcher};
 use tickmark_probe::sys::counters::Counters;
 use tickmark_probe::sys::usage::{self, CpuTimes};
 use tickmark_timer::{Scale, monotonic_ns};
@@ -29,7 +29,7 @@ struct Cpu {
 #[derive(Clone, Copy, Default)]
 struct Open {
     wall: u64,
-    done: Option<Done>,
+    done: Option<TaskProgress>,
     communicating: Nanos,
     switches: i64,
     stat: Option<[Nanos; 6]>,
@@ -47,12 +47,12 @@ impl Accounts {
         let cpus = if here == there { vec![here] } else { vec![here, there] };
         let scale = budget.gauge.scale;
         let alone = || -> Vec<Alone> {
-            let (begun, before): (u64, Vec<Done>) =
+            let (begun, before): (u64, Vec<TaskProgress>) =
                 (monotonic_ns(), tasks.watchers.iter().map(Watcher::read).collect());
             std::thread::sleep(Nanos::new((budget.time.get() / PART).clamp(LEAST, ALONE)).to_duration());
             let now = tasks.watchers.iter().map(Watcher::read);
             let wall = Nanos::new((monotonic_ns() - begun) as i64);
-            let one = |(before, now): (&Done, Done)| Alone {
+            let one = |(before, now): (&TaskProgress, TaskProgress)| Alone {
                 wall,
                 computing: Nanos::new(now.cpu.get() - before.cpu.get()),
                 steps: now.steps - before.steps,

@@ -1,7 +1,7 @@
 //! Connections that ask over and over, each a thread that blocks; the clock is read once for each transaction.
 
 use super::super::http::clients::set_apart;
-use super::database::Place;
+use super::database::DatabaseTarget;
 use super::work::{Work, Worker};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
@@ -51,7 +51,7 @@ impl Clients {
     /// # Errors
     /// The first that cannot be connected.
     pub(crate) fn start(
-        place: &Place,
+        place: &DatabaseTarget,
         params: &Params,
         cpu: u32,
         is_apart: bool,

@@ -35,7 +35,7 @@ impl Kind {
 
 /// A database, and the user who connects to it.
 #[derive(Debug, Clone)]
-pub(crate) struct Place {
+pub(crate) struct DatabaseTarget {
     pub(super) kind: Kind,
     pub(super) at: At,
     pub(super) login: Login,
@@ -58,7 +58,7 @@ pub(super) trait Connection: Send {
     fn run(&mut self, statement: &str) -> Result<u64, String>;
 }
 
-impl Place {
+impl DatabaseTarget {
     /// Of a server that runs already.
     ///
     /// # Errors

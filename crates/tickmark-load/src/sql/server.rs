@@ -1,7 +1,7 @@
 //! Servers of our own: a database on a socket of the UNIX domain in a folder of the run's, which ends with it.
 
 use super::super::started::{Scratch, Started};
-use super::database::{At, Kind, Place};
+use super::database::{At, DatabaseTarget, Kind};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -17,7 +17,7 @@ pub(crate) struct Planned {
     /// As whom it runs, where that is not the user: number and group.
     pub(crate) user: Option<(u32, u32)>,
     /// Where it will be.
-    pub(crate) place: Place,
+    pub(crate) place: DatabaseTarget,
     folder: Scratch,
 }
 
@@ -136,7 +136,7 @@ impl Planned {
             }
         };
         let (at, name, database) = place;
-        let place = Place {
+        let place = DatabaseTarget {
             kind,
             at: At::Server(Address::Socket(at)),
             login: Login {

@@ -1,6 +1,6 @@
 //! What databases are asked: select_index as super-smack has it, and three more.
 
-use super::database::{Connection, Kind, Place};
+use super::database::{Connection, DatabaseTarget, Kind};
 use std::fmt::Write;
 use tickmark_probe::random;
 
@@ -45,7 +45,7 @@ pub(super) struct Worker {
 }
 
 impl Worker {
-    pub(super) fn new(place: &Place, work: Work, rows: u64, seed: u64) -> Result<Self, String> {
+    pub(super) fn new(place: &DatabaseTarget, work: Work, rows: u64, seed: u64) -> Result<Self, String> {
         let connection = place.connect()?;
         Ok(Self { connection, begin: place.kind.begin(), work, rows, random: seed, statement: String::new() })
     }
@@ -106,7 +106,7 @@ impl Worker {
 const AT_ONCE: u64 = 1000;
 
 /// Makes the tables, with so many rows.
-pub(super) fn populate(place: &Place, rows: u64) -> Result<(), String> {
+pub(super) fn populate(place: &DatabaseTarget, rows: u64) -> Result<(), String> {
     let mut connection = place.connect()?;
     for table in TABLES {
         connection.run(table)?;
@@ -129,7 +129,7 @@ pub(super) fn populate(place: &Place, rows: u64) -> Result<(), String> {
 }
 
 /// That the tables of a server that runs already are there, with so many rows in the one that is read.
-pub(super) fn check(place: &Place, rows: u64) -> Result<(), String> {
+pub(super) fn check(place: &DatabaseTarget, rows: u64) -> Result<(), String> {
     let mut connection = place.connect()?;
     for table in ["http_auth", "http_log"] {
         let there = connection.run(&format!("select * from {table} limit 1"));
@@ -152,7 +152,7 @@ mod tests {
     #[test]
     fn each_work_does_what_it_says_on_sqlite() {
         let folder = tempfile::tempdir().unwrap();
-        let place = Place::file(&folder.path().join("base"));
+        let place = DatabaseTarget::file(&folder.path().join("base"));
         assert!(check(&place, 1).unwrap_err().contains("--create"));
         populate(&place, 1500).unwrap();
         check(&place, 1500).unwrap();

@@ -137,9 +137,9 @@ mod tests {
     use tickmark_wire::{Nanos, Segment};
 
     #[derive(Default)]
-    struct Kept(Vec<(usize, f64)>);
+    struct KeptSamples(Vec<(usize, f64)>);
 
-    impl Sink for Kept {
+    impl Sink for KeptSamples {
         fn take(&mut self, metric: usize, _: Part, observations: Observations, _: Vec<Segment>) {
             let Observations::Values(values) = observations else { panic!("{observations:?}") };
             self.0.extend(values.values.iter().map(|value| (metric, *value)));
@@ -160,7 +160,7 @@ mod tests {
         let second = Nanos::from_millis(1000);
         let budget =
             Budget { time: second, batch: second, gauge: Gauge::choose(false), phase: None, stop: None };
-        let mut kept = Kept::default();
+        let mut kept = KeptSamples::default();
         options.run(&budget, &mut kept).map_err(|error| error.to_string())?;
         Ok(kept.0)
     }

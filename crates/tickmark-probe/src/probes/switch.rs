@@ -12,7 +12,7 @@ use tickmark_wire::{Group, Part, Picos};
 
 /// Where the processes of a ring run.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum RingPlacement {
     /// All on the measured CPU.
     Same,
     /// In turn on the measured CPU and another, so that every switch is between two.
@@ -59,7 +59,7 @@ const PARAMETERS: &[Parameter] = &[
     },
 ];
 
-impl Place {
+impl RingPlacement {
     fn from_argument(told: &str) -> Self {
         match told {
             "across" => Self::Across,
@@ -83,8 +83,8 @@ pub(super) static PROBES: &[Probe] = &[Probe {
             let argument = |name: &str| arguments.get(name).map_or("", String::as_str);
             // With more than two, the one that is woken may come before the one that wakes has gone to sleep.
             spec.expected.switches = (argument("processes") == "2").then_some(1);
-            spec.sleeps = Place::from_argument(argument("place")) == Place::Across;
-            spec.roams = Place::from_argument(argument("place")) == Place::Unpinned;
+            spec.sleeps = RingPlacement::from_argument(argument("place")) == RingPlacement::Across;
+            spec.roams = RingPlacement::from_argument(argument("place")) == RingPlacement::Unpinned;
             if argument("kib") == "0" {
                 spec.needs = WITHOUT_MEMORY;
             }
@@ -113,16 +113,16 @@ fn own_array(bytes: usize) -> Result<Option<Region>, CallError> {
 
 fn prepare(spec: &Spec, params: &Params) -> Result<Box<dyn Routine>, Unavailable> {
     let (processes, bytes) = (params.number("processes"), params.number("kib") << 10);
-    let place = Place::from_argument(params.argument("place"));
+    let place = RingPlacement::from_argument(params.argument("place"));
     let other = params.allowed.iter().copied().find(|cpu| *cpu != params.cpu);
     let cpus = match (place, other) {
-        (Place::Same, _) => vec![params.cpu],
+        (RingPlacement::Same, _) => vec![params.cpu],
         (_, None) => return Err(Unavailable::Missing("only one CPU is allowed".to_owned())),
-        (Place::Across, Some(other)) => vec![params.cpu, other],
-        (Place::Unpinned, _) => params.allowed.clone(),
+        (RingPlacement::Across, Some(other)) => vec![params.cpu, other],
+        (RingPlacement::Unpinned, _) => params.allowed.clone(),
     };
     let on = |process: usize| match place {
-        Place::Unpinned => cpus.clone(),
+        RingPlacement::Unpinned => cpus.clone(),
         _ => vec![cpus[process % cpus.len()]],
     };
     let pipes = (0..processes).map(|_| file::pipe()).collect::<Result<Vec<_>, _>>()?;
@@ -155,7 +155,7 @@ fn prepare(spec: &Spec, params: &Params) -> Result<Box<dyn Routine>, Unavailable
         std::iter::once(0).chain(peers.iter().map(Peer::pid)).zip((0..processes).map(on)).collect();
     let ring =
         routine(spec, processes as u64, ends, own_array(bytes)?, own_array(bytes)?, peers, file::pipe()?);
-    Ok(if place == Place::Across { checked(ring, move || stayed(&placed)) } else { ring })
+    Ok(if place == RingPlacement::Across { checked(ring, move || stayed(&placed)) } else { ring })
 }
 
 /// A ring whose processes came together on one CPU is another ring.

@@ -157,7 +157,7 @@ impl Board {
 
 /// What a task did so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Done {
+pub struct TaskProgress {
     /// Steps.
     pub steps: u64,
     /// Ticks of its clock without a gap.
@@ -193,7 +193,7 @@ impl Watcher {
     /// Everything at the same moment. The CPU clock of another process is as old as its last tick while that runs: it is asked itself; one that
     /// does not run has clock and words that stand still.
     #[must_use]
-    pub fn read(&self) -> Done {
+    pub fn read(&self) -> TaskProgress {
         let words = &*self.board.0;
         let number = words.wide(ASKED).load(Relaxed) + 1;
         let begun = tickmark_timer::monotonic_ns();
@@ -207,11 +207,11 @@ impl Watcher {
                 let of = |at: usize| words.wide(at).load(Relaxed);
                 let cpu = Nanos::new(of(CPU) as i64);
                 let (steps, unbroken) = (of(STEPS_THEN), of(UNBROKEN_THEN));
-                return Done { steps, unbroken, cpu, waited: self.waited() };
+                return TaskProgress { steps, unbroken, cpu, waited: self.waited() };
             }
             std::hint::spin_loop();
         }
-        Done {
+        TaskProgress {
             cpu: self.clock.read(),
             steps: words.wide(STEPS).load(Relaxed),
             unbroken: words.wide(UNBROKEN).load(Relaxed),
@@ -307,7 +307,7 @@ mod tests {
         let watcher = Watcher::new(board.clone(), cpu, board.wait().unwrap(), true).unwrap();
         let sleep = |nanos: u64| std::thread::sleep(std::time::Duration::from_nanos(nanos));
         let now = || (tickmark_timer::monotonic_ns(), watcher.read(), usage::thread_cpu());
-        let since = |before: &(u64, Done, Nanos)| {
+        let since = |before: &(u64, TaskProgress, Nanos)| {
             let after = now();
             let (wall, cpu) = ((after.0 - before.0) as f64, (after.1.cpu.get() - before.1.cpu.get()) as f64);
             let own = (after.2.get() - before.2.get()) as f64;

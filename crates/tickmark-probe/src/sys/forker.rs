@@ -52,7 +52,7 @@ pub enum Call {
 
 /// One child: counter before the call and after the wait, exit status, and what the process has seen by then.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Made {
+pub struct ChildRecord {
     /// Counter before the call.
     pub start: u64,
     /// Counter after the wait.
@@ -138,7 +138,7 @@ impl Forker {
     ///
     /// # Errors
     /// Those of fork(2), vfork(2) and wait4(2), here or in the minimal process.
-    pub fn run(&mut self, length: u64) -> Result<Vec<Made>, CallError> {
+    pub fn run(&mut self, length: u64) -> Result<Vec<ChildRecord>, CallError> {
         if !self.isolated {
             self.isolate()?;
             self.isolated = true;
@@ -158,7 +158,7 @@ impl Forker {
             return Err(CallError { call: "fork", errno: -pid as i32 });
         }
         let status = wait(pid as libc::pid_t)?;
-        let made: Vec<Made> = (0..SLOTS).map_while(|i| self.slot(i)).collect();
+        let made: Vec<ChildRecord> = (0..SLOTS).map_while(|i| self.slot(i)).collect();
         match status {
             0 => Ok(made),
             1 => Err(CallError { call: self.name(), errno: self.error(made.len()) }),
@@ -172,7 +172,7 @@ impl Forker {
     }
 
     /// A slot that was filled to its end.
-    fn slot(&self, index: usize) -> Option<Made> {
+    fn slot(&self, index: usize) -> Option<ChildRecord> {
         // SAFETY: the index lies in the slots; start, end and status stand at the front, then rusage.
         let (start, end, status, usage) = unsafe {
             let at = self.slots.as_ptr().add(index * SLOT);
@@ -182,7 +182,7 @@ impl Forker {
         let switches = usage.ru_nvcsw + usage.ru_nivcsw;
         let faults = usage.ru_minflt + usage.ru_majflt;
         let counts = Counts { switches, faults, reclaimed: usage.ru_majflt, retransmits: 0 };
-        (end != 0).then(|| Made { start, end, status: exit_status(status), counts })
+        (end != 0).then(|| ChildRecord { start, end, status: exit_status(status), counts })
     }
 
     fn error(&self, index: usize) -> i32 {

@@ -14,7 +14,7 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
 /// Where a function begins.
 #[derive(Debug)]
-pub struct Place {
+pub struct FunctionLocation {
     /// Its file, open.
     pub file: File,
     /// In the file.

@@ -6,7 +6,7 @@ use crate::number::{bytes, percent, time};
 use std::fmt::Write;
 use tickmark_analysis::comms::{CommsSummary, Cpu, Law, Packet};
 use tickmark_stats::Interval;
-use tickmark_stats::linear::Piece;
+use tickmark_stats::linear::LineSegment;
 use tickmark_wire::text::printable;
 
 /// Load against packet size.
@@ -72,7 +72,7 @@ pub(super) fn model(seen: &CommsSummary) -> String {
         return "No model: it takes five sizes or more.".to_owned();
     };
     let size = |at: usize| seen.rows.get(at).map_or(0, |row| row.size);
-    let piece = |(number, piece): (usize, &Piece)| {
+    let piece = |(number, piece): (usize, &LineSegment)| {
         let (first, last) = (size(piece.sizes.0), size(piece.sizes.1));
         let mut text = format!("{first} to {last} bytes: ");
         if number == 0 {

@@ -3,7 +3,9 @@
 use super::words::{self, Printed};
 use crate::report;
 use serde_json::{Value, json};
-use tickmark_analysis::comparison::{Against, Doses, GroupLine, Line, Marked, Model, Party, TrendLine, Why};
+use tickmark_analysis::comparison::{
+    Against, Doses, GroupLine, Line, Marked, Model, NoClaimReason, Party, TrendLine,
+};
 use tickmark_stats::Interval;
 use tickmark_stats::permutation::Labels;
 use tickmark_stats::verdict::{Comparison, Correction, Order, Test, Verdict};
@@ -83,11 +85,11 @@ fn line(line: &Line, against: &Against, margin: f64) -> Value {
         "ratio_of_middles_interval": c.and_then(|c| c.middle).map(|(_, interval)| ends(interval)),
         "judged_by": c.and_then(|c| c.test).map(test),
         "p": c.and_then(|c| c.p),
-        "p_corrected": c.and_then(|c| c.adjusted).filter(|_| line.why != Some(Why::Secondary)),
+        "p_corrected": c.and_then(|c| c.adjusted).filter(|_| line.why != Some(NoClaimReason::Secondary)),
         "verdict": line.word,
         "worse": line.worse(),
         "needed": needed,
-        "why": line.why.map(Why::code),
+        "why": line.why.map(NoClaimReason::code),
         "marks": line.marks.iter().map(mark).collect::<Vec<_>>(),
         "by_runs_alone": alone,
         "earlier_replicates": line.history.map(|h| json!({ "deviation": h.deviation, "df": h.df, "recordings": h.recordings })),

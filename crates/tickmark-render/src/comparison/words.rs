@@ -10,7 +10,7 @@ pub(crate) use together::{doses, groups};
 use crate::number::{bytes, change, count, value};
 use crate::reason;
 use tickmark_analysis::comparison::{
-    Against, Basis, Deciding, Difference, Line, Marked, Model, Party, Why, Word,
+    Against, Basis, Deciding, Difference, Line, Marked, Model, NoClaimReason, Party, Word,
 };
 use tickmark_stats::verdict::{Comparison, Correction, Order, Verdict, Withheld};
 use tickmark_store::Id;
@@ -46,7 +46,7 @@ pub(super) const fn replicates(basis: &Basis) -> &'static str {
 }
 
 pub(crate) fn printed(line: &Line, basis: &Basis, margin: f64) -> Printed {
-    let unlike = line.over[0] != line.over[1] && matches!(line.why, Some(Why::OtherSizes));
+    let unlike = line.over[0] != line.over[1] && matches!(line.why, Some(NoClaimReason::OtherSizes));
     let means = [0, 1].map(|side| {
         // Neither more digits than the runs agree on nor fewer than show a change of a per mille.
         let fine = line.means[side].abs() * 1e-3;
@@ -127,7 +127,11 @@ fn verdict(line: &Line, basis: &Basis, margin: f64) -> String {
         (Word::BelowMargin, _) => format!("changed{way}, below {}{by}", per_cent(margin)),
         (Word::Equivalent, _) => format!("equivalent{by}"),
         (Word::Undecided | Word::NotCompared, Some(why)) => {
-            let by = if matches!(why, Why::Needs(_) | Why::SeenBefore) { by } else { String::new() };
+            let by = if matches!(why, NoClaimReason::Needs(_) | NoClaimReason::SeenBefore) {
+                by
+            } else {
+                String::new()
+            };
             format!("{}: {}{by}", word(line.word), open_reason(why, line, basis))
         }
         (open, None) => word(open).to_owned(),
@@ -135,16 +139,16 @@ fn verdict(line: &Line, basis: &Basis, margin: f64) -> String {
 }
 
 /// Why nothing is claimed.
-pub(super) fn open_reason(why: Why, line: &Line, basis: &Basis) -> String {
+pub(super) fn open_reason(why: NoClaimReason, line: &Line, basis: &Basis) -> String {
     match why {
-        Why::OtherUnits => "different units".to_owned(),
-        Why::OtherSizes => "different sizes".to_owned(),
-        Why::NoFloor(why) => reason::no_floor(why).to_owned(),
-        Why::NoPhase => "no phase has a figure on both sides".to_owned(),
-        Why::NoRatio => "no ratio, as the baseline is not above zero".to_owned(),
-        Why::ByPhase => "it depends on the phase".to_owned(),
-        Why::NoBlock => "no block has a figure on both sides".to_owned(),
-        Why::NotInterleaved => {
+        NoClaimReason::OtherUnits => "different units".to_owned(),
+        NoClaimReason::OtherSizes => "different sizes".to_owned(),
+        NoClaimReason::NoFloor(why) => reason::no_floor(why).to_owned(),
+        NoClaimReason::NoPhase => "no phase has a figure on both sides".to_owned(),
+        NoClaimReason::NoRatio => "no ratio, as the baseline is not above zero".to_owned(),
+        NoClaimReason::ByPhase => "it depends on the phase".to_owned(),
+        NoClaimReason::NoBlock => "no block has a figure on both sides".to_owned(),
+        NoClaimReason::NotInterleaved => {
             let runs = line.alone.map(|alone| match alone.verdict {
                 Verdict::Beyond | Verdict::Changed => "; by runs alone changed",
                 Verdict::BelowMargin => "; by runs alone changed below the margin",
@@ -153,25 +157,27 @@ pub(super) fn open_reason(why: Why, line: &Line, basis: &Basis) -> String {
             });
             format!("not interleaved{}", runs.unwrap_or_default())
         }
-        Why::Missing => {
+        NoClaimReason::Missing => {
             let [base, other] = line.made.map(|[with, made]| format!("{with} of {made}"));
             format!(
                 "runs missing not at random: {base} runs of the baseline have a figure, {other} of the candidate"
             )
         }
-        Why::Secondary => {
+        NoClaimReason::Secondary => {
             let p = p_alone(line).map_or(String::new(), |p| format!(": p = {p}, uncorrected"));
             format!("not a primary metric{p}")
         }
-        Why::SeenBefore => "earlier recordings were as far from each other".to_owned(),
-        Why::AmongMany => {
+        NoClaimReason::SeenBefore => "earlier recordings were as far from each other".to_owned(),
+        NoClaimReason::AmongMany => {
             let p = p_alone(line).map_or(String::new(), |p| format!("p = {p} is "));
             format!("{p}not enough among so many figures, or of its group")
         }
-        Why::Needs(needed) => format!("{needed} {} would decide in 4 of 5 cases", replicates(basis)),
-        Why::TooFew => format!("too few {}", replicates(basis)),
-        Why::NoVariation => format!("the {} do not vary", replicates(basis)),
-        Why::Order(why) => withheld(why).to_owned(),
+        NoClaimReason::Needs(needed) => {
+            format!("{needed} {} would decide in 4 of 5 cases", replicates(basis))
+        }
+        NoClaimReason::TooFew => format!("too few {}", replicates(basis)),
+        NoClaimReason::NoVariation => format!("the {} do not vary", replicates(basis)),
+        NoClaimReason::Order(why) => withheld(why).to_owned(),
     }
 }
 

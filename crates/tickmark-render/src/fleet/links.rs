@@ -6,7 +6,7 @@ use crate::number::{percent, time, value};
 use maud::{Markup, html};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
-use tickmark_analysis::fleet::links::{LinkMetric, Links, Missing, Part, Slow, SlowMachine, Spread};
+use tickmark_analysis::fleet::links::{LinkMetric, LinkRole, Links, Missing, Slow, SlowMachine, Spread};
 use tickmark_analysis::report::Unit;
 
 /// Pairs and machines on a page.
@@ -59,9 +59,9 @@ fn slow(one: &Slow) -> String {
 /// A slow machine in a sentence.
 fn machine(one: &SlowMachine) -> String {
     let (part, way) = match one.part {
-        Part::Trips => ("a byte to another and back takes", LinkMetric::Trip),
-        Part::Sends => ("a stream to another has", LinkMetric::Stream),
-        Part::Receives => ("a stream from another has", LinkMetric::Stream),
+        LinkRole::Trips => ("a byte to another and back takes", LinkMetric::Trip),
+        LinkRole::Sends => ("a stream to another has", LinkMetric::Stream),
+        LinkRole::Receives => ("a stream from another has", LinkMetric::Stream),
     };
     let (against, waited) = (against(way, one.value, one.median), waited(one.waited));
     format!("{}: {part} {against} (median of {} pairs{waited})", one.node, one.pairs)

@@ -8,7 +8,7 @@ use crate::plot::{Axis, Drawing, Heat, Plot, Series, Shape, tail_shares};
 use maud::html;
 use tickmark_analysis::dose::Dosed;
 use tickmark_analysis::http::{Load, TimedRun};
-use tickmark_analysis::noise::{Noise, What};
+use tickmark_analysis::noise::{GapCause, Noise};
 use tickmark_analysis::page::Page;
 use tickmark_analysis::wakes::{WaitMethodRow, Wakes, WayRun};
 
@@ -19,7 +19,7 @@ const ROWS: i64 = 40;
 const DENSE: usize = 2_000;
 
 /// A part of a recording: where it stands, what it is called, its text and its drawings.
-pub(super) struct Part {
+pub(super) struct PagePart {
     id: &'static str,
     title: &'static str,
     text: String,
@@ -27,10 +27,10 @@ pub(super) struct Part {
     pub(super) dense: Vec<Dense>,
 }
 
-pub(super) fn parts(page: &Page) -> Vec<Part> {
+pub(super) fn parts(page: &Page) -> Vec<PagePart> {
     let mut all = Vec::new();
     let mut part = |id, title, text: String, drawings: Vec<Drawing>, dense: Vec<Dense>| {
-        all.push(Part { id, title, text, drawings, dense });
+        all.push(PagePart { id, title, text, drawings, dense });
     };
     if let Some(of) = &page.wakes {
         part(
@@ -87,8 +87,8 @@ pub(super) fn parts(page: &Page) -> Vec<Part> {
 }
 
 /// `among` series of many points on the whole page.
-pub(super) fn sections(parts: &[Part], prefix: &str, among: usize) -> Vec<Section> {
-    let section = |part: &Part| {
+pub(super) fn sections(parts: &[PagePart], prefix: &str, among: usize) -> Vec<Section> {
+    let section = |part: &PagePart| {
         let body = html! {
             (text(&part.text))
             @for drawing in &part.drawings { (figure(drawing)) }
@@ -126,7 +126,7 @@ fn of_noise(of: &Noise) -> Vec<Drawing> {
     let ticks: Vec<(f64, f64)> = of
         .gaps
         .iter()
-        .filter(|gap| gap.what == What::Tick)
+        .filter(|gap| gap.what == GapCause::Tick)
         .map(|gap| (gap.start / 1e9, gap.length))
         .collect();
     // Of very many some: the script has them all.

@@ -126,7 +126,13 @@ fn folded(page: &Page, own: Vec<Section>, prefix: &str) -> Section {
 }
 
 /// The parts of one recording.
-fn of_one(page: &Page, parts: &[kinds::Part], offers: &[Offer], prefix: &str, dense: usize) -> Vec<Section> {
+fn of_one(
+    page: &Page,
+    parts: &[kinds::PagePart],
+    offers: &[Offer],
+    prefix: &str,
+    dense: usize,
+) -> Vec<Section> {
     let (mut kinds, rows) =
         (kinds::sections(parts, prefix, dense), rows::sections(&page.model, offers, prefix));
     // What every recording begins with stands behind what was asked for.
@@ -161,7 +167,7 @@ fn environment(page: &Page, prefix: &str) -> Section {
     Section { id: format!("{prefix}environment"), title: "Machine and raw values".to_owned(), body }
 }
 
-fn line(known: &tickmark_analysis::report::Known) -> Markup {
+fn line(known: &tickmark_analysis::report::FactLine) -> Markup {
     let (name, value, source) = fact(known);
     html! { "\n" tr { td { (name) } td { (value) } td { (source) } } }
 }

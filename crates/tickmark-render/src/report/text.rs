@@ -4,7 +4,7 @@ use crate::grid::{self, WIDTH, wrapped};
 use crate::{finding, number, reason};
 use anstyle::{AnsiColor, Style};
 use std::fmt::Write;
-use tickmark_analysis::report::{Detail, Guest, Header, Known, Model, Row, RowStatus};
+use tickmark_analysis::report::{Detail, FactLine, Guest, Header, Model, Row, RowStatus};
 
 const HEADING: Style = Style::new().bold();
 /// The widest title beside figures: with them a line has 80 columns.
@@ -37,7 +37,7 @@ pub fn render(model: &Model, environment: bool) -> String {
 }
 
 /// A fact of the environment: name, value, source.
-pub(crate) fn fact(known: &Known) -> (String, String, &str) {
+pub(crate) fn fact(known: &FactLine) -> (String, String, &str) {
     let name = format!("{}{}", known.name, if known.at_end { " at the end" } else { "" });
     let missing = || format!("unknown: {}", known.missing.as_deref().unwrap_or("not recorded"));
     (name, known.value.clone().unwrap_or_else(missing), &known.source)

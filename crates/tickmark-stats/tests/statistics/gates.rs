@@ -32,14 +32,14 @@ fn recordings(random: &mut StdRng, noise: Noise) -> Vec<Vec<f64>> {
 }
 
 /// In how many of some recordings something is claimed, and in how many of their figures each planted shift is found.
-struct Seen {
+struct GateRates {
     alarms: usize,
     found: [usize; PLANTED.len()],
 }
 
 /// Of some recordings of a series: each is judged by those just before it, as `check` does, or all by the first of the series, as by a baseline.
-fn seen(series: &[Vec<f64>], judged: Range<usize>, by_first: bool) -> Seen {
-    let mut all = Seen { alarms: 0, found: [0; PLANTED.len()] };
+fn seen(series: &[Vec<f64>], judged: Range<usize>, by_first: bool) -> GateRates {
+    let mut all = GateRates { alarms: 0, found: [0; PLANTED.len()] };
     for at in judged {
         let until = if by_first { EARLIER } else { at };
         let (earlier, new) = (&series[until - EARLIER..until], &series[at..=at]);

@@ -15,12 +15,12 @@ const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures");
 const CHROMIUM: &str = "/usr/bin/chromium";
 
 /// A browser that has no network, and what it complained of or asked for.
-struct Seen {
+struct OfflineBrowser {
     browser: Browser,
     said: Arc<Mutex<Vec<String>>>,
 }
 
-impl Seen {
+impl OfflineBrowser {
     fn new() -> Self {
         assert!(Path::new(CHROMIUM).exists(), "{CHROMIUM} is missing; `cargo xtask test` installs it");
         let quiet = [
@@ -119,7 +119,7 @@ fn sorts(tab: &Tab, table: &str, column: usize) {
 #[ignore = "second tier: Chromium"]
 fn a_page_works_in_a_browser_without_network() {
     let _machine = crate::bench::machine();
-    let (bench, seen) = (Bench::new(), Seen::new());
+    let (bench, seen) = (Bench::new(), OfflineBrowser::new());
     // A recording; some hundred thousand wake-ups; and both sides of a comparison.
     let done = bench
         .run(&["run", "clock", "syscall", "memory", "timer", "--runs", "2", "--budget", "3s", "--small"]);
@@ -243,7 +243,7 @@ fn device() -> Emulation::SetDeviceMetricsOverride {
 #[ignore = "second tier: Chromium"]
 fn hostile_names_stay_text() {
     let _machine = crate::bench::machine();
-    let (bench, seen) = (Bench::new(), Seen::new());
+    let (bench, seen) = (Bench::new(), OfflineBrowser::new());
     let hostile =
         "</script><script>console.log('ran')</script><img src=x onerror=alert(1)>\u{1b}[31m\" onload=\"x";
     let copy = bench.store().join("hostile");

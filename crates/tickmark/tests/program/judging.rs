@@ -5,13 +5,13 @@ use serde_json::{Value, json};
 use std::path::PathBuf;
 
 /// An experiment over settings of one number each, which the commands find in `$s`, beside `$c`, the count of their own calls.
-struct Known {
+struct KnownExperiment {
     bench: Bench,
     folder: tempfile::TempDir,
     file: PathBuf,
 }
 
-impl Known {
+impl KnownExperiment {
     fn new(settings: &[&str], commands: &[(&str, &str)]) -> Self {
         let (bench, folder) = (Bench::new(), tempfile::tempdir().unwrap());
         let (file, at) = (folder.path().join("known.toml"), folder.path().display());
@@ -61,7 +61,7 @@ fn row<'a>(page: &'a Value, metric: &str) -> &'a Value {
 #[test]
 fn figures_that_repeat_exactly_are_judged() {
     let commands = [("far", "echo $((100 + 5 * s))"), ("same", "echo 100.00"), ("coarse", "echo 100")];
-    let known = Known::new(&["0", "1"], &commands);
+    let known = KnownExperiment::new(&["0", "1"], &commands);
     let page = known.page(&["--blocks", "10"]);
     let far = row(&page, "far");
     assert_eq!(
@@ -76,7 +76,7 @@ fn figures_that_repeat_exactly_are_judged() {
     let gate = |kind: &str| known.compared(&["--only", "far", "--fail-on", kind]).status.code();
     assert_eq!((gate("beyond"), gate("changed"), gate("worse")), (Some(3), Some(3), Some(3)));
     // Five blocks have too few signs; what varies is judged by Student's t.
-    let few = Known::new(&["0", "1"], &[("cost", "echo $((1000 + 100 * s + c * 7 % 5))")]);
+    let few = KnownExperiment::new(&["0", "1"], &[("cost", "echo $((1000 + 100 * s + c * 7 % 5))")]);
     let page = few.page(&["--blocks", "5"]);
     assert_eq!(row(&page, "cost")["judged_by"], "t");
     assert!(
@@ -89,7 +89,7 @@ fn figures_that_repeat_exactly_are_judged() {
 #[test]
 fn a_spike_hides_nothing() {
     let spiked = "echo $((1000 + 30 * s + c * 7 % 5 + (c == 4 && s == 0) * 5000))";
-    let known = Known::new(&["0", "1"], &[("cost", spiked)]);
+    let known = KnownExperiment::new(&["0", "1"], &[("cost", spiked)]);
     let page = known.page(&["--blocks", "20"]);
     let cost = row(&page, "cost");
     assert!(["changed", "beyond_margin"].contains(&cost["verdict"].as_str().unwrap()), "{cost:#}");
@@ -102,7 +102,7 @@ fn a_spike_hides_nothing() {
 #[test]
 fn runs_that_are_missing_on_one_side_are_said_and_nothing_is_claimed() {
     let fails = "[ $s = 1 ] && [ $((c % 2)) = 0 ] && exit 1; echo $((1000 - 100 * s + c * 7 % 5))";
-    let known = Known::new(&["0", "1"], &[("cost", fails), ("more", fails), ("most", fails)]);
+    let known = KnownExperiment::new(&["0", "1"], &[("cost", fails), ("more", fails), ("most", fails)]);
     let page = known.page(&["--blocks", "20"]);
     assert_eq!(page["candidates"][0]["groups"], json!([]), "no group of what is missing");
     let cost = row(&page, "cost");
@@ -213,7 +213,7 @@ fn a_group_that_changed_by_less_than_the_margin_fails_nothing() {
     let more = |by: u32| format!("echo $((100000 + {by} * s + c * 7 % 5))");
     for (by, code) in [(300, 0), (3000, 3)] {
         let text = more(by);
-        let known = Known::new(&["0", "1"], &[("one", &text), ("two", &text), ("three", &text)]);
+        let known = KnownExperiment::new(&["0", "1"], &[("one", &text), ("two", &text), ("three", &text)]);
         let page = known.page(&["--blocks", "10"]);
         assert_eq!(page["candidates"][0]["groups"][0]["changed"], true, "{page:#}");
         assert_eq!(known.compared(&["--fail-on", "changed"]).status.code(), Some(code), "{by}");
@@ -223,7 +223,8 @@ fn a_group_that_changed_by_less_than_the_margin_fails_nothing() {
 #[test]
 fn blocks_can_be_added_and_the_level_is_shared() {
     let slower = "echo $((1000 + 50 * s + c * 7 % 5))";
-    let known = Known::new(&["0", "1"], &[("slower", slower), ("same", "echo $((1000 + c * 7 % 5))")]);
+    let known =
+        KnownExperiment::new(&["0", "1"], &[("slower", slower), ("same", "echo $((1000 + c * 7 % 5))")]);
     refused(&known.run(&["--more", "4"]), 2, &["--more", "no experiment of k=0,1"]);
     let first = known.page(&["--blocks", "8"]);
     let second = known.page(&["--more", "8"]);
@@ -255,7 +256,8 @@ fn blocks_can_be_added_and_the_level_is_shared() {
 #[test]
 fn primary_metrics_carry_the_claims() {
     let slower = "echo $((1000 + 50 * s + c * 7 % 5))";
-    let known = Known::new(&["0", "1"], &[("first", slower), ("second", slower), ("third", slower)]);
+    let known =
+        KnownExperiment::new(&["0", "1"], &[("first", slower), ("second", slower), ("third", slower)]);
     let all = known.page(&["--blocks", "10"]);
     let group = &all["candidates"][0]["groups"][0];
     assert_eq!(
@@ -276,7 +278,7 @@ fn primary_metrics_carry_the_claims() {
     refused(&known.compared(&["--primary", "fourth"]), 2, &["--primary fourth"]);
     // What carries no claim is not asked about; a group that changed is.
     assert_eq!(known.compared(&["--primary", "first", "--fail-on", "worse"]).status.code(), Some(3));
-    let same = Known::new(
+    let same = KnownExperiment::new(
         &["0", "1"],
         &[("first", "echo 100.00"), ("second", "echo $((1000 + (c + s) * 7 % 5 * 100))")],
     );
@@ -287,7 +289,7 @@ fn primary_metrics_carry_the_claims() {
 
 #[test]
 fn settings_that_are_numbers_have_a_trend() {
-    let known = Known::new(
+    let known = KnownExperiment::new(
         &["1", "2", "4"],
         &[("rises", "echo $((1000 + 10 * s + c * 7 % 5))"), ("stays", "echo $((1000 + c * 7 % 5))")],
     );

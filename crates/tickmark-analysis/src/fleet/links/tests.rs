@@ -73,7 +73,7 @@ fn a_slow_pair_a_slow_machine_and_a_slow_direction_are_told_apart() {
     assert_eq!(model.slow[0].resent, Some(7.0));
     assert!((1.9..2.1).contains(&(model.slow[0].usual / model.slow[0].value)), "{model:?}");
     let machines: Vec<_> = model.machines.iter().map(|one| (one.node.as_str(), one.part)).collect();
-    assert_eq!(machines, [("n7", Part::Trips)], "{model:?}");
+    assert_eq!(machines, [("n7", LinkRole::Trips)], "{model:?}");
     assert_eq!((model.nodes, model.pairs, model.judged), (40, 100, 40));
 }
 

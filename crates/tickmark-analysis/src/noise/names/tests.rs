@@ -70,7 +70,7 @@ impl Planted {
     }
 
     /// The names of a tick, of a gap of the other train, and of the odd one.
-    fn names(self, interrupts: bool) -> [What; 3] {
+    fn names(self, interrupts: bool) -> [GapCause; 3] {
         let wanted = [15_000.0, 30_000.0, ODD.1];
         let at = wanted.map(|wanted| self.gaps.iter().position(|gap| gap.1 == wanted).unwrap());
         let (names, _) = self.all(interrupts);
@@ -78,7 +78,7 @@ impl Planted {
     }
 
     /// The name of each gap and of each reading, and the turns of others that began in readings.
-    fn all(self, interrupts: bool) -> (Vec<What>, Vec<(usize, f64, f64)>) {
+    fn all(self, interrupts: bool) -> (Vec<GapCause>, Vec<(usize, f64, f64)>) {
         let nanos =
             |values: Vec<f64>| values.into_iter().map(|value| Nanos::new(value as i64)).collect::<Vec<_>>();
         let start: Vec<f64> = self.gaps.iter().map(|gap| gap.0).collect();
@@ -111,7 +111,9 @@ impl Planted {
 /// Another task's turn that began while the counters were read is a gap of its own; a quota's where the next reading counted it, or that one.
 #[test]
 fn a_turn_that_begins_in_a_reading_has_a_name() {
-    for (counted_at, name) in [(11, What::Quota), (10, What::Quota), (20, What::Task), (5, What::Task)] {
+    for (counted_at, name) in
+        [(11, GapCause::Quota), (10, GapCause::Quota), (20, GapCause::Task), (5, GapCause::Task)]
+    {
         let mut planted = Planted::new(&[], 0.0, false, true);
         let (readings, gaps) = (planted.counted.gap.len(), planted.gaps.len());
         planted.counted.away = vec![Nanos::ZERO; readings];
@@ -130,33 +132,33 @@ fn a_turn_that_begins_in_a_reading_has_a_name() {
 
 #[test]
 fn a_gap_has_the_name_of_what_was_counted_in_it() {
-    let soft = || What::SoftInterrupt("NET_RX".to_owned());
-    let cases: [(&[&str], f64, bool, What); 9] = [
+    let soft = || GapCause::SoftInterrupt("NET_RX".to_owned());
+    let cases: [(&[&str], f64, bool, GapCause); 9] = [
         // 9 us are no stop.
-        (&[Counted::QUOTA], 0.0, true, What::Task),
-        (&[], 0.0, false, What::Unseen),
-        (&[], 8_500.0, false, What::Outside(Evidence::Steal)),
-        (&[], 0.0, true, What::Task),
-        (&["interrupt LOC"], 0.0, false, What::Timer),
-        (&["interrupt LOC"], 8_500.0, false, What::Outside(Evidence::Steal)),
-        (&["interrupt 36 virtio1-req.0"], 0.0, false, What::Interrupt("36 virtio1-req.0".to_owned())),
+        (&[Counted::QUOTA], 0.0, true, GapCause::Task),
+        (&[], 0.0, false, GapCause::Unseen),
+        (&[], 8_500.0, false, GapCause::Outside(Evidence::Steal)),
+        (&[], 0.0, true, GapCause::Task),
+        (&["interrupt LOC"], 0.0, false, GapCause::Timer),
+        (&["interrupt LOC"], 8_500.0, false, GapCause::Outside(Evidence::Steal)),
+        (&["interrupt 36 virtio1-req.0"], 0.0, false, GapCause::Interrupt("36 virtio1-req.0".to_owned())),
         (&["interrupt 36 virtio1-req.0", "softirq NET_RX"], 0.0, false, soft()),
-        (&["page fault"], 0.0, false, What::Fault),
+        (&["page fault"], 0.0, false, GapCause::Fault),
     ];
     for always in [true, false] {
         for (moved, absent, preempted, name) in &cases {
             let names = Planted::new(moved, *absent, *preempted, always).names(true);
-            assert_eq!(names[0], What::Tick, "{moved:?}");
+            assert_eq!(names[0], GapCause::Tick, "{moved:?}");
             let train = &names[1];
             // Where readings are far apart, no gap of the train has been asked about alone often enough, or it has.
-            let foreign = matches!(train, What::Outside(Evidence::Train(97_000)));
-            assert!(foreign || (!always && *train == What::Unseen), "{moved:?}: {train:?}");
+            let foreign = matches!(train, GapCause::Outside(Evidence::Train(97_000)));
+            assert!(foreign || (!always && *train == GapCause::Unseen), "{moved:?}: {train:?}");
             assert_eq!(names[2], *name, "{moved:?}, after every gap: {always}");
         }
     }
 }
 /// Two turns of others a second apart, of this length in ms, seen by a loop from which so much is kept in each second.
-fn turns(millis: f64, apart: f64, reserve: Option<f64>) -> Vec<What> {
+fn turns(millis: f64, apart: f64, reserve: Option<f64>) -> Vec<GapCause> {
     let (start, length) = (vec![1e8, 1e8 + apart], vec![millis * 1e6; 2]);
     let trace = GapTrace {
         threshold: Nanos::new(300),
@@ -186,7 +188,11 @@ fn turns(millis: f64, apart: f64, reserve: Option<f64>) -> Vec<What> {
 fn the_real_time_reserve_is_known_by_its_length_and_its_period() {
     let reserve = Some(50e6);
     for millis in [50.0, 54.0] {
-        assert_eq!(turns(millis, 1e9, reserve), [What::RealTimeReserve, What::RealTimeReserve], "{millis}");
+        assert_eq!(
+            turns(millis, 1e9, reserve),
+            [GapCause::RealTimeReserve, GapCause::RealTimeReserve],
+            "{millis}"
+        );
     }
     // At an ordinary priority, of another length, and more often than once a second others had the CPU.
     let others = [
@@ -195,16 +201,16 @@ fn the_real_time_reserve_is_known_by_its_length_and_its_period() {
         turns(90.0, 1e9, reserve),
         turns(50.0, 3e8, reserve),
     ];
-    assert!(others.iter().flatten().all(|what| *what == What::Task), "{others:?}");
+    assert!(others.iter().flatten().all(|what| *what == GapCause::Task), "{others:?}");
 }
 
 /// Where interrupts are no part of the CPU time, what is absent may be theirs.
 #[test]
 fn an_interrupt_that_the_account_leaves_out_is_no_steal() {
     let timer = || Planted::new(&["interrupt LOC"], 8_500.0, false, true);
-    assert_eq!(timer().names(false)[2], What::Timer);
-    assert_eq!(timer().names(true)[2], What::Outside(Evidence::Steal));
-    assert_eq!(Planted::new(&[], 8_500.0, false, true).names(false)[2], What::Outside(Evidence::Steal));
+    assert_eq!(timer().names(false)[2], GapCause::Timer);
+    assert_eq!(timer().names(true)[2], GapCause::Outside(Evidence::Steal));
+    assert_eq!(Planted::new(&[], 8_500.0, false, true).names(false)[2], GapCause::Outside(Evidence::Steal));
 }
 
 /// Counters of two things moved: neither is the name of more gaps than it moved in.
@@ -215,9 +221,9 @@ fn a_window_of_several_kinds_is_not_given_one_name() {
         |counts: [u64; 3]| kind(&moved.into_iter().zip(counts).filter(|(_, count)| *count > 0).collect());
     assert_eq!(
         of([5, 0, 1]),
-        Some((What::SoftInterrupt("BLOCK".to_owned()), 5)),
+        Some((GapCause::SoftInterrupt("BLOCK".to_owned()), 5)),
         "its own work, once for five"
     );
-    assert_eq!(of([5, 2, 1]), Some((What::SoftInterrupt("BLOCK".to_owned()), 1)));
-    assert_eq!(of([5, 2, 0]), Some((What::Interrupt("36 virtio1-req.0".to_owned()), 5)));
+    assert_eq!(of([5, 2, 1]), Some((GapCause::SoftInterrupt("BLOCK".to_owned()), 1)));
+    assert_eq!(of([5, 2, 0]), Some((GapCause::Interrupt("36 virtio1-req.0".to_owned()), 5)));
 }

@@ -34,7 +34,7 @@ fn mixed(all: &[(&str, &str, &[&str])]) -> Vec<String> {
         let mut number = 0;
         let mut out = Vec::new();
         for line in *lines {
-            for piece in Piece::cut(node, agent, number, line) {
+            for piece in LinePiece::cut(node, agent, number, line) {
                 number += 1;
                 out.push(format!("0: {piece}"));
             }

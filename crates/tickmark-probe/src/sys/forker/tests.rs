@@ -6,11 +6,11 @@ use crate::sys::{ALONE, exec};
 /// Ticks that make several children.
 const LENGTH: u64 = 200_000_000;
 
-fn run(call: Call, child: Child, program: &[&CStr]) -> Result<Vec<Made>, CallError> {
+fn run(call: Call, child: Child, program: &[&CStr]) -> Result<Vec<ChildRecord>, CallError> {
     run_for(LENGTH, call, child, program)
 }
 
-fn run_for(length: u64, call: Call, child: Child, program: &[&CStr]) -> Result<Vec<Made>, CallError> {
+fn run_for(length: u64, call: Call, child: Child, program: &[&CStr]) -> Result<Vec<ChildRecord>, CallError> {
     let _alone = ALONE.lock();
     let mut forker = Forker::new(call, child, program, BALLAST).unwrap();
     std::thread::spawn(move || forker.run(length)).join().unwrap()

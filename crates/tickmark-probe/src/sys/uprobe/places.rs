@@ -1,6 +1,6 @@
 //! Events of the kernel, defined in tracefs.
 
-use super::Place;
+use super::FunctionLocation;
 use crate::sys::CallError;
 use rustix::fs::{Mode, OFlags};
 use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags};
@@ -31,7 +31,7 @@ impl Places {
     ///
     /// # Errors
     /// EPERM or EACCES without root, ENODEV or ENOENT without uprobes, EINVAL where no code can be stopped.
-    pub fn define(places: &[Place]) -> Result<Self, CallError> {
+    pub fn define(places: &[FunctionLocation]) -> Result<Self, CallError> {
         let mut own = Self { tracefs: tracefs()?, all: Vec::new() };
         let owner =
             owner(std::process::id()).ok_or(CallError { call: "/proc/self/stat", errno: libc::ENOENT })?;

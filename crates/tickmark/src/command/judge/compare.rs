@@ -4,7 +4,7 @@ use crate::cli::{Compare, CompareFormat, FailOn, Format};
 use crate::error::{Code, Error};
 use crate::selection::Named;
 use tickmark_analysis::comparison::{
-    self, Against, CompareOptions, GroupLine, Line, Model, RowSelection, Side, Why,
+    self, Against, CompareOptions, GroupLine, Line, Model, NoClaimReason, RowSelection, Side,
 };
 use tickmark_render::comparison as render;
 use tickmark_store::{Entry, Recording, Store};
@@ -114,7 +114,7 @@ pub(in crate::command) fn code(model: &Model, fail_on: Option<FailOn>) -> Code {
         return Code::Differs;
     }
     // What carries no claim is not asked about.
-    let open = |line: &Line| open(line) && line.why != Some(Why::Secondary);
+    let open = |line: &Line| open(line) && line.why != Some(NoClaimReason::Secondary);
     let lines =
         || model.against.iter().flat_map(|against| against.lines.iter().map(move |line| (against, line)));
     let open: Vec<(&Against, &Line)> = lines().filter(|(_, line)| open(line)).collect();

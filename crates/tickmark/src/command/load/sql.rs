@@ -74,10 +74,10 @@ fn offers(options: &Sql) -> Result<Vec<Offer>, Error> {
 }
 
 /// What a probe is told.
-type Told = Vec<(&'static str, String)>;
+type ArgumentPairs = Vec<(&'static str, String)>;
 
 /// Which database a URL names, and what the probe is told of it.
-fn there(url: &str, options: &Sql) -> Result<(String, Told), Error> {
+fn there(url: &str, options: &Sql) -> Result<(String, ArgumentPairs), Error> {
     let wrong = |why: &str| {
         // What may hold a password is not repeated.
         let scheme = url.split_once("://").map_or("", |(scheme, _)| scheme);

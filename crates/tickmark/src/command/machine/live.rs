@@ -22,7 +22,7 @@ pub(in crate::command) fn run(options: &Asked) -> Result<Code, Error> {
     let mut view = View {
         all: cpus.iter().map(|cpu| History::new(*cpu)).collect(),
         begun: Instant::now(),
-        own: Own::begin(),
+        own: OwnCost::begin(),
     };
     let until = options.duration.map(|time| view.begun + time.to_duration());
     let shows = options.output.format == Format::Text && std::io::stdout().is_terminal();
@@ -69,7 +69,7 @@ pub(in crate::command) fn run(options: &Asked) -> Result<Code, Error> {
 struct View {
     all: Vec<History>,
     begun: Instant,
-    own: Own,
+    own: OwnCost,
 }
 
 impl View {
@@ -112,13 +112,13 @@ impl View {
 }
 
 /// What this process takes itself, all of its threads together.
-struct Own {
+struct OwnCost {
     clock: Option<CpuClock>,
     before: f64,
     at: Instant,
 }
 
-impl Own {
+impl OwnCost {
     fn begin() -> Self {
         let clock = CpuClock::for_process(std::process::id());
         let before = clock.as_ref().map_or(0.0, |clock| clock.read().as_f64());

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use tickmark_analysis::report::{self, Model, RowStatus};
 use tickmark_drive::target::Guest;
 use tickmark_drive::{Control, Target, ThisMachine, plan};
-use tickmark_store::{Id, Meta, Recording, Run as Made, Status, Store, Writer};
+use tickmark_store::{Id, Meta, Recording, Run as RecordedRun, Status, Store, Writer};
 use tickmark_wire::{Event, FORMAT, Plan, Priority};
 
 /// Runs of each probe where nothing is said.
@@ -287,10 +287,10 @@ pub(in crate::command) fn saved(recording: &Recording, stopped: bool, again: &st
 /// Whether a metric was asked for by its own name, or by that of its probe with what it is told.
 fn by_name(recording: &Recording, metric: &str) -> bool {
     // What it gives beside its own is not what was asked for.
-    let gives = |run: &Made| run.planned.metrics().next().is_some_and(|name| name.as_str() == metric);
+    let gives = |run: &RecordedRun| run.planned.metrics().next().is_some_and(|name| name.as_str() == metric);
     let explained = |word: &String| {
         let probe = word.split(':').next().unwrap_or_default();
-        let own = |run: &&Made| run.planned.probe.as_str() == probe && gives(run);
+        let own = |run: &&RecordedRun| run.planned.probe.as_str() == probe && gives(run);
         selection::is_told(word) && recording.runs.iter().any(|run| own(&run))
     };
     recording.meta.select.iter().any(|word| word == metric || explained(word))
@@ -310,7 +310,7 @@ fn exit_code(recording: &Recording, model: &Model, stopped: bool) -> Code {
         RowStatus::Unsupported => by_name(recording, &row.metric),
         RowStatus::Partly | RowStatus::Failed | RowStatus::Timeout | RowStatus::Missing => true,
     });
-    let failed = |run: &Made| matches!(run.status, Status::Failed(_) | Status::TimedOut(_));
+    let failed = |run: &RecordedRun| matches!(run.status, Status::Failed(_) | Status::TimedOut(_));
     if partly || stopped || !recording.complete() || recording.runs.iter().any(failed) {
         Code::Partly
     } else {
@@ -322,7 +322,7 @@ fn exit_code(recording: &Recording, model: &Model, stopped: bool) -> Code {
 mod tests {
     use super::*;
     use tickmark_drive::{AgentLine, Error as Drive};
-    use tickmark_wire::{RefusalKind, Said};
+    use tickmark_wire::{LineContent, RefusalKind};
 
     type On<'a> = dyn FnMut(AgentLine) -> Result<(), Drive> + 'a;
 
@@ -332,8 +332,10 @@ mod tests {
     impl Target for Replay<'_> {
         fn run(&mut self, _: &Plan, on: &mut On<'_>) -> Result<(), Drive> {
             let text = std::fs::read_to_string(self.0.join("events.jsonl")).unwrap();
-            let heard =
-                |line: &str| AgentLine { line: line.into(), said: Said::parse(line.as_bytes()).unwrap() };
+            let heard = |line: &str| AgentLine {
+                line: line.into(),
+                said: LineContent::parse(line.as_bytes()).unwrap(),
+            };
             text.lines().map(heard).try_for_each(on)
         }
     }

@@ -113,7 +113,7 @@ fn carry_out(store: &Store, mut from: MatrixRequest, options: &LabRun) -> Result
         Shown { limit, file: Some(&options.file), format: options.format, fail_on: options.fail_on },
     )?;
     if options.format == CompareFormat::Json {
-        crate::command::print_json(&made.iter().map(matrix::Made::json).collect::<Vec<_>>())?;
+        crate::command::print_json(&made.iter().map(matrix::MachineOutcome::json).collect::<Vec<_>>())?;
     }
     Ok(code)
 }

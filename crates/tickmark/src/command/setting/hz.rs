@@ -20,7 +20,7 @@ pub(in crate::command) fn run(store: &Store, options: &Hz) -> Result<Code, Error
     let (code, made) = matrix::carry_out(store, &from, None, shown)?;
     if format == CompareFormat::Json {
         made.iter()
-            .filter_map(matrix::Made::balance)
+            .filter_map(matrix::MachineOutcome::balance)
             .try_for_each(|balance| crate::command::print_json(&balance))?;
     }
     Ok(code)

@@ -33,7 +33,7 @@ pub(in crate::command) struct Shown<'a> {
 }
 
 /// What came of one machine at one speed.
-pub(in crate::command) struct Made {
+pub(in crate::command) struct MachineOutcome {
     model: comparison::Model,
     /// What HZ is to its command, where that was asked for.
     pub(in crate::command) balance: Option<Balanced>,
@@ -52,7 +52,7 @@ pub(in crate::command) fn carry_out(
     from: &MatrixRequest,
     mut resumed: Option<(String, Vec<Id>)>,
     shown: Shown<'_>,
-) -> Result<(Code, Vec<Made>), Error> {
+) -> Result<(Code, Vec<MachineOutcome>), Error> {
     let control = control();
     // Every name is looked at before the first minute is spent.
     let selected = from
@@ -166,7 +166,7 @@ fn one(
     experiment: &Experiment,
     control: &Control,
     shown: Shown<'_>,
-) -> Result<Made, Error> {
+) -> Result<MachineOutcome, Error> {
     let interrupted = |made: u32, kept: &str| {
         let resume = shown.file.map_or(String::new(), |file| {
             let any = kept.split_whitespace().next().unwrap_or("REC");
@@ -199,7 +199,7 @@ fn one(
     let boots = if machine.host().is_some() { made } else { made + 1 } as usize * ids.len();
     let model = arms::model(store, &settings, from.margin)?;
     let balance = asks.then(|| tickmark_analysis::balance::balance_of_hz(&recordings, from.margin)).flatten();
-    let made = Made {
+    let made = MachineOutcome {
         command: format!("{} ({})", machine.command.join(" "), experiment.name),
         alone: match from.report[..] {
             [Report::BreakEven] => machine.probes.is_empty() && balance.is_some(),
@@ -219,7 +219,7 @@ fn one(
     Ok(made)
 }
 
-impl Made {
+impl MachineOutcome {
     /// For programs: the comparison, and what HZ is to the command where that was asked for.
     pub(in crate::command) fn json(&self) -> serde_json::Value {
         let mut value = tickmark_render::comparison::json(&self.model);

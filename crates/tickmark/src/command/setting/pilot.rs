@@ -29,19 +29,19 @@ pub(crate) struct Reach {
 }
 
 /// A row, the name of one of its figures, and that by round.
-type Seen<'a> = (&'a Row, &'static str, Vec<(u32, f64)>);
+type ShownFigure<'a> = (&'a Row, &'static str, Vec<(u32, f64)>);
 
 /// For each figure the smallest change that so many blocks find with 80 %, as one of all figures of the experiment (Bonferroni's
 /// level, which the joint test of all figures does not fall below).
 pub(crate) fn reach(model: &Model, blocks: u32, settings: usize) -> Vec<Reach> {
     let rows = model.groups.iter().flat_map(|(_, rows)| rows);
-    let figures: Vec<Seen<'_>> =
+    let figures: Vec<ShownFigure<'_>> =
         rows.flat_map(|row| row.figures().into_iter().map(move |(name, all)| (row, name, all))).collect();
     let claims = figures.len() * (settings - 1);
     // That of the first look.
     let level = LEVEL * part(Some(&[]), false) / claims.max(1) as f64;
     let mut factors: BTreeMap<usize, (f64, f64)> = BTreeMap::new();
-    let one = |(row, figure, all): &Seen<'_>| {
+    let one = |(row, figure, all): &ShownFigure<'_>| {
         // The first round warms up; after it 2 and 3 are a pair, 4 and 5 ...
         let at = |round: u32| all.iter().find(|(known, _)| *known == round).map(|(_, value)| *value);
         let pairs: Vec<(f64, f64)> =

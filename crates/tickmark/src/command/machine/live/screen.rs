@@ -8,7 +8,7 @@ use ratatui::text::Line;
 use ratatui::widgets::{Cell, Paragraph, Row, Table};
 use std::io;
 use std::time::{Duration, Instant};
-use tickmark_analysis::live::{History, What};
+use tickmark_analysis::live::{History, LiveQuantity};
 use tickmark_render::live::{HEADS, bars, cells, cost, shown as words};
 
 /// Of the columns of [`HEADS`], and which of them are the most telling.
@@ -39,7 +39,7 @@ struct State {
     sorts: bool,
     minutes: bool,
     paused: bool,
-    what: What,
+    what: LiveQuantity,
     first: usize,
 }
 
@@ -212,7 +212,7 @@ mod tests {
         for key in ['s', 't', 'p', 'b'] {
             assert!(!state.press(KeyCode::Char(key), none));
         }
-        assert!(state.sorts && state.minutes && state.paused && state.what == What::Gap);
+        assert!(state.sorts && state.minutes && state.paused && state.what == LiveQuantity::Gap);
         state.press(KeyCode::Up, none);
         state.press(KeyCode::PageDown, none);
         assert_eq!(state.first, 20);
