@@ -11,7 +11,7 @@ use tickmark_wire::{
     RunId, Segment, Sending,
 };
 
-/// What the supervisor asks of this process, as one line on standard input.
+/// Request of the supervisor to this process, as one line on standard input.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Request {
     pub(crate) run: RunId,

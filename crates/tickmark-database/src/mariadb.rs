@@ -9,7 +9,7 @@ use bytes::{Buf, BytesMut};
 use sha1::Sha1;
 use sha2::{Digest, Sha256};
 
-/// What the client asks for: long password, a database to begin with, protocol 4.1, transactions, its authentication, plugins.
+/// Capabilities that the client requests: long password, a database to begin with, protocol 4.1, transactions, its authentication, plugins.
 const CAPABILITIES: u32 = 0x0001 | 0x0008 | 0x0200 | 0x2000 | 0x8000 | 0x0008_0000;
 /// Connections without a database do not ask for one.
 const WITH_DATABASE: u32 = 0x0008;
@@ -127,7 +127,7 @@ impl Mariadb {
     /// Carries out a statement; the number of its rows.
     ///
     /// # Errors
-    /// What the server says, in words.
+    /// The server's error, in words.
     pub fn run(&mut self, statement: &str) -> Result<u64, String> {
         self.sequence = 0;
         let query = self.packet(&[b"\x03", statement.as_bytes()].concat())?;

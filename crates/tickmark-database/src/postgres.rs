@@ -217,7 +217,7 @@ impl Postgres {
     /// Carries out statements without parameters; the number of their rows.
     ///
     /// # Errors
-    /// What the server says, in words.
+    /// The server's error, in words.
     pub fn run(&mut self, statements: &str) -> Result<u64, String> {
         frontend::query(statements, &mut self.request).map_err(words)?;
         let mut rows = 0;
@@ -231,7 +231,7 @@ impl Postgres {
     /// The rows of a statement, each column as text.
     ///
     /// # Errors
-    /// What the server says, in words, or a longer answer than its limit.
+    /// The server's error in words, or an answer above its limit.
     pub fn query(&mut self, statement: &str, parameters: &[Parameter<'_>]) -> Result<Vec<Row>, String> {
         self.extended(statement, parameters, TEXT)
     }
@@ -239,7 +239,7 @@ impl Postgres {
     /// The rows of a statement, each column in its type's binary format: a bytea's bytes.
     ///
     /// # Errors
-    /// What the server says, in words, or a longer answer than its limit.
+    /// The server's error in words, or an answer above its limit.
     pub fn query_binary(
         &mut self,
         statement: &str,
@@ -279,7 +279,7 @@ impl Postgres {
     /// Carries out work in a transaction: all of it comes to pass, or nothing.
     ///
     /// # Errors
-    /// What the server says, or the work, in words. The transaction ends with the connection, which is not to be used further.
+    /// The error of the server or of the work, in words. The transaction ends with the connection, which is not to be used further.
     pub fn transaction<T>(&mut self, work: impl FnOnce(&mut Self) -> Result<T, String>) -> Result<T, String> {
         self.run("begin")?;
         let done = work(self)?;

@@ -28,7 +28,7 @@ pub enum ExperimentFile {
 /// Probes, and how they are launched.
 #[derive(Debug)]
 pub struct Launched {
-    /// What the recording is called.
+    /// Name of the recording.
     pub name: String,
     /// Which document's question it answers.
     pub answers: Option<String>,
@@ -40,7 +40,7 @@ pub struct Launched {
     pub budget: Nanos,
 }
 
-/// What the file says.
+/// Content of the file.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {

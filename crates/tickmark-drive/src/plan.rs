@@ -6,7 +6,7 @@ use tickmark_wire::{Group, Headline, Name, Nanos, Offer, Plan, RunId, RunPlan, S
 
 /// What one probe gets for each run unless a budget is given.
 const SLICE: Nanos = Nanos::from_millis(72);
-/// What they get altogether at most, unless a budget is given: with starting their processes a minute.
+/// Total time of all probes unless a budget is given: with starting their processes a minute.
 const ALL: Nanos = Nanos::from_millis(46_000);
 /// What one probe gets where it is to be run once.
 const ONCE: Nanos = Nanos::from_millis(500);

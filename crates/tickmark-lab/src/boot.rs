@@ -18,7 +18,7 @@ pub struct Boot<'a> {
     pub image: &'a Path,
     /// Its initial file system, with an agent as `init`.
     pub initramfs: &'a [u8],
-    /// What the kernel is told beside what every kernel is, and after `--` what its process 1 is.
+    /// Arguments of the kernel in addition to those of every kernel; after `--` those of its process 1.
     pub append: &'a str,
     /// How long it may take on the wall.
     pub limit: Duration,
@@ -155,7 +155,7 @@ fn whole(written: &str) -> Result<String, String> {
     Err("stopped in the middle of its events".to_owned())
 }
 
-/// What the agent complained of, else the last line of a console that says something: no event, and not that it restarts.
+/// The error of the agent, else the last informative line of the console: neither an event nor the restart.
 fn last_words(console: &str) -> Option<String> {
     let says = |line: &&str| {
         let line = line.trim();

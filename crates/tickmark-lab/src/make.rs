@@ -19,7 +19,7 @@ const LINE: usize = 1 << 20;
 
 /// What is built here.
 const KIND: &str = "kernels";
-/// What the kernel says of when and where it was built.
+/// Build date and host that every kernel reports, so that equal requests give equal bytes.
 const BUILT_AT: &str = "2005-07-06 00:00:00 UTC";
 
 /// A kernel in the cache.

@@ -41,7 +41,7 @@ impl Accel {
     }
 }
 
-/// What the emulated machine is called in a recording.
+/// Name of the emulated machine in a recording.
 impl std::fmt::Display for Machine {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let machine = match self.arch {

@@ -208,7 +208,7 @@ fn measure(
 /// Makes the tables.
 ///
 /// # Errors
-/// What the database says.
+/// The database's error.
 pub(super) fn populate(place: &DatabaseTarget, params: &Params) -> Result<(), ProbeError> {
     work::populate(place, params.number("rows") as u64).map_err(ProbeError::Other)
 }

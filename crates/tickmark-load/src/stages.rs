@@ -98,7 +98,7 @@ fn pair(params: &Params) -> Result<(OwnedFd, OwnedFd), CallError> {
     }
 }
 
-/// What the other side saw of the last message: how many it had, when that came, and when the program had it.
+/// The other side's account of the last message: number of messages, time of arrival, time of delivery to the program.
 const HAD: usize = 0;
 const CAME: usize = 1;
 const READ: usize = 2;

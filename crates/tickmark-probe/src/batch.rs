@@ -27,7 +27,7 @@ pub(crate) const SEGMENT: Nanos = Nanos::from_millis(50);
 pub(crate) type Body = Box<dyn FnMut(u64) -> Result<(), CallError>>;
 pub(crate) type Between = Box<dyn FnMut() -> Result<(), CallError>>;
 
-/// What the loop must know of what it times.
+/// Properties of the operation that the loop times.
 #[derive(Debug, Clone, Copy)]
 pub struct Shape {
     /// Operations in one call of the body's inner step.

@@ -33,7 +33,7 @@ pub struct Params {
     pub has_files: bool,
     /// How streams send; none is by write(2).
     pub send: Option<Sending>,
-    /// What the probe is told; every parameter of its spec has a value.
+    /// Arguments of the probe; every parameter of its spec has a value.
     pub arguments: Arguments,
 }
 
@@ -63,7 +63,7 @@ impl Params {
         self.argument(parameter).parse().unwrap_or(0)
     }
 
-    /// What the probe is told for a parameter.
+    /// Argument of a parameter.
     #[must_use]
     pub fn argument(&self, parameter: &str) -> &str {
         self.arguments.get(parameter).map_or("", String::as_str)

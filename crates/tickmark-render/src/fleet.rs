@@ -112,7 +112,7 @@ pub fn text(model: &Model, id: &str, when: &str, hidden: usize) -> String {
     out
 }
 
-/// What the rule is worth.
+/// Error rates of the rule.
 fn rule(model: &Model) -> String {
     format!(
         "Equal machines would be named in {} of surveys (all {} metrics together, if their logarithms are normal); differences below {} are none. Equal groups: as often again",

@@ -171,7 +171,7 @@ fn heat(seconds: f64, rows: Vec<(String, Vec<f64>)>) -> String {
     out
 }
 
-/// What the tick takes, or why it is not known.
+/// Cost of the tick, or the reason why it is unknown.
 fn tick(noise: &Noise) -> String {
     match &noise.tick {
         Err(why) => format!("no tick found: {}", reason::no_figure(why)),
@@ -189,7 +189,7 @@ fn tick(noise: &Noise) -> String {
     }
 }
 
-/// What the kernel counted over the same time.
+/// The kernel's counts over the same time.
 fn accounts(accounts: &Accounts) -> String {
     let known = [
         accounts.waited.map(|waited| format!("{} waiting for the CPU", share(waited))),

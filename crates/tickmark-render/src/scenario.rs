@@ -72,7 +72,7 @@ fn table(scenarios: &[Scenario]) -> String {
     out
 }
 
-/// What the columns are.
+/// Explanation of the columns.
 const NOTE: &str = "p50 and p99 of the error, early or late; min and max with early ones negative; first and last: median of the first and of the last timer \
                 of a row; others: mean of all but the first, early or late; CPU: of all the time, pauses between rows included; - where interrupts take it.";
 

@@ -27,7 +27,7 @@ pub enum Prefers {
     Unknown,
 }
 
-/// What the boots at several rates say.
+/// Balance of the boots at several rates.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Judged {
     /// Through four rates or more.

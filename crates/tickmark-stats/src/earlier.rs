@@ -8,7 +8,7 @@ use crate::permutation::deviate;
 /// Fewer pairs of earlier recordings cannot show 5 %: ten recordings of one configuration have 45.
 pub const PAIRS: usize = 40;
 
-/// What the share of pairs is multiplied with: one recording that is far off is in many of them.
+/// Factor of the share of pairs: one recording that is far off is in many of them.
 const SHARED: f64 = 2.0;
 
 /// A figure of the earlier recordings of each configuration: the logarithm of its value, none where a recording has none.

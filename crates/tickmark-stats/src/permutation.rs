@@ -14,7 +14,7 @@ pub use pairs::Pairs;
 /// Scores that differ by less are the same: sums of the same numbers in another order.
 const ROUNDING: f64 = 1e-9;
 
-/// What the score of the middle counts for beside that of the mean: where values are normal the mean alone tells as much, and
+/// Weight of the score of the middle relative to that of the mean: where values are normal the mean alone tells as much, and
 /// whatever counts more beside it costs some of that (.7 costs one experiment in a hundred; 1 costs five).
 const MIDDLE: f64 = 0.7;
 

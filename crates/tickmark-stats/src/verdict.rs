@@ -23,7 +23,7 @@ pub const LEVEL: f64 = 0.05;
 /// The chance with which what is said to be needed will do.
 pub const POWER: f64 = 0.8;
 
-/// What the level is held for.
+/// The set of claims that the level holds for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Correction {
     /// Any wrong claim among all.
@@ -98,7 +98,7 @@ pub struct Comparison {
     pub adjusted: Option<f64>,
     /// The chance that two earlier replicates are as far from each other in any figure; 0 where those do not judge.
     pub between_earlier: f64,
-    /// What the order of the values says, where it is known.
+    /// Result of the tests of the order of the values, where it is known.
     pub order: Option<Order>,
     /// Why a difference that independent values would show is not claimed.
     pub withheld: Option<Withheld>,

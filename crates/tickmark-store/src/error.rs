@@ -59,7 +59,7 @@ pub enum Error {
     KeepsItsName {
         /// Its id.
         id: String,
-        /// What the experiment turned.
+        /// The knob of the experiment.
         knob: String,
     },
     /// A name that no lookup would find.

@@ -45,7 +45,7 @@ pub fn read_regular(path: &Path, most: u64) -> Result<Vec<u8>> {
 /// Writes a file under another name first: it is there whole or not at all.
 ///
 /// # Errors
-/// What the system refuses; what had the name before stays then.
+/// The system's error; the previous file of that name stays.
 pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(".draft");

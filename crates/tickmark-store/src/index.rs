@@ -48,7 +48,7 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// What the index knows of a recording.
+    /// Entry of the index about a recording.
     #[must_use]
     pub fn from_recording(recording: &Recording) -> Self {
         let fact = |name: &str| recording.environment().and_then(|facts| facts.get(name)).map(str::to_owned);

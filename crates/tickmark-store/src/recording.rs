@@ -58,7 +58,7 @@ pub enum Elsewhere {
     },
     /// It is one setting of an experiment.
     Setting {
-        /// What the experiment turned.
+        /// The knob of the experiment.
         knob: String,
     },
     /// It was measured on another machine or in a guest.

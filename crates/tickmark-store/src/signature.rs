@@ -54,7 +54,7 @@ pub(crate) fn signature(recording: &Recording) -> String {
     Sha256::digest(text).iter().take(16).fold(String::new(), |hex, byte| hex + &format!("{byte:02x}"))
 }
 
-/// What the measured processes were given.
+/// Settings of the measured processes.
 fn settings(recording: &Recording) -> String {
     let settings = &recording.meta.plan.settings;
     let priority = recording.sessions.first().map_or(settings.priority, |hello| hello.settled.priority);

@@ -56,7 +56,7 @@ impl Destination {
     /// Gives what was written its name.
     ///
     /// # Errors
-    /// What the system refuses; what had the name before stays then.
+    /// The system's error; the previous file of that name stays.
     pub fn finish(mut self, file: &File) -> Result<()> {
         let Some(draft) = &self.draft else { return Ok(()) };
         file.sync_all()?;

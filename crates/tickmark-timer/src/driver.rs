@@ -177,7 +177,7 @@ impl<T: Send + 'static> Timers<T> {
         self.len() == 0
     }
 
-    /// What the thread did so far.
+    /// Counts of what the thread has done so far.
     #[must_use]
     pub fn served(&self) -> Served {
         let of = |count: &AtomicU64| count.load(Ordering::Relaxed);

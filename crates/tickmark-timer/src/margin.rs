@@ -15,7 +15,7 @@ const FEWEST: f64 = 32.0;
 pub(crate) struct Latencies {
     counts: Box<[f64; STEPS]>,
     sum: f64,
-    /// What the next one counts.
+    /// Weight of the next latency.
     weight: f64,
     count: u64,
     /// Later than the longest margin.

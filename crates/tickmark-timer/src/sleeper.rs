@@ -14,7 +14,7 @@ const TRIED: u64 = 64;
 const WORTH: u64 = 2_000;
 /// Every so many sleeps the CPU time of the kernel's part is measured: two readings of 400 ns.
 const MEASURED: u64 = 16;
-/// What the kernel's part is thought to take until then, in ns.
+/// Assumed wake-up latency of the kernel until one is measured, ns.
 const SUPPOSED: f64 = 15_000.0;
 /// So long after it was compared with the clock, in ns, the counter alone tells the time: its rate is known to 10 ppm, and this to 2 ns.
 const RECENT: u64 = 200_000;
@@ -253,7 +253,7 @@ impl Sleeper {
         self.latencies.margin(self.options.quantile, self.allowed()) as u64
     }
 
-    /// What the budget leaves for spinning, in ns.
+    /// Time that the budget leaves for spinning, ns.
     fn allowed(&self) -> f64 {
         (self.options.cpu_budget as f64 - self.kernel).max(0.0)
     }

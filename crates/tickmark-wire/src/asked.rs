@@ -38,7 +38,7 @@ pub struct Pages {
     pub keep: bool,
 }
 
-/// What the other host says.
+/// The message of the other host.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Answer {

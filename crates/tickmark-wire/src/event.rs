@@ -38,7 +38,7 @@ pub enum Event {
     Unknown(String),
 }
 
-/// What the agent is and where it finds itself.
+/// Identity of the agent and its environment.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Hello {
     /// Version of the stream.
@@ -107,7 +107,7 @@ pub struct Started {
     pub run: RunId,
     /// Its probe.
     pub probe: Name,
-    /// What the probe is told.
+    /// Arguments of the probe.
     #[serde(default, skip_serializing_if = "Arguments::is_empty")]
     pub arguments: Arguments,
     /// The metrics that it gives; none where that is one, of the probe's own name.
@@ -129,7 +129,7 @@ pub struct Observed {
     pub run: RunId,
     /// Which metric.
     pub metric: Name,
-    /// What these observations are for the metric.
+    /// Role of these observations for the metric.
     #[serde(default, skip_serializing_if = "Part::is_whole")]
     pub part: Part,
     /// What was seen.

@@ -88,7 +88,7 @@ vocabulary! {
         Timestamp = "timestamp",
         /// Arithmetic of the processor.
         Arithmetic = "arithmetic",
-        /// What the processor is: clock rate, TLB, cache line, loads at once.
+        /// Properties of the processor: clock rate, TLB, cache line, parallel loads.
         Machine = "machine",
         /// Probes that misbehave on purpose, to prove the limits; part of no suite.
         Selftest = "selftest",

@@ -21,7 +21,7 @@ pub const TIMERLAT_THREAD: &str = "timerlat.thread";
 pub const CLOCK_READS: &str = "clock_reads";
 /// Those of each call site.
 pub const CLOCK_READS_SITES: &str = "clock_reads.sites";
-/// What the count cannot see.
+/// Reads that the count does not include.
 pub const CLOCK_READS_BLIND: &str = "clock_reads.blind";
 /// How long the command took.
 pub const CLOCK_READS_TIME: &str = "clock_reads.time";

@@ -59,7 +59,7 @@ pub struct Windows {
 pub struct Loads {
     /// The CPU.
     pub cpu: u32,
-    /// What the computing task does alone; absent where there is none.
+    /// Work of the computing task alone; absent where there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub alone: Option<Alone>,
     /// From the first window's beginning to the last one's end, with what is between them; absent without a window.
@@ -222,12 +222,12 @@ pub struct GapTrace {
     /// where that was not looked at.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preempted: Option<Vec<u32>>,
-    /// What the kernel counted around them; absent where that was not looked at.
+    /// The kernel's counts around them; absent where they were not read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counted: Option<Box<Counted>>,
 }
 
-/// What the kernel's counters of interrupts, soft interrupts and page faults say around gaps, in columns. They are read before the
+/// The kernel's counters of interrupts, soft interrupts and page faults around gaps, in columns. They are read before the
 /// loop and after some of its gaps: what moved between two readings did so in the gaps between them, or while they were read.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counted {
@@ -254,7 +254,7 @@ pub struct Counted {
 impl Counted {
     /// The counter of quotas.
     pub const QUOTA: &str = "quota";
-    /// What the name of a task begins with, which ran during a wake-up's lateness; its number follows in parentheses, then whether it ran after it too.
+    /// Prefix of the name of a task that ran during a wake-up's latency; its number follows in parentheses, then whether it ran after it too.
     pub const TASK: &str = "task ";
 
     /// Whether a counter is that of a timer that ticks: the APIC's, Hyper-V's, ARM's, RISC-V's, Xen's, a PC's first one.

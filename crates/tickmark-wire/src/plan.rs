@@ -13,7 +13,7 @@ pub struct RunId(pub u32);
 /// Everything that the agent needs to know.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
-    /// What the measured processes are given.
+    /// Settings of the measured processes.
     pub settings: Settings,
     /// The metrics that were asked for, as the program that made the plan defines them.
     pub metrics: Vec<Metric>,
@@ -30,7 +30,7 @@ pub struct RunPlan {
     pub round: u32,
     /// The probe.
     pub probe: Name,
-    /// What the probe is told, by the names of its parameters; none for a probe that has none.
+    /// Arguments of the probe by the names of its parameters; empty for a probe without parameters.
     #[serde(default, skip_serializing_if = "Arguments::is_empty")]
     pub arguments: Arguments,
     /// The metrics that it gives; none where that is one, of the probe's own name.

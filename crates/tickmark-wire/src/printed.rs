@@ -36,7 +36,7 @@ impl Mul<f64> for Printed {
     }
 }
 
-/// What the last digit of a decimal number counts: .01 in 1.25, 100 in 1.2e3. None of a hexadecimal one, which is exact.
+/// Value of a unit in the last digit of a decimal number: .01 in 1.25, 100 in 1.2e3. None for a hexadecimal one, which is exact.
 fn last_digit(token: &[u8]) -> Option<f64> {
     let text = std::str::from_utf8(token).ok()?.trim().trim_start_matches(['+', '-']);
     let (digits, power) = match text.split_once(['e', 'E']) {

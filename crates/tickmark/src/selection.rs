@@ -20,7 +20,7 @@ pub(crate) fn suites() -> impl Iterator<Item = &'static str> {
     ["all", LMBENCH].into_iter().chain(groups)
 }
 
-/// What the names select of what this machine's agent offers, each once, in the order of its catalogue. No name selects all. A
+/// Probes of this machine's agent that the names select, each once, in the order of its catalogue. No name selects all. A
 /// probe with parameters takes others than the suites' as PROBE:PARAMETER=VALUE,...
 ///
 /// # Errors

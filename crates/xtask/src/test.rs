@@ -117,7 +117,7 @@ const STEPS: &[Step] = &[
     ("the package", 0.6, package::check),
 ];
 
-/// What the tables of surveys are queried with, and their manifests looked at, from PyPI.
+/// Installs the Python packages that query the tables of surveys and validate manifests, from PyPI.
 fn python() -> Result<()> {
     let folder = shell::root().join("target/python");
     let packages = ["duckdb", "chdb", "pyspark", "kubernetes-validate"];

@@ -51,7 +51,7 @@ const CAMPAIGNS: &[Campaign] = &[
     },
 ];
 
-/// What there is, for people.
+/// The list of trials, as text.
 pub(crate) fn help() -> String {
     let line = |campaign: &Campaign| {
         format!("cargo xtask trials {:10} {} ({} times)\n", campaign.name, campaign.about, campaign.trials)

@@ -6,7 +6,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use tickmark_probe::sys::host;
 use tickmark_wire::Environment;
 
-/// What the kernel says where it stops to trust a clock source (kernel/time/clocksource.c, arch/x86/kernel/tsc.c).
+/// Messages of the kernel where it stops to trust a clock source (kernel/time/clocksource.c, arch/x86/kernel/tsc.c).
 const UNSTABLE: [&str; 3] = ["as unstable because", "Marking TSC unstable", "TSC found unstable"];
 
 const ROOT: &str = "/sys/devices/system/clocksource/clocksource0";

@@ -50,7 +50,7 @@ pub(super) fn collect(facts: &mut Environment) {
     timer_module(facts);
 }
 
-/// What the module tickmark_timer fires its timers by, where it is loaded.
+/// Back end of the module tickmark_timer, where it is loaded.
 fn timer_module(facts: &mut Environment) {
     let place = tickmark_probe::sys::timer_module::STATISTICS;
     for line in std::fs::read_to_string(place).unwrap_or_default().lines() {

@@ -27,11 +27,11 @@ pub struct Experiment {
     pub slice: Nanos,
     /// Ends it, after the block that runs.
     pub budget: Option<Duration>,
-    /// What the measured processes are given, whatever the setting.
+    /// Settings of the measured processes under every setting of the knob.
     pub measured: Settings,
     /// The recordings to go on with, one for each setting; none to begin anew.
     pub resumed: Vec<tickmark_store::Id>,
-    /// What the blocks are added to.
+    /// The experiment that the blocks are added to.
     pub added: Option<Added>,
 }
 
@@ -45,7 +45,7 @@ pub struct Added {
 }
 
 impl Experiment {
-    /// What the measured processes are given under a setting.
+    /// Settings of the measured processes under one setting of the knob.
     #[must_use]
     pub fn given(&self, number: usize) -> Settings {
         self.knob.settings(&self.settings[number], &self.measured)

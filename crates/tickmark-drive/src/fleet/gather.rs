@@ -188,7 +188,7 @@ impl<'a> Gathering<'a> {
         }
     }
 
-    /// What the launcher said last.
+    /// The last line of the launcher.
     #[must_use]
     pub fn said(&self) -> Option<&str> {
         self.said.as_deref()

@@ -146,7 +146,7 @@ struct Site<'a> {
     series: Series,
     control: &'a Control,
     tell: Tell<'a>,
-    /// What the launcher says meanwhile, which nobody needs.
+    /// The launcher's output, which is discarded.
     lines: Receiver<Line>,
     /// None of one that is gone.
     members: Vec<(String, Option<Member>)>,

@@ -25,7 +25,7 @@ pub(super) struct Lock {
 #[derive(Debug, Serialize, Deserialize)]
 struct Holder {
     journal: PathBuf,
-    /// What the journal began with: it tells also where the journal is gone.
+    /// The first line of the journal; it is known also where the journal is gone.
     page: Page,
 }
 
@@ -96,7 +96,7 @@ pub(super) fn tried(file: &File) -> bool {
     })
 }
 
-/// What the locks of this user name, whatever store it is in.
+/// The journals that the locks of this user name, in any store.
 #[derive(Default)]
 pub(super) struct Named {
     /// Journals that are there, each once.

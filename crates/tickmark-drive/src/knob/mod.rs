@@ -56,7 +56,7 @@ pub trait Knob: Debug {
     fn current_setting(&self, hello: Option<&Hello>) -> Result<Option<String>, Error>;
     /// Whether what is in force is the setting.
     fn is(&self, seen: &str, setting: &str) -> bool;
-    /// What the measured processes are given.
+    /// Settings of the measured processes.
     fn settings(&self, setting: &str, settings: &Settings) -> Settings;
     /// Where the setting with this number is measured.
     fn place(&self, number: usize) -> SettingTarget<'_>;

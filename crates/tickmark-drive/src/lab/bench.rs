@@ -52,7 +52,7 @@ pub struct Wanted<'a> {
     pub memory: Option<u32>,
     /// How many CPUs it has.
     pub cpus: u32,
-    /// What the kernel is told.
+    /// Arguments of the kernel.
     pub append: [&'a str; 2],
     /// Files that are written before anything is measured: path, content.
     pub writes: Vec<(String, String)>,

@@ -14,7 +14,7 @@ use tickmark_wire::{Better, Nanos, Offer, names};
 pub enum Report {
     /// lmbench's ten tables.
     Lmbench,
-    /// What the cost of one tick says of another HZ.
+    /// Prediction of another HZ from the cost of one tick.
     Prediction,
     /// The per cent rows of the document of 2005, and what it got from noise.
     Document,
@@ -39,7 +39,7 @@ pub struct Setting {
     pub kernel: String,
     /// HZ of an image, which does not say it: phases are parts of its tick. Of a real machine, what it is to be booted into.
     pub hz: Option<u32>,
-    /// What the kernel is told.
+    /// Arguments of the kernel.
     pub append: String,
     /// Files that are written before anything is measured.
     pub write: BTreeMap<String, String>,

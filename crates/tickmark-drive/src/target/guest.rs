@@ -17,7 +17,7 @@ const KVM_BEGINS: Duration = Duration::from_secs(10);
 /// What a boot may take beside its runs, on the wall.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What the facts of its files and of its modules begin with.
+/// Prefixes of the facts about its files and its modules.
 pub(crate) const FILE: &str = "guest.file.";
 pub(crate) const MODULE: &str = "guest.module.";
 
@@ -199,7 +199,7 @@ impl Guest {
         Ok((events, self.machine))
     }
 
-    /// What the host knows of the guest and the guest not of itself.
+    /// Facts about the guest that only the host knows.
     fn facts(&self, machine: Machine, facts: &mut Environment) {
         let source = "tickmark lab";
         facts.know("guest.machine", source, machine.to_string());

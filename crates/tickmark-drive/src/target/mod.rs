@@ -174,7 +174,7 @@ mod tests {
         let settled = r#"{"cpu":0,"cpu_because":"","priority":"other","allowed":[0]}"#;
         let settings = serde_json::to_string(&Settings::default()).unwrap();
         format!(
-            r#"{{"hello":{{"format":{{"major":{major},"minor":7}},"agent":"9.9","agent_bytes":1,"settings":{settings},"settled":{settled},"environment":{{}}}}}}"#
+            r#"{{"hello":{{"format":{{"major":{major},"minor":7}},"agent":"9.9","agent_bytes":1,"asked":{settings},"settled":{settled},"environment":{{}}}}}}"#
         )
         .into_bytes()
     }

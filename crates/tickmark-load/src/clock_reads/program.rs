@@ -4,7 +4,7 @@ use super::code::segments;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// What the library does not see.
+/// Reads that the library does not count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Blind {
     /// It has no dynamic linker that would load anything.

@@ -50,13 +50,13 @@ pub(super) fn trip(
     end.receive(back)
 }
 
-/// What the messages of the other side are made of.
+/// Bytes of the messages of the other side.
 const OWN: u8 = 0xa5;
 
 /// What goes before trips: their size, how many they are, and whether they are a window; none of them ends the other side.
 pub(super) const HEADER: usize = 24;
 
-/// What the other side is told of trips that come: whether they begin, their size and how many they are. Only of windows.
+/// Announcement of trips to the other side: begin or end, size and number. Sent for windows only.
 pub(super) type OnWindow<'a> = &'a mut dyn FnMut(bool, u64, u64);
 
 /// The other side, until it is told to end. Messages are of at most so many bytes. One on another host looks at its CPU before a window and `says` when it has.

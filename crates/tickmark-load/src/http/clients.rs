@@ -103,7 +103,7 @@ impl Clients {
         self.board.done()
     }
 
-    /// What there was so far.
+    /// Counts so far.
     pub(super) fn read_board(&self) -> BoardReading {
         self.board.read()
     }

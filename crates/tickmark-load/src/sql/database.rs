@@ -54,7 +54,7 @@ pub(super) trait Connection: Send {
     /// Carries out a statement; how many rows came.
     ///
     /// # Errors
-    /// What the database says, in words.
+    /// The database's error, in words.
     fn run(&mut self, statement: &str) -> Result<u64, String>;
 }
 

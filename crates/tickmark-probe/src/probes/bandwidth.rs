@@ -14,7 +14,7 @@ const PIECE: usize = 64 << 10;
 /// What goes through a pipe or a socket between two stamps at least: many times what it holds, so that what
 /// lies in it at the start and at the end weighs little.
 const STRETCH: usize = 4 << 20;
-/// What the buffers of a TCP socket hold: left to themselves they grow while it is measured.
+/// Size of the buffers of a TCP socket: left to themselves they grow while it is measured.
 const BUFFER: usize = 64 << 10;
 
 const fn spec(name: &'static str, title: &'static str, timed: &'static str, source: &'static str) -> Spec {

@@ -219,7 +219,7 @@ fn measure(
     Ok(())
 }
 
-/// What the module makes of a row, again and again.
+/// Repeated results of the module for a row.
 fn in_kernel(
     row: &Due,
     module: &Module,

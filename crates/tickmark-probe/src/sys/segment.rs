@@ -5,7 +5,7 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// What the segment begins with (PGShmemHeader of PostgreSQL's storage/pg_shmem.h, the same since version 9.4).
+/// First bytes of the segment (PGShmemHeader of PostgreSQL's storage/pg_shmem.h, the same since version 9.4).
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct Header {

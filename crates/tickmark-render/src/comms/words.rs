@@ -66,7 +66,7 @@ fn between(interval: Interval, text: fn(f64) -> String) -> String {
     format!("{} to {}", text(interval.low.max(0.0)), text(interval.high))
 }
 
-/// What the straight pieces say.
+/// Sentences about the line segments.
 pub(super) fn model(seen: &CommsSummary) -> String {
     let Some(pieces) = &seen.pieces else {
         return "No model: it takes five sizes or more.".to_owned();
@@ -178,7 +178,7 @@ pub(super) fn meters(seen: &CommsSummary) -> Vec<String> {
     sentences
 }
 
-/// What the columns are.
+/// Explanation of the columns.
 pub(super) fn notes(launches: usize) -> String {
     format!(
         "time: of one message, the median of {launches} launches' medians; launches: half of what they differ by; rate: bytes over time; round trip: the whole way there and back, \

@@ -104,7 +104,7 @@ fn line(line: &Line, against: &Against, margin: f64) -> Value {
     })
 }
 
-/// What the order of the values says.
+/// Result of the tests of the order of the values.
 #[must_use]
 pub fn order(of: &Order) -> Value {
     json!({ "lag_1": of.lag_1, "widening": of.widening, "drift": of.drift, "drift_error": of.drift_error, "sorted": of.sorted })

@@ -263,7 +263,7 @@ pub(crate) fn parties(model: &Model, against: &Against) -> [String; 2] {
     [format!("baseline: {}", text(&model.base)), format!("candidate: {}", text(&against.party))]
 }
 
-/// What the environments do not share, as lines, of which so many are listed.
+/// Lines with the differences of the environments, at most so many.
 pub(crate) fn environment(model: &Model, against: &Against, listed: usize) -> Vec<String> {
     let all = &against.differences;
     let mut lines = Vec::new();
@@ -293,7 +293,7 @@ pub(crate) fn without(model: &Model, against: &Against) -> Vec<String> {
     named.map(line).collect()
 }
 
-/// What the columns mean.
+/// Explanation of the columns.
 pub(crate) fn legend(model: &Model) -> String {
     let mut legend =
         format!("floor and mean cost, each as the mean over replicates; margin {}", per_cent(model.margin));

@@ -98,7 +98,7 @@ fn summary(links: &Links) -> String {
     )
 }
 
-/// What the rule is worth; none where nothing was judged.
+/// Error rates of the rule; none where nothing was judged.
 fn rule(links: &Links) -> Option<String> {
     (links.judged > 0).then(|| {
         format!(

@@ -21,7 +21,7 @@ pub struct Dots {
     pub title: String,
     /// What it counts.
     pub axis: Axis,
-    /// What the kinds of values are.
+    /// Labels of the kinds of values.
     pub kinds: Vec<String>,
     /// From top to bottom.
     pub rows: Vec<Row>,

@@ -12,7 +12,7 @@ pub struct Heat {
     pub x: (String, String, String),
     /// The names of the rows, from top to bottom, and their cells, each from 0 to 1.
     pub rows: Vec<(String, Vec<f64>)>,
-    /// What the darkest cell is.
+    /// Value of the darkest cell.
     pub most: String,
 }
 

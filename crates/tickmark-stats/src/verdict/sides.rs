@@ -16,7 +16,7 @@ pub enum Sides<'a> {
         values: [&'a [f64]; 2],
         /// Of what they are multiples, as printed numbers are; 0 where that is not known.
         step: f64,
-        /// What their order says, where they were measured one after the other.
+        /// Result of the tests of their order, where they were measured one after the other.
         order: Option<Order>,
     },
     /// The same, known by their moments.
@@ -60,7 +60,7 @@ impl<'a> Sides<'a> {
         Self::Paired { values: [first, second], blocks: None, step: 0.0 }
     }
 
-    /// What the order of the values says, where it is known.
+    /// Result of the tests of the order of the values, where it is known.
     pub(super) fn order(&self) -> Option<Order> {
         match self {
             Self::Apart { order, .. } | Self::Moments(_, _, order) => *order,

@@ -96,7 +96,7 @@ pub(crate) struct Timers {
     pub(crate) output: Output,
 }
 
-/// What the probe takes.
+/// Values that the probe accepts.
 fn interval(text: &str) -> Result<Nanos, String> {
     let time = duration(text)?;
     if (20_000..=10_000_000_000).contains(&time.get()) {

@@ -117,7 +117,7 @@ fn summarised(values: &[f64], manner: Manner) -> Option<(Summary, Option<Interva
     Some((summary, (ends.len() == 2).then(|| interval(&ends))))
 }
 
-/// What the order in which the values came says.
+/// Result of the tests of the order in which the values came.
 fn order(values: &[f64]) -> (bool, Option<(f64, bool)>, Option<Drift>) {
     let sorted = tickmark_stats::verdict::is_sorted(values);
     if sorted { (true, None, None) } else { (false, neighbours(values), drift(values)) }

@@ -100,7 +100,7 @@ impl History {
 }
 
 #[test]
-#[ignore = "second tier: half a minute"]
+#[ignore = "second tier: 20 to 30 s"]
 fn a_gate_tells_a_change_from_none_and_from_what_it_cannot_judge() {
     let _machine = crate::bench::machine();
     let mut history = History::new();
@@ -193,7 +193,7 @@ fn a_baseline_stays_and_a_change_that_is_meant_is_accepted() {
 
 /// On this machine: too few trials arm nothing; a gate that was measured with enough passes.
 #[test]
-#[ignore = "second tier: half a minute"]
+#[ignore = "second tier: 20 to 30 s"]
 fn a_gate_is_measured_before_it_passes() {
     let _machine = crate::bench::machine();
     let mut history = History::new();

@@ -47,6 +47,7 @@ fn both_benchmarks_over_every_transport() {
 /// A thread and a process compute beside the messages: both meters have a load for most windows, and agree. A machine on which others
 /// run has windows that are refused, and says so.
 #[test]
+#[ignore = "second tier: 10 s"]
 fn what_messages_cost_is_found_by_two_meters() {
     let _machine = crate::bench::machine();
     let bench = Bench::new();

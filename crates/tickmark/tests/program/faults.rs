@@ -44,7 +44,7 @@ fn needs(bench: &Bench) -> BTreeMap<String, Vec<String>> {
 }
 
 #[test]
-#[ignore = "second tier: half a minute"]
+#[ignore = "second tier: 20 to 30 s"]
 fn each_system_call_that_a_probe_names_is_denied_in_turn() {
     let bench = Bench::new();
     let calls = needs(&bench);

@@ -688,7 +688,7 @@ fn among_ten_thousand_machines_the_bad_one_is_found_with_what_is_wrong_there() {
 }
 
 #[test]
-#[ignore = "second tier: half a minute"]
+#[ignore = "second tier: 20 to 30 s"]
 fn every_command_of_the_tutorial_runs() {
     let _machine = crate::bench::machine();
     let bench = Bench::new();

@@ -84,7 +84,7 @@ fn our_own_pair_says_what_a_transaction_costs() {
 }
 
 #[test]
-#[ignore = "second tier: half a minute"]
+#[ignore = "second tier: 20 to 30 s"]
 fn requests_at_times_of_their_own_come_as_often_as_they_are_due() {
     let _machine = crate::bench::machine();
     let bench = Bench::new();
@@ -155,7 +155,7 @@ fn good(mut stream: TcpStream) {
 }
 
 #[test]
-#[ignore = "second tier: half a minute"]
+#[ignore = "second tier: 20 to 30 s"]
 fn the_capacity_of_a_server_that_is_known_is_found_and_what_cannot_be_found_is_said() {
     let _machine = crate::bench::machine();
     let bench = Bench::new();

@@ -33,7 +33,7 @@ fn agents(bench: &Bench) -> usize {
 }
 
 #[test]
-#[ignore = "second tier: over a minute"]
+#[ignore = "second tier: 70 s"]
 fn kill_9_at_fifty_moments_loses_no_finished_probe() {
     let mut interrupted = 0;
     for moment in 0..50u64 {

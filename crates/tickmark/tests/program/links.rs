@@ -145,7 +145,7 @@ fn a_slow_link_is_found_between_machines_that_are_not_slow() {
 }
 
 #[test]
-#[ignore = "second tier: half a minute"]
+#[ignore = "second tier: 20 to 30 s"]
 fn machines_that_do_not_come_or_go_are_named_and_the_others_measured() {
     let bench = Bench::new();
     let folder = survey(&bench, "n[1-8]");
@@ -187,6 +187,7 @@ fn machines_that_do_not_come_or_go_are_named_and_the_others_measured() {
 }
 
 #[test]
+#[ignore = "second tier: 10 s"]
 fn bad_input_of_links_is_told_in_a_line() {
     let bench = Bench::new();
     let folder = survey(&bench, "a,b");

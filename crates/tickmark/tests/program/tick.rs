@@ -198,8 +198,10 @@ fn several_cpus_are_watched_at_the_same_time() {
         names.iter().any(|name| name.ends_with("-cpu0")) && names.iter().any(|name| name.ends_with("-cpu1"))
     );
     let text = out(&bench.run(&["tick", "--cpu", "0,1,1", "--duration", "400ms"]));
-    for part in ["CPU    lost", "Over time", "  CPU 1", "Shares of each CPU's time"] {
-        assert!(text.contains(part), "{part} is not in\n{text}");
+    // Columns are as wide as their figures.
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    for part in ["CPU lost tick", "Over time", " CPU 1", "Shares of each CPU's time"] {
+        assert!(words.contains(part), "{part} is not in\n{text}");
     }
     assert_eq!(text.matches("saved as").count(), 2, "{text}");
     // One that is not there is said before anything is measured.
@@ -313,6 +315,7 @@ fn the_first_long_gap_ends_the_loop_and_runs_a_command() {
 
 /// Hours are many runs: what is interrupted keeps those that ended.
 #[test]
+#[ignore = "second tier: 14 s"]
 fn a_long_watch_that_is_interrupted_keeps_what_it_saw() {
     let bench = Bench::new();
     let watch = bench.command(&["tick", "--duration", "30s"]).stdout(Stdio::piped()).spawn().unwrap();

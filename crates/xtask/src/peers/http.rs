@@ -10,7 +10,7 @@ const SECONDS: u32 = 2;
 const CONNECTIONS: &str = "32";
 /// Where nginx listens.
 pub(super) const PORT: &str = "18080";
-/// What the configuration of nginx is, but for its folder.
+/// The configuration of nginx, without its folder.
 const CONFIGURATION: &str = "daemon off; master_process off; worker_processes 1; pid P/pid; error_log P/errors;
 events { worker_connections 2048; }
 http { access_log off; keepalive_requests 1000000000; client_body_temp_path P/a; proxy_temp_path P/b; fastcgi_temp_path P/c; uwsgi_temp_path P/d; scgi_temp_path P/e;

@@ -15,7 +15,7 @@ const COMPETITORS: usize = 8;
 const SEVERAL: &[&str] =
     &["process.", "switch.", "ipc.", "bandwidth.pipe", "bandwidth.unix", "bandwidth.tcp"];
 const ACROSS: &[&str] = &["between_cpus", ".across", ".unpinned"];
-/// What the caches and the memory of the machine give at that moment.
+/// Latency of the caches and the memory at that moment.
 const MEMORY: &[&str] = &["memory.", "bandwidth.", "machine.", "vm."];
 /// These two may spread by a tenth.
 const TCP: &[&str] = &["ipc.tcp.connect", "bandwidth.tcp"];

@@ -129,7 +129,7 @@ fn line(name: &str, pages: &[Value]) {
     );
 }
 
-/// What the ticks take of a fixed computation, in turns with what they take as gaps.
+/// Time that ticks take of a fixed computation, alternating with their time as gaps.
 fn throughput(tickmark: &Tickmark) -> Result<()> {
     let cpu = tickmark.cpu.parse().map_err(|_| "no number of a CPU")?;
     let (mut gaps, mut losses, mut ratios) = (Vec::new(), Vec::new(), Vec::new());

@@ -22,7 +22,7 @@ fn hello() -> String {
     let settled = r#"{"cpu":0,"cpu_because":"","priority":"other","allowed":[0]}"#;
     let settings = serde_json::to_string(&Settings::default()).unwrap();
     format!(
-        r#"{{"hello":{{"format":{{"major":1,"minor":6}},"agent":"9.9","agent_bytes":1,"settings":{settings},"settled":{settled},"environment":{{}}}}}}"#
+        r#"{{"hello":{{"format":{{"major":1,"minor":6}},"agent":"9.9","agent_bytes":1,"asked":{settings},"settled":{settled},"environment":{{}}}}}}"#
     )
 }
 

@@ -82,7 +82,7 @@ fn measured(
     measured_one(store, name, plan, &["dose".to_owned()])
 }
 
-/// What the probe is told of the server.
+/// Arguments of the probe about the server.
 fn server_arguments(options: &Dose) -> Result<Arguments, Error> {
     let own = options.command.is_empty() && options.start.is_none();
     let counts = [&options.url, &options.count, &options.number];

@@ -166,7 +166,7 @@ fn serve(options: &Http) -> Result<Code, Error> {
     ended.map(|()| Code::Done).map_err(|error| Error::Refused(format!("--listen {listen}: {error}")))
 }
 
-/// What the probe is told of a server that runs already.
+/// Arguments of the probe for a server that runs already.
 pub(in crate::command) fn of_url(url: &str, pid: Option<u32>) -> Result<Vec<(&'static str, String)>, Error> {
     let wrong = |why: &str| Error::Usage(format!("--url {url}: {why}"));
     if url.starts_with("https://") {

@@ -13,7 +13,7 @@ use tickmark_store::Recording;
 pub(in crate::command) struct Answers {
     /// What is said first.
     pub(in crate::command) answer: String,
-    /// What the cost of one tick says of another HZ.
+    /// Prediction of another HZ from the cost of one tick.
     pub(in crate::command) prediction: String,
     /// Tables, with the document's figures beside.
     pub(in crate::command) tables: String,

@@ -29,7 +29,7 @@ pub(in crate::command) fn run(
     }
 }
 
-/// What the lab needs, and the command that installs the rest. A missing part is an answer and no failure.
+/// Prints the parts that the lab needs, and the command that installs missing ones. A missing part is an answer and no failure.
 fn doctor(format: Format) -> Result<Code, Error> {
     let all = tickmark_lab::inventory();
     if format == Format::Json {

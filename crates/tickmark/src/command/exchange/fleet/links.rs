@@ -178,7 +178,7 @@ pub(super) fn write(survey: &Survey, folder: &Path, day: &str, id: &str) -> Resu
     Ok(writer.finish()?)
 }
 
-/// What the table says of the last series, where there is one.
+/// Result of the last series in the table, where there is one.
 pub(super) fn read_last_series(
     folder: &Path,
     places: &BTreeMap<String, usize>,

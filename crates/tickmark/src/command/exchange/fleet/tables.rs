@@ -167,7 +167,7 @@ fn is_old(folder: &Path, changed: Option<std::time::SystemTime>) -> bool {
     newest.is_none_or(|newest| changed.is_some_and(|changed| newest < changed))
 }
 
-/// What the tables of a survey say.
+/// Content of the tables of a survey.
 pub(super) fn read_survey(survey: &Survey) -> Result<Seen, Error> {
     let folder = folder(survey);
     let path = folder.join("nodes");

@@ -19,7 +19,7 @@ const BARS: u16 = 120;
 /// From this wake-up latency on a CPU is marked, in ns.
 const MARKED: f64 = 1e6;
 
-/// What the user wants.
+/// The user's command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Wish {
     Nothing,
