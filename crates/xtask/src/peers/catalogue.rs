@@ -93,54 +93,43 @@ int main(int argc, char **argv) {
 "#;
 
 const PAIRS: &[Pair] = &[
-    Pair {
-        name: "memory, read (mean) : sysbench memory read",
-        ours: |t, _| ours(t, "bandwidth.memory.read", "mean"),
-        theirs: |t, _| sysbench(t, "read"),
-        explained: "",
-    },
-    Pair {
-        name: "memory, write (mean) : sysbench memory write",
-        ours: |t, _| ours(t, "bandwidth.memory.write", "mean"),
-        theirs: |t, _| sysbench(t, "write"),
-        explained: "",
-    },
-    Pair {
-        name: "copy by libc (mean) : perf bench mem memcpy",
-        ours: |t, _| ours(t, "bandwidth.copy.libc", "mean"),
-        theirs: |t, _| memcpy(t),
-        explained: "",
-    },
-    Pair {
-        name: "copy by hand (floor) : STREAM copy",
-        ours: |t, _| ours(t, "bandwidth.copy.hand", "value"),
-        theirs: |t, folder| compiled(t, folder, "copy"),
-        explained: "",
-    },
-    Pair {
-        name: "random main memory (mean) : shuffled C chain",
-        ours: |t, _| ours(t, "memory.latency.random", "mean"),
-        theirs: |t, folder| compiled(t, folder, "chase"),
-        explained: "",
-    },
-    Pair {
-        name: "TCP round trip (floor) : NetPIPE",
-        ours: |t, _| ours(t, "ipc.tcp.round_trip", "value"),
-        theirs: |t, _| netpipe(t),
-        explained: "",
-    },
-    Pair {
-        name: "TCP bandwidth (mean) : C loop",
-        ours: |t, _| ours(t, "bandwidth.tcp", "mean"),
-        theirs: |t, folder| compiled(t, folder, "tcp"),
-        explained: "",
-    },
-    Pair {
-        name: "TCP bandwidth (mean) : iperf3",
-        ours: |t, _| ours(t, "bandwidth.tcp", "mean"),
-        theirs: |t, _| iperf(t),
-        explained: "iperf3 reads until each block is full, this probe and the C loop read what is there",
-    },
+    Pair::new(
+        "memory, read (mean) : sysbench memory read",
+        |t, _| ours(t, "bandwidth.memory.read", "mean"),
+        |t, _| sysbench(t, "read"),
+    ),
+    Pair::new(
+        "memory, write (mean) : sysbench memory write",
+        |t, _| ours(t, "bandwidth.memory.write", "mean"),
+        |t, _| sysbench(t, "write"),
+    ),
+    Pair::new(
+        "copy by libc (mean) : perf bench mem memcpy",
+        |t, _| ours(t, "bandwidth.copy.libc", "mean"),
+        |t, _| memcpy(t),
+    ),
+    Pair::new(
+        "copy by hand (floor) : STREAM copy",
+        |t, _| ours(t, "bandwidth.copy.hand", "value"),
+        |t, folder| compiled(t, folder, "copy"),
+    ),
+    Pair::new(
+        "random main memory (mean) : shuffled C chain",
+        |t, _| ours(t, "memory.latency.random", "mean"),
+        |t, folder| compiled(t, folder, "chase"),
+    ),
+    Pair::new(
+        "TCP round trip (floor) : NetPIPE",
+        |t, _| ours(t, "ipc.tcp.round_trip", "value"),
+        |t, _| netpipe(t),
+    ),
+    Pair::new(
+        "TCP bandwidth (mean) : C loop",
+        |t, _| ours(t, "bandwidth.tcp", "mean"),
+        |t, folder| compiled(t, folder, "tcp"),
+    ),
+    Pair::new("TCP bandwidth (mean) : iperf3", |t, _| ours(t, "bandwidth.tcp", "mean"), |t, _| iperf(t))
+        .explained("iperf3 reads until each block is full, this probe and the C loop read what is there"),
 ];
 
 /// Installs the peers, runs all pairs and prints their ratios.

@@ -10,42 +10,12 @@ const PORT: &str = "5996";
 const MIB: &str = "1048576";
 
 const PAIRS: &[Pair] = &[
-    Pair {
-        name: "1 byte, half a round trip : NetPIPE",
-        ours: |t, _| ours(t, "1", "time"),
-        theirs: |t, _| netpipe(t, "1", "usec").map(|time| time.map(|us| us * 1e3)),
-        explained: "",
-    },
-    Pair {
-        name: "14 bytes, half a round trip : sockperf",
-        ours: |t, _| ours(t, "14", "time"),
-        theirs: |t, _| sockperf(t),
-        explained: "",
-    },
-    Pair {
-        name: "1 byte, half a round trip : qperf",
-        ours: |t, _| ours(t, "1", "time"),
-        theirs: |t, _| qperf(t),
-        explained: "",
-    },
-    Pair {
-        name: "1 MiB there and back, rate : NetPIPE",
-        ours: |t, _| ours(t, MIB, "rate"),
-        theirs: |t, _| netpipe(t, MIB, "Mbps").map(|rate| rate.map(|rate| rate * 1_048_576.0 / 8.0)),
-        explained: "",
-    },
-    Pair {
-        name: "a stream in blocks of 64 KiB, across CPUs : iperf3 -N",
-        ours: |t, _| stream(t),
-        theirs: |t, _| iperf(t, &["-N"]),
-        explained: "",
-    },
-    Pair {
-        name: "a stream in blocks of 64 KiB, across CPUs : iperf3",
-        ours: |t, _| stream(t),
-        theirs: |t, _| iperf(t, &[]),
-        explained: "without TCP_NODELAY (-N), which these streams have, a stream over loopback has two thirds of the rate",
-    },
+    Pair::new("1 byte, half a round trip : NetPIPE", |t, _| ours(t, "1", "time"), |t, _| netpipe(t, "1", "usec").map(|time| time.map(|us| us * 1e3))),
+    Pair::new("14 bytes, half a round trip : sockperf", |t, _| ours(t, "14", "time"), |t, _| sockperf(t)),
+    Pair::new("1 byte, half a round trip : qperf", |t, _| ours(t, "1", "time"), |t, _| qperf(t)),
+    Pair::new("1 MiB there and back, rate : NetPIPE", |t, _| ours(t, MIB, "rate"), |t, _| netpipe(t, MIB, "Mbps").map(|rate| rate.map(|rate| rate * 1_048_576.0 / 8.0))),
+    Pair::new("a stream in blocks of 64 KiB, across CPUs : iperf3 -N", |t, _| stream(t), |t, _| iperf(t, &["-N"])),
+    Pair::new("a stream in blocks of 64 KiB, across CPUs : iperf3", |t, _| stream(t), |t, _| iperf(t, &[])).explained("without TCP_NODELAY (-N), which these streams have, a stream over loopback has two thirds of the rate"),
 ];
 
 /// Installs the peers, runs all pairs and prints their ratios.

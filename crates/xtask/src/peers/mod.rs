@@ -85,6 +85,17 @@ pub(crate) struct Pair {
     pub(crate) explained: &'static str,
 }
 
+impl Pair {
+    const fn new(name: &'static str, ours: Measure, theirs: Measure) -> Self {
+        Self { name, ours, theirs, explained: "" }
+    }
+
+    const fn explained(mut self, explained: &'static str) -> Self {
+        self.explained = explained;
+        self
+    }
+}
+
 /// Measures all pairs in interleaved rounds and prints their ratios; the inner result names those that are farther
 /// apart than the limit.
 pub(crate) fn pairs(tickmark: &Tickmark, folder: &Path, pairs: &[Pair], limit: f64) -> Result<Result<()>> {

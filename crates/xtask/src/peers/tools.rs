@@ -32,39 +32,34 @@ int main(int argc, char **argv) {
 "#;
 
 const PAIRS: &[Pair] = &[
-    Pair {
-        name: "null call, floor : C loop",
-        ours: |t, _| floor(t, "syscall.null", "value"),
-        theirs: |t, c| c_loop(t, c, "getppid"),
-        explained: "",
-    },
-    Pair {
-        name: "null call, mean : perf bench syscall basic",
-        ours: |t, _| floor(t, "syscall.null", "mean"),
-        theirs: |t, _| perf(t, &["syscall", "basic", "-l", "3000000"]),
-        explained: "",
-    },
-    Pair {
-        name: "clock read, floor : C loop",
-        ours: |t, _| floor(t, "clock.monotonic.read", "value"),
-        theirs: |t, c| c_loop(t, c, "read"),
-        explained: "",
-    },
-    Pair {
-        name: "pipe, mean : perf bench sched pipe",
-        ours: |t, _| floor(t, "ipc.pipe.round_trip", "mean"),
-        theirs: |t, _| perf(t, &["sched", "pipe", "-l", "100000"]),
-        explained: "",
-    },
-    Pair {
-        name: "wake-up at fifo:50 : cyclictest",
-        ours: |t, _| {
+    Pair::new(
+        "null call, floor : C loop",
+        |t, _| floor(t, "syscall.null", "value"),
+        |t, c| c_loop(t, c, "getppid"),
+    ),
+    Pair::new(
+        "null call, mean : perf bench syscall basic",
+        |t, _| floor(t, "syscall.null", "mean"),
+        |t, _| perf(t, &["syscall", "basic", "-l", "3000000"]),
+    ),
+    Pair::new(
+        "clock read, floor : C loop",
+        |t, _| floor(t, "clock.monotonic.read", "value"),
+        |t, c| c_loop(t, c, "read"),
+    ),
+    Pair::new(
+        "pipe, mean : perf bench sched pipe",
+        |t, _| floor(t, "ipc.pipe.round_trip", "mean"),
+        |t, _| perf(t, &["sched", "pipe", "-l", "100000"]),
+    ),
+    Pair::new(
+        "wake-up at fifo:50 : cyclictest",
+        |t, _| {
             let _sleeper = Sleeper::start(t)?;
             wake_up(t)
         },
-        theirs: cyclictest,
-        explained: "",
-    },
+        cyclictest,
+    ),
 ];
 
 /// Installs the peers, runs all pairs and prints their ratios.
