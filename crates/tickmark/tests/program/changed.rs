@@ -39,6 +39,7 @@ fn moved(bench: &Bench, probe: &str) -> serde_json::Value {
 #[test]
 #[ignore = "second tier: 10 s"]
 fn processes_that_were_moved_are_marked_and_a_ring_that_came_together_has_failed() {
+    let _alone = machine();
     if std::thread::available_parallelism().map_or(1, usize::from) < 2 {
         return;
     }
