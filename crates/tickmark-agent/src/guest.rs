@@ -31,12 +31,12 @@ pub(crate) fn run() -> ! {
     // Modules, a line each: path, name, parameters.
     for line in std::fs::read_to_string("/modules").unwrap_or_default().lines() {
         let mut words = line.splitn(3, ' ');
-        let (Some(path), Some(name), Some(told)) = (words.next(), words.next(), words.next()) else {
+        let (Some(path), Some(name), Some(parameters)) = (words.next(), words.next(), words.next()) else {
             continue;
         };
         let bytes = std::fs::read(path).unwrap_or_default();
-        if let Err(error) = guest::load_module(&bytes, told) {
-            println!("tickmark-agent: the kernel does not take module {name} ({told}): {error}");
+        if let Err(error) = guest::load_module(&bytes, parameters) {
+            println!("tickmark-agent: the kernel does not take module {name} ({parameters}): {error}");
             guest::restart();
         }
         // Its memory is the guest's.

@@ -112,11 +112,11 @@ pub fn catalogue(cases: &[String]) -> Result<Catalogue, String> {
 
 /// A case from PROBE:PARAMETER=VALUE,...
 fn offer(text: &str) -> Result<Offer, String> {
-    let (name, told) = text.split_once(':').unwrap_or((text, ""));
+    let (name, given) = text.split_once(':').unwrap_or((text, ""));
     let probe =
         tickmark_load::REGISTRY.find(name).ok_or_else(|| format!("this agent has no probe {name}"))?;
     let mut arguments = Arguments::new();
-    for pair in told.split(',').filter(|pair| !pair.is_empty()) {
+    for pair in given.split(',').filter(|pair| !pair.is_empty()) {
         let (parameter, value) =
             pair.split_once('=').ok_or_else(|| format!("{name}: give PARAMETER=VALUE and not {pair}"))?;
         if arguments.insert(parameter.trim().to_owned(), value.trim().to_owned()).is_some() {

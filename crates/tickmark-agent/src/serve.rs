@@ -27,9 +27,9 @@ fn listen(words: &[String]) -> Result<(), String> {
     let address: SocketAddr = at.parse().map_err(|_| format!("{at:?} is no ADDRESS:PORT"))?;
     let allowed = limits::allowed_cpus().map_err(|error| error.to_string())?;
     let cpu = match words.get(1) {
-        Some(told) => {
-            let cpu = told.parse().ok().filter(|cpu| allowed.contains(cpu));
-            cpu.ok_or_else(|| format!("CPU {told} is not one that this process may use"))?
+        Some(given) => {
+            let cpu = given.parse().ok().filter(|cpu| allowed.contains(cpu));
+            cpu.ok_or_else(|| format!("CPU {given} is not one that this process may use"))?
         }
         None => allowed.last().copied().unwrap_or_default(),
     };

@@ -36,7 +36,7 @@ pub struct Comms {
     pub summary: Result<CommsSummary, String>,
 }
 
-/// What was seen. Times in ns.
+/// Summary of the runs. Times in ns.
 #[derive(Debug)]
 pub struct CommsSummary {
     /// By size, ascending.

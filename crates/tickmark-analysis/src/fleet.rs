@@ -78,7 +78,7 @@ pub struct Finding {
     pub weight: Option<f64>,
 }
 
-/// What is asked of a report.
+/// Options of a report.
 #[derive(Debug, Clone, Copy)]
 pub struct Rule {
     /// The chance that any machine lies apart in any metric where all are equal, and that any group differs.

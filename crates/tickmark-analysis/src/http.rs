@@ -84,7 +84,7 @@ impl Limit {
 /// Every load of a probe in a recording.
 #[must_use]
 pub fn summarize_loads(recording: &Recording, probe: &str) -> Vec<Load> {
-    each(recording, probe, &|told, sample| HttpSummary::from_sample(told, sample))
+    each(recording, probe, &|arguments, sample| HttpSummary::from_sample(arguments, sample))
 }
 
 /// The runs of a metric of a load, by the end of its name.
@@ -128,7 +128,7 @@ pub(crate) fn each<'a, T>(
 }
 
 impl HttpSummary {
-    fn from_sample(told: &Arguments, sample: &By<'_, '_>) -> Option<Self> {
+    fn from_sample(arguments: &Arguments, sample: &By<'_, '_>) -> Option<Self> {
         let runs = |end: &str| sample(end).map_or_else(Vec::new, |sample| sample.runs);
         let estimate = |end: &str| median_of_runs(&runs(end).iter().map(|run| run.value).collect::<Vec<_>>());
         let middle = |end: &str| estimate(end).map(|all| all.point);
@@ -145,7 +145,7 @@ impl HttpSummary {
         let busy = [middle(".busy_server"), middle(".busy_client")];
         let times = [times(".latency"), times(".response"), times(".late")];
         let missed = middle(".missed");
-        let is = |name: &str, value: &str| told.get(name).is_some_and(|told| told == value);
+        let is = |name: &str, value: &str| arguments.get(name).is_some_and(|given| given == value);
         let cpu = [estimate(".cpu_server"), estimate(".cpu_client")];
         let used = |cpu: &Estimate| cpu.point * rate.point / 1e9;
         let shared = match (&cpu[0], &cpu[1]) {
@@ -157,7 +157,7 @@ impl HttpSummary {
             _ => None,
         };
         // Threads of one client wait for each other, too.
-        let several = told.contains_key("server");
+        let several = arguments.contains_key("server");
         let client = if several { cpu[1].as_ref().map(used) } else { busy[1] };
         // How many CPUs another's server may use is not known.
         let limit = limit(shared, [busy[0].filter(|_| !is("whose", "url")), client], &times);

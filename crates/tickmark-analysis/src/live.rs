@@ -108,7 +108,7 @@ impl History {
         visited.map_or(newest, |seen| Point { late: seen.late, gaps: seen.gaps, clock: seen.clock, ..newest })
     }
 
-    /// What was seen of one thing in the last so many seconds or minutes, oldest first; 0 where it was not seen.
+    /// Values of one quantity over the last seconds or minutes, oldest first; 0 where there was none.
     #[must_use]
     pub fn latest(&self, what: LiveQuantity, minutes: bool, count: usize) -> Vec<f64> {
         let all = if minutes { &self.minutes } else { &self.seconds };

@@ -14,7 +14,7 @@ pub const LONGER: f64 = 10.0;
 /// Wake-ups beyond this quantile tell how late ones come together, and what lies beyond the latest.
 const RARE: f64 = 0.99;
 
-/// What is asked about the tails.
+/// Request for limits of the tails.
 #[derive(Debug, Clone, Copy)]
 pub struct TailRequest<'a> {
     /// Lengths in ns of which a limit is wanted, beside the usual ones.
@@ -205,7 +205,7 @@ pub fn summarize_wake_ups(recording: &Recording, request: &TailRequest<'_>) -> O
     };
     let metrics = recording.meta.plan.metrics.iter();
     let mut ways: Vec<WaitMethodRow> =
-        metrics.filter(own).map(|metric| way(recording, metric, request)).collect();
+        metrics.filter(own).map(|metric| method_row(recording, metric, request)).collect();
     let rank = |way: &WaitMethodRow| {
         way.summary.as_ref().ok().and_then(|seen| seen.late.quantile(0.5)).unwrap_or(f64::MAX)
     };
@@ -275,7 +275,7 @@ const CPU: &str = ".cpu";
 /// And that of the one that ended it.
 const MET: &str = ".met";
 
-fn way(recording: &Recording, metric: &Metric, request: &TailRequest<'_>) -> WaitMethodRow {
+fn method_row(recording: &Recording, metric: &Metric, request: &TailRequest<'_>) -> WaitMethodRow {
     let runs: Vec<Vec<f64>> = recording
         .runs
         .iter()

@@ -41,7 +41,7 @@ pub enum ProgressEvent<'a> {
     Kernel(tickmark_lab::Progress<'a>),
     /// A static program of tickmark's own is being built, which takes about a minute.
     Building(StaticProgram),
-    /// What was told step by step is over.
+    /// The report of single steps is over.
     Over,
     /// A virtual machine that was to run at the host's speed runs slower: why.
     NoKvm(&'a str),
@@ -76,9 +76,9 @@ impl Control {
         self.lines().stopped
     }
 
-    pub(crate) fn tell(&self, told: ProgressEvent<'_>) {
+    pub(crate) fn tell(&self, event: ProgressEvent<'_>) {
         if let Some(hear) = &self.hear {
-            hear(told);
+            hear(event);
         }
     }
 

@@ -25,7 +25,7 @@ const BUILT_AT: &str = "2005-07-06 00:00:00 UTC";
 /// A kernel in the cache.
 #[derive(Debug, Clone)]
 pub struct Built {
-    /// What was asked for.
+    /// The requested kernel.
     pub kernel: Kernel,
     /// The image to boot.
     pub image: PathBuf,
@@ -123,7 +123,7 @@ impl Cache {
         for (kernel, (archive, source)) in kernels.iter().zip(&sources) {
             let compiler = version(&tools::compiler(kernel.arch)?)?;
             let key = hash(&[kernel.arch.name(), source, &config::fragment(kernel), &compiler, BUILT_AT]);
-            let found = found(self, kernel, &key);
+            let found = find_built(self, kernel, &key);
             if let Some(found) = found.as_ref().filter(|found| need.is_met(found)) {
                 built.push(found.clone());
                 continue;
@@ -132,8 +132,7 @@ impl Cache {
                 let on = &mut maker.on;
                 lock = Some(self.lock(KIND, &mut || on(Progress::Waiting), stop)?);
                 // Whoever had the lock may have built it.
-                if let Some(done) = crate::make::found(self, kernel, &key).filter(|found| need.is_met(found))
-                {
+                if let Some(done) = find_built(self, kernel, &key).filter(|found| need.is_met(found)) {
                     built.push(done);
                     continue;
                 }
@@ -161,7 +160,7 @@ impl Cache {
     }
 }
 
-fn found(cache: &Cache, kernel: &Kernel, key: &str) -> Option<Built> {
+fn find_built(cache: &Cache, kernel: &Kernel, key: &str) -> Option<Built> {
     let folder = cache.entry(KIND, key);
     let text = std::fs::read_to_string(folder.join("kernel.json")).ok()?;
     let entry: Entry = serde_json::from_str(&text).ok()?;

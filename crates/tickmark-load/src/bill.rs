@@ -58,45 +58,25 @@ pub(super) static PROBES: &[Probe] = &[Probe {
         roams: true,
         weight: 1,
         parameters: &[
-            Parameter {
-                name: "watch",
-                about: "whether a task computes on each CPU meanwhile",
-                values: &[
+            Parameter::choice(
+                "watch",
+                "whether a task computes on each CPU meanwhile",
+                &[
                     Value { value: "yes", name: "", title: "", timed: " beside computing tasks" },
                     Value { value: "no", name: ".unwatched", title: ", unwatched", timed: "" },
                 ],
-                numbers: None,
-            },
-            Parameter {
-                name: "folder",
-                about: "where it runs; empty: in a folder of the run's",
-                values: &[],
-                numbers: None,
-            },
-            Parameter {
-                name: "pid",
-                about: "a process that runs already, with those that it started; empty: the command",
-                values: &[],
-                numbers: None,
-            },
-            Parameter {
-                name: "cgroup",
-                about: "the folder of a cgroup, in place of a command",
-                values: &[],
-                numbers: None,
-            },
-            Parameter {
-                name: "count",
-                about: "how often it does what is counted: a number, or a command that prints how often so far; empty: not counted",
-                values: &[],
-                numbers: None,
-            },
-            Parameter {
-                name: "words",
-                about: "the program and its arguments, with a NUL between them",
-                values: &[],
-                numbers: None,
-            },
+            ),
+            Parameter::text("folder", "where it runs; empty: in a folder of the run's"),
+            Parameter::text(
+                "pid",
+                "a process that runs already, with those that it started; empty: the command",
+            ),
+            Parameter::text("cgroup", "the folder of a cgroup, in place of a command"),
+            Parameter::text(
+                "count",
+                "how often it does what is counted: a number, or a command that prints how often so far; empty: not counted",
+            ),
+            Parameter::text("words", "the program and its arguments, with a NUL between them"),
         ],
         also: ALSO,
         tune: |spec, arguments: &Arguments| {
@@ -136,7 +116,7 @@ fn too_little(limits: &[Limit], cpus: usize) -> Option<&Limit> {
     limits.iter().find(|limit| limit.cpus < cpus as f64)
 }
 
-fn one(value: f64) -> Observations {
+fn single_observation(value: f64) -> Observations {
     Observations::Values(Values { values: vec![value], step: 1.0, over: 0 })
 }
 
@@ -148,10 +128,10 @@ fn unwatched(
 ) -> Result<(), ProbeError> {
     let count = Count::begin(params)?;
     let [took, billed] = subject.watch(params, budget.time)?;
-    sink.observe(Part::Whole, one(took), Vec::new());
-    sink.take(1, Part::Whole, one(billed), Vec::new());
+    sink.observe(Part::Whole, single_observation(took), Vec::new());
+    sink.take(1, Part::Whole, single_observation(billed), Vec::new());
     if let Some(count) = count.end()? {
-        sink.take(2, Part::Whole, one(count), Vec::new());
+        sink.take(2, Part::Whole, single_observation(count), Vec::new());
     }
     Ok(())
 }
@@ -256,14 +236,14 @@ fn watched(
     let no_others = [vec![std::process::id()], subject.own(&begun.tasks), subject.own(&ended.tasks)].concat();
     let [kernel, others] = tasks::between(&begun.tasks, &ended.tasks, &no_others);
     let own = (ended.own - begun.own) as f64;
-    sink.observe(Part::Whole, one(took), Vec::new());
+    sink.observe(Part::Whole, single_observation(took), Vec::new());
     let bill =
         Bill { wall, computing, unbroken, usual, billed, kernel: kernel as f64, others: others as f64 + own };
     for (number, value) in bill.values().into_iter().enumerate() {
-        sink.take(number + 1, Part::Whole, one(value), Vec::new());
+        sink.take(number + 1, Part::Whole, single_observation(value), Vec::new());
     }
     if let Some(count) = count {
-        sink.take(ALSO.len(), Part::Whole, one(count), Vec::new());
+        sink.take(ALSO.len(), Part::Whole, single_observation(count), Vec::new());
     }
     Ok(())
 }

@@ -28,10 +28,6 @@ const fn also(metric: &'static str, title: &'static str, unit: Unit) -> Also {
     Also { metric, title, unit, better: Better::Neither, headline: Headline::Median }
 }
 
-const fn text(name: &'static str, about: &'static str) -> Parameter {
-    Parameter { name, about, values: &[], numbers: None }
-}
-
 const ALSO: &[Also] = &[
     also(names::CLOCK_READS_SITES, "clock reads by call site", Unit::Count),
     also(names::CLOCK_READS_BLIND, "what the count of clock reads cannot see", Unit::Count),
@@ -54,24 +50,26 @@ pub(super) static PROBES: &[Probe] = &[Probe {
         roams: true,
         weight: 1,
         parameters: &[
-            text("words", "the program and its arguments, with a NUL between them"),
-            text("folder", "where it runs; empty: in a folder of the run's"),
-            text(
+            Parameter::text("words", "the program and its arguments, with a NUL between them"),
+            Parameter::text("folder", "where it runs; empty: in a folder of the run's"),
+            Parameter::text(
                 "count",
                 "how often it does what is counted: a number, or a command that prints how often so far; empty: not counted",
             ),
-            text("seconds", "after so many it is killed, with what it started; empty: it ends by itself"),
-            text(
+            Parameter::text(
+                "seconds",
+                "after so many it is killed, with what it started; empty: it ends by itself",
+            ),
+            Parameter::text(
                 "pid",
                 "a process that runs already, in place of the command: it is stopped where it reads clocks (uprobes)",
             ),
-            Parameter {
-                name: "confirm",
-                about: "whether the kernel counts the C library's own function, too (uprobes)",
-                values: &[Value::plain("no"), Value::plain("yes")],
-                numbers: None,
-            },
-            text(
+            Parameter::choice(
+                "confirm",
+                "whether the kernel counts the C library's own function, too (uprobes)",
+                &[Value::plain("no"), Value::plain("yes")],
+            ),
+            Parameter::text(
                 "calls",
                 "functions of the program whose calls the kernel counts: names with commas between them, * at the end of one for all that begin so",
             ),

@@ -23,10 +23,6 @@ use tickmark_wire::{
     Arguments, Better, Group, Headline, Loads, Nanos, Observations, Part, Point, Priority, Unit, names,
 };
 
-const fn parameter(name: &'static str, about: &'static str, values: &'static [Value]) -> Parameter {
-    Parameter { name, about, values, numbers: None }
-}
-
 /// What it is called, by what lies between.
 struct Called {
     metric: &'static str,
@@ -91,12 +87,12 @@ pub(super) static PROBES: &[Probe] = &[Probe {
         source: "Hockney, GENESIS and PARKBENCH (COMMS1, COMMS2); processor-load.txt",
         expected: Expected::UNKNOWN,
         parameters: &[
-            parameter(
+            Parameter::choice(
                 "benchmark",
                 "comms1: a message goes there and comes back; comms2: both send and receive, and return what they got",
                 &[Value::named("comms1", "comms1", "Comms1"), Value::named("comms2", "comms2", "Comms2")],
             ),
-            parameter(
+            Parameter::choice(
                 "over",
                 "what carries them",
                 &[
@@ -109,12 +105,12 @@ pub(super) static PROBES: &[Probe] = &[Probe {
                     Value::named("vsock", "vsock", "AF_VSOCK"),
                 ],
             ),
-            parameter(
+            Parameter::choice(
                 "peer",
                 "what the other side is",
                 &[Value::named("process", "", ""), Value::named("thread", ".thread", ", a thread")],
             ),
-            parameter(
+            Parameter::choice(
                 "place",
                 "the CPU of the other side",
                 &[
@@ -123,9 +119,9 @@ pub(super) static PROBES: &[Probe] = &[Probe {
                     Value::named("host", ".host", ", with another host"),
                 ],
             ),
-            parameter("at", "the address of the other host, where `tickmark comms --serve` listens", &[]),
-            parameter("token", "the file with the token of that host; empty: TICKMARK_TOKEN has it", &[]),
-            parameter(
+            Parameter::choice("at", "the address of the other host, where `tickmark comms --serve` listens", &[]),
+            Parameter::choice("token", "the file with the token of that host; empty: TICKMARK_TOKEN has it", &[]),
+            Parameter::choice(
                 "load",
                 "what computes beside them, on each CPU",
                 &[
@@ -134,7 +130,7 @@ pub(super) static PROBES: &[Probe] = &[Probe {
                     Value::named("process", ".beside_process", ", beside a computing process"),
                 ],
             ),
-            parameter(
+            Parameter::choice(
                 "step",
                 "how it computes",
                 &[
@@ -142,7 +138,7 @@ pub(super) static PROBES: &[Probe] = &[Probe {
                     Value::named("increment", ".increment", " (memory counter)"),
                 ],
             ),
-            parameter(
+            Parameter::choice(
                 "class",
                 "how the communicating tasks are scheduled",
                 &[
@@ -151,39 +147,29 @@ pub(super) static PROBES: &[Probe] = &[Probe {
                     Value::named("fifo", ".fifo", ", fifo priority"),
                 ],
             ),
-            parameter(
+            Parameter::choice(
                 "link",
                 "what lies between: this machine's own network, or a veth pair between two network namespaces (tcp, udp)",
                 &[Value::named("own", "", ""), Value::named("veth", ".veth", ", veth")],
             ),
-            Parameter {
-                name: "mtu",
-                about: "bytes of a packet on that pair",
-                values: &[Value::plain("1500")],
-                numbers: Some((68, 65_535)),
-            },
-            parameter(
+            Parameter::choice("mtu", "bytes of a packet on that pair", &[Value::plain("1500")]).or_numbers(68, 65_535),
+            Parameter::choice(
                 "offloads",
                 "whether the kernel may join and split segments there and leave out checksums",
                 &[Value::named("on", "", ""), Value::named("off", ".plain", ", offloads off")],
             ),
-            parameter(
+            Parameter::choice(
                 "rps",
                 "whether what comes there is handled on the CPU of who reads it (receive packet steering), and not on the sender's",
                 &[Value::named("off", "", ""), Value::named("on", ".rps", ", RPS")],
             ),
-            Parameter {
-                name: "rate",
-                about: "Mbit a second that pass there each way at most, by a token bucket (tc-tbf(8)); 0: as many as do",
-                values: &[Value::named("0", "", "")],
-                numbers: Some((1, 100_000)),
-            },
-            parameter(
+            Parameter::choice("rate", "Mbit a second that pass there each way at most, by a token bucket (tc-tbf(8)); 0: as many as do", &[Value::named("0", "", "")]).or_numbers(1, 100_000),
+            Parameter::choice(
                 "stream",
                 "what else goes to the other side: nothing, or a TCP stream as fast as it can",
                 &[Value::named("none", "", ""), Value::named("yes", ".beside_stream", ", beside a stream")],
             ),
-            parameter("sizes", "bytes of the messages, ascending, with spaces between", &[]),
+            Parameter::choice("sizes", "bytes of the messages, ascending, with spaces between", &[]),
         ],
         also: &OWN.also,
         tune: |spec, arguments: &Arguments| {

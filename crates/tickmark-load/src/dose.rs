@@ -31,14 +31,6 @@ const fn also(metric: &'static str, title: &'static str, unit: Unit) -> Also {
     Also { metric, title, unit, better: Better::Neither, headline: Headline::Median }
 }
 
-const fn text(name: &'static str, about: &'static str) -> Parameter {
-    Parameter { name, about, values: &[], numbers: None }
-}
-
-const fn number(name: &'static str, about: &'static str, least: u32, most: u32) -> Parameter {
-    Parameter { name, about, values: &[], numbers: Some((least, most)) }
-}
-
 /// In the order of [`observe`].
 const ALSO: &[Also] = &[
     also(names::DOSE_ASKED, "longer clock reads, asked", Unit::Time),
@@ -66,69 +58,64 @@ pub(super) static PROBES: &[Probe] = &[Probe {
         roams: true,
         weight: 1,
         parameters: &[
-            text("words", "the server and its arguments, with a NUL between them"),
-            text("folder", "where it runs; empty: in a folder of the run's"),
-            text(
+            Parameter::text("words", "the server and its arguments, with a NUL between them"),
+            Parameter::text("folder", "where it runs; empty: in a folder of the run's"),
+            Parameter::text(
                 "target",
                 "where it speaks HTTP: ADDRESS:PORT; printed: where its first line says; empty: it is not asked over HTTP",
             ),
-            Parameter {
-                name: "connection",
-                about: "close: a new one for each request; keep-alive: the same",
-                values: &[Value::plain("close"), Value::plain("keep-alive")],
-                numbers: None,
-            },
-            number("connections", "at the same time", 1, 1024),
-            text("host", "the name that it is asked for"),
-            text("path", "the page that it is asked for"),
-            Parameter {
-                name: "start",
-                about: "a database of our own instead of the server, which our clients ask",
-                values: &[Value::plain("none"), Value::plain("mariadb"), Value::plain("postgres")],
-                numbers: None,
-            },
+            Parameter::choice(
+                "connection",
+                "close: a new one for each request; keep-alive: the same",
+                &[Value::plain("close"), Value::plain("keep-alive")],
+            ),
+            Parameter::number("connections", "at the same time", 1, 1024),
+            Parameter::text("host", "the name that it is asked for"),
+            Parameter::text("path", "the page that it is asked for"),
+            Parameter::choice(
+                "start",
+                "a database of our own instead of the server, which our clients ask",
+                &[Value::plain("none"), Value::plain("mariadb"), Value::plain("postgres")],
+            ),
             super::sql::LOAD,
-            number("rows", "of its table", 1, 9_999_999),
-            text("busy", "a shell command that keeps it busy"),
-            text("count", "a shell command that prints how many transactions were done so far"),
-            text(
+            Parameter::number("rows", "of its table", 1, 9_999_999),
+            Parameter::text("busy", "a shell command that keeps it busy"),
+            Parameter::text("count", "a shell command that prints how many transactions were done so far"),
+            Parameter::text(
                 "number",
                 "a shell command that prints how long a transaction took, instead of its CPU time",
             ),
-            number("unit", "ns in one of that number", 1, 1_000_000_000),
-            text(
+            Parameter::number("unit", "ns in one of that number", 1, 1_000_000_000),
+            Parameter::text(
                 "doses",
                 "ns by which reads take longer, with commas between them; syscall: each is a system call",
             ),
-            Parameter {
-                name: "op",
-                about: "doses are not ns: so many operations of this kind on timestamps more for each read",
-                values: &[
+            Parameter::choice(
+                "op",
+                "doses are not ns: so many operations of this kind on timestamps more for each read",
+                &[
                     Value::plain("none"),
                     Value::plain("normalise"),
                     Value::plain("compare"),
                     Value::plain("bintime"),
                 ],
-                numbers: None,
-            },
-            Parameter {
-                name: "by",
-                about: "what makes reads longer: a library before the server's own, or the clock source of the whole machine (kernel/tickmark_clock)",
-                values: &[Value::plain("preload"), Value::plain("kernel")],
-                numbers: None,
-            },
-            text(
+            ),
+            Parameter::choice(
+                "by",
+                "what makes reads longer: a library before the server's own, or the clock source of the whole machine (kernel/tickmark_clock)",
+                &[Value::plain("preload"), Value::plain("kernel")],
+            ),
+            Parameter::text(
                 "sources",
                 "what a read costs by each clock source of the machine: NAME=NS, with commas between them",
             ),
-            number("slice", "ms of each dose in a block", 20, 600_000),
-            number("blocks", "each with every dose once", 1, 10_000),
-            Parameter {
-                name: "place",
-                about: "the CPU of the server and of our client: the same; another one; any for the server",
-                values: &[Value::plain("same"), Value::plain("across"), Value::plain("any")],
-                numbers: None,
-            },
+            Parameter::number("slice", "ms of each dose in a block", 20, 600_000),
+            Parameter::number("blocks", "each with every dose once", 1, 10_000),
+            Parameter::choice(
+                "place",
+                "the CPU of the server and of our client: the same; another one; any for the server",
+                &[Value::plain("same"), Value::plain("across"), Value::plain("any")],
+            ),
         ],
         also: ALSO,
         ..Spec::cost(Group::Machine, names::DOSE, "a transaction of a server with longer clock reads")
@@ -265,8 +252,8 @@ fn slice(params: &Params) -> Duration {
 }
 
 /// Where it speaks HTTP, if it does.
-fn target(told: &str, server: &mut Started) -> Result<Option<SocketAddr>, ProbeError> {
-    let line = match (told, server.child.stdout.take()) {
+fn target(given: &str, server: &mut Started) -> Result<Option<SocketAddr>, ProbeError> {
+    let line = match (given, server.child.stdout.take()) {
         ("", _) => return Ok(None),
         ("printed", Some(output)) => {
             let mut line = String::new();
@@ -274,7 +261,7 @@ fn target(told: &str, server: &mut Started) -> Result<Option<SocketAddr>, ProbeE
             read.map_err(|error| server.wrong(&error.to_string()))?;
             line
         }
-        (told, _) => told.to_owned(),
+        (given, _) => given.to_owned(),
     };
     let address = line.split_whitespace().next_back().and_then(|word| word.parse().ok());
     address.map(Some).ok_or_else(|| server.wrong("does not say where it listens"))

@@ -90,12 +90,12 @@ pub(super) static PROBES: &[Probe] = &[Probe {
         expected: Expected::UNKNOWN,
         parameters: &[
             CONNECTION,
-            Parameter {
-                name: "each",
-                about: "requests after which the client closes one that is kept; 0: never",
-                values: &[Value::named("0", "", "")],
-                numbers: Some((1, 1_000_000)),
-            },
+            Parameter::choice(
+                "each",
+                "requests after which the client closes one that is kept; 0: never",
+                &[Value::named("0", "", "")],
+            )
+            .or_numbers(1, 1_000_000),
             CONNECTIONS,
             BYTES,
             WORKERS,
@@ -108,38 +108,36 @@ pub(super) static PROBES: &[Probe] = &[Probe {
             HOST,
             PATH,
             PID,
-            Parameter {
-                name: "pace",
-                about: "closed: the next request when an answer has come; fixed, poisson: at times of their own",
-                values: &[
+            Parameter::choice(
+                "pace",
+                "closed: the next request when an answer has come; fixed, poisson: at times of their own",
+                &[
                     Value::named("closed", "", ""),
                     Value::named("fixed", ".fixed", ", a second: "),
                     Value::named("poisson", ".poisson", ", a second at random: "),
                 ],
-                numbers: None,
-            },
-            Parameter {
-                name: "rate",
-                about: "requests a second at times of their own",
-                values: &[Value::named("0", "", "")],
-                numbers: Some((1, 10_000_000)),
-            },
-            Parameter {
-                name: "latency",
-                about: "whether it is measured; without it the client reads no clock",
-                values: &[Value::named("yes", "", ""), Value::named("no", ".counted", ", counted alone")],
-                numbers: None,
-            },
-            Parameter {
-                name: "patience",
-                about: "seconds after which an answer that has not come is none",
-                values: &[Value::plain("5")],
-                numbers: Some((1, 3600)),
-            },
+            ),
+            Parameter::choice(
+                "rate",
+                "requests a second at times of their own",
+                &[Value::named("0", "", "")],
+            )
+            .or_numbers(1, 10_000_000),
+            Parameter::choice(
+                "latency",
+                "whether it is measured; without it the client reads no clock",
+                &[Value::named("yes", "", ""), Value::named("no", ".counted", ", counted alone")],
+            ),
+            Parameter::choice(
+                "patience",
+                "seconds after which an answer that has not come is none",
+                &[Value::plain("5")],
+            )
+            .or_numbers(1, 3600),
         ],
         also: ALSO,
         tune: |spec, arguments| {
-            let is = |name: &str, value: &str| arguments.get(name).is_some_and(|told| told == value);
+            let is = |name: &str, value: &str| arguments.get(name).is_some_and(|given| given == value);
             let count = match () {
                 () if is("latency", "no") => COUNTED,
                 () if is("pace", "closed") => CLOSED,
@@ -194,7 +192,7 @@ fn rest(budget: &Budget) -> u64 {
 }
 
 fn request(params: &Params, keep: bool) -> Vec<u8> {
-    let or = |told: &str, usual: &str| if told.is_empty() { usual.to_owned() } else { told.to_owned() };
+    let or = |given: &str, usual: &str| if given.is_empty() { usual.to_owned() } else { given.to_owned() };
     let (path, host) = (or(params.argument("path"), "/"), or(params.argument("host"), "127.0.0.1"));
     let connection = if keep { "keep-alive" } else { "close" };
     format!("GET {path} HTTP/1.1\r\nHost: {host}\r\nUser-Agent: tickmark\r\nAccept: */*\r\nConnection: {connection}\r\n\r\n")

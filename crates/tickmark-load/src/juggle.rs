@@ -20,34 +20,27 @@ pub(super) static PROBES: &[Probe] = &[Probe {
         expected: Expected::UNKNOWN,
         needs: &[Syscall::Read, Syscall::Write],
         parameters: &[
-            Parameter {
-                name: "over",
-                about: "what carries it: pipe, unix, unix-dgram, udp, tcp",
-                values: &[],
-                numbers: None,
-            },
-            Parameter {
-                name: "by",
-                about: "who is at the other end: this thread, another one, or another process; on the same CPU",
-                values: &[
+            Parameter::text("over", "what carries it: pipe, unix, unix-dgram, udp, tcp"),
+            Parameter::choice(
+                "by",
+                "who is at the other end: this thread, another one, or another process; on the same CPU",
+                &[
                     Value::named("one", "one", "one thread"),
                     Value::named("threads", "threads", "two threads"),
                     Value::named("processes", "processes", "two processes"),
                 ],
-                numbers: None,
-            },
-            Parameter {
-                name: "pipeline",
-                about: "tokens that are on their way beside the one that is waited for",
-                values: &[
+            ),
+            Parameter::choice(
+                "pipeline",
+                "tokens that are on their way beside the one that is waited for",
+                &[
                     Value::named("0", "", "0"),
                     Value::named("1", ".1", "1"),
                     Value::named("2", ".2", "2"),
                     Value::named("3", ".3", "3"),
                     Value::named("4", ".4", "4"),
                 ],
-                numbers: None,
-            },
+            ),
         ],
         ..Spec::cost(Group::Communication, "ipc.juggle", "juggle over {over}, {by}, pipeline {pipeline}")
     },

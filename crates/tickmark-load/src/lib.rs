@@ -18,7 +18,7 @@
 //!   `sql/work.rs` what is asked, `sql/clients.rs` who asks); its page is that of `http`.
 //! - **Transactions**: `load/src/http.rs` (`http/server.rs`, `http/client.rs` over `sys/connections.rs`, `http/board.rs` what both see;
 //!   `http/whole.rs` what the static agent has no room for); another host: `http/host.rs`, `http/elsewhere.rs`, what both say:
-//!   `wire/src/asked.rs`; its page: `tickmark-analysis/src/http.rs`. What a side cost comes from `sys/tasks.rs`.
+//!   `wire/src/peer_request.rs`; its page: `tickmark-analysis/src/http.rs`. What a side cost comes from `sys/tasks.rs`.
 //! - **A command's bill**: `load/src/bill.rs`, with the clocks of all processes from `sys/tasks.rs`; its page: `tickmark-analysis/src/bill.rs`.
 #![forbid(unsafe_code)]
 

@@ -45,19 +45,17 @@ const OF_PACKETS: &[Also] = &[
 const AS_MANY_AS_GO: usize = OF_PACKETS.len() - 1;
 
 /// Of probes that have another side.
-pub(super) const PLACE: Parameter = Parameter {
-    name: "place",
-    about: "the CPU of the other side",
-    values: &[Value::named("same", "", ""), Value::named("across", ".across", ", across CPUs")],
-    numbers: None,
-};
+pub(super) const PLACE: Parameter = Parameter::choice(
+    "place",
+    "the CPU of the other side",
+    &[Value::named("same", "", ""), Value::named("across", ".across", ", across CPUs")],
+);
 /// And something between.
-pub(super) const LINK: Parameter = Parameter {
-    name: "link",
-    about: "what lies between: the loopback interface, or a veth pair between two network namespaces",
-    values: &[Value::named("own", "", ""), Value::named("veth", ".veth", ", veth")],
-    numbers: None,
-};
+pub(super) const LINK: Parameter = Parameter::choice(
+    "link",
+    "what lies between: the loopback interface, or a veth pair between two network namespaces",
+    &[Value::named("own", "", ""), Value::named("veth", ".veth", ", veth")],
+);
 
 pub(super) static PROBES: &[Probe] = &[
     Probe {
@@ -71,19 +69,9 @@ pub(super) static PROBES: &[Probe] = &[
             expected: Expected::UNKNOWN,
             needs: &[Syscall::Read, Syscall::Write],
             parameters: &[
-                Parameter {
-                    name: "bytes",
-                    about: "of a packet",
-                    values: &[Value::plain("64")],
-                    numbers: Some((1, 65_507)),
-                },
+                Parameter::choice("bytes", "of a packet", &[Value::plain("64")]).or_numbers(1, 65_507),
                 // None of its values is for suites.
-                Parameter {
-                    name: "rate",
-                    about: "packets a second; 0: as many as go",
-                    values: &[],
-                    numbers: Some((0, 10_000_000)),
-                },
+                Parameter::number("rate", "packets a second; 0: as many as go", 0, 10_000_000),
                 LINK,
                 PLACE,
             ],
@@ -118,7 +106,7 @@ pub(super) static PROBES: &[Probe] = &[
             sleeps: true,
             parameters: &[
                 // None of its values is for suites.
-                Parameter { name: "streams", about: "how many", values: &[], numbers: Some((1, 64)) },
+                Parameter::number("streams", "how many", 1, 64),
                 LINK,
                 PLACE,
             ],

@@ -55,22 +55,17 @@ const ALSO: &[Also] = &[
     of!(".latency", "service latency", Time, Lower),
 ];
 
-const fn text(name: &'static str, about: &'static str) -> Parameter {
-    Parameter { name, about, values: &[], numbers: None }
-}
-
 /// The work that can be asked for.
-pub(super) const LOAD: Parameter = Parameter {
-    name: "load",
-    about: "select-index: a row by its name (super-smack's select-key); point-select: a part of one by its number; insert: a new row; read-write: two rows and a change, begin to commit",
-    values: &[
+pub(super) const LOAD: Parameter = Parameter::choice(
+    "load",
+    "select-index: a row by its name (super-smack's select-key); point-select: a part of one by its number; insert: a new row; read-write: two rows and a change, begin to commit",
+    &[
         Value::plain("select-index"),
         Value::plain("point-select"),
         Value::plain("insert"),
         Value::plain("read-write"),
     ],
-    numbers: None,
-};
+);
 
 pub(super) static PROBES: &[Probe] = &[Probe {
     spec: Spec {
@@ -84,52 +79,39 @@ pub(super) static PROBES: &[Probe] = &[Probe {
         source: "super-smack, select-key.smack; timecounter-cost.txt",
         expected: Expected::UNKNOWN,
         parameters: &[
-            Parameter {
-                name: "server",
-                about: "sqlite: in the client's process",
-                values: &[Value::plain("sqlite"), Value::plain("mariadb"), Value::plain("postgres")],
-                numbers: None,
-            },
+            Parameter::choice(
+                "server",
+                "sqlite: in the client's process",
+                &[Value::plain("sqlite"), Value::plain("mariadb"), Value::plain("postgres")],
+            ),
             LOAD,
-            Parameter {
-                name: "connections",
-                about: "at the same time, each a thread",
-                values: &[],
-                numbers: Some((1, 64)),
-            },
-            Parameter {
-                name: "rows",
-                about: "of the table",
-                values: &[Value::plain("90000")],
-                numbers: Some((1, 9_999_999)),
-            },
+            Parameter::number("connections", "at the same time, each a thread", 1, 64),
+            Parameter::choice("rows", "of the table", &[Value::plain("90000")]).or_numbers(1, 9_999_999),
             super::packets::PLACE,
-            Parameter {
-                name: "whose",
-                about: "the server: our own, which begins and ends with the run, or one that runs already",
-                values: &[Value::named("own", "", ""), Value::named("url", ".url", ", URL")],
-                numbers: None,
-            },
-            text("target", "where that is: HOST:PORT, or unix:PATH"),
-            text("user", "as whom it is asked"),
-            text(
+            Parameter::choice(
+                "whose",
+                "the server: our own, which begins and ends with the run, or one that runs already",
+                &[Value::named("own", "", ""), Value::named("url", ".url", ", URL")],
+            ),
+            Parameter::text("target", "where that is: HOST:PORT, or unix:PATH"),
+            Parameter::text("user", "as whom it is asked"),
+            Parameter::text(
                 "password_file",
                 "whose first line is that user's password; empty: TICKMARK_SQL_PASSWORD of the environment",
             ),
-            text("database", "of that server"),
-            text("pid", "its process; empty: its CPU time is not known"),
-            Parameter {
-                name: "create",
-                about: "whether the tables are made there",
-                values: &[Value::named("no", "", ""), Value::named("yes", "", "")],
-                numbers: None,
-            },
-            Parameter {
-                name: "queries",
-                about: "transactions until it ends; 0: as long as it has time",
-                values: &[Value::named("0", "time", "for a time")],
-                numbers: Some((1, 100_000_000)),
-            },
+            Parameter::text("database", "of that server"),
+            Parameter::text("pid", "its process; empty: its CPU time is not known"),
+            Parameter::choice(
+                "create",
+                "whether the tables are made there",
+                &[Value::named("no", "", ""), Value::named("yes", "", "")],
+            ),
+            Parameter::choice(
+                "queries",
+                "transactions until it ends; 0: as long as it has time",
+                &[Value::named("0", "time", "for a time")],
+            )
+            .or_numbers(1, 100_000_000),
         ],
         also: ALSO,
         ..Spec::cost(

@@ -44,27 +44,16 @@ pub(super) static PROBES: &[Probe] = &[Probe {
         needs: &[Syscall::Setsockopt, Syscall::Read, Syscall::Write],
         sleeps: true,
         parameters: &[
-            Parameter {
-                name: "over",
-                about: "what carries it",
-                values: &[Value::named("tcp", "tcp", "TCP"), Value::named("udp", "udp", "UDP")],
-                numbers: None,
-            },
+            Parameter::choice(
+                "over",
+                "what carries it",
+                &[Value::named("tcp", "tcp", "TCP"), Value::named("udp", "udp", "UDP")],
+            ),
             LINK,
             PLACE,
-            Parameter {
-                name: "bytes",
-                about: "of the message",
-                values: &[Value::plain("1")],
-                numbers: Some((1, 60_000)),
-            },
+            Parameter::choice("bytes", "of the message", &[Value::plain("1")]).or_numbers(1, 60_000),
             // None of its values is for suites.
-            Parameter {
-                name: "samples",
-                about: "how many messages at most",
-                values: &[],
-                numbers: Some((10, 100_000)),
-            },
+            Parameter::number("samples", "how many messages at most", 10, 100_000),
         ],
         also: ALSO,
         tune: |spec, arguments| {

@@ -10,7 +10,7 @@ use tickmark_probe::sys::{limits, segment, tasks};
 
 /// One that runs.
 pub(super) struct Started {
-    /// What it was told, as one line.
+    /// Its command line.
     name: String,
     /// The process.
     pub(super) child: Child,

@@ -16,6 +16,33 @@ pub struct Parameter {
     pub numbers: Option<(u32, u32)>,
 }
 
+impl Parameter {
+    /// Any text; no suite has a probe with such a parameter.
+    #[must_use]
+    pub const fn text(name: &'static str, about: &'static str) -> Self {
+        Self { name, about, values: &[], numbers: None }
+    }
+
+    /// A number within two limits.
+    #[must_use]
+    pub const fn number(name: &'static str, about: &'static str, from: u32, to: u32) -> Self {
+        Self { name, about, values: &[], numbers: Some((from, to)) }
+    }
+
+    /// One of some values.
+    #[must_use]
+    pub const fn choice(name: &'static str, about: &'static str, values: &'static [Value]) -> Self {
+        Self { name, about, values, numbers: None }
+    }
+
+    /// The same, which takes other numbers within two limits, too.
+    #[must_use]
+    pub const fn or_numbers(mut self, from: u32, to: u32) -> Self {
+        self.numbers = Some((from, to));
+        self
+    }
+}
+
 /// A value of a parameter, and what stands for it in the texts of the spec.
 #[derive(Debug, Clone, Copy)]
 pub struct Value {
@@ -209,8 +236,9 @@ impl Case {
     fn fill(&self, text: &str, form: Form) -> String {
         let mut text = text.to_owned();
         for parameter in self.spec.parameters {
-            let Some(told) = self.arguments.get(parameter.name) else { continue };
-            let value = parameter.values.iter().find(|value| value.value == told).map_or(told.as_str(), form);
+            let Some(given) = self.arguments.get(parameter.name) else { continue };
+            let value =
+                parameter.values.iter().find(|value| value.value == given).map_or(given.as_str(), form);
             text = text.replace(&format!("{{{}}}", parameter.name), value);
         }
         text

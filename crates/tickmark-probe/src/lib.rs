@@ -27,11 +27,11 @@ pub mod random;
 mod registry;
 pub mod routine;
 pub mod rpc;
-pub mod seen;
 pub mod session;
 pub mod spec;
 #[expect(unsafe_code, reason = "the one place that talks to the kernel and to the processor")]
 pub mod sys;
+pub mod wake_up_table;
 
 pub use case::{Case, Parameter, Value};
 pub use error::{ProbeError, Unavailable};

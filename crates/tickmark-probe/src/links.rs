@@ -169,14 +169,14 @@ pub fn answer(server: &Server, within: Duration, stop: &dyn Fn() -> bool) -> Res
             let _ = server.admit(&mut lobby);
         }
         // Strangers are none of it.
-        if let Some(Ok((session, times))) = server.heard(&mut lobby, asked, |_| Ok(())) {
+        if let Some(Ok((session, times))) = server.heard(&mut lobby, parse_request, |_| Ok(())) {
             break (session.into_stream(), times);
         }
     };
     Line::from_stream(stream, times).and_then(answered).map_err(|error| error.to_string())
 }
 
-fn asked(line: &[u8]) -> Result<Times, String> {
+fn parse_request(line: &[u8]) -> Result<Times, String> {
     Times::parse(&String::from_utf8_lossy(line)).ok_or_else(|| "no times of a link".to_owned())
 }
 
@@ -261,7 +261,7 @@ mod tests {
         let (server, address) = listening();
         assert_eq!(answer(&server, Duration::from_millis(20), &|| false), Err("nobody came".to_owned()));
         let ends = std::thread::spawn(move || {
-            drop(server.accept(asked, |_| Ok(())).unwrap());
+            drop(server.accept(parse_request, |_| Ok(())).unwrap());
         });
         let why = ask(&address, &token("correct horse battery"), TIMES).unwrap_err();
         assert!(why.starts_with(&address), "{why}");

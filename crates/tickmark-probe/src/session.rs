@@ -14,7 +14,7 @@ use std::io::{BufRead, BufReader, Error, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 #[cfg(feature = "whole")]
-use tickmark_wire::asked::Answer;
+use tickmark_wire::peer_request::Answer;
 use token::{fresh, unhex};
 
 use lobby::Guest;

@@ -42,7 +42,7 @@ pub fn text(of: &Balanced, name: &str, margin: f64) -> String {
     for line in lines(std::iter::once(heading).chain(of.levels.iter().map(row)), 0..6) {
         let _ = writeln!(out, "  {line}");
     }
-    let _ = writeln!(out, "\n{}", said(of, margin));
+    let _ = writeln!(out, "\n{}", sentence(of, margin));
     if let (Some(judged), true) = (of.judged, curve.is_some()) {
         let _ = writeln!(
             out,
@@ -65,7 +65,7 @@ fn mean(of: &Balanced, level: &Level) -> String {
 }
 
 /// Which rate is best, in a sentence.
-fn said(of: &Balanced, margin: f64) -> String {
+fn sentence(of: &Balanced, margin: f64) -> String {
     let Some(Judged { range, p, prefers, .. }) = of.judged else {
         return match of.missing() {
             0 => "Which HZ is best cannot be told: a value is not above zero.".to_owned(),
@@ -132,6 +132,6 @@ pub fn json(of: &Balanced, name: &str, margin: f64) -> Value {
         "prefers": prefers,
         "best_hz": best,
         "best_hz_interval": interval.map(|i| [i.low, i.high]),
-        "text": said(of, margin),
+        "text": sentence(of, margin),
     })
 }

@@ -1,36 +1,21 @@
 //! The highest rate of transactions that keeps a limit, as text and JSON.
 
-use crate::grid::{table, wrapped};
+use crate::grid::table;
 use crate::number::{count, percent, value};
-use anstyle::Style;
 use serde_json::{Value, json};
 use std::fmt::Write;
 use tickmark_analysis::capacity::Capacity;
 use tickmark_analysis::http::Load;
 use tickmark_analysis::report::Unit;
 
-const HEADING: Style = Style::new().bold();
-
 pub(crate) fn rate(rate: f64) -> String {
     value(rate, None, Unit::Rate)
 }
 
-/// A block for each search.
+/// A block for each search, and the notes.
 #[must_use]
 pub fn text(all: &[Load<Capacity>]) -> String {
-    let mut out = String::new();
-    for load in all {
-        let _ = writeln!(out, "{HEADING}{}{HEADING:#}", load.title);
-        match &load.summary {
-            Ok(seen) => block(&mut out, seen),
-            Err(why) => out += &(wrapped(&format!("no figure: {why}"), 0).join("\n") + "\n"),
-        }
-        out.push('\n');
-    }
-    for line in wrapped(&notes(all), 0) {
-        let _ = writeln!(out, "{line}");
-    }
-    out
+    crate::http::blocks(all, block, &notes(all))
 }
 
 fn block(out: &mut String, seen: &Capacity) {

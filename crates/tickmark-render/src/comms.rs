@@ -52,7 +52,7 @@ pub fn text(all: &[Comms]) -> String {
             Err(why) => {
                 let _ = writeln!(out, "{}", wrapped(&format!("not measured: {why}"), 0).join("\n"));
             }
-            Ok(seen) => one(&mut out, seen),
+            Ok(seen) => write_summary(&mut out, seen),
         }
         let _ = writeln!(out);
     }
@@ -73,7 +73,7 @@ pub fn text(all: &[Comms]) -> String {
     out
 }
 
-fn one(out: &mut String, seen: &CommsSummary) {
+fn write_summary(out: &mut String, seen: &CommsSummary) {
     let computes =
         seen.rows.iter().flat_map(|row| &row.loads).any(|load| load.gaps.is_some() || load.windows.1 > 0);
     let mut heading = vec!["bytes", "time", "launches", "rate", "round trip", "p99"];

@@ -134,7 +134,7 @@ fn verdict(dosed: &Dosed) -> String {
     )
 }
 
-/// What is asked of other clocks: in words, and by how many ns a read takes longer.
+/// Predictions for other clocks: a label, and the additional time of a read, ns.
 fn clocks(dosed: &Dosed) -> Vec<(String, f64)> {
     if let Some((_, each)) = &dosed.operation {
         let more = |count: f64| (format!("{} more", count_of(count as u32, "operation")), count * each);

@@ -21,19 +21,24 @@ fn rate(rate: f64) -> String {
     value(rate, None, Unit::Rate)
 }
 
-/// A block for each load.
+/// A block for each load, and the notes.
 #[must_use]
 pub fn text(all: &[Load]) -> String {
+    blocks(all, block, &notes(all))
+}
+
+/// What `block` makes of each load under its title, or why it has no figure; and the notes.
+pub(crate) fn blocks<T>(all: &[Load<T>], block: fn(&mut String, &T), notes: &str) -> String {
     let mut out = String::new();
     for load in all {
         let _ = writeln!(out, "{HEADING}{}{HEADING:#}", load.title);
         match &load.summary {
-            Ok(seen) => block(&mut out, seen),
+            Ok(summary) => block(&mut out, summary),
             Err(why) => out += &(wrapped(&format!("no figure: {why}"), 0).join("\n") + "\n"),
         }
         out.push('\n');
     }
-    for line in wrapped(&notes(all), 0) {
+    for line in wrapped(notes, 0) {
         let _ = writeln!(out, "{line}");
     }
     out

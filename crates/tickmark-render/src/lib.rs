@@ -38,8 +38,8 @@ pub mod page;
 pub mod plot;
 mod reason;
 pub mod report;
+pub mod running_wakes;
 pub mod scenario;
-pub mod seen;
 pub mod wakes;
 pub mod what_if;
 

@@ -24,12 +24,12 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(told: &[String]) -> Result<String, String> {
+fn run(words: &[String]) -> Result<String, String> {
     let number = |at: usize, usual: u64| {
-        told.get(at).map_or(Ok(usual), |word| word.parse().map_err(|_| USAGE.to_owned()))
+        words.get(at).map_or(Ok(usual), |word| word.parse().map_err(|_| USAGE.to_owned()))
     };
     let (queries, rows, reads) = (number(0, 0)?, number(1, ROWS)?, number(2, 0)?);
-    if queries == 0 || rows == 0 || told.len() > 3 {
+    if queries == 0 || rows == 0 || words.len() > 3 {
         return Err(USAGE.to_owned());
     }
     let connection = populated(rows).map_err(|error| error.to_string())?;

@@ -32,7 +32,7 @@ pub enum Error {
     Server {
         /// Host and database; never more of the address.
         place: String,
-        /// What it says.
+        /// Its error.
         why: String,
     },
     /// The copy is of another server.

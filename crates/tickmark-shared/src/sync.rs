@@ -61,7 +61,7 @@ impl Shared {
             Ok(_) => {}
             Err(_) => write(&own, identity.as_bytes())?,
         }
-        let known = known(root)?;
+        let known = read_synced(root)?;
         let mut done = Synced::default();
         for id in deleted {
             server.delete(id)?;
@@ -73,7 +73,7 @@ impl Shared {
             match there.get(&id) {
                 Some(row) if row.deleted => done.deleted += usize::from(forget(store, &id)),
                 row => {
-                    let digest = one(store, &mut server, &id, row, known.get(&id), &mut done)?;
+                    let digest = sync_recording(store, &mut server, &id, row, known.get(&id), &mut done)?;
                     now.insert(id, digest);
                 }
             }
@@ -110,7 +110,7 @@ fn here(root: &Path) -> Result<Vec<String>, Error> {
     Ok(names.filter(|name| is_here(root, name) && Id::try_from(name.clone()).is_ok()).collect())
 }
 
-fn known(root: &Path) -> Result<BTreeMap<String, String>, Error> {
+fn read_synced(root: &Path) -> Result<BTreeMap<String, String>, Error> {
     let path = root.join(SYNCED);
     let all = match text(&path) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
@@ -121,7 +121,7 @@ fn known(root: &Path) -> Result<BTreeMap<String, String>, Error> {
 }
 
 /// A recording that is here; the digest of its meta.json when both are alike.
-fn one(
+fn sync_recording(
     store: &Store,
     server: &mut Server,
     id: &str,

@@ -47,7 +47,7 @@ pub struct Slice {
     pub nominal: f64,
     /// By how much the dose was, as the slope is asked for.
     pub dose: f64,
-    /// What was seen beside it, of which the slope is asked.
+    /// Cost of a transaction under the dose: the variable whose slope is estimated.
     pub cost: f64,
     /// By how much a single read took longer.
     pub longer: f64,

@@ -61,7 +61,7 @@ impl Summary {
         let places = [0.25, 0.5, 0.75].map(|q| q * (n - 1.0));
         let around = places.iter().flat_map(|at| [*at as usize, (*at as usize + 1).min(count - 1)]);
         let wanted: Vec<usize> = around.chain(ranks.iter().copied()).collect();
-        let found = found(values, &wanted, (least, most));
+        let found = values_at_ranks(values, &wanted, (least, most));
         let between = |which: usize| {
             let (below, above) = (found[2 * which], found[2 * which + 1]);
             below + (above - below) * (places[which] - places[which].floor())
@@ -95,10 +95,10 @@ const BUCKETS: usize = 1 << 16;
 /// below the number of values.
 #[must_use]
 pub fn at_ranks(values: &[f64], ranks: &[usize]) -> Vec<f64> {
-    found(values, ranks, ends(values))
+    values_at_ranks(values, ranks, ends(values))
 }
 
-fn found(values: &[f64], ranks: &[usize], (least, most): (f64, f64)) -> Vec<f64> {
+fn values_at_ranks(values: &[f64], ranks: &[usize], (least, most): (f64, f64)) -> Vec<f64> {
     let width = (most - least) / BUCKETS as f64;
     if values.len() <= SORTED || !(width > f64::MIN_POSITIVE && width.is_finite()) {
         let mut sorted = values.to_vec();

@@ -9,7 +9,7 @@ pub enum Error {
     /// No recording has this name.
     #[error("no recording {name} in {}", store.display())]
     Unknown {
-        /// What was asked for.
+        /// The requested name.
         name: String,
         /// Where it was looked for.
         store: PathBuf,
@@ -19,7 +19,7 @@ pub enum Error {
         "no recording in {} is what {name} means here: one that measured something, of the kind that this command works on", store.display()
     )]
     NoneUsable {
-        /// What was asked for.
+        /// The requested name.
         name: String,
         /// Where it was looked for.
         store: PathBuf,
@@ -27,7 +27,7 @@ pub enum Error {
     /// More than one id begins so.
     #[error("{prefix} could be any of {}", candidates.join(", "))]
     Ambiguous {
-        /// What was asked for.
+        /// The requested name.
         prefix: String,
         /// The ids that begin with it.
         candidates: Vec<String>,

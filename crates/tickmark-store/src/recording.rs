@@ -20,7 +20,7 @@ pub struct Meta {
     pub created: jiff::Timestamp,
     /// The program that made it.
     pub program: String,
-    /// What was asked for: suites, names, patterns.
+    /// The selection of probes: suites, names, patterns.
     #[serde(default)]
     pub select: Vec<String>,
     /// Everything that is to be run.
@@ -192,8 +192,8 @@ impl Recording {
 
     /// The same for recordings that were asked for the same, whatever the system and the order of runs: settings, what each probe was told, how long and how often.
     #[must_use]
-    pub fn asked(&self) -> String {
-        crate::signature::asked(self)
+    pub fn request_text(&self) -> String {
+        crate::signature::request_text(self)
     }
 
     /// How many runs of a metric are planned, and how long each of them may measure.

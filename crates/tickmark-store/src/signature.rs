@@ -81,7 +81,7 @@ const FILE: &str = "token";
 
 /// The same for recordings that were asked for the same, whatever the system and the order: settings, and each run with what its probe was told, how
 /// long and how often.
-pub(crate) fn asked(recording: &Recording) -> String {
+pub(crate) fn request_text(recording: &Recording) -> String {
     let arguments = |run: &RunPlan| {
         let mut all = String::new();
         for (name, value) in run.arguments.iter().filter(|(name, _)| *name != FILE) {

@@ -274,7 +274,7 @@ fn a_meta_that_no_recording_has_is_refused() {
 }
 
 /// A finished recording with an environment, in a store, and its id.
-fn kept(folder: &Path) -> Id {
+fn store_recording(folder: &Path) -> Id {
     let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/format-1.5");
     let id = load(&fixture).unwrap().meta.id;
     let place = folder.join("recordings").join(id.as_str());
@@ -289,7 +289,7 @@ fn kept(folder: &Path) -> Id {
 fn what_the_index_knows_needs_no_folder() {
     let folder = tempfile::tempdir().unwrap();
     let store = store(folder.path());
-    let id = kept(folder.path());
+    let id = store_recording(folder.path());
     let before = store.list().unwrap();
     let release = store.fact("kernel.release", &before);
     assert!(before[0].complete && before[0].signature.len() == 32 && before[0].boot.is_some());
@@ -311,7 +311,7 @@ fn what_the_index_knows_needs_no_folder() {
 fn the_index_of_another_version_is_made_again() {
     let folder = tempfile::tempdir().unwrap();
     let store = store(folder.path());
-    let id = kept(folder.path());
+    let id = store_recording(folder.path());
     let index = folder.path().join("index.sqlite");
     let old = rusqlite::Connection::open(&index).unwrap();
     old.execute_batch("create table recordings (id text primary key) strict; pragma user_version = 1")

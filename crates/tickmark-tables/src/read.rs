@@ -50,7 +50,7 @@ pub fn read(folder: &Path, wanted: Schema) -> Result<Table, Error> {
     let mut columns = write::empty(wanted);
     for path in &files {
         READING.set(Some(path.clone()));
-        let read = one(path, wanted);
+        let read = read_file(path, wanted);
         READING.set(None);
         columns.iter_mut().zip(read?).for_each(|(all, more)| all.append(more));
     }
@@ -82,7 +82,7 @@ fn find(folder: &Path, files: &mut Vec<PathBuf>) -> std::io::Result<()> {
     Ok(())
 }
 
-fn one(path: &Path, wanted: Schema) -> Result<Vec<Column>, Error> {
+fn read_file(path: &Path, wanted: Schema) -> Result<Vec<Column>, Error> {
     // A pipe would be waited for.
     let is_file = std::fs::metadata(path).and_then(|is| match is.is_file() {
         true => Ok(()),

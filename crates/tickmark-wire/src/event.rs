@@ -132,7 +132,7 @@ pub struct Observed {
     /// Role of these observations for the metric.
     #[serde(default, skip_serializing_if = "Part::is_whole")]
     pub part: Part,
-    /// What was seen.
+    /// The observations.
     pub observations: Observations,
     /// The conditions meanwhile, in stretches of at least 50 ms.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

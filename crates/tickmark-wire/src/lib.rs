@@ -12,7 +12,6 @@
 //! - **What host and agent hold the same**: `tickmark-wire/src/shared.rs`; a test there compares agent-c's copies.
 #![forbid(unsafe_code)]
 
-pub mod asked;
 mod catalogue;
 mod environment;
 mod event;
@@ -22,6 +21,7 @@ pub mod links;
 mod metric;
 pub mod names;
 mod observations;
+pub mod peer_request;
 pub mod pieces;
 mod plan;
 pub mod printed;

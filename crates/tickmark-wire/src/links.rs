@@ -32,12 +32,12 @@ impl Here {
     pub fn parse(line: &str) -> Option<Self> {
         let mut words = line.split(' ');
         let (agent, port) = (words.next()?.to_owned(), words.next()?.parse().ok()?);
-        let (address, node) = (known(words.next()?), words.next()?.to_owned());
+        let (address, node) = (known_word(words.next()?), words.next()?.to_owned());
         Some(Self { node, agent, port, address })
     }
 }
 
-fn known(word: &str) -> Option<String> {
+fn known_word(word: &str) -> Option<String> {
     Some(word).filter(|word| *word != NONE).map(str::to_owned)
 }
 
@@ -104,11 +104,11 @@ impl Order {
     #[must_use]
     pub fn parse(line: &str) -> Option<Self> {
         let mut words = line.split(' ');
-        Some(Self { times: Times::parse_words(&mut words)?, ask: known(words.next()?) })
+        Some(Self { times: Times::parse_words(&mut words)?, ask: known_word(words.next()?) })
     }
 }
 
-/// What it says then.
+/// The answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reply {
     /// Of who asked.

@@ -171,7 +171,7 @@ fn is_zero<T: PartialEq + Default>(value: &T) -> bool {
 pub struct Point {
     /// The size: bytes, pages or chains, as the probe says.
     pub at: u64,
-    /// What was seen there.
+    /// The observations at that place.
     pub observations: Observations,
 }
 

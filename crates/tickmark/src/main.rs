@@ -25,7 +25,7 @@ fn main() -> ExitCode {
     if arguments.next().is_some_and(|first| first == "agent") {
         return tickmark_agent::main(arguments, &["agent"]);
     }
-    if let Some((flavour, rest)) = stat::compat::asked(std::env::args_os().skip(1)) {
+    if let Some((flavour, rest)) = stat::compat::requested_ministat(std::env::args_os().skip(1)) {
         return exit(stat::compat::run(flavour, &rest));
     }
     // A file that may not grow is an error of writing, and not the end of this process.

@@ -9,9 +9,9 @@ use tickmark_wire::{Event, Plan, RunId};
 /// A handle of work that Ctrl-C and its kin end, and whose progress and warnings are shown.
 pub(crate) fn control() -> Control {
     let shown = Mutex::new(None);
-    let control = Control::hearing(move |told| {
+    let control = Control::hearing(move |event| {
         let mut shown = shown.lock().unwrap_or_else(PoisonError::into_inner);
-        show(&mut shown, &told);
+        show(&mut shown, &event);
     });
     handled().push(control.clone());
     // Without the handler a signal ends this process, agents see their input end, and recordings are as valid.
@@ -31,9 +31,9 @@ enum Shown {
     Steps(Steps),
 }
 
-fn show(shown: &mut Option<Shown>, told: &ProgressEvent<'_>) {
+fn show(shown: &mut Option<Shown>, event: &ProgressEvent<'_>) {
     let warn = |text: String| anstream::eprintln!("tickmark: {text}");
-    match told {
+    match event {
         ProgressEvent::Block { what, block, of, setting } => {
             let blocks = shown.get_or_insert_with(|| Shown::Blocks(Blocks::new(what, *of)));
             if let Shown::Blocks(blocks) = blocks {

@@ -26,12 +26,13 @@ pub(crate) fn suites() -> impl Iterator<Item = &'static str> {
 /// # Errors
 /// A name that is neither a suite nor a probe, a pattern that fits none, or what a probe cannot be told.
 pub(crate) fn select(names: &[String]) -> Result<Vec<Offer>, Error> {
-    let (told, names): (Vec<String>, Vec<String>) = names.iter().cloned().partition(|name| is_told(name));
+    let (with_arguments, names): (Vec<String>, Vec<String>) =
+        names.iter().cloned().partition(|name| is_told(name));
     let catalogue = ThisMachine::catalogue(&[])?;
     let mut chosen =
-        if names.is_empty() && !told.is_empty() { Vec::new() } else { choose(&catalogue, &names)? };
-    if !told.is_empty() {
-        for offer in ThisMachine::catalogue(&told)?.offers {
+        if names.is_empty() && !with_arguments.is_empty() { Vec::new() } else { choose(&catalogue, &names)? };
+    if !with_arguments.is_empty() {
+        for offer in ThisMachine::catalogue(&with_arguments)?.offers {
             // Each once, however often and in whatever way it was named.
             if !chosen.contains(&offer) {
                 chosen.push(offer);

@@ -3,9 +3,9 @@
 use super::basis::Basis;
 use super::history::History;
 use super::line::{Figure, Marked};
+use super::no_claim::NoClaimReason;
 use super::options::RowSelection;
 use super::side::{Side, of_runs};
-use super::why::NoClaimReason;
 use crate::report::{self, Mark, Row, TAIL, Unit};
 use std::collections::{BTreeMap, BTreeSet};
 use tickmark_stats::nested::Nested;

@@ -147,7 +147,7 @@ fn values(figures: &[&Figure], history: &History) -> Option<Values> {
         return paired(figures);
     }
     if figures.iter().all(|figure| figure.history.is_some()) {
-        return known(figures, history);
+        return known_values(figures, history);
     }
     if figures.iter().any(|figure| figure.history.is_some()) {
         return None;
@@ -181,7 +181,7 @@ fn paired(figures: &[&Figure]) -> Option<Values> {
 }
 
 /// Of single recordings, by the deviations of earlier ones.
-fn known(figures: &[&Figure], history: &History) -> Option<Values> {
+fn known_values(figures: &[&Figure], history: &History) -> Option<Values> {
     let names: Vec<Name> = figures.iter().map(|figure| (figure.metric.clone(), figure.figure)).collect();
     let columns = history.columns(&names);
     let deviations: Vec<f64> = (0..names.len()).map(|at| columns.deviation(at)).collect();

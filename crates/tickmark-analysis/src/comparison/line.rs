@@ -2,8 +2,8 @@
 
 use super::class::Class;
 use super::history::Occasions;
+use super::no_claim::NoClaimReason;
 use super::options::CompareOptions;
-use super::why::NoClaimReason;
 use crate::report::{Mark, Unit as RowUnit};
 use serde::Serialize;
 use tickmark_stats::rank::signed_rank;

@@ -63,13 +63,13 @@ impl<'a> Paced<'a> {
     pub(super) fn take_over(
         self,
         own: &[Vec<Option<Comparison>>],
-        told: &[Vec<GroupLine>],
+        shown: &[Vec<GroupLine>],
         pages: &mut [Page<'_>],
         claims: &mut [Vec<Option<Comparison>>],
     ) {
-        let each = self.pages.into_iter().zip(own).zip(told).zip(pages).zip(claims);
-        for ((((paced, own), told), page), claims) in each {
-            let by_pace = |figure: &Figure| told.iter().any(|line| line.class() == figure.class());
+        let each = self.pages.into_iter().zip(own).zip(shown).zip(pages).zip(claims);
+        for ((((paced, own), shown), page), claims) in each {
+            let by_pace = |figure: &Figure| shown.iter().any(|line| line.class() == figure.class());
             let changed: BTreeMap<Name, (Figure, Comparison)> = paced
                 .figures
                 .into_iter()

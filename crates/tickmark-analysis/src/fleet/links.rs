@@ -346,11 +346,11 @@ fn missing(links: &[Link], names: &dyn Fn(usize) -> String) -> Vec<Missing> {
         .flat_map(|link| [Some(link.asks), link.answers])
         .flatten()
         .collect();
-    let (mut all, mut told) = (Vec::new(), BTreeSet::new());
+    let (mut all, mut listed) = (Vec::new(), BTreeSet::new());
     for link in links.iter().filter(|link| !seen(link)) {
         let is_known = pair(link).map_or_else(|| came.contains(&link.asks), |pair| whole.contains(&pair));
         // Told once, and by the first reason.
-        if !is_known && told.insert(pair(link).unwrap_or((link.asks, link.asks))) {
+        if !is_known && listed.insert(pair(link).unwrap_or((link.asks, link.asks))) {
             let why = link.why.clone().unwrap_or_else(|| "nothing came of it".to_owned());
             all.push(Missing { node: names(link.asks), other: link.answers.map(names), why });
         }

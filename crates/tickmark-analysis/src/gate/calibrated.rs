@@ -19,7 +19,7 @@ pub struct DetectionCounts {
     pub counts: [usize; PLANTED.len()],
 }
 
-/// What was seen of a gate.
+/// Error rates of a gate on this machine.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Calibrated {
     /// Number of trials, each of as many recordings as are judged together.

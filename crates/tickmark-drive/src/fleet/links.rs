@@ -29,7 +29,7 @@ const AGAIN: usize = 2;
 /// Beside the time of a pair: to find each other (10 s, and 5 s for whoever comes in between), and until neither end waits for the other any more (10 s).
 const BESIDE: Duration = Duration::from_secs(25);
 
-/// What is asked of the machines.
+/// Options of a measurement of links.
 #[derive(Debug, Clone)]
 pub struct LinkOptions {
     /// With how many others each is measured.

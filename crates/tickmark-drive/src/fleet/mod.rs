@@ -27,7 +27,7 @@ use tickmark_wire::text::printable;
 /// Bytes of a file of a survey that are read at most: of 200,000 machines there are some forty million.
 const MOST: u64 = 256 << 20;
 
-/// What was asked, and of whom: written once.
+/// The request and its machines: written once.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SurveyRequest {
     /// Version of this file.
@@ -95,7 +95,7 @@ const FORMAT: u32 = 1;
 #[derive(Debug)]
 pub struct Survey {
     folder: PathBuf,
-    /// What was asked.
+    /// The request.
     pub request: SurveyRequest,
 }
 

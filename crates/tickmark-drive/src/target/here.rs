@@ -7,9 +7,9 @@ use std::io::{BufRead, BufReader, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
-use tickmark_probe::seen::SEEN;
 use tickmark_probe::session::Token;
 use tickmark_probe::sys::{host, limits, maps};
+use tickmark_probe::wake_up_table::SEEN;
 use tickmark_wire::{Catalogue, Event, Plan};
 
 /// This machine.

@@ -59,7 +59,7 @@ impl Serving {
         let stderr = Drained::start(ssh.stderr.take());
         let _ = writeln!(stdin, "{}", token.reveal());
         // Read elsewhere: one that says nothing is not waited for, and one that says much does not wait for a reader.
-        let (tell, told) = std::sync::mpsc::channel();
+        let (tell, answers) = std::sync::mpsc::channel();
         std::thread::spawn(move || {
             // A shell on the way may have words of its own before the agent has.
             for line in Lines::new(stdout, LINE).map_while(Result::ok) {
@@ -69,7 +69,7 @@ impl Serving {
                 }
             }
         });
-        let found = match told.recv_timeout(LIMIT) {
+        let found = match answers.recv_timeout(LIMIT) {
             Ok(address) => Some(address),
             Err(RecvTimeoutError::Disconnected) => None,
             Err(RecvTimeoutError::Timeout) => {

@@ -209,7 +209,7 @@ impl Run<'_> {
         count
     }
 
-    /// What it says of the machine and of itself.
+    /// Facts about the machine and the program.
     fn facts(&self, host: &mut Imported, source: &str, warnings: &mut Vec<String>) {
         let keys = [
             ("VERSION", "kernel.version"),

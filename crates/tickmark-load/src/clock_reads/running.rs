@@ -204,14 +204,14 @@ impl Program {
         let (mut kept, mut all) = (0, 0);
         let mut found = BTreeMap::new();
         for ((place, argument, pid, caller), count) in &taken.calls {
-            let (.., Some(told)) = &self.places[*place] else { continue };
+            let (.., Some(labels)) = &self.places[*place] else { continue };
             kept += count;
             // The number of a clock is an int: those of processes and devices are below 0.
             let by_number = || {
                 let name = KIND_NAMES.get(*argument as u32 as usize).copied();
                 name.filter(|name| name.starts_with("CLOCK")).unwrap_or("other clocks")
             };
-            let names = if told.is_empty() { vec![by_number()] } else { told.to_vec() };
+            let names = if labels.is_empty() { vec![by_number()] } else { labels.to_vec() };
             for name in &names {
                 *clocks.entry((*name).to_owned()).or_insert(0) += count;
             }

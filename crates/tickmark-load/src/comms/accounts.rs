@@ -132,7 +132,7 @@ impl Accounts {
         }
     }
 
-    /// What was seen. A column that does not have every window says nothing.
+    /// The observations. A column without a value for every window is left out.
     pub(super) fn loads(self) -> Vec<Loads> {
         let whole = |cpu: Cpu| {
             let mut loads = cpu.loads;

@@ -8,7 +8,7 @@ use tickmark_probe::sys::hosts;
 use tickmark_probe::sys::message::End;
 use tickmark_probe::{Params, ProbeError};
 use tickmark_wire::Loads;
-use tickmark_wire::asked::{Answer, Ask};
+use tickmark_wire::peer_request::{Answer, Ask};
 
 /// How long the other host may take to begin, and to say what its CPU did.
 const BEGINS: Duration = Duration::from_secs(10);

@@ -11,7 +11,7 @@ use tickmark_probe::session::{LOOK, Lobby, Server, Session};
 use tickmark_probe::sys::message::End;
 use tickmark_probe::sys::{CallError, hosts, limits, peer};
 use tickmark_probe::{Gauge, ProbeError};
-use tickmark_wire::asked::{Answer, Ask};
+use tickmark_wire::peer_request::{Answer, Ask};
 use tickmark_wire::{Host, Loads, Nanos};
 
 /// Beyond the time that is measured: how long a session may take.

@@ -24,11 +24,11 @@ pub(super) enum Dose {
 const MOST: u32 = 1_000_000;
 
 /// In the order in which they are told; none twice, and 0 among them. Of operations of this name, where it is one.
-pub(super) fn doses(told: &str, op: &str) -> Result<Vec<Dose>, String> {
+pub(super) fn doses(given: &str, op: &str) -> Result<Vec<Dose>, String> {
     let which = OPERATIONS.iter().find(|(name, _)| *name == op).map(|(_, which)| *which);
     let of = |number| which.map_or(Dose::Nanos(number), |which| Dose::Operations(which, number));
     let mut all = vec![of(0)];
-    for word in told.split([',', ' ']) {
+    for word in given.split([',', ' ']) {
         let dose = match (word, word.parse()) {
             ("syscall", _) if which.is_none() => Dose::Syscall,
             (_, Ok(number)) if number <= MOST => of(number),

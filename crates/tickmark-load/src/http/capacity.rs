@@ -75,30 +75,23 @@ pub(crate) static PROBES: &[Probe] = &[Probe {
             HOST,
             PATH,
             PID,
-            Parameter {
-                name: "pace",
-                about: "requests are due at even times, or as from independent users",
-                values: &[Value::named("fixed", "", ""), Value::named("poisson", ".poisson", ", at random")],
-                numbers: None,
-            },
-            Parameter {
-                name: "quantile",
-                about: "of the response latencies of a slice",
-                values: &[
+            Parameter::choice(
+                "pace",
+                "requests are due at even times, or as from independent users",
+                &[Value::named("fixed", "", ""), Value::named("poisson", ".poisson", ", at random")],
+            ),
+            Parameter::choice(
+                "quantile",
+                "of the response latencies of a slice",
+                &[
                     Value::plain("p50"),
                     Value::plain("p90"),
                     Value::plain("p95"),
                     Value::plain("p99"),
                     Value::plain("p99.9"),
                 ],
-                numbers: None,
-            },
-            Parameter {
-                name: "limit",
-                about: "us that it may have",
-                values: &[],
-                numbers: Some((1, 60_000_000)),
-            },
+            ),
+            Parameter::number("limit", "us that it may have", 1, 60_000_000),
         ],
         also: ALSO,
         ..Spec::cost(

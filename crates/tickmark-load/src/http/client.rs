@@ -12,7 +12,7 @@ use tickmark_probe::sys::CallError;
 use tickmark_probe::sys::connections::{self, Poll};
 use tickmark_timer::monotonic_ns;
 
-/// What is asked for, of whom, and how.
+/// The requests of a client: page, server, manner.
 pub(super) struct HttpClientOptions {
     pub(super) to: SocketAddr,
     pub(super) request: Vec<u8>,

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tickmark_probe::routine::Budget;
 use tickmark_probe::session::{Session, Token};
 use tickmark_probe::{Params, ProbeError};
-use tickmark_wire::asked::{Answer, Ask, Books, Pages};
+use tickmark_wire::peer_request::{Answer, Ask, Books, Pages};
 
 /// How long the other host may take to say something.
 const PATIENCE: Duration = Duration::from_secs(10);

@@ -7,7 +7,7 @@ use tickmark_probe::ProbeError;
 use tickmark_probe::session::Session;
 use tickmark_probe::sys::tasks::{self, Account};
 use tickmark_timer::monotonic_ns;
-use tickmark_wire::asked::{Answer, Books, Pages};
+use tickmark_wire::peer_request::{Answer, Books, Pages};
 
 /// Workers and bytes at most.
 const MOST: [usize; 2] = [2048, 16 << 20];

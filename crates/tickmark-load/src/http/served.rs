@@ -7,7 +7,7 @@ use tickmark_probe::routine::Budget;
 use tickmark_probe::sys::peer::Peer;
 use tickmark_probe::sys::tasks::Account;
 use tickmark_probe::{Params, ProbeError};
-use tickmark_wire::asked::Books;
+use tickmark_wire::peer_request::Books;
 
 /// Who is asked.
 pub(super) enum Served {

@@ -4,7 +4,7 @@ use super::board::Fault;
 use std::net::SocketAddr;
 use tickmark_probe::routine::Budget;
 use tickmark_probe::{Params, ProbeError};
-use tickmark_wire::asked::Books;
+use tickmark_wire::peer_request::Books;
 
 pub(super) fn target(_: &Params) -> Result<(SocketAddr, Option<u32>), String> {
     Err(NONE.to_owned())

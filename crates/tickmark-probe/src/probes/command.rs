@@ -20,10 +20,6 @@ const MOST: u64 = 1 << 20;
 const ONLY: &str = "only";
 
 /// A parameter that takes any text.
-const fn text(name: &'static str, about: &'static str) -> Parameter {
-    Parameter { name, about, values: &[], numbers: None }
-}
-
 pub(super) static PROBES: &[Probe] = &[Probe {
     spec: Spec {
         metric: names::COMMAND_TIME,
@@ -36,8 +32,11 @@ pub(super) static PROBES: &[Probe] = &[Probe {
         roams: true,
         weight: 1,
         parameters: &[
-            text("words", "the program and its arguments, with a NUL between them"),
-            text("number", "which number of what it prints counts: only, or after:TEXT; empty: none"),
+            Parameter::text("words", "the program and its arguments, with a NUL between them"),
+            Parameter::text(
+                "number",
+                "which number of what it prints counts: only, or after:TEXT; empty: none",
+            ),
         ],
         also: &[Also {
             metric: names::COMMAND_NUMBER,

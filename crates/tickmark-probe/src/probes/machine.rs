@@ -152,13 +152,13 @@ fn curve(
     let slice = budget.share(1, 2 * points.len() as i64).finer(5);
     let (mut curve, mut segments) = (Vec::new(), Vec::new());
     for point in points {
-        curve.push(one(spec, &slice, region, *point, link(*point), &mut meter, &mut segments)?);
+        curve.push(measure_once(spec, &slice, region, *point, link(*point), &mut meter, &mut segments)?);
     }
     sink.observe(part, Observations::Curve(curve), segments);
     Ok(())
 }
 
-fn one<const N: usize>(
+fn measure_once<const N: usize>(
     spec: &Spec,
     slice: &Budget,
     region: &Ring,
@@ -197,7 +197,7 @@ fn parallel(
             // Far apart in the one ring, and elsewhere for each number of them.
             let start = |i: usize| order.place((count / $n * i as u64 + count / 1089 * $n) % count) * line;
             let chains: Chains<$n> = region.chains(std::array::from_fn(|i| start(i) as usize));
-            curve.push(one(spec, &slice, region, $n, chains, &mut meter, &mut segments)?);
+            curve.push(measure_once(spec, &slice, region, $n, chains, &mut meter, &mut segments)?);
         )*};
     }
     chains!(1 2 4 8 16 24 32);

@@ -13,8 +13,7 @@ use tickmark_wire::{Better, Group, Headline, Nanos, Observations, Part, Unit, Va
 const LOOK: Duration = Duration::from_millis(100);
 const PATIENCE: Duration = Duration::from_secs(2);
 
-const SECONDS: Parameter =
-    Parameter { name: "seconds", about: "how long it traces", values: &[], numbers: Some((1, 600)) };
+const SECONDS: Parameter = Parameter::number("seconds", "how long it traces", 1, 600);
 
 pub(super) static PROBES: &[Probe] = &[OSNOISE, TIMERLAT];
 

@@ -18,10 +18,10 @@ const PAUSE: u64 = 1_500_000;
 /// The first deadline is so far ahead of the moment in which the row is begun, in ns: what beginning it takes.
 const BEGIN: u64 = 2_000;
 
-const STRATEGY: Parameter = Parameter {
-    name: "strategy",
-    about: "how they are waited for",
-    values: &[
+const STRATEGY: Parameter = Parameter::choice(
+    "strategy",
+    "how they are waited for",
+    &[
         named("one-shot", "one_shot", "each is slept for"),
         named("last-error", "last_error", "each is slept for, earlier by how late the one before was"),
         named("hybrid", "hybrid", "slept for up to a learned margin, then spun for (Sleeper)"),
@@ -38,19 +38,16 @@ const STRATEGY: Parameter = Parameter {
             "by the module tickmark_timer, each earlier by a learned margin",
         ),
     ],
-    numbers: None,
-};
-const UNIT: Parameter = Parameter {
-    name: "unit",
-    about: "whether a cycle is this machine's, or as long as on the document's 450 MHz",
-    values: &[CYCLES, TIME],
-    numbers: None,
-};
+);
+const UNIT: Parameter = Parameter::choice(
+    "unit",
+    "whether a cycle is this machine's, or as long as on the document's 450 MHz",
+    &[CYCLES, TIME],
+);
 const CYCLES: Value = Value { value: "cycles", name: "cycles", title: "", timed: "" };
 const TIME: Value = Value { value: "time", name: "time", title: ", stretched", timed: ", cycles of 450 MHz" };
 /// None of its values is for suites.
-const REPEATS: Parameter =
-    Parameter { name: "repeats", about: "how often at most", values: &[], numbers: Some((1, MOST as u32)) };
+const REPEATS: Parameter = Parameter::number("repeats", "how often at most", 1, MOST as u32);
 const SPEC: Spec = Spec {
     headline: Headline::Median,
     sleeps: true,
@@ -65,16 +62,15 @@ pub(super) static PROBES: &[Probe] = &[
             timed: "a row of timers, {row}{unit}; {strategy}; how late each is, again and again",
             source: "apic-timer-module, test_apic_timer.c: simple, many, too many",
             parameters: &[
-                Parameter {
-                    name: "row",
-                    about: "which timers",
-                    values: &[
+                Parameter::choice(
+                    "row",
+                    "which timers",
+                    &[
                         named("simple", "simple", "ten timers from 100 to 600000 cycles ahead"),
                         named("many", "many", "29 timers 10000 cycles apart"),
                         named("too-many", "too_many", "29 timers 1000 cycles apart"),
                     ],
-                    numbers: None,
-                },
+                ),
                 STRATEGY,
                 UNIT,
                 REPEATS,
@@ -91,13 +87,11 @@ pub(super) static PROBES: &[Probe] = &[
             timed: "a row of timers of the user's, {name}{unit}; {strategy}; how late each is, again and again",
             source: "the file that is given",
             parameters: &[
-                Parameter { name: "name", about: "what the row is called", values: &[], numbers: None },
-                Parameter {
-                    name: "at",
-                    about: "when each is due from the row's beginning, ascending, with spaces between",
-                    values: &[],
-                    numbers: None,
-                },
+                Parameter::text("name", "what the row is called"),
+                Parameter::text(
+                    "at",
+                    "when each is due from the row's beginning, ascending, with spaces between",
+                ),
                 STRATEGY,
                 Parameter {
                     about: "whether they are in cycles of this machine, in those of the document's 450 MHz, or in ns",

@@ -45,12 +45,12 @@ pub(super) static PROBES: &[Probe] = &[
         spec: Spec {
             metric: "selftest.spread.{multiplications}",
             headline: Headline::Median,
-            parameters: &[Parameter {
-                name: "multiplications",
-                about: "multiplications in a step",
-                values: &[Value::plain("100"), Value::plain("1000")],
-                numbers: Some((1, 10_000)),
-            }],
+            parameters: &[Parameter::choice(
+                "multiplications",
+                "multiplications in a step",
+                &[Value::plain("100"), Value::plain("1000")],
+            )
+            .or_numbers(1, 10_000)],
             also: &[Also {
                 metric: "selftest.rate.{multiplications}",
                 title: "steps of {multiplications} multiplications, rate",

@@ -35,33 +35,32 @@ const NEEDS: &[Syscall] = &[
 const WITHOUT_MEMORY: &[Syscall] = NEEDS.split_at(1).1;
 
 const PARAMETERS: &[Parameter] = &[
-    Parameter {
-        name: "processes",
-        about: "processes of the ring",
-        values: &[Value::plain("2"), Value::plain("8"), Value::plain("16")],
-        numbers: Some((2, 96)),
-    },
-    Parameter {
-        name: "kib",
-        about: "KiB that each adds up on its turn",
-        values: &[Value::plain("0"), Value::plain("16"), Value::plain("64")],
-        numbers: Some((0, 1024)),
-    },
-    Parameter {
-        name: "place",
-        about: "where they run",
-        values: &[
+    Parameter::choice(
+        "processes",
+        "processes of the ring",
+        &[Value::plain("2"), Value::plain("8"), Value::plain("16")],
+    )
+    .or_numbers(2, 96),
+    Parameter::choice(
+        "kib",
+        "KiB that each adds up on its turn",
+        &[Value::plain("0"), Value::plain("16"), Value::plain("64")],
+    )
+    .or_numbers(0, 1024),
+    Parameter::choice(
+        "place",
+        "where they run",
+        &[
             Value { value: "same", name: "", title: "", timed: "on one CPU" },
             Value { value: "across", name: ".across", title: ", across CPUs", timed: "on two CPUs in turn" },
             Value { value: "unpinned", name: ".unpinned", title: ", unpinned", timed: "on any CPU" },
         ],
-        numbers: None,
-    },
+    ),
 ];
 
 impl RingPlacement {
-    fn from_argument(told: &str) -> Self {
-        match told {
+    fn from_argument(argument: &str) -> Self {
+        match argument {
             "across" => Self::Across,
             "unpinned" => Self::Unpinned,
             _ => Self::Same,

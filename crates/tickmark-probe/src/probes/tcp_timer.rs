@@ -30,10 +30,10 @@ pub(super) static PROBES: &[Probe] = &[Probe {
         expected: Expected::UNKNOWN,
         needs: &[Syscall::Setsockopt, Syscall::Getsockopt, Syscall::Read, Syscall::Write],
         parameters: &[
-            Parameter {
-                name: "timer",
-                about: "which",
-                values: &[
+            Parameter::choice(
+                "timer",
+                "which",
+                &[
                     named(
                         "delayed-ack",
                         "delayed_ack",
@@ -50,24 +50,17 @@ pub(super) static PROBES: &[Probe] = &[Probe {
                         "from one probe of an end that hears nothing to the next",
                     ),
                 ],
-                numbers: None,
-            },
-            Parameter {
-                name: "link",
-                about: "what lies between: the loopback interface, or a veth pair between two network namespaces",
-                values: &[
+            ),
+            Parameter::choice(
+                "link",
+                "what lies between: the loopback interface, or a veth pair between two network namespaces",
+                &[
                     Value { value: "own", name: "", title: "", timed: "" },
                     Value { value: "veth", name: ".veth", title: ", veth", timed: ", over a veth pair" },
                 ],
-                numbers: None,
-            },
+            ),
             // None of its values is for suites.
-            Parameter {
-                name: "samples",
-                about: "how often at most",
-                values: &[],
-                numbers: Some((1, 10_000)),
-            },
+            Parameter::number("samples", "how often at most", 1, 10_000),
         ],
         ..Spec::cost(Group::Communication, "ipc.tcp.timer", "TCP, {timer}{link}, late")
     },

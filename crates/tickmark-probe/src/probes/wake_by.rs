@@ -5,10 +5,10 @@ mod late;
 
 use crate::case::{Parameter, Value};
 use crate::routine::{Budget, Sink, routine};
-use crate::seen::WakeUpTable;
 use crate::spec::Also;
 use crate::sys::waiting::WaitMethod;
 use crate::sys::{idle, limits};
+use crate::wake_up_table::WakeUpTable;
 use crate::{Expected, Meter, Params, Probe, ProbeError, Spec, Syscall, SystemMeter, Unavailable};
 use late::Watch;
 use tickmark_timer::monotonic_ns;
@@ -18,22 +18,22 @@ use tickmark_wire::{
 
 /// Ways to wait.
 pub(crate) const WAYS: &[Value] = &[
-    way("nanosleep", "nanosleep", "clock_nanosleep"),
-    way("nanosleep-relative", "nanosleep_relative", "nanosleep, relative"),
-    way("timerfd", "timerfd", "timerfd"),
-    way("ppoll", "ppoll", "ppoll"),
-    way("epoll_pwait2", "epoll_pwait2", "epoll_pwait2"),
-    way("futex", "futex", "futex"),
-    way("posix-signal", "posix_signal", "POSIX timer, signal"),
-    way("posix-thread", "posix_thread", "POSIX timer, thread"),
-    way("io_uring", "io_uring", "io_uring"),
-    way("sleeper", "sleeper", "Sleeper"),
-    way("std", "std", "std sleep"),
-    way("tokio", "tokio", "tokio sleep"),
-    way("spin", "spin", "spinning"),
+    wait_method("nanosleep", "nanosleep", "clock_nanosleep"),
+    wait_method("nanosleep-relative", "nanosleep_relative", "nanosleep, relative"),
+    wait_method("timerfd", "timerfd", "timerfd"),
+    wait_method("ppoll", "ppoll", "ppoll"),
+    wait_method("epoll_pwait2", "epoll_pwait2", "epoll_pwait2"),
+    wait_method("futex", "futex", "futex"),
+    wait_method("posix-signal", "posix_signal", "POSIX timer, signal"),
+    wait_method("posix-thread", "posix_thread", "POSIX timer, thread"),
+    wait_method("io_uring", "io_uring", "io_uring"),
+    wait_method("sleeper", "sleeper", "Sleeper"),
+    wait_method("std", "std", "std sleep"),
+    wait_method("tokio", "tokio", "tokio sleep"),
+    wait_method("spin", "spin", "spinning"),
 ];
 
-const fn way(value: &'static str, name: &'static str, title: &'static str) -> Value {
+const fn wait_method(value: &'static str, name: &'static str, title: &'static str) -> Value {
     Value { value, name, title, timed: title }
 }
 
@@ -73,12 +73,12 @@ pub(super) static PROBES: &[Probe] = &[Probe {
         source: "cyclictest of rt-tests; the manual page of each call",
         expected: Expected::UNKNOWN,
         parameters: &[
-            Parameter { name: "method", about: "how it waits", values: WAYS, numbers: None },
-            Parameter { name: "class", about: "how it is scheduled", values: CLASSES, numbers: None },
-            Parameter {
-                name: "idle",
-                about: "whether /dev/cpu_dma_latency keeps the processor from deep idle states",
-                values: &[
+            Parameter::choice("method", "how it waits", WAYS),
+            Parameter::choice("class", "how it is scheduled", CLASSES),
+            Parameter::choice(
+                "idle",
+                "whether /dev/cpu_dma_latency keeps the processor from deep idle states",
+                &[
                     Value { value: "free", name: "", title: "", timed: "" },
                     Value {
                         value: "held",
@@ -87,24 +87,17 @@ pub(super) static PROBES: &[Probe] = &[Probe {
                         timed: ", idle states held",
                     },
                 ],
-                numbers: None,
-            },
-            Parameter {
-                name: "late",
-                about: "whether a wake-up later than the plan's threshold ends it, and what ran meanwhile is asked",
-                values: &[
+            ),
+            Parameter::choice(
+                "late",
+                "whether a wake-up later than the plan's threshold ends it, and what ran meanwhile is asked",
+                &[
                     Value { value: "kept", name: "", title: "", timed: "" },
                     Value { value: "ends", name: "", title: "", timed: "; one that is too late ends it" },
                 ],
-                numbers: None,
-            },
+            ),
             // None of its values is for suites.
-            Parameter {
-                name: "ahead",
-                about: "how far ahead the times are, in us",
-                values: &[],
-                numbers: Some((20, 10_000_000)),
-            },
+            Parameter::number("ahead", "how far ahead the times are, in us", 20, 10_000_000),
         ],
         tune: |spec, arguments| {
             spec.needs = needs(argument(arguments, "method"), argument(arguments, "class"));

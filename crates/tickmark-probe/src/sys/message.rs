@@ -154,7 +154,7 @@ fn set_waits(end: &OwnedFd, waits: bool) -> Result<(), CallError> {
 }
 
 /// What was done of a read or a write that does not wait.
-fn done(count: isize, call: &'static str) -> Result<usize, CallError> {
+fn checked_count(count: isize, call: &'static str) -> Result<usize, CallError> {
     match count {
         -1 => match CallError::last(call) {
             CallError { errno: libc::EAGAIN, .. } => Ok(0),
@@ -174,13 +174,13 @@ fn both_ways(from: BorrowedFd<'_>, to: BorrowedFd<'_>, out: &[u8], into: &mut [u
             let rest = &out[sent..];
             // SAFETY: `rest` is valid to read for its length.
             let count = unsafe { libc::write(to.as_raw_fd(), rest.as_ptr().cast(), rest.len()) };
-            sent += done(count, "write")?;
+            sent += checked_count(count, "write")?;
         }
         if got < into.len() {
             let rest = &mut into[got..];
             // SAFETY: `rest` is valid to write for its length.
             let count = unsafe { libc::read(from.as_raw_fd(), rest.as_mut_ptr().cast(), rest.len()) };
-            got += done(count, "read")?;
+            got += checked_count(count, "read")?;
         }
         if sent + got == before {
             let wants = |fd: BorrowedFd<'_>, is: bool, events| libc::pollfd {

@@ -232,7 +232,7 @@ fn is_alive(id: u32) -> bool {
 }
 
 /// What a line of the trace says after its time, where it is of this CPU.
-fn said(line: &str, cpu: u32) -> Option<&str> {
+fn text_of_line(line: &str, cpu: u32) -> Option<&str> {
     let (_, after) = line.trim_start().strip_prefix('#').is_none().then(|| line.split_once('['))??;
     let (number, _) = after.split_once(']')?;
     line.rsplit_once(": ").filter(|_| number.parse() == Ok(cpu)).map(|(_, rest)| rest)
@@ -240,7 +240,7 @@ fn said(line: &str, cpu: u32) -> Option<&str> {
 
 /// A line of timerlat: `#NUMBER context irq|thread timer_latency N ns`.
 fn wake(line: &str, cpu: u32) -> Option<Wake> {
-    let words: Vec<&str> = said(line, cpu)?.split_whitespace().collect();
+    let words: Vec<&str> = text_of_line(line, cpu)?.split_whitespace().collect();
     let [_, "context", context, "timer_latency", late, "ns"] = words[..] else { return None };
     let is_thread = match context {
         "irq" => false,
@@ -253,7 +253,7 @@ fn wake(line: &str, cpu: u32) -> Option<Wake> {
 /// A line of the trace: after its time runtime, noise, share available, longest, and the counts of hardware, non-maskable and other
 /// interrupts, soft interrupts and threads.
 fn sample(line: &str, cpu: u32) -> Option<Sample> {
-    let rest = said(line, cpu)?;
+    let rest = text_of_line(line, cpu)?;
     let numbers: Option<Vec<f64>> = rest.split_whitespace().map(|word| word.parse().ok()).collect();
     match numbers?[..] {
         [runtime, noise, _, _, _, _, interrupts, _, _] if runtime > 0.0 && noise <= runtime => {

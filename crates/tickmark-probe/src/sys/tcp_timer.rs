@@ -98,7 +98,7 @@ impl Connection {
         info(&self.ours)
     }
 
-    /// What it says of the other.
+    /// State of the other side.
     ///
     /// # Errors
     /// Those of getsockopt(2).

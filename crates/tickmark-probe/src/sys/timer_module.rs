@@ -8,7 +8,7 @@ use std::io::{Read, Write};
 
 const DEVICE: &str = "/dev/tickmark_timer";
 const CORRECTION: &str = "/sys/module/tickmark_timer/parameters/correction";
-/// What it says of itself, a line each: `name: value`.
+/// Its properties, a line each: `name: value`.
 pub const STATISTICS: &str = "/proc/tickmark_timer";
 
 /// When the timers of a row are due, from its beginning.

@@ -16,7 +16,7 @@ pub fn render(model: &Model) -> String {
         if at > 0 {
             out.push('\n');
         }
-        one(&mut out, model, against);
+        write_comparison(&mut out, model, against);
     }
     for (at, line) in model.doses.iter().flat_map(words::doses).enumerate() {
         let _ = writeln!(out, "{}{line}", if at == 0 { "\n" } else { "  " });
@@ -25,7 +25,7 @@ pub fn render(model: &Model) -> String {
     out
 }
 
-fn one(out: &mut String, model: &Model, against: &Against) {
+fn write_comparison(out: &mut String, model: &Model, against: &Against) {
     for line in words::parties(model, against) {
         let _ = writeln!(out, "{line}");
     }

@@ -44,12 +44,12 @@ fn worse(model: &Model, nodes: usize) -> Markup {
     html! {
         @if model.judged == 0 { p { "Not judged: fewer than 5 machines have the same metric." } }
         @else if model.worst.is_empty() { p { "None." } }
-        @for bad in model.worst.iter().take(MOST) { (one(bad, nodes)) }
+        @for bad in model.worst.iter().take(MOST) { (outlier_section(bad, nodes)) }
         @if model.worst.len() > MOST { p { "And " (model.worst.len() - MOST) " more: --format json has all." } }
     }
 }
 
-fn one(bad: &OutlierNode, nodes: usize) -> Markup {
+fn outlier_section(bad: &OutlierNode, nodes: usize) -> Markup {
     html! {
         h3 { (bad.node) @if let Some(id) = &bad.recording { " " code { (id.get(..8).unwrap_or(id)) } } }
         ul {

@@ -18,7 +18,7 @@ pub struct Calibration {
     pub false_alarm: f64,
     /// Slowdown of a figure that must be found, and the share of trials in which it must.
     pub detect: (f64, f64),
-    /// What was seen.
+    /// The calibration of the gate.
     pub calibrated: Calibrated,
 }
 

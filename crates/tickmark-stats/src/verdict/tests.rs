@@ -13,12 +13,12 @@ fn in_steps<'a>(a: &'a [f64], b: &'a [f64], step: f64) -> Sides<'a> {
     Sides::Paired { values: [a, b], blocks: None, step }
 }
 
-fn one(sides: Sides<'_>, margin: f64) -> Comparison {
+fn compare_one(sides: Sides<'_>, margin: f64) -> Comparison {
     compare_all(&[sides], Rule { margin, ..Rule::default() })[0].unwrap()
 }
 
 fn verdict(sides: Sides<'_>, margin: f64) -> Verdict {
-    one(sides, margin).verdict
+    compare_one(sides, margin).verdict
 }
 
 const NULL: (&[f64], &[f64]) = (&[6.19, 6.20, 6.20, 6.20, 6.20], &[5.83, 5.82, 5.83, 5.83, 5.81]);
@@ -42,11 +42,11 @@ fn a_difference_that_is_always_the_same_is_a_change() {
     let base: Vec<f64> = (0..20).map(|i| 100.0 + f64::from(i % 7)).collect();
     let more: Vec<f64> = base.iter().map(|a| a * 1.05).collect();
     assert_eq!(verdict(paired(&base, &more), 0.01), Verdict::Beyond);
-    let flat = one(paired(&[100.0; 20], &[105.0; 20]), 0.01);
+    let flat = compare_one(paired(&[100.0; 20], &[105.0; 20]), 0.01);
     assert_eq!(flat.verdict, Verdict::Beyond);
     assert_eq!(flat.interval, Some(Interval { low: 1.05, high: 1.05 }));
     let (nines, others) = ([100.0; 9], [120.0; 9]);
-    let apart = one(apart(&nines, &others), 0.01);
+    let apart = compare_one(apart(&nines, &others), 0.01);
     assert_eq!(apart.verdict, Verdict::Beyond);
     assert!((apart.p.unwrap() - 2.0 / 48_620.0).abs() < 1e-4, "{apart:?}");
     // Five blocks cannot tell it from chance: 1 in 16.
@@ -58,13 +58,13 @@ fn a_spike_hides_no_shift() {
     let base: Vec<f64> = (0..20).map(|i| 100.0 + 0.1 * f64::from(i % 3)).collect();
     let mut more: Vec<f64> = base.iter().enumerate().map(|(i, a)| a * 1.05 + 0.1 * (i % 4) as f64).collect();
     more[7] = 400.0;
-    let c = one(paired(&base, &more), 0.01);
+    let c = compare_one(paired(&base, &more), 0.01);
     assert!(c.by_middle && c.verdict == Verdict::Beyond, "{c:?}");
     let (ratio, interval) = c.change();
     assert!(ratio.is_some_and(|r| (1.05..1.053).contains(&r)), "{c:?}");
     assert!(interval.is_some_and(|i| i.low > 1.049 && i.high < 1.054), "{c:?}");
     let (half, other) = (&base[..10], &more[..10]);
-    let c = one(apart(half, other), 0.01);
+    let c = compare_one(apart(half, other), 0.01);
     assert!(c.by_middle && c.verdict.is_change(), "{c:?}");
 }
 
@@ -77,12 +77,12 @@ fn what_is_coarser_than_the_margin_is_not_equivalent() {
     let mut b = [100.0; 10];
     b[4] = 100.5;
     assert_eq!(verdict(in_steps(&b, &b, 0.5), 0.01), Verdict::Equivalent);
-    let c = one(in_steps(&a, &[110.0; 10], 10.0), 0.01);
+    let c = compare_one(in_steps(&a, &[110.0; 10], 10.0), 0.01);
     assert!(!c.verdict.is_change(), "104.9 and 105.1 would be printed so: {c:?}");
     assert_eq!(verdict(in_steps(&a, &[130.0; 10], 10.0), 0.01), Verdict::Beyond);
     // Where values vary by more than a step, rounding evens out.
     let varied: Vec<f64> = (0..20).map(|i| 100.0 + f64::from(i * 7 % 20)).collect();
-    let c = one(in_steps(&varied, &varied, 1.0), 0.01);
+    let c = compare_one(in_steps(&varied, &varied, 1.0), 0.01);
     assert_eq!(c.verdict, Verdict::Equivalent, "{c:?}");
 }
 
@@ -93,7 +93,7 @@ fn many_metrics_ask_for_more_and_none_is_claimed_of_nothing() {
     assert_eq!(verdict(apart(&same, &other), 0.01), Verdict::Equivalent);
     // A chance of 2 % is a claim alone and none among fifty that share nothing.
     let (a, b) = ([10.0, 10.2, 9.8, 10.1, 9.9], [10.4, 10.5, 10.2, 10.3, 10.1]);
-    let alone = one(apart(&a, &b), 0.01);
+    let alone = compare_one(apart(&a, &b), 0.01);
     assert!(alone.p.is_some_and(|p| p < LEVEL && p > LEVEL / 50.0), "{alone:?}");
     assert!(alone.verdict.is_change());
     let among: Vec<_> = (0..50).map(|_| apart(&a, &b)).collect();
@@ -113,9 +113,9 @@ fn what_does_not_vary_says_little() {
 
 #[test]
 fn there_is_no_ratio_to_nothing() {
-    let to_zero = one(apart(&[-1.0, 0.0, 1.0], &[9.0, 10.0, 11.0]), 0.01);
+    let to_zero = compare_one(apart(&[-1.0, 0.0, 1.0], &[9.0, 10.0, 11.0]), 0.01);
     assert_eq!((to_zero.ratio, to_zero.interval, to_zero.verdict), (None, None, Verdict::Changed));
-    let below = one(apart(&[-5.0, -4.0, -6.0], &[-5.1, -4.2, -6.0]), 0.01);
+    let below = compare_one(apart(&[-5.0, -4.0, -6.0], &[-5.1, -4.2, -6.0]), 0.01);
     assert!(below.ratio.is_none() && matches!(below.verdict, Verdict::Undecided { .. }), "{below:?}");
 }
 
@@ -205,7 +205,7 @@ fn what_may_be_rounding_is_no_change() {
     for (a, b, step) in [(0.7, 0.8, 0.1), (0.12, 0.13, 0.01), (4.6, 4.7, 0.1), (0.29, 0.28, 0.01)] {
         let mut first = [a; 10];
         first[3] = b;
-        let c = one(in_steps(&first, &[b; 10], step), 0.01);
+        let c = compare_one(in_steps(&first, &[b; 10], step), 0.01);
         assert!(!c.verdict.is_change(), "{a} {b}: {c:?}");
     }
     for count in [6, 9, 10, 30] {
@@ -220,7 +220,7 @@ fn what_may_be_rounding_is_no_change() {
 fn values_that_do_not_vary_are_exact_whatever_their_last_digit_is_worth() {
     let exact = |a: f64, m: usize, b: f64, n: usize| {
         let (a, b) = (vec![a; m], vec![b; n]);
-        one(Sides::Apart { values: [&a, &b], step: 1.0, order: None }, 0.01)
+        compare_one(Sides::Apart { values: [&a, &b], step: 1.0, order: None }, 0.01)
     };
     // In one of 126 choices of five of ten all fives are on one side, and in one more all sixes.
     let c = exact(5.0, 5, 6.0, 5);
@@ -240,9 +240,9 @@ fn values_that_do_not_vary_are_exact_whatever_their_last_digit_is_worth() {
     assert_eq!(exact(30.0, 5, 40.0, 3_000).verdict, Verdict::Beyond);
     assert_eq!(exact(30.0, 3_000, 30.0, 3_000).verdict, Verdict::Equivalent);
     // Blocks are judged by the same rule.
-    let c = one(in_steps(&[5.0; 3_000], &[6.0; 3_000], 1.0), 0.01);
+    let c = compare_one(in_steps(&[5.0; 3_000], &[6.0; 3_000], 1.0), 0.01);
     assert_eq!(c.verdict, Verdict::Beyond, "{c:?}");
-    let c = one(in_steps(&[5.0; 10], &[6.0; 10], 1.0), 0.01);
+    let c = compare_one(in_steps(&[5.0; 10], &[6.0; 10], 1.0), 0.01);
     assert_eq!(c.verdict, Verdict::Beyond, "{c:?}");
 }
 
@@ -288,12 +288,12 @@ fn no_surer_than_earlier_recordings_were_ever_as_far() {
 
 #[test]
 fn a_part_is_no_surer_than_the_whole() {
-    let claim = one(apart(NULL.0, NULL.1), 0.01);
+    let claim = compare_one(apart(NULL.0, NULL.1), 0.01);
     assert_eq!(claim.no_surer_than(0.0, LEVEL), claim);
     let known = claim.no_surer_than(0.04, LEVEL);
     assert_eq!((known.adjusted, known.verdict), (Some(0.04), claim.verdict));
     assert_eq!(claim.no_surer_than(LEVEL, LEVEL).verdict, Verdict::Undecided { needed: None });
-    let same = one(apart(&[5.0, 5.0], &[5.0, 5.0]), 0.01).no_surer_than(1.0, LEVEL);
+    let same = compare_one(apart(&[5.0, 5.0], &[5.0, 5.0]), 0.01).no_surer_than(1.0, LEVEL);
     assert_eq!(same.verdict, Verdict::Equivalent);
 }
 

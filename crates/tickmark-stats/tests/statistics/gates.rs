@@ -38,7 +38,7 @@ struct GateRates {
 }
 
 /// Of some recordings of a series: each is judged by those just before it, as `check` does, or all by the first of the series, as by a baseline.
-fn seen(series: &[Vec<f64>], judged: Range<usize>, by_first: bool) -> GateRates {
+fn measure_rates(series: &[Vec<f64>], judged: Range<usize>, by_first: bool) -> GateRates {
     let mut all = GateRates { alarms: 0, found: [0; PLANTED.len()] };
     for at in judged {
         let until = if by_first { EARLIER } else { at };
@@ -70,10 +70,10 @@ fn gate(noise: Noise) -> Gate {
     let share = |holds: bool| f64::from(u8::from(holds)) / HISTORIES as f64;
     for seed in 0..HISTORIES {
         let series = recordings(&mut StdRng::seed_from_u64(seed), noise);
-        let said = seen(&series, EARLIER..EARLIER + TRIALS, true);
+        let said = measure_rates(&series, EARLIER..EARLIER + TRIALS, true);
         // Those that are judged by as many before each, and by the same as the trials.
-        let came = seen(&series, EARLIER + TRIALS..series.len(), false);
-        let by_same = seen(&series, EARLIER + TRIALS..series.len(), true);
+        let came = measure_rates(&series, EARLIER + TRIALS..series.len(), false);
+        let by_same = measure_rates(&series, EARLIER + TRIALS..series.len(), true);
         let of = HISTORIES as f64 * LATER as f64;
         all.alarms += came.alarms as f64 / of;
         all.by_a_baseline += by_same.alarms as f64 / of;

@@ -11,7 +11,7 @@ use tickmark_stats::verdict::{
     Comparison, Family, LEVEL, POWER, Rule, Sides, Verdict, compare, compare_all, part,
 };
 
-fn one(a: &[f64], b: &[f64], rule: Rule) -> Option<Comparison> {
+fn compare_pair(a: &[f64], b: &[f64], rule: Rule) -> Option<Comparison> {
     compare_all(&[Sides::paired(a, b)], rule).into_iter().flatten().next()
 }
 
@@ -22,7 +22,7 @@ fn intervals_cover_what_they_say() {
         let (mut covered, all) = (0, 5_000);
         for _ in 0..all {
             let (a, b) = experiment(random, noise, BLOCKS, 1.02);
-            let c = one(&a, &b, Rule::default()).unwrap();
+            let c = compare_pair(&a, &b, Rule::default()).unwrap();
             covered += u32::from(c.interval.is_some_and(|i| i.low <= 1.02 && 1.02 <= i.high));
         }
         let share = f64::from(covered) / f64::from(all);
@@ -83,7 +83,7 @@ fn the_effect_that_was_promised_is_found() {
             let pilot = spread(&differences).unwrap().deviation;
             let effect = pilot * promised / 100.0;
             let (a, b) = experiment(random, noise, BLOCKS, 1.0 + effect);
-            found += u32::from(one(&a, &b, Rule::default()).unwrap().p.unwrap() < LEVEL);
+            found += u32::from(compare_pair(&a, &b, Rule::default()).unwrap().p.unwrap() < LEVEL);
         }
         let share = f64::from(found) / f64::from(all);
         println!("power at the effect that a pilot promises, {name}: {:.1} %", share * 100.0);
@@ -98,7 +98,7 @@ fn a_difference_of_the_margin_is_rarely_called_smaller() {
         let (mut wrong, all) = (0, 2000);
         for _ in 0..all {
             let (a, b) = experiment(random, noise, BLOCKS, 1.02);
-            let c = one(&a, &b, Rule { margin: 0.02, ..Rule::default() }).unwrap();
+            let c = compare_pair(&a, &b, Rule { margin: 0.02, ..Rule::default() }).unwrap();
             wrong += u32::from(matches!(c.verdict, Verdict::Equivalent | Verdict::BelowMargin));
         }
         let share = f64::from(wrong) / f64::from(all);

@@ -56,10 +56,10 @@ mod real {
         }
 
         /// Waits until it was told once more, or until a time; may return before.
-        pub(crate) fn wait(&self, told: u32, until: Option<u64>, waiter: &mut Waiter) {
+        pub(crate) fn wait(&self, notified: u32, until: Option<u64>, waiter: &mut Waiter) {
             let done = match until {
-                Some(until) => waiter.0.sleep_while(&self.0, told, until).map(drop),
-                None => sys::futex_wait(&self.0, told, None),
+                Some(until) => waiter.0.sleep_while(&self.0, notified, until).map(drop),
+                None => sys::futex_wait(&self.0, notified, None),
             };
             if done.is_err() {
                 std::thread::sleep(POLL);
@@ -103,7 +103,7 @@ mod modelled {
 
     impl Event {
         pub(crate) fn new() -> Self {
-            Self { told: Mutex::new(0), changed: Condvar::new(), now: AtomicU64::new(0) }
+            Self { notified: Mutex::new(0), changed: Condvar::new(), now: AtomicU64::new(0) }
         }
 
         pub(crate) fn now(&self) -> u64 {
@@ -111,17 +111,17 @@ mod modelled {
         }
 
         pub(crate) fn times_notified(&self) -> u32 {
-            *self.told.lock().unwrap()
+            *self.notified.lock().unwrap()
         }
 
         pub(crate) fn tell(&self) {
-            *self.told.lock().unwrap() += 1;
+            *self.notified.lock().unwrap() += 1;
             self.changed.notify_one();
         }
 
-        pub(crate) fn wait(&self, told: u32, until: Option<u64>, _: &mut Waiter) {
-            let mut now = self.told.lock().unwrap();
-            while *now == told {
+        pub(crate) fn wait(&self, notified: u32, until: Option<u64>, _: &mut Waiter) {
+            let mut now = self.notified.lock().unwrap();
+            while *now == notified {
                 if let Some(until) = until {
                     self.now.fetch_max(until, Ordering::SeqCst);
                     return;

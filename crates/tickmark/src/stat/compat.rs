@@ -46,7 +46,9 @@ impl End {
 }
 
 /// Whether the command line is `stat` with `--compat`: then it is ministat's, and this is whose figures and what it says.
-pub(crate) fn asked(mut arguments: impl Iterator<Item = OsString>) -> Option<(Flavour, Vec<OsString>)> {
+pub(crate) fn requested_ministat(
+    mut arguments: impl Iterator<Item = OsString>,
+) -> Option<(Flavour, Vec<OsString>)> {
     if arguments.next()? != "stat" {
         return None;
     }

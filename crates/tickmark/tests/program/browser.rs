@@ -78,7 +78,7 @@ impl OfflineBrowser {
 }
 
 /// What an expression of the page's gives.
-fn asked(tab: &Tab, expression: &str) -> Value {
+fn evaluate(tab: &Tab, expression: &str) -> Value {
     // Through text, so that objects come whole.
     let all = format!("JSON.stringify({expression})");
     let given = tab.evaluate(&all, false).unwrap().value.unwrap_or_default();
@@ -99,12 +99,12 @@ fn sorts(tab: &Tab, table: &str, column: usize) {
         let of = format!(
             "[...document.querySelector('{table}').tBodies[0].rows].map(r => r.cells[{column}].dataset.v).filter(v => v).map(Number)"
         );
-        asked(tab, &of).as_array().unwrap().iter().map(|value| value.as_f64().unwrap()).collect::<Vec<_>>()
+        evaluate(tab, &of).as_array().unwrap().iter().map(|value| value.as_f64().unwrap()).collect::<Vec<_>>()
     };
     let button = format!("{table} thead th:nth-child({}) button", column + 1);
     for ascends in [true, false] {
         // By the keyboard alone.
-        asked(tab, &format!("document.querySelector('{button}').focus()"));
+        evaluate(tab, &format!("document.querySelector('{button}').focus()"));
         tab.press_key("Enter").unwrap();
         let all = values();
         assert!(all.len() > 3, "{all:?}");
@@ -149,7 +149,7 @@ fn a_page_works_in_a_browser_without_network() {
 
     let tab = seen.open(&run);
     // Every drawing has an extent and its words.
-    let drawn = asked(
+    let drawn = evaluate(
         &tab,
         "[...document.querySelectorAll('figure svg')].map(s => [s.getBBox().width, s.textContent.length])",
     );
@@ -160,23 +160,23 @@ fn a_page_works_in_a_browser_without_network() {
         "{drawn:?}"
     );
     let largest = "(all => { all.sort((a, b) => b.tBodies[0].rows.length - a.tBodies[0].rows.length)[0].id = 'largest'; return 1; })([...document.querySelectorAll('table.rows')])";
-    asked(&tab, largest);
+    evaluate(&tab, largest);
     sorts(&tab, "#largest", 1);
     let rows = "[...document.querySelector('#largest').tBodies[0].rows].filter(r => !r.hidden).length";
-    let all = asked(&tab, rows).as_u64().unwrap();
+    let all = evaluate(&tab, rows).as_u64().unwrap();
     let word =
-        asked(&tab, "document.querySelector('#largest tbody summary').textContent.trim().split(' ')[0]");
-    asked(
+        evaluate(&tab, "document.querySelector('#largest tbody summary').textContent.trim().split(' ')[0]");
+    evaluate(
         &tab,
         "(document.querySelector('#largest').closest('section').querySelector('input.filter').focus(), 1)",
     );
     tab.type_str(word.as_str().unwrap()).unwrap();
-    let some = asked(&tab, rows).as_u64().unwrap();
+    let some = evaluate(&tab, rows).as_u64().unwrap();
     assert!(some > 0 && some < all, "{some} of {all}");
     // How a number came about is a click away, by the keyboard too.
-    asked(&tab, "document.querySelector('#largest tbody tr:not([hidden]) summary').focus()");
+    evaluate(&tab, "document.querySelector('#largest tbody tr:not([hidden]) summary').focus()");
     tab.press_key("Enter").unwrap();
-    let opened = asked(&tab, "document.querySelector('details[open]').textContent");
+    let opened = evaluate(&tab, "document.querySelector('details[open]').textContent");
     assert!(
         opened.as_str().unwrap().contains("runs") && opened.as_str().unwrap().contains("interval"),
         "{opened}"
@@ -190,42 +190,48 @@ fn a_page_works_in_a_browser_without_network() {
         ..device()
     })
     .unwrap();
-    assert!(asked(&tab, "document.documentElement.scrollWidth").as_u64().unwrap() <= 391);
+    assert!(evaluate(&tab, "document.documentElement.scrollWidth").as_u64().unwrap() <= 391);
     // Dark where that is asked for, and open on paper.
     let dark = Emulation::MediaFeature { name: "prefers-color-scheme".to_owned(), value: "dark".to_owned() };
     tab.call_method(Emulation::SetEmulatedMedia { media: None, features: Some(vec![dark]) }).unwrap();
-    assert_eq!(asked(&tab, "getComputedStyle(document.body).backgroundColor"), "rgb(22, 24, 28)");
-    asked(&tab, "dispatchEvent(new Event('beforeprint'))");
-    assert_eq!(asked(&tab, "document.querySelectorAll('details:not([open])').length"), 0);
+    assert_eq!(evaluate(&tab, "getComputedStyle(document.body).backgroundColor"), "rgb(22, 24, 28)");
+    evaluate(&tab, "dispatchEvent(new Event('beforeprint'))");
+    assert_eq!(evaluate(&tab, "document.querySelectorAll('details:not([open])').length"), 0);
     let shot = tab.capture_screenshot(Page::CaptureScreenshotFormatOption::Png, None, None, true).unwrap();
     assert!(shot.starts_with(b"\x89PNG"));
 
     let tab = seen.open(&wakes);
-    let points = asked(
+    let points = evaluate(
         &tab,
         "[...document.querySelectorAll('.dense')].map(d => [Number(d.dataset.drawn), d.querySelectorAll('canvas').length])",
     );
     let opened =
-        asked(&tab, "(t => t.loadEventEnd - t.startTime)(performance.getEntriesByType('navigation')[0])");
+        evaluate(&tab, "(t => t.loadEventEnd - t.startTime)(performance.getEntriesByType('navigation')[0])");
     println!("{} points: open after {opened} ms", points[0][0]);
     assert!(points[0][0].as_u64() > Some(10_000) && points[0][1] == 1, "{points}");
     let width = || {
-        asked(&tab, "(p => p.scales.x.max - p.scales.x.min)(document.querySelector('.dense').plot)")
+        evaluate(&tab, "(p => p.scales.x.max - p.scales.x.min)(document.querySelector('.dense').plot)")
             .as_f64()
             .unwrap()
     };
     let whole = width();
-    asked(&tab, "document.querySelector('.dense').focus()");
+    evaluate(&tab, "document.querySelector('.dense').focus()");
     tab.send_character("+").unwrap();
-    asked(&tab, "document.querySelector('.dense').dispatchEvent(new KeyboardEvent('keydown', { key: '+' }))");
+    evaluate(
+        &tab,
+        "document.querySelector('.dense').dispatchEvent(new KeyboardEvent('keydown', { key: '+' }))",
+    );
     let zoomed = width();
     assert!(zoomed < whole * 0.7, "{zoomed} of {whole}");
-    asked(&tab, "document.querySelector('.dense').dispatchEvent(new KeyboardEvent('keydown', { key: '0' }))");
+    evaluate(
+        &tab,
+        "document.querySelector('.dense').dispatchEvent(new KeyboardEvent('keydown', { key: '0' }))",
+    );
     assert!((width() / whole - 1.0).abs() < 0.05);
 
     let tab = seen.open(&both);
     sorts(&tab, "table.sort", 4);
-    let bars = asked(&tab, "document.querySelectorAll('table.sort svg circle').length").as_u64().unwrap();
+    let bars = evaluate(&tab, "document.querySelectorAll('table.sort svg circle').length").as_u64().unwrap();
     assert!(bars > 10, "{bars}");
     let said = seen.said.lock().unwrap();
     assert!(said.is_empty(), "{said:?}");
@@ -265,9 +271,9 @@ fn hostile_names_stay_text() {
     }
     std::fs::write(copy.join("events.jsonl"), lines).unwrap();
     let tab = seen.open(&page(&bench, "hostile.html", &[copy.to_str().unwrap()]));
-    assert_eq!(asked(&tab, "document.querySelectorAll('img').length"), 0);
+    assert_eq!(evaluate(&tab, "document.querySelectorAll('img').length"), 0);
     assert!(
-        asked(&tab, "document.querySelector('h1').textContent").as_str().unwrap().contains("console.log")
+        evaluate(&tab, "document.querySelector('h1').textContent").as_str().unwrap().contains("console.log")
     );
     assert!(seen.said.lock().unwrap().is_empty(), "{:?}", seen.said.lock().unwrap());
 }

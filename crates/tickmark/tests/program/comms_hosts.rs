@@ -47,7 +47,7 @@ impl Server {
     }
 }
 
-fn asked(bench: &Bench, token: &str, arguments: &[&str]) -> std::process::Output {
+fn run_with_token(bench: &Bench, token: &str, arguments: &[&str]) -> std::process::Output {
     bench.command(arguments).env(TOKEN[0], token).output().unwrap()
 }
 
@@ -95,7 +95,7 @@ fn two_hosts_measure_together_over_ssh_and_where_one_listens() {
     let arguments = [&own[..], &["--peer", "10.213.5.2", "--name", "told"]].concat();
     refused(&bench.run(&arguments), 1, &["10.213.5.2"]);
     let arguments = [&own[..], &["--peer", "10.213.5.2:7271", "--name", "told"]].concat();
-    let made = asked(&bench, TOKEN[1], &arguments);
+    let made = run_with_token(&bench, TOKEN[1], &arguments);
     assert_eq!(made.status.code(), Some(0), "{}", err(&made));
     let text = out(&made);
     assert!(
@@ -138,7 +138,7 @@ fn transactions_with_a_server_on_another_host() {
     serves.args(["comms", "--serve", "--listen", "10.213.6.2:7271"]);
     let _server = Server::start(serves);
     let arguments = [&own[..], &["--peer", "10.213.6.2:7271", "--rate", "200"]].concat();
-    let made = asked(&bench, TOKEN[1], &arguments);
+    let made = run_with_token(&bench, TOKEN[1], &arguments);
     assert_eq!(made.status.code(), Some(0), "{}", err(&made));
     assert!(
         out(&made).contains("server on another host") && out(&made).contains("response"),
@@ -146,7 +146,7 @@ fn transactions_with_a_server_on_another_host() {
         out(&made)
     );
     refused(
-        &asked(&bench, "another horse battery", &arguments),
+        &run_with_token(&bench, "another horse battery", &arguments),
         1,
         &["nothing was measured", "the token is another one"],
     );
@@ -162,7 +162,7 @@ fn a_host_that_refuses_or_is_gone_is_said_in_a_line() {
     let mut server = Server::start(bench.command(&listen));
     let own =
         ["comms", "comms1", "--sizes", "1", "--duration", "2s", "--runs", "1", "--peer", "127.0.0.1:17271"];
-    let wrong = asked(&bench, "wrong horse battery", &own);
+    let wrong = run_with_token(&bench, "wrong horse battery", &own);
     assert!(
         wrong.status.code() == Some(1) && out(&wrong).contains("refused: the token is another one"),
         "{}",
@@ -171,14 +171,14 @@ fn a_host_that_refuses_or_is_gone_is_said_in_a_line() {
     server.until("refused 127.0.0.1: the token is another one");
     let mut none = bench.command(&own);
     refused(&none.env_remove(TOKEN[0]).output().unwrap(), 2, &["no token", "--token-file"]);
-    refused(&asked(&bench, TOKEN[1], &listen), 1, &["127.0.0.1:17271", "in use"]);
+    refused(&run_with_token(&bench, TOKEN[1], &listen), 1, &["127.0.0.1:17271", "in use"]);
     // A size that only the other side refuses would be found there; here it is this side that knows.
     refused(
-        &asked(&bench, TOKEN[1], &[&own[..], &["--over", "unix"]].concat()),
+        &run_with_token(&bench, TOKEN[1], &[&own[..], &["--over", "unix"]].concat()),
         2,
         &["another host takes tcp and udp"],
     );
-    refused(&asked(&bench, TOKEN[1], &[&own[..], &["--stream", "yes"]].concat()), 2, &["--stream"]);
+    refused(&run_with_token(&bench, TOKEN[1], &[&own[..], &["--stream", "yes"]].concat()), 2, &["--stream"]);
     // What would be left out silently.
     let here = ["comms", "comms1", "--sizes", "1"];
     refused(&bench.run(&[&here[..], &["--ssh=-4"]].concat()), 2, &["--ssh", "--peer HOST"]);
@@ -187,7 +187,7 @@ fn a_host_that_refuses_or_is_gone_is_said_in_a_line() {
         2,
         &["--token-file", "--peer HOST"],
     );
-    refused(&asked(&bench, TOKEN[1], &[&own[..], &["--place", "same"]].concat()), 2, &["--place"]);
+    refused(&run_with_token(&bench, TOKEN[1], &[&own[..], &["--place", "same"]].concat()), 2, &["--place"]);
     assert_eq!(bench.run(&["comms", "--serve", "--peer", "node7"]).status.code(), Some(2));
     // A token in a file of this folder: what measures works in another one.
     std::fs::create_dir_all(bench.store()).unwrap();

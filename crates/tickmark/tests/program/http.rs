@@ -6,7 +6,7 @@ use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::time::Duration;
 
-fn seen(page: &Value, load: usize) -> &Value {
+fn summary(page: &Value, load: usize) -> &Value {
     &page["loads"][load]["seen"]
 }
 
@@ -36,7 +36,7 @@ fn our_own_pair_says_what_a_transaction_costs() {
     let page = bench.json(&[&arguments[..], &SHORT].concat());
     assert_eq!(page["loads"].as_array().unwrap().len(), 2, "{page}");
     for load in 0..2 {
-        let seen = seen(&page, load);
+        let seen = summary(&page, load);
         // A transaction has four system calls a side at least, and sleeps on neither for long.
         for side in ["server", "client"] {
             assert!((1e3..1e7).contains(&median(&seen["cpu"][side])), "{page}");
@@ -53,7 +53,10 @@ fn our_own_pair_says_what_a_transaction_costs() {
         assert!(seen["latency"]["response"].is_null(), "{page}");
     }
     // A connection each costs both sides more.
-    assert!(median(&seen(&page, 0)["cpu"]["client"]) > median(&seen(&page, 1)["cpu"]["client"]), "{page}");
+    assert!(
+        median(&summary(&page, 0)["cpu"]["client"]) > median(&summary(&page, 1)["cpu"]["client"]),
+        "{page}"
+    );
     let text = out(&bench.run(&["http", "--of", "pair"]));
     assert!(text.contains("CPU time, server") && text.contains("service latency"), "{text}");
     refused(&bench.run(&["http", "--of", "pair", "--runs", "3"]), 2, &["--of"]);
@@ -62,9 +65,10 @@ fn our_own_pair_says_what_a_transaction_costs() {
         &[&["http", "--count-only", "--by", "threads", "--place", "same", "--connections", "4"][..], &SHORT]
             .concat(),
     );
-    assert_eq!(seen(&counted, 0)["clock_reads"].as_f64(), Some(0.0), "{counted}");
+    assert_eq!(summary(&counted, 0)["clock_reads"].as_f64(), Some(0.0), "{counted}");
     assert!(
-        median(&seen(&counted, 0)["reached"]) > 50.0 && seen(&counted, 0)["latency"]["service"].is_null(),
+        median(&summary(&counted, 0)["reached"]) > 50.0
+            && summary(&counted, 0)["latency"]["service"].is_null(),
         "{counted}"
     );
     refused(
@@ -105,7 +109,7 @@ fn requests_at_times_of_their_own_come_as_often_as_they_are_due() {
             "same",
         ];
         let page = bench.json(&[&arguments[..], &["--runs", "1", "--duration", "3s"]].concat());
-        let seen = seen(&page, 0);
+        let seen = summary(&page, 0);
         let rate = median(&seen["reached"]);
         assert!((150.0..250.0).contains(&rate), "{page}");
         let p50 = |name: &str| seen["latency"][name]["quantiles"]["p50"].as_f64();
@@ -302,7 +306,7 @@ fn a_stall_is_in_the_response_latency_and_not_in_the_service_latency() {
         "4s",
     ];
     let page = bench.json(&arguments);
-    let latency = &seen(&page, 0)["latency"];
+    let latency = &summary(&page, 0)["latency"];
     let at = |which: &str, what: &str| latency[which]["quantiles"][what].as_f64().unwrap();
     // A fifth of all requests was due while it stood still; four connections waited for their answers.
     assert!(at("response", "p90") > 2e8 && latency["response"]["max"].as_f64().unwrap() > 8e8, "{page}");
@@ -321,7 +325,7 @@ fn a_stall_is_in_the_response_latency_and_not_in_the_service_latency() {
         "600ms",
     ]);
     assert!(
-        (0..2).all(|load| seen(&ok, load)["latency"]["service"]["quantiles"]["p50"].as_f64() > Some(2e6)),
+        (0..2).all(|load| summary(&ok, load)["latency"]["service"]["quantiles"]["p50"].as_f64() > Some(2e6)),
         "{ok}"
     );
     // It is this test itself that serves.
@@ -343,5 +347,5 @@ fn a_stall_is_in_the_response_latency_and_not_in_the_service_latency() {
     ]);
     assert_eq!(known.status.code(), Some(0), "{}", err(&known));
     let known: Value = serde_json::from_str(&out(&known)).unwrap();
-    assert!(median(&seen(&known, 0)["cpu"]["server"]) > 1e3, "{known}");
+    assert!(median(&summary(&known, 0)["cpu"]["server"]) > 1e3, "{known}");
 }

@@ -29,7 +29,7 @@ pub(super) struct Member {
 }
 
 impl Member {
-    /// What it says, until then, unless the user ends it.
+    /// The message of the machine, unless the user ends the meeting first.
     pub(super) fn hear(&mut self, deadline: Instant, stop: &dyn Fn() -> bool) -> Result<Reply, String> {
         let gone = |error: std::io::Error| match error.kind() {
             std::io::ErrorKind::UnexpectedEof => "is gone".to_owned(),

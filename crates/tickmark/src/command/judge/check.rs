@@ -44,7 +44,7 @@ pub(in crate::command) fn run(store: &Store, options: &Check) -> Result<Code, Er
     if own.is_empty() {
         return Err(Error::Usage(format!("recording {} has no figure to judge", newest.meta.id)));
     }
-    let of = format!("{}; {}", gate::machine(&newest, !options.any_host), newest.asked());
+    let of = format!("{}; {}", gate::machine(&newest, !options.any_host), newest.request_text());
     let gate = Gate::read(store, &of)?;
     let found = CheckedRecordings::find(store, &newest, &gate, options)?;
     if options.save_baseline {

@@ -15,23 +15,23 @@ use tickmark_store::{Recording, Store};
 /// Columns where there is no terminal to ask.
 const WIDTH: u16 = 80;
 
-pub(in crate::command) fn run(store: &Store, told: &Told) -> Result<Code, Error> {
-    if let Some(folder) = &told.plots {
+pub(in crate::command) fn run(store: &Store, options: &Told) -> Result<Code, Error> {
+    if let Some(folder) = &options.plots {
         std::fs::create_dir_all(folder).map_err(|error| unwritable(folder, &error))?;
     }
-    let recordings = told.recordings.iter().map(|name| store.find(name)).collect::<Result<Vec<_>, _>>()?;
+    let recordings = options.recordings.iter().map(|name| store.find(name)).collect::<Result<Vec<_>, _>>()?;
     let recordings = with_settings(store, recordings)?;
-    let model = side_by_side(store, &recordings, told.margin)?;
+    let model = side_by_side(store, &recordings, options.margin)?;
     let answers = answers_of(&recordings, model.as_ref())?;
     let pages: Vec<Page> = recordings.iter().map(page::build_page).collect();
     // How things are timed is known of what this program has.
     let offers = ThisMachine::catalogue(&[]).map(|all| all.offers).unwrap_or_default();
     let report = Report { pages: &pages, comparison: model.as_ref(), answers: &answers, offers: &offers };
-    if let Some(file) = &told.output {
+    if let Some(file) = &options.output {
         write(file, &html(&report))?;
     }
-    let wants_text = told.output.is_none() && told.plots.is_none();
-    if let Some(folder) = &told.plots {
+    let wants_text = options.output.is_none() && options.plots.is_none();
+    if let Some(folder) = &options.plots {
         plots(folder, &report)?;
     }
     if wants_text {

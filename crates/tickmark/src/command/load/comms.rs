@@ -127,7 +127,7 @@ fn usual() -> Vec<u32> {
 /// The other host, as selections name it.
 fn host_words(host: &hosts::Elsewhere) -> String {
     let all = host.arguments().into_iter().filter(|(_, value)| !value.is_empty());
-    all.fold("host".to_owned(), |told, (name, value)| format!("{told},{name}={value}"))
+    all.fold("host".to_owned(), |given, (name, value)| format!("{given},{name}={value}"))
 }
 
 /// The probe with each combination that is asked for.
@@ -175,9 +175,10 @@ fn select(options: &Comms, elsewhere: Option<&hosts::Elsewhere>) -> Result<Vec<S
 
 /// Each link; a veth pair with each MTU, with and without offloads and steering, at each limit.
 fn links(options: &Comms) -> Vec<String> {
-    let or =
-        |told: &[String], usual: &str| if told.is_empty() { vec![usual.to_owned()] } else { told.to_vec() };
-    let numbers = |told: &[u32]| told.iter().map(u32::to_string).collect::<Vec<_>>();
+    let or = |given: &[String], usual: &str| {
+        if given.is_empty() { vec![usual.to_owned()] } else { given.to_vec() }
+    };
+    let numbers = |given: &[u32]| given.iter().map(u32::to_string).collect::<Vec<_>>();
     let all = [
         ("mtu", or(&numbers(&options.mtu), "1500")),
         ("offloads", or(&options.offloads, "on")),

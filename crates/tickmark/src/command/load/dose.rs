@@ -114,7 +114,7 @@ fn server_arguments(options: &Dose) -> Result<Arguments, Error> {
             std::iter::once(program.to_string_lossy().into_owned()).chain(serve.map(str::to_owned)).collect()
         }
     };
-    let text = |told: &Option<String>| told.clone().unwrap_or_default();
+    let text = |given: &Option<String>| given.clone().unwrap_or_default();
     // Our client asks it.
     let ours = options.count.is_none() && options.number.is_none();
     let mut all: Arguments = [
@@ -168,10 +168,10 @@ fn sources(store: &Store) -> Result<String, Error> {
     Ok(all.iter().map(|(name, [plain, _])| format!("{name}={plain:.2}")).collect::<Vec<_>>().join(","))
 }
 
-fn offer(told: &Arguments, doses: &str, blocks: u32) -> Result<Offer, Error> {
+fn offer(given: &Arguments, doses: &str, blocks: u32) -> Result<Offer, Error> {
     let own = [("doses", doses.to_owned()), ("blocks", blocks.to_string())];
     let own = own.map(|(name, value)| (name.to_owned(), value));
-    let all = told.clone().into_iter().chain(own).collect();
+    let all = given.clone().into_iter().chain(own).collect();
     tickmark_load::REGISTRY.case(names::DOSE, &all).map(|case| case.offer()).map_err(Error::Usage)
 }
 
@@ -182,21 +182,21 @@ fn figures(recording: &Recording) -> Result<Dosed, Error> {
         .map_err(|why| Error::Refused(format!("nothing was measured: {why}; saved as {id}")))
 }
 
-/// What is asked for, in ns, and none for the system call; 0 among them, and none twice. Operations as what they take here.
-fn doses(told: &str, op: Option<&str>) -> Result<Vec<Option<f64>>, Error> {
+/// Requested doses in ns, none for the system call; with 0, and none twice. Operations are given by their duration here.
+fn doses(given: &str, op: Option<&str>) -> Result<Vec<Option<f64>>, Error> {
     let (each, unit, or) = match op {
         Some(op) => (tickmark_load::cost_of_an_operation(op), "operations", ""),
         None => (1.0, "ns", " nor syscall"),
     };
     let mut all = vec![Some(0.0)];
-    for word in told.split(',') {
+    for word in given.split(',') {
         let dose = match (word, word.parse::<u32>()) {
             ("syscall", _) if op.is_none() => None,
             (_, Ok(number)) if number <= 1_000_000 => Some(f64::from(number) * each),
             _ => {
                 let neither = if or.is_empty() { "no" } else { "neither a" };
                 return Err(Error::Usage(format!(
-                    "--doses {told}: {word:?} is {neither} number of {unit} up to 1000000{or}"
+                    "--doses {given}: {word:?} is {neither} number of {unit} up to 1000000{or}"
                 )));
             }
         };
@@ -205,7 +205,7 @@ fn doses(told: &str, op: Option<&str>) -> Result<Vec<Option<f64>>, Error> {
         }
     }
     if all.iter().flatten().count() < 2 {
-        return Err(Error::Usage(format!("--doses {told}: give one that is more than 0 {unit}")));
+        return Err(Error::Usage(format!("--doses {given}: give one that is more than 0 {unit}")));
     }
     Ok(all)
 }

@@ -198,8 +198,8 @@ pub(in crate::command) fn of_url(url: &str, pid: Option<u32>) -> Result<Vec<(&'s
 }
 
 /// Whether somebody listens where a URL leads: nothing is measured of a port that is dead.
-fn answers(url: &str, told: &[(&'static str, String)]) -> Result<(), Error> {
-    let target = told.iter().find(|(name, _)| *name == "target").and_then(|(_, to)| to.parse().ok());
+fn answers(url: &str, arguments: &[(&'static str, String)]) -> Result<(), Error> {
+    let target = arguments.iter().find(|(name, _)| *name == "target").and_then(|(_, to)| to.parse().ok());
     let Some(target) = target else { return Ok(()) };
     let connected = TcpStream::connect_timeout(&target, Duration::from_secs(5));
     connected.map(drop).map_err(|error| {

@@ -36,8 +36,8 @@ pub(in crate::command) fn run(store: &Store, options: &Sql) -> Result<Code, Erro
 fn offers(options: &Sql) -> Result<Vec<Offer>, Error> {
     let (servers, whose) = match &options.url {
         Some(url) => {
-            let (server, told) = there(url, options)?;
-            (vec![server], told)
+            let (server, arguments) = there(url, options)?;
+            (vec![server], arguments)
         }
         None => (options.start.clone(), Vec::new()),
     };

@@ -65,7 +65,7 @@ pub(in crate::command) fn run(options: &Asked) -> Result<Code, Error> {
     Ok(Code::Done)
 }
 
-/// What was seen so far.
+/// The observations so far.
 struct View {
     all: Vec<History>,
     begun: Instant,

@@ -8,8 +8,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tickmark_analysis::sample::Spread;
 use tickmark_drive::{AgentLine, Target};
-use tickmark_probe::seen::SharedWakeUpTable;
 use tickmark_probe::sys::limits;
+use tickmark_probe::wake_up_table::SharedWakeUpTable;
 use tickmark_wire::{Event, Plan, Settled};
 
 /// Between two looks.
@@ -53,7 +53,7 @@ impl Looks {
             self.leave(&mut away);
             let seen: Vec<_> = self.0.iter().filter_map(ThresholdWatch::current_run).collect();
             if !seen.is_empty() {
-                view.show(&tickmark_render::seen::text(&seen));
+                view.show(&tickmark_render::running_wakes::text(&seen));
             }
         }
         view.finish();
@@ -85,10 +85,14 @@ impl ThresholdWatch {
     }
 
     /// Of the run under way: its metric, its CPU, and what it has seen.
-    fn current_run(&self) -> Option<tickmark_render::seen::Run> {
+    fn current_run(&self) -> Option<tickmark_render::running_wakes::Run> {
         let now = self.now();
         let spread = Spread::from_histogram(&self.looked.table.look())?;
-        Some(tickmark_render::seen::Run { way: now.way.clone()?, cpu: now.settled.as_ref()?.cpu, spread })
+        Some(tickmark_render::running_wakes::Run {
+            way: now.way.clone()?,
+            cpu: now.settled.as_ref()?.cpu,
+            spread,
+        })
     }
 
     fn follow(&self, plan: &Plan, event: &Event) {

@@ -54,7 +54,7 @@ fn keep(
     is_new: bool,
     format: Format,
 ) -> Result<Code, Error> {
-    let recording = kept(store, target, plan, writer, is_new, Progress::new(plan))?;
+    let recording = measure_and_keep(store, target, plan, writer, is_new, Progress::new(plan))?;
     let model = report::build(&recording, &|_| true, false);
     let stopped = control.stopped();
     show(&recording, &model, format, stopped)?;
@@ -91,7 +91,7 @@ pub(in crate::command) fn measured_here(
         } else {
             Progress::hidden(plan)
         };
-        let recording = kept(store, &mut machine, plan, writer, true, shown);
+        let recording = measure_and_keep(store, &mut machine, plan, writer, true, shown);
         let ends = recording.as_ref().is_ok_and(ends_all);
         if ends && !control.stopped() && !done.swap(true, Ordering::Relaxed) {
             control.stop();
@@ -132,7 +132,7 @@ pub(in crate::command) fn own_name(asked: Option<&str>) -> String {
 }
 
 /// Measures and keeps; a new recording in which nothing was measured is not kept.
-fn kept(
+fn measure_and_keep(
     store: &Store,
     target: &mut dyn Target,
     plan: &Plan,

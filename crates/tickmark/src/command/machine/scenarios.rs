@@ -42,7 +42,8 @@ pub(in crate::command) fn select(options: &Timers) -> Result<Vec<String>, Error>
     let mut all: Vec<String> = known.collect();
     if let Some(place) = &options.rows_from {
         let text = tickmark_process::text(place).map_err(Error::file("read", place))?;
-        let own = own(&text, unit).map_err(|why| Error::Usage(format!("{}: {why}", place.display())))?;
+        let own =
+            parse_rows(&text, unit).map_err(|why| Error::Usage(format!("{}: {why}", place.display())))?;
         all.extend(own);
     }
     let kernel = options.in_kernel.then_some(names::IN_KERNEL).into_iter().flatten();
@@ -55,7 +56,7 @@ pub(in crate::command) fn select(options: &Timers) -> Result<Vec<String>, Error>
 }
 
 /// The rows of a file.
-fn own(text: &str, unit: &str) -> Result<Vec<String>, String> {
+fn parse_rows(text: &str, unit: &str) -> Result<Vec<String>, String> {
     let file: File = toml::from_str(text).map_err(|error| {
         let start = error.span().map_or(0, |span| span.start.min(text.len()));
         format!("line {}: {}", 1 + text[..start].matches('\n').count(), error.message().replace('\n', " "))
@@ -148,12 +149,12 @@ mod tests {
         let text =
             "[[scenario]]\nname = \"a-1\"\ncycles = [100, 100, 2000]\n[[scenario]]\nname = \"b\"\nns = [5]\n";
         let probes = ["timer.row:name=a-1,at=100 100 2000,unit=time", "timer.row:name=b,at=5,unit=ns"];
-        assert_eq!(own(text, "time").unwrap(), probes);
+        assert_eq!(parse_rows(text, "time").unwrap(), probes);
     }
 
     #[test]
     fn what_is_wrong_with_a_file_of_rows_is_said() {
-        let wrong = |text: &str| own(text, "cycles").unwrap_err();
+        let wrong = |text: &str| parse_rows(text, "cycles").unwrap_err();
         let row = |rest: &str| wrong(&format!("[[scenario]]\nname = \"a\"\n{rest}"));
         assert!(wrong("").contains("scenario") && wrong("scenario = []").contains("no [[scenario]]"));
         assert!(row("").contains("no timers") && row("cycle = [1]").contains("line 3"));

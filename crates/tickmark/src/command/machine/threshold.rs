@@ -55,12 +55,12 @@ impl OnThreshold {
     pub(in crate::command) fn act(
         &self,
         recording: &Recording,
-        told: &[(&str, String)],
+        variables: &[(&str, String)],
     ) -> Result<(), Error> {
         let Some(command) = &self.shell else { return Ok(()) };
         let status = Command::new("sh")
             .args(["-c", command])
-            .envs(told.iter().map(|(name, value)| (*name, value)))
+            .envs(variables.iter().map(|(name, value)| (*name, value)))
             .env("TICKMARK_RECORDING", recording.meta.id.to_string())
             .status();
         match status {

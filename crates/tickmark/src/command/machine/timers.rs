@@ -37,7 +37,7 @@ pub(in crate::command) fn run(store: &Store, options: &Timers) -> Result<Code, E
     }
     let is_rows = !options.rows.is_empty() || options.rows_from.is_some();
     let threshold = OnThreshold::parse(&options.on_threshold)?;
-    let select = if is_rows { scenarios::select(options)? } else { ways(options) };
+    let select = if is_rows { scenarios::select(options)? } else { method_arguments(options) };
     let mut offers = selection::select(&select)?;
     let runs = if threshold.is_some() { one_way(offers.len())? } else { options.runs };
     if !is_rows {
@@ -121,7 +121,7 @@ fn enough_time(options: &Timers, runs: u32, ways: i64) -> Result<(), Error> {
 }
 
 /// The probe of wake-ups with each combination that is asked for.
-fn ways(options: &Timers) -> Vec<String> {
+fn method_arguments(options: &Timers) -> Vec<String> {
     let ahead = options.interval.get() / 1_000;
     let late = if options.on_threshold.is_empty() { "" } else { ",late=ends" };
     let mut select = Vec::new();

@@ -91,7 +91,7 @@ pub(in crate::command) fn carry_out(
             let places = settings.map(|setting| bench.place(machine, setting, shift, shown.limit));
             let boot = Boot::new(places.collect::<Result<_, _>>()?)?;
             let experiment = experiment(from, machine, probes, name, boot, again);
-            let made = one(store, from, machine, &experiment, &control, shown)?;
+            let made = run_machine(store, from, machine, &experiment, &control, shown)?;
             boots += made.boots;
             code = code.worse(made.code);
             all.push(made);
@@ -159,7 +159,7 @@ fn experiment(
 }
 
 /// Boots all settings of one machine at one speed, and shows what came of it.
-fn one(
+fn run_machine(
     store: &Store,
     from: &MatrixRequest,
     machine: &Machine,

@@ -20,7 +20,7 @@ pub(in crate::command) fn text(documents: &[Document]) -> String {
             let _ = write!(
                 out,
                 " by all of its runs, {} without the {count} that it left out",
-                line(kept(first).zip(kept(second)))
+                line(moments_of_side(first).zip(moments_of_side(second)))
             );
         }
         out.push('\n');
@@ -33,7 +33,7 @@ fn all(side: &Published) -> Option<Moments> {
     if side.runs.is_empty() { Some(moments) } else { Moments::from_sample(&side.runs) }
 }
 
-fn kept(side: &Published) -> Option<Moments> {
+fn moments_of_side(side: &Published) -> Option<Moments> {
     let mut runs = side.runs.clone();
     for value in &side.left_out {
         if let Some(at) = runs.iter().position(|run| run == value) {

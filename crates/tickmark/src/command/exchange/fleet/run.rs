@@ -112,7 +112,7 @@ fn begin(options: &FleetRun) -> Result<Survey, Error> {
     Ok(Survey::create(folder, survey)?)
 }
 
-/// What was asked for, or what the checks of the doctor need: a machine that lies apart is to be explained.
+/// The requested probes, or those of the doctor's checks, which explain an outlying machine.
 fn selected(options: &FleetRun) -> Result<(Vec<String>, Vec<Offer>), Error> {
     if !options.select.is_empty() {
         return Ok((options.select.clone(), selection::select(&options.select)?));
@@ -195,7 +195,7 @@ fn finish(survey: &Survey, format: Format) -> Result<Code, Error> {
             "nodes": answers,
         }))?,
         Format::Text => crate::command::print(&tickmark_render::fleet::ended(
-            &said(&answers),
+            &nodes_of_answers(&answers),
             &folder.display().to_string(),
         ))?,
     }
@@ -208,7 +208,7 @@ fn finish(survey: &Survey, format: Format) -> Result<Code, Error> {
 }
 
 /// The machines as the analysis has them.
-pub(super) fn said(answers: &[Answer]) -> Vec<tickmark_analysis::fleet::Node> {
+pub(super) fn nodes_of_answers(answers: &[Answer]) -> Vec<tickmark_analysis::fleet::Node> {
     let one = |answer: &Answer| tickmark_analysis::fleet::Node {
         name: answer.node.clone(),
         outcome: word(answer.outcome).to_owned(),

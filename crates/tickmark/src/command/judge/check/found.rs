@@ -21,7 +21,7 @@ impl CheckedRecordings {
         gate: &Gate,
         options: &Check,
     ) -> Result<Self, Error> {
-        let of = |recording: &Recording| (machine(recording, !options.any_host), recording.asked());
+        let of = |recording: &Recording| (machine(recording, !options.any_host), recording.request_text());
         let wanted = of(newest);
         let own = Entry::from_recording(newest);
         let fits = |entry: &&Entry| {

@@ -88,7 +88,7 @@ impl Screen {
         }
     }
 
-    /// What was seen, unless it is paused.
+    /// The observation on screen, unless it is paused.
     pub(super) fn draw(&mut self, all: &[History], own: f64) -> io::Result<()> {
         self.own = own;
         if self.state.paused { Ok(()) } else { self.show(all) }

@@ -1,9 +1,9 @@
-//! What one host asks another to do for it, and what that says: a line each.
+//! Requests of one host to another, and the answers: a line each.
 
 use crate::Loads;
 use serde::{Deserialize, Serialize};
 
-/// What is asked of the other host.
+/// Request to the other host.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ask {
     /// How messages are carried; http for a server of pages.
