@@ -92,7 +92,7 @@ const STEPS: &[Step] = &[
     ("packages", 0.3, || shell::install(NEEDED)),
     ("Python's packages", 0.5, python),
     ("format", 0.1, || shell::run("cargo", &["fmt", "--all", "--check"])),
-    ("lints", 1.8, || {
+    ("lints", 1.0, || {
         shell::run("cargo", &["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"])
     }),
     ("probes in the docs", 0.1, docs::check),
@@ -102,14 +102,14 @@ const STEPS: &[Step] = &[
     ("the static agent", 0.5, || agent::build().map(drop)),
     ("the small agent", 0.1, agent_c::check),
     ("agents of other processors", 1.1, cross::test),
-    ("kernels of the lab", 20.0, || {
+    ("kernels of the lab", 23.0, || {
         let arguments = [&["run", "--quiet", "--release", "--", "lab", "kernels"], KERNELS].concat();
         shell::run("cargo", &arguments)
     }),
     // Emulated machines use a whole processor: beside them the others would measure a contended one. Of those that measure one runs at a
     // time: a third thread keeps two busy.
-    ("tests", 18.4, || shell::run("cargo", &[TESTS, &["--skip", "lab::", "--test-threads", "3"]].concat())),
-    ("tests of the lab", 11.0, || shell::run("cargo", &[TESTS, &["lab::"]].concat())),
+    ("tests", 13.5, || shell::run("cargo", &[TESTS, &["--skip", "lab::", "--test-threads", "3"]].concat())),
+    ("tests of the lab", 6.6, || shell::run("cargo", &[TESTS, &["lab::"]].concat())),
     ("threads of timers in every order", 0.9, threads_in_every_order),
     ("the main job", 1.0, main_job),
     ("the short experiment", 0.7, short_experiment),
