@@ -13,6 +13,8 @@ use postgres_protocol::message::frontend;
 /// The format codes of parameters and columns.
 const TEXT: i16 = 0;
 const BINARY: i16 = 1;
+/// Rounds of hashing that a server may demand of a login (RFC 5802, `i=`): each costs both sides. PostgreSQL's default is 4096.
+const MOST_ITERATIONS: u32 = 1_000_000;
 
 /// One connection to PostgreSQL.
 pub struct Postgres {
@@ -110,6 +112,18 @@ fn complaint(error: &ErrorResponseBody) -> String {
     format!("{line} ({code})")
 }
 
+/// Refuses a challenge of SCRAM (`r=NONCE,s=SALT,i=ITERATIONS`) that would keep this side hashing for hours.
+fn check_iterations(challenge: &[u8]) -> Result<(), String> {
+    let text = String::from_utf8_lossy(challenge);
+    let wanted = text.split(',').find_map(|part| part.strip_prefix("i=")).unwrap_or_default();
+    match wanted.parse::<u32>() {
+        Ok(count) if count <= MOST_ITERATIONS => Ok(()),
+        _ => Err(format!(
+            "it demands {wanted:.20} rounds of hashing the password; at most {MOST_ITERATIONS} are done"
+        )),
+    }
+}
+
 fn row(data: &DataRowBody) -> Result<Row, String> {
     let buffer = data.buffer_bytes();
     let columns = data.ranges().map(|range| Ok(range.map(|range| buffer.slice(range))));
@@ -143,6 +157,9 @@ impl Postgres {
         let mut scram = None;
         loop {
             match self.next()? {
+                Message::ReadyForQuery(_) if scram.is_some() => {
+                    return Err("it did not prove that it knows the password".to_owned());
+                }
                 Message::ReadyForQuery(_) => return Ok(()),
                 Message::ErrorResponse(error) => return Err(complaint(&error)),
                 Message::AuthenticationCleartextPassword => {
@@ -160,11 +177,12 @@ impl Postgres {
                 }
                 Message::AuthenticationSaslContinue(body) => {
                     let scram = scram.as_mut().ok_or("it goes on with what was not begun")?;
+                    check_iterations(body.data())?;
                     scram.update(body.data()).map_err(words)?;
                     frontend::sasl_response(scram.message(), &mut self.request).map_err(words)?;
                 }
                 Message::AuthenticationSaslFinal(body) => {
-                    let scram = scram.as_mut().ok_or("it ends what was not begun")?;
+                    let mut scram = scram.take().ok_or("it ends what was not begun")?;
                     scram.finish(body.data()).map_err(words)?;
                 }
                 Message::AuthenticationGss | Message::AuthenticationSspi => {
@@ -266,11 +284,13 @@ impl Postgres {
         frontend::sync(&mut self.request);
         let (mut rows, mut bytes, most) = (Vec::new(), 0, self.stream.limits.bytes as usize);
         self.answer(|data| {
-            bytes += data.buffer().len();
+            let row = row(data)?;
+            // With what it takes in memory: a row without columns, or of nulls, has hardly a byte.
+            bytes += data.buffer().len() + size_of::<Row>() + row.0.len() * size_of::<Option<Bytes>>();
             if bytes > most {
                 return Err(format!("its answer has more than {most} bytes"));
             }
-            rows.push(row(data)?);
+            rows.push(row);
             Ok(())
         })?;
         Ok(rows)
@@ -289,107 +309,4 @@ impl Postgres {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use std::io::{Read, Write};
-    use std::os::unix::net::{UnixListener, UnixStream};
-    use std::time::Duration;
-
-    fn message(kind: u8, payload: &[u8]) -> Vec<u8> {
-        [&[kind], &(4 + payload.len() as u32).to_be_bytes()[..], payload].concat()
-    }
-
-    fn receive(client: &mut UnixStream) -> Vec<u8> {
-        let mut bytes = [0; 4096];
-        let count = client.read(&mut bytes).unwrap();
-        bytes[..count].to_vec()
-    }
-
-    /// The rows of a query against a server that sends these bytes after the login, and then is silent; and the request.
-    fn query(answer: &[u8], limits: Limits) -> (Result<Vec<Row>, String>, Vec<u8>) {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("socket");
-        let listener = UnixListener::bind(&path).unwrap();
-        std::thread::scope(|scope| {
-            let server = scope.spawn(move || {
-                let (mut client, _) = listener.accept().unwrap();
-                receive(&mut client);
-                client.write_all(&[message(b'R', &[0; 4]), message(b'Z', b"I")].concat()).unwrap();
-                let request = receive(&mut client);
-                client.write_all(answer).unwrap();
-                // Until the client gives it up.
-                let _ = client.read_to_end(&mut Vec::new());
-                request
-            });
-            let login =
-                Login { user: "me".to_owned(), password: None, database: "base".to_owned(), options: None };
-            let connected = Postgres::connect(&Address::Socket(path), &login, limits);
-            let parameters = [Parameter::Text("it's"), Parameter::Number(-7), Parameter::Bytes(&[0, 255])];
-            let rows =
-                connected.and_then(|mut connection| connection.query("select $1, $2, $3", &parameters));
-            (rows, server.join().unwrap())
-        })
-    }
-
-    const SHORT: Limits =
-        Limits { silence: Duration::from_millis(300), answer: Duration::from_secs(2), reads: 1, bytes: 1000 };
-
-    #[test]
-    fn parameters_are_sent_beside_the_statement_and_columns_come_back() {
-        let row =
-            message(b'D', &[&[0, 3][..], &[0, 0, 0, 2], b"42", &[0xff; 4], &[0, 0, 0, 1], b"t"].concat());
-        let (rows, request) = query(&[row, message(b'Z', b"I")].concat(), SHORT);
-        let rows = rows.unwrap();
-        assert_eq!((rows.len(), rows[0].number(0), rows[0].flag(2)), (1, Ok(42), Ok(true)));
-        assert!(rows[0].text(1).is_err() && rows[0].text(3).is_err() && rows[0].number(2).is_err());
-        // Three format codes and three values with their lengths.
-        let bound = [&[0, 3, 0, 0, 0, 0, 0, 1, 0, 3, 0, 0, 0, 4][..], b"it's", &[0, 0, 0, 2], b"-7"].concat();
-        assert!(request.windows(bound.len()).any(|part| part == bound), "{request:?}");
-    }
-
-    #[test]
-    fn an_error_of_the_server_is_given_in_its_words() {
-        let error = message(b'E', b"SERROR\0C42601\0Msyntax error\nand more\0\0");
-        let (rows, _) = query(&[error, message(b'Z', b"I")].concat(), SHORT);
-        assert_eq!(rows, Err("syntax error (42601)".to_owned()));
-    }
-
-    #[test]
-    fn what_is_too_long_or_does_not_end_is_given_up() {
-        for length in [0x7fff_ffffu32, u32::MAX, 1001] {
-            let (rows, _) = query(&[b"D", &length.to_be_bytes()[..], b"x"].concat(), SHORT);
-            assert!(rows.as_ref().unwrap_err().contains("more than 1000 bytes"), "{length}: {rows:?}");
-        }
-        for length in [0u32, 3] {
-            assert!(query(&[b"D", &length.to_be_bytes()[..], b"x"].concat(), SHORT).0.is_err(), "{length}");
-        }
-        let row = message(b'D', &[&[0, 1, 0, 0, 1, 44][..], &[b'x'; 300]].concat());
-        assert!(query(&row.repeat(4), SHORT).0.unwrap_err().contains("more than 1000 bytes"));
-        let cut = [b"D", &800u32.to_be_bytes()[..], b"x"].concat();
-        assert!(query(&cut, SHORT).0.unwrap_err().starts_with("no answer within"));
-    }
-
-    /// A server that sends a byte now and then is never silent.
-    #[test]
-    fn an_answer_that_drips_has_an_end() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("socket");
-        let listener = UnixListener::bind(&path).unwrap();
-        let server = std::thread::spawn(move || {
-            let (mut client, _) = listener.accept().unwrap();
-            receive(&mut client);
-            client.write_all(&[message(b'R', &[0; 4]), message(b'Z', b"I")].concat()).unwrap();
-            receive(&mut client);
-            while client.write_all(&message(b'N', b"x")).is_ok() {
-                std::thread::sleep(SHORT.silence / 6);
-            }
-        });
-        let login =
-            Login { user: "me".to_owned(), password: None, database: "base".to_owned(), options: None };
-        let mut connection = Postgres::connect(&Address::Socket(path), &login, SHORT).unwrap();
-        let error = connection.query("select 1", &[]).unwrap_err();
-        assert!(error.starts_with("no whole answer within"), "{error}");
-        drop(connection);
-        server.join().unwrap();
-    }
-}
+mod tests;

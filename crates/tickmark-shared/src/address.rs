@@ -35,7 +35,8 @@ impl Url {
             Some((user, host)) => (Some(user), host),
             None => (None, authority),
         };
-        if user.is_some_and(|user| user.contains(':')) {
+        // A slash in a password that is not written as %2F would end the host.
+        if user.is_some_and(|user| user.contains(':')) || path.contains('@') {
             return Err(password());
         }
         // An IPv6 address stands in brackets.
@@ -64,7 +65,7 @@ impl Url {
                 "sslmode" if matches!(value.as_str(), "disable" | "allow" | "prefer") => {}
                 "sslmode" => {
                     return Err(Error::Address(format!(
-                        "sslmode={value}: connections to a team's store are not encrypted; reach it by a socket, a tunnel (ssh -L) or a private network, and leave sslmode away"
+                        "sslmode={value:.20}: connections to a team's store are not encrypted; reach it by a socket, a tunnel (ssh -L) or a private network, and leave sslmode away"
                     )));
                 }
                 _ => {
@@ -127,7 +128,8 @@ fn percent_decoded(text: &str) -> Option<String> {
     let mut rest = text.as_bytes();
     while let Some((&byte, more)) = rest.split_first() {
         if byte == b'%' {
-            let (digits, more) = more.split_at_checked(2)?;
+            let (digits, more) =
+                more.split_at_checked(2).filter(|(two, _)| two.iter().all(u8::is_ascii_hexdigit))?;
             bytes.push(u8::from_str_radix(str::from_utf8(digits).ok()?, 16).ok()?);
             rest = more;
         } else {
@@ -167,16 +169,22 @@ mod tests {
 
     #[test]
     fn what_is_not_supported_is_said_without_a_secret() {
-        for address in ["postgres://me:secret@db/x", "postgres://db/x?password=secret"] {
+        for address in
+            ["postgres://me:secret@db/x", "postgres://me:77/secret@db/x", "postgres://db/x?password=secret"]
+        {
             let said = refusal(address);
             assert!(said.contains("no password in the address") && !said.contains("secret"), "{said}");
         }
         assert!(refusal("postgres://db/x?sslmode=require").contains("not encrypted"));
         assert!(refusal("postgres://a,b/x").contains("several hosts"));
         assert!(refusal("postgres://db/x?target_session_attrs=any").contains("target_session_attrs"));
-        for address in
-            ["postgres://db:port/x", "postgres://db/%zz", "postgres://db/x?host", "postgres://db/%00"]
-        {
+        for address in [
+            "postgres://db:port/x",
+            "postgres://db/%zz",
+            "postgres://db/%+1",
+            "postgres://db/x?host",
+            "postgres://db/%00",
+        ] {
             assert!(refusal(address).contains("give postgres://"), "{address}");
         }
     }
