@@ -391,11 +391,8 @@ pub(crate) struct Man {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use clap::CommandFactory;
-
     #[test]
     fn the_definition_is_sound() {
-        Cli::command().debug_assert();
+        <super::Cli as clap::CommandFactory>::command().debug_assert();
     }
 }

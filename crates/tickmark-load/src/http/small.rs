@@ -39,7 +39,7 @@ pub(super) fn exponential(_: f64) -> f64 {
 
 /// Nothing.
 #[derive(Default)]
-pub(super) struct ResponseHead;
+pub(super) struct ResponseHead(());
 
 impl ResponseHead {
     pub(super) fn begin(&mut self) {}
