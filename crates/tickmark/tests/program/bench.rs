@@ -50,6 +50,16 @@ pub(crate) fn machine() -> std::sync::MutexGuard<'static, ()> {
     MACHINE.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
+/// The CPUs that these tests may use: a container may have some, and not the first.
+pub(crate) fn cpus() -> Vec<u32> {
+    tickmark_probe::sys::limits::allowed_cpus().unwrap()
+}
+
+/// One of them.
+pub(crate) fn cpu() -> String {
+    cpus()[0].to_string()
+}
+
 pub(crate) fn err(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }

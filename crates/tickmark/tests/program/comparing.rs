@@ -7,7 +7,18 @@ const PROBE: &str = "selftest.work.1000";
 
 /// A short recording under this name.
 fn record(bench: &Bench, name: &str, probe: &str) {
-    let output = bench.run(&["run", probe, "--runs", "2", "--budget", "40ms", "--name", name, "--cpu", "0"]);
+    let output = bench.run(&[
+        "run",
+        probe,
+        "--runs",
+        "2",
+        "--budget",
+        "40ms",
+        "--name",
+        name,
+        "--cpu",
+        &crate::bench::cpu(),
+    ]);
     assert_eq!(output.status.code(), Some(0), "{}", err(&output));
 }
 

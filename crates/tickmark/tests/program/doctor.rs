@@ -92,11 +92,11 @@ fn what_delays_wake_ups_is_found_and_its_removal_proved() {
 #[test]
 fn a_task_on_the_cpu_is_found() {
     let _machine = machine();
-    let bench = Bench::new();
+    let (bench, cpu) = (Bench::new(), crate::bench::cpu());
     let spin = "ulimit -t 30; while :; do :; done";
     let mut task =
-        Command::new("taskset").args(["-c", "0", "sh", "-c", spin]).stdout(Stdio::null()).spawn().unwrap();
-    let page = bench.json(&["doctor", "--only", "busy-cpu,steal", "--cpu", "0"]);
+        Command::new("taskset").args(["-c", &cpu, "sh", "-c", spin]).stdout(Stdio::null()).spawn().unwrap();
+    let page = bench.json(&["doctor", "--only", "busy-cpu,steal", "--cpu", &cpu]);
     let _ = task.kill();
     let _ = task.wait();
     assert!(is_found(&page, "busy-cpu"), "{page:#}");
@@ -179,8 +179,9 @@ fn faults_that_stand_in_the_files_of_a_machine_are_found() {
 fn figures_are_told_with_what_they_were_here_before() {
     let _machine = machine();
     let bench = Bench::new();
-    let pages: Vec<Value> =
-        (0..4).map(|_| bench.json(&["doctor", "--only", "mitigations", "--cpu", "0"])).collect();
+    let pages: Vec<Value> = (0..4)
+        .map(|_| bench.json(&["doctor", "--only", "mitigations", "--cpu", &crate::bench::cpu()]))
+        .collect();
     let before = |page: &Value| check(page, "mitigations")["evidence"][0]["before"].clone();
     assert!(pages[..3].iter().all(|page| before(page).is_null()), "{pages:#?}");
     let last = before(&pages[3]);

@@ -24,7 +24,7 @@ impl Drop for Ended {
 fn a_load_a_late_wake_up_and_a_gap_are_seen_within_a_second() {
     let _machine = crate::bench::machine();
     let bench = Bench::new();
-    let cpu = tickmark_probe::sys::limits::allowed_cpus().unwrap()[0].to_string();
+    let cpu = crate::bench::cpu();
     let mut command = bench.command(&["live", "--cpu", &cpu, "--format", "json", "--duration", "20s"]);
     let mut live = Ended(command.stdout(Stdio::piped()).spawn().unwrap());
     let lines = BufReader::new(live.0.stdout.take().unwrap()).lines();
@@ -54,7 +54,7 @@ fn without_a_terminal_each_cpu_is_a_line_and_the_end_says_the_cost() {
     let _machine = crate::bench::machine();
     let bench = Bench::new();
     let done = bench.run(&["live", "--duration", "3500ms"]);
-    let (text, cpus) = (out(&done), tickmark_probe::sys::limits::allowed_cpus().unwrap());
+    let (text, cpus) = (out(&done), crate::bench::cpus());
     assert_eq!(done.status.code(), Some(0), "{}", err(&done));
     // A line of each CPU a second, and the last.
     assert!(

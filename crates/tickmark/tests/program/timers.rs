@@ -76,7 +76,7 @@ fn wake_ups_are_shown_as_they_come() {
 #[test]
 fn all_cpus_are_measured_at_the_same_time() {
     let bench = Bench::new();
-    let cpus = tickmark_probe::sys::limits::allowed_cpus().unwrap().len();
+    let cpus = crate::bench::cpus().len();
     let arguments = ["timers", "--methods", "nanosleep", "--cpus", "all", "--duration", "1s", "--runs", "1"];
     let page = bench.json(&arguments);
     let titles: Vec<&str> =
@@ -86,7 +86,11 @@ fn all_cpus_are_measured_at_the_same_time() {
     assert_eq!(bench.json(&["recordings"]).as_array().unwrap().len(), cpus);
     let text = out(&bench.run(&[&arguments[..], &["--cyclictest"]].concat()));
     assert_eq!(text.lines().filter(|line| line.starts_with("T: ")).count(), cpus, "{text}");
-    refused(&bench.run(&["timers", "--cpus", "0,4000"]), 2, &["CPU 4000", "allowed"]);
+    refused(
+        &bench.run(&["timers", "--cpus", &format!("{},4000", crate::bench::cpu())]),
+        2,
+        &["CPU 4000", "allowed"],
+    );
     refused(&bench.run(&["timers", "--cpus", "all", "--cpu", "0"]), 2, &["--cpu"]);
 }
 
@@ -96,14 +100,14 @@ fn all_cpus_are_measured_at_the_same_time() {
 fn a_late_wake_up_ends_the_measurement_with_what_ran_meanwhile() {
     let _machine = crate::bench::machine();
     let bench = Bench::new();
-    let cpu = tickmark_probe::sys::limits::allowed_cpus().unwrap()[0];
+    let cpu = crate::bench::cpu();
     let spins = "import os,time\nos.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(5))\nend = time.time() + 20\n\
                  while time.time() < end:\n  t = time.time()\n  while time.time() < t + .02: pass\n  time.sleep(.03)\n";
     let mut busy = std::process::Command::new("taskset");
-    let mut busy = busy.args(["-c", &cpu.to_string(), "python3", "-c", spins]).spawn().unwrap();
+    let mut busy = busy.args(["-c", &cpu, "python3", "-c", spins]).spawn().unwrap();
     let file = bench.store().join("ran");
     let action = format!("shell:echo $TICKMARK_LATE_NS $TICKMARK_RAN > {}", file.display());
-    let arguments = ["timers", "--methods", "nanosleep", "--duration", "10s", "--cpu", &cpu.to_string()];
+    let arguments = ["timers", "--methods", "nanosleep", "--duration", "10s", "--cpu", &cpu];
     let made = bench.run(&[&arguments[..], &["--on-threshold", "15ms", &action]].concat());
     let _ = busy.kill();
     let _ = busy.wait();
