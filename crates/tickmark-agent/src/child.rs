@@ -165,19 +165,19 @@ fn measure(request: &Request) -> Vec<Event> {
     }
 }
 
-/// What must stay as it is while a run measures.
+/// Conditions that must not change while a run measures.
 struct Conditions {
     clock_source: Option<String>,
     cpus: Option<Vec<u32>>,
 }
 
 impl Conditions {
-    /// What cannot be read is not known to have changed.
+    /// A condition that cannot be read is never reported as changed.
     fn now() -> Self {
         Self { clock_source: crate::environment::clock_source(), cpus: limits::allowed_cpus().ok() }
     }
 
-    /// What another time has otherwise, in words.
+    /// The conditions that differ at another time, in words.
     fn changed(&self, now: &Self) -> Vec<String> {
         let mut changed = Vec::new();
         if let (Some(before), Some(now)) = (&self.clock_source, &now.clock_source)

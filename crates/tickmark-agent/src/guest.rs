@@ -11,7 +11,7 @@ use tickmark_wire::shared::{CONSOLE_BEGIN, CONSOLE_END, GUEST_PORT};
 
 const PLAN: &str = "/plan.json";
 
-/// Whether this process is the first of a machine that was booted to measure.
+/// True if this process is the first of a machine that was booted to measure.
 pub(crate) fn is_guest() -> bool {
     std::process::id() == 1 && std::path::Path::new(PLAN).exists()
 }

@@ -92,7 +92,7 @@ fn usage(message: &str) -> ExitCode {
     ExitCode::from(2)
 }
 
-/// What this agent can measure: everything that suites run, or the cases that are named.
+/// The catalogue of this agent: everything that suites run, or the named cases.
 ///
 /// # Errors
 /// A probe that it has not, or cannot be told so.

@@ -16,7 +16,7 @@ const ROOM: u64 = 512 << 20;
 #[derive(Debug)]
 pub(crate) struct Scratch {
     made: Option<(PathBuf, File)>,
-    /// Whether the tiny program could be executed there.
+    /// True if the tiny program could be executed there.
     executable: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What the plan asked for and what this system grants.
+//! Matches the plan's request with what this system grants.
 
 use crate::cpu;
 use tickmark_probe::sys::limits;

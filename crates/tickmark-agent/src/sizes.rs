@@ -14,7 +14,7 @@ const UNKNOWN: u64 = 128 * MB;
 const MAPPED: u64 = 128 * MB;
 /// Where memory is short: for memory, for the file that is mapped.
 const SMALL: [u64; 2] = [2 * MB, MB];
-/// What must be left beside twice the largest.
+/// Memory that must remain free beside twice the largest size, bytes.
 const REST: u64 = 64 * MB;
 
 /// Chooses and says so in the record.

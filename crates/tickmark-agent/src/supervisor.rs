@@ -118,7 +118,7 @@ impl Output {
         self.drain();
     }
 
-    /// What leaves over a serial line is gone before the next run begins.
+    /// Waits until the serial line has sent everything, before the next run begins.
     fn drain(&self) {
         guest::drain(self.out.as_fd());
     }
@@ -266,8 +266,8 @@ fn own_program() -> OsString {
     }
 }
 
-/// What a run's process and its peers wrote: everything; of a run that gave nothing the first word on it, as whoever
-/// lost the other side may have complained too.
+/// The lines that a run's process and its peers wrote: all of them if the run succeeded, the first one if it failed, because later ones may
+/// only complain about the lost other side.
 fn words(lines: &[u8]) -> &[u8] {
     let failed = [&b"{\"skipped\""[..], b"{\"failed\""].iter().any(|kind| lines.starts_with(kind));
     let first = lines.iter().position(|byte| *byte == b'\n').map_or(lines.len(), |at| at + 1);

@@ -7,12 +7,12 @@ use tickmark_probe::sys::host;
 use tickmark_wire::Plan;
 use tickmark_wire::pieces::{self, LinePiece};
 
-/// What `survey SECONDS PLAN` says.
+/// The records that `survey SECONDS PLAN` writes.
 pub(crate) struct Survey {
     /// When it ends, with what it has.
     pub(crate) ends: Instant,
     node: String,
-    /// What tells this agent from others of the same node.
+    /// Identity of this agent among others on the same node.
     own: String,
     number: u64,
 }

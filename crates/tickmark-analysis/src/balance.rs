@@ -6,12 +6,12 @@ pub use tickmark_stats::balance::{Judged, Prefers};
 use tickmark_store::Recording;
 use tickmark_wire::{Better, Metric, names};
 
-/// What a command took in the boots of one HZ.
+/// Costs of a command in the boots of one HZ.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Level {
     /// By the kernel's configuration.
     pub hz: f64,
-    /// What it took in each boot: ns, or the number that it printed.
+    /// Cost in each boot: ns, or the number that the command printed.
     pub values: Vec<f64>,
     /// The mean of what they cost: of the values, or of their inverses where higher is better.
     pub cost: f64,
@@ -22,15 +22,15 @@ pub struct Level {
 /// A command at several HZ.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Balanced {
-    /// Whether the values are a number that it prints, and not its time.
+    /// True if the values are a number that it prints, and not its time.
     pub is_number: bool,
-    /// Whether that is better higher: its cost is its inverse.
+    /// True if that is better higher: its cost is its inverse.
     pub is_inverse: bool,
-    /// Whether it ran in guests that count instructions.
+    /// True if it ran in guests that count instructions.
     pub counted: bool,
     /// In ascending order of HZ.
     pub levels: Vec<Level>,
-    /// What their costs say; none where boots are missing, or have a value that is not above zero.
+    /// The verdict on the costs; none where boots are missing, or have a value that is not above zero.
     pub judged: Option<Judged>,
 }
 

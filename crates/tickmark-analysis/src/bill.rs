@@ -5,7 +5,7 @@ use tickmark_stats::median;
 use tickmark_store::Recording;
 use tickmark_wire::{Arguments, names};
 
-/// What is told apart, in the order of the page; the name of its metric behind `bill.`.
+/// The items of a bill, in the order of the page; each is the name of its metric behind `bill.`.
 pub const PARTS: [(&str, BillItem); 6] = [
     ("billed", BillItem::Billed),
     ("interrupts", BillItem::Interrupts),
@@ -28,7 +28,7 @@ pub enum BillItem {
     Others,
     /// In no task's account: steal, interrupts where these are kept apart, tasks that ended.
     NoTask,
-    /// What the accounts have more than there was.
+    /// CPU time that the accounts have beyond the total.
     Unattributed,
 }
 
@@ -39,7 +39,7 @@ pub struct Bill {
     pub command: String,
     /// How long it took beside the computing tasks, and without them.
     pub time: (f64, Option<f64>),
-    /// What it was billed for without them.
+    /// The bill of an unwatched program, where one was measured.
     pub unwatched: Option<f64>,
     /// All that the computing tasks did not get.
     pub total: f64,
@@ -49,7 +49,7 @@ pub struct Bill {
     pub runs: usize,
     /// How often what is counted was done in a run, beside the computing tasks and without them.
     pub count: (Option<f64>, Option<f64>),
-    /// Whether it ran before it was looked at: then the interrupts that the machine has anyway are among those of the bill.
+    /// True if it ran before it was looked at: then the interrupts that the machine has anyway are among those of the bill.
     pub ran_already: bool,
 }
 
@@ -77,7 +77,7 @@ fn subject(arguments: &Arguments) -> Option<String> {
         .or_else(|| argument("words").map(|words| shown(words)))
 }
 
-/// What a recording says; none where it has no bill, and else why there is no figure.
+/// The bill of a recording; none where it has none, and a reason where there is no figure.
 #[must_use]
 pub fn read_bill(recording: &Recording) -> Option<Result<Bill, String>> {
     let metric = |name: &str| recording.meta.plan.metrics.iter().find(|metric| metric.name.as_str() == name);

@@ -5,7 +5,7 @@ use tickmark_stats::{Estimate, median_of_runs};
 use tickmark_store::Recording;
 use tickmark_wire::names;
 
-/// What the runs of a search gave: requests a second, but for the last.
+/// Summary of a search for the capacity: requests a second of its runs, without the last run.
 #[derive(Debug)]
 pub struct Capacity {
     /// How many runs.

@@ -50,19 +50,19 @@ pub struct Point {
 pub struct Level {
     /// Where, how sure, and from what to what.
     pub change: Change,
-    /// What the last recording before it and its first one do not share.
+    /// Facts by which the last recording before it differs from its first one.
     pub differences: Vec<Difference>,
 }
 
 impl Series {
-    /// Whether there are enough recordings for two levels.
+    /// True if there are enough recordings for two levels.
     #[must_use]
     pub fn enough(&self) -> bool {
         self.points.len() >= 2 * LEAST
     }
 }
 
-/// What is looked at next.
+/// The next piece of work.
 #[derive(Debug, Clone, Copy)]
 pub enum Begun<'a> {
     /// The figures of the recording at this place.
@@ -71,7 +71,7 @@ pub enum Begun<'a> {
     Series(&'a Series),
 }
 
-/// What tells series apart: machine, metric, figure, the manner of measuring, bytes that it went over.
+/// Identity of a series: machine, metric, figure, manner of measuring, bytes moved.
 type Key = (Option<String>, String, &'static str, String, u64);
 
 /// So many figures have enough recordings, and so many can be judged together.

@@ -16,13 +16,13 @@ pub struct Reads {
     pub clocks: Vec<(String, f64)>,
     /// From each call site, most often first.
     pub sites: Vec<(String, f64)>,
-    /// What the count cannot see, in words.
+    /// Clock reads that the count cannot see, in words.
     pub blind: Vec<String>,
     /// How long the command took, in ns.
     pub time: f64,
     /// How often it did what is counted.
     pub count: Option<f64>,
-    /// Whether breakpoints of the kernel counted all of this, in a process that ran already.
+    /// True if breakpoints of the kernel counted all of this, in a process that ran already.
     pub by_kernel: bool,
     /// Calls of the C library's clock_gettime that the kernel counted beside it.
     pub kernel: Option<f64>,
@@ -43,7 +43,7 @@ impl Reads {
     }
 }
 
-/// What a recording says; none where it has no such counts, and else why there is none.
+/// The clock reads of a recording; none where none were counted, and a reason where there is no figure.
 #[must_use]
 pub fn read_clock_reads(recording: &Recording) -> Option<Result<Reads, String>> {
     let metric = |name: &str| recording.meta.plan.metrics.iter().find(|metric| metric.name.as_str() == name);

@@ -30,9 +30,9 @@ pub struct Comms {
     pub divisor: f64,
     /// Bytes of a packet, where a veth pair carried them.
     pub mtu: Option<u32>,
-    /// What its probe was told.
+    /// Arguments of its probe.
     pub arguments: Arguments,
-    /// What its runs gave; or why they gave nothing.
+    /// Summary of its runs, or the reason why there is none.
     pub summary: Result<CommsSummary, String>,
 }
 
@@ -75,7 +75,7 @@ pub struct Row {
     pub launches: Option<Interval>,
     /// The whole way, of all messages that were kept: mean, 90th, 99th and 99.9th percentile; a percentile of too few is none.
     pub whole: RoundTripSummary,
-    /// What it cost each CPU.
+    /// Load of each CPU.
     pub loads: Vec<Load>,
     /// Of each launch, in their order: median and mean of the whole way.
     pub each: Vec<[f64; 2]>,

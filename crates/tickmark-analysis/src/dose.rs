@@ -1,4 +1,4 @@
-//! What a slower clock costs a server: how the cost of a transaction rises with the doses, and what that says of other clock sources.
+//! Cost of a slower clock for a server: how the cost of a transaction rises with the doses, and what follows for other clock sources.
 
 use crate::sample::{Sample, tallied};
 use tickmark_stats::dose::{self, Slope};
@@ -19,9 +19,9 @@ pub struct Dosed {
     pub server: String,
     /// Arguments of the probe.
     pub arguments: Arguments,
-    /// Whether the clock source of the whole machine was made longer: counts are of all of its reads.
+    /// True if the clock source of the whole machine was made longer: counts are of all of its reads.
     pub in_kernel: bool,
-    /// Whether the cost is a number of the user's, and not CPU time.
+    /// True if the cost is a number of the user's, and not CPU time.
     pub is_number: bool,
     /// How many blocks, each with every dose once.
     pub blocks: usize,
@@ -35,9 +35,9 @@ pub struct Dosed {
     pub rate: f64,
     /// Clock reads that were counted for each transaction without a dose.
     pub reads: f64,
-    /// What a read costs here: as programs do it, and as a system call.
+    /// Cost of a clock read here: through the vDSO, and as a system call.
     pub read: [f64; 2],
-    /// What a switch to another thread costs here; none of earlier recordings.
+    /// Cost of a switch to another thread here; none in earlier recordings.
     pub switch: Option<f64>,
     /// Where a dose is a number of operations on timestamps that each read has more, and no time: their kind, and what one took.
     pub operation: Option<(String, f64)>,
@@ -50,15 +50,15 @@ pub struct Dosed {
     /// By how much it takes longer with each ns that all of its counted reads did together: 1 where each of them is waited for, also where a server reads less
     /// often when it is slower.
     pub each: Option<Slope>,
-    /// Whether both are divided by what a ns of a longer read is charged with, by reads that were timed by the thread's own clock.
+    /// True if both are divided by what a ns of a longer read is charged with, by reads that were timed by the thread's own clock.
     pub is_calibrated: bool,
     /// By how much a transaction has more switches of the server with each ns that a read takes longer, of the kind that changes most; none of earlier recordings.
     pub switches: Option<Slope>,
     /// Every slice: by how much a read took longer, in ns, and what a transaction cost.
     pub slices: Vec<(f64, f64)>,
-    /// What failed, by kind.
+    /// Failures by kind.
     pub faults: Vec<(String, u64)>,
-    /// What of the server's reads is neither counted nor made longer, in words.
+    /// Clock reads of the server that are neither counted nor delayed, in words.
     pub blind: Vec<String>,
 }
 
@@ -75,7 +75,7 @@ pub struct Row {
     pub more: f64,
     /// Where that lies; none of too few blocks.
     pub interval: Option<Interval>,
-    /// What the reads that were counted then give.
+    /// Slope that the counted reads predict.
     pub predicted: f64,
 }
 
@@ -103,7 +103,7 @@ pub enum Verdict {
 }
 
 impl Dosed {
-    /// What slope and count say of each other.
+    /// Agreement of slope and count.
     #[must_use]
     pub fn verdict(&self) -> Option<Verdict> {
         let (interval, wanted) = match self.each {
@@ -148,7 +148,7 @@ impl Dosed {
         (!self.in_kernel).then(|| self.share(self.reads * longer)).flatten()
     }
 
-    /// What a transaction costs more, as a share of what it costs then: without what it takes to go the way of a dose, but with the counting.
+    /// Growth of a transaction's cost, as a share of the cost: without the cost of the delaying mechanism, but with the counting.
     fn share(&self, more: f64) -> Option<f64> {
         let reads = if self.in_kernel { self.slope.map_or(0.0, |slope| slope.point) } else { self.reads };
         let then = self.cost - reads * self.none + more;
@@ -159,7 +159,7 @@ impl Dosed {
 /// One slice: asked, delivered, reads, cost, rate; CPU time of timed reads and their number, switches asked for and forced, where these are recorded.
 type Slice = [f64; 9];
 
-/// What a recording says; none where it has no doses, and else why there is no figure.
+/// The dose experiment of a recording; none where it has none, and a reason where there is no figure.
 #[must_use]
 pub fn summarize_dose(recording: &Recording) -> Option<Result<Dosed, String>> {
     let metric = recording.meta.plan.metrics.iter().find(|metric| metric.name.as_str() == names::DOSE)?;

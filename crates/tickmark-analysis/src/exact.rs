@@ -3,7 +3,7 @@
 use tickmark_store::Recording;
 use tickmark_wire::shared::INSTRUCTION;
 
-/// What an instruction takes in a guest that counts them, in ns.
+/// Time of one instruction in a guest that counts instructions, ns.
 #[must_use]
 pub fn instruction(recording: &Recording) -> Option<f64> {
     recording.environment()?.get(INSTRUCTION)?.parse().ok()

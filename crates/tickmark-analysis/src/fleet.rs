@@ -15,18 +15,18 @@ use tickmark_wire::Better;
 
 use crate::report::Unit;
 
-/// What is known of a survey: nodes are named by their place in `nodes`.
+/// A survey of machines; a node is named by its index in `nodes`.
 #[derive(Debug, Clone, Default)]
 pub struct Survey {
     /// Every machine that was asked, or answered.
     pub nodes: Vec<Node>,
     /// One value of each metric a machine.
     pub figures: Vec<Figures>,
-    /// What the machines are.
+    /// Facts of the machines.
     pub facts: Vec<Facts>,
-    /// What the doctor found.
+    /// Findings of the doctor.
     pub findings: Vec<Finding>,
-    /// What was measured of their links last; none where nothing was.
+    /// The last measurement of their links; none where there was none.
     pub links: Option<links::Series>,
 }
 
@@ -87,7 +87,7 @@ pub struct Rule {
     pub margin: f64,
 }
 
-/// What a survey says.
+/// The answer of a survey.
 #[derive(Debug, Clone, Serialize)]
 pub struct Model {
     /// How many machines came to which end.
@@ -125,7 +125,7 @@ pub struct Distribution {
     pub nodes: usize,
     /// Minimum, 5th percentile, median, 95th percentile, maximum.
     pub quantiles: [f64; 5],
-    /// What lies outside lies apart; none where there are too few machines.
+    /// Limits beyond which a node is an outlier; none where there are too few machines.
     pub limits: Option<[f64; 2]>,
 }
 

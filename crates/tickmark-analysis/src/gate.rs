@@ -21,7 +21,7 @@ pub const MOST: usize = 100;
 /// A figure of the new recordings has gone over the same bytes as before, to a twentieth.
 const SAME_SIZE: f64 = 0.05;
 
-/// What tells machines apart: not what a boot changes, nor a clock rate that wanders, which some models have in their name.
+/// Facts that identify a machine: nothing that a boot changes, and no clock rate that wanders, which some models have in their name.
 const MACHINE: [&str; 6] =
     ["host.name", "cpu.model", "cpu.online", "virtualisation", "guest.machine", "guest.memory"];
 
@@ -44,7 +44,7 @@ pub fn machine(recording: &Recording, hosts: bool) -> String {
     if known.is_empty() { "a machine of which nothing is recorded".to_owned() } else { known.join(", ") }
 }
 
-/// What figures are told apart by: the metric, and `floor`, `mean`, `value` or `p99`.
+/// Name of a figure: the metric, and `floor`, `mean`, `value` or `p99`.
 pub type Name = (String, String);
 
 /// A figure of one recording: the median of its runs.
@@ -54,9 +54,9 @@ pub struct Figure {
     pub value: f64,
     /// Bytes that it went over; 0 where there are none.
     pub over: u64,
-    /// Whether other tasks had the CPU meanwhile.
+    /// True if other tasks had the CPU meanwhile.
     pub contended: bool,
-    /// Whether some of its runs gave nothing.
+    /// True if some of its runs gave nothing.
     pub partly: bool,
     /// Of the value.
     pub unit: Unit,
@@ -67,7 +67,7 @@ pub struct Figure {
 /// The figures of one recording.
 pub type Figures = BTreeMap<Name, Figure>;
 
-/// What is looked at of a recording.
+/// The figures of a recording that the gate checks.
 #[must_use]
 pub fn figures(recording: &Recording, only: RowFilter<'_>) -> Figures {
     let mut all = Figures::new();
@@ -90,7 +90,7 @@ pub fn figures(recording: &Recording, only: RowFilter<'_>) -> Figures {
     all
 }
 
-/// What is no floor is none to compare.
+/// True if the figure can be compared: a row without a floor cannot.
 fn is_sound(row: &Row, figure: &str) -> bool {
     figure != "floor" || row.no_floor().is_none()
 }
@@ -118,14 +118,14 @@ pub struct Line {
     pub beyond: usize,
     /// The two states that the earlier ones were in, where they were.
     pub states: Option<TwoStates>,
-    /// Whether other tasks had the CPU in one of the new ones: what it claims may be theirs.
+    /// True if other tasks had the CPU in one of the new ones: what it claims may be theirs.
     pub contended: bool,
-    /// Whether runs of it gave nothing in one of the new ones.
+    /// True if runs of it gave nothing in one of the new ones.
     pub partly: bool,
 }
 
 impl Line {
-    /// Whether it is claimed to have changed: for the worse or for the better, each with its own chance of being wrong.
+    /// True if it is claimed to have changed: for the worse or for the better, each with its own chance of being wrong.
     #[must_use]
     pub fn changed(&self) -> bool {
         self.p() <= LEVEL + 1e-9
@@ -143,7 +143,7 @@ impl Line {
         self.judged.p.min(self.p_better)
     }
 
-    /// Whether a direction of it is better.
+    /// True if a direction of it is better.
     #[must_use]
     pub fn has_direction(&self) -> bool {
         matches!(self.better, Better::Lower | Better::Higher)
@@ -155,7 +155,7 @@ impl Line {
 pub struct Lack {
     /// Which.
     pub name: Name,
-    /// Whether a new recording lacks it, or measured it over another size; else earlier ones do.
+    /// True if a new recording lacks it, or measured it over another size; else earlier ones do.
     pub by_new: bool,
 }
 
@@ -166,14 +166,15 @@ pub struct Checked {
     pub counts: [usize; 2],
     /// The figures that all of them have.
     pub lines: Vec<Line>,
-    /// What cannot be judged: what new recordings lack and most earlier ones have, and metrics none of whose figures all of them have.
+    /// Figures that cannot be judged: those that new recordings lack and most earlier ones have, and metrics none of whose figures all of
+    /// them have.
     pub without: Vec<Lack>,
-    /// What the newest of the earlier ones and the new ones do not share.
+    /// Differences between the newest earlier recording and the new ones.
     pub differences: Vec<Difference>,
 }
 
 impl Checked {
-    /// Whether there are enough of them for any claim at the level.
+    /// True if there are enough of them for any claim at the level.
     #[must_use]
     pub fn can_tell(&self) -> bool {
         self.counts[0] >= 3
@@ -233,7 +234,7 @@ pub fn check(
     Checked { counts: [earlier.len(), new.len()], lines, without, differences }
 }
 
-/// Whether a value is as far from the middle as another one, on the side of that.
+/// True if a value is as far from the middle as another one, on the side of that.
 fn is_beyond(value: f64, middle: f64, other: f64) -> bool {
     if other < middle { value <= other } else { value >= other }
 }

@@ -19,11 +19,11 @@ pub struct Load<T = HttpSummary> {
     pub title: String,
     /// Arguments of its probe.
     pub arguments: Arguments,
-    /// What its runs gave; or why they gave nothing.
+    /// Summary of its runs, or the reason why there is none.
     pub summary: Result<T, String>,
 }
 
-/// What the runs of a load gave. Times in ns, for each transaction.
+/// Summary of the runs of a load. Times in ns, for each transaction.
 #[derive(Debug)]
 pub struct HttpSummary {
     /// How many runs.
@@ -48,7 +48,7 @@ pub struct HttpSummary {
     pub times: [Option<Spread>; 3],
     /// The share that was due and not sent.
     pub missed: Option<f64>,
-    /// What was in full use.
+    /// The resource that was in full use.
     pub limit: Limit,
 }
 
@@ -68,13 +68,13 @@ pub enum Limit {
 }
 
 impl Limit {
-    /// Whether transactions a second are the client's, and not the server's.
+    /// True if transactions a second are the client's, and not the server's.
     #[must_use]
     pub fn refuses_rate(self) -> bool {
         self == Self::Client
     }
 
-    /// Whether response latency is the client's.
+    /// True if response latency is the client's.
     #[must_use]
     pub fn refuses_response(self) -> bool {
         self == Self::Late
@@ -90,7 +90,7 @@ pub fn summarize_loads(recording: &Recording, probe: &str) -> Vec<Load> {
 /// The runs of a metric of a load, by the end of its name.
 pub(crate) type By<'a, 'b> = dyn Fn(&str) -> Option<Sample<'a>> + 'b;
 
-/// What the runs of each load of a probe gave, which is read from its metrics by what their names have behind the first one's.
+/// The summaries of each load of a probe, read from its metrics by the part of their names behind the first one's.
 pub(crate) fn each<'a, T>(
     recording: &'a Recording,
     probe: &str,

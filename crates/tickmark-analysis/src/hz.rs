@@ -1,11 +1,11 @@
-//! What the tick takes in guests that count instructions, and what more of them would.
+//! Cost of the tick in guests that count instructions, and the predicted cost at other rates.
 
 use crate::report;
 use tickmark_store::{Recording, Status};
 use tickmark_wire::shared::{GAP_THRESHOLD, TURNS_OF_A_GAP};
 use tickmark_wire::{Observations, names};
 
-/// What a recording says of its tick.
+/// The tick in a recording.
 pub struct Tick {
     /// The setting's, or the recording's.
     pub name: String,
@@ -17,20 +17,20 @@ pub struct Tick {
     pub instructions: f64,
     /// Million instructions a second.
     pub mips: f64,
-    /// What one tick takes, in ns, where the gaps that a reading loop saw were looked at.
+    /// Cost of one tick, ns, where the gaps of a reading loop were examined.
     pub cost: Option<f64>,
     /// The kernel without its HZ: a prediction is for what differs in nothing else.
     kernel: String,
 }
 
 impl Tick {
-    /// Whether its kernel is another one's with a different HZ.
+    /// True if its kernel is another one's with a different HZ.
     #[must_use]
     pub fn differs_in_hz_alone(&self, base: &Self) -> bool {
         (self.hz - base.hz).abs() > 0.5 && self.kernel == base.kernel
     }
 
-    /// What one tick takes, in ns: measured as a gap, or by the share that was lost.
+    /// Cost of one tick, ns: measured as a gap, or by the lost share.
     #[must_use]
     pub fn one(&self) -> f64 {
         self.cost.unwrap_or(self.lost[0] / self.hz * 1e9)

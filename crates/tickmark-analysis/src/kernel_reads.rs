@@ -6,7 +6,7 @@ use tickmark_stats::median;
 use tickmark_store::Recording;
 use tickmark_wire::{Unit, names};
 
-/// What a read costs, and what each operation has of it.
+/// Cost of a clock read, and the share of each operation.
 #[derive(Debug)]
 pub struct Reads {
     /// By how much a read took longer, in ns.
@@ -26,7 +26,7 @@ pub struct Operation {
     pub reads: f64,
     /// The least and the most of those pairs.
     pub range: [f64; 2],
-    /// What the clock source itself counted, where that was looked at.
+    /// Reads counted by the clock source itself, where that was read.
     pub counted: Option<f64>,
 }
 

@@ -1,4 +1,4 @@
-//! What was seen of each CPU over the last minutes and hours.
+//! History of each CPU over the last minutes and hours.
 
 use std::collections::VecDeque;
 
@@ -117,7 +117,7 @@ impl History {
     }
 }
 
-/// What is shown over time.
+/// A quantity that is plotted over time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum LiveQuantity {
     /// The greatest wake-up latency, ns.

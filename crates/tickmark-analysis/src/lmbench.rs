@@ -16,7 +16,7 @@ pub struct Page {
     pub without: Vec<String>,
     /// Metrics that gave no figure, and why.
     pub missing: Vec<Missing>,
-    /// Whether all figures are counts of instructions.
+    /// True if all figures are counts of instructions.
     pub exact: bool,
 }
 
@@ -57,9 +57,9 @@ pub struct System {
     pub kernel: Option<String>,
     /// A row a run, a figure a column.
     pub rows: Vec<Vec<Option<f64>>>,
-    /// What one step of the last digit is worth, a column each: of rows and averages alike.
+    /// Value of one step of the last printed digit of each column: of rows and averages alike.
     pub steps: Vec<f64>,
-    /// What is to be known before the figures of a column are believed, a column each.
+    /// Marks that a reader needs before believing the figures of a column, for each column.
     pub marks: Vec<Vec<Mark>>,
     /// Averages of the rows, rounded to their step.
     pub average: Vec<Option<f64>>,
@@ -291,8 +291,7 @@ fn marks(row: &Row, floor: bool) -> Vec<Mark> {
     row.marks.iter().chain(of_floor).cloned().chain(excluded).collect()
 }
 
-/// What the averages of a system are against those of the first, in per cent: from the averages as they are
-/// printed, as pages of lmbench have it.
+/// Averages of a system relative to those of the first, in per cent: from the averages as they are printed, as pages of lmbench have it.
 fn percent(base: &System, other: &System) -> Vec<Option<f64>> {
     let pairs = base.average.iter().zip(&other.average);
     pairs.map(|(base, other)| Some((((*other)? / (*base)?) - 1.0) * 100.0)).collect()

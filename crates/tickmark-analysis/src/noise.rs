@@ -1,5 +1,5 @@
-//! What interrupted a spinning loop: each gap with the name of what had the CPU, by what the kernel counted in it, by the trains that
-//! it belongs to, and by the CPU time that the loop itself was given.
+//! Interruptions of a spinning loop: each gap is named by the kernel's counters in it, by the trains that it belongs to, and by the CPU
+//! time that the loop itself was given.
 
 mod names;
 mod watched;
@@ -22,7 +22,7 @@ const STRETCHES: usize = 60;
 /// How far the rates of one train may be apart in two runs, as a share.
 const SAME: f64 = 1e-4;
 
-/// What the loop saw.
+/// The gaps of the loop, named and summed.
 #[derive(Debug)]
 pub struct Noise {
     /// The CPU.
@@ -31,17 +31,17 @@ pub struct Noise {
     pub span: f64,
     /// Gaps longer than this were seen, in ns.
     pub threshold: f64,
-    /// What the kernel's counters were read for: the share of the span; none where they were not read.
+    /// Share of the span that reading the kernel's counters took; none where they were not read.
     pub looked: Option<f64>,
     /// The tick, or why there is none.
     pub tick: Result<Train, NoFigure>,
-    /// What a tick takes on average, in ns, between the limits of its 95 % confidence interval.
+    /// Average time of a tick, ns, between the limits of its 95 % confidence interval.
     pub cost: Option<[f64; 3]>,
-    /// What changed while it was watched, in words: a CPU that went offline gives its loop to another.
+    /// Changes during the watch, in words: a CPU that went offline gives its loop to another.
     pub changed: Vec<String>,
-    /// What the kernel counted over the same time.
+    /// The kernel's counts over the same time.
     pub accounts: Accounts,
-    /// What the kernel's own instrument says, where it was asked, or why it says nothing.
+    /// Results of the kernel's osnoise tracer where it was requested, or the reason why there are none.
     pub osnoise: Option<Result<Osnoise, String>>,
     /// Every kind of interruption, the one that took most first.
     pub kinds: Vec<Kind>,
@@ -77,7 +77,7 @@ impl Accounts {
     }
 }
 
-/// What the osnoise tracer found on the same CPU, in turns with the loop: medians of its periods.
+/// Findings of the osnoise tracer on the same CPU, alternating with the loop: medians of its periods.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Osnoise {
     /// The share of the CPU that was lost.
@@ -132,7 +132,7 @@ pub struct Gap {
     pub start: f64,
     /// How long it was, in ns.
     pub length: f64,
-    /// What it was.
+    /// Cause of the gap.
     pub what: GapCause,
 }
 
@@ -143,7 +143,7 @@ impl Noise {
         self.kinds.iter().map(|kind| kind.total).sum()
     }
 
-    /// What else than the tick had the CPU, the one with most first: each with its share of the time.
+    /// Causes other than the tick, the largest first: each with its share of the time.
     pub fn others(&self) -> impl Iterator<Item = (&GapCause, f64)> {
         let others = self.kinds.iter().filter(|kind| kind.what != GapCause::Tick);
         others.map(|kind| (&kind.what, kind.total / self.span))

@@ -17,15 +17,15 @@ pub use distribution::{Distribution, Shift, shifts};
 use tickmark_store::Recording;
 use tickmark_wire::names;
 
-/// What there is; what it does not hold is empty.
+/// The content of a page; absent parts are empty.
 pub struct Page {
     /// Header, rows, details, findings, environment.
     pub model: Model,
     /// Of metrics that keep what they saw.
     pub distributions: Vec<Distribution>,
-    /// What interrupted the CPU that was watched.
+    /// Interruptions of the watched CPU.
     pub noise: Option<Noise>,
-    /// Whether that was asked for, and is not only what each recording begins with.
+    /// True if that was asked for, and is not only what each recording begins with.
     pub noise_asked: bool,
     /// How late programs were woken.
     pub wakes: Option<Wakes>,
@@ -43,7 +43,7 @@ pub struct Page {
     pub timed: Vec<TimedRun>,
     /// Rates that keep a limit.
     pub capacity: Vec<Load<Capacity>>,
-    /// What a slower clock costs.
+    /// Cost of a slower clock.
     pub dosed: Option<Dosed>,
     /// Whose CPU time it was.
     pub bill: Option<Bill>,

@@ -12,9 +12,9 @@ pub struct Scenario {
     pub metric: String,
     /// In words: the row and the strategy.
     pub title: String,
-    /// Whether the row is the user's, and none of the document's.
+    /// True if the row is the user's, and none of the document's.
     pub is_own: bool,
-    /// What its runs gave; or why they gave nothing.
+    /// Errors of its runs, or the reason why there are none.
     pub errors: Result<Errors, String>,
 }
 

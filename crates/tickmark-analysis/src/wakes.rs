@@ -45,7 +45,7 @@ pub struct WaitMethodRow {
     pub metric: String,
     /// In words.
     pub title: String,
-    /// What its runs gave; or why they gave nothing.
+    /// Summary of its runs, or the reason why there is none.
     pub summary: Result<WakeUpSummary, String>,
 }
 
@@ -62,9 +62,9 @@ pub struct WakeUpSummary {
     pub cpu: Option<f64>,
     /// How many runs.
     pub runs: usize,
-    /// What later wake-ups are at most, in the order of their lengths.
+    /// Upper limits of later wake-ups, in the order of their lengths.
     pub limits: Vec<Limit>,
-    /// What is exceeded once in [`LONGER`] times as many wake-ups; or why that cannot be said.
+    /// Length that one in [`LONGER`] times as many wake-ups exceeds, or the reason why it is unknown.
     pub beyond: Result<Extreme, Refused>,
 }
 
@@ -111,7 +111,7 @@ pub struct Met {
     pub at: f64,
     /// The tasks that ran on its CPU since that time, with their numbers.
     pub tasks: Vec<String>,
-    /// What the kernel counted on the CPU since it began to wait, and how often.
+    /// Kernel counters of the CPU that moved since the wait began, with their counts.
     pub counted: Vec<(String, u32)>,
 }
 
@@ -194,7 +194,7 @@ impl WakeUpSummary {
     }
 }
 
-/// What a recording says of wake-ups. None where it has none of the probe's metrics.
+/// The wake-ups of a recording. None where it has none of the probe's metrics.
 #[must_use]
 pub fn summarize_wake_ups(recording: &Recording, request: &TailRequest<'_>) -> Option<Wakes> {
     let prefix = format!("{}.", names::WAKE);
@@ -223,7 +223,7 @@ pub fn summarize_wake_ups(recording: &Recording, request: &TailRequest<'_>) -> O
     (!ways.is_empty()).then_some(Wakes { ways, confidence, bound, interval })
 }
 
-/// What the probe of wake-ups is told, in ns.
+/// Requested interval of the probe of wake-ups, ns.
 fn interval(planned: &RunPlan) -> Option<f64> {
     let ahead = planned.arguments.get("ahead").filter(|_| planned.probe.as_str() == names::WAKE)?;
     ahead.parse().ok().map(|ahead: f64| ahead * 1e3)
@@ -244,7 +244,7 @@ pub struct WayRun {
     pub metric: String,
     /// From the first run's beginning to this one's, in ns.
     pub begin: f64,
-    /// What it was to take, in ns.
+    /// Requested length, ns.
     pub length: f64,
     /// How late each was, in ns, in the order in which they came; early is negative.
     pub late: Vec<f64>,

@@ -1,5 +1,5 @@
-//! What the measured cost of a tick says of another HZ, and of another clock rate of the processor: cost times rate, the prediction that
-//! "Comparing Performance 100 Hz versus 1000 Hz Clock Tick" (Denk, 2005) begins with.
+//! Prediction for another HZ and another clock rate of the processor, from the measured cost of a tick: cost times rate, with which
+//! "Comparing Performance 100 Hz versus 1000 Hz Clock Tick" (Denk, 2005) begins.
 
 use crate::doctor::stops_while_idle;
 use crate::noise::Noise;
@@ -9,7 +9,7 @@ use tickmark_store::Recording;
 /// The prediction.
 #[derive(Debug)]
 pub struct WhatIf {
-    /// What a tick takes on average, in ns, between the limits of its 95 % confidence interval; none where it is not known.
+    /// Average time of a tick, ns, between the limits of its 95 % confidence interval; none where it is not known.
     pub cost: Option<[f64; 3]>,
     /// The tick that was measured, Hz.
     pub measured: Option<f64>,
@@ -28,7 +28,7 @@ pub struct WhatIf {
 pub struct Clocked {
     /// The clock rate, MHz.
     pub megahertz: f64,
-    /// What a tick takes there if all of it scales with the clock, in ns.
+    /// Time of a tick at the other clock rate if all of it scales with the clock, ns.
     pub scaled: f64,
     /// The share of a busy CPU that this is at each HZ that was asked about.
     pub at: Vec<(f64, f64)>,

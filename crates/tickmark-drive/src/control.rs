@@ -23,7 +23,7 @@ struct Lifelines {
     stopped: bool,
 }
 
-/// What work says on the way.
+/// Progress of running work.
 #[derive(Debug)]
 pub enum ProgressEvent<'a> {
     /// A setting of a block begins.
@@ -70,7 +70,7 @@ impl Control {
         lines.stdins.clear();
     }
 
-    /// Whether it was told to stop.
+    /// True if it was told to stop.
     #[must_use]
     pub fn stopped(&self) -> bool {
         self.lines().stopped

@@ -1,4 +1,4 @@
-//! What can go wrong while plans are carried out.
+//! Errors of carrying out plans.
 
 use std::path::PathBuf;
 use tickmark_wire::{Refusal, RefusalKind};
@@ -18,7 +18,7 @@ pub enum Error {
     /// A file or folder that cannot be used.
     #[error("cannot {what} {}: {source}", path.display())]
     Path {
-        /// What was tried: read, write, make, open, remove.
+        /// The operation that failed: read, write, make, open, remove.
         what: &'static str,
         /// The file or folder.
         path: PathBuf,

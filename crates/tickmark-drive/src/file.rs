@@ -14,7 +14,7 @@ use std::time::Duration;
 use tickmark_wire::text::{duration, share};
 use tickmark_wire::{Better, Nanos};
 
-/// What a file asks for.
+/// The content of an experiment file.
 #[derive(Debug)]
 pub enum ExperimentFile {
     /// A knob of this machine.
@@ -128,7 +128,7 @@ pub const SHIPPED: [(&str, &str); 13] = [
     ("tick-modes", include_str!("../../../experiments/tick-modes.toml")),
 ];
 
-/// Whether a word names an experiment in a file, or one that comes with tickmark.
+/// True if a word names an experiment in a file, or one that comes with tickmark.
 #[must_use]
 pub fn is_named(word: &str) -> bool {
     !word.contains('=') && (word.ends_with(".toml") || Path::new(word).is_file() || shipped(word).is_some())

@@ -4,17 +4,17 @@ use rand::seq::SliceRandom;
 use rand::{Rng, RngExt};
 use tickmark_wire::{Group, Headline, Name, Nanos, Offer, Plan, RunId, RunPlan, Settings, names};
 
-/// What one probe gets for each run unless a budget is given.
+/// Measuring time of a probe in each run unless a budget is given.
 const SLICE: Nanos = Nanos::from_millis(72);
 /// Total time of all probes unless a budget is given: with starting their processes a minute.
 const ALL: Nanos = Nanos::from_millis(46_000);
-/// What one probe gets where it is to be run once.
+/// Measuring time of a probe that is run once.
 const ONCE: Nanos = Nanos::from_millis(500);
 /// The least: a batch loop finds its batches and stamps some.
 const LEAST: Nanos = Nanos::from_millis(2);
 /// The least that shows a tick of 100 Hz and its rate.
 const LEAST_TICK: Nanos = Nanos::from_millis(300);
-/// What a command may take: a boot has its limit in real time, and a guest is slower than its clock.
+/// Time limit of a command: a boot has its limit in real time, and a guest is slower than its clock.
 const COMMAND: Nanos = Nanos::from_millis(24 * 3_600_000);
 /// Environments differ by up to a page, in steps of a stack's alignment.
 const PADDING: std::ops::Range<u32> = 0..256;

@@ -37,7 +37,7 @@ pub(crate) fn value(bytes: &[u8]) -> String {
     chosen(&text).map_or_else(|| text.split_whitespace().collect::<Vec<_>>().join(" "), str::to_owned)
 }
 
-/// What is in brackets where one of several words is.
+/// The word in brackets, in a file that lists all choices.
 fn chosen(text: &str) -> Option<&str> {
     let words: Vec<&str> = text.split_whitespace().collect();
     let inside = |word: &&'_ str| word.len() > 2 && word.starts_with('[') && word.ends_with(']');
@@ -82,7 +82,7 @@ pub(crate) fn put_back(path: &Path, held: &[u8]) -> Result<(), Error> {
     Err(Error::Refused(format!("{} is {now}, not {held}", path.display())))
 }
 
-/// Whether a file holds what it held. A journal of an earlier version kept the value without the rest of its line.
+/// True if a file holds what it held. A journal of an earlier version kept the value without the rest of its line.
 fn same(now: &[u8], held: &[u8]) -> bool {
     now == held || (!held.ends_with(b"\n") && value(now).as_bytes() == held)
 }

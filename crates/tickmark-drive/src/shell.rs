@@ -12,11 +12,11 @@ pub(crate) struct Run<'a> {
     pub(crate) limit: Duration,
     /// Ends it.
     pub(crate) stop: Option<&'a Control>,
-    /// Whether what it started and left running ends with it.
+    /// True if what it started and left running ends with it.
     pub(crate) alone: bool,
 }
 
-/// What came of it.
+/// Result of a command.
 pub(crate) struct CommandResult {
     pub(crate) text: String,
     /// From its start to its end.

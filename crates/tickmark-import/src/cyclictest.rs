@@ -1,5 +1,5 @@
-//! What cyclictest prints: its last lines, its histogram (-h) or its JSON; each file is a run. Latencies of all threads
-//! together. Text forms do not say that -N made ns of us: they are taken for us.
+//! Reads cyclictest's output: its last lines, its histogram (-h) or its JSON; each file is a run. Latencies of all threads together. Text
+//! forms do not say that -N made ns of us: they are taken for us.
 
 use super::{begin, first_number};
 use crate::Imported;

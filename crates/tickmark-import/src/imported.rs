@@ -1,9 +1,9 @@
-//! What was read from another program's results: figures by host, metric and run.
+//! Results of another program: figures by host, metric and run.
 
 use std::collections::BTreeMap;
 use tickmark_wire::{Better, Group, Metric, Printed, Unit};
 
-/// What is known of one host.
+/// Results of one host.
 #[derive(Debug, Clone, Default)]
 pub struct Imported {
     /// The machine's name.
@@ -36,7 +36,7 @@ pub struct Value {
     pub round: u32,
     /// In the unit of recordings (ns, Hz, B/s).
     pub value: f64,
-    /// What one step of the last printed digit is worth.
+    /// Value of one step of the last printed digit.
     pub step: f64,
     /// Bytes that the work went over, where the file says so; else 0.
     pub over: u64,
@@ -60,7 +60,7 @@ impl Imported {
 }
 
 impl Imported {
-    /// What recordings of these are called, one each: its host, and where that stands for several its kernel and tool as well.
+    /// Names for the recordings of these, one each: its host, and where that stands for several its kernel and tool as well.
     #[must_use]
     pub fn names(all: &[Self]) -> Vec<String> {
         let (mut hosts, mut releases) = (BTreeMap::new(), BTreeMap::new());
@@ -77,7 +77,7 @@ impl Imported {
     }
 }
 
-/// What is being read.
+/// An empty result of this tool and name.
 pub(super) fn begin(tool: &str, name: &str) -> Imported {
     let known = ["txt", "out", "log", "dat", "csv", "tsv", "json"];
     let stem = match name.rsplit_once('.') {

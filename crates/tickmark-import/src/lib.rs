@@ -1,4 +1,4 @@
-//! What other programs printed, as figures by host, metric and run: each format is one file and one line in `FORMATS`.
+//! Reads the output of other programs, as figures by host, metric and run: each format is one file and one line in `FORMATS`.
 //!
 //! Texts come in, [`Imported`] goes out. This crate opens no file, keeps nothing and computes nothing: a figure is what was
 //! printed, in the unit of recordings, with what one step of its last digit is worth.
@@ -33,11 +33,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Reads one kind of result.
 struct Format {
-    /// Whether a text is of this kind.
+    /// True if a text is of this kind.
     is: fn(&str) -> bool,
     /// Its name and text, to what is kept; why it cannot be read.
     read: fn(&str, &str) -> Result<Vec<Imported>, String>,
-    /// Whether each file is one run, so that several make one recording.
+    /// True if each file is one run, so that several make one recording.
     runs: bool,
 }
 
@@ -94,7 +94,7 @@ pub fn read(texts: &[(String, String)]) -> Result<(Vec<Imported>, Vec<String>), 
     Ok((found, warnings))
 }
 
-/// What a text holds, if it is of a format that says so; files of one tool that are runs are joined in `all`.
+/// Reads a text whose format is known by its content; files of one tool that are runs are joined in `all`.
 ///
 /// # Errors
 /// Why it cannot be read.

@@ -1,5 +1,5 @@
-//! What netperf prints: a stream's rate, requests and responses a second, with what they cost the processors where that was asked for (-c -C); and its
-//! KEY=VALUE lines (-k). A file may hold several tests; each test of a kind is a run.
+//! Reads netperf's output: a stream's rate, requests and responses a second, with their cost for the processors where that was requested
+//! (-c -C); and its KEY=VALUE lines (-k). A file may hold several tests; each test of a kind is a run.
 
 use super::{begin, number::named};
 use crate::Imported;
@@ -68,12 +68,12 @@ fn round(found: &Imported, metric: &str) -> u32 {
     found.series.get(metric).map_or(0, |series| series.values.len()) as u32 + 1
 }
 
-/// What is known of a test so far.
+/// A test that is being read.
 struct Test {
     kind: String,
     /// Of its unit, bytes a second.
     scale: Option<f64>,
-    /// Whether the line of those that were received comes.
+    /// True if the line of those that were received comes.
     is_received: bool,
 }
 

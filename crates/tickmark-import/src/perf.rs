@@ -1,4 +1,4 @@
-//! What `perf bench` prints; each file is a run, and may have several benchmarks.
+//! Reads the output of `perf bench`; each file is a run, and may have several benchmarks.
 
 use super::{begin, first_number, named};
 use crate::Imported;

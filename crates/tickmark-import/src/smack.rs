@@ -14,7 +14,7 @@ fn line(text: &str) -> Option<(&str, Printed)> {
     (counts && known).then_some(kind).zip(Printed::parse(rate.as_bytes()))
 }
 
-/// What super-smack prints above its rows.
+/// True if the line is the head that super-smack prints above its rows.
 fn is_head(text: &str) -> bool {
     text.starts_with("Query_type")
 }

@@ -1,4 +1,5 @@
-//! What sockperf prints, or keeps by `--full-log`; each file is a run. Its latency is half of the round trip, or by `--full-rtt` all of it.
+//! Reads sockperf's output, or the file of `--full-log`; each file is a run. Its latency is half of the round trip, or by `--full-rtt` all
+//! of it.
 
 use super::{begin, first_number};
 use crate::Imported;

@@ -1,4 +1,4 @@
-//! What sysbench prints; each file is a run.
+//! Reads sysbench's output; each file is a run.
 
 use super::{begin, first_number};
 use crate::Imported;

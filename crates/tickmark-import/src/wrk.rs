@@ -1,4 +1,4 @@
-//! What wrk prints; each file is a run.
+//! Reads wrk's output; each file is a run.
 
 use super::{begin, first_number};
 use crate::Imported;

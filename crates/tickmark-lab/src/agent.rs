@@ -12,7 +12,7 @@ macro_rules! sources {
 
 const SOURCES: &[(&str, &str)] = sources!["agent.h" "main.c" "guest.c" "events.c" "figures.c" "stream.c" "operations.c" "tick.c" "calls.c" "processes.c" "memory.c"];
 
-/// What is built here.
+/// The kind of these cache entries.
 const KIND: &str = "agents";
 /// As agent-c/README.md has them.
 const FLAGS: &[&str] = &["-std=c99", "-O2", "-static", "-w"];

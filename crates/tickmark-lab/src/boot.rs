@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use tickmark_process::{Child, End, Until};
 use tickmark_wire::shared::{CONSOLE_BEGIN, CONSOLE_END};
 
-/// What is to be booted.
+/// A guest to boot.
 #[derive(Debug)]
 pub struct Boot<'a> {
     /// On what.
@@ -28,7 +28,7 @@ pub struct Boot<'a> {
     pub folder: &'a Path,
 }
 
-/// What came of it.
+/// Result of a boot.
 #[derive(Debug)]
 pub struct Guest {
     /// The events, a line each, as they were written.
@@ -126,7 +126,7 @@ fn has_begun(path: &Path) -> bool {
     std::fs::read(path).is_ok_and(|bytes| String::from_utf8_lossy(&bytes).contains("{\"hello\""))
 }
 
-/// What stands between the marks of a console.
+/// The text between the marks of a console.
 fn framed(console: &str) -> Result<String, String> {
     let mut events = String::new();
     let mut inside = false;
@@ -142,7 +142,7 @@ fn framed(console: &str) -> Result<String, String> {
         .to_owned())
 }
 
-/// What was written to the port, if it was written to its end.
+/// The text written to the port, if it is complete.
 fn whole(written: &str) -> Result<String, String> {
     let last = written.lines().next_back().unwrap_or_default();
     if last.starts_with("{\"goodbye\"") && written.ends_with('\n') {

@@ -1,4 +1,4 @@
-//! What was built, in the user's cache folder: speeds things up, is never needed, and is whole or not there.
+//! Cache of built files in the user's cache folder: it speeds up builds, is never needed, and an entry is complete or absent.
 
 use crate::Error;
 use sha2::{Digest, Sha256};
@@ -111,7 +111,7 @@ pub(crate) fn hash_file(path: &Path) -> Result<String, Error> {
     Ok(digest(&bytes))
 }
 
-/// What tells one content from another: its SHA-256, in hexadecimal digits.
+/// Digest that identifies a content: its SHA-256, in hexadecimal digits.
 #[must_use]
 pub fn digest(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))

@@ -25,7 +25,7 @@ pub(crate) fn fragment(kernel: &Kernel) -> String {
     std::iter::once(base.to_owned()).chain(settings).chain(more).collect()
 }
 
-/// What a line of a configuration speaks of.
+/// The symbol of a line of a configuration.
 fn symbol(line: &str) -> Option<&str> {
     match line.strip_prefix("# CONFIG_") {
         Some(rest) => rest.strip_suffix(" is not set"),

@@ -1,4 +1,4 @@
-//! What can go wrong in the lab, each as one line: what, where, and what to try.
+//! Errors of the lab, each as one line: what failed, where, and what to try.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,7 @@ pub enum Error {
     /// A program or a file of another package is not here, or several.
     #[error("{what} {} missing; apt-get install {package}", if what.contains(", ") { "are" } else { "is" })]
     Missing {
-        /// What was looked for.
+        /// The missing thing.
         what: String,
         /// Debian's packages that have it.
         package: String,
@@ -33,7 +33,7 @@ pub enum Error {
         kernel: String,
         /// The line of the fragment.
         requested: String,
-        /// What stands in the configuration.
+        /// Value in the configuration.
         got: String,
     },
     /// No room.
@@ -62,7 +62,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// What all of these miss, as one error: nobody wants to install one package after the other.
+    /// Joins missing packages in one error: nobody wants to install one after the other.
     pub(crate) fn together(all: impl IntoIterator<Item = Result<(), Self>>) -> Result<(), Self> {
         let (mut things, mut packages) = (Vec::new(), Vec::new());
         for one in all {

@@ -4,7 +4,7 @@ use crate::Error;
 use crate::kernel::Arch;
 use std::path::Path;
 
-/// What an ELF file says of itself.
+/// Headers of an ELF file.
 struct Elf<'a> {
     bytes: &'a [u8],
     wide: bool,
@@ -56,7 +56,7 @@ impl<'a> Elf<'a> {
         (0..count).map(one).collect()
     }
 
-    /// Whether everything that it loads is there.
+    /// True if everything that it loads is there.
     fn is_whole(&self) -> bool {
         let there = |loaded: &Loaded| loaded.end <= self.bytes.len() as u64;
         self.loaded().is_some_and(|all| !all.is_empty() && all.iter().all(there))
@@ -100,7 +100,7 @@ pub fn arch_of(image: &Path) -> Result<Arch, Error> {
     }
 }
 
-/// Whether a program is for an architecture.
+/// True if a program is for an architecture.
 #[must_use]
 pub fn is_for(program: &Path, arch: Arch) -> bool {
     let bytes = std::fs::read(program).unwrap_or_default();
@@ -111,7 +111,7 @@ pub fn is_for(program: &Path, arch: Arch) -> bool {
     Elf::parse(&bytes).is_some_and(|elf| elf.machine() == Some(machine))
 }
 
-/// Whether a program needs no other file to run: the first process of a guest has none.
+/// True if a program needs no other file to run: the first process of a guest has none.
 #[must_use]
 pub fn is_static(program: &Path) -> bool {
     let bytes = std::fs::read(program).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What of the lab's needs is on this machine, and the packages that have the rest.
+//! Table of the lab's requirements on this machine, and the packages that provide the missing ones.
 
 use crate::cache::Cache;
 use crate::kernel::{Arch, Source};
@@ -11,7 +11,7 @@ use std::process::Command;
 pub struct Component {
     /// Its name.
     pub name: String,
-    /// What is impossible without it.
+    /// The task that is impossible without it.
     pub needed_for: &'static str,
     /// Where it is, or why it is not there.
     pub found: Result<String, Missing>,

@@ -64,15 +64,15 @@ pub struct Kernel {
     pub hz: u32,
     /// When.
     pub tick: Tick,
-    /// Whether timers are finer than a tick.
+    /// True if timers are finer than a tick.
     pub highres: bool,
     /// The preemption model.
     pub preempt: Preempt,
-    /// Whether it has the osnoise tracer.
+    /// True if it has the osnoise tracer.
     pub osnoise: bool,
-    /// Whether it proves its locks (lockdep) and checks its memory (KASAN).
+    /// True if it proves its locks (lockdep) and checks its memory (KASAN).
     pub lockdep: bool,
-    /// What it is built from.
+    /// Its source.
     pub source: Source,
 }
 

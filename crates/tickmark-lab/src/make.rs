@@ -17,7 +17,7 @@ use tickmark_process::{Child, End, Lines, Until};
 /// Bytes of a line of a build's log that are kept.
 const LINE: usize = 1 << 20;
 
-/// What is built here.
+/// The kind of these cache entries.
 const KIND: &str = "kernels";
 /// Build date and host that every kernel reports, so that equal requests give equal bytes.
 const BUILT_AT: &str = "2005-07-06 00:00:00 UTC";
@@ -37,7 +37,7 @@ pub struct Built {
     pub seconds: Option<f64>,
     /// SHA-256 of the image.
     pub sha256: String,
-    /// Whether modules can be built for it.
+    /// True if modules can be built for it.
     pub takes_modules: bool,
 }
 
@@ -71,7 +71,7 @@ pub(crate) struct Maker<'a> {
     pub(crate) on: &'a mut dyn FnMut(Progress<'_>),
 }
 
-/// What of a kernel that is in the cache is not enough.
+/// Additional needs of a kernel that is in the cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Need {
     /// Nothing: its image is enough.

@@ -6,7 +6,7 @@ use crate::{Arch, Error, tools};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What is built here.
+/// The kind of these cache entries.
 const KIND: &str = "modules";
 /// The archive of an entry of `kernels` from which modules are built.
 pub(crate) const TREE: &str = "tree.tar.gz";
@@ -29,7 +29,7 @@ type Files = Vec<(String, Vec<u8>)>;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Module {
     place: String,
-    /// What it is told when it is loaded.
+    /// Parameters for loading it.
     pub parameters: String,
 }
 
@@ -51,14 +51,14 @@ impl std::str::FromStr for Module {
 }
 
 impl Module {
-    /// What it is called in a guest.
+    /// Its name in a guest.
     #[must_use]
     pub fn name(&self) -> String {
         let name = Path::new(&self.place).file_stem().unwrap_or_default();
         name.to_string_lossy().replace('-', "_")
     }
 
-    /// Whether it is built for the kernel: it is tickmark's, or a Kbuild or Makefile lies beside where it is to be.
+    /// True if it is built for the kernel: it is tickmark's, or a Kbuild or Makefile lies beside where it is to be.
     #[must_use]
     pub fn is_built(&self) -> bool {
         OWN.contains(&self.place.as_str()) || self.folder().is_some()

@@ -3,7 +3,7 @@
 use crate::kernel::Arch;
 use std::path::Path;
 
-/// What carries out the guest's instructions.
+/// The way in which the guest's instructions are executed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Accel {
     /// QEMU itself, where an instruction takes 2^shift ns: the same in each boot.
@@ -26,7 +26,7 @@ pub struct Machine {
     pub memory: u32,
     /// How many CPUs it has; where instructions are counted, QEMU carries them out in turns.
     pub cpus: u32,
-    /// What carries it out.
+    /// The way in which instructions are executed.
     pub accel: Accel,
 }
 
@@ -108,7 +108,7 @@ impl Machine {
         options
     }
 
-    /// What every kernel is told.
+    /// Kernel command line of every kernel.
     pub(crate) fn command_line(&self) -> &'static str {
         match (self.arch, self.accel) {
             // Without tsc=reliable timers have no high resolution yet when process 1 starts. An idle processor polls: when

@@ -12,7 +12,7 @@ use std::process::Command;
 /// Files, each as a line with its length and its path, then its content.
 const SOURCES: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/sources.gz"));
 
-/// What is built here.
+/// The kind of these cache entries: static programs, made by rustc with the musl target.
 const KIND: &str = "programs";
 
 /// A static program.

@@ -34,7 +34,7 @@ pub(crate) fn c_library(arch: Arch) -> Result<(), Error> {
     Path::new(header).exists().then_some(()).ok_or_else(missing)
 }
 
-/// What a kernel is built with.
+/// Checks the tools that build a kernel.
 pub(crate) fn for_kernels(arch: Arch) -> Result<(), Error> {
     let programs = [
         ("gcc", "gcc libc6-dev"),

@@ -31,7 +31,7 @@ const fn counted(metric: &'static str, title: &'static str) -> Also {
     Also { unit: Unit::Count, better: Better::Neither, ..also(metric, title) }
 }
 
-/// What a run beside computing tasks gives, in ns of CPU time, in the order of [`Bill::values`].
+/// Figures of a run beside computing tasks, ns of CPU time, in the order of [`Bill::values`].
 const ALSO: &[Also] = &[
     also("bill.billed", "bill, billed to the command"),
     also("bill.total", "bill, total"),
@@ -185,7 +185,7 @@ impl Watch {
         Ok(Self { boards, watchers, threads, nanos: 1e9 / frequency })
     }
 
-    /// What takes long is read outside of what is between two looks: before the first of them, after the last.
+    /// Reads all accounts. The slow ones are read outside of the interval between two looks: before the first of them, after the last.
     fn look(&self, is_first: bool) -> BillReading {
         let before = is_first.then(tasks::all);
         let own = usage::thread_cpu().get();

@@ -129,7 +129,7 @@ fn running(params: &Params) -> Result<Box<dyn tickmark_probe::Routine>, String> 
     }))
 }
 
-/// What was counted.
+/// Counts of clock reads.
 struct ClockReadCounts {
     clocks: Vec<(String, u64)>,
     sites: Vec<(String, u64)>,
@@ -140,7 +140,7 @@ struct ClockReadCounts {
     kernel: Option<u64>,
     /// System calls that read clocks, where the kernel counted these.
     system_calls: Option<Vec<(String, u64)>>,
-    /// Whether breakpoints counted all of it.
+    /// True if breakpoints counted all of it.
     by_breakpoints: bool,
     /// And calls of functions that were named.
     calls: Vec<(String, u64)>,

@@ -23,7 +23,7 @@ use tickmark_wire::{
     Arguments, Better, Group, Headline, Loads, Nanos, Observations, Part, Point, Priority, Unit, names,
 };
 
-/// What it is called, by what lies between.
+/// Name of a transport by the medium between the two ends.
 struct Called {
     metric: &'static str,
     title: &'static str,

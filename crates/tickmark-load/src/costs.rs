@@ -1,4 +1,4 @@
-//! What transactions cost: the accounts of the server's processes and of the client's.
+//! Cost of transactions: the accounts of the server's processes and of the client's.
 
 use tickmark_probe::sys::counters::Counters;
 use tickmark_probe::sys::tasks::{self, Account};
@@ -44,7 +44,7 @@ impl Interrupts {
     }
 }
 
-/// What was used meanwhile.
+/// CPU time used meanwhile.
 pub(crate) struct Used {
     server: Option<Account>,
     client: Account,

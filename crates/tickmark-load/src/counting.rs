@@ -1,4 +1,4 @@
-//! What a user counts: requests, rows, whatever a command does.
+//! A user's count: requests, rows, any work of a command.
 
 use std::process::{Command, Stdio};
 use tickmark_probe::{Params, ProbeError};
@@ -31,7 +31,7 @@ impl<'a> Count<'a> {
     }
 }
 
-/// What is counted, so far: a number that was given, or what a command prints; and which of the two.
+/// Current count: a number that was given (then true), or one that a command prints.
 fn count(by: &str) -> Result<Option<(f64, bool)>, ProbeError> {
     if by.is_empty() {
         return Ok(None);

@@ -1,5 +1,5 @@
-//! What a slower clock costs a server: its clock reads are made longer by known doses, in a random order in each block, while it serves; what a transaction
-//! costs then, against the reads that were counted. No suite has it, as it has to be told the server: `tickmark dose` asks.
+//! Cost of a slower clock for a server: its clock reads are made longer by known doses, in a random order in each block, while it serves;
+//! the cost of a transaction is compared with the counted reads. No suite has it, as it has to be told the server: `tickmark dose` asks.
 
 mod doser;
 mod load;

@@ -154,7 +154,7 @@ fn clock(peer: &Peer) -> Result<CpuClock, CallError> {
 
 /// How long a window is, in ns.
 const WINDOW: u64 = 10_000_000;
-/// What is on its way when the last packet was sent has this time to come.
+/// Time for packets that are on their way when the last one was sent.
 const REST: Duration = Duration::from_millis(50);
 /// Of so many packets that are sent at a fixed rate one is asked how late it was.
 const ASKED: u64 = 16;
@@ -246,7 +246,7 @@ fn packets(
 
 /// Bytes of a call.
 const PIECE: usize = 64 << 10;
-/// What streams do before they are looked at.
+/// Time before streams are first observed.
 const BEGINS: Duration = Duration::from_millis(50);
 
 fn streams(

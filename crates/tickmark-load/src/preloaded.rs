@@ -10,7 +10,7 @@ use tickmark_probe::ProbeError;
 pub(super) struct Preloaded {
     /// The process.
     pub(super) started: Started,
-    /// What was counted, and how long a read takes.
+    /// The library that counts, and its cost for a read.
     pub(super) preload: Preload,
     /// Gone with this.
     _folder: Scratch,

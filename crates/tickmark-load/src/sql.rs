@@ -274,7 +274,7 @@ fn look(
     Ok(())
 }
 
-/// What failed meanwhile.
+/// Failures meanwhile.
 fn since(all: Vec<(String, u64)>, before: &[(String, u64)]) -> Vec<(String, u64)> {
     let earlier = |name: &str| before.iter().find(|(known, _)| known == name).map_or(0, |(_, count)| *count);
     let more = all.into_iter().map(|(name, count)| (name.clone(), count - earlier(&name)));

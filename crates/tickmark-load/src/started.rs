@@ -56,7 +56,7 @@ impl Started {
         }
     }
 
-    /// What is wrong with it.
+    /// An error about it.
     pub(super) fn wrong(&self, why: &str) -> ProbeError {
         ProbeError::Other(format!("`{}`: {why}", self.name))
     }

@@ -1,4 +1,5 @@
-//! What lies where in the file that the library and who started it share: words of 64 bits, little ends first on every machine that is supported.
+//! Layout of the file that the library shares with the program that started it: words of 64 bits, little ends first on every machine that
+//! is supported.
 
 /// The variable of the environment that names the file.
 pub(crate) const VARIABLE: &str = "TICKMARK_PRELOAD_PAGE";
@@ -25,7 +26,7 @@ pub(crate) const OPERATION: usize = 6;
 pub(crate) const LONGEST: usize = 7;
 /// Ticks by which a read takes longer than it was to, that are no longer its own: an interrupt's or another task's.
 pub(crate) const OTHERS: u64 = 20_000;
-/// What a system call that reads a clock takes at most: some of them read a device.
+/// Longest plausible system call that reads a clock, ns: some of them read a device.
 pub(crate) const LONGEST_CALL: u64 = 200_000;
 /// The first word of the counters: so many rows, one for each of several threads, so that they do not wait for each other.
 pub(crate) const COUNTERS: usize = 64;

@@ -23,7 +23,8 @@ use std::path::{Path, PathBuf};
 /// The library, as a file has to hold it.
 pub const LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/tickmark_preload.so"));
 
-/// What is counted apart, in the order of [`Counts::reads`]: clocks by their numbers (linux/time.h), others, and two functions beside clock_gettime(2).
+/// Kinds that are counted separately, in the order of [`Counts::reads`]: clocks by their numbers (linux/time.h), others, and two functions
+/// beside clock_gettime(2).
 pub const KIND_NAMES: [&str; SPENT] = {
     let mut all = [""; SPENT];
     let mut clock = 0;
@@ -70,7 +71,7 @@ pub struct Preload {
     path: PathBuf,
 }
 
-/// What was counted so far.
+/// Counts so far.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Counts {
     /// How often the library was loaded: into a process, and again with each program that it became.
@@ -127,7 +128,7 @@ impl Preload {
         Ok(all)
     }
 
-    /// What the environment of a program has to hold; a library that it has loaded before its own already stays behind this one.
+    /// Environment variables for a program; a library that it already preloads stays behind this one.
     #[must_use]
     pub fn environment(&self) -> [(&'static str, OsString); 2] {
         let mut all = self.library.clone().into_os_string();
@@ -170,7 +171,7 @@ impl Preload {
         self.set(DOSE, BY_SYSCALL)
     }
 
-    /// What was counted so far.
+    /// Counts so far.
     ///
     /// # Errors
     /// Those of reading.
@@ -214,7 +215,7 @@ mod tests {
         for (int i = 0; i < 300; i++) clock_gettime(CLOCK_BOOTTIME, &t);\n\
         gettimeofday(&v, 0); time(0); return t.tv_sec + v.tv_sec == 0; }\n";
 
-    /// What C has beside: a clock by its base, and the processor's time.
+    /// Further clocks of C: a clock by its base, and the processor's time.
     const OTHERS: &str = "#include <time.h>\nint main(void) { struct timespec t; clock_t c = 0;\n\
         for (int i = 0; i < 50; i++) timespec_get(&t, TIME_UTC);\n\
         for (int i = 0; i < 20; i++) c = clock(); return c < 0 || t.tv_sec == 0; }\n";

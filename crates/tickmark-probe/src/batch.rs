@@ -32,7 +32,7 @@ pub(crate) type Between = Box<dyn FnMut() -> Result<(), CallError>>;
 pub struct Shape {
     /// Operations in one call of the body's inner step.
     pub operations: NonZeroU64,
-    /// What one call does by itself.
+    /// Side effects of one call by itself.
     pub expected: Expected,
     /// The cost below which the work was not done.
     pub physical_floor: Picos,
@@ -153,7 +153,7 @@ impl Looped {
         self
     }
 
-    /// What is done after each batch, outside the stamps: making ready for the next one.
+    /// Adds work after each batch, outside the timestamps: preparations for the next one.
     #[must_use]
     pub fn between(mut self, work: impl FnMut() -> Result<(), CallError> + 'static) -> Self {
         self.between = Some(Box::new(work));
@@ -258,8 +258,8 @@ pub(crate) fn stream<C: Clock>(
     Ok((batches, segments))
 }
 
-/// Whether to stop: the budget is used, there are batches enough for a percentile, and the probe had
-/// its CPU for half of the time. Twice and four times the budget are the ends of patience.
+/// True if to stop: the budget is used, there are batches enough for a percentile, and the probe had its CPU for half of the time. Twice
+/// and four times the budget are the ends of patience.
 pub(crate) fn is_enough(batches: usize, spent: Nanos, budget: Nanos, used: impl FnOnce() -> Nanos) -> bool {
     let times = |n: i64| spent.get() >= budget.get().saturating_mul(n);
     times(1) && (batches >= ENOUGH || times(2)) && (times(4) || used().get() >= budget.get() / 2)

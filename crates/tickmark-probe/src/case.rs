@@ -3,12 +3,12 @@
 use crate::{Params, Probe, Routine, Spec, Unavailable};
 use tickmark_wire::{Arguments, Metric, Name, Offer};
 
-/// What can be told to a probe.
+/// A parameter of a probe.
 #[derive(Debug, Clone, Copy)]
 pub struct Parameter {
     /// Its name, which stands in braces in the texts of the spec.
     pub name: &'static str,
-    /// What it is, with its unit.
+    /// Description, with its unit.
     pub about: &'static str,
     /// The values that suites take. Without any, and without numbers, it is any text, and no suite has its probe.
     pub values: &'static [Value],
@@ -74,7 +74,7 @@ impl Value {
 #[derive(Debug, Clone)]
 pub struct Case {
     probe: &'static Probe,
-    /// What it is told.
+    /// Its arguments.
     pub arguments: Arguments,
     /// As the arguments make it; its texts still have their braces.
     spec: Spec,
@@ -151,7 +151,7 @@ impl Case {
         Self { probe, arguments, spec }
     }
 
-    /// What it is.
+    /// Its specification.
     #[must_use]
     pub fn spec(&self) -> &Spec {
         &self.spec
@@ -163,13 +163,13 @@ impl Case {
         self.fill(self.spec.metric, |value| value.name)
     }
 
-    /// What a row calls it.
+    /// Title of its row.
     #[must_use]
     pub fn title(&self) -> String {
         self.fill(self.spec.title, |value| value.title)
     }
 
-    /// What happens between two stamps.
+    /// The work between two timestamps.
     #[must_use]
     pub fn timed(&self) -> String {
         self.fill(self.spec.timed, |value| value.timed)

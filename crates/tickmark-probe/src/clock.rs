@@ -2,7 +2,7 @@
 
 use tickmark_wire::StampClock;
 
-/// What the processor's counter is called here.
+/// The clock that reads the processor's counter.
 pub(crate) const COUNTER: StampClock =
     if cfg!(target_arch = "aarch64") { StampClock::Cntvct } else { StampClock::Tsc };
 

@@ -26,9 +26,9 @@ pub enum ProbeError {
         measured.get(), floor.get()
     )]
     BelowFloor {
-        /// What was measured.
+        /// The measured cost.
         measured: Picos,
-        /// What the spec holds for possible.
+        /// The physical limit of the specification.
         floor: Picos,
     },
     /// Anything else.
@@ -37,8 +37,8 @@ pub enum ProbeError {
 }
 
 impl Unavailable {
-    /// Whether something that there is has run out (room, descriptors, processes, memory, ports) or broke: a failure,
-    /// as the system has the call.
+    /// True if something that there is has run out (room, descriptors, processes, memory, ports) or broke: a failure, as the system has the
+    /// call.
     #[must_use]
     pub fn is_exhaustion(&self) -> bool {
         let spent = [
@@ -71,7 +71,7 @@ impl Unavailable {
 }
 
 impl ProbeError {
-    /// Whether the kernel refuses a call that the probe needs: not a failure, but unsupported.
+    /// True if the kernel refuses a call that the probe needs: not a failure, but unsupported.
     #[must_use]
     pub fn is_refusal(&self) -> bool {
         let refused = [libc::ENOSYS, libc::EPERM, libc::EACCES, libc::EOPNOTSUPP];

@@ -13,7 +13,7 @@ pub struct Gauge {
     /// A first calibration, over some milliseconds; runs refine it over their own length.
     pub scale: Scale,
     first: Anchor,
-    /// Whether the scale is known and needs no calibration.
+    /// True if the scale is known and needs no calibration.
     exact: bool,
 }
 
@@ -43,13 +43,13 @@ impl Gauge {
         Self { clock: StampClock::Monotonic, scale: Scale::NANOS, first, exact: true }
     }
 
-    /// Whether the processor's counter stamps, and not a clock of the kernel.
+    /// True if the processor's counter stamps, and not a clock of the kernel.
     #[must_use]
     pub fn counts(&self) -> bool {
         self.clock == COUNTER
     }
 
-    /// Whether time is a count of instructions: then nothing is done that a plain loop would not do.
+    /// True if time is a count of instructions: then nothing is done that a plain loop would not do.
     #[must_use]
     pub fn counts_instructions(&self) -> bool {
         self.counts() && self.exact

@@ -17,7 +17,7 @@ const LAST: u8 = 1;
 /// Trips that are kept, and first ones that are not.
 const KEPT: usize = 200;
 const FIRST: usize = 20;
-/// What who asks has the other do.
+/// Request of the client for trips.
 const TRIP: u8 = b't';
 const TAKE: u8 = b'<';
 const GIVE: u8 = b'>';

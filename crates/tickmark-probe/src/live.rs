@@ -1,5 +1,5 @@
-//! What happens on each CPU as it happens, for little: a thread on each that sleeps most of the time, is late by as much as a program
-//! would be, and looks at the clock for a moment; and what the kernel counts, once a second.
+//! Live watch of each CPU at little cost: a thread on each sleeps most of the time, is as late as a program would be, and reads the clock
+//! for a moment; the kernel's counters are read once a second.
 
 use crate::sys::CallError;
 use crate::sys::limits::{pin, set_slack};
@@ -19,7 +19,7 @@ const MOST: f64 = 0.018;
 const COUNTING: f64 = 0.002;
 /// Wake-ups a second on each CPU, at most.
 const WAKES: f64 = 20.0;
-/// What a wake-up takes, roughly, in ns.
+/// Rough cost of a wake-up, ns.
 const WAKE: f64 = 40_000.0;
 /// A look at the clock lasts so long at least and at most, in ns.
 const LOOK: (f64, f64) = (20_000.0, 1_000_000.0);
@@ -28,7 +28,7 @@ const GAP: u64 = 1_000;
 /// Reads of the clock of which the cost is told.
 const READS: u32 = 32;
 
-/// What a CPU did in a second. Times in ns; shares of the time.
+/// One second of a CPU. Times in ns; shares of the time.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Second {
     /// Its number.
@@ -53,7 +53,7 @@ pub struct Second {
     pub steal: Option<f64>,
 }
 
-/// What a thread sees between two takes.
+/// Observations of a thread between two takes.
 #[derive(Debug, Default)]
 struct LiveObservation {
     late: Vec<u64>,
@@ -117,7 +117,7 @@ impl Live {
         Ok(live)
     }
 
-    /// What happened since the last time, of each CPU.
+    /// Observations of each CPU since the last time.
     pub fn take(&mut self) -> Vec<Second> {
         self.stay_in_the_budget();
         self.interrupts.count();
@@ -246,7 +246,7 @@ fn watch(cpu: u32, pace: Pace, seen: &Mutex<LiveObservation>, stop: &AtomicBool,
     }
 }
 
-/// What is known of a CPU.
+/// Value of one CPU in a list.
 fn value_for_cpu<T: Copy>(all: &[(u32, T)], cpu: u32) -> Option<T> {
     all.iter().find(|(known, _)| *known == cpu).map(|(_, value)| *value)
 }

@@ -1,4 +1,4 @@
-//! What disturbed a batch, and under which conditions a stretch was measured.
+//! Disturbance of a batch, and the conditions under which a stretch was measured.
 
 use crate::sys::{chain, usage};
 use tickmark_timer::monotonic_ns;

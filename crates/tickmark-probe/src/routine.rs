@@ -1,4 +1,4 @@
-//! What the agent and a probe say to each other.
+//! The interface between the agent and a probe.
 
 use crate::clock::{Clock, Counter};
 use crate::sys::exec::TINY_PATH;
@@ -20,7 +20,7 @@ pub struct Probe {
 /// Makes a probe ready.
 pub type Prepare = fn(&Spec, &Params) -> Result<Box<dyn Routine>, Unavailable>;
 
-/// What a probe is told about where it runs.
+/// Facts about the place where a probe runs.
 #[derive(Debug, Clone)]
 pub struct Params {
     /// The CPU that is measured; this process is pinned to it.
@@ -29,7 +29,7 @@ pub struct Params {
     pub allowed: Vec<u32>,
     /// How much memory and how large files to work on.
     pub sizes: Sizes,
-    /// Whether the working directory holds the tiny program at [`TINY_PATH`].
+    /// True if the working directory holds the tiny program at [`TINY_PATH`].
     pub has_files: bool,
     /// How streams send; none is by write(2).
     pub send: Option<Sending>,
@@ -52,7 +52,7 @@ pub struct Sizes {
     pub last: u64,
     /// A cache line.
     pub line: u64,
-    /// Whether memory is so short that processes which ended are felt.
+    /// True if memory is so short that processes which ended are felt.
     pub short: bool,
 }
 
@@ -100,12 +100,12 @@ impl Params {
     }
 }
 
-/// What ends a watching loop: a gap that is longer than this.
+/// The gap length that ends a watching loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stop {
     /// How long.
     pub above: Nanos,
-    /// Whether the kernel's tracer is stopped at that moment, so that its buffer ends there.
+    /// True if the kernel's tracer is stopped at that moment, so that its buffer ends there.
     pub tracing: bool,
 }
 

@@ -30,13 +30,13 @@ pub fn call(xid: u32) -> [u8; CALL_BYTES] {
     words([xid, CALL, RPC_VERSION, PROGRAM, VERSION, NULL, 0, 0, 0, 0])
 }
 
-/// Whether a message is the reply of success to the call `xid`.
+/// True if a message is the reply of success to the call `xid`.
 #[must_use]
 pub fn succeeded(reply: &[u8], xid: u32) -> bool {
     reply == words::<6, REPLY_BYTES>([xid, REPLY, ACCEPTED, 0, 0, SUCCESS])
 }
 
-/// What the server says to a message; none where it is no call.
+/// The server's answer to a message; none where it is no call.
 #[must_use]
 pub fn answer(message: &[u8]) -> Option<Vec<u8>> {
     let word = |index: usize| {

@@ -158,7 +158,7 @@ impl Session {
         self.line().map(|line| String::from_utf8_lossy(&line).into_owned())
     }
 
-    /// What the host at this address says, which was to come in so long.
+    /// Waits for the answer of the host at this address, for a limited time.
     ///
     /// # Errors
     /// It failed, is gone, or says something else, in words.
@@ -204,14 +204,14 @@ impl Session {
         }
     }
 
-    /// Whether nothing is there to read now, not even the end.
+    /// True if nothing is there to read now, not even the end.
     #[must_use]
     pub fn is_silent(&self) -> bool {
         let looked = self.look(&mut [0]);
         self.lines.buffer().is_empty() && looked.is_err_and(|error| error.kind() == ErrorKind::WouldBlock)
     }
 
-    /// What is there to read now, which stays there.
+    /// Reads available bytes without consuming them.
     fn look(&self, to: &mut [u8]) -> std::io::Result<usize> {
         let stream = self.lines.get_ref();
         let looked = stream.set_nonblocking(true).and_then(|()| stream.peek(to));
@@ -254,7 +254,7 @@ impl Session {
     }
 }
 
-/// What is left of the time until then.
+/// The time remaining until then.
 fn left(until: Instant) -> std::io::Result<Duration> {
     let left = until.saturating_duration_since(Instant::now());
     if left.is_zero() { Err(ErrorKind::TimedOut.into()) } else { Ok(left) }

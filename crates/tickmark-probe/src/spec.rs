@@ -1,4 +1,4 @@
-//! What a probe says of itself: list, verify, docs, tables and report come from it.
+//! Specification of a probe: list, verify, docs, tables and report come from it.
 
 use crate::case::Parameter;
 use tickmark_wire::{Arguments, Better, Group, Headline, Part, Picos, Unit};
@@ -11,17 +11,17 @@ pub struct Spec {
     pub name: &'static str,
     /// The metric's: dotted, without a unit.
     pub metric: &'static str,
-    /// What a row of the summary calls it.
+    /// Title of a row of the summary.
     pub title: &'static str,
     /// Its chapter.
     pub group: Group,
-    /// What it counts.
+    /// Its unit.
     pub unit: Unit,
     /// Which way is good.
     pub better: Better,
     /// How observations become a figure.
     pub headline: Headline,
-    /// What happens between two stamps.
+    /// The work between two timestamps.
     pub timed: &'static str,
     /// System calls without which it cannot run.
     pub needs: &'static [Syscall],
@@ -29,21 +29,21 @@ pub struct Spec {
     pub source: &'static str,
     /// A cost below this is refused: no hardware does it.
     pub physical_floor: Picos,
-    /// What one call of the timed step does by itself.
+    /// Side effects of one call of the timed step by itself.
     pub expected: Expected,
-    /// Whether it sleeps by design.
+    /// True if it sleeps by design.
     pub sleeps: bool,
-    /// Whether its processes may run on any CPU.
+    /// True if its processes may run on any CPU.
     pub roams: bool,
     /// How many slices of the budget a run gets, in tenths of an ordinary probe's.
     pub weight: u32,
-    /// Whether it works on as much memory as there is: setting that up takes its time, which its limit must leave.
+    /// True if it works on as much memory as there is: setting that up takes its time, which its limit must leave.
     pub much_memory: bool,
     /// The parts of the metric's figure, where there are more than the whole.
     pub parts: &'static [Part],
-    /// What it can be told.
+    /// Its parameters.
     pub parameters: &'static [Parameter],
-    /// What the arguments change in this spec.
+    /// Changes of this specification by the arguments.
     pub tune: fn(&mut Self, &Arguments),
     /// Metrics that its runs give beside the first.
     pub also: &'static [Also],
@@ -54,9 +54,9 @@ pub struct Spec {
 pub struct Also {
     /// Its name.
     pub metric: &'static str,
-    /// What a row calls it.
+    /// Title of its row.
     pub title: &'static str,
-    /// What it counts.
+    /// Its unit.
     pub unit: Unit,
     /// Which way is good.
     pub better: Better,
@@ -109,8 +109,8 @@ impl Spec {
     }
 }
 
-/// What an architecture other than x86-64 has in the place of a call: architectures that came later lack the older of two
-/// that do the same (Linux, include/uapi/asm-generic/unistd.h).
+/// The system call that replaces one of x86-64 on other architectures: later ones lack the older of two equivalent calls (Linux,
+/// include/uapi/asm-generic/unistd.h).
 #[cfg(not(target_arch = "x86_64"))]
 macro_rules! elsewhere {
     (name $name:literal $number:ident) => {
@@ -223,8 +223,8 @@ syscalls! {
     Write = "write" SYS_write,
 }
 
-/// What every run takes beside what its probe names: to get memory, to read the kernel's accounts, to
-/// stamp, to make its threads, to write the result and to end.
+/// System calls of every run beside those that its probe names: to get memory, to read the kernel's accounts, to take timestamps, to make
+/// its threads, to write the result and to end.
 pub const EVERY_RUN: &[(&str, i64)] = &[
     ("brk", libc::SYS_brk),
     ("clock_gettime", libc::SYS_clock_gettime),

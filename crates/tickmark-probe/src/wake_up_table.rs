@@ -119,7 +119,7 @@ mod tests {
         assert!(watching.look().buckets().is_some());
     }
 
-    /// What could be made shorter under a run would end it.
+    /// A file that could be shortened under a run is refused, because the run would end.
     #[test]
     fn only_what_keeps_its_length_is_counted_into() {
         let looked = SharedWakeUpTable::new().unwrap();

@@ -37,9 +37,9 @@ const PATIENCE: Duration = Duration::from_millis(300);
 pub struct Child {
     /// Where it reads, if that is a pipe.
     pub stdin: Option<ChildStdin>,
-    /// What it writes, if that is a pipe.
+    /// Its standard output, if that is a pipe.
     pub stdout: Option<ChildStdout>,
-    /// What it complains of, if that is a pipe.
+    /// Its standard error, if that is a pipe.
     pub stderr: Option<ChildStderr>,
     id: u32,
     ended: Receiver<Ended>,
@@ -65,18 +65,18 @@ pub enum End {
 pub struct Until<'a> {
     /// On the wall; none is as long as it likes.
     pub limit: Option<Duration>,
-    /// Whether it is no longer wanted. Asked all the while, it may also look at what the child does.
+    /// True if it is no longer wanted. Asked all the while, it may also look at what the child does.
     pub stop: &'a dyn Fn() -> bool,
 }
 
-/// What came of a child that was waited for, with what it wrote.
+/// Result of a child that was waited for, with its output.
 #[derive(Debug)]
 pub struct Finished {
     /// How it ended.
     pub end: End,
-    /// What it wrote to standard output, at most 16 MiB.
+    /// Standard output, at most 16 MiB.
     pub stdout: Vec<u8>,
-    /// What it complained of, as far.
+    /// Standard error, at most 16 MiB.
     pub stderr: Vec<u8>,
 }
 

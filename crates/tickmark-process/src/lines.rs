@@ -7,7 +7,7 @@ use std::path::Path;
 pub struct Lines<R> {
     reader: BufReader<R>,
     most: usize,
-    /// Whether the rest of a line is still to be passed over.
+    /// True if the rest of a line is still to be passed over.
     in_line: bool,
 }
 
@@ -30,7 +30,7 @@ pub fn text(path: &Path) -> Result<String> {
     String::from_utf8(bytes).map_err(|error| Error::new(ErrorKind::InvalidData, error))
 }
 
-/// What a line is.
+/// A line of output.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Line {
     /// A whole line.

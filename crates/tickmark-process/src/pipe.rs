@@ -4,7 +4,7 @@ use std::io::Read;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Instant;
 
-/// What a program says of itself is no longer; the rest is read, so that it does not wait, and left out.
+/// Most output to keep, bytes; the rest is read, so that the program does not wait, and dropped.
 const MOST: usize = 16 << 20;
 
 /// A pipe that a thread of its own reads.
@@ -28,7 +28,7 @@ impl Drained {
         Self(receive)
     }
 
-    /// What came until its end, or until a time: a process that was left behind may hold it open.
+    /// Bytes until its end, or until a time: a process that was left behind may hold it open.
     #[must_use]
     pub fn until(&self, when: Instant) -> Vec<u8> {
         let mut bytes = Vec::new();

@@ -31,13 +31,13 @@ fn it_ends_in_time_and_when_it_is_not_wanted() {
     assert_eq!(run("sleep 30", b"", &Until { limit: None, stop: &|| true }).end, End::Stopped);
 }
 
-/// Whether a process is there and has not ended.
+/// True if a process is there and has not ended.
 fn lives(pid: &str) -> bool {
     let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     text.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with('Z'))
 }
 
-/// Whether one that was killed ends.
+/// True if one that was killed ends.
 fn ends(pid: &str) -> bool {
     let since = Instant::now();
     while lives(pid) && since.elapsed() < Duration::from_secs(10) {

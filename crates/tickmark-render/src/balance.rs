@@ -7,7 +7,7 @@ use std::fmt::Write;
 use tickmark_analysis::balance::{Balanced, Judged, Level, Prefers};
 use tickmark_analysis::report::Unit;
 
-/// What guests of one CPU that count instructions leave out.
+/// Costs that guests of one CPU that count instructions leave out.
 const MODEL: &str = "The guests have one CPU and count instructions: caches, other CPUs and the balancing between them, and the latency of real \
                      devices are not in these figures.\n";
 

@@ -20,7 +20,7 @@ fn name(what: BillItem) -> (&'static str, &'static str) {
     }
 }
 
-/// What a part is called.
+/// Title of an item.
 pub(crate) fn title(what: BillItem) -> &'static str {
     name(what).0
 }

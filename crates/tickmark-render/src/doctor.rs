@@ -1,4 +1,4 @@
-//! What a machine loses, as text, JSON and OpenMetrics.
+//! A machine's losses, as text, JSON and OpenMetrics.
 
 use crate::grid::wrapped;
 use crate::number::{self, percent, time};
@@ -10,7 +10,7 @@ use tickmark_analysis::doctor::{Before, Cost, Diagnosis, Evidence, ObservedValue
 const HEADING: Style = Style::new().bold();
 const FOUND: Style = AnsiColor::Yellow.on_default();
 
-/// What a check looks for, and what to do about it.
+/// Words for a check: its subject, and the advice.
 struct Words {
     title: &'static str,
     advice: &'static str,
@@ -98,7 +98,7 @@ fn words(name: &str) -> Words {
     Words { title, advice }
 }
 
-/// What a check looks for; its name where this version has none of that name.
+/// Title of a check; its name where this version does not know it.
 pub(crate) fn title(name: &str) -> &str {
     match words(name).title {
         "" => name,
@@ -106,7 +106,7 @@ pub(crate) fn title(name: &str) -> &str {
     }
 }
 
-/// What to do about it.
+/// Advice for a check.
 pub(crate) fn advice(name: &str) -> &'static str {
     words(name).advice
 }
@@ -169,7 +169,7 @@ pub fn text(all: &[Diagnosis]) -> String {
     out
 }
 
-/// What it is worth that nothing was found: as much as was checked.
+/// The conclusion where nothing was found: it is worth as much as was checked.
 fn nothing_found(all: &[Diagnosis]) -> String {
     let blind = all.iter().filter(|one| matches!(one.outcome, Outcome::NotVisible(_))).count();
     match all.len() - blind {
@@ -218,7 +218,7 @@ fn evidence(evidence: &Evidence) -> String {
     format!("{}: {}{source}{}", evidence.name, value(&evidence.value), before(evidence))
 }
 
-/// What it was here before.
+/// Earlier value on this machine, in words.
 fn before(evidence: &Evidence) -> String {
     let Some(Before { low, high, recordings }) = evidence.before else { return String::new() };
     let of = |number: f64| match evidence.value {

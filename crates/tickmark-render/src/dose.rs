@@ -1,4 +1,4 @@
-//! What a slower clock costs a server, as text and JSON.
+//! Cost of a slower clock for a server, as text and JSON.
 
 use crate::grid::{table, wrapped};
 use crate::number::{count as count_of, percent, time};
@@ -10,7 +10,7 @@ use tickmark_stats::Interval;
 use tickmark_stats::dose::Slope;
 
 const HEADING: Style = Style::new().bold();
-/// What a query took longer with the slower clock in timecounter-cost.txt, in ns: 1/13710.22 s less 1/15160.35 s.
+/// Additional time of a query with the slower clock in timecounter-cost.txt, ns: 1/13710.22 s less 1/15160.35 s.
 const DOCUMENT_GAP: f64 = 6980.0;
 
 /// A table of doses, the slope beside the count, and what other clocks would cost.
@@ -69,7 +69,7 @@ fn reads(number: f64) -> String {
     }
 }
 
-/// What keeps scheduling out, where that was not asked for.
+/// The mechanism that prevents scheduling, where that was not requested.
 fn keeps_out(dosed: &Dosed) -> &'static str {
     let is = |name: &str, value: &str| dosed.arguments.get(name).is_some_and(|told| told == value);
     if is("place", "same") && is("connections", "1") && is("connection", "keep-alive") {

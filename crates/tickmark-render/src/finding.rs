@@ -1,4 +1,4 @@
-//! What is notable of a recording, in words that say what to do.
+//! Notable findings of a recording, in words that say what to do.
 
 use crate::noise::what;
 use crate::number::{percent, time};

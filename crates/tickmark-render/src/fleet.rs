@@ -20,7 +20,7 @@ const FOUND: Style = AnsiColor::Yellow.on_default();
 /// More lines of one kind than this are counted.
 const MOST: usize = 20;
 
-/// What came of a survey that has ended, in its folder.
+/// Conclusion of a survey that has ended, with its folder.
 #[must_use]
 pub fn ended(nodes: &[Node], folder: &str) -> String {
     let mut outcomes = BTreeMap::new();
@@ -37,7 +37,7 @@ pub fn ended(nodes: &[Node], folder: &str) -> String {
     out
 }
 
-/// What came of links that were measured now, in the survey's folder.
+/// Conclusion of links that were measured now, with the survey's folder.
 #[must_use]
 pub fn measured_links(found: &Links, folder: &str) -> String {
     let mut out = format!("{HEADING}Links between machines{HEADING:#}\n");

@@ -1,4 +1,4 @@
-//! What the gate says: as text, JSON, markdown, JUnit's XML, and annotations of GitHub Actions.
+//! Results of the gate: as text, JSON, markdown, JUnit's XML, and annotations of GitHub Actions.
 
 mod calibration;
 mod limits;
@@ -26,13 +26,13 @@ pub struct Page<'a> {
     pub id: String,
     /// Name of the newest recording.
     pub name: String,
-    /// What was found.
+    /// The result.
     pub checked: &'a Checked,
     /// How well the gate can tell, where that was measured.
     pub calibration: Option<Calibration>,
-    /// Whether the earlier ones were chosen.
+    /// True if the earlier ones were chosen.
     pub is_baseline: bool,
-    /// Whether a figure fails.
+    /// True if a figure fails.
     pub fails: &'a dyn Fn(&Line) -> bool,
     /// The exit code.
     pub code: u8,
@@ -122,7 +122,7 @@ impl Page<'_> {
         })
     }
 
-    /// What failed, else those that are farthest off.
+    /// The failed lines, or else those with the largest differences.
     fn shown(&self) -> Vec<&Line> {
         let failing = self.failing();
         if !failing.is_empty() {

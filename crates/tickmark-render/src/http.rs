@@ -27,7 +27,7 @@ pub fn text(all: &[Load]) -> String {
     blocks(all, block, &notes(all))
 }
 
-/// What `block` makes of each load under its title, or why it has no figure; and the notes.
+/// The text that `block` makes of each load under its title, or the reason why there is no figure; and the notes.
 pub(crate) fn blocks<T>(all: &[Load<T>], block: fn(&mut String, &T), notes: &str) -> String {
     let mut out = String::new();
     for load in all {

@@ -1,4 +1,4 @@
-//! What the cost of one tick says of another HZ.
+//! Prediction for another HZ from the cost of one tick.
 
 use std::fmt::Write;
 use tickmark_analysis::hz::Tick;
@@ -8,9 +8,8 @@ use tickmark_stats::median;
 /// it takes for instructions.
 const MIPS: [f64; 2] = [50.0, 400.0];
 
-/// What a tick takes, what more of them take, and what that makes of an operation: the answer to the question of HZ, from
-/// the first setting and those that differ from it in HZ alone. `changes` are those of the operations' mean costs, for each
-/// setting after the first.
+/// Answer to the question of HZ: the cost of a tick, of more of them, and of an operation beside them, from the first setting and those
+/// that differ from it in HZ alone. `changes` are those of the operations' mean costs, for each setting after the first.
 #[must_use]
 pub fn answer(ticks: &[Option<Tick>], changes: &[Vec<f64>]) -> String {
     let mut out = String::new();
@@ -52,8 +51,7 @@ pub fn answer(ticks: &[Option<Tick>], changes: &[Vec<f64>]) -> String {
     out
 }
 
-/// What each setting loses to its tick, and the loss that the first one's cost of a tick predicts for those that differ from it
-/// in HZ alone.
+/// Loss of each setting to its tick, and the loss that the first one's cost of a tick predicts for those that differ from it in HZ alone.
 #[must_use]
 pub fn prediction(ticks: &[Option<Tick>]) -> String {
     let ticks: Vec<&Tick> = ticks.iter().flatten().collect();

@@ -1,4 +1,4 @@
-//! What a person or a program reads: reports, comparisons and lmbench's tables as text, JSON, markdown and HTML.
+//! Renders reports, comparisons and lmbench's tables as text, JSON, markdown and HTML.
 //!
 //! Every sentence about a figure stands here once, whatever the format. This crate computes nothing and writes to no file: it gives
 //! back text, with colours that the caller's stream strips where they are not wanted.

@@ -1,4 +1,4 @@
-//! What happens on each CPU, for a terminal and as JSON.
+//! Live view of each CPU, for a terminal and as JSON.
 
 use crate::number::{percent, time};
 use serde_json::{Value, json};
@@ -28,7 +28,7 @@ pub const HEADS: [&str; 12] = [
     "clock read",
 ];
 
-/// What a CPU did in the last second, in words.
+/// The last second of a CPU, in words.
 #[must_use]
 pub fn cells(history: &History) -> [String; 12] {
     let of = history.last();
@@ -50,7 +50,7 @@ pub fn cells(history: &History) -> [String; 12] {
     ]
 }
 
-/// What bars show, in words, with their ends.
+/// Legend of the bars, with their ends.
 #[must_use]
 pub const fn shown(what: LiveQuantity) -> &'static str {
     match what {
@@ -98,7 +98,7 @@ pub fn json(at: &str, all: &[History], own: f64) -> Value {
     json!({ "at": at, "own_share_of_a_cpu": own, "cpus": all.iter().map(cpu).collect::<Vec<_>>() })
 }
 
-/// What it costs, in a line.
+/// Its own cost, in a line.
 #[must_use]
 pub fn cost(own: f64) -> String {
     format!("this view takes {} of one CPU", percent(own))

@@ -1,4 +1,4 @@
-//! What interrupted a spinning loop, as text and as JSON.
+//! Interruptions of a spinning loop, as text and as JSON.
 
 use crate::grid::{lines, wrapped};
 use crate::number::{count, percent, time};
@@ -129,7 +129,7 @@ pub fn table<'a>(cpus: impl Iterator<Item = &'a Noise> + Clone) -> String {
     out
 }
 
-/// What a column of the table holds.
+/// The column of a table.
 #[derive(Clone, Copy, PartialEq)]
 enum Class {
     Tick,
@@ -201,7 +201,7 @@ fn accounts(accounts: &Accounts) -> String {
     format!("by the kernel's own accounts: {known}")
 }
 
-/// What has to be known of the names.
+/// Notes on the names.
 fn notes(noise: &Noise) -> Vec<String> {
     let mut notes = Vec::new();
     match noise.looked {
@@ -220,7 +220,7 @@ fn notes(noise: &Noise) -> Vec<String> {
     notes
 }
 
-/// What gaps that were not asked about are likely to be: as those are that were, and that no train and no task explains.
+/// Likely causes of gaps whose counters were not read: those of examined gaps that no train and no task explains.
 fn not_asked(noise: &Noise) -> Option<String> {
     let count = |is: &dyn Fn(&GapCause) -> bool| -> usize {
         noise.kinds.iter().filter(|kind| is(&kind.what)).map(|kind| kind.count).sum()

@@ -7,7 +7,7 @@ use tickmark_analysis::sample::{New, NoFigure, SeparateModes};
 use tickmark_stats::tick::NotFound;
 use tickmark_store::Elsewhere;
 
-/// What is to be known before figures are believed.
+/// Words of a mark, which a reader needs before believing figures.
 pub(crate) fn mark(mark: &Mark) -> String {
     match mark {
         Mark::Contended { share, runs, of } => {
@@ -50,7 +50,7 @@ pub(crate) fn no_floor(why: NoFloor) -> &'static str {
     }
 }
 
-/// What else there is to say of a row.
+/// Words of a note on a row.
 fn note(note: &Note) -> String {
     match note {
         Note::Instructions(number) => {

@@ -9,7 +9,7 @@ use std::fmt::Write;
 use tickmark_analysis::scenario::{Errors, Scenario, Timer};
 
 const HEADING: Style = Style::new().bold();
-/// What apic-timer-module.txt says of its own figures; its plots and tables are lost.
+/// Remark of apic-timer-module.txt on its own figures; its plots and tables are lost.
 const DOCUMENT: &str = "The document (450 MHz, 2001): without correction 2000 cycles late (4.4 us) or more; with it the first timer of a row is as \
                         late, the others 400 cycles (.9 us) on average; 29 timers 1000 cycles apart fall behind.";
 

@@ -137,7 +137,7 @@ fn how_long(limit: &Limit, interval: Option<f64>) -> String {
     }
 }
 
-/// What lies beyond the latest.
+/// Estimate beyond the latest wake-up.
 fn beyond(way: &WaitMethodRow, seen: &WakeUpSummary, wakes: &Wakes) -> String {
     let title = &way.title;
     match &seen.beyond {

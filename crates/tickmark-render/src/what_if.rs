@@ -1,4 +1,4 @@
-//! What a tick costs at another HZ, in words and as JSON.
+//! Predicted cost of a tick at another HZ, in words and as JSON.
 
 use crate::grid::{lines, wrapped};
 use crate::number::time;
@@ -52,7 +52,7 @@ fn clocked(clocked: &Clocked) -> String {
     format!("at {} MHz: {} a tick, {}", clocked.megahertz, time(clocked.scaled), each.join(", "))
 }
 
-/// What must hold for the prediction to hold.
+/// Assumptions of the prediction.
 fn assumptions(what_if: &WhatIf) -> Vec<String> {
     let mut notes = vec![
         "For a busy CPU. Assumes that a tick costs the same at every HZ; at a higher HZ less work gathers between two ticks. What the tick evicts from \

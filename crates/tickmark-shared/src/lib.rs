@@ -18,7 +18,7 @@ use address::Url;
 use std::path::PathBuf;
 use tickmark_database::{Address, Login};
 
-/// What an address of a shared store begins with.
+/// Beginnings of a shared store's address.
 const SCHEMES: [&str; 2] = ["postgres://", "postgresql://"];
 
 /// Why the server and the copy could not be made alike.
@@ -46,7 +46,7 @@ pub enum Error {
     /// A file of the copy.
     #[error("cannot {what} {}: {source}", path.display())]
     File {
-        /// What was tried: read, write, make, lock, remove.
+        /// The operation that failed: read, write, make, lock, remove.
         what: &'static str,
         /// The file.
         path: PathBuf,

@@ -69,7 +69,7 @@ impl Server {
         work(&mut self.client).map_err(|why| Error::Server { place: self.place.clone(), why })
     }
 
-    /// What tells this database from others.
+    /// Identity of this database among others.
     pub(crate) fn identity(&mut self) -> Result<String, Error> {
         self.ask(|client| {
             let rows = client.query("select store from tickmark_schema order by version limit 1", &[])?;

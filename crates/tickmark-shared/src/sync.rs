@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use tickmark_store::files::{SMALL, open_regular, read_regular, write_whole};
 use tickmark_store::{Id, Store};
 
-/// What both had when they were alike: a line `ID DIGEST` for each recording. A meta.json of another digest was changed here.
+/// File of the last common state: a line `ID DIGEST` for each recording. A meta.json of another digest was changed here.
 const SYNCED: &str = "synced";
 
 /// Which database the copy is of.
@@ -18,7 +18,7 @@ const IDENTITY: &str = "server";
 /// How long another command may be at the copy.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What a sync did.
+/// Result of a sync.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Synced {
     /// Recordings that were sent, wholly or in part.

@@ -1,4 +1,4 @@
-//! What a program takes beside a tick of a rate: each tick costs it time, and a coarse one makes it wait.
+//! Cost of a program beside a tick of a rate: each tick costs it time, and a coarse one makes it wait.
 
 use crate::Interval;
 use crate::bootstrap::bca;
@@ -13,7 +13,7 @@ const LEVEL: f64 = 0.05;
 /// Of fewer rates a curve of three terms would pass through each, and its shape between them would be no measurement.
 const RATES: usize = 4;
 
-/// What is known of one rate: its Hz, and what the program took in each boot, lower being better.
+/// One rate: its Hz, and the program's cost in each boot, lower being better.
 pub type Level = (f64, Vec<f64>);
 
 /// Which rate is best.

@@ -10,7 +10,7 @@ pub const ENOUGH: usize = 100;
 pub struct Figures {
     /// 10th percentile of the batches' cost, or their median where they are few.
     pub floor: f64,
-    /// Whether the median stands in for the floor.
+    /// True if the median stands in for the floor.
     pub few: bool,
     /// All time over all operations: ticks and whatever else happened included.
     pub mean: f64,

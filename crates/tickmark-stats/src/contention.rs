@@ -55,7 +55,7 @@ impl Stretch {
         (taken / self.wall).clamp(0.0, 1.0)
     }
 
-    /// Whether that is more than an idle machine takes.
+    /// True if that is more than an idle machine takes.
     #[must_use]
     pub fn contended(&self) -> bool {
         self.taken() > THRESHOLD

@@ -1,5 +1,4 @@
-//! What a curve of costs over sizes says: the levels of a memory, how much something holds, where a cost
-//! first rises.
+//! Features of a curve of costs over sizes: the levels of a memory, a capacity, the size where a cost first rises.
 
 use crate::quantile::median;
 

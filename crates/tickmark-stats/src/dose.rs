@@ -87,7 +87,7 @@ fn ratio(blocks: &[&Vec<Slice>]) -> Option<f64> {
     (squares.is_normal() && slope.is_finite()).then(|| slope / charged(blocks).unwrap_or(1.0))
 }
 
-/// Whether slopes of these are divided by what timed reads say.
+/// True if slopes of these are divided by what timed reads say.
 #[must_use]
 pub fn is_calibrated(blocks: &[Vec<Slice>]) -> bool {
     charged(&blocks.iter().collect::<Vec<_>>()).is_some()

@@ -1,4 +1,4 @@
-//! What lies beyond the longest that was seen: peaks over a threshold, and only where nothing speaks against it.
+//! Estimates beyond the longest observation: peaks over a threshold, and only where nothing contradicts the model.
 //!
 //! Excesses of peaks over a high threshold follow a generalized Pareto distribution (Pickands, Annals of Statistics 3, 1975), if the
 //! sequence is stationary. Fitted by probability-weighted moments (Hosking and Wallis, Technometrics 29, 1987).
@@ -187,7 +187,7 @@ fn peaks(sequences: &[Vec<f64>], threshold: f64) -> Vec<(usize, f64)> {
     peaks
 }
 
-/// Whether peaks come as often in each part, and are no longer towards an end: each against what chance gives.
+/// True if peaks come as often in each part, and are no longer towards an end: each against what chance gives.
 fn is_stationary(peaks: &[(usize, f64)], trials: usize, random: &mut StdRng) -> bool {
     let uneven = |places: &mut dyn Iterator<Item = f64>| {
         let mut counts = [0.0; PARTS];

@@ -42,7 +42,7 @@ impl Side {
         }
     }
 
-    /// Whether a deviation lies on this side.
+    /// True if a deviation lies on this side.
     fn has(self, deviation: f64) -> bool {
         match self {
             Self::Above => deviation >= 0.0,
@@ -52,7 +52,7 @@ impl Side {
     }
 }
 
-/// What is said of a figure on its side.
+/// The judgement of a figure.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Judged {
     /// The new ones over the middle of the earlier ones.

@@ -1,6 +1,6 @@
 //! The offset between two clocks, from readings passed to and fro.
 
-/// What one pair of CPUs shows, in ns.
+/// Offset between the clocks of one pair of CPUs, ns.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Offset {
     /// How far the other clock is ahead.

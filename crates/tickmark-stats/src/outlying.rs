@@ -8,7 +8,7 @@ use crate::{Sorted, median};
 
 /// Fewer values say nothing about each other.
 pub const FEWEST: usize = 5;
-/// What makes the median absolute deviation of normal values estimate their standard deviation.
+/// Factor that makes the median absolute deviation of normal values estimate their standard deviation.
 const NORMAL: f64 = 1.482_602_218_505_602;
 /// Some more than the share of normal values within a standard deviation.
 const ONE_SIGMA: f64 = 5.0 / 6.0;

@@ -21,7 +21,7 @@ const MIDDLE: f64 = 0.7;
 /// Fewer are taken off at an end.
 const MOST: usize = crate::trimmed::MOST + 1;
 
-/// What is judged by its labels.
+/// Data that a test judges by relabelling.
 pub trait Relabelled {
     /// How far from no difference it is under these labels: more is farther.
     fn score(&self, labels: &[bool]) -> f64;

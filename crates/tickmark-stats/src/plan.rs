@@ -3,9 +3,8 @@
 use crate::Interval;
 use crate::student::{normal_above, normal_point, t_point};
 
-/// What is found less often than by Student's t on normal noise, for which the rest is computed: a test by labels two of a hundred
-/// (simulated, ten blocks), the tails of real runs, which a pilot of six pairs rarely sees, some three more (taken from 3,000 rounds
-/// of five metrics).
+/// Power lost against Student's t on normal noise, for which the rest is computed: two of a hundred by the test by labels (simulated, ten
+/// blocks), some three more by the tails of real runs, which a pilot of six pairs rarely shows (taken from 3,000 rounds of five metrics).
 const LESS: f64 = 0.05;
 /// Above so many degrees of freedom a standard deviation is taken for known.
 const KNOWN: f64 = 20_000.0;

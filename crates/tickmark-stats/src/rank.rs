@@ -15,7 +15,7 @@ pub struct MannWhitney {
     pub u: f64,
     /// The two-sided chance.
     pub p: f64,
-    /// Whether it was counted, and is not the normal approximation with corrections for ties and continuity.
+    /// True if it was counted, and is not the normal approximation with corrections for ties and continuity.
     pub exact: bool,
 }
 
@@ -47,7 +47,7 @@ struct Ranks {
     u: f64,
     /// Sum of t^3 - t over the groups of equal values.
     ties: f64,
-    /// Whether a value stands in both samples.
+    /// True if a value stands in both samples.
     tied_across: bool,
 }
 

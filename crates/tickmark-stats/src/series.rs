@@ -15,8 +15,8 @@ pub fn lag_1(values: &[f64]) -> Option<f64> {
     (count > 2 && all > 0.0).then(|| neighbours / all)
 }
 
-/// What chance alone gives of that correlation in 95 of 100 series of `count` independent values: around -1/n, two
-/// standard errors of 1/sqrt(n) (Bartlett 1946; Kendall 1954 for the shift).
+/// Limits of that correlation in 95 of 100 series of `count` independent values: around -1/n, two standard errors of 1/sqrt(n) (Bartlett
+/// 1946; Kendall 1954 for the shift).
 #[must_use]
 pub fn lag_1_by_chance(count: usize) -> (f64, f64) {
     let n = count as f64;

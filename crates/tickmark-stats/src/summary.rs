@@ -3,7 +3,7 @@
 use crate::Interval;
 use crate::student::normal_point;
 
-/// What a sample looks like.
+/// Summary of a sample.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Summary {
     /// How many values.

@@ -51,8 +51,7 @@ pub struct Gaps<'a> {
 }
 
 impl Gaps<'_> {
-    /// Whether the columns can be what a loop saw: numbers, one gap after the other, to the end of the span, which is not much
-    /// longer.
+    /// True if the columns can be what a loop saw: numbers, one gap after the other, to the end of the span, which is not much longer.
     fn follow_one_another(&self) -> bool {
         let mut end = 0.0;
         let each = self.start.iter().zip(self.length);
@@ -78,9 +77,9 @@ pub struct Train {
     pub phase: f64,
     /// The share of its slots in which it was seen, of those in which the loop had the CPU, less what chance fills.
     pub filled: f64,
-    /// What one takes; none where too few were seen that no other task had a part in.
+    /// Cost of one; none where too few had no part of another task.
     pub cost: Option<Cost>,
-    /// Whether the kernel counted as many timer interrupts or more, and counted them in its gaps where that is known; not so where the
+    /// True if the kernel counted as many timer interrupts or more, and counted them in its gaps where that is known; not so where the
     /// count is unknown.
     pub confirmed: bool,
 }
@@ -96,7 +95,7 @@ pub struct Trains {
     pub of: Vec<Option<usize>>,
 }
 
-/// What an interruption of a train takes, without the time that other tasks had.
+/// Time of an interruption of a train, without the time of other tasks.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Cost {
     /// Lengths of the gaps: 10th percentile, median, 90th percentile, ns.
@@ -183,7 +182,7 @@ fn own_tick(combs: &[Comb], first: usize, confirms: impl Fn(&Comb) -> bool, gaps
     .unwrap_or(first)
 }
 
-/// Whether a train's gaps are too short for the kernel to be asked after them, as those are in which the core's other thread has its tick.
+/// True if a train's gaps are too short for the kernel to be asked after them, as those are in which the core's other thread has its tick.
 /// Beside other tasks nothing else may be left of a rate that both have.
 fn is_felt(comb: &Comb, gaps: &Gaps<'_>) -> bool {
     let lengths = Sorted::new(comb.own.iter().map(|(_, gap)| gaps.length[*gap]));
@@ -198,9 +197,10 @@ fn timers(comb: &Comb, gaps: &Gaps<'_>) -> Option<bool> {
     (known.len() >= FEWEST).then(|| known.iter().filter(|counted| **counted).count() * 2 > known.len())
 }
 
-/// Whether a train can be what the kernel counted so many timer interrupts a second of: all of them, or a part that leaves
-/// room for fewer others than a tick of twice the rate would make. Where it is not known that they were counted in its own gaps, the part has to
-/// leave room for the tasks that came between two of its slots, as timers may have woken them; and as they may have, they count for the others in either case.
+/// True if a train can be what the kernel counted so many timer interrupts a second of: all of them, or a part that leaves room for fewer
+/// others than a tick of twice the rate would make. Where it is not known that they were counted in its own gaps, the part has to leave
+/// room for the tasks that came between two of its slots, as timers may have woken them; and as they may have, they count for the others in
+/// either case.
 fn agrees(comb: &Comb, in_its_gaps: bool, counted: f64, seconds: f64) -> bool {
     // Ticks that fell together while the CPU was away, and the ends of the run, lower the count.
     let allowed = |count: f64| 1.1 * count + ENDS / seconds;

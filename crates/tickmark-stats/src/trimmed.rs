@@ -43,7 +43,7 @@ impl Sums {
         self.variance_above(self.rounding())
     }
 
-    /// What rounding makes of a variance of these values.
+    /// Rounding error of a variance of these values.
     fn rounding(self) -> f64 {
         1e-15 * self.squares / self.count
     }

@@ -4,7 +4,7 @@
 use crate::student::{t_above, t_point};
 use crate::{Interval, Spread, spread};
 
-/// What a test of means needs of a sample.
+/// Moments of a sample for a test of means.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Moments {
     /// How many values.

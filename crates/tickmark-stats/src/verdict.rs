@@ -1,4 +1,4 @@
-//! What two samples say together: five verdicts.
+//! Verdicts on two samples: there are five.
 
 mod family;
 mod looks;
@@ -32,14 +32,14 @@ pub enum Correction {
     Discovery,
 }
 
-/// What is claimed, and when.
+/// The rule of claims.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rule {
     /// A smaller change does not matter: a share of the first mean.
     pub margin: f64,
     /// The chance of a wrong claim that is accepted.
     pub level: f64,
-    /// What that chance is of.
+    /// The meaning of the chance of error.
     pub correction: Correction,
 }
 
@@ -68,7 +68,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// Whether a difference is claimed.
+    /// True if a difference is claimed.
     #[must_use]
     pub fn is_change(self) -> bool {
         matches!(self, Self::Beyond | Self::Changed | Self::BelowMargin)
@@ -88,7 +88,7 @@ pub struct Comparison {
     pub interval: Option<Interval>,
     /// The ratio of the middle, without a tenth of the values at either end, with its interval, where it is judged beside the mean.
     pub middle: Option<(f64, Interval)>,
-    /// Whether the middle shows the difference that is claimed, and the mean does not.
+    /// True if the middle shows the difference that is claimed, and the mean does not.
     pub by_middle: bool,
     /// How the chances were found.
     pub test: Option<Test>,
@@ -174,9 +174,9 @@ struct FigureEvidence<'a, 'b> {
     within: Option<f64>,
     /// How many figures there are.
     number: usize,
-    /// What part of the level this look has.
+    /// Share of the level at this look.
     part: f64,
-    /// What part the next look has: what is needed is needed then.
+    /// Share of the level at the next look: the needed sample is needed then.
     next: f64,
 }
 
@@ -223,7 +223,7 @@ impl FigureEvidence<'_, '_> {
         })
     }
 
-    /// Whether the change is larger than the margin, each figure at its part of the level (Bonferroni).
+    /// True if the change is larger than the margin, each figure at its part of the level (Bonferroni).
     fn beyond(&self, by_middle: bool) -> bool {
         let confidence = 1.0 - self.own_level();
         if self.sides.means().is_none_or(|[base, _]| base <= 0.0) {

@@ -1,5 +1,4 @@
-//! What stands in a recording may come from anywhere: what a terminal would obey is taken out of its texts as they are read, and
-//! what no recording has is refused.
+//! Cleans untrusted recordings: their texts lose whatever a terminal would obey, and content that no recording has is refused.
 
 use super::recording::Meta;
 use tickmark_wire::shared::{MOST_PADDING, MOST_ROUNDS};

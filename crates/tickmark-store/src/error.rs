@@ -1,4 +1,4 @@
-//! What can go wrong with recordings.
+//! Errors of recordings.
 
 use std::path::PathBuf;
 use tickmark_wire::Format;
@@ -45,7 +45,7 @@ pub enum Error {
     NotARecording {
         /// The folder.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The reason.
         why: String,
     },
     /// A plan that no reader would accept.
@@ -71,7 +71,7 @@ pub enum Error {
     /// A file or folder that cannot be used.
     #[error("cannot {what} {}: {source}", path.display())]
     File {
-        /// What was tried: read, write, make, open, lock, remove.
+        /// The operation that failed: read, write, make, open, lock, remove.
         what: &'static str,
         /// The file or folder.
         path: PathBuf,

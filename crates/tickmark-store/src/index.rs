@@ -8,7 +8,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// What a list of recordings shows of one.
+/// Summary of a recording for a list.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Entry {
     /// Its id.
@@ -17,7 +17,7 @@ pub struct Entry {
     pub name: String,
     /// When it was begun; RFC 3339, UTC.
     pub created: Timestamp,
-    /// Whether nothing is to be done any more.
+    /// True if nothing is to be done any more.
     pub complete: bool,
     /// Runs that ended in whatever way.
     pub runs_done: u32,
@@ -37,9 +37,9 @@ pub struct Entry {
     pub clock_source: Option<String>,
     /// Its place in an experiment.
     pub arm: Option<Arm>,
-    /// Whether another program measured.
+    /// True if another program measured.
     pub imported: bool,
-    /// Whether the doctor measured for itself.
+    /// True if the doctor measured for itself.
     pub doctor: bool,
     /// In which session of its machine it was made.
     pub boot: Option<String>,
@@ -74,13 +74,13 @@ impl Entry {
         }
     }
 
-    /// Whether its runs ended and none of them gave a figure.
+    /// True if its runs ended and none of them gave a figure.
     #[must_use]
     pub fn failed(&self) -> bool {
         self.complete && self.runs_ok == 0
     }
 
-    /// Whether `last` may mean it.
+    /// True if `last` may mean it.
     pub(super) fn may_be_last(&self) -> bool {
         !self.failed() && !self.doctor
     }

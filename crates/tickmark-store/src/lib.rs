@@ -30,7 +30,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// What the doctor's own recordings say that was asked for.
+/// Mark of the recordings of `doctor`.
 pub const DOCTOR: &str = "doctor";
 
 /// A folder that is no recording is left alone for so long: somebody may be making one of it.

@@ -25,7 +25,7 @@ pub struct Meta {
     pub select: Vec<String>,
     /// Everything that is to be run.
     pub plan: Plan,
-    /// What it is in an experiment.
+    /// Its place in an experiment.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arm: Option<Arm>,
     /// Where it is measured, if not on the machine that keeps it: a guest.
@@ -36,9 +36,9 @@ pub struct Meta {
 /// A recording's place in an interleaved experiment: one setting, whose rounds are the blocks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Arm {
-    /// What its recordings share.
+    /// The experiment that its recordings share.
     pub experiment: String,
-    /// What was turned.
+    /// The knob.
     pub knob: String,
     /// To what.
     pub setting: String,
@@ -68,7 +68,7 @@ pub enum Elsewhere {
     },
 }
 
-/// What came of a run.
+/// Result of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Status {
     /// Nothing yet: not started, or interrupted.
@@ -141,12 +141,12 @@ impl Places {
 pub struct Run {
     /// As the plan has it.
     pub planned: RunPlan,
-    /// What came of it.
+    /// The result.
     pub status: Status,
     /// Where its observations stand in events.jsonl: they are read when they are needed, so that a recording of
     /// any length fits a small machine.
     pub observed: Vec<Span>,
-    /// What its process said at its end.
+    /// Outcome that its process reported at its end.
     pub outcome: Option<Outcome>,
     /// CLOCK_REALTIME at its start, ns.
     pub started: Option<tickmark_wire::Nanos>,
@@ -167,7 +167,7 @@ pub struct Recording {
     pub at_once: u32,
     /// Session (counted from 1), start by CLOCK_MONOTONIC and length of each run that says; of one whose end is not known its budget at most.
     pub measured: Vec<(usize, tickmark_wire::Nanos, tickmark_wire::Nanos)>,
-    /// What a dependent multiplication cost in each segment of each run, in ns.
+    /// Time of a dependent multiplication in each segment of each run, ns.
     pub multiplications: Vec<f64>,
     /// In the order of the plan.
     pub runs: Vec<Run>,
@@ -175,7 +175,7 @@ pub struct Recording {
     pub ends: Vec<tickmark_wire::Environment>,
     /// Lines that are no event.
     pub warnings: Vec<String>,
-    /// Whether events.jsonl ends without a line break: a killed writer left half a line.
+    /// True if events.jsonl ends without a line break: a killed writer left half a line.
     pub torn: bool,
     /// Made when it is asked for first.
     pub(crate) places: std::sync::OnceLock<Places>,
@@ -251,14 +251,14 @@ impl Recording {
         run.observed.iter().filter(|span| span.metric == own).map(read).filter(of).collect()
     }
 
-    /// What is known of the machine: of the first session, or of what was imported.
+    /// The environment of the machine: of the first session, or of the imported results.
     #[must_use]
     pub fn environment(&self) -> Option<&tickmark_wire::Environment> {
         let imported = self.imported.as_ref().map(|from| &from.environment);
         self.sessions.first().map(|hello| &hello.environment).or(imported)
     }
 
-    /// What is still to be done.
+    /// Runs that are still to be done.
     pub fn open(&self) -> impl Iterator<Item = &Run> {
         self.runs.iter().filter(|run| run.status == Status::Open)
     }
@@ -278,7 +278,7 @@ impl Recording {
         Some(Elsewhere::Target { place: place.to_owned() })
     }
 
-    /// Whether nothing is to be done any more: blocks that an experiment did not need are not missing.
+    /// True if nothing is to be done any more: blocks that an experiment did not need are not missing.
     #[must_use]
     pub fn complete(&self) -> bool {
         self.meta.arm.is_some() || self.open().next().is_none()

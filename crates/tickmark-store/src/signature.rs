@@ -1,4 +1,4 @@
-//! What makes two recordings replicates of one configuration.
+//! Signature of a configuration: two recordings with the same one are replicates.
 
 use crate::Recording;
 use sha2::{Digest, Sha256};
@@ -75,7 +75,7 @@ pub(crate) fn manner(recording: &Recording, metric: &Name) -> String {
     format!("{} {runs} {}", settings(recording), length.get())
 }
 
-/// What probes are told that says where another host is to be found today, and not which host: its port, and a file.
+/// Parameter that says where another host is reached today, and not which host it is: its port, and a file.
 const PORT: &str = "at";
 const FILE: &str = "token";
 

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use std::collections::HashMap;
 
-/// What a column holds.
+/// The kind of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// UTF-8.

@@ -12,7 +12,7 @@ const LINKS: usize = 40;
 /// A path that is being written. A regular file gets a draft beside it, which takes its name at the end; a device, a pipe and a
 /// descriptor are written into as they stand, since a rename would replace them.
 pub struct Destination {
-    /// What is written in the end: of a link, its target.
+    /// The file that is written in the end: of a link, its target.
     path: PathBuf,
     /// Absent where the path itself is open.
     draft: Option<PathBuf>,
@@ -100,7 +100,7 @@ fn target(path: &Path) -> Result<PathBuf> {
     Err(Error::new(ErrorKind::InvalidInput, "too many links"))
 }
 
-/// Whether a path names an open file of a process: `/proc/self/fd/1`, to which `/dev/stdout` and `/dev/fd` lead.
+/// True if a path names an open file of a process: `/proc/self/fd/1`, to which `/dev/stdout` and `/dev/fd` lead.
 fn is_descriptor(path: &Path) -> bool {
     let folder = path.parent().and_then(|folder| folder.canonicalize().ok());
     folder.is_some_and(|folder| folder.starts_with("/proc") && folder.ends_with("fd"))

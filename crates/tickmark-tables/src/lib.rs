@@ -22,7 +22,7 @@ pub enum Error {
     /// A file that cannot be used.
     #[error("cannot {what} {}: {source}", path.display())]
     File {
-        /// What was tried: write, read.
+        /// The operation that failed: write, read.
         what: &'static str,
         /// The file.
         path: PathBuf,
@@ -34,7 +34,7 @@ pub enum Error {
     Damaged {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// The reason.
         why: String,
     },
 }

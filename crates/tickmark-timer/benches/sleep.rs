@@ -15,7 +15,7 @@ const COMPETITORS: usize = 8;
 /// A larger budget, in ns.
 const AMPLE: u64 = 100_000;
 
-/// What one means did.
+/// Results of one way to sleep.
 #[derive(Default)]
 struct MeansSummary {
     /// Early is negative, in ns.

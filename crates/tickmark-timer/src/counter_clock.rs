@@ -12,8 +12,8 @@ const JUMP: f64 = 1e-3;
 /// Readings of the clock that are tried at most until one was not interrupted.
 const TRIES: usize = 16;
 
-/// Whether the processor's counter can stand for a clock: it runs at one rate, and the kernel, which watches it, has not taken it off its list of
-/// clock sources. Without /sys the processor's word has to do.
+/// True if the processor's counter can stand for a clock: it runs at one rate, and the kernel, which watches it, has not taken it off its
+/// list of clock sources. Without /sys the processor's word has to do.
 #[must_use]
 pub fn counter_is_trusted() -> bool {
     let list = "/sys/devices/system/clocksource/clocksource0/available_clocksource";
@@ -31,7 +31,7 @@ pub(crate) struct CounterClock {
     last: Anchor,
     /// By how much the rate changed at the last calibration, as a share.
     drift: f64,
-    /// What a reading of the clock takes that is not interrupted, in ticks.
+    /// Time of a reading of the clock that is not interrupted, in ticks.
     narrow: u64,
 }
 

@@ -52,7 +52,7 @@ pub struct Timers<T: Send + 'static> {
     thread: Option<JoinHandle<()>>,
 }
 
-/// What a thread of [`Timers`] did so far.
+/// Statistics of a thread of [`Timers`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Served {
     /// Timers that expired.
@@ -171,7 +171,7 @@ impl<T: Send + 'static> Timers<T> {
         self.shared.lock().queue.len()
     }
 
-    /// Whether none is pending.
+    /// True if none is pending.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0

@@ -7,7 +7,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Waker};
 
-/// What a task and the timers' thread hold together.
+/// State that a task and the timers' thread share.
 #[derive(Debug, Default)]
 struct Waiting(Mutex<Ready>);
 

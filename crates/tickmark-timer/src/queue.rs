@@ -25,11 +25,11 @@ pub struct TimerId {
 /// A timer whose deadline has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Expired<T> {
-    /// What it was called; names no timer any more.
+    /// Its former id; it names no timer any more.
     pub id: TimerId,
     /// When it was due, in the unit of the queue.
     pub deadline: u64,
-    /// What was given with it.
+    /// The value that was given with it.
     pub value: T,
 }
 
@@ -100,7 +100,7 @@ impl<T> TimerQueue<T> {
         self.nodes.len()
     }
 
-    /// Whether no timer is pending.
+    /// True if no timer is pending.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -203,7 +203,7 @@ impl<T> TimerQueue<T> {
         }
     }
 
-    /// What stands in no list any more.
+    /// Takes a timer that is no longer in a list.
     #[inline]
     fn expired(&mut self, index: u32) -> Option<Expired<T>> {
         let id = self.id_of(index);

@@ -45,12 +45,12 @@ pub struct Tick {
     pub period: f64,
     /// When one of them came, in ns.
     pub phase: u64,
-    /// What one takes, in ns.
+    /// Cost of one, ns.
     pub cost: u64,
 }
 
 impl Tick {
-    /// Whether one of them comes from `from` to `until`.
+    /// True if one of them comes from `from` to `until`.
     fn falls_into(&self, from: u64, until: u64) -> bool {
         let slot = |at: u64| ((at as f64 - self.phase as f64) / self.period).floor();
         self.period > 0.0 && slot(from.saturating_sub(1)) < slot(until)
@@ -64,11 +64,11 @@ pub struct Woken {
     pub late: u64,
     /// How long it spun, in ns.
     pub spun: u64,
-    /// Whether the kernel woke the thread in time for it.
+    /// True if the kernel woke the thread in time for it.
     pub in_time: bool,
 }
 
-/// What a [`Sleeper`] did so far. Times in ns.
+/// Statistics of a [`Sleeper`]. Times in ns.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Report {
     /// Wake-ups.
@@ -111,7 +111,7 @@ pub struct Sleeper {
     latencies: Latencies,
     /// CPU time of the kernel's part of a wake-up, an average of the last ones.
     kernel: f64,
-    /// What was learned comes to, in ns.
+    /// The learned lateness, ns.
     margin: u64,
     /// When both clocks were read last.
     last: Anchor,
@@ -234,7 +234,7 @@ impl Sleeper {
         }
     }
 
-    /// What it did so far.
+    /// Statistics so far.
     #[must_use]
     pub fn report(&self) -> Report {
         Report {

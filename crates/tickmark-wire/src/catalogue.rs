@@ -1,4 +1,4 @@
-//! What an agent can measure. The host knows it from the agent that will measure, and from nowhere else.
+//! Catalogue of an agent. The host knows it from the agent that will measure, and from nowhere else.
 
 use crate::{Arguments, Format, Metric, Name};
 use serde::{Deserialize, Serialize};
@@ -10,7 +10,7 @@ pub struct Catalogue {
     pub format: Format,
     /// Version of the agent.
     pub agent: String,
-    /// What can be run, in the order of the summary: a probe, or one choice of the arguments of a probe that has parameters.
+    /// Measurable things in the order of the summary: a probe, or one choice of the arguments of a probe that has parameters.
     pub offers: Vec<Offer>,
     /// System calls that every run takes beside those of its probe.
     #[serde(default)]
@@ -22,15 +22,15 @@ pub struct Catalogue {
 pub struct Offer {
     /// The probe.
     pub probe: Name,
-    /// What it is told.
+    /// Its arguments.
     #[serde(default, skip_serializing_if = "Arguments::is_empty")]
     pub arguments: Arguments,
     /// The parameters of the probe, of which `arguments` are one choice.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parameters: Vec<Parameter>,
-    /// What it gives; the first is the one that it stands for.
+    /// Its metrics; the first is the headline.
     pub metrics: Vec<Metric>,
-    /// What happens between two stamps.
+    /// The work between two timestamps.
     pub timed: String,
     /// Where the definition comes from.
     pub source: String,
@@ -41,12 +41,12 @@ pub struct Offer {
     pub weight: u32,
 }
 
-/// What can be told to a probe.
+/// A parameter of a probe.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Parameter {
     /// Its name.
     pub name: String,
-    /// What it is, with its unit.
+    /// Description, with its unit.
     pub about: String,
     /// The values that suites take.
     pub values: Vec<String>,

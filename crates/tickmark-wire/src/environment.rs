@@ -1,4 +1,4 @@
-//! What disturbed or shaped the numbers: facts about the machine, each with where it was read.
+//! Environment of the numbers: facts about the machine, each with its source.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -57,7 +57,7 @@ impl Environment {
         self.0.iter().map(|(name, fact)| (name.as_str(), fact))
     }
 
-    /// Whether nothing was recorded.
+    /// True if nothing was recorded.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

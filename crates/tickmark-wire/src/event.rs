@@ -28,7 +28,7 @@ pub enum Event {
     TimedOut(RunId, Reason),
     /// The agent ends; what changed by itself meanwhile. `complete` is false when it was told to stop.
     Goodbye {
-        /// Whether the whole plan was carried out.
+        /// True if the whole plan was carried out.
         complete: bool,
         /// The `state.` facts at the end.
         state: Environment,
@@ -50,7 +50,7 @@ pub struct Hello {
     /// The settings that the plan requests.
     #[serde(rename = "asked")]
     pub settings: Settings,
-    /// What it got.
+    /// The settings that were granted.
     pub settled: Settled,
     /// The machine.
     pub environment: Environment,
@@ -61,7 +61,7 @@ pub struct Hello {
 pub struct ImportedFrom {
     /// The program that measured, with its version.
     pub tool: String,
-    /// What its results say of the machine; the sources are file names and lines.
+    /// Environment as the results state it; the sources are file names and lines.
     pub environment: Environment,
 }
 
@@ -143,7 +143,7 @@ vocabulary! {
     /// A metric's figure is its whole, less one part, plus another, where its definition says so (a
     /// context switch: a trip round the ring, less the same work in one process).
     Part {
-        /// What is measured.
+        /// A measured run.
         Whole = "whole",
         /// To be taken off.
         Less = "less",
@@ -211,7 +211,7 @@ pub struct Outcome {
     /// How many lines of observations it gave: fewer are not all of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observed: Option<u32>,
-    /// What was not the same at its end as when the session or the run began, each in words: clock source, CPUs.
+    /// Conditions that differed between its end and the beginning of the session or the run, each in words: clock source, CPUs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changed: Vec<String>,
     /// CLOCK_MONOTONIC at its end, ns, as it was read for its start.
@@ -222,7 +222,7 @@ pub struct Outcome {
 /// The instrument, measured by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Instrument {
-    /// What stamps the batches.
+    /// The clock of the batches' timestamps.
     pub clock: StampClock,
     /// The smallest step seen between two stamps, in ps.
     pub precision: Picos,

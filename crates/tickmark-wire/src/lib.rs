@@ -63,7 +63,7 @@ pub struct Format {
 }
 
 impl Format {
-    /// Whether a reader of this crate understands a recording of version `self`.
+    /// True if a reader of this crate understands a recording of version `self`.
     #[must_use]
     pub fn readable(self) -> bool {
         self.major == FORMAT.major

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use std::collections::BTreeMap;
 
-/// What a line says, without its observations.
+/// Content of a line, without its observations.
 #[derive(Debug, Clone, PartialEq)]
 pub enum LineContent {
     /// Observations, which nobody needs to read on the way.

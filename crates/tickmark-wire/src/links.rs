@@ -27,7 +27,7 @@ impl Here {
         format!("{} {} {} {}", self.agent, self.port, self.address.as_deref().unwrap_or(NONE), self.node)
     }
 
-    /// What a line says; none where it says nothing of the kind.
+    /// Parses a line; none where it is of another kind.
     #[must_use]
     pub fn parse(line: &str) -> Option<Self> {
         let mut words = line.split(' ');
@@ -65,7 +65,7 @@ impl Times {
         format!("{} {}", self.trips.get(), self.stream.get())
     }
 
-    /// What a line says; none where it says nothing of the kind, or no time.
+    /// Parses a line; none where it is of another kind, or has no time.
     #[must_use]
     pub fn parse(line: &str) -> Option<Self> {
         Self::parse_words(&mut line.split(' '))
@@ -77,14 +77,14 @@ impl Times {
         (is_time(times.trips) && is_time(times.stream)).then_some(times)
     }
 
-    /// What all of it takes.
+    /// Duration of all of it.
     #[must_use]
     pub fn all(&self) -> Duration {
         self.trips.to_duration() + 2 * self.stream.to_duration()
     }
 }
 
-/// What an agent is told.
+/// An order to an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Order {
     /// Ask who listens there; none is to answer who asks.
@@ -100,7 +100,7 @@ impl Order {
         format!("{} {}", self.times.line(), self.ask.as_deref().unwrap_or(NONE))
     }
 
-    /// What a line says; none where it says nothing of the kind.
+    /// Parses a line; none where it is of another kind.
     #[must_use]
     pub fn parse(line: &str) -> Option<Self> {
         let mut words = line.split(' ');
@@ -139,7 +139,7 @@ impl Reply {
         }
     }
 
-    /// What a line says; none where it says nothing of the kind.
+    /// Parses a line; none where it is of another kind.
     #[must_use]
     pub fn parse(line: &str) -> Option<Self> {
         let (kind, rest) = line.split_once(' ')?;
@@ -171,7 +171,7 @@ fn words(kind: &str, numbers: &[i64]) -> String {
     numbers.iter().fold(kind.to_owned(), |line, number| line + " " + &number.to_string())
 }
 
-/// What who asked saw.
+/// Observations of the requesting side.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Link {
     /// Ns that a byte was on its way there and back, evenly taken from all.
@@ -189,7 +189,7 @@ pub struct Link {
 /// A stream.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Flow {
-    /// What came.
+    /// Received bytes.
     pub bytes: u64,
     /// In this time.
     pub time: Nanos,
@@ -203,7 +203,7 @@ impl Flow {
     }
 }
 
-/// What disturbed one side.
+/// Disturbance of one side.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Side {
     /// Segments that its kernel sent again (tcp(7), TCP_INFO).

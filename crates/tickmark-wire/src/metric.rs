@@ -1,4 +1,4 @@
-//! What a number is called, what it counts and which way is good.
+//! Name, unit and direction of a number.
 
 use crate::word::vocabulary;
 use crate::{Part, Picos};
@@ -30,7 +30,7 @@ impl std::fmt::Display for Name {
 }
 
 vocabulary! {
-    /// What a value counts. Times are kept in nanoseconds.
+    /// Unit of a value. Times are kept in nanoseconds.
     Unit {
         /// Nanoseconds.
         Time = "time",
@@ -167,16 +167,16 @@ vocabulary! {
     }
 }
 
-/// What a recording says about a metric, so that it can be read without the program that wrote it.
+/// Description of a metric in a recording, so that it can be read without the program that wrote it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Metric {
     /// Its name.
     pub name: Name,
-    /// What a row of the summary calls it.
+    /// Title of its row.
     pub title: String,
     /// Its chapter.
     pub group: Group,
-    /// What it counts.
+    /// Its unit.
     pub unit: Unit,
     /// Which way is good.
     pub better: Better,
@@ -185,10 +185,10 @@ pub struct Metric {
     /// The cost below which the work was not done, in ps.
     #[serde(default)]
     pub physical_floor: Picos,
-    /// Whether the probe sleeps by design, so that time off the CPU says nothing of contention.
+    /// True if the probe sleeps by design, so that time off the CPU says nothing of contention.
     #[serde(default)]
     pub sleeps: bool,
-    /// Whether it may run on any CPU, so that its own processes may wait for each other's CPU.
+    /// True if it may run on any CPU, so that its own processes may wait for each other's CPU.
     #[serde(default)]
     pub roams: bool,
     /// The parts that its figure is made of, where there are more than the whole: without one of them there is no figure.

@@ -37,7 +37,7 @@ pub const SYSTEM_CALL: &str = "system call ";
 pub const ALL_BY_UPROBES: &str = "all by breakpoints";
 /// Calls of functions that were named.
 pub const CLOCK_READS_CALLS: &str = "clock_reads.calls";
-/// What a slower clock costs a server: a probe, and what each transaction cost in each slice of time.
+/// Probe of the cost of a slower clock for a server, and metric of each transaction's cost in each slice of time.
 pub const DOSE: &str = "dose";
 /// By how much each clock read was to take longer there, in ns; below 0: it was a system call.
 pub const DOSE_ASKED: &str = "dose.asked";
@@ -47,9 +47,9 @@ pub const DOSE_DELIVERED: &str = "dose.delivered";
 pub const DOSE_READS: &str = "dose.reads";
 /// Transactions a second.
 pub const DOSE_RATE: &str = "dose.rate";
-/// What a read costs here: as programs do it, and as a system call; an operation on timestamps, and a switch to another thread.
+/// Cost of a read here: through the vDSO, and as a system call; of an operation on timestamps, and of a switch to another thread.
 pub const DOSE_COST: &str = "dose.read_cost";
-/// What of the server's reads can neither be counted nor made longer.
+/// Clock reads of the server that can neither be counted nor made longer.
 pub const DOSE_BLIND: &str = "dose.blind";
 /// Transactions that failed, by kind.
 pub const DOSE_FAULTS: &str = "dose.faults";

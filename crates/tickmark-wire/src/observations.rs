@@ -1,4 +1,4 @@
-//! What a probe saw, raw: no statistic has touched it.
+//! Raw observations of a probe: no statistic has touched them.
 
 use crate::{Histogram, Nanos};
 use serde::{Deserialize, Serialize};
@@ -22,9 +22,9 @@ pub enum Observations {
     Values(Values),
     /// How often each of many values was seen, each known to a bounded share of itself.
     Histogram(Histogram),
-    /// What was counted in each window of time.
+    /// Counts in each window of time.
     Windows(Windows),
-    /// What a processor did while messages went to and fro, window by window.
+    /// Activity of a processor while messages went to and fro, window by window.
     Loads(Box<Loads>),
     /// How often each of several things was counted.
     Tally(Tally),
@@ -36,7 +36,7 @@ pub enum Observations {
 /// Counts by name, in columns.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tally {
-    /// What was counted.
+    /// Names of the counters.
     pub names: Vec<String>,
     /// How often.
     pub count: Vec<u64>,
@@ -49,12 +49,12 @@ pub struct Windows {
     pub start: Vec<Nanos>,
     /// How long it was, in ns.
     pub length: Vec<Nanos>,
-    /// What was counted in it: messages, transactions.
+    /// Counted events: messages, transactions.
     pub count: Vec<u64>,
 }
 
-/// What one CPU did in windows of time, in columns with one entry a window: what a task that computes beside the communicating ones got done
-/// there, and the kernel's accounts. Times in ns.
+/// Activity of one CPU in windows of time, in columns with one entry a window: progress of a task that computes beside the communicating
+/// ones, and the kernel's accounts. Times in ns.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Loads {
     /// The CPU.
@@ -180,7 +180,7 @@ pub struct Point {
 pub struct Values {
     /// In the metric's unit (ns, Hz, bytes a second).
     pub values: Vec<f64>,
-    /// What one step of the last printed digit is worth, in the same unit.
+    /// Value of one step of the last printed digit, in the same unit.
     pub step: f64,
     /// Bytes of memory or of a file that the work went over; 0 where that is not known.
     #[serde(default, skip_serializing_if = "is_zero")]
@@ -257,7 +257,7 @@ impl Counted {
     /// Prefix of the name of a task that ran during a wake-up's latency; its number follows in parentheses, then whether it ran after it too.
     pub const TASK: &str = "task ";
 
-    /// Whether a counter is that of a timer that ticks: the APIC's, Hyper-V's, ARM's, RISC-V's, Xen's, a PC's first one.
+    /// True if a counter is that of a timer that ticks: the APIC's, Hyper-V's, ARM's, RISC-V's, Xen's, a PC's first one.
     #[must_use]
     pub fn is_timer(name: &str) -> bool {
         let last = name.rsplit(' ').next().unwrap_or_default();
@@ -327,7 +327,7 @@ impl Observations {
         }
     }
 
-    /// Whether nothing was observed.
+    /// True if nothing was observed.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0

@@ -8,11 +8,11 @@ use serde::{Deserialize, Serialize};
 pub struct Ask {
     /// How messages are carried; http for a server of pages.
     pub over: String,
-    /// Whether both sides send at once.
+    /// True if both sides send at once.
     pub both: bool,
     /// The largest message, in bytes.
     pub most: usize,
-    /// What computes beside them.
+    /// The computation beside them.
     pub load: String,
     /// By which steps.
     pub step: String,
@@ -30,11 +30,11 @@ pub struct Ask {
 pub struct Pages {
     /// How many workers.
     pub workers: usize,
-    /// Whether they are threads of one process.
+    /// True if they are threads of one process.
     pub threads: bool,
     /// Bytes of the page.
     pub bytes: usize,
-    /// Whether connections are kept.
+    /// True if connections are kept.
     pub keep: bool,
 }
 
@@ -46,13 +46,13 @@ pub enum Answer {
     Ready,
     /// It cannot, and why.
     Failed(String),
-    /// What its CPU did.
+    /// Activity of its CPU.
     Loads(Box<Loads>),
     /// Of its server, when it begins and whenever it is asked.
     Books(Box<Books>),
 }
 
-/// What a server has used so far.
+/// Accounts of a server so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Books {
     /// The port at which it listens.
@@ -73,7 +73,7 @@ pub struct Books {
 }
 
 impl Ask {
-    /// What a line asks.
+    /// Parses a line.
     ///
     /// # Errors
     /// It is no such line, in words.
@@ -89,7 +89,7 @@ impl Answer {
         serde_json::to_vec(self).unwrap_or_default()
     }
 
-    /// What a line says.
+    /// Parses a line.
     ///
     /// # Errors
     /// It is no such line, in words.

@@ -1,7 +1,7 @@
 //! How many agents speak over one output: a launcher mixes what they write, puts names before lines and cuts long ones. So each line goes out in
 //! short pieces, and each piece says whose it is. A plan goes the other way as a word that no shell touches.
 
-/// What a piece begins with, wherever it stands in a line.
+/// Beginning of a piece, anywhere in a line.
 const MARK: &str = "@tickmark ";
 /// Bytes of text in a piece at most: srun passes on 1024 at once.
 const MOST: usize = 700;
@@ -17,7 +17,7 @@ pub struct LinePiece<'a> {
     pub agent: &'a str,
     /// Counted from 0 over all that this agent writes: one that is missing is noticed.
     pub number: u64,
-    /// Whether the line ends with it.
+    /// True if the line ends with it.
     pub ends: bool,
     /// The text.
     pub text: &'a str,

@@ -1,4 +1,4 @@
-//! What the host asks of the agent. The host has drawn the order; the agent carries it out.
+//! The host's request to the agent. The host has drawn the order; the agent carries it out.
 
 use crate::word::vocabulary;
 use crate::{Metric, Name, Nanos, Word};
@@ -38,14 +38,14 @@ pub struct RunPlan {
     pub gives: Vec<Name>,
     /// How long it should measure, in ns.
     pub budget: Nanos,
-    /// What it may take on the wall, its set-up included, before it is ended, in ns; none leaves that to the agent.
+    /// Time limit on the wall, set-up included, after which it is ended, ns; none leaves that to the agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<Nanos>,
     /// Bytes added to the process's environment, to vary the layout of its stack.
     pub padding: u32,
 }
 
-/// What a probe is told: values by the names of its parameters.
+/// Arguments of a probe: values by the names of its parameters.
 pub type Arguments = BTreeMap<String, String>;
 
 impl RunPlan {
@@ -62,7 +62,7 @@ impl RunPlan {
         own.into_iter().chain(&self.gives)
     }
 
-    /// Whether it gives a metric.
+    /// True if it gives a metric.
     #[must_use]
     pub fn gives(&self, metric: &Name) -> bool {
         self.metrics().any(|name| name == metric)

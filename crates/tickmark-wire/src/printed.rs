@@ -8,7 +8,7 @@ use std::ops::Mul;
 pub struct Printed {
     /// Finite.
     pub value: f64,
-    /// What one step of its last digit is worth; 0 where it has all of its digits.
+    /// Value of one step of its last digit; 0 where it has all of its digits.
     pub step: f64,
 }
 

@@ -1,4 +1,4 @@
-//! What both sides must hold the same number or word for. agent-c/agent.h has copies of some; a test compares them.
+//! Constants that must be the same on both sides. agent-c/agent.h has copies of some; a test compares them.
 
 use crate::Nanos;
 
@@ -37,7 +37,7 @@ pub const TURNS_OF_A_GAP: u64 = 3;
 /// Stops the kernel's tracer where 0 is written to it.
 pub const TRACING: &str = "/sys/kernel/tracing/tracing_on";
 
-/// What a run may take beside [`BUDGETS`] times its budget before it is ended.
+/// Time for a run beside [`BUDGETS`] times its budget before it is ended.
 pub const PATIENCE: Nanos = Nanos::from_millis(3_000);
 /// And beside that where memory is short: sixteen processes in 16 MB, whose pages are read from a disk that others use too, took longer than 3.7 s.
 const SHORT: Nanos = Nanos::from_millis(12_000);
@@ -53,7 +53,7 @@ pub fn limit(budget: Nanos, memory: u64, is_short: bool) -> Nanos {
     Nanos::new(budget.get().saturating_mul(BUDGETS).saturating_add(patience))
 }
 
-/// What touching, linking and flushing much memory takes: a processor with a cache of 105 MiB has 420 MiB of it.
+/// Time to touch, link and flush much memory: a processor with a cache of 105 MiB has 420 MiB of it.
 fn set_up(memory: u64) -> Nanos {
     const USUAL: u64 = 128 << 20;
     // 20 ns a byte: a flush of every line before each of seven rings. Four times that: beside a task on every CPU the whole took

@@ -1,4 +1,4 @@
-//! What can go wrong, each as one line: what, where, and what to try.
+//! Errors of the program, each as one line: what failed, where, and what to try.
 
 use std::path::PathBuf;
 use tickmark_drive::Error as Drive;
@@ -121,7 +121,7 @@ fn nearest(suggestion: &Option<String>) -> String {
     suggestion.as_ref().map_or(String::new(), |name| format!(" (did you mean {name}?)"))
 }
 
-/// What to try after an error of a store.
+/// The command to try after an error of a store.
 fn next(error: &Store) -> &'static str {
     match error {
         Store::Unknown { .. } | Store::NoneUsable { .. } => "; `tickmark recordings` lists them",

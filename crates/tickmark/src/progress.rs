@@ -19,13 +19,13 @@ pub(crate) fn control() -> Control {
     control
 }
 
-/// What a signal ends: the process has one handler, and may do one work after another.
+/// Controls that a signal ends: the process has one handler, and may do one work after another.
 fn handled() -> MutexGuard<'static, Vec<Control>> {
     static ALL: Mutex<Vec<Control>> = Mutex::new(Vec::new());
     ALL.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What is shown of work that is under way.
+/// The display of running work.
 enum Shown {
     Blocks(Blocks),
     Steps(Steps),
@@ -107,10 +107,10 @@ impl Lines {
     }
 }
 
-/// What starting a process adds to a run's budget.
+/// Time that starting a process adds to a run's budget.
 const OVERHEAD: Duration = Duration::from_millis(12);
 
-/// What is shown below a bar: lines that change; without a terminal they are printed once a minute.
+/// Lines that change below a bar; without a terminal they are printed once a minute.
 pub(crate) struct View {
     all: MultiProgress,
     lines: ProgressBar,
@@ -224,7 +224,7 @@ impl Steps {
         Self(bar, Lines::new())
     }
 
-    /// What is being done.
+    /// Shows the current work.
     pub(crate) fn at(&mut self, what: &str) {
         self.0.set_message(what.to_owned());
         self.0.tick();
@@ -278,7 +278,7 @@ impl Blocks {
     }
 }
 
-/// What is left of the plan, at the pace so far once there is one.
+/// Remaining seconds of the plan, at the pace so far once there is one.
 fn seconds_left(elapsed: Duration, done: Duration, total: Duration) -> u64 {
     let left = total.saturating_sub(done).as_secs_f64();
     let pace = if done.as_secs_f64() > 1.0 { elapsed.as_secs_f64() / done.as_secs_f64() } else { 1.0 };

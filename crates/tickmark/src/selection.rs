@@ -42,7 +42,7 @@ pub(crate) fn select(names: &[String]) -> Result<Vec<Offer>, Error> {
     Ok(chosen)
 }
 
-/// Whether a name says what a probe is told: no name or title has a colon.
+/// True if a name says what a probe is told: no name or title has a colon.
 pub(crate) fn is_told(name: &str) -> bool {
     name.contains(':')
 }

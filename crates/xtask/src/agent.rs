@@ -10,7 +10,7 @@ use tickmark_stats::{Interval, summary::quantile_interval, verdict::LEVEL};
 
 /// The most that it may weigh, in bytes.
 const LIMIT: u64 = 2 << 20;
-/// What it may depend on, one crate a line.
+/// Allowed dependencies, one crate a line.
 const LIST: &str = "crates/tickmark-agent/dependencies.txt";
 
 /// Builds it for this machine, as the program does where it is needed; its path in the cache.

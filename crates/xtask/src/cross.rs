@@ -30,7 +30,7 @@ pub(crate) fn build() -> Result<PathBuf> {
     agent::build_with(cargo, "aarch64", &agent::target_folder().join("arm64"))
 }
 
-/// Whether the installed Rust has a standard library for arm64.
+/// True if the installed Rust has a standard library for arm64.
 fn has_target() -> Result<bool> {
     let mut rustc = Command::new("rustc");
     let (folder, _) = shell::output(rustc.args(["--print", "target-libdir", "--target", ARM64]))?;

@@ -41,7 +41,7 @@ cargo xtask peers timers      tickmark-timer beside spin_sleep, tokio, BTreeMap 
 cargo xtask peers steady      spread and marks, idle and beside 8 competitors (25 min)
 ";
 
-/// What went wrong, in one line.
+/// An error is one line of text.
 type Result<T> = std::result::Result<T, String>;
 
 fn main() -> ExitCode {

@@ -1,4 +1,4 @@
-//! What is given to users: a Debian package, an archive with the static programs, and the list of what they are built from. The same source gives the
+//! Packages for users: a Debian package, an archive with the static programs, and the list of their components. The same source gives the
 //! same bytes: times are those of the last commit, names of folders are taken out of the programs, and everything is sorted.
 
 use crate::{Result, agent, book, shell};
@@ -156,7 +156,7 @@ fn pack(program: &Path, folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(vec![package, archive, list])
 }
 
-/// What it is built from, as CycloneDX 1.5 (ECMA-424): each package of Cargo.lock that it links, with version and licence.
+/// Components as CycloneDX 1.5 (ECMA-424): each package of Cargo.lock that it links, with version and licence.
 fn components() -> Result<String> {
     let mut tree = Command::new("cargo");
     tree.args([

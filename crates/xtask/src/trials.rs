@@ -14,7 +14,7 @@ struct Campaign {
     about: &'static str,
     /// How often, where nothing is said.
     trials: usize,
-    /// What stands behind `tickmark experiment`; FILE is `file`.
+    /// Arguments of `tickmark experiment`; FILE is `file`.
     arguments: &'static [&'static str],
     file: &'static str,
 }

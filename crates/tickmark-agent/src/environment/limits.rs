@@ -1,4 +1,4 @@
-//! What the scheduler, the memory manager and the cgroups grant.
+//! Limits that the scheduler, the memory manager and the cgroups impose.
 
 use super::{file, line};
 use tickmark_probe::sys::{cgroup, ethtool, host};

@@ -1,5 +1,5 @@
-//! What shaped or disturbed the numbers: every fact with the file or call that it came from. A fact
-//! that cannot be read is kept with the reason.
+//! Environment of a measurement: every fact that shaped or disturbed the numbers, with the file or call that it came from. A fact that
+//! cannot be read is kept with the reason.
 
 mod clock;
 mod cpu;
@@ -32,14 +32,14 @@ pub(crate) fn collect(settled: &Settled) -> Environment {
     facts
 }
 
-/// What it runs on.
+/// Facts about this host.
 pub(crate) fn of_host() -> Environment {
     let mut facts = Environment::default();
     kernel::collect(&mut facts);
     facts
 }
 
-/// What changes by itself.
+/// Facts that change by themselves.
 pub(crate) fn state(cpu: u32) -> Environment {
     let mut facts = Environment::default();
     state::collect(&mut facts, cpu);

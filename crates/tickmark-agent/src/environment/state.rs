@@ -1,4 +1,4 @@
-//! What changes by itself: load, steal, pressure, and how busy the siblings of the CPU are.
+//! Facts that change by themselves: load, steal, pressure, and how busy the siblings of the CPU are.
 
 use super::{file, line};
 use tickmark_wire::Environment;

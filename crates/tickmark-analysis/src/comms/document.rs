@@ -1,5 +1,5 @@
-//! What "Processor load" (Boosten, 1998) measured, again: its table 2 (latency without computation, beside a thread, beside a process), its table 3 (load
-//! of long messages by packet size), and what it concludes.
+//! "Processor load" (Boosten, 1998), reproduced: table 2 (latency without computation, beside a thread, beside a process), table 3 (load of
+//! long messages by packet size), and the conclusions.
 
 use super::{Comms, CommsSummary, laws};
 use tickmark_stats::Interval;
@@ -38,7 +38,7 @@ pub struct LongLoad {
     pub fastest: f64,
 }
 
-/// What can be told beside the document.
+/// The figures that compare with the document's.
 #[derive(Debug, Clone, Default)]
 pub struct Document {
     /// Table 2; empty without its benchmarks.
@@ -120,7 +120,7 @@ pub fn document(all: &[Comms]) -> Option<Document> {
 const ETHERNET: f64 = 14.0;
 
 impl LongLoad {
-    /// Whether messages went as fast as the limit lets packets of this size through.
+    /// True if messages went as fast as the limit lets packets of this size through.
     fn is_full(&self) -> bool {
         let payload = f64::from(self.mtu) - super::law::headers("tcp");
         let limit = f64::from(self.rate) * 1e6 / 8.0;

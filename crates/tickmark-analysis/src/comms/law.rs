@@ -25,7 +25,7 @@ pub struct Law {
     pub per_packet: (f64, Option<Interval>),
     /// The largest share by which the law misses a load.
     pub residual: f64,
-    /// Whether load x packet size is the same for all.
+    /// True if load x packet size is the same for all.
     pub is_constant: bool,
 }
 
@@ -51,7 +51,7 @@ impl Law {
     }
 }
 
-/// What headers take of a packet: of TCP with time stamps, of UDP (RFC 791, 768, 9293, 7323).
+/// Bytes that headers take of a packet: of TCP with time stamps, of UDP (RFC 791, 768, 9293, 7323).
 pub(super) fn headers(over: &str) -> f64 {
     if over == "udp" { 28.0 } else { 52.0 }
 }

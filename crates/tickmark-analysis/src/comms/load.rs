@@ -1,4 +1,4 @@
-//! What messages cost a CPU, by several meters.
+//! Load that messages put on a CPU, by several meters.
 
 use super::Cpu;
 use tickmark_stats::{Sorted, median};
@@ -7,7 +7,7 @@ use tickmark_wire::{Alone, Host, Loads};
 /// More than this share of a window that nobody explains, and it is refused.
 const MOST_UNEXPLAINED: f64 = 0.02;
 
-/// What /proc/stat may be short of, in ns: it counts hundredths of a second, of two kinds of interrupts.
+/// Largest error of /proc/stat, ns: it counts hundredths of a second, of two kinds of interrupts.
 const COARSE: f64 = 2e7;
 
 /// The load of one CPU at one size: shares of the CPU, means of the windows that count. Where tasks take turns of milliseconds windows are all or
@@ -25,13 +25,13 @@ pub struct Load {
     pub tasks: Option<f64>,
     /// System, interrupts and soft interrupts of /proc/stat, over all windows.
     pub stat: Option<f64>,
-    /// What other tasks had.
+    /// CPU time of other tasks.
     pub others: Option<f64>,
-    /// What nobody had: steal, and what the accounts miss.
+    /// CPU time without an owner: steal, and errors of the accounts.
     pub unexplained: Option<f64>,
     /// Windows, and those that were refused.
     pub windows: (usize, usize),
-    /// What each message took of the kernel's counts.
+    /// Kernel counters divided by the number of messages.
     pub per_message: PerMessage,
     /// The load by gaps over all windows that count, and the trips a second in them: means, which belong together.
     pub mean: Option<(f64, f64)>,
@@ -168,7 +168,7 @@ fn windows(loads: &Loads, apart: bool) -> Option<Vec<Window>> {
     (0..count).map(|at| window(loads, rest, at)).collect()
 }
 
-/// What a window holds beside the two tasks, by its launch as a whole: a single one does not tell.
+/// The cause of the time that a window holds beside the two tasks. It is judged over a launch: one window is not enough.
 #[derive(Clone, Copy)]
 enum RemainderCause {
     /// Other tasks, but for this share of the time, which was nobody's.
@@ -210,7 +210,7 @@ impl RemainderCause {
     }
 }
 
-/// What computes alone, for each second of its CPU time: time without a gap, and steps. Neither is known where there was none.
+/// Pace of a computation alone, for each second of its CPU time: time without a gap, and steps. Neither is known where there was none.
 fn pace(alone: &Alone) -> [Option<f64>; 2] {
     let cpu = alone.computing.as_f64();
     [alone.unbroken.as_f64(), alone.steps as f64]

@@ -4,7 +4,7 @@ use super::{Comms, CommsSummary};
 use std::collections::BTreeSet;
 use tickmark_stats::verdict::{Comparison, Rule, Sides, compare_all};
 
-/// What may be the one thing.
+/// The settings that a law may vary, one at a time.
 const SETTINGS: [&str; 9] = ["over", "peer", "place", "load", "step", "class", "offloads", "rps", "stream"];
 /// Fewer launches that belong together are not compared.
 const LEAST: usize = 3;

@@ -1,4 +1,4 @@
-//! What counts as an occasion: by that stands or falls what can be claimed.
+//! The unit that counts as one replicate; it decides which claims a comparison may make.
 
 use super::side::Side;
 use std::collections::BTreeSet;
@@ -19,18 +19,18 @@ pub enum Unit {
 pub enum Basis {
     /// Counts of instructions: nothing varies but where in the tick a boot begins, and each such phase is a pair.
     Phases {
-        /// What was turned.
+        /// The knob of the experiment.
         knob: Option<String>,
     },
     /// The runs of one block belong together: settings of one interleaved experiment.
     Blocks {
         /// Its id.
         experiment: String,
-        /// What was turned.
+        /// The knob of the experiment.
         knob: String,
         /// How many blocks there were each time before more were added.
         looks: Vec<usize>,
-        /// Whether it ended before all planned blocks were made.
+        /// True if it ended before all planned blocks were made.
         early: bool,
     },
     /// Each recording is an occasion.
@@ -42,7 +42,7 @@ pub enum Basis {
     },
     /// Each run was made apart, as those that other programs printed; or, of columns of numbers, each line.
     Apart {
-        /// Whether it is each line.
+        /// True if it is each line.
         lines: bool,
     },
     /// Each run, because that was asked for.
@@ -136,7 +136,7 @@ impl Basis {
         }
     }
 
-    /// What part of its level an experiment that can go on has now; none of what is no experiment.
+    /// Share of the planned blocks that a resumable experiment has; none for other recordings.
     pub(super) fn part(&self) -> Option<f64> {
         match self {
             Self::Blocks { looks, early, .. } => Some(part(Some(looks), *early)),
@@ -144,7 +144,7 @@ impl Basis {
         }
     }
 
-    /// Whether the recordings came by turns: no side waited for the other to be over.
+    /// True if the recordings came by turns: no side waited for the other to be over.
     #[must_use]
     pub fn by_turns(order: &str) -> bool {
         let changes = order.as_bytes().windows(2).filter(|pair| pair[0] != pair[1]).count();

@@ -1,4 +1,4 @@
-//! What the environments of two sides do not share.
+//! Differences between the environments of two sides.
 
 use super::side::Side;
 use crate::noise;
@@ -29,7 +29,7 @@ pub(super) fn differences(base: &Side, other: &Side) -> Vec<Difference> {
     all
 }
 
-/// What a watched CPU lost beside its tick, where one side lost far more than the other: a slower result may be that.
+/// Warns that a watched CPU lost far more time beside its tick on one side: a slower result may come from that.
 fn noise(base: &[Recording], other: &[Recording]) -> Option<Difference> {
     let (first, second) = (Lost::from_recording(base.first()?)?, Lost::from_recording(other.first()?)?);
     let (least, most) = (first.share.min(second.share), first.share.max(second.share));

@@ -209,7 +209,7 @@ impl Figure {
     }
 }
 
-/// What is to be known of a figure of the rows of both sides, each with the sides that it is of.
+/// Marks of a figure in the rows of both sides, each with its sides.
 fn marks(ours: &[&Row], theirs: &[&Row], figure: &str) -> Vec<Marked> {
     let mut all: Vec<Marked> = Vec::new();
     for (side, rows) in [ours, theirs].into_iter().enumerate() {

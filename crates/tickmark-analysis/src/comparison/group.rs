@@ -20,7 +20,7 @@ const FAR: f64 = 500.0;
 pub struct GroupLine {
     /// Which.
     pub group: Group,
-    /// Whether it is the clocks that are read by a call.
+    /// True if it is the clocks that are read by a call.
     pub by_call: bool,
     /// `floor`, `mean` or `value`.
     pub figure: &'static str,
@@ -30,7 +30,7 @@ pub struct GroupLine {
     pub figures: usize,
     /// How many of them are lower and higher on the other side.
     pub moved: [usize; 2],
-    /// Whether they rise together: the sign of their standardised mean, where large figures weigh no more than small ones.
+    /// True if they rise together: the sign of their standardised mean, where large figures weigh no more than small ones.
     pub rises: bool,
     /// The geometric mean of their ratios.
     pub ratio: f64,
@@ -38,15 +38,15 @@ pub struct GroupLine {
     pub p: f64,
     /// The same, corrected for all groups of the page.
     pub adjusted: f64,
-    /// Whether a difference is claimed.
+    /// True if a difference is claimed.
     pub changed: bool,
-    /// What the processor's pace is on the other side of that on the first, where the figures are in units of it: they changed so,
-    /// and not for themselves.
+    /// Pace of the processor on the other side relative to the first, where the figures are in units of the pace: their change comes from
+    /// the pace.
     pub by_pace: Option<f64>,
 }
 
 impl GroupLine {
-    /// What its figures share.
+    /// The class of its figures.
     pub(super) fn class(&self) -> Class {
         Class {
             group: self.group,
@@ -57,7 +57,7 @@ impl GroupLine {
         }
     }
 
-    /// Whether it changed, in the direction that is not the better one.
+    /// True if it changed, in the direction that is not the better one.
     #[must_use]
     pub fn worse(&self) -> bool {
         let worse = match self.better {
@@ -69,7 +69,7 @@ impl GroupLine {
     }
 }
 
-/// What is judged of a group: the logarithms of its figures, or one composite of each side with its known deviation.
+/// Values by which a group is judged: the logarithms of its figures, or one composite of each side with its known deviation.
 enum Values {
     Paired(Vec<f64>, Vec<usize>),
     Apart([Vec<f64>; 2]),

@@ -27,7 +27,7 @@ pub(super) type Name = (String, &'static str);
 /// The figures of one recording.
 pub(super) type Figures = BTreeMap<Name, f64>;
 
-/// What earlier recordings say: the figures of each, of one configuration after the other.
+/// History: the figures of each earlier recording, by configuration.
 #[derive(Debug, Default)]
 pub(super) struct History {
     configurations: Vec<Vec<Figures>>,

@@ -1,4 +1,4 @@
-//! What the replicates of figures say, all of a page together.
+//! Judges the replicates of all figures of a page together.
 
 use super::basis::Basis;
 use super::class::Class;
@@ -14,7 +14,7 @@ pub(super) struct Page<'a> {
     pub(super) figures: Vec<Figure>,
 }
 
-/// What the replicates of a figure say; none where there are too few.
+/// The replicates of a figure; none where there are too few.
 fn claim(figure: &Figure) -> Option<Sides<'_>> {
     let [a, b] = &figure.values;
     if figure.exact || figure.unlike.is_some() || a.is_empty() || b.is_empty() {
@@ -38,7 +38,7 @@ fn claim(figure: &Figure) -> Option<Sides<'_>> {
     }
 }
 
-/// What the runs of figures say if occasions are alike, where they are not what is judged.
+/// Judges the runs alone, as if replicates did not vary; secondary to the verdict.
 pub(super) fn runs_alone(pages: &[Page<'_>], rule: Rule) -> Vec<Vec<Option<Comparison>>> {
     judged(pages, rule, &History::default(), |_, figure| {
         let [a, b] = &figure.runs;
@@ -49,7 +49,7 @@ pub(super) fn runs_alone(pages: &[Page<'_>], rule: Rule) -> Vec<Vec<Option<Compa
     })
 }
 
-/// What figures that carry no claims show.
+/// Judges figures that carry no claims.
 pub(super) fn secondary(pages: &[Page<'_>], rule: Rule, history: &History) -> Vec<Vec<Option<Comparison>>> {
     judged(pages, rule, history, |_, figure| claim(figure).filter(|_| !figure.primary))
 }

@@ -43,13 +43,13 @@ impl Word {
     ];
 }
 
-/// What is known of a figure before it is judged.
+/// A figure before it is judged.
 #[derive(Debug, Clone)]
 pub(super) struct Figure {
     pub metric: String,
     pub group: Group,
     pub figure: &'static str,
-    /// Whether it carries the page's claims.
+    /// True if it carries the page's claims.
     pub primary: bool,
     pub unit: RowUnit,
     pub better: Better,
@@ -64,7 +64,7 @@ pub(super) struct Figure {
     pub counts: [usize; 2],
     /// Of what the values are multiples; 0 where that is not known.
     pub step: f64,
-    /// What the order of the values says, where one side was measured after the other.
+    /// Effect of time order, where one side was measured after the other.
     pub order: Option<Order>,
     /// Of each side, runs with a figure, and runs that were made.
     pub made: [[usize; 2]; 2],
@@ -76,9 +76,9 @@ pub(super) struct Figure {
     /// As [`Line::by_pace`].
     pub by_pace: Option<f64>,
     pub paired: bool,
-    /// Whether the values are counts that are the same each time.
+    /// True if the values are counts that are the same each time.
     pub exact: bool,
-    /// What is to be known of its sides before they are believed.
+    /// Marks that a reader needs before believing its sides.
     pub marks: Vec<Marked>,
 }
 
@@ -87,7 +87,7 @@ pub(super) struct Figure {
 pub struct Marked {
     /// Whether the base has it, and whether the candidate does.
     pub sides: [bool; 2],
-    /// What there is to know.
+    /// The mark.
     pub mark: Mark,
 }
 
@@ -118,18 +118,18 @@ pub struct Line {
     pub ratio: Option<f64>,
     /// Why nothing is claimed, where nothing is.
     pub why: Option<NoClaimReason>,
-    /// What is claimed; none where nothing may be.
+    /// The claim; none where no claim is allowed.
     pub claim: Option<Comparison>,
-    /// What the runs say if occasions are alike, where they are not what is judged.
+    /// Verdict from the runs alone, as if replicates did not vary; secondary to the verdict.
     pub alone: Option<Comparison>,
     /// The change of counts that do not vary, with its range over phases.
     pub exact: Option<Exact>,
     /// How far earlier replicates of this machine spread.
     pub history: Option<Occasions>,
-    /// What the processor's pace is on the other side of that on the first, where the figure changed in units of it and not for
-    /// itself; ratio and interval are in these units then.
+    /// Pace of the processor on the other side relative to the first, where the figure changed in units of the pace but not by itself;
+    /// ratio and interval are in these units then.
     pub by_pace: Option<f64>,
-    /// What stands beside the verdict of pairs.
+    /// Checks of a verdict from pairs.
     pub checks: Checks,
     /// The share of the variance that lies between recordings.
     pub between: Option<f64>,
@@ -137,7 +137,7 @@ pub struct Line {
     pub word: Word,
     /// Of a tail that changed: whether the centre of its metric is the same.
     pub same_centre: bool,
-    /// What is to be known of its sides before they are believed.
+    /// Marks that a reader needs before believing its sides.
     pub marks: Vec<Marked>,
 }
 
@@ -164,7 +164,7 @@ impl Exact {
         Some(Self { change, least: each().fold(f64::MAX, f64::min), most: each().fold(f64::MIN, f64::max) })
     }
 
-    /// What can be said of every phase: nothing is left to chance.
+    /// The verdict from all phases of an exact comparison: nothing is left to chance.
     fn word(self, margin: f64) -> Word {
         let (least, most) = (self.least, self.most);
         match () {
@@ -178,7 +178,7 @@ impl Exact {
     }
 }
 
-/// What stands beside the verdict of pairs.
+/// Checks of a verdict from pairs.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Checks {
     /// By ranks: the relative shift, its interval and the confidence that this has.
@@ -190,7 +190,7 @@ pub struct Checks {
 }
 
 impl Figure {
-    /// What the figures of its group share.
+    /// The class of the figures of its group.
     pub(super) fn class(&self) -> Class {
         // A clock that is read by a call is a call.
         let by_call = self.group == Group::Clock && self.metric.ends_with(".syscall");
@@ -288,7 +288,7 @@ impl Figure {
         Checks { shift, lag_1: lag_1(&differences), drift: drift(&differences).map(|drift| drift.p) }
     }
 
-    /// Whether one side lost a larger share of its runs than the other: what is missing may be missing for what is compared.
+    /// True if one side lost a larger share of its runs than the other: what is missing may be missing for what is compared.
     pub(super) fn missing(&self, options: CompareOptions) -> bool {
         let [[a, of_a], [b, of_b]] = self.made.map(|[with, made]| [made.saturating_sub(with), made]);
         !options.accepts_missing && a * of_b != b * of_a
@@ -329,31 +329,31 @@ impl Figure {
 }
 
 impl Line {
-    /// Whether it changed, and is not shown to be within the margin.
+    /// True if it changed, and is not shown to be within the margin.
     #[must_use]
     pub fn changed(&self) -> bool {
         matches!(self.word, Word::Beyond | Word::Changed)
     }
 
-    /// Whether it changed by more than the margin.
+    /// True if it changed by more than the margin.
     #[must_use]
     pub fn beyond(&self) -> bool {
         self.word == Word::Beyond
     }
 
-    /// Whether its values say anything, be it that nothing differs.
+    /// True if its values say anything, be it that nothing differs.
     #[must_use]
     pub fn decided(&self) -> bool {
         !matches!(self.word, Word::Undecided | Word::NotCompared)
     }
 
-    /// Whether more or less is better.
+    /// True if more or less is better.
     #[must_use]
     pub fn has_direction(&self) -> bool {
         matches!(self.better, Better::Lower | Better::Higher)
     }
 
-    /// Whether it changed, in the direction that is not the better one.
+    /// True if it changed, in the direction that is not the better one.
     #[must_use]
     pub fn worse(&self) -> bool {
         let up = self.is_up();
@@ -372,7 +372,7 @@ impl Line {
         (least > 0).then(|| 1.0 - LEVEL.powf(1.0 / least as f64))
     }
 
-    /// Whether the change that is shown is upwards.
+    /// True if the change that is shown is upwards.
     #[must_use]
     pub fn is_up(&self) -> bool {
         self.ratio.map_or(self.means[1] > self.means[0], |ratio| ratio > 1.0)

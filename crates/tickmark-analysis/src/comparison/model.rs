@@ -1,4 +1,4 @@
-//! What there is to say of recordings side by side.
+//! A comparison of recordings, as every format renders it.
 
 use super::basis::Basis;
 use super::environment::Difference;
@@ -26,7 +26,7 @@ pub struct Party {
 
 /// Everything that a renderer shows.
 pub struct Model {
-    /// What the others are compared with.
+    /// The baseline.
     pub base: Party,
     /// Changes below it do not matter: a share.
     pub margin: f64,
@@ -44,11 +44,11 @@ pub struct Model {
 pub struct Against {
     /// Who they are.
     pub party: Party,
-    /// What counts as a replicate.
+    /// The unit that counts as a replicate.
     pub basis: Basis,
-    /// What is to be known of all lines.
+    /// Cautions that hold for all lines.
     pub cautions: Vec<Caution>,
-    /// What the environments do not share.
+    /// Differences between the environments.
     pub differences: Vec<Difference>,
     /// A figure each.
     pub lines: Vec<Line>,
@@ -71,7 +71,7 @@ pub struct Deciding {
     pub probes: Vec<String>,
 }
 
-/// What is to be known of all lines.
+/// A caution that holds for all lines.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Caution {
     /// The difference of some figures changes from block to block.
@@ -95,7 +95,7 @@ impl Against {
 }
 
 impl Model {
-    /// Whether a line of some side is so.
+    /// True if a line of some side is so.
     pub fn any(&self, is: impl Fn(&Line) -> bool) -> bool {
         self.against.iter().flat_map(|against| &against.lines).any(is)
     }

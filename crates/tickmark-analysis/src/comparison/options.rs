@@ -1,4 +1,4 @@
-//! What a comparison is told.
+//! Options of a comparison.
 
 use super::basis::Unit;
 use crate::report::Row;
@@ -14,7 +14,7 @@ pub struct CompareOptions {
     pub unit: Unit,
     /// Scope of the error rate: the page or the share of false claims.
     pub correction: Correction,
-    /// Whether runs without a figure are taken for missing at random.
+    /// True if runs without a figure are taken for missing at random.
     pub accepts_missing: bool,
 }
 
@@ -26,7 +26,7 @@ impl CompareOptions {
     }
 }
 
-/// Whether a row is picked.
+/// True if a row is picked.
 pub type RowFilter<'a> = &'a dyn Fn(Group, &Row) -> bool;
 
 /// Which rows are compared.

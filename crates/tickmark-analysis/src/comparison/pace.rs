@@ -14,10 +14,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use tickmark_stats::verdict::{Comparison, LEVEL, Rule, Sides, compare_all};
 use tickmark_wire::Better;
 
-/// What the pace is called among figures.
+/// Name of the pace among figures.
 const PACE: &str = "pace";
 
-/// Whether a metric is of instructions in user space alone: nothing of the kernel takes part in it.
+/// True if a metric is of instructions in user space alone: nothing of the kernel takes part in it.
 fn shows_pace(metric: &str) -> bool {
     ["clock.tsc.", "op."].iter().any(|begin| metric.starts_with(begin)) || metric == "syscall.getcpu.vdso"
 }

@@ -1,4 +1,4 @@
-//! What stands on one side of a comparison.
+//! One side of a comparison: its recordings, rows and replicates.
 
 use tickmark_stats::median;
 use tickmark_store::Recording;

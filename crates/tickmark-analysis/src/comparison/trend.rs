@@ -25,7 +25,7 @@ pub struct TrendLine {
     pub blocks: usize,
     /// The chance of the trend, corrected for all figures.
     pub adjusted: f64,
-    /// Whether a trend is claimed.
+    /// True if a trend is claimed.
     pub rises_or_falls: bool,
 }
 

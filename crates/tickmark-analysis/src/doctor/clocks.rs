@@ -31,7 +31,7 @@ const FEW: usize = 5;
 /// Clocks of two CPUs this far apart give wrong orders, in ns.
 const APART: f64 = 1_000.0;
 
-/// What a read takes beyond that of the processor's counter.
+/// Cost of a read beyond that of the processor's counter.
 fn beyond_counter(patient: &Patient<'_>) -> Result<(f64, f64), String> {
     let read = patient.point(READ)?;
     Ok((read, (read - patient.point(COUNTER).unwrap_or(0.0)).max(0.0)))
@@ -171,7 +171,7 @@ fn nohz_full(patient: &Patient<'_>) -> Diagnosis {
     })
 }
 
-/// Whether a list such as `1-3,7` names a CPU.
+/// True if a list such as `1-3,7` names a CPU.
 fn in_list(list: &str, cpu: &str) -> bool {
     let listed = tickmark_wire::text::list(list).unwrap_or_default();
     cpu.parse().is_ok_and(|cpu| listed.contains(&cpu))

@@ -1,4 +1,4 @@
-//! What a machine loses, and why: a recording and what it says of its environment, looked at check by check.
+//! Diagnosis of a machine: a recording and its environment, checked for losses and their causes.
 //!
 //! Each check ends in one of four ways: found, with what it costs; so, and usual; fine, with what was seen; or not visible here, which is
 //! not the same as fine.
@@ -39,11 +39,11 @@ pub enum Outcome {
     Usual(Option<Cost>),
     /// It is not so.
     Fine,
-    /// What would tell is not there: why.
+    /// The value is not visible here, for this reason.
     NotVisible(String),
 }
 
-/// What something costs.
+/// The cost of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Cost {
@@ -72,16 +72,16 @@ impl Cost {
 pub struct Evidence {
     /// A fact of the environment, a metric, or what a CPU was lost to.
     pub name: String,
-    /// What it is.
+    /// Value found.
     pub value: ObservedValue,
     /// Where it was read; empty where it was measured.
     pub source: String,
-    /// What it was here before, where that is known.
+    /// Value in earlier recordings, where there are some.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub before: Option<Before>,
 }
 
-/// What a figure was in earlier recordings of the same on this machine, in the unit of the value.
+/// Value of a figure in earlier recordings of the same machine, in its unit.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Before {
     /// The least.
@@ -109,7 +109,7 @@ pub enum ObservedValue {
     Rate(f64),
 }
 
-/// What a check says.
+/// Result of one check.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Diagnosis {
     /// Which check.
@@ -131,7 +131,7 @@ pub struct Proof {
     pub probe: &'static str,
 }
 
-/// What is looked at.
+/// Input of every check.
 struct Patient<'a> {
     recording: &'a Recording,
     facts: &'a Environment,

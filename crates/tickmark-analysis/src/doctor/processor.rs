@@ -1,4 +1,4 @@
-//! What the processor does beside computing: idle states, frequency, mitigations, huge pages.
+//! Checks of the processor beside computing: idle states, frequency, mitigations, huge pages.
 
 use super::{Check, Cost, Diagnosis, ObservedValue, Patient, looked, measured};
 use tickmark_wire::{Environment, names};
@@ -15,8 +15,8 @@ pub(super) const CHECKS: &[Check] = &[
 
 /// An idle state that takes longer to leave is felt, in us.
 const LATENCY: f64 = 50.0;
-/// What makes each entry of the kernel dearer, as the first words of a vulnerability have it (Documentation/admin-guide/hw-vuln); enhanced and
-/// automatic IBRS cost next to nothing at a call.
+/// Mitigations that make each entry of the kernel dearer, as the first words of a vulnerability have it
+/// (Documentation/admin-guide/hw-vuln); enhanced and automatic IBRS cost next to nothing at a call.
 const DEAR: [&str; 6] = ["PTI", "IBRS", "IBPB", "untrained return thunk", "Clear CPU buffers", "Safe RET"];
 
 /// States as they are recorded: `C1E 10 us; C6 133 us off`.

@@ -14,7 +14,7 @@ pub(super) const CHECKS: &[Check] = &[
     Check { name: "real-time-limits", probes: &[], look: real_time },
 ];
 
-/// What is less is everywhere.
+/// Share of the time below which a loss is normal.
 const SHARE: f64 = 0.01;
 /// Interrupts that take more of a CPU are worth another one.
 const INTERRUPTS: f64 = 0.002;
@@ -136,7 +136,7 @@ fn count(text: &str, name: &str) -> Option<f64> {
     text.split(';').find_map(|entry| entry.trim().strip_prefix(name)?.trim().parse().ok())
 }
 
-/// Whether a fact is how often a quota was used up, of the own cgroup or of one above it.
+/// True if a fact is how often a quota was used up, of the own cgroup or of one above it.
 fn is_throttling(name: &str) -> bool {
     name.starts_with("state.cgroup.") && name.ends_with("cpu.stat")
 }
@@ -185,7 +185,7 @@ fn throttled(patient: &Patient<'_>) -> Diagnosis {
     })
 }
 
-/// What real-time tasks would meet: they are refused, or end after a part of each period.
+/// Limits on real-time tasks: they are refused, or throttled in each period.
 fn real_time(patient: &Patient<'_>) -> Diagnosis {
     const NAME: &str = "real-time-limits";
     looked(NAME, || {

@@ -12,7 +12,7 @@ fn recording() -> Recording {
     tickmark_store::load(std::path::Path::new(&folder)).unwrap()
 }
 
-/// What can be wrong: facts, facts at the end, figures, what the CPU was lost to.
+/// A planted fault: facts, facts at the end, figures, causes of lost CPU time.
 struct Planted {
     recording: Recording,
     facts: Environment,
@@ -164,7 +164,7 @@ fn every_planted_fault_is_found_and_nothing_else() {
     assert_eq!(named, checks().map(|check| check.name).collect(), "each check has a fault of its own");
 }
 
-/// What cannot be read is not fine.
+/// An unreadable fact is reported as unknown and never as fine.
 #[test]
 fn what_is_missing_is_said() {
     let mut planted = Planted::good();

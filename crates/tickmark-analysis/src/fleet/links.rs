@@ -32,7 +32,7 @@ pub struct Link {
     pub why: Option<String>,
 }
 
-/// What is measured of a link.
+/// A metric of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LinkMetric {
@@ -42,7 +42,7 @@ pub enum LinkMetric {
     Stream,
 }
 
-/// What a machine does.
+/// A machine's role on a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LinkRole {
@@ -136,7 +136,7 @@ pub struct Series {
     pub links: Vec<Link>,
 }
 
-/// What the links of a survey say.
+/// The links of a survey, judged.
 #[derive(Debug, Clone, Serialize)]
 pub struct Links {
     /// How they were measured.
@@ -147,13 +147,13 @@ pub struct Links {
     pub pairs: usize,
     /// Machines of enough pairs to be judged.
     pub judged: usize,
-    /// Whether those are enough to be judged by each other.
+    /// True if those are enough to be judged by each other.
     pub machines_judged: bool,
     /// Slow pairs, the worst first.
     pub slow: Vec<Slow>,
     /// Slow machines, the worst first.
     pub machines: Vec<SlowMachine>,
-    /// What could not be measured.
+    /// Links that could not be measured.
     pub missing: Vec<Missing>,
     /// Over all pairs.
     pub spread: Vec<Spread>,
@@ -220,7 +220,7 @@ fn far(value: f64, usual: f64) -> f64 {
     (value / usual).ln().abs()
 }
 
-/// What a cost is in the figure's own unit.
+/// A cost, converted to the figure's own unit.
 fn shown(way: LinkMetric, cost: f64) -> f64 {
     if way == LinkMetric::Trip { cost } else { 1.0 / cost }
 }

@@ -19,9 +19,9 @@ pub struct OutlierNode {
     pub recording: Option<String>,
     /// In what: what is worse before what is better, the farthest first.
     pub apart: Vec<OutlyingMetric>,
-    /// What the doctor found on it.
+    /// Findings of the doctor on it.
     pub found: Vec<DoctorFinding>,
-    /// What it is and the others are not.
+    /// Facts in which it differs from the others.
     pub unlike: Vec<DistinguishingFact>,
 }
 
@@ -36,7 +36,7 @@ pub struct OutlyingMetric {
     pub value: f64,
     /// The median of all machines.
     pub median: f64,
-    /// Whether it lies on the worse side.
+    /// True if it lies on the worse side.
     pub worse: bool,
 }
 
@@ -68,9 +68,9 @@ pub struct DoctorFinding {
 pub struct DistinguishingFact {
     /// Its name.
     pub fact: String,
-    /// What it is here.
+    /// Value on this machine.
     pub value: String,
-    /// What it is on most.
+    /// Value on most machines.
     pub usual: String,
 }
 

@@ -28,7 +28,7 @@ pub struct Calibrated {
     pub earlier: usize,
     /// In how many of them a change that fails was claimed where nothing had been changed.
     pub alarms: usize,
-    /// What was found where a figure was made worse alone.
+    /// Detections of a slowdown that was planted in one figure.
     pub found: Vec<DetectionCounts>,
 }
 
@@ -94,7 +94,7 @@ impl Calibrated {
         (seen as f64 / self.trials.max(1) as f64, share_interval(seen, self.trials, both))
     }
 
-    /// Whether it is certain that false alarms are no more often than this.
+    /// True if it is certain that false alarms are no more often than this.
     #[must_use]
     pub fn is_quiet(&self, most: f64) -> bool {
         self.rate(self.alarms).1.high <= most

@@ -17,7 +17,7 @@ const JITTER: f64 = 5_000.0;
 const SHORTEST_RESERVE: f64 = 0.8;
 const LONGEST_RESERVE: f64 = 1.3;
 
-/// What had the CPU.
+/// The cause of a gap.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum GapCause {
     /// The kernel's tick.
@@ -36,7 +36,7 @@ pub enum GapCause {
     Quota,
     /// The part of each period that the kernel leaves to ordinary tasks when one at a real-time priority does not sleep.
     RealTimeReserve,
-    /// What this kernel did not see, with the evidence.
+    /// Outside of this kernel, with the evidence.
     Outside(Evidence),
     /// None of this kernel's counters moved, and nothing else says what it was: the hypervisor, the firmware or the processor itself.
     Unseen,
@@ -45,7 +45,7 @@ pub enum GapCause {
 }
 
 impl GapCause {
-    /// Whether the loop's thread was not on the CPU.
+    /// True if the loop's thread was not on the CPU.
     fn is_turn(&self) -> bool {
         matches!(self, Self::Task | Self::Quota | Self::RealTimeReserve)
     }
@@ -79,7 +79,7 @@ pub enum Evidence {
     Steal,
 }
 
-/// What is known of a trace.
+/// Names found for the gaps of a trace.
 pub(super) struct Named<'a> {
     pub(super) trace: &'a GapTrace,
     pub(super) gaps: &'a Gaps<'a>,
@@ -87,20 +87,20 @@ pub(super) struct Named<'a> {
     pub(super) account: Account,
 }
 
-/// What the thread's CPU time says here.
+/// The thread's CPU time in this gap.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Account {
-    /// Whether there is a hypervisor that could take time.
+    /// True if there is a hypervisor that could take time.
     pub(super) steal: bool,
-    /// Whether interrupts are a part of it, or absent from it as well.
+    /// True if interrupts are a part of it, or absent from it as well.
     pub(super) interrupts: bool,
-    /// Whether a quota can stop the loop: at a real-time priority none does.
+    /// True if a quota can stop the loop: at a real-time priority none does.
     pub(super) quotas: bool,
     /// At a real-time priority: what the kernel takes from the loop in each period, in ns, and the period.
     pub(super) reserve: Option<(f64, f64)>,
 }
 
-/// What moved between two readings.
+/// Counters that moved between two readings.
 struct Window<'a> {
     /// The gaps between them.
     gaps: std::ops::Range<usize>,
@@ -320,7 +320,7 @@ impl Named<'_> {
         window.gaps.clone().filter(long).for_each(|gap| names[gap] = GapCause::Outside(Evidence::Steal));
     }
 
-    /// What a timer's interrupt takes at least, in ns: half of what nearly every tick takes.
+    /// Shortest time of a timer's interrupt, ns: half of what nearly every tick takes.
     fn least_interrupt(&self) -> f64 {
         let tick = self.trains.tick.as_ref().ok().map(|tick| &self.trains.all[*tick]);
         tick.and_then(|tick| tick.cost).map_or(0.0, |cost| cost.length[0] / 2.0)
@@ -334,7 +334,7 @@ impl Named<'_> {
     }
 }
 
-/// What counters say, where they say one thing, and how often.
+/// The single cause that the counters show, and its count.
 fn kind(moved: &BTreeMap<&str, u64>) -> Option<(GapCause, u64)> {
     let of = |kind: &str| moved.iter().filter(|(name, _)| name.starts_with(kind)).collect::<Vec<_>>();
     let lines = of("interrupt ");

@@ -1,4 +1,4 @@
-//! What one run of the loop saw.
+//! Gaps that one run of the loop observed.
 
 use super::Gap;
 use super::names::{Account, GapCause, Named};
@@ -22,7 +22,7 @@ pub(super) struct Watched {
     pub(super) steal: Option<f64>,
     /// Interrupts of timers.
     pub(super) timer_interrupts: Option<f64>,
-    /// What reading the counters took, in ns; none where they were not read.
+    /// Time that reading the counters took, ns; none where they were not read.
     pub(super) looked: Option<f64>,
     pub(super) tick: Result<Train, NoFigure>,
     /// Means of consecutive batches of ticks; none where there are too few.
@@ -97,8 +97,8 @@ impl Watched {
     }
 }
 
-/// What the kernel keeps from a task at a real-time priority in each period, and the period, in ns; none at an ordinary one, or where
-/// nothing is kept (sched(7), sched_rt_runtime_us; the fair server since Linux 6.12).
+/// Time that the kernel withholds from a real-time task in each period, and the period, ns; none at an ordinary priority, or where nothing
+/// is withheld (sched(7), sched_rt_runtime_us; the fair server since Linux 6.12).
 fn reserve(recording: &Recording) -> Option<(f64, f64)> {
     let number = |name: &str| recording.environment()?.get(name)?.parse::<f64>().ok();
     let is_ordinary = |session: &tickmark_wire::Hello| session.settled.priority == Priority::Other;
@@ -117,7 +117,7 @@ fn sum(segments: &[Segment], of: impl Fn(&Segment) -> Option<Nanos>) -> Option<f
     all.filter(|_| !segments.is_empty())
 }
 
-/// What is above the 90th percentile counts as that, as in the train's share.
+/// Batch lengths, limited at their 90th percentile, as in the train's share.
 fn batches(lengths: &[f64]) -> Vec<f64> {
     let size = lengths.len() / BATCHES;
     let Some(most) = Sorted::new(lengths.iter().copied()).quantile(0.9).filter(|_| size >= FEWEST) else {

@@ -16,11 +16,11 @@ const FEWEST: u64 = 20;
 pub struct Distribution {
     /// The metric.
     pub metric: String,
-    /// What a person calls it.
+    /// Title for people.
     pub title: String,
     /// At these shares, ascending: each hundredth, and then ever nearer to one, as far as the shortest run goes.
     pub shares: Vec<f64>,
-    /// What each run has there.
+    /// Values of each run.
     pub runs: Vec<Vec<f64>>,
     /// The greatest of each run.
     pub most: Vec<f64>,
@@ -33,7 +33,7 @@ pub struct Distribution {
 pub struct Shift {
     /// The metric.
     pub metric: String,
-    /// What a person calls it.
+    /// Title for people.
     pub title: String,
     /// Share, difference of the runs' means in ns, and where that lies by Welch's t over the runs (95 %, each share for itself).
     pub points: Vec<(f64, f64, Option<Interval>)>,

@@ -1,4 +1,4 @@
-//! What is notable of a recording.
+//! Notable findings of a recording.
 
 use super::header::Header;
 use super::marks::Mark;
@@ -51,7 +51,7 @@ pub enum Finding {
     Backwards { steps: f64 },
     /// CLOCK_MONOTONIC differs between CPUs.
     Offset { nanos: f64 },
-    /// What this system cannot do.
+    /// Operations that this system does not support.
     Unsupported {
         metrics: Vec<String>,
         #[serde(skip)]
@@ -129,7 +129,7 @@ fn clocks(recording: &Recording, header: &Header, rows: &[&Row], findings: &mut 
     }
 }
 
-/// What the tick costs is no advice where another task had a part in it, or the rate is not the kernel's.
+/// Notes the cost of the tick. There is no advice where another task had a part in it, or the rate is not the kernel's.
 fn tick(rows: &[&Row], findings: &mut Vec<Finding>) {
     let row = |figure: &str| rows.iter().find(|row| row.metric == format!("{}.{figure}", names::TICK));
     let figure = |figure: &str| row(figure)?.value.map(|value| value.point);
@@ -142,7 +142,7 @@ fn tick(rows: &[&Row], findings: &mut Vec<Finding>) {
     }
 }
 
-/// What a watched CPU lost beside its tick.
+/// Notes the time that a watched CPU lost beside its tick.
 fn noise(recording: &Recording, least: f64, findings: &mut Vec<Finding>) {
     let Some(noise) = crate::noise::summarize_noise(recording) else { return };
     // Without a tick its own gaps are somebody else's, but for those of tasks; what has no name may be its as well.

@@ -6,7 +6,7 @@ use tickmark_stats::median;
 use tickmark_store::{Id, Recording, Run, Status};
 use tickmark_wire::{Better, Environment, Group, Headline, Instrument, Metric, Settled, Unit, names};
 
-/// What stands above the rows.
+/// The header above the rows.
 #[derive(Debug, Clone, Serialize)]
 pub struct Header {
     /// Of the recording.
@@ -15,7 +15,7 @@ pub struct Header {
     pub name: String,
     /// RFC 3339, UTC.
     pub created: String,
-    /// Whether nothing is to be done any more.
+    /// True if nothing is to be done any more.
     pub complete: bool,
     /// The program that measured, where it was not this one.
     pub imported: Option<String>,
@@ -44,11 +44,11 @@ pub struct Header {
     pub clock_source: Option<String>,
     /// Rounds of the plan.
     pub rounds: u32,
-    /// What the agent took of what was asked for.
+    /// Settings that the agent could grant.
     pub settled: Option<Settled>,
     /// From the first run's start to the last one's end, where each took its budget, in s.
     pub seconds: f64,
-    /// What measuring costs.
+    /// Overhead of measuring.
     pub instrument: Option<Instrument>,
     /// Effective GHz over all segments: 5th percentile, median, 95th percentile.
     pub gigahertz: Option<[f64; 3]>,
@@ -56,7 +56,8 @@ pub struct Header {
     pub cpu_time_has_interrupts: Option<bool>,
     /// The size of the agent's program.
     pub agent_bytes: Option<u64>,
-    /// What was not the same at the end of a run, in words, with in how many runs: a CPU that went offline gives what was pinned to it to another.
+    /// Conditions that differed at the end of a run, in words, with the number of runs: a CPU that went offline gives what was pinned to it
+    /// to another.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub changed: Vec<(String, usize)>,
 }
@@ -68,7 +69,7 @@ pub struct Guest {
     pub machine: String,
     /// With its unit.
     pub memory: Option<String>,
-    /// What its times are, where they are not the host's.
+    /// Model of time, where it is not the host's.
     pub model: Option<String>,
 }
 
@@ -142,7 +143,7 @@ impl Header {
     }
 }
 
-/// What CPUID calls a hypervisor, as people do.
+/// Name of a hypervisor as people know it, from its CPUID signature.
 pub(crate) fn hypervisor(name: &str) -> String {
     let known = [
         ("KVMKVMKVM", "KVM"),

@@ -25,7 +25,7 @@ pub(super) fn rows_of_sample(sample: &Sample<'_>, recording: &Recording, period:
     }
 }
 
-/// What stands behind the metric's name in the names of its rows, where there are several.
+/// Suffixes of a metric's row names, where it has several.
 #[must_use]
 pub fn row_names(metric: &Metric) -> &'static [&'static str] {
     match metric.headline {
@@ -89,7 +89,7 @@ fn tick(sample: &Sample<'_>, recording: &Recording) -> Vec<Row> {
     vec![rate, cost, share]
 }
 
-/// What all gaps of the tick's loop are, whatever had the CPU in them.
+/// Rows of all gaps of the tick's loop, whatever caused them.
 fn gaps(sample: &Sample<'_>) -> Vec<Row> {
     if sample.runs.is_empty() {
         return Vec::new();

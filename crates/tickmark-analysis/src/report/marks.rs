@@ -1,10 +1,10 @@
-//! What is to be known beside a row's figures, each with its numbers.
+//! Marks of a row's figures, each with its numbers.
 
 use super::row::Unit;
 use crate::sample::{NoFigure, SeparateModes};
 use tickmark_stats::states::TwoStates;
 
-/// What is to be known before figures are believed: wherever they stand, this does.
+/// A mark that a reader needs before believing a figure, wherever the figure stands.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Mark {
     /// Other tasks had up to `share` of so many of the runs.
@@ -22,7 +22,7 @@ pub enum Mark {
         runs: usize,
         /// Of how many.
         of: usize,
-        /// What the agent said of the first.
+        /// The agent's reason for the first.
         why: String,
     },
     /// Some runs' observations give no figure.
@@ -36,7 +36,7 @@ pub enum Mark {
     },
     /// The machine's settings were not the same at the end of a run.
     Changed {
-        /// What became what.
+        /// The changes, as "old -> new".
         what: Vec<String>,
         /// In how many runs.
         runs: usize,
@@ -45,13 +45,13 @@ pub enum Mark {
     },
     /// The kernel's count of timer interrupts does not confirm the rate.
     Unconfirmed,
-    /// What a tick takes is known in some runs, or in none.
+    /// The cost of a tick is known in some runs, or in none.
     CostUnknown {
         /// In how many it is known.
         known: usize,
         /// Of how many.
         of: usize,
-        /// Whether other tasks are why; else too few ticks came alone.
+        /// True if other tasks are why; else too few ticks came alone.
         contended: bool,
     },
     /// The 10th percentile is no cost without ticks.
@@ -86,7 +86,7 @@ pub enum NoFloor {
     AboveMean,
 }
 
-/// What else there is to say of a row.
+/// A note on a row.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Note {
     /// Its value as a number of instructions.
@@ -122,7 +122,7 @@ pub enum Note {
         /// How far off a value may be, as a share of it.
         within: f64,
     },
-    /// What was counted in each window of time of all runs, a second.
+    /// Events a second in each window of time of all runs.
     Windows {
         /// The least.
         least: f64,
@@ -163,7 +163,7 @@ pub enum Note {
         reach: f64,
         /// Name and bytes in sysfs.
         listed: Option<(&'static str, f64)>,
-        /// Whether one is more than twice the other.
+        /// True if one is more than twice the other.
         differs: bool,
     },
     /// Levels measured and listed in sysfs, where they are not as many.
@@ -176,7 +176,7 @@ pub enum Note {
 }
 
 impl Mark {
-    /// Whether it says the same as another, shares being told to the percent.
+    /// True if it says the same as another, shares being told to the percent.
     #[must_use]
     pub fn is_like(&self, other: &Self) -> bool {
         let percent = |share: &f64| (share * 100.0).round();

@@ -1,4 +1,4 @@
-//! What there is to say of one recording: header, rows by group, findings.
+//! The report of one recording: header, rows by group, findings.
 
 mod detail;
 mod findings;

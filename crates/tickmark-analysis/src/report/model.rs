@@ -1,4 +1,4 @@
-//! What there is to say of a recording.
+//! The report of a recording.
 
 use super::detail::{self, Detail};
 use super::findings::{self, Finding};
@@ -19,9 +19,9 @@ pub struct Model {
     pub groups: Vec<(Group, Vec<Row>)>,
     /// Metrics in detail, where they were picked.
     pub details: Vec<Detail>,
-    /// What is notable.
+    /// Notable findings.
     pub findings: Vec<Finding>,
-    /// What was recorded of the machine.
+    /// Recorded facts of the machine.
     pub environment: Vec<FactLine>,
 }
 
@@ -29,9 +29,9 @@ pub struct Model {
 pub struct FactLine {
     /// Its name.
     pub name: String,
-    /// Whether it was read at the end of a session.
+    /// True if it was read at the end of a session.
     pub at_end: bool,
-    /// What it is, where it is known.
+    /// Value, where it is known.
     pub value: Option<String>,
     /// Why it is not known.
     pub missing: Option<String>,

@@ -35,7 +35,7 @@ pub enum RowStatus {
 pub struct Row {
     /// Its name: the metric's, or that with the figure's behind it.
     pub metric: String,
-    /// What a person calls it.
+    /// Title for people.
     pub title: String,
     /// Of value, deviation and mean.
     pub unit: Unit,
@@ -57,7 +57,7 @@ pub struct Row {
     pub runs: usize,
     /// Runs that were planned, with a figure or without.
     pub made: usize,
-    /// What each run says.
+    /// Values of each run.
     pub each: Vec<Each>,
     /// The share of the batches that was disturbed.
     pub disturbed: Option<f64>,
@@ -65,7 +65,7 @@ pub struct Row {
     pub contended: Option<f64>,
     /// How many runs were.
     pub contended_runs: usize,
-    /// Whether the kernel's own count does not confirm it.
+    /// True if the kernel's own count does not confirm it.
     pub unconfirmed: bool,
     /// Batches of other modes, over all runs.
     pub apart: SeparateModes,
@@ -75,15 +75,15 @@ pub struct Row {
     pub frequency: Option<f64>,
     /// The value as a number of instructions, in a guest that counts them.
     pub instructions: Option<f64>,
-    /// What is to be known before its figures are believed; wherever they stand, this does.
+    /// Marks that a reader needs before believing its figures, wherever they stand.
     pub marks: Vec<Mark>,
     /// The same of its floor alone.
     pub floor_marks: Vec<Mark>,
-    /// What else there is to say.
+    /// Further notes.
     pub notes: Vec<Note>,
 }
 
-/// What one run says of a row, in the unit of its value.
+/// Value of one run of a row, in the unit of the row's value.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Each {
     /// Which round.
@@ -94,7 +94,7 @@ pub struct Each {
     pub mean: f64,
     /// Its 99th percentile, where it keeps enough of what it saw.
     pub tail: Option<f64>,
-    /// What one step of the last digit is worth, where another program printed it.
+    /// Value of one step of the last digit, where another program printed it.
     pub step: Option<f64>,
 }
 
@@ -146,7 +146,7 @@ impl From<tickmark_wire::Unit> for Unit {
 }
 
 impl Row {
-    /// What all of its runs say together: of counts.
+    /// The sum over all runs, for counts.
     #[must_use]
     pub fn total(&self) -> f64 {
         self.each.iter().map(|each| each.value).sum()
@@ -170,16 +170,15 @@ impl Row {
         })
     }
 
-    /// Whether two rows went over the same bytes, to 5 % (16 MB and 16 MiB are the same). Where one does not say, they
-    /// are.
+    /// True if two rows went over the same bytes, to 5 % (16 MB and 16 MiB are the same). Where one does not say, they are.
     #[must_use]
     pub fn same_size(&self, other: &Self) -> bool {
         let (a, b) = (self.over as f64, other.over as f64);
         a == 0.0 || b == 0.0 || (a / b - 1.0).abs() <= 0.05
     }
 
-    /// What can be compared: the floor and the mean cost, or the one value that there is, with its 99th percentile in the runs
-    /// that have one; of each run in the order of the rounds.
+    /// Figures that can be compared: the floor and the mean cost, or the single value, with its 99th percentile in the runs that have one;
+    /// of each run in the order of the rounds.
     #[must_use]
     pub fn figures(&self) -> Vec<(&'static str, Vec<(u32, f64)>)> {
         let column = |of: fn(&Each) -> Option<f64>| {

@@ -133,7 +133,7 @@ pub(super) fn plain(sample: &Sample<'_>, period: Option<f64>) -> Row {
     row
 }
 
-/// Whether the 10th percentile is dearer than the mean, by more than rounding.
+/// True if the 10th percentile is dearer than the mean, by more than rounding.
 fn rises(row: &Row, floor: f64, mean: f64) -> bool {
     let ratio = floor / mean;
     match row.better {

@@ -1,4 +1,4 @@
-//! What others had of a run.
+//! CPU time that other tasks had of a run.
 
 use tickmark_stats::contention::{Manner, Stretch};
 use tickmark_store::Recording;

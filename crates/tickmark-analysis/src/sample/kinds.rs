@@ -10,7 +10,7 @@ use tickmark_wire::{
     Point, Tally, Unit, Values, Windows,
 };
 
-/// What one run observed of a metric.
+/// Observations of a metric in one run.
 pub(super) struct RunObservation<'a> {
     recording: &'a Recording,
     metric: &'a Metric,
@@ -300,7 +300,7 @@ impl GapColumns<'_> {
     }
 }
 
-/// Whether a part can be taken off from, or added to, the first of them: batches from batches, a curve from a curve.
+/// True if a part can be taken off from, or added to, the first of them: batches from batches, a curve from a curve.
 fn can_be_part(seen: &Observed, all: &[Observed]) -> bool {
     let same = |first: &Observed| {
         std::mem::discriminant(&first.observations) == std::mem::discriminant(&seen.observations)
@@ -317,7 +317,7 @@ fn column(values: &[Nanos]) -> Vec<f64> {
     values.iter().map(|value| value.as_f64()).collect()
 }
 
-/// What was counted in each window, a second; none where a column is short or a window has no length.
+/// Events a second in each window; none where a column is short or a window has no length.
 fn rates(windows: &Windows) -> Option<Vec<(f64, f64)>> {
     let Windows { start, length, count } = windows;
     let sound = start.len() == count.len() && length.len() == count.len();

@@ -16,7 +16,7 @@ pub use modes::SeparateModes;
 pub use spread::Spread;
 pub use without::{New, NoFigure};
 
-/// What one run says of a metric. Times in ns.
+/// Figures of a metric in one run. Times in ns.
 #[derive(Debug, Clone)]
 pub struct Figures {
     /// Which round.
@@ -35,19 +35,19 @@ pub struct Figures {
     pub batch: Option<f64>,
     /// Bytes of memory or of a file that the work went over.
     pub over: u64,
-    /// Whether the median stands in for the floor.
+    /// True if the median stands in for the floor.
     pub few: bool,
     /// The share of the run that other tasks had.
     pub taken: f64,
-    /// Whether they had more of it than an idle machine's own threads take.
+    /// True if they had more of it than an idle machine's own threads take.
     pub contended: bool,
-    /// What was not the same at its end as at its beginning: clock source, CPUs.
+    /// Conditions that differed between its beginning and its end: clock source, CPUs.
     pub changed: Vec<String>,
     /// Steal time and the time over which it was counted.
     pub steal: (f64, f64),
-    /// What one step of the last digit is worth, where another program printed the value.
+    /// Value of one step of the last digit, where another program printed the value.
     pub step: Option<f64>,
-    /// What the metric's kind adds.
+    /// Additional figures of the metric's kind.
     pub detail: Detail,
 }
 
@@ -70,7 +70,7 @@ impl Figures {
     }
 }
 
-/// What a kind of observation adds to its figures.
+/// Additional figures of a kind of observation.
 #[derive(Debug, Clone)]
 pub enum Detail {
     /// Nothing.
@@ -94,11 +94,11 @@ pub enum Detail {
     Spread(Spread),
     /// When each window began, in ns, and what was counted in it, a second.
     Rates(Vec<(f64, f64)>),
-    /// What was counted, by name.
+    /// Counts by name.
     Tally(Vec<(String, u64)>),
 }
 
-/// What runs counted, by name: the sums.
+/// Sums over runs of the counts by name.
 pub(crate) fn tallied(runs: &[Figures]) -> std::collections::BTreeMap<String, u64> {
     let mut sums = std::collections::BTreeMap::new();
     for run in runs {
@@ -109,7 +109,7 @@ pub(crate) fn tallied(runs: &[Figures]) -> std::collections::BTreeMap<String, u6
     sums
 }
 
-/// What gives the figures of a run.
+/// A function from a run to its figures.
 type Read<'a> = &'a dyn Fn(&Recording, &Metric, &Run) -> Result<Figures, NoFigure>;
 
 /// All runs of one metric.

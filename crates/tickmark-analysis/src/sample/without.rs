@@ -2,7 +2,7 @@
 
 use tickmark_stats::tick::NotFound;
 
-/// What a later version has a word for that this one does not know.
+/// A word of a later version that this one does not know.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum New {
     /// A kind of observations.
@@ -40,7 +40,7 @@ pub enum NoFigure {
     NoBatch,
     /// Both in ns: less than the physical limit is no cost of anything.
     BelowLimit {
-        /// What was computed.
+        /// The computed value.
         value: f64,
         /// The limit.
         limit: f64,
@@ -71,7 +71,7 @@ pub enum NoFigure {
 }
 
 impl NoFigure {
-    /// Whether the observations themselves are not whole, so that the run has failed whatever the others say.
+    /// True if the observations themselves are not whole, so that the run has failed whatever the others say.
     #[must_use]
     pub const fn is_broken(&self) -> bool {
         matches!(self, Self::Damaged | Self::PartMissing { .. } | Self::PartsDiffer | Self::NewWord { .. })

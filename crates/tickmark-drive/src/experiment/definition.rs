@@ -7,23 +7,23 @@ use std::ops::RangeInclusive;
 use std::time::Duration;
 use tickmark_wire::{Nanos, Offer, Settings};
 
-/// What is to be done.
+/// An experiment to carry out.
 pub struct Experiment {
-    /// What its recordings are called, before their setting.
+    /// Name of its recordings, before the setting.
     pub name: String,
     /// As it was typed.
     pub knob_name: String,
-    /// What is turned.
+    /// The knob.
     pub knob: Box<dyn Knob>,
     /// The first is what the others are compared with.
     pub settings: Vec<String>,
-    /// What is measured.
+    /// The probes to measure.
     pub probes: Vec<Offer>,
     /// Commands whose numbers are kept beside it.
     pub outcomes: Vec<Outcome>,
     /// How often each setting is measured.
     pub blocks: u32,
-    /// What one block of one setting may measure.
+    /// Longest measuring time of one setting in a block.
     pub slice: Nanos,
     /// Ends it, after the block that runs.
     pub budget: Option<Duration>,
@@ -67,7 +67,7 @@ impl Experiment {
 /// An experiment as it was asked for: what the command line and a file have in common.
 #[derive(Debug)]
 pub struct ExperimentRequest {
-    /// What is turned.
+    /// The knob.
     pub knob: Turned,
     /// Suites, probes, patterns.
     pub probes: Vec<String>,
@@ -85,7 +85,7 @@ pub struct ExperimentRequest {
     pub margin: Option<f64>,
     /// The document whose question it answers.
     pub answers: Option<String>,
-    /// What that published.
+    /// Documents that published it.
     pub documents: Vec<Document>,
 }
 

@@ -1,4 +1,4 @@
-//! What an experiment looks at beside probes: a number that a command prints, or the time that it takes.
+//! An outcome beside probes: a number that a command prints, or the time that it takes.
 
 use crate::shell::{CommandResult, Run};
 use crate::{Control, Error};

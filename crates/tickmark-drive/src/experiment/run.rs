@@ -68,7 +68,7 @@ impl Drop for Guard<'_> {
     }
 }
 
-/// What to say where something could not be put back.
+/// Message for a setting that could not be restored.
 #[must_use]
 pub fn not_restored(error: &Error) -> String {
     format!("not everything was restored: {error}; `tickmark experiment --restore` tries again")

@@ -21,7 +21,7 @@ pub(super) struct Side {
     pub(super) kernel: Option<String>,
 }
 
-/// What tells what was booted apart: the kernel, and the files and modules that a guest has beside it.
+/// Identity of what was booted: the kernel, and the files and modules that a guest has beside it.
 pub(super) fn kernel_of(facts: &tickmark_wire::Environment) -> String {
     let fact = |name| facts.get(name).unwrap_or("unknown").to_owned();
     let kernel = [fact("kernel.release"), fact("kernel.version"), fact("guest.image")];
@@ -33,7 +33,7 @@ pub(super) fn kernel_of(facts: &tickmark_wire::Environment) -> String {
 }
 
 impl Experiment {
-    /// Whether every boot is to be the same to the last byte.
+    /// True if every boot is to be the same to the last byte.
     fn is_exact(&self) -> bool {
         (0..self.settings.len()).all(|number| match self.knob.place(number) {
             SettingTarget::Booted(place) => place.is_exact(),

@@ -1,4 +1,4 @@
-//! What a document published, to stand beside what is measured.
+//! Results that a document published, to stand beside our own.
 
 use serde::Deserialize;
 
@@ -6,7 +6,7 @@ use serde::Deserialize;
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Document {
-    /// What was measured, with its unit.
+    /// The measured quantity, with its unit.
     pub title: String,
     /// Its sides: what came first, and what is compared with it.
     pub side: [Published; 2],
@@ -16,7 +16,7 @@ pub struct Document {
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Published {
-    /// What was turned.
+    /// The setting.
     pub name: String,
     /// Every run.
     #[serde(default)]

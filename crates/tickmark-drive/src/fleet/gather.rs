@@ -1,4 +1,4 @@
-//! What many agents write over one output becomes a recording for each.
+//! Divides the output of many agents into a recording for each.
 
 use super::{Answer, Outcome, Survey};
 use crate::Error;
@@ -40,13 +40,13 @@ pub struct Gathering<'a> {
     ended: usize,
     /// Bytes of all lines that have not ended.
     pending: usize,
-    /// What a launcher said last that was no piece.
+    /// The last line of a launcher that was no piece.
     said: Option<String>,
 }
 
 /// A machine that answers.
 struct Node {
-    /// What it calls itself.
+    /// The machine's own name for itself.
     own: String,
     /// Its boot, which no other machine has.
     boot: Option<String>,
@@ -194,7 +194,7 @@ impl<'a> Gathering<'a> {
         self.said.as_deref()
     }
 
-    /// What came of each machine that was asked now. `why` says what is known of those that gave nothing or not all.
+    /// Result for each machine that was queried in this pass. `why` says what is known of those that gave nothing or not all.
     ///
     /// # Errors
     /// It cannot be kept.
@@ -282,7 +282,7 @@ impl Node {
         }
     }
 
-    /// What came of it.
+    /// The result.
     fn answer(&self, name: &str) -> Answer {
         let (mut outcome, mut why) = self.end.clone().unwrap_or((Outcome::Partly, None));
         if self.recording.is_none() && outcome == Outcome::Partly {

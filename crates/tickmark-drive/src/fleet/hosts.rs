@@ -25,13 +25,13 @@ pub fn expand(list: &str) -> Result<Vec<String>, String> {
     if names.is_empty() { Err("it names no machine".to_owned()) } else { Ok(names) }
 }
 
-/// Whether a name is nothing but one, for a shell as well.
+/// True if a name is nothing but one, for a shell as well.
 pub(super) fn is_plain(name: &str) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || "._-:@".contains(c);
     !name.is_empty() && !name.starts_with('-') && name.chars().all(plain)
 }
 
-/// What stands between commas that are in no bracket.
+/// The words between commas that are outside of brackets.
 fn words(list: &str) -> Result<Vec<&str>, String> {
     let (mut words, mut from, mut depth) = (Vec::new(), 0, 0);
     for (at, c) in list.char_indices() {

@@ -157,7 +157,7 @@ impl Launcher {
 /// A launcher that runs.
 pub(super) struct Started {
     pub(super) child: Child,
-    /// What it writes.
+    /// Its output.
     pub(super) lines: Receiver<Line>,
     /// Its program.
     pub(super) name: String,
@@ -185,7 +185,7 @@ fn job(survey: &Survey) -> String {
     format!("tickmark-{}", survey.request.id)
 }
 
-/// What a launcher writes.
+/// A line of a launcher's output.
 pub(super) enum Line {
     Output(String),
     Complaint(String),
@@ -279,7 +279,7 @@ fn keep(complaints: &mut Vec<String>, line: &str) {
     }
 }
 
-/// Whether a line has a machine's name as a word.
+/// True if a line has a machine's name as a word.
 pub(super) fn mentions(line: &str, node: &str) -> bool {
     line.split(|c: char| !(c.is_ascii_alphanumeric() || "._-".contains(c)))
         .any(|word| word.trim_end_matches(['.', '-']) == node)

@@ -24,7 +24,7 @@ use tickmark_process::Until;
 use tickmark_wire::links::{Order, Reply, Times};
 use tickmark_wire::text::printable;
 
-/// What looks slow is measured so often again.
+/// Number of repeated measurements of a link that looks slow.
 const AGAIN: usize = 2;
 /// Beside the time of a pair: to find each other (10 s, and 5 s for whoever comes in between), and until neither end waits for the other any more (10 s).
 const BESIDE: Duration = Duration::from_secs(25);
@@ -44,7 +44,7 @@ pub struct LinkOptions {
     pub network: Option<Ipv4Addr>,
 }
 
-/// What is told of progress: pairs that were measured, and how many there are.
+/// Progress callback: measured pairs, and pairs in all.
 pub type Tell<'a> = &'a mut dyn FnMut(usize, usize);
 
 /// Pairs of machines that look slow, by what was measured so far: the first by its name before the second.

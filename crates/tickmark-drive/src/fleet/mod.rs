@@ -40,25 +40,25 @@ pub struct SurveyRequest {
     pub program: String,
     /// The machines.
     pub nodes: Vec<String>,
-    /// What was selected: suites, names, patterns.
+    /// The selection: suites, names, patterns.
     pub select: Vec<String>,
     /// Seconds that a machine has.
     pub limit_s: u64,
-    /// What each is to do.
+    /// The plan for each machine.
     pub plan: Plan,
 }
 
-/// What came of a machine: a line of `nodes.jsonl`, of which the last one counts.
+/// Result of a machine: a line of `nodes.jsonl`, of which the last one counts.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Answer {
     /// Which.
     pub node: String,
-    /// What came of it.
+    /// The result.
     pub outcome: Outcome,
     /// Why no more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
-    /// What was kept.
+    /// The saved recording.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recording: Option<Id>,
 }
@@ -71,7 +71,7 @@ impl Answer {
     }
 }
 
-/// What came of a machine.
+/// Result of a machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
@@ -185,7 +185,7 @@ impl Survey {
         Ok(Store::at(Some(self.folder.clone()), |_| {})?)
     }
 
-    /// What came of each machine so far. One that was asked for and of which nothing is known was silent.
+    /// Results of each machine so far. One that was asked for and of which nothing is known was silent.
     ///
     /// # Errors
     /// They cannot be read.

@@ -1,4 +1,4 @@
-//! What Slurm says of its nodes.
+//! Node lists of Slurm.
 
 use super::hosts;
 use crate::Error;
@@ -7,7 +7,7 @@ use std::process::Command;
 use std::time::Duration;
 use tickmark_process::{End, Until};
 
-/// What a question may take.
+/// Longest time for a query.
 const ASKED: Duration = Duration::from_secs(20);
 
 /// Asks Slurm.

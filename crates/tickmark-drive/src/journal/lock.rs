@@ -21,7 +21,7 @@ pub(super) struct Lock {
     file: File,
 }
 
-/// What a lock says.
+/// Content of a lock.
 #[derive(Debug, Serialize, Deserialize)]
 struct Holder {
     journal: PathBuf,
@@ -86,7 +86,7 @@ impl Lock {
 const TRIES: u32 = 20;
 const APART: Duration = Duration::from_millis(25);
 
-/// Whether a file could be locked.
+/// True if a file could be locked.
 pub(super) fn tried(file: &File) -> bool {
     (0..TRIES).any(|attempt| {
         if attempt > 0 {
@@ -101,7 +101,7 @@ pub(super) fn tried(file: &File) -> bool {
 pub(super) struct Named {
     /// Journals that are there, each once.
     pub(super) journals: BTreeSet<PathBuf>,
-    /// What is still changed although its journal is gone, and folders that cannot be looked into, a line each.
+    /// Settings that are still changed although their journal is gone, and folders that cannot be read, a line each.
     pub(super) wrong: Vec<String>,
 }
 
@@ -148,7 +148,7 @@ pub(super) fn forget(journal: &Path) {
 }
 
 impl Holder {
-    /// What a lock says, if it is one that an experiment wrote.
+    /// Reads a lock, if an experiment wrote it.
     fn read(mut file: &File) -> Option<Self> {
         let mut text = String::new();
         file.rewind().ok()?;
@@ -156,7 +156,7 @@ impl Holder {
         serde_json::from_str(&text).ok()
     }
 
-    /// What a killed experiment left changed is nobody's original: where its journal is there, it says so; where it is gone, the
+    /// Refuses to take a value that a killed experiment left changed for the original: its journal says so, or, where that is gone, the
     /// files themselves do.
     fn refuse_leftover(&self, target: &str, lock: &Path) -> Result<(), Error> {
         let store =
@@ -253,7 +253,7 @@ pub(super) fn open_careful(path: &Path) -> Result<File, String> {
     Err("it is another user's, or others can write it".to_owned())
 }
 
-/// Whether a file or folder is this user's, and no other can write it.
+/// True if a file or folder is this user's, and no other can write it.
 pub(super) fn is_own(path: &Path) -> bool {
     std::fs::symlink_metadata(path)
         .is_ok_and(|is| is.uid() == own_id() && is.mode() & 0o022 == 0 && !is.is_symlink())

@@ -21,7 +21,7 @@ pub enum Undo {
     Write {
         /// The file.
         path: PathBuf,
-        /// What it held.
+        /// The content before the change.
         value: FileContent,
     },
     /// Run a command.
@@ -36,7 +36,7 @@ pub enum Undo {
     },
 }
 
-/// What a file held: text, or bytes that are none.
+/// Content of a file: text, or bytes that are none.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum FileContent {
@@ -61,7 +61,7 @@ impl FileContent {
     }
 }
 
-/// What a journal holds.
+/// Content of a journal.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Page {
     /// The machine's session: what the kernel held does not survive its end.
@@ -89,7 +89,7 @@ fn restore_journals(paths: &[PathBuf]) {
     }
 }
 
-/// What has to be put back; locked as long as the experiment runs.
+/// Journal of the changes to restore; locked as long as the experiment runs.
 pub(crate) struct Journal {
     path: PathBuf,
     page: Page,
@@ -100,7 +100,7 @@ pub(crate) struct Journal {
 }
 
 impl Page {
-    /// What is still to be put back: what the kernel held is gone with it.
+    /// Changes that are still to be restored: those of the kernel's memory end with a boot.
     pub(super) fn pending(&self) -> impl DoubleEndedIterator<Item = &Undo> {
         let same = self.boot == boot();
         self.undo.iter().filter(move |undo| same || !undo.of_this_boot())
@@ -180,7 +180,7 @@ impl Undo {
         (now != held).then(|| format!("{} at {now} and not at {held}", path.display()))
     }
 
-    /// What it changes.
+    /// The target that it changes.
     fn target(&self) -> String {
         match self {
             Self::Write { path, .. } | Self::Remove { path } => path.display().to_string(),
@@ -188,7 +188,7 @@ impl Undo {
         }
     }
 
-    /// What was done, once it is done: a file was read back, of a command only its end is known.
+    /// Description of a finished restoration: a file was read back, of a command only its exit is known.
     pub(super) fn done(&self) -> String {
         match self {
             Self::Write { path, value } => {
@@ -199,7 +199,7 @@ impl Undo {
         }
     }
 
-    /// Whether it is undone by itself when the machine is started again: what the kernel held.
+    /// True if it is undone by itself when the machine is started again: what the kernel held.
     fn of_this_boot(&self) -> bool {
         match self {
             Self::Write { path, .. } | Self::Remove { path } => {

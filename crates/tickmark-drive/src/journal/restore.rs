@@ -50,12 +50,12 @@ fn free(path: &Path) -> Option<File> {
     tried(&lock).then_some(lock)
 }
 
-/// What came of putting things back.
+/// Result of a restoration.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Restored {
-    /// What was put back, a line each.
+    /// Restored settings, a line each.
     pub done: Vec<String>,
-    /// What could not be put back, or read.
+    /// Settings that could not be restored, or journals that could not be read, a line each.
     pub wrong: Vec<String>,
     /// Experiments that run, or are being put back by another: left alone.
     pub busy: usize,

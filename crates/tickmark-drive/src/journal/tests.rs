@@ -1,4 +1,4 @@
-//! What was changed goes back, once, and never what another may have written.
+//! A change is restored, once, and never over what another may have written.
 
 use super::restore::{Restored, left, restore_store as restore};
 use super::*;

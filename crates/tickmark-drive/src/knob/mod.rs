@@ -1,4 +1,4 @@
-//! What an experiment turns. A new knob is one file here and a line in [`parse`].
+//! Knobs of experiments. A new knob is one file here and a line in [`parse`].
 
 mod boot;
 mod commands;
@@ -30,7 +30,7 @@ pub trait Knob: Debug {
     /// # Errors
     /// Why, and what can be.
     fn check(&self, setting: &str) -> Result<(), Error>;
-    /// What it changes beside the measured processes, by name, so that two experiments do not change the same.
+    /// Settings that it changes outside of the measured processes, by name, so that two experiments do not change the same.
     fn targets(&self) -> Vec<String>;
     /// How all that is put back at the end, as it stands now.
     ///
@@ -49,18 +49,18 @@ pub trait Knob: Debug {
     /// # Errors
     /// It cannot be taken back.
     fn leave(&self, number: usize, setting: &str) -> Result<(), Error>;
-    /// What is in force, as far as a person or the agent can read it; none where nothing tells.
+    /// The setting in force, as far as a person or the agent can read it; none where it is unknown.
     ///
     /// # Errors
     /// It cannot be read.
     fn current_setting(&self, hello: Option<&Hello>) -> Result<Option<String>, Error>;
-    /// Whether what is in force is the setting.
+    /// True if what is in force is the setting.
     fn is(&self, seen: &str, setting: &str) -> bool;
     /// Settings of the measured processes.
     fn settings(&self, setting: &str, settings: &Settings) -> Settings;
     /// Where the setting with this number is measured.
     fn place(&self, number: usize) -> SettingTarget<'_>;
-    /// Whether what was put back has been read back, and not only been commanded.
+    /// True if what was put back has been read back, and not only been commanded.
     fn is_read_back(&self) -> bool;
 }
 

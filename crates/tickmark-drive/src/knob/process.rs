@@ -1,4 +1,4 @@
-//! What the measured processes are given: timer slack, scheduling policy, CPU. Nothing else is changed.
+//! Settings of the measured processes: timer slack, scheduling policy, CPU. Nothing else is changed.
 
 use super::{HERE, Knob, SettingTarget};
 use crate::Error;
@@ -7,7 +7,7 @@ use tickmark_probe::sys::limits;
 use tickmark_wire::text::duration;
 use tickmark_wire::{Hello, Nanos, Priority, Sending, Settings};
 
-/// What knobs of the measured processes have in common: they change nothing that would have to be put back, but their own thread.
+/// The common part of the knobs of measured processes: they change nothing that would have to be restored, but their own thread.
 macro_rules! changes_nothing {
     () => {
         fn targets(&self) -> Vec<String> {

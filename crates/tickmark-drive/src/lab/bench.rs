@@ -1,4 +1,4 @@
-//! What is needed to make guests: kernels and agents, built or from the cache.
+//! Requirements of guests: kernels and agents, built or from the cache.
 
 use super::carried::{files, modules_of};
 use super::{BootTarget, Machine, Setting};
@@ -33,7 +33,7 @@ pub fn build(cache: &Cache, kernels: &[Kernel], need: Need, control: &Control) -
 /// How long a boot with a command may take, where nothing is said.
 const COMMAND: Duration = Duration::from_secs(600);
 
-/// What is needed to make guests.
+/// Requirements of guests.
 pub struct Bench {
     cache: Cache,
     built: BTreeMap<String, Built>,
@@ -56,7 +56,7 @@ pub struct Wanted<'a> {
     pub append: [&'a str; 2],
     /// Files that are written before anything is measured: path, content.
     pub writes: Vec<(String, String)>,
-    /// Whether it is to run a command.
+    /// True if it is to run a command.
     pub runs_command: bool,
     /// Files of this machine that it has.
     pub files: &'a [PathBuf],
@@ -196,7 +196,7 @@ impl Bench {
     }
 }
 
-/// What a guest will be, by what was typed alone.
+/// Description of a guest from the command line alone.
 struct GuestOutline {
     arch: Arch,
     kind: AgentKind,

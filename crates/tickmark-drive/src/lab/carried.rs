@@ -1,4 +1,4 @@
-//! What a guest has beside its kernel and its agent: files of this machine, and modules.
+//! Files and modules that a guest gets beside its kernel and its agent.
 
 use super::{Machine, Setting};
 use crate::target::static_program;
@@ -33,7 +33,7 @@ pub(super) fn files(
     files.iter().map(one).collect()
 }
 
-/// What a guest has of its own.
+/// Names that belong to a guest's own system.
 const RESERVED: [&str; 11] =
     ["init", "plan.json", "settings", "modules", "bin/sh", "ballast", "dev", "proc", "sys", "tmp", "bin"];
 

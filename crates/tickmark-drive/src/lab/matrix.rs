@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 use tickmark_wire::{Better, Nanos, Offer, names};
 
-/// What is shown beside the comparison.
+/// A report beside the comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Report {
@@ -18,7 +18,7 @@ pub enum Report {
     Prediction,
     /// The per cent rows of the document of 2005, and what it got from noise.
     Document,
-    /// What a command takes beside ticks of each rate, and the rate at which that is least.
+    /// Cost of a command beside ticks of each rate, and the rate at which it is least.
     #[serde(rename = "break-even")]
     BreakEven,
     /// How far off the timers of rows are, in each setting.
@@ -33,7 +33,7 @@ pub enum Report {
 /// A side of the comparison.
 #[derive(Debug, Clone, Default)]
 pub struct Setting {
-    /// What it is called.
+    /// Its name.
     pub name: String,
     /// Settings of the kernel such as `hz=100:tick=idle`, or an image's path.
     pub kernel: String,
@@ -53,7 +53,7 @@ pub struct Setting {
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Machine {
-    /// What it is called.
+    /// Its name.
     pub name: String,
     /// The architecture and settings that all of its kernels have.
     #[serde(default)]
@@ -73,13 +73,13 @@ pub struct Machine {
     pub memory: Option<u32>,
     /// How many CPUs a guest has.
     pub cpus: Option<u32>,
-    /// What every kernel is told.
+    /// Kernel command line of every kernel.
     #[serde(default)]
     pub append: String,
-    /// What is measured; none takes those of the file.
+    /// The probes; none takes those of the file.
     #[serde(default)]
     pub probes: Vec<String>,
-    /// What is run once in each boot and timed: a program and its arguments.
+    /// Command that each boot runs once and times: a program and its arguments.
     #[serde(default)]
     pub command: Vec<String>,
     /// Which number of what it prints counts: only, or after:TEXT.
@@ -128,7 +128,7 @@ impl Machine {
         Ok(Some(offer))
     }
 
-    /// What prints which boot it is in, and how long that may take.
+    /// Description of the boot, and its time limit.
     pub fn boots(&self) -> (String, Duration) {
         let limit = self.boot_limit.as_deref().and_then(|limit| tickmark_wire::text::duration(limit).ok());
         let identity = self.identity.clone().unwrap_or_else(|| crate::target::IDENTITY.to_owned());
@@ -139,19 +139,19 @@ impl Machine {
 /// A matrix as it was asked for.
 #[derive(Debug)]
 pub struct MatrixRequest {
-    /// What it is called.
+    /// Its name.
     pub name: String,
     /// The document that it answers.
     pub answers: Option<String>,
-    /// What that published.
+    /// Documents that published it.
     pub documents: Vec<crate::file::Document>,
     /// Boots of each setting, where a machine does not say.
     pub blocks: u32,
-    /// What a probe of ordinary weight measures in each boot, in the guest's time.
+    /// Measuring time of a probe of ordinary weight in each boot, in the guest's time.
     pub slice: Nanos,
     /// Below which changes do not matter.
     pub margin: f64,
-    /// What is shown beside the comparison.
+    /// Reports beside the comparison.
     pub report: Vec<Report>,
     /// The sides.
     pub settings: Vec<Setting>,
@@ -267,7 +267,7 @@ fn check(machine: &Machine, settings: &[Setting]) -> Result<(), String> {
     Ok(())
 }
 
-/// What a real machine cannot have: it would be measured as it is, and pass for what was asked.
+/// Refuses settings that a real machine cannot have: it would be measured unchanged under their name.
 fn real(machine: &Machine, settings: &[Setting]) -> Result<(), String> {
     let guests = [
         (!machine.kernel.is_empty(), "kernel"),

@@ -42,7 +42,7 @@ impl BootTarget {
         }
     }
 
-    /// Whether every boot is to be the same to the last byte.
+    /// True if every boot is to be the same to the last byte.
     pub(crate) fn is_exact(&self) -> bool {
         matches!(self, Self::Guest(_))
     }

@@ -14,7 +14,7 @@ use tickmark_wire::{Environment, Event, Hello, LineContent, Nanos, Phase, Plan};
 
 /// How long KVM may take until its guest measures: stock kernels may hang in it.
 const KVM_BEGINS: Duration = Duration::from_secs(10);
-/// What a boot may take beside its runs, on the wall.
+/// Longest real time of a boot beside its runs.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Prefixes of the facts about its files and its modules.
@@ -39,12 +39,12 @@ pub enum AgentKind {
 /// A machine with a kernel, ready to be booted.
 #[derive(Debug, Clone)]
 pub struct Guest {
-    /// What is emulated.
+    /// The emulated machine.
     pub machine: Machine,
     /// Memory of the machine that a file takes before anything is measured, in MiB.
     pub(crate) ballast: u32,
     pub(crate) image: PathBuf,
-    /// What is known of the kernel, where it was built here.
+    /// The kernel's build, where it was built here.
     pub(crate) built: Option<Built>,
     /// Its HZ, where that is known.
     pub(crate) hz: Option<u32>,
@@ -132,7 +132,7 @@ impl Guest {
         Ok(archive.finish())
     }
 
-    /// What stands on the kernel's command line: its own words, then those of the small agent.
+    /// The kernel's command line: its own words, then those of the small agent.
     fn append(&self, plan: &Plan) -> String {
         let mut append = self.append.clone();
         if self.kind == AgentKind::C {

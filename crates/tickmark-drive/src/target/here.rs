@@ -33,7 +33,7 @@ fn agent(does: &str) -> std::io::Result<Command> {
 }
 
 impl ThisMachine {
-    /// What its agent can measure: everything that suites run, or the cases that are named (PROBE:PARAMETER=VALUE,...).
+    /// The catalogue of its agent: everything that suites run, or the named cases (PROBE:PARAMETER=VALUE,...).
     ///
     /// # Errors
     /// It cannot be started, has no such case, or says nothing that can be read.

@@ -57,7 +57,7 @@ impl AgentLine {
         }
     }
 
-    /// Whether a run may end with it, so that it is to be on the disk.
+    /// True if a run may end with it, so that it is to be on the disk.
     #[must_use]
     pub fn ends(&self) -> bool {
         self.event().is_some_and(|event| !matches!(event, Event::Started(_)))
@@ -127,12 +127,12 @@ pub(crate) fn follow(
 pub(crate) struct Stream {
     greeted: bool,
     running: bool,
-    /// What was wrong with a line of the run that is under way.
+    /// The error of a malformed line of the current run.
     spoilt: Option<String>,
 }
 
 impl Stream {
-    /// What to pass on of a line.
+    /// The part of a line to pass on.
     pub(crate) fn take(&mut self, line: Vec<u8>) -> Result<Option<AgentLine>, Error> {
         // A shell on the way may have words of its own before the agent has.
         let words = !self.greeted && !line.starts_with(b"{");

@@ -43,7 +43,7 @@ impl Remote {
         ssh
     }
 
-    /// What a command there wrote, with this as its input.
+    /// Output of a command on the other host, with this as its input.
     fn output(&self, command: &str, input: Vec<u8>) -> Result<Output, Error> {
         // Connecting has a limit of its own.
         let limit = Some(self.limit + Duration::from_secs(10));

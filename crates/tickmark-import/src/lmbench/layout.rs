@@ -20,7 +20,7 @@ pub struct Column {
     pub head: [&'static str; 2],
     /// The metric of our own.
     pub metric: &'static str,
-    /// What one of its figures is worth in the metric's unit (ns, Hz, B/s).
+    /// Value of one printed unit in the metric's unit (ns, Hz, B/s).
     pub scale: f64,
     /// The metric's unit.
     pub unit: Unit,

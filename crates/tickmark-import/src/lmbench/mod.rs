@@ -41,7 +41,7 @@ fn too_many(warnings: &mut Vec<String>) {
     }
 }
 
-/// What was read of a host and its kernel so far by this tool, or a new one; none where there are too many.
+/// The results of a host and its kernel by this tool so far, or new ones; none where there are too many.
 pub(super) fn host<'a>(
     all: &'a mut Vec<Imported>,
     host: &str,

@@ -49,12 +49,12 @@ fn is_rule(line: &str) -> bool {
     line.starts_with("--") && line.split_whitespace().all(|word| word.bytes().all(|b| b == b'-'))
 }
 
-/// Whether a line was computed from others: averages, percents, rules of equal signs.
+/// True if a line was computed from others: averages, percents, rules of equal signs.
 fn derived(line: &str) -> bool {
     line.is_empty() || line.starts_with("===") || line.contains("Avrg") || line.ends_with('%')
 }
 
-/// What is being read.
+/// A page and the position in it.
 struct Page<'a> {
     name: &'a str,
     tool: String,

@@ -61,7 +61,7 @@ const TABLES: &[(&str, &str, f64)] = &[
     ("Socket bandwidth using localhost", "bandwidth.tcp", MB),
 ];
 
-/// Whether a text is one.
+/// True if a text is one.
 pub(super) fn is(text: &str) -> bool {
     text.lines().any(|line| line.starts_with(HEADER) && line.contains("results for"))
 }

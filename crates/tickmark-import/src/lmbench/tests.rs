@@ -172,7 +172,7 @@ fn from_our_averages_four_more_differ_whose_averages_did_not_follow() {
     );
 }
 
-/// What a raw file gives, in the unit of lmbench's tables.
+/// Figures of a raw file, in the unit of lmbench's tables.
 fn figures(host: &Imported, metrics: &[&str]) -> Vec<f64> {
     let scale = |metric: &str| layout::metrics().find(|c| c.metric == metric).map_or(1.0, |c| c.scale);
     let of = |metric: &&str| host.series.get(*metric).map_or(f64::NAN, |s| s.values[0].value / scale(metric));

@@ -9,7 +9,7 @@ use tickmark_probe::{Params, ProbeError};
 use tickmark_timer::monotonic_ns;
 use tickmark_wire::Nanos;
 
-/// What is billed.
+/// The subject of a bill.
 pub(super) enum Subject {
     /// The program and its arguments.
     Command(Vec<String>),

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use tickmark_probe::sys::CallError;
 use tickmark_probe::sys::uprobe::{Counter, FunctionLocation, Places, SwapGuard};
 
-/// What is counted by its clock.
+/// The call that is counted by its clock.
 pub(super) const CLOCK: &str = "clock_gettime";
 /// Of functions that are named by the user.
 const MOST_CALLS: usize = 64;
@@ -31,7 +31,7 @@ pub(super) struct Confirmation {
     /// Of all places: the C library's first.
     counter: Counter,
     calls: Vec<String>,
-    /// What this thread starts is kept from exchanging its events.
+    /// Keeps threads that this thread starts from exchanging its events.
     _apart: SwapGuard,
 }
 

@@ -74,7 +74,7 @@ impl Code {
         all
     }
 
-    /// Whether a function of this name is there whose calls cannot be seen where it begins.
+    /// True if a function of this name is there whose calls cannot be seen where it begins.
     pub(super) fn chooses(&self, name: &str) -> bool {
         self.chosen.iter().any(|chosen| chosen == name)
     }

@@ -1,4 +1,4 @@
-//! What kind of a program a command is: whose clock reads a preloaded library can see.
+//! The kind of a program: whether a preloaded library can see its clock reads.
 
 use super::code::segments;
 use std::io::Read;
@@ -24,7 +24,7 @@ impl Blind {
         }
     }
 
-    /// Whether that is everything.
+    /// True if that is everything.
     pub(crate) const fn is_all(self) -> bool {
         matches!(self, Self::Static)
     }
@@ -35,7 +35,7 @@ const MOST: u64 = 256 << 20;
 /// How many programs a line `#!` may lead to.
 const SCRIPTS: usize = 4;
 
-/// What of its reads cannot be seen.
+/// Reads of a command that cannot be seen.
 ///
 /// # Errors
 /// There is no such program, or it cannot be read.
@@ -68,7 +68,7 @@ pub(super) fn find(name: &str, folder: &str) -> Result<PathBuf, String> {
     found.ok_or_else(|| format!("there is no program {name}"))
 }
 
-/// What of a file's own reads cannot be seen; nothing of one that cannot be read.
+/// Reads of a file itself that cannot be seen; none for an unreadable file.
 pub(super) fn blind_in(path: &Path) -> Vec<Blind> {
     read(path).map_or_else(|_| Vec::new(), |bytes| find_blind_spots(&bytes))
 }

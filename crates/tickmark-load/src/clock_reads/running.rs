@@ -31,7 +31,7 @@ const READS: [(&str, &[&str]); 6] = [
 const OTHERS: [&str; 2] = ["gettimeofday", "time"];
 /// How the runtime of Go reads a clock.
 const GO: [&str; 2] = ["runtime.nanotime1.abi0", "time.now"];
-/// What a process that runs already has of code, and what it has started.
+/// Code that a running program has mapped, and programs that it has started.
 pub(super) struct Program {
     pid: u32,
     /// By device and number of the file.
@@ -186,7 +186,7 @@ impl Program {
         Ok((ClockReadCounts { system_calls, ..seen }, count))
     }
 
-    /// What it has started since of other files, none of whose functions are stopped.
+    /// Programs of other files that it has started since, none of whose functions are stopped.
     fn unknown(&mut self) {
         for process in processes(self.pid) {
             let files: Vec<Identity> =

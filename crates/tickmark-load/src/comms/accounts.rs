@@ -1,4 +1,4 @@
-//! What the processor did in each window, by what computes beside the messages and by the kernel's accounts.
+//! Accounts of the processor in each window, by the computation beside the messages and by the kernel.
 
 use super::computing::Tasks;
 use tickmark_probe::routine::Budget;

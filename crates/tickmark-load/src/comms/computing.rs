@@ -1,4 +1,4 @@
-//! What computes beside the messages, a task on each CPU.
+//! Computation beside the messages, a task on each CPU.
 
 use std::thread::JoinHandle;
 use tickmark_probe::clock::{Counter, Monotonic};
@@ -8,7 +8,7 @@ use tickmark_probe::sys::{CallError, usage};
 use tickmark_probe::{Gauge, ProbeError};
 use tickmark_wire::Nanos;
 
-/// What computes on each CPU.
+/// The computation on each CPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Beside {
     Nothing,

@@ -57,7 +57,7 @@ impl Elsewhere {
         if matches!(self.hear()?, Answer::Ready) { Ok(()) } else { Err(self.strange()) }
     }
 
-    /// What its CPU did, when all is over.
+    /// Load of its CPU, after the last message.
     pub(super) fn loads(&mut self) -> Result<Loads, ProbeError> {
         match self.hear()? {
             Answer::Loads(loads) => Ok(*loads),

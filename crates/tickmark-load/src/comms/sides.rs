@@ -53,7 +53,7 @@ pub(super) fn trip(
 /// Bytes of the messages of the other side.
 const OWN: u8 = 0xa5;
 
-/// What goes before trips: their size, how many they are, and whether they are a window; none of them ends the other side.
+/// Header before trips: their size, their number, and whether they are a window; none of them ends the other side.
 pub(super) const HEADER: usize = 24;
 
 /// Announcement of trips to the other side: begin or end, size and number. Sent for windows only.
@@ -151,7 +151,7 @@ impl Sides {
         Tasks { watchers: self.computing.watchers(), there: self.there.as_ref() }
     }
 
-    /// Whether the other side looks at a CPU of its own: what is announced to it is no part of a window.
+    /// True if the other side looks at a CPU of its own: what is announced to it is no part of a window.
     pub(super) fn is_elsewhere(&self) -> bool {
         matches!(self.answers, Answers::Elsewhere(_))
     }

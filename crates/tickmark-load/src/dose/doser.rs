@@ -1,4 +1,4 @@
-//! What makes clock reads longer, and counts them: a library in the server, or the clock source of the whole machine (kernel/tickmark_clock).
+//! Makes clock reads longer, and counts them: a library in the server, or the clock source of the whole machine (kernel/tickmark_clock).
 
 use super::super::preloaded::Preloaded;
 use super::super::started::Started;
@@ -98,7 +98,7 @@ impl Doser {
 
 /// The most that a host is given, in ns: at 30 us with a timer every 200 us a program keeps a fifth of its CPU.
 const MOST_HERE: u64 = 10_000;
-/// What takes so many times as long as the least was held up.
+/// A read that takes so many times as long as the shortest was held up.
 const HELD_UP: f64 = 3.0;
 
 /// The loaded module, whose clock source is selected; without a delay when this is dropped.

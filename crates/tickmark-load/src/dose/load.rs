@@ -169,7 +169,7 @@ impl<'a> Load<'a> {
         }
     }
 
-    /// What failed, by kind.
+    /// Failures by kind.
     pub(super) fn failed(&self) -> Vec<(String, u64)> {
         match self {
             Self::Http(clients) => clients.failed(),

@@ -44,7 +44,7 @@ pub(super) fn doses(given: &str, op: &str) -> Result<Vec<Dose>, String> {
     Ok(all)
 }
 
-/// What one slice gave.
+/// Measurements of one slice.
 pub(super) struct Slice {
     /// Requested delay of each read, ns; -1 for the system call.
     pub(super) nominal: f64,
@@ -52,7 +52,7 @@ pub(super) struct Slice {
     pub(super) delivered: f64,
     /// Reads for each transaction.
     pub(super) reads: f64,
-    /// What a transaction cost, in ns.
+    /// Cost of a transaction, ns.
     pub(super) cost: f64,
     /// Transactions a second.
     pub(super) rate: f64,
@@ -122,7 +122,7 @@ pub(super) fn cost_of_a_switch() -> std::io::Result<f64> {
     Ok(least as f64 / (2 * TURNS) as f64)
 }
 
-/// What is looked at before a slice and after it.
+/// Readings before a slice and after it.
 struct SliceReading {
     at: Instant,
     done: f64,

@@ -24,7 +24,7 @@ impl<'a> Answer<'a> {
         }
     }
 
-    /// Whether nothing of it has come.
+    /// True if nothing of it has come.
     pub(super) fn is_empty(&self) -> bool {
         match self {
             Self::Known(_, had) => *had == 0,
@@ -32,7 +32,7 @@ impl<'a> Answer<'a> {
         }
     }
 
-    /// Whether the server closes the connection behind it.
+    /// True if the server closes the connection behind it.
     pub(super) fn closes(&self) -> bool {
         matches!(self, Self::Read(read) if read.closes())
     }

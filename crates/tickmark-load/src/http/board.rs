@@ -1,4 +1,4 @@
-//! What the client and who looks at it have in common: memory that both see, so that the client reads no clock and writes to nobody.
+//! The memory that the client shares with its observer: the client reads no clock and writes to nobody.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -76,7 +76,7 @@ pub(super) enum Times {
 #[derive(Debug, Clone)]
 pub(super) struct Board(Arc<Words>);
 
-/// What it holds at a moment.
+/// The board's counters at a moment.
 pub(super) struct BoardReading(Vec<u64>);
 
 impl Board {

@@ -124,7 +124,7 @@ const SLICES: i64 = 30;
 const LEAST: f64 = 2.0;
 /// Of a slice it runs so much before it is looked at: connections are made.
 const BEFORE: u32 = 5;
-/// What is on its way when a slice ends is waited for, and longer where the limit is.
+/// Time for outstanding requests at the end of a slice; longer where the limit is.
 const REST: Duration = Duration::from_millis(500);
 
 /// How a slice went.

@@ -19,10 +19,10 @@ pub(super) struct HttpClientOptions {
     /// The answer, where it is known.
     pub(super) known: Option<Vec<u8>>,
     pub(super) connections: usize,
-    /// Whether a connection takes more than one request, and how many at most; 0 for no limit.
+    /// Requests that a connection takes; 0 for no limit.
     pub(super) keep: bool,
     pub(super) each: u64,
-    /// Whether latencies are measured.
+    /// True if latencies are measured.
     pub(super) stamps: bool,
     /// When requests are due; none sends the next when an answer has come.
     pub(super) due: Option<Due>,
@@ -35,7 +35,7 @@ pub(super) struct HttpClientOptions {
 pub(super) struct Due {
     /// The mean of what is between two, in ns.
     pub(super) apart: f64,
-    /// Whether that varies as with independent users (exponentially).
+    /// True if that varies as with independent users (exponentially).
     pub(super) poisson: bool,
     /// State of the random numbers.
     pub(super) random: u64,
@@ -349,7 +349,7 @@ impl Client<'_> {
     }
 }
 
-/// Whether a connection is closed behind the answer that it has.
+/// True if a connection is closed behind the answer that it has.
 fn one_closes(options: &HttpClientOptions, one: &Connection<'_>) -> bool {
     !options.keep || one.answer.closes() || (options.each > 0 && one.served + 1 >= options.each)
 }

@@ -131,7 +131,7 @@ impl Clients {
         self.board.stop();
     }
 
-    /// What failed so far, by kind.
+    /// Failures so far, by kind.
     pub(crate) fn failed(&self) -> Vec<(String, u64)> {
         let faults = self.board.read().all_faults();
         faults.into_iter().map(|(fault, count)| (fault.words().to_owned(), count)).collect()

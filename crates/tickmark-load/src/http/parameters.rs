@@ -1,4 +1,4 @@
-//! What its probes are told of the server and of the connections.
+//! Parameters of the server and of the connections.
 
 use tickmark_probe::case::{Parameter, Value};
 

@@ -58,7 +58,7 @@ impl Served {
         }
     }
 
-    /// What another host says that it has used so far.
+    /// The accounts of a server on another host so far.
     pub(super) fn books(&mut self) -> Result<Option<Books>, ProbeError> {
         match self {
             Self::Host(there) => there.look().map(Some),
@@ -67,7 +67,8 @@ impl Served {
     }
 }
 
-/// What a server on another host used between two looks at its books, for as long as was measured here, in ns: the looks are further apart, as they travel.
+/// CPU time that a server on another host used between two readings of its accounts, scaled to the time that was measured here, ns: the
+/// readings are further apart, as they travel.
 pub(super) fn between(before: &Books, after: &Books, wall: u64) -> (Account, Option<u64>) {
     let apart = after.at.saturating_sub(before.at);
     let part = if before.at > 0 && apart > 0 { wall as f64 / apart as f64 } else { 1.0 };

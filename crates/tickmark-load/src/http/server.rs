@@ -8,7 +8,7 @@ use tickmark_probe::sys::peer::Peer;
 use tickmark_probe::sys::{CallError, connections, file, limits};
 use tickmark_timer::monotonic_ns;
 
-/// What ends the head of a request.
+/// End of the head of a request.
 const END: &[u8] = b"\r\n\r\n";
 /// Bytes of the head of a request at most.
 const LONGEST: usize = 8 << 10;

@@ -1,4 +1,4 @@
-//! What the small agent has no room for: servers that are not ours, whose answers may have any form, and requests at random times.
+//! Parts for which the small agent has no room: servers that are not ours, whose answers may have any form, and requests at random times.
 
 use super::board::Fault;
 pub(super) use super::elsewhere::Elsewhere;
@@ -11,7 +11,7 @@ pub(super) fn processes(pid: u32) -> Vec<u32> {
     tasks::below(pid, &tasks::all())
 }
 
-/// What is between two requests of independent users: exponential, with a mean of 1, from a number above 0 and at most 1.
+/// Time between two requests of independent users: exponential, with a mean of 1, from a number above 0 and at most 1.
 pub(super) fn exponential(uniform: f64) -> f64 {
     -uniform.ln()
 }
@@ -30,7 +30,7 @@ pub(super) fn target(params: &Params) -> Result<(SocketAddr, Option<u32>), Strin
     Ok((address, pid))
 }
 
-/// What an answer's head says, and where it stands.
+/// Head of a response, and its position.
 #[derive(Default)]
 pub(super) struct ResponseHead {
     /// Of the head, where it came in pieces.
@@ -77,7 +77,7 @@ impl ResponseHead {
         self.closes
     }
 
-    /// Whether the end of the connection is its end.
+    /// True if the end of the connection is its end.
     pub(super) fn lasts_to_the_end(&self) -> bool {
         matches!(self.body, Body::ToTheEnd)
     }

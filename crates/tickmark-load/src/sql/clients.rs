@@ -22,7 +22,7 @@ const KINDS: usize = 16;
 /// After a fault a client waits.
 const REST: Duration = Duration::from_millis(50);
 
-/// What all of them see.
+/// Counters that all of them share.
 #[derive(Debug, Default)]
 struct Board {
     phase: AtomicU32,
@@ -86,7 +86,7 @@ impl Clients {
         self.board.done.iter().map(|line| line.0.load(Relaxed)).sum()
     }
 
-    /// What failed so far, by what was said.
+    /// Failures so far, by message.
     pub(crate) fn failed(&self) -> Vec<(String, u64)> {
         let faults = self.board.faults.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         faults.iter().map(|(name, count)| (name.clone(), *count)).collect()

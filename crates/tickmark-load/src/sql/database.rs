@@ -23,7 +23,7 @@ impl Kind {
         }
     }
 
-    /// What begins a transaction that writes.
+    /// The statement that begins a writing transaction.
     pub(super) const fn begin(self) -> &'static str {
         match self {
             // It has one writer: who only reads at first may find another one there.

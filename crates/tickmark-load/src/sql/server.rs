@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use tickmark_database::{Address, Login};
 use tickmark_probe::ProbeError;
 
-/// What it takes to start one; its folder is gone with this.
+/// Everything needed to start one; its folder is removed with it.
 #[derive(Debug)]
 pub(crate) struct Planned {
     /// The program and its arguments.

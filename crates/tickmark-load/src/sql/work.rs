@@ -1,4 +1,4 @@
-//! What databases are asked: select_index as super-smack has it, and three more.
+//! Queries to databases: super-smack's select_index, and three more.
 
 use super::database::{Connection, DatabaseTarget, Kind};
 use std::fmt::Write;
@@ -10,7 +10,7 @@ const TABLES: [&str; 2] = [
     "create table http_log (who integer not null, word char(25) not null)",
 ];
 
-/// What one transaction is.
+/// The work of one transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Work {
     /// A row by its name.

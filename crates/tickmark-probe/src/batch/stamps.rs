@@ -91,7 +91,7 @@ impl Stamps {
     }
 }
 
-/// What a whole batch does by itself.
+/// Side effects of a whole batch by itself.
 pub(super) struct ExpectedBatch {
     switches: Option<i64>,
     faults: Option<i64>,

@@ -9,10 +9,10 @@ use crate::{Expected, Params, Probe, Routine, Spec, Syscall, Unavailable};
 use std::os::fd::{AsFd, OwnedFd};
 use tickmark_wire::{Better, Group, Picos, Unit};
 
-/// What goes through a pipe or a socket, or is read of a file, in one piece.
+/// Size of one read or write of a pipe, a socket or a file, bytes.
 const PIECE: usize = 64 << 10;
-/// What goes through a pipe or a socket between two stamps at least: many times what it holds, so that what
-/// lies in it at the start and at the end weighs little.
+/// Least bytes through a pipe or a socket between two timestamps: many times its capacity, so that the content at the start and at the end
+/// weighs little.
 const STRETCH: usize = 4 << 20;
 /// Size of the buffers of a TCP socket: left to themselves they grow while it is measured.
 const BUFFER: usize = 64 << 10;

@@ -1,4 +1,4 @@
-//! What a reading of each clock costs, by the C library (vDSO where it can) and by system call.
+//! Cost of reading each clock, by the C library (vDSO where it can) and by system call.
 
 use crate::batch::{self, Shape};
 use crate::sys::clock;

@@ -1,4 +1,4 @@
-//! What the kernel says of a clock's resolution, and the smallest step that it was seen to make.
+//! Resolution of a clock as the kernel states it, and the smallest step that was observed.
 
 use crate::routine::{Budget, Sink, routine};
 use crate::sys::{CallError, clock};

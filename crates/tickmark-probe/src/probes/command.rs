@@ -16,7 +16,7 @@ use tickmark_wire::{Better, Group, Headline, Observations, Part, Unit, Values, n
 const OUTPUT: &str = "command.out";
 /// So much of that is read.
 const MOST: u64 = 1 << 20;
-/// What is told in the place of the text before its number.
+/// Argument for a number without text before it.
 const ONLY: &str = "only";
 
 /// A parameter that takes any text.
@@ -62,7 +62,7 @@ pub(super) static PROBES: &[Probe] = &[Probe {
     },
 }];
 
-/// What is run, and which number counts.
+/// The command to run, and the number that counts.
 struct CommandOptions {
     /// The CPU of the run, and all that there are.
     cpu: u32,

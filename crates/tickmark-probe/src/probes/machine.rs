@@ -1,4 +1,4 @@
-//! What the processor is, by what loads and additions take: clock rate, TLB, cache line, loads at once.
+//! Properties of the processor, by the cost of loads and additions: clock rate, TLB, cache line, parallel loads.
 
 use crate::batch::{self, Shape};
 use crate::permutation::Permutation;

@@ -1,4 +1,4 @@
-//! What is ready, asked of epoll; an operation of io_uring that does nothing; the number of the CPU.
+//! Queries of ready descriptors by epoll; an operation of io_uring that does nothing; the number of the CPU.
 
 use super::select::{DESCRIPTORS, connected};
 use crate::batch::{self, Shape};

@@ -93,7 +93,7 @@ pub(super) static PROBES: &[Probe] = &[
     },
 ];
 
-/// What a pair of UDP sockets with a peer process takes.
+/// System calls of a pair of UDP sockets with a peer process.
 pub(super) const UDP: &[Syscall] = &[
     Syscall::Socket,
     Syscall::Bind,
@@ -107,7 +107,7 @@ pub(super) const UDP: &[Syscall] = &[
     Syscall::Write,
 ];
 
-/// What a TCP connection with a peer process takes.
+/// System calls of a TCP connection with a peer process.
 pub(super) const TCP: &[Syscall] = &[
     Syscall::Socket,
     Syscall::Bind,

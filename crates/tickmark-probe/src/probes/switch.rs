@@ -93,7 +93,7 @@ pub(super) static PROBES: &[Probe] = &[Probe {
     prepare,
 }];
 
-/// What a process does on its turn.
+/// The work of a process on its turn.
 fn work(array: Option<&Region>) {
     if let Some(array) = array {
         std::hint::black_box(array.sum(0, array.len()));

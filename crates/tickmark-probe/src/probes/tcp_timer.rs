@@ -18,7 +18,7 @@ const PATIENCE: i64 = 5;
 const LONGEST_TICK: u64 = 10_000_000;
 /// Its multiples' fractions fill 0 to 1 evenly, wherever they end.
 const GOLDEN: f64 = 0.618_033_988_749_894_9;
-/// What is acknowledged sooner than this part of the delay was not delayed.
+/// An acknowledgement sooner than this part of the delay was not delayed.
 const AT_ONCE: i64 = 4;
 
 pub(super) static PROBES: &[Probe] = &[Probe {

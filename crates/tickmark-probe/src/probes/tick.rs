@@ -85,7 +85,7 @@ fn spin<C: Clock>(clock: C, budget: &Budget, cpu: u32) -> GapTrace {
     }
 }
 
-/// What ends a loop and what it keeps, in ticks of its clock.
+/// Conditions that end a loop, and limits of its memory, in ticks of its clock.
 struct Limits<'a> {
     /// Gaps longer than this are kept.
     threshold: u64,

@@ -1,4 +1,4 @@
-//! What a reading of the time stamp counter costs.
+//! Cost of reading the time stamp counter.
 
 use crate::batch::{self, Shape};
 use crate::sys::chain;

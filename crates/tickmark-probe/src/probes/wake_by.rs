@@ -146,7 +146,7 @@ fn argument<'a>(arguments: &'a Arguments, name: &str) -> &'a str {
     arguments.get(name).map_or("", String::as_str)
 }
 
-/// What each way needs where it is scheduled as everything else; of the others nothing is said.
+/// System calls of each method under the ordinary scheduler; nothing is claimed of the others.
 fn needs(method: &str, class: &str) -> &'static [Syscall] {
     match method {
         _ if class != "plan" => &[],

@@ -10,7 +10,7 @@ use std::time::Instant;
 pub struct Lobby(pub(super) Vec<Guest>);
 
 impl Lobby {
-    /// Whether nobody waits in it.
+    /// True if nobody waits in it.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -41,7 +41,7 @@ impl Guest {
         Ok(Self { session, number, from })
     }
 
-    /// Whether both of its lines are there, or it is gone; what is there stays there.
+    /// True if both of its lines are there, or it is gone; what is there stays there.
     fn has_answered(&self) -> bool {
         // Two lines as long as they may be: what fills it can be read without waiting, to their end or to where one is too long.
         let mut text = [0; 2 * (GREETING + 1)];

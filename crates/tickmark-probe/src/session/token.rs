@@ -1,4 +1,4 @@
-//! What both hosts know.
+//! A secret that both hosts know.
 
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;

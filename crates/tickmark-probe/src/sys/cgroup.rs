@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 pub struct Limit {
     /// Its folder.
     pub folder: PathBuf,
-    /// What it grants a period, over the period: 0.5 is half of one CPU.
+    /// CPU time that it grants in a period, over the period: 0.5 is half of one CPU.
     pub cpus: f64,
 }
 
@@ -59,7 +59,7 @@ fn folders(line: &str, root: &Path) -> Vec<PathBuf> {
     roots.iter().flat_map(|place| -> Vec<PathBuf> { under(place) }).collect()
 }
 
-/// What a group grants, in CPUs; none where it sets no limit.
+/// Quota of a group, in CPUs; none where it sets no limit.
 fn quota(folder: &Path) -> Option<f64> {
     let read = |name: &str| std::fs::read_to_string(folder.join(name)).ok();
     let (quota, period) = match read("cpu.max") {

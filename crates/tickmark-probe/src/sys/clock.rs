@@ -59,7 +59,7 @@ pub fn read_by_syscall(id: i32) -> Result<Nanos, CallError> {
     Ok(nanos(now))
 }
 
-/// What the kernel says of a clock's resolution.
+/// Resolution of a clock as the kernel states it.
 ///
 /// # Errors
 /// EINVAL for a clock that this kernel lacks.

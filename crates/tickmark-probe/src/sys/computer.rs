@@ -22,7 +22,7 @@ const BEGINS: u64 = 2_000_000_000;
 /// How long a task that runs may take to answer, in ns: one that does not run does not, and its clock can be read from outside.
 const ANSWERS: u64 = 30_000;
 
-/// What a step is.
+/// The kind of one step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
     /// A multiplication that needs the one before.
@@ -155,7 +155,7 @@ impl Board {
     }
 }
 
-/// What a task did so far.
+/// Progress of a task.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TaskProgress {
     /// Steps.

@@ -5,7 +5,7 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType};
 use std::net::SocketAddr;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
-/// What is waited for.
+/// A poll over connections.
 #[derive(Debug)]
 pub struct Poll {
     epoll: OwnedFd,

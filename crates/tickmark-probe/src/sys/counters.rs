@@ -1,5 +1,5 @@
-//! What the kernel counts on one CPU: its interrupts, its soft interrupts, the page faults of the calling thread, and how often the
-//! quota of a cgroup ended its turns.
+//! Counters of one CPU: its interrupts, its soft interrupts, the page faults of the calling thread, and how often the quota of a cgroup
+//! ended its turns.
 
 use super::{cgroup, usage};
 use std::fs::File;
@@ -12,7 +12,7 @@ pub struct Counters {
     files: Vec<Table>,
     faults: i64,
     quotas: Quotas,
-    /// Whether its lines or columns have changed.
+    /// True if its lines or columns have changed.
     lost: bool,
     names: Vec<String>,
 }
@@ -50,13 +50,13 @@ impl Counters {
         (!files.is_empty()).then(|| Self { files, faults: usage::faults(), quotas, lost: false, names })
     }
 
-    /// What is counted, in the order of `read`.
+    /// Names of the counters, in the order of `read`.
     #[must_use]
     pub fn names(&self) -> &[String] {
         &self.names
     }
 
-    /// Whether nothing is known any more.
+    /// True if nothing is known any more.
     #[must_use]
     pub fn lost(&self) -> bool {
         self.lost

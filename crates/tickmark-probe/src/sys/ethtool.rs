@@ -1,4 +1,4 @@
-//! What network devices are told by ioctl, as ethtool(8) does (linux/ethtool.h).
+//! Settings of network devices by ioctl, as ethtool(8) makes them (linux/ethtool.h).
 
 use super::{CallError, check, net};
 use std::net::Ipv4Addr;

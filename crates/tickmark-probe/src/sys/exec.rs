@@ -70,7 +70,7 @@ pub fn install_tiny_program(directory: &Path) -> Result<(), CallError> {
     std::io::Write::write_all(&mut &file, &tiny_program()).map_err(|e| CallError::from_io("write", &e))
 }
 
-/// Whether the tiny program in a directory can be executed: the file system may forbid it.
+/// True if the tiny program in a directory can be executed: the file system may forbid it.
 #[must_use]
 pub fn tiny_program_runs(directory: &Path) -> bool {
     let path = directory.join("a/b/tiny");

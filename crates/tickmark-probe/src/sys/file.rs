@@ -259,7 +259,7 @@ pub fn sealed(length: u64) -> Result<OwnedFd, CallError> {
     Ok(file)
 }
 
-/// Whether a file is one that keeps its length.
+/// True if a file is one that keeps its length.
 #[must_use]
 pub fn is_sealed(file: BorrowedFd<'_>) -> bool {
     rustix::fs::fcntl_get_seals(file).is_ok_and(|seals| seals.contains(SealFlags::SHRINK))

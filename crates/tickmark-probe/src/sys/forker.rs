@@ -32,7 +32,7 @@ pub const SLOTS: usize = 4096;
 /// Bytes of a slot: start, end, status of the child, error, getrusage of the process.
 const SLOT: usize = 256;
 
-/// What the child does.
+/// The action of the child.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Child {
     /// Ends at once.

@@ -1,4 +1,4 @@
-//! What process 1 of a guest has to do by itself: mount, raise the loopback interface, restart the machine.
+//! Duties of process 1 in a guest: mount, raise the loopback interface, restart the machine.
 
 use super::{CallError, check, named};
 use rustix::mount::MountFlags;

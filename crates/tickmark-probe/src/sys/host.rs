@@ -1,4 +1,4 @@
-//! What the kernel and the C library say of themselves.
+//! Facts from the kernel and the C library about themselves.
 
 use super::{CallError, check, named};
 use std::ffi::{CStr, OsString};
@@ -27,7 +27,7 @@ pub fn effective_user() -> u32 {
     rustix::process::geteuid().as_raw()
 }
 
-/// Whether the kernel gave this process a vDSO (AT_SYSINFO_EHDR).
+/// True if the kernel gave this process a vDSO (AT_SYSINFO_EHDR).
 #[must_use]
 pub fn has_vdso() -> bool {
     // SAFETY: reads the auxiliary vector.

@@ -1,4 +1,4 @@
-//! What is mapped into this process, by the kernel's own list.
+//! Mappings of this process, from the kernel's own list.
 
 /// Has the kernel read no more of the files that are mapped here (this program, libraries) than the pages that are
 /// touched. Around each that is not in memory it reads as much as the disk's read-ahead, some MiB: where memory is

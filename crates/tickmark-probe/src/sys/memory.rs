@@ -41,9 +41,9 @@ pub fn small_pages() -> Result<(), Unavailable> {
 pub struct Region {
     start: NonNull<u8>,
     length: usize,
-    /// What was mapped: more where the start had to be aligned.
+    /// The mapping: larger where the start had to be aligned.
     mapping: (NonNull<u8>, usize),
-    /// Whether nobody else has it.
+    /// True if nobody else has it.
     private: bool,
     writable: bool,
 }
@@ -124,7 +124,7 @@ impl Region {
         self.length
     }
 
-    /// Whether it is empty; it never is.
+    /// True if it is empty; it never is.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.length == 0
@@ -159,7 +159,7 @@ impl Region {
         self.start.as_ptr()
     }
 
-    /// Whether nobody else has it.
+    /// True if nobody else has it.
     pub(super) fn is_private(&self) -> bool {
         self.private
     }

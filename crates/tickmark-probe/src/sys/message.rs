@@ -10,9 +10,9 @@ use std::sync::atomic::Ordering;
 /// A message of this length goes out without the other side reading, through whatever there is: longer ones that both sides send at the same
 /// time are sent and received in turns.
 const HELD: usize = 4 << 10;
-/// What a UDP datagram holds at most on IPv4.
+/// Largest UDP datagram on IPv4, bytes.
 pub const MOST_UDP: usize = 65_507;
-/// What a datagram of the UNIX domain may hold with the default buffers.
+/// Largest datagram of the UNIX domain with the default buffers, bytes.
 pub const MOST_UNIX: usize = 96 << 10;
 
 /// One end.
@@ -153,7 +153,7 @@ fn set_waits(end: &OwnedFd, waits: bool) -> Result<(), CallError> {
     rustix::fs::fcntl_setfl(end, new).map_err(named("fcntl"))
 }
 
-/// What was done of a read or a write that does not wait.
+/// Bytes done by a read or a write that does not wait.
 fn checked_count(count: isize, call: &'static str) -> Result<usize, CallError> {
     match count {
         -1 => match CallError::last(call) {

@@ -25,7 +25,7 @@ pub struct Namespaces {
 pub struct Link {
     /// Bytes of a packet.
     pub mtu: u32,
-    /// Whether the kernel may join and split segments, and leave out checksums.
+    /// True if the kernel may join and split segments, and leave out checksums.
     pub offloads: bool,
     /// Bytes a second that leave each device at most; 0 is all there are.
     pub rate: u64,

@@ -11,12 +11,12 @@ use std::process::{Child, Command, Stdio};
 const TRACEFS: &str = "/sys/kernel/tracing";
 /// Which CPUs are watched.
 const CPUS: &str = "osnoise/cpus";
-/// What the name of an instance begins with; the process's number follows, and the CPUs that were watched before.
+/// Prefix of an instance's name; the process's number follows, and the CPUs that were watched before.
 const OWN: &str = "tickmark-";
 /// A tracer that shares the setting with the other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// What a spinning thread loses.
+    /// Time that a spinning thread loses.
     Osnoise,
     /// How late a timer's interrupt and the thread that it wakes are.
     Timerlat,
@@ -65,7 +65,7 @@ pub struct Sample {
 pub struct Wake {
     /// How late the interrupt came, or the thread went on, in ns.
     pub late: i64,
-    /// Whether it is the thread's.
+    /// True if it is the thread's.
     pub is_thread: bool,
 }
 
@@ -224,14 +224,14 @@ fn instances(root: &Path) -> Vec<(u32, PathBuf)> {
     entries.filter_map(own).collect()
 }
 
-/// Whether a process of tickmark has this number: numbers come again.
+/// True if a process of tickmark has this number: numbers come again.
 fn is_alive(id: u32) -> bool {
     let comm = |id: &str| std::fs::read_to_string(format!("/proc/{id}/comm")).unwrap_or_default();
     let name = comm(&id.to_string());
     name.starts_with("tickmark") || (!name.is_empty() && name == comm("self"))
 }
 
-/// What a line of the trace says after its time, where it is of this CPU.
+/// Text of a line of the trace after its time, where it is of this CPU.
 fn text_of_line(line: &str, cpu: u32) -> Option<&str> {
     let (_, after) = line.trim_start().strip_prefix('#').is_none().then(|| line.split_once('['))??;
     let (number, _) = after.split_once(']')?;

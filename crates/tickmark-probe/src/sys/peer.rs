@@ -10,7 +10,7 @@ pub const PEER_ENDED: i32 = 97;
 /// With this one a run ends whose peer has failed and has said so itself.
 pub const PEER_TOLD: i32 = 98;
 
-/// What a peer does when a call of its own fails.
+/// A peer's action when a call of its own fails.
 static TELL: OnceLock<Tell> = OnceLock::new();
 type Tell = Box<dyn Fn(&CallError) + Send + Sync>;
 
@@ -27,7 +27,7 @@ extern "C" fn peer_ended(_signal: i32, info: *mut libc::siginfo_t, _context: *mu
     unsafe { libc::_exit(if is_reported { PEER_TOLD } else { PEER_ENDED }) };
 }
 
-/// What a call says where the other side is gone.
+/// Errors of a call when the other side is gone.
 const GONE: [i32; 3] = [libc::EPIPE, libc::ECONNRESET, libc::ECONNREFUSED];
 
 /// A call failed because the other side is gone: the kernel closes what a peer held before it says that the peer ended. Waits for

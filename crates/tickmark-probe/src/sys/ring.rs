@@ -30,7 +30,7 @@ impl Ring {
         self.0.len()
     }
 
-    /// Whether it is empty; it never is.
+    /// True if it is empty; it never is.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         false

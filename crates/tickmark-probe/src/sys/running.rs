@@ -1,4 +1,4 @@
-//! What had a CPU lately, by the scheduler's own account of each task (/proc/PID/sched, CONFIG_SCHED_DEBUG).
+//! Tasks that recently had a CPU, by the scheduler's own account of each task (/proc/PID/sched, CONFIG_SCHED_DEBUG).
 
 use std::fs;
 
@@ -12,7 +12,7 @@ pub struct Task {
     pub name: String,
     /// Its number.
     pub id: u32,
-    /// Whether it has had the CPU again since the moment: whether before it, too, is not known then.
+    /// True if it has had the CPU again since the moment: its time before the moment is unknown then.
     pub again: bool,
 }
 

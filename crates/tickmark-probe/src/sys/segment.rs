@@ -101,7 +101,7 @@ fn databases(path: &Path, levels: u32) -> Vec<PathBuf> {
         .collect()
 }
 
-/// What a segment begins with, and whether anybody else has it attached; none where it cannot be read.
+/// First bytes of a segment, and whether anybody else has it attached; none where it cannot be read.
 fn segment_header(segment: libc::c_int) -> Option<(Header, bool)> {
     // SAFETY: all zeros are a value of it; it is filled below.
     let mut status: libc::shmid_ds = unsafe { std::mem::zeroed() };

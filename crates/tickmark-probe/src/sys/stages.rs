@@ -32,7 +32,7 @@ fn stamp(socket: &OwnedFd, flags: u32) -> Result<(), CallError> {
     check("setsockopt (SO_TIMESTAMPING)", done).map(drop)
 }
 
-/// What is sent from now on is stamped and numbered: datagrams from 0, of TCP the last byte of each.
+/// Enables timestamps and numbers of sent data: datagrams from 0, of TCP the last byte of each.
 ///
 /// # Errors
 /// Those of setsockopt(2).
@@ -48,7 +48,7 @@ pub fn stamp_sent(socket: &OwnedFd) -> Result<(), CallError> {
     )
 }
 
-/// What is received from now on is stamped as the network's code gets it.
+/// Enables timestamps of received data, taken as the network's code gets it.
 ///
 /// # Errors
 /// Those of setsockopt(2).

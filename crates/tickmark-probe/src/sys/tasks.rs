@@ -12,7 +12,7 @@ const KERNEL_THREAD: u32 = 0x0020_0000;
 pub struct Used {
     /// In ns; of one that runs now, as of its last tick.
     pub cpu: i64,
-    /// Whether it is a thread of the kernel.
+    /// True if it is a thread of the kernel.
     pub is_kernel: bool,
     /// Who started it, or whoever it was given to when that ended.
     pub parent: u32,
@@ -37,7 +37,7 @@ pub fn all() -> BTreeMap<u32, Used> {
 /// Ticks (of 10 ms) that say something of a share.
 const FEWEST: u64 = 50;
 
-/// What the kernel's books say of a process with all of its threads that are there.
+/// The kernel's accounts of a process with all of its living threads.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Account {
     /// CPU time, in ns.
@@ -71,7 +71,7 @@ impl Account {
         Self { cpu, waited, switches, ticks: [ticks(11), ticks(12)] }
     }
 
-    /// What came since then; never less than nothing, as threads end.
+    /// Growth since then; never below zero, as threads end.
     #[must_use]
     pub fn less(&self, before: &Self) -> Self {
         let ticks = std::array::from_fn(|at| self.ticks[at].saturating_sub(before.ticks[at]));
@@ -153,8 +153,8 @@ pub fn ended_below(pid: u32) -> i64 {
     ended().unwrap_or(0)
 }
 
-/// What the kernel's threads and the other processes used between two looks, in ns; `own` are left out. Those that began meanwhile count whole,
-/// those that ended do not.
+/// CPU time of the kernel's threads and the other processes between two readings, ns; `own` are left out. Those that began meanwhile count
+/// whole, those that ended do not.
 #[must_use]
 pub fn between(before: &BTreeMap<u32, Used>, now: &BTreeMap<u32, Used>, own: &[u32]) -> [i64; 2] {
     let mut sums = [0; 2];

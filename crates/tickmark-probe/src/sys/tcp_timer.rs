@@ -12,7 +12,7 @@ pub struct Connection {
     theirs: OwnedFd,
 }
 
-/// What the kernel says of one end (tcp(7), TCP_INFO).
+/// The kernel's information on one end (tcp(7), TCP_INFO).
 #[derive(Debug, Clone, Copy)]
 pub struct Info {
     /// The retransmission timer's time, in ns.
@@ -90,7 +90,7 @@ impl Connection {
         set.map_err(named("setsockopt"))
     }
 
-    /// What the kernel says of this end.
+    /// The kernel's information on this end.
     ///
     /// # Errors
     /// Those of getsockopt(2).

@@ -44,7 +44,7 @@ pub struct Module {
     before: String,
     /// Of its unit a nanosecond has so many: cycles, or ns.
     per_nano: f64,
-    /// What its statistics were, and what fired since by its trace.
+    /// Its statistics at the start; newer events come from its trace.
     counted: Counted,
     traced: Cell<Counted>,
 }
@@ -68,7 +68,7 @@ impl Counted {
         Self { fired: self.fired + 1, latest: self.latest.max(Some(error)) }
     }
 
-    /// Whether the statistics after `traced` can be these: timers of others may have fired beside.
+    /// True if the statistics after `traced` can be these: timers of others may have fired beside.
     fn became(self, now: Self, traced: Self) -> bool {
         let latest = self.latest.max(traced.latest);
         match now.fired.checked_sub(self.fired + traced.fired) {
@@ -165,7 +165,7 @@ fn denied(place: &str, error: &std::io::Error) -> Unavailable {
     Unavailable::Missing(format!("{place}: {error}"))
 }
 
-/// What stands behind a name in its statistics.
+/// The value behind a name in its statistics.
 fn value<'a>(statistics: &'a str, name: &str) -> Option<&'a str> {
     statistics.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": ").map(str::trim))
 }

@@ -329,7 +329,7 @@ impl Watch {
         Ok(())
     }
 
-    /// What came since the last time.
+    /// Takes the events since the last time.
     pub fn take(&mut self, each: &mut dyn FnMut(Call)) {
         let (places, lost) = (&self.places, &mut self.lost);
         for ring in &mut self.rings {

@@ -114,7 +114,7 @@ pub fn thread_id() -> u32 {
     (unsafe { libc::syscall(libc::SYS_gettid) }) as u32
 }
 
-/// What /proc/stat says of one CPU.
+/// One CPU in /proc/stat.
 #[derive(Debug)]
 pub struct CpuTimes {
     file: Option<File>,
@@ -183,7 +183,7 @@ pub struct Accounts {
     tick: i64,
 }
 
-/// What /proc/stat says.
+/// The counters of /proc/stat.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Machine {
     /// Steal time of the CPU.

@@ -1,5 +1,5 @@
-//! What a static program does without: functions of the C library that would bring far more with them than is used, each as little as its callers need. The
-//! linker takes these before those of the library.
+//! Replacements for functions of the C library that would bring far more code into a static program than is used, each as small as its
+//! callers need. The linker takes these before those of the library.
 
 use std::ffi::{c_char, c_int, c_void};
 

@@ -1,4 +1,4 @@
-//! What a document of 1998 measured of messages and load, beside what was measured here.
+//! The document's figures of 1998 on messages and load, beside ours.
 
 use super::{HEADING, rate, share};
 use crate::grid::{lines, wrapped};
@@ -105,7 +105,7 @@ pub(super) fn text(out: &mut String, all: &[Comms], document: &Document) {
     say(out, &text);
 }
 
-/// What computes.
+/// Words for a computation.
 pub(super) fn words(computes: &str) -> String {
     match computes {
         "none" => "nothing".to_owned(),

@@ -1,4 +1,4 @@
-//! What every format of a comparison says: each thing in one place.
+//! Words of a comparison that all formats share.
 
 mod notes;
 mod together;
@@ -17,7 +17,7 @@ use tickmark_store::Id;
 use tickmark_wire::Better;
 use tickmark_wire::text::quoted;
 
-/// What is shown of a long value.
+/// Shown length of a long value, characters.
 const SHOWN: usize = 48;
 
 /// A line as it is printed.
@@ -197,7 +197,7 @@ pub const fn withheld(why: Withheld) -> &'static str {
     }
 }
 
-/// What is to be known of the order of two sides of so many values in all, a sentence each.
+/// Sentences on the time order of two sides of so many values in all.
 #[must_use]
 pub fn order(order: &Order, values: usize, shown: &dyn Fn(f64) -> String) -> Vec<String> {
     if order.sorted {
@@ -239,7 +239,7 @@ pub(crate) fn summary(against: &Against) -> String {
     format!("{} of {} figures", counts.join(", "), against.lines.len())
 }
 
-/// What a column is headed with: name and id.
+/// Head of a column: name and id.
 pub(crate) fn label(party: &Party) -> String {
     match &party.ids[..] {
         [] => party.name.clone(),

@@ -109,7 +109,7 @@ fn rule(links: &Links) -> Option<String> {
     })
 }
 
-/// What stands above all, where something is slow.
+/// First lines of the page, where something is slow.
 pub(super) fn lead(links: &Links) -> Option<String> {
     let pairs: BTreeSet<(&str, &str)> = links
         .slow
@@ -131,7 +131,7 @@ pub(super) fn lead(links: &Links) -> Option<String> {
     })
 }
 
-/// What is said of links, each under its heading: that nothing is slow where it was judged, and what failed where something did.
+/// Parts on links, each under its heading: judged and normal ones, and failures.
 fn parts(links: &Links) -> Vec<(&'static str, Vec<String>)> {
     let slow = links.slow.iter().map(slow).collect();
     let machines = links.machines.iter().map(machine).collect();

@@ -36,7 +36,7 @@ impl Calibration {
         self.calibrated.blind(self.detect.0, self.detect.1)
     }
 
-    /// Whether it holds what is asked.
+    /// True if it holds what is asked.
     #[must_use]
     pub fn is_armed(&self) -> bool {
         self.calibrated.is_quiet(self.false_alarm) && self.blind().is_empty()

@@ -13,7 +13,7 @@ pub struct Limit {
     pub row: Row,
     /// In the unit of its value.
     pub limit: f64,
-    /// Whether it is the most, else the least.
+    /// True if it is the most, else the least.
     pub is_most: bool,
 }
 

@@ -16,7 +16,7 @@ pub(super) enum Outcome {
     Error(String),
 }
 
-/// What XML 1.0 has no characters for (section 2.2).
+/// Replaces characters that XML 1.0 does not allow (section 2.2).
 fn allowed(text: &str) -> String {
     text.chars()
         .filter(

@@ -38,7 +38,7 @@ pub(super) fn of_capacity(all: &[Load<Capacity>]) -> Vec<Drawing> {
     )
 }
 
-/// What each run was billed for, part by part.
+/// Drawings of each run's bill, item by item.
 pub(super) fn of_bill(of: &Bill) -> Vec<Drawing> {
     let rows = of
         .parts

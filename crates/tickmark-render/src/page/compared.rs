@@ -36,7 +36,7 @@ pub(crate) fn sections(model: &Model) -> Vec<Section> {
     all
 }
 
-/// What is said of all of it, first.
+/// Summary of the comparison.
 pub(crate) fn summary(model: &Model) -> Markup {
     let base = words::label(&model.base);
     html! {

@@ -15,7 +15,7 @@ const ROOM: usize = 100_000;
 
 /// Points in the order of x, y above 0 by its logarithm.
 pub(super) struct Dense {
-    /// What it shows.
+    /// Its title.
     pub(super) title: String,
     /// Label of the x axis.
     pub(super) x: &'static str,

@@ -1,4 +1,4 @@
-//! What commands other than `run` measure: each with its text and its drawings.
+//! Pages of commands other than `run`: each with its text and its drawings.
 
 use super::dense::{self, Dense};
 use super::{Section, accounts, figure, sampled, text};

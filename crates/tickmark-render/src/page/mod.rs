@@ -21,15 +21,15 @@ use tickmark_wire::Offer;
 /// A recording of more groups is of a machine, and not of one command's.
 const MANY: usize = 4;
 
-/// What a page is about.
+/// Content of a page.
 pub struct Report<'a> {
     /// One or several, the baseline first.
     pub pages: &'a [Page],
     /// The recordings side by side, where there are several.
     pub comparison: Option<&'a Model>,
-    /// What a matrix or an experiment answers, and what its document has: a title and a text in columns each. The first is the answer.
+    /// Answers of a matrix or an experiment, and the content of its document: a title and a text in columns each. The first is the answer.
     pub answers: &'a [(String, String)],
-    /// What can be measured, with how that is timed: for how figures came about.
+    /// Available probes, with the way in which each is timed.
     pub offers: &'a [Offer],
 }
 
@@ -87,7 +87,7 @@ pub fn html(report: &Report<'_>) -> String {
     frame::page(&title, &top(report), &sections, dense > 0)
 }
 
-/// What a reader learns first.
+/// The beginning of the page.
 fn top(report: &Report<'_>) -> Markup {
     let created =
         |page: &Page| page.model.header.created.split('.').next().unwrap_or_default().replace('T', " ");
@@ -101,7 +101,7 @@ fn top(report: &Report<'_>) -> Markup {
     }
 }
 
-/// What stands out.
+/// Notable findings.
 fn notable(page: &Page) -> Markup {
     html! {
         div class="lead" {

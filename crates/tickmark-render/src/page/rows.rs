@@ -22,7 +22,7 @@ pub(super) fn sections(model: &Model, offers: &[Offer], prefix: &str) -> Vec<Sec
     model.groups.iter().map(one).collect()
 }
 
-/// What a unit's values are written as.
+/// Formatter of a unit's values.
 fn label(unit: Unit) -> fn(f64) -> String {
     match unit {
         Unit::Nanoseconds => time,

@@ -16,7 +16,7 @@ pub enum Scale {
 /// One of both.
 #[derive(Debug, Clone)]
 pub struct Axis {
-    /// What it counts, with its unit where the labels have none.
+    /// Its title, with a unit where the labels have none.
     pub title: String,
     /// How.
     pub scale: Scale,
@@ -40,7 +40,7 @@ impl Axis {
         Self { title: title.into(), scale: Scale::Octaves, label }
     }
 
-    /// Whether it can show a value.
+    /// True if it can show a value.
     pub(super) fn shows(&self, value: f64) -> bool {
         place(self.scale, value).is_some()
     }

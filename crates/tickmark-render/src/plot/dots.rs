@@ -8,7 +8,7 @@ use std::fmt::Write;
 /// One thing.
 #[derive(Debug, Clone)]
 pub struct Row {
-    /// What it is.
+    /// Its name.
     pub name: String,
     /// Its values, of each kind.
     pub values: Vec<Vec<f64>>,
@@ -17,9 +17,9 @@ pub struct Row {
 /// Several over one axis.
 #[derive(Debug, Clone)]
 pub struct Dots {
-    /// What it shows.
+    /// Its title.
     pub title: String,
-    /// What it counts.
+    /// Its axis.
     pub axis: Axis,
     /// Labels of the kinds of values.
     pub kinds: Vec<String>,

@@ -8,24 +8,24 @@ use std::fmt::Write;
 /// One of them.
 #[derive(Debug, Clone)]
 pub struct Bar {
-    /// What it is of.
+    /// Its name.
     pub name: String,
     /// Where it lies.
     pub point: f64,
     /// From here to there, where that is known.
     pub ends: Option<(f64, f64)>,
-    /// What is said of it, in a word or two.
+    /// Its verdict, in a word or two.
     pub words: String,
-    /// Whether it stands out.
+    /// True if it stands out.
     pub stands_out: bool,
 }
 
 /// Several over one axis.
 #[derive(Debug, Clone)]
 pub struct Forest {
-    /// What it shows.
+    /// Its title.
     pub title: String,
-    /// What it counts.
+    /// Its axis.
     pub axis: Axis,
     /// Where nothing differs, and what lies within so much of it does not matter.
     pub reference: (f64, f64),

@@ -6,9 +6,9 @@ use std::fmt::Write;
 /// Cells in rows.
 #[derive(Debug, Clone)]
 pub struct Heat {
-    /// What it shows.
+    /// Its title.
     pub title: String,
-    /// What stands along it, from its first column to its last, and what its cells count.
+    /// Labels along x: of its first column, of its last one, and the unit of its cells.
     pub x: (String, String, String),
     /// The names of the rows, from top to bottom, and their cells, each from 0 to 1.
     pub rows: Vec<(String, Vec<f64>)>,

@@ -58,7 +58,7 @@ pub enum Drawing {
 }
 
 impl Drawing {
-    /// What it shows.
+    /// Its title.
     #[must_use]
     pub fn title(&self) -> &str {
         match self {

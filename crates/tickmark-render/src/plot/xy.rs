@@ -20,7 +20,7 @@ pub enum Shape {
 /// Points of one kind.
 #[derive(Debug, Clone, Default)]
 pub struct Series {
-    /// What they are.
+    /// Their name.
     pub name: String,
     /// x and y.
     pub points: Vec<(f64, f64)>,
@@ -40,13 +40,13 @@ impl Series {
 /// Some series over one x axis.
 #[derive(Debug, Clone)]
 pub struct Plot {
-    /// What it shows.
+    /// Its title.
     pub title: String,
-    /// What x counts.
+    /// The x axis.
     pub x: Axis,
-    /// What y counts.
+    /// The y axis.
     pub y: Axis,
-    /// What is shown, each with a mark of its own.
+    /// The series, each with a mark of its own.
     pub series: Vec<Series>,
 }
 

@@ -111,7 +111,7 @@ fn observed(run: u64, metric: &str, part: &str, observations: &serde_json::Value
     format!("{}\n", serde_json::json!({ "observed": body }))
 }
 
-/// What a program of later may write: metrics with words that nobody knows today.
+/// A recording of a later program with unknown words in its metrics keeps and names them.
 #[test]
 fn words_of_a_later_minor_version_are_kept_and_named() {
     let folder = tempfile::tempdir().unwrap();
@@ -212,7 +212,7 @@ fn one_damaged_byte_fails_its_run() {
     assert!(partly == "partly" && notes.contains("subtracted"), "{partly} {notes}");
 }
 
-/// What a program of later may write: more fields, more kinds of events, in a minor version that does not exist.
+/// A recording of a later minor version is read: it has more fields and more kinds of events.
 #[test]
 fn a_recording_of_a_later_minor_version_gives_the_same_figures() {
     let folder = tempfile::tempdir().unwrap();

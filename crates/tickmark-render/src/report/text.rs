@@ -43,7 +43,7 @@ pub(crate) fn fact(known: &FactLine) -> (String, String, &str) {
     (name, known.value.clone().unwrap_or_else(missing), &known.source)
 }
 
-/// What was measured, by which instrument.
+/// The header: measured metrics and the instrument.
 #[must_use]
 pub fn header(h: &Header) -> String {
     let mut parts = vec![h.host.clone().unwrap_or_else(|| h.name.clone())];

@@ -10,7 +10,7 @@ pub struct Pairs {
     differences: Vec<f64>,
     /// The blocks that have one, the largest difference first.
     by_size: Vec<usize>,
-    /// What no sign changes.
+    /// Sum of squares, which no sign changes.
     squares: f64,
     /// The variance that rounding gives a difference.
     grain: f64,

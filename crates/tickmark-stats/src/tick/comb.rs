@@ -70,7 +70,7 @@ pub(super) struct Comb {
     pub(super) filled: f64,
     /// The filled slots that no other task had a part in: number of the slot and index of the gap, ascending.
     pub(super) own: Vec<(i64, usize)>,
-    /// What each of its gaps holds of a faster train, in ns.
+    /// Part of its gaps that belongs to a faster train, ns.
     pub(super) beside: f64,
     /// How often another task had the CPU from between two slots.
     pub(super) between: usize,
@@ -322,8 +322,8 @@ fn drawn(gaps: &Marked, mut period: f64, mut phase: f64, mut reach: f64) -> Opti
     }
 }
 
-/// Whether a line runs as its halves do. Where one train ends and another of its rate begins near it, the line goes from the one to the other:
-/// each half then has the right slope, and the whole has not.
+/// True if a line runs as its halves do. Where one train ends and another of its rate begins near it, the line goes from the one to the
+/// other: each half then has the right slope, and the whole has not.
 fn is_one(taken: &[(f64, f64)], period: f64) -> bool {
     let (first, second) = taken.split_at(taken.len() / 2);
     let (Some((first, _)), Some((second, _))) = (line(first), line(second)) else { return true };

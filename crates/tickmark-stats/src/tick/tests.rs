@@ -61,7 +61,7 @@ impl Planted {
         self
     }
 
-    /// What begins in a gap is a part of it, and what ends after the loop is not seen whole.
+    /// Joins overlapping interruptions: one that begins in a gap is a part of it, and one that ends after the loop is not seen whole.
     fn merge(&mut self) {
         let mut merged: Vec<(f64, f64, bool)> = Vec::new();
         for (start, length, preempted) in self.gaps.drain(..) {
@@ -343,7 +343,7 @@ fn without_a_count_it_stays_unconfirmed() {
     }
 }
 
-/// What a damaged recording may hold: it is refused, and at once.
+/// Columns of a damaged recording are refused at once.
 #[test]
 fn columns_that_are_no_trace_are_refused() {
     let start: Vec<f64> = (0..300).map(|i| f64::from(i) * 4e6).collect();

@@ -1,4 +1,4 @@
-//! What the chances of all figures of a page are worth together.
+//! Correction for the number of figures on a page.
 
 use super::sides::Sides;
 use super::{Correction, Rule, looks};
@@ -43,7 +43,7 @@ pub struct Family<'a> {
     pub figures: Vec<Sides<'a>>,
     /// After how many blocks they were looked at before, of an experiment that can go on; none of what cannot.
     pub looks: Option<&'a [usize]>,
-    /// Whether it ended, at any look, when its intervals were narrow enough, and not when all that was planned was made.
+    /// True if it ended, at any look, when its intervals were narrow enough, and not when all that was planned was made.
     pub early: bool,
     /// Of figures that are judged by earlier replicates: how far any two of those are from each other ([`crate::earlier::greatest`]).
     pub earlier: Vec<f64>,
@@ -141,7 +141,7 @@ pub(super) fn chances(families: &[Family<'_>], rule: Rule) -> Vec<Vec<Option<Fig
     found
 }
 
-/// What a figure is judged by; figures of one kind are judged together.
+/// The test of a figure; figures of one kind are judged together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {
     Blocks,
@@ -162,7 +162,7 @@ fn labels(sides: &Sides<'_>) -> Option<Labels> {
     }
 }
 
-/// What judges each figure: its labels where they can reach the level as one of so many, which depends on numbers alone (and on
+/// Selects the test of each figure: by labels where they can reach the level as one of so many, which depends on numbers alone (and on
 /// whether anything varies).
 fn kinds(figures: &[Sides<'_>], level: f64, all: usize) -> Vec<Kind> {
     let kind = |labels: Option<Labels>| match labels {

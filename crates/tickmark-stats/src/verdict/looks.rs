@@ -1,10 +1,10 @@
 //! Looking again at an experiment that goes on: what part of the level each look has.
 
-/// What each look leaves of the level to those that follow: nobody knows how many there will be (Lan and DeMets, Discrete sequential
+/// Share of the level that each look leaves to those that follow: nobody knows how many there will be (Lan and DeMets, Discrete sequential
 /// boundaries for clinical trials, 1983, with a function of the number of looks).
 const LEFT: f64 = 0.1;
 
-/// What part of its level an experiment has that ended when its intervals were narrow: it ends rather where its runs happen to vary
+/// Share of its level for an experiment that ended when its intervals were narrow: it is likelier to end where its runs happen to vary
 /// little, which makes 6 % of 5 % (simulated: normal, lognormal and spiked differences, 10 to 60 blocks).
 const EARLY: f64 = 0.85;
 
@@ -19,7 +19,7 @@ pub fn part(before: Option<&[usize]>, early: bool) -> f64 {
     before.map_or(1.0, |before| at(before.len())) * ended(early)
 }
 
-/// What part of the level is left where an experiment ended early; its intervals are as much wider.
+/// Share of the level where an experiment ended early; its intervals are as much wider.
 pub(super) fn ended(early: bool) -> f64 {
     if early { EARLY } else { 1.0 }
 }

@@ -1,5 +1,5 @@
-//! What the order of the values says against a claim that takes them for independent: two sides that were measured one after the
-//! other may differ because values hang together, or because they drift.
+//! Evidence of time order against a claim that takes the values for independent: two sides that were measured one after the other may
+//! differ because values are correlated, or because they drift.
 //!
 //! The constants were chosen by simulation, so that of pairs in which nothing was changed at most 8 % are claimed where a test of
 //! independent values claims up to 100 % (ten to two hundred values a side; autoregressive values of correlation .3 and .6, drifts
@@ -50,9 +50,9 @@ pub struct Order {
     pub drift_error: f64,
     /// Its degrees of freedom.
     pub df: f64,
-    /// Whether a side comes sorted: its values were hardly measured in this order, and the above says nothing.
+    /// True if a side comes sorted: its values were hardly measured in this order, and the above says nothing.
     pub sorted: bool,
-    /// Whether both do, and one goes on where the other ends.
+    /// True if both do, and one goes on where the other ends.
     continues: bool,
 }
 
@@ -84,13 +84,13 @@ impl Order {
         })
     }
 
-    /// Whether neighbours resemble each other more than chance makes them in 97.5 of 100 pairs of so many values.
+    /// True if neighbours resemble each other more than chance makes them in 97.5 of 100 pairs of so many values.
     #[must_use]
     pub fn resembles(&self, values: usize) -> bool {
         self.lag_1 > 1.96 / (values as f64).sqrt()
     }
 
-    /// Whether the sides together drift by more than chance makes them in 99 of 100 pairs.
+    /// True if the sides together drift by more than chance makes them in 99 of 100 pairs.
     #[must_use]
     pub fn drifts(&self) -> bool {
         self.drift.abs() > t_point(0.005, self.df) * self.drift_error
@@ -112,13 +112,13 @@ impl Order {
     }
 }
 
-/// Whether so many values come in the order of their size that it is hardly the one in which they were measured, unless they drift.
+/// True if so many values come in the order of their size that it is hardly the one in which they were measured, unless they drift.
 #[must_use]
 pub fn is_sorted(values: &[f64]) -> bool {
     values.len() > SORTED && (values.is_sorted() || values.is_sorted_by(|a, b| a >= b))
 }
 
-/// Whether both are sorted the same way, and one begins near to where the other ends.
+/// True if both are sorted the same way, and one begins near to where the other ends.
 fn continue_each_other(first: &[f64], second: &[f64]) -> bool {
     let rises = |values: &[f64]| values.is_sorted().then(|| [values[0], values[values.len() - 1]]);
     let falls =

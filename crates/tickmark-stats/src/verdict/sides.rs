@@ -68,7 +68,7 @@ impl<'a> Sides<'a> {
         }
     }
 
-    /// Whether no value of either side differs from the others of its side.
+    /// True if no value of either side differs from the others of its side.
     #[must_use]
     pub fn are_constant(&self) -> bool {
         let constant = |values: &[f64]| values.windows(2).all(|pair| pair[0] == pair[1]);

@@ -67,7 +67,7 @@ pub(crate) fn experiment(
         .unzip()
 }
 
-/// What chance gives of 5 % of so many in 999 of 1,000 cases.
+/// Largest count in 999 of 1,000 cases, where the rate is 5 %.
 pub(crate) fn bound(all: u32) -> u32 {
     let all = f64::from(all);
     (0.05 * all + 3.09 * (0.05 * 0.95 * all).sqrt()).ceil() as u32

@@ -1,4 +1,4 @@
-//! What must hold of every sample: swapped sides, other units, shifts, other orders.
+//! Properties that hold for every sample: swapped sides, other units, shifts, other orders.
 
 use proptest::prelude::*;
 use rand::SeedableRng;

@@ -6,13 +6,13 @@ use std::arch::asm;
 /// The kernel's name for it as a clock source.
 pub const CLOCKSOURCE: &str = "arch_sys_counter";
 
-/// Whether there is a counter that a program can read.
+/// True if there is a counter that a program can read.
 #[must_use]
 pub fn has_counter() -> bool {
     true
 }
 
-/// Whether it runs at one rate in every power state, as the architecture wants it.
+/// True if it runs at one rate in every power state, as the architecture wants it.
 #[must_use]
 pub fn counter_is_invariant() -> bool {
     true

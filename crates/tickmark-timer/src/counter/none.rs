@@ -5,13 +5,13 @@ use crate::monotonic_ns;
 /// The kernel's name for it as a clock source.
 pub const CLOCKSOURCE: &str = "none";
 
-/// Whether there is a counter that a program can read.
+/// True if there is a counter that a program can read.
 #[must_use]
 pub fn has_counter() -> bool {
     false
 }
 
-/// Whether it runs at one rate in every power state.
+/// True if it runs at one rate in every power state.
 #[must_use]
 pub fn counter_is_invariant() -> bool {
     false

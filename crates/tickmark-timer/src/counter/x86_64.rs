@@ -5,20 +5,20 @@ use std::arch::x86_64::{__cpuid, __rdtscp, _mm_lfence, _rdtsc};
 /// The kernel's name for it as a clock source.
 pub const CLOCKSOURCE: &str = "tsc";
 
-/// Whether there is a counter that a program can read.
+/// True if there is a counter that a program can read.
 #[must_use]
 pub fn has_counter() -> bool {
     __cpuid(1).edx & (1 << 4) != 0
 }
 
-/// Whether the processor says that its counter runs at one rate in every power state (CPUID
-/// 8000_0007h, EDX bit 8; Intel SDM volume 3, "Invariant TSC").
+/// True if the processor says that its counter runs at one rate in every power state (CPUID 8000_0007h, EDX bit 8; Intel SDM volume 3,
+/// "Invariant TSC").
 #[must_use]
 pub fn counter_is_invariant() -> bool {
     has_counter() && __cpuid(0x8000_0000).eax >= 0x8000_0007 && __cpuid(0x8000_0007).edx & (1 << 8) != 0
 }
 
-/// Whether there is RDTSCP (CPUID 8000_0001h, EDX bit 27).
+/// True if there is RDTSCP (CPUID 8000_0001h, EDX bit 27).
 #[must_use]
 pub fn has_rdtscp() -> bool {
     has_counter() && __cpuid(0x8000_0000).eax >= 0x8000_0001 && __cpuid(0x8000_0001).edx & (1 << 27) != 0

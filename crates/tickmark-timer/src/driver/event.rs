@@ -1,5 +1,5 @@
-//! What wakes the thread of a queue: told by others, or by time. Under `--cfg loom` the same on loom's primitives, where time passes as soon as it is
-//! waited for, so that every order of what threads do can be tried.
+//! The wake-up of a queue's thread: by other threads, or by time. Under `--cfg loom` the same on loom's primitives, where time passes as
+//! soon as it is waited for, so that every order of what threads do can be tried.
 
 #[cfg(loom)]
 pub(super) use self::modelled::*;
@@ -22,10 +22,10 @@ mod real {
     #[derive(Debug)]
     pub(crate) struct Event(AtomicU32);
 
-    /// What waiting learns; of the thread that waits.
+    /// The waiting thread's estimate of its lateness.
     pub(crate) struct Waiter(Sleeper);
 
-    /// What the first waiter would take its time for.
+    /// Does the work that the first waiter would otherwise wait for.
     pub(crate) fn prepare() {
         let _ = CounterClock::calibrated();
     }

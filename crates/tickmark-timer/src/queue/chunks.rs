@@ -62,7 +62,7 @@ impl List {
         self.places == self.holes
     }
 
-    /// Whether it takes four times the memory that it needs, or is empty.
+    /// True if it takes four times the memory that it needs, or is empty.
     #[inline]
     pub(super) fn is_sparse(&self) -> bool {
         self.holes == self.places || self.holes > self.most

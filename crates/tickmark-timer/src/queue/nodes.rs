@@ -47,7 +47,7 @@ impl<T> Nodes<T> {
         self.len
     }
 
-    /// Whether a timer of that generation is at this place.
+    /// True if a timer of that generation is at this place.
     #[inline]
     pub(super) fn holds(&self, index: u32, generation: u32) -> bool {
         let node = self.all.get(index as usize);

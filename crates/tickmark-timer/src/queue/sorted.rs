@@ -19,7 +19,7 @@ impl Sorted {
         self.0.capacity()
     }
 
-    /// Whether a timer stands here, by its `at`.
+    /// True if a timer stands here, by its `at`.
     #[inline]
     pub(super) fn has(at: u32) -> bool {
         at & HERE != 0

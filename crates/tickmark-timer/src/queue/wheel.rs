@@ -56,7 +56,7 @@ impl Wheel {
         self.cursor = self.cursor.max(now);
     }
 
-    /// What has passed stands at the cursor.
+    /// Number of a slot; a deadline that has passed is at the cursor.
     #[inline]
     fn number(&self, deadline: u64) -> usize {
         let at = deadline.max(self.cursor);

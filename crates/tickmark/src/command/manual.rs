@@ -6,7 +6,7 @@ use clap::CommandFactory;
 use std::fmt::Write;
 use std::path::Path;
 
-/// What every command's exit status means.
+/// Meaning of every command's exit status.
 const STATUS: [(&str, &str); 6] = [
     ("0", "Everything that was asked for was done."),
     ("1", "Nothing was obtained."),

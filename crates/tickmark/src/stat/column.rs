@@ -13,15 +13,15 @@ pub(crate) struct Column<'a> {
     pub(crate) delimiters: &'a [u8],
     /// Longer lines are two or more, where the older tool's buffer ends.
     pub(crate) longest: usize,
-    /// Whether nan and inf are numbers.
+    /// True if nan and inf are numbers.
     pub(crate) any: bool,
-    /// Whether every line but comments must have a number: pairs would shift.
+    /// True if every line but comments must have a number: pairs would shift.
     pub(crate) strict: bool,
-    /// Whether a word of measure behind a number is its unit, which all numbers have to share.
+    /// True if a word of measure behind a number is its unit, which all numbers have to share.
     pub(crate) units: bool,
 }
 
-/// What stands behind a number and is its unit, and no other column.
+/// Units that may follow a number without being another column.
 const UNITS: &[&[u8]] = &[
     b"ps",
     b"ns",
@@ -63,17 +63,17 @@ const UNITS: &[&[u8]] = &[
     b"GHz",
 ];
 
-/// What a column holds.
+/// The numbers of a column.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Numbers {
     pub(crate) values: Vec<f64>,
-    /// What the last digit of the longest of them is worth: what they are multiples of.
+    /// Value of the last digit of the longest of them: all are multiples of it.
     pub(crate) step: f64,
-    /// What stands behind each of them; empty where nothing does, or where there are none.
+    /// Unit behind each of them; empty where there is none, or they differ.
     pub(crate) unit: String,
 }
 
-/// What stands behind a number.
+/// The text behind a number.
 enum Behind<'l> {
     /// A unit, or nothing.
     Unit(&'l [u8]),
@@ -81,7 +81,7 @@ enum Behind<'l> {
     Label,
 }
 
-/// What is wrong with a column.
+/// An error of a column.
 #[derive(Debug)]
 pub(crate) enum ColumnError {
     /// A token of this line (counted from 1) is no number, or not a finite one.
@@ -97,7 +97,7 @@ pub(crate) enum ColumnError {
     Io(std::io::Error),
 }
 
-/// What is read at once.
+/// Size of one read, bytes.
 const PIECE: usize = 1 << 20;
 
 /// A line of more bytes is no line of numbers.

@@ -32,7 +32,7 @@ const MISPRINTS: [(f64, f64); 6] =
     [(7.0, 4.782), (8.0, 4.499), (9.0, 4.296), (10.0, 4.143), (11.0, 4.024), (12.0, 3.929)];
 /// No plot is wider.
 const WIDEST: usize = 1_000_000;
-/// What its line buffer holds.
+/// Size of its line buffer.
 const LONGEST: usize = 8191;
 
 /// How ministat ends: what goes to the error stream, and the exit code.

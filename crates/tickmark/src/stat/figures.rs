@@ -1,4 +1,4 @@
-//! What ministat knows of a set, and how it draws one.
+//! Symbols and layout of ministat's sets and plots.
 
 /// The symbol of each set; the first is an empty cell.
 pub(super) const SYMBOLS: [char; 8] = [' ', 'x', '+', '*', '%', '#', '@', 'O'];

@@ -22,7 +22,7 @@ fn range(sets: &[(&[f64], Figures)]) -> (f64, f64) {
     (low, high - low)
 }
 
-/// Whether such sets can be drawn: the older tool crashes where they cannot.
+/// True if such sets can be drawn: the older tool crashes where they cannot.
 pub(super) fn possible(sets: &[(&[f64], Figures)], width: usize) -> bool {
     let finite = || sets.iter().all(|(values, f)| f.mean.is_finite() && values.iter().all(|v| v.is_finite()));
     range(sets).1 == 0.0 || (width != 1 && finite())

@@ -1,4 +1,4 @@
-//! What there is to say of columns of numbers: each for itself, and each against the first.
+//! Analysis of columns of numbers: each by itself, and each against the first.
 
 use rand::SeedableRng;
 use rand::rngs::StdRng;
@@ -22,11 +22,11 @@ const LISTED: usize = 8;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Manner {
     pub(crate) rule: Rule,
-    /// Whether values of one line belong together.
+    /// True if values of one line belong together.
     pub(crate) paired: bool,
-    /// Whether outliers are taken out.
+    /// True if outliers are taken out.
     pub(crate) drop_outliers: bool,
-    /// Whether later sets are compared with the first at all.
+    /// True if later sets are compared with the first at all.
     pub(crate) test: bool,
     /// Of what the values are multiples, as printed numbers are; 0 where that is not known.
     pub(crate) step: f64,
@@ -40,7 +40,7 @@ pub(crate) struct Set {
     /// Where the median lies, where the set is large enough to tell.
     pub(crate) median: Option<Interval>,
     pub(crate) outliers: Outliers,
-    /// Whether the values come in order of size: what they were taken in is not known.
+    /// True if the values come in order of size: what they were taken in is not known.
     pub(crate) sorted: bool,
     /// The correlation of neighbours, and whether it is more than chance gives in 95 of 100 sets.
     pub(crate) lag_1: Option<(f64, bool)>,

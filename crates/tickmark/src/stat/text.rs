@@ -48,7 +48,7 @@ pub(crate) fn render(model: &Model, plot: Option<&str>) -> String {
     out
 }
 
-/// What makes a set less than independent values around one mean.
+/// Notes on a set that is not independent values around one mean.
 fn notes(out: &mut String, symbol: char, set: &Set, paired: bool) {
     let outliers = &set.outliers;
     if outliers.count > 0 {

@@ -77,7 +77,7 @@ impl OfflineBrowser {
     }
 }
 
-/// What an expression of the page's gives.
+/// Value of a JavaScript expression in the page.
 fn evaluate(tab: &Tab, expression: &str) -> Value {
     // Through text, so that objects come whole.
     let all = format!("JSON.stringify({expression})");

@@ -1,4 +1,4 @@
-//! What changes while it measures, and what stands in the way, is said.
+//! A machine that changes during a measurement, or prevents it, is reported.
 
 use crate::bench::{Bench, err, machine, out, program, refused, row, sandboxed};
 use std::process::{Child, Command, Stdio};

@@ -127,7 +127,7 @@ cd /
 exec "$@"
 "#;
 
-/// What `tickmark doctor` says of these checks where a tree is mounted over the machine's own files.
+/// Report of `tickmark doctor` on these checks where a tree is mounted over the machine's own files.
 fn over(tree: &str, checks: &str) -> Value {
     let bench = Bench::new();
     let tree = format!("{}/../../fixtures/doctor/trees/{tree}", env!("CARGO_MANIFEST_DIR"));
@@ -174,7 +174,7 @@ fn faults_that_stand_in_the_files_of_a_machine_are_found() {
     assert!(is_found(&isolated, "nohz-full-broken"), "{isolated:#}");
 }
 
-/// What a figure was here before stands beside it, from the fourth recording of the same on.
+/// The earlier value of a figure stands beside it, from the fourth recording of the same on.
 #[test]
 fn figures_are_told_with_what_they_were_here_before() {
     let _machine = machine();

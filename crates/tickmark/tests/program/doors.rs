@@ -1,5 +1,4 @@
-//! What comes in and goes out by doors that others made: outputs that are no files, stores with what does not belong there, files that
-//! never end, strangers that say nothing.
+//! Foreign inputs and outputs: outputs that are no files, stores with foreign content, files that never end, silent peers.
 
 use crate::bench::{Bench, err, out, program};
 use std::fs;

@@ -1,4 +1,4 @@
-//! What a slower clock costs a server: our own, others', and bad ones.
+//! Servers with a slower clock: our own, others', and bad ones.
 
 use crate::bench::{Bench, err, out, refused};
 use serde_json::Value;
@@ -71,7 +71,7 @@ fn operations_on_time_stamps_are_dosed() {
     assert!(text.contains("operations a read") && text.contains("--calls NAME"), "{text}");
 }
 
-/// What a read costs by the other clock sources of the machine is measured and predicted with; the one that was is there again.
+/// The cost of reading the machine's other clock sources is measured and used for predictions; the original source is restored.
 #[test]
 #[ignore = "second tier: root"]
 fn other_clock_sources_are_measured_and_put_back() {

@@ -229,7 +229,7 @@ fn a_signal_puts_back_and_a_kill_is_put_back_by_hand() {
     }
 }
 
-/// What makes a setting ends with the program: none is made after `--restore` took it back.
+/// A command that makes a setting ends with the program: none runs after `--restore` took the setting back.
 #[test]
 fn a_command_of_a_setting_ends_with_a_killed_program() {
     let _machine = machine();
@@ -273,7 +273,7 @@ fn it_ends_by_width_and_by_time() {
     assert!(short.contains("as the time is over"), "{short}");
 }
 
-/// What the machine has decides whether these knobs can be turned; as root on a virtual machine they can.
+/// Knobs of the machine are turned where it has them; as root on a virtual machine they work.
 #[test]
 #[ignore = "second tier: root"]
 fn knobs_of_the_machine() {

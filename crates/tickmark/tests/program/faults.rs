@@ -1,5 +1,4 @@
-//! What probes need is taken away, piece by piece: nothing hangs, every metric says how it ended, and the
-//! rest is kept.
+//! Removes the needs of probes, piece by piece: nothing hangs, every metric says how it ended, and the rest is kept.
 
 use crate::bench::{Bench, err, program, row};
 use serde_json::Value;
@@ -15,14 +14,14 @@ const VDSO: &[&str] = &["clock_gettime", "clock_getres", "gettimeofday", "time"]
 /// Without these a process cannot go on to say so; what ended it is told.
 const WITHOUT_WORDS: &[&str] = &["rt_sigreturn", "futex", "exit_group"];
 
-/// Whether a probe may do without a call of the kernel: it reads a clock the way that programs do.
+/// True if a probe may do without a call of the kernel: it reads a clock the way that programs do.
 fn through_the_vdso(call: &str, outcome: &Value) -> bool {
     let probe = outcome["probe"].as_str().unwrap();
     let ways = [".read", ".step", ".resolution", ".between_cpus", ".late"];
     VDSO.contains(&call) && ways.iter().any(|way| probe.ends_with(way))
 }
 
-/// Whether one of some tries meets the call: a wait that is over before it begins, as on a busy machine, makes none.
+/// True if one of some tries meets the call: a wait that is over before it begins, as on a busy machine, makes none.
 fn is_needed_at_times(bench: &Bench, deny: &str, probe: &str) -> bool {
     (0..8).any(|_| {
         let output = bench.run(&["verify", "--deny", deny, "--format", "json", probe]);

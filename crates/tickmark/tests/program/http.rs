@@ -122,7 +122,7 @@ fn requests_at_times_of_their_own_come_as_often_as_they_are_due() {
     refused(&bench.run(&["http", "--rate", "10", "--count-only"]), 2, &["--count-only"]);
 }
 
-/// What a server does with a connection.
+/// A server's behaviour on a connection.
 type Does = fn(TcpStream);
 
 /// Listens, and does that with each connection, in a thread of its own that ends with the test.

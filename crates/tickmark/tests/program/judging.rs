@@ -1,4 +1,4 @@
-//! What the comparison makes of experiments whose figures are known: commands print them.
+//! Comparisons of experiments whose figures are known: commands print them.
 
 use crate::bench::{Bench, err, out, refused};
 use serde_json::{Value, json};
@@ -120,7 +120,7 @@ fn runs_that_are_missing_on_one_side_are_said_and_nothing_is_claimed() {
     assert_eq!(row(&accepted, "cost")["verdict"], "beyond_margin", "{accepted:#}");
 }
 
-/// What was interrupted lacks the runs that it planned, and is no recording of two runs.
+/// An interrupted recording lacks the runs that it planned, and is no recording of two runs.
 #[test]
 fn runs_that_never_ended_are_missing() {
     let bench = Bench::new();
@@ -159,7 +159,7 @@ fn a_tail_that_one_side_lost_is_missing() {
     assert_eq!((&tail["verdict"], &tail["runs"]), (&json!("undecided"), &json!([3, 0])), "{tail:#}");
 }
 
-/// What interrupts a CPU is compared by its quantiles: the same but for its longest gaps, which are three times as long.
+/// Interruptions of a CPU are compared by their quantiles: here only the longest gaps differ, by a factor of three.
 #[test]
 #[ignore = "second tier: 11 s"]
 fn noise_with_the_same_centre_and_a_longer_tail_is_told() {

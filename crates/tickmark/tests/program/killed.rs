@@ -102,7 +102,7 @@ fn ctrl_c_leaves_a_valid_recording_and_shows_it() {
     assert!(out(&output).contains("measured in 2 sessions"));
 }
 
-/// Whether a recording is shown with all of a metric's runs.
+/// True if a recording is shown with all of a metric's runs.
 fn is_whole(bench: &Bench, name: &str) -> bool {
     let page = bench.json(&["show", name]);
     crate::bench::row(&page, "syscall.null")["runs"] == 2

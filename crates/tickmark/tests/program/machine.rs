@@ -92,7 +92,7 @@ impl Machine {
         self.folder.path().join(name).display().to_string()
     }
 
-    /// What ssh is told to reach it.
+    /// Options for ssh to reach it.
     pub(crate) fn options(&self) -> Vec<String> {
         let plain =
             ["-o", "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=/dev/null", "-o", "LogLevel=ERROR"];

@@ -176,7 +176,7 @@ impl Drop for Server {
     }
 }
 
-/// Whether somebody is connected to this port.
+/// True if somebody is connected to this port.
 fn asked_at(port: u16) -> bool {
     let text = std::fs::read_to_string("/proc/net/tcp").unwrap();
     // Local address, the other one, and the state: established.

@@ -156,7 +156,7 @@ fn compat_is_the_real_ministat_byte_for_byte() {
     assert!(equal > 1000 && crashed < 40, "{equal} {crashed}");
 }
 
-/// What getopt, the environment and names that are no text make of a command line.
+/// Command lines with getopt's abbreviations, the environment and names that are no text give the real program's output.
 #[test]
 #[ignore = "second tier: ministat"]
 fn compat_takes_the_environment_and_bytes_as_the_real_one_does() {

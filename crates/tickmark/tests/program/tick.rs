@@ -155,7 +155,7 @@ fn what_a_quota_takes_is_no_other_tasks() {
     assert!((named / waited - 1.0).abs() < 0.25, "{named} and {waited}: {page:#}");
 }
 
-/// What is watched for 2 s on CPU 0 in a group that may have half of it, and how often the group was stopped.
+/// Watches CPU 0 for 2 s in a group that may have half of it; gives the page, and how often the group was stopped.
 fn with_half_a_cpu() -> (Value, u64) {
     let bench = Bench::new();
     let half = Half::make();
@@ -346,7 +346,7 @@ fn a_cpu_that_others_had_is_notable() {
     assert!(noise["share"].as_f64() > Some(0.3) && noise["others"]["task"].as_f64() > Some(0.3), "{noise}");
 }
 
-/// What our own priority does is said before it is measured, once, however many CPUs are watched.
+/// The limit on our own priority is stated once before measuring, however many CPUs are watched.
 #[test]
 fn the_real_time_limit_is_said_once() {
     let _machine = machine();

@@ -167,7 +167,7 @@ fn rows_of_ones_own_come_from_a_file() {
     assert!(out(&wrong).contains("no row of times"), "{}", out(&wrong));
 }
 
-/// What a way needs is refused: it is said which call, and nothing hangs.
+/// A way whose system call is denied is refused: the message names the call, and nothing hangs.
 #[test]
 fn a_way_whose_call_is_denied_is_unsupported() {
     let bench = Bench::new();

@@ -1,5 +1,5 @@
-//! What tickmark and the tests of other tools claim of the same runs, where nothing differs and where a known part does. The
-//! others' rules are carried out here, as their documentation has them.
+//! Claims of tickmark and of other tools' tests on the same runs, where nothing differs and where a known part does. The others' rules are
+//! carried out here, as their documentation has them.
 
 use super::Tickmark;
 use super::aa::Figures;
@@ -28,7 +28,7 @@ const BLOCKS: [usize; 2] = [5, 10];
 /// Draws of a bootstrap.
 const DRAWS: usize = 1000;
 
-/// Whether a rule claims a difference.
+/// True if a rule claims a difference.
 pub(super) type Claims = fn(&[f64], &[f64], &mut StdRng) -> bool;
 
 /// Rules of others, which know no blocks.
@@ -150,7 +150,7 @@ fn command(tickmark: &Tickmark) -> Result<Series> {
     WORK.iter().map(of).collect()
 }
 
-/// What ministat says at 95 %: pooled variances.
+/// Verdict of ministat at 95 %: pooled variances.
 fn ministat(a: &[f64], b: &[f64]) -> bool {
     let (Some(m), Some(n)) = (Moments::from_sample(a), Moments::from_sample(b)) else { return false };
     let df = m.count + n.count - 2.0;

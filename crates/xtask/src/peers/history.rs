@@ -6,7 +6,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::process::{Child, Command, Stdio};
 
-/// What each recording has: two seconds.
+/// Selection of each recording: two seconds.
 const MEASURED: [&str; 7] = ["syscall", "clock", "--small", "--runs", "5", "--budget", "2s"];
 /// Recordings before anything is compared, times that each change is made, and pairs without one.
 const EARLIER: usize = 20;
@@ -42,7 +42,7 @@ const CHANGES: [(&str, Change); 4] = [
     ("a competitor on the CPU", Change::Competitor),
 ];
 
-/// What a page claims.
+/// Claims of a page.
 #[derive(Default)]
 struct Claims {
     pages: usize,

@@ -17,7 +17,7 @@ const RATE: &str = "1000";
 const CONNECTIONS: &str = "32";
 const STOPPED: Duration = Duration::from_millis(100);
 const RUNNING: Duration = Duration::from_millis(900);
-/// What both print; oha in seconds, tickmark in ns.
+/// Quantiles that both print; oha in seconds, tickmark in ns.
 const QUANTILES: [&str; 4] = ["p50", "p90", "p99", "p99.9"];
 
 pub(crate) fn run() -> Result<()> {

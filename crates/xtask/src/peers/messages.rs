@@ -46,7 +46,7 @@ fn stream(tickmark: &Tickmark) -> Result<Option<f64>> {
     Ok(figure(&model, "net.tcp.streams.1.across", "value"))
 }
 
-/// What NetPIPE prints for messages of a size, both sides on the measured CPU.
+/// NetPIPE's result for messages of a size, both sides on the measured CPU.
 pub(super) fn netpipe(tickmark: &Tickmark, bytes: &str, unit: &str) -> Result<Option<f64>> {
     let folder = tempfile::tempdir().map_err(|e| e.to_string())?;
     let size = ["-l", bytes, "-u", bytes];

@@ -15,7 +15,7 @@ const WRONG: f64 = 10e-6;
 /// A cost further from that of the idle CPU than by this factor is wrong.
 const FACTOR: f64 = 1.5;
 
-/// What competes: how it is called, how many of a script, and what else the loop is told.
+/// A competitor: its command, the number of its runs in a script, and further arguments of the loop.
 struct Kind {
     name: &'static str,
     count: usize,

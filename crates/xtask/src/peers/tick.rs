@@ -1,5 +1,5 @@
-//! What `tickmark tick` says, against other accounts of the same: the kernel's counts, disturbers of a known kind, and what a fixed
-//! computation loses.
+//! `tickmark tick` against other accounts of the same: the kernel's counts, disturbers of a known kind, and the loss of a fixed
+//! computation.
 
 use super::Tickmark;
 use crate::{Result, shell};
@@ -19,7 +19,8 @@ const ROUNDS: usize = 15;
 const COMPUTED: Duration = Duration::from_secs(2);
 /// One computation takes about so long: a tick falls into one of hundreds.
 const COMPUTATION: Duration = Duration::from_micros(10);
-/// What an interruption may begin late, as a share of the tick's period, and into how many parts that is cut where its phase is looked for.
+/// Largest delay of an interruption, as a share of the tick's period, and the number of parts into which that is cut where its phase is
+/// sought.
 const LATE: f64 = 0.02;
 const BINS: usize = 100;
 

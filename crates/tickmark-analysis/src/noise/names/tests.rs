@@ -14,7 +14,8 @@ struct Planted {
 const ODD: (f64, f64) = (1_001_000_000.0, 9_000.0);
 
 impl Planted {
-    /// What moves at the odd gap, and how much of its time was not the loop's; whether it is asked after every gap.
+    /// A trace whose odd gaps move these counters; `absent` is the share of their time that was not the loop's, `always` reads the counters
+    /// after every gap.
     fn new(moved: &[&str], absent: f64, preempted: bool, always: bool) -> Self {
         let train = |hz: f64, phase: f64, length: f64| {
             (0..(2.0 * hz) as usize).map(move |slot| ((slot as f64 + phase) / hz * 1e9, length))

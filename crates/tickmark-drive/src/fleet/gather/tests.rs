@@ -1,4 +1,4 @@
-//! What agents write, mixed, damaged and twice.
+//! Output of agents: mixed, damaged and repeated.
 
 use super::*;
 use crate::fleet::SurveyRequest;

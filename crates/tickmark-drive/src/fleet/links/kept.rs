@@ -1,4 +1,4 @@
-//! What was measured of each pair, a line of `links.jsonl` each.
+//! Measurements of each pair, a line of `links.jsonl` each.
 
 use super::super::{Survey, append};
 use crate::Error;
@@ -38,7 +38,7 @@ pub struct Measured {
     pub at: jiff::Timestamp,
     /// In which round.
     pub round: usize,
-    /// Whether it was measured again, as it had looked slow.
+    /// True if it was measured again, as it had looked slow.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub again: bool,
     /// Why there is nothing more.
@@ -49,7 +49,7 @@ pub struct Measured {
     pub observation: Option<LinkObservation>,
 }
 
-/// What both sides saw.
+/// Observations of both sides.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LinkObservation {
     /// Ns that a byte took there and back: some of them, evenly taken.
@@ -106,7 +106,7 @@ impl Measured {
     }
 }
 
-/// What was measured of a survey's links so far.
+/// The links of a survey that were measured so far.
 ///
 /// # Errors
 /// It cannot be read.

@@ -23,7 +23,7 @@ pub(super) struct Search {
     broke: Option<f64>,
 }
 
-/// What was found: requests a second.
+/// The capacity found: requests a second.
 #[derive(Debug)]
 pub(super) struct CapacityFound {
     pub(super) rate: f64,
@@ -59,7 +59,7 @@ impl Search {
         self.slices
     }
 
-    /// Whether that kept the limit.
+    /// True if that kept the limit.
     pub(super) fn take(&mut self, kept: bool) {
         let rate = self.rate();
         if kept {

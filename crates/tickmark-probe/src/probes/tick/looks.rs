@@ -1,4 +1,4 @@
-//! What the kernel counted meanwhile: looked at after gaps, and never for long.
+//! Kernel counters after gaps: read after gaps, and never for long.
 
 use crate::batch::touched;
 use crate::sys::counters::Counters;
@@ -9,7 +9,7 @@ use tickmark_wire::{Counted, Nanos};
 const PART: u64 = 20;
 /// So much may be spent at once, as a share of a second.
 const AT_ONCE: f64 = 0.001;
-/// What a look takes at least, in ns, and counters that move between two: for the room that is made.
+/// Least time of a reading, ns, and counters that move between two: the size of the buffer follows from them.
 const LEAST: i64 = 10_000;
 const MOVED: usize = 6;
 
@@ -51,8 +51,8 @@ impl Looks {
         self.since.push((now, thread_cpu().get()));
     }
 
-    /// Whether to look after a gap now: after one in three at random, so that what follows one kind of gap closely is not always
-    /// hidden by the look.
+    /// True if to look after a gap now: after one in three at random, so that what follows one kind of gap closely is not always hidden by
+    /// the look.
     pub(super) fn due(&mut self, elapsed: u64) -> bool {
         self.random ^= self.random << 13;
         self.random ^= self.random >> 7;

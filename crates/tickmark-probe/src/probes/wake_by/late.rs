@@ -8,7 +8,7 @@ use std::io::Write;
 use tickmark_wire::shared::TRACING;
 use tickmark_wire::{Counted, GapTrace, Nanos};
 
-/// What is looked at before each sleep, and asked for after the one that is too late.
+/// Counters that are read before each sleep, and again after the one that is too late.
 pub(super) struct Watch {
     cpu: u32,
     above: i64,

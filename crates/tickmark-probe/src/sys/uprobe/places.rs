@@ -9,7 +9,7 @@ use std::io::{Read, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
 
-/// What the names of events begin with; who has defined them follows.
+/// Prefix of event names; their owner's identity follows.
 const OWN: &str = "tickmark_";
 /// Where tracefs is mounted, by the kernel's own documentation.
 const TRACEFS: &str = "/sys/kernel/tracing";

@@ -20,7 +20,7 @@ pub(crate) fn notes(against: &Against) -> Vec<String> {
     notes
 }
 
-/// What "equivalent" does not speak of.
+/// Limits of "equivalent", in words.
 fn unseen(against: &Against) -> Option<String> {
     let line = against.lines.iter().find(|line| line.word == Word::Equivalent && line.claim.is_some())?;
     let share = line.unseen().filter(|_| line.history.is_none())?;

@@ -1,4 +1,4 @@
-//! What is said of several figures, or of several settings, together.
+//! Words on several figures, or on several settings, together.
 
 use super::{by_pace, chance, percent};
 use crate::number::count;

@@ -18,7 +18,7 @@ const INTERVAL: f64 = 1e9;
 const LONGEST: u64 = 3_600_000_000_000;
 const DIGITS: u8 = 3;
 
-/// What a recording's loop saw.
+/// The gaps of a recording's loop.
 pub(in crate::command) fn noise_of(recording: &Recording) -> Result<Noise, Error> {
     let id = &recording.meta.id;
     noise::summarize_noise(recording)

@@ -103,7 +103,7 @@ fn own_events(store: &Store, import: &Import, file: &str, events: &str) -> Resul
     Ok(if warnings.is_empty() { Code::Done } else { Code::Partly })
 }
 
-/// What is added to a command that shows lmbench's results.
+/// Options of a command that shows lmbench's results as tables.
 fn tables(of: &Imported) -> &'static str {
     if of.kinds.is_empty() { " --lmbench" } else { "" }
 }

@@ -8,7 +8,7 @@ use tickmark_wire::{
     Better, Event, FORMAT, Group, Metric, Name, Nanos, Observations, Plan, RunPlan, Settings, Started, Unit,
 };
 
-/// What came of one stream.
+/// Result of one stream.
 pub(in crate::command) struct ImportedStream {
     pub(in crate::command) id: Id,
     pub(in crate::command) name: String,
@@ -21,7 +21,7 @@ pub(in crate::command) struct ImportedStream {
 /// A stream of more metrics is none of an agent's.
 const MOST_METRICS: usize = 5_000;
 
-/// Whether a text is such a stream.
+/// True if a text is such a stream.
 pub(in crate::command) fn is(text: &str) -> bool {
     text.trim_start().starts_with("{\"hello\":")
 }

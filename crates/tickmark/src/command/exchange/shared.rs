@@ -31,7 +31,7 @@ fn ids(store: &Store) -> Option<BTreeSet<String>> {
     Some(whole.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect())
 }
 
-/// Whether the command is one that deletes recordings: what is gone after any other was lost, and comes back.
+/// True if the command is one that deletes recordings: what is gone after any other was lost, and comes back.
 fn deletes(command: &Command) -> bool {
     let Command::Recordings(asked) = command else { return false };
     matches!(asked.change, Some(Change::Delete { .. } | Change::Prune { .. }))
@@ -56,7 +56,7 @@ pub(in crate::command) fn dispatch(shared: &Shared, mut cli: Cli) -> Result<Code
     }
 }
 
-/// Whether all of it was done; what was not is told.
+/// True if all of it was done; what was not is told.
 fn report_sync(done: &Result<tickmark_shared::Synced, tickmark_shared::Error>) -> bool {
     if let Err(error) = done {
         let said = tickmark_wire::text::printable(&error.to_string(), false).into_owned();

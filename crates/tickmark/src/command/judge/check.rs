@@ -118,7 +118,8 @@ fn verdict(
     Ok(code)
 }
 
-/// What differs is nobody's earlier recording until one is as before, or it is accepted: else who asks again would have made it one.
+/// Remembers a result. A recording that differs is not in the history until one is as before, or it is accepted: otherwise a second check
+/// would pass.
 fn remember(
     store: &Store,
     of: &str,
@@ -146,7 +147,7 @@ fn fails(line: &Line, options: &Check) -> bool {
     }
 }
 
-/// What comes of it: a change; nothing that can be judged; nothing, by a gate that would have seen it.
+/// Exit code of a check: changed; not judged; unchanged, by a gate that would have seen a change.
 fn judged(checked: &Checked, is_armed: bool, options: &Check) -> Code {
     let failing = |line: &&Line| fails(line, options);
     // What other tasks may have done, what has no direction, and what gave less than it should.

@@ -87,7 +87,7 @@ pub(in crate::command) fn show(model: &Model, format: CompareFormat) -> Result<(
     }
 }
 
-/// What a line may be.
+/// A condition on a line.
 type Is = fn(&Line) -> bool;
 
 /// 3 where what was asked about is there; 5, with a warning, where some figure cannot be judged: it may be there all the

@@ -1,5 +1,5 @@
-//! What is kept of gates beside the recordings: by which they judge, what they claimed, and the trials by which they are measured. A file each in the folder `gates` of
-//! the store.
+//! Records of gates beside the recordings: their limits, their claims, and the trials that measure them. A file each in the folder `gates`
+//! of the store.
 
 use crate::error::Error;
 use serde::{Deserialize, Serialize};
@@ -85,7 +85,7 @@ impl Gate {
         store.root().join(FOLDER).join(format!("{hash}.json"))
     }
 
-    /// What is known of this gate; nothing where there is no file.
+    /// Reads the record of this gate; empty where there is no file.
     pub(in crate::command) fn read(store: &Store, of: &str) -> Result<Self, Error> {
         let path = Self::file(store, of);
         match read_regular(&path, SMALL) {

@@ -1,4 +1,4 @@
-//! What recordings say: shown, compared, judged.
+//! Commands on recordings: show, compare, judge.
 
 pub(in crate::command) mod changes;
 pub(in crate::command) mod check;

@@ -70,7 +70,7 @@ fn side_by_side(store: &Store, recordings: &[Recording], margin: f64) -> Result<
     compared(store, &sides, CompareOptions::with_margin(margin), RowSelection::ALL).map(Some)
 }
 
-/// What an experiment that comes with tickmark answers: the headline first.
+/// Answers of an experiment that comes with tickmark: the headline first.
 fn answers_of(recordings: &[Recording], model: Option<&Model>) -> Result<Vec<(String, String)>, Error> {
     let (Some((title, documents, report)), Some(model)) = (answers::shipped(recordings), model) else {
         return Ok(Vec::new());

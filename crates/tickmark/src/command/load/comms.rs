@@ -17,7 +17,7 @@ use tickmark_wire::{Nanos, names};
 
 /// Of each combination, where nothing is said.
 const EACH: i64 = 10_000_000_000;
-/// What a size of one launch is measured for at least.
+/// Least measuring time of a size in one launch, ns.
 const LEAST: i64 = 1_000_000;
 /// The largest message where nothing is said, as a power of two; what a datagram takes at most.
 const POWER: u32 = 20;

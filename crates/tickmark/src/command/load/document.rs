@@ -1,4 +1,4 @@
-//! What a document of 2005 measured of the tick, beside what was measured here.
+//! The document's figures of 2005 on the tick, beside ours.
 
 use crate::command::import;
 use crate::error::Error;
@@ -10,13 +10,13 @@ use tickmark_store::Recording;
 
 /// The ten tables of "Comparing Performance 100 Hz versus 1000 Hz Clock Tick" (Denk, 2005), five runs a side.
 const DOCUMENT: &str = include_str!("../../../../../fixtures/lmbench/tqm860l-summary.txt");
-/// What its per cents are called in the tables.
+/// Label of the document's per cents in the tables.
 const BESIDE: &str = "the document, 2005";
 /// A line of what the document measured beside what was measured here.
 struct Beside {
     metric: &'static str,
     document: f64,
-    /// Whether its own five runs a side tell a difference.
+    /// True if its own five runs a side tell a difference.
     decided: bool,
     here: Option<f64>,
 }
@@ -85,7 +85,7 @@ fn real_ones(besides: &[Beside]) -> String {
 }
 
 impl Beside {
-    /// Whether what was measured here has its sign, and a size between half of it and twice as much.
+    /// True if what was measured here has its sign, and a size between half of it and twice as much.
     fn is_explained(&self, here: f64) -> bool {
         (0.5..=2.0).contains(&(self.document / here))
     }
@@ -114,8 +114,8 @@ fn its_sides(folder: &std::path::Path) -> Result<(lmbench::Page, Vec<String>), E
     Ok((page, changed.map(|line| line.metric.clone()).collect()))
 }
 
-/// What in the document is not the tick: where its own runs do not tell the sides apart, and where they do and the tick,
-/// which takes the same share of everything, cannot be why.
+/// Differences in the document that are not the tick's: its own runs do not separate the sides, or they do, but the tick, which takes the
+/// same share of everything, cannot be the cause.
 fn noise(besides: &[Beside]) -> String {
     let mut out = String::new();
     let compared = || besides.iter().filter_map(|beside| Some((beside, beside.here?)));

@@ -1,4 +1,4 @@
-//! What a slower clock costs a server.
+//! Cost of a slower clock for a server.
 
 use crate::cli::{Dose, Format};
 use crate::command::http::of_url;
@@ -154,7 +154,7 @@ fn server_arguments(options: &Dose) -> Result<Arguments, Error> {
     Ok(all)
 }
 
-/// What a read costs by each clock source of this machine.
+/// Cost of a read by each clock source of this machine.
 fn sources(store: &Store) -> Result<String, Error> {
     // Ctrl-C waits for the one that was.
     let control = crate::progress::control();
@@ -210,7 +210,7 @@ fn doses(given: &str, op: Option<&str>) -> Result<Vec<Option<f64>>, Error> {
     Ok(all)
 }
 
-/// What so many blocks can tell apart, in one line; with the reads that were counted of the server, and not of the whole machine.
+/// Smallest effect that so many blocks can detect, in one line; for reads of the server, or of the whole machine.
 fn reach(
     seen: &Dosed,
     doses: &[Option<f64>],

@@ -15,7 +15,7 @@ pub(in crate::command) struct Elsewhere {
     address: String,
     /// The file with its token, where the environment does not have it.
     token: Option<String>,
-    /// What was started over ssh; the token's file is ours.
+    /// The server that was started over ssh; the token's file is ours.
     _own: Option<(Serving, tempfile::TempDir)>,
 }
 
@@ -28,7 +28,7 @@ fn numbers(host: &str) -> Result<String, Error> {
     all.first().map(SocketAddr::to_string).ok_or_else(|| none("no address".to_owned()))
 }
 
-/// Whether it names a host.
+/// True if it names a host.
 pub(in crate::command) fn is_host(peer: &str) -> bool {
     !["process", "thread"].contains(&peer)
 }

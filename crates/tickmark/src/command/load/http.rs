@@ -52,7 +52,7 @@ pub(in crate::command) fn run(store: &Store, options: &Http) -> Result<Code, Err
     Ok(if stopped { code.worse(Code::Partly) } else { code })
 }
 
-/// What a recording has: what was searched, or what was measured.
+/// Prints a recording's search, or its loads.
 fn page(recording: &Recording, format: Format) -> Result<Code, Error> {
     let all = capacity::read_capacities(recording);
     if all.is_empty() {

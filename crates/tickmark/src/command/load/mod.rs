@@ -1,4 +1,4 @@
-//! What messages, transactions and commands cost.
+//! Cost of messages, transactions and commands.
 
 pub(in crate::command) mod bill;
 pub(in crate::command) mod clock_reads;

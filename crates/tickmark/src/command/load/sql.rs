@@ -73,7 +73,7 @@ fn offers(options: &Sql) -> Result<Vec<Offer>, Error> {
     Ok(offers)
 }
 
-/// What a probe is told.
+/// Arguments of a probe.
 type ArgumentPairs = Vec<(&'static str, String)>;
 
 /// Which database a URL names, and what the probe is told of it.

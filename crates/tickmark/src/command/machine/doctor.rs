@@ -1,4 +1,4 @@
-//! What this machine loses, and why; and whether changing it helps.
+//! Losses of this machine, and their causes; and whether a change helps.
 
 use crate::cli::{Cli, Command, Doctor, DoctorFormat};
 use crate::command::run::measured_here;
@@ -11,7 +11,7 @@ use tickmark_drive::plan;
 use tickmark_store::{Entry, Recording, Store};
 use tickmark_wire::{Nanos, Offer, Settings};
 
-/// What looking takes: all of it, and one check's probes.
+/// Time of an examination: all of it, and one check's probes.
 const ALL: Nanos = Nanos::from_millis(8_000);
 const ONE: Nanos = Nanos::from_millis(900);
 /// Runs of each probe.

@@ -1,4 +1,4 @@
-//! What can be measured.
+//! Lists the probes.
 
 use crate::cli::{Format, List};
 use crate::error::{Code, Error};
@@ -61,7 +61,7 @@ pub(in crate::command) fn run(list: &List) -> Result<Code, Error> {
     Ok(Code::Done)
 }
 
-/// What else a probe can be told, after its cases.
+/// Further parameters of a probe, after its cases.
 fn parameters(offer: &Offer) -> String {
     let mut text = String::new();
     let names = offer.parameters.iter().map(|parameter| format!("{}=VALUE", parameter.name));

@@ -1,4 +1,4 @@
-//! What happens on each CPU as it happens.
+//! Live view of each CPU.
 
 mod screen;
 
@@ -111,7 +111,7 @@ impl View {
     }
 }
 
-/// What this process takes itself, all of its threads together.
+/// CPU time of this process, all of its threads together.
 struct OwnCost {
     clock: Option<CpuClock>,
     before: f64,

@@ -15,7 +15,7 @@ use tickmark_wire::{Event, Plan, Settled};
 /// Between two looks.
 const EVERY: Duration = Duration::from_millis(500);
 
-/// What is looked at, of each measurement under way.
+/// Watches of each running measurement.
 pub(in crate::command) struct Looks(Vec<ThresholdWatch>);
 
 /// One measurement.

@@ -1,4 +1,4 @@
-//! What this machine costs and loses.
+//! Costs and losses of this machine.
 
 pub(in crate::command) mod cpus;
 pub(in crate::command) mod doctor;

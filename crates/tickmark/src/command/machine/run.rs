@@ -207,7 +207,7 @@ fn new(name: String, select: &[String]) -> Meta {
     }
 }
 
-/// What an interrupted recording still lacks, on the CPU that it was measured on.
+/// Runs that an interrupted recording still lacks, on the CPU that it was measured on.
 fn resume(store: &Store, name: &str) -> Result<(Plan, Writer), Error> {
     let (recording, writer) = Store::resume(&store.find(name)?)?;
     if let Some(why) = recording.elsewhere() {
@@ -284,7 +284,7 @@ pub(in crate::command) fn saved(recording: &Recording, stopped: bool, again: &st
     ))
 }
 
-/// Whether a metric was asked for by its own name, or by that of its probe with what it is told.
+/// True if a metric was asked for by its own name, or by that of its probe with what it is told.
 fn by_name(recording: &Recording, metric: &str) -> bool {
     // What it gives beside its own is not what was asked for.
     let gives = |run: &RecordedRun| run.planned.metrics().next().is_some_and(|name| name.as_str() == metric);

@@ -102,7 +102,7 @@ impl Row {
     }
 }
 
-/// Whether every one has errors.
+/// True if every one has errors.
 pub(in crate::command) fn show(
     recording: &Recording,
     scenarios: &[Scenario],

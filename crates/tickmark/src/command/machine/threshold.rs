@@ -7,7 +7,7 @@ use tickmark_wire::shared::TRACING;
 use tickmark_wire::text::duration;
 use tickmark_wire::{Nanos, Settings};
 
-/// What ends a measurement, and what is done then.
+/// The condition that ends a measurement, and the action then.
 pub(in crate::command) struct OnThreshold {
     pub(in crate::command) above: Nanos,
     tracing: bool,
@@ -15,7 +15,7 @@ pub(in crate::command) struct OnThreshold {
 }
 
 impl OnThreshold {
-    /// What stands behind the option.
+    /// Parses the option's value.
     pub(in crate::command) fn parse(words: &[String]) -> Result<Option<Self>, Error> {
         let [length, action] = words else { return Ok(None) };
         let above =

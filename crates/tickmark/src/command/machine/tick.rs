@@ -1,4 +1,4 @@
-//! What interrupts a CPU, and what its tick costs at another HZ.
+//! Interruptions of a CPU, and the cost of its tick at another HZ.
 
 use crate::cli::{Format, Tick};
 use crate::command::cpus;
@@ -73,7 +73,7 @@ fn met<'a>(on: &OnThreshold, noise: &'a Noise, limit: Nanos) -> Option<&'a Gap> 
     noise.gaps.last().filter(|gap| gap.length >= least)
 }
 
-/// What the gap that ended a loop has at least, in ns. The loop compared ticks of a first calibration: by the recording's, and in whole ns, the
+/// Least length of the gap that ends a loop, ns. The loop compared ticks of a first calibration: by the recording's, and in whole ns, the
 /// gap may be shorter by a little, and then the loop has a smaller part of its time, too.
 fn least(above: f64, part: f64) -> f64 {
     if part < 1.0 - CALIBRATION { above * (1.0 - CALIBRATION) - 1.0 } else { above }
@@ -112,7 +112,7 @@ fn measure(
     measured_here(store, &plans, &select, &met_one, None)
 }
 
-/// What several CPUs saw at the same time.
+/// Shows several CPUs that were watched at the same time.
 fn show_all(seen: &[(&Recording, Noise)], options: &Tick, stopped: bool) -> Result<(), Error> {
     if options.output.format == Format::Json {
         let pages = seen.iter().map(|(recording, noise)| page(recording, noise, options)).collect::<Vec<_>>();
@@ -157,7 +157,7 @@ fn page(recording: &Recording, noise: &Noise, options: &Tick) -> serde_json::Val
     value
 }
 
-/// What other rates would cost, where that was asked.
+/// Predicted cost of other rates, where it was requested.
 fn predicted(recording: &Recording, noise: &Noise, options: &Tick) -> Option<WhatIf> {
     let asks = !options.hz_what_if.is_empty();
     asks.then(|| what_if::predict_rates(noise, recording, &options.hz_what_if, &options.mhz))

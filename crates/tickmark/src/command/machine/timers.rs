@@ -91,7 +91,7 @@ pub(in crate::command) fn run(store: &Store, options: &Timers) -> Result<Code, E
     Ok(if all && !stopped { Code::Done } else { Code::Partly })
 }
 
-/// What ends at the first wake-up that is too late is one run of one way.
+/// Checks that a threshold has one way and one run: the first late wake-up ends it.
 fn one_way(ways: usize) -> Result<u32, Error> {
     match ways {
         1 => Ok(1),
@@ -136,7 +136,7 @@ fn method_arguments(options: &Timers) -> Vec<String> {
     select
 }
 
-/// Whether everything that the recordings were to have is in them.
+/// True if everything that the recordings were to have is in them.
 fn show(recordings: &[Recording], options: &Timers) -> Result<bool, Error> {
     let Some(recording) = recordings.first() else {
         return Err(Error::Refused("nothing was measured".to_owned()));

@@ -1,4 +1,4 @@
-//! What the recordings of a matrix or an experiment answer, beside the comparison of their figures.
+//! Answers from the recordings of a matrix or an experiment, beside the comparison of their figures.
 
 use crate::command::{document, published};
 use crate::error::Error;
@@ -11,7 +11,7 @@ use tickmark_store::Recording;
 /// Texts, each empty where it was not asked for.
 #[derive(Debug, Default)]
 pub(in crate::command) struct Answers {
-    /// What is said first.
+    /// The answer, which comes first.
     pub(in crate::command) answer: String,
     /// Prediction of another HZ from the cost of one tick.
     pub(in crate::command) prediction: String,
@@ -88,7 +88,7 @@ pub(in crate::command) fn shipped(recordings: &[Recording]) -> Option<(String, V
     Some((format!("{name}: {}", answers.unwrap_or_default()), documents, report))
 }
 
-/// What a document published, as text.
+/// Results of documents, as text.
 pub(in crate::command) fn documents(all: &[Document]) -> String {
     published::text(all)
 }

@@ -1,4 +1,4 @@
-//! What came of the settings of an experiment.
+//! Results of the settings of an experiment.
 
 use crate::error::Error;
 use tickmark_analysis::comparison::{CompareOptions, Model, RowSelection, Side};
@@ -29,7 +29,7 @@ pub(in crate::command) fn nothing(store: &Store, ids: &[Id]) -> Option<String> {
     none.then(|| why().unwrap_or_else(|| "no run was made".to_owned()))
 }
 
-/// Whether a run of a block that was made gave nothing for another reason than that the system lacks it.
+/// True if a run of a block that was made gave nothing for another reason than that the system lacks it.
 pub(in crate::command) fn failed(store: &Store, ids: &[Id], made: u32) -> bool {
     let rows = |id: &Id| {
         let Ok(mut recording) = store.read(id) else { return true };

@@ -20,10 +20,10 @@ use tickmark_wire::{Better, Nanos};
 /// Blocks where nothing is said, and the most that a width may ask for.
 const BLOCKS: u32 = 10;
 const MOST: u32 = 100;
-/// What one setting of one block measures at most, and each probe of it.
+/// Most measuring time of one setting in one block, and of each of its probes.
 const BLOCK: Nanos = Nanos::from_millis(9_000);
 const SLICE: Nanos = Nanos::from_millis(60);
-/// What starting a run takes, in s.
+/// Time to start a run, s.
 const STARTS: f64 = 0.012;
 
 pub(in crate::command) fn run(store: &Store, options: &Asked) -> Result<Code, Error> {
@@ -262,7 +262,7 @@ fn announce(
     Ok(())
 }
 
-/// Whether every interval is this narrow.
+/// True if every interval is this narrow.
 fn is_narrow(store: &Store, ids: &[Vec<Id>], margin: f64, width: f64) -> bool {
     // Figures that have no interval never get a narrow one.
     let wide = |model: &Model| model.any(|line| line.half_width().is_some_and(|half| half > width));

@@ -32,14 +32,14 @@ pub(in crate::command) struct Shown<'a> {
     pub(in crate::command) fail_on: Option<FailOn>,
 }
 
-/// What came of one machine at one speed.
+/// Results of one machine at one speed.
 pub(in crate::command) struct MachineOutcome {
     model: comparison::Model,
-    /// What HZ is to its command, where that was asked for.
+    /// Effect of HZ on its command, where it was requested.
     pub(in crate::command) balance: Option<Balanced>,
     /// The command, and where it ran.
     command: String,
-    /// Whether nothing else was measured.
+    /// True if nothing else was measured.
     alone: bool,
     margin: f64,
     boots: usize,
@@ -229,7 +229,7 @@ impl MachineOutcome {
         value
     }
 
-    /// What HZ is to the command.
+    /// Effect of HZ on the command.
     pub(in crate::command) fn balance(&self) -> Option<serde_json::Value> {
         let balance = self.balance.as_ref()?;
         Some(tickmark_render::balance::json(balance, &self.command, self.margin))

@@ -1,4 +1,4 @@
-//! What a setting changes: experiments here, kernels in the lab.
+//! Effect of a setting: experiments here, kernels in the lab.
 
 pub(in crate::command) mod answers;
 pub(in crate::command) mod arms;

@@ -79,7 +79,7 @@ fn booted() -> Option<jiff::Timestamp> {
     jiff::Timestamp::now().checked_sub(jiff::SignedDuration::from_secs_f64(seconds + 5.0)).ok()
 }
 
-/// Whether a recording is of the metrics that are asked for, by the same commands and with the same settings of its processes.
+/// True if a recording is of the metrics that are asked for, by the same commands and with the same settings of its processes.
 fn measures(recording: &Recording, options: &Experiment) -> bool {
     let number = recording.meta.arm.as_ref().map_or(0, |arm| arm.number as usize);
     if recording.meta.plan.settings != options.given(number) || recording.meta.select != options.commands() {

@@ -1,4 +1,4 @@
-//! What an experiment can be expected to show, before it starts.
+//! Expected power of an experiment, before it starts.
 
 use std::collections::BTreeMap;
 use tickmark_analysis::report::{Model, Row};
@@ -16,7 +16,7 @@ const SURE: f64 = 0.8;
 /// this size rarely sees and an experiment may.
 const LEAST: f64 = 0.01;
 
-/// What can be seen of one figure.
+/// Detectable change of one figure.
 #[derive(Debug, Clone)]
 pub(crate) struct Reach {
     pub(crate) metric: String,
@@ -64,7 +64,7 @@ pub(crate) fn reach(model: &Model, blocks: u32, settings: usize) -> Vec<Reach> {
     figures.iter().filter_map(one).collect()
 }
 
-/// What a model of the knob says will happen, as lines.
+/// Prediction of a model of the knob, as lines.
 pub(crate) fn expected(
     knob: &dyn Knob,
     name: &str,

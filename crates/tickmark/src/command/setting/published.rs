@@ -1,4 +1,4 @@
-//! What documents published, beside what was measured here.
+//! Results of documents, beside ours.
 
 use std::fmt::Write;
 use tickmark_drive::file::{Document, Published};

@@ -20,7 +20,7 @@ fn usage(whine: &str) -> End {
     End(format!("{whine}\n{USAGE}").into_bytes(), 2)
 }
 
-/// What its options say.
+/// Options of ministat.
 pub(super) struct MinistatOptions {
     pub(super) plot: bool,
     pub(super) test: bool,

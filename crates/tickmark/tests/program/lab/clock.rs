@@ -175,7 +175,8 @@ fn a_program_in_go_waits_for_as_many_reads_as_are_counted() {
     assert!((1.95..2.4).contains(&slope), "{slope}");
 }
 
-/// What no count of a program's own sees: the kernel's reads, as the prototype counted them too (6.04 for a message there and back over TCP, 2.1 for a fork, 4 a tick).
+/// The kernel's own clock reads, which no program can count, match the prototype's (6.04 for a message there and back over TCP, 2.1 for a
+/// fork, 4 a tick).
 #[test]
 #[ignore = "second tier: QEMU and kernels"]
 fn the_kernels_own_reads_are_told_by_operation() {
@@ -219,7 +220,7 @@ fn the_kernels_own_reads_are_told_by_operation() {
     assert!(both.len() > 1 && slope > 5.0 && (slope - counted).abs() < 0.25, "{text}");
 }
 
-/// What a fork has varies with where its memory lies and with the phase of the tick: it is asked of more boots.
+/// Reads in a fork vary with the position of its memory and with the phase of the tick: several boots are compared.
 #[test]
 #[ignore = "second tier: QEMU and kernels"]
 fn the_kernels_reads_in_a_fork_are_between_those_of_its_boots() {

@@ -1,4 +1,4 @@
-//! What HZ is to a command: three loads whose answer is known.
+//! Effect of HZ on a command: three loads whose answer is known.
 
 use crate::bench::{Bench, err, out, refused};
 use serde_json::Value;

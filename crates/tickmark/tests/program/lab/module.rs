@@ -30,7 +30,7 @@ fn first(of: &Value) -> f64 {
     number(&of["timers"][0], "p50")
 }
 
-/// What the kernel of the last boot printed.
+/// Console output of the last boot.
 fn console(bench: &Bench) -> String {
     let shown = bench.json(&["show", "last"]);
     let boots = bench.store().join("boots").join(shown["recording"]["id"].as_str().unwrap());

@@ -44,9 +44,9 @@ const LINKS: Schema = &[
 
 /// In less time a stream says nothing.
 const LEAST: Nanos = Nanos::from_millis(1);
-/// What may be slow is measured again: more than a report names.
+/// Rule for links that are measured again: it selects more than a report names.
 const SUSPECT: Rule = Rule { false_alarm: 0.2, margin: 0.0 };
-/// What a report names where it is not told otherwise.
+/// Default rule for links that a report names.
 const NAMED: Rule = Rule { false_alarm: 0.05, margin: 0.05 };
 
 pub(super) fn run(options: &FleetLinks) -> Result<Code, Error> {
@@ -107,7 +107,7 @@ fn suspects(nodes: &[String], measured: &[Measured]) -> Vec<(String, String)> {
     pairs.filter(|(one, pair)| is_suspect(one, pair)).map(|(_, pair)| pair).collect()
 }
 
-/// What was measured by one command as the analysis has it.
+/// Measurements of one command, as the analysis takes them.
 fn series(nodes: &[String], measured: &[Measured]) -> Series {
     let places: BTreeMap<String, usize> =
         nodes.iter().enumerate().map(|(at, node)| (node.clone(), at)).collect();

@@ -1,4 +1,4 @@
-//! What a survey says.
+//! Report of a survey.
 
 use super::tables;
 use crate::cli::{FleetReport, Format};

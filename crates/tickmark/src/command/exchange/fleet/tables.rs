@@ -158,7 +158,7 @@ pub(super) fn of_survey(survey: &Survey) -> Result<(), Error> {
     Ok(nodes.finish()?)
 }
 
-/// Whether there is no table of machines, or one that was written before the last of them answered.
+/// True if there is no table of machines, or one that was written before the last of them answered.
 fn is_old(folder: &Path, changed: Option<std::time::SystemTime>) -> bool {
     let files = |day: std::fs::DirEntry| std::fs::read_dir(day.path()).into_iter().flatten().flatten();
     let all = std::fs::read_dir(folder).into_iter().flatten().flatten().flat_map(files);

@@ -33,7 +33,7 @@ pub(super) struct Screen {
     own: f64,
 }
 
-/// What was chosen by keys.
+/// The user's choices.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct State {
     sorts: bool,

@@ -1,4 +1,4 @@
-//! What is measured again, and what that is worth.
+//! A suspect is measured again, and its verdict uses all measurements.
 
 use super::*;
 use rand::rngs::StdRng;
