@@ -38,8 +38,8 @@ fn choose(allowed: &[u32], before: &BTreeMap<u32, Load>, after: &BTreeMap<u32, L
         let busy = a.busy.saturating_sub(b.busy);
         Some((*cpu, Load { busy, interrupts: a.interrupts.saturating_sub(b.interrupts) }))
     };
-    let seen = allowed.iter().filter_map(difference);
-    seen.min_by_key(|(cpu, load)| (*load, std::cmp::Reverse(*cpu)))
+    let observed = allowed.iter().filter_map(difference);
+    observed.min_by_key(|(cpu, load)| (*load, std::cmp::Reverse(*cpu)))
 }
 
 fn loads() -> BTreeMap<u32, Load> {

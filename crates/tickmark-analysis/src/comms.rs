@@ -137,11 +137,11 @@ fn comms(recording: &Recording, metric: &Metric) -> Comms {
         failures.first().and_then(|run| run.reason()).unwrap_or("no run of it was made").to_owned()
     };
     let fact = recording.environment().and_then(|facts| facts.get("kernel.config.IRQ_TIME_ACCOUNTING"));
-    let seen = CommsSummary::from_curves(&curves, &loads, divisor, fact == Some("y")).ok_or_else(why);
+    let found = CommsSummary::from_curves(&curves, &loads, divisor, fact == Some("y")).ok_or_else(why);
     let argument = |name: &str| runs.first().and_then(|run| run.planned.arguments.get(name));
     let mtu = argument("link").filter(|link| *link == "veth").and_then(|_| argument("mtu")?.parse().ok());
     let arguments = runs.first().map(|run| run.planned.arguments.clone()).unwrap_or_default();
-    Comms { metric: name.to_owned(), title: metric.title.clone(), divisor, mtu, arguments, summary: seen }
+    Comms { metric: name.to_owned(), title: metric.title.clone(), divisor, mtu, arguments, summary: found }
 }
 
 /// By size, the whole ways.
@@ -149,7 +149,7 @@ type Curve = BTreeMap<u64, Vec<f64>>;
 
 fn curve(recording: &Recording, run: &Run, metric: &Metric) -> Option<Curve> {
     let mut observed = recording.observed(run, &metric.name).into_iter().flatten();
-    let points = observed.find_map(|seen| match seen.observations {
+    let points = observed.find_map(|found| match found.observations {
         Observations::Curve(points) => Some(points),
         _ => None,
     })?;
@@ -162,7 +162,7 @@ fn curve(recording: &Recording, run: &Run, metric: &Metric) -> Option<Curve> {
 
 fn loads(recording: &Recording, run: &Run, metric: &Metric) -> Option<Loads> {
     let mut observed = recording.observed(run, &metric.name).into_iter().flatten();
-    observed.find_map(|seen| match seen.observations {
+    observed.find_map(|found| match found.observations {
         Observations::Loads(loads) => Some(*loads),
         _ => None,
     })

@@ -181,13 +181,13 @@ fn column(recording: &Recording, run: &Run, name: &str) -> Option<Vec<f64>> {
 }
 
 /// Of other clock sources than the one in use.
-fn sources(recording: &Recording, told: &str) -> Vec<(String, f64)> {
+fn sources(recording: &Recording, argument: &str) -> Vec<(String, f64)> {
     let own = recording.environment().and_then(|facts| facts.get("clock.source"));
     let one = |text: &str| {
         let (name, cost) = text.split_once('=')?;
         Some((name.to_owned(), cost.parse().ok().filter(|cost: &f64| cost.is_finite())?))
     };
-    told.split(',').filter_map(one).filter(|(name, _)| Some(name.as_str()) != own).collect()
+    argument.split(',').filter_map(one).filter(|(name, _)| Some(name.as_str()) != own).collect()
 }
 
 fn slices(recording: &Recording, run: &Run) -> Option<Vec<Slice>> {
@@ -216,8 +216,9 @@ fn dosed(recording: &Recording, runs: &[&Run]) -> Option<Dosed> {
         blocks.extend(all.chunks_exact(doses.len().max(1)).map(<[Slice]>::to_vec));
     }
     let read = column(recording, first, names::DOSE_COST)?;
-    let of = |asked: f64, column: usize| -> Vec<f64> {
-        let in_block = |block: &Vec<Slice>| Some(block.iter().find(|slice| slice[0] == asked)?[column]);
+    let of = |nominal_dose: f64, column: usize| -> Vec<f64> {
+        let in_block =
+            |block: &Vec<Slice>| Some(block.iter().find(|slice| slice[0] == nominal_dose)?[column]);
         blocks.iter().filter_map(in_block).collect()
     };
     let mean = |values: &[f64]| spread(values).map(|spread| spread.mean);
@@ -229,10 +230,11 @@ fn dosed(recording: &Recording, runs: &[&Run]) -> Option<Dosed> {
         blocks.first()?.iter().map(|slice| slice[0]).filter(|dose| *dose != 0.0).collect();
     // The system call is last.
     doses.sort_by(|a, b| (*a < 0.0, a).partial_cmp(&(*b < 0.0, b)).unwrap_or(std::cmp::Ordering::Equal));
-    let row = |asked: &f64| {
-        let (dosed, delivered, own) = (of(*asked, 3), mean(&of(*asked, 1))?, mean(&of(*asked, 2))?);
+    let row = |nominal_dose: &f64| {
+        let (dosed, delivered, own) =
+            (of(*nominal_dose, 3), mean(&of(*nominal_dose, 1))?, mean(&of(*nominal_dose, 2))?);
         Some(Row {
-            nominal: Some(*asked).filter(|asked| *asked >= 0.0),
+            nominal: Some(*nominal_dose).filter(|nominal_dose| *nominal_dose >= 0.0),
             delivered,
             reads: own,
             more: mean(&dosed)? - usual.mean,

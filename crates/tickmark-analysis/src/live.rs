@@ -105,7 +105,12 @@ impl History {
     pub fn last(&self) -> Point {
         let Some(newest) = self.seconds.back().copied() else { return Point::default() };
         let visited = self.seconds.iter().rev().take(STAYS).find(|point| point.late.is_some());
-        visited.map_or(newest, |seen| Point { late: seen.late, gaps: seen.gaps, clock: seen.clock, ..newest })
+        visited.map_or(newest, |summary| Point {
+            late: summary.late,
+            gaps: summary.gaps,
+            clock: summary.clock,
+            ..newest
+        })
     }
 
     /// Values of one quantity over the last seconds or minutes, oldest first; 0 where there was none.

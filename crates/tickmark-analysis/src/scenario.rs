@@ -112,9 +112,9 @@ fn scenario(recording: &Recording, metric: &Metric) -> Scenario {
     // What interrupts take is no part of a program's CPU time.
     let in_kernel = metric.name.as_str().contains(".kernel_");
     let cpu = median(shares).filter(|_| !in_kernel);
-    let seen = Errors::from_runs(&runs, cpu).ok_or_else(why);
+    let summary = Errors::from_runs(&runs, cpu).ok_or_else(why);
     let is_own = metric.name.as_str().starts_with(&format!("{}.own.", names::SCENARIO));
-    Scenario { metric: metric.name.to_string(), title: metric.title.clone(), is_own, errors: seen }
+    Scenario { metric: metric.name.to_string(), title: metric.title.clone(), is_own, errors: summary }
 }
 
 #[cfg(test)]

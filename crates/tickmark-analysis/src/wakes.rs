@@ -123,7 +123,7 @@ pub fn met(recording: &Recording) -> Option<Met> {
     let mut own = metrics.filter(|name| name.as_str().starts_with(&prefix) && name.as_str().ends_with(MET));
     own.find_map(|name| {
         let mut observed = recording.runs.iter().flat_map(|run| recording.observed(run, name)).flatten();
-        observed.find_map(|seen| match seen.observations {
+        observed.find_map(|found| match found.observations {
             Observations::Gaps(trace) => met_in(&trace, recording),
             _ => None,
         })
@@ -176,15 +176,15 @@ impl WakeUpSummary {
         let (mut least, mut fewest) = (1.0f64, None);
         let mut limit = |length: f64| {
             together = together.max(clusters(length));
-            let seen = count - late.as_slice().partition_point(|late| *late <= length);
+            let found = count - late.as_slice().partition_point(|late| *late <= length);
             // What is later than this is later than what is shorter.
-            let limit = rare::upper(seen as f64 / together, count as f64 / together, request.confidence);
+            let limit = rare::upper(found as f64 / together, count as f64 / together, request.confidence);
             least = least.min(limit);
-            let trials = |bound| rare::trials(seen as f64 / count as f64, bound, request.confidence);
+            let trials = |bound| rare::trials(found as f64 / count as f64, bound, request.confidence);
             let own = request.bound.and_then(trials).map(|trials| trials * together);
             fewest = [fewest, own].into_iter().flatten().reduce(f64::min);
             let needs = fewest;
-            Limit { length, count: seen, share: least, needs }
+            Limit { length, count: found, share: least, needs }
         };
         let early = late.as_slice().partition_point(|late| *late < 0.0) as f64 / count as f64;
         let limits = lengths.into_iter().map(&mut limit).collect();
@@ -207,7 +207,7 @@ pub fn summarize_wake_ups(recording: &Recording, request: &TailRequest<'_>) -> O
     let mut ways: Vec<WaitMethodRow> =
         metrics.filter(own).map(|metric| method_row(recording, metric, request)).collect();
     let rank = |way: &WaitMethodRow| {
-        way.summary.as_ref().ok().and_then(|seen| seen.late.quantile(0.5)).unwrap_or(f64::MAX)
+        way.summary.as_ref().ok().and_then(|found| found.late.quantile(0.5)).unwrap_or(f64::MAX)
     };
     ways.sort_by(|a, b| rank(a).total_cmp(&rank(b)));
     let mut intervals: Vec<f64> = recording.runs.iter().filter_map(|run| interval(&run.planned)).collect();
@@ -231,7 +231,7 @@ fn interval(planned: &RunPlan) -> Option<f64> {
 
 fn latencies(recording: &Recording, run: &Run, metric: &Metric) -> Option<Vec<f64>> {
     let mut observed = recording.observed(run, &metric.name).into_iter().flatten();
-    observed.find_map(|seen| match seen.observations {
+    observed.find_map(|found| match found.observations {
         Observations::Latencies(late) => Some(late.iter().map(|late| late.as_f64()).collect()),
         _ => None,
     })
@@ -292,8 +292,8 @@ fn method_row(recording: &Recording, metric: &Metric, request: &TailRequest<'_>)
         let first = failures.first().and_then(|run| run.reason()).unwrap_or("no run of it was made");
         first.to_owned()
     };
-    let seen = WakeUpSummary::from_runs(&runs, cpu, request).ok_or_else(why);
-    WaitMethodRow { metric: metric.name.to_string(), title: metric.title.clone(), summary: seen }
+    let found = WakeUpSummary::from_runs(&runs, cpu, request).ok_or_else(why);
+    WaitMethodRow { metric: metric.name.to_string(), title: metric.title.clone(), summary: found }
 }
 
 #[cfg(test)]
@@ -305,18 +305,18 @@ mod tests {
         let run: Vec<f64> =
             (0..20_000).map(|number| f64::from(number * 617 % 1_000) * 1_000.0 - 500.0).collect();
         let request = TailRequest { lengths: &[250_000.0], confidence: 0.95, bound: Some(0.3) };
-        let seen = WakeUpSummary::from_runs(&[run.clone(), run], Some(7.0), &request).unwrap();
-        let lengths: Vec<f64> = seen.limits.iter().map(|limit| limit.length).collect();
+        let found = WakeUpSummary::from_runs(&[run.clone(), run], Some(7.0), &request).unwrap();
+        let lengths: Vec<f64> = found.limits.iter().map(|limit| limit.length).collect();
         assert_eq!(lengths, [100_000.0, 250_000.0, 998_500.0, 1_000_000.0]);
-        assert!(seen.limits.windows(2).all(|two| two[0].share >= two[1].share));
-        assert!((0.749..0.76).contains(&seen.limits[1].share), "{:?}", seen.limits[1]);
-        assert_eq!(seen.limits[3].count, 0);
-        assert!((3.0 / 40_000.0 - 1e-6..1e-3).contains(&seen.limits[3].share), "{:?}", seen.limits[3]);
-        assert!((seen.early - 0.001).abs() < 1e-9);
-        assert_eq!(seen.quantile(0.999_99), None);
-        assert!(seen.quantile(0.999).is_some() && WakeUpSummary::from_runs(&[], None, &request).is_none());
+        assert!(found.limits.windows(2).all(|two| two[0].share >= two[1].share));
+        assert!((0.749..0.76).contains(&found.limits[1].share), "{:?}", found.limits[1]);
+        assert_eq!(found.limits[3].count, 0);
+        assert!((3.0 / 40_000.0 - 1e-6..1e-3).contains(&found.limits[3].share), "{:?}", found.limits[3]);
+        assert!((found.early - 0.001).abs() < 1e-9);
+        assert_eq!(found.quantile(0.999_99), None);
+        assert!(found.quantile(0.999).is_some() && WakeUpSummary::from_runs(&[], None, &request).is_none());
         // 90 and 75 % are later; of what never was .3 is soon certain.
-        let needs: Vec<bool> = seen.limits.iter().map(|limit| limit.needs.is_some()).collect();
+        let needs: Vec<bool> = found.limits.iter().map(|limit| limit.needs.is_some()).collect();
         assert_eq!(needs, [false, false, true, true]);
     }
 
@@ -329,8 +329,8 @@ mod tests {
         };
         let limit = |burst| {
             let request = TailRequest { lengths: &[], confidence: 0.95, bound: None };
-            let seen = WakeUpSummary::from_runs(&[run(burst)], None, &request).unwrap();
-            seen.limits.last().unwrap().share
+            let found = WakeUpSummary::from_runs(&[run(burst)], None, &request).unwrap();
+            found.limits.last().unwrap().share
         };
         assert!(limit(200) > 5.0 * limit(1), "{} {}", limit(200), limit(1));
     }

@@ -39,7 +39,7 @@ pub(super) fn read(name: &str, text: &str) -> Result<Vec<Imported>, String> {
         };
         let in_brackets = || value.split_once('(').and_then(|(_, rate)| first_number(rate));
         let plain = || first_number(value);
-        let (metric, unit, better, seen) = match label.trim() {
+        let (metric, unit, better, known) = match label.trim() {
             "Number of threads" => {
                 found.know("sysbench.threads", value.trim(), name);
                 continue;
@@ -65,8 +65,8 @@ pub(super) fn read(name: &str, text: &str) -> Result<Vec<Imported>, String> {
             "99th percentile" => ("latency.p99", Unit::Time, Better::Lower, plain().map(|ms| ms * 1e6)),
             _ => continue,
         };
-        if let Some(seen) = seen {
-            found.figure(&format!("sysbench.{test}.{metric}"), unit, better, 1, seen);
+        if let Some(known) = known {
+            found.figure(&format!("sysbench.{test}.{metric}"), unit, better, 1, known);
         }
     }
     Ok(vec![found])

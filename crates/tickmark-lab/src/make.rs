@@ -322,12 +322,12 @@ impl Maker<'_> {
             }
             full
         });
-        let (on, asked) = (RefCell::new(&mut *self.on), self.stop);
+        let (on, is_stopped) = (RefCell::new(&mut *self.on), self.stop);
         let stop = || {
             if let Some(kernel) = counts {
                 on.borrow_mut()(Progress::Compiling(kernel, compiled.load(Ordering::Relaxed)));
             }
-            asked()
+            is_stopped()
         };
         let end = child.wait(&Until { limit: None, stop: &stop }).map_err(Error::file("wait for", &name))?;
         let full = reader.join().unwrap_or(false);

@@ -97,15 +97,16 @@ pub(super) static PROBES: &[Probe] = &[Probe {
         if let Some(why) = blind.iter().find(|why| why.is_all()) {
             let why = format!("{name} {}: a library that is preloaded sees none of its reads", why.words());
             return Ok(routine(move |_: &Budget, sink| {
-                let seen = running::begun(&words, &path, &params);
-                let (seen, count) = seen.map_err(|error| ProbeError::Other(format!("{why}; {error}")))?;
-                observe(seen, count, sink);
+                let observed = running::begun(&words, &path, &params);
+                let (observed, count) =
+                    observed.map_err(|error| ProbeError::Other(format!("{why}; {error}")))?;
+                observe(observed, count, sink);
                 Ok(())
             }));
         }
         Ok(routine(move |_: &Budget, sink| {
-            let (seen, count) = run(&words, &path, &params, &blind)?;
-            observe(seen, count, sink);
+            let (observed, count) = run(&words, &path, &params, &blind)?;
+            observe(observed, count, sink);
             Ok(())
         }))
     },
@@ -123,8 +124,8 @@ fn running(params: &Params) -> Result<Box<dyn tickmark_probe::Routine>, String> 
         let Some(program) = program.take() else { return Ok(()) };
         let seconds = params.argument("seconds").parse::<f64>();
         let time = seconds.map_or(WATCHED, |time| Duration::from_secs_f64(time.clamp(0.01, 1e6)));
-        let (seen, count) = program.watch(time, &params)?;
-        observe(seen, count, sink);
+        let (observed, count) = program.watch(time, &params)?;
+        observe(observed, count, sink);
         Ok(())
     }))
 }
@@ -201,7 +202,7 @@ fn run(
         sites.push(("others".to_owned(), counts.no_room));
     }
     let (kernel, calls) = by_kernel.map_or((None, Vec::new()), |(reads, calls)| (Some(reads), calls));
-    let seen = ClockReadCounts {
+    let observed = ClockReadCounts {
         clocks: kinds.map(|(name, count)| ((*name).to_owned(), count)).collect(),
         sites,
         blind: blind.iter().map(|why| why.words().to_owned()).collect(),
@@ -211,27 +212,27 @@ fn run(
         by_breakpoints: false,
         calls,
     };
-    Ok((seen, count))
+    Ok((observed, count))
 }
 
-fn observe(mut seen: ClockReadCounts, count: Option<f64>, sink: &mut dyn Sink) {
+fn observe(mut observed: ClockReadCounts, count: Option<f64>, sink: &mut dyn Sink) {
     let tally = |all: Vec<(String, u64)>| {
         let (names, count) = all.into_iter().unzip();
         Observations::Tally(Tally { names, count })
     };
     let one = |value: f64| Observations::Values(Values { values: vec![value], step: 0.0, over: 0 });
-    seen.sites.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-    sink.observe(Part::Whole, tally(seen.clocks), Vec::new());
+    observed.sites.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    sink.observe(Part::Whole, tally(observed.clocks), Vec::new());
     let mut take = |at: usize, what: Observations| sink.take(at, Part::Whole, what, Vec::new());
-    take(1, tally(seen.sites));
-    take(2, tally(seen.blind.into_iter().map(|why| (why, 1)).collect()));
-    take(3, one(seen.took as f64));
-    let kernel = seen.kernel.map(|count| (names::BY_UPROBES.to_owned(), count));
-    let calls = seen.system_calls.into_iter().flatten();
+    take(1, tally(observed.sites));
+    take(2, tally(observed.blind.into_iter().map(|why| (why, 1)).collect()));
+    take(3, one(observed.took as f64));
+    let kernel = observed.kernel.map(|count| (names::BY_UPROBES.to_owned(), count));
+    let calls = observed.system_calls.into_iter().flatten();
     let calls = calls.map(|(name, count)| (format!("{}{name}", names::SYSTEM_CALL), count));
-    let all = seen.by_breakpoints.then(|| (names::ALL_BY_UPROBES.to_owned(), 1));
+    let all = observed.by_breakpoints.then(|| (names::ALL_BY_UPROBES.to_owned(), 1));
     take(4, tally(kernel.into_iter().chain(calls).chain(all).collect()));
-    take(5, tally(seen.calls));
+    take(5, tally(observed.calls));
     if let Some(count) = count {
         take(6, one(count));
     }

@@ -335,9 +335,9 @@ fn warm(board: &Board, budget: &Budget) -> Result<(), ProbeError> {
 /// Waits until every request that was sent has its answer, or has failed; what there was then.
 fn drained(board: &Board, patience: u64) -> board::BoardReading {
     for _ in 0..patience + 3 {
-        let seen = board.read();
-        if seen.open() == 0 {
-            return seen;
+        let observed = board.read();
+        if observed.open() == 0 {
+            return observed;
         }
         std::thread::sleep(Duration::from_nanos(WINDOW));
         board.tick();

@@ -144,9 +144,9 @@ fn measure(mut line: Line) -> std::io::Result<Link> {
     line.give(&[TAKE])?;
     line.give_stream()?;
     // Either stream is seen by who takes it.
-    let mut seen = [0; 16];
-    line.take(&mut seen)?;
-    let number = |at: usize| seen[at..at + 8].iter().fold(0, |all, byte| all << 8 | u64::from(*byte));
+    let mut observed = [0; 16];
+    line.take(&mut observed)?;
+    let number = |at: usize| observed[at..at + 8].iter().fold(0, |all, byte| all << 8 | u64::from(*byte));
     let there = Flow { bytes: number(0), time: Nanos::new(number(8) as i64) };
     line.give(&[GIVE])?;
     let back = line.take_stream()?;
@@ -188,10 +188,10 @@ fn answered(mut line: Line) -> std::io::Result<Side> {
             TRIP => line.give(&byte)?,
             TAKE => {
                 let flow = line.take_stream()?;
-                let mut seen = [0; 16];
-                seen[..8].copy_from_slice(&flow.bytes.to_be_bytes());
-                seen[8..].copy_from_slice(&flow.time.get().to_be_bytes());
-                line.give(&seen)?;
+                let mut observed = [0; 16];
+                observed[..8].copy_from_slice(&flow.bytes.to_be_bytes());
+                observed[8..].copy_from_slice(&flow.time.get().to_be_bytes());
+                line.give(&observed)?;
             }
             GIVE => line.give_stream()?,
             _ => return Err(ErrorKind::InvalidData.into()),

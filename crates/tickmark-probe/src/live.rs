@@ -101,14 +101,14 @@ impl Live {
         for cpu in cpus {
             // On this thread first, so that what is refused is said.
             pin(&[*cpu])?;
-            let seen = Arc::new(Mutex::new(LiveObservation::default()));
-            let (own, cpu) = (Arc::clone(&seen), *cpu);
+            let observed = Arc::new(Mutex::new(LiveObservation::default()));
+            let (own, cpu) = (Arc::clone(&observed), *cpu);
             let (stop, slow) = (Arc::clone(&live.stop), Arc::clone(&live.slow));
             let thread = std::thread::Builder::new().spawn(move || watch(cpu, plan, &own, &stop, &slow));
             let thread = thread.map_err(|error| CallError::from_io("pthread_create", &error))?;
             live.watched.push(Watched {
                 cpu,
-                observation: seen,
+                observation: observed,
                 times: value_for_cpu(&times, cpu),
                 thread: Some(thread),
             });
@@ -124,7 +124,7 @@ impl Live {
         let times = all_cpu_times();
         let rates = &self.interrupts.rates;
         let one = |watched: &mut Watched| {
-            let seen =
+            let observed =
                 std::mem::take(&mut *watched.observation.lock().unwrap_or_else(PoisonError::into_inner));
             let now = value_for_cpu(&times, watched.cpu);
             let more = now.zip(watched.times).map(|(now, before)| {
@@ -138,11 +138,11 @@ impl Live {
             };
             Second {
                 cpu: watched.cpu,
-                late: seen.late,
-                gaps: seen.gaps,
-                waited: seen.waited,
-                wanted: seen.wanted,
-                clock: seen.clock,
+                late: observed.late,
+                gaps: observed.gaps,
+                waited: observed.waited,
+                wanted: observed.wanted,
+                clock: observed.clock,
                 timer_interrupts: value_for_cpu(rates, watched.cpu),
                 busy: share(|[user, system, irq, softirq, ..]| user + system + irq + softirq),
                 interrupts: share(|[_, _, irq, softirq, ..]| irq + softirq),
@@ -203,7 +203,7 @@ impl Pace {
     }
 }
 
-fn watch(cpu: u32, pace: Pace, seen: &Mutex<LiveObservation>, stop: &AtomicBool, slow: &AtomicU64) {
+fn watch(cpu: u32, pace: Pace, observed: &Mutex<LiveObservation>, stop: &AtomicBool, slow: &AtomicU64) {
     let Ok(mut way) = WaitMethod::from_name("nanosleep") else { return };
     if pin(&[cpu]).is_err() || set_slack(Nanos::new(1)).is_err() {
         return;
@@ -233,7 +233,7 @@ fn watch(cpu: u32, pace: Pace, seen: &Mutex<LiveObservation>, stop: &AtomicBool,
         (0..READS).for_each(|_| _ = std::hint::black_box(monotonic_ns()));
         let clock = (monotonic_ns() - begun) as f64 / f64::from(READS + 1);
         waited_before = delay();
-        let mut all = seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = observed.lock().unwrap_or_else(PoisonError::into_inner);
         all.late.push(late);
         all.waited += waited;
         all.wanted += waited + looked;

@@ -79,9 +79,9 @@ mod tests {
     fn a_ring_goes_through_every_place_once() {
         for (count, seed) in [(1, 1), (2, 9), (3, 5), (64, 7), (96, 1), (1000, 3), (4096, 11), (100_000, 2)] {
             let order = Permutation::new(count, seed);
-            let (mut seen, mut at) = (vec![false; count as usize], 0);
+            let (mut observed, mut at) = (vec![false; count as usize], 0);
             for _ in 0..count {
-                assert!(!std::mem::replace(&mut seen[at as usize], true), "{count}: {at} comes twice");
+                assert!(!std::mem::replace(&mut observed[at as usize], true), "{count}: {at} comes twice");
                 assert_eq!(order.place(order.position(at)), at);
                 at = order.after(at);
             }

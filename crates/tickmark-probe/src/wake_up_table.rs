@@ -104,10 +104,11 @@ mod tests {
         let counting = WakeUpTable::open(&looked.path()).unwrap();
         assert_eq!(watching.look().total(), 0);
         [-5, 0, 1_000, 1_000, 123_457, i64::MAX].iter().for_each(|late| counting.count(*late));
-        let seen = watching.look();
-        assert_eq!((seen.total(), seen.least.get()), (6, 0));
+        let observed = watching.look();
+        assert_eq!((observed.total(), observed.least.get()), (6, 0));
         assert!(
-            seen.buckets()
+            observed
+                .buckets()
                 .unwrap()
                 .iter()
                 .any(|(low, high, count)| low.get() <= 1_000 && 1_000 <= high.get() && *count == 2)

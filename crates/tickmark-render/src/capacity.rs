@@ -18,12 +18,12 @@ pub fn text(all: &[Load<Capacity>]) -> String {
     crate::http::blocks(all, block, &notes(all))
 }
 
-fn block(out: &mut String, seen: &Capacity) {
-    let interval = &seen.rate.interval;
-    let (confidence, ends) = match seen.runs {
+fn block(out: &mut String, observed: &Capacity) {
+    let interval = &observed.rate.interval;
+    let (confidence, ends) = match observed.runs {
         1 => (String::new(), String::new()),
         _ => (
-            format!("{} interval", percent(seen.rate.confidence)),
+            format!("{} interval", percent(observed.rate.confidence)),
             format!("{} to {}", rate(interval.low), rate(interval.high)),
         ),
     };
@@ -31,23 +31,23 @@ fn block(out: &mut String, seen: &Capacity) {
     let one = |name: &str, value: f64| [name.to_owned(), rate(value), String::new()];
     let rows = [
         heading.map(str::to_owned),
-        ["highest rate that keeps the limit".to_owned(), rate(seen.rate.point), ends],
-        one("highest of a slice that kept it", seen.kept),
-        one("lowest of a slice that did not", seen.broke),
-        one("sent when an answer has come", seen.closed),
+        ["highest rate that keeps the limit".to_owned(), rate(observed.rate.point), ends],
+        one("highest of a slice that kept it", observed.kept),
+        one("lowest of a slice that did not", observed.broke),
+        one("sent when an answer has come", observed.closed),
     ];
     table(out, rows.map(Vec::from), [1, 2]);
-    if seen.late > 0.0 {
+    if observed.late > 0.0 {
         let _ = writeln!(
             out,
             "did not count, as the client itself was late: {} of the slices",
-            percent(seen.late)
+            percent(observed.late)
         );
     }
 }
 
 fn notes(all: &[Load<Capacity>]) -> String {
-    let runs = all.iter().filter_map(|load| load.summary.as_ref().ok()).map(|seen| seen.runs).max();
+    let runs = all.iter().filter_map(|load| load.summary.as_ref().ok()).map(|observed| observed.runs).max();
     let runs = runs.map_or_else(String::new, |runs| {
         let runs = count(runs as u32, "run");
         format!("Medians of {runs}, with the interval that holds the median of such runs. ")
@@ -60,16 +60,16 @@ fn notes(all: &[Load<Capacity>]) -> String {
 /// The same for programs: requests a second.
 #[must_use]
 pub fn json(all: &[Load<Capacity>]) -> Value {
-    let seen = |seen: &Capacity| {
-        let rate = &seen.rate;
+    let observed = |observed: &Capacity| {
+        let rate = &observed.rate;
         json!({
-            "runs": seen.runs, "rate": { "median": rate.point, "low": rate.interval.low, "high": rate.interval.high, "confidence": rate.confidence },
-            "kept": seen.kept, "broke": seen.broke, "closed_loop": seen.closed, "late_share": seen.late,
+            "runs": observed.runs, "rate": { "median": rate.point, "low": rate.interval.low, "high": rate.interval.high, "confidence": rate.confidence },
+            "kept": observed.kept, "broke": observed.broke, "closed_loop": observed.closed, "late_share": observed.late,
         })
     };
     let load = |load: &Load<Capacity>| {
         let error = load.summary.as_ref().err();
-        json!({ "metric": load.metric, "title": load.title, "told": load.arguments, "seen": load.summary.as_ref().ok().map(seen), "error": error })
+        json!({ "metric": load.metric, "title": load.title, "told": load.arguments, "seen": load.summary.as_ref().ok().map(observed), "error": error })
     };
     json!({ "capacities": all.iter().map(load).collect::<Vec<_>>() })
 }

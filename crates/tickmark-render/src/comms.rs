@@ -52,7 +52,7 @@ pub fn text(all: &[Comms]) -> String {
             Err(why) => {
                 let _ = writeln!(out, "{}", wrapped(&format!("not measured: {why}"), 0).join("\n"));
             }
-            Ok(seen) => write_summary(&mut out, seen),
+            Ok(observed) => write_summary(&mut out, observed),
         }
         let _ = writeln!(out);
     }
@@ -73,15 +73,15 @@ pub fn text(all: &[Comms]) -> String {
     out
 }
 
-fn write_summary(out: &mut String, seen: &CommsSummary) {
+fn write_summary(out: &mut String, observed: &CommsSummary) {
     let computes =
-        seen.rows.iter().flat_map(|row| &row.loads).any(|load| load.gaps.is_some() || load.windows.1 > 0);
+        observed.rows.iter().flat_map(|row| &row.loads).any(|load| load.gaps.is_some() || load.windows.1 > 0);
     let mut heading = vec!["bytes", "time", "launches", "rate", "round trip", "p99"];
     if computes {
         heading.extend(["load", "p10-p90", "counter"]);
     }
     heading.extend(["tasks", "stat"]);
-    if seen.cpus.len() > 1 {
+    if observed.cpus.len() > 1 {
         heading.push(if computes { "load there" } else { "tasks there" });
     }
     let row = |row: &Row| {
@@ -113,7 +113,7 @@ fn write_summary(out: &mut String, seen: &CommsSummary) {
         }
         cells
     };
-    let shown = seen.rows.iter().filter(|row| seen.rows.len() <= MOST || row.size.is_power_of_two());
+    let shown = observed.rows.iter().filter(|row| observed.rows.len() <= MOST || row.size.is_power_of_two());
     let columns = heading.len();
     let heading = heading.into_iter().map(str::to_owned).collect();
     for (number, line) in
@@ -122,15 +122,15 @@ fn write_summary(out: &mut String, seen: &CommsSummary) {
         let _ =
             if number == 0 { writeln!(out, "{HEADING}{line}{HEADING:#}") } else { writeln!(out, "{line}") };
     }
-    let _ = writeln!(out, "{}", wrapped(&words::model(seen), 0).join("\n"));
-    for sentence in words::meters(seen) {
+    let _ = writeln!(out, "{}", wrapped(&words::model(observed), 0).join("\n"));
+    for sentence in words::meters(observed) {
         let _ = writeln!(out, "{}", wrapped(&sentence, 0).join("\n"));
     }
 }
 
 /// The most launches that any has.
 fn launches(all: &[Comms]) -> usize {
-    measured(all).map(|(_, seen)| seen.runs).max().unwrap_or(0)
+    measured(all).map(|(_, observed)| observed.runs).max().unwrap_or(0)
 }
 
 /// For gnuplot: a block for each benchmark; bytes, time of a message (ns), rate (bytes a second), load by gaps, by counter, CPU time of the tasks (shares; ? where there
@@ -138,9 +138,9 @@ fn launches(all: &[Comms]) -> usize {
 #[must_use]
 pub fn values(all: &[Comms]) -> String {
     let mut out = String::new();
-    for (comms, seen) in measured(all) {
+    for (comms, observed) in measured(all) {
         let _ = writeln!(out, "# {}\n# bytes time_ns rate load counter tasks", comms.title);
-        for row in &seen.rows {
+        for row in &observed.rows {
             let load = row.loads.first();
             let cell = |of: fn(&Load) -> Option<f64>| {
                 load.and_then(of).map_or_else(|| "?".to_owned(), |share| share.to_string())
@@ -165,9 +165,9 @@ pub fn values(all: &[Comms]) -> String {
 #[must_use]
 pub fn plots(all: &[Comms]) -> Vec<Plot> {
     let plot = |title: &str, y: Axis, of: fn(&Row) -> Option<f64>| {
-        let series = |(comms, seen): (&Comms, &CommsSummary)| {
+        let series = |(comms, observed): (&Comms, &CommsSummary)| {
             let point = |row: &Row| Some((row.size as f64, of(row)?));
-            let points: Vec<(f64, f64)> = seen.rows.iter().filter_map(point).collect();
+            let points: Vec<(f64, f64)> = observed.rows.iter().filter_map(point).collect();
             (!points.is_empty()).then(|| Series::line(&comms.title, points))
         };
         let series: Vec<Series> = measured(all).filter_map(series).collect();
@@ -185,8 +185,8 @@ pub fn plots(all: &[Comms]) -> Vec<Plot> {
 /// The document's figure 11: rate by size without computation, beside a thread, beside a process.
 fn figure(all: &[Comms], document: &Document) -> Option<Plot> {
     let series = |row: &Latency| {
-        let seen = all.get(row.at)?.summary.as_ref().ok()?;
-        let points = seen.rows.iter().map(|row| (row.size as f64, row.rate())).collect();
+        let observed = all.get(row.at)?.summary.as_ref().ok()?;
+        let points = observed.rows.iter().map(|row| (row.size as f64, row.rate())).collect();
         Some(Series::line(format!("beside {}", document::words(&row.computes)), points))
     };
     let series: Vec<Series> = document.latencies.iter().filter_map(series).collect();
@@ -225,8 +225,8 @@ pub fn json(all: &[Comms]) -> Value {
         let mut value = json!({ "metric": comms.metric, "title": comms.title, "divisor": comms.divisor });
         match &comms.summary {
             Err(why) => value["none"] = json!(why),
-            Ok(seen) => {
-                let size = |at: usize| seen.rows.get(at).map(|row| row.size);
+            Ok(observed) => {
+                let size = |at: usize| observed.rows.get(at).map(|row| row.size);
                 let piece = |(number, piece): (usize, &LineSegment)| {
                     json!({
                         "bytes": [size(piece.sizes.0), size(piece.sizes.1)],
@@ -239,21 +239,21 @@ pub fn json(all: &[Comms]) -> Value {
                         "residual_most": piece.residuals.1,
                     })
                 };
-                let pieces = seen
+                let pieces = observed
                     .pieces
                     .as_ref()
                     .map(|pieces| pieces.iter().enumerate().map(piece).collect::<Vec<_>>());
-                let cpus = seen.cpus.iter().map(|cpu| {
+                let cpus = observed.cpus.iter().map(|cpu| {
                     json!({
                         "cpu": cpu.cpu, "host": cpu.host, "windows": cpu.windows.0, "refused": cpu.windows.1,
                         "apart_median": cpu.apart.map(|apart| apart.0), "apart_p95": cpu.apart.map(|apart| apart.1),
                     })
                 });
-                value["runs"] = json!(seen.runs);
+                value["runs"] = json!(observed.runs);
                 value["model"] = json!(pieces);
-                value["dips"] = json!(seen.dips());
+                value["dips"] = json!(observed.dips());
                 value["cpus"] = json!(cpus.collect::<Vec<_>>());
-                value["rows"] = json!(seen.rows.iter().map(row).collect::<Vec<_>>());
+                value["rows"] = json!(observed.rows.iter().map(row).collect::<Vec<_>>());
             }
         }
         value

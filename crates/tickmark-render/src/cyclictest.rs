@@ -7,15 +7,15 @@ use tickmark_analysis::wakes::{WaitMethodRow, WakeUpSummary, Wakes};
 /// as cyclictest has no such column. `priority` is that of real-time scheduling, 0 where there is none.
 #[must_use]
 pub fn text(wakes: &Wakes, priority: u8) -> String {
-    let seen: Vec<(&WaitMethodRow, &WakeUpSummary)> =
+    let observed: Vec<(&WaitMethodRow, &WakeUpSummary)> =
         wakes.ways.iter().filter_map(|way| Some((way, way.summary.as_ref().ok()?))).collect();
     let mut out = String::new();
     let interval = wakes.interval.map_or(0, micros);
-    let columns: Vec<Column> = seen.iter().map(|(_, seen)| Column::from_summary(seen)).collect();
-    for (number, ((way, seen), column)) in seen.iter().zip(&columns).enumerate() {
+    let columns: Vec<Column> = observed.iter().map(|(_, observed)| Column::from_summary(observed)).collect();
+    for (number, ((way, observed), column)) in observed.iter().zip(&columns).enumerate() {
         let _ = writeln!(out, "# Thread {number}: {}", way.title);
         let Column { least, mean, most, .. } = column;
-        let (cycles, last) = (seen.late.as_slice().len(), micros(seen.last));
+        let (cycles, last) = (observed.late.as_slice().len(), micros(observed.last));
         let _ = writeln!(
             out,
             "T:{number:2} ({:5}) P:{priority:2} I:{interval} C:{cycles:7} Min:{least:7} Act:{last:8} Avg:{mean:8} Max:{most:8}",
@@ -57,8 +57,8 @@ struct Column {
 }
 
 impl Column {
-    fn from_summary(seen: &WakeUpSummary) -> Self {
-        let late = seen.late.as_slice();
+    fn from_summary(observed: &WakeUpSummary) -> Self {
+        let late = observed.late.as_slice();
         let mut counts: Vec<(u64, u64)> = Vec::new();
         for us in late.iter().map(|late| micros(*late)) {
             match counts.last_mut() {

@@ -118,9 +118,9 @@ pub fn line(one: &Diagnosis) -> String {
         Outcome::Found(Some(cost)) => format!(", {}", self::cost(*cost)),
         _ => String::new(),
     };
-    let seen: Vec<String> =
+    let observed: Vec<String> =
         one.evidence.iter().map(|evidence| short(&evidence.name, &value(&evidence.value))).collect();
-    format!("{}{cost} ({})", title(one.name), seen.join(", "))
+    format!("{}{cost} ({})", title(one.name), observed.join(", "))
 }
 
 /// All of it for a person; with the values of what is fine.
@@ -229,8 +229,8 @@ fn before(evidence: &Evidence) -> String {
     format!(" [before: {} to {} in {recordings} recordings]", of(low), of(high))
 }
 
-fn value(seen: &ObservedValue) -> String {
-    match seen {
+fn value(observed: &ObservedValue) -> String {
+    match observed {
         ObservedValue::Text(text) => text.clone(),
         ObservedValue::Time(nanos) => time(*nanos),
         ObservedValue::Share(share) => percent(*share),

@@ -71,7 +71,7 @@ fn reads(number: f64) -> String {
 
 /// The mechanism that prevents scheduling, where that was not requested.
 fn keeps_out(dosed: &Dosed) -> &'static str {
-    let is = |name: &str, value: &str| dosed.arguments.get(name).is_some_and(|told| told == value);
+    let is = |name: &str, value: &str| dosed.arguments.get(name).is_some_and(|argument| argument == value);
     if is("place", "same") && is("connections", "1") && is("connection", "keep-alive") {
         "."
     } else {

@@ -44,55 +44,57 @@ pub(crate) fn blocks<T>(all: &[Load<T>], block: fn(&mut String, &T), notes: &str
     out
 }
 
-fn block(out: &mut String, seen: &HttpSummary) {
+fn block(out: &mut String, observed: &HttpSummary) {
     let ends = |all: &Estimate, text: fn(f64) -> String| {
         let (low, high) = (text(all.interval.low), text(all.interval.high));
-        if seen.runs > 1 { format!("{low} to {high}") } else { String::new() }
+        if observed.runs > 1 { format!("{low} to {high}") } else { String::new() }
     };
     let of = |at: usize| {
-        let system = seen.system[at].map(|share| format!("{} in the kernel", percent(share)));
-        let waited = seen.waited[at].map(|waited| format!("and {} runnable without a CPU", time(waited)));
+        let system = observed.system[at].map(|share| format!("{} in the kernel", percent(share)));
+        let waited = observed.waited[at].map(|waited| format!("and {} runnable without a CPU", time(waited)));
         system.into_iter().chain(waited).collect::<Vec<_>>().join(", ")
     };
-    let interval = seen.rate.confidence;
+    let interval = observed.rate.confidence;
     let heading =
         ["for each transaction", "median", &format!("{} interval", percent(interval)), ""].map(str::to_owned);
     let mut rows = vec![heading.to_vec()];
     for (at, name) in ["CPU time, server", "CPU time, client"].into_iter().enumerate() {
-        if let Some(cpu) = &seen.cpu[at] {
+        if let Some(cpu) = &observed.cpu[at] {
             rows.push(vec![name.to_owned(), time(cpu.point), ends(cpu, time), of(at)]);
         }
     }
     for (name, count) in
-        ["context switches", "interrupts", "clock reads, client"].into_iter().zip(seen.counts)
+        ["context switches", "interrupts", "clock reads, client"].into_iter().zip(observed.counts)
     {
         if let Some(count) = count {
             rows.push(vec![name.to_owned(), format!("{count:.2}"), String::new(), String::new()]);
         }
     }
-    let shown = if seen.limit.refuses_rate() { "refused".to_owned() } else { rate(seen.rate.point) };
-    rows.push(vec!["transactions".to_owned(), shown, ends(&seen.rate, rate), limit(seen)]);
+    let shown = if observed.limit.refuses_rate() { "refused".to_owned() } else { rate(observed.rate.point) };
+    rows.push(vec!["transactions".to_owned(), shown, ends(&observed.rate, rate), limit(observed)]);
     table(out, rows, [1, 2]);
-    latencies(out, seen);
-    if seen.failed > 0.0 {
-        let kinds: Vec<String> = seen.faults.iter().map(|(name, count)| format!("{count} {name}")).collect();
-        let _ = writeln!(out, "failed: {} of all; in all runs {}", percent(seen.failed), kinds.join(", "));
+    latencies(out, observed);
+    if observed.failed > 0.0 {
+        let kinds: Vec<String> =
+            observed.faults.iter().map(|(name, count)| format!("{count} {name}")).collect();
+        let _ =
+            writeln!(out, "failed: {} of all; in all runs {}", percent(observed.failed), kinds.join(", "));
     }
-    if let Some(missed) = seen.missed.filter(|missed| *missed > 0.0) {
+    if let Some(missed) = observed.missed.filter(|missed| *missed > 0.0) {
         let _ = writeln!(out, "due and not sent until the end: {}", percent(missed));
     }
 }
 
-fn latencies(out: &mut String, seen: &HttpSummary) {
+fn latencies(out: &mut String, observed: &HttpSummary) {
     let row = |(times, (name, _)): (&Option<Spread>, (&str, &str))| {
         let times = times.as_ref()?;
-        if name == RESPONSE && seen.limit.refuses_response() {
+        if name == RESPONSE && observed.limit.refuses_response() {
             return Some(vec![name.to_owned(), "refused".to_owned()]);
         }
         let all = QUANTILES.iter().map(|(_, q)| time(times.quantile(*q))).chain([time(times.most)]);
         Some(std::iter::once(name.to_owned()).chain(all).collect::<Vec<_>>())
     };
-    let rows: Vec<_> = seen.times.iter().zip(TIMES).filter_map(row).collect();
+    let rows: Vec<_> = observed.times.iter().zip(TIMES).filter_map(row).collect();
     if rows.is_empty() {
         return;
     }
@@ -102,8 +104,8 @@ fn latencies(out: &mut String, seen: &HttpSummary) {
 }
 
 /// Beside the rate.
-fn limit(seen: &HttpSummary) -> String {
-    match seen.limit {
+fn limit(observed: &HttpSummary) -> String {
+    match observed.limit {
         Limit::Client => "the client was the limit".to_owned(),
         Limit::Late => "the client was late".to_owned(),
         Limit::Server => "the server was the limit".to_owned(),
@@ -113,9 +115,9 @@ fn limit(seen: &HttpSummary) -> String {
 }
 
 fn notes(all: &[Load]) -> String {
-    let seen = || all.iter().filter_map(|load| load.summary.as_ref().ok());
+    let observed = || all.iter().filter_map(|load| load.summary.as_ref().ok());
     let mut text = String::new();
-    if let Some(runs) = seen().map(|seen| seen.runs).max() {
+    if let Some(runs) = observed().map(|observed| observed.runs).max() {
         let _ = write!(
             text,
             "Medians of {}, with the interval that holds the median of such runs. ",
@@ -124,21 +126,21 @@ fn notes(all: &[Load]) -> String {
     }
     text += "CPU time is that of all processes of each side, soft interrupts that came while they ran included; it holds on a machine where others run, too. Transactions a second hold only for a \
              machine as idle as this one.";
-    if seen().any(|seen| seen.limit == Limit::Client) {
+    if observed().any(|observed| observed.limit == Limit::Client) {
         let _ = write!(
             text,
             " Refused: the client used or waited for {} of its CPU or more, so that the server could have done more; the interval is that of what the client did.",
             percent(FULL)
         );
     }
-    if seen().any(|seen| seen.limit == Limit::Late) {
+    if observed().any(|observed| observed.limit == Limit::Late) {
         let _ = write!(
             text,
             " Refused: the client's own lateness is more than {} of the response latency (99th percentiles): give it a real-time priority (--priority fifo:50) or a CPU of its own.",
             percent(LATE)
         );
     }
-    if seen().any(|seen| seen.times[1].is_some()) {
+    if observed().any(|observed| observed.times[1].is_some()) {
         text += " Service latency begins when a request is sent, response latency when it is due: what waits for a connection waits in it. Lateness of the client is no wait for a connection. What \
                  failed has no latency.";
     }
@@ -157,20 +159,20 @@ pub fn json(all: &[Load]) -> Value {
             QUANTILES.iter().map(|(name, q)| (*name, times.quantile(*q))).collect();
         Some(json!({ "count": times.count, "mean": times.mean, "max": times.most, "quantiles": quantiles }))
     };
-    let seen = |seen: &HttpSummary| {
-        let [server, client] = &seen.cpu;
+    let observed = |observed: &HttpSummary| {
+        let [server, client] = &observed.cpu;
         let both = |values: [Option<f64>; 2]| json!({ "server": values[0], "client": values[1] });
-        let latency: std::collections::BTreeMap<_, _> = seen
+        let latency: std::collections::BTreeMap<_, _> = observed
             .times
             .iter()
             .zip(TIMES)
             .map(|(all, (title, name))| {
-                let refused = title == RESPONSE && seen.limit.refuses_response();
+                let refused = title == RESPONSE && observed.limit.refuses_response();
                 (name, times(all).filter(|_| !refused))
             })
             .collect();
-        let faults: std::collections::BTreeMap<_, _> = seen.faults.iter().cloned().collect();
-        let limit = match seen.limit {
+        let faults: std::collections::BTreeMap<_, _> = observed.faults.iter().cloned().collect();
+        let limit = match observed.limit {
             Limit::Client => "client",
             Limit::Server => "server",
             Limit::Shared => "shared_cpu",
@@ -178,14 +180,14 @@ pub fn json(all: &[Load]) -> Value {
             Limit::None => "none",
         };
         json!({
-            "runs": seen.runs, "rate": estimate(&Some(seen.rate).filter(|_| !seen.limit.refuses_rate())), "reached": estimate(&Some(seen.rate)), "limit": limit,
-            "cpu": { "server": estimate(server), "client": estimate(client) }, "system_share": both(seen.system), "waited": both(seen.waited), "busy": both(seen.busy),
-            "switches": seen.counts[0], "interrupts": seen.counts[1], "clock_reads": seen.counts[2], "failed": seen.failed, "faults": faults, "missed": seen.missed, "latency": latency,
+            "runs": observed.runs, "rate": estimate(&Some(observed.rate).filter(|_| !observed.limit.refuses_rate())), "reached": estimate(&Some(observed.rate)), "limit": limit,
+            "cpu": { "server": estimate(server), "client": estimate(client) }, "system_share": both(observed.system), "waited": both(observed.waited), "busy": both(observed.busy),
+            "switches": observed.counts[0], "interrupts": observed.counts[1], "clock_reads": observed.counts[2], "failed": observed.failed, "faults": faults, "missed": observed.missed, "latency": latency,
         })
     };
     let load = |load: &Load| {
         let error = load.summary.as_ref().err();
-        json!({ "metric": load.metric, "title": load.title, "told": load.arguments, "seen": load.summary.as_ref().ok().map(seen), "error": error })
+        json!({ "metric": load.metric, "title": load.title, "told": load.arguments, "seen": load.summary.as_ref().ok().map(observed), "error": error })
     };
     json!({ "loads": all.iter().map(load).collect::<Vec<_>>() })
 }

@@ -105,8 +105,8 @@ fn note(note: &Note) -> String {
             let differs = if *differs { ": they differ" } else { "" };
             format!("up to {} measured, {name} {} in sysfs{differs}", bytes(*reach), bytes(*size))
         }
-        Note::Levels { measured: seen, listed } => {
-            format!("{seen} levels measured, {listed} listed in sysfs")
+        Note::Levels { measured: summary, listed } => {
+            format!("{summary} levels measured, {listed} listed in sysfs")
         }
     }
 }

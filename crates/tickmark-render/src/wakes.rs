@@ -16,33 +16,33 @@ const SHOWN: [(&str, f64); 4] = [QUANTILES[0], QUANTILES[2], QUANTILES[3], QUANT
 /// A table of the distributions, and one of what is certain of the tails.
 #[must_use]
 pub fn text(wakes: &Wakes) -> String {
-    let seen: Vec<(&WaitMethodRow, &WakeUpSummary)> =
+    let observed: Vec<(&WaitMethodRow, &WakeUpSummary)> =
         wakes.ways.iter().filter_map(|way| Some((way, way.summary.as_ref().ok()?))).collect();
     let mut out = String::new();
     // Those that some way has enough wake-ups for.
-    let known = |(_, q): &(&str, f64)| seen.iter().any(|(_, seen)| seen.quantile(*q).is_some());
+    let known = |(_, q): &(&str, f64)| observed.iter().any(|(_, observed)| observed.quantile(*q).is_some());
     let shown: Vec<(&str, f64)> = SHOWN.into_iter().filter(known).collect();
-    let any_early = seen.iter().any(|(_, seen)| seen.early > 0.0);
+    let any_early = observed.iter().any(|(_, observed)| observed.early > 0.0);
     let heading = std::iter::once("wake-up latency").chain(shown.iter().map(|(name, _)| *name));
     let heading = heading.chain(["max"]).chain(any_early.then_some("early")).chain(["CPU"]);
     let heading: Vec<String> = heading.map(str::to_owned).collect();
-    let row = |(way, seen): &(&WaitMethodRow, &WakeUpSummary)| {
-        let at = |(_, q): &(&str, f64)| seen.quantile(*q).map_or_else(|| "-".to_owned(), signed);
-        let early = if seen.early > 0.0 { rarely(seen.early) } else { "0".to_owned() };
+    let row = |(way, observed): &(&WaitMethodRow, &WakeUpSummary)| {
+        let at = |(_, q): &(&str, f64)| observed.quantile(*q).map_or_else(|| "-".to_owned(), signed);
+        let early = if observed.early > 0.0 { rarely(observed.early) } else { "0".to_owned() };
         let cells = std::iter::once(way.title.clone()).chain(shown.iter().map(at));
-        let cells = cells.chain([signed(seen.worst())]).chain(any_early.then_some(early));
-        cells.chain([seen.cpu.map_or_else(|| "-".to_owned(), time)]).collect()
+        let cells = cells.chain([signed(observed.worst())]).chain(any_early.then_some(early));
+        cells.chain([observed.cpu.map_or_else(|| "-".to_owned(), time)]).collect()
     };
     let width = heading.len();
-    table(&mut out, heading, seen.iter().map(row), width);
-    if let Some((_, first)) = seen.first() {
+    table(&mut out, heading, observed.iter().map(row), width);
+    if let Some((_, first)) = observed.first() {
         // What all have: the longest of each is its own.
         let lengths: Vec<f64> = first.limits.iter().map(|limit| limit.length).collect();
         let common = |length: &&f64| {
-            let has = |(_, seen): &(&WaitMethodRow, &WakeUpSummary)| {
-                seen.limits.iter().any(|limit| limit.length == **length)
+            let has = |(_, observed): &(&WaitMethodRow, &WakeUpSummary)| {
+                observed.limits.iter().any(|limit| limit.length == **length)
             };
-            seen.iter().all(has)
+            observed.iter().all(has)
         };
         let lengths: Vec<f64> = lengths.iter().filter(common).copied().collect();
         let _ = writeln!(out);
@@ -50,15 +50,15 @@ pub fn text(wakes: &Wakes) -> String {
         let heading = std::iter::once(heading).chain(lengths.iter().map(|length| time(*length)));
         let heading: Vec<String> = heading.chain(std::iter::once("its max".to_owned())).collect();
         let width = heading.len();
-        let row = |(way, seen): &(&WaitMethodRow, &WakeUpSummary)| {
+        let row = |(way, observed): &(&WaitMethodRow, &WakeUpSummary)| {
             let limit = |length: f64| {
-                let known = seen.limits.iter().find(|limit| limit.length == length);
+                let known = observed.limits.iter().find(|limit| limit.length == length);
                 known.map_or_else(String::new, |limit| rarely(limit.share))
             };
             let cells = std::iter::once(way.title.clone()).chain(lengths.iter().copied().map(limit));
-            cells.chain(std::iter::once(limit(seen.worst()))).collect()
+            cells.chain(std::iter::once(limit(observed.worst()))).collect()
         };
-        table(&mut out, heading, seen.iter().map(row), width);
+        table(&mut out, heading, observed.iter().map(row), width);
         if let Some(bound) = wakes.bound {
             let _ = writeln!(out);
             let heading = format!("{} is certain after, all together", rarely(bound));
@@ -66,19 +66,19 @@ pub fn text(wakes: &Wakes) -> String {
             let all = wakes.interval.map(|interval| interval * wakes.ways.len() as f64);
             let heading =
                 std::iter::once(heading).chain(lengths.iter().map(|length| time(*length))).collect();
-            let row = |(way, seen): &(&WaitMethodRow, &WakeUpSummary)| {
+            let row = |(way, observed): &(&WaitMethodRow, &WakeUpSummary)| {
                 let until = |length: &f64| {
-                    let limit = seen.limits.iter().find(|limit| limit.length == *length);
+                    let limit = observed.limits.iter().find(|limit| limit.length == *length);
                     limit.map_or_else(String::new, |limit| how_long(limit, all))
                 };
                 std::iter::once(way.title.clone()).chain(lengths.iter().map(until)).collect()
             };
-            table(&mut out, heading, seen.iter().map(row), lengths.len() + 1);
+            table(&mut out, heading, observed.iter().map(row), lengths.len() + 1);
         }
         let _ = writeln!(out);
     }
-    for (way, seen) in &seen {
-        let _ = writeln!(out, "{}", wrapped(&beyond(way, seen, wakes), 0).join("\n"));
+    for (way, observed) in &observed {
+        let _ = writeln!(out, "{}", wrapped(&beyond(way, observed, wakes), 0).join("\n"));
     }
     for way in &wakes.ways {
         if let Err(why) = &way.summary {
@@ -89,7 +89,7 @@ pub fn text(wakes: &Wakes) -> String {
             );
         }
     }
-    let counts = || seen.iter().map(|(_, seen)| seen.late.as_slice().len());
+    let counts = || observed.iter().map(|(_, observed)| observed.late.as_slice().len());
     let counts = match (counts().min(), counts().max()) {
         (Some(least), Some(most)) if least < most => format!("{least} to {most} wake-ups each. "),
         (Some(count), _) => format!("{count} wake-ups each. "),
@@ -138,9 +138,9 @@ fn how_long(limit: &Limit, interval: Option<f64>) -> String {
 }
 
 /// Estimate beyond the latest wake-up.
-fn beyond(way: &WaitMethodRow, seen: &WakeUpSummary, wakes: &Wakes) -> String {
+fn beyond(way: &WaitMethodRow, observed: &WakeUpSummary, wakes: &Wakes) -> String {
     let title = &way.title;
-    match &seen.beyond {
+    match &observed.beyond {
         Ok(extreme) => {
             let (value, limit) = (time(extreme.value), time(extreme.limit));
             let confidence = percent(wakes.confidence);
@@ -185,21 +185,21 @@ pub fn json(wakes: &Wakes) -> Value {
         let mut value = json!({ "metric": way.metric, "title": way.title });
         match &way.summary {
             Err(why) => value["none"] = json!(why),
-            Ok(seen) => {
-                let quantiles = QUANTILES.map(|(name, q)| (name.to_owned(), json!(seen.quantile(q))));
-                value["wakes"] = json!(seen.late.as_slice().len());
-                value["runs"] = json!(seen.runs);
+            Ok(observed) => {
+                let quantiles = QUANTILES.map(|(name, q)| (name.to_owned(), json!(observed.quantile(q))));
+                value["wakes"] = json!(observed.late.as_slice().len());
+                value["runs"] = json!(observed.runs);
                 value["quantiles"] = quantiles.into_iter().collect::<serde_json::Map<_, _>>().into();
-                value["max"] = json!(seen.worst());
-                value["early"] = json!(seen.early);
-                value["cpu"] = json!(seen.cpu);
-                value["once_in_ten_times_as_many"] = match &seen.beyond {
+                value["max"] = json!(observed.worst());
+                value["early"] = json!(observed.early);
+                value["cpu"] = json!(observed.cpu);
+                value["once_in_ten_times_as_many"] = match &observed.beyond {
                     Ok(beyond) => {
                         json!({ "later_than": beyond.value, "at_most": beyond.limit, "shape": beyond.shape })
                     }
                     Err(why) => json!({ "none": refused(*why) }),
                 };
-                value["limits"] = json!(seen.limits.iter().map(limit).collect::<Vec<_>>());
+                value["limits"] = json!(observed.limits.iter().map(limit).collect::<Vec<_>>());
             }
         }
         value
@@ -239,10 +239,10 @@ mod tests {
 
     #[test]
     fn a_page_fits_a_terminal() {
-        let way = |title: &str, seen: Result<WakeUpSummary, String>| WaitMethodRow {
+        let way = |title: &str, observed: Result<WakeUpSummary, String>| WaitMethodRow {
             metric: "timer.wake.x".to_owned(),
             title: title.to_owned(),
-            summary: seen,
+            summary: observed,
         };
         let many: Vec<f64> = (0..12_000).map(|number| f64::from(number) * 321.0 - 7_000.0).collect();
         let ways = vec![

@@ -60,22 +60,22 @@ pub fn judge(levels: &[Level], margin: f64) -> Option<Judged> {
     let p = differ(&own);
     let samples: Vec<&[f64]> = own.iter().map(Vec::as_slice).collect();
     let mut random = StdRng::seed_from_u64(1);
-    let seen = range(&own);
+    let observed = range(&own);
     let widest = bca(&samples, range, 0.95, DRAWS, &mut random).map_or_else(
         // Too few boots, or all alike: the farthest of any two.
         || range(&own.iter().flatten().map(|value| vec![*value]).collect::<Vec<_>>()),
-        |interval| interval.high.max(seen),
+        |interval| interval.high.max(observed),
     );
     let prefers = match () {
         () if widest < margin => Prefers::Neither,
-        () if p >= LEVEL || seen < margin => Prefers::Unknown,
+        () if p >= LEVEL || observed < margin => Prefers::Unknown,
         () => {
             let best = |own: &[Vec<f64>]| best(&rates, own);
             let interval = bca(&samples, best, 0.95, DRAWS, &mut random);
             Prefers::Rate(best(&own), interval)
         }
     };
-    Some(Judged { curve, misfit, range: seen, p, prefers })
+    Some(Judged { curve, misfit, range: observed, p, prefers })
 }
 
 fn means(own: &[Vec<f64>]) -> Vec<f64> {
@@ -126,12 +126,12 @@ fn differ(own: &[Vec<f64>]) -> f64 {
         };
         own.iter().map(one).sum::<f64>()
     };
-    let seen = between(&all) * (1.0 - 1e-9);
+    let observed = between(&all) * (1.0 - 1e-9);
     let mut random = StdRng::seed_from_u64(2);
     let mut as_far = 1;
     for _ in 0..DRAWS {
         all.shuffle(&mut random);
-        as_far += u32::from(between(&all) >= seen);
+        as_far += u32::from(between(&all) >= observed);
     }
     f64::from(as_far) / (DRAWS + 1) as f64
 }

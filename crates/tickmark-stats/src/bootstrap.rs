@@ -23,7 +23,7 @@ pub fn bca<T: Clone>(
         return None;
     }
     let own: Vec<Vec<T>> = samples.iter().map(|sample| sample.to_vec()).collect();
-    let seen = statistic(&own);
+    let observed = statistic(&own);
     let mut drawn = own.clone();
     let mut values = Vec::with_capacity(draws);
     for _ in 0..draws {
@@ -41,7 +41,7 @@ pub fn bca<T: Clone>(
         return None;
     }
     // Half of those that are equal count as below: the statistic may be one of few values.
-    let below = values.partition_point(|v| *v < seen) + values.partition_point(|v| *v <= seen);
+    let below = values.partition_point(|v| *v < observed) + values.partition_point(|v| *v <= observed);
     let share =
         (below as f64 / 2.0 / values.len() as f64).clamp(0.5 / draws as f64, 1.0 - 0.5 / draws as f64);
     let bias = normal_point(1.0 - share);

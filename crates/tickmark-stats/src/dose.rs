@@ -194,7 +194,7 @@ mod tests {
         use rand::{RngExt, SeedableRng};
         let mut random = rand::rngs::StdRng::seed_from_u64(7);
         let least = detectable(&DOSES, 1000.0, 20, 0.05, 0.8);
-        let (mut held, mut seen) = (0, 0);
+        let (mut held, mut observed) = (0, 0);
         for _ in 0..2000 {
             let mut normal = || (0..12).map(|_| random.random_range(-0.5..0.5)).sum::<f64>();
             let mut block = || {
@@ -203,8 +203,8 @@ mod tests {
             };
             let found = slope(&(0..20).map(|_| block()).collect::<Vec<_>>()).unwrap().interval(0.95);
             held += u32::from(found.low <= least && least <= found.high);
-            seen += u32::from(found.low > 0.0);
+            observed += u32::from(found.low > 0.0);
         }
-        assert!((1860..1940).contains(&held) && (1530..1670).contains(&seen), "{held} {seen}");
+        assert!((1860..1940).contains(&held) && (1530..1670).contains(&observed), "{held} {observed}");
     }
 }

@@ -225,9 +225,9 @@ fn subsets(of: usize, chosen: usize) -> Vec<Vec<usize>> {
 
 /// Where a share lies of which so many of so many were seen, with this confidence (Clopper and Pearson, Biometrika 26, 1934).
 #[must_use]
-pub fn share_interval(seen: usize, of: usize, confidence: f64) -> Interval {
-    let (seen, of, side) = (seen as f64, of as f64, f64::midpoint(1.0, confidence));
-    Interval { low: 1.0 - upper(of - seen, of, side), high: upper(seen, of, side) }
+pub fn share_interval(found: usize, of: usize, confidence: f64) -> Interval {
+    let (found, of, side) = (found as f64, of as f64, f64::midpoint(1.0, confidence));
+    Interval { low: 1.0 - upper(of - found, of, side), high: upper(found, of, side) }
 }
 
 #[cfg(test)]

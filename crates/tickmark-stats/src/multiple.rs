@@ -51,9 +51,9 @@ mod tests {
 
     #[test]
     fn golden_values() {
-        let near = |seen: &[f64], expected: &[f64]| {
-            for (s, e) in seen.iter().zip(expected) {
-                assert!((s - e).abs() < 1e-6, "{seen:?}");
+        let near = |observed: &[f64], expected: &[f64]| {
+            for (s, e) in observed.iter().zip(expected) {
+                assert!((s - e).abs() < 1e-6, "{observed:?}");
             }
         };
         near(&benjamini_hochberg(&CHANCES), &[0.025, 0.1, 0.21, 0.21, 0.21, 0.25, 0.264_286, 0.491_071]);

@@ -74,8 +74,9 @@ mod tests {
 
     #[test]
     fn golden_values() {
-        let near =
-            |seen: f64, expected: f64| assert!((seen - expected).abs() < 1e-6, "{seen} is not {expected}");
+        let near = |observed: f64, expected: f64| {
+            assert!((observed - expected).abs() < 1e-6, "{observed} is not {expected}");
+        };
         let groups = |all: [[f64; 4]; 3]| all.map(|group| group.to_vec()).to_vec();
         let a = groups([[10.0, 12.0, 11.0, 11.0], [13.0, 13.0, 14.0, 12.0], [9.0, 10.0, 11.0, 10.0]]);
         let b = groups([[12.0, 12.0, 13.0, 13.0], [15.0, 14.0, 14.0, 15.0], [11.0, 12.0, 12.0, 11.0]]);

@@ -39,8 +39,8 @@ pub struct Chance {
 /// Judges figures that have the same labels, together.
 #[must_use]
 pub fn judge<R: Relabelled>(figures: &[R], labels: Labels) -> Vec<Chance> {
-    let seen = labels.observed();
-    let observed: Vec<f64> = figures.iter().map(|figure| figure.score(&seen)).collect();
+    let found = labels.observed();
+    let observed: Vec<f64> = figures.iter().map(|figure| figure.score(&found)).collect();
     let mut rising: Vec<usize> = (0..figures.len()).collect();
     rising.sort_by(|a, b| observed[*a].total_cmp(&observed[*b]));
     let (mut alone, mut among) = (vec![0u32; figures.len()], vec![0u32; figures.len()]);

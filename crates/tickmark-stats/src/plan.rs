@@ -141,8 +141,8 @@ mod tests {
             (6.0, 9.0, 0.05 / 66.0, 0.776_911_462),
             (3.0, 99.0, 0.05, 0.843_947_103),
         ] {
-            let seen = power(errors, df, level);
-            assert!((seen - chance).abs() < 1e-5, "{errors} {df} {level}: {seen}");
+            let observed = power(errors, df, level);
+            assert!((observed - chance).abs() < 1e-5, "{errors} {df} {level}: {observed}");
         }
         for df in [2.0, 9.0, 1e5] {
             assert!(
@@ -174,7 +174,7 @@ mod tests {
         assert!((1.0..1.1).contains(&many) && few > 1.1 && few < 1.5, "{few} {many}");
         assert_eq!(promised(1, 10, 0.05, 0.8), f64::INFINITY);
         // Chi square tables: the twentieths at 9 degrees of freedom are 3.325 and 16.919, at 4 .711 and 9.488.
-        let near = |seen: f64, square: f64, df: f64| (seen / (df / square).sqrt() - 1.0).abs() < 0.03;
+        let near = |observed: f64, square: f64, df: f64| (observed / (df / square).sqrt() - 1.0).abs() < 0.03;
         let (ten, five) = (deviations(10, 0.9), deviations(5, 0.9));
         assert!(near(ten.high, 3.325, 9.0) && near(ten.low, 16.919, 9.0), "{ten:?}");
         assert!(near(five.high, 0.711, 4.0) && near(five.low, 9.488, 4.0), "{five:?}");

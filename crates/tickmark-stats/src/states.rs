@@ -101,8 +101,8 @@ mod tests {
                 let mut normal = || (0..12).map(|_| random.random_range(-0.5..0.5)).sum::<f64>();
                 two_states(&(0..count).map(|_| 1.0 + 0.1 * normal()).collect::<Vec<f64>>()).is_some()
             };
-            let seen = (0..2000).filter(|_| one()).count();
-            assert!(seen <= 20, "{seen} of 2000 sets of {count}");
+            let observed = (0..2000).filter(|_| one()).count();
+            assert!(observed <= 20, "{observed} of 2000 sets of {count}");
         }
     }
 }

@@ -198,8 +198,8 @@ mod tests {
     #[test]
     fn quantiles_are_good_to_ten_digits() {
         for (p, df, point) in POINTS {
-            let seen = t_point(*p, *df);
-            assert!((seen / point - 1.0).abs() < 1e-10, "t({p}, {df}) is {point} and not {seen}");
+            let observed = t_point(*p, *df);
+            assert!((observed / point - 1.0).abs() < 1e-10, "t({p}, {df}) is {point} and not {observed}");
             assert_eq!(t_point(1.0 - p, *df), -t_point(1.0 - (1.0 - p), *df));
         }
         for (p, z) in

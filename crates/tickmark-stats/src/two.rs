@@ -177,8 +177,8 @@ mod tests {
     const SELECT: ([f64; 5], [f64; 5]) =
         ([154.0, 155.0, 154.0, 153.0, 153.0], [128.0, 163.0, 166.0, 164.0, 161.0]);
 
-    fn near(seen: f64, expected: f64, digits: i32) {
-        assert!((seen / expected - 1.0).abs() < 10f64.powi(-digits), "{seen} is not {expected}");
+    fn near(observed: f64, expected: f64, digits: i32) {
+        assert!((observed / expected - 1.0).abs() < 10f64.powi(-digits), "{observed} is not {expected}");
     }
 
     // Golden values: scipy.

@@ -210,11 +210,11 @@ fn main() {
         all[2] = best(all[2], measure::<Tree>(timers));
         all[3] = best(all[3], measure::<Hashed>(timers));
     }
-    for (name, seen) in [Ours::NAME, Tokio::NAME, Tree::NAME, Hashed::NAME].into_iter().zip(all) {
-        show(name, timers, seen);
+    for (name, results) in [Ours::NAME, Tokio::NAME, Tree::NAME, Hashed::NAME].into_iter().zip(all) {
+        show(name, timers, results);
     }
     for timers in [1_000, 10_000, 100_000, 1_000_000, 10_000_000] {
-        let seen = (0..3).map(|_| measure::<Ours>(timers)).fold([0.0; 3], best);
-        show(Ours::NAME, timers, seen);
+        let results = (0..3).map(|_| measure::<Ours>(timers)).fold([0.0; 3], best);
+        show(Ours::NAME, timers, results);
     }
 }

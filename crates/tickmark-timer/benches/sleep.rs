@@ -133,28 +133,29 @@ fn measure(wakes: usize) {
     ]);
     let mut random = Random(monotonic_ns() | 1);
     for _ in 0..wakes / TURN {
-        for (_, sleep, seen) in &mut all {
+        for (_, sleep, results) in &mut all {
             let before = thread_cpu();
             for _ in 0..TURN {
                 let deadline = monotonic_ns() + random.ahead();
                 sleep(deadline);
-                seen.late.push(monotonic_ns() as i64 - deadline as i64);
+                results.late.push(monotonic_ns() as i64 - deadline as i64);
             }
-            seen.cpu += thread_cpu() - before;
+            results.cpu += thread_cpu() - before;
         }
     }
-    let all: Vec<(&str, MeansSummary)> = all.into_iter().map(|(name, _, seen)| (name, seen)).collect();
-    for (name, mut seen) in all {
-        let (count, early) = (seen.late.len() as f64, seen.late.iter().filter(|late| **late < 0).count());
-        seen.late.iter_mut().for_each(|late| *late = late.abs());
-        seen.late.sort_unstable();
-        let at = |rank: f64| seen.late[(rank.max(0.0) as usize).min(seen.late.len() - 1)] as f64 / 1e3;
+    let all: Vec<(&str, MeansSummary)> = all.into_iter().map(|(name, _, results)| (name, results)).collect();
+    for (name, mut results) in all {
+        let (count, early) =
+            (results.late.len() as f64, results.late.iter().filter(|late| **late < 0).count());
+        results.late.iter_mut().for_each(|late| *late = late.abs());
+        results.late.sort_unstable();
+        let at = |rank: f64| results.late[(rank.max(0.0) as usize).min(results.late.len() - 1)] as f64 / 1e3;
         let quantile = |q: f64| {
             let half = 1.96 * (count * q * (1.0 - q)).sqrt();
             format!("{:.2} [{:.2}, {:.2}]", at(q * count), at(q * count - half), at(q * count + half))
         };
-        let within = seen.late.partition_point(|late| *late <= 1_000) as f64 / count;
-        let (early, cpu) = (early as f64 / count * 100.0, seen.cpu as f64 / count / 1e3);
+        let within = results.late.partition_point(|late| *late <= 1_000) as f64 / count;
+        let (early, cpu) = (early as f64 / count * 100.0, results.cpu as f64 / count / 1e3);
         let (p50, most) = (at(count / 2.0), at(count));
         let (p99, p999) = (quantile(0.99), quantile(0.999));
         println!(

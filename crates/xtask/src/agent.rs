@@ -61,11 +61,11 @@ fn dependencies() -> Result<()> {
     let mut tree = Command::new("cargo");
     tree.args(["tree", "-p", "tickmark-agent", "-e", "normal", "--prefix", "none", "--format", "{p}"]);
     let (text, _) = shell::output(tree.current_dir(shell::root()))?;
-    let seen: BTreeSet<&str> = text.lines().filter_map(|line| line.split_whitespace().next()).collect();
+    let observed: BTreeSet<&str> = text.lines().filter_map(|line| line.split_whitespace().next()).collect();
     let agreed = std::fs::read_to_string(shell::root().join(LIST)).map_err(|e| format!("{LIST}: {e}"))?;
     let agreed: BTreeSet<&str> = agreed.lines().filter(|line| !line.starts_with('#')).collect();
-    let new: Vec<&&str> = seen.difference(&agreed).collect();
-    let gone: Vec<&&str> = agreed.difference(&seen).collect();
+    let new: Vec<&&str> = observed.difference(&agreed).collect();
+    let gone: Vec<&&str> = agreed.difference(&observed).collect();
     if new.is_empty() && gone.is_empty() {
         return Ok(());
     }

@@ -75,7 +75,7 @@ fn coalescing(facts: &mut Environment) {
         if let (Some(name), true) = (device.file_name().to_str(), device.path().join("device").exists()) {
             let (fact, source) = (format!("interrupts.coalescing.{name}"), "ioctl (ETHTOOL_GCOALESCE)");
             match ethtool::coalescing(name) {
-                Ok(told) => facts.know(&fact, source, told),
+                Ok(value) => facts.know(&fact, source, value),
                 Err(error) => facts.miss(&fact, source, error.to_string()),
             }
         }

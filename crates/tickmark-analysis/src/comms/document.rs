@@ -56,18 +56,18 @@ pub struct Document {
 #[must_use]
 pub fn document(all: &[Comms]) -> Option<Document> {
     let argument = |comms: &Comms, name: &str| comms.arguments.get(name).cloned().unwrap_or_default();
-    let seen =
+    let observed =
         || all.iter().enumerate().filter_map(|(at, comms)| Some((at, comms, comms.summary.as_ref().ok()?)));
-    let latency = |(at, comms, seen): (usize, &Comms, &CommsSummary)| {
+    let latency = |(at, comms, observed): (usize, &Comms, &CommsSummary)| {
         let own = comms.mtu == Some(PACKET) && argument(comms, "benchmark") == "comms2";
-        let piece = seen.pieces.as_ref().and_then(|pieces| pieces.first());
-        (own && seen.rows.len() >= 5).then(|| Latency {
+        let piece = observed.pieces.as_ref().and_then(|pieces| pieces.first());
+        (own && observed.rows.len() >= 5).then(|| Latency {
             computes: argument(comms, "load"),
             start: piece.map(|piece| (piece.start, piece.start_interval)),
             at,
         })
     };
-    let mut latencies: Vec<Latency> = seen().filter_map(latency).collect();
+    let mut latencies: Vec<Latency> = observed().filter_map(latency).collect();
     // One of each, and what they are compared with.
     if !["none", "thread", "process"]
         .iter()
@@ -75,10 +75,10 @@ pub fn document(all: &[Comms]) -> Option<Document> {
     {
         latencies.clear();
     }
-    let long = |(_, comms, seen): (usize, &Comms, &CommsSummary)| {
-        let rows = || seen.rows.iter().filter(|row| row.size >= LONG);
+    let long = |(_, comms, observed): (usize, &Comms, &CommsSummary)| {
+        let rows = || observed.rows.iter().filter(|row| row.size >= LONG);
         let most = |cpu: usize| rows().filter_map(|row| row.loads.get(cpu)?.gaps).reduce(f64::max);
-        let loads: Vec<f64> = (0..seen.cpus.len()).filter_map(most).collect();
+        let loads: Vec<f64> = (0..observed.cpus.len()).filter_map(most).collect();
         Some(LongLoad {
             benchmark: argument(comms, "benchmark"),
             mtu: comms.mtu?,
@@ -87,12 +87,13 @@ pub fn document(all: &[Comms]) -> Option<Document> {
             loads: Some(loads).filter(|loads| !loads.is_empty() && argument(comms, "load") == "process")?,
         })
     };
-    let mut loads: Vec<LongLoad> = seen().filter_map(long).collect();
+    let mut loads: Vec<LongLoad> = observed().filter_map(long).collect();
     loads.sort_by_key(|cell| (cell.rate == 0, cell.rate, cell.benchmark.clone(), cell.mtu));
     // Other transports and several limits are no table of the document's.
     let rates: std::collections::BTreeSet<u32> =
         loads.iter().map(|cell| cell.rate).filter(|rate| *rate > 0).collect();
-    if rates.len() > 1 || seen().any(|(_, comms, _)| comms.mtu.is_some() && argument(comms, "over") == "udp")
+    if rates.len() > 1
+        || observed().any(|(_, comms, _)| comms.mtu.is_some() && argument(comms, "over") == "udp")
     {
         loads.clear();
     }

@@ -61,8 +61,8 @@ pub(super) fn headers(over: &str) -> f64 {
 pub fn laws(all: &[Comms]) -> Vec<Law> {
     let mut groups: Vec<(String, u64, &str, Vec<Packet>)> = Vec::new();
     for comms in all {
-        let (Some(mtu), Ok(seen)) = (comms.mtu, &comms.summary) else { continue };
-        let Some(row) = seen.rows.last() else { continue };
+        let (Some(mtu), Ok(observed)) = (comms.mtu, &comms.summary) else { continue };
+        let Some(row) = observed.rows.last() else { continue };
         // Joined segments are no packets, and what no meter saw is no load.
         let mean = row.loads.first().and_then(|load| load.mean).filter(|_| comms.metric.contains(".plain"));
         let Some((load, trips)) = mean else { continue };

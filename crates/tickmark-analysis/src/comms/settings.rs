@@ -83,9 +83,9 @@ fn pairs(a: &CommsSummary, b: &CommsSummary) -> Vec<Pair> {
     let wanted: BTreeSet<u64> =
         [sizes.first().copied(), middle, sizes.last().copied()].into_iter().flatten().collect();
     let pair = |(size, (number, figure)): (u64, (usize, &'static str))| {
-        let of = |seen: &CommsSummary, round: u32| {
-            let at = seen.rounds.iter().position(|known| *known == round)?;
-            let row = seen.rows.iter().find(|row| row.size == size)?;
+        let of = |observed: &CommsSummary, round: u32| {
+            let at = observed.rounds.iter().position(|known| *known == round)?;
+            let row = observed.rows.iter().find(|row| row.size == size)?;
             row.each.get(at).map(|each| each[number])
         };
         let both = a.rounds.iter().filter_map(|round| Some((of(a, *round)?, of(b, *round)?)));

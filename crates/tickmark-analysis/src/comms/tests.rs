@@ -50,8 +50,8 @@ fn summary_with(loads: Loads) -> CommsSummary {
 
 #[test]
 fn the_load_is_what_the_messages_tasks_had_and_the_interrupts_charged_to_the_other() {
-    let seen = summary_with(loads(&[0.0, 0.0, 0.2, 0.3], 0.0));
-    let load = &seen.rows[0].loads[0];
+    let summary = summary_with(loads(&[0.0, 0.0, 0.2, 0.3], 0.0));
+    let load = &summary.rows[0].loads[0];
     for meter in [load.gaps, load.counter] {
         assert!((meter.unwrap() - 0.4).abs() < 1e-6, "{load:?}");
     }
@@ -59,10 +59,10 @@ fn the_load_is_what_the_messages_tasks_had_and_the_interrupts_charged_to_the_oth
     assert!((load.others.unwrap() - 0.125).abs() < 1e-6, "other tasks are not its: {load:?}");
     assert_eq!(load.windows, (4, 0));
     assert_eq!((load.per_message.switches, load.per_message.interrupts), (Some(2.0), Some(3.0)));
-    assert!(seen.cpus[0].apart.unwrap().1 < 1e-6 && seen.cpus[0].cpu == 1);
+    assert!(summary.cpus[0].apart.unwrap().1 < 1e-6 && summary.cpus[0].cpu == 1);
     // Half of the way there and back.
-    assert_eq!((seen.rows[0].time, seen.rows[0].whole.median), (11_000.0, 22_000.0));
-    assert!(seen.rows[0].launches.is_none() && seen.pieces.is_none());
+    assert_eq!((summary.rows[0].time, summary.rows[0].whole.median), (11_000.0, 22_000.0));
+    assert!(summary.rows[0].launches.is_none() && summary.pieces.is_none());
 }
 
 #[test]

@@ -144,9 +144,9 @@ pub(super) fn history_before(earlier: &Earlier<'_>, sides: &[&Side]) -> History 
         before && is_other(entry) && own.iter().any(|own| own.signature == entry.signature)
     };
     // Where a boot lies between the sides, boots are what has to be known.
-    let (across, mut seen) = (boots.len() > 1, BTreeSet::new());
+    let (across, mut summary) = (boots.len() > 1, BTreeSet::new());
     let listed = (earlier.list)().into_iter().filter(fits);
-    let counted = listed.filter(|entry| !across || seen.insert(entry.boot.clone()));
+    let counted = listed.filter(|entry| !across || summary.insert(entry.boot.clone()));
     let mut configurations: BTreeMap<String, Vec<Figures>> = BTreeMap::new();
     for entry in counted.take(MOST) {
         let Some(recording) = (earlier.read)(&entry.id) else { continue };

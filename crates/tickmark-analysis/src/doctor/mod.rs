@@ -168,13 +168,15 @@ pub fn examine(recording: &Recording, chosen: &[&Check]) -> Vec<Diagnosis> {
 
 /// Puts beside each measured figure what it was in earlier recordings of the same, on the same machine.
 pub fn remember(all: &mut [Diagnosis], earlier: &[Recording]) {
-    let names: Vec<String> = all.iter().flat_map(|one| &one.evidence).map(|seen| seen.name.clone()).collect();
+    let names: Vec<String> =
+        all.iter().flat_map(|one| &one.evidence).map(|summary| summary.name.clone()).collect();
     let is_wanted = |metric: &Metric| names.iter().any(|name| name.starts_with(metric.name.as_str()));
     let rows = |recording: &Recording| -> Vec<Row> {
         report::rows_of(recording, &is_wanted).into_iter().flat_map(|(_, rows)| rows).collect()
     };
     let earlier: Vec<Vec<Row>> = earlier.iter().map(rows).collect();
-    let measured = all.iter_mut().flat_map(|one| &mut one.evidence).filter(|seen| seen.source.is_empty());
+    let measured =
+        all.iter_mut().flat_map(|one| &mut one.evidence).filter(|summary| summary.source.is_empty());
     for evidence in measured {
         let of = |rows: &Vec<Row>| {
             rows.iter().find(|row| row.metric == evidence.name)?.value.map(|value| value.point)

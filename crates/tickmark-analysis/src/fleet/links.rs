@@ -338,16 +338,17 @@ fn spread(edges: &[Edge], way: LinkMetric) -> Option<Spread> {
 /// Of what there is nothing: what was measured another time is not missing.
 fn missing(links: &[Link], names: &dyn Fn(usize) -> String) -> Vec<Missing> {
     let pair = |link: &Link| link.answers.map(|answers| (link.asks.min(answers), link.asks.max(answers)));
-    let seen = |link: &Link| link.trip.is_some();
-    let whole: BTreeSet<(usize, usize)> = links.iter().filter(|link| seen(link)).filter_map(pair).collect();
+    let observation = |link: &Link| link.trip.is_some();
+    let whole: BTreeSet<(usize, usize)> =
+        links.iter().filter(|link| observation(link)).filter_map(pair).collect();
     let came: BTreeSet<usize> = links
         .iter()
-        .filter(|link| seen(link))
+        .filter(|link| observation(link))
         .flat_map(|link| [Some(link.asks), link.answers])
         .flatten()
         .collect();
     let (mut all, mut listed) = (Vec::new(), BTreeSet::new());
-    for link in links.iter().filter(|link| !seen(link)) {
+    for link in links.iter().filter(|link| !observation(link)) {
         let is_known = pair(link).map_or_else(|| came.contains(&link.asks), |pair| whole.contains(&pair));
         // Told once, and by the first reason.
         if !is_known && listed.insert(pair(link).unwrap_or((link.asks, link.asks))) {

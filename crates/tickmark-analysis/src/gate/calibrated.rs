@@ -89,9 +89,9 @@ impl Calibrated {
 
     /// A count of the trials as a rate, with its interval.
     #[must_use]
-    pub fn rate(&self, seen: usize) -> (f64, Interval) {
+    pub fn rate(&self, summary: usize) -> (f64, Interval) {
         let both = 2.0 * CONFIDENCE - 1.0;
-        (seen as f64 / self.trials.max(1) as f64, share_interval(seen, self.trials, both))
+        (summary as f64 / self.trials.max(1) as f64, share_interval(summary, self.trials, both))
     }
 
     /// True if it is certain that false alarms are no more often than this.

@@ -191,15 +191,15 @@ impl Named<'_> {
 
     /// Whether each train is none of this kernel's: its gaps were asked about, and hardly any had an interrupt counted.
     fn foreign(&self) -> Vec<bool> {
-        let mut seen = vec![(0usize, 0usize); self.trains.all.len()];
+        let mut summary = vec![(0usize, 0usize); self.trains.all.len()];
         let windows = self.trace.counted.iter().flat_map(|counted| self.windows(counted));
         for window in windows.filter(|window| window.gaps.len() == 1) {
             if let Some(train) = self.trains.of[window.gaps.start] {
                 let none = !window.moved.keys().any(|name| name.starts_with("interrupt "));
-                seen[train] = (seen[train].0 + usize::from(none), seen[train].1 + 1);
+                summary[train] = (summary[train].0 + usize::from(none), summary[train].1 + 1);
             }
         }
-        seen.iter().map(|(none, all)| *all >= 4 && none * 10 > all * 7).collect()
+        summary.iter().map(|(none, all)| *all >= 4 && none * 10 > all * 7).collect()
     }
 
     fn windows<'a>(&'a self, counted: &'a Counted) -> impl Iterator<Item = Window<'a>> {

@@ -33,20 +33,20 @@ impl<'a> RunObservation<'a> {
     ) -> Result<Self, NoFigure> {
         let lines: Option<Vec<Observed>> = recording.observed(run, &metric.name).into_iter().collect();
         let observed = lines.ok_or(NoFigure::Damaged)?;
-        let missing = |part: &&Part| !observed.iter().any(|seen| seen.part == **part);
+        let missing = |part: &&Part| !observed.iter().any(|summary| summary.part == **part);
         if let Some(part) = metric.parts.iter().find(missing).filter(|_| !observed.is_empty()) {
             return Err(NoFigure::PartMissing { part: part.word() });
         }
-        if let Some(part) = observed.iter().find(|seen| seen.part.sign().is_none()) {
+        if let Some(part) = observed.iter().find(|summary| summary.part.sign().is_none()) {
             return Err(NoFigure::NewWord { what: New::Part, word: part.part.word().to_owned() });
         }
-        if let Some(kind) = observed.iter().find_map(|seen| match &seen.observations {
+        if let Some(kind) = observed.iter().find_map(|summary| match &summary.observations {
             Observations::Unknown(kind) => Some(kind),
             _ => None,
         }) {
             return Err(NoFigure::NewWord { what: New::Observations, word: kind.clone() });
         }
-        if !observed.iter().all(|seen| can_be_part(seen, &observed)) {
+        if !observed.iter().all(|summary| can_be_part(summary, &observed)) {
             return Err(NoFigure::PartsDiffer);
         }
         if let Headline::Other(word) = metric.headline {
@@ -228,7 +228,7 @@ impl<'a> RunObservation<'a> {
     /// # Errors
     /// It is no trace of gaps, or a damaged one.
     pub(super) fn all_gaps(&self) -> Result<Figures, NoFigure> {
-        let trace = self.observed.iter().find_map(|seen| match &seen.observations {
+        let trace = self.observed.iter().find_map(|summary| match &summary.observations {
             Observations::Gaps(trace) => Some(trace),
             _ => None,
         });
@@ -301,11 +301,11 @@ impl GapColumns<'_> {
 }
 
 /// True if a part can be taken off from, or added to, the first of them: batches from batches, a curve from a curve.
-fn can_be_part(seen: &Observed, all: &[Observed]) -> bool {
+fn can_be_part(summary: &Observed, all: &[Observed]) -> bool {
     let same = |first: &Observed| {
-        std::mem::discriminant(&first.observations) == std::mem::discriminant(&seen.observations)
+        std::mem::discriminant(&first.observations) == std::mem::discriminant(&summary.observations)
     };
-    let fits = match (&seen.observations, seen.part) {
+    let fits = match (&summary.observations, summary.part) {
         (Observations::Batches(_), _) | (_, Part::Whole) => true,
         (Observations::Curve(_), part) => part == Part::Less,
         _ => false,

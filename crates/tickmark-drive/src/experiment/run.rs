@@ -117,8 +117,8 @@ impl Experiment {
 
     fn check(&self, setting: &str, hello: Option<&Hello>) -> Result<(), Error> {
         match self.knob.current_setting(hello)? {
-            Some(seen) if !self.knob.is(&seen, setting) => {
-                Err(Error::Refused(format!("{} does not stay {setting}: it is {seen}", self.knob_name)))
+            Some(observed) if !self.knob.is(&observed, setting) => {
+                Err(Error::Refused(format!("{} does not stay {setting}: it is {observed}", self.knob_name)))
             }
             _ => Ok(()),
         }

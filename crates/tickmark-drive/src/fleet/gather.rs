@@ -200,7 +200,7 @@ impl<'a> Gathering<'a> {
     /// It cannot be kept.
     pub fn finish(
         self,
-        asked: &[String],
+        requested: &[String],
         why: &dyn Fn(&str) -> Option<String>,
     ) -> Result<Vec<Answer>, Error> {
         let Self { survey, mut nodes, complete, wanted: all, .. } = self;
@@ -211,7 +211,7 @@ impl<'a> Gathering<'a> {
             |name| format!("no answer by this name; {name} answered, which was not asked by its name: set TICKMARK_NODE there, or have the launcher put the asked name before each line"),
         );
         let twins = twins(&nodes);
-        for name in asked.iter().filter(|name| !complete.contains(*name)) {
+        for name in requested.iter().filter(|name| !complete.contains(*name)) {
             let reason = |known: &str| why(name).unwrap_or_else(|| known.to_owned());
             answers.push(match nodes.remove(name) {
                 Some(mut node) => {

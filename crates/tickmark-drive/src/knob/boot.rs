@@ -50,8 +50,8 @@ impl Knob for Boot {
         Ok(None)
     }
 
-    fn is(&self, seen: &str, setting: &str) -> bool {
-        seen == setting
+    fn is(&self, current: &str, setting: &str) -> bool {
+        current == setting
     }
 
     fn settings(&self, _: &str, settings: &Settings) -> Settings {

@@ -49,8 +49,8 @@ impl Knob for Commands {
         self.get.as_ref().map(read).transpose()
     }
 
-    fn is(&self, seen: &str, setting: &str) -> bool {
-        seen == setting
+    fn is(&self, current: &str, setting: &str) -> bool {
+        current == setting
     }
 
     fn settings(&self, _: &str, settings: &Settings) -> Settings {

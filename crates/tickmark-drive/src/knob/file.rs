@@ -73,8 +73,8 @@ impl Knob for Kernel {
         read(&self.path).map(Some)
     }
 
-    fn is(&self, seen: &str, setting: &str) -> bool {
-        seen == setting
+    fn is(&self, current: &str, setting: &str) -> bool {
+        current == setting
     }
 
     fn settings(&self, _: &str, settings: &Settings) -> Settings {

@@ -55,7 +55,7 @@ pub trait Knob: Debug {
     /// It cannot be read.
     fn current_setting(&self, hello: Option<&Hello>) -> Result<Option<String>, Error>;
     /// True if what is in force is the setting.
-    fn is(&self, seen: &str, setting: &str) -> bool;
+    fn is(&self, current: &str, setting: &str) -> bool;
     /// Settings of the measured processes.
     fn settings(&self, setting: &str, settings: &Settings) -> Settings;
     /// Where the setting with this number is measured.

@@ -64,8 +64,8 @@ impl Knob for Slack {
         Ok(hello.and_then(|hello| hello.environment.get("clock.slack_ns")).map(|ns| format!("{ns}ns")))
     }
 
-    fn is(&self, seen: &str, setting: &str) -> bool {
-        slack(seen).ok() == slack(setting).ok()
+    fn is(&self, current: &str, setting: &str) -> bool {
+        slack(current).ok() == slack(setting).ok()
     }
 
     fn settings(&self, setting: &str, settings: &Settings) -> Settings {
@@ -96,8 +96,8 @@ impl Knob for Policy {
         Ok(hello.map(|hello| hello.settled.priority.to_string()))
     }
 
-    fn is(&self, seen: &str, setting: &str) -> bool {
-        seen == setting
+    fn is(&self, current: &str, setting: &str) -> bool {
+        current == setting
     }
 
     fn settings(&self, setting: &str, settings: &Settings) -> Settings {
@@ -135,8 +135,8 @@ impl Knob for Cpu {
         Ok(hello.map(|hello| hello.settled.cpu.to_string()))
     }
 
-    fn is(&self, seen: &str, setting: &str) -> bool {
-        seen == setting
+    fn is(&self, current: &str, setting: &str) -> bool {
+        current == setting
     }
 
     fn settings(&self, setting: &str, settings: &Settings) -> Settings {
@@ -170,8 +170,8 @@ impl Knob for Send {
         Ok(None)
     }
 
-    fn is(&self, seen: &str, setting: &str) -> bool {
-        seen == setting
+    fn is(&self, current: &str, setting: &str) -> bool {
+        current == setting
     }
 
     fn settings(&self, setting: &str, settings: &Settings) -> Settings {

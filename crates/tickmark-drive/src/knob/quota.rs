@@ -111,8 +111,8 @@ impl Knob for Quota {
         self.read().map(Some)
     }
 
-    fn is(&self, seen: &str, setting: &str) -> bool {
-        Self::micros(seen).ok() == Self::micros(setting).ok()
+    fn is(&self, current: &str, setting: &str) -> bool {
+        Self::micros(current).ok() == Self::micros(setting).ok()
     }
 
     fn settings(&self, _: &str, settings: &Settings) -> Settings {

@@ -19,10 +19,10 @@ pub fn with_each_clock_source<T>(
     let one = |source: String| {
         knob.set(0, &source)?;
         match knob.current_setting(None)? {
-            Some(seen) if seen == source => Ok((source, does()?)),
-            seen => Err(Error::Refused(format!(
+            Some(current) if current == source => Ok((source, does()?)),
+            current => Err(Error::Refused(format!(
                 "clock source {source} was selected, and {} is in use",
-                seen.unwrap_or_default()
+                current.unwrap_or_default()
             ))),
         }
     };

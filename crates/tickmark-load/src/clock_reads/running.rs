@@ -182,8 +182,8 @@ impl Program {
             ));
         }
         self.unknown();
-        let seen = self.summarize(&taken, &counted, took);
-        Ok((ClockReadCounts { system_calls, ..seen }, count))
+        let observed = self.summarize(&taken, &counted, took);
+        Ok((ClockReadCounts { system_calls, ..observed }, count))
     }
 
     /// Programs of other files that it has started since, none of whose functions are stopped.
@@ -325,11 +325,11 @@ pub(super) fn begun(
         ended = started.child.try_wait().ok().flatten();
         ended.is_some() || time.is_some_and(|time| begun.elapsed().as_secs_f64() >= time)
     };
-    let seen = program.watch_until(params, &go_on, &mut is_over);
+    let observed = program.watch_until(params, &go_on, &mut is_over);
     started.end_all();
     match ended.filter(|status| !status.success()) {
         Some(status) => Err(ProbeError::Other(format!("`{}`: ended with {status}", words.join(" ")))),
-        None => seen,
+        None => observed,
     }
 }
 

@@ -27,12 +27,12 @@ pub fn serve(server: &Server, cpu: u32, host: &Host, say: &dyn Fn(&str)) -> Resu
     loop {
         let fds = [server.listener().as_fd(), stdin.as_fd()];
         let wait = if lobby.is_empty() { Nanos::new(i64::MAX) } else { Nanos::from(LOOK) };
-        let [asked, ended] = limits::wait_readable(fds, wait)?;
+        let [request, ended] = limits::wait_readable(fds, wait)?;
         if ended {
             return Ok(());
         }
         // What refuses one connection is over with the next.
-        if asked && server.admit(&mut lobby).is_err() {
+        if request && server.admit(&mut lobby).is_err() {
             std::thread::sleep(LOOK);
         }
         let Some(heard) = server.heard(&mut lobby, Ask::parse, can) else { continue };
@@ -66,8 +66,8 @@ fn can(ask: &Ask) -> Result<(), String> {
     if !(0..=86_400_000_000_000).contains(&ask.time) {
         return Err(format!("{} ns are no time", ask.time));
     }
-    if let Some(asked) = &ask.pages {
-        return pages::can(asked);
+    if let Some(request) = &ask.pages {
+        return pages::can(request);
     }
     match ask.over.as_str() {
         "tcp" | "udp" if ask.most <= largest => Ok(()),
@@ -87,7 +87,7 @@ fn session_of(
     host: &Host,
 ) -> Result<(), ProbeError> {
     let said = match &ask.pages {
-        Some(asked) => pages::serve(&mut session, asked, cpu).map(|()| None),
+        Some(request) => pages::serve(&mut session, request, cpu).map(|()| None),
         None => answered(server, &mut session, ask, cpu, host).map(Some),
     };
     match said {

@@ -105,8 +105,8 @@ pub fn cost_of_an_operation(op: &str) -> f64 {
 /// No pipe, no thread.
 pub(super) fn cost_of_a_switch() -> std::io::Result<f64> {
     const TURNS: u64 = 8;
-    let ((mut asked, mut ask), (mut answered, mut answer)) = (std::io::pipe()?, std::io::pipe()?);
-    let reply = move || while asked.read_exact(&mut [0]).and_then(|()| answer.write_all(&[0])).is_ok() {};
+    let ((mut request, mut ask), (mut answered, mut answer)) = (std::io::pipe()?, std::io::pipe()?);
+    let reply = move || while request.read_exact(&mut [0]).and_then(|()| answer.write_all(&[0])).is_ok() {};
     let other = std::thread::Builder::new().spawn(reply)?;
     let mut least = u64::MAX;
     for _ in 0..500 {
@@ -211,7 +211,7 @@ impl<'a, 'b> Slices<'a, 'b> {
         let spent = self.scale.nanos(after.counts.spent - before.counts.spent) as f64;
         let own = reads - (after.counts.held_up - before.counts.held_up) as f64;
         let longer = if own > 0.0 { spent / own } else { 0.0 };
-        let (asked, delivered) = match dose {
+        let (request, delivered) = match dose {
             Dose::Nanos(number) | Dose::Operations(_, number) => (f64::from(number), longer),
             // All that the call took was counted: less what a read takes otherwise.
             Dose::Syscall => (-1.0, if reads > 0.0 { longer - self.cost[0] } else { 0.0 }),
@@ -225,7 +225,7 @@ impl<'a, 'b> Slices<'a, 'b> {
             all[all.len() / 2]
         });
         Ok(Slice {
-            nominal: asked,
+            nominal: request,
             delivered,
             reads: reads / done,
             cost: took.unwrap_or(cpu as f64 / done),

@@ -109,8 +109,8 @@ impl ExpectedBatch {
     pub(super) fn deviation(&self, before: Counts, after: Counts) -> Option<Disturbance> {
         let narrow = |n: i64| n.clamp(i64::from(i32::MIN), i64::from(i32::MAX)) as i32;
         let beyond =
-            |seen: i64, expected: Option<i64>| expected.map_or(0, |expected| narrow(seen - expected));
-        let seen = Disturbance {
+            |observed: i64, expected: Option<i64>| expected.map_or(0, |expected| narrow(observed - expected));
+        let observed = Disturbance {
             batch: 0,
             switches: beyond(after.switches - before.switches, self.switches),
             faults: beyond(after.faults - before.faults, self.faults),
@@ -118,7 +118,7 @@ impl ExpectedBatch {
             reclaimed: self.switches.map_or(0, |_| narrow(after.reclaimed - before.reclaimed)),
             retransmits: narrow(after.retransmits - before.retransmits),
         };
-        let Disturbance { switches, faults, reclaimed, retransmits, .. } = seen;
-        [switches, faults, reclaimed, retransmits].iter().any(|count| *count != 0).then_some(seen)
+        let Disturbance { switches, faults, reclaimed, retransmits, .. } = observed;
+        [switches, faults, reclaimed, retransmits].iter().any(|count| *count != 0).then_some(observed)
     }
 }

@@ -41,13 +41,13 @@ pub(super) static PROBES: &[Probe] = &[Probe {
             // A partner that other tasks keep from its CPU gets some slices of time to come back, all of them together less than the
             // run's limit, which is 3 s at least.
             let deadline = origin as i64 + 4 * budget.time.get() + 2_000_000_000;
-            let seen: Result<Vec<_>, _> =
+            let observed: Result<Vec<_>, _> =
                 partners.iter().map(|cpu| exchange(*cpu, &share, deadline)).collect();
             let wall = Nanos::new((tickmark_timer::monotonic_ns() - origin) as i64);
             let segment = meter.reading().since(&before, Nanos::ZERO, wall);
             // The partner's time was spent on another CPU: it says nothing of this one.
             let segment = Segment { others_cpu: Nanos::ZERO, ..segment };
-            sink.observe(Part::Whole, Observations::Exchanges(seen?), vec![segment]);
+            sink.observe(Part::Whole, Observations::Exchanges(observed?), vec![segment]);
             Ok(())
         }))
     },
@@ -83,7 +83,7 @@ fn exchange(cpu: u32, budget: &Budget, deadline: i64) -> Result<Exchange, ProbeE
     let now = tickmark_timer::monotonic_ns() as i64;
     let until = now + budget.time.get();
     let (there, back) = (Mailbox(AtomicI64::new(NOTHING)), Mailbox(AtomicI64::new(NOTHING)));
-    let mut seen = Exchange { cpu, out: Vec::new(), back: Vec::new() };
+    let mut observed = Exchange { cpu, out: Vec::new(), back: Vec::new() };
     std::thread::scope(|scope| -> Result<(), CallError> {
         let (there, back) = (&there, &back);
         let answers = move || -> Result<(), CallError> {
@@ -100,21 +100,21 @@ fn exchange(cpu: u32, budget: &Budget, deadline: i64) -> Result<Exchange, ProbeE
         let partner =
             partner.map_err(|e| CallError::from_io("pthread_create (mmap, mprotect or clone3)", &e))?;
         // One at least: on a busy machine the time may be over before the partner is there.
-        while seen.out.len() < EXCHANGES
-            && (seen.out.is_empty() || (tickmark_timer::monotonic_ns() as i64) < until)
+        while observed.out.len() < EXCHANGES
+            && (observed.out.is_empty() || (tickmark_timer::monotonic_ns() as i64) < until)
         {
             let before = clock::read(libc::CLOCK_MONOTONIC)?.get();
             there.put(before);
             let Some(theirs) = back.take(deadline).filter(|message| *message != STOP) else { break };
             let after = clock::read(libc::CLOCK_MONOTONIC)?.get();
-            seen.out.push(Nanos::new(theirs - before));
-            seen.back.push(Nanos::new(after - theirs));
+            observed.out.push(Nanos::new(theirs - before));
+            observed.back.push(Nanos::new(after - theirs));
         }
         there.put(STOP);
         partner.join().unwrap_or(Ok(()))
     })?;
-    if seen.out.is_empty() {
+    if observed.out.is_empty() {
         return Err(ProbeError::Other(format!("CPU {cpu} did not answer in time")));
     }
-    Ok(seen)
+    Ok(observed)
 }

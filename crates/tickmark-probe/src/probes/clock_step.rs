@@ -47,22 +47,22 @@ const fn step<const ID: i32>(name: &'static str, title: &'static str) -> Probe {
 fn steps(id: i32, budget: &Budget, sink: &mut dyn Sink) -> Result<(), CallError> {
     // A coarse clock steps once a tick: 50 ms hold several of the slowest, and are a whole segment.
     let until = Nanos::new(tickmark_timer::monotonic_ns() as i64 + budget.time.get().max(50_000_000));
-    let mut seen = Vec::with_capacity(STEPS);
+    let mut observed = Vec::with_capacity(STEPS);
     let mut meter = SystemMeter::new(&[]);
     let (before, origin) = (meter.reading(), tickmark_timer::monotonic_ns());
     let mut last = clock::read(id)?;
-    while seen.len() < STEPS && (tickmark_timer::monotonic_ns() as i64) < until.get() {
+    while observed.len() < STEPS && (tickmark_timer::monotonic_ns() as i64) < until.get() {
         for _ in 0..64 {
             let now = clock::read(id)?;
-            if now != last && seen.len() < STEPS {
-                seen.push(Nanos::new(now.get() - last.get()));
+            if now != last && observed.len() < STEPS {
+                observed.push(Nanos::new(now.get() - last.get()));
             }
             last = now;
         }
     }
     let wall = Nanos::new((tickmark_timer::monotonic_ns() - origin) as i64);
     let segment = meter.reading().since(&before, Nanos::ZERO, wall);
-    sink.observe(Part::Whole, Observations::Latencies(seen), vec![segment]);
+    sink.observe(Part::Whole, Observations::Latencies(observed), vec![segment]);
     Ok(())
 }
 

@@ -209,8 +209,8 @@ impl Children {
             used += segment.cpu.get() + segment.others_cpu.get();
             segments.push(segment);
             if let Some(child) = children.iter().find(|child| child.status != self.status) {
-                let (seen, status) = (child.status, self.status);
-                return Err(ProbeError::Other(format!("a child ended with {seen}, not {status}")));
+                let (observed, status) = (child.status, self.status);
+                return Err(ProbeError::Other(format!("a child ended with {observed}, not {status}")));
             }
             // The accounts of each minimal process begin at nothing.
             let mut before = Counts::default();

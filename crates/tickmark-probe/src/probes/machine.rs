@@ -172,8 +172,8 @@ fn measure_once<const N: usize>(
         chains.walk();
         Ok(())
     });
-    let (batches, seen) = batch::measure(meter, &shape, slice, &mut body, None)?;
-    segments.extend(seen);
+    let (batches, observed) = batch::measure(meter, &shape, slice, &mut body, None)?;
+    segments.extend(observed);
     Ok(Point { at, observations: Observations::Batches(batches) })
 }
 

@@ -131,9 +131,9 @@ fn measure(
             Ok(())
         });
         let shape = Shape::from_spec(spec).times(STEPS).over(*size);
-        let (batches, seen) = batch::measure(&mut meter, &shape, &slice, &mut body, Some(&mut empty))?;
+        let (batches, observed) = batch::measure(&mut meter, &shape, &slice, &mut body, Some(&mut empty))?;
         curve.push(Point { at: *size, observations: Observations::Batches(batches) });
-        segments.extend(seen);
+        segments.extend(observed);
     }
     sink.observe(Part::Whole, Observations::Curve(curve), segments);
     Ok(())

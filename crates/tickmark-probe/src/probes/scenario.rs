@@ -262,8 +262,8 @@ fn by_sleeper(sleeper: Option<&mut Sleeper>, deadline: u64) -> Result<(), ProbeE
 }
 
 /// Sleeps until `asked`; how late that is for the deadline.
-fn slept(asked: u64, deadline: u64) -> Result<i64, ProbeError> {
-    clock::sleep_until(Nanos::new(asked as i64))?;
+fn slept(deadline_requested: u64, deadline: u64) -> Result<i64, ProbeError> {
+    clock::sleep_until(Nanos::new(deadline_requested as i64))?;
     Ok(error(deadline))
 }
 

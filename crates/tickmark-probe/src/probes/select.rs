@@ -78,6 +78,10 @@ pub(super) fn connected() -> Result<Vec<(OwnedFd, OwnedFd)>, CallError> {
 }
 
 #[inline(always)]
-fn ready(seen: i32, expected: usize) -> Result<(), CallError> {
-    if seen as usize == expected { Ok(()) } else { Err(CallError { call: "pselect6", errno: libc::EBUSY }) }
+fn ready(observed: i32, expected: usize) -> Result<(), CallError> {
+    if observed as usize == expected {
+        Ok(())
+    } else {
+        Err(CallError { call: "pselect6", errno: libc::EBUSY })
+    }
 }

@@ -201,7 +201,7 @@ fn wake_ups(
     let expected = budget.time.get() as u64 / ahead.max(1);
     let mut late = Vec::with_capacity(expected as usize + 16);
     let mut meter = SystemMeter::new(&[]);
-    let (mut met, seen) = (None, WakeUpTable::inherited());
+    let (mut met, observed) = (None, WakeUpTable::inherited());
     budget.align();
     let (before, cpu) = (meter.reading(), meter.cpu());
     let origin = monotonic_ns();
@@ -219,8 +219,8 @@ fn wake_ups(
         let woke = way.until(target)?;
         let error = woke as i64 - target as i64;
         late.push(Nanos::new(error));
-        if let Some(seen) = &seen {
-            seen.count(error);
+        if let Some(observed) = &observed {
+            observed.count(error);
         }
         met = watch.as_mut().and_then(|watch| watch.met(target - origin, error));
     }

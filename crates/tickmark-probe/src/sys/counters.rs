@@ -164,7 +164,7 @@ impl Table {
         if self.fill().is_none() || !self.text.starts_with(&self.header) {
             return false;
         }
-        let mut seen = 0;
+        let mut observed = 0;
         let Self { text, values, column, labels, .. } = self;
         for (line, (label, count)) in lines(text, *column).enumerate() {
             let Some(before) = values.get_mut(line).filter(|_| labels[line] == label) else { return false };
@@ -174,9 +174,9 @@ impl Table {
                 moved(line, u64::from((count as u32).wrapping_sub(*before as u32)));
                 *before = count;
             }
-            seen += 1;
+            observed += 1;
         }
-        seen == values.len()
+        observed == values.len()
     }
 }
 

@@ -205,9 +205,9 @@ impl Memory {
         let taken = words.word(TAKEN + self.own);
         while taken.load(Ordering::Acquire) != self.turns[self.own] {
             words.word(WAITS + self.own).store(1, Ordering::SeqCst);
-            let seen = taken.load(Ordering::SeqCst);
-            if seen != self.turns[self.own] {
-                wake::futex_wait(taken, seen)?;
+            let observed = taken.load(Ordering::SeqCst);
+            if observed != self.turns[self.own] {
+                wake::futex_wait(taken, observed)?;
             }
         }
         stretches[self.own].put(message);

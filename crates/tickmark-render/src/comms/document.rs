@@ -28,8 +28,8 @@ pub(super) fn text(out: &mut String, all: &[Comms], document: &Document) {
                 None => ("-".to_owned(), String::new()),
                 Some((start, interval)) => (time(start), interval.map_or_else(String::new, range)),
             };
-            let seen = all.get(row.at).and_then(|comms| comms.summary.as_ref().ok());
-            let fastest = seen.and_then(tickmark_analysis::comms::CommsSummary::fastest);
+            let observed = all.get(row.at).and_then(|comms| comms.summary.as_ref().ok());
+            let fastest = observed.and_then(tickmark_analysis::comms::CommsSummary::fastest);
             vec![
                 row.computes.clone(),
                 start,

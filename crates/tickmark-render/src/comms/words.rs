@@ -67,11 +67,11 @@ fn between(interval: Interval, text: fn(f64) -> String) -> String {
 }
 
 /// Sentences about the line segments.
-pub(super) fn model(seen: &CommsSummary) -> String {
-    let Some(pieces) = &seen.pieces else {
+pub(super) fn model(summary: &CommsSummary) -> String {
+    let Some(pieces) = &summary.pieces else {
         return "No model: it takes five sizes or more.".to_owned();
     };
-    let size = |at: usize| seen.rows.get(at).map_or(0, |row| row.size);
+    let size = |at: usize| summary.rows.get(at).map_or(0, |row| row.size);
     let piece = |(number, piece): (usize, &LineSegment)| {
         let (first, last) = (size(piece.sizes.0), size(piece.sizes.1));
         let mut text = format!("{first} to {last} bytes: ");
@@ -104,10 +104,10 @@ pub(super) fn model(seen: &CommsSummary) -> String {
         "Model t = t0 + n / r_inf. {}.",
         pieces.iter().enumerate().map(piece).collect::<Vec<_>>().join(". ")
     );
-    if let Some((size, fastest)) = seen.fastest() {
+    if let Some((size, fastest)) = summary.fastest() {
         let _ = write!(text, " The largest rate measured is {} at {size} bytes.", rate(fastest));
     }
-    for (from, until) in seen.dips() {
+    for (from, until) in summary.dips() {
         let _ = match until {
             Some(until) => write!(text, " The rate dips at {from} bytes and is regained at {until}."),
             None => write!(text, " The rate dips at {from} bytes and is not regained."),
@@ -130,9 +130,9 @@ fn whose(cpu: &Cpu) -> String {
 }
 
 /// How the meters agree, and why they do not.
-pub(super) fn meters(seen: &CommsSummary) -> Vec<String> {
+pub(super) fn meters(summary: &CommsSummary) -> Vec<String> {
     let mut sentences = Vec::new();
-    for (number, cpu) in seen.cpus.iter().enumerate() {
+    for (number, cpu) in summary.cpus.iter().enumerate() {
         let Some((middle, high)) = cpu.apart else {
             if cpu.windows.1 > 0 {
                 sentences.push(format!(
@@ -152,7 +152,7 @@ pub(super) fn meters(seen: &CommsSummary) -> Vec<String> {
             high * 100.0,
             cpu.windows.1
         );
-        let missed: Vec<(f64, f64)> = seen
+        let missed: Vec<(f64, f64)> = summary
             .rows
             .iter()
             .filter_map(|row| row.loads.get(number))

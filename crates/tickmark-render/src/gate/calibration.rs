@@ -67,25 +67,25 @@ impl Calibration {
 
     /// In a paragraph.
     pub(super) fn words(&self) -> String {
-        let seen = &self.calibrated;
-        let rarest = seen.rarest();
+        let observed = &self.calibrated;
+        let rarest = observed.rarest();
         let found = |at: usize| {
             let found = rarest[at]?;
             Some(format!(
                 "{} in {} of cases ({})",
                 percent(PLANTED[at]),
-                ends(seen.rate(found.counts[at])),
+                ends(observed.rate(found.counts[at])),
                 named(&found.name)
             ))
         };
         let found: Vec<String> = (0..PLANTED.len()).filter_map(found).collect();
         format!(
             "Calibration: {}, the last of {} with Linux {}, judged by the same {} earlier recordings. False alarms: {}. Found, in the figure in which it is found most rarely, where that alone is slower: {}. Each end of an interval holds with {}. {}.",
-            count(seen.trials as u32, "trial"),
+            count(observed.trials as u32, "trial"),
             self.at,
             self.kernel,
-            seen.earlier,
-            ends(seen.rate(seen.alarms)),
+            observed.earlier,
+            ends(observed.rate(observed.alarms)),
             found.join(", "),
             percent(CONFIDENCE),
             self.unarmed_reason().map_or_else(
@@ -96,9 +96,9 @@ impl Calibration {
     }
 
     pub(super) fn json(&self) -> Value {
-        let seen = &self.calibrated;
+        let observed = &self.calibrated;
         let rate = |count: usize| {
-            let (rate, interval) = seen.rate(count);
+            let (rate, interval) = observed.rate(count);
             json!({ "rate": rate, "interval": [interval.low, interval.high] })
         };
         let found = |found: &DetectionCounts| {
@@ -110,8 +110,8 @@ impl Calibration {
             json!({ "metric": found.name.0, "figure": found.name.1, "detection": each })
         };
         json!({
-            "at": self.at, "kernel": self.kernel, "armed": self.is_armed(), "trials": seen.trials, "earlier": seen.earlier,
-            "false_alarms": rate(seen.alarms), "confidence_of_each_end": CONFIDENCE, "figures": seen.found.iter().map(found).collect::<Vec<_>>(),
+            "at": self.at, "kernel": self.kernel, "armed": self.is_armed(), "trials": observed.trials, "earlier": observed.earlier,
+            "false_alarms": rate(observed.alarms), "confidence_of_each_end": CONFIDENCE, "figures": observed.found.iter().map(found).collect::<Vec<_>>(),
             "asked": { "false_alarm": self.false_alarm, "slowdown": self.detect.0, "detection": self.detect.1 },
         })
     }

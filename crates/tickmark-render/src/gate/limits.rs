@@ -57,7 +57,7 @@ impl Limit {
 
     fn cells(&self) -> Vec<String> {
         let shown = |number: f64| value(number, Some(number.abs() * 1e-3), self.row.unit);
-        let (seen, ends) = self.row.value.map_or_else(
+        let (observed, ends) = self.row.value.map_or_else(
             || ("-".to_owned(), String::new()),
             |value| {
                 (
@@ -80,7 +80,7 @@ impl Limit {
             None => self.why_open(),
         };
         let limit = format!("{} {}", if self.is_most { "at most" } else { "at least" }, shown(self.limit));
-        vec![self.row.metric.clone(), limit, seen, ends, said.to_owned()]
+        vec![self.row.metric.clone(), limit, observed, ends, said.to_owned()]
     }
 }
 

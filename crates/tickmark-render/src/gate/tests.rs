@@ -66,8 +66,8 @@ fn read(xml: &str) -> Vec<String> {
 
 #[test]
 fn a_change_fails_in_every_format() {
-    let seen = checked(110.0);
-    let page = page(&seen, 3);
+    let observed = checked(110.0);
+    let page = page(&observed, 3);
     let text = anstream::adapter::strip_str(&page.text()).to_string();
     assert!(
         text.contains("2 of 2 figures changed") && text.contains("+9.4") && text.contains("not armed"),
@@ -96,8 +96,8 @@ fn a_change_fails_in_every_format() {
 
 #[test]
 fn what_cannot_be_judged_is_no_pass() {
-    let seen = checked(100.5);
-    let open = page(&seen, 5);
+    let observed = checked(100.5);
+    let open = page(&observed, 5);
     assert!(open.verdict().contains("not armed") && read(&open.junit()).contains(&"error".to_owned()));
     assert!(open.annotations().starts_with("::warning"), "{}", open.annotations());
     let page = Page { calibration: None, ..open };
@@ -105,7 +105,7 @@ fn what_cannot_be_judged_is_no_pass() {
     let few = check(&[recording(100.0), recording(101.0), recording(99.0)], &[recording(100.0)], None);
     let few = Page { checked: &few, ..page };
     assert!(few.verdict().contains("19 earlier recordings are needed"), "{}", few.verdict());
-    let passed = Page { checked: &seen, code: 0, ..few };
+    let passed = Page { checked: &observed, code: 0, ..few };
     assert!(
         passed.verdict().starts_with("no change of 2 figures")
             && !read(&passed.junit()).contains(&"error".to_owned())

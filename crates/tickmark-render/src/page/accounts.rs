@@ -14,14 +14,14 @@ const SITES: usize = 12;
 /// Each search: where it ended, and what it went by.
 pub(super) fn of_capacity(all: &[Load<Capacity>]) -> Vec<Drawing> {
     let row = |load: &Load<Capacity>| {
-        let seen = load.summary.as_ref().ok()?;
-        let interval = &seen.rate.interval;
-        let middle = if seen.runs > 1 {
-            vec![interval.low, seen.rate.point, interval.high]
+        let observed = load.summary.as_ref().ok()?;
+        let interval = &observed.rate.interval;
+        let middle = if observed.runs > 1 {
+            vec![interval.low, observed.rate.point, interval.high]
         } else {
-            vec![seen.rate.point]
+            vec![observed.rate.point]
         };
-        let values = vec![middle, vec![seen.kept], vec![seen.broke], vec![seen.closed]];
+        let values = vec![middle, vec![observed.kept], vec![observed.broke], vec![observed.closed]];
         Some(Row { name: load.title.clone(), values })
     };
     let kinds = [
@@ -109,7 +109,7 @@ mod tests {
 
     #[test]
     fn searches_have_their_interval_and_those_that_failed_no_row() {
-        let seen = Capacity {
+        let observed = Capacity {
             runs: 3,
             rate: median_of_runs(&[900.0, 1000.0, 1100.0]).unwrap(),
             kept: 1050.0,
@@ -117,13 +117,13 @@ mod tests {
             closed: 3000.0,
             late: 0.0,
         };
-        let load = |seen| Load {
+        let load = |observed| Load {
             metric: "m".to_owned(),
             title: "a page".to_owned(),
             arguments: Default::default(),
-            summary: seen,
+            summary: observed,
         };
-        let drawings = of_capacity(&[load(Ok(seen)), load(Err("refused".to_owned()))]);
+        let drawings = of_capacity(&[load(Ok(observed)), load(Err("refused".to_owned()))]);
         // Six values, and one of each kind in the legend.
         assert_eq!(circles(&drawings), [10]);
         assert!(of_capacity(&[load(Err("refused".to_owned()))]).is_empty());

@@ -146,9 +146,10 @@ fn of_noise(of: &Noise) -> Vec<Drawing> {
 /// How late: by share, and over time.
 fn of_wakes(of: &Wakes, runs: &[WayRun]) -> Vec<Drawing> {
     let series = |way: &WaitMethodRow| {
-        let seen = way.summary.as_ref().ok()?;
-        let shares = tail_shares(20, seen.late.as_slice().len() as u64);
-        let points = shares.filter_map(|share| Some((share, seen.late.quantile(share)?.max(1.0)))).collect();
+        let observed = way.summary.as_ref().ok()?;
+        let shares = tail_shares(20, observed.late.as_slice().len() as u64);
+        let points =
+            shares.filter_map(|share| Some((share, observed.late.quantile(share)?.max(1.0)))).collect();
         Some(Series { name: way.title.clone(), points, shape: Shape::Steps, band: Vec::new() })
     };
     let series: Vec<Series> = of.ways.iter().filter_map(series).collect();
@@ -244,8 +245,8 @@ fn of_loads(title: &str, loads: &[Load]) -> Vec<Drawing> {
     const NAMES: [&str; 3] = ["service", "response", "lateness of the client"];
     let mut series = Vec::new();
     for load in loads {
-        let Ok(seen) = &load.summary else { continue };
-        for (times, name) in seen.times.iter().zip(NAMES) {
+        let Ok(observed) = &load.summary else { continue };
+        for (times, name) in observed.times.iter().zip(NAMES) {
             let Some(times) = times else { continue };
             let points =
                 tail_shares(20, times.count).map(|share| (share, times.quantile(share).max(1.0))).collect();

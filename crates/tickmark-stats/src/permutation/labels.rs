@@ -128,8 +128,8 @@ mod tests {
                 (count, 1e9),
                 "{labels:?}"
             );
-            let seen = labels.observed();
-            assert!(all.contains(&seen), "{labels:?}: the labels that there were");
+            let found = labels.observed();
+            assert!(all.contains(&found), "{labels:?}: the labels that there were");
         }
     }
 

@@ -114,11 +114,12 @@ impl Comb {
         let possible = |parts: &i64| self.frequency() * *parts as f64 <= super::HIGHEST;
         for parts in PARTS.into_iter().filter(possible) {
             let finer = || Self::at(self.period / parts as f64, self.phase);
-            let (comb, (filled, seen)) = finer().slots(gaps, gaps.span, |slot| slot.rem_euclid(parts) != 0);
-            if seen < FEW {
+            let (comb, (filled, observed)) =
+                finer().slots(gaps, gaps.span, |slot| slot.rem_euclid(parts) != 0);
+            if observed < FEW {
                 return None;
             }
-            let between = comb.beyond_chance(filled, seen);
+            let between = comb.beyond_chance(filled, observed);
             if between > FULL {
                 return finer().counted(gaps, gaps.span, FULL)?.fastest(gaps);
             }
@@ -169,20 +170,20 @@ impl Comb {
 
     /// Counts the slots up to `reach`; none where fewer than `least` of them are filled.
     fn counted(self, gaps: &Marked, reach: f64, least: f64) -> Option<Self> {
-        let (mut comb, (filled, seen)) = self.slots(gaps, reach, |_| true);
-        comb.filled = comb.beyond_chance(filled, seen);
+        let (mut comb, (filled, observed)) = self.slots(gaps, reach, |_| true);
+        comb.filled = comb.beyond_chance(filled, observed);
         (filled >= FEWEST && comb.filled > least).then_some(comb)
     }
 
     /// The share of the slots that is filled, less what chance fills.
-    fn beyond_chance(&self, filled: usize, seen: usize) -> f64 {
-        let share = filled as f64 / seen.max(1) as f64;
+    fn beyond_chance(&self, filled: usize, observed: usize) -> f64 {
+        let share = filled as f64 / observed.max(1) as f64;
         ((share - self.chance) / (1.0 - self.chance).max(1e-9)).clamp(0.0, 1.0)
     }
 
     /// Which slots up to `reach` are filled, and how many of those that the loop saw: (filled, seen) of the slots that are asked
     /// about.
-    fn slots(mut self, gaps: &Marked, reach: f64, asked: impl Fn(i64) -> bool) -> (Self, (usize, usize)) {
+    fn slots(mut self, gaps: &Marked, reach: f64, examined: impl Fn(i64) -> bool) -> (Self, (usize, usize)) {
         let (period, end_within) = (self.period, END.min(self.period / 10.0));
         // What another task had, or what is too long for a tick: the loop was away.
         let mut away: Vec<(f64, f64)> = Vec::new();
@@ -206,7 +207,7 @@ impl Comb {
         // A turn of another task that began and ended with a tick.
         let ended_by_it =
             |(start, end): (f64, f64)| end - start > 0.5 * period && (-LATE..=end_within).contains(&off(end));
-        let (mut filled, mut seen, mut others) = (0usize, 0usize, 0usize);
+        let (mut filled, mut observed, mut others) = (0usize, 0usize, 0usize);
         let (mut next_away, mut next_taken, mut next_unseen, mut next) = (0, 0, 0, 0);
         let first = ((LATE - self.phase) / period).ceil() as i64;
         for slot in first.. {
@@ -226,7 +227,7 @@ impl Comb {
             while next_unseen < gaps.unseen.len() && gaps.unseen[next_unseen].1 < at - JITTER {
                 next_unseen += 1;
             }
-            if !asked(slot) {
+            if !examined(slot) {
                 continue;
             }
             match away.get(next_away) {
@@ -235,7 +236,7 @@ impl Comb {
                     // does not end with a tick may be another timer's.
                     let known = (turn.0 - at).abs() <= LATE || turn.1 - at <= end_within;
                     if known && ended_by_it(turn) {
-                        (filled, seen) = (filled + 1, seen + 1);
+                        (filled, observed) = (filled + 1, observed + 1);
                     }
                 }
                 // Hidden in a gap of another train.
@@ -246,7 +247,7 @@ impl Comb {
                         .min_by(|a, b| (gaps.start[**a] - at).abs().total_cmp(&(gaps.start[**b] - at).abs()));
                     // While the loop did not look, nothing was seen: what it saw before or after counts all the same.
                     let hidden = gaps.unseen.get(next_unseen).is_some_and(|time| time.0 <= at + JITTER);
-                    seen += usize::from(closest.is_some() || !hidden);
+                    observed += usize::from(closest.is_some() || !hidden);
                     if let Some(gap) = closest {
                         filled += 1;
                         self.own.push((slot, *gap));
@@ -256,7 +257,7 @@ impl Comb {
         }
         let density = others as f64 / (reach - gone).max(1.0);
         self.chance = 1.0 - (-2.0 * LATE * density).exp();
-        (self, (filled, seen))
+        (self, (filled, observed))
     }
 }
 

@@ -22,10 +22,10 @@ impl Planted {
     }
 
     /// A train of which a share is seen, counted by the kernel or not, that switches to another task or not.
-    fn train(mut self, hz: f64, length: f64, seen: f64, counted: bool, switches: bool) -> Self {
+    fn train(mut self, hz: f64, length: f64, observed: f64, counted: bool, switches: bool) -> Self {
         let phase: f64 = self.random.random();
         for slot in 0..(self.seconds * hz) as usize {
-            if self.random.random::<f64>() < seen {
+            if self.random.random::<f64>() < observed {
                 // Late by something like an exponential of 1 us: never early.
                 let late = -self.random.random::<f64>().max(1e-9).ln() * 1_000.0;
                 let length = length * (0.9 + 0.4 * self.random.random::<f64>());

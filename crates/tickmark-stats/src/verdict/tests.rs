@@ -125,8 +125,8 @@ fn pairs_take_out_what_they_share() {
     let blocks = [100.0, 120.0, 95.0, 110.0, 105.0, 90.0];
     let other: Vec<f64> =
         blocks.iter().enumerate().map(|(i, v)| v * (1.02 + 0.0005 * (i % 3) as f64)).collect();
-    let seen = [verdict(apart(&blocks, &other), 0.01), verdict(paired(&blocks, &other), 0.01)];
-    assert!(matches!(seen, [Verdict::Undecided { needed: Some(_) }, Verdict::Beyond]), "{seen:?}");
+    let observed = [verdict(apart(&blocks, &other), 0.01), verdict(paired(&blocks, &other), 0.01)];
+    assert!(matches!(observed, [Verdict::Undecided { needed: Some(_) }, Verdict::Beyond]), "{observed:?}");
 }
 
 #[test]
@@ -281,9 +281,12 @@ fn no_surer_than_earlier_recordings_were_ever_as_far() {
     // ln 1.1 is 6.74 errors: with nine degrees of freedom a deviate of 3.92, whose square is 15.4, and 12.7 of ten elevenths.
     assert!(claim(vec![1.0; 45]).verdict.is_change());
     assert!(claim(Vec::new()).adjusted.unwrap() < 1e-3);
-    let seen = claim([vec![1.0; 44], vec![12.8]].concat());
-    assert!(matches!(seen.verdict, Verdict::Undecided { .. }), "{seen:?}");
-    assert!((seen.adjusted.unwrap() - 4.0 / 46.0).abs() < 1e-12 && seen.p.unwrap() < 1e-3, "{seen:?}");
+    let observed = claim([vec![1.0; 44], vec![12.8]].concat());
+    assert!(matches!(observed.verdict, Verdict::Undecided { .. }), "{observed:?}");
+    assert!(
+        (observed.adjusted.unwrap() - 4.0 / 46.0).abs() < 1e-12 && observed.p.unwrap() < 1e-3,
+        "{observed:?}"
+    );
 }
 
 #[test]

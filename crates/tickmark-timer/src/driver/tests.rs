@@ -66,9 +66,9 @@ mod real {
         for value in 0..3 {
             timers.add(value, value).unwrap();
         }
-        let mut seen: Vec<u64> = (0..2).map(|_| receive.recv_timeout(SOON).unwrap()).collect();
-        seen.sort_unstable();
-        assert_eq!(seen, [0, 2]);
+        let mut results: Vec<u64> = (0..2).map(|_| receive.recv_timeout(SOON).unwrap()).collect();
+        results.sort_unstable();
+        assert_eq!(results, [0, 2]);
         while timers.served().expired < 3 {
             std::thread::yield_now();
         }
@@ -113,8 +113,8 @@ mod real {
         };
         own.set(Timers::spawn(DriverOptions::default(), chain).unwrap()).unwrap();
         own.get().unwrap().add(monotonic_ns() + 1_000_000, 1).unwrap();
-        let seen: Vec<u64> = (0..5).map(|_| receive.recv_timeout(SOON).unwrap()).collect();
-        assert_eq!(seen, [1, 2, 3, 4, 5]);
+        let results: Vec<u64> = (0..5).map(|_| receive.recv_timeout(SOON).unwrap()).collect();
+        assert_eq!(results, [1, 2, 3, 4, 5]);
     }
 }
 
@@ -128,9 +128,9 @@ mod modelled {
     fn model(of: impl Fn(&Timers<usize>) -> usize + Send + Sync + 'static, timers: usize) {
         loom::model(move || {
             let expired = Arc::new(AtomicUsize::new(0));
-            let seen = Arc::clone(&expired);
+            let results = Arc::clone(&expired);
             let handler = move |_: Expired<usize>| {
-                seen.fetch_add(1, Ordering::SeqCst);
+                results.fetch_add(1, Ordering::SeqCst);
             };
             let all = Timers::spawn(DriverOptions::default(), handler).unwrap();
             let cancelled = of(&all);

@@ -135,21 +135,21 @@ proptest! {
         for time in &times {
             queue.add(*time, *time).unwrap();
         }
-        let mut seen = Vec::new();
+        let mut results = Vec::new();
         while let Some(timer) = queue.pop(between) {
-            seen.push(timer.deadline);
+            results.push(timer.deadline);
         }
         for time in times.iter().filter(|time| **time > between).take(50) {
             queue.add(*time, *time).unwrap();
         }
         while let Some(timer) = queue.pop(u64::MAX) {
             prop_assert_eq!(timer.deadline, timer.value);
-            seen.push(timer.deadline);
+            results.push(timer.deadline);
         }
         let again = times.iter().filter(|time| **time > between).take(50);
         let mut all: Vec<u64> = times.iter().chain(again).copied().collect();
         all.sort_unstable();
-        prop_assert_eq!(seen, all);
+        prop_assert_eq!(results, all);
     }
 }
 

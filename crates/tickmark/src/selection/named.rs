@@ -42,8 +42,8 @@ impl<'a> Named<'a> {
     }
 
     pub(crate) fn each_fits(&self) -> Result<(), Error> {
-        let seen = self.matched.borrow();
-        match self.names.iter().find(|(name, _)| !seen.contains(name)) {
+        let observed = self.matched.borrow();
+        match self.names.iter().find(|(name, _)| !observed.contains(name)) {
             Some((name, _)) => {
                 Err(Error::Usage(format!("no metric of these recordings fits {} {name}", self.option)))
             }

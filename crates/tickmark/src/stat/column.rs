@@ -219,23 +219,23 @@ impl Column<'_> {
 /// accurately, 1990). None for all others.
 fn plain(line: &[u8]) -> Option<(Printed, usize)> {
     let negative = line.first() == Some(&b'-');
-    let (mut digits, mut seen, mut point, mut at) = (0u64, 0, None, usize::from(negative));
+    let (mut digits, mut observed, mut point, mut at) = (0u64, 0, None, usize::from(negative));
     loop {
         match *line.get(at)? {
             digit @ b'0'..=b'9' => {
                 digits = digits * 10 + u64::from(digit - b'0');
-                seen += 1;
+                observed += 1;
             }
-            b'.' if point.is_none() => point = Some(seen),
-            b'\n' if (1..=15).contains(&seen) => break,
+            b'.' if point.is_none() => point = Some(observed),
+            b'\n' if (1..=15).contains(&observed) => break,
             _ => return None,
         }
-        if seen > 15 {
+        if observed > 15 {
             return None;
         }
         at += 1;
     }
-    let power = POWERS[point.map_or(0, |point| seen - point)];
+    let power = POWERS[point.map_or(0, |point| observed - point)];
     let value = digits as f64 / power;
     Some((Printed { value: if negative { -value } else { value }, step: 1.0 / power }, at + 1))
 }

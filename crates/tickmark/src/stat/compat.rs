@@ -68,11 +68,11 @@ pub(crate) fn requested_ministat(
 
 /// Carries out ministat's command line.
 pub(crate) fn run(flavour: Flavour, arguments: &[OsString]) -> Result<Code, Error> {
-    let ended = options(arguments).and_then(|asked| {
-        let sets = read(&asked, flavour)?;
+    let ended = options(arguments).and_then(|requested| {
+        let sets = read(&requested, flavour)?;
         let out = std::io::stdout().lock();
         let mut out = std::io::BufWriter::with_capacity(1 << 16, out);
-        match report(&mut out, flavour, &asked, &sets).and_then(|end| out.flush().map(|()| end)) {
+        match report(&mut out, flavour, &requested, &sets).and_then(|end| out.flush().map(|()| end)) {
             // Whoever read has gone.
             Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
             Err(error) => Err(End(format!("ministat: {error}\n").into_bytes(), 1)),

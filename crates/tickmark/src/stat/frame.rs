@@ -59,9 +59,9 @@ pub(super) fn draw(
         heights.push(dots.iter().copied().max().unwrap_or(0).max(outside) + 1);
     }
     // A dot is seen in rows that no later set has cut off.
-    let mut seen = heights.clone();
-    for set in (1..seen.len()).rev() {
-        seen[set - 1] = seen[set - 1].min(seen[set]);
+    let mut observed = heights.clone();
+    for set in (1..observed.len()).rev() {
+        observed[set - 1] = observed[set - 1].min(observed[set]);
     }
     let rule = format!("+{}+\n", "-".repeat(width));
     out.write_all(rule.as_bytes())?;
@@ -70,7 +70,7 @@ pub(super) fn draw(
         line.clear();
         line.push('|');
         line.extend((0..width).map(|column| {
-            let cell = (0..sets.len()).filter(|set| row < seen[*set] && dots[*set][column] >= row);
+            let cell = (0..sets.len()).filter(|set| row < observed[*set] && dots[*set][column] >= row);
             SYMBOLS[cell.fold(0, |cell, set| cell | (set + 1))]
         }));
         line.push_str("|\n");

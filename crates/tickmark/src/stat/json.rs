@@ -35,7 +35,7 @@ fn set(set: &Set) -> Value {
         "std_dev": s.deviation,
         "outliers": { "count": set.outliers.count, "farthest": set.outliers.listed, "dropped": set.outliers.dropped },
         "sorted": set.sorted,
-        "lag_1": set.lag_1.map(|(seen, _)| seen),
+        "lag_1": set.lag_1.map(|(observed, _)| observed),
         "lag_1_beyond_chance": set.lag_1.map(|(_, beyond)| beyond),
         "drift": set.drift.map(|drift| json!({ "over": drift.over, "p": drift.p })),
     })

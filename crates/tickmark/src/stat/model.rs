@@ -124,10 +124,10 @@ fn order(values: &[f64]) -> (bool, Option<(f64, bool)>, Option<Drift>) {
 }
 
 fn neighbours(values: &[f64]) -> Option<(f64, bool)> {
-    let seen = lag_1(values)?;
+    let observed = lag_1(values)?;
     let (low, high) = lag_1_by_chance(values.len());
     // Of many values the least correlation is more than chance; a small one does no harm.
-    Some((seen, (seen < low || seen > high) && seen.abs() > 0.1))
+    Some((observed, (observed < low || observed > high) && observed.abs() > 0.1))
 }
 
 /// Finds the outliers, and takes them out where that was asked for.

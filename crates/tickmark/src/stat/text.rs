@@ -65,10 +65,10 @@ fn notes(out: &mut String, symbol: char, set: &Set, paired: bool) {
     if set.sorted && set.summary.deviation > 0.0 {
         let _ = writeln!(out, "{symbol} is sorted: drift during the measurement cannot be checked");
     }
-    if let Some((seen, true)) = set.lag_1.filter(|(seen, _)| *seen > 0.0) {
+    if let Some((observed, true)) = set.lag_1.filter(|(observed, _)| *observed > 0.0) {
         let _ = writeln!(
             out,
-            "{symbol} successive values are correlated (lag-1 correlation {seen:.2}): intervals are too narrow"
+            "{symbol} successive values are correlated (lag-1 correlation {observed:.2}): intervals are too narrow"
         );
     }
     if let Some(drift) = set.drift.filter(|drift| drift.p < 0.01) {

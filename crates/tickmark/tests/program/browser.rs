@@ -119,7 +119,7 @@ fn sorts(tab: &Tab, table: &str, column: usize) {
 #[ignore = "second tier: Chromium"]
 fn a_page_works_in_a_browser_without_network() {
     let _machine = crate::bench::machine();
-    let (bench, seen) = (Bench::new(), OfflineBrowser::new());
+    let (bench, observed) = (Bench::new(), OfflineBrowser::new());
     // A recording; some hundred thousand wake-ups; and both sides of a comparison.
     let done = bench
         .run(&["run", "clock", "syscall", "memory", "timer", "--runs", "2", "--budget", "3s", "--small"]);
@@ -147,7 +147,7 @@ fn a_page_works_in_a_browser_without_network() {
     );
     assert!([&run, &wakes, &both].iter().all(|file| file.metadata().unwrap().len() < 1_000_000));
 
-    let tab = seen.open(&run);
+    let tab = observed.open(&run);
     // Every drawing has an extent and its words.
     let drawn = evaluate(
         &tab,
@@ -200,7 +200,7 @@ fn a_page_works_in_a_browser_without_network() {
     let shot = tab.capture_screenshot(Page::CaptureScreenshotFormatOption::Png, None, None, true).unwrap();
     assert!(shot.starts_with(b"\x89PNG"));
 
-    let tab = seen.open(&wakes);
+    let tab = observed.open(&wakes);
     let points = evaluate(
         &tab,
         "[...document.querySelectorAll('.dense')].map(d => [Number(d.dataset.drawn), d.querySelectorAll('canvas').length])",
@@ -229,11 +229,11 @@ fn a_page_works_in_a_browser_without_network() {
     );
     assert!((width() / whole - 1.0).abs() < 0.05);
 
-    let tab = seen.open(&both);
+    let tab = observed.open(&both);
     sorts(&tab, "table.sort", 4);
     let bars = evaluate(&tab, "document.querySelectorAll('table.sort svg circle').length").as_u64().unwrap();
     assert!(bars > 10, "{bars}");
-    let said = seen.said.lock().unwrap();
+    let said = observed.said.lock().unwrap();
     assert!(said.is_empty(), "{said:?}");
 }
 
@@ -249,7 +249,7 @@ fn device() -> Emulation::SetDeviceMetricsOverride {
 #[ignore = "second tier: Chromium"]
 fn hostile_names_stay_text() {
     let _machine = crate::bench::machine();
-    let (bench, seen) = (Bench::new(), OfflineBrowser::new());
+    let (bench, observed) = (Bench::new(), OfflineBrowser::new());
     let hostile =
         "</script><script>console.log('ran')</script><img src=x onerror=alert(1)>\u{1b}[31m\" onload=\"x";
     let copy = bench.store().join("hostile");
@@ -270,12 +270,12 @@ fn hostile_names_stay_text() {
         lines += &format!("{event}\n");
     }
     std::fs::write(copy.join("events.jsonl"), lines).unwrap();
-    let tab = seen.open(&page(&bench, "hostile.html", &[copy.to_str().unwrap()]));
+    let tab = observed.open(&page(&bench, "hostile.html", &[copy.to_str().unwrap()]));
     assert_eq!(evaluate(&tab, "document.querySelectorAll('img').length"), 0);
     assert!(
         evaluate(&tab, "document.querySelector('h1').textContent").as_str().unwrap().contains("console.log")
     );
-    assert!(seen.said.lock().unwrap().is_empty(), "{:?}", seen.said.lock().unwrap());
+    assert!(observed.said.lock().unwrap().is_empty(), "{:?}", observed.said.lock().unwrap());
 }
 
 /// The same drawings as files, and in the terminal; recordings of several versions of the format on one page; and what cannot be written.

@@ -95,8 +95,8 @@ fn a_probe_with_an_argument_gives_two_metrics() {
     assert!((0.2..1.2).contains(&product), "{product}: {model:#}");
     let detail = bench.json(&["show", "two", "selftest.spread.*"]);
     let bins = detail["details"][0]["histogram"].as_array().unwrap();
-    let seen: u64 = bins.iter().map(|bin| bin["count"].as_u64().unwrap()).sum();
-    assert!(bins.len() > 1 && seen > 1000, "{seen} in {} bins", bins.len());
+    let observed: u64 = bins.iter().map(|bin| bin["count"].as_u64().unwrap()).sum();
+    assert!(bins.len() > 1 && observed > 1000, "{observed} in {} bins", bins.len());
     let raw = out(&bench.run(&["export", "two", "--raw"]));
     assert!(raw.contains(",window of ") && raw.contains(" ns,"), "{raw}");
     // It compares with another like any other, whole or in part.

@@ -119,12 +119,15 @@ fn transactions_with_a_server_on_another_host() {
     let all = made["loads"].as_array().unwrap();
     assert_eq!(all.len(), 2, "{made}");
     for load in all {
-        let seen = &load["seen"];
+        let observed = &load["seen"];
         let of = |value: &serde_json::Value| value.as_f64().unwrap_or_else(|| panic!("{load}"));
         // What the server used comes from there: microseconds for each, and not the client's own.
-        assert!(of(&seen["cpu"]["server"]["median"]) > 500.0, "{load}");
-        assert!(of(&seen["cpu"]["client"]["median"]) > 500.0 && of(&seen["switches"]) > 0.0, "{load}");
-        assert!(of(&seen["reached"]["median"]) > 50.0 && of(&seen["failed"]) == 0.0, "{load}");
+        assert!(of(&observed["cpu"]["server"]["median"]) > 500.0, "{load}");
+        assert!(
+            of(&observed["cpu"]["client"]["median"]) > 500.0 && of(&observed["switches"]) > 0.0,
+            "{load}"
+        );
+        assert!(of(&observed["reached"]["median"]) > 50.0 && of(&observed["failed"]) == 0.0, "{load}");
         assert!(load["title"].as_str().unwrap().contains("another host"), "{load}");
     }
     // Latencies go to other programs as histograms, one a run and metric.

@@ -183,8 +183,8 @@ fn a_server_that_is_killed_ends_its_run_at_once_and_is_named() {
         assert_eq!(row["status"], "failed", "{probe}");
         let why = row["notes"][0].as_str().unwrap();
         // The end of its pipe may be seen before its death is.
-        let seen = ["was ended", "Broken pipe", "Connection reset", "Connection refused"];
-        assert!(seen.iter().any(|text| why.contains(text)), "{probe}: {why}");
+        let observed = ["was ended", "Broken pipe", "Connection reset", "Connection refused"];
+        assert!(observed.iter().any(|text| why.contains(text)), "{probe}: {why}");
     }
 }
 

@@ -36,21 +36,21 @@ fn our_own_pair_says_what_a_transaction_costs() {
     let page = bench.json(&[&arguments[..], &SHORT].concat());
     assert_eq!(page["loads"].as_array().unwrap().len(), 2, "{page}");
     for load in 0..2 {
-        let seen = summary(&page, load);
+        let observed = summary(&page, load);
         // A transaction has four system calls a side at least, and sleeps on neither for long.
         for side in ["server", "client"] {
-            assert!((1e3..1e7).contains(&median(&seen["cpu"][side])), "{page}");
+            assert!((1e3..1e7).contains(&median(&observed["cpu"][side])), "{page}");
         }
-        assert!(median(&seen["reached"]) > 50.0 && seen["failed"].as_f64() == Some(0.0), "{page}");
+        assert!(median(&observed["reached"]) > 50.0 && observed["failed"].as_f64() == Some(0.0), "{page}");
         // The clock is read once for each.
-        assert!((0.99..1.01).contains(&seen["clock_reads"].as_f64().unwrap()), "{page}");
-        let latency = &seen["latency"]["service"];
+        assert!((0.99..1.01).contains(&observed["clock_reads"].as_f64().unwrap()), "{page}");
+        let latency = &observed["latency"]["service"];
         assert!(
             latency["quantiles"]["p50"].as_f64() <= latency["quantiles"]["p99"].as_f64()
                 && latency["count"].as_u64() > Some(50),
             "{page}"
         );
-        assert!(seen["latency"]["response"].is_null(), "{page}");
+        assert!(observed["latency"]["response"].is_null(), "{page}");
     }
     // A connection each costs both sides more.
     assert!(
@@ -109,15 +109,15 @@ fn requests_at_times_of_their_own_come_as_often_as_they_are_due() {
             "same",
         ];
         let page = bench.json(&[&arguments[..], &["--runs", "1", "--duration", "3s"]].concat());
-        let seen = summary(&page, 0);
-        let rate = median(&seen["reached"]);
+        let observed = summary(&page, 0);
+        let rate = median(&observed["reached"]);
         assert!((150.0..250.0).contains(&rate), "{page}");
-        let p50 = |name: &str| seen["latency"][name]["quantiles"]["p50"].as_f64();
+        let p50 = |name: &str| observed["latency"][name]["quantiles"]["p50"].as_f64();
         assert!(p50("service") > Some(0.0) && p50("late") > Some(0.0), "{page}");
         // Beside others the client may be so late that response latency is its own: it is refused then, and only then.
-        assert_eq!(seen["limit"] == "late", p50("response").is_none(), "{page}");
+        assert_eq!(observed["limit"] == "late", p50("response").is_none(), "{page}");
         assert!(p50("response").is_none_or(|response| Some(response) >= p50("service")), "{page}");
-        assert!(seen["missed"].as_f64().unwrap() < 0.2, "{page}");
+        assert!(observed["missed"].as_f64().unwrap() < 0.2, "{page}");
     }
     refused(&bench.run(&["http", "--rate", "10", "--count-only"]), 2, &["--count-only"]);
 }
@@ -170,13 +170,13 @@ fn the_capacity_of_a_server_that_is_known_is_found_and_what_cannot_be_found_is_s
     assert_eq!(output.status.code(), Some(0), "{}", err(&output));
     assert!(out(&output).contains("HTTP, highest rate with p50 up to 40000 us"), "{}", out(&output));
     let model = bench.json(&["http", "--of", "last"]);
-    let seen = &model["capacities"][0]["seen"];
+    let observed = &model["capacities"][0]["seen"];
     let of = |value: &Value| value.as_f64().unwrap();
     // In a slice of 200 ms a queue that grows by 40 ms of work still keeps the limit, and by no more.
-    let found = of(&seen["rate"]["median"]);
-    assert!((20.0..700.0).contains(&found), "{seen}");
-    assert!(of(&seen["kept"]) < 1000.0 && of(&seen["closed_loop"]) <= 510.0, "{seen}");
-    assert_eq!((&seen["runs"], model["capacities"].as_array().unwrap().len()), (&2.into(), 1));
+    let found = of(&observed["rate"]["median"]);
+    assert!((20.0..700.0).contains(&found), "{observed}");
+    assert!(of(&observed["kept"]) < 1000.0 && of(&observed["closed_loop"]) <= 510.0, "{observed}");
+    assert_eq!((&observed["runs"], model["capacities"].as_array().unwrap().len()), (&2.into(), 1));
     // Each answer takes longer.
     let never = bench
         .run(&[&search[..5], &["--runs", "1", "--duration", "3s", "--find-capacity", "p50=1ms"]].concat());

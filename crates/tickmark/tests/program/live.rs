@@ -40,13 +40,14 @@ fn a_load_a_late_wake_up_and_a_gap_are_seen_within_a_second() {
     // The first line of which it had the whole second.
     let whole = jiff::Timestamp::now() + Duration::from_secs(1);
     let at = |line: &Value| line["at"].as_str().unwrap().parse::<jiff::Timestamp>().unwrap();
-    let seen = lines.find(|line| at(line) >= whole).unwrap();
-    let of =
-        |path: &str| seen.pointer(path).and_then(Value::as_f64).unwrap_or_else(|| panic!("{path}: {seen}"));
-    assert!(of("/cpus/0/busy") > 0.3, "{seen}");
-    assert!(of("/cpus/0/wake_up/max") > 0.4e6, "{seen}");
-    assert!(of("/cpus/0/longest_gap") > 0.9e6 && of("/cpus/0/lost_share") > 0.2, "{seen}");
-    assert!(of("/own_share_of_a_cpu") <= 0.02, "{seen}");
+    let observed = lines.find(|line| at(line) >= whole).unwrap();
+    let of = |path: &str| {
+        observed.pointer(path).and_then(Value::as_f64).unwrap_or_else(|| panic!("{path}: {observed}"))
+    };
+    assert!(of("/cpus/0/busy") > 0.3, "{observed}");
+    assert!(of("/cpus/0/wake_up/max") > 0.4e6, "{observed}");
+    assert!(of("/cpus/0/longest_gap") > 0.9e6 && of("/cpus/0/lost_share") > 0.2, "{observed}");
+    assert!(of("/own_share_of_a_cpu") <= 0.02, "{observed}");
 }
 
 #[test]

@@ -29,10 +29,10 @@ fn sqlite_says_what_a_transaction_costs() {
     let loads = page["loads"].as_array().unwrap();
     assert_eq!(loads.len(), 4, "{page}");
     for load in loads {
-        let seen = &load["seen"];
-        assert!(median(&seen["reached"]) > 20.0 && median(&seen["cpu"]["client"]) > 500.0, "{load}");
-        assert!(seen["cpu"]["server"].is_null() && seen["failed"].as_f64() == Some(0.0), "{load}");
-        let latency = &seen["latency"]["service"];
+        let observed = &load["seen"];
+        assert!(median(&observed["reached"]) > 20.0 && median(&observed["cpu"]["client"]) > 500.0, "{load}");
+        assert!(observed["cpu"]["server"].is_null() && observed["failed"].as_f64() == Some(0.0), "{load}");
+        let latency = &observed["latency"]["service"];
         assert!(latency["count"].as_u64() > Some(5), "{load}");
         assert!(latency["quantiles"]["p50"].as_f64() <= latency["quantiles"]["p99"].as_f64(), "{load}");
     }
@@ -41,8 +41,8 @@ fn sqlite_says_what_a_transaction_costs() {
     // As many as are asked for, and then it ends.
     let page =
         bench.json(&["sql", "--rows", "2000", "--queries", "3000", "--runs", "2", "--connections", "2"]);
-    let seen = &page["loads"][0]["seen"];
-    assert!(seen["latency"]["service"]["count"].as_u64() >= Some(6000), "{page}");
+    let observed = &page["loads"][0]["seen"];
+    assert!(observed["latency"]["service"]["count"].as_u64() >= Some(6000), "{page}");
 }
 
 #[test]
@@ -65,9 +65,12 @@ fn servers_of_our_own_come_and_go_with_the_run() {
     let loads = page["loads"].as_array().unwrap();
     assert_eq!(loads.len(), 2, "{page}");
     for load in loads {
-        let seen = &load["seen"];
-        assert!(median(&seen["cpu"]["server"]) > 5e3 && median(&seen["cpu"]["client"]) > 1e3, "{load}");
-        assert!(seen["failed"].as_f64() == Some(0.0) && median(&seen["reached"]) > 2.0, "{load}");
+        let observed = &load["seen"];
+        assert!(
+            median(&observed["cpu"]["server"]) > 5e3 && median(&observed["cpu"]["client"]) > 1e3,
+            "{load}"
+        );
+        assert!(observed["failed"].as_f64() == Some(0.0) && median(&observed["reached"]) > 2.0, "{load}");
     }
     assert_eq!(there("/database-"), 0);
     // Ctrl-C in the middle leaves none either.

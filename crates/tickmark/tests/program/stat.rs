@@ -202,8 +202,8 @@ fn compared(bench: &Bench, folder: &Path, arguments: &[&str]) -> serde_json::Val
 fn the_documents_get_their_verdicts() {
     let (bench, folder) = (Bench::new(), folder());
     let near = |value: &serde_json::Value, expected: f64| {
-        let seen = value.as_f64().unwrap();
-        assert!((seen / expected - 1.0).abs() < 1e-6, "{seen} is not {expected}");
+        let observed = value.as_f64().unwrap();
+        assert!((observed / expected - 1.0).abs() < 1e-6, "{observed} is not {expected}");
     };
     // Golden values: statistics.md (scipy).
     let all = compared(&bench, folder.path(), &["ACPI", "TSC"]);

@@ -261,15 +261,15 @@ fn gaps_are_exported_for_viewers_of_traces_and_of_latencies() {
     let log = out(&bench.run(&["export", "last", "--format", "hdr"]));
     let lines: Vec<&str> = log.lines().filter(|line| line.starts_with("Tag=cpu")).collect();
     assert_eq!(lines.len(), 2, "{log}");
-    let mut seen = 0;
+    let mut load = 0;
     for line in lines {
         let packed = line.rsplit(',').next().unwrap();
         let bytes = base64(packed);
         let histogram: hdrhistogram::Histogram<u64> =
             hdrhistogram::serialization::Deserializer::new().deserialize(&mut bytes.as_slice()).unwrap();
-        seen += histogram.len();
+        load += histogram.len();
     }
-    assert_eq!(seen, gaps);
+    assert_eq!(load, gaps);
     assert!(bench.run(&["run", "syscall.null", "--once"]).status.success());
     refused(&bench.run(&["export", "last", "--format", "hdr"]), 2, &["no whole trace of the tick's probe"]);
 }

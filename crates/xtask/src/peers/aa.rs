@@ -75,8 +75,8 @@ fn collect(tickmark: &Tickmark, metrics: &[&str], budget: &str, figures: &mut Fi
     for line in csv(tickmark, &[&id])? {
         let number: usize = line["round"].parse().map_err(|_| "a round is no number")?;
         for (figure, column) in [("floor", "value"), ("mean", "mean")] {
-            if let Ok(seen) = line[column].parse::<f64>() {
-                found.entry((line["metric"].clone(), figure)).or_default().insert(number, seen);
+            if let Ok(observed) = line[column].parse::<f64>() {
+                found.entry((line["metric"].clone(), figure)).or_default().insert(number, observed);
             }
         }
     }

@@ -174,9 +174,10 @@ fn criterion(a: &[f64], b: &[f64], random: &mut StdRng) -> bool {
     let draw = |from: &[f64], count: usize, random: &mut StdRng| -> Vec<f64> {
         (0..count).map(|_| from[random.random_range(0..from.len())]).collect()
     };
-    let (seen, all) = (t(a, b), [a, b].concat());
-    let above =
-        (0..DRAWS).filter(|_| t(&draw(&all, a.len(), random), &draw(&all, b.len(), random)) > seen).count();
+    let (observed, all) = (t(a, b), [a, b].concat());
+    let above = (0..DRAWS)
+        .filter(|_| t(&draw(&all, a.len(), random), &draw(&all, b.len(), random)) > observed)
+        .count();
     let p = 2.0 * above.min(DRAWS - above) as f64 / DRAWS as f64;
     let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
     let mut changes: Vec<f64> =

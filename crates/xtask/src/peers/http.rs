@@ -54,8 +54,8 @@ pub(crate) fn run() -> Result<()> {
         // h2load keeps its connections.
         all.truncate(if keep { 5 } else { 4 });
         for _ in 0..ROUNDS {
-            for (name, seen) in &mut all {
-                seen.push(match *name {
+            for (name, observed) in &mut all {
+                observed.push(match *name {
                     "tickmark" => ours(&tickmark, keep, &[])?,
                     "tickmark, counts alone" => ours(&tickmark, keep, &["--count-only"])?,
                     name => theirs(&tickmark.cpu, name, keep)?,
@@ -63,10 +63,11 @@ pub(crate) fn run() -> Result<()> {
             }
         }
         println!("{}", if keep { "keep-alive" } else { "a connection for each request" });
-        for (name, seen) in &all {
-            let middle = |at: usize| median(seen.iter().map(|one| one[at])).unwrap_or(f64::NAN);
-            let ratio =
-                |at: usize| median(seen.iter().zip(&all[0].1).map(|(theirs, ours)| ours[at] / theirs[at]));
+        for (name, observed) in &all {
+            let middle = |at: usize| median(observed.iter().map(|one| one[at])).unwrap_or(f64::NAN);
+            let ratio = |at: usize| {
+                median(observed.iter().zip(&all[0].1).map(|(theirs, ours)| ours[at] / theirs[at]))
+            };
             println!(
                 "  {name:24} {:9.0} /s  client's CPU {:6.2} us for each; tickmark over it: {:.3} and {:.3}",
                 middle(0),
@@ -124,8 +125,8 @@ fn ours(tickmark: &Tickmark, keep: bool, more: &[&str]) -> Result<[f64; 2]> {
     ];
     let (text, _) = shell::output(tickmark.command(&arguments).args(more))?;
     let page: serde_json::Value = serde_json::from_str(&text).map_err(|e| e.to_string())?;
-    let seen = &page["loads"][0]["seen"];
-    let both = seen["reached"]["median"].as_f64().zip(seen["cpu"]["client"]["median"].as_f64());
+    let observed = &page["loads"][0]["seen"];
+    let both = observed["reached"]["median"].as_f64().zip(observed["cpu"]["client"]["median"].as_f64());
     both.map(|(rate, cpu)| [rate, cpu / 1e3]).ok_or_else(|| format!("no figure of ours: {text}"))
 }
 

@@ -71,8 +71,8 @@ fn ours(tickmark: &Tickmark) -> Result<[f64; QUANTILES.len()]> {
     let more = ["--cpu", &tickmark.cpu, "--runs", "1", "--duration", SECONDS, "--format", "json"];
     let (text, _) = shell::output(&mut tickmark.command(&[&arguments[..], &more].concat()))?;
     let page: Value = serde_json::from_str(&text).map_err(|e| e.to_string())?;
-    let seen = &page["loads"][0]["seen"]["latency"]["response"]["quantiles"];
-    quantiles(seen, 1e-9).ok_or_else(|| format!("no figure of ours: {text}"))
+    let observed = &page["loads"][0]["seen"]["latency"]["response"]["quantiles"];
+    quantiles(observed, 1e-9).ok_or_else(|| format!("no figure of ours: {text}"))
 }
 
 fn theirs(tickmark: &Tickmark, root: &Path) -> Result<[f64; QUANTILES.len()]> {

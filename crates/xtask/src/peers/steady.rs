@@ -58,13 +58,13 @@ pub(crate) fn run() -> Result<()> {
 
 /// In how many of the runs a floor of several processes is off by more than a tenth and not marked.
 fn unmarked(tickmark: &Tickmark, base: &BTreeMap<String, Floor>) -> Result<()> {
-    let (mut bad, mut off, mut seen) = (0, 0, 0);
+    let (mut bad, mut off, mut observed) = (0, 0, 0);
     for _ in 0..CONTENDED {
         let model = tickmark.measure(&["process", "communication", "--runs", "1", "--budget", "1s"])?;
         let mut clean = true;
         for (name, floor) in floors(&model) {
             let Some(idle) = base.get(&name) else { continue };
-            seen += 1;
+            observed += 1;
             if (floor.value / idle.value - 1.0).abs() > 0.1 {
                 off += 1;
                 clean &= floor.contended;
@@ -73,7 +73,7 @@ fn unmarked(tickmark: &Tickmark, base: &BTreeMap<String, Floor>) -> Result<()> {
         bad += usize::from(!clean);
     }
     println!(
-        "several processes beside {COMPETITORS} competitors: {CONTENDED} runs, {off} of {seen} floors off by more than 10 %; \
+        "several processes beside {COMPETITORS} competitors: {CONTENDED} runs, {off} of {observed} floors off by more than 10 %; \
          runs with one of them unmarked: {bad}"
     );
     Ok(())

@@ -9,12 +9,12 @@ fn a_sample_names_its_call() {
         _ => vec![7 | 8 << 32, 42, 2, 1, 0x1234, 8, 0, 8],
     };
     let body: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
-    let mut seen = Vec::new();
-    each_sample(&body, &BTreeMap::from([(42, 3)]), &mut |call| seen.push(call));
-    assert_eq!(seen, [Call { place: 3, pid: 7, argument: 1, caller: 0x1234 }]);
+    let mut observed = Vec::new();
+    each_sample(&body, &BTreeMap::from([(42, 3)]), &mut |call| observed.push(call));
+    assert_eq!(observed, [Call { place: 3, pid: 7, argument: 1, caller: 0x1234 }]);
     // Cut short, or of an event that nobody knows.
-    seen.clear();
-    each_sample(&body[..body.len().min(24)], &BTreeMap::from([(42, 3)]), &mut |call| seen.push(call));
-    each_sample(&body, &BTreeMap::new(), &mut |call| seen.push(call));
-    assert_eq!(seen, []);
+    observed.clear();
+    each_sample(&body[..body.len().min(24)], &BTreeMap::from([(42, 3)]), &mut |call| observed.push(call));
+    each_sample(&body, &BTreeMap::new(), &mut |call| observed.push(call));
+    assert_eq!(observed, []);
 }

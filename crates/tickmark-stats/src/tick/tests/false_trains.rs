@@ -51,9 +51,10 @@ fn no_train_is_found_that_nobody_planted() {
         let mut own = Vec::new();
         for hz in all {
             if random.random::<f64>() < 0.5 {
-                let seen = 1.0 - 0.6 * random.random::<f64>();
-                planted = planted.train(hz, 3_000.0 + 20_000.0 * random.random::<f64>(), seen, true, false);
-                own.push((hz, seen));
+                let observed = 1.0 - 0.6 * random.random::<f64>();
+                planted =
+                    planted.train(hz, 3_000.0 + 20_000.0 * random.random::<f64>(), observed, true, false);
+                own.push((hz, observed));
             }
         }
         let noise = (4_000.0 * random.random::<f64>()) as usize;
@@ -62,10 +63,12 @@ fn no_train_is_found_that_nobody_planted() {
             let is_own = own.iter().any(|(hz, _)| (rate / hz - 1.0).abs() < 1e-4);
             assert!(is_own, "seed {seed}: {rate} Hz among {own:?} and {noise} at random");
         }
-        full += own.iter().filter(|(_, seen)| *seen > 0.95).count();
+        full += own.iter().filter(|(_, observed)| *observed > 0.95).count();
         found += own
             .iter()
-            .filter(|(hz, seen)| *seen > 0.95 && found_here.iter().any(|rate| (rate / hz - 1.0).abs() < 1e-4))
+            .filter(|(hz, observed)| {
+                *observed > 0.95 && found_here.iter().any(|rate| (rate / hz - 1.0).abs() < 1e-4)
+            })
             .count();
     }
     // What loses little is found mostly, so that the search is no empty one.

@@ -21,22 +21,22 @@ fn what_came_while_the_loop_did_not_look_is_not_missing() {
             .map(|gap| if gap.1 < 12_000.0 { ((gap.0 + shift).max(0.0), 4_000.0) } else { (gap.0, gap.1) })
             .collect();
         all.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let (mut seen, mut unseen) = (Vec::<(f64, f64)>::new(), Vec::<(f64, f64)>::new());
+        let (mut observed, mut unseen) = (Vec::<(f64, f64)>::new(), Vec::<(f64, f64)>::new());
         let mut timers: Vec<(u32, bool)> = Vec::new();
         for (start, length) in all {
             let busy = unseen.last().is_some_and(|(_, to)| start < *to)
-                || seen.last().is_some_and(|last| start < last.0 + last.1);
+                || observed.last().is_some_and(|last| start < last.0 + last.1);
             if busy || start + length > 2e9 {
                 continue;
             }
-            seen.push((start, length));
+            observed.push((start, length));
             if random.random::<f64>() < 0.5 {
-                timers.push((seen.len() as u32 - 1, length > 12_000.0));
+                timers.push((observed.len() as u32 - 1, length > 12_000.0));
                 unseen.push((start + length, start + length + 45_000.0));
             }
         }
-        let start: Vec<f64> = seen.iter().map(|gap| gap.0).collect();
-        let length: Vec<f64> = seen.iter().map(|gap| gap.1).collect();
+        let start: Vec<f64> = observed.iter().map(|gap| gap.0).collect();
+        let length: Vec<f64> = observed.iter().map(|gap| gap.1).collect();
         // So many that the count does not refuse the host's.
         let gaps = Gaps {
             span: 2e9,

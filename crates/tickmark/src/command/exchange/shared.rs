@@ -33,8 +33,8 @@ fn ids(store: &Store) -> Option<BTreeSet<String>> {
 
 /// True if the command is one that deletes recordings: what is gone after any other was lost, and comes back.
 fn deletes(command: &Command) -> bool {
-    let Command::Recordings(asked) = command else { return false };
-    matches!(asked.change, Some(Change::Delete { .. } | Change::Prune { .. }))
+    let Command::Recordings(options) = command else { return false };
+    matches!(options.change, Some(Change::Delete { .. } | Change::Prune { .. }))
 }
 
 pub(in crate::command) fn dispatch(shared: &Shared, mut cli: Cli) -> Result<Code, Error> {

@@ -55,13 +55,13 @@ pub(in crate::command) fn run(store: &Store, options: &Dose) -> Result<Code, Err
     let blocks = options.blocks.unwrap_or(if options.quick { QUICK } else { USUAL });
     if !options.no_pilot {
         let (pilot, stopped) = measured(store, options, offer(&arguments, "0", PILOT)?, Some("pilot"))?;
-        let seen = figures(&pilot)?;
+        let summary = figures(&pilot)?;
         if stopped {
             return Ok(Code::Partly);
         }
-        let whose = if options.in_kernel { None } else { Some(seen.reads) };
+        let whose = if options.in_kernel { None } else { Some(summary.reads) };
         let pilot = pilot.meta.id.short();
-        anstream::eprintln!("{}", reach(&seen, &doses, options.slice.as_f64(), blocks, pilot, whose));
+        anstream::eprintln!("{}", reach(&summary, &doses, options.slice.as_f64(), blocks, pilot, whose));
     }
     let (recording, stopped) =
         measured(store, options, offer(&arguments, told_doses, blocks)?, options.name.as_deref())?;
@@ -212,7 +212,7 @@ fn doses(given: &str, op: Option<&str>) -> Result<Vec<Option<f64>>, Error> {
 
 /// Smallest effect that so many blocks can detect, in one line; for reads of the server, or of the whole machine.
 fn reach(
-    seen: &Dosed,
+    summary: &Dosed,
     doses: &[Option<f64>],
     slice: f64,
     blocks: u32,
@@ -220,9 +220,10 @@ fn reach(
     counted: Option<f64>,
 ) -> String {
     let known: Vec<f64> = doses.iter().copied().flatten().collect();
-    let of = |blocks: u32| detectable(&known, seen.deviation, blocks as usize, 1.0 - dose::CONFIDENCE, POWER);
+    let of =
+        |blocks: u32| detectable(&known, summary.deviation, blocks as usize, 1.0 - dose::CONFIDENCE, POWER);
     let least = of(blocks);
-    let varies = 100.0 * seen.deviation / seen.cost;
+    let varies = 100.0 * summary.deviation / summary.cost;
     let can = match counted {
         None => "and how many are the server's own is not counted".to_owned(),
         Some(counted) if counted >= least => {
@@ -242,7 +243,7 @@ fn reach(
     format!(
         "pilot {pilot}: a transaction takes {:.1} us, varies by {varies:.1} % from slice to slice{reads}. {blocks} blocks ({time:.0} s) tell {least:.2} reads \
          from none with {:.0} % power, {can}",
-        seen.cost / 1e3,
+        summary.cost / 1e3,
         100.0 * POWER
     )
 }

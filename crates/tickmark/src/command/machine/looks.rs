@@ -51,9 +51,9 @@ impl Looks {
         while !over.load(Ordering::Relaxed) {
             std::thread::park_timeout(EVERY);
             self.leave(&mut away);
-            let seen: Vec<_> = self.0.iter().filter_map(ThresholdWatch::current_run).collect();
-            if !seen.is_empty() {
-                view.show(&tickmark_render::running_wakes::text(&seen));
+            let summary: Vec<_> = self.0.iter().filter_map(ThresholdWatch::current_run).collect();
+            if !summary.is_empty() {
+                view.show(&tickmark_render::running_wakes::text(&summary));
             }
         }
         view.finish();

@@ -126,9 +126,9 @@ pub(in crate::command) fn measured_one(
 }
 
 /// The name of a recording where none is given: the host's.
-pub(in crate::command) fn own_name(asked: Option<&str>) -> String {
+pub(in crate::command) fn own_name(requested: Option<&str>) -> String {
     let [_, _, _, host] = tickmark_probe::sys::host::uname();
-    asked.map_or(host, str::to_owned)
+    requested.map_or(host, str::to_owned)
 }
 
 /// Measures and keeps; a new recording in which nothing was measured is not kept.

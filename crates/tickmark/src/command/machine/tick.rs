@@ -41,10 +41,11 @@ pub(in crate::command) fn run(store: &Store, options: &Tick) -> Result<Code, Err
         }
     }
     // One that the others' end cut short has no trace.
-    let seen = recordings.iter().map(|recording| noise_of(recording).map(|noise| (recording, noise)));
-    let seen: Vec<_> = if several { seen.flatten().collect() } else { seen.collect::<Result<_, _>>()? };
-    let all = seen.len() == watched;
-    match &seen[..] {
+    let summary = recordings.iter().map(|recording| noise_of(recording).map(|noise| (recording, noise)));
+    let summary: Vec<_> =
+        if several { summary.flatten().collect() } else { summary.collect::<Result<_, _>>()? };
+    let all = summary.len() == watched;
+    match &summary[..] {
         [] => return Err(Error::Refused("no CPU was watched to the end of a run".to_owned())),
         [(recording, noise)] if !several => {
             show(recording, noise, options)?;
@@ -58,7 +59,7 @@ pub(in crate::command) fn run(store: &Store, options: &Tick) -> Result<Code, Err
         let long = |(recording, noise): &(&Recording, Noise)| {
             Some(act(on, met(on, noise, options.duration)?, recording).map(|()| Code::Differs))
         };
-        seen.iter().find_map(long)
+        summary.iter().find_map(long)
     });
     match acted {
         Some(code) => code,
@@ -113,17 +114,18 @@ fn measure(
 }
 
 /// Shows several CPUs that were watched at the same time.
-fn show_all(seen: &[(&Recording, Noise)], options: &Tick, stopped: bool) -> Result<(), Error> {
+fn show_all(summary: &[(&Recording, Noise)], options: &Tick, stopped: bool) -> Result<(), Error> {
     if options.output.format == Format::Json {
-        let pages = seen.iter().map(|(recording, noise)| page(recording, noise, options)).collect::<Vec<_>>();
+        let pages =
+            summary.iter().map(|(recording, noise)| page(recording, noise, options)).collect::<Vec<_>>();
         return crate::command::print_json(&serde_json::json!({ "cpus": pages }));
     }
-    if let Some((first, _)) = seen.first() {
+    if let Some((first, _)) = summary.first() {
         let header = report::build(first, &|_| false, false).header;
         crate::command::print(&format!("{}\n\n", tickmark_render::report::header(&header)))?;
     }
-    crate::command::print(&tickmark_render::noise::table(seen.iter().map(|(_, noise)| noise)))?;
-    for (recording, noise) in seen {
+    crate::command::print(&tickmark_render::noise::table(summary.iter().map(|(_, noise)| noise)))?;
+    for (recording, noise) in summary {
         if let Some(predicted) = predicted(recording, noise, options) {
             crate::command::print(&format!(
                 "\nCPU {}\n{}",
@@ -132,7 +134,7 @@ fn show_all(seen: &[(&Recording, Noise)], options: &Tick, stopped: bool) -> Resu
             ))?;
         }
     }
-    seen.iter().try_for_each(|(recording, _)| saved(recording, stopped, "tick --of"))
+    summary.iter().try_for_each(|(recording, _)| saved(recording, stopped, "tick --of"))
 }
 
 fn show(recording: &Recording, noise: &Noise, options: &Tick) -> Result<(), Error> {

@@ -81,9 +81,11 @@ pub(in crate::command) fn shipped(recordings: &[Recording]) -> Option<(String, V
     };
     let name = name.map(str::to_owned).or_else(by_recording)?;
     let (answers, documents, report) = match file::read(Path::new(&name)).ok()? {
-        file::ExperimentFile::Booted(asked) => (asked.answers, asked.documents, asked.report),
-        file::ExperimentFile::Here(asked) => (asked.answers, asked.documents, Vec::new()),
-        file::ExperimentFile::Launched(asked) => (asked.answers, Vec::new(), Vec::new()),
+        file::ExperimentFile::Booted(experiment) => {
+            (experiment.answers, experiment.documents, experiment.report)
+        }
+        file::ExperimentFile::Here(experiment) => (experiment.answers, experiment.documents, Vec::new()),
+        file::ExperimentFile::Launched(experiment) => (experiment.answers, Vec::new(), Vec::new()),
     };
     Some((format!("{name}: {}", answers.unwrap_or_default()), documents, report))
 }

@@ -48,18 +48,18 @@ pub(crate) fn reach(model: &Model, blocks: u32, settings: usize) -> Vec<Reach> {
             (1..=PAIRS).filter_map(|pair| Some((at(2 * pair)?, at(2 * pair + 1)?))).collect();
         let mean = spread(&pairs.iter().flat_map(|(a, b)| [*a, *b]).collect::<Vec<_>>())?.mean;
         let differences: Vec<f64> = pairs.iter().map(|(a, b)| b - a).collect();
-        let seen = spread(&differences)?.deviation;
+        let summary = spread(&differences)?.deviation;
         let pairs = differences.len();
         let (rough, known) = *factors.entry(pairs).or_insert_with(|| {
             let blocks = blocks as usize;
             (plan::promised(pairs, blocks, level, POWER), plan::detectable(blocks, level, POWER))
         });
-        let part = |factor: f64| (seen / mean * factor).max(LEAST);
+        let part = |factor: f64| (summary / mean * factor).max(LEAST);
         let sure = plan::deviations(pairs, SURE);
         let range = Interval { low: part(known * sure.low), high: part(known * sure.high) };
         // Where nothing varied in the pilot nothing is promised.
         let reach = || Reach { metric: row.metric.clone(), figure, detectable: part(rough), range };
-        (mean > 0.0 && seen > 0.0).then(reach)
+        (mean > 0.0 && summary > 0.0).then(reach)
     };
     figures.iter().filter_map(one).collect()
 }

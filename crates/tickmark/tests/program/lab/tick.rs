@@ -17,8 +17,8 @@ fn the_kernels_own_tracer_and_its_counts_say_the_same() {
     let counted = page["accounts"]["timer_interrupts_hz"].as_f64().unwrap();
     assert!((counted / hz - 1.0).abs() < 0.02, "{counted} and {hz}");
     // osnoise wakes up by timers of its own (1009.5 seen), and its timestamps lengthen each interrupt: 1.33 times the loop's loss was seen.
-    let seen = page["osnoise"]["interrupts_hz"].as_f64().unwrap();
-    assert!((0.99..1.03).contains(&(seen / hz)), "{page:#}");
+    let observed = page["osnoise"]["interrupts_hz"].as_f64().unwrap();
+    assert!((0.99..1.03).contains(&(observed / hz)), "{page:#}");
     let (ours, theirs) = (page["lost"].as_f64().unwrap(), page["osnoise"]["lost"].as_f64().unwrap());
     assert!((0.9..1.8).contains(&(theirs / ours)), "{theirs} and {ours}");
     // Nothing but the tick, and the kernel's own threads.

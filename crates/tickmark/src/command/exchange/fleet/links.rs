@@ -129,15 +129,15 @@ fn link_from(one: &Measured, places: &BTreeMap<String, usize>) -> Option<Link> {
         Some(node) => Some(*places.get(node)?),
         None => None,
     };
-    let seen = one.observation.as_ref();
+    let observed = one.observation.as_ref();
     Some(Link {
         asks: *places.get(&one.asks)?,
         answers,
-        trip: seen.and_then(|seen| median(seen.trips.iter().map(|trip| f64::from(*trip)))),
-        there: seen.and_then(|seen| seen.there),
-        back: seen.and_then(|seen| seen.back),
-        resent: seen.map(|seen| seen.resent as f64),
-        waited: seen.and_then(|seen| seen.waited),
+        trip: observed.and_then(|observed| median(observed.trips.iter().map(|trip| f64::from(*trip)))),
+        there: observed.and_then(|observed| observed.there),
+        back: observed.and_then(|observed| observed.back),
+        resent: observed.map(|observed| observed.resent as f64),
+        waited: observed.and_then(|observed| observed.waited),
         why: one.why.clone(),
     })
 }
@@ -151,8 +151,9 @@ pub(super) fn write(survey: &Survey, folder: &Path, day: &str, id: &str) -> Resu
     let path = folder.join("links").join(format!("day={day}")).join(format!("{id}.parquet"));
     let mut writer = Writer::create(&path, LINKS)?;
     for one in &all {
-        let seen = one.observation.as_ref();
-        let trips = || seen.into_iter().flat_map(|seen| seen.trips.iter().map(|trip| f64::from(*trip)));
+        let observed = one.observation.as_ref();
+        let trips =
+            || observed.into_iter().flat_map(|observed| observed.trips.iter().map(|trip| f64::from(*trip)));
         writer.push(&[
             json!(id),
             json!(one.asks),
@@ -167,11 +168,11 @@ pub(super) fn write(survey: &Survey, folder: &Path, day: &str, id: &str) -> Resu
             json!(one.again),
             json!(median(trips())),
             json!(trips().min_by(f64::total_cmp)),
-            json!(seen.map(|seen| seen.made)),
-            json!(seen.map(|seen| seen.there)),
-            json!(seen.map(|seen| seen.back)),
-            json!(seen.map(|seen| seen.resent)),
-            json!(seen.map(|seen| seen.waited)),
+            json!(observed.map(|observed| observed.made)),
+            json!(observed.map(|observed| observed.there)),
+            json!(observed.map(|observed| observed.back)),
+            json!(observed.map(|observed| observed.resent)),
+            json!(observed.map(|observed| observed.waited)),
             json!(one.why),
         ])?;
     }

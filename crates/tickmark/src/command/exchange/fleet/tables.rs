@@ -175,7 +175,7 @@ pub(super) fn read_survey(survey: &Survey) -> Result<Seen, Error> {
         of_survey(survey)?;
     }
     let of = |table: &str, wanted| read(&folder.join(table), wanted);
-    let mut seen = Seen::default();
+    let mut summary = Seen::default();
     let nodes = of(
         "nodes",
         &[("node", Kind::Text), ("outcome", Kind::Text), ("why", Kind::Text), ("recording", Kind::Text)],
@@ -183,11 +183,11 @@ pub(super) fn read_survey(survey: &Survey) -> Result<Seen, Error> {
     for row in 0..nodes.rows {
         let text = |column| nodes.text(column, row).map(|text| printable(text, false).into_owned());
         let (name, outcome) = (text(0).unwrap_or_default(), text(1).unwrap_or_default());
-        seen.nodes.push(Node { name, outcome, why: text(2), recording: text(3) });
+        summary.nodes.push(Node { name, outcome, why: text(2), recording: text(3) });
     }
     let places: BTreeMap<String, usize> =
-        seen.nodes.iter().enumerate().map(|(at, node)| (node.name.clone(), at)).collect();
-    seen.figures = figures(
+        summary.nodes.iter().enumerate().map(|(at, node)| (node.name.clone(), at)).collect();
+    summary.figures = figures(
         &of(
             "figures",
             &[
@@ -200,22 +200,22 @@ pub(super) fn read_survey(survey: &Survey) -> Result<Seen, Error> {
         )?,
         &places,
     );
-    seen.facts =
+    summary.facts =
         facts(&of("facts", &[("node", Kind::Text), ("name", Kind::Text), ("value", Kind::Text)])?, &places);
-    seen.links = links::read_last_series(&folder, &places)?;
+    summary.links = links::read_last_series(&folder, &places)?;
     let findings = of("findings", &[("node", Kind::Text), ("check", Kind::Text), ("weight", Kind::Number)])?;
     for row in 0..findings.rows {
         if let Some((node, check)) =
             findings.text(0, row).and_then(|name| places.get(name)).zip(findings.text(1, row))
         {
-            seen.findings.push(Finding {
+            summary.findings.push(Finding {
                 node: *node,
                 check: printable(check, false).into_owned(),
                 weight: findings.number(2, row),
             });
         }
     }
-    Ok(seen)
+    Ok(summary)
 }
 
 /// The texts of a column.

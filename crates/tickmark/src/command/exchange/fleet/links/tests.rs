@@ -19,7 +19,7 @@ fn heavy(random: &mut StdRng) -> f64 {
 /// A pair that was measured: its machines differ by 2 %, and what disturbs a measurement has heavy tails of 2 %.
 fn measured(asks: usize, answers: usize, own: &[f64], random: &mut StdRng) -> Measured {
     let mut value = |usual: f64| usual * (own[asks] + own[answers] + 0.02 * heavy(random)).exp();
-    let seen = LinkObservation {
+    let observed = LinkObservation {
         trips: vec![value(30_000.0) as u32],
         made: 1,
         there: Some(value(1e9)),
@@ -32,7 +32,16 @@ fn measured(asks: usize, answers: usize, own: &[f64], random: &mut StdRng) -> Me
         tickmark_drive::fleet::links::Series { begun: now, time: LEAST, at_once: None, network: None };
     let name = |node: usize| format!("n{node}");
     let (asks, answers) = (name(asks), Some(name(answers)));
-    Measured { asks, answers, series, at: now, round: 0, again: false, why: None, observation: Some(seen) }
+    Measured {
+        asks,
+        answers,
+        series,
+        at: now,
+        round: 0,
+        again: false,
+        why: None,
+        observation: Some(observed),
+    }
 }
 
 /// Whether anything is named in a survey of so many equal machines, each with five others: measured once, and with what is measured again.
