@@ -140,7 +140,7 @@ struct Supervisor<'a> {
 enum End {
     Exited(ExitStatus, Vec<u8>),
     Limit,
-    Told,
+    Stopped,
 }
 
 impl Supervisor<'_> {
@@ -211,7 +211,7 @@ impl Supervisor<'_> {
                 _ => Event::Failed(run.id, Reason::new(format!("the run's process ended with {status}"))),
             },
             Ok(End::Limit) => timed_out(run, limit),
-            Ok(End::Told) => return false,
+            Ok(End::Stopped) => return false,
             Err(error) => Event::Failed(
                 run.id,
                 Reason {
@@ -291,7 +291,7 @@ impl Drop for Running {
     }
 }
 
-/// Reads what the run writes until it ends, its limit has passed, or it is time to stop: that of a survey or when nobody reads it any more, or the end of
+/// Reads the output of a run until it ends, its time limit has passed, or it is time to stop: that of a survey or when nobody reads it any more, or the end of
 /// standard input.
 fn wait(mut running: Running, limit: Nanos, ends: Option<Instant>) -> std::io::Result<End> {
     let deadline = Instant::now() + limit.to_duration() + GRACE.to_duration();
@@ -302,7 +302,7 @@ fn wait(mut running: Running, limit: Nanos, ends: Option<Instant>) -> std::io::R
     let end = loop {
         let now = Instant::now();
         if ends.is_some_and(|ends| now >= ends) {
-            break Some(End::Told);
+            break Some(End::Stopped);
         }
         let left =
             Nanos::from(ends.map_or(deadline, |ends| ends.min(deadline)).saturating_duration_since(now));
@@ -320,7 +320,9 @@ fn wait(mut running: Running, limit: Nanos, ends: Option<Instant>) -> std::io::R
                 0 => break None,
                 count => lines.extend_from_slice(&chunk[..count]),
             },
-            [false, true] if ends.is_some() || stdin.lock().read(&mut chunk)? == 0 => break Some(End::Told),
+            [false, true] if ends.is_some() || stdin.lock().read(&mut chunk)? == 0 => {
+                break Some(End::Stopped);
+            }
             _ => {}
         }
     };

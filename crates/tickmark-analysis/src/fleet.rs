@@ -141,7 +141,7 @@ pub fn examine(survey: &Survey, rule: Rule) -> Model {
     let each = 1.0 - (1.0 - rule.false_alarm).powf(1.0 / judged.max(1) as f64);
     let bounds: Vec<Option<Bounds>> =
         survey.figures.iter().map(|figures| Bounds::from_figures(figures, each, rule.margin)).collect();
-    let (worst, better) = nodes::apart(survey, &bounds);
+    let (worst, better) = nodes::find_outliers(survey, &bounds);
     let mut findings: BTreeMap<String, usize> = BTreeMap::new();
     for finding in &survey.findings {
         *findings.entry(finding.check.clone()).or_default() += 1;

@@ -4,6 +4,10 @@ use crate::Error;
 use sha2::{Digest, Sha256};
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Time after which an entry that every version makes anew is removed.
+const KEPT: Duration = Duration::from_hours(30 * 24);
 
 /// The cache.
 #[derive(Debug, Clone)]
@@ -66,7 +70,7 @@ impl Cache {
                     if stop() {
                         return Err(Error::Stopped);
                     }
-                    std::thread::sleep(std::time::Duration::from_millis(100));
+                    std::thread::sleep(Duration::from_millis(100));
                 }
             }
         }
@@ -78,6 +82,16 @@ impl Cache {
     /// Where builds of a kind are made, under its lock.
     pub(crate) fn work(&self, kind: &str) -> PathBuf {
         self.root.join(format!("{kind}.work"))
+    }
+
+    /// Removes entries of a kind that were made more than 30 days ago: each version of the program makes its own.
+    pub(crate) fn remove_unused(&self, kind: &str) {
+        for entry in std::fs::read_dir(self.root.join(kind)).into_iter().flatten().flatten() {
+            let made = entry.metadata().and_then(|metadata| metadata.modified()).ok();
+            if made.and_then(|made| made.elapsed().ok()).is_some_and(|age| age > KEPT) {
+                let _ = std::fs::remove_dir_all(entry.path());
+            }
+        }
     }
 
     /// Puts a finished folder in its place, in one step.
@@ -140,6 +154,21 @@ mod tests {
         drop(first);
         let _second = cache.lock("kernels", &mut || {}, &|| false).unwrap();
         assert!(!cache.work("kernels").exists());
+    }
+
+    #[test]
+    fn entries_of_a_month_ago_are_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = Cache::at(Some(folder.path().to_owned())).unwrap();
+        let old = std::time::SystemTime::now() - KEPT - Duration::from_secs(60);
+        for (name, time) in [("old", Some(old)), ("new", None)] {
+            std::fs::create_dir_all(cache.entry("programs", name)).unwrap();
+            if let Some(time) = time {
+                File::open(cache.entry("programs", name)).unwrap().set_modified(time).unwrap();
+            }
+        }
+        cache.remove_unused("programs");
+        assert!(cache.entry("programs", "new").exists() && !cache.entry("programs", "old").exists());
     }
 
     #[test]

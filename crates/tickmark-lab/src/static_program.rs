@@ -12,7 +12,7 @@ use std::process::Command;
 /// Files, each as a line with its length and its path, then its content.
 const SOURCES: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/sources.gz"));
 
-/// The kind of these cache entries: static programs, made by rustc with the musl target.
+/// The kind of these cache entries: static programs, linked with the static C library (crt-static).
 const KIND: &str = "programs";
 
 /// A static program.
@@ -62,14 +62,14 @@ impl StaticProgram {
         let work = cache.work(KIND);
         let source = work.join("source");
         unpack(SOURCES, &source)?;
-        // Beside the work, which the next one removes: what both need is compiled once.
-        let target = cache.root().join("programs.target");
+        let target = work.join("target");
         let built = build_static(Command::new("cargo"), self, std::env::consts::ARCH, &source, &target);
-        let built = built.map_err(|said| self.failed(cache, &said))?;
+        let built = built.map_err(|said| if stop() { Error::Stopped } else { self.failed(cache, &said) })?;
         let ready = work.join("ready");
         std::fs::create_dir_all(&ready).map_err(Error::file("make", &ready))?;
         std::fs::copy(&built, ready.join(self.name())).map_err(Error::file("copy", &built))?;
         cache.install(&ready, &entry)?;
+        cache.remove_unused(KIND);
         let _ = std::fs::remove_dir_all(&work);
         Ok(path)
     }

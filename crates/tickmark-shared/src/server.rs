@@ -9,8 +9,12 @@ use tickmark_database::{Limits, Postgres};
 /// Bytes that are sent at once.
 const PIECE: usize = 1 << 20;
 /// A statement is ended by the server after 60 s; 8 pieces come within the two minutes from 70 kB/s on.
-const LIMITS: Limits =
-    Limits { silence: Duration::from_secs(65), answer: Duration::from_secs(120), reads: 1, bytes: 64 << 20 };
+const LIMITS: Limits = Limits {
+    silence: Duration::from_secs(65),
+    answer: Duration::from_secs(120),
+    reads: 1,
+    message_bytes: 64 << 20,
+};
 /// Bytes of a recording's events at most.
 const MOST: usize = 1 << 30;
 /// The advisory lock under which tables are made: any number that no other program uses.

@@ -74,8 +74,11 @@ pub struct DistinguishingFact {
     pub usual: String,
 }
 
-/// Those on the worse side in anything, and those on the other side alone; the worst first.
-pub(super) fn apart(survey: &Survey, bounds: &[Option<Bounds>]) -> (Vec<OutlierNode>, Vec<OutlierNode>) {
+/// Decides which nodes are outliers: those on the worse side in anything, and those on the other side alone; the worst first.
+pub(super) fn find_outliers(
+    survey: &Survey,
+    bounds: &[Option<Bounds>],
+) -> (Vec<OutlierNode>, Vec<OutlierNode>) {
     let mut all: BTreeMap<usize, (Vec<OutlyingMetric>, bool)> = BTreeMap::new();
     for (figures, bounds) in survey.figures.iter().zip(bounds) {
         let Some(bounds) = bounds else { continue };

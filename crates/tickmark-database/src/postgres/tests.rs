@@ -59,8 +59,12 @@ fn query(answer: &[u8]) -> (Result<Vec<Row>, String>, Vec<u8>) {
     })
 }
 
-const SHORT: Limits =
-    Limits { silence: Duration::from_millis(300), answer: Duration::from_secs(2), reads: 1, bytes: 1000 };
+const SHORT: Limits = Limits {
+    silence: Duration::from_millis(300),
+    answer: Duration::from_secs(2),
+    reads: 1,
+    message_bytes: 1000,
+};
 
 #[test]
 fn parameters_are_sent_beside_the_statement_and_columns_come_back() {

@@ -57,7 +57,7 @@ fn doctor_text(all: &[Component]) -> String {
             Ok(place) => ("ok", place.clone()),
             Err(missing) => {
                 packages.extend(missing.packages.iter().map(String::as_str));
-                ("missing", format!("{}; needed for {}", missing.reason, component.needed_for))
+                ("missing", format!("{}\n{:34}needed for {}", missing.reason, "", component.needed_for))
             }
         };
         let _ = writeln!(text, "{:24} {status:8} {detail}", component.name);
