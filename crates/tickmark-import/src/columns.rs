@@ -1,76 +1,90 @@
-//! Columns of numbers, as ministat reads them: each file is a recording, each line a run, each column a metric.
+//! Plain columns of numbers, without any other text: each column is a metric, each line a repetition. A table whose first column rises is a
+//! curve or a series, and none of these.
 
-use super::{begin, named};
+use super::begin;
+use super::number::{label, quantity};
+use super::table::{Table, figure};
 use crate::Imported;
 use tickmark_wire::{Better, Printed, Unit};
-
-/// The fields of a line at what separates the file's columns; empty cells keep their place, but for blanks.
-fn fields(line: &str, separator: Option<char>) -> Vec<&str> {
-    match separator {
-        Some(separator) => line.split(separator).map(|field| field.trim().trim_matches('"')).collect(),
-        None => line.split_whitespace().collect(),
-    }
-}
-
-fn finite(field: &str) -> Option<Printed> {
-    Printed::parse(field.as_bytes())
-}
 
 /// A table of more columns is none that a person reads, and each would be a metric.
 pub(super) const MOST_COLUMNS: usize = 1_000;
 
-/// The numbers, with the lines that hold none where they should; none where a text is anything but columns: every line after the
-/// first has as many fields, and numbers in the same places, but for a few.
-pub(super) fn read(name: &str, text: &str) -> Option<(Imported, Vec<String>)> {
+/// The numbers; none where a text is anything else.
+pub(super) fn read(name: &str, text: &str, decimal_comma: bool) -> Option<Imported> {
     if text.trim_start().starts_with(['{', '[', '<']) {
         return None;
     }
-    let bare = |line| -> &str { str::split(line, '#').next().unwrap_or_default().trim() };
-    let lines: Vec<(usize, &str)> =
-        (1..).zip(text.lines().map(bare)).filter(|(_, line)| !line.is_empty()).collect();
-    let separator = [';', '\t', ',']
-        .into_iter()
-        .find(|separator| lines.iter().any(|(_, line)| line.contains(*separator)));
-    let split: Vec<(usize, Vec<&str>)> =
-        lines.iter().map(|(at, line)| (*at, fields(line, separator))).collect();
-    // Words above the numbers are their names.
-    let heads = split
-        .first()
-        .filter(|(_, fields)| fields.iter().all(|field| finite(field).is_none()))
-        .map(|(_, heads)| heads);
-    let data = &split[usize::from(heads.is_some())..];
-    let (_, shape) = data.first()?;
-    if shape.len() > MOST_COLUMNS {
+    let mut found = begin("columns", name);
+    found.is_one_replicate = true;
+    if let Some((head, values)) = single(text, decimal_comma) {
+        let metric = head.map_or_else(|| "column.1".to_owned(), |head| format!("column.{}", label(&head)));
+        for (value, unit) in values {
+            let better = if unit == Some(Unit::Time) { Better::Lower } else { Better::Neither };
+            found.repeat(&metric, unit.unwrap_or(Unit::Count), better, value);
+        }
+        return Some(found);
+    }
+    // Comments are other text; a comma may separate columns, thousands or decimals.
+    if text.contains(['#', ',']) {
         return None;
     }
-    let numeric: Vec<usize> = (0..shape.len()).filter(|column| finite(shape[*column]).is_some()).collect();
-    let metric = |column: usize| {
-        let head = heads.and_then(|heads| heads.get(column)).map(|head| named(head));
-        let once = |head: &String| {
-            !head.is_empty()
-                && heads.is_some_and(|heads| heads.iter().filter(|other| named(other) == *head).count() == 1)
-        };
-        head.filter(once).map_or_else(|| format!("column.{}", column + 1), |head| format!("column.{head}"))
-    };
-    let numeric: Vec<(usize, String)> = numeric.into_iter().map(|column| (column, metric(column))).collect();
-    let mut found = begin("columns", name);
-    let (mut round, mut others, mut odd) = (0, Vec::new(), 0);
-    for (at, fields) in data {
-        if fields.len() != shape.len() || !numeric.iter().any(|(column, _)| finite(fields[*column]).is_some())
-        {
-            odd += 1;
-            others.push(format!("{name} line {at}: not the columns of the lines before; left out"));
-            continue;
+    let table = Table::parse(text, decimal_comma).ok()?;
+    let width = table.width();
+    if !table.heads.is_empty() || width < 2 || width > MOST_COLUMNS || table.rows.len() < 2 {
+        return None;
+    }
+    let mut first: Vec<f64> = Vec::new();
+    for (_, cells) in &table.rows {
+        if cells.len() != width {
+            return None;
         }
-        round += 1;
-        for (column, metric) in &numeric {
-            match finite(fields[*column]) {
-                Some(number) => found.figure(metric, Unit::Count, Better::Neither, round, number),
-                None => {
-                    others.push(format!("{name} line {at}: {:?} is no number; left out", fields[*column]));
-                }
+        for (at, cell) in cells.iter().enumerate() {
+            let (number, None) = figure(cell, decimal_comma)? else { return None };
+            if at == 0 {
+                first.push(number.value);
             }
+            found.repeat(&format!("column.{}", at + 1), Unit::Count, Better::Neither, number);
         }
     }
-    (round > 1 && odd * 4 <= data.len()).then_some((found, others))
+    let rises = first.windows(2).all(|pair| pair[0] <= pair[1]) && first.first() != first.last();
+    (!rises).then_some(found)
+}
+
+/// One number on each line, all with a unit or none: the name above them, and the numbers.
+type Single = (Option<String>, Vec<(Printed, Option<Unit>)>);
+
+fn single(text: &str, decimal_comma: bool) -> Option<Single> {
+    let mut lines = text
+        .lines()
+        .map(|line| line.split('#').next().unwrap_or_default().trim().trim_matches('"'))
+        .filter(|line| !line.is_empty())
+        .peekable();
+    let value = |line: &str| match figure(line, decimal_comma) {
+        Some(figure) => Some(figure),
+        None if line.split_whitespace().count() == 2 => {
+            quantity(line).map(|(number, unit)| (number, Some(unit)))
+        }
+        None => None,
+    };
+    let head = lines.next_if(|line| {
+        value(line).is_none()
+            && line.split_whitespace().count() == 1
+            && !line.contains(['=', ':', ',', ';'])
+            && !line.starts_with(|c: char| c.is_ascii_digit())
+    });
+    let values: Vec<(Printed, Option<Unit>)> = lines.map(value).collect::<Option<_>>()?;
+    let one_unit = values.iter().all(|(_, unit)| *unit == values[0].1);
+    // A head names a unit of times: time_ms.
+    let nanos = head
+        .and_then(|head| head.rsplit_once('_'))
+        .and_then(|(_, word)| super::number::unit(word))
+        .filter(|(unit, _)| *unit == Unit::Time);
+    let values = match nanos {
+        Some((unit, factor)) if values.iter().all(|(_, own)| own.is_none()) => {
+            values.into_iter().map(|(value, _)| (value * factor, Some(unit))).collect()
+        }
+        _ => values,
+    };
+    (!values.is_empty() && one_unit).then(|| (head.map(str::to_owned), values))
 }

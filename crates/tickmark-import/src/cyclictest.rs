@@ -1,5 +1,6 @@
-//! Reads cyclictest's output: its last lines, its histogram (-h) or its JSON; each file is a run. Latencies of all threads together. Text
-//! forms do not say that -N made ns of us: they are taken for us.
+//! Reads cyclictest's output: its last lines, its histogram (-h) or its JSON; each file is a run. There are the latencies of all threads together
+//! and, of several threads, those of each. Text does not say that -N made ns of us: it is taken for us, unless the least latency were above the
+//! interval.
 
 use super::{begin, first_number};
 use crate::Imported;
@@ -34,6 +35,24 @@ pub(super) fn read(name: &str, text: &str) -> Result<Vec<Imported>, String> {
     if all.overflows > 0 {
         found.figure("cyclictest.overflows", Unit::Count, Better::Lower, 1, all.overflows as f64);
     }
+    if all.threads.len() > 1 {
+        for (number, [least, mean, most]) in &all.threads {
+            for (which, value) in [("min", least), ("avg", mean), ("max", most)] {
+                let printed = Printed { value: *value, step: if value.fract() == 0.0 { 1.0 } else { 0.0 } };
+                found.time(&format!("cyclictest.late.{which}.thread={number}"), printed, all.nanos);
+            }
+        }
+    }
+    if all.guessed_nanos {
+        found
+            .remarks
+            .push("taken for ns (-N): in us the least latency would be above the interval".to_owned());
+    }
+    if all.estimated_mean {
+        found
+            .remarks
+            .push("no line of totals: the mean counts those of the histogram and its overflows".to_owned());
+    }
     Ok(vec![found])
 }
 
@@ -54,10 +73,17 @@ struct All {
     counted: u64,
     /// Latencies beyond the histogram.
     overflows: u64,
+    /// Least, mean and largest latency of each thread.
+    threads: BTreeMap<u64, [f64; 3]>,
+    /// True if ns are an inference.
+    guessed_nanos: bool,
+    /// True if the cycles of the mean were counted in the histogram.
+    estimated_mean: bool,
 }
 
 impl All {
-    fn thread(&mut self, least: f64, mean: f64, most: f64, cycles: f64) {
+    fn thread(&mut self, number: u64, least: f64, mean: f64, most: f64, cycles: f64) {
+        self.threads.insert(number, [least, mean, most]);
         self.least = Some(self.least.map_or(least, |known| known.min(least)));
         self.most = Some(self.most.map_or(most, |known| known.max(most)));
         self.sums = (self.sums.0 + mean * cycles, self.sums.1 + cycles);
@@ -89,12 +115,13 @@ impl All {
     }
 }
 
-/// A line of a thread: `T: 0 ( 1234) P:80 I:1000 C:  10000 Min:      3 Act:    4 Avg:    5 Max:     123`.
-fn thread(line: &str) -> Option<(u64, [f64; 4])> {
+/// Interval in us, cycles, least, mean and largest latency of a line such as
+/// `T: 0 ( 1234) P:80 I:1000 C:  10000 Min:      3 Act:    4 Avg:    5 Max:     123`.
+fn thread(line: &str) -> Option<(u64, [f64; 5])> {
     let rest = line.trim_start().strip_prefix("T:")?;
     let number = first_number(rest)?.value as u64;
     let after = |label: &str| Some(first_number(rest.split_once(label)?.1)?.value);
-    Some((number, [after("C:")?, after("Min:")?, after("Avg:")?, after("Max:")?]))
+    Some((number, [after("I:")?, after("C:")?, after("Min:")?, after("Avg:")?, after("Max:")?]))
 }
 
 fn lines(text: &str) -> Result<All, String> {
@@ -104,8 +131,9 @@ fn lines(text: &str) -> Result<All, String> {
         .lines()
         .find_map(|line| line.strip_prefix("# Min Latencies:"))
         .map_or(usize::MAX, |rest| rest.split_whitespace().count());
-    let mut threads: BTreeMap<u64, [f64; 4]> = BTreeMap::new();
+    let mut threads: BTreeMap<u64, [f64; 5]> = BTreeMap::new();
     let mut labels: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+    let mut sums: Vec<f64> = Vec::new();
     for line in text.lines() {
         if let Some((number, figures)) = thread(line) {
             // Its screen is printed again and again: the last one counts.
@@ -116,22 +144,37 @@ fn lines(text: &str) -> Result<All, String> {
         } else {
             let mut fields = line.split_whitespace().map(str::parse::<u64>);
             if let Some(Ok(latency)) = fields.next() {
-                for count in fields.map_while(Result::ok).take(own) {
+                for (at, count) in fields.map_while(Result::ok).take(own).enumerate() {
                     all.count(latency, count)?;
+                    sums.resize(sums.len().max(at + 1), 0.0);
+                    sums[at] += count as f64;
                 }
             }
         }
     }
     let column = |label: &str| labels.get(label).cloned().unwrap_or_default();
-    let totals = column("Total");
+    let mut totals = column("Total");
+    if totals.is_empty() && !sums.is_empty() {
+        let overflows = column("Histogram Overflows").into_iter().chain(std::iter::repeat(0.0));
+        totals = sums.iter().zip(overflows).map(|(count, over)| count + over).collect();
+        all.estimated_mean = true;
+    }
     let figures =
         column("Min Latencies").into_iter().zip(column("Avg Latencies")).zip(column("Max Latencies"));
-    for (((least, mean), most), cycles) in figures.zip(totals) {
-        all.thread(least, mean, most, cycles);
+    for (number, (((least, mean), most), cycles)) in (0..).zip(figures.zip(totals)) {
+        all.thread(number, least, mean, most, cycles);
     }
     all.overflows = column("Histogram Overflows").iter().take(own).map(|count| *count as u64).sum();
     if all.sums.1 == 0.0 {
-        threads.values().for_each(|[cycles, least, mean, most]| all.thread(*least, *mean, *most, *cycles));
+        all.estimated_mean = false;
+        for (number, [_, cycles, least, mean, most]) in &threads {
+            all.thread(*number, *least, *mean, *most, *cycles);
+        }
+        all.guessed_nanos =
+            !threads.is_empty() && threads.values().all(|[interval, _, least, ..]| least > interval);
+        if all.guessed_nanos {
+            all.nanos = 1.0;
+        }
     }
     Ok(all)
 }
@@ -140,10 +183,10 @@ fn json(text: &str) -> Result<All, String> {
     let page: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
     let nanos = page["resolution_in_ns"].as_i64() == Some(1);
     let mut all = All { nanos: if nanos { 1.0 } else { 1e3 }, ..All::default() };
-    for thread in page["thread"].as_object().ok_or("no threads")?.values() {
+    for (name, thread) in page["thread"].as_object().ok_or("no threads")? {
         let number = |name: &str| thread[name].as_f64().ok_or_else(|| format!("a thread without {name}"));
         let cycles = number("cycles")?;
-        all.thread(number("min")?, number("avg")?, number("max")?, cycles);
+        all.thread(name.parse().unwrap_or(0), number("min")?, number("avg")?, number("max")?, cycles);
         let mut counted = 0;
         for (latency, count) in thread["histogram"].as_object().into_iter().flatten() {
             if let (Ok(latency), Some(count)) = (latency.parse(), count.as_u64()) {

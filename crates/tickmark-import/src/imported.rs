@@ -20,6 +20,14 @@ pub struct Imported {
     pub rounds: u32,
     /// Metrics that are not lmbench's, by name.
     pub kinds: BTreeMap<String, Metric>,
+    /// True if the rounds are repetitions of one execution, or of executions one after the other: then all of them are one replicate.
+    pub is_one_replicate: bool,
+    /// When it was measured, where the file says so.
+    pub at: Option<jiff::Timestamp>,
+    /// Remarks that stand beside the figures: implausible ones, and limits of the format.
+    pub remarks: Vec<String>,
+    /// Lines with figures that were not taken, each with its number.
+    pub left_out: Vec<String>,
 }
 
 /// The figures of one metric, in its own unit.
@@ -103,6 +111,36 @@ impl Imported {
         let kind = || Metric::of_values(metric, metric, Group::Machine, unit, better);
         self.kinds.entry(metric.to_owned()).or_insert_with(kind);
     }
+
+    /// Keeps a figure as the next repetition of its metric.
+    pub(super) fn repeat(&mut self, metric: &str, unit: Unit, better: Better, value: impl Into<Printed>) {
+        let round = self.series.get(metric).map_or(0, |series| series.values.len()) as u32 + 1;
+        self.figure(metric, unit, better, round, value);
+    }
+
+    /// Keeps a time as the next repetition of its metric; `value` is in units of so many ns.
+    pub(super) fn time(&mut self, metric: &str, value: impl Into<Printed>, nanos: f64) {
+        self.repeat(metric, Unit::Time, Better::Lower, value.into() * nanos);
+    }
+
+    /// Passes each line of a text to `take`, which returns whether it knew the line; keeps those that it did not know and that hold figures.
+    pub(super) fn take_lines<'t>(&mut self, text: &'t str, mut take: impl FnMut(&mut Self, &'t str) -> bool) {
+        for (number, line) in (1..).zip(text.lines()) {
+            if !take(self, line) && looks_like_a_figure(line) {
+                self.left_out.push(format!("line {number}: {}", line.trim()));
+            }
+        }
+    }
+}
+
+/// True if a line has a number behind a label or before a unit.
+fn looks_like_a_figure(line: &str) -> bool {
+    let is_number = |word: &str| {
+        word.starts_with(|c: char| c.is_ascii_digit())
+            && word.bytes().all(|b| b.is_ascii_digit() || b == b'.')
+    };
+    line.split([' ', '\t', '=', '(', ':', ',', ';']).any(is_number)
+        && line.contains(|c: char| c.is_alphabetic())
 }
 
 impl Imported {
@@ -116,7 +154,11 @@ impl Imported {
                     return Err(format!("{metric} is {value}: no number that can be kept"));
                 }
                 // Only what wakes early may lie before its time.
-                if value < 0.0 && !counts && !late {
+                if value < 0.0
+                    && !counts
+                    && !late
+                    && !matches!(self.kinds.get(metric), Some(Metric { unit: Unit::Other(_), .. }))
+                {
                     return Err(format!("{metric} is below zero"));
                 }
             }

@@ -10,74 +10,164 @@
 //!   `lmbench` all come from it.
 #![forbid(unsafe_code)]
 
+mod ab;
+mod benchmarkdotnet;
+mod cargobench;
+mod catch2;
 mod columns;
+mod criterion;
 mod cyclictest;
+mod fio;
+mod gobench;
+mod googlebench;
+mod hammerdb;
+mod history;
 mod hyperfine;
+mod imb;
 mod imported;
 mod iperf3;
+mod jmh;
+mod json;
+mod k6;
 pub mod lmbench;
 mod netperf;
+mod netpipe;
 mod number;
+mod oha;
+mod oslat;
+mod osu;
 mod perf;
+mod perfstat;
+mod pgbench;
+mod ping;
+mod plausible;
+mod pyperf;
+mod pytest;
+mod qperf;
+mod rtla;
 mod smack;
 mod sockperf;
+mod stressng;
 mod sysbench;
+mod table;
 mod timer_module;
+mod vegeta;
 mod wrk;
 
 pub use imported::{Imported, Series, Value};
+pub use table::{Lines, TableOptions};
 
 use imported::begin;
-use number::{first_number, named};
+use number::{first_number, named, quantity};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Reads one kind of result.
 struct Format {
-    /// True if a text is of this kind.
+    /// Its program, for people.
+    name: &'static str,
+    /// True if the beginning of a text is of this kind.
     is: fn(&str) -> bool,
     /// Its name and text, to what is kept; why it cannot be read.
     read: fn(&str, &str) -> Result<Vec<Imported>, String>,
-    /// True if each file is one run, so that several make one recording.
-    runs: bool,
+    /// What several files are together.
+    files: Files,
+}
+
+/// What several files of one program are together.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Files {
+    /// Recordings of their own.
+    Apart,
+    /// Runs of one recording, where they have the same facts and metrics.
+    Runs,
+    /// Metrics of one recording.
+    Metrics,
+}
+
+macro_rules! formats {
+    ($($name:literal $module:ident $files:ident,)*) => {
+        &[$(Format { name: $name, is: $module::is, read: $module::read, files: Files::$files }),*]
+    };
 }
 
 /// The first that takes a text has it.
-const FORMATS: &[Format] = &[
-    Format { is: hyperfine::is, read: hyperfine::read, runs: false },
-    Format { is: cyclictest::is, read: cyclictest::read, runs: true },
-    Format { is: timer_module::is, read: timer_module::read, runs: false },
-    Format { is: sysbench::is, read: sysbench::read, runs: true },
-    Format { is: iperf3::is, read: iperf3::read, runs: true },
-    Format { is: sockperf::is, read: sockperf::read, runs: true },
-    Format { is: netperf::is, read: netperf::read, runs: true },
-    Format { is: wrk::is, read: wrk::read, runs: true },
-    Format { is: perf::is, read: perf::read, runs: true },
-    Format { is: smack::is, read: smack::read, runs: false },
-];
+const FORMATS: &[Format] = formats! {
+    "hyperfine" hyperfine Apart,
+    "cyclictest" cyclictest Runs,
+    "rtla" rtla Apart,
+    "oslat" oslat Apart,
+    "stress-ng" stressng Runs,
+    "tickmark_timer_test" timer_module Apart,
+    "sysbench" sysbench Runs,
+    "pgbench" pgbench Runs,
+    "HammerDB" hammerdb Runs,
+    "fio" fio Runs,
+    "iperf3 (-J)" iperf3 Runs,
+    "sockperf" sockperf Runs,
+    "netperf" netperf Runs,
+    "qperf" qperf Runs,
+    "NetPIPE" netpipe Apart,
+    "OSU" osu Apart,
+    "IMB" imb Apart,
+    "ping" ping Apart,
+    "wrk, wrk2" wrk Runs,
+    "ab" ab Runs,
+    "vegeta" vegeta Runs,
+    "oha, hey" oha Runs,
+    "k6" k6 Runs,
+    "perf bench" perf Runs,
+    "perf stat" perfstat Runs,
+    "go test -bench" gobench Apart,
+    "Google Benchmark (JSON)" googlebench Apart,
+    "criterion" criterion Metrics,
+    "cargo bench, divan" cargobench Apart,
+    "JMH (JSON)" jmh Apart,
+    "pyperf" pyperf Apart,
+    "pytest-benchmark (JSON)" pytest Apart,
+    "BenchmarkDotNet (JSON)" benchmarkdotnet Apart,
+    "Catch2 (XML)" catch2 Apart,
+    "super-smack" smack Apart,
+    "github-action-benchmark, conbench, Bencher" history Apart,
+};
 
-/// Reads every text, given with its name, as what it is: a format that names itself, lmbench's, or columns of numbers. The second
-/// part names lines that should hold figures and do not.
+/// Names of the programs whose results are read, besides lmbench 2 and 3.
+pub fn format_names() -> impl Iterator<Item = &'static str> {
+    FORMATS.iter().map(|format| format.name)
+}
+
+/// A format is known by so much of the beginning of a text, bytes.
+const BEGINNING: usize = 256 << 10;
+
+/// Reads every text, given with its name, as the results of a known program, as a table whose columns `options` name, or as plain columns of
+/// numbers. The second part names lines that should hold figures and do not.
 ///
 /// # Errors
-/// Which text is nothing of these, or why one cannot be read.
-pub fn read(texts: &[(String, String)]) -> Result<(Vec<Imported>, Vec<String>), String> {
+/// A text is none of these: what it looks like, and the command that would read it; or why one cannot be read.
+pub fn read(
+    texts: &[(String, String)],
+    options: &TableOptions,
+) -> Result<(Vec<Imported>, Vec<String>), String> {
     let (mut found, mut warnings, mut of_lmbench) = (Vec::new(), Vec::new(), Vec::new());
     for (name, text) in texts {
+        if options.is_table() {
+            let tables = table::read(name, text, options).map_err(|why| format!("{name}: {why}"))?;
+            if tables.is_empty() {
+                return Err(format!("{name} has no figure in these columns"));
+            }
+            add(name, Files::Apart, tables, &mut found)?;
+            continue;
+        }
         if of_a_format(name, text, &mut found)? {
             continue;
         }
         let own = [(name.clone(), text.clone())];
         if lmbench::read(&own).is_ok() {
             of_lmbench.extend(own);
-        } else if let Some((columns, others)) = columns::read(name, text) {
-            found.push(columns);
-            warnings.extend(others);
+        } else if let Some(mut columns) = columns::read(name, text, options.decimal_comma) {
+            columns.is_one_replicate = options.lines != Some(Lines::Replicates);
+            add(name, Files::Apart, vec![columns], &mut found)?;
         } else {
-            return Err(format!(
-                "{name} is no result of lmbench 2 or 3, super-smack, hyperfine (JSON), sysbench, wrk, iperf3 (-J), netperf, sockperf, cyclictest, perf bench or tickmark_timer_test, \
-                 and no columns of numbers (two lines or more, {} columns at most)",
-                columns::MOST_COLUMNS
-            ));
+            return Err(format!("{name} is {}", table::description(name, text)));
         }
     }
     let many =
@@ -91,6 +181,7 @@ pub fn read(texts: &[(String, String)]) -> Result<(Vec<Imported>, Vec<String>), 
         found.extend(hosts);
         warnings.extend(others);
     }
+    found.iter_mut().for_each(plausible::remark);
     Ok((found, warnings))
 }
 
@@ -99,11 +190,18 @@ pub fn read(texts: &[(String, String)]) -> Result<(Vec<Imported>, Vec<String>), 
 /// # Errors
 /// Why it cannot be read.
 fn of_a_format(name: &str, text: &str, all: &mut Vec<Imported>) -> Result<bool, String> {
-    let Some(format) = FORMATS.iter().find(|format| (format.is)(text)) else { return Ok(false) };
-    let found = (format.read)(name, text).map_err(|why| format!("{name}: {why}"))?;
-    if found.iter().any(|one| one.series.is_empty()) {
-        return Err(format!("{name} has no figure that is known"));
+    let beginning = &text[..text.floor_char_boundary(BEGINNING)];
+    let Some(format) = FORMATS.iter().find(|format| (format.is)(beginning)) else { return Ok(false) };
+    let found = (format.read)(name, text).map_err(|why| format!("{name} (of {}): {why}", format.name))?;
+    if found.is_empty() || found.iter().any(|one| one.series.is_empty()) {
+        return Err(format!("{name} (of {}) has no figure that is known", format.name));
     }
+    add(name, format.files, found, all)?;
+    Ok(true)
+}
+
+/// Adds the results of a file to those of earlier ones.
+fn add(name: &str, files: Files, found: Vec<Imported>, all: &mut Vec<Imported>) -> Result<(), String> {
     if all.len() + found.len() > MOST_SYSTEMS {
         return Err(format!(
             "{name}: more than {MOST_SYSTEMS} systems or commands: give fewer files at once"
@@ -113,22 +211,26 @@ fn of_a_format(name: &str, text: &str, all: &mut Vec<Imported>) -> Result<bool, 
         one.check().map_err(|why| format!("{name}: {why}"))?;
     }
     for one in found {
-        // Runs of the same: of one program, with the same facts and the same figures.
+        let facts = |of: &Imported| {
+            of.facts.iter().map(|(name, value, _)| (name.clone(), value.clone())).collect::<Vec<_>>()
+        };
         let same = |known: &&mut Imported| {
-            let facts = |of: &Imported| {
-                of.facts.iter().map(|(name, value, _)| (name.clone(), value.clone())).collect::<Vec<_>>()
-            };
-            format.runs
-                && known.tool == one.tool
-                && facts(known) == facts(&one)
-                && known.kinds.keys().eq(one.kinds.keys())
+            known.tool == one.tool
+                && match files {
+                    Files::Apart => false,
+                    Files::Runs => facts(known) == facts(&one) && known.kinds.keys().eq(one.kinds.keys()),
+                    Files::Metrics => {
+                        known.host == one.host
+                            && !one.kinds.keys().any(|metric| known.kinds.contains_key(metric))
+                    }
+                }
         };
         match all.iter_mut().find(same) {
-            Some(known) => join(known, one),
+            Some(known) => join(known, one, files),
             None => all.push(one),
         }
     }
-    Ok(true)
+    Ok(())
 }
 
 /// Systems, commands or files that one call reads: each becomes a recording.
@@ -153,16 +255,22 @@ fn tell_apart(all: &mut [Imported]) {
     }
 }
 
-/// Another run of the same.
-fn join(known: &mut Imported, more: Imported) {
-    let before = known.rounds;
+/// Adds another run of the same, or other metrics.
+fn join(known: &mut Imported, more: Imported, files: Files) {
+    let before = if files == Files::Runs { known.rounds } else { 0 };
     for (metric, series) in more.series {
         for value in series.values {
             known.put(&metric, before + value.round, value.value, value.step, value.over);
         }
     }
-    known.rounds += more.rounds;
+    known.rounds = known.rounds.max(before + more.rounds);
     known.kinds.extend(more.kinds);
+    known.left_out.extend(more.left_out);
+    known.remarks.extend(
+        more.remarks.into_iter().filter(|remark| !known.remarks.contains(remark)).collect::<Vec<_>>(),
+    );
+    // Each file is a replicate.
+    known.is_one_replicate &= files != Files::Runs;
 }
 
 #[cfg(test)]

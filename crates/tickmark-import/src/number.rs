@@ -1,6 +1,6 @@
 //! Numbers and names as other programs print them.
 
-use tickmark_wire::Printed;
+use tickmark_wire::{Better, Printed, Unit, Word};
 
 /// A name of a metric from a title: small letters, digits, dots and underscores.
 pub(super) fn named(title: &str) -> String {
@@ -45,4 +45,93 @@ fn exponent(after: &str) -> &str {
     let signs = usize::from(rest.starts_with(['+', '-']));
     let digits = rest[signs..].bytes().take_while(u8::is_ascii_digit).count();
     if digits > 0 { &after[..1 + signs + digits] } else { "" }
+}
+
+/// A part of a metric's name from another program's name: as it is, but for blanks and signs that have a meaning in patterns and lists.
+pub(super) fn label(name: &str) -> String {
+    let plain = |c: char| if c.is_alphanumeric() || "._-/=+:()@#".contains(c) { c } else { '_' };
+    name.trim().chars().map(plain).take(200).collect()
+}
+
+/// A percentile's name in a metric: p99_9 of "99.900".
+pub(super) fn percentile(percent: &str) -> String {
+    let percent =
+        if percent.contains('.') { percent.trim_end_matches('0').trim_end_matches('.') } else { percent };
+    format!("p{}", percent.replace('.', "_"))
+}
+
+/// Units by their printed names: the unit of recordings (ns, B, B/s, 1/s, Hz, share), and the factor to it. KB and MB are powers of 1,000,
+/// KiB and MiB of 1,024.
+pub(crate) fn unit(word: &str) -> Option<(Unit, f64)> {
+    let times: &[(&[&str], f64)] = &[
+        (&["ps"], 1e-3),
+        (&["ns", "nsec", "nsecs", "nanosecond", "nanoseconds"], 1.0),
+        (&["us", "\u{b5}s", "\u{3bc}s", "usec", "usecs", "microsecond", "microseconds"], 1e3),
+        (&["ms", "msec", "msecs", "millisecond", "milliseconds"], 1e6),
+        (&["s", "sec", "secs", "second", "seconds"], 1e9),
+        (&["min", "minutes"], 60e9),
+        (&["h", "hours"], 3600e9),
+    ];
+    let sizes = [("", 1.0), ("k", 1e3), ("K", 1e3), ("M", 1e6), ("G", 1e9), ("T", 1e12)];
+    let binary = [("Ki", 1024.0), ("Mi", 1_048_576.0), ("Gi", 1_073_741_824.0), ("Ti", 1_099_511_627_776.0)];
+    if let Some((_, factor)) = times.iter().find(|(names, _)| names.contains(&word)) {
+        return Some((Unit::Time, *factor));
+    }
+    let prefixed = |rest: &str| {
+        let known = |(prefix, factor): (&str, f64)| (prefix == rest).then_some(factor);
+        sizes.into_iter().chain(binary).find_map(known)
+    };
+    let (head, a_second) = match word.split_once('/') {
+        Some((head, "s" | "sec" | "second")) => (head, true),
+        Some(_) => return None,
+        None => (word.strip_suffix("ps").unwrap_or(word), word.ends_with("ps")),
+    };
+    let of = |size, throughput| if a_second { throughput } else { size };
+    match head {
+        "%" if !a_second => return Some((Unit::Share, 0.01)),
+        "bytes" | "byte" => return Some((of(Unit::Bytes, Unit::Throughput), 1.0)),
+        "ops" | "op" | "req" | "requests" | "events" | "transactions" | "msgs" | "messages" | ""
+            if a_second =>
+        {
+            return Some((Unit::Rate, 1.0));
+        }
+        _ => {}
+    }
+    if let Some(factor) = head.strip_suffix("Hz").and_then(prefixed) {
+        return Some((Unit::Frequency, factor));
+    }
+    if let Some(factor) = head.strip_suffix("bit").or(head.strip_suffix("bits")).and_then(prefixed) {
+        return a_second.then_some((Unit::Throughput, factor / 8.0));
+    }
+    let factor = head.strip_suffix('B').and_then(prefixed)?;
+    Some((of(Unit::Bytes, Unit::Throughput), factor))
+}
+
+/// A number with its unit behind it, apart or not, in the unit of recordings: "12.92ms", "3.4 MB/s".
+pub(super) fn quantity(text: &str) -> Option<(Printed, Unit)> {
+    let text = text.trim();
+    let end = text.find(|c: char| !c.is_ascii_digit() && !matches!(c, '.' | '-' | '+' | ','))?;
+    let number = first_number(&text[..end])?;
+    let (unit, factor) = unit(text[end..].split_whitespace().next()?)?;
+    Some((number * factor, unit))
+}
+
+/// The time in a text such as "12.92ms", in ns.
+pub(super) fn time(text: &str) -> Option<Printed> {
+    quantity(text).filter(|(_, unit)| *unit == Unit::Time).map(|(time, _)| time)
+}
+
+/// A unit as another program names it, with the factor to the unit of recordings, and which way is better: less of a time or of something an
+/// operation takes, more of something a second.
+pub(super) fn unit_or_word(word: &str) -> (Unit, f64, Better) {
+    let base = word.strip_suffix("/op").or(word.strip_suffix("/iter")).unwrap_or(word);
+    let (unit, factor) = unit(base).unwrap_or_else(|| (Unit::Other(Word::new(word)), 1.0));
+    let better = match unit {
+        Unit::Time | Unit::Bytes => Better::Lower,
+        Unit::Rate | Unit::Throughput => Better::Higher,
+        Unit::Other(_) if base != word => Better::Lower,
+        Unit::Other(_) if word.ends_with("/s") || word.ends_with("/sec") => Better::Higher,
+        _ => Better::Neither,
+    };
+    (unit, factor, better)
 }

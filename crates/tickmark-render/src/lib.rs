@@ -43,5 +43,5 @@ pub mod scenario;
 pub mod wakes;
 pub mod what_if;
 
-pub use number::count;
+pub use number::{count, figure};
 pub use reason::{elsewhere, incomparable, no_figure};

@@ -37,6 +37,12 @@ pub(crate) fn value(value: f64, deviation: Option<f64>, unit: Unit) -> String {
     }
 }
 
+/// A single figure of a metric with its unit.
+#[must_use]
+pub fn figure(value: f64, unit: tickmark_wire::Unit) -> String {
+    self::value(value, None, unit.into())
+}
+
 /// Bytes in the unit that divides them best: 64 B, 32 KiB, 128 MiB. (MB/s are 10^6 bytes a second.)
 pub(crate) fn bytes(value: f64) -> String {
     let (kilo, mega) = (1024.0, 1_048_576.0);

@@ -63,6 +63,18 @@ pub struct ImportedFrom {
     pub tool: String,
     /// Environment as the results state it; the sources are file names and lines.
     pub environment: Environment,
+    /// True if the runs of a metric are repetitions of one execution, or of executions one after the other: all of them are one replicate.
+    /// Absent in recordings of earlier programs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub one_replicate: Option<bool>,
+}
+
+impl ImportedFrom {
+    /// True if all runs together are one replicate. Earlier versions knew it of two tools.
+    #[must_use]
+    pub fn is_one_replicate(&self) -> bool {
+        self.one_replicate.unwrap_or_else(|| self.tool == "columns" || self.tool.starts_with("hyperfine"))
+    }
 }
 
 /// The settings in force.

@@ -15,7 +15,8 @@ static KNOWN: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
 
 impl Word {
     /// Keeps a word for the life of the program, each once.
-    pub(crate) fn new(text: &str) -> Self {
+    #[must_use]
+    pub fn new(text: &str) -> Self {
         let clean: String = printable(text, false).chars().take(64).collect();
         let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(word) = known.get(clean.as_str()) {

@@ -341,8 +341,41 @@ pub(crate) struct Import {
     /// Name of the recording [default: the host's name in the file]
     #[arg(long)]
     pub(crate) name: Option<String>,
+    /// Names of a table's columns in their order, with units where they have some: size,latency:us,- (- leaves one out)
+    #[arg(long, value_name = "NAME[:UNIT],...", value_delimiter = ',', help_heading = TABLES)]
+    pub(crate) columns: Vec<String>,
+    /// A column of figures, by its name or number; may be given several times [default: all that have no other role]
+    #[arg(long, value_name = "COLUMN[:UNIT]", help_heading = TABLES)]
+    pub(crate) value: Vec<String>,
+    /// A column that is a parameter of the figures: a size, a number of threads
+    #[arg(long, value_name = "COLUMN", help_heading = TABLES)]
+    pub(crate) group: Vec<String>,
+    /// The column that names the metric
+    #[arg(long, value_name = "COLUMN", help_heading = TABLES)]
+    pub(crate) metric: Option<String>,
+    /// The column of times; each time becomes a recording
+    #[arg(long, value_name = "COLUMN", help_heading = TABLES)]
+    pub(crate) time: Option<String>,
+    /// What several lines of one metric are: repetitions of one execution (one replicate), or executions of their own (each a replicate)
+    #[arg(long, value_name = "WHAT", value_enum, help_heading = TABLES)]
+    pub(crate) lines: Option<Lines>,
+    /// The decimal mark
+    #[arg(long, value_name = "MARK", value_parser = [".", ","], default_value = ".", help_heading = TABLES)]
+    pub(crate) decimal: String,
+    /// A cell without a figure, such as - or NaN; may be given several times
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true, help_heading = TABLES)]
+    pub(crate) missing: Vec<String>,
     #[command(flatten)]
     pub(crate) output: Output,
+}
+
+/// Heading of the options of tables.
+const TABLES: &str = "Tables of unknown programs";
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Lines {
+    Repetitions,
+    Replicates,
 }
 
 #[derive(Debug, Args)]

@@ -4,6 +4,7 @@ use super::side::Side;
 use std::collections::BTreeSet;
 use tickmark_stats::verdict::{Family, Sides, part};
 use tickmark_store::{Arm, Recording, Status};
+use tickmark_wire::ImportedFrom;
 
 /// The unit of inference that was asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,11 +41,8 @@ pub enum Basis {
         /// In which they were begun: A the base, B the candidate; none of what another program measured.
         order: Option<String>,
     },
-    /// Each run was made apart, as those that other programs printed; or, of columns of numbers, each line.
-    Apart {
-        /// True if it is each line.
-        lines: bool,
-    },
+    /// Each run is an execution of its own, as those that other programs printed.
+    Apart,
     /// Each run, because that was asked for.
     Asked,
     /// Too few replicates: one or two recordings a side, or more of them that were made one side after the other, each side
@@ -52,6 +50,8 @@ pub enum Basis {
     Few {
         /// In which they were begun.
         order: String,
+        /// True if another program measured them.
+        imported: bool,
     },
 }
 
@@ -100,19 +100,18 @@ impl Basis {
             return Self::Asked;
         }
         let all = || [base, other].into_iter().flat_map(|side| &side.recordings);
-        let tools = || all().map(|recording| recording.imported.as_ref().map(|from| from.tool.as_str()));
         let (counts, order) = ([base.recordings.len(), other.recordings.len()], order(base, other));
         // When another program measured is not known.
-        let imported = tools().all(|tool| tool.is_some());
+        let imported = all().all(|recording| recording.imported.is_some());
         if counts.iter().all(|count| *count >= ENOUGH) && (imported || Self::by_turns(&order)) {
             return Self::Recordings { counts, order: (!imported).then_some(order) };
         }
-        // What hyperfine ran, it ran one after the other.
-        if tools().all(|tool| tool.is_some_and(|tool| !tool.starts_with("hyperfine"))) {
-            let lines = tools().flatten().any(|tool| tool == "columns");
-            return Self::Apart { lines };
+        let is_one =
+            |recording: &Recording| recording.imported.as_ref().is_some_and(ImportedFrom::is_one_replicate);
+        if imported && !all().any(is_one) {
+            return Self::Apart;
         }
-        Self::Few { order }
+        Self::Few { order, imported }
     }
 
     /// For programs.
@@ -122,7 +121,7 @@ impl Basis {
             Self::Blocks { .. } => "block",
             Self::Phases { .. } => "phase",
             Self::Recordings { .. } | Self::Few { .. } => "recording",
-            Self::Apart { .. } | Self::Asked => "run",
+            Self::Apart | Self::Asked => "run",
         }
     }
 

@@ -140,9 +140,16 @@ impl<'a> SideRows<'a> {
                 let history = few.then(|| history.get(&name)).flatten();
                 let runs = [runs(&ours, figure), runs(&theirs, figure)];
                 let (values, blocks) = replicates(&runs, basis, history.is_some());
+                let in_order = match basis {
+                    Basis::Apart => Some(values.clone()),
+                    Basis::Few { imported: true, .. } => Some(
+                        runs.each_ref().map(|side| side.iter().flatten().map(|(_, value)| *value).collect()),
+                    ),
+                    _ => None,
+                };
                 let counts = match basis {
                     // What was made one after the other is one stretch of time.
-                    Basis::Few { order } if !Basis::by_turns(order) => [1, 1],
+                    Basis::Few { order, .. } if !Basis::by_turns(order) => [1, 1],
                     _ => values.each_ref().map(Vec::len),
                 };
                 figures.push(Figure {
@@ -156,9 +163,7 @@ impl<'a> SideRows<'a> {
                     // What is no floor is no figure to compare.
                     unlike: unlike.or(no_floor.filter(|_| figure == "floor")),
                     marks: marks(&ours, &theirs, figure),
-                    order: matches!(basis, Basis::Apart { .. })
-                        .then(|| Order::one_after_the_other(&values[0], &values[1]))
-                        .flatten(),
+                    order: in_order.and_then(|[first, second]| Order::one_after_the_other(&first, &second)),
                     values,
                     blocks,
                     counts,

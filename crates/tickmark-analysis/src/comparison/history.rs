@@ -137,8 +137,10 @@ pub(super) fn history_before(earlier: &Earlier<'_>, sides: &[&Side]) -> History 
     let own: Vec<Entry> = recordings.iter().map(|recording| Entry::from_recording(recording)).collect();
     let first = own.iter().map(|entry| entry.created).min();
     let boots: BTreeSet<&Option<String>> = own.iter().map(|entry| &entry.boot).collect();
-    let is_other =
-        |entry: &Entry| !entry.imported && entry.arm.is_none() && own.iter().all(|own| own.id != entry.id);
+    let imported = own.iter().all(|own| own.imported);
+    let is_other = |entry: &Entry| {
+        entry.imported == imported && entry.arm.is_none() && own.iter().all(|own| own.id != entry.id)
+    };
     let fits = |entry: &Entry| {
         let before = first.is_some_and(|first| entry.created < first);
         before && is_other(entry) && own.iter().any(|own| own.signature == entry.signature)

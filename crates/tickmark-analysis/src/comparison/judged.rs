@@ -45,7 +45,7 @@ pub(super) fn runs_alone(pages: &[Page<'_>], rule: Rule) -> Vec<Vec<Option<Compa
         (!figure.exact
             && figure.unlike.is_none()
             && (figure.values[0].is_empty() || figure.history.is_some()))
-        .then_some(Sides::Apart { values: [a, b], step: figure.step, order: None })
+        .then_some(Sides::Apart { values: [a, b], step: figure.step, order: figure.order })
     })
 }
 
@@ -151,7 +151,7 @@ mod tests {
 
     /// Which of the calls and of what has no group are claimed, and whether the group is.
     fn changed(others: [f64; 4]) -> ([bool; 4], Vec<bool>) {
-        let (history, basis) = (history(), Basis::Few { order: "AB".to_owned() });
+        let (history, basis) = (history(), Basis::Few { order: "AB".to_owned(), imported: false });
         let figure = |name: &str, group, other| Figure::floor(name, group, [100.0, other], &history);
         let call = |(name, other): (&&str, &f64)| figure(name, Group::SystemCall, *other);
         let mut figures: Vec<Figure> = CALLS.iter().zip(&others).map(call).collect();
@@ -180,7 +180,7 @@ mod tests {
             recordings[7] = far;
             let one = |value: &f64| Figures::from([(("alone".to_owned(), "floor"), *value)]);
             let history = History::from_recordings(recordings.iter().map(one).collect());
-            let basis = Basis::Few { order: "AB".to_owned() };
+            let basis = Basis::Few { order: "AB".to_owned(), imported: false };
             let alone = Figure::floor("alone", Group::Memory, [100.0, 110.0], &history);
             let pages = [Page { basis: &basis, figures: vec![alone] }];
             claimed(&pages, &[Vec::new()], Rule::default(), &history)[0][0].unwrap().verdict

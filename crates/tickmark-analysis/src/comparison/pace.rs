@@ -159,7 +159,7 @@ mod tests {
 
     /// Of a pair of recordings whose pace and whose calls went to so much: the claimed ratio of each call, and the paces' of the group.
     fn claimed(pace: f64, calls: f64) -> ([Option<f64>; 3], Vec<Option<f64>>) {
-        let (history, basis) = (history(), Basis::Few { order: "AB".to_owned() });
+        let (history, basis) = (history(), Basis::Few { order: "AB".to_owned(), imported: false });
         let of = |ratio: f64, group| {
             let history = &history;
             move |metric: &&str| Figure::floor(metric, group, [105.0, 105.0 * ratio], history)

@@ -8,6 +8,9 @@ pub(super) fn printed(text: &str) -> Option<(f64, f64)> {
         b'M' => (&text[..text.len() - 1], 1e6),
         _ => (text, 1.0),
     };
+    // Where the decimal mark is a comma: it prints no thousands.
+    let with_point = digits.replace(',', ".");
+    let digits = with_point.as_str();
     if !digits.bytes().all(|b| b.is_ascii_digit() || b == b'.') {
         return None;
     }

@@ -69,8 +69,8 @@ struct Page<'a> {
 struct Layout {
     columns: &'static [Column],
     places: Vec<Range<usize>>,
-    /// Where the second word of a row begins, if the page kept its blanks.
-    second: usize,
+    /// Where the system of a row stands, if the page kept its blanks.
+    system: Range<usize>,
 }
 
 impl Layout {
@@ -88,13 +88,20 @@ impl Layout {
         let guesses = usize::from(table.title.starts_with("Memory latencies"));
         let count = spans.len().checked_sub(first + guesses)?.min(table.columns.len());
         let columns = table.columns.get(..count).filter(|columns| !columns.is_empty())?;
-        Some(Self { columns, places: spans[first..first + count].to_vec(), second: spans[1].start })
+        Some(Self { columns, places: spans[first..first + count].to_vec(), system: spans[1].clone() })
     }
 
     /// The cells of a row some of whose figures lack, where the page kept its blanks: each figure has to stand whole
     /// in a column's place.
     fn by_place<'a>(&self, line: &'a str, figures: usize) -> Option<Vec<Option<&'a str>>> {
-        if !line.is_ascii() || !line.get(self.second..)?.starts_with(|c: char| c.is_ascii_alphabetic()) {
+        // The system stands at either edge of its column, and nothing between the columns.
+        let system = line
+            .get(self.system.clone())
+            .filter(|system| system.trim().starts_with(|c: char| c.is_ascii_alphabetic()));
+        if !line.is_ascii()
+            || system.is_none()
+            || line.as_bytes().get(self.system.end).is_some_and(|byte| *byte != b' ')
+        {
             return None;
         }
         let alone = |at: usize| line.as_bytes().get(at).is_none_or(|byte| *byte == b' ');
@@ -142,8 +149,9 @@ impl Page<'_> {
         let round = self.rounds.entry(key).or_insert(begun.unwrap_or(0));
         *round += 1;
         let round = *round;
+        // "-1" stands for a clock rate or another figure that was not found.
         let numeric = |word: &&str| printed(word).is_some() || word.starts_with('-');
-        let first = words.iter().skip(3).position(|word| printed(word).is_some());
+        let first = words.iter().skip(3).position(|word| printed(word).is_some() || *word == "-1");
         let figures: Vec<&str> = first
             .map(|at| words[3 + at..].iter().take_while(|word| numeric(word)).copied().collect())
             .unwrap_or_default();

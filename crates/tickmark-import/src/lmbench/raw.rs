@@ -61,15 +61,31 @@ const TABLES: &[(&str, &str, f64)] = &[
     ("Socket bandwidth using localhost", "bandwidth.tcp", MB),
 ];
 
-/// True if a text is one.
+/// True if a text is one, or a part of one without its header: a log of a serial console.
 pub(super) fn is(text: &str) -> bool {
-    text.lines().any(|line| line.starts_with(HEADER) && line.contains("results for"))
+    text.lines().any(is_header) || labels(text) > 1
+}
+
+/// True if a line begins the results of a run.
+fn is_header(line: &str) -> bool {
+    line.starts_with(HEADER) && line.contains("results for")
+}
+
+/// Labels of figures that a text has.
+fn labels(text: &str) -> usize {
+    let lines: Vec<&str> = text.lines().collect();
+    let run = Run { name: "", first: 1, lines: &lines };
+    LABELS.iter().filter(|(label, ..)| run.labelled(label).is_some()).count()
 }
 
 /// Reads a file, or several in one; how many runs were taken.
 pub(super) fn read(name: &str, text: &str, all: &mut Vec<Imported>, warnings: &mut Vec<String>) -> usize {
     let lines: Vec<&str> = text.lines().collect();
-    let starts: Vec<usize> = (0..lines.len()).filter(|i| lines[*i].starts_with(HEADER)).collect();
+    let mut starts: Vec<usize> = (0..lines.len()).filter(|i| lines[*i].starts_with(HEADER)).collect();
+    if starts.is_empty() {
+        starts.push(0);
+        warnings.push(format!("{name} has no line \"[lmbench3.0 results for ...\": host and kernel are not known, and where a run ends is not"));
+    }
     let ends = starts.iter().skip(1).copied().chain([lines.len()]);
     for (start, end) in starts.iter().zip(ends) {
         let run = Run { name, first: *start + 1, lines: &lines[*start..end] };
@@ -105,6 +121,7 @@ const UNITS: &[&str] = &["microseconds", "nanoseconds", "usecs", "MB/sec", "KB/s
 impl Run<'_> {
     fn take(&self, all: &mut Vec<Imported>, warnings: &mut Vec<String>) {
         let title = self.lines.first().copied().unwrap_or_default();
+        let title = if is_header(title) || title.starts_with(HEADER) { title } else { HEADER };
         let version = title[HEADER.len()..].split_whitespace().next().unwrap_or_default();
         let is_2 = version.starts_with('2');
         let copies = self.header("SYNC_MAX").and_then(|copies| copies.parse::<u32>().ok()).unwrap_or(1);
@@ -126,12 +143,13 @@ impl Run<'_> {
         let count = self.figures(is_2, round, host);
         if count == 0 {
             warnings.push(format!("{source}: a run without figures"));
-        } else if self
-            .lines
-            .iter()
-            .rev()
-            .find(|line| !line.trim().is_empty())
-            .is_none_or(|l| !l.starts_with('['))
+        } else if title != HEADER
+            && self
+                .lines
+                .iter()
+                .rev()
+                .find(|line| !line.trim().is_empty())
+                .is_none_or(|l| !l.starts_with('['))
         {
             warnings.push(format!(
                 "{source}: the run has no closing date: it was cut, and what followed is missing"

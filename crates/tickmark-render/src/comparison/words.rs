@@ -39,9 +39,9 @@ pub(super) const fn replicates(basis: &Basis) -> &'static str {
     match basis {
         Basis::Blocks { .. } => "blocks",
         Basis::Phases { .. } => "phases",
+        Basis::Few { imported: true, .. } => "files a side",
         Basis::Recordings { .. } | Basis::Few { .. } => "recordings a side",
-        Basis::Apart { lines: true } => "lines a side",
-        Basis::Apart { lines: false } | Basis::Asked => "runs a side",
+        Basis::Apart | Basis::Asked => "runs a side",
     }
 }
 
@@ -67,10 +67,19 @@ pub(crate) fn printed(line: &Line, basis: &Basis, margin: f64) -> Printed {
     let pace = line.by_pace.map(by_pace);
     let values = line.values.iter().map(Vec::len).sum();
     let shown = |drift: f64| value(drift, None, line.unit);
-    let order = line.claim.and_then(|claim| claim.order);
+    let order = line.claim.or(line.alone).and_then(|claim| claim.order);
+    let share = |order: Order| order.most_by_drift() / line.means[0].abs();
+    let drift = order.filter(|_| line.claim.is_none());
+    let drift =
+        drift.map(|order| format!("a drift as within the sets makes at most {}", per_cent(share(order))));
     let order = order.map(|order| self::order(&order, values, &shown)).unwrap_or_default();
-    let marks: Vec<String> =
-        middle.into_iter().chain(pace).chain(order).chain(line.marks.iter().map(marked)).collect();
+    let marks: Vec<String> = middle
+        .into_iter()
+        .chain(pace)
+        .chain(drift)
+        .chain(order)
+        .chain(line.marks.iter().map(marked))
+        .collect();
     let verdict = if marks.is_empty() { verdict } else { format!("{verdict} [{}]", marks.join("; ")) };
     Printed { means, change: line.ratio.map_or_else(none, percent), interval, verdict }
 }
@@ -155,7 +164,12 @@ pub(super) fn open_reason(why: NoClaimReason, line: &Line, basis: &Basis) -> Str
                 Verdict::Equivalent => "; by runs alone equivalent",
                 Verdict::Undecided { .. } => "",
             });
-            format!("not interleaved{}", runs.unwrap_or_default())
+            let what = if matches!(basis, Basis::Few { imported: true, .. }) {
+                "too few files a side"
+            } else {
+                "not interleaved"
+            };
+            format!("{what}{}", runs.unwrap_or_default())
         }
         NoClaimReason::Missing => {
             let [base, other] = line.made.map(|[with, made]| format!("{with} of {made}"));

@@ -96,6 +96,12 @@ impl Order {
         self.drift.abs() > t_point(0.005, self.df) * self.drift_error
     }
 
+    /// The largest difference that the drift makes if it goes on, with 95 % confidence, in the unit of the values.
+    #[must_use]
+    pub fn most_by_drift(&self) -> f64 {
+        self.drift.abs() + t_point(0.05, self.df) * self.drift_error
+    }
+
     /// Why a difference with this error and these degrees of freedom is not claimed at a level, if it is not.
     pub(super) fn withholds(&self, difference: &Difference, level: f64) -> Option<Withheld> {
         let Difference { point, error, df } = *difference;

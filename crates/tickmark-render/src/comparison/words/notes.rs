@@ -76,19 +76,22 @@ fn of_basis(basis: &Basis) -> Vec<String> {
         Basis::Recordings { counts: [a, b], order: None } => format!(
             "each recording is a replicate: {a} and {b}, which they are if both sides were interleaved: in which order they were made is not known"
         ),
-        Basis::Apart { lines: false } => {
+        Basis::Apart => {
             "each run counts as a replicate, which they are if both sides were interleaved: made one side after the other, \
              drift between them looks like a change"
-                .to_owned()
-        }
-        Basis::Apart { lines: true } => {
-            "each line counts as a replicate, which only its author can know: samples of one process are not replicates"
                 .to_owned()
         }
         Basis::Asked => {
             "--unit run: this is what the runs would say if both recordings were made under the same conditions".to_owned()
         }
-        Basis::Few { order } if !Basis::by_turns(order) => format!(
+        Basis::Few { imported: true, .. } => {
+            "each file is one replicate: its repetitions share a process, a boot or a build, and files differ even where nothing was \
+             changed. Three files a side, better taken alternately, can be judged (compare 'old*' 'new*'); so can one a side beside ten \
+             imported earlier. In brackets: the interval by the repetitions alone. `import --lines replicates` says that each line \
+             is an execution of its own"
+                .to_owned()
+        }
+        Basis::Few { order, .. } if !Basis::by_turns(order) => format!(
             "the recordings were made in the order {order}: each side is one stretch of time, and so one replicate; \
              `tickmark experiment` interleaves"
         ),

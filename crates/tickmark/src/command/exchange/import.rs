@@ -1,6 +1,6 @@
 //! Results of other programs become recordings.
 
-use crate::cli::{Format, Import};
+use crate::cli::{self, Format, Import};
 use crate::command::import_events;
 use crate::error::{Code, Error};
 use serde_json::json;
@@ -8,7 +8,7 @@ use std::fmt::Write;
 use std::io::Read;
 use std::path::Path;
 use tickmark_drive::ThisMachine;
-use tickmark_import::{Imported, Series, Value, lmbench};
+use tickmark_import::{Imported, Series, TableOptions, Value, lmbench};
 use tickmark_store::{Id, Meta, Store};
 use tickmark_wire::text::printable;
 use tickmark_wire::{
@@ -27,7 +27,7 @@ pub(in crate::command) fn run(store: &Store, import: &Import) -> Result<Code, Er
         return own_events(store, import, file, events);
     }
     let nothing = |why| Error::Usage(format!("{why}; nothing was imported"));
-    let (found, warnings) = tickmark_import::read(&texts).map_err(nothing)?;
+    let (found, warnings) = tickmark_import::read(&texts, &table_options(import)).map_err(nothing)?;
     let mut names = Imported::names(&found);
     if let Some(name) = &import.name {
         if names.len() > 1 {
@@ -57,6 +57,10 @@ pub(in crate::command) fn run(store: &Store, import: &Import) -> Result<Code, Er
                 "tool": host.tool,
                 "runs": host.rounds,
                 "metrics": host.series.len(),
+                "one_replicate": host.is_one_replicate,
+                "measured_at": host.at.map(|at| at.to_string()),
+                "left_out": host.left_out,
+                "remarks": host.remarks,
             })
         };
         let rows: Vec<_> = kept.iter().map(row).collect();
@@ -64,13 +68,7 @@ pub(in crate::command) fn run(store: &Store, import: &Import) -> Result<Code, Er
     } else {
         let mut text = String::new();
         for (id, name, host) in &kept {
-            let (runs, metrics) = (tickmark_render::count(host.rounds, "run"), host.series.len());
-            let _ = writeln!(
-                text,
-                "{} ({}, {runs}, {metrics} metrics) saved as {id}",
-                printable(name, false),
-                host.tool
-            );
+            text.push_str(&understood(id, name, host));
         }
         let _ = match &kept[..] {
             [(base, _, first), (candidate, ..), ..] => {
@@ -101,6 +99,68 @@ fn own_events(store: &Store, import: &Import, file: &str, events: &str) -> Resul
         ))?;
     }
     Ok(if warnings.is_empty() { Code::Done } else { Code::Partly })
+}
+
+/// The roles of a table's columns.
+fn table_options(import: &Import) -> TableOptions {
+    TableOptions {
+        columns: import.columns.clone(),
+        values: import.value.clone(),
+        groups: import.group.clone(),
+        metric: import.metric.clone(),
+        time: import.time.clone(),
+        lines: import.lines.map(|lines| match lines {
+            cli::Lines::Repetitions => tickmark_import::Lines::Repetitions,
+            cli::Lines::Replicates => tickmark_import::Lines::Replicates,
+        }),
+        decimal_comma: import.decimal == ",",
+        missing: import.missing.clone(),
+    }
+}
+
+/// Metrics, lines and remarks that are shown of one recording.
+const SHOWN: usize = 8;
+
+/// What was understood of a file: its metrics with their values and repetitions, remarks, and lines that were left out.
+fn understood(id: &Id, name: &str, host: &Imported) -> String {
+    let mut text = String::new();
+    let (metrics, runs) = (tickmark_render::count(host.series.len() as u32, "metric"), host.rounds);
+    let runs = match (runs, host.is_one_replicate) {
+        (0 | 1, _) => "1 value of each".to_owned(),
+        (runs, true) => format!("up to {runs} repetitions, together 1 replicate"),
+        (runs, false) => format!("{runs} runs, each a replicate"),
+    };
+    let at =
+        host.at.map_or_else(String::new, |at| format!(", measured {}", at.strftime("%Y-%m-%d %H:%M UTC")));
+    let _ =
+        writeln!(text, "{}: {}, {metrics}, {runs}{at}", printable(name, false), printable(&host.tool, false));
+    for (metric, series) in host.series.iter().take(SHOWN) {
+        let mut values: Vec<f64> = series.values.iter().map(|value| value.value).collect();
+        values.sort_by(f64::total_cmp);
+        let unit = host.kinds.get(metric).map_or_else(|| self::metric(metric, &[]).unit, |kind| kind.unit);
+        let middle = tickmark_render::figure(values[values.len() / 2], unit);
+        let count = if values.len() > 1 { format!("  median of {}", values.len()) } else { String::new() };
+        let _ = writeln!(text, "  {:40} {middle:>12}{count}", printable(metric, false));
+    }
+    let mut list = |what: &str, all: &[String]| {
+        for line in all.iter().take(SHOWN) {
+            let _ = writeln!(text, "  {what}: {}", printable(line, false));
+        }
+        if all.len() > SHOWN {
+            let _ = writeln!(text, "  {what}: {} more (--format json lists them)", all.len() - SHOWN);
+        }
+    };
+    list("remark", &host.remarks);
+    list("left out", &host.left_out);
+    if host.series.len() > SHOWN {
+        let _ = writeln!(
+            text,
+            "  and {} more: tickmark show {id}",
+            tickmark_render::count((host.series.len() - SHOWN) as u32, "metric")
+        );
+    }
+    let _ = writeln!(text, "saved as {id}");
+    text
 }
 
 /// Options of a command that shows lmbench's results as tables.
@@ -150,7 +210,7 @@ pub(in crate::command) fn keep(store: &Store, host: &Imported, name: &str) -> Re
         format: FORMAT,
         id: Id::random(),
         name: name.to_owned(),
-        created: jiff::Timestamp::now(),
+        created: host.at.unwrap_or_else(jiff::Timestamp::now),
         program: format!("tickmark {}", env!("CARGO_PKG_VERSION")),
         select: Vec::new(),
         plan: Plan { settings: Settings::default(), metrics, runs },
@@ -159,7 +219,11 @@ pub(in crate::command) fn keep(store: &Store, host: &Imported, name: &str) -> Re
     };
     let mut facts = Environment::default();
     host.facts.iter().for_each(|(name, value, source)| facts.know(name, source, value));
-    let from = Event::Imported(Box::new(ImportedFrom { tool: host.tool.clone(), environment: facts }));
+    let from = Event::Imported(Box::new(ImportedFrom {
+        tool: host.tool.clone(),
+        environment: facts,
+        one_replicate: Some(host.is_one_replicate),
+    }));
     let mut writer = store.create(&meta)?;
     let folder = writer.folder().to_owned();
     let written = std::iter::once(&from).chain(&events).try_for_each(|event| writer.write(event));

@@ -7,7 +7,7 @@ use crate::selection::Named;
 use tickmark_analysis::changes::{Begun, TooMany};
 use tickmark_store::{Entry, Recording, Store};
 
-/// The levels of what is named, over these recordings. Experiments turn a knob, and what was imported was made elsewhere: neither is
+/// The levels of what is named, over these recordings. Experiments turn a knob and are no
 /// history.
 pub(in crate::command) fn run(
     store: &Store,
@@ -15,7 +15,7 @@ pub(in crate::command) fn run(
     names: &[String],
     output: &Output,
 ) -> Result<Code, Error> {
-    let is_history = |entry: &&Entry| entry.arm.is_none() && !entry.imported && entry.complete;
+    let is_history = |entry: &&Entry| entry.arm.is_none() && entry.complete;
     let history: Vec<&Entry> = entries.iter().filter(is_history).collect();
     let (mut recordings, mut steps) = (Vec::<Recording>::new(), Steps::new());
     for (at, entry) in history.iter().enumerate() {

@@ -1,0 +1,111 @@
+//! Text of Rust's benchmarks: `cargo bench` (libtest, any unit an iteration), criterion's summary on the terminal, and divan's tree.
+
+use super::number::{label, time, unit_or_word};
+use super::{begin, first_number, quantity};
+use crate::Imported;
+use tickmark_wire::{Better, Unit};
+
+/// Name, and what stands behind `bench:`, of `test name ... bench:  2,835 ns/iter (+/- 14)`.
+fn libtest(line: &str) -> Option<(&str, &str)> {
+    let (name, rest) = line.trim_start().strip_prefix("test ")?.split_once(" ... bench:")?;
+    Some((name.trim(), rest.trim()))
+}
+
+/// The middle of criterion's `time:   [1.0 ns 1.1 ns 1.2 ns]`, and what stands before it.
+fn criterion(line: &str) -> Option<(&str, [&str; 3])> {
+    let (name, rest) = line.split_once("time:")?;
+    let words: Vec<&str> = rest.trim().strip_prefix('[')?.strip_suffix(']')?.split_whitespace().collect();
+    let [a, b, c, d, e, f] = words[..] else { return None };
+    time(&format!("{a}{b}"))?;
+    let part =
+        |number: &str, unit: &str| rest.find(number).map(|at| &rest[at..at + number.len() + 1 + unit.len()]);
+    Some((name.trim(), [part(a, b)?, part(c, d)?, part(e, f)?]))
+}
+
+fn is_divan(line: &str) -> bool {
+    ["fastest", "slowest", "median", "mean", "samples"].iter().all(|head| line.contains(head))
+        && line.contains('\u{2502}')
+}
+
+pub(super) fn is(text: &str) -> bool {
+    text.lines().any(|line| libtest(line).is_some() || criterion(line).is_some() || is_divan(line))
+}
+
+pub(super) fn read(name: &str, text: &str) -> Result<Vec<Imported>, String> {
+    let tool = if text.lines().any(is_divan) {
+        "divan"
+    } else if text.lines().any(|line| libtest(line).is_some()) {
+        "cargo bench"
+    } else {
+        "criterion"
+    };
+    let mut found = begin(tool, name);
+    found.is_one_replicate = true;
+    let (mut before, mut path): (&str, Vec<String>) = ("", Vec::new());
+    found.take_lines(text, |found, line| {
+        if let Some((benchmark, rest)) = libtest(line) {
+            let Some(number) = first_number(rest) else { return false };
+            let word = rest.split_whitespace().nth(1).unwrap_or_default();
+            let (unit, factor, better) = unit_or_word(word);
+            found.repeat(&format!("bench.{}", label(benchmark)), unit, better, number * factor);
+            if let Some(rate) =
+                rest.split_once("= ").and_then(|(_, rate)| quantity(rate.trim_end_matches(']')))
+            {
+                found.repeat(
+                    &format!("bench.{}.throughput", label(benchmark)),
+                    rate.1,
+                    Better::Higher,
+                    rate.0,
+                );
+            }
+        } else if let Some((benchmark, [low, middle, high])) = criterion(line) {
+            let metric =
+                format!("criterion.{}", label(if benchmark.is_empty() { before } else { benchmark }));
+            for (what, text) in [("", middle), (".low", low), (".high", high)] {
+                if let Some(nanos) = time(text) {
+                    found.time(&format!("{metric}{what}"), nanos, 1.0);
+                }
+            }
+        } else if is_divan(line) {
+            path = vec![line.split_whitespace().next().unwrap_or_default().to_owned()];
+        } else if !path.is_empty() && divan(found, &mut path, line) {
+        } else {
+            before = line.trim();
+            return ["running ", "test result", "Timer precision", "Benchmarking", "Found "]
+                .iter()
+                .any(|word| line.trim_start().starts_with(word))
+                || line.contains("change:")
+                || line.contains("thrpt:");
+        }
+        true
+    });
+    Ok(vec![found])
+}
+
+/// Takes a line of divan's tree: `│  ├─ name   1.2 ns  │ 3 ns  │ 1.5 ns  │ 1.6 ns  │ 100  │ 100`.
+fn divan(found: &mut Imported, path: &mut Vec<String>, line: &str) -> bool {
+    let Some(at) = line.find("\u{251c}\u{2500} ").or(line.find("\u{2570}\u{2500} ")) else { return false };
+    let depth = line[..at].chars().count() / 3 + 1;
+    let mut cells = line[at..]
+        .trim_start_matches(['\u{251c}', '\u{2570}', '\u{2500}', ' '])
+        .split('\u{2502}')
+        .map(str::trim);
+    let first = cells.next().unwrap_or_default();
+    let words: Vec<&str> = first.split_whitespace().collect();
+    let (name, fastest) = match words[..] {
+        [ref name @ .., number, unit] if time(&format!("{number}{unit}")).is_some() => {
+            (name.join(" "), time(&format!("{number}{unit}")))
+        }
+        _ => (first.to_owned(), None),
+    };
+    path.truncate(depth);
+    path.push(label(&name));
+    let metric = format!("divan.{}", path[1..].join("."));
+    let values = [fastest].into_iter().chain(cells.map(time));
+    for (what, nanos) in ["fastest", "slowest", "median", "mean"].into_iter().zip(values) {
+        if let Some(nanos) = nanos {
+            found.repeat(&format!("{metric}.{what}"), Unit::Time, Better::Lower, nanos);
+        }
+    }
+    true
+}

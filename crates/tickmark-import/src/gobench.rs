@@ -1,0 +1,80 @@
+//! Go's benchmarks (`go test -bench`) and benchfmt: each name is a metric for each of its units, each line of the same name a repetition in
+//! one process.
+
+use super::number::{label, unit_or_word};
+use super::{begin, named};
+use crate::Imported;
+use std::collections::BTreeSet;
+use tickmark_wire::{Better, Printed, Unit};
+
+/// Name, and numbers with their units, of `BenchmarkName-8  1000  12.5 ns/op  3 allocs/op`.
+fn line(text: &str) -> Option<(&str, Vec<(Printed, &str)>)> {
+    let mut words = text.strip_prefix("Benchmark")?.split_whitespace();
+    let (name, iterations) = (words.next()?, words.next()?);
+    iterations.parse::<u64>().ok()?;
+    let words: Vec<&str> = words.collect();
+    let pair = |pair: &[&'_ str]| Printed::parse(pair[0].as_bytes());
+    let numbers: Option<Vec<Printed>> = words.chunks_exact(2).map(pair).collect();
+    let units = words.iter().skip(1).step_by(2).copied();
+    numbers
+        .filter(|numbers| !numbers.is_empty())
+        .map(|numbers| (name, numbers.into_iter().zip(units).collect()))
+}
+
+pub(super) fn is(text: &str) -> bool {
+    text.lines().any(|text| line(text).is_some())
+}
+
+pub(super) fn read(name: &str, text: &str) -> Result<Vec<Imported>, String> {
+    let mut found = begin("go test", name);
+    found.is_one_replicate = true;
+    let packages: BTreeSet<&str> = text.lines().filter_map(|text| text.strip_prefix("pkg: ")).collect();
+    let (mut package, mut higher) = ("", BTreeSet::new());
+    found.take_lines(text, |found, text| {
+        if let Some((key, value)) = text.split_once(": ").filter(|(key, _)| !key.contains(' ')) {
+            match key {
+                "pkg" => package = value.trim(),
+                "cpu" => found.know("cpu.model", value.trim(), name),
+                "goos" | "goarch" => found.know(&format!("go.{key}"), value.trim(), name),
+                _ => found.know(&format!("go.{}", named(key)), value.trim(), name),
+            }
+            return true;
+        }
+        if let Some(rest) = text.strip_prefix("Unit ") {
+            // "Unit requests/s better=higher"
+            if let [unit, "better=higher"] = rest.split_whitespace().collect::<Vec<_>>()[..] {
+                higher.insert(unit);
+            }
+            return true;
+        }
+        let Some((benchmark, figures)) = line(text) else {
+            return ["PASS", "ok ", "FAIL", "---", "?", "testing:"].iter().any(|word| text.starts_with(word));
+        };
+        // Of several packages the last part of the path tells benchmarks of one name apart.
+        let prefix = if packages.len() > 1 {
+            format!("{}.", label(package.rsplit('/').next().unwrap_or(package)))
+        } else {
+            String::new()
+        };
+        for (number, unit_name) in figures {
+            let (unit, factor, better) = unit_or_word(unit_name);
+            let what = match unit_name {
+                "ns/op" | "sec/op" => "time",
+                "B/op" => "allocated",
+                "allocs/op" => "allocations",
+                "MB/s" | "B/s" => "throughput",
+                other => other,
+            };
+            let better = if higher.contains(unit_name) { Better::Higher } else { better };
+            let unit = if unit_name == "allocs/op" { Unit::Count } else { unit };
+            found.repeat(
+                &format!("go.{prefix}{}.{}", label(benchmark), label(what)),
+                unit,
+                better,
+                number * factor,
+            );
+        }
+        true
+    });
+    Ok(vec![found])
+}

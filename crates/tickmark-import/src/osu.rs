@@ -1,0 +1,67 @@
+//! OSU's micro-benchmarks: each test and column is a metric for each size of messages.
+
+use super::number::{label, unit};
+use super::{begin, named};
+use crate::Imported;
+use tickmark_wire::{Better, Printed, Unit};
+
+pub(super) fn is(text: &str) -> bool {
+    text.lines().any(|line| line.starts_with("# OSU ")) && text.contains("Size")
+}
+
+/// The name in a title such as "# OSU MPI Multi-threaded Latency Test v5.6".
+fn test(title: &str) -> String {
+    let words = title.trim_start_matches("# OSU ").split_whitespace();
+    let words = words
+        .take_while(|word| !word.starts_with('v') || !word[1..].starts_with(|c: char| c.is_ascii_digit()));
+    let left_out = ["MPI", "OpenSHMEM", "UPC", "UPC++", "NCCL", "Test", "Benchmark"];
+    named(&words.filter(|word| !left_out.contains(word)).collect::<Vec<_>>().join("_").replace('-', "_"))
+}
+
+/// A column's head: its name, and its unit.
+fn column(head: &str) -> (String, Unit, f64, Better) {
+    let (name, word) =
+        head.split_once('(').map_or((head, ""), |(name, word)| (name, word.trim_end_matches(')')));
+    let (unit, factor) =
+        unit(word).unwrap_or((if name.contains("/s") { Unit::Rate } else { Unit::Count }, 1.0));
+    let better = match unit {
+        Unit::Time => Better::Lower,
+        Unit::Throughput | Unit::Rate => Better::Higher,
+        _ => Better::Neither,
+    };
+    (named(&name.replace("/s", "").replace('-', "_")), unit, factor, better)
+}
+
+pub(super) fn read(name: &str, text: &str) -> Result<Vec<Imported>, String> {
+    let mut found = begin("OSU", name);
+    found.is_one_replicate = true;
+    let (mut prefix, mut columns) = (String::new(), Vec::new());
+    found.take_lines(text, |found, line| {
+        if line.starts_with("# OSU ") {
+            (prefix, columns) = (format!("osu.{}", label(&test(line))), Vec::new());
+            return true;
+        }
+        if let Some(heads) = line.strip_prefix("# Size") {
+            // Heads have single blanks within them, and several between.
+            columns = heads.split("  ").map(str::trim).filter(|head| !head.is_empty()).map(column).collect();
+            return true;
+        }
+        if let Some(fact) = line.strip_prefix('#') {
+            if let Some((key, value)) = fact.split_once(':') {
+                found.know(&format!("osu.{}", named(key)), value.trim(), name);
+            }
+            return true;
+        }
+        let numbers: Option<Vec<Printed>> =
+            line.split_whitespace().map(|word| Printed::parse(word.as_bytes())).collect();
+        let Some([size, values @ ..]) = numbers.as_deref() else { return line.trim().is_empty() };
+        if columns.is_empty() || values.len() != columns.len() {
+            return false;
+        }
+        for ((what, unit, factor, better), value) in columns.iter().zip(values) {
+            found.repeat(&format!("{prefix}.{what}.size={}", size.value), *unit, *better, *value * *factor);
+        }
+        true
+    });
+    Ok(vec![found])
+}

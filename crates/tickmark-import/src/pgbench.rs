@@ -1,0 +1,68 @@
+//! pgbench: each run in a file is a run.
+
+use super::{begin, first_number};
+use crate::Imported;
+use tickmark_wire::{Better, Unit};
+
+pub(super) fn is(text: &str) -> bool {
+    text.contains("transaction type:") && text.contains("tps = ")
+}
+
+pub(super) fn read(name: &str, text: &str) -> Result<Vec<Imported>, String> {
+    let version = text.lines().find_map(|line| line.strip_prefix("pgbench (")?.split(')').next());
+    let mut found =
+        begin(&version.map_or("pgbench".to_owned(), |version| format!("pgbench {version}")), name);
+    let mut round = 0;
+    found.take_lines(text, |found, line| {
+        if line.starts_with("transaction type:") {
+            round += 1;
+        }
+        if let Some((what, value)) = line.split_once(" = ") {
+            let Some(number) = first_number(value) else { return false };
+            let (metric, unit, better, factor) = match what.trim() {
+                // Before version 14 both were printed.
+                "tps" if value.contains("including") => {
+                    ("pgbench.tps_with_connecting", Unit::Rate, Better::Higher, 1.0)
+                }
+                "tps" => ("pgbench.tps", Unit::Rate, Better::Higher, 1.0),
+                "latency average" => ("pgbench.latency.mean", Unit::Time, Better::Lower, 1e6),
+                "latency stddev" => ("pgbench.latency.deviation", Unit::Time, Better::Lower, 1e6),
+                "initial connection time" => ("pgbench.connecting", Unit::Time, Better::Lower, 1e6),
+                _ => return false,
+            };
+            found.figure(metric, unit, better, round, number * factor);
+            return true;
+        }
+        let Some((key, value)) = line.split_once(": ") else {
+            return !line.starts_with(' ') && !line.contains(" ms");
+        };
+        let number = first_number(value);
+        match (key.trim(), number) {
+            ("number of transactions actually processed", Some(count)) => {
+                found.figure("pgbench.transactions", Unit::Count, Better::Neither, round, count)
+            }
+            ("number of failed transactions", Some(count)) => {
+                found.figure("pgbench.failed", Unit::Count, Better::Lower, round, count)
+            }
+            (
+                "transaction type"
+                | "scaling factor"
+                | "query mode"
+                | "number of clients"
+                | "number of threads"
+                | "duration"
+                | "maximum number of tries",
+                _,
+            ) => {
+                found.know(&format!("pgbench.{}", key.replace(' ', "_")), value.trim(), name);
+            }
+            ("number of transactions per client" | "transaction type " | "starting vacuum...end.", _) => {}
+            _ => return key.starts_with("progress") || key.contains("NOTICE"),
+        }
+        true
+    });
+    if text.contains("progress: ") {
+        found.remarks.push("lines of progress are left out: they are parts of the run".to_owned());
+    }
+    Ok(vec![found])
+}

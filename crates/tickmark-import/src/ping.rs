@@ -1,0 +1,27 @@
+//! ping: each reply is a repetition.
+
+use super::number::time;
+use super::{begin, first_number};
+use crate::Imported;
+use tickmark_wire::{Better, Unit};
+
+pub(super) fn is(text: &str) -> bool {
+    text.lines().any(|line| line.starts_with("PING ")) && text.contains("icmp_seq")
+}
+
+pub(super) fn read(name: &str, text: &str) -> Result<Vec<Imported>, String> {
+    let mut found = begin("ping", name);
+    found.is_one_replicate = true;
+    found.take_lines(text, |found, line| {
+        if let Some((_, value)) = line.split_once(" time=") {
+            let Some(nanos) = time(value) else { return false };
+            found.time("ping.round_trip", nanos, 1.0);
+        } else if let Some((_, percent)) = line.split_once("received, ") {
+            if let Some(percent) = first_number(percent) {
+                found.repeat("ping.lost", Unit::Share, Better::Lower, percent * 0.01);
+            }
+        }
+        true
+    });
+    Ok(vec![found])
+}

@@ -1,0 +1,417 @@
+//! Tables whose columns the user names: CSV, TSV, JSON Lines, markdown, columns with blanks between.
+
+use super::begin;
+use super::history::timestamp;
+use super::json::text_of;
+use super::number::{label, quantity, unit, unit_or_word};
+use crate::Imported;
+use jiff::Timestamp;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use tickmark_wire::{Better, Printed, Unit};
+
+/// The role of a table's columns, as the user gives it.
+#[derive(Debug, Clone, Default)]
+pub struct TableOptions {
+    /// Names of the columns in their order, each with a unit or not (`latency:us`); `-` leaves one out.
+    pub columns: Vec<String>,
+    /// Columns of figures, each with a unit or not.
+    pub values: Vec<String>,
+    /// Columns that are parameters of the figures.
+    pub groups: Vec<String>,
+    /// The column that names the metric.
+    pub metric: Option<String>,
+    /// The column of times: each time is a recording.
+    pub time: Option<String>,
+    /// What several lines of one metric are; none where that was not said.
+    pub lines: Option<Lines>,
+    /// True if a comma is the decimal mark.
+    pub decimal_comma: bool,
+    /// Cells without a figure.
+    pub missing: Vec<String>,
+}
+
+/// What several lines of one metric are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lines {
+    /// Repetitions of one execution: all of them are one replicate.
+    Repetitions,
+    /// Executions of their own: each is a replicate.
+    Replicates,
+}
+
+impl TableOptions {
+    /// True if the user said that files are tables.
+    #[must_use]
+    pub fn is_table(&self) -> bool {
+        !self.columns.is_empty()
+            || !self.values.is_empty()
+            || !self.groups.is_empty()
+            || self.metric.is_some()
+            || self.time.is_some()
+    }
+}
+
+/// A table as text: heads where it has them, and the cells of each line.
+pub(super) struct Table {
+    pub(super) heads: Vec<String>,
+    pub(super) rows: Vec<(usize, Vec<String>)>,
+}
+
+impl Table {
+    /// Reads a text as a table.
+    ///
+    /// # Errors
+    /// A line that cannot be read.
+    pub(super) fn parse(text: &str, decimal_comma: bool) -> Result<Self, String> {
+        let trimmed = text.trim_start();
+        if trimmed.starts_with('{') || trimmed.starts_with('[') {
+            return Self::from_json(trimmed);
+        }
+        let lines = || {
+            (1..)
+                .zip(text.lines())
+                .filter(|(_, line)| !line.trim().is_empty() && !line.trim_start().starts_with('#'))
+        };
+        let candidates: &[u8] = if decimal_comma { b"\t;|" } else { b"\t;,|" };
+        let separator = candidates
+            .iter()
+            .copied()
+            .find(|separator| lines().next().is_some_and(|(_, line)| line.as_bytes().contains(separator)));
+        let mut rows: Vec<(usize, Vec<String>)> = Vec::new();
+        for (number, line) in lines() {
+            let cells: Vec<String> = match separator {
+                None => line.split_whitespace().map(str::to_owned).collect(),
+                Some(b'|') => {
+                    line.trim().trim_matches('|').split('|').map(|cell| cell.trim().to_owned()).collect()
+                }
+                Some(separator) => {
+                    let mut reader = csv::ReaderBuilder::new()
+                        .delimiter(separator)
+                        .has_headers(false)
+                        .flexible(true)
+                        .trim(csv::Trim::All)
+                        .from_reader(line.as_bytes());
+                    let record = reader.records().next().and_then(Result::ok);
+                    record
+                        .map(|record| record.iter().map(str::to_owned).collect())
+                        .ok_or_else(|| format!("line {number} cannot be read"))?
+                }
+            };
+            // The rule under the heads of a markdown table.
+            if !cells.iter().all(|cell| !cell.is_empty() && cell.bytes().all(|b| b == b'-' || b == b':')) {
+                rows.push((number, cells));
+            }
+        }
+        let is_head = rows.first().is_some_and(|(_, cells)| {
+            cells.iter().all(|cell| figure(cell, decimal_comma).is_none() && !cell.is_empty())
+        });
+        let heads = if is_head { rows.remove(0).1 } else { Vec::new() };
+        Ok(Self { heads, rows })
+    }
+
+    /// A list of objects, or one on each line.
+    fn from_json(text: &str) -> Result<Self, String> {
+        let all: Vec<Value> = match serde_json::from_str::<Value>(text) {
+            Ok(Value::Array(all)) => all,
+            Ok(one) => vec![one],
+            Err(_) => (1..)
+                .zip(text.lines())
+                .filter(|(_, line)| !line.trim().is_empty())
+                .map(|(number, line)| {
+                    serde_json::from_str(line).map_err(|error| format!("line {number} is no JSON: {error}"))
+                })
+                .collect::<Result<_, _>>()?,
+        };
+        let flat: Vec<BTreeMap<String, String>> = all
+            .iter()
+            .map(|one| {
+                let mut cells = BTreeMap::new();
+                flatten(one, "", &mut cells);
+                cells
+            })
+            .collect();
+        let heads: std::collections::BTreeSet<&String> = flat.iter().flat_map(BTreeMap::keys).collect();
+        let heads: Vec<String> = heads.into_iter().cloned().collect();
+        let row = |cells: &BTreeMap<String, String>| {
+            heads.iter().map(|head| cells.get(head).cloned().unwrap_or_default()).collect()
+        };
+        let rows = (1..).zip(flat.iter().map(row)).collect();
+        Ok(Self { heads, rows })
+    }
+
+    /// The widest line's number of cells.
+    pub(super) fn width(&self) -> usize {
+        self.rows.iter().map(|(_, cells)| cells.len()).max().unwrap_or(0)
+    }
+}
+
+/// Members of objects in objects, with dots between their names; lists are left out.
+fn flatten(value: &Value, path: &str, cells: &mut BTreeMap<String, String>) {
+    match value {
+        Value::Object(members) if path.matches('.').count() < 16 => {
+            for (name, member) in members {
+                flatten(
+                    member,
+                    &if path.is_empty() { name.clone() } else { format!("{path}.{name}") },
+                    cells,
+                );
+            }
+        }
+        Value::Array(_) | Value::Object(_) => {}
+        other => {
+            cells.insert(path.to_owned(), text_of(other));
+        }
+    }
+}
+
+/// The figure of a cell, with its unit if it has one.
+pub(super) fn figure(cell: &str, decimal_comma: bool) -> Option<(Printed, Option<Unit>)> {
+    let cell = cell.trim();
+    let text = if decimal_comma { cell.replace('.', "").replace(',', ".") } else { cell.to_owned() };
+    let plain = Printed::parse(text.as_bytes()).map(|number| (number, None));
+    plain.or_else(|| {
+        // Thousands and decimal commas look alike: neither is guessed.
+        if text.contains(',') { None } else { quantity(&text).map(|(number, unit)| (number, Some(unit))) }
+    })
+}
+
+/// A column that the user named: its name, and the unit that was given.
+fn split_unit(text: &str) -> (&str, Option<&str>) {
+    match text.rsplit_once(':') {
+        Some((name, word)) if !name.is_empty() && !word.is_empty() => (name, Some(word)),
+        _ => (text, None),
+    }
+}
+
+/// A column of figures.
+struct ValueColumn {
+    at: usize,
+    name: String,
+    unit: Unit,
+    factor: f64,
+    better: Better,
+}
+
+impl ValueColumn {
+    fn new(at: usize, name: &str, unit_name: Option<&str>) -> Self {
+        // "latency (us)", "latency [us]", "time_ms".
+        let in_head = || name.rsplit_once(['(', '[']).map(|(_, word)| word.trim_end_matches([')', ']']));
+        let behind = || {
+            name.rsplit_once('_')
+                .map(|(_, word)| word)
+                .filter(|word| matches!(*word, "ns" | "us" | "ms" | "sec"))
+        };
+        let word = unit_name
+            .or_else(in_head)
+            .or_else(behind)
+            .filter(|word| unit_name.is_some() || unit(word).is_some());
+        let (unit, factor, better) = word.map_or((Unit::Count, 1.0, Better::Neither), unit_or_word);
+        let bare = name.split(['(', '[']).next().unwrap_or(name);
+        Self { at, name: label(bare), unit, factor, better }
+    }
+}
+
+/// Reads a table.
+///
+/// # Errors
+/// A column that is not there, a cell that is no number, or lines of which nobody said what they are.
+pub(super) fn read(name: &str, text: &str, options: &TableOptions) -> Result<Vec<Imported>, String> {
+    let table = Table::parse(text, options.decimal_comma)?;
+    let given: Vec<(&str, Option<&str>)> = options.columns.iter().map(|column| split_unit(column)).collect();
+    let heads: Vec<String> = if given.is_empty() {
+        table.heads.clone()
+    } else {
+        given.iter().map(|(name, _)| (*name).to_owned()).collect()
+    };
+    if heads.len() > super::columns::MOST_COLUMNS {
+        return Err(format!("more than {} columns", super::columns::MOST_COLUMNS));
+    }
+    if !given.is_empty() && given.len() != table.width() {
+        return Err(format!("--columns names {} columns, and the table has {}", given.len(), table.width()));
+    }
+    let find = |wanted: &str| {
+        let by_number = || {
+            wanted
+                .parse::<usize>()
+                .ok()
+                .and_then(|number| number.checked_sub(1))
+                .filter(|at| *at < table.width())
+        };
+        heads.iter().position(|head| head == wanted).or_else(by_number).ok_or_else(|| {
+            let known = if heads.is_empty() { format!("1 to {}", table.width()) } else { heads.join(", ") };
+            format!("no column {wanted:?}; there are {known}")
+        })
+    };
+    let groups: Vec<(usize, &String)> =
+        options.groups.iter().map(|group| Ok((find(group)?, group))).collect::<Result<_, String>>()?;
+    let metric = options.metric.as_deref().map(find).transpose()?;
+    let time = options.time.as_deref().map(find).transpose()?;
+    let role = |at: usize| groups.iter().any(|(own, _)| *own == at) || metric == Some(at) || time == Some(at);
+    let values: Vec<ValueColumn> = if options.values.is_empty() {
+        let is_figures = |at: usize| {
+            table.rows.iter().any(|(_, cells)| {
+                cells.get(at).is_some_and(|cell| figure(cell, options.decimal_comma).is_some())
+            })
+        };
+        let wanted = (0..table.width())
+            .filter(|at| !role(*at) && heads.get(*at).is_none_or(|head| head != "-") && is_figures(*at));
+        wanted
+            .map(|at| {
+                ValueColumn::new(
+                    at,
+                    heads.get(at).map_or(&format!("column.{}", at + 1), |head| head),
+                    given.get(at).and_then(|(_, unit)| *unit),
+                )
+            })
+            .collect()
+    } else {
+        let one = |value: &String| {
+            let exact = find(value).map(|at| ValueColumn::new(at, value, None));
+            exact.or_else(|why| {
+                let (name, unit) = split_unit(value);
+                if unit.is_none() { Err(why) } else { Ok(ValueColumn::new(find(name)?, name, unit)) }
+            })
+        };
+        options.values.iter().map(one).collect::<Result<_, String>>()?
+    };
+    if values.is_empty() {
+        return Err("no column of figures".to_owned());
+    }
+    let mut all: BTreeMap<Option<Timestamp>, Imported> = BTreeMap::new();
+    for (number, cells) in &table.rows {
+        let cell = |at: usize| cells.get(at).map_or("", |cell| cell.trim());
+        let at = time
+            .map(|at| moment(cell(at)).ok_or_else(|| format!("line {number}: {:?} is no time", cell(at))))
+            .transpose()?;
+        let found = all.entry(at).or_insert_with(|| {
+            let mut found = begin("table", name);
+            (found.at, found.is_one_replicate) = (at, options.lines != Some(Lines::Replicates));
+            found
+        });
+        let parameters: String =
+            groups.iter().map(|(at, group)| format!(".{}={}", label(group), label(cell(*at)))).collect();
+        for value in &values {
+            let text = cell(value.at);
+            if text.is_empty() || options.missing.iter().any(|missing| missing == text) {
+                continue;
+            }
+            let Some((number_found, own)) = figure(text, options.decimal_comma) else {
+                return Err(format!("line {number}: {text:?} is no number{}", advice(text)));
+            };
+            let name = match (metric, values.len()) {
+                (Some(at), 1) => label(cell(at)),
+                (Some(at), _) => format!("{}.{}", label(cell(at)), value.name),
+                (None, _) => value.name.clone(),
+            };
+            let metric = format!("{name}{parameters}");
+            if options.lines.is_none() && found.series.contains_key(&metric) {
+                return Err(format!(
+                    "line {number} has {metric} again: --lines repetitions (of one execution), --lines replicates (executions of their own), --group COLUMN or --time COLUMN says what lines are"
+                ));
+            }
+            match own {
+                Some(unit) => found.repeat(
+                    &metric,
+                    unit,
+                    if unit == Unit::Time { Better::Lower } else { value.better },
+                    number_found,
+                ),
+                None => found.repeat(&metric, value.unit, value.better, number_found * value.factor),
+            }
+        }
+    }
+    Ok(all.into_values().filter(|found| !found.series.is_empty()).collect())
+}
+
+/// What to type where a cell is no number.
+pub(super) fn advice(text: &str) -> &'static str {
+    match text {
+        text if text.contains(',') && text.bytes().any(|b| b.is_ascii_digit()) => {
+            " (--decimal , if the comma is the decimal mark)"
+        }
+        "-" | "NaN" | "nan" | "NA" | "n/a" | "null" | "None" | "" => {
+            " (--missing TEXT leaves such cells out)"
+        }
+        _ => "",
+    }
+}
+
+/// A time as text, or in s or ms since 1970.
+fn moment(text: &str) -> Option<Timestamp> {
+    match text.parse::<f64>() {
+        Ok(seconds) if seconds > 1e11 => Timestamp::from_millisecond(seconds as i64).ok(),
+        Ok(seconds) => Timestamp::from_millisecond((seconds * 1e3) as i64).ok(),
+        Err(_) => timestamp(text),
+    }
+}
+
+/// What a text of no known format looks like, and the command that would read it.
+pub(super) fn description(name: &str, text: &str) -> String {
+    let quoted = |name: &str| {
+        if name.contains(|c: char| !c.is_ascii_alphanumeric() && !"._-/:".contains(c)) {
+            format!("'{name}'")
+        } else {
+            name.to_owned()
+        }
+    };
+    let trimmed = text.trim_start();
+    if trimmed.starts_with('<') {
+        return "XML or HTML of no known program".to_owned();
+    }
+    let Ok(table) = Table::parse(text, false) else {
+        return "damaged JSON".to_owned();
+    };
+    let is_json = trimmed.starts_with(['{', '[']);
+    let width = table.width();
+    let whole = table.rows.iter().filter(|(_, cells)| cells.len() == width).count();
+    let is_figures = |at: usize| {
+        let figures = table
+            .rows
+            .iter()
+            .filter(|(_, cells)| cells.get(at).is_some_and(|cell| figure(cell, false).is_some()))
+            .count();
+        figures * 4 >= table.rows.len() * 3
+    };
+    let numeric: Vec<usize> = (0..width).filter(|at| is_figures(*at)).collect();
+    if table.rows.is_empty() || numeric.is_empty() || whole * 4 < table.rows.len() * 3 || width > 100 {
+        let first = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+        let first: String = first.trim().chars().take(60).collect();
+        return if is_json {
+            "JSON of no known program".to_owned()
+        } else {
+            format!("text of no known program (it begins {first:?})")
+        };
+    }
+    if table.heads.is_empty() && width == 2 && text.contains(',') && !text.contains([';', '\t']) {
+        return "numbers with commas: --decimal , where the comma is the decimal mark, --columns A,B where it separates two columns".to_owned();
+    }
+    let named = |at: usize| table.heads.get(at).map_or_else(|| (at + 1).to_string(), |head| quoted(head));
+    // A column that rises is a size or a time.
+    let rises = |at: &usize| {
+        let values: Vec<f64> = table
+            .rows
+            .iter()
+            .filter_map(|(_, cells)| Some(figure(cells.get(*at)?, false)?.0.value))
+            .collect();
+        values.len() > 1 && values.windows(2).all(|pair| pair[0] < pair[1])
+    };
+    let group = (0..width)
+        .find(|at| !numeric.contains(at))
+        .or_else(|| numeric.first().copied().filter(|at| numeric.len() > 1 && rises(at)));
+    let values: Vec<String> = numeric
+        .iter()
+        .filter(|at| Some(**at) != group)
+        .take(4)
+        .map(|at| format!(" --value {}", named(*at)))
+        .collect();
+    let group =
+        group.map_or_else(|| " --lines repetitions".to_owned(), |at| format!(" --group {}", named(at)));
+    format!(
+        "{} of {width} columns and {} lines; what they are is not known: tickmark import {}{}{group}",
+        if is_json { "JSON objects" } else { "a table" },
+        table.rows.len(),
+        quoted(name),
+        values.concat()
+    )
+}
