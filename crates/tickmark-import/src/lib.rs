@@ -55,6 +55,7 @@ mod vegeta;
 mod wrk;
 
 pub use imported::{Imported, Series, Value};
+pub use number::unit;
 pub use table::{Lines, TableOptions};
 
 use imported::begin;

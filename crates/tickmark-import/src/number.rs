@@ -62,7 +62,8 @@ pub(super) fn percentile(percent: &str) -> String {
 
 /// Units by their printed names: the unit of recordings (ns, B, B/s, 1/s, Hz, share), and the factor to it. KB and MB are powers of 1,000,
 /// KiB and MiB of 1,024.
-pub(crate) fn unit(word: &str) -> Option<(Unit, f64)> {
+#[must_use]
+pub fn unit(word: &str) -> Option<(Unit, f64)> {
     let times: &[(&[&str], f64)] = &[
         (&["ps"], 1e-3),
         (&["ns", "nsec", "nsecs", "nanosecond", "nanoseconds"], 1.0),

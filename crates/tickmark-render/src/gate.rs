@@ -73,7 +73,7 @@ impl Page<'_> {
         let undirected = first(&|line| line.changed() && !line.has_direction());
         match () {
             () if checked.counts[0] < checked.needed() => {
-                format!("{} earlier recordings are needed for a claim at 5 %", checked.needed())
+                format!("{} earlier recordings are needed for a claim at 5 %; until then --max and --min judge by limits", checked.needed())
             }
             () if checked.lines.is_empty() => "no figure that all of them have".to_owned(),
             () if !checked.without.is_empty() => self.lacks(),

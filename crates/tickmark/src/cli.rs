@@ -46,7 +46,7 @@ pub(crate) use live::Live;
 pub(crate) use recordings::{Change, Recordings};
 pub(crate) use report::Report;
 pub(crate) use sql::Sql;
-pub(crate) use stat::Stat;
+pub(crate) use stat::{ColumnName, Stat};
 use std::path::PathBuf;
 use tickmark_wire::{Deny, Nanos, Priority};
 pub(crate) use timers::{ScenarioOutput, Timers};

@@ -15,6 +15,8 @@ pub struct Limit {
     pub limit: f64,
     /// True if it is the most, else the least.
     pub is_most: bool,
+    /// True if a single value is judged as it is: of a file that has no other.
+    pub takes_single: bool,
 }
 
 /// All of them.
@@ -33,7 +35,10 @@ impl Limit {
     /// Whether the whole interval of the value keeps it; none where it reaches across, or there is none.
     #[must_use]
     pub fn holds(&self) -> Option<bool> {
-        let value = self.row.value.filter(|value| value.confidence > 0.0)?;
+        let value = self.row.value.filter(|value| value.confidence > 0.0 || self.takes_single)?;
+        if value.confidence <= 0.0 {
+            return Some(if self.is_most { value.point <= self.limit } else { value.point >= self.limit });
+        }
         let interval = value.interval;
         let (near, far) = match self.is_most {
             true => (interval.high <= self.limit, interval.low > self.limit),
@@ -69,6 +74,7 @@ impl Limit {
                             shown(value.interval.high),
                             percent(value.confidence)
                         ),
+                        false if self.takes_single => "one value".to_owned(),
                         false => "one run".to_owned(),
                     },
                 )

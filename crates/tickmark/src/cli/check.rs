@@ -4,6 +4,7 @@ use super::compare::FailOn;
 use super::complete::{probes, recordings};
 use super::values::{LimitValue, detection, limit, share};
 use clap::{Args, ValueEnum};
+use std::path::PathBuf;
 
 pub(super) const CHECK_EXAMPLES: &str = "\
 Judges new recordings by earlier ones of the same machine that measured the same. Where nothing changed and recordings are alike, any figure is claimed to be worse with a chance of 5 %, and any to be better with another 5 %.
@@ -18,6 +19,7 @@ Examples:
   tickmark check --calibrate --trials 100                           100 more
   tickmark check --only syscall.null --format junit > tickmark.xml
   tickmark check --max syscall.null=200ns --min bandwidth.pipe=3e9  limits instead of the history
+  tickmark check --new bench.json --history main/*.json             result files of other programs: one file is one replicate
   tickmark check --save-baseline                                    judge by today's recordings from now on
   tickmark check --accept                                           the change is meant: judge by this one and what comes";
 
@@ -26,6 +28,12 @@ pub(crate) struct Check {
     /// The newest of the new recordings
     #[arg(value_name = "REC", default_value = "last", add = recordings())]
     pub(crate) recording: String,
+    /// Judge these result files of other programs instead of a recording; the store is neither needed nor changed
+    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = FILES_CONFLICT)]
+    pub(crate) new: Vec<PathBuf>,
+    /// By these earlier result files, or by the imported recordings of a store (a folder); without --new the newest of them is judged
+    #[arg(long, value_name = "FILE|STORE", num_args = 1.., conflicts_with_all = FILES_CONFLICT)]
+    pub(crate) history: Vec<PathBuf>,
     /// Judge so many new recordings together: that one and those before it
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=20))]
     pub(crate) last: u32,
@@ -61,7 +69,7 @@ pub(crate) struct Check {
     pub(crate) trials: u32,
     /// How many recordings there are to be to judge by; those that lack are made first
     #[arg(long, value_name = "N", default_value_t = 40, requires = "calibrate", value_parser = clap::value_parser!(u32).range(1..=100))]
-    pub(crate) history: u32,
+    pub(crate) recordings: u32,
     /// The gate is armed where false alarms are no more often than this
     #[arg(long, value_name = "SHARE", value_parser = share, default_value = "10%")]
     pub(crate) false_alarm: f64,
@@ -78,6 +86,9 @@ pub(crate) struct Check {
 
 /// What limits have nothing to do with.
 const LIMITS_CONFLICT: [&str; 5] = ["last", "only", "save_baseline", "accept", "calibrate"];
+
+/// Options of recordings in the store.
+const FILES_CONFLICT: [&str; 6] = ["recording", "last", "any_host", "save_baseline", "accept", "calibrate"];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum CheckFormat {

@@ -4,14 +4,36 @@ use super::Output;
 use super::values::{column, confidence, share};
 use clap::Args;
 
+/// A column by its number or its heading.
+#[derive(Debug, Clone)]
+pub(crate) enum ColumnName {
+    Number(usize),
+    Heading(String),
+}
+
+impl std::fmt::Display for ColumnName {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Number(number) => write!(f, "{number}"),
+            Self::Heading(heading) => f.write_str(heading),
+        }
+    }
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct Stat {
     /// Files with a number on each line; - is standard input [default: -]
     #[arg(value_name = "FILE", num_args = 0..=7)]
     pub(crate) files: Vec<String>,
-    /// Which column, counted from 1
-    #[arg(short = 'C', long, value_name = "N", default_value = "1", value_parser = column)]
-    pub(crate) column: usize,
+    /// Which column: its number, counted from 1, its heading, or of JSON a path such as results.*.mean
+    #[arg(short = 'C', long, value_name = "COLUMN", default_value = "1", value_parser = column)]
+    pub(crate) column: ColumnName,
+    /// The decimal mark
+    #[arg(long, value_name = "MARK", value_parser = [".", ","], default_value = ".")]
+    pub(crate) decimal: String,
+    /// A word that stands for no number, such as - or NaN; may be given several times
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true, conflicts_with = "paired")]
+    pub(crate) missing: Vec<String>,
     /// Confidence of intervals; the significance level is 1 minus it
     #[arg(short, long, value_name = "SHARE", default_value = "95%", value_parser = confidence)]
     pub(crate) confidence: f64,

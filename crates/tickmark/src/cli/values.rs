@@ -1,5 +1,6 @@
 //! Values of options: shares, system calls with their errors, times with their units.
 
+use super::stat::ColumnName;
 use tickmark_wire::Deny;
 pub(super) use tickmark_wire::text::{duration, share};
 
@@ -70,9 +71,15 @@ pub(super) fn confidence(text: &str) -> Result<f64, String> {
 }
 
 /// A column, counted from 1.
-pub(super) fn column(text: &str) -> Result<usize, String> {
-    let number = text.parse().ok().filter(|number| *number > 0);
-    number.ok_or_else(|| "columns are counted from 1".to_owned())
+pub(super) fn column(text: &str) -> Result<ColumnName, String> {
+    match text.parse() {
+        Ok(0) => Err("columns are counted from 1".to_owned()),
+        Ok(number) => Ok(ColumnName::Number(number)),
+        Err(_) if text.is_empty() || text.starts_with('-') => {
+            Err("a column is a number from 1 on, or a heading".to_owned())
+        }
+        Err(_) => Ok(ColumnName::Heading(text.to_owned())),
+    }
 }
 
 /// A system call, and an error by name.

@@ -17,8 +17,19 @@ pub(crate) struct Column<'a> {
     pub(crate) any: bool,
     /// True if every line but comments must have a number: pairs would shift.
     pub(crate) strict: bool,
-    /// True if a word of measure behind a number is its unit, which all numbers have to share.
-    pub(crate) units: bool,
+    /// What numbers may look like beside plain ones; none for what the older tool takes.
+    pub(crate) forms: Option<Forms<'a>>,
+}
+
+/// Forms of numbers: with a unit, in quotation marks, below a heading, and as the user says.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Forms<'a> {
+    /// The heading of the column, instead of its number.
+    pub(crate) heading: Option<&'a str>,
+    /// True if a comma is the decimal mark.
+    pub(crate) decimal_comma: bool,
+    /// Words that stand for no number.
+    pub(crate) missing: &'a [String],
 }
 
 /// Units that may follow a number without being another column.
@@ -69,8 +80,14 @@ pub(crate) struct Numbers {
     pub(crate) values: Vec<f64>,
     /// Value of the last digit of the longest of them: all are multiples of it.
     pub(crate) step: f64,
-    /// Unit behind each of them; empty where there is none, or they differ.
+    /// Unit behind each of them; empty where there is none.
     pub(crate) unit: String,
+    /// The heading of the column.
+    pub(crate) heading: Option<String>,
+    /// Numbers with another unit that were converted to this one.
+    pub(crate) converted: usize,
+    /// Lines without a number, as the user said.
+    pub(crate) missing: usize,
 }
 
 /// The text behind a number.
@@ -92,6 +109,8 @@ pub(crate) enum ColumnError {
     Long(usize),
     /// There are more than [`MOST`] lines.
     Many,
+    /// There is no such heading; these are there.
+    Heading(Vec<String>),
     /// The number of this line has one unit, and those before it another.
     Unit(usize, [String; 2]),
     Io(std::io::Error),
@@ -112,13 +131,18 @@ impl Column<'_> {
         let (mut buffer, mut filled, mut values) = (vec![0; PIECE], 0, Vec::new());
         let (mut step, mut unit): (f64, Option<String>) = (f64::INFINITY, None);
         let (mut labels, mut clash): (bool, Option<(usize, [String; 2])>) = (false, None);
+        let (mut heading, mut converted, mut missing, mut number) = (None, 0, 0, self.number);
+        let forms = self.forms.unwrap_or_default();
         let mut keep = |number: Printed| {
             values.push(number.value);
             step = step.min(number.step);
         };
         let mut line = 0;
         let within = |byte: &u8| byte.is_ascii_digit() || matches!(byte, b'.' | b'-');
-        let simple = self.number == 1 && self.longest > 18 && !self.delimiters.iter().any(within);
+        let simple = self.number == 1
+            && forms.heading.is_none()
+            && self.longest > 18
+            && !self.delimiters.iter().any(within);
         loop {
             let got = match from.read(&mut buffer[filled..]) {
                 Ok(got) => got,
@@ -147,7 +171,42 @@ impl Column<'_> {
                     None => break,
                 };
                 line += 1;
-                let value = self.value(&rest[..end]).map_err(|token| ColumnError::Line(line, token))?;
+                let mut text = &rest[..end];
+                if line == 1 && self.forms.is_some() {
+                    text = text.strip_prefix("\u{feff}".as_bytes()).unwrap_or(text);
+                }
+                if let Some(wanted) = forms.heading.filter(|_| heading.is_none())
+                    && let Some(words) = self.words(text)
+                {
+                    number = words
+                        .iter()
+                        .position(|word| word == wanted)
+                        .ok_or_else(|| ColumnError::Heading(words.clone()))?
+                        + 1;
+                    heading = Some(wanted.to_owned());
+                    start += end;
+                    continue;
+                }
+                let value = match self.value(text, number, forms) {
+                    Ok(value) => value,
+                    // Words above the first number are its name.
+                    Err(token)
+                        if self.forms.is_some()
+                            && values_are_none(unit.as_ref(), labels)
+                            && heading.is_none()
+                            && is_heading(&token) =>
+                    {
+                        heading = Some(token);
+                        start += end;
+                        continue;
+                    }
+                    Err(token) if forms.missing.contains(&token) && !self.strict => {
+                        missing += 1;
+                        start += end;
+                        continue;
+                    }
+                    Err(token) => return Err(ColumnError::Line(line, token)),
+                };
                 let comment = rest[..end].trim_ascii_start().starts_with(b"#");
                 if self.strict && value.is_none() && !comment {
                     return Err(ColumnError::Missing(line));
@@ -157,7 +216,13 @@ impl Column<'_> {
                         Behind::Unit(own) => {
                             let own = String::from_utf8_lossy(own);
                             let before = unit.get_or_insert_with(|| own.clone().into_owned());
-                            if *before != own && clash.is_none() {
+                            if *before == own {
+                            } else if let Some(factor) = factor(&own, before) {
+                                converted += 1;
+                                keep(number * factor);
+                                start += end;
+                                continue;
+                            } else if clash.is_none() {
                                 clash = Some((line, [own.into_owned(), before.clone()]));
                             }
                         }
@@ -180,7 +245,8 @@ impl Column<'_> {
                     return Err(ColumnError::Unit(line, units));
                 }
                 let step = if step.is_finite() { step } else { 0.0 };
-                return Ok(Numbers { values, step, unit: unit.filter(|_| !labels).unwrap_or_default() });
+                let unit = unit.filter(|_| !labels).unwrap_or_default();
+                return Ok(Numbers { values, step, unit, heading, converted, missing });
             }
             if filled == buffer.len() {
                 if filled >= LONGEST {
@@ -191,20 +257,44 @@ impl Column<'_> {
         }
     }
 
-    /// The number that a line has in the column, if it has one, and what stands behind it.
-    fn value<'l>(&self, line: &'l [u8]) -> Result<Option<(Printed, Behind<'l>)>, String> {
+    /// The words of a line at the delimiters, up to a comment.
+    fn tokens<'l>(&self, line: &'l [u8]) -> impl Iterator<Item = &'l [u8]> {
         let line = &line[..memchr::memchr(0, line).unwrap_or(line.len())];
         let blank = |byte: &u8| matches!(byte, b' ' | b'\t'..=b'\r');
         let end = line.iter().rposition(|byte| !blank(byte)).map_or(0, |at| at + 1);
-        let mut tokens = line[..end]
+        line[..end]
             .split(|byte| self.delimiters.contains(byte))
             .filter(|token| !token.is_empty())
-            .take_while(|token| token[0] != b'#');
-        let Some(token) = tokens.nth(self.number - 1) else { return Ok(None) };
+            .take_while(|token| token[0] != b'#')
+    }
+
+    /// The words of a line that may be a heading; none of an empty one.
+    fn words(&self, line: &[u8]) -> Option<Vec<String>> {
+        let word = |token: &[u8]| String::from_utf8_lossy(token).trim().trim_matches('"').to_owned();
+        Some(self.tokens(line).map(word).collect::<Vec<_>>()).filter(|words| !words.is_empty())
+    }
+
+    /// The number that a line has in the column, if it has one, and what stands behind it.
+    fn value<'l>(
+        &self,
+        line: &'l [u8],
+        at: usize,
+        forms: Forms<'_>,
+    ) -> Result<Option<(Printed, Behind<'l>)>, String> {
+        let mut tokens = self.tokens(line);
+        let Some(token) = tokens.nth(at - 1) else { return Ok(None) };
         let any = || number(token).filter(|_| self.any).map(Printed::from);
-        let printed = Printed::parse(token).or_else(any);
-        let printed = printed.ok_or_else(|| String::from_utf8_lossy(token).into_owned())?;
-        let behind = match tokens.next().filter(|_| self.units) {
+        let printed = Printed::parse(token).filter(|_| !forms.decimal_comma).or_else(any);
+        let Some(printed) = printed else {
+            let text = String::from_utf8_lossy(token).into_owned();
+            let formed = self.forms.and_then(|forms| formed(token, forms));
+            let mut behind = |unit: &'l [u8]| match tokens.next() {
+                Some(word) if unit.is_empty() && UNITS.contains(&word) => word,
+                _ => unit,
+            };
+            return formed.map(|(number, unit)| Some((number, Behind::Unit(behind(unit))))).ok_or(text);
+        };
+        let behind = match tokens.next().filter(|_| self.forms.is_some()) {
             Some(word) if UNITS.contains(&word) => Behind::Unit(word),
             // A number is another column.
             Some(word) if Printed::parse(word).is_none() => Behind::Label,
@@ -212,6 +302,64 @@ impl Column<'_> {
         };
         Ok(Some((printed, behind)))
     }
+}
+
+/// True if no number was read: neither a unit nor a label is known.
+fn values_are_none(unit: Option<&String>, labels: bool) -> bool {
+    unit.is_none() && !labels
+}
+
+/// True if a word may name a column: it is no number in another form.
+fn is_heading(token: &str) -> bool {
+    let token = token.trim_matches('"');
+    token.starts_with(|c: char| c.is_alphabetic() || c == '_')
+        && !matches!(token.to_ascii_lowercase().as_str(), "nan" | "inf" | "infinity" | "na" | "null" | "none")
+}
+
+/// The factor from one unit to another of the same kind.
+pub(crate) fn factor(from: &str, to: &str) -> Option<f64> {
+    let ((kind, own), (other, base)) = (tickmark_import::unit(from)?, tickmark_import::unit(to)?);
+    (kind == other).then_some(own / base)
+}
+
+/// A number in quotation marks, with its unit at once, with a decimal comma, or as minutes and seconds; with its unit.
+fn formed<'l>(token: &'l [u8], forms: Forms<'_>) -> Option<(Printed, &'l [u8])> {
+    let token = token.trim_ascii();
+    let token =
+        token.strip_prefix(b"\"").and_then(|token| token.strip_suffix(b"\"")).unwrap_or(token).trim_ascii();
+    let digits = token.iter().rposition(u8::is_ascii_digit)? + 1;
+    let (number, unit) = token.split_at(digits);
+    if unit == b"s" && number.contains(&b'm') {
+        // As bash's time prints it: 0m12.100s.
+        let (minutes, seconds) = std::str::from_utf8(number).ok()?.split_once('m')?;
+        return sexagesimal(&[minutes, seconds], forms).map(|seconds| (seconds, unit));
+    }
+    if unit.is_empty() && number.contains(&b':') {
+        let parts: Vec<&str> = std::str::from_utf8(number).ok()?.split(':').collect();
+        return sexagesimal(&parts, forms)
+            .filter(|_| parts.len() == 3)
+            .map(|seconds| (seconds, b"s".as_slice()));
+    }
+    let known = unit.is_empty() || UNITS.contains(&unit);
+    plain_or_comma(number, forms).filter(|_| known).map(|number| (number, unit))
+}
+
+fn plain_or_comma(number: &[u8], forms: Forms<'_>) -> Option<Printed> {
+    if !forms.decimal_comma {
+        return Printed::parse(number);
+    }
+    let text = std::str::from_utf8(number).ok()?.replace('.', "").replace(',', ".");
+    Printed::parse(text.as_bytes())
+}
+
+/// Hours, minutes and seconds in s.
+fn sexagesimal(parts: &[&str], forms: Forms<'_>) -> Option<Printed> {
+    let (seconds, before) = parts.split_last()?;
+    let seconds =
+        plain_or_comma(seconds.as_bytes(), forms).filter(|seconds| (0.0..60.0).contains(&seconds.value))?;
+    let minutes =
+        before.iter().try_fold(0.0, |sum, part| Some(sum * 60.0 + f64::from(part.parse::<u32>().ok()?)))?;
+    Some(Printed { value: seconds.value + 60.0 * minutes, step: seconds.step })
 }
 
 /// A line that is nothing but digits with at most one point and a minus: its value and its length with the line break. Exact,
@@ -248,14 +396,22 @@ const POWERS: [f64; 16] =
 mod tests {
     use super::*;
 
-    const FIRST: Column<'_> =
-        Column { number: 1, delimiters: b" \t", longest: usize::MAX, any: false, strict: false, units: true };
+    const FIRST: Column<'_> = Column {
+        number: 1,
+        delimiters: b" \t",
+        longest: usize::MAX,
+        any: false,
+        strict: false,
+        forms: Some(PLAIN),
+    };
+    const PLAIN: Forms<'_> = Forms { heading: None, decimal_comma: false, missing: &[] };
 
     fn read(column: Column<'_>, text: &str) -> Result<Vec<f64>, (usize, String)> {
         column.read(text.as_bytes()).map(|numbers| numbers.values).map_err(|bad| match bad {
             ColumnError::Line(line, token) => (line, token),
             ColumnError::Missing(line) | ColumnError::Long(line) => (line, String::new()),
             ColumnError::Unit(line, [own, before]) => (line, format!("{own} after {before}")),
+            ColumnError::Heading(known) => (0, known.join(" ")),
             ColumnError::Many => panic!("{MOST} numbers"),
             ColumnError::Io(error) => panic!("{error}"),
         })
@@ -295,10 +451,42 @@ mod tests {
             (unit("1 ms\n2.5 ms x\n"), unit("1 a\n2 b\n"), unit("3\n")),
             ("ms".into(), String::new(), String::new())
         );
-        assert_eq!(read(FIRST, "1 ms\n900 us\n3 s\n").unwrap_err(), (2, "us after ms".to_owned()));
+        let mixed = FIRST.read("1 ms\n900 us\n3 s\n".as_bytes()).unwrap();
+        assert_eq!((mixed.values, mixed.unit.as_str(), mixed.converted), (vec![1.0, 0.9, 3000.0], "ms", 2));
+        assert_eq!(read(FIRST, "1 ms\n900 KB\n").unwrap_err(), (2, "KB after ms".to_owned()));
         assert_eq!(read(FIRST, "1 ms\n2\n").unwrap_err(), (2, " after ms".to_owned()));
         assert_eq!(read(FIRST, "1\n2 ms\n").unwrap_err(), (2, "ms after ".to_owned()));
-        assert_eq!(read(Column { units: false, ..FIRST }, "1 ms\n900 us\n").unwrap(), [1.0, 900.0]);
+        assert_eq!(read(Column { forms: None, ..FIRST }, "1 ms\n900 us\n").unwrap(), [1.0, 900.0]);
+    }
+
+    #[test]
+    fn numbers_as_people_paste_them() {
+        let all = |column: Column<'_>, text: &str| {
+            column.read(text.as_bytes()).map(|numbers| (numbers.values, numbers.unit, numbers.heading))
+        };
+        let headed = all(FIRST, "\u{feff}time_ms\r\n12.1\r\n12.4\r\n").unwrap();
+        assert_eq!(headed, (vec![12.1, 12.4], String::new(), Some("time_ms".to_owned())));
+        assert_eq!(all(FIRST, "12.1ms\n\"12.4ms\"\n").unwrap().0, [12.1, 12.4]);
+        assert_eq!(all(FIRST, "0m12.100s\n1m0.5s\n").unwrap(), (vec![12.1, 60.5], "s".to_owned(), None));
+        assert_eq!(all(FIRST, "00:00:12.10\n01:01:00\n").unwrap().0, [12.1, 3660.0]);
+        let comma = Column { forms: Some(Forms { decimal_comma: true, ..PLAIN }), ..FIRST };
+        assert!(matches!(all(comma, "0,8729\n1.234,5 ms\n"), Err(ColumnError::Unit(2, _))));
+        assert_eq!(all(comma, "0,8729\n1.234,5\n").unwrap().0, [0.8729, 1234.5]);
+        let gaps = ["-".to_owned(), "NaN".to_owned()];
+        let missing = Column { forms: Some(Forms { missing: &gaps, ..PLAIN }), ..FIRST };
+        let numbers = missing.read("12.1\n-\nNaN\n12.3\n".as_bytes()).unwrap();
+        assert_eq!((numbers.values, numbers.missing), (vec![12.1, 12.3], 2));
+        let named = Column { delimiters: b",", forms: Some(Forms { heading: Some("b"), ..PLAIN }), ..FIRST };
+        assert_eq!(all(named, "a,b\n1,2\n3,4\n").unwrap().0, [2.0, 4.0]);
+        assert_eq!(
+            read(Column { forms: Some(Forms { heading: Some("c"), ..PLAIN }), ..named }, "a,b\n1,2\n")
+                .unwrap_err(),
+            (0, "a b".to_owned())
+        );
+        for refused in ["1\n-\n", "1\nNaN\n", "1,234\n", "a\nb\n1\n", "1\nx\n", "1:2\n", "NaN\n1\n"] {
+            assert!(read(FIRST, refused).is_err(), "{refused:?}");
+        }
+        assert!(read(Column { strict: true, ..missing }, "1\n-\n").is_err(), "pairs would shift");
     }
 
     #[test]

@@ -104,7 +104,7 @@ fn read(options: &MinistatOptions, flavour: Flavour) -> Result<Vec<Set>, End> {
         longest: LONGEST,
         any: true,
         strict: false,
-        units: false,
+        forms: None,
     };
     let shown = |file: &OsStr| if file == "-" { b"<stdin>" } else { file.as_bytes() }.to_vec();
     let one = |file: &OsStr| -> Result<Set, End> {
@@ -132,6 +132,7 @@ fn read(options: &MinistatOptions, flavour: Flavour) -> Result<Vec<Set>, End> {
                 ColumnError::Many
                 | ColumnError::Long(_)
                 | ColumnError::Unit(..)
+                | ColumnError::Heading(_)
                 | ColumnError::Io(_)
                 | ColumnError::Missing(_),
             ) => Vec::new(),

@@ -198,7 +198,7 @@ fn a_gate_is_measured_before_it_passes() {
     let _machine = crate::bench::machine();
     let mut history = History::new();
     history.add_alike(21);
-    let calibrate = ["check", "--calibrate", "--trials", "5", "--history", "19"];
+    let calibrate = ["check", "--calibrate", "--trials", "5", "--recordings", "19"];
     // The history is of a machine that does not exist.
     let done = history.bench.run(&calibrate);
     assert_eq!(done.status.code(), Some(1), "{}", out(&done));

@@ -155,7 +155,7 @@ fn what_cannot_be_judged_is_no_success() {
         let path = folder.path().join(name);
         let text: String = (0..20).map(|i| format!("{}\n", factor * (1000 + i * 7 % 13))).collect();
         std::fs::write(&path, text).unwrap();
-        assert!(bench.run(&["import", path.to_str().unwrap()]).status.success());
+        assert!(bench.run(&["import", path.to_str().unwrap(), "--lines", "replicates"]).status.success());
     };
     import("before", 1);
     import("after", 20);

@@ -21,7 +21,7 @@ fn imported(bench: &Bench, name: &str, values: &[f64]) -> String {
     let text: String = values.iter().map(|value| format!("{value}\n")).collect();
     fs::write(&path, text).unwrap();
     let path = path.to_string_lossy().into_owned();
-    let done = bench.run(&["import", &path, "--name", name]);
+    let done = bench.run(&["import", &path, "--name", name, "--lines", "replicates"]);
     assert_eq!(done.status.code(), Some(0), "{}", err(&done));
     path
 }
@@ -164,7 +164,7 @@ fn the_order_of_values_has_one_verdict_everywhere() {
     }
     // Values with other units are not taken for numbers of one kind.
     let path = bench.store().join("units");
-    fs::write(&path, "1 ms\n900 us\n3 s\n").unwrap();
+    fs::write(&path, "1 ms\n900 KB\n3 s\n").unwrap();
     let mixed = bench.run(&["stat", path.to_str().unwrap()]);
     assert!(mixed.status.code() == Some(2) && err(&mixed).contains("unit"), "{}", err(&mixed));
     // Two of six orders are as extreme as this one.

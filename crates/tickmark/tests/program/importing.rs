@@ -35,7 +35,11 @@ fn the_time_counters_of_2005() {
     std::fs::write(&path, MAIL).unwrap();
     let output = bench.run(&["import", &path.to_string_lossy()]);
     assert_eq!(output.status.code(), Some(0), "{}", err(&output));
-    assert!(out(&output).contains("ACPI-Fast (super-smack, 5 runs, 1 metrics)"), "{}", out(&output));
+    assert!(
+        out(&output).contains("ACPI-Fast: super-smack, 1 metric, 5 runs, each a replicate"),
+        "{}",
+        out(&output)
+    );
     let model = bench.json(&["compare", "ACPI-Fast", "TSC"]);
     let line = row(&model["candidates"][0], "smack.select_index");
     // All ten numbers: 7.7 %, between 1.7 and 13.9 (Welch and Fieller; pooled it is 7.7 +- 5.3).
@@ -69,7 +73,7 @@ fn columns_of_numbers_become_recordings() {
     ];
     for file in &files {
         let name = file.rsplit('/').next().unwrap();
-        let output = bench.run(&["import", file, "--name", name]);
+        let output = bench.run(&["import", file, "--name", name, "--lines", "replicates"]);
         assert_eq!(output.status.code(), Some(0), "{}", err(&output));
     }
     let verdict = |base: &str, other: &str| {
@@ -98,12 +102,125 @@ fn what_cannot_be_imported_leaves_nothing() {
     let good = write("good", "1\n2\n3\n");
     let words = write("words", "there is no number here\n");
     let torn = write("torn.json", "{\"results\": [{\"times\": [1, 2");
-    refused(&bench.run(&["import", &good, &words]), 2, &["words is no result", "nothing was imported"]);
+    refused(
+        &bench.run(&["import", &good, &words]),
+        2,
+        &["words is text of no known program", "nothing was imported"],
+    );
     refused(&bench.run(&["import", &good, &torn]), 2, &["torn.json", "nothing was imported"]);
     refused(&bench.run(&["import", "missing"]), 1, &["missing"]);
     assert_eq!(bench.json(&["recordings"]).as_array().unwrap().len(), 0);
-    let partly = write("partly.csv", "a,b\n1,2\n2,3ms\n3,4\n");
-    let output = bench.run(&["import", &partly]);
-    assert_eq!(output.status.code(), Some(4), "{}", err(&output));
-    assert!(err(&output).contains("line 3: \"3ms\" is no number"), "{}", err(&output));
+    let table = write("table.csv", "size,latency\n1,2\n2,3\n3,4\n");
+    refused(
+        &bench.run(&["import", &table]),
+        2,
+        &["a table of 2 columns", "--value latency --group size", "nothing was imported"],
+    );
+    let output =
+        bench.run(&["import", &table, "--value", "latency:us", "--group", "size", "--format", "json"]);
+    assert_eq!(output.status.code(), Some(0), "{}", err(&output));
+    let page: Value = serde_json::from_str(&out(&output)).unwrap();
+    assert_eq!(
+        (&page["recordings"][0]["metrics"], &page["recordings"][0]["one_replicate"]),
+        (&Value::from(3), &Value::from(true))
+    );
+    let shown = bench.json(&["show", "table"]);
+    assert_eq!(row(&shown, "latency.size=2")["value"], 3000.0);
+}
+
+/// Files of five lines each, .5 % within a file and 1 % between files, as every CI runner makes them: nothing was changed.
+fn unchanged(number: u64, factor: f64) -> String {
+    // A linear congruential generator of Knuth's (MMIX) and the sum of twelve uniform numbers, which is nearly normal.
+    let mut state = number * 2_654_435_761 + 12_345;
+    let mut normal = || {
+        let mut uniform = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 11) as f64 / (1u64 << 53) as f64
+        };
+        (0..12).map(|_| uniform()).sum::<f64>() - 6.0
+    };
+    let middle = 100.0 * factor * (1.0 + 0.01 * normal());
+    (0..5).map(|_| format!("{:.3}\n", middle * (1.0 + 0.005 * normal()))).collect()
+}
+
+#[test]
+fn one_file_is_one_replicate() {
+    let (bench, folder) = (Bench::new(), tempfile::tempdir().unwrap());
+    let import = |name: &str, text: String| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        assert!(bench.run(&["import", path.to_str().unwrap()]).status.success());
+    };
+    for number in 0..38 {
+        import(&format!("a{number}"), unchanged(number, 1.0));
+        import(&format!("b{number}"), unchanged(1000 + number, 1.0));
+    }
+    let verdict = |number: u64| {
+        let model = bench.json(&["compare", &format!("a{number}"), &format!("b{number}")]);
+        row(&model["candidates"][0], "column.1").clone()
+    };
+    let all: Vec<Value> = (0..38).map(verdict).collect();
+    let changed = all.iter().filter(|line| line["verdict"].as_str().unwrap().contains("changed")).count();
+    assert!(changed <= 5, "{changed} of 38 pairs without a change are called changed");
+    // The first ones have too few before them; the later ones are judged by how far earlier files lie from each other.
+    assert_eq!(all[0]["verdict"], "undecided");
+    assert!(all[37]["p"].is_number(), "{}", all[37]);
+    let text = out(&bench.run(&["compare", "a0", "b0"]));
+    assert!(
+        text.contains("each file is one replicate")
+            && text.contains("a drift as within the sets makes at most"),
+        "{text}"
+    );
+    import("slow", unchanged(77, 1.2));
+    let model = bench.json(&["compare", "a37", "slow"]);
+    assert!(
+        row(&model["candidates"][0], "column.1")["verdict"].as_str().unwrap().contains("beyond"),
+        "{model}"
+    );
+}
+
+#[test]
+fn the_gate_takes_result_files() {
+    let (bench, folder) = (Bench::new(), tempfile::tempdir().unwrap());
+    let write = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path.to_string_lossy().into_owned()
+    };
+    let wrk = |rate: f64| {
+        format!(
+            "Running 30s test @ http://bench/\n  2 threads and 16 connections\nRequests/sec: {rate:.2}\nTransfer/sec: 1.00MB\n"
+        )
+    };
+    let rate = |number: u64| 5000.0 + ((number * 7919) % 101) as f64;
+    let history: Vec<String> =
+        (0..20).map(|number| write(&format!("h{number}"), &wrk(rate(number)))).collect();
+    let check = |new: &str, history: &[String]| {
+        let mut arguments = vec!["check", "--new", new, "--only", "wrk.requests"];
+        if !history.is_empty() {
+            arguments.push("--history");
+        }
+        arguments.extend(history.iter().map(String::as_str));
+        bench.run(&arguments)
+    };
+    let (same, slow) = (write("same", &wrk(rate(30))), write("slow", &wrk(4000.0)));
+    let output = check(&same, &history);
+    assert_eq!(output.status.code(), Some(0), "{}{}", out(&output), err(&output));
+    let output = check(&slow, &history);
+    assert_eq!(output.status.code(), Some(3), "{}{}", out(&output), err(&output));
+    let output = check(&slow, &history[..5]);
+    assert_eq!(output.status.code(), Some(5), "{}", err(&output));
+    assert!(out(&output).contains("--max and --min"), "{}", out(&output));
+    refused(&check(&slow, &[]), 5, &["--max"]);
+    let limit = bench.run(&["check", "--new", &slow, "--min", "wrk.requests=4500"]);
+    assert_eq!(limit.status.code(), Some(3), "{}", out(&limit));
+    assert_eq!(bench.json(&["recordings"]).as_array().unwrap().len(), 0, "the store is not touched");
+    // And as recordings, one after the other.
+    for file in history.iter().chain([&slow]) {
+        assert!(bench.run(&["import", file, "--name", "bench"]).status.success());
+    }
+    let output = bench.run(&["check", "--only", "wrk.requests"]);
+    assert_eq!(output.status.code(), Some(3), "{}{}", out(&output), err(&output));
+    let all = bench.json(&["recordings", "--changes", "wrk.requests"]);
+    assert_eq!(all[0]["values"].as_array().unwrap().len(), 21, "{all}");
 }

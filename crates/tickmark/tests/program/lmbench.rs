@@ -24,7 +24,7 @@ fn a_page_becomes_a_recording_a_host_and_comes_back_with_its_percentages() {
     let bench = Bench::new();
     let output = bench.run(&["import", &fixture("tqm860l-summary.txt")]);
     assert_eq!(output.status.code(), Some(0), "{}", err(&output));
-    assert_eq!(out(&output).matches("5 runs, 63 metrics").count(), 2, "{}", out(&output));
+    assert_eq!(out(&output).matches("63 metrics, 5 runs, each a replicate").count(), 2, "{}", out(&output));
     let listed = bench.json(&["recordings"]);
     let names: Vec<&str> = listed.as_array().unwrap().iter().map(|r| r["name"].as_str().unwrap()).collect();
     assert_eq!(names.len(), 2);
@@ -124,7 +124,7 @@ fn bad_files_import_nothing() {
     let empty = file("empty.txt", b"");
     let binary = file("binary.bin", &[0xff, 0xfe, 0, 1, b'\n', 0x80]);
     for path in [&empty, &binary] {
-        refused(&bench.run(&["import", path]), 2, &["is no result of lmbench", "nothing was imported"]);
+        refused(&bench.run(&["import", path]), 2, &["of no known program", "nothing was imported"]);
         // A good file beside it is not imported either: all or nothing.
         refused(&bench.run(&["import", &fixture("lmbench3.raw"), path]), 2, &["nothing was imported"]);
     }

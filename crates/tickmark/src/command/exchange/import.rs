@@ -169,7 +169,7 @@ fn tables(of: &Imported) -> &'static str {
 }
 
 /// The name of a file and its text. What is no UTF-8 in it is replaced; what is too long for results is refused.
-fn text(path: &Path) -> Result<(String, String), Error> {
+pub(in crate::command) fn text(path: &Path) -> Result<(String, String), Error> {
     let mut bytes = Vec::new();
     let file = std::fs::File::open(path).map_err(Error::file("read", path))?;
     file.take(MOST + 1).read_to_end(&mut bytes).map_err(Error::file("read", path))?;

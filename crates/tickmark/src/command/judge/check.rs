@@ -1,6 +1,7 @@
 //! The gate: new recordings against the earlier ones of their machine, or against limits.
 
 mod calibrate;
+mod files;
 mod found;
 pub(in crate::command) mod limits;
 
@@ -16,10 +17,11 @@ use tickmark_render::gate as render;
 use tickmark_store::{Error as StoreError, Id, Recording, Store};
 
 pub(in crate::command) fn run(store: &Store, options: &Check) -> Result<Code, Error> {
+    if !options.new.is_empty() || !options.history.is_empty() {
+        return files::run(options);
+    }
     let has_figures = |recording: &Recording| {
-        recording.imported.is_none()
-            && recording.meta.arm.is_none()
-            && !gate::figures(recording, &|_, _| true).is_empty()
+        recording.meta.arm.is_none() && !gate::figures(recording, &|_, _| true).is_empty()
     };
     let newest = store.find_usable(&options.recording, &has_figures).map_err(|error| match error {
         // Nothing was measured yet: no fault of who asks.
@@ -44,7 +46,7 @@ pub(in crate::command) fn run(store: &Store, options: &Check) -> Result<Code, Er
     if own.is_empty() {
         return Err(Error::Usage(format!("recording {} has no figure to judge", newest.meta.id)));
     }
-    let of = format!("{}; {}", gate::machine(&newest, !options.any_host), newest.request_text());
+    let of = found::identity(&newest, options);
     let gate = Gate::read(store, &of)?;
     let found = CheckedRecordings::find(store, &newest, &gate, options)?;
     if options.save_baseline {
@@ -75,6 +77,13 @@ fn verdict(
     let environments = found.earlier.first().map(|before| (before, &found.new[..]));
     let checked = gate::check(&earlier, &new, environments);
     let newest = &found.new[0];
+    let needed = gate::needed(found.new.len());
+    if checked.counts[0] == 0 && newest.imported.is_some() {
+        return Err(Error::Unjudged(format!(
+            "no earlier result of {} by this program: {needed} are needed; until then limits judge, such as --max METRIC=VALUE",
+            newest.meta.name
+        )));
+    }
     if checked.counts[0] == 0 {
         return Err(Error::Unjudged(format!(
             "no earlier recording of this machine ({}) measured the same in the same manner{}: {} are needed; `tickmark recordings` lists what there is, `tickmark check --calibrate` makes them",
@@ -95,8 +104,10 @@ fn verdict(
         detect: options.detect,
         calibrated,
     });
-    let is_armed =
-        options.accept_uncalibrated || calibration.as_ref().is_some_and(render::Calibration::is_armed);
+    // Nobody can make trials of what another program measured.
+    let is_armed = options.accept_uncalibrated
+        || newest.imported.is_some()
+        || calibration.as_ref().is_some_and(render::Calibration::is_armed);
     let code = judged(&checked, is_armed, options);
     let page = render::Page {
         id: newest.meta.id.to_string(),

@@ -45,7 +45,7 @@ pub(super) fn run(
         Ok(made)
     };
     let together = options.last as usize;
-    let wanted = (options.history as usize).max(needed(together));
+    let wanted = (options.recordings as usize).max(needed(together));
     let mut last = None;
     // With the new ones, which are earlier ones from now on.
     for number in found.earlier.len() + found.new.len()..wanted + together {

@@ -14,6 +14,20 @@ pub(super) struct CheckedRecordings {
     pub(super) new: Vec<Recording>,
 }
 
+/// What recordings share that judge each other: the machine and the request, or of another program's results their name and the program.
+pub(super) fn identity(recording: &Recording, options: &Check) -> String {
+    match &recording.imported {
+        Some(from) => format!("{}; {}", recording.meta.name, program(&from.tool)),
+        None => format!("{}; {}", machine(recording, !options.any_host), recording.request_text()),
+    }
+}
+
+/// The name of a program without its version.
+pub(super) fn program(tool: &str) -> String {
+    let is_version = |word: &&str| word.trim_start_matches('v').starts_with(|c: char| c.is_ascii_digit());
+    tool.split([' ', '-']).filter(|word| !is_version(word)).collect::<Vec<_>>().join(" ")
+}
+
 impl CheckedRecordings {
     pub(super) fn find(
         store: &Store,
@@ -21,12 +35,11 @@ impl CheckedRecordings {
         gate: &Gate,
         options: &Check,
     ) -> Result<Self, Error> {
-        let of = |recording: &Recording| (machine(recording, !options.any_host), recording.request_text());
-        let wanted = of(newest);
+        let wanted = identity(newest, options);
         let own = Entry::from_recording(newest);
         let fits = |entry: &&Entry| {
             entry.complete
-                && !entry.imported
+                && entry.imported == own.imported
                 && entry.arm.is_none()
                 && entry.created <= own.created
                 && entry.id != own.id
@@ -47,7 +60,7 @@ impl CheckedRecordings {
             }
             steps.at(&format!("reading {}", entry.id.short()));
             match store.read(&entry.id) {
-                Ok(recording) if of(&recording) == wanted => {
+                Ok(recording) if identity(&recording, options) == wanted => {
                     let side = if is_new { &mut new } else { &mut earlier };
                     side.push(recording);
                 }

@@ -19,7 +19,12 @@ pub(super) fn run(recording: &Recording, options: &Check) -> Result<Code, Error>
         match (row.better, is_most) {
             (Better::Higher, true) => Err(wrong("more of it is better: give --min".to_owned())),
             (Better::Lower, false) => Err(wrong("less of it is better: give --max".to_owned())),
-            _ => Ok(render::Limit { row: (*row).clone(), limit, is_most }),
+            _ => Ok(render::Limit {
+                row: (*row).clone(),
+                limit,
+                is_most,
+                takes_single: recording.imported.is_some(),
+            }),
         }
     };
     let most = options.max.iter().map(|limit| one("--max", true, limit));
