@@ -12,14 +12,12 @@ fn libtest(line: &str) -> Option<(&str, &str)> {
 }
 
 /// The middle of criterion's `time:   [1.0 ns 1.1 ns 1.2 ns]`, and what stands before it.
-fn criterion(line: &str) -> Option<(&str, [&str; 3])> {
+fn criterion(line: &str) -> Option<(&str, [String; 3])> {
     let (name, rest) = line.split_once("time:")?;
     let words: Vec<&str> = rest.trim().strip_prefix('[')?.strip_suffix(']')?.split_whitespace().collect();
     let [a, b, c, d, e, f] = words[..] else { return None };
     time(&format!("{a}{b}"))?;
-    let part =
-        |number: &str, unit: &str| rest.find(number).map(|at| &rest[at..at + number.len() + 1 + unit.len()]);
-    Some((name.trim(), [part(a, b)?, part(c, d)?, part(e, f)?]))
+    Some((name.trim(), [[a, b], [c, d], [e, f]].map(|pair| pair.concat())))
 }
 
 fn is_divan(line: &str) -> bool {
@@ -62,7 +60,7 @@ pub(super) fn read(name: &str, text: &str) -> Result<Vec<Imported>, String> {
             let metric =
                 format!("criterion.{}", label(if benchmark.is_empty() { before } else { benchmark }));
             for (what, text) in [("", middle), (".low", low), (".high", high)] {
-                if let Some(nanos) = time(text) {
+                if let Some(nanos) = time(&text) {
                     found.time(&format!("{metric}{what}"), nanos, 1.0);
                 }
             }

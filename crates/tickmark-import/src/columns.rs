@@ -29,6 +29,14 @@ pub(super) fn read(name: &str, text: &str, decimal_comma: bool) -> Option<Import
     if text.contains(['#', ',']) {
         return None;
     }
+    let first_line = text.lines().find(|line| !line.trim().is_empty())?;
+    if !first_line
+        .split([' ', '\t', ';', '|'])
+        .filter(|cell| !cell.is_empty())
+        .all(|cell| figure(cell, decimal_comma).is_some())
+    {
+        return None;
+    }
     let table = Table::parse(text, decimal_comma).ok()?;
     let width = table.width();
     if !table.heads.is_empty() || width < 2 || width > MOST_COLUMNS || table.rows.len() < 2 {

@@ -324,6 +324,10 @@ pub(super) fn read(name: &str, text: &str, options: &TableOptions) -> Result<Vec
     Ok(all.into_values().filter(|found| !found.series.is_empty()).collect())
 }
 
+fn counted(count: usize, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+}
+
 /// What to type where a cell is no number.
 pub(super) fn advice(text: &str) -> &'static str {
     match text {
@@ -346,6 +350,9 @@ fn moment(text: &str) -> Option<Timestamp> {
     }
 }
 
+/// A text is described by so much of its beginning, bytes.
+const DESCRIBED: usize = 64 << 10;
+
 /// What a text of no known format looks like, and the command that would read it.
 pub(super) fn description(name: &str, text: &str) -> String {
     let quoted = |name: &str| {
@@ -355,6 +362,10 @@ pub(super) fn description(name: &str, text: &str) -> String {
             name.to_owned()
         }
     };
+    // The beginning says what it is.
+    let lines = text.lines().filter(|line| !line.trim().is_empty()).count();
+    let text = &text[..text.floor_char_boundary(DESCRIBED)];
+    let text = if lines > 1 { &text[..text.rfind('\n').map_or(text.len(), |at| at + 1)] } else { text };
     let trimmed = text.trim_start();
     if trimmed.starts_with('<') {
         return "XML or HTML of no known program".to_owned();
@@ -374,7 +385,17 @@ pub(super) fn description(name: &str, text: &str) -> String {
         figures * 4 >= table.rows.len() * 3
     };
     let numeric: Vec<usize> = (0..width).filter(|at| is_figures(*at)).collect();
-    if table.rows.is_empty() || numeric.is_empty() || whole * 4 < table.rows.len() * 3 || width > 100 {
+    // Words with a number among them.
+    let is_prose = table.heads.is_empty()
+        && !is_json
+        && !text.contains([',', ';', '\t', '|'])
+        && numeric.len() * 2 < width;
+    if table.rows.is_empty()
+        || numeric.is_empty()
+        || whole * 4 < table.rows.len() * 3
+        || width > 100
+        || is_prose
+    {
         let first = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
         let first: String = first.trim().chars().take(60).collect();
         return if is_json {
@@ -408,9 +429,10 @@ pub(super) fn description(name: &str, text: &str) -> String {
     let group =
         group.map_or_else(|| " --lines repetitions".to_owned(), |at| format!(" --group {}", named(at)));
     format!(
-        "{} of {width} columns and {} lines; what they are is not known: tickmark import {}{}{group}",
+        "{} of {} and {}; what they are is not known: tickmark import {}{}{group}",
         if is_json { "JSON objects" } else { "a table" },
-        table.rows.len(),
+        counted(width, "column"),
+        counted(lines - usize::from(!table.heads.is_empty() && !is_json), "line"),
         quoted(name),
         values.concat()
     )

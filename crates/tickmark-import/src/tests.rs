@@ -482,3 +482,67 @@ fn more_columns_than_a_person_reads_are_refused() {
     assert!(table(1_000).is_ok());
     assert!(table(1_001).unwrap_err().contains("no known program"));
 }
+
+/// Mutations of each file: bytes changed, parts cut out, doubled and swapped, numbers made enormous.
+#[test]
+fn damaged_files_never_panic() {
+    let count = std::env::var("TICKMARK_MUTATIONS").ok().and_then(|count| count.parse().ok()).unwrap_or(60);
+    // Knuth's linear congruential generator (MMIX).
+    let mut state = 42u64;
+    let mut below = |most: usize| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as usize % most.max(1)
+    };
+    let files: BTreeSet<String> = expected().into_iter().map(|(file, ..)| file).collect();
+    let hostile = [
+        "-1",
+        "1e308",
+        "NaN",
+        "999999999999999999999",
+        "0",
+        "\u{0}",
+        "\u{2502}",
+        "%",
+        "\"",
+        "{",
+        "]",
+        "\n",
+        "=",
+        "0x",
+        "1,2,3",
+        "\u{b5}s",
+    ];
+    let mut read = 0;
+    for file in files {
+        let (name, text) = text(&file);
+        for _ in 0..count {
+            let mut bytes = text.clone().into_bytes();
+            for _ in 0..=below(3) {
+                let (at, length) = (below(bytes.len()), below(200));
+                let end = (at + length).min(bytes.len());
+                match below(6) {
+                    0 if !bytes.is_empty() => bytes[at] = below(256) as u8,
+                    1 => drop(bytes.drain(at..end)),
+                    2 => {
+                        let part = bytes[at..end].to_vec();
+                        bytes.splice(at..at, part);
+                    }
+                    3 => bytes.truncate(at),
+                    _ => {
+                        drop(bytes.splice(at..end.min(at + below(8)), hostile[below(hostile.len())].bytes()))
+                    }
+                }
+            }
+            let damaged = String::from_utf8_lossy(&bytes).into_owned();
+            if let Ok(found) = read_alone(&name, &damaged) {
+                read += 1;
+                for value in
+                    found.iter().flat_map(|one| one.series.values()).flat_map(|series| &series.values)
+                {
+                    assert!(value.value.is_finite(), "{name}: {damaged}");
+                }
+            }
+        }
+    }
+    assert!(read > 0);
+}

@@ -406,6 +406,10 @@ pub(crate) enum ExportFormat {
     Parquet,
     /// The figures as text for a scraper
     Openmetrics,
+    /// The values of each run as Go's benchmarks print them, for benchstat
+    Benchfmt,
+    /// The times of each run as Google Benchmark's JSON
+    GoogleBenchmark,
 }
 
 #[derive(Debug, Args)]

@@ -121,10 +121,11 @@ const STEPS: &[Step] = &[
     ("the package", 0.6, package::check),
 ];
 
-/// Installs the Python packages that query the tables of surveys and validate manifests, from PyPI.
+/// Installs the Python packages that query the tables of surveys, validate manifests, and measure what is imported, from PyPI.
 fn python() -> Result<()> {
     let folder = shell::root().join("target/python");
-    let packages = ["duckdb", "chdb", "pyspark", "kubernetes-validate"];
+    let packages =
+        ["duckdb", "chdb", "pyspark", "kubernetes-validate", "pyperf", "pytest", "pytest-benchmark"];
     if packages.iter().all(|package| folder.join(package.replace('-', "_")).is_dir()) {
         return Ok(());
     }

@@ -19,7 +19,7 @@ Examples:
   tickmark check --calibrate --trials 100                           100 more
   tickmark check --only syscall.null --format junit > tickmark.xml
   tickmark check --max syscall.null=200ns --min bandwidth.pipe=3e9  limits instead of the history
-  tickmark check --new bench.json --history main/*.json             result files of other programs: one file is one replicate
+  tickmark check --new bench.json --history main/                   result files of other programs: one file is one replicate
   tickmark check --save-baseline                                    judge by today's recordings from now on
   tickmark check --accept                                           the change is meant: judge by this one and what comes";
 
@@ -31,8 +31,8 @@ pub(crate) struct Check {
     /// Judge these result files of other programs instead of a recording; the store is neither needed nor changed
     #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = FILES_CONFLICT)]
     pub(crate) new: Vec<PathBuf>,
-    /// By these earlier result files, or by the imported recordings of a store (a folder); without --new the newest of them is judged
-    #[arg(long, value_name = "FILE|STORE", num_args = 1.., conflicts_with_all = FILES_CONFLICT)]
+    /// By these earlier result files, those of a folder, or the imported recordings of a store; without --new the newest of them is judged
+    #[arg(long, value_name = "FILE|FOLDER", num_args = 1.., conflicts_with_all = FILES_CONFLICT)]
     pub(crate) history: Vec<PathBuf>,
     /// Judge so many new recordings together: that one and those before it
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=20))]

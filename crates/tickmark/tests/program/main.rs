@@ -28,6 +28,7 @@ mod links;
 mod live;
 mod lmbench;
 mod machine;
+mod round_trips;
 mod shared;
 mod small_agent;
 mod sql;

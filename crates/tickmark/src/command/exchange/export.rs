@@ -1,5 +1,6 @@
 //! A recording for other programs: the figures of each run, or every observation.
 
+use super::export_benchmarks;
 use crate::cli::{Export, ExportFormat};
 use crate::error::{Code, Error};
 use serde_json::{Value, json};
@@ -52,6 +53,21 @@ pub(in crate::command) fn run(store: &Store, export: &Export) -> Result<Code, Er
         }
         ExportFormat::Perfetto => {
             crate::command::print_json(&crate::command::export_gaps::perfetto(&recording)?)?;
+            return Ok(Code::Done);
+        }
+        ExportFormat::Benchfmt => {
+            crate::command::print(&export_benchmarks::benchfmt(&recording))?;
+            return Ok(Code::Done);
+        }
+        ExportFormat::GoogleBenchmark => {
+            let (page, left_out) = export_benchmarks::google(&recording);
+            crate::command::print_json(&page)?;
+            if left_out > 0 {
+                let values = tickmark_render::count(left_out as u32, "value");
+                anstream::eprintln!(
+                    "tickmark: warning: {values} that are no times left out: the format has none"
+                );
+            }
             return Ok(Code::Done);
         }
         ExportFormat::Csv | ExportFormat::Json => {}

@@ -16,9 +16,19 @@ pub(super) fn run(options: &Check) -> Result<Code, Error> {
     let folder = tempfile::tempdir().map_err(Error::file("make", "a temporary folder"))?;
     let store = Store::at(Some(folder.path().to_owned()), |_| {})?;
     let read = |paths: &[PathBuf]| -> Result<Vec<Recording>, Error> {
-        let all =
-            paths.iter().map(|path| if path.is_dir() { from_store(path) } else { from_file(&store, path) });
-        Ok(all.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
+        let mut all = Vec::new();
+        for path in paths {
+            match path.is_dir() {
+                true if path.join("recordings").is_dir() => all.extend(from_store(path)?),
+                true => {
+                    for file in files_in(path)? {
+                        all.extend(from_file(&store, &file)?);
+                    }
+                }
+                false => all.extend(from_file(&store, path)?),
+            }
+        }
+        Ok(all)
     };
     let (mut earlier, mut new) = (read(&options.history)?, read(&options.new)?);
     if new.is_empty() {
@@ -60,6 +70,15 @@ pub(super) fn run(options: &Check) -> Result<Code, Error> {
         return Err(Error::Usage(format!("{} has no figure to judge", found.new[0].meta.name)));
     }
     verdict(&store, "files", &Gate::default(), &found, options, &figures)
+}
+
+/// The files of a folder, by name.
+fn files_in(folder: &Path) -> Result<Vec<PathBuf>, Error> {
+    let entries = std::fs::read_dir(folder).map_err(Error::file("read", folder))?;
+    let mut all: Vec<PathBuf> =
+        entries.filter_map(|entry| Some(entry.ok()?.path())).filter(|path| path.is_file()).collect();
+    all.sort();
+    Ok(all)
 }
 
 /// The imported recordings of a store.

@@ -1,0 +1,154 @@
+//! Result files that the real programs made are read as they mean them, and what is exported they read back.
+
+use crate::bench::{Bench, err, out};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The last version of benchstat that Debian's Go builds.
+const BENCHSTAT: &str = "golang.org/x/perf/cmd/benchstat@v0.0.0-20230113213139-801c7ef9e5c5";
+
+fn ran(command: &mut Command) -> String {
+    let done = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    assert!(done.status.success(), "{command:?}: {}{}", out(&done), err(&done));
+    out(&done)
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    let middle = values.len() / 2;
+    if values.len() % 2 == 1 { values[middle] } else { f64::midpoint(values[middle - 1], values[middle]) }
+}
+
+/// The values of each metric of the newest recording, by its name.
+fn values(bench: &Bench, metric: &str) -> Vec<f64> {
+    let page: Value =
+        serde_json::from_str(&out(&bench.run(&["export", "last", "--format", "json"]))).unwrap();
+    let rows = page["rows"].as_array().unwrap().iter().filter(|row| row["metric"] == metric);
+    rows.map(|row| row["value"].as_f64().unwrap()).collect()
+}
+
+/// The median that benchstat prints for each benchmark and unit.
+fn benchstat(file: &Path) -> String {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/go");
+    let program = folder.join("bin/benchstat");
+    if !program.exists() {
+        ran(Command::new("go")
+            .args(["install", BENCHSTAT])
+            .env("GOPATH", folder)
+            .env("GOFLAGS", "-modcacherw"));
+    }
+    ran(Command::new(program).args(["-format", "csv"]).arg(file))
+}
+
+fn import(bench: &Bench, file: &Path) {
+    let done = bench.run(&["import", file.to_str().unwrap()]);
+    assert!(done.status.success(), "{}", err(&done));
+}
+
+#[test]
+#[ignore = "second tier: installs benchstat, and runs go test"]
+fn benchmarks_of_go_there_and_back() {
+    let (bench, folder) = (Bench::new(), tempfile::tempdir().unwrap());
+    let write = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path
+    };
+    write("go.mod", "module example.org/sums\n\ngo 1.18\n");
+    write(
+        "sum_test.go",
+        "package sums\n\nimport \"testing\"\n\nvar sink int\n\nfunc BenchmarkSum(b *testing.B) {\n\tb.ReportAllocs()\n\tfor i := 0; i < b.N; i++ {\n\t\ts := make([]int, 100)\n\t\tfor j := range s {\n\t\t\tsink += s[j] + j\n\t\t}\n\t}\n}\n",
+    );
+    let text = ran(Command::new("go")
+        .args(["test", "-bench", ".", "-benchtime", "2ms", "-count", "5"])
+        .current_dir(folder.path()));
+    import(&bench, &write("go.txt", &text));
+    let printed: Vec<f64> = text
+        .lines()
+        .filter(|line| line.starts_with("BenchmarkSum"))
+        .map(|line| line.split_whitespace().nth(2).unwrap().parse().unwrap())
+        .collect();
+    let name =
+        text.lines().find_map(|line| line.strip_prefix("Benchmark")?.split_whitespace().next()).unwrap();
+    assert_eq!((values(&bench, &format!("go.{name}.time")), printed.len()), (printed.clone(), 5), "{text}");
+    // What is exported has the median that the original has.
+    let exported = write("back.txt", &out(&bench.run(&["export", "last", "--format", "benchfmt"])));
+    let seconds = |table: &str| -> Vec<f64> {
+        let own = table.lines().filter(|line| line.contains("Sum"));
+        own.filter_map(|line| line.split(',').nth(1)?.parse().ok()).collect()
+    };
+    let wanted = median(printed) * 1e-9;
+    let (original, back) =
+        (seconds(&benchstat(&write("original.txt", &text))), seconds(&benchstat(&exported)));
+    for table in [&original, &back] {
+        assert!(
+            table.iter().any(|value| (value / wanted - 1.0).abs() < 1e-4),
+            "{wanted}: {original:?} {back:?}"
+        );
+    }
+    // Rates: more is better.
+    let rates = write(
+        "wrk.log",
+        "Running 1s test @ http://h/\nRequests/sec: 5000.5\nRunning 1s test @ http://h/\nRequests/sec: 5100.5\n",
+    );
+    import(&bench, &rates);
+    let text = out(&bench.run(&["export", "last", "--format", "benchfmt"]));
+    assert!(
+        text.contains("Unit op/s better=higher") && text.contains("BenchmarkWrk.requests 1 5000.5 op/s"),
+        "{text}"
+    );
+    assert!(benchstat(&write("rates.txt", &text)).contains("5050.5"), "{text}");
+}
+
+#[test]
+#[ignore = "second tier: runs pyperf and pytest-benchmark of target/python"]
+fn benchmarks_of_python_are_read() {
+    let (bench, folder) = (Bench::new(), tempfile::tempdir().unwrap());
+    let packages: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/python");
+    let python = |arguments: &[&str]| {
+        ran(Command::new("python3").args(arguments).current_dir(folder.path()).env("PYTHONPATH", &packages))
+    };
+    python(&["-m", "pyperf", "timeit", "--fast", "--name", "sum", "-o", "p.json", "sum(range(100))"]);
+    let path = folder.path().join("p.json");
+    import(&bench, &path);
+    let page: Value = serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
+    let runs =
+        page["benchmarks"][0]["runs"].as_array().unwrap().iter().filter_map(|run| run["values"].as_array());
+    let means: Vec<f64> = runs
+        .map(|all| all.iter().map(|value| value.as_f64().unwrap() * 1e9).sum::<f64>() / all.len() as f64)
+        .collect();
+    let own = values(&bench, "pyperf.sum");
+    assert!(
+        own.len() == means.len() && own.iter().zip(&means).all(|(a, b)| (a / b - 1.0).abs() < 1e-9),
+        "{own:?} {means:?}"
+    );
+
+    std::fs::write(
+        folder.path().join("test_it.py"),
+        "def test_sum(benchmark):\n    benchmark(lambda: sum(range(100)))\n",
+    )
+    .unwrap();
+    python(&[
+        "-m",
+        "pytest",
+        "-q",
+        "--benchmark-json=b.json",
+        "--benchmark-save-data",
+        "--benchmark-max-time=0.05",
+        "test_it.py",
+    ]);
+    let path = folder.path().join("b.json");
+    import(&bench, &path);
+    let page: Value = serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
+    let stats = &page["benchmarks"][0]["stats"];
+    let own = values(&bench, "pytest.test_sum");
+    assert_eq!(own.len() as u64, stats["rounds"].as_u64().unwrap());
+    assert!((median(own) / (stats["median"].as_f64().unwrap() * 1e9) - 1.0).abs() < 1e-9);
+    // Google Benchmark's form, which has the times alone, is read back.
+    let exported = folder.path().join("g.json");
+    std::fs::write(&exported, out(&bench.run(&["export", "last", "--format", "google-benchmark"]))).unwrap();
+    let before = values(&bench, "pytest.test_sum");
+    import(&bench, &exported);
+    assert_eq!(values(&bench, "benchmark.pytest.test_sum.real_time"), before);
+}
