@@ -133,7 +133,10 @@ impl Run<'_> {
         };
         let source = format!("{}, line {}", self.name, self.first);
         let word = |number| title.split_whitespace().nth(number);
-        let machine = self.header("NODENAME").or(word(4)).unwrap_or("unknown");
+        // A part of a log names no host: its file stands for it.
+        let stem = self.name.rsplit_once('.').map_or(self.name, |(stem, _)| stem);
+        let machine =
+            self.header("NODENAME").or(word(4)).unwrap_or(if title == HEADER { stem } else { "unknown" });
         let release = self.header("RELEASE").or(word(5)).unwrap_or("unknown");
         let Some(host) = host(all, machine, release, &tool) else {
             super::too_many(warnings);
@@ -156,7 +159,9 @@ impl Run<'_> {
             ));
         }
         host.rounds = round;
-        host.know("host.name", machine, &source);
+        if title != HEADER {
+            host.know("host.name", machine, &source);
+        }
         // "[lmbench3.0 results for Linux host 6.1 ...".
         host.know("kernel.name", self.header("SYSNAME").or(word(3)).unwrap_or_default(), &source);
         host.know("kernel.release", release, &source);
@@ -284,7 +289,11 @@ impl Run<'_> {
     fn rows(&self, title: &str) -> Vec<Vec<&str>> {
         let is_title = |line: &&str| {
             let line = line.strip_prefix('"').unwrap_or(line);
-            if title.ends_with(' ') { line.starts_with(title) } else { line.trim_end() == title }
+            if title.ends_with(' ') {
+                line.starts_with(title)
+            } else {
+                line.trim_end().eq_ignore_ascii_case(title)
+            }
         };
         let Some(at) = self.lines.iter().position(is_title) else { return Vec::new() };
         table(&self.lines[at + 1..])

@@ -266,3 +266,34 @@ fn the_lines_for_a_ci_do_what_the_page_says() {
         "a slow build is no history"
     );
 }
+
+#[test]
+fn a_folder_of_criterion_is_one_recording() {
+    let (bench, folder) = (Bench::new(), tempfile::tempdir().unwrap());
+    let root = folder.path().join("target/criterion");
+    for (name, time) in [("fib/10", 100.0), ("fib/20", 900.0)] {
+        for which in ["base", "new"] {
+            let place = root.join(name).join(which);
+            std::fs::create_dir_all(&place).unwrap();
+            let text = format!(
+                "{{\"sampling_mode\":\"Linear\",\"iters\":[1.0,2.0],\"times\":[{time},{}]}}",
+                2.0 * time
+            );
+            std::fs::write(place.join("sample.json"), text).unwrap();
+        }
+    }
+    let output = bench.run(&["import", root.to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(0), "{}", err(&output));
+    assert!(
+        out(&output).contains("criterion: criterion, 2 metrics, up to 2 repetitions, together 1 replicate"),
+        "{}",
+        out(&output)
+    );
+    let shown = bench.json(&["show", "criterion"]);
+    assert_eq!(row(&shown, "criterion.fib/20")["value"], 900.0);
+    refused(
+        &bench.run(&["import", folder.path().join("target/criterion/fib/10/base").to_str().unwrap()]),
+        1,
+        &["cannot read", "criterion"],
+    );
+}

@@ -6,7 +6,7 @@ use crate::error::{Code, Error};
 use serde_json::json;
 use std::fmt::Write;
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use tickmark_drive::ThisMachine;
 use tickmark_import::{Imported, Series, TableOptions, Value, lmbench};
 use tickmark_store::{Id, Meta, Store};
@@ -20,7 +20,8 @@ use tickmark_wire::{
 const MOST: u64 = 64 << 20;
 
 pub(in crate::command) fn run(store: &Store, import: &Import) -> Result<Code, Error> {
-    let texts = import.files.iter().map(|path| text(path)).collect::<Result<Vec<_>, Error>>()?;
+    let files = import.files.iter().map(|path| files(path)).collect::<Result<Vec<_>, Error>>()?;
+    let texts = files.iter().flatten().map(|path| text(path)).collect::<Result<Vec<_>, Error>>()?;
     if let [(file, events)] = &texts[..]
         && import_events::is(events)
     {
@@ -135,12 +136,19 @@ fn understood(id: &Id, name: &str, host: &Imported) -> String {
     let _ =
         writeln!(text, "{}: {}, {metrics}, {runs}{at}", printable(name, false), printable(&host.tool, false));
     for (metric, series) in host.series.iter().take(SHOWN) {
-        let mut values: Vec<f64> = series.values.iter().map(|value| value.value).collect();
-        values.sort_by(f64::total_cmp);
+        let values: Vec<f64> = series.values.iter().map(|value| value.value).collect();
         let unit = host.kinds.get(metric).map_or_else(|| self::metric(metric, &[]).unit, |kind| kind.unit);
-        let middle = tickmark_render::figure(values[values.len() / 2], unit);
+        let middle = tickmark_stats::median(values.iter().copied()).unwrap_or_default();
+        let middle = tickmark_render::figure(middle, unit);
         let count = if values.len() > 1 { format!("  median of {}", values.len()) } else { String::new() };
         let _ = writeln!(text, "  {:40} {middle:>12}{count}", printable(metric, false));
+    }
+    if host.series.len() > SHOWN {
+        let _ = writeln!(
+            text,
+            "  and {} more: tickmark show {id}",
+            tickmark_render::count((host.series.len() - SHOWN) as u32, "metric")
+        );
     }
     let mut list = |what: &str, all: &[String]| {
         for line in all.iter().take(SHOWN) {
@@ -152,13 +160,6 @@ fn understood(id: &Id, name: &str, host: &Imported) -> String {
     };
     list("remark", &host.remarks);
     list("left out", &host.left_out);
-    if host.series.len() > SHOWN {
-        let _ = writeln!(
-            text,
-            "  and {} more: tickmark show {id}",
-            tickmark_render::count((host.series.len() - SHOWN) as u32, "metric")
-        );
-    }
     let _ = writeln!(text, "saved as {id}");
     text
 }
@@ -166,6 +167,47 @@ fn understood(id: &Id, name: &str, host: &Imported) -> String {
 /// Options of a command that shows lmbench's results as tables.
 fn tables(of: &Imported) -> &'static str {
     if of.kinds.is_empty() { " --lmbench" } else { "" }
+}
+
+/// The file, or of criterion's folder the samples of each benchmark.
+fn files(path: &Path) -> Result<Vec<PathBuf>, Error> {
+    if !path.is_dir() {
+        return Ok(vec![path.to_owned()]);
+    }
+    let (mut folders, mut found) = (vec![(path.to_owned(), 0)], Vec::new());
+    while let Some((folder, depth)) = folders.pop() {
+        let entries = std::fs::read_dir(&folder).map_err(Error::file("read", &folder))?;
+        for entry in entries.filter_map(Result::ok) {
+            let path = entry.path();
+            if path.ends_with("new/sample.json") {
+                found.push(path);
+            } else if depth < DEEPEST && entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                folders.push((path, depth + 1));
+            }
+        }
+    }
+    found.sort();
+    if found.is_empty() {
+        let why = std::io::Error::other("it is a folder without criterion's new/sample.json; give its files");
+        return Err(Error::file("read", path)(why));
+    }
+    Ok(found)
+}
+
+/// Folders below criterion's own are looked into so far.
+const DEEPEST: usize = 6;
+
+/// The name of a result: the file's, and of criterion's files the benchmark's path.
+fn name(path: &Path) -> String {
+    let file = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+    if !["sample.json", "estimates.json"].contains(&file.as_str()) {
+        return file;
+    }
+    let whole = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let parts: Vec<String> = whole.iter().map(|part| part.to_string_lossy().into_owned()).collect();
+    let end = parts.len().saturating_sub(2);
+    let start = parts.iter().rposition(|part| part == "criterion").map_or(end.saturating_sub(1), |at| at + 1);
+    if start < end { parts[start..end].join("/") } else { file }
 }
 
 /// The name of a file and its text. What is no UTF-8 in it is replaced; what is too long for results is refused.
@@ -177,7 +219,7 @@ pub(in crate::command) fn text(path: &Path) -> Result<(String, String), Error> {
         let (path, most) = (path.display(), MOST >> 20);
         return Err(Error::Usage(format!("{path} has more than {most} MiB: too much for results")));
     }
-    let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+    let name = name(path);
     let text = String::from_utf8_lossy(&bytes);
     Ok((name, text.trim_start_matches('\u{feff}').to_owned()))
 }
