@@ -22,19 +22,15 @@ pub(super) fn read(name: &str, text: &str) -> Result<Vec<Imported>, String> {
             in_percentiles = false;
             return true;
         }
-        if let Some((percent, rest)) = line.trim().split_once('%').filter(|_| in_percentiles) {
-            if let (Ok(percent), Some(millis)) = (percent.parse::<u32>(), first_number(rest)) {
-                found.time(
-                    &if percent == 100 {
-                        "ab.latency.max".to_owned()
-                    } else {
-                        format!("ab.latency.p{percent}")
-                    },
-                    millis,
-                    1e6,
-                );
-                return true;
-            }
+        if let Some((percent, rest)) = line.trim().split_once('%').filter(|_| in_percentiles)
+            && let (Ok(percent), Some(millis)) = (percent.parse::<u32>(), first_number(rest))
+        {
+            found.time(
+                &if percent == 100 { "ab.latency.max".to_owned() } else { format!("ab.latency.p{percent}") },
+                millis,
+                1e6,
+            );
+            return true;
         }
         let Some((key, rest)) = line.split_once(':') else {
             return !line.contains("finished") && line.trim().parse::<f64>().is_err();
@@ -43,24 +39,24 @@ pub(super) fn read(name: &str, text: &str) -> Result<Vec<Imported>, String> {
         let words: Vec<&str> = rest.split_whitespace().collect();
         match (key.trim(), number) {
             ("Requests per second", Some(rate)) => {
-                found.repeat("ab.requests", Unit::Rate, Better::Higher, rate)
+                found.repeat("ab.requests", Unit::Rate, Better::Higher, rate);
             }
             ("Time per request", Some(millis)) if rest.contains("concurrent") => {
-                found.time("ab.time_a_request", millis, 1e6)
+                found.time("ab.time_a_request", millis, 1e6);
             }
             ("Time per request", Some(millis)) => found.time("ab.latency.mean", millis, 1e6),
             ("Transfer rate", Some(rate)) => {
-                found.repeat("ab.transfer", Unit::Throughput, Better::Higher, rate * 1024.0)
+                found.repeat("ab.transfer", Unit::Throughput, Better::Higher, rate * 1024.0);
             }
             ("Failed requests", Some(count)) => found.repeat("ab.failed", Unit::Count, Better::Lower, count),
             ("Non-2xx responses", Some(count)) => {
-                found.repeat("ab.errors.status", Unit::Count, Better::Lower, count)
+                found.repeat("ab.errors.status", Unit::Count, Better::Lower, count);
             }
             ("Time taken for tests", Some(seconds)) => {
-                found.repeat("ab.duration", Unit::Time, Better::Neither, seconds * 1e9)
+                found.repeat("ab.duration", Unit::Time, Better::Neither, seconds * 1e9);
             }
             ("Complete requests", Some(count)) => {
-                found.repeat("ab.complete", Unit::Count, Better::Neither, count)
+                found.repeat("ab.complete", Unit::Count, Better::Neither, count);
             }
             (what @ ("Connect" | "Processing" | "Waiting" | "Total"), _) => {
                 // min, mean, deviation, median, max; ms.

@@ -39,7 +39,7 @@ pub(super) fn read(name: &str, text: &str, decimal_comma: bool) -> Option<Import
     }
     let table = Table::parse(text, decimal_comma).ok()?;
     let width = table.width();
-    if !table.heads.is_empty() || width < 2 || width > MOST_COLUMNS || table.rows.len() < 2 {
+    if !table.heads.is_empty() || !(2..=MOST_COLUMNS).contains(&width) || table.rows.len() < 2 {
         return None;
     }
     let mut first: Vec<f64> = Vec::new();

@@ -53,10 +53,10 @@ pub(super) fn read(name: &str, text: &str) -> Result<Vec<Imported>, String> {
                 for (figure, value) in own[key].as_object().into_iter().flatten() {
                     match (figure.as_str(), number(value)) {
                         ("min" | "max" | "mean", Some(value)) => {
-                            found.time(&metric(&format!("{part}.{figure}")), value, nanos)
+                            found.time(&metric(&format!("{part}.{figure}")), value, nanos);
                         }
                         ("stddev", Some(value)) => {
-                            found.time(&metric(&format!("{part}.deviation")), value, nanos)
+                            found.time(&metric(&format!("{part}.deviation")), value, nanos);
                         }
                         _ => {}
                     }
@@ -115,8 +115,7 @@ fn from_text(name: &str, text: &str) -> Imported {
             let (_, nanos) = unit(rest.split(')').next().unwrap_or_default()).unwrap_or((Unit::Time, 1e3));
             for (key, figure) in [("min=", "min"), ("max=", "max"), ("avg=", "mean"), ("stdev=", "deviation")]
             {
-                let value =
-                    rest.split_once(key).and_then(|(_, value)| Some(scaled(value.split(',').next()?)?));
+                let value = rest.split_once(key).and_then(|(_, value)| scaled(value.split(',').next()?));
                 if let Some(value) = value {
                     found.time(&format!("{what}.{part}.{figure}"), value, nanos);
                 }

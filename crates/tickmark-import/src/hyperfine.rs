@@ -42,7 +42,11 @@ fn from_csv(text: &str) -> Result<Vec<Imported>, String> {
         for (head, value) in heads.iter().zip(&record).skip(1) {
             match (head, value.parse::<f64>()) {
                 (parameter, _) if parameter.starts_with("parameter_") => {
-                    found.know(&format!("hyperfine.{}", parameter.replacen('_', ".", 1)), value, "parameters")
+                    found.know(
+                        &format!("hyperfine.{}", parameter.replacen('_', ".", 1)),
+                        value,
+                        "parameters",
+                    );
                 }
                 ("mean", Ok(seconds)) => found.time("hyperfine.time", seconds, 1e9),
                 (what, Ok(seconds)) => found.time(&format!("hyperfine.{what}"), seconds, 1e9),

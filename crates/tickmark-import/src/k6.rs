@@ -58,20 +58,20 @@ pub(super) fn read(name: &str, text: &str) -> Result<Vec<Imported>, String> {
             let metric = format!("k6.{}", label(metric));
             match (key.as_str(), figure(key)) {
                 ("rate", _) if metric.ends_with("_failed") => {
-                    found.repeat(&metric, Unit::Share, Better::Lower, value)
+                    found.repeat(&metric, Unit::Share, Better::Lower, value);
                 }
                 ("value" | "rate", _) if metric == "k6.checks" => {
-                    found.repeat(&metric, Unit::Share, Better::Higher, value)
+                    found.repeat(&metric, Unit::Share, Better::Higher, value);
                 }
                 ("value", _) if metric.ends_with("_failed") => {
-                    found.repeat(&metric, Unit::Share, Better::Lower, value)
+                    found.repeat(&metric, Unit::Share, Better::Lower, value);
                 }
                 ("rate", _) if is_data => found.repeat(&metric, Unit::Throughput, Better::Neither, value),
                 ("rate", _) => found.repeat(&metric, Unit::Rate, Better::Higher, value),
                 ("count", _) => found.repeat(&format!("{metric}.count"), Unit::Count, Better::Neither, value),
                 (_, Some(what)) if is_time => found.time(&format!("{metric}.{what}"), value, 1e6),
                 (_, Some(what)) => {
-                    found.repeat(&format!("{metric}.{what}"), Unit::Count, Better::Neither, value)
+                    found.repeat(&format!("{metric}.{what}"), Unit::Count, Better::Neither, value);
                 }
                 _ => {}
             }

@@ -69,10 +69,10 @@ fn from_text(name: &str, text: &str) -> Vec<Imported> {
         let number = first_number(value);
         match (key.trim(), number) {
             ("Requests/sec", Some(rate)) => {
-                found.repeat(&format!("{tool}.requests"), Unit::Rate, Better::Higher, rate)
+                found.repeat(&format!("{tool}.requests"), Unit::Rate, Better::Higher, rate);
             }
             ("Success rate", Some(percent)) => {
-                found.repeat(&format!("{tool}.success"), Unit::Share, Better::Higher, percent * 0.01)
+                found.repeat(&format!("{tool}.success"), Unit::Share, Better::Higher, percent * 0.01);
             }
             (what @ ("Slowest" | "Fastest" | "Average"), Some(seconds)) => {
                 let what = match what {

@@ -39,10 +39,10 @@ pub(super) fn read(name: &str, text: &str) -> Result<Vec<Imported>, String> {
         let number = first_number(value);
         match (key.trim(), number) {
             ("number of transactions actually processed", Some(count)) => {
-                found.figure("pgbench.transactions", Unit::Count, Better::Neither, round, count)
+                found.figure("pgbench.transactions", Unit::Count, Better::Neither, round, count);
             }
             ("number of failed transactions", Some(count)) => {
-                found.figure("pgbench.failed", Unit::Count, Better::Lower, round, count)
+                found.figure("pgbench.failed", Unit::Count, Better::Lower, round, count);
             }
             (
                 "transaction type"

@@ -18,18 +18,21 @@ fn rank(what: &str) -> Option<f64> {
     }
 }
 
+/// Name, value and step of a part of a distribution.
+type Part<'a> = (&'a str, f64, f64);
+
 /// A system call that takes so many times the median of the simple ones is remarkable.
 const FAR: f64 = 100.0;
 
 /// Adds a remark for each contradiction: a percentile below the minimum or above a higher one, a mean outside of minimum and maximum, one
 /// simple call far above its neighbours.
 pub(super) fn remark(found: &mut Imported) {
-    let mut distributions: BTreeMap<(String, u32), Vec<(&str, f64, f64)>> = BTreeMap::new();
+    let mut distributions: BTreeMap<(String, u32), Vec<Part<'_>>> = BTreeMap::new();
     for (metric, series) in &found.series {
         // "x.latency.p95.cpu=1" is "x.latency" of "cpu=1".
         let parts: Vec<&str> = metric.split('.').collect();
         let known = |part: &&str| rank(part).is_some() || matches!(*part, "mean" | "avg");
-        let Some(at) = parts.iter().rposition(|part| known(part)) else { continue };
+        let Some(at) = parts.iter().rposition(known) else { continue };
         let rest = [&parts[..at], &parts[at + 1..]].concat().join(".");
         for value in &series.values {
             distributions.entry((rest.clone(), value.round)).or_default().push((
@@ -41,7 +44,7 @@ pub(super) fn remark(found: &mut Imported) {
     }
     let mut remarks = Vec::new();
     for ((prefix, round), figures) in &distributions {
-        let mut ranked: Vec<(f64, &(&str, f64, f64))> =
+        let mut ranked: Vec<(f64, &Part<'_>)> =
             figures.iter().filter_map(|figure| Some((rank(figure.0)?, figure))).collect();
         ranked.sort_by(|a, b| a.0.total_cmp(&b.0));
         let run = if found.rounds > 1 { format!(" of run {round}") } else { String::new() };

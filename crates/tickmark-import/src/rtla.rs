@@ -146,8 +146,8 @@ fn noise(found: &mut Imported, text: &str) {
 fn histogram(found: &mut Imported, text: &str) {
     let nanos = scale(text);
     let of = if text.contains("timerlat") { "timerlat" } else { "osnoise" };
-    let (mut heads, mut all, mut bins): (Vec<String>, BTreeMap<&str, Vec<f64>>, Vec<(f64, Vec<f64>)>) =
-        Default::default();
+    let (mut heads, mut all) = (Vec::<String>::new(), BTreeMap::<&str, Vec<f64>>::new());
+    let mut bins: Vec<(f64, Vec<f64>)> = Vec::new();
     let mut is_sum = false;
     found.take_lines(text, |_, line| {
         let mut words = line.split_whitespace();

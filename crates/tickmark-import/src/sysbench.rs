@@ -51,7 +51,7 @@ fn run(found: &mut Imported, name: &str, first: usize, lines: &[&str]) {
     let before = found.left_out.len();
     found.take_lines(&whole, |found, line| {
         let mut put = |what: &str, unit, better, value: Printed| {
-            found.repeat(&format!("sysbench.{test}.{what}"), unit, better, value)
+            found.repeat(&format!("sysbench.{test}.{what}"), unit, better, value);
         };
         if let Some((_, rate)) = line.split_once("transferred (") {
             let Some(rate) = first_number(rate) else { return false };

@@ -529,7 +529,7 @@ fn damaged_files_never_panic() {
                     }
                     3 => bytes.truncate(at),
                     _ => {
-                        drop(bytes.splice(at..end.min(at + below(8)), hostile[below(hostile.len())].bytes()))
+                        drop(bytes.splice(at..end.min(at + below(8)), hostile[below(hostile.len())].bytes()));
                     }
                 }
             }

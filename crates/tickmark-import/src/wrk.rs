@@ -25,7 +25,7 @@ pub(super) fn read(name: &str, text: &str) -> Result<Vec<Imported>, String> {
     let mut wrong = None;
     found.take_lines(text, |found, line| {
         let put = |found: &mut Imported, metric: &str, unit, better, value: Printed| {
-            found.figure(metric, unit, better, round, value)
+            found.figure(metric, unit, better, round, value);
         };
         if let Some((_, url)) = line.split_once(" test @ ") {
             (round, latencies) = (round + 1, None);
@@ -110,7 +110,7 @@ fn binary(text: &str) -> Option<Printed> {
         "B" => "B".to_owned(),
         word => word.replace('B', "iB"),
     };
-    unit(&word).and_then(|(_, factor)| Some(Printed::parse(text[..end].as_bytes())? * factor))
+    unit(&word).and_then(|(_, factor)| Some(Printed::parse(&text.as_bytes()[..end])? * factor))
 }
 
 /// 635.91us, 12.92ms, 1.2s, 2.00m, 1.1h: in ns.

@@ -21,8 +21,10 @@ pub(in crate::command) fn run(options: &Stat) -> Result<Code, Error> {
     let remarks: Vec<String> = read.iter().flat_map(|(name, numbers)| remarks(name, numbers)).collect();
     let unit = read.first().map_or_else(String::new, |(_, numbers)| numbers.unit.clone());
     let step = read.iter().map(|(_, numbers)| numbers.step).fold(0.0, f64::max);
-    let mut sets: Vec<(String, Vec<f64>)> =
-        read.into_iter().map(|(name, numbers)| (named(name, numbers.heading), numbers.values)).collect();
+    let mut sets: Vec<(String, Vec<f64>)> = read
+        .into_iter()
+        .map(|(name, numbers)| (named(&name, numbers.heading.as_deref()), numbers.values))
+        .collect();
     let manner = Manner {
         rule: Rule { margin: options.margin, level: 1.0 - options.confidence, ..Rule::default() },
         paired: options.paired,
@@ -159,7 +161,7 @@ fn from_json(name: &str, input: impl Read, path: Option<&str>) -> Result<Numbers
     let Some(path) = path else {
         let example = pages
             .first()
-            .and_then(|page| path_of_number(page, 0))
+            .and_then(|page| path_of_number(page, 0, true).or_else(|| path_of_number(page, 0, false)))
             .unwrap_or_else(|| "results.*.mean".to_owned());
         return Err(Error::Usage(format!(
             "{name} is JSON: give the path of its numbers, such as -C '{example}'"
@@ -202,14 +204,14 @@ fn members<'v>(value: &'v serde_json::Value, part: &str) -> Vec<&'v serde_json::
     }
 }
 
-/// The path of the first number of a JSON value.
-fn path_of_number(value: &serde_json::Value, depth: usize) -> Option<String> {
+/// The path of the first number of a JSON value, or of the first fraction: counts and codes are whole.
+fn path_of_number(value: &serde_json::Value, depth: usize, is_fraction: bool) -> Option<String> {
     let below = |name: &str, value| {
-        let rest = path_of_number(value, depth + 1)?;
+        let rest = path_of_number(value, depth + 1, is_fraction)?;
         Some(if rest.is_empty() { name.to_owned() } else { format!("{name}.{rest}") })
     };
     match value {
-        serde_json::Value::Number(_) => Some(String::new()),
+        serde_json::Value::Number(number) if number.is_f64() || !is_fraction => Some(String::new()),
         serde_json::Value::Array(all) if depth < 8 => all.first().and_then(|first| below("*", first)),
         serde_json::Value::Object(all) if depth < 8 => {
             all.iter().find_map(|(name, value)| below(name, value))
@@ -219,8 +221,8 @@ fn path_of_number(value: &serde_json::Value, depth: usize) -> Option<String> {
 }
 
 /// The name of a set: its file, and the heading of its column.
-fn named(name: String, heading: Option<String>) -> String {
-    heading.map_or(name.clone(), |heading| format!("{name}: {heading}"))
+fn named(name: &str, heading: Option<&str>) -> String {
+    heading.map_or_else(|| name.to_owned(), |heading| format!("{name}: {heading}"))
 }
 
 /// What was done to numbers as they were read.
