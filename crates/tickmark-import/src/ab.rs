@@ -1,6 +1,6 @@
 //! ab (ApacheBench): each run in a file is a run.
 
-use super::{begin, first_number};
+use super::{begin, each_run, first_number};
 use crate::Imported;
 use tickmark_wire::{Better, Printed, Unit};
 
@@ -9,6 +9,10 @@ pub(super) fn is(text: &str) -> bool {
 }
 
 pub(super) fn read(name: &str, text: &str) -> Result<Vec<Imported>, String> {
+    each_run(name, text, |line| line.starts_with("This is ApacheBench"), run)
+}
+
+fn run(name: &str, text: &str) -> Result<Imported, String> {
     let version =
         text.split_once("ApacheBench, Version ").and_then(|(_, rest)| rest.split_whitespace().next());
     let mut found = begin(&version.map_or("ab".to_owned(), |version| format!("ab {version}")), name);
@@ -88,5 +92,5 @@ pub(super) fn read(name: &str, text: &str) -> Result<Vec<Imported>, String> {
         }
         true
     });
-    Ok(vec![found])
+    Ok(found)
 }

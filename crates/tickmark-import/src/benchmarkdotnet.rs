@@ -19,12 +19,22 @@ pub(super) fn read(name: &str, text: &str) -> Result<Vec<Imported>, String> {
     found.is_one_replicate = true;
     found.know("cpu.model", &text_of(&host["ProcessorName"]), name);
     found.know("dotnet.version", &text_of(&host["RuntimeVersion"]), name);
-    for one in page["Benchmarks"].as_array().ok_or("no list of benchmarks")? {
+    let all = page["Benchmarks"].as_array().ok_or("no list of benchmarks")?;
+    for one in all {
         let mut metric =
             format!("dotnet.{}.{}", label(&text_of(&one["Type"])), label(&text_of(&one["Method"])));
         let parameters = text_of(&one["Parameters"]);
         for parameter in parameters.split(['&', ',']).filter(|part| !part.trim().is_empty()) {
             metric += &format!(".{}", label(parameter));
+        }
+        // "Md5.Hash: .NET 8.0(Runtime=.NET 8.0) [N=1000]": the job tells measurements of one method apart.
+        let same = |other: &&serde_json::Value| {
+            ["Type", "Method", "Parameters"].iter().all(|key| other[*key] == one[*key])
+        };
+        if all.iter().filter(same).count() > 1 {
+            let display = text_of(&one["DisplayInfo"]);
+            let job = display.split_once(": ").map_or(display.as_str(), |(_, rest)| rest);
+            metric += &format!(".job={}", label(job.split(['(', '[']).next().unwrap_or_default()));
         }
         let statistics = &one["Statistics"];
         let mut values = numbers(&statistics["OriginalValues"]);

@@ -40,17 +40,31 @@ pub(super) fn read(name: &str, text: &str) -> Result<Vec<Imported>, String> {
     let mut found = begin(tool, name);
     found.is_one_replicate = true;
     let (mut before, mut path): (&str, Vec<String>) = ("", Vec::new());
+    // "Running benches/sum.rs (target/...)": of several, each has its name before its benchmarks'.
+    let target = |line: &str| {
+        let rest = line.trim_start().strip_prefix("Running ")?;
+        let file = rest.trim_start_matches("unittests ").split_whitespace().next()?;
+        Some(label(file.rsplit('/').next()?.trim_end_matches(".rs")))
+    };
+    let several = text.lines().filter(|line| target(line).is_some()).count() > 1;
+    let mut prefix = String::new();
     found.take_lines(text, |found, line| {
+        if let Some(target) = target(line) {
+            if several {
+                prefix = format!("{target}.");
+            }
+            return true;
+        }
         if let Some((benchmark, rest)) = libtest(line) {
             let Some(number) = first_number(rest) else { return false };
             let word = rest.split_whitespace().nth(1).unwrap_or_default();
             let (unit, factor, better) = unit_or_word(word);
-            found.repeat(&format!("bench.{}", label(benchmark)), unit, better, number * factor);
+            found.repeat(&format!("bench.{prefix}{}", label(benchmark)), unit, better, number * factor);
             if let Some(rate) =
                 rest.split_once("= ").and_then(|(_, rate)| quantity(rate.trim_end_matches(']')))
             {
                 found.repeat(
-                    &format!("bench.{}.throughput", label(benchmark)),
+                    &format!("bench.{prefix}{}.throughput", label(benchmark)),
                     rate.1,
                     Better::Higher,
                     rate.0,
@@ -69,10 +83,19 @@ pub(super) fn read(name: &str, text: &str) -> Result<Vec<Imported>, String> {
         } else if !path.is_empty() && divan(found, &mut path, line) {
         } else {
             before = line.trim();
-            return ["running ", "test result", "Timer precision", "Benchmarking", "Found "]
-                .iter()
-                .any(|word| line.trim_start().starts_with(word))
+            return [
+                "running ",
+                "test result",
+                "Timer precision",
+                "Benchmarking",
+                "Found ",
+                "time: ",
+                "thrpt: ",
+            ]
+            .iter()
+            .any(|word| line.trim_start().starts_with(word))
                 || line.contains("change:")
+                || ["mild", "severe"].iter().any(|word| line.ends_with(word))
                 || line.contains("thrpt:");
         }
         true

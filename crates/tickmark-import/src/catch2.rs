@@ -14,7 +14,7 @@ pub(super) fn is(text: &str) -> bool {
 pub(super) fn read(name: &str, text: &str) -> Result<Vec<Imported>, String> {
     let mut found = begin("Catch2", name);
     found.is_one_replicate = true;
-    let (mut reader, mut benchmark) = (Reader::from_str(text), String::new());
+    let (mut reader, mut case, mut benchmark) = (Reader::from_str(text), String::new(), String::new());
     loop {
         let event = reader.read_event().map_err(|error| format!("no complete XML: {error}"))?;
         let (Event::Start(element) | Event::Empty(element)) = event else {
@@ -28,7 +28,14 @@ pub(super) fn read(name: &str, text: &str) -> Result<Vec<Imported>, String> {
             found.unescape_value().ok().map(std::borrow::Cow::into_owned)
         };
         match element.name().as_ref() {
-            b"BenchmarkResults" => benchmark = label(&attribute("name").unwrap_or_default()),
+            b"TestCase" => case = label(&attribute("name").unwrap_or_default()),
+            b"BenchmarkResults" => {
+                benchmark = label(&attribute("name").unwrap_or_default());
+                // One name in several cases.
+                if found.series.contains_key(&format!("catch2.{benchmark}")) {
+                    benchmark = format!("{case}.{benchmark}");
+                }
+            }
             what @ (b"mean" | b"standardDeviation") if !benchmark.is_empty() => {
                 let metric = if what == b"mean" {
                     format!("catch2.{benchmark}")

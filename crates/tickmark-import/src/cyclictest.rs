@@ -48,6 +48,11 @@ pub(super) fn read(name: &str, text: &str) -> Result<Vec<Imported>, String> {
             .remarks
             .push("taken for ns (-N): in us the least latency would be above the interval".to_owned());
     }
+    if all.is_several {
+        found
+            .remarks
+            .push("the file has several runs, and the last one was taken: give each its own file".to_owned());
+    }
     if all.estimated_mean {
         found
             .remarks
@@ -77,6 +82,8 @@ struct All {
     threads: BTreeMap<u64, [f64; 3]>,
     /// True if ns are an inference.
     guessed_nanos: bool,
+    /// True if threads of several runs were printed.
+    is_several: bool,
     /// True if the cycles of the mean were counted in the histogram.
     estimated_mean: bool,
 }
@@ -134,8 +141,12 @@ fn lines(text: &str) -> Result<All, String> {
     let mut threads: BTreeMap<u64, [f64; 5]> = BTreeMap::new();
     let mut labels: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
     let mut sums: Vec<f64> = Vec::new();
+    let mut pids: BTreeMap<u64, &str> = BTreeMap::new();
     for line in text.lines() {
         if let Some((number, figures)) = thread(line) {
+            let pid = line.split_once('(').and_then(|(_, rest)| rest.split_once(')'));
+            let pid = pid.map_or("", |(pid, _)| pid.trim());
+            all.is_several |= pids.insert(number, pid).is_some_and(|before| before != pid);
             // Its screen is printed again and again: the last one counts.
             threads.insert(number, figures);
         } else if let Some(rest) = line.strip_prefix("# ") {

@@ -9,7 +9,7 @@ use tickmark_wire::{Better, Unit};
 
 pub(super) fn is(text: &str) -> bool {
     let json = text.contains("\"fio version\"") && text.contains("\"jobs\"");
-    json || text.lines().any(|line| direction(line).is_some())
+    json || (text.contains("(groupid=") && text.lines().any(|line| direction(line).is_some()))
 }
 
 /// Direction and figures of `  read: IOPS=12.3k, BW=48.1MiB/s (50.4MB/s)(...)`.

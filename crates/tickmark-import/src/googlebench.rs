@@ -23,7 +23,8 @@ const OWN: [&str; 10] = [
 ];
 
 pub(super) fn is(text: &str) -> bool {
-    text.trim_start().starts_with('{') && text.contains("\"real_time\"") && text.contains("\"cpu_time\"")
+    let has = |key: &str| text.contains(&format!("\"{key}\""));
+    text.trim_start().starts_with('{') && has("real_time") && (has("cpu_time") || has("run_name"))
 }
 
 pub(super) fn read(name: &str, text: &str) -> Result<Vec<Imported>, String> {
@@ -36,12 +37,20 @@ pub(super) fn read(name: &str, text: &str) -> Result<Vec<Imported>, String> {
     found.know("benchmark.executable", context["executable"].as_str().unwrap_or_default(), name);
     found.know("benchmark.build", context["library_build_type"].as_str().unwrap_or_default(), name);
     let all = page["benchmarks"].as_array().ok_or("no list of benchmarks")?;
-    let is_aggregate = |one: &&Value| one["run_type"] == "aggregate" || one.get("aggregate_name").is_some();
+    // Before version 1.4 aggregates had no type, but their name.
+    let suffixes = ["_mean", "_median", "_stddev", "_cv", "_BigO", "_RMS"];
+    let is_named_so = |one: &Value| {
+        let name = one["name"].as_str().unwrap_or_default();
+        one["run_type"].is_null() && suffixes.iter().any(|suffix| name.ends_with(suffix))
+    };
+    let is_aggregate = |one: &&Value| {
+        one["run_type"] == "aggregate" || one.get("aggregate_name").is_some() || is_named_so(one)
+    };
     let only_aggregates = all.iter().all(|one| is_aggregate(&one));
     for one in all {
         let title = one["run_name"].as_str().or(one["name"].as_str()).unwrap_or("?");
-        if let Some(why) = one["error_message"].as_str() {
-            found.left_out.push(format!("{title}: failed: {why}"));
+        if let Some(why) = one["error_message"].as_str().or(one["skip_message"].as_str()) {
+            found.left_out.push(format!("{title}: not measured: {why}"));
             continue;
         }
         if is_aggregate(&one) && !(only_aggregates && one["aggregate_name"] == "mean") {

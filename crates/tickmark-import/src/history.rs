@@ -19,11 +19,19 @@ fn is_conbench(text: &str) -> bool {
 }
 
 fn is_bencher(text: &str) -> bool {
+    // Its values have bounds beside them and nothing else.
+    let page = || serde_json::from_str::<Value>(text).ok();
+    let is_value = |value: &Value| {
+        let known = ["value", "lower_value", "upper_value"];
+        value.as_object().is_some_and(|all| {
+            all.contains_key("value") && all.keys().all(|key| known.contains(&key.as_str()))
+        })
+    };
+    let is_benchmark =
+        |value: &Value| value.as_object().is_some_and(|all| !all.is_empty() && all.values().all(is_value));
     text.trim_start().starts_with('{')
         && text.contains("\"value\"")
-        && (text.contains("\"latency\"")
-            || text.contains("\"throughput\"")
-            || text.contains("\"lower_value\""))
+        && page().is_some_and(|page| page.as_object().is_some_and(|all| all.values().all(is_benchmark)))
 }
 
 pub(super) fn is(text: &str) -> bool {

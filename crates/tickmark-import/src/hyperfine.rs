@@ -10,7 +10,8 @@ const MARKDOWN: &str = "| Command | Mean [";
 
 pub(super) fn is(text: &str) -> bool {
     let text = text.trim_start();
-    let json = text.starts_with('{') && text.contains("\"results\"") && text.contains("\"times\"");
+    let json = text.starts_with('{')
+        && ["\"results\"", "\"times\"", "\"command\""].iter().all(|key| text.contains(key));
     json || text.starts_with(CSV) || text.starts_with(MARKDOWN)
 }
 

@@ -16,6 +16,10 @@ pub(super) fn read(name: &str, text: &str) -> Result<Vec<Imported>, String> {
     let (mut benchmark, mut processes, mut heads): (String, String, Vec<&str>) = Default::default();
     found.take_lines(text, |found, line| {
         let line = line.trim();
+        if line.contains("#repetitions") {
+            heads = line.split_whitespace().map(|head| head.trim_start_matches('#')).collect();
+            return true;
+        }
         if let Some(rest) = line.strip_prefix('#') {
             if let Some(title) = rest.trim().strip_prefix("Benchmarking ") {
                 (benchmark, heads, processes) = (label(title), Vec::new(), String::new());
@@ -24,8 +28,6 @@ pub(super) fn read(name: &str, text: &str) -> Result<Vec<Imported>, String> {
             {
                 processes = first_number(count)
                     .map_or_else(String::new, |count| format!(".processes={}", count.value));
-            } else if rest.contains("#repetitions") {
-                heads = rest.split_whitespace().collect();
             }
             return true;
         }
@@ -46,6 +48,10 @@ pub(super) fn read(name: &str, text: &str) -> Result<Vec<Imported>, String> {
                 "t_min[usec]" => ("min", Unit::Time, 1e3, Better::Lower),
                 "t_max[usec]" => ("max", Unit::Time, 1e3, Better::Lower),
                 "t_avg[usec]" => ("avg", Unit::Time, 1e3, Better::Lower),
+                "t_ovrl[usec]" => ("overlapped", Unit::Time, 1e3, Better::Lower),
+                "t_pure[usec]" => ("pure", Unit::Time, 1e3, Better::Lower),
+                "t_CPU[usec]" => ("cpu", Unit::Time, 1e3, Better::Lower),
+                "overlap[%]" => ("overlap", Unit::Share, 0.01, Better::Higher),
                 "Mbytes/sec" => ("throughput", Unit::Throughput, 1e6, Better::Higher),
                 "Msg/sec" => ("messages", Unit::Rate, 1.0, Better::Higher),
                 _ => continue,

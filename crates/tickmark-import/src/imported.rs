@@ -123,6 +123,16 @@ impl Imported {
         self.repeat(metric, Unit::Time, Better::Lower, value.into() * nanos);
     }
 
+    /// Counts the lines that were left out from another line on.
+    pub(super) fn shift_lines(&mut self, lines: usize) {
+        for line in &mut self.left_out {
+            let number = line.strip_prefix("line ").and_then(|rest| rest.split_once(':'));
+            if let Some((Ok(number), rest)) = number.map(|(number, rest)| (number.parse::<usize>(), rest)) {
+                *line = format!("line {}:{rest}", number + lines);
+            }
+        }
+    }
+
     /// Passes each line of a text to `take`, which returns whether it knew the line; keeps those that it did not know and that hold figures.
     pub(super) fn take_lines<'t>(&mut self, text: &'t str, mut take: impl FnMut(&mut Self, &'t str) -> bool) {
         for (number, line) in (1..).zip(text.lines()) {

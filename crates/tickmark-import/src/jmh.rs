@@ -39,8 +39,11 @@ pub(super) fn read(name: &str, text: &str) -> Result<Vec<Imported>, String> {
     found.is_one_replicate = true;
     for one in all {
         let full = one["benchmark"].as_str().ok_or("a benchmark without a name")?;
-        let short =
-            full.rsplit('.').take(2).collect::<Vec<_>>().into_iter().rev().collect::<Vec<_>>().join(".");
+        let parts = |full: &str| full.rsplit('.').take(2).map(str::to_owned).collect::<Vec<_>>();
+        let others = all.iter().filter_map(|other| other["benchmark"].as_str());
+        let is_unique = others.filter(|other| parts(other) == parts(full)).all(|other| other == full);
+        let short = parts(full).into_iter().rev().collect::<Vec<_>>().join(".");
+        let short = if is_unique { short } else { full.to_owned() };
         let mut metric = format!("jmh.{}", label(&short));
         for (parameter, value) in one["params"].as_object().into_iter().flatten() {
             metric += &format!(".{}={}", label(parameter), label(&text_of(value)));

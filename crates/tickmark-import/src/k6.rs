@@ -1,7 +1,7 @@
 //! k6's summary: `--summary-export` and the JSON of handleSummary, and the text at the end of a run. Times are in ms.
 
 use super::json::{number, page};
-use super::number::{label, percentile, quantity, time};
+use super::number::{go_duration, label, percentile, quantity};
 use super::{begin, first_number};
 use crate::Imported;
 use tickmark_wire::{Better, Unit};
@@ -12,7 +12,7 @@ const TIMES: [&str; 4] = ["avg", "min", "med", "max"];
 pub(super) fn is(text: &str) -> bool {
     let json = text.trim_start().starts_with('{')
         && text.contains("\"metrics\"")
-        && (text.contains("\"http_req") || text.contains("\"iterations\""));
+        && (text.contains("\"http_req") || text.contains("\"iteration_duration\""));
     json || text.lines().any(|line| {
         terminal(line).is_some_and(|(name, rest)| name.starts_with("http_req") && rest.contains("avg="))
     })
@@ -20,6 +20,8 @@ pub(super) fn is(text: &str) -> bool {
 
 /// Name and figures of `http_req_duration....: avg=1.2ms min=.. med=.. max=.. p(90)=.. p(95)=..`.
 fn terminal(line: &str) -> Option<(&str, &str)> {
+    // Metrics with thresholds have a mark before them.
+    let line = line.trim_start().trim_start_matches(['\u{2713}', '\u{2717}', '\u{d7}']);
     let (name, rest) = line.split_once(": ")?;
     let bare = name.trim().trim_end_matches('.');
     (name.contains("..") && !bare.is_empty() && !bare.contains(' ')).then_some((bare, rest.trim()))
@@ -84,7 +86,7 @@ fn from_line(found: &mut Imported, metric: &str, rest: &str) -> bool {
     let name = format!("k6.{}", label(metric));
     let mut taken = false;
     for (key, value) in rest.split_whitespace().filter_map(|word| word.split_once('=')) {
-        if let (Some(what), Some(nanos)) = (figure(key), time(value)) {
+        if let (Some(what), Some(nanos)) = (figure(key), go_duration(value)) {
             found.time(&format!("{name}.{what}"), nanos, 1.0);
             taken = true;
         }

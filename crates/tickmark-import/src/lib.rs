@@ -55,7 +55,7 @@ mod vegeta;
 mod wrk;
 
 pub use imported::{Imported, Series, Value};
-pub use number::unit;
+pub use number::{unit, with_point};
 pub use table::{Lines, TableOptions};
 
 use imported::begin;
@@ -201,6 +201,64 @@ fn of_a_format(name: &str, text: &str, all: &mut Vec<Imported>) -> Result<bool, 
     Ok(true)
 }
 
+/// Reads a text with several runs one after the other: those of the same facts and metrics are runs of one result, others are results of
+/// their own, named by the facts in which they differ.
+fn each_run(
+    name: &str,
+    text: &str,
+    begins: impl Fn(&str) -> bool,
+    read: impl Fn(&str, &str) -> Result<Imported, String>,
+) -> Result<Vec<Imported>, String> {
+    let mut starts = vec![(0, 0)];
+    let (mut at, mut has_begun) = (0, false);
+    for (number, line) in text.split_inclusive('\n').enumerate() {
+        if begins(line) {
+            if has_begun {
+                starts.push((at, number));
+            }
+            has_begun = true;
+        }
+        at += line.len();
+    }
+    let mut all: Vec<Imported> = Vec::new();
+    for (number, (start, lines)) in starts.iter().enumerate() {
+        let end = starts.get(number + 1).map_or(text.len(), |(end, _)| *end);
+        let mut one = read(name, &text[*start..end])?;
+        one.shift_lines(*lines);
+        let same = |known: &&mut Imported| {
+            known.tool == one.tool && facts(known) == facts(&one) && known.kinds.keys().eq(one.kinds.keys())
+        };
+        match all.iter_mut().find(same) {
+            Some(known) => join(known, one, Files::Runs),
+            None if one.series.is_empty() && starts.len() > 1 => {
+                if let Some(known) = all.last_mut() {
+                    known.left_out.extend(one.left_out);
+                }
+            }
+            None => all.push(one),
+        }
+    }
+    if all.len() > 1 {
+        let known: Vec<Vec<(String, String)>> = all.iter().map(facts).collect();
+        for (one, own) in all.iter_mut().zip(&known) {
+            let differs = |fact: &&(String, String)| known.iter().any(|other| !other.contains(fact));
+            let word = |(name, value): &(String, String)| {
+                format!("{}={value}", name.rsplit('.').next().unwrap_or(name))
+            };
+            let words: Vec<String> = own.iter().filter(differs).map(word).collect();
+            if !words.is_empty() {
+                one.host = format!("{} ({})", one.host, words.join(", "));
+            }
+        }
+    }
+    Ok(all)
+}
+
+/// Names and values of the facts of a result.
+fn facts(of: &Imported) -> Vec<(String, String)> {
+    of.facts.iter().map(|(name, value, _)| (name.clone(), value.clone())).collect()
+}
+
 /// Adds the results of a file to those of earlier ones.
 fn add(name: &str, files: Files, found: Vec<Imported>, all: &mut Vec<Imported>) -> Result<(), String> {
     if all.len() + found.len() > MOST_SYSTEMS {
@@ -212,9 +270,6 @@ fn add(name: &str, files: Files, found: Vec<Imported>, all: &mut Vec<Imported>) 
         one.check().map_err(|why| format!("{name}: {why}"))?;
     }
     for one in found {
-        let facts = |of: &Imported| {
-            of.facts.iter().map(|(name, value, _)| (name.clone(), value.clone())).collect::<Vec<_>>()
-        };
         let same = |known: &&mut Imported| {
             known.tool == one.tool
                 && match files {

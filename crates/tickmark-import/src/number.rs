@@ -136,3 +136,40 @@ pub(super) fn unit_or_word(word: &str) -> (Unit, f64, Better) {
     };
     (unit, factor, better)
 }
+
+/// A duration as Go prints it, in ns: 1h2m3.5s, 1m2.5s, 12.3ms.
+pub(super) fn go_duration(text: &str) -> Option<Printed> {
+    if let Some(plain) =
+        time(text).filter(|_| !text.trim_end_matches("ms").contains('m') && !text.contains('h'))
+    {
+        return Some(plain);
+    }
+    let (mut rest, mut sum, mut step) = (text.trim(), 0.0, 0.0);
+    while !rest.is_empty() {
+        let end = rest.find(|c: char| !c.is_ascii_digit() && c != '.')?;
+        let number = Printed::parse(&rest.as_bytes()[..end])?;
+        let unit_end = rest[end..].find(|c: char| c.is_ascii_digit()).map_or(rest.len(), |at| end + at);
+        let nanos = match &rest[end..unit_end] {
+            "h" => 3600e9,
+            "m" => 60e9,
+            word => unit(word).filter(|(unit, _)| *unit == Unit::Time)?.1,
+        };
+        (sum, step) = (sum + number.value * nanos, number.step * nanos);
+        rest = &rest[unit_end..];
+    }
+    (!text.trim().is_empty()).then_some(Printed { value: sum, step })
+}
+
+/// A number whose decimal mark is a comma, with a point: points may stand before groups of three digits alone. None of other texts.
+pub fn with_point(text: &str) -> Option<String> {
+    let (whole, fraction) = text.split_once(',').unwrap_or((text, ""));
+    let (first, groups) =
+        whole.split_once('.').map_or((whole, Vec::new()), |(first, rest)| (first, rest.split('.').collect()));
+    let are_groups = groups.iter().all(|group| group.len() == 3 && group.bytes().all(|b| b.is_ascii_digit()));
+    let is_plain = groups.is_empty() || first.trim_start_matches(['-', '+']).len() <= 3;
+    if !are_groups || !is_plain || fraction.contains(['.', ',']) {
+        return None;
+    }
+    let whole = format!("{first}{}", groups.concat());
+    Some(if fraction.is_empty() { whole } else { format!("{whole}.{fraction}") })
+}

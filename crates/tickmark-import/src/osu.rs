@@ -6,7 +6,7 @@ use crate::Imported;
 use tickmark_wire::{Better, Printed, Unit};
 
 pub(super) fn is(text: &str) -> bool {
-    text.lines().any(|line| line.starts_with("# OSU ")) && text.contains("Size")
+    text.lines().any(|line| line.starts_with("# OSU "))
 }
 
 /// The name in a title such as "# OSU MPI Multi-threaded Latency Test v5.6".
@@ -20,6 +20,9 @@ fn test(title: &str) -> String {
 
 /// A column's head: its name, and its unit.
 fn column(head: &str) -> (String, Unit, f64, Better) {
+    if let Some((unit, factor)) = unit(head).filter(|(unit, _)| *unit == Unit::Throughput) {
+        return ("throughput".to_owned(), unit, factor, Better::Higher);
+    }
     let (name, word) =
         head.split_once('(').map_or((head, ""), |(name, word)| (name, word.trim_end_matches(')')));
     let (unit, factor) =
@@ -32,18 +35,27 @@ fn column(head: &str) -> (String, Unit, f64, Better) {
     (named(&name.replace("/s", "").replace('-', "_")), unit, factor, better)
 }
 
+/// Heads have single blanks within them, and several between.
+fn heads(text: &str) -> Vec<(String, Unit, f64, Better)> {
+    text.split("  ").map(str::trim).filter(|head| !head.is_empty()).map(column).collect()
+}
+
 pub(super) fn read(name: &str, text: &str) -> Result<Vec<Imported>, String> {
     let mut found = begin("OSU", name);
     found.is_one_replicate = true;
-    let (mut prefix, mut columns) = (String::new(), Vec::new());
+    let (mut prefix, mut columns, mut has_size) = (String::new(), Vec::new(), true);
     found.take_lines(text, |found, line| {
         if line.starts_with("# OSU ") {
             (prefix, columns) = (format!("osu.{}", label(&test(line))), Vec::new());
             return true;
         }
-        if let Some(heads) = line.strip_prefix("# Size") {
-            // Heads have single blanks within them, and several between.
-            columns = heads.split("  ").map(str::trim).filter(|head| !head.is_empty()).map(column).collect();
+        if let Some(rest) = line.strip_prefix("# Size") {
+            (has_size, columns) = (true, heads(rest));
+            return true;
+        }
+        if columns.is_empty() && line.starts_with('#') && line.contains("(us)") {
+            // Barriers have no size.
+            (has_size, columns) = (false, heads(line.trim_start_matches('#')));
             return true;
         }
         if let Some(fact) = line.strip_prefix('#') {
@@ -54,12 +66,18 @@ pub(super) fn read(name: &str, text: &str) -> Result<Vec<Imported>, String> {
         }
         let numbers: Option<Vec<Printed>> =
             line.split_whitespace().map(|word| Printed::parse(word.as_bytes())).collect();
-        let Some([size, values @ ..]) = numbers.as_deref() else { return line.trim().is_empty() };
+        let Some(numbers) = numbers.filter(|numbers| !numbers.is_empty()) else {
+            return line.trim().is_empty();
+        };
+        let (size, values) = match has_size {
+            true => (format!(".size={}", numbers[0].value), &numbers[1..]),
+            false => (String::new(), &numbers[..]),
+        };
         if columns.is_empty() || values.len() != columns.len() {
             return false;
         }
         for ((what, unit, factor, better), value) in columns.iter().zip(values) {
-            found.repeat(&format!("{prefix}.{what}.size={}", size.value), *unit, *better, *value * *factor);
+            found.repeat(&format!("{prefix}.{what}{size}"), *unit, *better, *value * *factor);
         }
         true
     });

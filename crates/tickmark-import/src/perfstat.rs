@@ -1,8 +1,8 @@
 //! `perf stat`: its text, its lines with separators (-x), and its JSON lines (-j). With -r each figure is the mean of the runs.
 
+use super::begin;
 use super::json::{number, text_of};
 use super::number::{label, unit};
-use super::{begin, first_number};
 use crate::Imported;
 use serde_json::Value;
 use tickmark_wire::{Better, Printed, Unit};
@@ -10,14 +10,50 @@ use tickmark_wire::{Better, Printed, Unit};
 /// Separators that -x is given, most often first.
 const SEPARATORS: [char; 5] = [',', ';', '\t', '|', ':'];
 
-/// Value, unit and event of a line of -x.
-fn separated(line: &str) -> Option<(Printed, &str, &str)> {
+/// A line of -x: value, unit, event, and the CPU, core or task that stands before them.
+struct Counted<'l> {
+    value: Option<Printed>,
+    unit: &'l str,
+    event: &'l str,
+    of: String,
+}
+
+fn separated(line: &str) -> Option<Counted<'_>> {
     let separator = SEPARATORS.into_iter().find(|separator| line.matches(*separator).count() >= 5)?;
     let fields: Vec<&str> = line.split(separator).map(str::trim).collect();
-    // In interval mode a time stands first, by CPU or core its name.
-    let at = (0..fields.len().saturating_sub(2))
-        .find(|at| is_event(fields[at + 2]) && Printed::parse(fields[*at].as_bytes()).is_some())?;
-    (at < 3).then_some((Printed::parse(fields[at].as_bytes())?, fields[at + 1], fields[at + 2]))
+    let is_unit = |text: &str| text.is_empty() || unit(text).is_some();
+    // The event is the first word behind a unit or nothing; before them stands the value, whose decimal comma may have been taken for a
+    // separator.
+    let at = (2..fields.len().min(7))
+        .find(|at| is_event(fields[*at]) && !is_unit(fields[*at]) && is_unit(fields[at - 1]))?;
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    let (value, before) = match at {
+        3.. if separator == ','
+            && digits(fields[at - 3])
+            && digits(fields[at - 2])
+            && !fields[at - 1].is_empty() =>
+        {
+            (format!("{}.{}", fields[at - 3], fields[at - 2]), at - 3)
+        }
+        _ => (fields[at - 2].replace(',', "."), at - 2),
+    };
+    let value = Printed::parse(value.as_bytes());
+    if value.is_none() && !fields[at - 2].starts_with('<') {
+        return None;
+    }
+    // In interval mode a time stands first; it names nothing.
+    let of: Vec<&str> =
+        fields[..before].iter().copied().filter(|field| Printed::parse(field.as_bytes()).is_none()).collect();
+    Some(Counted { value, unit: fields[at - 1], event: fields[at], of: parameter(&of.join("_")) })
+}
+
+/// ".cpu=0" of CPU0, and another name as it is.
+fn parameter(of: &str) -> String {
+    match of.strip_prefix("CPU") {
+        _ if of.is_empty() => String::new(),
+        Some(cpu) => format!(".cpu={}", label(cpu)),
+        None => format!(".of={}", label(of)),
+    }
 }
 
 fn is_event(text: &str) -> bool {
@@ -31,10 +67,10 @@ fn is_json(text: &str) -> bool {
 
 pub(super) fn is(text: &str) -> bool {
     is_json(text)
-        || text.contains("Performance counter stats for")
+        || text.lines().any(|line| line.trim_start().starts_with("Performance counter stats for"))
         || text.lines().filter(|line| !line.starts_with('#')).take(3).any(|line| {
             separated(line)
-                .is_some_and(|(.., event)| KNOWN.contains(&event.split(':').next().unwrap_or_default()))
+                .is_some_and(|counted| KNOWN.contains(&counted.event.split(':').next().unwrap_or_default()))
         })
 }
 
@@ -54,8 +90,8 @@ const KNOWN: [&str; 12] = [
     "duration_time",
 ];
 
-fn put(found: &mut Imported, event: &str, unit_name: &str, value: Printed) {
-    let metric = format!("perf.stat.{}", label(event));
+fn put(found: &mut Imported, event: &str, of: &str, unit_name: &str, value: Printed) {
+    let metric = format!("perf.stat.{}{of}", label(event));
     match unit(unit_name) {
         Some((unit, factor)) => found.repeat(&metric, unit, Better::Lower, value * factor),
         None => found.repeat(&metric, Unit::Count, Better::Lower, value),
@@ -72,16 +108,28 @@ pub(super) fn read(name: &str, text: &str) -> Result<Vec<Imported>, String> {
             let Ok(page) = serde_json::from_str::<Value>(line) else { return line.trim().is_empty() };
             let event = text_of(&page["event"]);
             match number(&page["counter-value"]) {
-                Some(value) => put(found, &event, &text_of(&page["unit"]), value.into()),
+                Some(value) => {
+                    let cpu = ["cpu", "core", "thread"]
+                        .iter()
+                        .map(|key| text_of(&page[*key]))
+                        .find(|text| !text.is_empty());
+                    let of = cpu.map_or_else(String::new, |cpu| {
+                        if cpu.parse::<u32>().is_ok() { format!(".cpu={cpu}") } else { parameter(&cpu) }
+                    });
+                    put(found, &event, &of, &text_of(&page["unit"]), value.into());
+                }
                 None => found
                     .remarks
                     .push(format!("{event} was not counted: {}", text_of(&page["counter-value"]))),
             }
             return true;
         }
-        if let Some((value, unit, event)) = separated(line) {
+        if let Some(Counted { value, unit, event, of }) = separated(line) {
             mean |= line.contains('%');
-            put(found, event, unit, value);
+            match value {
+                Some(value) => put(found, event, &of, unit, value),
+                None => found.remarks.push(format!("{event}{of} was not counted")),
+            }
             return true;
         }
         if let Some((_, rest)) = line.split_once("Performance counter stats for") {
@@ -91,9 +139,8 @@ pub(super) fn read(name: &str, text: &str) -> Result<Vec<Imported>, String> {
         }
         let body = line.split('#').next().unwrap_or_default();
         if body.contains("<not ") {
-            found
-                .remarks
-                .push(format!("{} was not counted", body.split_whitespace().next_back().unwrap_or_default()));
+            let event = body.split('>').nth(1).and_then(|rest| rest.split_whitespace().next());
+            found.remarks.push(format!("{} was not counted", event.unwrap_or_default()));
             return true;
         }
         // "1.02034 +- 0.00330 seconds time elapsed", "0.5 seconds user".
@@ -101,24 +148,27 @@ pub(super) fn read(name: &str, text: &str) -> Result<Vec<Imported>, String> {
             [("seconds time elapsed", "elapsed"), ("seconds user", "user"), ("seconds sys", "system")]
         {
             if body.contains(what) {
-                let Some(seconds) = first_number(body) else { return false };
-                put(found, metric, "s", seconds);
+                let Some(seconds) = body.split_whitespace().next().and_then(fraction) else { return false };
+                put(found, metric, "", "s", seconds);
                 return true;
             }
         }
-        // "1,018.23 msec task-clock", "3,409,360,888 cycles".
-        let words: Vec<&str> = body.split('(').next().unwrap_or_default().split_whitespace().collect();
-        let (number, unit, event) = match words[..] {
-            [number, unit, event] => (number, unit, event),
-            [number, event] => (number, "", event),
-            _ => return body.trim().is_empty(),
+        // "1,018.23 msec task-clock", "3,409,360,888 cycles", "CPU0  12 context-switches"; groups of digits in any language.
+        let (of, body) = match body.trim_start().split_once(char::is_whitespace) {
+            Some((cpu, rest)) if cpu.starts_with("CPU") => (parameter(cpu), rest),
+            _ => (String::new(), body),
         };
-        let Some(value) = first_number(number)
-            .filter(|_| number.starts_with(|c: char| c.is_ascii_digit()) && is_event(event))
-        else {
-            return false;
+        let body = body.split('(').next().unwrap_or_default().trim();
+        let Some(at) = body.find(|c: char| c.is_alphabetic()) else { return body.is_empty() };
+        let (digits, rest) = body.split_at(at);
+        let words: Vec<&str> = rest.split_whitespace().collect();
+        let (value, unit, event) = match words[..] {
+            [unit_name, event] if unit(unit_name).is_some() => (fraction(digits), unit_name, event),
+            [event] => (whole(digits), "", event),
+            _ => return false,
         };
-        put(found, event, unit, value);
+        let Some(value) = value.filter(|_| is_event(event)) else { return false };
+        put(found, event, &of, unit, value);
         true
     });
     if mean {
@@ -128,4 +178,25 @@ pub(super) fn read(name: &str, text: &str) -> Result<Vec<Imported>, String> {
         );
     }
     Ok(vec![found])
+}
+
+/// A whole number with any separators of thousands: points, commas, blanks of several kinds, apostrophes.
+fn whole(text: &str) -> Option<Printed> {
+    let text = text.trim();
+    let known = |c: char| c.is_ascii_digit() || c.is_whitespace() || ".,'\u{2019}\u{202f}\u{a0}".contains(c);
+    let digits: String = text.chars().filter(char::is_ascii_digit).collect();
+    text.chars().all(known).then(|| Printed::parse(digits.as_bytes())).flatten()
+}
+
+/// A number with a fraction, whose last point or comma is the decimal mark.
+fn fraction(text: &str) -> Option<Printed> {
+    let text = text.trim();
+    let (before, after) = text.rsplit_once(['.', ',']).unwrap_or((text, ""));
+    let whole: String = before.chars().filter(char::is_ascii_digit).collect();
+    let after = after.trim();
+    after
+        .bytes()
+        .all(|b| b.is_ascii_digit())
+        .then(|| Printed::parse(format!("{whole}.{after}").trim_end_matches('.').as_bytes()))
+        .flatten()
 }

@@ -1,6 +1,6 @@
 //! pgbench: each run in a file is a run.
 
-use super::{begin, first_number};
+use super::{begin, each_run, first_number};
 use crate::Imported;
 use tickmark_wire::{Better, Unit};
 
@@ -9,6 +9,10 @@ pub(super) fn is(text: &str) -> bool {
 }
 
 pub(super) fn read(name: &str, text: &str) -> Result<Vec<Imported>, String> {
+    each_run(name, text, |line| line.starts_with("transaction type:"), run)
+}
+
+fn run(name: &str, text: &str) -> Result<Imported, String> {
     let version = text.lines().find_map(|line| line.strip_prefix("pgbench (")?.split(')').next());
     let mut found =
         begin(&version.map_or("pgbench".to_owned(), |version| format!("pgbench {version}")), name);
@@ -64,5 +68,5 @@ pub(super) fn read(name: &str, text: &str) -> Result<Vec<Imported>, String> {
     if text.contains("progress: ") {
         found.remarks.push("lines of progress are left out: they are parts of the run".to_owned());
     }
-    Ok(vec![found])
+    Ok(found)
 }

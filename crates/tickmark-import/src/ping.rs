@@ -16,8 +16,8 @@ pub(super) fn read(name: &str, text: &str) -> Result<Vec<Imported>, String> {
         if let Some((_, value)) = line.split_once(" time=") {
             let Some(nanos) = time(value) else { return false };
             found.time("ping.round_trip", nanos, 1.0);
-        } else if let Some((_, percent)) = line.split_once("received, ")
-            && let Some(percent) = first_number(percent)
+        } else if let Some((percent, _)) = line.split_once("% packet loss")
+            && let Some(percent) = percent.rsplit(' ').next().and_then(first_number)
         {
             found.repeat("ping.lost", Unit::Share, Better::Lower, percent * 0.01);
         }

@@ -10,6 +10,7 @@ pub(super) fn is(text: &str) -> bool {
     text.trim_start().starts_with('{')
         && text.contains("\"benchmarks\"")
         && text.contains("\"runs\"")
+        && text.contains("\"metadata\"")
         && (text.contains("\"warmups\"") || text.contains("\"perf_version\""))
 }
 

@@ -19,8 +19,12 @@ pub(super) fn read(name: &str, text: &str) -> Result<Vec<Imported>, String> {
     found.know("python.version", &text_of(&machine["python_version"]), name);
     found.know("commit.id", &text_of(&page["commit_info"]["id"]), name);
     let mut alone = false;
-    for one in page["benchmarks"].as_array().ok_or("no list of benchmarks")? {
-        let metric = format!("pytest.{}", label(one["name"].as_str().ok_or("a benchmark without a name")?));
+    let all = page["benchmarks"].as_array().ok_or("no list of benchmarks")?;
+    for one in all {
+        let name = one["name"].as_str().ok_or("a benchmark without a name")?;
+        let is_unique = all.iter().filter(|other| other["name"] == name).count() == 1;
+        let full = if is_unique { name } else { one["fullname"].as_str().unwrap_or(name) };
+        let metric = format!("pytest.{}", label(full));
         let stats = &one["stats"];
         for seconds in numbers(&stats["data"]) {
             found.time(&metric, seconds, 1e9);

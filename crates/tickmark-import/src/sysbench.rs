@@ -1,18 +1,23 @@
 //! sysbench, all tests, also of version 0.4: each run in a file is a run of its test; several tests are metrics of their own.
 
 use super::number::percentile;
-use super::{begin, first_number};
+use super::{begin, each_run, first_number};
 use crate::Imported;
 use tickmark_wire::{Better, Printed, Unit};
 
 const MIB: f64 = 1_048_576.0;
 
 /// Labels of the tests' own lines, and what they are called here.
-const TESTS: [(&str, &str); 8] = [
+const TESTS: [(&str, &str); 13] = [
     ("CPU speed:", "cpu"),
     ("Prime numbers limit", "cpu"),
     ("File operations", "fileio"),
     ("random IO test", "fileio"),
+    ("Extra file open flags", "fileio"),
+    ("IOPS=", "fileio"),
+    ("Total transferred", "fileio"),
+    ("thread subsystem", "threads"),
+    ("mutex", "mutex"),
     ("SQL statistics:", "oltp"),
     ("OLTP test statistics:", "oltp"),
     ("transferred (", "memory"),
@@ -20,36 +25,33 @@ const TESTS: [(&str, &str); 8] = [
 ];
 
 pub(super) fn is(text: &str) -> bool {
-    let ended = text.contains("total time:") || text.contains("time elapsed:");
+    let ended = ["total time:", "time elapsed:", "Latency (ms):"].iter().any(|label| text.contains(label));
     text.lines().any(|line| line.starts_with("sysbench ")) && ended
 }
 
 pub(super) fn read(name: &str, text: &str) -> Result<Vec<Imported>, String> {
+    each_run(name, text, |line| line.starts_with("sysbench "), run)
+}
+
+fn run(name: &str, text: &str) -> Result<Imported, String> {
     let version =
         text.lines().find_map(|line| line.strip_prefix("sysbench ")?.split([' ', ':']).next()).unwrap_or("?");
     let mut found = begin(&format!("sysbench {version}"), name);
-    let lines: Vec<&str> = text.lines().collect();
-    let mut starts: Vec<usize> = (0..lines.len()).filter(|at| lines[*at].starts_with("sysbench ")).collect();
-    starts.dedup();
-    let ends: Vec<usize> = starts.iter().skip(1).copied().chain([lines.len()]).collect();
-    for (start, end) in starts.into_iter().zip(ends) {
-        run(&mut found, name, start, &lines[start..end]);
-    }
+    figures(&mut found, name, text);
     if found.series.iter().any(|(metric, series)| {
         metric.contains(".latency.") && series.values.iter().any(|value| value.value == 0.0)
     }) {
         found.remarks.push("a latency of 0.00 ms is below 10 us: the output has two decimals".to_owned());
     }
-    Ok(vec![found])
+    Ok(found)
 }
 
-fn run(found: &mut Imported, name: &str, first: usize, lines: &[&str]) {
-    let has = |label: &str| lines.iter().any(|line| line.contains(label));
+fn figures(found: &mut Imported, name: &str, text: &str) {
+    let has = |label: &str| text.contains(label);
     let test = TESTS.iter().find(|(label, _)| has(label)).map_or("test", |(_, test)| *test);
+    found.know("sysbench.test", test, name);
     let mut in_per_request = false;
-    let whole = lines.join("\n");
-    let before = found.left_out.len();
-    found.take_lines(&whole, |found, line| {
+    found.take_lines(text, |found, line| {
         let mut put = |what: &str, unit, better, value: Printed| {
             found.repeat(&format!("sysbench.{test}.{what}"), unit, better, value);
         };
@@ -58,7 +60,50 @@ fn run(found: &mut Imported, name: &str, first: usize, lines: &[&str]) {
             put("throughput", Unit::Throughput, Better::Higher, rate * MIB);
             return true;
         }
-        let Some((label, value)) = line.split_once(':') else { return true };
+        // Version 1.1: "read:  IOPS=2120.50 33.13 MiB/s (34.74 MB/s)".
+        if let Some((what, rest)) = line.split_once("IOPS=") {
+            let (Some(rate), what) = (first_number(rest), what.trim().trim_end_matches(':')) else {
+                return false;
+            };
+            let (rates, bytes) = match what {
+                "read" => ("reads", "read"),
+                "write" => ("writes", "written"),
+                "fsync" => ("fsyncs", ""),
+                _ => return false,
+            };
+            put(rates, Unit::Rate, Better::Higher, rate);
+            let throughput = rest
+                .split_once(' ')
+                .and_then(|(_, rest)| first_number(rest))
+                .filter(|_| rest.contains("MiB/s"));
+            if let Some(throughput) = throughput.filter(|_| !bytes.is_empty()) {
+                put(bytes, Unit::Throughput, Better::Higher, throughput * MIB);
+            }
+            return true;
+        }
+        // Version 0.4: "Read 93.797Mb  Written 62.531Mb  Total transferred 156.33Mb  (5.3247Mb/sec)", "340.78 Requests/sec executed".
+        if let Some((_, rate)) =
+            line.split_once("Total transferred").and_then(|(_, rest)| rest.split_once('('))
+        {
+            let Some(rate) = first_number(rate) else { return false };
+            let scale = if line.contains("Gb/sec") {
+                1024.0 * MIB
+            } else if line.contains("Kb/sec") {
+                1024.0
+            } else {
+                MIB
+            };
+            put("throughput", Unit::Throughput, Better::Higher, rate * scale);
+            return true;
+        }
+        if line.contains("Requests/sec executed") {
+            let Some(rate) = first_number(line) else { return false };
+            put("operations", Unit::Rate, Better::Higher, rate);
+            return true;
+        }
+        let Some((label, value)) = line.split_once(':') else {
+            return !line.contains("sec") || line.starts_with("sysbench ");
+        };
         let (label, number) = (label.trim(), first_number(value));
         let bracket = || value.split_once('(').and_then(|(_, rate)| first_number(rate));
         // "approx.  95 percentile" of version 0.4, "95th percentile" since.
@@ -136,12 +181,4 @@ fn run(found: &mut Imported, name: &str, first: usize, lines: &[&str]) {
         put(what, unit, better, value);
         true
     });
-    // Their numbers are of the part.
-    for line in &mut found.left_out[before..] {
-        if let Some((number, rest)) = line.strip_prefix("line ").and_then(|line| line.split_once(':'))
-            && let Ok(number) = number.parse::<usize>()
-        {
-            *line = format!("line {}:{rest}", number + first);
-        }
-    }
 }

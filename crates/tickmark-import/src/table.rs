@@ -3,7 +3,7 @@
 use super::begin;
 use super::history::timestamp;
 use super::json::text_of;
-use super::number::{label, quantity, unit, unit_or_word};
+use super::number::{self, label, quantity, unit, unit_or_word};
 use crate::Imported;
 use jiff::Timestamp;
 use serde_json::Value;
@@ -65,7 +65,7 @@ impl Table {
     /// A line that cannot be read.
     pub(super) fn parse(text: &str, decimal_comma: bool) -> Result<Self, String> {
         let trimmed = text.trim_start();
-        if trimmed.starts_with('{') || trimmed.starts_with('[') {
+        if is_json(trimmed) {
             return Self::from_json(trimmed);
         }
         let lines = || {
@@ -146,6 +146,24 @@ impl Table {
     }
 }
 
+/// True if a text begins as JSON does; a log may begin with a bracket, too.
+pub(super) fn is_json(text: &str) -> bool {
+    let mut letters = text.chars().filter(|c| !c.is_whitespace());
+    match letters.next() {
+        Some('{') => letters.next().is_none_or(|c| c == '"' || c == '}'),
+        Some('[')
+            if text
+                .lines()
+                .next()
+                .is_some_and(|line| line.trim_end().len() > 1 && !line.contains([',', '{', '"'])) =>
+        {
+            serde_json::from_str::<Value>(text).is_ok()
+        }
+        Some('[') => letters.next().is_none_or(|c| "{[\"-]".contains(c) || c.is_ascii_digit()),
+        _ => false,
+    }
+}
+
 /// Members of objects in objects, with dots between their names; lists are left out.
 fn flatten(value: &Value, path: &str, cells: &mut BTreeMap<String, String>) {
     match value {
@@ -160,6 +178,7 @@ fn flatten(value: &Value, path: &str, cells: &mut BTreeMap<String, String>) {
         }
         Value::Array(_) | Value::Object(_) => {}
         other => {
+            let path = if path.is_empty() { "value" } else { path };
             cells.insert(path.to_owned(), text_of(other));
         }
     }
@@ -168,7 +187,7 @@ fn flatten(value: &Value, path: &str, cells: &mut BTreeMap<String, String>) {
 /// The figure of a cell, with its unit if it has one.
 pub(super) fn figure(cell: &str, decimal_comma: bool) -> Option<(Printed, Option<Unit>)> {
     let cell = cell.trim();
-    let text = if decimal_comma { cell.replace('.', "").replace(',', ".") } else { cell.to_owned() };
+    let text = if decimal_comma { number::with_point(cell)? } else { cell.to_owned() };
     let plain = Printed::parse(text.as_bytes()).map(|number| (number, None));
     plain.or_else(|| {
         // Thousands and decimal commas look alike: neither is guessed.
@@ -280,6 +299,13 @@ pub(super) fn read(name: &str, text: &str, options: &TableOptions) -> Result<Vec
     }
     let mut all: BTreeMap<Option<Timestamp>, Imported> = BTreeMap::new();
     for (number, cells) in &table.rows {
+        if cells.len() != heads.len() && !heads.is_empty() {
+            return Err(format!(
+                "line {number} has {}, and there are {}: --columns names all of them",
+                counted(cells.len(), "cell"),
+                counted(heads.len(), "heading")
+            ));
+        }
         let cell = |at: usize| cells.get(at).map_or("", |cell| cell.trim());
         let at = time
             .map(|at| moment(cell(at)).ok_or_else(|| format!("line {number}: {:?} is no time", cell(at))))
@@ -310,15 +336,14 @@ pub(super) fn read(name: &str, text: &str, options: &TableOptions) -> Result<Vec
                     "line {number} has {metric} again: --lines repetitions (of one execution), --lines replicates (executions of their own), --group COLUMN or --time COLUMN says what lines are"
                 ));
             }
-            match own {
-                Some(unit) => found.repeat(
-                    &metric,
-                    unit,
-                    if unit == Unit::Time { Better::Lower } else { value.better },
-                    number_found,
-                ),
-                None => found.repeat(&metric, value.unit, value.better, number_found * value.factor),
+            let unit = own.unwrap_or(value.unit);
+            if let Some(known) = found.kinds.get(&metric).filter(|known| known.unit != unit) {
+                let (known, unit) = (known.unit.word(), unit.word());
+                return Err(format!("line {number}: {text:?} is a {unit}, and {metric} before it a {known}"));
             }
+            let better = if own == Some(Unit::Time) { Better::Lower } else { value.better };
+            let factor = if own.is_some() { 1.0 } else { value.factor };
+            found.repeat(&metric, unit, better, number_found * factor);
         }
     }
     Ok(all.into_values().filter(|found| !found.series.is_empty()).collect())
@@ -343,9 +368,15 @@ pub(super) fn advice(text: &str) -> &'static str {
 
 /// A time as text, or in s or ms since 1970.
 fn moment(text: &str) -> Option<Timestamp> {
+    let text = text.trim();
+    if text.len() == 8 && text.bytes().all(|b| b.is_ascii_digit()) {
+        return timestamp(&format!("{}-{}-{}", &text[..4], &text[4..6], &text[6..]));
+    }
     match text.parse::<f64>() {
         Ok(seconds) if seconds > 1e11 => Timestamp::from_millisecond(seconds as i64).ok(),
-        Ok(seconds) => Timestamp::from_millisecond((seconds * 1e3) as i64).ok(),
+        // A smaller number is a year, a day or a count.
+        Ok(seconds) if seconds > 1e8 => Timestamp::from_millisecond((seconds * 1e3) as i64).ok(),
+        Ok(_) => None,
         Err(_) => timestamp(text),
     }
 }
@@ -364,23 +395,42 @@ pub(super) fn description(name: &str, text: &str) -> String {
     };
     // The beginning says what it is.
     let lines = text.lines().filter(|line| !line.trim().is_empty()).count();
+    if text.len() > DESCRIBED && is_json(text.trim_start()) {
+        return "JSON of no known program".to_owned();
+    }
     let text = &text[..text.floor_char_boundary(DESCRIBED)];
     let text = if lines > 1 { &text[..text.rfind('\n').map_or(text.len(), |at| at + 1)] } else { text };
     let trimmed = text.trim_start();
     if trimmed.starts_with('<') {
         return "XML or HTML of no known program".to_owned();
     }
-    let Ok(table) = Table::parse(text, false) else {
+    let parsed = |decimal_comma| {
+        let table = Table::parse(text, decimal_comma).ok()?;
+        let has_figures = table
+            .rows
+            .iter()
+            .any(|(_, cells)| cells.iter().any(|cell| figure(cell, decimal_comma).is_some()));
+        Some((table, decimal_comma)).filter(|_| has_figures || !decimal_comma)
+    };
+    let plain = parsed(false);
+    let has_figures = |found: &Option<(Table, bool)>| {
+        found.as_ref().is_some_and(|(table, _)| {
+            table.rows.iter().any(|(_, cells)| cells.iter().any(|cell| figure(cell, false).is_some()))
+        })
+    };
+    // "a;1,5" has figures with a decimal comma alone.
+    let found = if has_figures(&plain) { plain } else { parsed(true).or(plain) };
+    let Some((table, decimal_comma)) = found else {
         return "damaged JSON".to_owned();
     };
-    let is_json = trimmed.starts_with(['{', '[']);
+    let is_json = is_json(trimmed);
     let width = table.width();
     let whole = table.rows.iter().filter(|(_, cells)| cells.len() == width).count();
     let is_figures = |at: usize| {
         let figures = table
             .rows
             .iter()
-            .filter(|(_, cells)| cells.get(at).is_some_and(|cell| figure(cell, false).is_some()))
+            .filter(|(_, cells)| cells.get(at).is_some_and(|cell| figure(cell, decimal_comma).is_some()))
             .count();
         figures * 4 >= table.rows.len() * 3
     };
@@ -407,33 +457,56 @@ pub(super) fn description(name: &str, text: &str) -> String {
     if table.heads.is_empty() && width == 2 && text.contains(',') && !text.contains([';', '\t']) {
         return "numbers with commas: --decimal , where the comma is the decimal mark, --columns A,B where it separates two columns".to_owned();
     }
-    let named = |at: usize| table.heads.get(at).map_or_else(|| (at + 1).to_string(), |head| quoted(head));
+    let is_ragged = !table.heads.is_empty() && table.heads.len() != width;
+    if is_ragged {
+        return format!(
+            "a table whose lines have {} below {}: --columns names each, and - leaves one out",
+            counted(width, "cell"),
+            counted(table.heads.len(), "heading")
+        );
+    }
+    let named = |at: usize| table.heads.get(at).cloned().unwrap_or_else(|| (at + 1).to_string());
     // A column that rises is a size or a time.
     let rises = |at: &usize| {
-        let values: Vec<f64> = table
-            .rows
-            .iter()
-            .filter_map(|(_, cells)| Some(figure(cells.get(*at)?, false)?.0.value))
-            .collect();
+        let value = |cells: &Vec<String>| Some(figure(cells.get(*at)?, decimal_comma)?.0.value);
+        let values: Vec<f64> = table.rows.iter().filter_map(|(_, cells)| value(cells)).collect();
         values.len() > 1 && values.windows(2).all(|pair| pair[0] < pair[1])
     };
     let group = (0..width)
         .find(|at| !numeric.contains(at))
         .or_else(|| numeric.first().copied().filter(|at| numeric.len() > 1 && rises(at)));
-    let values: Vec<String> = numeric
-        .iter()
-        .filter(|at| Some(**at) != group)
-        .take(4)
-        .map(|at| format!(" --value {}", named(*at)))
-        .collect();
-    let group =
-        group.map_or_else(|| " --lines repetitions".to_owned(), |at| format!(" --group {}", named(at)));
+    let mut options = TableOptions { decimal_comma, ..TableOptions::default() };
+    options.values = numeric.iter().filter(|at| Some(**at) != group).take(4).map(|at| named(*at)).collect();
+    options.groups = group.map(&named).into_iter().collect();
+    if group.is_none() {
+        options.lines = Some(Lines::Repetitions);
+    }
+    // The command is tried before it is named.
+    for _ in 0..4 {
+        match read(name, text, &options) {
+            Err(why) if why.contains(" again: ") => options.lines = Some(Lines::Repetitions),
+            Err(why) if why.contains("--missing") => {
+                let word = why.split('"').nth(1).unwrap_or_default();
+                options.missing.push(word.to_owned());
+            }
+            _ => break,
+        }
+    }
+    let mut command = format!("tickmark import {}", quoted(name));
+    let mut add = |option: &str, value: &str| command += &format!(" {option} {}", quoted(value));
+    options.values.iter().for_each(|value| add("--value", value));
+    options.groups.iter().for_each(|group| add("--group", group));
+    if options.lines.is_some() {
+        add("--lines", "repetitions");
+    }
+    if decimal_comma {
+        add("--decimal", ",");
+    }
+    options.missing.iter().for_each(|missing| add("--missing", missing));
     format!(
-        "{} of {} and {}; what they are is not known: tickmark import {}{}{group}",
+        "{} of {} and {}; what they are is not known: {command}",
         if is_json { "JSON objects" } else { "a table" },
         counted(width, "column"),
         counted(lines - usize::from(!table.heads.is_empty() && !is_json), "line"),
-        quoted(name),
-        values.concat()
     )
 }

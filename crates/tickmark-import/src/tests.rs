@@ -256,7 +256,7 @@ fn lines_that_were_not_taken_and_contradictions_are_said() {
     has("lmbench-serial.log", "syscall.stat takes");
     has("cyclictest-ns.txt", "taken for ns (-N)");
     has("hyperfine.csv", "--export-json");
-    has("googlebench.json", "BM_Bad: failed: no device");
+    has("googlebench.json", "BM_Bad: not measured: no device");
     has("perfstat-r.txt", "mean of perf's runs");
     assert!(
         remarks("gobench.txt").is_empty() && remarks("wrk-two-runs.log").is_empty(),
@@ -368,7 +368,7 @@ fn tables_are_read_as_the_user_names_them() {
 #[test]
 fn what_is_damaged_is_said() {
     let mut all = Vec::new();
-    assert!(of_a_format("h.json", "{\"results\": [{\"times\": [1, 2", &mut all).is_err());
+    assert!(of_a_format("h.json", "{\"results\": [{\"command\": \"x\", \"times\": [1, 2", &mut all).is_err());
     assert!(
         of_a_format("c.json", "{\"cmdline\": \"cyclictest\", \"thread\": {\"0\": {}}}", &mut all)
             .unwrap_err()
@@ -545,4 +545,103 @@ fn damaged_files_never_panic() {
         }
     }
     assert!(read > 0);
+}
+
+/// Forms that other versions, locales and options print: text, metric, values of all results.
+#[test]
+fn other_versions_locales_and_options() {
+    let k6 = "   \u{2713} http_req_duration..............: avg=120.1ms min=1ms med=1m2.5s max=1h0m0s p(90)=2ms p(95)=3ms\n";
+    let io = "sysbench 1.1.0-df89d34 (using bundled LuaJIT)\nNumber of threads: 1\n\nThroughput:\n         read:  IOPS=2120.50 33.13 MiB/s (34.74 MB/s)\n         \
+              write: IOPS=1413.66 22.09 MiB/s (23.16 MB/s)\n         fsync: IOPS=4540.75\n\nLatency (ms):\n         min:   0.00\n         avg:   0.12\n";
+    let old = "sysbench 0.4.12:  multi-threaded system evaluation benchmark\nExtra file open flags: 0\nRead 93.797Mb  Written 62.531Mb  Total transferred 156.33Mb  (5.3247Mb/sec)\n  \
+               340.78 Requests/sec executed\n    total time:  29.3s\n";
+    let sweep = "sysbench 1.0.20\nNumber of threads: 1\nCPU speed:\n    events per second:  1000\ntotal time: 1s\nsysbench 1.0.20\nNumber of threads: 2\nCPU speed:\n    events per second:  2000\ntotal time: 1s\n";
+    let perf = |line: &str| format!(" Performance counter stats for './x':\n\n{line}\n\n");
+    let twice = |one: &str, two: &str| {
+        format!(
+            "[{{\"jmhVersion\":\"1\",\"benchmark\":\"{one}\",\"mode\":\"avgt\",\"primaryMetric\":{{\"score\":1,\"scoreUnit\":\"ns/op\",\"rawData\":[[10.0]]}}}},\
+                 {{\"jmhVersion\":\"1\",\"benchmark\":\"{two}\",\"mode\":\"avgt\",\"primaryMetric\":{{\"score\":1,\"scoreUnit\":\"ns/op\",\"rawData\":[[90.0]]}}}}]"
+        )
+    };
+    let cases: Vec<(String, &str, &[f64])> = vec![
+        (k6.to_owned(), "k6.http_req_duration.p50", &[62.5e9]),
+        (k6.to_owned(), "k6.http_req_duration.max", &[3600e9]),
+        (io.to_owned(), "sysbench.fileio.reads", &[2120.5]),
+        (io.to_owned(), "sysbench.fileio.written", &[22.09 * 1_048_576.0]),
+        (old.to_owned(), "sysbench.fileio.operations", &[340.78]),
+        (old.to_owned(), "sysbench.fileio.throughput", &[5.3247 * 1_048_576.0]),
+        (sweep.to_owned(), "sysbench.cpu.events", &[1000.0, 2000.0]),
+        ("     1.000123456,1000.12,msec,task-clock,1000120000,100.00,1.000,CPUs utilized\n".to_owned(), "perf.stat.task-clock", &[1000.12e6]),
+        ("1281,90,msec,task-clock:u,1281901128,100,00,4,CPUs utilized\n".to_owned(), "perf.stat.task-clock:u", &[1281.9e6]),
+        ("1281,90;msec;task-clock:u;1281901128;100,00;4;CPUs utilized\n".to_owned(), "perf.stat.task-clock:u", &[1281.9e6]),
+        ("CPU1,500,,cycles,1000,100.00,,\n".to_owned(), "perf.stat.cycles.cpu=1", &[500.0]),
+        (perf("     1.018,23 msec task-clock"), "perf.stat.task-clock", &[1018.23e6]),
+        (perf("     1.121      context-switches"), "perf.stat.context-switches", &[1121.0]),
+        (perf("     121\u{202f}212      cycles"), "perf.stat.cycles", &[121_212.0]),
+        (perf("CPU0        1,121      cycles"), "perf.stat.cycles.cpu=0", &[1121.0]),
+        ("PING h\nicmp_seq=1 time=1 ms\n4 packets transmitted, 1 received, +3 errors, 75% packet loss, time 3ms\n".to_owned(), "ping.lost", &[0.75]),
+        ("# OSU MPI Multiple Bandwidth / Message Rate Test v5.9\n# Size                  MB/s        Messages/s\n1  10.46  10463712.49\n".to_owned(), "osu.multiple_bandwidth___message_rate.throughput.size=1", &[10.46e6]),
+        ("# OSU MPI Barrier Latency Test v5.9\n# Avg Latency(us)\n1.45\n".to_owned(), "osu.barrier_latency.avg_latency", &[1450.0]),
+        ("# Benchmarking Barrier\n# #processes = 2\n #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]\n  1000   0.5   0.7  0.6\n".to_owned(), "imb.Barrier.max.processes=2", &[700.0]),
+        (twice("com.a.Map.get", "com.b.Map.get"), "jmh.com.b.Map.get", &[90.0]),
+        ("{\"context\":{},\"benchmarks\":[{\"name\":\"BM_x/8\",\"real_time\":5.0,\"cpu_time\":5.0,\"time_unit\":\"ns\"},{\"name\":\"BM_x/8_mean\",\"real_time\":7.0,\"cpu_time\":7.0,\"time_unit\":\"ns\"}]}".to_owned(), "benchmark.BM_x/8.real_time", &[5.0]),
+    ];
+    for (text, metric, wanted) in cases {
+        let found = read_alone("t", &text).unwrap_or_else(|why| panic!("{metric}: {why}"));
+        let own: Vec<f64> = found
+            .iter()
+            .filter_map(|one| one.series.get(metric))
+            .flat_map(|series| &series.values)
+            .map(|value| value.value)
+            .collect();
+        let known: Vec<&String> = found.iter().flat_map(|one| one.series.keys()).collect();
+        assert_eq!(own.len(), wanted.len(), "{metric}: {own:?} in {known:?}");
+        assert!(own.iter().zip(wanted).all(|(a, b)| (a / b - 1.0).abs() < 1e-9), "{metric}: {own:?}");
+    }
+    let found = read_alone("sweep.txt", sweep).unwrap();
+    assert_eq!(
+        found.iter().map(|one| one.host.as_str()).collect::<Vec<_>>(),
+        ["sweep (threads=1)", "sweep (threads=2)"]
+    );
+    let skipped = "{\"benchmarks\":[{\"name\":\"a\",\"run_type\":\"iteration\",\"skipped\":true,\"skip_message\":\"no\",\"real_time\":0,\"cpu_time\":0,\"time_unit\":\"ns\"}]}";
+    assert!(read_alone("g", skipped).is_err());
+}
+
+#[test]
+fn what_only_looks_like_a_format_is_refused() {
+    for text in [
+        "{\"net\":{\"latency\":{\"value\":12,\"unit\":\"ms\"}}}",
+        "{\"metrics\":{\"iterations\":{\"count\":3},\"loss\":{\"avg\":0.1}}}",
+        "{\"results\":[{\"name\":\"t1\",\"times\":[1,2,3]}]}",
+        "{\"benchmarks\":[{\"name\":\"x\",\"runs\":[{\"warmups\":1,\"values\":[1,2]}]}]}",
+        "[    0.000000] Linux version 6.12\n[    0.100000] smpboot: CPU0\n",
+        "[ ID] Interval       Transfer     Bandwidth\n[  3]  0.0-10.0 sec  1.1 GBytes\n",
+    ] {
+        let why = read_alone("t", text).unwrap_err();
+        assert!(!why.contains("damaged"), "{text}: {why}");
+    }
+    for (text, wanted) in [
+        ("commit,time_ms\nabc,5\nabc,6\n", "--value time_ms --group commit --lines repetitions"),
+        ("name,t\na,5\nb,NaN\nc,5\nd,6\n", "--missing NaN"),
+        ("[1,2,3]", "--value value --lines repetitions"),
+        ("name;zeit\na;1,5\nb;2,5\n", "--value zeit --group name --decimal"),
+        ("Benchmark Mode Score Units\na avgt 5 \u{b1} 1 us/op\n", "--columns names each"),
+    ] {
+        let why = read_alone("t", text).unwrap_err();
+        assert!(why.contains(wanted), "{text}: {why}");
+    }
+    let options = |values: &str| TableOptions {
+        values: vec![values.to_owned()],
+        lines: Some(Lines::Repetitions),
+        ..TableOptions::default()
+    };
+    let read = |text: &str, options: &TableOptions| read(&[("t".to_owned(), text.to_owned())], options);
+    assert!(read("n,t\n1,5ms\n2,6us\n3,7\n", &options("t")).unwrap_err().contains("is a count"));
+    let comma = TableOptions { decimal_comma: true, ..options("t") };
+    assert!(read("n;t\n1;5.5\n", &comma).is_err());
+    let time = TableOptions { time: Some("when".to_owned()), ..options("t") };
+    assert!(read("when,t\n2023,5\n", &time).unwrap_err().contains("is no time"));
+    assert!(
+        read("when,t\n20230102,5\n", &time).unwrap().0[0].at.unwrap().to_string().starts_with("2023-01-02")
+    );
 }

@@ -1,7 +1,7 @@
 //! `vegeta report`, text and JSON.
 
 use super::json::{number, page};
-use super::number::{percentile, time};
+use super::number::{go_duration as duration, percentile};
 use super::{begin, first_number};
 use crate::Imported;
 use tickmark_wire::{Better, Unit};
@@ -77,15 +77,4 @@ fn terminal(found: &mut Imported, line: &str) -> bool {
         }
     }
     true
-}
-
-/// Go's durations: 1m2.5s, 12.3ms.
-fn duration(text: &str) -> Option<tickmark_wire::Printed> {
-    match text.split_once('m') {
-        Some((minutes, seconds)) if seconds.ends_with('s') && seconds.len() > 1 => {
-            let (minutes, seconds) = (minutes.parse::<f64>().ok()?, time(seconds)?);
-            Some(tickmark_wire::Printed { value: seconds.value + minutes * 60e9, step: seconds.step })
-        }
-        _ => time(text),
-    }
 }

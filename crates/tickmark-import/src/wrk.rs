@@ -1,7 +1,7 @@
 //! wrk and wrk2: each run in a file is a run. wrk2's corrected and uncorrected latencies are metrics of their own.
 
 use super::number::{percentile, unit};
-use super::{begin, first_number};
+use super::{begin, each_run, first_number};
 use crate::Imported;
 use tickmark_wire::{Better, Printed, Unit};
 
@@ -19,6 +19,10 @@ fn distribution(line: &str) -> Option<&'static str> {
 }
 
 pub(super) fn read(name: &str, text: &str) -> Result<Vec<Imported>, String> {
+    each_run(name, text, |line| line.contains(" test @ "), run)
+}
+
+fn run(name: &str, text: &str) -> Result<Imported, String> {
     let is_wrk2 = text.lines().any(|line| distribution(line) == Some("corrected"));
     let mut found = begin(if is_wrk2 { "wrk2" } else { "wrk" }, name);
     let (mut round, mut latencies) = (0, None);
@@ -100,7 +104,7 @@ pub(super) fn read(name: &str, text: &str) -> Result<Vec<Imported>, String> {
         }
         true
     });
-    wrong.map_or(Ok(vec![found]), Err)
+    wrong.map_or(Ok(found), Err)
 }
 
 /// A number and a unit of powers of 1,024.

@@ -32,47 +32,10 @@ pub(crate) struct Forms<'a> {
     pub(crate) missing: &'a [String],
 }
 
-/// Units that may follow a number without being another column.
-const UNITS: &[&[u8]] = &[
-    b"ps",
-    b"ns",
-    b"us",
-    "\u{b5}s".as_bytes(),
-    "\u{3bc}s".as_bytes(),
-    b"usec",
-    b"ms",
-    b"msec",
-    b"s",
-    b"sec",
-    b"secs",
-    b"seconds",
-    b"min",
-    b"h",
-    b"%",
-    b"B",
-    b"bytes",
-    b"kB",
-    b"KB",
-    b"MB",
-    b"GB",
-    b"TB",
-    b"KiB",
-    b"MiB",
-    b"GiB",
-    b"TiB",
-    b"B/s",
-    b"kB/s",
-    b"KB/s",
-    b"MB/s",
-    b"GB/s",
-    b"KiB/s",
-    b"MiB/s",
-    b"GiB/s",
-    b"Hz",
-    b"kHz",
-    b"MHz",
-    b"GHz",
-];
+/// True if a word behind a number is its unit, and no other column.
+fn is_unit(word: &[u8]) -> bool {
+    std::str::from_utf8(word).is_ok_and(|word| tickmark_import::unit(word).is_some())
+}
 
 /// The numbers of a column.
 #[derive(Debug, Clone, PartialEq)]
@@ -94,8 +57,8 @@ pub(crate) struct Numbers {
 enum Behind<'l> {
     /// A unit, or nothing.
     Unit(&'l [u8]),
-    /// A word that is no unit: nor are others that stand there.
-    Label,
+    /// A word that is no unit.
+    Label(&'l [u8]),
 }
 
 /// An error of a column.
@@ -130,7 +93,7 @@ impl Column<'_> {
     pub(crate) fn read(&self, mut from: impl Read) -> Result<Numbers, ColumnError> {
         let (mut buffer, mut filled, mut values) = (vec![0; PIECE], 0, Vec::new());
         let (mut step, mut unit): (f64, Option<String>) = (f64::INFINITY, None);
-        let (mut labels, mut clash): (bool, Option<(usize, [String; 2])>) = (false, None);
+        let (mut labels, mut clash): (Option<(usize, String)>, Option<(usize, [String; 2])>) = (None, None);
         let (mut heading, mut converted, mut missing, mut number) = (None, 0, 0, self.number);
         let forms = self.forms.unwrap_or_default();
         let mut keep = |number: Printed| {
@@ -139,7 +102,8 @@ impl Column<'_> {
         };
         let mut line = 0;
         let within = |byte: &u8| byte.is_ascii_digit() || matches!(byte, b'.' | b'-');
-        let simple = self.number == 1
+        let simple = !forms.decimal_comma
+            && self.number == 1
             && forms.heading.is_none()
             && self.longest > 18
             && !self.delimiters.iter().any(within);
@@ -192,7 +156,8 @@ impl Column<'_> {
                     // Words above the first number are its name.
                     Err(token)
                         if self.forms.is_some()
-                            && values_are_none(unit.as_ref(), labels)
+                            && unit.is_none()
+                            && labels.is_none()
                             && heading.is_none()
                             && is_heading(&token) =>
                     {
@@ -226,7 +191,10 @@ impl Column<'_> {
                                 clash = Some((line, [own.into_owned(), before.clone()]));
                             }
                         }
-                        Behind::Label => labels = true,
+                        Behind::Label(word) => {
+                            labels =
+                                labels.or_else(|| Some((line, String::from_utf8_lossy(word).into_owned())));
+                        }
                     }
                     keep(number);
                 }
@@ -238,14 +206,17 @@ impl Column<'_> {
                 return Err(ColumnError::Many);
             }
             if last {
-                // A word that is a unit and no word at all may be labels, as others are; two units are not.
-                if let Some((line, units)) = clash
-                    && !(labels && units.iter().any(String::is_empty))
+                // Units and words that are none do not go together; a word and nothing may be labels.
+                if let (Some((line, word)), Some(unit)) =
+                    (&labels, unit.as_ref().filter(|unit| !unit.is_empty()))
                 {
+                    return Err(ColumnError::Unit(*line, [word.clone(), unit.clone()]));
+                }
+                if let Some((line, units)) = clash {
                     return Err(ColumnError::Unit(line, units));
                 }
                 let step = if step.is_finite() { step } else { 0.0 };
-                let unit = unit.filter(|_| !labels).unwrap_or_default();
+                let unit = unit.filter(|_| labels.is_none()).unwrap_or_default();
                 return Ok(Numbers { values, step, unit, heading, converted, missing });
             }
             if filled == buffer.len() {
@@ -262,10 +233,12 @@ impl Column<'_> {
         let line = &line[..memchr::memchr(0, line).unwrap_or(line.len())];
         let blank = |byte: &u8| matches!(byte, b' ' | b'\t'..=b'\r');
         let end = line.iter().rposition(|byte| !blank(byte)).map_or(0, |at| at + 1);
+        // Empty cells keep their place where no blank separates; the older tool drops them.
+        let keeps = self.forms.is_some() && !self.delimiters.iter().any(|byte| matches!(byte, b' ' | b'\t'));
         line[..end]
             .split(|byte| self.delimiters.contains(byte))
-            .filter(|token| !token.is_empty())
-            .take_while(|token| token[0] != b'#')
+            .filter(move |token| keeps || !token.is_empty())
+            .take_while(|token| token.first() != Some(&b'#'))
     }
 
     /// The words of a line that may be a heading; none of an empty one.
@@ -282,31 +255,28 @@ impl Column<'_> {
         forms: Forms<'_>,
     ) -> Result<Option<(Printed, Behind<'l>)>, String> {
         let mut tokens = self.tokens(line);
-        let Some(token) = tokens.nth(at - 1) else { return Ok(None) };
+        let Some(token) = tokens.nth(at - 1).filter(|token| !token.trim_ascii().is_empty()) else {
+            return Ok(None);
+        };
         let any = || number(token).filter(|_| self.any).map(Printed::from);
         let printed = Printed::parse(token).filter(|_| !forms.decimal_comma).or_else(any);
         let Some(printed) = printed else {
             let text = String::from_utf8_lossy(token).into_owned();
             let formed = self.forms.and_then(|forms| formed(token, forms));
             let mut behind = |unit: &'l [u8]| match tokens.next() {
-                Some(word) if unit.is_empty() && UNITS.contains(&word) => word,
+                Some(word) if unit.is_empty() && is_unit(word) => word,
                 _ => unit,
             };
             return formed.map(|(number, unit)| Some((number, Behind::Unit(behind(unit))))).ok_or(text);
         };
         let behind = match tokens.next().filter(|_| self.forms.is_some()) {
-            Some(word) if UNITS.contains(&word) => Behind::Unit(word),
+            Some(word) if is_unit(word) => Behind::Unit(word),
             // A number is another column.
-            Some(word) if Printed::parse(word).is_none() => Behind::Label,
+            Some(word) if !word.is_empty() && Printed::parse(word).is_none() => Behind::Label(word),
             _ => Behind::Unit(b""),
         };
         Ok(Some((printed, behind)))
     }
-}
-
-/// True if no number was read: neither a unit nor a label is known.
-fn values_are_none(unit: Option<&String>, labels: bool) -> bool {
-    unit.is_none() && !labels
 }
 
 /// True if a word may name a column: it is no number in another form.
@@ -340,7 +310,7 @@ fn formed<'l>(token: &'l [u8], forms: Forms<'_>) -> Option<(Printed, &'l [u8])> 
             .filter(|_| parts.len() == 3)
             .map(|seconds| (seconds, b"s".as_slice()));
     }
-    let known = unit.is_empty() || UNITS.contains(&unit);
+    let known = unit.is_empty() || is_unit(unit);
     plain_or_comma(number, forms).filter(|_| known).map(|number| (number, unit))
 }
 
@@ -348,7 +318,7 @@ fn plain_or_comma(number: &[u8], forms: Forms<'_>) -> Option<Printed> {
     if !forms.decimal_comma {
         return Printed::parse(number);
     }
-    let text = std::str::from_utf8(number).ok()?.replace('.', "").replace(',', ".");
+    let text = tickmark_import::with_point(std::str::from_utf8(number).ok()?)?;
     Printed::parse(text.as_bytes())
 }
 
@@ -423,7 +393,7 @@ mod tests {
         assert_eq!(read(FIRST, text).unwrap(), [1.0, 2.0, 16.0, 1000.0, 5.0]);
         assert_eq!(read(Column { number: 2, ..FIRST }, "1 2\n3\n4  5 6").unwrap(), [2.0, 5.0]);
         assert_eq!(
-            read(Column { delimiters: b",;", number: 2, ..FIRST }, "1,2;3\n,4;; 5\n").unwrap(),
+            read(Column { delimiters: b",;", number: 2, forms: None, ..FIRST }, "1,2;3\n,4;; 5\n").unwrap(),
             [2.0, 5.0]
         );
         assert_eq!(read(FIRST, "1\nabc\n").unwrap_err(), (2, "abc".to_owned()));
@@ -486,6 +456,14 @@ mod tests {
         for refused in ["1\n-\n", "1\nNaN\n", "1,234\n", "a\nb\n1\n", "1\nx\n", "1:2\n", "NaN\n1\n"] {
             assert!(read(FIRST, refused).is_err(), "{refused:?}");
         }
+        let gaps = Column { delimiters: b",", number: 2, ..FIRST };
+        assert_eq!(read(gaps, "a,,1.5\nb,7,2.5\nc,,2.6\n").unwrap(), [7.0], "an empty cell keeps its place");
+        for mixed in ["941 Mbits/sec\n1.10 frobs\n", "59 s\n1 minute\n"] {
+            assert!(matches!(read(FIRST, mixed), Err((2, _))), "{mixed:?}");
+        }
+        let rates = FIRST.read("941 Mbit/s\n1.10 Gbit/s\n".as_bytes()).unwrap();
+        assert!((rates.values[1] - 1100.0).abs() < 1e-9, "{rates:?}");
+        assert!(read(comma, "1,5\n5.5\n").is_err());
         assert!(read(Column { strict: true, ..missing }, "1\n-\n").is_err(), "pairs would shift");
     }
 

@@ -297,3 +297,58 @@ fn a_folder_of_criterion_is_one_recording() {
         &["cannot read", "criterion"],
     );
 }
+
+#[test]
+fn the_gate_judges_each_command_and_each_new_file() {
+    let (bench, folder) = (Bench::new(), tempfile::tempdir().unwrap());
+    let history = folder.path().join("history");
+    std::fs::create_dir(&history).unwrap();
+    let hyperfine = |fast: f64, slow: f64| {
+        let one = |name: &str, time: f64| {
+            format!("{{\"command\":\"{name}\",\"times\":[{time},{}],\"exit_codes\":[0,0]}}", time * 1.001)
+        };
+        format!("{{\"results\":[{},{}]}}", one("fast", fast), one("slow", slow))
+    };
+    for number in 0..22u32 {
+        let part = 1.0 + f64::from(number * 37 % 11) * 1e-3;
+        std::fs::write(history.join(format!("{number:02}.json")), hyperfine(0.1 * part, part)).unwrap();
+    }
+    // What is no result is named and left out.
+    std::fs::write(history.join("README"), "notes of these runs\n").unwrap();
+    let write = |name: &str, text: String| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path.to_string_lossy().into_owned()
+    };
+    let (same, new) = (write("same.json", hyperfine(0.1, 1.0)), write("new.json", hyperfine(0.3, 1.0)));
+    let check = |arguments: &[&str]| {
+        bench.run(&[&["check", "--history", history.to_str().unwrap(), "--new"], arguments].concat())
+    };
+    let done = check(&[&new]);
+    assert_eq!(done.status.code(), Some(3), "{}", out(&done));
+    assert!(out(&done).contains("fast:") && out(&done).contains("slow:"), "{}", out(&done));
+    assert!(err(&done).contains("README"), "{}", err(&done));
+    assert_eq!(check(&[&same]).status.code(), Some(0), "{}", out(&check(&[&same])));
+    let limit = bench.run(&["check", "--new", &same, "--max", "hyperfine.time=500ms"]);
+    assert_eq!(limit.status.code(), Some(3), "the second command is above it: {}", out(&limit));
+    // The newest files are the history: a level of long ago is none.
+    let old = folder.path().join("levels");
+    std::fs::create_dir(&old).unwrap();
+    for number in 0..150u32 {
+        let level = if number < 100 { 10.0 } else { 20.0 };
+        let text = format!("BenchmarkX-8 1000 {:.2} ns/op\n", level + f64::from(number * 37 % 11) * 1e-2);
+        std::fs::write(old.join(format!("{number:03}.txt")), text).unwrap();
+    }
+    let new = write("now.txt", "BenchmarkX-8 1000 20.05 ns/op\n".to_owned());
+    let done = bench.run(&["check", "--new", &new, "--history", old.to_str().unwrap()]);
+    // Of a hundred earlier ones half are of the old level: it is no change for the worse.
+    assert_eq!(done.status.code(), Some(0), "{}", out(&done));
+    // Another number of threads is no history.
+    let sysbench = |threads: u32, rate: f64| {
+        format!(
+            "sysbench 1.0.20\nNumber of threads: {threads}\nCPU speed:\n    events per second:  {rate}\ntotal time: 1s\n"
+        )
+    };
+    let (four, eight) = (write("four", sysbench(4, 4000.0)), write("eight", sysbench(8, 2000.0)));
+    refused(&bench.run(&["check", "--new", &eight, "--history", &four]), 5, &["no earlier result"]);
+}

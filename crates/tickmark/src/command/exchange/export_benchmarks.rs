@@ -91,7 +91,6 @@ pub(super) fn google(recording: &Recording) -> (Value, usize) {
             "threads": 1,
             "iterations": 1,
             "real_time": figure.value,
-            "cpu_time": figure.value,
             "time_unit": "ns",
         }));
     }

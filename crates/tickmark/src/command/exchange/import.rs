@@ -80,7 +80,8 @@ pub(in crate::command) fn run(store: &Store, import: &Import) -> Result<Code, Er
         };
         crate::command::print(&text)?;
     }
-    Ok(if warnings.is_empty() { Code::Done } else { Code::Partly })
+    let is_whole = warnings.is_empty() && found.iter().all(|host| host.left_out.is_empty());
+    Ok(if is_whole { Code::Done } else { Code::Partly })
 }
 
 /// The events of an agent.

@@ -1,99 +1,147 @@
 //! The gate on result files of other programs, without a store: new ones against earlier ones.
 
-use super::found::{CheckedRecordings, program};
+use super::found::{CheckedRecordings, program_settings};
 use super::{limits, verdict};
 use crate::cli::Check;
 use crate::command::gates::Gate;
 use crate::command::import;
 use crate::error::{Code, Error};
 use crate::selection::Named;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use tickmark_analysis::gate;
 use tickmark_import::{Imported, TableOptions};
 use tickmark_store::{Recording, Store};
+use tickmark_wire::text::printable;
+
+/// A result, and the name that tells it from others of its file: a command, a suite, a host; none where the file has one.
+struct FileResult {
+    part: String,
+    recording: Recording,
+}
 
 pub(super) fn run(options: &Check) -> Result<Code, Error> {
     let folder = tempfile::tempdir().map_err(Error::file("make", "a temporary folder"))?;
     let store = Store::at(Some(folder.path().to_owned()), |_| {})?;
-    let read = |paths: &[PathBuf]| -> Result<Vec<Recording>, Error> {
-        let mut all = Vec::new();
-        for path in paths {
-            match path.is_dir() {
-                true if path.join("recordings").is_dir() => all.extend(from_store(path)?),
-                true => {
-                    for file in files_in(path)? {
-                        all.extend(from_file(&store, &file)?);
-                    }
-                }
-                false => all.extend(from_file(&store, path)?),
-            }
-        }
-        Ok(all)
-    };
-    let (mut earlier, mut new) = (read(&options.history)?, read(&options.new)?);
-    if new.is_empty() {
-        earlier.sort_by_key(|recording| recording.meta.created);
-        new.extend(earlier.pop());
+    let mut new = Vec::new();
+    for path in &options.new {
+        new.extend(from_file(&store, path, true)?);
     }
-    let Some(first) = new.first() else {
+    let mut earlier = history(&store, &options.history)?;
+    earlier.sort_by_key(|result| std::cmp::Reverse(result.recording.meta.created));
+    if new.is_empty() {
+        let newest = earlier.first().map(|result| result.recording.meta.created);
+        new = earlier.extract_if(.., |result| Some(result.recording.meta.created) == newest).collect();
+    }
+    if new.is_empty() {
         return Err(Error::Usage("--history has no imported result".to_owned()));
-    };
-    let tool = |recording: &Recording| recording.imported.as_ref().map(|from| program(&from.tool));
-    if let Some(other) = new.iter().find(|other| tool(other) != tool(first)) {
-        return Err(Error::Usage(format!(
-            "{} and {} are of different programs",
-            first.meta.name, other.meta.name
-        )));
     }
     if !options.max.is_empty() || !options.min.is_empty() {
-        return limits::run(first, options);
+        let codes = new.iter().map(|result| limits::run(&result.recording, options));
+        return Ok(worst(codes.collect::<Result<Vec<_>, _>>()?));
     }
-    let all = earlier.len();
-    earlier.retain(|recording| tool(recording) == tool(first));
-    if all > earlier.len() {
-        anstream::eprintln!(
-            "tickmark: warning: {} of another program left out",
-            tickmark_render::count((all - earlier.len()) as u32, "earlier result")
+    let key = |result: &FileResult| (result.part.clone(), program_settings(&result.recording));
+    let groups: BTreeSet<(String, String)> = new.iter().map(key).collect();
+    let several = groups.len() > 1;
+    let mut codes = Vec::new();
+    for group in groups {
+        let of_group = |all: &[FileResult]| -> Vec<Recording> {
+            all.iter().filter(|result| key(result) == group).map(|result| result.recording.clone()).collect()
+        };
+        let mut found = CheckedRecordings { earlier: of_group(&earlier), new: of_group(&new) };
+        found.earlier.truncate(gate::MOST);
+        if several && options.format == crate::cli::CheckFormat::Text {
+            crate::command::print(&format!("{}:\n", printable(&found.new[0].meta.name, false)))?;
+        }
+        let only = Named::new(
+            "--only",
+            &options.only,
+            found.new.iter().flat_map(|recording| &recording.meta.plan.metrics),
         );
+        let figures = |recording: &Recording| gate::figures(recording, &|group, row| only.picks(group, row));
+        let is_empty = found.new.iter().all(|recording| figures(recording).is_empty());
+        only.each_fits()?;
+        if is_empty {
+            return Err(Error::Usage(format!("{} has no figure to judge", found.new[0].meta.name)));
+        }
+        match verdict(&store, "files", &Gate::default(), &found, options, &figures) {
+            Err(Error::Unjudged(why)) if several => {
+                anstream::eprintln!("tickmark: {why}");
+                codes.push(Code::Unjudged);
+            }
+            code => codes.push(code?),
+        }
     }
-    earlier.truncate(gate::MOST);
-    let found = CheckedRecordings { earlier, new };
-    let only = Named::new(
-        "--only",
-        &options.only,
-        found.new.iter().flat_map(|recording| &recording.meta.plan.metrics),
-    );
-    let figures = |recording: &Recording| gate::figures(recording, &|group, row| only.picks(group, row));
-    let is_empty = found.new.iter().all(|recording| figures(recording).is_empty());
-    only.each_fits()?;
-    if is_empty {
-        return Err(Error::Usage(format!("{} has no figure to judge", found.new[0].meta.name)));
-    }
-    verdict(&store, "files", &Gate::default(), &found, options, &figures)
+    Ok(worst(codes))
 }
 
-/// The files of a folder, by name.
-fn files_in(folder: &Path) -> Result<Vec<PathBuf>, Error> {
-    let entries = std::fs::read_dir(folder).map_err(Error::file("read", folder))?;
-    let mut all: Vec<PathBuf> =
-        entries.filter_map(|entry| Some(entry.ok()?.path())).filter(|path| path.is_file()).collect();
-    all.sort();
+/// The code of all: a change, else something that is not judged.
+fn worst(codes: Vec<Code>) -> Code {
+    let rank = |code: &Code| match code {
+        Code::Differs => 2,
+        Code::Done => 0,
+        _ => 1,
+    };
+    codes.into_iter().max_by_key(rank).unwrap_or(Code::Done)
+}
+
+/// Earlier results: files, those of folders, and imported recordings of stores. A file that is no result is named and left out.
+fn history(store: &Store, paths: &[PathBuf]) -> Result<Vec<FileResult>, Error> {
+    let mut all = Vec::new();
+    for path in paths {
+        match path.is_dir() {
+            true if path.join("recordings").is_dir() => all.extend(from_store(path)?),
+            true => {
+                for file in files_in(path)? {
+                    match from_file(store, &file, false) {
+                        Ok(found) => all.extend(found),
+                        Err(error) => anstream::eprintln!("tickmark: warning: left out: {error}"),
+                    }
+                }
+            }
+            false => all.extend(from_file(store, path, false)?),
+        }
+    }
     Ok(all)
 }
 
+/// The files of a folder, the newest names last.
+fn files_in(folder: &Path) -> Result<Vec<PathBuf>, Error> {
+    let entries = std::fs::read_dir(folder).map_err(Error::file("read", folder))?;
+    let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
+    let mut all: Vec<PathBuf> = paths.filter(|path| path.is_file()).collect();
+    all.sort();
+    Ok(all.split_off(all.len().saturating_sub(MOST_FILES)))
+}
+
+/// More files of a folder are not read, the oldest names first.
+const MOST_FILES: usize = 4 * gate::MOST;
+
 /// The imported recordings of a store.
-fn from_store(path: &Path) -> Result<Vec<Recording>, Error> {
+fn from_store(path: &Path) -> Result<Vec<FileResult>, Error> {
     let store = Store::at(Some(path.to_owned()), |_| {})?;
     let mut entries = store.list()?;
     entries.sort_by_key(|entry| std::cmp::Reverse(entry.created));
-    let imported = entries.iter().filter(|entry| entry.imported && entry.complete).take(gate::MOST);
-    imported.map(|entry| Ok(store.read(&entry.id)?)).collect()
+    let imported = entries.iter().filter(|entry| entry.imported && entry.complete).take(MOST_FILES);
+    imported.map(|entry| Ok(FileResult { part: String::new(), recording: store.read(&entry.id)? })).collect()
 }
 
-/// The results of a file, each as a recording.
-fn from_file(store: &Store, path: &Path) -> Result<Vec<Recording>, Error> {
+/// The results of a file. `is_told` says what was left out of it.
+fn from_file(store: &Store, path: &Path, is_told: bool) -> Result<Vec<FileResult>, Error> {
     let text = import::text(path)?;
-    let (found, _) = tickmark_import::read(&[text], &TableOptions::default()).map_err(Error::Usage)?;
+    let name = text.0.clone();
+    let (found, warnings) = tickmark_import::read(&[text], &TableOptions::default()).map_err(Error::Usage)?;
+    if is_told {
+        let of = |one: &Imported| [one.remarks.clone(), one.left_out.clone()].concat();
+        for why in found.iter().flat_map(of).chain(warnings) {
+            anstream::eprintln!("tickmark: warning: {name}: {}", printable(&why, false));
+        }
+    }
     let names = Imported::names(&found);
-    found.iter().zip(&names).map(|(one, name)| Ok(store.read(&import::keep(store, one, name)?)?)).collect()
+    let keep = |(one, own): (&Imported, &String)| {
+        // A file's own name tells nothing apart: it is another one each time.
+        let part = if name.starts_with(one.host.as_str()) { String::new() } else { own.clone() };
+        Ok(FileResult { part, recording: store.read(&import::keep(store, one, own)?)? })
+    };
+    found.iter().zip(&names).map(keep).collect()
 }

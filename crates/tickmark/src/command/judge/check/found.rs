@@ -17,13 +17,26 @@ pub(super) struct CheckedRecordings {
 /// What recordings share that judge each other: the machine and the request, or of another program's results their name and the program.
 pub(super) fn identity(recording: &Recording, options: &Check) -> String {
     match &recording.imported {
-        Some(from) => format!("{}; {}", recording.meta.name, program(&from.tool)),
+        Some(_) => format!("{}; {}", recording.meta.name, program_settings(recording)),
         None => format!("{}; {}", machine(recording, !options.any_host), recording.request_text()),
     }
 }
 
+/// The program of an imported result, and the facts that it states of its own run (threads, URL): results of other settings are no history.
+pub(super) fn program_settings(recording: &Recording) -> String {
+    let own = recording.meta.plan.metrics.first().map_or("", |metric| metric.name.as_str());
+    let prefix = format!("{}.", own.split('.').next().unwrap_or_default());
+    let facts = recording.environment().into_iter().flat_map(tickmark_wire::Environment::iter);
+    let own: Vec<String> = facts
+        .filter(|(name, _)| name.starts_with(&prefix))
+        .map(|(name, fact)| format!("{name}={}", fact.value.as_deref().unwrap_or_default()))
+        .collect();
+    let tool = recording.imported.as_ref().map_or("", |from| from.tool.as_str());
+    format!("{} {}", program(tool), own.join(" "))
+}
+
 /// The name of a program without its version.
-pub(super) fn program(tool: &str) -> String {
+fn program(tool: &str) -> String {
     let is_version = |word: &&str| word.trim_start_matches('v').starts_with(|c: char| c.is_ascii_digit());
     tool.split([' ', '-']).filter(|word| !is_version(word)).collect::<Vec<_>>().join(" ")
 }
