@@ -93,7 +93,8 @@ impl Column<'_> {
     pub(crate) fn read(&self, mut from: impl Read) -> Result<Numbers, ColumnError> {
         let (mut buffer, mut filled, mut values) = (vec![0; PIECE], 0, Vec::new());
         let (mut step, mut unit): (f64, Option<String>) = (f64::INFINITY, None);
-        let (mut labels, mut clash): (Option<(usize, String)>, Option<(usize, [String; 2])>) = (None, None);
+        let mut labels: Option<(usize, String)> = None;
+        let mut clash: Option<(usize, [String; 2])> = None;
         let (mut heading, mut converted, mut missing, mut number) = (None, 0, 0, self.number);
         let forms = self.forms.unwrap_or_default();
         let mut keep = |number: Printed| {
