@@ -36,6 +36,9 @@ fn run(name: &str, text: &str) -> Result<Imported, String> {
             );
             return true;
         }
+        if line.starts_with("Copyright") || line.starts_with("Licensed") {
+            return true;
+        }
         let Some((key, rest)) = line.split_once(':') else {
             return !line.contains("finished") && line.trim().parse::<f64>().is_err();
         };

@@ -55,7 +55,7 @@ mod vegeta;
 mod wrk;
 
 pub use imported::{Imported, Series, Value};
-pub use number::{unit, with_point};
+pub use number::{natural_order, unit, with_point};
 pub use table::{Lines, TableOptions};
 
 use imported::begin;

@@ -173,3 +173,25 @@ pub fn with_point(text: &str) -> Option<String> {
     let whole = format!("{first}{}", groups.concat());
     Some(if fraction.is_empty() { whole } else { format!("{whole}.{fraction}") })
 }
+
+/// Orders names with numbers in them by these: size=2 before size=12.
+#[must_use]
+pub fn natural_order(a: &str, b: &str) -> std::cmp::Ordering {
+    let (mut a, mut b) = (a.as_bytes(), b.as_bytes());
+    while let (Some(x), Some(y)) = (a.first(), b.first()) {
+        let digits = |text: &[u8]| text.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        let (m, n) = (digits(a), digits(b));
+        let order = if m > 0 && n > 0 {
+            let (own, other) = (&a[..m], &b[..n]);
+            (a, b) = (&a[m..], &b[n..]);
+            m.cmp(&n).then_with(|| own.cmp(other))
+        } else {
+            (a, b) = (&a[1..], &b[1..]);
+            x.cmp(y)
+        };
+        if order.is_ne() {
+            return order;
+        }
+    }
+    a.len().cmp(&b.len())
+}

@@ -2,7 +2,7 @@
 
 use super::json::{number, page};
 use super::number::{percentile, time};
-use super::{begin, first_number};
+use super::{begin, first_number, named};
 use crate::Imported;
 use tickmark_wire::{Better, Unit};
 
@@ -57,6 +57,10 @@ fn from_text(name: &str, text: &str) -> Vec<Imported> {
         let line = line.trim();
         // "  50% in 0.0012 secs", "  50.00% in 0.0012 sec".
         if let Some((percent, value)) = line.split_once("% in ") {
+            // Of few requests hey prints those that it cannot know so.
+            if percent.trim() == "0" {
+                return true;
+            }
             let nanos = time(value).or_else(|| first_number(value).map(|seconds| seconds * 1e9));
             if let Some(nanos) = nanos {
                 found.time(&format!("{tool}.latency.{}", percentile(percent)), nanos, 1.0);
@@ -83,7 +87,15 @@ fn from_text(name: &str, text: &str) -> Vec<Imported> {
                 found.time(&format!("{tool}.latency.{what}"), time(value).unwrap_or(seconds * 1e9), 1.0);
             }
             ("Total" | "Total data" | "Size/request" | "Size/sec", _) => {}
-            _ => return !value.contains("sec"),
+            // "DNS-lookup:  0.0001 secs, 0.0000 secs, 0.0002 secs": average, fastest, slowest.
+            _ => {
+                let parts: Vec<_> =
+                    value.split(',').filter_map(|part| first_number(part.strip_suffix(" secs")?)).collect();
+                let [average, fastest, slowest] = parts[..] else { return !value.contains("sec") };
+                for (what, seconds) in [("mean", average), ("min", fastest), ("max", slowest)] {
+                    found.time(&format!("{tool}.{}.{what}", named(key)), seconds, 1e9);
+                }
+            }
         }
         true
     });

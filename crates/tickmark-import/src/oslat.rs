@@ -14,7 +14,9 @@ pub(super) fn read(name: &str, text: &str) -> Result<Vec<Imported>, String> {
     found.is_one_replicate = true;
     let mut cores: Vec<String> = Vec::new();
     found.take_lines(text, |found, line| {
-        let Some((label, rest)) = line.split_once(':') else { return line.starts_with("oslat V") };
+        let Some((label, rest)) = line.split_once(':') else {
+            return ["oslat V", "Pre-heat", "Test "].iter().any(|word| line.starts_with(word));
+        };
         let numbers: Vec<Printed> =
             rest.split_whitespace().map_while(|word| Printed::parse(word.as_bytes())).collect();
         match label.trim() {

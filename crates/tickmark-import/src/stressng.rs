@@ -74,6 +74,8 @@ fn yaml(found: &mut Imported, stressor: &mut String, key: &str, value: &str) -> 
         "wall-clock-time" => ("real", Unit::Time, Better::Neither, 1e9),
         "user-time" => ("user", Unit::Time, Better::Neither, 1e9),
         "system-time" => ("system", Unit::Time, Better::Neither, 1e9),
+        "cpu-usage-per-instance" => ("cpu", Unit::Share, Better::Neither, 0.01),
+        "max-rss" => ("memory", Unit::Bytes, Better::Lower, 1024.0),
         "hostname" => {
             found.know("host.name", value.trim_matches('"'), "system-info");
             return true;

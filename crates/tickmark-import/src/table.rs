@@ -432,7 +432,7 @@ pub(super) fn description(name: &str, text: &str) -> String {
             .iter()
             .filter(|(_, cells)| cells.get(at).is_some_and(|cell| figure(cell, decimal_comma).is_some()))
             .count();
-        figures * 4 >= table.rows.len() * 3
+        figures * 4 >= table.rows.len() * if width == 1 { 2 } else { 3 }
     };
     let numeric: Vec<usize> = (0..width).filter(|at| is_figures(*at)).collect();
     // Words with a number among them.

@@ -624,6 +624,7 @@ fn what_only_looks_like_a_format_is_refused() {
         ("commit,time_ms\nabc,5\nabc,6\n", "--value time_ms --group commit --lines repetitions"),
         ("name,t\na,5\nb,NaN\nc,5\nd,6\n", "--missing NaN"),
         ("[1,2,3]", "--value value --lines repetitions"),
+        ("12.1\nNaN\n12.3\n", "--missing NaN"),
         ("name;zeit\na;1,5\nb;2,5\n", "--value zeit --group name --decimal"),
         ("Benchmark Mode Score Units\na avgt 5 \u{b1} 1 us/op\n", "--columns names each"),
     ] {

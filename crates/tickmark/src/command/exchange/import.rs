@@ -72,10 +72,12 @@ pub(in crate::command) fn run(store: &Store, import: &Import) -> Result<Code, Er
             text.push_str(&understood(id, name, host));
         }
         let _ = match &kept[..] {
-            [(base, _, first), (candidate, ..), ..] => {
+            [(base, _, first), (candidate, _, second), ..]
+                if first.series.keys().any(|metric| second.series.contains_key(metric)) =>
+            {
                 writeln!(text, "tickmark compare {base} {candidate}{}", tables(first))
             }
-            [(id, _, first)] => writeln!(text, "tickmark show {id}{}", tables(first)),
+            [(id, _, first), ..] => writeln!(text, "tickmark show {id}{}", tables(first)),
             [] => Ok(()),
         };
         crate::command::print(&text)?;
@@ -136,7 +138,9 @@ fn understood(id: &Id, name: &str, host: &Imported) -> String {
         host.at.map_or_else(String::new, |at| format!(", measured {}", at.strftime("%Y-%m-%d %H:%M UTC")));
     let _ =
         writeln!(text, "{}: {}, {metrics}, {runs}{at}", printable(name, false), printable(&host.tool, false));
-    for (metric, series) in host.series.iter().take(SHOWN) {
+    let mut all: Vec<(&String, &Series)> = host.series.iter().collect();
+    all.sort_by(|(a, _), (b, _)| tickmark_import::natural_order(a, b));
+    for (metric, series) in all.into_iter().take(SHOWN) {
         let values: Vec<f64> = series.values.iter().map(|value| value.value).collect();
         let unit = host.kinds.get(metric).map_or_else(|| self::metric(metric, &[]).unit, |kind| kind.unit);
         let middle = tickmark_stats::median(values.iter().copied()).unwrap_or_default();
@@ -232,6 +236,7 @@ pub(in crate::command) fn keep(store: &Store, host: &Imported, name: &str) -> Re
     let known = |name: &String| host.kinds.get(name).cloned().unwrap_or_else(|| metric(name, &own));
     let mut metrics: Vec<Metric> = host.series.keys().map(known).collect();
     let place = |metric: &Metric| own.iter().position(|known| known.name == metric.name);
+    metrics.sort_by(|a, b| tickmark_import::natural_order(a.name.as_str(), b.name.as_str()));
     metrics.sort_by_key(|metric| place(metric).unwrap_or(usize::MAX));
     let mut runs = Vec::new();
     let mut events = Vec::new();
