@@ -51,6 +51,7 @@ mod stressng;
 mod sysbench;
 mod table;
 mod timer_module;
+mod unknown;
 mod vegeta;
 mod wrk;
 
@@ -168,7 +169,7 @@ pub fn read(
             columns.is_one_replicate = options.lines != Some(Lines::Replicates);
             add(name, Files::Apart, vec![columns], &mut found)?;
         } else {
-            return Err(format!("{name} is {}", table::description(name, text)));
+            return Err(format!("{name} is {}", unknown::description(name, text)));
         }
     }
     let many =

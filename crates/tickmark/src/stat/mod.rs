@@ -4,6 +4,7 @@ mod c_format;
 pub(crate) mod column;
 pub(crate) mod compat;
 mod figures;
+pub(crate) mod forms;
 mod frame;
 pub(crate) mod json;
 mod model;

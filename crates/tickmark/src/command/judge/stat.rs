@@ -2,7 +2,8 @@
 
 use crate::cli::{ColumnName, Format, Stat};
 use crate::error::{Code, Error};
-use crate::stat::column::{Column, ColumnError, Forms, MOST, Numbers, factor};
+use crate::stat::column::{Column, ColumnError, MOST, Numbers};
+use crate::stat::forms::{Forms, factor};
 use crate::stat::{self, Manner};
 use std::io::{BufRead, IsTerminal, Read};
 use tickmark_stats::verdict::{Rule, Verdict};
