@@ -41,6 +41,7 @@ const KINDS: [&str; 3] = ["irq", "thread", "user"];
 fn latency(found: &mut Imported, text: &str) {
     let nanos = scale(text);
     let mut rows: BTreeMap<u32, (f64, Vec<Vec<f64>>)> = BTreeMap::new();
+    let mut is_several = false;
     found.take_lines(text, |_, line| {
         let mut parts = line.split('|');
         let mut head = parts.next().unwrap_or_default().split_whitespace();
@@ -51,7 +52,8 @@ fn latency(found: &mut Imported, text: &str) {
                 part.split_whitespace().map(|word| word.parse().ok()).collect::<Option<Vec<f64>>>()
             };
             let groups: Vec<Vec<f64>> = parts.map_while(numbers).filter(|group| group.len() == 4).collect();
-            rows.insert(cpu, (count, groups));
+            let before = rows.insert(cpu, (count, groups));
+            is_several |= before.is_some_and(|(before, _)| before > count);
             return true;
         }
         line.contains("Timer Latency")
@@ -59,6 +61,11 @@ fn latency(found: &mut Imported, text: &str) {
             || line.contains('|')
             || line.starts_with("ALL")
     });
+    if is_several {
+        found
+            .remarks
+            .push("the file has several runs, and the last one was taken: give each its own file".to_owned());
+    }
     for (at, kind) in KINDS.into_iter().enumerate() {
         let mut all = Summary::default();
         for (cpu, (count, groups)) in &rows {

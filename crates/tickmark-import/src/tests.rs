@@ -258,6 +258,8 @@ fn lines_that_were_not_taken_and_contradictions_are_said() {
     has("hyperfine.csv", "--export-json");
     has("googlebench.json", "BM_Bad: not measured: no device");
     has("perfstat-r.txt", "mean of perf's runs");
+    let twice = text("rtla-timerlat-top.txt").1 + &text("rtla-timerlat-top.txt").1.replace("#58", "#8");
+    assert!(read_alone("r", &twice).unwrap()[0].remarks[0].contains("several runs"));
     assert!(
         remarks("gobench.txt").is_empty() && remarks("wrk-two-runs.log").is_empty(),
         "{:?} {:?}",

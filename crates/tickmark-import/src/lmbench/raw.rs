@@ -75,7 +75,7 @@ fn is_header(line: &str) -> bool {
 fn labels(text: &str) -> usize {
     let lines: Vec<&str> = text.lines().collect();
     let run = Run { name: "", first: 1, lines: &lines };
-    LABELS.iter().filter(|(label, ..)| run.labelled(label).is_some()).count()
+    LABELS.iter().filter(|(label, ..)| text.contains(label) && run.labelled(label).is_some()).count()
 }
 
 /// Reads a file, or several in one; how many runs were taken.
