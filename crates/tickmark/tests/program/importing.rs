@@ -225,46 +225,44 @@ fn the_gate_takes_result_files() {
     assert_eq!(all[0]["values"].as_array().unwrap().len(), 21, "{all}");
 }
 
-/// The lines of docs/IMPORT.md for a CI, run as they stand there, job after job.
+/// The lines of docs/IMPORT.md for a CI, run as they stand there, job after job: a shell's, GitHub's and GitLab's.
 #[test]
 fn the_lines_for_a_ci_do_what_the_page_says() {
-    let (bench, folder) = (Bench::new(), tempfile::tempdir().unwrap());
     let page = include_str!("../../../../docs/IMPORT.md");
-    let script = page.split("```sh\n").nth(1).unwrap().split("```").next().unwrap();
-    let job = |rate: f64| {
-        let text = format!(
-            "Running 30s test @ http://bench/\n  2 threads and 16 connections\nRequests/sec: {rate:.2}\n"
-        );
-        let stub = format!("#!/bin/sh\ncat <<'E'\n{text}E\n");
-        let path = folder.path().join("bench");
-        std::fs::write(&path, stub).unwrap();
-        std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
-        let program = std::path::Path::new(crate::bench::program()).parent().unwrap();
-        let search = format!("{}:{}", program.display(), std::env::var("PATH").unwrap());
-        let mut shell = std::process::Command::new("sh");
-        shell
-            .args(["-e", "-c", script])
-            .current_dir(folder.path())
-            .env("PATH", search)
-            .env("TICKMARK_STORE", bench.store());
-        shell.output().unwrap()
+    let block =
+        |mark: &str, number: usize| page.split(mark).nth(number).unwrap().split("```").next().unwrap();
+    let lines = |block: &str, mark: &str| {
+        let own = block.lines().filter_map(|line| line.trim_start().strip_prefix(mark));
+        own.map(|line| format!("{line}\n")).collect::<String>()
     };
-    for number in 0..20 {
-        let done = job(5000.0 + f64::from(number * 37 % 101));
-        assert!(done.status.success(), "job {number}: {}{}", out(&done), err(&done));
+    let github = lines(block("```yaml\n", 1), "- run: ");
+    let gitlab = lines(block("```yaml\n", 2), "- ");
+    assert!(github.lines().count() == 3 && gitlab.lines().count() == 3, "{github}{gitlab}");
+    let program = std::path::Path::new(crate::bench::program()).parent().unwrap();
+    let search = format!("{}:{}", program.display(), std::env::var("PATH").unwrap());
+    for script in [block("```sh\n", 1), &github, &gitlab] {
+        let (bench, folder) = (Bench::new(), tempfile::tempdir().unwrap());
+        let job = |rate: f64| {
+            let text = format!("Running 30s test @ http://bench/\nRequests/sec: {rate:.2}\n");
+            let path = folder.path().join("bench");
+            std::fs::write(&path, format!("#!/bin/sh\ncat <<'E'\n{text}E\n")).unwrap();
+            std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+            let mut shell = std::process::Command::new("sh");
+            shell.args(["-e", "-c", script]).current_dir(folder.path()).env("PATH", &search);
+            shell.env("TICKMARK_STORE", bench.store()).env_remove("GITHUB_STEP_SUMMARY");
+            shell.output().unwrap()
+        };
+        for number in 0..20 {
+            let done = job(5000.0 + f64::from(number * 37 % 101));
+            assert!(done.status.success(), "job {number}: {}{}", out(&done), err(&done));
+        }
+        let worse = job(4000.0);
+        let report =
+            std::fs::read_to_string(folder.path().join("tickmark.xml")).unwrap_or_else(|_| out(&worse));
+        assert!(!worse.status.success() && report.contains("wrk.requests"), "{report}{}", err(&worse));
+        let kept = std::fs::read_dir(folder.path().join("history")).unwrap().count();
+        assert_eq!(kept, 20, "a slow build is no history");
     }
-    let worse = job(4000.0);
-    assert!(
-        !worse.status.success() && out(&worse).contains("wrk.requests"),
-        "{}{}",
-        out(&worse),
-        err(&worse)
-    );
-    assert_eq!(
-        std::fs::read_dir(folder.path().join("history")).unwrap().count(),
-        20,
-        "a slow build is no history"
-    );
 }
 
 #[test]
