@@ -97,6 +97,9 @@ pub fn build(
     for (at, recording) in recordings.iter().enumerate() {
         begun(Begun::Recording(at));
         let host = recording.environment().and_then(|facts| facts.get("host.name")).map(str::to_owned);
+        // A result of another program that names no host is told from others by its own name: a command, a suite.
+        let name = || recording.imported.is_some().then(|| recording.meta.name.clone());
+        let host = host.or_else(name);
         let groups = report::rows_of(recording, &|_| true);
         let rows = groups.iter().flat_map(|(group, rows)| rows.iter().map(move |row| (*group, row)));
         // What is no floor is no figure of a level.

@@ -22,6 +22,8 @@ pub struct Imported {
     pub kinds: BTreeMap<String, Metric>,
     /// True if the rounds are repetitions of one execution, or of executions one after the other: then all of them are one replicate.
     pub is_one_replicate: bool,
+    /// True if `host` is the name of the file: results of another file have another one.
+    pub is_named_by_file: bool,
     /// When it was measured, where the file says so.
     pub at: Option<jiff::Timestamp>,
     /// Remarks that stand beside the figures: implausible ones, and limits of the format.
@@ -92,7 +94,12 @@ pub(super) fn begin(tool: &str, name: &str) -> Imported {
         Some((stem, ending)) if known.contains(&ending) => stem,
         _ => name,
     };
-    Imported { host: stem.to_owned(), tool: tool.to_owned(), ..Imported::default() }
+    Imported {
+        host: stem.to_owned(),
+        tool: tool.to_owned(),
+        is_named_by_file: !name.is_empty(),
+        ..Imported::default()
+    }
 }
 
 impl Imported {

@@ -132,11 +132,6 @@ const FORMATS: &[Format] = formats! {
     "github-action-benchmark, conbench, Bencher" history Apart,
 };
 
-/// Names of the programs whose results are read, besides lmbench 2 and 3.
-pub fn format_names() -> impl Iterator<Item = &'static str> {
-    FORMATS.iter().map(|format| format.name)
-}
-
 /// A format is known by so much of the beginning of a text, bytes.
 const BEGINNING: usize = 256 << 10;
 

@@ -33,7 +33,7 @@ pub(super) fn read(name: &str, text: &str) -> Result<Vec<Imported>, String> {
                 if !open {
                     let mut found = begin("super-smack", name);
                     if !above.is_empty() {
-                        found.host = above.to_owned();
+                        (found.host, found.is_named_by_file) = (above.to_owned(), false);
                     }
                     all.push(found);
                     open = true;

@@ -7,13 +7,6 @@ const DESCRIBED: usize = 64 << 10;
 
 /// What a text of no known format looks like, and the command that would read it.
 pub(super) fn description(name: &str, text: &str) -> String {
-    let quoted = |name: &str| {
-        if name.contains(|c: char| !c.is_ascii_alphanumeric() && !"._-/:".contains(c)) {
-            format!("'{name}'")
-        } else {
-            name.to_owned()
-        }
-    };
     // The beginning says what it is.
     let lines = text.lines().filter(|line| !line.trim().is_empty()).count();
     if text.len() > DESCRIBED && is_json(text.trim_start()) {
@@ -113,8 +106,9 @@ pub(super) fn description(name: &str, text: &str) -> String {
             _ => break,
         }
     }
-    let mut command = format!("tickmark import {}", quoted(name));
-    let mut add = |option: &str, value: &str| command += &format!(" {option} {}", quoted(value));
+    let mut command = format!("tickmark import {}", tickmark_wire::text::quoted(name));
+    let mut add =
+        |option: &str, value: &str| command += &format!(" {option} {}", tickmark_wire::text::quoted(value));
     options.values.iter().for_each(|value| add("--value", value));
     options.groups.iter().for_each(|group| add("--group", group));
     if options.lines.is_some() {

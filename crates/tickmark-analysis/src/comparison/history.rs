@@ -147,7 +147,13 @@ pub(super) fn history_before(earlier: &Earlier<'_>, sides: &[&Side]) -> History 
     };
     // Where a boot lies between the sides, boots are what has to be known.
     let (across, mut summary) = (boots.len() > 1, BTreeSet::new());
-    let listed = (earlier.list)().into_iter().filter(fits);
+    let mut listed: Vec<Entry> = (earlier.list)().into_iter().filter(fits).collect();
+    // Another program's results of one shape may be of different things: those of the same name are preferred.
+    let is_named_so = |entry: &Entry| own.iter().any(|own| own.name == entry.name);
+    if imported && listed.iter().any(is_named_so) {
+        listed.retain(is_named_so);
+    }
+    let listed = listed.into_iter();
     let counted = listed.filter(|entry| !across || summary.insert(entry.boot.clone()));
     let mut configurations: BTreeMap<String, Vec<Figures>> = BTreeMap::new();
     for entry in counted.take(MOST) {

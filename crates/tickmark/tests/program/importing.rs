@@ -318,7 +318,7 @@ fn the_gate_judges_each_command_and_each_new_file() {
         std::fs::write(&path, text).unwrap();
         path.to_string_lossy().into_owned()
     };
-    let (same, new) = (write("same.json", hyperfine(0.1, 1.0)), write("new.json", hyperfine(0.3, 1.0)));
+    let (same, new) = (write("same.json", hyperfine(0.1, 1.0)), write("fast.json", hyperfine(0.3, 1.0)));
     let check = |arguments: &[&str]| {
         bench.run(&[&["check", "--history", history.to_str().unwrap(), "--new"], arguments].concat())
     };
@@ -329,6 +329,28 @@ fn the_gate_judges_each_command_and_each_new_file() {
     assert_eq!(check(&[&same]).status.code(), Some(0), "{}", out(&check(&[&same])));
     let limit = bench.run(&["check", "--new", &same, "--max", "hyperfine.time=500ms"]);
     assert_eq!(limit.status.code(), Some(3), "the second command is above it: {}", out(&limit));
+    // One name of a metric, two commands: two series.
+    for number in 0..8 {
+        let file = history.join(format!("{number:02}.json"));
+        assert!(bench.run(&["import", file.to_str().unwrap()]).status.success());
+    }
+    let all = bench.json(&["recordings", "--changes", "hyperfine.time"]);
+    let counts: Vec<usize> =
+        all.as_array().unwrap().iter().map(|series| series["values"].as_array().unwrap().len()).collect();
+    assert_eq!(counts, [8, 8], "{all}");
+    let store = bench.store().to_str().unwrap().to_owned();
+    let few = bench.run(&["check", "--new", &same, "--history", &store]);
+    assert!(out(&few).contains("1 new recording beside 8 earlier"), "{}{}", out(&few), err(&few));
+    // Each limit is of the results that have its metric; --only, too.
+    let two = write("two.txt", "sysbench 1.0.20\nNumber of threads: 1\nCPU speed:\n    events per second:  10\ntotal time: 1s\nsysbench 1.0.20\nNumber of threads: 1\nFile operations:\n    reads/s:  20\ntotal time: 1s\n".to_owned());
+    let limits =
+        ["check", "--new", &two, "--min", "sysbench.cpu.events=5", "--min", "sysbench.fileio.reads=50"];
+    assert_eq!(bench.run(&limits).status.code(), Some(3), "{}", err(&bench.run(&limits)));
+    let typing_error = [&limits[..], &["--max", "sysbench.cpu.event=5"]].concat();
+    refused(&bench.run(&typing_error), 2, &["no result has the metric sysbench.cpu.event"]);
+    let only = bench.run(&["check", "--new", &two, "--only", "sysbench.cpu.events"]);
+    assert!(only.status.code() == Some(5) && err(&only).contains("no earlier result"), "{}", err(&only));
+    refused(&bench.run(&["check", "--new", &two, "--only", "nothing"]), 2, &["nothing"]);
     // The newest files are the history: a level of long ago is none.
     let old = folder.path().join("levels");
     std::fs::create_dir(&old).unwrap();

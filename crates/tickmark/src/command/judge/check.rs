@@ -37,7 +37,7 @@ pub(in crate::command) fn run(store: &Store, options: &Check) -> Result<Code, Er
         return Err(Error::Refused(format!("recording {id} is not complete: `tickmark run --resume {id}`")));
     }
     if !options.max.is_empty() || !options.min.is_empty() {
-        return limits::run(&newest, options);
+        return limits::run(&newest, options, false);
     }
     let only = Named::new("--only", &options.only, newest.meta.plan.metrics.iter());
     let figures = |recording: &Recording| gate::figures(recording, &|group, row| only.picks(group, row));

@@ -14,10 +14,31 @@ use tickmark_import::{Imported, TableOptions};
 use tickmark_store::{Recording, Store};
 use tickmark_wire::text::printable;
 
-/// A result, and the name that tells it from others of its file: a command, a suite, a host; none where the file has one.
+/// A result, and the name that tells it from others of its file.
 struct FileResult {
-    part: String,
+    part: Part,
     recording: Recording,
+}
+
+/// What tells results of one file apart.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+enum Part {
+    /// The file has one: its own name is another one each time.
+    Whole,
+    /// A command, a suite, a host.
+    Named(String),
+    /// A recording of a store, which may be either.
+    Recording(String),
+}
+
+impl Part {
+    fn is_history_of(&self, new: &Self) -> bool {
+        match (self, new) {
+            (Self::Recording(name), Self::Named(own)) => name == own,
+            (Self::Recording(_), Self::Whole) => true,
+            _ => self == new,
+        }
+    }
 }
 
 pub(super) fn run(options: &Check) -> Result<Code, Error> {
@@ -37,34 +58,39 @@ pub(super) fn run(options: &Check) -> Result<Code, Error> {
         return Err(Error::Usage("--history has no imported result".to_owned()));
     }
     if !options.max.is_empty() || !options.min.is_empty() {
-        let codes = new.iter().map(|result| limits::run(&result.recording, options));
-        return Ok(worst(codes.collect::<Result<Vec<_>, _>>()?));
+        return limits(&new, options);
     }
     let key = |result: &FileResult| (result.part.clone(), program_settings(&result.recording));
-    let groups: BTreeSet<(String, String)> = new.iter().map(key).collect();
-    let several = groups.len() > 1;
-    let mut codes = Vec::new();
-    for group in groups {
-        let of_group = |all: &[FileResult]| -> Vec<Recording> {
-            all.iter().filter(|result| key(result) == group).map(|result| result.recording.clone()).collect()
+    let groups: BTreeSet<(Part, String)> = new.iter().map(key).collect();
+    let metrics = new.iter().flat_map(|result| &result.recording.meta.plan.metrics);
+    let only = Named::new("--only", &options.only, metrics);
+    let figures = |recording: &Recording| gate::figures(recording, &|group, row| only.picks(group, row));
+    let mut judged = Vec::new();
+    for (part, settings) in groups {
+        let is_history = |result: &&FileResult| {
+            result.part.is_history_of(&part) && program_settings(&result.recording) == settings
         };
-        let mut found = CheckedRecordings { earlier: of_group(&earlier), new: of_group(&new) };
+        let own = |all: &[FileResult]| -> Vec<Recording> {
+            all.iter().filter(is_history).map(|result| result.recording.clone()).collect()
+        };
+        let mut found = CheckedRecordings { earlier: own(&earlier), new: own(&new) };
         found.earlier.truncate(gate::MOST);
+        // --only may name metrics of some.
+        if found.new.iter().any(|recording| !figures(recording).is_empty()) {
+            judged.push(found);
+        }
+    }
+    only.each_fits()?;
+    if judged.is_empty() {
+        return Err(Error::Usage(format!("{} has no figure to judge", new[0].recording.meta.name)));
+    }
+    let several = judged.len() > 1;
+    let mut codes = Vec::new();
+    for found in &judged {
         if several && options.format == crate::cli::CheckFormat::Text {
             crate::command::print(&format!("{}:\n", printable(&found.new[0].meta.name, false)))?;
         }
-        let only = Named::new(
-            "--only",
-            &options.only,
-            found.new.iter().flat_map(|recording| &recording.meta.plan.metrics),
-        );
-        let figures = |recording: &Recording| gate::figures(recording, &|group, row| only.picks(group, row));
-        let is_empty = found.new.iter().all(|recording| figures(recording).is_empty());
-        only.each_fits()?;
-        if is_empty {
-            return Err(Error::Usage(format!("{} has no figure to judge", found.new[0].meta.name)));
-        }
-        match verdict(&store, "files", &Gate::default(), &found, options, &figures) {
+        match verdict(&store, "files", &Gate::default(), found, options, &figures) {
             Err(Error::Unjudged(why)) if several => {
                 anstream::eprintln!("tickmark: {why}");
                 codes.push(Code::Unjudged);
@@ -73,6 +99,23 @@ pub(super) fn run(options: &Check) -> Result<Code, Error> {
         }
     }
     Ok(worst(codes))
+}
+
+/// Judges each result that has a metric with a limit.
+///
+/// # Errors
+/// A limit of a metric that no result has.
+fn limits(new: &[FileResult], options: &Check) -> Result<Code, Error> {
+    let has = |result: &FileResult, name: &str| {
+        result.recording.meta.plan.metrics.iter().any(|metric| metric.name.as_str() == name)
+    };
+    let names = || options.max.iter().chain(&options.min).map(|(name, _)| name);
+    if let Some(name) = names().find(|name| !new.iter().any(|result| has(result, name))) {
+        return Err(Error::Usage(format!("{}: no result has the metric {name}", new[0].recording.meta.name)));
+    }
+    let own = new.iter().filter(|result| names().any(|name| has(result, name)));
+    let codes = own.map(|result| limits::run(&result.recording, options, true));
+    Ok(worst(codes.collect::<Result<Vec<_>, _>>()?))
 }
 
 /// The code of all: a change, else something that is not judged.
@@ -123,7 +166,11 @@ fn from_store(path: &Path) -> Result<Vec<FileResult>, Error> {
     let mut entries = store.list()?;
     entries.sort_by_key(|entry| std::cmp::Reverse(entry.created));
     let imported = entries.iter().filter(|entry| entry.imported && entry.complete).take(MOST_FILES);
-    imported.map(|entry| Ok(FileResult { part: String::new(), recording: store.read(&entry.id)? })).collect()
+    imported
+        .map(|entry| {
+            Ok(FileResult { part: Part::Recording(entry.name.clone()), recording: store.read(&entry.id)? })
+        })
+        .collect()
 }
 
 /// The results of a file. `is_told` says what was left out of it.
@@ -139,8 +186,7 @@ fn from_file(store: &Store, path: &Path, is_told: bool) -> Result<Vec<FileResult
     }
     let names = Imported::names(&found);
     let keep = |(one, own): (&Imported, &String)| {
-        // A file's own name tells nothing apart: it is another one each time.
-        let part = if name.starts_with(one.host.as_str()) { String::new() } else { own.clone() };
+        let part = if one.is_named_by_file { Part::Whole } else { Part::Named(own.clone()) };
         Ok(FileResult { part, recording: store.read(&import::keep(store, one, own)?)? })
     };
     found.iter().zip(&names).map(keep).collect()

@@ -8,28 +8,33 @@ use tickmark_render::gate as render;
 use tickmark_store::Recording;
 use tickmark_wire::Better;
 
-pub(super) fn run(recording: &Recording, options: &Check) -> Result<Code, Error> {
+/// Judges a recording by the limits; `is_one_of_several` leaves out limits of metrics that others have.
+pub(super) fn run(recording: &Recording, options: &Check, is_one_of_several: bool) -> Result<Code, Error> {
     let model = report::build(recording, &|_| true, false);
     let rows: Vec<&Row> = model.groups.iter().flat_map(|(_, rows)| rows).collect();
     let one = |option: &str, is_most: bool, (name, limit): &(String, LimitValue)| {
         let wrong = |why: String| Error::Usage(format!("{option} {name}: {why}"));
         let row = rows.iter().find(|row| row.metric == *name || row.title.trim() == name);
+        if row.is_none() && is_one_of_several {
+            return Ok(None);
+        }
         let row = row.ok_or_else(|| wrong(format!("recording {} has no such metric", recording.meta.id)))?;
         let limit = in_unit(*limit, row.unit).map_err(wrong)?;
         match (row.better, is_most) {
             (Better::Higher, true) => Err(wrong("more of it is better: give --min".to_owned())),
             (Better::Lower, false) => Err(wrong("less of it is better: give --max".to_owned())),
-            _ => Ok(render::Limit {
+            _ => Ok(Some(render::Limit {
                 row: (*row).clone(),
                 limit,
                 is_most,
                 takes_single: recording.imported.is_some(),
-            }),
+            })),
         }
     };
     let most = options.max.iter().map(|limit| one("--max", true, limit));
     let least = options.min.iter().map(|limit| one("--min", false, limit));
-    let all: Vec<render::Limit> = most.chain(least).collect::<Result<_, Error>>()?;
+    let all = most.chain(least).filter_map(Result::transpose);
+    let all: Vec<render::Limit> = all.collect::<Result<_, Error>>()?;
     let code = match () {
         () if all.iter().any(|limit| limit.holds() == Some(false)) => Code::Differs,
         () if all.iter().any(|limit| limit.holds().is_none()) => Code::Unjudged,
