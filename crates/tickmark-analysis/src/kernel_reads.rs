@@ -2,9 +2,10 @@
 
 use crate::hz;
 use crate::sample::Sample;
-use tickmark_stats::median;
+use tickmark_stats::{batches, median};
 use tickmark_store::Recording;
-use tickmark_wire::{Unit, names};
+use tickmark_wire::shared::GAP_THRESHOLD;
+use tickmark_wire::{Observations, Unit, names};
 
 /// Cost of a clock read, and the share of each operation.
 #[derive(Debug)]
@@ -52,10 +53,31 @@ fn runs(recording: &Recording, name: &str) -> Vec<f64> {
     })
 }
 
+/// What a tick takes, in ns: the mean excess over the floor of the spinning loop's batches that had one. Ticks between two batches are not
+/// seen, and their number depends on how the batches fall: the loss of the whole run, over the ticks that the clock rate promises, would vary
+/// with it.
+fn tick_time(recording: &Recording) -> Option<f64> {
+    let of_spin = recording.runs.iter().filter(|run| run.planned.probe.as_str() == names::SPIN);
+    let excesses: Vec<f64> = of_spin
+        .flat_map(|run| recording.observed(run, &run.planned.probe))
+        .flatten()
+        .filter_map(|observed| match observed.observations {
+            Observations::Batches(batches) => Some(batches),
+            _ => None,
+        })
+        .flat_map(|batches| {
+            let elapsed: Vec<f64> = batches.elapsed.iter().map(|elapsed| elapsed.as_f64()).collect();
+            let floor = batches::figures(&elapsed, 1.0).map_or(f64::INFINITY, |figures| figures.floor);
+            elapsed.into_iter().map(move |elapsed| elapsed - floor)
+        })
+        .filter(|excess| *excess > GAP_THRESHOLD.as_f64())
+        .collect();
+    (!excesses.is_empty()).then(|| excesses.iter().sum::<f64>() / excesses.len() as f64)
+}
+
 /// From two recordings that differ in how long a read takes: the first is the shorter. None where the read itself was not measured in both, or took no longer.
 #[must_use]
 pub fn count_kernel_reads(short: &Recording, long: &Recording) -> Option<Reads> {
-    let ticks = hz::read_tick(short).zip(hz::read_tick(long));
     let lost = |recording: &Recording| hz::read_tick(recording).map_or(0.0, |tick| tick.lost[0]);
     // Means, without what the ticks took of them: a floor may be of another mode in another boot.
     let values = |recording: &Recording, name: &str| -> Vec<f64> {
@@ -86,6 +108,6 @@ pub fn count_kernel_reads(short: &Recording, long: &Recording) -> Option<Reads> 
         );
         Some(Operation { title: metric.title.clone(), reads: median(all)?, range, counted })
     };
-    let tick = ticks.map(|(few, many)| (many.lost[0] - few.lost[0]) * 1e9 / few.hz / longer);
+    let tick = tick_time(short).zip(tick_time(long)).map(|(short, long)| (long - short) / longer);
     Some(Reads { longer, operations: known.filter_map(one).collect(), tick })
 }
