@@ -3,7 +3,7 @@
 use super::number::{label, time, unit_or_word};
 use super::{begin, first_number, quantity};
 use crate::Imported;
-use tickmark_wire::{Better, Unit};
+use tickmark_wire::{Better, Printed, Unit};
 
 /// Name, and what stands behind `bench:`, of `test name ... bench:  2,835 ns/iter (+/- 14)`.
 fn libtest(line: &str) -> Option<(&str, &str)> {
@@ -80,7 +80,7 @@ pub(super) fn read(name: &str, text: &str) -> Result<Vec<Imported>, String> {
             }
         } else if is_divan(line) {
             path = vec![line.split_whitespace().next().unwrap_or_default().to_owned()];
-        } else if !path.is_empty() && divan(found, &mut path, line) {
+        } else if !path.is_empty() && (divan(found, &mut path, line) || divan_counter(found, &path, line)) {
         } else {
             before = line.trim();
             return [
@@ -129,4 +129,45 @@ fn divan(found: &mut Imported, path: &mut Vec<String>, line: &str) -> bool {
         }
     }
     true
+}
+
+/// Takes the line of a counter below a benchmark of divan's tree: `│  │   58.7 GB/s  │ 883.5 MB/s  │ 51.4 GB/s  │ 23.8 GB/s  │  │`.
+fn divan_counter(found: &mut Imported, path: &[String], line: &str) -> bool {
+    let cells: Vec<&str> = line.split('\u{2502}').map(str::trim).collect();
+    // Bars of the tree stand before the first of the six columns.
+    let Some(columns) = cells.len().checked_sub(6).map(|from| &cells[from..]) else { return false };
+    let values: Vec<(Printed, Unit, f64)> = columns.iter().take(4).filter_map(|cell| counter(cell)).collect();
+    if values.len() < 4 || path.len() < 2 {
+        return false;
+    }
+    let metric = format!("divan.{}", path[1..].join("."));
+    for (what, (number, unit, factor)) in ["fastest", "slowest", "median", "mean"].into_iter().zip(values) {
+        let (name, better) = match unit {
+            Unit::Throughput => ("throughput", Better::Higher),
+            Unit::Rate => ("items", Better::Higher),
+            Unit::Bytes => ("bytes", Better::Lower),
+            _ => ("count", Better::Lower),
+        };
+        found.repeat(&format!("{metric}.{name}.{what}"), unit, better, number * factor);
+    }
+    true
+}
+
+/// A value of a counter: bytes or items or cycles a second, or what an allocator did.
+fn counter(cell: &str) -> Option<(Printed, Unit, f64)> {
+    let number = first_number(cell)?;
+    let word = cell.split_whitespace().nth(1).unwrap_or_default();
+    if word.is_empty() {
+        return Some((number, Unit::Count, 1.0));
+    }
+    let items = |word: &str| match word {
+        "item/s" | "char/s" => Some(1.0),
+        "Kitem/s" | "Kchar/s" => Some(1e3),
+        "Mitem/s" | "Mchar/s" => Some(1e6),
+        "Gitem/s" | "Gchar/s" => Some(1e9),
+        _ => None,
+    };
+    items(word)
+        .map(|factor| (number, Unit::Rate, factor))
+        .or_else(|| super::unit(word).map(|(unit, factor)| (number, unit, factor)))
 }

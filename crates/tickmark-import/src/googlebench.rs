@@ -1,15 +1,16 @@
-//! `--benchmark_format=json` of Google Benchmark: each run of a benchmark is a repetition. Aggregates are left out where the repetitions
-//! are there.
+//! Google Benchmark's results as JSON, CSV or the console's table: each run of a benchmark is a repetition. Aggregates are left out where the
+//! repetitions are there.
 
 use super::begin;
 use super::json::{number, page};
 use super::number::{label, unit};
 use crate::Imported;
-use serde_json::Value;
-use tickmark_wire::{Better, Unit};
+use crate::number::first_number;
+use serde_json::{Value, json};
+use tickmark_wire::{Better, Printed, Unit};
 
 /// Members of a benchmark that are no counters of the user's.
-const OWN: [&str; 10] = [
+const OWN: [&str; 14] = [
     "real_time",
     "cpu_time",
     "iterations",
@@ -20,15 +21,87 @@ const OWN: [&str; 10] = [
     "per_family_instance_index",
     "bytes_per_second",
     "items_per_second",
+    "name",
+    "label",
+    "time_unit",
+    "error_occurred",
 ];
+
+/// The first columns of its CSV.
+const CSV: &str = "name,iterations,real_time,cpu_time,time_unit";
+
+/// True of the heads of the console's table.
+fn is_console(line: &str) -> bool {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    words.starts_with(&["Benchmark", "Time", "CPU", "Iterations"])
+}
 
 pub(super) fn is(text: &str) -> bool {
     let has = |key: &str| text.contains(&format!("\"{key}\""));
-    text.trim_start().starts_with('{') && has("real_time") && (has("cpu_time") || has("run_name"))
+    (text.trim_start().starts_with('{') && has("real_time") && (has("cpu_time") || has("run_name")))
+        || text.lines().any(|line| line.starts_with(CSV) || is_console(line))
+}
+
+/// The page as its JSON has it.
+fn parse(text: &str) -> Result<Value, String> {
+    if text.trim_start().starts_with('{') {
+        return page(text);
+    }
+    let rows = match text.find(CSV) {
+        Some(at) => from_csv(&text[at..])?,
+        None => text.lines().skip_while(|line| !is_console(line)).filter_map(from_console).collect(),
+    };
+    Ok(json!({ "benchmarks": rows }))
+}
+
+/// Each line of the CSV as an object; empty cells are none.
+fn from_csv(text: &str) -> Result<Vec<Value>, String> {
+    let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(text.as_bytes());
+    let heads = reader.headers().map_err(|error| error.to_string())?.clone();
+    let mut rows = Vec::new();
+    for record in reader.records() {
+        let record = record.map_err(|error| error.to_string())?;
+        let cells = heads.iter().zip(&record).filter(|(_, cell)| !cell.is_empty());
+        let row = cells.map(|(head, cell)| (head.to_owned(), Value::from(cell))).collect();
+        rows.push(Value::Object(row));
+    }
+    Ok(rows)
+}
+
+/// A line of the console: `BM_Copy/64  0.003 us  0.003 us  9142866 bytes_per_second=21.2G/s ops=355M/s label`.
+fn from_console(line: &str) -> Option<Value> {
+    let line = line.trim_end();
+    let (name, rest) = line.split_once("  ").or_else(|| line.split_once(' '))?;
+    if let Some((_, why)) = line.split_once("ERROR OCCURRED: ") {
+        return Some(json!({ "name": name, "error_message": why.trim_matches('\'') }));
+    }
+    let words: Vec<&str> = rest.split_whitespace().collect();
+    let [real, unit, cpu, _, iterations, counters @ ..] = &words[..] else { return None };
+    first_number(real)?;
+    let mut row = json!({
+        "name": name, "real_time": real, "cpu_time": cpu, "time_unit": unit, "iterations": iterations,
+    });
+    for (key, value) in counters.iter().filter_map(|word| word.split_once('=')) {
+        // Bytes are counted in powers of 1,024, everything else in powers of 1,000.
+        let base: f64 = if key == "bytes_per_second" || value.contains('i') { 1024.0 } else { 1000.0 };
+        let letter = value.trim_end_matches("/s").trim_end_matches('i').chars().next_back();
+        let power =
+            letter.and_then(|letter| ["k", "M", "G", "T"].iter().position(|one| one.starts_with(letter)));
+        let number = first_number(value)? * base.powi(power.map_or(0, |power| power as i32 + 1));
+        row[key] = json!(number.value);
+    }
+    Some(row)
+}
+
+/// A number with the worth of its last digit, where it was printed as text.
+fn printed(value: &Value) -> Option<Printed> {
+    value
+        .as_str()
+        .map_or_else(|| number(value).map(Printed::from), |text| Printed::parse(text.trim().as_bytes()))
 }
 
 pub(super) fn read(name: &str, text: &str) -> Result<Vec<Imported>, String> {
-    let page = page(text)?;
+    let page = parse(text)?;
     let context = &page["context"];
     let version = context["library_version"].as_str().unwrap_or_default().trim_start_matches('v');
     let mut found = begin(format!("Google Benchmark {version}").trim(), name);
@@ -48,12 +121,15 @@ pub(super) fn read(name: &str, text: &str) -> Result<Vec<Imported>, String> {
     };
     let only_aggregates = all.iter().all(|one| is_aggregate(&one));
     for one in all {
-        let title = one["run_name"].as_str().or(one["name"].as_str()).unwrap_or("?");
+        let own = one["name"].as_str().unwrap_or("?");
+        let is_mean = one["aggregate_name"] == "mean" || own.ends_with("_mean");
+        let plain = if is_mean && only_aggregates { own.trim_end_matches("_mean") } else { own };
+        let title = one["run_name"].as_str().unwrap_or(plain);
         if let Some(why) = one["error_message"].as_str().or(one["skip_message"].as_str()) {
             found.left_out.push(format!("{title}: not measured: {why}"));
             continue;
         }
-        if is_aggregate(&one) && !(only_aggregates && one["aggregate_name"] == "mean") {
+        if is_aggregate(&one) && !(only_aggregates && is_mean) {
             continue;
         }
         let metric = |what: &str| format!("benchmark.{}.{what}", label(title));
@@ -61,7 +137,7 @@ pub(super) fn read(name: &str, text: &str) -> Result<Vec<Imported>, String> {
             .filter(|(unit, _)| *unit == Unit::Time)
             .ok_or("a time_unit that is no time")?;
         for what in ["real_time", "cpu_time"] {
-            if let Some(value) = number(&one[what]) {
+            if let Some(value) = printed(&one[what]) {
                 found.time(&metric(what), value, nanos);
             }
         }

@@ -89,7 +89,7 @@ impl Imported {
 
 /// An empty result of this tool and name.
 pub(super) fn begin(tool: &str, name: &str) -> Imported {
-    let known = ["txt", "out", "log", "dat", "csv", "tsv", "json"];
+    let known = ["txt", "out", "log", "dat", "csv", "tsv", "json", "parquet"];
     let stem = match name.rsplit_once('.') {
         Some((stem, ending)) if known.contains(&ending) => stem,
         _ => name,

@@ -1,17 +1,75 @@
-//! `iperf3 -J`; each file is a run.
+//! iperf3's text, or JSON (`-J`); each file is a run.
 
-use super::begin;
+use super::{begin, quantity};
 use crate::Imported;
+use crate::number::first_number;
 use serde_json::Value;
 use tickmark_wire::{Better, Unit};
 
 pub(super) fn is(text: &str) -> bool {
-    text.trim_start().starts_with('{')
-        && text.contains("\"test_start\"")
-        && text.contains("\"bits_per_second\"")
+    if text.trim_start().starts_with('{') {
+        return text.contains("\"test_start\"") && text.contains("\"bits_per_second\"");
+    }
+    text.lines().any(is_head) && text.contains("/sec")
+}
+
+/// True of the heads of its text: "[ ID] Interval           Transfer     Bitrate         Retr".
+fn is_head(line: &str) -> bool {
+    line.trim_start().starts_with("[ ID]") && line.contains("Interval") && line.contains("Transfer")
+}
+
+/// Its sums, which it prints last: "[  5]   0.00-2.00   sec  3.22 GBytes  13.8 Gbits/sec   11   sender". Of several streams, those of all
+/// ("[SUM]"). Its bytes are counted in powers of 1,024, its bits in powers of 1,000.
+fn from_text(name: &str, text: &str) -> Result<Vec<Imported>, String> {
+    if let Some((_, why)) = text.split_once("iperf3: error - ") {
+        return Err(format!("iperf3 failed: {}", why.lines().next().unwrap_or_default()));
+    }
+    let mut found = begin("iperf3", name);
+    let is_of_all = text.lines().any(|line| line.starts_with("[SUM]"));
+    for line in text.lines().filter(|line| !is_of_all || line.starts_with("[SUM]")) {
+        let line = line.trim_end();
+        let what = if line.ends_with("sender") {
+            "sent"
+        } else if line.ends_with("receiver") {
+            "received"
+        } else {
+            continue;
+        };
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let Some(at) = words.iter().position(|word| word.ends_with("bits/sec") || word.ends_with("ytes/sec"))
+        else {
+            continue;
+        };
+        let value = quantity(&format!("{} {}", words[at - 1], words[at].replace("Bytes", "iB")));
+        let Some((value, unit)) = value else { continue };
+        found.figure(&format!("iperf3.{what}"), unit, Better::Higher, 1, value);
+        let rest = &words[at + 1..];
+        // Streams of bytes have how many segments were sent again; datagrams jitter, and how many were lost of all.
+        match rest {
+            [again, "sender"] => {
+                if let Some(count) = first_number(again) {
+                    found.figure("iperf3.retransmits", Unit::Count, Better::Lower, 1, count);
+                }
+            }
+            [jitter, "ms", _, percent, "receiver"] => {
+                if let Some((jitter, percent)) = first_number(jitter).zip(first_number(percent)) {
+                    found.figure("iperf3.jitter", Unit::Time, Better::Lower, 1, jitter * 1e6);
+                    found.figure("iperf3.lost", Unit::Share, Better::Lower, 1, percent * 0.01);
+                }
+            }
+            _ => {}
+        }
+    }
+    if found.series.is_empty() {
+        return Err("the sums of its end are not there: it was interrupted".to_owned());
+    }
+    Ok(vec![found])
 }
 
 pub(super) fn read(name: &str, text: &str) -> Result<Vec<Imported>, String> {
+    if !text.trim_start().starts_with('{') {
+        return from_text(name, text);
+    }
     let page: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
     if let Some(why) = page["error"].as_str() {
         return Err(format!("iperf3 failed: {why}"));

@@ -61,6 +61,7 @@ pub use table::{Lines, TableOptions};
 
 use imported::begin;
 use number::{first_number, named, quantity};
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Reads one kind of result.
@@ -104,7 +105,7 @@ const FORMATS: &[Format] = formats! {
     "pgbench" pgbench Runs,
     "HammerDB" hammerdb Runs,
     "fio" fio Runs,
-    "iperf3 (-J)" iperf3 Runs,
+    "iperf3" iperf3 Runs,
     "sockperf" sockperf Runs,
     "netperf" netperf Runs,
     "qperf" qperf Runs,
@@ -120,7 +121,7 @@ const FORMATS: &[Format] = formats! {
     "perf bench" perf Runs,
     "perf stat" perfstat Runs,
     "go test -bench" gobench Apart,
-    "Google Benchmark (JSON)" googlebench Apart,
+    "Google Benchmark" googlebench Apart,
     "criterion" criterion Metrics,
     "cargo bench, divan" cargobench Apart,
     "JMH (JSON)" jmh Apart,
@@ -146,6 +147,7 @@ pub fn read(
 ) -> Result<(Vec<Imported>, Vec<String>), String> {
     let (mut found, mut warnings, mut of_lmbench) = (Vec::new(), Vec::new(), Vec::new());
     for (name, text) in texts {
+        let text = &without_escapes(text);
         if options.is_table() {
             let tables = table::read(name, text, options).map_err(|why| format!("{name}: {why}"))?;
             if tables.is_empty() {
@@ -157,7 +159,7 @@ pub fn read(
         if of_a_format(name, text, &mut found)? {
             continue;
         }
-        let own = [(name.clone(), text.clone())];
+        let own = [(name.clone(), text.to_string())];
         if lmbench::read(&own).is_ok() {
             of_lmbench.extend(own);
         } else if let Some(mut columns) = columns::read(name, text, options.decimal_comma) {
@@ -180,6 +182,20 @@ pub fn read(
     }
     found.iter_mut().for_each(plausible::remark);
     Ok((found, warnings))
+}
+
+/// A text without the escape sequences by which a terminal is coloured (ECMA-48: ESC, a bracket, parameters, a letter).
+fn without_escapes(text: &str) -> Cow<'_, str> {
+    let mut parts = text.split("\u{1b}[");
+    let first = parts.next().unwrap_or_default();
+    if first.len() == text.len() {
+        return Cow::Borrowed(text);
+    }
+    let rest = parts.map(|part| {
+        let end = part.find(|c: char| !c.is_ascii_digit() && c != ';').unwrap_or(part.len());
+        part[end..].strip_prefix(|c: char| c.is_ascii_alphabetic()).unwrap_or(&part[end..])
+    });
+    Cow::Owned(std::iter::once(first).chain(rest).collect())
 }
 
 /// Reads a text whose format is known by its content; files of one tool that are runs are joined in `all`.

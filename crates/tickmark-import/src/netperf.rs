@@ -1,5 +1,5 @@
 //! Reads netperf's output: a stream's rate, requests and responses a second, with their cost for the processors where that was requested
-//! (-c -C); and its KEY=VALUE lines (-k). A file may hold several tests; each test of a kind is a run.
+//! (-c -C); its KEY=VALUE lines (-k) and CSV (-o) of an omni test. A file may hold several tests; each test of a kind is a run.
 
 use super::{begin, number::named};
 use crate::Imported;
@@ -33,7 +33,7 @@ fn title(line: &str) -> Option<String> {
 }
 
 pub(super) fn is(text: &str) -> bool {
-    text.lines().any(|line| title(line).is_some()) || text.lines().any(|line| line.starts_with("THROUGHPUT="))
+    text.lines().any(|line| title(line).is_some() || line.starts_with("THROUGHPUT=") || is_csv_head(line))
 }
 
 pub(super) fn read(name: &str, text: &str) -> Result<Vec<Imported>, String> {
@@ -59,7 +59,19 @@ pub(super) fn read(name: &str, text: &str) -> Result<Vec<Imported>, String> {
             false => test = None,
         }
     }
-    keys(&mut found, text);
+    let pairs: Vec<(&str, &str)> = text.lines().filter_map(|line| line.trim().split_once('=')).collect();
+    keys(&mut found, &pairs);
+    let mut lines = text.lines().peekable();
+    while let Some(head) = lines.next() {
+        while is_csv_head(head) && lines.peek().is_some_and(|row| row.contains(',') && !is_csv_head(row)) {
+            let row = lines.next().unwrap_or_default();
+            let key = |head: &str| CSV_HEADS.iter().find(|(own, _)| *own == head).map(|(_, key)| *key);
+            let cells = head.split(',').zip(row.split(','));
+            let pairs: Vec<(&str, &str)> =
+                cells.filter_map(|(head, cell)| Some((key(head.trim())?, cell))).collect();
+            keys(&mut found, &pairs);
+        }
+    }
     Ok(vec![found])
 }
 
@@ -122,16 +134,35 @@ fn of_test(found: &mut Imported, test: &Test, fields: &[Printed]) {
     }
 }
 
-/// KEY=VALUE of an omni test.
-fn keys(found: &mut Imported, text: &str) {
-    let pairs = || text.lines().filter_map(|line| line.trim().split_once('='));
-    let of = |key: &str| pairs().find(|(known, _)| *known == key).map(|(_, value)| value.trim());
+/// Headings of an omni test's CSV, and their keys (-k).
+const CSV_HEADS: &[(&str, &str)] = &[
+    ("Throughput", "THROUGHPUT"),
+    ("Throughput Units", "THROUGHPUT_UNITS"),
+    ("Minimum Latency Microseconds", "MIN_LATENCY"),
+    ("Mean Latency Microseconds", "MEAN_LATENCY"),
+    ("50th Percentile Latency Microseconds", "P50_LATENCY"),
+    ("90th Percentile Latency Microseconds", "P90_LATENCY"),
+    ("99th Percentile Latency Microseconds", "P99_LATENCY"),
+    ("Maximum Latency Microseconds", "MAX_LATENCY"),
+    ("Local CPU Util %", "LOCAL_CPU_UTIL"),
+    ("Remote CPU Util %", "REMOTE_CPU_UTIL"),
+];
+
+/// True of the headings of an omni test's CSV.
+fn is_csv_head(line: &str) -> bool {
+    let mut heads = line.split(',').map(str::trim);
+    heads.any(|head| head == "Throughput") && line.split(',').any(|head| head.trim() == "Throughput Units")
+}
+
+/// Keys and values of an omni test.
+fn keys(found: &mut Imported, pairs: &[(&str, &str)]) {
+    let of = |key: &str| pairs.iter().find(|(known, _)| *known == key).map(|(_, value)| value.trim());
     let number = |key: &str| Printed::parse(of(key)?.as_bytes());
     if let Some(value) = number("THROUGHPUT") {
         match of("THROUGHPUT_UNITS") {
-            Some("Trans/s") => found.figure("netperf.rate", Unit::Rate, Better::Higher, 1, value),
+            Some("Trans/s") => found.repeat("netperf.rate", Unit::Rate, Better::Higher, value),
             Some("10^6bits/s") | None => {
-                found.figure("netperf.throughput", Unit::Throughput, Better::Higher, 1, value * MEGABITS);
+                found.repeat("netperf.throughput", Unit::Throughput, Better::Higher, value * MEGABITS);
             }
             Some(_) => {}
         }
@@ -139,14 +170,15 @@ fn keys(found: &mut Imported, text: &str) {
     for (key, what) in
         [("MIN", "min"), ("MEAN", "mean"), ("P50", "p50"), ("P90", "p90"), ("P99", "p99"), ("MAX", "max")]
     {
-        if let Some(micros) = number(&format!("{key}_LATENCY")) {
-            found.figure(&format!("netperf.latency.{what}"), Unit::Time, Better::Lower, 1, micros * 1e3);
+        // Below zero where it was not kept.
+        if let Some(micros) = number(&format!("{key}_LATENCY")).filter(|micros| micros.value >= 0.0) {
+            found.repeat(&format!("netperf.latency.{what}"), Unit::Time, Better::Lower, micros * 1e3);
         }
     }
     for (key, end) in [("LOCAL_CPU_UTIL", "here"), ("REMOTE_CPU_UTIL", "there")] {
         // Below zero where it was not asked for.
         if let Some(share) = number(key).filter(|share| share.value >= 0.0) {
-            found.figure(&format!("netperf.cpu.{end}"), Unit::Share, Better::Lower, 1, share * 0.01);
+            found.repeat(&format!("netperf.cpu.{end}"), Unit::Share, Better::Lower, share * 0.01);
         }
     }
 }

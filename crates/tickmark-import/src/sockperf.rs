@@ -6,7 +6,7 @@ use crate::Imported;
 use tickmark_wire::{Better, Printed, Unit};
 
 pub(super) fn is(text: &str) -> bool {
-    text.contains("sockperf: ") && text.contains("observation")
+    text.contains("sockperf: ") && (text.contains("observation") || text.contains(" Message Rate is "))
 }
 
 pub(super) fn read(name: &str, text: &str) -> Result<Vec<Imported>, String> {
@@ -14,6 +14,17 @@ pub(super) fn read(name: &str, text: &str) -> Result<Vec<Imported>, String> {
     let whole = text.contains("--full-rtt") || text.contains("Round trip is");
     let what_is_timed = if whole { "round_trip" } else { "latency" };
     for line in text.lines().filter(|line| line.contains("sockperf: ")) {
+        // Of its throughput test: "Summary: Message Rate is 136492 [msg/sec]", "Summary: BandWidth is 1.822 MBps (14.579 Mbps)", of
+        // 1,048,576 bytes each.
+        let sums = [
+            ("Message Rate is ", "messages", Unit::Rate, 1.0),
+            ("BandWidth is ", "bandwidth", Unit::Throughput, 1_048_576.0),
+        ];
+        for (label, what, unit, factor) in sums {
+            if let Some(value) = line.split_once(label).and_then(|(_, value)| first_number(value)) {
+                found.figure(&format!("sockperf.{what}"), unit, Better::Higher, 1, value * factor);
+            }
+        }
         // "---> percentile 99.000 =  100.858", "---> <MAX> observation = 1842.273", "avg-latency=46.990 (std-dev=37.568)".
         let (what, value) = match line.split_once('=') {
             Some((_, rest)) if line.contains("avg-latency=") => {

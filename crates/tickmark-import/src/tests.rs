@@ -231,7 +231,7 @@ fn every_format_has_a_case() {
     let texts: Vec<String> = expected().into_iter().map(|(file, ..)| text(&file).1).collect();
     for format in FORMATS {
         // Other tests have theirs in their text.
-        let here = ["tickmark_timer_test", "iperf3 (-J)", "sockperf", "netperf", "perf bench", "super-smack"];
+        let here = ["tickmark_timer_test", "netperf", "perf bench", "super-smack"];
         let has = here.contains(&format.name) || texts.iter().any(|text| (format.is)(text));
         assert!(has, "{} has no file in fixtures/results", format.name);
     }
@@ -282,11 +282,31 @@ fn what_is_no_sample_is_refused_with_the_command_that_reads_it() {
         ("1,234\n1,240\n", "--decimal ,"),
         ("<html><body>3</body></html>", "XML or HTML"),
         ("nothing to see here\n", "text of no known program"),
-        ("", "text of no known program"),
+        ("", "empty"),
+        ("# JMH version: 1.37\n# Benchmark: a.B\nIteration 1: 3 ns/op\n", "-rf json"),
     ] {
         let why = read_alone("t", text).unwrap_err();
         assert!(why.contains(wanted), "{text:?}: {why}");
     }
+}
+
+#[test]
+fn netperf_as_csv() {
+    let text = "OMNI Send TEST from 0.0.0.0 port 0 AF_INET\nThroughput,Throughput Units,Mean Latency Microseconds,Local CPU Util %\n\
+                941.2,10^6bits/s,-1,-1\n940.8,10^6bits/s,12.5,33.00\n";
+    let found = only("netperf.csv", text);
+    assert_eq!(found.series["netperf.throughput"].values[1].value, 117.6e6);
+    assert!((value(&found, "netperf.latency.mean") - 12_500.0).abs() < 1e-9 && found.rounds == 2);
+}
+
+#[test]
+fn colours_of_a_terminal_are_passed_over() {
+    let text =
+        "\u{1b}[1mTest session\u{1b}[0m\n\u{1b}[32;1mtest a ... bench:\u{1b}[0m 12 ns/iter (+/- 1)\n\u{1b}[";
+    let plain = without_escapes(text);
+    assert_eq!(plain, "Test session\ntest a ... bench: 12 ns/iter (+/- 1)\n");
+    let found = read_alone("b", text).unwrap();
+    assert_eq!(value(&found[0], "bench.a"), 12.0);
 }
 
 #[test]
@@ -628,7 +648,8 @@ fn what_only_looks_like_a_format_is_refused() {
         ("[1,2,3]", "--value value --lines repetitions"),
         ("12.1\nNaN\n12.3\n", "--missing NaN"),
         ("name;zeit\na;1,5\nb;2,5\n", "--value zeit --group name --decimal"),
-        ("Benchmark Mode Score Units\na avgt 5 \u{b1} 1 us/op\n", "--columns names each"),
+        ("Benchmark Mode Score Units\na avgt 5 \u{b1} 1 us/op\n", "-rf json"),
+        ("Name Kind Time Units\na avgt 5 \u{b1} 1 us/op\n", "--columns names each"),
     ] {
         let why = read_alone("t", text).unwrap_err();
         assert!(why.contains(wanted), "{text}: {why}");

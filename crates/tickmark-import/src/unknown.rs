@@ -5,6 +5,17 @@ use super::table::{Lines, Table, TableOptions, counted, figure, is_json, read};
 /// A text is described by so much of its beginning, bytes.
 const DESCRIBED: usize = 64 << 10;
 
+/// Forms of known programs that are not read, by two words in them, and the form that is.
+const OTHER_FORMS: &[(&str, &str, &str)] = &[
+    ("# JMH version", "# Benchmark:", "JMH's text: run it with -rf json, and import jmh-result.json"),
+    ("is a Catch", "benchmark name", "Catch2's text: run it with -r xml"),
+    ("Bucket", "Histogram", "a histogram of vegeta: vegeta report -type=json has the figures"),
+    ("test session starts", "benchmark", "pytest's text: run it with --benchmark-json FILE"),
+    ("BenchmarkDotNet", "Mean", "BenchmarkDotNet's summary: run it with --exporters json"),
+    (": Mean +- std dev", "", "pyperf's text: run it with -o FILE"),
+    ("Benchmark Mode", "Score", "JMH's table: run it with -rf json, and import jmh-result.json"),
+];
+
 /// What a text of no known format looks like, and the command that would read it.
 pub(super) fn description(name: &str, text: &str) -> String {
     // The beginning says what it is.
@@ -12,7 +23,15 @@ pub(super) fn description(name: &str, text: &str) -> String {
     if text.len() > DESCRIBED && is_json(text.trim_start()) {
         return "JSON of no known program".to_owned();
     }
+    if lines == 0 {
+        return "empty".to_owned();
+    }
     let text = &text[..text.floor_char_boundary(DESCRIBED)];
+    if let Some((_, _, what)) =
+        OTHER_FORMS.iter().find(|(one, other, _)| text.contains(one) && text.contains(other))
+    {
+        return (*what).to_owned();
+    }
     let text = if lines > 1 { &text[..text.rfind('\n').map_or(text.len(), |at| at + 1)] } else { text };
     let trimmed = text.trim_start();
     if trimmed.starts_with('<') {

@@ -5,10 +5,12 @@
 mod column;
 pub mod destination;
 mod read;
+mod text;
 mod write;
 
 pub use column::{Column, Kind, Texts};
 pub use read::{Table, error_of_panic, read};
+pub use text::csv_from_parquet;
 pub use write::Writer;
 
 use std::path::{Path, PathBuf};

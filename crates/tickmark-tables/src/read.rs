@@ -49,9 +49,7 @@ pub fn read(folder: &Path, wanted: Schema) -> Result<Table, Error> {
     files.sort();
     let mut columns = write::empty(wanted);
     for path in &files {
-        READING.set(Some(path.clone()));
-        let read = read_file(path, wanted);
-        READING.set(None);
+        let read = reading(path, || read_file(path, wanted));
         columns.iter_mut().zip(read?).for_each(|(all, more)| all.append(more));
     }
     let rows = columns.first().map_or(0, Column::len);
@@ -61,6 +59,14 @@ pub fn read(folder: &Path, wanted: Schema) -> Result<Table, Error> {
 thread_local! {
     /// The file that is being read.
     static READING: RefCell<Option<PathBuf>> = const { RefCell::new(None) };
+}
+
+/// Calls `read`, with the file that it reads known to [`error_of_panic`].
+pub(crate) fn reading<T>(path: &Path, read: impl FnOnce() -> T) -> T {
+    READING.set(Some(path.to_owned()));
+    let result = read();
+    READING.set(None);
+    result
 }
 
 /// The error to report for a panic of this thread: the library panics at some damaged files, and the release program cannot catch that.

@@ -113,3 +113,20 @@ fn columns_that_may_lack_nothing_are_read_as_well() {
     assert_eq!(table.rows, 3);
     assert_eq!([row(0), row(1)], [(Some("a"), Some(1.0), None), (Some("b"), Some(2.0), Some(7.0))]);
 }
+
+#[test]
+fn a_table_as_csv() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.parquet");
+    let row = |name: Value, value: Value| vec![name, value, json!(9_007_199_254_740_993_i64), json!(true)];
+    write(&path, &[row(json!("a,\"b\""), json!(1.5)), row(Value::Null, Value::Null)]);
+    let text = csv_from_parquet(&path, 1 << 20).unwrap();
+    assert_eq!(
+        text,
+        "name,value,count,fine\n\"a,\"\"b\"\"\",1.5,9007199254740993,true\n,,9007199254740993,true\n"
+    );
+    assert!(csv_from_parquet(&path, 30).unwrap_err().to_string().contains("more than 30 bytes"));
+    let whole = std::fs::read(&path).unwrap();
+    std::fs::write(&path, &whole[..whole.len() - 3]).unwrap();
+    assert!(csv_from_parquet(&path, 1 << 20).is_err());
+}

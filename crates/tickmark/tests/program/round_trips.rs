@@ -152,3 +152,109 @@ fn benchmarks_of_python_are_read() {
     import(&bench, &exported);
     assert_eq!(values(&bench, "benchmark.pytest.test_sum.real_time"), before);
 }
+
+#[test]
+#[ignore = "second tier: DuckDB of target/python writes a file"]
+fn a_parquet_file_is_a_table_with_named_columns() {
+    let (bench, folder) = (Bench::new(), tempfile::tempdir().unwrap());
+    let packages: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/python");
+    let write = |name: &str, options: &str| {
+        let table = "SELECT * FROM (VALUES ('a,1', 1.5, 9007199254740993, TIMESTAMP '2026-11-27 10:00:00', [1]), \
+                     ('b', NULL, 2, TIMESTAMP '2026-11-28 10:00:00', []), ('b', 2.25, 3, TIMESTAMP '2026-11-29 10:00:00', [2])) \
+                     t(\\\"commit\\\", latency, n, moment, list)";
+        let script =
+            format!("import duckdb; duckdb.sql(\"COPY ({table}) TO '{name}' (FORMAT parquet{options})\")");
+        ran(Command::new("python3")
+            .args(["-c", &script])
+            .current_dir(folder.path())
+            .env("PYTHONPATH", &packages));
+        folder.path().join(name)
+    };
+    let path = write("t.parquet", "");
+    let path = path.to_str().unwrap();
+    let unasked = bench.run(&["import", path]);
+    assert_eq!(unasked.status.code(), Some(2));
+    assert!(err(&unasked).contains("a table of 4 columns and 3 lines"), "{}", err(&unasked));
+    let done = bench.run(&["import", path, "--value", "latency:us", "--group", "commit"]);
+    assert_eq!(done.status.code(), Some(0), "{}", err(&done));
+    assert_eq!(values(&bench, "latency.commit=a_1"), [1500.0]);
+    assert_eq!(values(&bench, "latency.commit=b"), [2250.0]);
+    let done = bench.run(&["import", path, "--value", "n", "--time", "moment", "--format", "json"]);
+    let page: Value = serde_json::from_str(&out(&done)).unwrap();
+    assert_eq!(page["recordings"][2]["measured_at"], "2026-11-29T10:00:00Z", "{page}");
+    let packed = bench.run(&["import", write("z.parquet", ", COMPRESSION zstd").to_str().unwrap()]);
+    assert!(
+        packed.status.code() == Some(1) && err(&packed).contains("compressed by zstd"),
+        "{}",
+        err(&packed)
+    );
+}
+
+#[test]
+#[ignore = "second tier: builds criterion and divan"]
+fn benchmarks_of_rust_are_read() {
+    let (bench, folder) = (Bench::new(), tempfile::tempdir().unwrap());
+    let write = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, text).unwrap();
+        path
+    };
+    write(
+        "Cargo.toml",
+        "[package]\nname = \"trip\"\nversion = \"0.1.0\"\nedition = \"2021\"\n[dev-dependencies]\n\
+         criterion = { version = \"=0.5.1\", default-features = false, features = [\"cargo_bench_support\"] }\ndivan = \"=0.1.21\"\n\
+         [[bench]]\nname = \"criterion\"\nharness = false\n[[bench]]\nname = \"divan\"\nharness = false\n[profile.bench]\nopt-level = 1\n[workspace]\n",
+    );
+    write(
+        "src/lib.rs",
+        "pub fn fib(n: u64) -> u64 {\n    if n < 2 { n } else { fib(n - 1) + fib(n - 2) }\n}\n",
+    );
+    write(
+        "benches/criterion.rs",
+        "use std::time::Duration;\nfn main() {\n    let mut c = criterion::Criterion::default().sample_size(10)\n        \
+         .warm_up_time(Duration::from_millis(50)).measurement_time(Duration::from_millis(100)).configure_from_args();\n    \
+         c.benchmark_group(\"fib\").bench_function(\"15\", |b| b.iter(|| trip::fib(std::hint::black_box(15))));\n    c.final_summary();\n}\n",
+    );
+    write(
+        "benches/divan.rs",
+        "fn main() {\n    divan::main();\n}\n#[divan::bench(args = [5, 10], sample_count = 10)]\nfn fib(b: divan::Bencher, n: u64) {\n    \
+         b.counter(divan::counter::BytesCount::new(8usize)).bench(|| trip::fib(n));\n}\n",
+    );
+    let target = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/criterion");
+    let text = |name: &str| {
+        let mut cargo = Command::new("cargo");
+        cargo.args(["bench", "--quiet", "--bench", name]).current_dir(folder.path());
+        ran(cargo.env("CARGO_TARGET_DIR", &target).env("CRITERION_HOME", folder.path().join("criterion")))
+    };
+    // The samples of the folder: their median is the one that criterion states.
+    let printed = text("criterion");
+    import(&bench, &folder.path().join("criterion"));
+    let own = values(&bench, "criterion.fib/15");
+    let estimates =
+        std::fs::read_to_string(folder.path().join("criterion/fib/15/new/estimates.json")).unwrap();
+    let estimates: Value = serde_json::from_str(&estimates).unwrap();
+    let stated = estimates["median"]["point_estimate"].as_f64().unwrap();
+    assert!(own.len() == 10 && (median(own.clone()) / stated - 1.0).abs() < 1e-9, "{own:?} {stated}");
+    // What it printed is the slope, or the mean where there is none.
+    import(&bench, &write("criterion.txt", &printed));
+    let slope = ["slope", "mean"].iter().find_map(|one| estimates[one]["point_estimate"].as_f64()).unwrap();
+    let read = values(&bench, "criterion.fib/15")[0];
+    assert!((read / slope - 1.0).abs() < 1e-3, "{read} {slope}: {printed}");
+    // Divan's tree: five digits of each value, and throughput below.
+    let printed = text("divan");
+    import(&bench, &write("divan.txt", &printed));
+    let line =
+        printed.lines().find(|line| line.contains("\u{2500} 10 ")).unwrap_or_else(|| panic!("{printed}"));
+    let median: Vec<&str> =
+        line.split('\u{2502}').nth(line.split('\u{2502}').count() - 4).unwrap().split_whitespace().collect();
+    let factor = match median[1] {
+        "ns" => 1.0,
+        "\u{b5}s" => 1e3,
+        other => panic!("{other}: {printed}"),
+    };
+    let read = values(&bench, "divan.fib.10.median")[0];
+    assert!((read / (median[0].parse::<f64>().unwrap() * factor) - 1.0).abs() < 1e-9, "{read}: {printed}");
+    let bytes = values(&bench, "divan.fib.10.throughput.median")[0];
+    assert!((bytes / (8e9 / read) - 1.0).abs() < 1e-2, "{bytes} {read}: {printed}");
+}

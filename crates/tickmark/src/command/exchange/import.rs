@@ -215,6 +215,9 @@ fn name(path: &Path) -> String {
     if start < end { parts[start..end].join("/") } else { file }
 }
 
+/// How a Parquet file begins.
+const PARQUET: &[u8] = b"PAR1";
+
 /// The name of a file and its text. What is no UTF-8 in it is replaced; what is too long for results is refused.
 pub(in crate::command) fn text(path: &Path) -> Result<(String, String), Error> {
     let mut bytes = Vec::new();
@@ -225,6 +228,9 @@ pub(in crate::command) fn text(path: &Path) -> Result<(String, String), Error> {
         return Err(Error::Usage(format!("{path} has more than {most} MiB: too much for results")));
     }
     let name = name(path);
+    if bytes.starts_with(PARQUET) {
+        return Ok((name, tickmark_tables::csv_from_parquet(path, MOST as usize)?));
+    }
     let text = String::from_utf8_lossy(&bytes);
     Ok((name, text.trim_start_matches('\u{feff}').to_owned()))
 }
