@@ -36,7 +36,12 @@ pub(crate) struct Numbers {
     pub(crate) converted: usize,
     /// Lines without a number, as the user said.
     pub(crate) missing: usize,
+    /// Integers that an f64 does not hold, and their places among the values.
+    pub(crate) large: Vec<(usize, i128)>,
 }
+
+/// From it on, not every integer is an f64: 2^53.
+const EXACT: f64 = 9_007_199_254_740_992.0;
 
 /// The text behind a number.
 enum Behind<'l> {
@@ -73,6 +78,35 @@ const LONGEST: usize = 16 << 20;
 /// A file of more lines is refused: so many numbers take 800 MB.
 pub(crate) const MOST: usize = 100_000_000;
 
+impl Numbers {
+    /// The values as distances from an integer, which are exact where the values themselves are not; none where all are exact.
+    pub(crate) fn distances(&self) -> Option<Distances> {
+        let (_, origin) = *self.large.first()?;
+        let mut all: Vec<f64> = self.values.iter().map(|value| (*value as i128 - origin) as f64).collect();
+        for (place, integer) in &self.large {
+            all[*place] = (integer - origin) as f64;
+        }
+        Some(Distances { origin, all })
+    }
+}
+
+/// Values as distances from an integer.
+#[derive(Debug, Clone)]
+pub(crate) struct Distances {
+    pub(crate) origin: i128,
+    pub(crate) all: Vec<f64>,
+}
+
+impl Distances {
+    /// The value at a distance, with all of its digits.
+    pub(crate) fn text(origin: i128, distance: f64) -> String {
+        let whole = origin + distance.floor() as i128;
+        let part = format!("{:.3}", distance - distance.floor());
+        let part = part.trim_start_matches('0').trim_end_matches('0').trim_end_matches('.');
+        format!("{whole}{part}")
+    }
+}
+
 impl Column<'_> {
     /// Every number of the column.
     pub(crate) fn read(&self, mut from: impl Read) -> Result<Numbers, ColumnError> {
@@ -80,11 +114,13 @@ impl Column<'_> {
         let (mut step, mut unit): (f64, Option<String>) = (f64::INFINITY, None);
         let mut labels: Option<(usize, String)> = None;
         let mut clash: Option<(usize, [String; 2])> = None;
-        let (mut heading, mut converted, mut missing, mut number) = (None, 0, 0, self.number);
+        let (mut heading, mut converted, mut missing, mut column) = (None, 0, 0, self.number);
         let forms = self.forms.unwrap_or_default();
+        let mut large: Vec<(usize, i128)> = Vec::new();
         let mut keep = |number: Printed| {
             values.push(number.value);
             step = step.min(number.step);
+            values.len() - 1
         };
         let mut line = 0;
         let within = |byte: &u8| byte.is_ascii_digit() || matches!(byte, b'.' | b'-');
@@ -128,7 +164,7 @@ impl Column<'_> {
                 if let Some(wanted) = forms.heading.filter(|_| heading.is_none())
                     && let Some(words) = self.words(text)
                 {
-                    number = words
+                    column = words
                         .iter()
                         .position(|word| word == wanted)
                         .ok_or_else(|| ColumnError::Heading(words.clone()))?
@@ -137,7 +173,7 @@ impl Column<'_> {
                     start += end;
                     continue;
                 }
-                let value = match self.value(text, number, forms) {
+                let value = match self.value(text, column, forms) {
                     Ok(value) => value,
                     // Words above the first number are its name.
                     Err(token)
@@ -182,7 +218,12 @@ impl Column<'_> {
                                 labels.or_else(|| Some((line, String::from_utf8_lossy(word).into_owned())));
                         }
                     }
-                    keep(number);
+                    let place = keep(number);
+                    if number.value.abs() >= EXACT
+                        && let Some(integer) = self.integer(text, column)
+                    {
+                        large.push((place, integer));
+                    }
                 }
                 start += end;
             }
@@ -203,7 +244,7 @@ impl Column<'_> {
                 }
                 let step = if step.is_finite() { step } else { 0.0 };
                 let unit = unit.filter(|_| labels.is_none()).unwrap_or_default();
-                return Ok(Numbers { values, step, unit, heading, converted, missing });
+                return Ok(Numbers { values, step, unit, heading, converted, missing, large });
             }
             if filled == buffer.len() {
                 if filled >= LONGEST {
@@ -231,6 +272,12 @@ impl Column<'_> {
     fn words(&self, line: &[u8]) -> Option<Vec<String>> {
         let word = |token: &[u8]| String::from_utf8_lossy(token).trim().trim_matches('"').to_owned();
         Some(self.tokens(line).map(word).collect::<Vec<_>>()).filter(|words| !words.is_empty())
+    }
+
+    /// The integer that a line has in the column `at`, all of its digits.
+    fn integer(&self, line: &[u8], at: usize) -> Option<i128> {
+        let token = self.tokens(line).nth(at - 1)?.trim_ascii();
+        std::str::from_utf8(token).ok()?.trim_matches('"').parse().ok()
     }
 
     /// The number that a line has in the column, if it has one, and what stands behind it.
@@ -360,6 +407,21 @@ mod tests {
         assert_eq!(read(FIRST, "1 ms\n2\n").unwrap_err(), (2, " after ms".to_owned()));
         assert_eq!(read(FIRST, "1\n2 ms\n").unwrap_err(), (2, "ms after ".to_owned()));
         assert_eq!(read(Column { forms: None, ..FIRST }, "1 ms\n900 us\n").unwrap(), [1.0, 900.0]);
+    }
+
+    #[test]
+    fn large_integers_keep_their_digits() {
+        let text = "1\n9007199254740993\n9007199254740995\n-9007199254740993\n1.5e300\n";
+        let numbers = FIRST.read(text.as_bytes()).unwrap();
+        assert_eq!(
+            numbers.large,
+            [(1, 9_007_199_254_740_993), (2, 9_007_199_254_740_995), (3, -9_007_199_254_740_993)]
+        );
+        let distances =
+            FIRST.read(&b"9007199254740993\n9007199254740994\n"[..]).unwrap().distances().unwrap();
+        assert_eq!((distances.origin, &distances.all[..]), (9_007_199_254_740_993, &[0.0, 1.0][..]));
+        assert_eq!(Distances::text(distances.origin, 0.5), "9007199254740993.5");
+        assert!(FIRST.read(&b"1\n2\n"[..]).unwrap().distances().is_none());
     }
 
     #[test]

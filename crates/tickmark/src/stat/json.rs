@@ -23,15 +23,23 @@ fn ends(interval: Interval) -> [f64; 2] {
 
 fn set(set: &Set) -> Value {
     let s = &set.summary;
+    // An integer that is no f64 is written with all of its digits.
+    let number = |distance: f64| match set.origin {
+        0 => json!(distance),
+        origin => i64::try_from(origin + distance as i128)
+            .ok()
+            .filter(|_| distance.fract() == 0.0)
+            .map_or_else(|| json!(origin as f64 + distance), |integer| json!(integer)),
+    };
     json!({
         "name": set.name,
         "count": s.count,
-        "min": s.least,
-        "max": s.most,
-        "median": s.median,
-        "median_interval": set.median.map(ends),
-        "quartiles": s.quartiles,
-        "mean": s.mean,
+        "min": number(s.least),
+        "max": number(s.most),
+        "median": number(s.median),
+        "median_interval": set.median.map(|interval| ends(interval).map(number)),
+        "quartiles": s.quartiles.map(number),
+        "mean": number(s.mean),
         "std_dev": s.deviation,
         "outliers": { "count": set.outliers.count, "farthest": set.outliers.listed, "dropped": set.outliers.dropped },
         "sorted": set.sorted,

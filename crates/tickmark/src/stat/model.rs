@@ -1,5 +1,6 @@
 //! Analysis of columns of numbers: each by itself, and each against the first.
 
+use super::column::Distances;
 use rand::SeedableRng;
 use rand::rngs::StdRng;
 use tickmark_stats::bootstrap::bca;
@@ -37,6 +38,8 @@ pub(crate) struct Manner {
 pub(crate) struct Set {
     pub(crate) name: String,
     pub(crate) summary: Summary,
+    /// The integer from which the summary's values are counted, where they are too large to be exact otherwise; 0 elsewhere.
+    pub(crate) origin: i128,
     /// Where the median lies, where the set is large enough to tell.
     pub(crate) median: Option<Interval>,
     pub(crate) outliers: Outliers,
@@ -79,11 +82,14 @@ pub(crate) struct Model {
     pub(crate) left_out: Option<String>,
 }
 
-/// Describes and compares.
-pub(crate) fn build(sets: &mut [(String, Vec<f64>)], manner: Manner) -> Model {
+/// Describes and compares. Sets of large integers are described by their `exact` distances.
+pub(crate) fn build(sets: &mut [(String, Vec<f64>)], exact: &[Option<Distances>], manner: Manner) -> Model {
     let described: Vec<Option<Set>> = std::thread::scope(|scope| {
-        let one = |(name, values): &mut (String, Vec<f64>)| describe(name, values, manner);
-        let workers: Vec<_> = sets.iter_mut().map(|set| scope.spawn(move || one(set))).collect();
+        let one = |number: usize, (name, values): &mut (String, Vec<f64>)| {
+            describe(name, values, exact[number].as_ref(), manner)
+        };
+        let workers: Vec<_> =
+            sets.iter_mut().enumerate().map(|(number, set)| scope.spawn(move || one(number, set))).collect();
         workers.into_iter().map(|worker| worker.join().ok().flatten()).collect()
     });
     let described: Vec<Set> = described.into_iter().flatten().collect();
@@ -98,14 +104,19 @@ pub(crate) fn build(sets: &mut [(String, Vec<f64>)], manner: Manner) -> Model {
 }
 
 /// One set; outliers are taken out where that was asked for.
-fn describe(name: &str, values: &mut Vec<f64>, manner: Manner) -> Option<Set> {
+fn describe(name: &str, values: &mut Vec<f64>, exact: Option<&Distances>, manner: Manner) -> Option<Set> {
     let (sorted, lag_1, drift) = order(values);
     let (mut summary, mut median) = summarised(values, manner)?;
     let outliers = outliers(values, &summary, manner);
     if outliers.dropped {
         (summary, median) = summarised(values, manner)?;
     }
-    Some(Set { name: name.to_owned(), summary, median, outliers, sorted, lag_1, drift })
+    let mut origin = 0;
+    if let Some(exact) = exact.filter(|_| !outliers.dropped) {
+        (summary, median) = summarised(&exact.all, manner)?;
+        origin = exact.origin;
+    }
+    Some(Set { name: name.to_owned(), summary, origin, median, outliers, sorted, lag_1, drift })
 }
 
 /// A set's figures, and where its median lies.
@@ -150,7 +161,7 @@ fn outliers(values: &mut Vec<f64>, summary: &Summary, manner: Manner) -> Outlier
 
 fn against(sets: &[(String, Vec<f64>)], described: &[Set], manner: Manner) -> Vec<Against> {
     let Some(((_, base), others)) = sets.split_first() else { return Vec::new() };
-    let moments: Vec<Moments> = described.iter().map(|set| moments(&set.summary)).collect();
+    let moments: Vec<Moments> = described.iter().map(moments).collect();
     let Some((first, later)) = moments.split_first() else { return Vec::new() };
     let sides: Vec<Sides<'_>> = others
         .iter()
@@ -202,8 +213,10 @@ fn differences(base: &[f64], other: &[f64]) -> Vec<f64> {
     base.iter().zip(other).map(|(a, b)| b - a).collect()
 }
 
-fn moments(summary: &Summary) -> Moments {
-    Moments { count: summary.count as f64, mean: summary.mean, deviation: summary.deviation }
+fn moments(set: &Set) -> Moments {
+    let summary = &set.summary;
+    let mean = summary.mean + set.origin as f64;
+    Moments { count: summary.count as f64, mean, deviation: summary.deviation }
 }
 
 /// The difference of the medians. The seed is fixed: the same numbers give the same page.

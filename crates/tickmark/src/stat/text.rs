@@ -1,6 +1,7 @@
 //! The page that `tickmark stat` prints.
 
 use super::c_format::g;
+use super::column::Distances;
 use super::figures::SYMBOLS;
 use super::model::{Against, Model, Set};
 use std::fmt::Write;
@@ -21,7 +22,12 @@ pub(crate) fn render(model: &Model, plot: Option<&str>) -> String {
     let mut grid = vec![heads];
     for (set, symbol) in model.sets.iter().zip(&SYMBOLS[1..]) {
         let s = &set.summary;
-        let [a, b, c, d, e] = [s.least, s.most, s.median, s.mean, s.deviation].map(|value| g(value, DIGITS));
+        let digits = |value: f64| match set.origin {
+            0 => g(value, DIGITS),
+            origin => Distances::text(origin, value),
+        };
+        let [a, b, c, d] = [s.least, s.most, s.median, s.mean].map(digits);
+        let e = g(s.deviation, DIGITS);
         grid.push([symbol.to_string(), s.count.to_string(), a, b, c, d, e]);
     }
     let width = |column: usize| grid.iter().map(|line| line[column].len()).max().unwrap_or(0);

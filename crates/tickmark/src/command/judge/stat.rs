@@ -2,7 +2,7 @@
 
 use crate::cli::{ColumnName, Format, Stat};
 use crate::error::{Code, Error};
-use crate::stat::column::{Column, ColumnError, MOST, Numbers};
+use crate::stat::column::{Column, ColumnError, Distances, MOST, Numbers};
 use crate::stat::forms::{Forms, factor};
 use crate::stat::{self, Manner};
 use std::io::{BufRead, IsTerminal, Read};
@@ -22,6 +22,7 @@ pub(in crate::command) fn run(options: &Stat) -> Result<Code, Error> {
     let remarks: Vec<String> = read.iter().flat_map(|(name, numbers)| remarks(name, numbers)).collect();
     let unit = read.first().map_or_else(String::new, |(_, numbers)| numbers.unit.clone());
     let step = read.iter().map(|(_, numbers)| numbers.step).fold(0.0, f64::max);
+    let exact: Vec<Option<Distances>> = read.iter().map(|(_, numbers)| numbers.distances()).collect();
     let mut sets: Vec<(String, Vec<f64>)> = read
         .into_iter()
         .map(|(name, numbers)| (named(&name, numbers.heading.as_deref()), numbers.values))
@@ -34,7 +35,7 @@ pub(in crate::command) fn run(options: &Stat) -> Result<Code, Error> {
         step,
     };
     check(&sets, options)?;
-    let model = stat::build(&mut sets, manner);
+    let model = stat::build(&mut sets, &exact, manner);
     match options.output.format {
         Format::Json => {
             let mut page = stat::json::render(&model);
@@ -46,7 +47,8 @@ pub(in crate::command) fn run(options: &Stat) -> Result<Code, Error> {
             let wide = std::io::stdout().is_terminal().then(terminal_size::terminal_size).flatten();
             let terminal = wide.map(|(width, _)| usize::from(width.0).saturating_sub(2));
             let width = options.width.map_or(terminal.unwrap_or(WIDTH), usize::from).clamp(10, 500);
-            let plot = (!options.no_plot && !options.no_test).then(|| stat::plot(&sets, &model, width));
+            let plot =
+                (!options.no_plot && !options.no_test).then(|| stat::plot(&sets, &exact, &model, width));
             let unit = if unit.is_empty() { unit } else { format!("all values are in {unit}\n") };
             let remarks: String = remarks.iter().map(|remark| format!("{remark}\n")).collect();
             crate::command::print(&(stat::text::render(&model, plot.as_deref()) + &unit + &remarks))?;
@@ -176,8 +178,11 @@ fn from_json(name: &str, input: impl Read, path: Option<&str>) -> Result<Numbers
     let found = found
         .into_iter()
         .flat_map(|value| value.as_array().map_or_else(|| vec![value], |all| all.iter().collect()));
-    let mut values = Vec::new();
+    let (mut values, mut large) = (Vec::new(), Vec::new());
     for value in found {
+        if let Some(integer) = value.as_i64().filter(|integer| integer.unsigned_abs() >= 1 << 53) {
+            large.push((values.len(), i128::from(integer)));
+        }
         let number = value.as_f64().filter(|number| number.is_finite());
         values.push(number.ok_or_else(|| {
             let text: String = value.to_string().chars().take(40).collect();
@@ -187,7 +192,7 @@ fn from_json(name: &str, input: impl Read, path: Option<&str>) -> Result<Numbers
     if values.is_empty() {
         return Err(Error::Usage(format!("{name} has nothing at {path}")));
     }
-    Ok(Numbers { values, step: 0.0, unit: String::new(), heading: None, converted: 0, missing: 0 })
+    Ok(Numbers { values, step: 0.0, unit: String::new(), heading: None, converted: 0, missing: 0, large })
 }
 
 /// A longer JSON text is refused, bytes.
@@ -241,11 +246,7 @@ fn remarks(name: &str, numbers: &Numbers) -> Vec<String> {
             tickmark_render::count(numbers.missing as u32, "line")
         )
     });
-    // 2^53: above it not every integer is a number here.
-    let large = numbers.values.iter().any(|value| value.abs() > 9_007_199_254_740_992.0);
-    let large = large
-        .then(|| format!("{name}: integers above 2^53 lose their last digits: subtract a constant first"));
-    [converted, missing, large].into_iter().flatten().collect()
+    [converted, missing].into_iter().flatten().collect()
 }
 
 /// Converts all sets to the unit of the first one.
@@ -263,6 +264,7 @@ fn convert(sets: &mut [(String, Numbers)]) -> Result<(), Error> {
             )));
         };
         other.values.iter_mut().for_each(|value| *value *= factor);
+        other.large.clear();
         (other.step, other.converted) = (other.step * factor, other.values.len());
         other.unit.clone_from(&base.unit);
     }
