@@ -32,6 +32,8 @@ pub struct Page<'a> {
     pub calibration: Option<Calibration>,
     /// True if the earlier ones were chosen.
     pub is_baseline: bool,
+    /// True if they are results of another program.
+    pub is_imported: bool,
     /// True if a figure fails.
     pub fails: &'a dyn Fn(&Line) -> bool,
     /// The exit code.
@@ -179,13 +181,13 @@ impl Page<'_> {
             );
         }
         out.push('\n');
-        let baseline = if self.is_baseline {
-            "those of the saved baseline"
-        } else {
-            "the newest of this machine that measured the same"
+        let baseline = match (self.is_baseline, self.is_imported) {
+            (true, _) => "recordings are those of the saved baseline",
+            (false, true) => "results are those of the same program that measured the same",
+            (false, false) => "recordings are the newest of this machine that measured the same",
         };
         let note = format!(
-            "Earlier recordings are {baseline}. As far: how many of them are as far from their middle, on the side where the new figure lies. p is the chance of any figure as far off on that side where nothing changed, if recordings are alike; at .05 or below a change is claimed."
+            "Earlier {baseline}. As far: how many of them are as far from their middle, on the side where the new figure lies. p is the chance of any figure as far off on that side where nothing changed, if recordings are alike; at .05 or below a change is claimed."
         );
         for line in self.states().chain([note]).flat_map(|note| wrapped(&note, 0)) {
             let _ = writeln!(out, "{line}");

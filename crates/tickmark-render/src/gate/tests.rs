@@ -39,6 +39,7 @@ fn page(checked: &Checked, code: u8) -> Page<'_> {
         checked,
         calibration: Some(calibration),
         is_baseline: false,
+        is_imported: false,
         fails: &Line::changed,
         code,
     }

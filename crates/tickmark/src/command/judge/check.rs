@@ -115,6 +115,7 @@ fn verdict(
         checked: &checked,
         calibration,
         is_baseline: !gate.baseline.is_empty(),
+        is_imported: newest.imported.is_some(),
         fails: &fails,
         code: code.number(),
     };
