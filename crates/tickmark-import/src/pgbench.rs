@@ -1,8 +1,9 @@
 //! pgbench: each run in a file is a run.
 
+use super::number::label;
 use super::{begin, each_run, first_number};
 use crate::Imported;
-use tickmark_wire::{Better, Unit};
+use tickmark_wire::{Better, Printed, Unit};
 
 pub(super) fn is(text: &str) -> bool {
     text.contains("transaction type:") && text.contains("tps = ")
@@ -13,13 +14,23 @@ pub(super) fn read(name: &str, text: &str) -> Result<Vec<Imported>, String> {
 }
 
 fn run(name: &str, text: &str) -> Result<Imported, String> {
-    let version = text.lines().find_map(|line| line.strip_prefix("pgbench (")?.split(')').next());
+    let version = text.lines().find_map(|line| line.strip_prefix("pgbench (")?.split([' ', ')']).next());
     let mut found =
         begin(&version.map_or("pgbench".to_owned(), |version| format!("pgbench {version}")), name);
-    let mut round = 0;
+    let (mut round, mut are_statements) = (0, false);
     found.take_lines(text, |found, line| {
         if line.starts_with("transaction type:") {
             round += 1;
+        }
+        // "statement latencies in milliseconds and failures:", then a line of each: latency, failures, its text.
+        if line.starts_with("statement latencies in milliseconds") {
+            are_statements = true;
+            return true;
+        }
+        if are_statements && let Some((latency, statement)) = statement(line) {
+            let metric = format!("pgbench.statement.{}", label(statement));
+            found.figure(&metric, Unit::Time, Better::Lower, round, latency * 1e6);
+            return true;
         }
         if let Some((what, value)) = line.split_once(" = ") {
             let Some(number) = first_number(value) else { return false };
@@ -69,4 +80,15 @@ fn run(name: &str, text: &str) -> Result<Imported, String> {
         found.remarks.push("lines of progress are left out: they are parts of the run".to_owned());
     }
     Ok(found)
+}
+
+/// Latency in ms and text of `         0.051           0  SELECT abalance ...`; before version 15 there are no failures.
+fn statement(line: &str) -> Option<(Printed, &str)> {
+    let (latency, rest) = line.trim().split_once(' ')?;
+    let rest = rest.trim_start();
+    let text = match rest.split_once(' ') {
+        Some((failures, text)) if failures.bytes().all(|byte| byte.is_ascii_digit()) => text.trim_start(),
+        _ => rest,
+    };
+    (line.starts_with(' ') && latency.contains('.')).then(|| Some((first_number(latency)?, text)))?
 }

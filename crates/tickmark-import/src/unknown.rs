@@ -9,6 +9,11 @@ const DESCRIBED: usize = 64 << 10;
 const OTHER_FORMS: &[(&str, &str, &str)] = &[
     ("# JMH version", "# Benchmark:", "JMH's text: run it with -rf json, and import jmh-result.json"),
     ("is a Catch", "benchmark name", "Catch2's text: run it with -r xml"),
+    (
+        r#""type":"Metric""#,
+        r#""type":"Point""#,
+        "k6's stream of points: --summary-export FILE has the figures",
+    ),
     ("Bucket", "Histogram", "a histogram of vegeta: vegeta report -type=json has the figures"),
     ("test session starts", "benchmark", "pytest's text: run it with --benchmark-json FILE"),
     ("BenchmarkDotNet", "Mean", "BenchmarkDotNet's summary: run it with --exporters json"),
@@ -20,18 +25,19 @@ const OTHER_FORMS: &[(&str, &str, &str)] = &[
 pub(super) fn description(name: &str, text: &str) -> String {
     // The beginning says what it is.
     let lines = text.lines().filter(|line| !line.trim().is_empty()).count();
+    let beginning = &text[..text.floor_char_boundary(DESCRIBED)];
+    let other =
+        OTHER_FORMS.iter().find(|(one, other, _)| beginning.contains(one) && beginning.contains(other));
+    if let Some((_, _, what)) = other {
+        return (*what).to_owned();
+    }
     if text.len() > DESCRIBED && is_json(text.trim_start()) {
         return "JSON of no known program".to_owned();
     }
     if lines == 0 {
         return "empty".to_owned();
     }
-    let text = &text[..text.floor_char_boundary(DESCRIBED)];
-    if let Some((_, _, what)) =
-        OTHER_FORMS.iter().find(|(one, other, _)| text.contains(one) && text.contains(other))
-    {
-        return (*what).to_owned();
-    }
+    let text = beginning;
     let text = if lines > 1 { &text[..text.rfind('\n').map_or(text.len(), |at| at + 1)] } else { text };
     let trimmed = text.trim_start();
     if trimmed.starts_with('<') {
