@@ -123,9 +123,14 @@ fn excluded(apart: SeparateModes) -> String {
     texts.collect::<Vec<_>>().join("; ")
 }
 
-/// Marks and notes of a row, in this order.
-pub(crate) fn all(row: &Row) -> Vec<String> {
-    row.marks.iter().chain(&row.floor_marks).map(mark).chain(row.notes.iter().map(note)).collect()
+/// Marks and notes of a row, in this order; preempted batches where they are wanted.
+pub(crate) fn all(row: &Row, with_preempted: bool) -> Vec<String> {
+    let own = |one: &Note| match one {
+        Note::Excluded(apart) if !with_preempted => excluded(SeparateModes { slices: 0, ..*apart }),
+        one => note(one),
+    };
+    let marks = row.marks.iter().chain(&row.floor_marks).map(mark);
+    marks.chain(row.notes.iter().map(own)).filter(|text| !text.is_empty()).collect()
 }
 
 /// Why there is no figure.

@@ -179,6 +179,9 @@ pub(crate) struct Run {
     /// Resume a recording that was interrupted
     #[arg(long, value_name = "REC", conflicts_with_all = ["select", "runs", "once", "budget", "cpu", "priority", "priority_optional", "slack", "small", "name"])]
     pub(crate) resume: Option<String>,
+    /// Print every figure, and not the headlines alone
+    #[arg(long)]
+    pub(crate) all: bool,
     #[command(flatten)]
     pub(crate) output: Output,
 }

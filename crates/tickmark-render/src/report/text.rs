@@ -1,5 +1,6 @@
 //! The model as text for a person.
 
+use super::answer;
 use crate::grid::{self, WIDTH, wrapped};
 use crate::{finding, number, reason};
 use anstyle::{AnsiColor, Style};
@@ -7,25 +8,66 @@ use std::fmt::Write;
 use tickmark_analysis::report::{Detail, FactLine, Guest, Header, Model, Row, RowStatus};
 
 const HEADING: Style = Style::new().bold();
-/// The widest title beside figures: with them a line has 80 columns.
+/// The widest title beside figures, where these leave room for it.
 const TITLE: usize = 34;
 const MARK: Style = AnsiColor::Yellow.on_default();
 
-/// The whole model, with colours that the output stream strips where they are not wanted.
+/// What is shown of a recording.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shown {
+    /// Of many rows those that stand for their groups.
+    Headlines,
+    /// All rows.
+    Rows,
+    /// All rows, and the environment.
+    Environment,
+}
+
+/// The whole model, with colours that the output stream strips where they are not wanted: of many rows the answer and the notes first.
 #[must_use]
-pub fn render(model: &Model, environment: bool) -> String {
-    let mut out = format!("{}\n", header(&model.header));
-    rows(&mut out, model);
+pub fn render(model: &Model, shown: Shown) -> String {
+    let all = model.groups.iter().map(|(_, rows)| rows.len()).sum::<usize>();
+    let has_answer = all > answer::SHORT && model.header.imported.is_none();
+    let mut out = format!("{}\n", machine(&model.header));
+    let instrument = instrument(&model.header);
+    if has_answer {
+        let _ = write!(out, "\n{}", answer::text(model));
+        notes(&mut out, model);
+    } else {
+        out += &instrument;
+    }
+    let wanted = |row: &Row| !has_answer || shown != Shown::Headlines || answer::is_headline(row);
+    rows(&mut out, model, &wanted);
+    let hidden = model.groups.iter().flat_map(|(_, rows)| rows).filter(|row| !wanted(row)).count();
+    if hidden > 0 {
+        let _ = writeln!(
+            out,
+            "\nThese are {} of {all} figures; tickmark show {} has all",
+            all - hidden,
+            model.header.id
+        );
+    }
     for detail in &model.details {
         in_detail(&mut out, detail);
     }
-    if environment {
+    if has_answer {
+        out.push('\n');
+        out += &instrument;
+    }
+    if shown == Shown::Environment {
         let _ = writeln!(out, "\n{HEADING}Environment{HEADING:#}");
         for known in &model.environment {
             let (name, value, source) = fact(known);
             let _ = writeln!(out, "  {name} = {value}  [{source}]");
         }
     }
+    if !has_answer {
+        notes(&mut out, model);
+    }
+    out
+}
+
+fn notes(out: &mut String, model: &Model) {
     if !model.findings.is_empty() {
         let _ = writeln!(out, "\n{HEADING}Notes{HEADING:#}");
         for one in &model.findings {
@@ -33,7 +75,6 @@ pub fn render(model: &Model, environment: bool) -> String {
             let _ = writeln!(out, "  {MARK}-{MARK:#} {}", text.trim_start());
         }
     }
-    out
 }
 
 /// A fact of the environment: name, value, source.
@@ -43,9 +84,14 @@ pub(crate) fn fact(known: &FactLine) -> (String, String, &str) {
     (name, known.value.clone().unwrap_or_else(missing), &known.source)
 }
 
-/// The header: measured metrics and the instrument.
+/// The header: the machine and the instrument.
 #[must_use]
 pub fn header(h: &Header) -> String {
+    format!("{}\n{}", machine(h), instrument(h)).trim_end().to_owned()
+}
+
+/// The machine and how it was measured, and what changed meanwhile.
+fn machine(h: &Header) -> String {
     let mut parts = vec![h.host.clone().unwrap_or_else(|| h.name.clone())];
     if let Some(tool) = &h.imported {
         parts.push(h.system_release());
@@ -73,7 +119,12 @@ pub fn header(h: &Header) -> String {
         parts.push(format!("{} on CPU {}{priority}", number::count(h.rounds, "run"), settled.cpu));
     }
     parts.push(format!("{:.0} s", h.seconds));
-    let mut text = joined(&parts);
+    std::iter::once(joined(&parts)).chain(changed(h)).collect::<Vec<_>>().join("\n")
+}
+
+/// What the agent's own clock costs, in lines.
+fn instrument(h: &Header) -> String {
+    let mut text = String::new();
     if let Some(i) = h.instrument {
         let clock = match i.clock {
             tickmark_wire::StampClock::Tsc => "TSC",
@@ -92,9 +143,8 @@ pub fn header(h: &Header) -> String {
             h.cpu_time_has_interrupts
                 .map(|has| format!("CPU time {} interrupts", if has { "includes" } else { "without" })),
         );
-        let _ = write!(text, "\n{}", joined(&parts));
+        let _ = writeln!(text, "{}", joined(&parts));
     }
-    changed(h).for_each(|line| text += &format!("\n{line}"));
     text
 }
 
@@ -126,26 +176,42 @@ fn emulated(guest: &Guest) -> String {
     format!("guest on {}, {memory} ({model})", guest.machine)
 }
 
-fn rows(out: &mut String, model: &Model) {
-    let all = || model.groups.iter().flat_map(|(_, rows)| rows);
-    let titles = model.groups.iter().map(|(group, _)| group.title().chars().count());
+fn rows(out: &mut String, model: &Model, wanted: &dyn Fn(&Row) -> bool) {
+    let groups: Vec<(&str, Vec<&Row>)> = model
+        .groups
+        .iter()
+        .map(|(group, rows)| (group.title(), rows.iter().filter(|row| wanted(row)).collect::<Vec<_>>()))
+        .filter(|(_, rows)| !rows.is_empty())
+        .collect();
+    let all = || groups.iter().flat_map(|(_, rows)| rows.iter().copied());
+    let titles = groups.iter().map(|(title, _)| title.chars().count());
     let mut heads = ["", "floor", "mean", "CV", "disturbed"].map(str::to_owned).to_vec();
     // Room for the groups' names, which stand there.
     heads[0] = "\u{a0}".repeat(titles.max().unwrap_or(0));
-    let cells = all().map(|row| {
-        if is_long(row) { [vec![String::new()], cells(row)[1..].to_vec()].concat() } else { cells(row) }
+    let all_cells: Vec<Vec<String>> = all().map(cells).collect();
+    let width = |column: usize| {
+        let widths = all_cells.iter().chain([&heads]).map(|cells| cells[column].chars().count());
+        widths.max().unwrap_or(0)
+    };
+    let room = WIDTH.saturating_sub((1..=4).map(|column| 2 + width(column)).sum::<usize>() + 2).min(TITLE);
+    // Titles that leave no room for figures stand in a line of their own.
+    let is_long = |row: &Row| row.title.trim().chars().count() > room;
+    let cells = all().zip(&all_cells).map(|(row, cells)| {
+        if is_long(row) { [vec![String::new()], cells[1..].to_vec()].concat() } else { cells.clone() }
     });
     let mut lines = grid::lines(std::iter::once(heads).chain(cells), 1..=4).into_iter();
     let columns = lines.next().unwrap_or_default().replace('\u{a0}', " ");
-    for (group, rows) in &model.groups {
+    // What half of the rows have is said once.
+    let preempted: Vec<u64> = all().map(|row| row.apart.slices as u64).filter(|count| *count > 0).collect();
+    let is_usual = preempted.len() > 1 && preempted.len() * 2 >= all().count();
+    for (title, rows) in &groups {
         // The group's name lies over the empty first cell of the line that names the columns.
-        let title = group.title();
         let rest = columns.get(title.len()..).unwrap_or_default();
         let _ = writeln!(out, "\n{HEADING}{title}{rest}{HEADING:#}");
         for (row, line) in rows.iter().zip(&mut lines) {
             let marked = row.contended.is_some() || !matches!(row.status, RowStatus::Ok);
             let style = if marked { MARK } else { Style::new() };
-            let notes = reason::all(row).join("; ");
+            let notes = reason::all(row, !is_usual).join("; ");
             if is_long(row) {
                 let _ = writeln!(out, "{style}  {}{style:#}", row.title.trim());
             }
@@ -157,6 +223,15 @@ fn rows(out: &mut String, model: &Model) {
             };
             let _ = writeln!(out, "{style}{shown}{style:#}");
         }
+    }
+    if is_usual {
+        let text = format!(
+            "Batches during which another task had the CPU are excluded, and counted: up to {} of a row, in {} of {} rows",
+            preempted.iter().max().unwrap_or(&0),
+            preempted.len(),
+            all().count()
+        );
+        let _ = writeln!(out, "\n{}", wrapped(&text, 0).join("\n"));
     }
     match &model.header.imported {
         _ if model.groups.is_empty() => {}
@@ -175,11 +250,6 @@ fn rows(out: &mut String, model: &Model) {
              floor; disturbed: share of the batches\n",
         ),
     }
-}
-
-/// Titles that leave no room for figures stand in a line of their own.
-fn is_long(row: &Row) -> bool {
-    row.title.trim().chars().count() > TITLE
 }
 
 fn cells(row: &Row) -> Vec<String> {

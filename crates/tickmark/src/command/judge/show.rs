@@ -4,6 +4,7 @@ use crate::cli::{Format, Show};
 use crate::error::{Code, Error};
 use crate::selection::of_row;
 use tickmark_analysis::report;
+use tickmark_render::report::Shown;
 use tickmark_store::Store;
 use tickmark_wire::Metric;
 
@@ -30,7 +31,10 @@ pub(in crate::command) fn run(store: &Store, show: &Show) -> Result<Code, Error>
     let model = report::build(&recording, &chosen, !show.metrics.is_empty());
     match show.output.format {
         Format::Json => crate::command::print_json(&tickmark_render::report::json(&model))?,
-        Format::Text => crate::command::print(&tickmark_render::report::text(&model, show.environment))?,
+        Format::Text => {
+            let shown = if show.environment { Shown::Environment } else { Shown::Rows };
+            crate::command::print(&tickmark_render::report::text(&model, shown))?;
+        }
     }
     Ok(Code::Done)
 }

@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use tickmark_analysis::report::{self, Model, RowStatus};
 use tickmark_drive::target::Guest;
 use tickmark_drive::{Control, Target, ThisMachine, plan};
+use tickmark_render::report::Shown;
 use tickmark_store::{Id, Meta, Recording, Run as RecordedRun, Status, Store, Writer};
 use tickmark_wire::{Event, FORMAT, Plan, Priority};
 
@@ -24,7 +25,15 @@ pub(in crate::command) fn run(store: &Store, options: &Run) -> Result<Code, Erro
     warn_of_priority(plan.settings.priority, plan.settings.slack.is_some());
     let control = progress::control();
     let mut machine = ThisMachine { control: control.clone(), joins: None, wake_ups: None };
-    keep(store, &mut machine, &control, &plan, writer, options.resume.is_none(), options.output.format)
+    keep(
+        store,
+        &mut machine,
+        &control,
+        &plan,
+        writer,
+        options.resume.is_none(),
+        page(options.output.format, options.all),
+    )
 }
 
 /// The same in a guest.
@@ -41,7 +50,7 @@ pub(in crate::command) fn guest(
     let writer = store.create(&meta)?;
     let transcripts = writer.transcripts().join("1");
     let mut guest = guest.boot(&transcripts, control, false);
-    keep(store, &mut guest, control, plan, writer, true, options.output.format)
+    keep(store, &mut guest, control, plan, writer, true, page(options.output.format, false))
 }
 
 /// Measures, keeps and shows.
@@ -52,12 +61,12 @@ fn keep(
     plan: &Plan,
     writer: Writer,
     is_new: bool,
-    format: Format,
+    page: Page,
 ) -> Result<Code, Error> {
     let recording = measure_and_keep(store, target, plan, writer, is_new, Progress::new(plan))?;
     let model = report::build(&recording, &|_| true, false);
     let stopped = control.stopped();
-    show(&recording, &model, format, stopped)?;
+    show(&recording, &model, page, stopped)?;
     Ok(exit_code(&recording, &model, stopped))
 }
 
@@ -265,12 +274,26 @@ fn discard_empty(folder: &Path) {
     }
 }
 
-fn show(recording: &Recording, model: &Model, format: Format, stopped: bool) -> Result<(), Error> {
-    if format == Format::Json {
+fn show(recording: &Recording, model: &Model, page: Page, stopped: bool) -> Result<(), Error> {
+    let Page::Text(shown) = page else {
         return crate::command::print_json(&tickmark_render::report::json(model));
-    }
-    crate::command::print(&tickmark_render::report::text(model, false))?;
+    };
+    crate::command::print(&tickmark_render::report::text(model, shown))?;
     saved(recording, stopped, "show")
+}
+
+/// How a recording is shown at its end.
+#[derive(Debug, Clone, Copy)]
+enum Page {
+    Json,
+    Text(Shown),
+}
+
+fn page(format: Format, all: bool) -> Page {
+    match format {
+        Format::Json => Page::Json,
+        Format::Text => Page::Text(if all { Shown::Rows } else { Shown::Headlines }),
+    }
 }
 
 /// Says where a recording is, and by which command it is seen again.

@@ -1,0 +1,170 @@
+//! What a recording of a whole machine says, in a few lines that stand before its rows.
+
+use crate::grid::wrapped;
+use crate::number;
+use anstyle::Style;
+use std::fmt::Write;
+use tickmark_analysis::report::{Header, Model, Note, Row};
+
+/// So many rows are an answer by themselves.
+pub(super) const SHORT: usize = 30;
+
+/// Rows that stand for their groups where there are many.
+const HEADLINES: &[&str] = &[
+    "clock.monotonic.read",
+    "clock.monotonic.syscall",
+    "tick.rate",
+    "tick.cost",
+    "tick.lost",
+    "timer.clock_nanosleep.late",
+    "syscall.null",
+    "syscall.read",
+    "syscall.open_close",
+    "syscall.epoll.tcp",
+    "process.fork",
+    "process.exec",
+    "process.thread",
+    "vm.fault.page",
+    "switch.2p.0k",
+    "switch.2p.0k.across",
+    "ipc.pipe.round_trip",
+    "ipc.tcp.round_trip",
+    "ipc.futex.round_trip",
+    "bandwidth.pipe",
+    "bandwidth.tcp",
+    "bandwidth.memory.read",
+    "memory.latency.random.l1",
+    "memory.latency.random.main",
+    "machine.clock_rate",
+];
+
+/// True of a row that is shown where only headlines are.
+pub(super) fn is_headline(row: &Row) -> bool {
+    HEADLINES.contains(&row.metric.as_str())
+}
+
+fn rows(model: &Model) -> impl Iterator<Item = &Row> {
+    model.groups.iter().flat_map(|(_, rows)| rows)
+}
+
+/// A line for each thing that was measured: clocks, system calls, wake-ups, switches, memory, lost time; and how far to trust it.
+pub(super) fn text(model: &Model) -> String {
+    let row = |metric: &str| rows(model).find(|row| row.metric == metric);
+    let value = |metric: &str| {
+        let row = row(metric)?;
+        Some(number::value(row.value.as_ref()?.point, row.deviation, row.unit))
+    };
+    let lines: [(&str, Option<String>); 9] = [
+        ("clocks", clocks(&model.header, row("clock.monotonic.read"), value("clock.monotonic.read"))),
+        (
+            "system calls",
+            joined(&[("the shortest takes", value("syscall.null")), ("a read", value("syscall.read"))]),
+        ),
+        ("wake-ups", wake_ups(row("timer.clock_nanosleep.late"))),
+        (
+            "switches",
+            joined(&[
+                ("to another process", value("switch.2p.0k")),
+                ("to another CPU", value("switch.2p.0k.across")),
+            ]),
+        ),
+        (
+            "messages",
+            joined(&[
+                ("and its answer through a pipe", value("ipc.pipe.round_trip")),
+                ("over TCP", value("ipc.tcp.round_trip")),
+            ]),
+        ),
+        ("processes", joined(&[("fork", value("process.fork")), ("fork and exec", value("process.exec"))])),
+        (
+            "memory",
+            joined(&[
+                ("a random load", value("memory.latency.random.main")),
+                ("in the first cache", value("memory.latency.random.l1")),
+                ("reading", value("bandwidth.memory.read")),
+            ]),
+        ),
+        ("lost time", lost(row("tick.lost"), value)),
+        ("trust", trust(model)),
+    ];
+    let bold = Style::new().bold();
+    let mut out = String::new();
+    for (name, line) in lines {
+        let Some(line) = line else { continue };
+        let text = wrapped(&line, INDENT).join("\n");
+        let _ =
+            writeln!(out, "  {bold}{name}{bold:#}{:1$}{2}", "", INDENT - 2 - name.len(), text.trim_start());
+    }
+    out
+}
+
+/// Where the lines begin, behind their names.
+const INDENT: usize = 16;
+
+/// Each label with its value, where that is known.
+fn joined(parts: &[(&str, Option<String>)]) -> Option<String> {
+    let known: Vec<String> =
+        parts.iter().filter_map(|(label, value)| Some(format!("{label} {}", value.as_ref()?))).collect();
+    (!known.is_empty()).then(|| known.join(", "))
+}
+
+fn clocks(header: &Header, row: Option<&Row>, value: Option<String>) -> Option<String> {
+    let how = row?.notes.iter().find_map(|note| match note {
+        Note::Vdso(true) => Some(", without a system call"),
+        Note::Vdso(false) => Some(", by a system call"),
+        _ => None,
+    });
+    let source = header.clock_source.as_deref().unwrap_or("source unknown");
+    Some(format!("CLOCK_MONOTONIC is read in {}{} ({source})", value?, how.unwrap_or_default()))
+}
+
+fn wake_ups(row: Option<&Row>) -> Option<String> {
+    let row = row?;
+    let middle = number::value(row.value.as_ref()?.point, row.deviation, row.unit);
+    let tail = row.notes.iter().find_map(|note| match note {
+        Note::Percentiles { p99, max, count } => {
+            Some(format!(", p99 {}, worst {} of {count}", number::time(*p99), number::time(*max)))
+        }
+        _ => None,
+    });
+    Some(format!("{middle} late in the median{}", tail.unwrap_or_default()))
+}
+
+fn lost(row: Option<&Row>, value: impl Fn(&str) -> Option<String>) -> Option<String> {
+    let share = number::percent(row?.value.as_ref()?.point);
+    let tick = value("tick.share").zip(value("tick.cost")).map(|(share, cost)| {
+        let rate = value("tick.rate").map_or_else(String::new, |rate| format!(" at {rate}"));
+        format!(", of it the tick {share}: {cost}{rate}")
+    });
+    Some(format!("{share} of the CPU{}", tick.unwrap_or_default()))
+}
+
+/// How far runs differ, and by how much others had the CPU.
+fn trust(model: &Model) -> Option<String> {
+    let measured: Vec<&Row> = rows(model).filter(|row| row.value.is_some()).collect();
+    let spread: Vec<f64> = measured.iter().filter_map(|row| row.cv()).collect();
+    let close = spread.iter().filter(|cv| **cv <= CLOSE).count();
+    let states = measured.iter().filter(|row| row.states().is_some()).count();
+    let contended: Vec<f64> = measured.iter().filter_map(|row| row.contended).collect();
+    let mut parts = vec![format!(
+        "{}; {close} of {} figures vary by at most {:.0} % between runs",
+        number::count(model.header.rounds, "run"),
+        measured.len(),
+        CLOSE * 100.0
+    )];
+    if states > 0 {
+        parts.push(format!("{states} are in two states"));
+    }
+    parts.push(match contended.iter().copied().reduce(f64::max) {
+        Some(most) => format!(
+            "{} contended: other tasks had up to {} of the CPU",
+            contended.len(),
+            number::percent(most)
+        ),
+        None => "none contended".to_owned(),
+    });
+    (model.header.rounds > 1).then(|| parts.join(", "))
+}
+
+/// Runs that differ by so much of their figure, as a standard deviation, are close.
+const CLOSE: f64 = 0.02;
