@@ -2,10 +2,50 @@
 
 use anstyle::Style;
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+use std::borrow::Cow;
 use std::fmt::Write;
+use std::io::IsTerminal;
+use std::sync::OnceLock;
+use textwrap::core::display_width;
 
-/// The widest line that does not wrap on a terminal of the usual size.
-pub(crate) const WIDTH: usize = 80;
+/// Columns of a terminal of the usual size.
+const USUAL: usize = 80;
+
+/// Columns that a line may have: as COLUMNS says, else those of the terminal that standard output is, else 80.
+#[must_use]
+pub fn width() -> usize {
+    static WIDTH: OnceLock<usize> = OnceLock::new();
+    *WIDTH.get_or_init(|| reader_width().unwrap_or(USUAL))
+}
+
+/// The width that somebody reads with: none where standard output is a pipe or a file, and COLUMNS says nothing.
+fn reader_width() -> Option<usize> {
+    let said = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok());
+    let terminal = || {
+        let size = std::io::stdout().is_terminal().then(terminal_size::terminal_size)?;
+        size.map(|(width, _)| usize::from(width.0))
+    };
+    said.or_else(terminal).map(|width: usize| width.clamp(40, 300))
+}
+
+/// A text whose lines fit where somebody reads: longer ones are folded between words, and go on below their beginning.
+#[must_use]
+pub fn folded(text: &str) -> Cow<'_, str> {
+    let Some(width) = reader_width() else { return Cow::Borrowed(text) };
+    if text.lines().all(|line| display_width(line) <= width) {
+        return Cow::Borrowed(text);
+    }
+    let fold = |line: &str| {
+        let indent = " ".repeat((line.len() - line.trim_start().len() + 2).min(width / 2));
+        textwrap::fill(line, textwrap::Options::new(width).subsequent_indent(&indent).break_words(false))
+    };
+    let folded = text.split_inclusive('\n').map(|line| match line.strip_suffix('\n') {
+        Some(line) if display_width(line) > width => fold(line) + "\n",
+        None if display_width(line) > width => fold(line),
+        _ => line.to_owned(),
+    });
+    Cow::Owned(folded.collect())
+}
 
 /// The rows as lines, every column as wide as its widest cell with two blanks between them; columns in `right` end with each
 /// other. A line has no blanks at its end.
@@ -41,11 +81,11 @@ pub(crate) fn table(
     }
 }
 
-/// A text in lines of at most [`WIDTH`], each behind `indent` blanks.
+/// A text in lines of at most [`width`], each behind `indent` blanks.
 pub(crate) fn wrapped(text: &str, indent: usize) -> Vec<String> {
     let blanks = " ".repeat(indent);
-    let options = textwrap::Options::new(WIDTH).initial_indent(&blanks).subsequent_indent(&blanks);
-    textwrap::wrap(text, options.break_words(false)).into_iter().map(std::borrow::Cow::into_owned).collect()
+    let options = textwrap::Options::new(width()).initial_indent(&blanks).subsequent_indent(&blanks);
+    textwrap::wrap(text, options.break_words(false)).into_iter().map(Cow::into_owned).collect()
 }
 
 #[cfg(test)]
@@ -65,7 +105,7 @@ mod tests {
         let text = "word ".repeat(40);
         let made = wrapped(&text, 6);
         assert!(
-            made.len() == 3 && made.iter().all(|line| line.len() <= WIDTH && line.starts_with("      w"))
+            made.len() == 3 && made.iter().all(|line| line.len() <= USUAL && line.starts_with("      w"))
         );
     }
 }

@@ -79,7 +79,13 @@ pub(crate) fn percent(share: f64) -> String {
 
 /// By how much something changed, of what it is now over what it was; none of what was zero.
 pub(crate) fn change(ratio: f64, places: usize) -> String {
-    if ratio.is_finite() { format!("{:+.places$} %", (ratio - 1.0) * 100.0) } else { "from zero".to_owned() }
+    if !ratio.is_finite() {
+        return "from zero".to_owned();
+    }
+    let text = format!("{:+.places$}", (ratio - 1.0) * 100.0);
+    // No change has no sign.
+    let is_none = text.bytes().all(|byte| matches!(byte, b'0' | b'.' | b'-' | b'+'));
+    format!("{} %", if is_none { &text[1..] } else { &text })
 }
 
 /// The unit of a time by its size: ns in it, and its name.

@@ -1,12 +1,22 @@
-//! For a terminal.
+//! For a terminal: the answer, then what changed, then the rest and what it rests on.
 
 use super::strip;
 use super::words::{self, Printed};
+use crate::grid::{lines, width, wrapped};
+use anstyle::{AnsiColor, Style};
+use std::collections::BTreeMap;
 use std::fmt::Write;
-use tickmark_analysis::comparison::{Against, Model};
+use tickmark_analysis::comparison::{Against, Line, Model, Word};
+use tickmark_wire::Better;
 
 /// Facts that are listed.
 const LISTED: usize = 12;
+/// The narrowest column of names beside figures.
+const NARROWEST: usize = 16;
+
+const WORSE: Style = AnsiColor::Red.on_default().bold();
+const BETTER: Style = AnsiColor::Green.on_default().bold();
+const HEADING: Style = Style::new().bold();
 
 /// The whole comparison.
 #[must_use]
@@ -21,67 +31,145 @@ pub fn render(model: &Model) -> String {
     for (at, line) in model.doses.iter().flat_map(words::doses).enumerate() {
         let _ = writeln!(out, "{}{line}", if at == 0 { "\n" } else { "  " });
     }
-    let _ = writeln!(out, "\n{}", words::legend(model));
+    let _ = writeln!(out, "\n{}", wrapped(&words::legend(model), 0).join("\n"));
     out
 }
 
 fn write_comparison(out: &mut String, model: &Model, against: &Against) {
-    for line in words::parties(model, against) {
-        let _ = writeln!(out, "{line}");
-    }
-    for line in words::environment(model, against, LISTED) {
-        let _ = writeln!(out, "  {line}");
-    }
-    for note in words::notes(against) {
-        let _ = writeln!(out, "{note}");
-    }
-    out.push('\n');
-    let heads = [
-        "metric",
-        "",
-        "baseline",
-        "candidate",
-        "change",
-        words::range(&against.basis),
-        "x baseline, o candidate",
-        "verdict",
-    ];
-    let mut grid = vec![heads.map(str::to_owned)];
-    let mut last = "";
-    for line in &against.lines {
-        let metric = if line.metric == last { String::new() } else { line.metric.clone() };
-        last = &line.metric;
-        let Printed { means: [base, candidate], change, interval, verdict } =
-            words::printed(line, &against.basis, model.margin);
-        let figure = if line.figure == "value" { String::new() } else { line.figure.to_owned() };
-        grid.push([
-            metric,
-            figure,
-            base,
-            candidate,
-            change,
-            interval,
-            strip::text(&strip::places(&line.values)),
-            verdict,
-        ]);
-    }
-    let width = |column: usize| grid.iter().map(|line| line[column].chars().count()).max().unwrap_or(0);
-    let widths = [0, 1, 2, 3, 4, 5, 6].map(width);
-    for [metric, figure, one, other, change, interval, strip, verdict] in &grid {
-        let [a, b, c, d, e, f, g] = widths;
-        let line = format!(
-            "{metric:a$}  {figure:b$}  {one:>c$}  {other:>d$}  {change:>e$}  {interval:>f$}  {strip:g$}  {verdict}"
-        );
-        let _ = writeln!(out, "{}", line.trim_end());
-    }
-    let _ = writeln!(out, "\n{}", words::summary(against));
-    for group in words::groups(against) {
-        let _ = writeln!(out, "{group}");
-    }
-    for line in words::without(model, against) {
-        let _ = writeln!(out, "{line}");
-    }
+    let _ = writeln!(out, "{}", wrapped(&answer(against, model.margin), 0).join("\n"));
     if let Some(deciding) = &against.experiment {
         let _ = writeln!(out, "to decide, run: {}", words::command(deciding));
+    }
+    out.push('\n');
+    for line in words::parties(model, against) {
+        let _ = writeln!(out, "{}", wrapped(&line, 0).join("\n  "));
+    }
+    for kind in [Kind::Worse, Kind::Better, Kind::Changed, Kind::Open, Kind::Same] {
+        let mut of_kind: Vec<&Line> =
+            against.lines.iter().filter(|line| Kind::of_line(line) == kind).collect();
+        if matches!(kind, Kind::Worse | Kind::Better | Kind::Changed) {
+            let size = |line: &Line| line.ratio.map_or(0.0, |ratio| ratio.ln().abs());
+            of_kind.sort_by(|a, b| size(b).total_cmp(&size(a)));
+        }
+        if !of_kind.is_empty() {
+            table(out, model, against, kind, &of_kind);
+        }
+    }
+    out.push('\n');
+    let mut rest = words::environment(model, against, LISTED);
+    rest.extend(words::notes(against));
+    rest.push(words::summary(against));
+    rest.extend(words::groups(against));
+    rest.extend(words::without(model, against));
+    for line in rest {
+        let _ = writeln!(out, "{}", wrapped(&line, 0).join("\n  "));
+    }
+}
+
+/// What is known of a figure.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Worse,
+    Better,
+    /// Changed, and neither direction is better.
+    Changed,
+    /// Cannot be told.
+    Open,
+    /// Equivalent, or changed by less than the margin.
+    Same,
+}
+
+impl Kind {
+    fn of_line(line: &Line) -> Self {
+        match line.word {
+            Word::Equivalent | Word::BelowMargin if !line.same_centre => Self::Same,
+            Word::Undecided | Word::NotCompared if !line.same_centre => Self::Open,
+            _ => match (line.better, line.is_up()) {
+                (Better::Neither | Better::Other(_), _) => Self::Changed,
+                (Better::Lower, true) | (Better::Higher, false) => Self::Worse,
+                (Better::Lower, false) | (Better::Higher, true) => Self::Better,
+            },
+        }
+    }
+}
+
+/// How many figures got worse or better, are the same, or cannot be told.
+fn answer(against: &Against, margin: f64) -> String {
+    let count = |kind| against.lines.iter().filter(|line| Kind::of_line(line) == kind).count();
+    let within = words::per_cent(margin);
+    let parts = [
+        (count(Kind::Worse), "got worse".to_owned()),
+        (count(Kind::Better), "got better".to_owned()),
+        (count(Kind::Changed), "changed".to_owned()),
+        (count(Kind::Same), format!("the same within {within}")),
+        (count(Kind::Open), "cannot be told yet".to_owned()),
+    ];
+    let known: Vec<String> =
+        parts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
+    known.join(", ")
+}
+
+/// The figures of a kind; the verdict that most of them have stands above.
+fn table(out: &mut String, model: &Model, against: &Against, kind: Kind, of_kind: &[&Line]) {
+    let printed: Vec<Printed> =
+        of_kind.iter().map(|line| words::printed(line, &against.basis, model.margin)).collect();
+    let mut counts = BTreeMap::<&str, usize>::new();
+    printed.iter().for_each(|one| *counts.entry(&one.verdict).or_default() += 1);
+    let usual =
+        counts.into_iter().max_by_key(|(_, count)| *count).filter(|(_, count)| *count * 2 > printed.len());
+    let usual = usual.map(|(verdict, _)| verdict);
+    let heading = match kind {
+        _ if usual.is_some() => usual.unwrap_or_default(),
+        Kind::Worse => "got worse",
+        Kind::Better => "got better",
+        Kind::Changed => "changed",
+        Kind::Open => "cannot be told yet",
+        Kind::Same => "the same",
+    };
+    let style = match kind {
+        Kind::Worse => WORSE,
+        Kind::Better => BETTER,
+        _ => HEADING,
+    };
+    let _ = writeln!(out, "\n{style}{}{style:#}", wrapped(heading, 0).join("\n  "));
+    let heads =
+        ["", "baseline", "candidate", "change", words::range(&against.basis), "x baseline, o candidate"];
+    let mut grid = vec![heads.map(str::to_owned).to_vec()];
+    grid.extend(of_kind.iter().zip(&printed).map(|(line, one)| {
+        let figure = if line.figure == "value" { String::new() } else { line.figure.to_owned() };
+        let [base, candidate] = one.means.clone();
+        let strip = strip::text(&strip::places(&line.values));
+        vec![figure, base, candidate, one.change.clone(), one.interval.clone(), strip]
+    }));
+    // Columns that have no room are left out: first where the values lie, then the candidate, which the change gives.
+    let columns_width = |grid: &[Vec<String>]| {
+        lines(grid.to_vec(), 1..5).iter().map(|line| line.chars().count()).max().unwrap_or(0)
+    };
+    for dropped in [5, 2] {
+        if columns_width(&grid) + NARROWEST + 4 > width() {
+            grid.iter_mut().for_each(|row| {
+                row.remove(dropped);
+            });
+        }
+    }
+    let last = grid[0].len() - usize::from(grid[0].len() == 6);
+    let cells = lines(grid, 1..last);
+    let room = width().saturating_sub(4 + cells.iter().map(|line| line.chars().count()).max().unwrap_or(0));
+    let longest = of_kind.iter().map(|line| line.metric.chars().count()).max().unwrap_or(0);
+    let room = room.min(longest);
+    let mut before = "";
+    let _ = writeln!(out, "  {:room$}  {}", "", cells[0]);
+    for ((line, one), cells) in of_kind.iter().zip(&printed).zip(&cells[1..]) {
+        let is_new = line.metric != before;
+        before = &line.metric;
+        let name = if is_new { line.metric.as_str() } else { "" };
+        if name.chars().count() > room {
+            let _ = writeln!(out, "  {name}\n  {:room$}  {cells}", "");
+        } else {
+            let _ = writeln!(out, "  {name:room$}  {cells}");
+        }
+        if usual != Some(one.verdict.as_str()) {
+            let _ = writeln!(out, "{}", wrapped(&one.verdict, 6).join("\n"));
+        }
     }
 }

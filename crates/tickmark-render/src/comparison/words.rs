@@ -242,7 +242,7 @@ pub fn open(line: &Line, basis: &Basis, margin: f64) -> String {
 }
 
 /// A share in per cent, to a hundredth.
-fn per_cent(share: f64) -> String {
+pub(crate) fn per_cent(share: f64) -> String {
     format!("{} %", (share * 1e4).round() / 100.0)
 }
 

@@ -1,7 +1,7 @@
 //! The model as text for a person.
 
 use super::answer;
-use crate::grid::{self, WIDTH, wrapped};
+use crate::grid::{self, wrapped};
 use crate::{finding, number, reason};
 use anstyle::{AnsiColor, Style};
 use std::fmt::Write;
@@ -160,7 +160,7 @@ fn joined(parts: &[String]) -> String {
     let mut lines: Vec<String> = Vec::new();
     for part in parts {
         match lines.last_mut() {
-            Some(line) if line.chars().count() + 3 + part.chars().count() <= WIDTH => {
+            Some(line) if line.chars().count() + 3 + part.chars().count() <= grid::width() => {
                 line.push_str(" · ");
                 line.push_str(part);
             }
@@ -193,7 +193,9 @@ fn rows(out: &mut String, model: &Model, wanted: &dyn Fn(&Row) -> bool) {
         let widths = all_cells.iter().chain([&heads]).map(|cells| cells[column].chars().count());
         widths.max().unwrap_or(0)
     };
-    let room = WIDTH.saturating_sub((1..=4).map(|column| 2 + width(column)).sum::<usize>() + 2).min(TITLE);
+    let room =
+        grid::width().saturating_sub((1..=4).map(|column| 2 + width(column)).sum::<usize>() + 2).max(16);
+    let room = room.min(TITLE);
     // Titles that leave no room for figures stand in a line of their own.
     let is_long = |row: &Row| row.title.trim().chars().count() > room;
     let cells = all().zip(&all_cells).map(|(row, cells)| {
@@ -216,7 +218,7 @@ fn rows(out: &mut String, model: &Model, wanted: &dyn Fn(&Row) -> bool) {
                 let _ = writeln!(out, "{style}  {}{style:#}", row.title.trim());
             }
             let beside = format!("{line:width$}  {notes}", width = columns.len());
-            let shown = match beside.chars().count() <= WIDTH || notes.is_empty() {
+            let shown = match beside.chars().count() <= grid::width() || notes.is_empty() {
                 true => beside.trim_end().to_owned(),
                 // What has no room beside the figures stands below them.
                 false => std::iter::once(line).chain(wrapped(&notes, 6)).collect::<Vec<_>>().join("\n"),

@@ -11,17 +11,14 @@ const GROUPS: [(&str, &[&str]); 6] = [
     ("Exchange with other programs and machines", &["import", "export", "fleet"]),
     ("Set up the shell", &["completions", "man"]),
 ];
-/// Columns of the help where there is no terminal, and at most.
+/// Columns of the help at most.
 const WIDTH: usize = 100;
 /// Columns before what a command does.
 const INDENT: usize = 15;
 
 /// The command line with the commands of its help in groups.
 pub(crate) fn grouped(command: clap::Command) -> clap::Command {
-    // As clap finds the width for the rest of the help.
-    let columns = || std::env::var("COLUMNS").ok()?.parse().ok();
-    let terminal = terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
-    let width = terminal.or_else(columns).unwrap_or(WIDTH).clamp(2 * INDENT, WIDTH);
+    let width = tickmark_render::width().clamp(2 * INDENT, WIDTH);
     let header = *command.get_styles().get_header();
     let mut text = String::new();
     for (heading, names) in GROUPS {
@@ -36,7 +33,7 @@ pub(crate) fn grouped(command: clap::Command) -> clap::Command {
         }
         text.push('\n');
     }
-    command.help_template(format!(
+    command.term_width(width).help_template(format!(
         "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{text}{header}Options:{header:#}\n{{options}}{{after-help}}"
     ))
 }

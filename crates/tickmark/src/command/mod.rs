@@ -101,6 +101,11 @@ fn lmbench_tables(
 /// Writes text to standard output; colours go where they are wanted. A reader that has gone (`| head`)
 /// is no error.
 fn print(text: &str) -> Result<(), Error> {
+    write(&tickmark_render::folded(text))
+}
+
+/// Writes a text as it is.
+fn write(text: &str) -> Result<(), Error> {
     let mut out = anstream::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(Error::Output(error)),
@@ -111,7 +116,7 @@ fn print(text: &str) -> Result<(), Error> {
 /// Writes a value as indented JSON.
 fn print_json(value: &impl serde::Serialize) -> Result<(), Error> {
     let text = serde_json::to_string_pretty(value).map_err(|e| Error::Output(e.into()))?;
-    print(&format!("{text}\n"))
+    write(&format!("{text}\n"))
 }
 
 /// The store at a folder, or the user's own.

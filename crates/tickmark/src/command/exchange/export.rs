@@ -44,11 +44,11 @@ pub(in crate::command) fn run(store: &Store, export: &Export) -> Result<Code, Er
             return Ok(Code::Done);
         }
         ExportFormat::Openmetrics => {
-            crate::command::print(&crate::command::export_metrics::text(&recording))?;
+            crate::command::write(&crate::command::export_metrics::text(&recording))?;
             return Ok(Code::Done);
         }
         ExportFormat::Hdr => {
-            crate::command::print(&crate::command::export_gaps::hdr(&recording)?)?;
+            crate::command::write(&crate::command::export_gaps::hdr(&recording)?)?;
             return Ok(Code::Done);
         }
         ExportFormat::Perfetto => {
@@ -56,7 +56,7 @@ pub(in crate::command) fn run(store: &Store, export: &Export) -> Result<Code, Er
             return Ok(Code::Done);
         }
         ExportFormat::Benchfmt => {
-            crate::command::print(&export_benchmarks::benchfmt(&recording))?;
+            crate::command::write(&export_benchmarks::benchfmt(&recording))?;
             return Ok(Code::Done);
         }
         ExportFormat::GoogleBenchmark => {
@@ -111,7 +111,7 @@ fn csv(columns: &[&str], rows: &[Vec<Value>]) -> Result<(), Error> {
         out.write_record(row.iter().map(text)).map_err(failed)?;
     }
     let bytes = out.into_inner().map_err(|e| Error::Output(std::io::Error::other(e.to_string())))?;
-    crate::command::print(&String::from_utf8_lossy(&bytes))
+    crate::command::write(&String::from_utf8_lossy(&bytes))
 }
 
 /// The runs of the plan, with each metric that they give.

@@ -82,8 +82,8 @@ pub(in crate::command) fn show(model: &Model, format: CompareFormat) -> Result<(
     match format {
         CompareFormat::Text => crate::command::print(&render::text(model)),
         CompareFormat::Json => crate::command::print_json(&render::json(model)),
-        CompareFormat::Markdown => crate::command::print(&render::markdown(model)),
-        CompareFormat::Html => crate::command::print(&render::html(model)),
+        CompareFormat::Markdown => crate::command::write(&render::markdown(model)),
+        CompareFormat::Html => crate::command::write(&render::html(model)),
     }
 }
 
