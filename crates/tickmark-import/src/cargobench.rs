@@ -72,7 +72,7 @@ pub(super) fn read(name: &str, text: &str) -> Result<Vec<Imported>, String> {
             }
         } else if let Some((benchmark, [low, middle, high])) = criterion(line) {
             let metric =
-                format!("criterion.{}", label(if benchmark.is_empty() { before } else { benchmark }));
+                format!("criterion.{prefix}{}", label(if benchmark.is_empty() { before } else { benchmark }));
             for (what, text) in [("", middle), (".low", low), (".high", high)] {
                 if let Some(nanos) = time(&text) {
                     found.time(&format!("{metric}{what}"), nanos, 1.0);
@@ -80,7 +80,9 @@ pub(super) fn read(name: &str, text: &str) -> Result<Vec<Imported>, String> {
             }
         } else if is_divan(line) {
             path = vec![line.split_whitespace().next().unwrap_or_default().to_owned()];
-        } else if !path.is_empty() && (divan(found, &mut path, line) || divan_counter(found, &path, line)) {
+        } else if !path.is_empty()
+            && (divan(found, &mut path, &prefix, line) || divan_counter(found, &path, &prefix, line))
+        {
         } else {
             before = line.trim();
             return [
@@ -104,7 +106,7 @@ pub(super) fn read(name: &str, text: &str) -> Result<Vec<Imported>, String> {
 }
 
 /// Takes a line of divan's tree: `│  ├─ name   1.2 ns  │ 3 ns  │ 1.5 ns  │ 1.6 ns  │ 100  │ 100`.
-fn divan(found: &mut Imported, path: &mut Vec<String>, line: &str) -> bool {
+fn divan(found: &mut Imported, path: &mut Vec<String>, prefix: &str, line: &str) -> bool {
     let Some(at) = line.find("\u{251c}\u{2500} ").or(line.find("\u{2570}\u{2500} ")) else { return false };
     let depth = line[..at].chars().count() / 3 + 1;
     let mut cells = line[at..]
@@ -121,7 +123,7 @@ fn divan(found: &mut Imported, path: &mut Vec<String>, line: &str) -> bool {
     };
     path.truncate(depth);
     path.push(label(&name));
-    let metric = format!("divan.{}", path[1..].join("."));
+    let metric = format!("divan.{prefix}{}", path[1..].join("."));
     let values = [fastest].into_iter().chain(cells.map(time));
     for (what, nanos) in ["fastest", "slowest", "median", "mean"].into_iter().zip(values) {
         if let Some(nanos) = nanos {
@@ -132,7 +134,7 @@ fn divan(found: &mut Imported, path: &mut Vec<String>, line: &str) -> bool {
 }
 
 /// Takes the line of a counter below a benchmark of divan's tree: `│  │   58.7 GB/s  │ 883.5 MB/s  │ 51.4 GB/s  │ 23.8 GB/s  │  │`.
-fn divan_counter(found: &mut Imported, path: &[String], line: &str) -> bool {
+fn divan_counter(found: &mut Imported, path: &[String], prefix: &str, line: &str) -> bool {
     let cells: Vec<&str> = line.split('\u{2502}').map(str::trim).collect();
     // Bars of the tree stand before the first of the six columns.
     let Some(columns) = cells.len().checked_sub(6).map(|from| &cells[from..]) else { return false };
@@ -140,7 +142,7 @@ fn divan_counter(found: &mut Imported, path: &[String], line: &str) -> bool {
     if values.len() < 4 || path.len() < 2 {
         return false;
     }
-    let metric = format!("divan.{}", path[1..].join("."));
+    let metric = format!("divan.{prefix}{}", path[1..].join("."));
     for (what, (number, unit, factor)) in ["fastest", "slowest", "median", "mean"].into_iter().zip(values) {
         let (name, better) = match unit {
             Unit::Throughput => ("throughput", Better::Higher),

@@ -15,6 +15,9 @@ pub(super) fn read(name: &str, text: &str) -> Result<Vec<Imported>, String> {
     let mut found = begin("Catch2", name);
     found.is_one_replicate = true;
     let (mut reader, mut case, mut benchmark) = (Reader::from_str(text), String::new(), String::new());
+    if !["</Catch>", "</Catch2TestRun>"].iter().any(|end| text.trim_end().ends_with(end)) {
+        found.left_out.push("the end of the XML is missing: it was interrupted".to_owned());
+    }
     loop {
         let event = reader.read_event().map_err(|error| format!("no complete XML: {error}"))?;
         let (Event::Start(element) | Event::Empty(element)) = event else {

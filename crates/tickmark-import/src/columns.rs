@@ -86,8 +86,8 @@ fn single(text: &str, decimal_comma: bool) -> Option<Single> {
     // A head names a unit of times: time_ms.
     let nanos = head
         .and_then(|head| head.rsplit_once('_'))
-        .and_then(|(_, word)| super::number::unit(word))
-        .filter(|(unit, _)| *unit == Unit::Time);
+        .filter(|(_, word)| matches!(*word, "ns" | "us" | "ms" | "sec"))
+        .and_then(|(_, word)| super::number::unit(word));
     let values = match nanos {
         Some((unit, factor)) if values.iter().all(|(_, own)| own.is_none()) => {
             values.into_iter().map(|(value, _)| (value * factor, Some(unit))).collect()

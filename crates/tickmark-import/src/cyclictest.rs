@@ -50,8 +50,8 @@ pub(super) fn read(name: &str, text: &str) -> Result<Vec<Imported>, String> {
     }
     if all.is_several {
         found
-            .remarks
-            .push("the file has several runs, and the last one was taken: give each its own file".to_owned());
+            .left_out
+            .push("the file has several runs, and the last was taken: give each its own file".to_owned());
     }
     if all.estimated_mean {
         found
@@ -142,8 +142,16 @@ fn lines(text: &str) -> Result<All, String> {
     let mut labels: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
     let mut sums: Vec<f64> = Vec::new();
     let mut pids: BTreeMap<u64, &str> = BTreeMap::new();
+    let mut has_begun = false;
     for line in text.lines() {
+        if line.trim_end() == "# Histogram" && std::mem::replace(&mut has_begun, true) {
+            return Err("it has several histograms: give each its own file".to_owned());
+        }
         if let Some((number, figures)) = thread(line) {
+            // It ended before this thread woke once: nothing is known of it.
+            if figures[1] == 0.0 {
+                continue;
+            }
             let pid = line.split_once('(').and_then(|(_, rest)| rest.split_once(')'));
             let pid = pid.map_or("", |(pid, _)| pid.trim());
             all.is_several |= pids.insert(number, pid).is_some_and(|before| before != pid);

@@ -5,6 +5,7 @@ use super::number::{label, percentile, quantity, unit};
 use super::{begin, first_number};
 use crate::Imported;
 use serde_json::Value;
+use std::collections::BTreeMap;
 use tickmark_wire::{Better, Unit};
 
 pub(super) fn is(text: &str) -> bool {
@@ -21,13 +22,39 @@ fn direction(line: &str) -> Option<(&str, &str)> {
 pub(super) fn read(name: &str, text: &str) -> Result<Vec<Imported>, String> {
     let at = text.find("\"fio version\"").and_then(|at| text[..at].rfind('{'));
     let Some(at) = at else { return Ok(vec![from_text(name, text)]) };
-    // Warnings stand before its JSON.
-    let mut pages = serde_json::Deserializer::from_str(&text[at..]).into_iter::<Value>();
-    let page = pages.next().ok_or("no JSON")?.map_err(|error| format!("no complete JSON: {error}"))?;
+    // Warnings stand before its JSON, and several runs may follow each other.
+    let mut all = Vec::new();
+    for page in serde_json::Deserializer::from_str(&text[at..]).into_iter::<Value>() {
+        match page {
+            Ok(page) => all.push(from_page(name, &page)?),
+            Err(error) if all.is_empty() => return Err(format!("no complete JSON: {error}")),
+            // Messages of its end.
+            Err(_) => break,
+        }
+    }
+    Ok(all)
+}
+
+fn from_page(name: &str, page: &Value) -> Result<Imported, String> {
     let mut found = begin(&text_of(&page["fio version"]), name);
     found.is_one_replicate = true;
+    let settings = ["bs", "rw", "iodepth", "ioengine", "numjobs", "size", "direct", "filename"];
+    let mut know = |options: &Value| {
+        for key in settings {
+            found.know(&format!("fio.{key}"), &text_of(&options[key]), name);
+        }
+    };
+    know(&page["global options"]);
+    if let [job] = &page["jobs"].as_array().ok_or("no list of jobs")?[..] {
+        know(&job["job options"]);
+    }
+    let mut titles = BTreeMap::<String, usize>::new();
     for job in page["jobs"].as_array().ok_or("no list of jobs")? {
-        let title = label(&text_of(&job["jobname"]));
+        // Jobs of one name run at once: each is a figure of its own.
+        let name = label(&text_of(&job["jobname"]));
+        let count = titles.entry(name.clone()).or_default();
+        *count += 1;
+        let title = if *count > 1 { format!("{name}.job={count}") } else { name };
         if number(&job["error"]).is_some_and(|error| error != 0.0) {
             found.remarks.push(format!("job {title} ended with error {}", job["error"]));
         }
@@ -69,7 +96,7 @@ pub(super) fn read(name: &str, text: &str) -> Result<Vec<Imported>, String> {
             }
         }
     }
-    Ok(vec![found])
+    Ok(found)
 }
 
 /// 12.3k, 1234, 1.2M.

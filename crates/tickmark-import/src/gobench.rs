@@ -4,7 +4,8 @@
 use super::number::{label, unit_or_word};
 use super::{begin, named};
 use crate::Imported;
-use std::collections::BTreeSet;
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, BTreeSet};
 use tickmark_wire::{Better, Printed, Unit};
 
 /// Name, and numbers with their units, of `BenchmarkName-8  1000  12.5 ns/op  3 allocs/op`.
@@ -26,6 +27,26 @@ pub(super) fn is(text: &str) -> bool {
 }
 
 pub(super) fn read(name: &str, text: &str) -> Result<Vec<Imported>, String> {
+    // In benchfmt a key holds for what follows: where one changes, another result begins.
+    let known = RefCell::new(BTreeMap::<String, String>::new());
+    let has_figures = Cell::new(true);
+    let begins = |text: &str| {
+        if line(text).is_some() {
+            has_figures.set(true);
+        }
+        let Some((key, value)) = text.split_once(": ").filter(|(key, _)| !key.contains(' ') && *key != "pkg")
+        else {
+            return false;
+        };
+        let before = known.borrow_mut().insert(key.to_owned(), value.trim().to_owned());
+        let is_first = known.borrow().len() == 1 && before.is_none();
+        let changes = before.is_some_and(|before| before != value.trim());
+        (changes && has_figures.replace(false)) || is_first
+    };
+    super::each_run(name, text, begins, run)
+}
+
+fn run(name: &str, text: &str) -> Result<Imported, String> {
     let mut found = begin("go test", name);
     found.is_one_replicate = true;
     let packages: BTreeSet<&str> = text.lines().filter_map(|text| text.strip_prefix("pkg: ")).collect();
@@ -50,9 +71,11 @@ pub(super) fn read(name: &str, text: &str) -> Result<Vec<Imported>, String> {
         let Some((benchmark, figures)) = line(text) else {
             return ["PASS", "ok ", "FAIL", "---", "?", "testing:"].iter().any(|word| text.starts_with(word));
         };
-        // Of several packages the last part of the path tells benchmarks of one name apart.
+        // Of several packages the last part of the path tells benchmarks of one name apart, or all of it.
+        let last = |package: &str| package.rsplit('/').next().unwrap_or_default().to_owned();
+        let is_last = packages.iter().filter(|other| last(other.trim()) == last(package)).count() == 1;
         let prefix = if packages.len() > 1 {
-            format!("{}.", label(package.rsplit('/').next().unwrap_or(package)))
+            format!("{}.", label(&if is_last { last(package) } else { package.to_owned() }))
         } else {
             String::new()
         };
@@ -76,5 +99,5 @@ pub(super) fn read(name: &str, text: &str) -> Result<Vec<Imported>, String> {
         }
         true
     });
-    Ok(vec![found])
+    Ok(found)
 }

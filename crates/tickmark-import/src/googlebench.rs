@@ -7,6 +7,7 @@ use super::number::{label, unit};
 use crate::Imported;
 use crate::number::first_number;
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 use tickmark_wire::{Better, Printed, Unit};
 
 /// Members of a benchmark that are no counters of the user's.
@@ -30,6 +31,15 @@ const OWN: [&str; 14] = [
 /// The first columns of its CSV.
 const CSV: &str = "name,iterations,real_time,cpu_time,time_unit";
 
+/// Its JSON; lines of its standard error may stand before it.
+fn json_page(text: &str) -> Option<&str> {
+    let text = text.trim_start();
+    if text.starts_with('{') {
+        return Some(text);
+    }
+    text.find("\n{").map(|at| &text[at..])
+}
+
 /// True of the heads of the console's table.
 fn is_console(line: &str) -> bool {
     let words: Vec<&str> = line.split_whitespace().collect();
@@ -38,13 +48,13 @@ fn is_console(line: &str) -> bool {
 
 pub(super) fn is(text: &str) -> bool {
     let has = |key: &str| text.contains(&format!("\"{key}\""));
-    (text.trim_start().starts_with('{') && has("real_time") && (has("cpu_time") || has("run_name")))
+    (json_page(text).is_some() && has("real_time") && (has("cpu_time") || has("run_name")))
         || text.lines().any(|line| line.starts_with(CSV) || is_console(line))
 }
 
 /// The page as its JSON has it.
 fn parse(text: &str) -> Result<Value, String> {
-    if text.trim_start().starts_with('{') {
+    if let Some(text) = json_page(text) {
         return page(text);
     }
     let rows = match text.find(CSV) {
@@ -71,7 +81,13 @@ fn from_csv(text: &str) -> Result<Vec<Value>, String> {
 /// A line of the console: `BM_Copy/64  0.003 us  0.003 us  9142866 bytes_per_second=21.2G/s ops=355M/s label`.
 fn from_console(line: &str) -> Option<Value> {
     let line = line.trim_end();
-    let (name, rest) = line.split_once("  ").or_else(|| line.split_once(' '))?;
+    // A long number leaves one blank behind the longest name: the time is the first number with a unit behind it.
+    let unit_at = [" ns ", " us ", " ms ", " s "].iter().filter_map(|unit| line.find(unit)).min();
+    let name = match unit_at {
+        Some(at) => line[..at].rsplit_once(' ')?.0.trim_end(),
+        None => line.split("  ").next()?,
+    };
+    let rest = &line[name.len()..];
     if let Some((_, why)) = line.split_once("ERROR OCCURRED: ") {
         return Some(json!({ "name": name, "error_message": why.trim_matches('\'') }));
     }
@@ -112,9 +128,14 @@ pub(super) fn read(name: &str, text: &str) -> Result<Vec<Imported>, String> {
     let all = page["benchmarks"].as_array().ok_or("no list of benchmarks")?;
     // Before version 1.4 aggregates had no type, but their name.
     let suffixes = ["_mean", "_median", "_stddev", "_cv", "_BigO", "_RMS"];
+    let names: BTreeSet<&str> = all.iter().filter_map(|one| one["name"].as_str()).collect();
     let is_named_so = |one: &Value| {
         let name = one["name"].as_str().unwrap_or_default();
-        one["run_type"].is_null() && suffixes.iter().any(|suffix| name.ends_with(suffix))
+        // They come together; one alone is a benchmark of that name.
+        let has = |base: &str, suffix: &str| names.contains(format!("{base}{suffix}").as_str());
+        let are_together = |base: &str| has(base, "_mean") && has(base, "_stddev") || has(base, "_BigO");
+        let base = suffixes.iter().find_map(|suffix| name.strip_suffix(suffix));
+        one["run_type"].is_null() && base.is_some_and(are_together)
     };
     let is_aggregate = |one: &&Value| {
         one["run_type"] == "aggregate" || one.get("aggregate_name").is_some() || is_named_so(one)

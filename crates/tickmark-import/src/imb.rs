@@ -14,6 +14,7 @@ pub(super) fn read(name: &str, text: &str) -> Result<Vec<Imported>, String> {
     let mut found = begin("IMB", name);
     found.is_one_replicate = true;
     let (mut benchmark, mut processes, mut heads): (String, String, Vec<&str>) = Default::default();
+    let mut mode = String::new();
     found.take_lines(text, |found, line| {
         let line = line.trim();
         if line.contains("#repetitions") {
@@ -23,6 +24,10 @@ pub(super) fn read(name: &str, text: &str) -> Result<Vec<Imported>, String> {
         if let Some(rest) = line.strip_prefix('#') {
             if let Some(title) = rest.trim().strip_prefix("Benchmarking ") {
                 (benchmark, heads, processes) = (label(title), Vec::new(), String::new());
+                mode.clear();
+            } else if let Some(word) = rest.trim().strip_prefix("MODE:") {
+                // IMB-EXT and IMB-IO measure each benchmark in two modes.
+                mode = format!(".mode={}", label(&word.trim().to_ascii_lowercase()));
             } else if let Some((_, count)) =
                 rest.split_once("#processes =").or(rest.split_once("processes ="))
             {
@@ -56,7 +61,12 @@ pub(super) fn read(name: &str, text: &str) -> Result<Vec<Imported>, String> {
                 "Msg/sec" => ("messages", Unit::Rate, 1.0, Better::Higher),
                 _ => continue,
             };
-            found.repeat(&format!("imb.{benchmark}.{what}{processes}{size}"), unit, better, *value * factor);
+            found.repeat(
+                &format!("imb.{benchmark}.{what}{mode}{processes}{size}"),
+                unit,
+                better,
+                *value * factor,
+            );
         }
         true
     });

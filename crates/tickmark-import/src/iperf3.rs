@@ -25,6 +25,9 @@ fn from_text(name: &str, text: &str) -> Result<Vec<Imported>, String> {
         return Err(format!("iperf3 failed: {}", why.lines().next().unwrap_or_default()));
     }
     let mut found = begin("iperf3", name);
+    if text.contains("Reverse mode") {
+        found.know("iperf3.reverse", "1", name);
+    }
     let is_of_all = text.lines().any(|line| line.starts_with("[SUM]"));
     for line in text.lines().filter(|line| !is_of_all || line.starts_with("[SUM]")) {
         let line = line.trim_end();
@@ -42,19 +45,21 @@ fn from_text(name: &str, text: &str) -> Result<Vec<Imported>, String> {
         };
         let value = quantity(&format!("{} {}", words[at - 1], words[at].replace("Bytes", "iB")));
         let Some((value, unit)) = value else { continue };
-        found.figure(&format!("iperf3.{what}"), unit, Better::Higher, 1, value);
+        // Of both directions ("[  5][TX-C]", "[SUM][RX-C]") each has its figures.
+        let way = if line.contains("[RX-C]") || line.contains("[RX-S]") { ".reverse" } else { "" };
+        found.repeat(&format!("iperf3.{what}{way}"), unit, Better::Higher, value);
         let rest = &words[at + 1..];
         // Streams of bytes have how many segments were sent again; datagrams jitter, and how many were lost of all.
         match rest {
             [again, "sender"] => {
                 if let Some(count) = first_number(again) {
-                    found.figure("iperf3.retransmits", Unit::Count, Better::Lower, 1, count);
+                    found.repeat(&format!("iperf3.retransmits{way}"), Unit::Count, Better::Lower, count);
                 }
             }
             [jitter, "ms", _, percent, "receiver"] => {
                 if let Some((jitter, percent)) = first_number(jitter).zip(first_number(percent)) {
-                    found.figure("iperf3.jitter", Unit::Time, Better::Lower, 1, jitter * 1e6);
-                    found.figure("iperf3.lost", Unit::Share, Better::Lower, 1, percent * 0.01);
+                    found.repeat("iperf3.jitter", Unit::Time, Better::Lower, jitter * 1e6);
+                    found.repeat("iperf3.lost", Unit::Share, Better::Lower, percent * 0.01);
                 }
             }
             _ => {}
@@ -77,7 +82,14 @@ pub(super) fn read(name: &str, text: &str) -> Result<Vec<Imported>, String> {
     let mut found = begin(page["start"]["version"].as_str().unwrap_or("iperf3"), name);
     let end = &page["end"];
     // A stream of bytes has what was sent and what was received; datagrams have a sum.
-    for (what, sum) in [("sent", "sum_sent"), ("received", "sum_received"), ("datagrams", "sum")] {
+    for (what, sum) in [
+        ("sent", "sum_sent"),
+        ("received", "sum_received"),
+        ("datagrams", "sum"),
+        ("sent.reverse", "sum_sent_bidir_reverse"),
+        ("received.reverse", "sum_received_bidir_reverse"),
+        ("datagrams.reverse", "sum_bidir_reverse"),
+    ] {
         if let Some(bits) = end[sum]["bits_per_second"].as_f64() {
             found.figure(&format!("iperf3.{what}"), Unit::Throughput, Better::Higher, 1, bits / 8.0);
         }
@@ -94,7 +106,7 @@ pub(super) fn read(name: &str, text: &str) -> Result<Vec<Imported>, String> {
     let cpu = &end["cpu_utilization_percent"];
     figure("iperf3.cpu.here", Unit::Share, &cpu["host_total"], 0.01);
     figure("iperf3.cpu.there", Unit::Share, &cpu["remote_total"], 0.01);
-    for fact in ["protocol", "num_streams", "blksize", "duration"] {
+    for fact in ["protocol", "num_streams", "blksize", "duration", "reverse", "bidir"] {
         let value = &page["start"]["test_start"][fact];
         let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         found.know(&format!("iperf3.{fact}"), &text, name);

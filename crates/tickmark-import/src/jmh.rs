@@ -48,10 +48,14 @@ pub(super) fn read(name: &str, text: &str) -> Result<Vec<Imported>, String> {
         for (parameter, value) in one["params"].as_object().into_iter().flatten() {
             metric += &format!(".{}={}", label(parameter), label(&text_of(value)));
         }
+        let threads = |of: &Value| of["threads"].as_u64().unwrap_or(1);
+        if all.iter().any(|other| threads(other) != threads(one) && other["benchmark"] == one["benchmark"]) {
+            metric += &format!(".threads={}", threads(one));
+        }
         let mode = text_of(&one["mode"]);
         let also = if all
             .iter()
-            .filter(|other| other["benchmark"] == one["benchmark"] && other["params"] == one["params"])
+            .filter(|other| ["benchmark", "params", "threads"].iter().all(|key| other[*key] == one[*key]))
             .count()
             > 1
         {

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-/// A page of JSON; warnings of the program may stand before it.
+/// A page of JSON.
 pub(super) fn page(text: &str) -> Result<Value, String> {
     serde_json::from_str(text).map_err(|error| format!("no complete JSON: {error}"))
 }

@@ -14,7 +14,9 @@ pub(super) fn is(text: &str) -> bool {
         && text.contains("\"metrics\"")
         && (text.contains("\"http_req") || text.contains("\"iteration_duration\""));
     json || text.lines().any(|line| {
-        terminal(line).is_some_and(|(name, rest)| name.starts_with("http_req") && rest.contains("avg="))
+        terminal(line).is_some_and(|(name, rest)| {
+            (name.starts_with("http_req") || name == "iteration_duration") && rest.contains("avg=")
+        })
     })
 }
 
@@ -52,6 +54,8 @@ pub(super) fn read(name: &str, text: &str) -> Result<Vec<Imported>, String> {
         // handleSummary puts the figures one level deeper, beside the type and what they contain.
         let values = all.get("values").unwrap_or(all);
         let is_data = metric.starts_with("data_");
+        // Rates of k6 are shares: of so many that pass and fail.
+        let is_share = all["type"] == "rate" || !values["passes"].is_null();
         let is_time = all["contains"]
             .as_str()
             .map_or(metric.ends_with("_duration") || metric.starts_with("http_req_"), |kind| kind == "time");
@@ -59,14 +63,17 @@ pub(super) fn read(name: &str, text: &str) -> Result<Vec<Imported>, String> {
             let Some(value) = number(value) else { continue };
             let metric = format!("k6.{}", label(metric));
             match (key.as_str(), figure(key)) {
-                ("rate", _) if metric.ends_with("_failed") => {
-                    found.repeat(&metric, Unit::Share, Better::Lower, value);
-                }
-                ("value" | "rate", _) if metric == "k6.checks" => {
-                    found.repeat(&metric, Unit::Share, Better::Higher, value);
-                }
-                ("value", _) if metric.ends_with("_failed") => {
-                    found.repeat(&metric, Unit::Share, Better::Lower, value);
+                ("value" | "rate", _) if is_share => {
+                    // Of what was checked more is better, of what failed less; of others nobody says.
+                    let name = metric.as_str();
+                    let better = if name.starts_with("k6.checks") {
+                        Better::Higher
+                    } else if ["fail", "error"].iter().any(|word| name.contains(word)) {
+                        Better::Lower
+                    } else {
+                        Better::Neither
+                    };
+                    found.repeat(&metric, Unit::Share, better, value);
                 }
                 ("rate", _) if is_data => found.repeat(&metric, Unit::Throughput, Better::Neither, value),
                 ("rate", _) => found.repeat(&metric, Unit::Rate, Better::Higher, value),

@@ -33,7 +33,8 @@ fn title(line: &str) -> Option<String> {
 }
 
 pub(super) fn is(text: &str) -> bool {
-    text.lines().any(|line| title(line).is_some() || line.starts_with("THROUGHPUT=") || is_csv_head(line))
+    text.lines()
+        .any(|line| title(line).is_some() || line.starts_with("THROUGHPUT_UNITS=") || is_csv_head(line))
 }
 
 pub(super) fn read(name: &str, text: &str) -> Result<Vec<Imported>, String> {
@@ -59,7 +60,14 @@ pub(super) fn read(name: &str, text: &str) -> Result<Vec<Imported>, String> {
             false => test = None,
         }
     }
-    let pairs: Vec<(&str, &str)> = text.lines().filter_map(|line| line.trim().split_once('=')).collect();
+    // Each test of a log begins its keys anew.
+    let mut pairs: Vec<(&str, &str)> = Vec::new();
+    for (key, value) in text.lines().filter_map(|line| line.trim().split_once('=')) {
+        if pairs.iter().any(|(known, _)| *known == key) {
+            keys(&mut found, &std::mem::take(&mut pairs));
+        }
+        pairs.push((key, value));
+    }
     keys(&mut found, &pairs);
     let mut lines = text.lines().peekable();
     while let Some(head) = lines.next() {
@@ -161,10 +169,16 @@ fn keys(found: &mut Imported, pairs: &[(&str, &str)]) {
     if let Some(value) = number("THROUGHPUT") {
         match of("THROUGHPUT_UNITS") {
             Some("Trans/s") => found.repeat("netperf.rate", Unit::Rate, Better::Higher, value),
-            Some("10^6bits/s") | None => {
+            Some("10^6bits/s") => {
                 found.repeat("netperf.throughput", Unit::Throughput, Better::Higher, value * MEGABITS);
             }
-            Some(_) => {}
+            Some(word) => match UNITS.iter().find(|(unit, _)| word == format!("{unit}/s")) {
+                Some((_, bytes)) => {
+                    found.repeat("netperf.throughput", Unit::Throughput, Better::Higher, value * *bytes);
+                }
+                None => found.left_out.push(format!("THROUGHPUT in {word}: a unit that is not known")),
+            },
+            None => found.left_out.push("THROUGHPUT without THROUGHPUT_UNITS".to_owned()),
         }
     }
     for (key, what) in

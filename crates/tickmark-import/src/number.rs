@@ -104,6 +104,10 @@ pub fn unit(word: &str) -> Option<(Unit, f64)> {
     if let Some(factor) = head.strip_suffix("bit").or(head.strip_suffix("bits")).and_then(prefixed) {
         return a_second.then_some((Unit::Throughput, factor / 8.0));
     }
+    // Small letters are bits: Mbps, Mb/s.
+    if let Some(factor) = head.strip_suffix('b').filter(|_| a_second).and_then(prefixed) {
+        return Some((Unit::Throughput, factor / 8.0));
+    }
     let factor = head.strip_suffix('B').and_then(prefixed)?;
     Some((of(Unit::Bytes, Unit::Throughput), factor))
 }

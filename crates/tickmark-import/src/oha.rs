@@ -53,6 +53,7 @@ fn from_json(name: &str, text: &str) -> Result<Vec<Imported>, String> {
 fn from_text(name: &str, text: &str) -> Vec<Imported> {
     let tool = if text.contains("Success rate:") { "oha" } else { "hey" };
     let mut found = begin(tool, name);
+    let mut failed = 0.0;
     found.take_lines(text, |found, line| {
         let line = line.trim();
         // "  50% in 0.0012 secs", "  50.00% in 0.0012 sec".
@@ -68,7 +69,20 @@ fn from_text(name: &str, text: &str) -> Vec<Imported> {
             return true;
         }
         let Some((key, value)) = line.split_once(':') else {
-            return line.contains('[') || line.contains('|') || line.is_empty();
+            // "[200] 950 responses", "[10] connection error"; bars of the histogram have a sign behind them.
+            let bracket = line.strip_prefix('[').and_then(|rest| rest.split_once(']'));
+            if let Some((code, what)) = bracket {
+                let (code, count) = (first_number(code), first_number(what));
+                if what.contains("responses") {
+                    if code.zip(count).is_some_and(|(code, _)| code.value >= 400.0) {
+                        failed += count.map_or(0.0, |count| count.value);
+                    }
+                } else {
+                    failed += code.map_or(0.0, |code| code.value);
+                }
+                return true;
+            }
+            return line.contains('|') || line.contains('\u{25a0}') || line.is_empty();
         };
         let number = first_number(value);
         match (key.trim(), number) {
@@ -89,15 +103,23 @@ fn from_text(name: &str, text: &str) -> Vec<Imported> {
             ("Total" | "Total data" | "Size/request" | "Size/sec", _) => {}
             // "DNS-lookup:  0.0001 secs, 0.0000 secs, 0.0002 secs": average, fastest, slowest.
             _ => {
-                let parts: Vec<_> =
-                    value.split(',').filter_map(|part| first_number(part.strip_suffix(" secs")?)).collect();
+                let parts: Vec<_> = value
+                    .split(',')
+                    .filter_map(|part| {
+                        // oha's times have units of their own.
+                        let seconds =
+                            |part: &str| first_number(part.strip_suffix(" secs")?).map(|value| value * 1e9);
+                        seconds(part).or_else(|| time(part))
+                    })
+                    .collect();
                 let [average, fastest, slowest] = parts[..] else { return !value.contains("sec") };
-                for (what, seconds) in [("mean", average), ("min", fastest), ("max", slowest)] {
-                    found.time(&format!("{tool}.{}.{what}", named(key)), seconds, 1e9);
+                for (what, nanos) in [("mean", average), ("min", fastest), ("max", slowest)] {
+                    found.time(&format!("{tool}.{}.{what}", named(key)), nanos, 1.0);
                 }
             }
         }
         true
     });
+    found.repeat(&format!("{tool}.errors"), Unit::Count, Better::Lower, failed);
     vec![found]
 }

@@ -40,13 +40,31 @@ fn heads(text: &str) -> Vec<(String, Unit, f64, Better)> {
     text.split("  ").map(str::trim).filter(|head| !head.is_empty()).map(column).collect()
 }
 
+/// Validation since version 7: 1 of "Pass", 0 of "Fail".
+fn validation(word: &str) -> Option<Printed> {
+    let value = match word {
+        "Pass" => 1.0,
+        "Fail" => 0.0,
+        _ => return None,
+    };
+    Some(Printed { value, step: 0.0 })
+}
+
 pub(super) fn read(name: &str, text: &str) -> Result<Vec<Imported>, String> {
     let mut found = begin("OSU", name);
     found.is_one_replicate = true;
     let (mut prefix, mut columns, mut has_size) = (String::new(), Vec::new(), true);
+    let mut parameters = String::new();
     found.take_lines(text, |found, line| {
         if line.starts_with("# OSU ") {
             (prefix, columns) = (format!("osu.{}", label(&test(line))), Vec::new());
+            parameters.clear();
+            return true;
+        }
+        // "# [ pairs: 2 ] [ window size: 64 ]"
+        if line.starts_with("# [") {
+            let each = line.split(['[', ']']).filter_map(|part| part.split_once(':'));
+            parameters = each.map(|(key, value)| format!(".{}={}", named(key), label(value))).collect();
             return true;
         }
         if let Some(rest) = line.strip_prefix("# Size") {
@@ -64,8 +82,10 @@ pub(super) fn read(name: &str, text: &str) -> Result<Vec<Imported>, String> {
             }
             return true;
         }
-        let numbers: Option<Vec<Printed>> =
-            line.split_whitespace().map(|word| Printed::parse(word.as_bytes())).collect();
+        let numbers: Option<Vec<Printed>> = line
+            .split_whitespace()
+            .map(|word| Printed::parse(word.as_bytes()).or(validation(word)))
+            .collect();
         let Some(numbers) = numbers.filter(|numbers| !numbers.is_empty()) else {
             return line.trim().is_empty();
         };
@@ -77,7 +97,15 @@ pub(super) fn read(name: &str, text: &str) -> Result<Vec<Imported>, String> {
             return false;
         }
         for ((what, unit, factor, better), value) in columns.iter().zip(values) {
-            found.repeat(&format!("{prefix}.{what}{size}"), *unit, *better, *value * *factor);
+            if what == "validation" {
+                if value.value == 0.0 {
+                    found
+                        .remarks
+                        .push(format!("a message of size {} failed its validation", numbers[0].value));
+                }
+                continue;
+            }
+            found.repeat(&format!("{prefix}.{what}{parameters}{size}"), *unit, *better, *value * *factor);
         }
         true
     });

@@ -37,6 +37,8 @@ pub(super) fn read(name: &str, text: &str) -> Result<Vec<Imported>, String> {
             line if line.starts_with("Total time:") && line.ends_with("[sec]") => {
                 (".total", Unit::Time, Better::Lower, number * 1e9)
             }
+            // "Averaged 3850000 operations/sec (+- 0.25%), total secs = 10"
+            line if line.contains("operations/sec") => (".operations", Unit::Rate, Better::Higher, number),
             _ => continue,
         };
         let name = format!("{metric}{suffix}");

@@ -28,7 +28,11 @@ fn separated(line: &str) -> Option<Counted<'_>> {
         .find(|at| is_event(fields[*at]) && !is_unit(fields[*at]) && is_unit(fields[at - 1]))?;
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     let (value, before) = match at {
+        // "S0,8,1234,ns,duration_time": a socket, die or core has its number of CPUs before the value.
         3.. if separator == ','
+            && (at == 3
+                || fields[at - 4].starts_with("CPU")
+                || Printed::parse(fields[at - 4].as_bytes()).is_some())
             && digits(fields[at - 3])
             && digits(fields[at - 2])
             && !fields[at - 1].is_empty() =>
@@ -92,6 +96,9 @@ const KNOWN: [&str; 12] = [
 
 fn put(found: &mut Imported, event: &str, of: &str, unit_name: &str, value: Printed) {
     let metric = format!("perf.stat.{}{of}", label(event));
+    // Before version 4.17 the time of clocks had no unit, and was ms.
+    let is_clock = matches!(event.split(':').next(), Some("task-clock" | "cpu-clock"));
+    let unit_name = if is_clock && unit_name.is_empty() { "msec" } else { unit_name };
     match unit(unit_name) {
         Some((unit, factor)) => found.repeat(&metric, unit, Better::Lower, value * factor),
         None => found.repeat(&metric, Unit::Count, Better::Lower, value),
@@ -99,6 +106,10 @@ fn put(found: &mut Imported, event: &str, of: &str, unit_name: &str, value: Prin
 }
 
 pub(super) fn read(name: &str, text: &str) -> Result<Vec<Imported>, String> {
+    super::each_run(name, text, |line| line.contains("Performance counter stats for"), run)
+}
+
+fn run(name: &str, text: &str) -> Result<Imported, String> {
     let mut found = begin("perf stat", name);
     found.is_one_replicate = true;
     let is_json = is_json(text);
@@ -164,6 +175,7 @@ pub(super) fn read(name: &str, text: &str) -> Result<Vec<Imported>, String> {
         let words: Vec<&str> = rest.split_whitespace().collect();
         let (value, unit, event) = match words[..] {
             [unit_name, event] if unit(unit_name).is_some() => (fraction(digits), unit_name, event),
+            [event @ ("task-clock" | "cpu-clock")] => (fraction(digits), "msec", event),
             [event] => (whole(digits), "", event),
             _ => return false,
         };
@@ -177,15 +189,25 @@ pub(super) fn read(name: &str, text: &str) -> Result<Vec<Imported>, String> {
                 .to_owned(),
         );
     }
-    Ok(vec![found])
+    Ok(found)
 }
 
 /// A whole number with any separators of thousands: points, commas, blanks of several kinds, apostrophes.
 fn whole(text: &str) -> Option<Printed> {
     let text = text.trim();
-    let known = |c: char| c.is_ascii_digit() || c.is_whitespace() || ".,'\u{2019}\u{202f}\u{a0}".contains(c);
-    let digits: String = text.chars().filter(char::is_ascii_digit).collect();
-    text.chars().all(known).then(|| Printed::parse(digits.as_bytes())).flatten()
+    let separates = |c: char| c.is_whitespace() || ".,'\u{2019}\u{202f}\u{a0}".contains(c);
+    let groups: Vec<&str> = text.split(separates).collect();
+    let are_digits =
+        groups.iter().all(|group| !group.is_empty() && group.bytes().all(|b| b.is_ascii_digit()));
+    // Groups of three, or of two and three as in India; anything else is a fraction.
+    let are_groups = groups.len() == 1
+        || (groups[0].len() <= 3
+            && groups.last().is_some_and(|last| last.len() == 3)
+            && groups[1..].iter().all(|group| matches!(group.len(), 2 | 3)));
+    match are_digits && are_groups {
+        true => Printed::parse(groups.concat().as_bytes()),
+        false => fraction(text).filter(|_| are_digits && groups.len() == 2),
+    }
 }
 
 /// A number with a fraction, whose last point or comma is the decimal mark.

@@ -10,7 +10,13 @@ pub(super) fn is(text: &str) -> bool {
 }
 
 pub(super) fn read(name: &str, text: &str) -> Result<Vec<Imported>, String> {
-    each_run(name, text, |line| line.starts_with("transaction type:"), run)
+    // The version stands before the first line of a run; of old versions there is none.
+    let begins = if text.lines().any(|line| line.starts_with("pgbench (")) {
+        "pgbench ("
+    } else {
+        "transaction type:"
+    };
+    each_run(name, text, |line| line.starts_with(begins), run)
 }
 
 fn run(name: &str, text: &str) -> Result<Imported, String> {
@@ -18,6 +24,7 @@ fn run(name: &str, text: &str) -> Result<Imported, String> {
     let mut found =
         begin(&version.map_or("pgbench".to_owned(), |version| format!("pgbench {version}")), name);
     let (mut round, mut are_statements) = (0, false);
+    let mut statements = Vec::<String>::new();
     found.take_lines(text, |found, line| {
         if line.starts_with("transaction type:") {
             round += 1;
@@ -28,7 +35,12 @@ fn run(name: &str, text: &str) -> Result<Imported, String> {
             return true;
         }
         if are_statements && let Some((latency, statement)) = statement(line) {
-            let metric = format!("pgbench.statement.{}", label(statement));
+            // One statement may stand in a script twice.
+            let name = label(statement);
+            let before = statements.iter().filter(|known| **known == name).count();
+            let again = if before > 0 { format!(".again={before}") } else { String::new() };
+            let metric = format!("pgbench.statement.{name}{again}");
+            statements.push(name);
             found.figure(&metric, Unit::Time, Better::Lower, round, latency * 1e6);
             return true;
         }

@@ -10,8 +10,16 @@ pub(super) fn is(text: &str) -> bool {
 }
 
 pub(super) fn read(name: &str, text: &str) -> Result<Vec<Imported>, String> {
+    super::each_run(name, text, |line| line.starts_with("PING "), run)
+}
+
+fn run(name: &str, text: &str) -> Result<Imported, String> {
     let mut found = begin("ping", name);
     found.is_one_replicate = true;
+    // "PING example.org (192.0.2.1) 56(84) bytes of data."
+    if let Some(host) = text.lines().find_map(|line| line.strip_prefix("PING ")?.split_whitespace().next()) {
+        found.know("ping.host", host, name);
+    }
     found.take_lines(text, |found, line| {
         if let Some((_, value)) = line.split_once(" time=") {
             let Some(nanos) = time(value) else { return false };
@@ -23,5 +31,5 @@ pub(super) fn read(name: &str, text: &str) -> Result<Vec<Imported>, String> {
         }
         true
     });
-    Ok(vec![found])
+    Ok(found)
 }

@@ -63,8 +63,8 @@ fn latency(found: &mut Imported, text: &str) {
     });
     if is_several {
         found
-            .remarks
-            .push("the file has several runs, and the last one was taken: give each its own file".to_owned());
+            .left_out
+            .push("the file has several runs, and the last was taken: give each its own file".to_owned());
     }
     for (at, kind) in KINDS.into_iter().enumerate() {
         let mut all = Summary::default();
@@ -124,16 +124,24 @@ const NOISE: [(&str, Unit, Better); 8] = [
 fn noise(found: &mut Imported, text: &str) {
     let nanos = scale(text);
     let mut rows: BTreeMap<u32, Vec<Printed>> = BTreeMap::new();
+    let (mut periods, mut is_several) = (BTreeMap::<u32, u64>::new(), false);
     found.take_lines(text, |_, line| {
         let words: Vec<&str> = line.split_whitespace().collect();
         if let [cpu, period, rest @ ..] = &words[..]
             && let (Ok(cpu), true) = (cpu.parse(), period.starts_with('#'))
         {
+            let count: u64 = period[1..].parse().unwrap_or(0);
+            is_several |= periods.insert(cpu, count).is_some_and(|before| before > count);
             rows.insert(cpu, rest.iter().map_while(|word| Printed::parse(word.as_bytes())).collect());
             return true;
         }
         line.contains("Operating System Noise") || line.contains("CPU Period") || line.starts_with("duration")
     });
+    if is_several {
+        found
+            .left_out
+            .push("the file has several runs, and the last was taken: give each its own file".to_owned());
+    }
     for (cpu, row) in rows {
         let [runtime, noise, rest @ ..] = &row[..] else { continue };
         found.time(&format!("rtla.osnoise.noise.cpu={cpu}"), *noise, nanos);
@@ -155,13 +163,15 @@ fn histogram(found: &mut Imported, text: &str) {
     let of = if text.contains("timerlat") { "timerlat" } else { "osnoise" };
     let (mut heads, mut all) = (Vec::<String>::new(), BTreeMap::<&str, Vec<f64>>::new());
     let mut bins: Vec<(f64, Vec<f64>)> = Vec::new();
-    let mut is_sum = false;
+    let (mut is_sum, mut is_several) = (false, false);
     found.take_lines(text, |_, line| {
         let mut words = line.split_whitespace();
         let Some(first) = words.next() else { return true };
         let rest: Vec<&str> = words.collect();
         let numbers = || rest.iter().map_while(|word| word.parse().ok()).collect::<Vec<f64>>();
         match first {
+            "Index" if !heads.is_empty() => is_several = true,
+            _ if is_several => {}
             "Index" => heads = rest.iter().map(|word| (*word).to_owned()).collect(),
             // Newer versions print a summary of all CPUs behind.
             "ALL:" => is_sum = true,
@@ -183,6 +193,11 @@ fn histogram(found: &mut Imported, text: &str) {
         }
         true
     });
+    if is_several {
+        found.left_out.push(
+            "the file has several histograms, and the first was taken: give each its own file".to_owned(),
+        );
+    }
     let of_column = |what: &str, at: usize| all.get(what).and_then(|row| row.get(at)).copied();
     for (at, head) in heads.iter().enumerate() {
         let (kind, cpu) = head.split_once('-').unwrap_or((head, "0"));

@@ -9,7 +9,8 @@ use tickmark_wire::{Better, Printed, Unit};
 fn line(text: &str) -> Option<(&str, Printed)> {
     let fields: Vec<&str> = text.split_whitespace().collect();
     let [kind, queries, low, high, rate] = fields[..] else { return None };
-    let counts = queries.parse::<u64>().is_ok() && [low, high].iter().all(|time| time.parse::<f64>().is_ok());
+    let is_whole = |word: &&str| word.bytes().all(|b| b.is_ascii_digit());
+    let counts = [&queries, &low, &high].into_iter().all(is_whole);
     let known = kind.starts_with(|c: char| c.is_ascii_alphabetic()) && kind.contains('_');
     (counts && known).then_some(kind).zip(Printed::parse(rate.as_bytes()))
 }
@@ -20,8 +21,11 @@ fn is_head(text: &str) -> bool {
 }
 
 pub(super) fn is(text: &str) -> bool {
-    let rows = text.lines().filter_map(line).count();
-    rows >= 2 || (rows == 1 && text.lines().any(is_head))
+    // Without its head, its own two kinds of query are known.
+    let kinds: Vec<&str> = text.lines().filter_map(line).map(|(kind, _)| kind).collect();
+    let are_own =
+        kinds.len() > 1 && kinds.iter().all(|kind| matches!(*kind, "select_index" | "update_index"));
+    are_own || (!kinds.is_empty() && text.lines().any(is_head))
 }
 
 pub(super) fn read(name: &str, text: &str) -> Result<Vec<Imported>, String> {

@@ -10,15 +10,21 @@ pub(super) fn is(text: &str) -> bool {
 }
 
 pub(super) fn read(name: &str, text: &str) -> Result<Vec<Imported>, String> {
+    super::each_run(name, text, |line| line.contains("Starting test..."), run)
+}
+
+fn run(name: &str, text: &str) -> Result<Imported, String> {
     let mut found = begin("sockperf", name);
     let whole = text.contains("--full-rtt") || text.contains("Round trip is");
     let what_is_timed = if whole { "round_trip" } else { "latency" };
     for line in text.lines().filter(|line| line.contains("sockperf: ")) {
         // Of its throughput test: "Summary: Message Rate is 136492 [msg/sec]", "Summary: BandWidth is 1.822 MBps (14.579 Mbps)", of
         // 1,048,576 bytes each.
+        // With --giga-size 1,000 times as many.
+        let bytes = if line.contains("GBps") { 1_048_576_000.0 } else { 1_048_576.0 };
         let sums = [
             ("Message Rate is ", "messages", Unit::Rate, 1.0),
-            ("BandWidth is ", "bandwidth", Unit::Throughput, 1_048_576.0),
+            ("BandWidth is ", "bandwidth", Unit::Throughput, bytes),
         ];
         for (label, what, unit, factor) in sums {
             if let Some(value) = line.split_once(label).and_then(|(_, value)| first_number(value)) {
@@ -51,7 +57,7 @@ pub(super) fn read(name: &str, text: &str) -> Result<Vec<Imported>, String> {
     if let Some((_, parameters)) = header {
         found.know("sockperf.parameters", parameters.trim(), name);
     }
-    Ok(vec![found])
+    Ok(found)
 }
 
 /// "# dropped messages = 0; # duplicated messages = 0; # out-of-order messages = 0".

@@ -1,7 +1,7 @@
 //! sysbench, all tests, also of version 0.4: each run in a file is a run of its test; several tests are metrics of their own.
 
 use super::number::percentile;
-use super::{begin, each_run, first_number};
+use super::{begin, each_run, first_number, named};
 use crate::Imported;
 use tickmark_wire::{Better, Printed, Unit};
 
@@ -101,6 +101,17 @@ fn figures(found: &mut Imported, name: &str, text: &str) {
             put("operations", Unit::Rate, Better::Higher, rate);
             return true;
         }
+        // "Doing random r/w test", "Block size 16KiB", "Using synchronous I/O mode".
+        for (head, fact) in [
+            ("Doing ", "sysbench.doing"),
+            ("Block size ", "sysbench.block_size"),
+            ("Using ", "sysbench.mode"),
+        ] {
+            if let Some(rest) = line.strip_prefix(head) {
+                found.know(fact, rest.trim(), name);
+                return true;
+            }
+        }
         let Some((label, value)) = line.split_once(':') else {
             return !line.contains("sec") || line.starts_with("sysbench ");
         };
@@ -159,22 +170,22 @@ fn figures(found: &mut Imported, name: &str, text: &str) {
             | "execution time (avg/stddev)"
             | "total number of events"
             | "total time taken by event execution" => return true,
-            "read"
-            | "write"
-            | "other"
-            | "total"
-            | "block size"
+            "block size"
             | "total size"
             | "operation"
             | "scope"
             | "Block size"
             | "Memory block size"
-            | "Memory transfer size" => return true,
-            "Number of IO requests"
+            | "Memory transfer size"
             | "Read/Write ratio for combined random IO test"
             | "Prime numbers limit"
             | "Maximum prime number checked in CPU test"
-            | "Extra file open flags" => return true,
+            | "Extra file open flags" => {
+                let words = named(label);
+                found.know(&format!("sysbench.{words}"), value.trim(), name);
+                return true;
+            }
+            "read" | "write" | "other" | "total" | "Number of IO requests" => return true,
             _ => return number.is_none() || value.trim().is_empty(),
         };
         let Some(value) = value else { return false };

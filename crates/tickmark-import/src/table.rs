@@ -215,7 +215,11 @@ struct ValueColumn {
 impl ValueColumn {
     fn new(at: usize, name: &str, unit_name: Option<&str>) -> Self {
         // "latency (us)", "latency [us]", "time_ms".
-        let in_head = || name.rsplit_once(['(', '[']).map(|(_, word)| word.trim_end_matches([')', ']']));
+        // "latency (min)" is a least one.
+        let in_head = || {
+            let word = name.rsplit_once(['(', '[']).map(|(_, word)| word.trim_end_matches([')', ']']));
+            word.filter(|word| *word != "min")
+        };
         let behind = || {
             name.rsplit_once('_')
                 .map(|(_, word)| word)
@@ -267,7 +271,7 @@ pub(super) fn read(name: &str, text: &str, options: &TableOptions) -> Result<Vec
     let metric = options.metric.as_deref().map(find).transpose()?;
     let time = options.time.as_deref().map(find).transpose()?;
     let role = |at: usize| groups.iter().any(|(own, _)| *own == at) || metric == Some(at) || time == Some(at);
-    let values: Vec<ValueColumn> = if options.values.is_empty() {
+    let mut values: Vec<ValueColumn> = if options.values.is_empty() {
         let is_figures = |at: usize| {
             table.rows.iter().any(|(_, cells)| {
                 cells.get(at).is_some_and(|cell| figure(cell, options.decimal_comma).is_some())
@@ -296,6 +300,14 @@ pub(super) fn read(name: &str, text: &str, options: &TableOptions) -> Result<Vec
     };
     if values.is_empty() {
         return Err("no column of figures".to_owned());
+    }
+    // "time (ms)" and "time (us)" are two.
+    let names: Vec<String> = values.iter().map(|value| value.name.clone()).collect();
+    for value in &mut values {
+        if names.iter().filter(|name| **name == value.name).count() > 1 {
+            value.name =
+                heads.get(value.at).map_or_else(|| format!("column.{}", value.at + 1), |head| label(head));
+        }
     }
     let mut all: BTreeMap<Option<Timestamp>, Imported> = BTreeMap::new();
     for (number, cells) in &table.rows {

@@ -259,7 +259,7 @@ fn lines_that_were_not_taken_and_contradictions_are_said() {
     has("googlebench.json", "BM_Bad: not measured: no device");
     has("perfstat-r.txt", "mean of perf's runs");
     let twice = text("rtla-timerlat-top.txt").1 + &text("rtla-timerlat-top.txt").1.replace("#58", "#8");
-    assert!(read_alone("r", &twice).unwrap()[0].remarks[0].contains("several runs"));
+    assert!(read_alone("r", &twice).unwrap()[0].left_out[0].contains("several runs"));
     assert!(
         remarks("gobench.txt").is_empty() && remarks("wrk-two-runs.log").is_empty(),
         "{:?} {:?}",
@@ -297,6 +297,74 @@ fn netperf_as_csv() {
     let found = only("netperf.csv", text);
     assert_eq!(found.series["netperf.throughput"].values[1].value, 117.6e6);
     assert!((value(&found, "netperf.latency.mean") - 12_500.0).abs() < 1e-9 && found.rounds == 2);
+}
+
+#[test]
+fn results_of_several_settings_are_not_runs_of_one() {
+    let names = |text: &str| -> Vec<String> {
+        read_alone("log", text).unwrap().into_iter().map(|one| one.host).collect()
+    };
+    let perf =
+        |what: &str| format!(" Performance counter stats for '{what}':\n\n 100.50 msec task-clock\n\n");
+    assert_eq!(names(&(perf("old") + &perf("new"))), ["log (command='old')", "log (command='new')"]);
+    let ping = |host: &str| {
+        format!("PING {host} (192.0.2.1) 56(84) bytes of data.\n64 bytes: icmp_seq=1 ttl=64 time=0.1 ms\n")
+    };
+    assert_eq!(names(&(ping("a") + &ping("b"))), ["log (host=a)", "log (host=b)"]);
+    let memory = |size: &str| {
+        format!(
+            "sysbench 1.0.20\nRunning memory speed test\n  block size: {size}\n  operation: write\n\n\
+                 100.00 MiB transferred (1000.00 MiB/sec)\ntotal time: 1s\n"
+        )
+    };
+    assert_eq!(names(&(memory("1KiB") + &memory("4KiB"))).len(), 2);
+    assert_eq!(read_alone("log", &(memory("1KiB") + &memory("1KiB"))).unwrap()[0].rounds, 2);
+    let go =
+        "commit: a\nBenchmarkX 10 100 ns/op\nBenchmarkX 10 110 ns/op\ncommit: b\nBenchmarkX 10 900 ns/op\n";
+    let found = read_alone("log", go).unwrap();
+    assert_eq!((found.len(), found[0].series["go.X.time"].values.len()), (2, 2));
+    let fio = |size: &str| {
+        format!(
+            "{{\"fio version\":\"fio-3.33\",\"jobs\":[{{\"jobname\":\"j\",\"job options\":{{\"bs\":\"{size}\"}},\
+                 \"read\":{{\"total_ios\":10,\"iops\":5.0}}}}]}}\n"
+        )
+    };
+    assert_eq!(read_alone("log", &(fio("4k") + &fio("4k"))).unwrap()[0].rounds, 2);
+    let files: Vec<(String, String)> = ["4k", "1m"].map(|size| (size.to_owned(), fio(size))).to_vec();
+    assert_eq!(read(&files, &TableOptions::default()).unwrap().0.len(), 2);
+    let pgbench =
+        "pgbench (15.4)\ntransaction type: x\nnumber of clients: 1\nlatency average = 1 ms\ntps = 1000\n";
+    assert_eq!(read_alone("log", &pgbench.repeat(3)).unwrap()[0].rounds, 3);
+}
+
+#[test]
+fn units_and_shares_are_what_the_programs_mean() {
+    let only_value = |text: &str, metric: &str| value(&read_alone("t", text).unwrap()[0], metric);
+    let old = "Performance counter stats for 'x':\n\n 0.512345 task-clock (msec) # 0.001 CPUs utilized\n 1,234,567 cycles\n";
+    assert_eq!(only_value(old, "perf.stat.task-clock").round(), 512_345.0);
+    assert_eq!(only_value(old, "perf.stat.cycles"), 1_234_567.0);
+    let socket = "S0,8,1001234567,ns,duration_time,1001234567,100.00,,\n";
+    assert_eq!(only_value(socket, "perf.stat.duration_time.of=S0"), 1_001_234_567.0);
+    let k6 = r#"{"metrics":{"iteration_duration":{"type":"trend","contains":"time","values":{"avg":5.0}},
+        "errors":{"type":"rate","contains":"default","values":{"rate":0.05,"passes":5,"fails":95}}}}"#;
+    let found = read_alone("k", k6).unwrap();
+    assert_eq!((value(&found[0], "k6.errors"), &found[0].kinds["k6.errors"].unit), (0.05, &Unit::Share));
+    assert_eq!(found[0].kinds["k6.errors"].better, Better::Lower);
+    for (text, wanted) in [
+        (
+            "name n min_us max_us mean_us\nalloc_small 1000 12 14 13.1\nalloc_large 1000 112 140 131.0\n",
+            "a table of 5",
+        ),
+        ("THROUGHPUT=512\nLATENCY=4.5\n", "no known program"),
+    ] {
+        assert!(read_alone("t", text).unwrap_err().contains(wanted), "{text}");
+    }
+    assert_eq!(only_value("latency_min\n12\n13\n", "column.latency_min"), 12.0);
+    assert_eq!(unit("Mbps"), Some((Unit::Throughput, 125_000.0)));
+    let own = "Benchmark Time CPU Iterations\nBM_geo_mean          5 ns            5 ns    100\n\
+               BM_long 1234567890 ns   1234567000 ns            1\n";
+    assert_eq!(only_value(own, "benchmark.BM_geo_mean.real_time"), 5.0);
+    assert_eq!(only_value(own, "benchmark.BM_long.real_time"), 1_234_567_890.0);
 }
 
 #[test]

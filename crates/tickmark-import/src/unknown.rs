@@ -17,8 +17,10 @@ const OTHER_FORMS: &[(&str, &str, &str)] = &[
     ("Bucket", "Histogram", "a histogram of vegeta: vegeta report -type=json has the figures"),
     ("test session starts", "benchmark", "pytest's text: run it with --benchmark-json FILE"),
     ("BenchmarkDotNet", "Mean", "BenchmarkDotNet's summary: run it with --exporters json"),
+    ("Time (mean \u{b1} \u{3c3})", "Range", "hyperfine's text: run it with --export-json FILE"),
+    ("time             counts unit events", "", "perf stat in intervals: run it with -x, as well"),
     (": Mean +- std dev", "", "pyperf's text: run it with -o FILE"),
-    ("Benchmark Mode", "Score", "JMH's table: run it with -rf json, and import jmh-result.json"),
+    ("Benchmark ", " Score ", "JMH's table: run it with -rf json, and import jmh-result.json"),
 ];
 
 /// What a text of no known format looks like, and the command that would read it.

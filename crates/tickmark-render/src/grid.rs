@@ -88,6 +88,12 @@ pub(crate) fn wrapped(text: &str, indent: usize) -> Vec<String> {
     textwrap::wrap(text, options.break_words(false)).into_iter().map(Cow::into_owned).collect()
 }
 
+/// A text whose lines but the first are indented.
+pub(crate) fn hanging(text: &str) -> String {
+    let options = textwrap::Options::new(width()).subsequent_indent("  ").break_words(false);
+    textwrap::fill(text, options)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

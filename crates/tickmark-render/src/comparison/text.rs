@@ -2,7 +2,7 @@
 
 use super::strip;
 use super::words::{self, Printed};
-use crate::grid::{lines, width, wrapped};
+use crate::grid::{hanging, lines, width, wrapped};
 use anstyle::{AnsiColor, Style};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -42,7 +42,7 @@ fn write_comparison(out: &mut String, model: &Model, against: &Against) {
     }
     out.push('\n');
     for line in words::parties(model, against) {
-        let _ = writeln!(out, "{}", wrapped(&line, 0).join("\n  "));
+        let _ = writeln!(out, "{}", hanging(&line));
     }
     for kind in [Kind::Worse, Kind::Better, Kind::Changed, Kind::Open, Kind::Same] {
         let mut of_kind: Vec<&Line> =
@@ -62,7 +62,7 @@ fn write_comparison(out: &mut String, model: &Model, against: &Against) {
     rest.extend(words::groups(against));
     rest.extend(words::without(model, against));
     for line in rest {
-        let _ = writeln!(out, "{}", wrapped(&line, 0).join("\n  "));
+        let _ = writeln!(out, "{}", hanging(&line));
     }
 }
 
@@ -131,7 +131,7 @@ fn table(out: &mut String, model: &Model, against: &Against, kind: Kind, of_kind
         Kind::Better => BETTER,
         _ => HEADING,
     };
-    let _ = writeln!(out, "\n{style}{}{style:#}", wrapped(heading, 0).join("\n  "));
+    let _ = writeln!(out, "\n{style}{}{style:#}", hanging(heading));
     let heads =
         ["", "baseline", "candidate", "change", words::range(&against.basis), "x baseline, o candidate"];
     let mut grid = vec![heads.map(str::to_owned).to_vec()];

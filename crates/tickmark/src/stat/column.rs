@@ -262,8 +262,15 @@ impl Column<'_> {
         let end = line.iter().rposition(|byte| !blank(byte)).map_or(0, |at| at + 1);
         // Empty cells keep their place where no blank separates; the older tool drops them.
         let keeps = self.forms.is_some() && !self.delimiters.iter().any(|byte| matches!(byte, b' ' | b'\t'));
+        // A separator between quotation marks is none.
+        let has_quotes =
+            self.forms.is_some() && line[..end].iter().filter(|byte| **byte == b'"').count() % 2 == 0;
+        let mut is_quoted = false;
         line[..end]
-            .split(|byte| self.delimiters.contains(byte))
+            .split(move |byte| {
+                is_quoted ^= has_quotes && *byte == b'"';
+                !is_quoted && self.delimiters.contains(byte)
+            })
             .filter(move |token| keeps || !token.is_empty())
             .take_while(|token| token.first() != Some(&b'#'))
     }

@@ -93,13 +93,20 @@ pub(crate) fn build(sets: &mut [(String, Vec<f64>)], exact: &[Option<Distances>]
         workers.into_iter().map(|worker| worker.join().ok().flatten()).collect()
     });
     let described: Vec<Set> = described.into_iter().flatten().collect();
-    let against = if manner.test { against(sets, &described, manner) } else { Vec::new() };
+    // Differences of rounded integers would be none of theirs.
+    let is_rounded = described.iter().any(|set| set.origin != 0);
+    let against = if manner.test && !is_rounded { against(sets, &described, manner) } else { Vec::new() };
     let large = sets.iter().map(|(_, values)| values.len()).max().unwrap_or(0);
-    let left_out = (manner.test && sets.len() > 1 && large > DRAWN).then(|| match large > RANKED {
-        _ if manner.paired => format!("the check by ranks is left out above {DRAWN} pairs"),
-        true => format!("checks by ranks and by drawing again are left out above {RANKED} values a side"),
-        false => format!("the interval of the medians is left out above {DRAWN} values a side"),
-    });
+    let left_out =
+        (manner.test && sets.len() > 1 && large > DRAWN && !is_rounded).then(|| match large > RANKED {
+            _ if manner.paired => format!("the check by ranks is left out above {DRAWN} pairs"),
+            true => format!("checks by ranks and by drawing again are left out above {RANKED} values a side"),
+            false => format!("the interval of the medians is left out above {DRAWN} values a side"),
+        });
+    let rounded =
+        "integers above 2^53 are described and not compared: subtract a constant from all of them first";
+    let left_out =
+        left_out.or_else(|| (is_rounded && manner.test && sets.len() > 1).then(|| rounded.to_owned()));
     Model { manner, sets: described, against, left_out }
 }
 
@@ -161,7 +168,7 @@ fn outliers(values: &mut Vec<f64>, summary: &Summary, manner: Manner) -> Outlier
 
 fn against(sets: &[(String, Vec<f64>)], described: &[Set], manner: Manner) -> Vec<Against> {
     let Some(((_, base), others)) = sets.split_first() else { return Vec::new() };
-    let moments: Vec<Moments> = described.iter().map(moments).collect();
+    let moments: Vec<Moments> = described.iter().map(|set| moments(&set.summary)).collect();
     let Some((first, later)) = moments.split_first() else { return Vec::new() };
     let sides: Vec<Sides<'_>> = others
         .iter()
@@ -213,10 +220,8 @@ fn differences(base: &[f64], other: &[f64]) -> Vec<f64> {
     base.iter().zip(other).map(|(a, b)| b - a).collect()
 }
 
-fn moments(set: &Set) -> Moments {
-    let summary = &set.summary;
-    let mean = summary.mean + set.origin as f64;
-    Moments { count: summary.count as f64, mean, deviation: summary.deviation }
+fn moments(summary: &Summary) -> Moments {
+    Moments { count: summary.count as f64, mean: summary.mean, deviation: summary.deviation }
 }
 
 /// The difference of the medians. The seed is fixed: the same numbers give the same page.

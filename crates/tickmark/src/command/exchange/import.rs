@@ -4,6 +4,7 @@ use crate::cli::{self, Format, Import};
 use crate::command::import_events;
 use crate::error::{Code, Error};
 use serde_json::json;
+use std::borrow::Cow;
 use std::fmt::Write;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -215,6 +216,17 @@ fn name(path: &Path) -> String {
     if start < end { parts[start..end].join("/") } else { file }
 }
 
+/// The text of bytes: UTF-16 where its mark stands before it, as PowerShell writes, else UTF-8.
+fn decoded(bytes: &[u8]) -> Cow<'_, str> {
+    let unit: fn([u8; 2]) -> u16 = match bytes {
+        [0xff, 0xfe, ..] => u16::from_le_bytes,
+        [0xfe, 0xff, ..] => u16::from_be_bytes,
+        _ => return String::from_utf8_lossy(bytes),
+    };
+    let units: Vec<u16> = bytes.as_chunks::<2>().0.iter().map(|pair| unit(*pair)).collect();
+    Cow::Owned(String::from_utf16_lossy(&units))
+}
+
 /// How a Parquet file begins.
 const PARQUET: &[u8] = b"PAR1";
 
@@ -231,7 +243,7 @@ pub(in crate::command) fn text(path: &Path) -> Result<(String, String), Error> {
     if bytes.starts_with(PARQUET) {
         return Ok((name, tickmark_tables::csv_from_parquet(path, MOST as usize)?));
     }
-    let text = String::from_utf8_lossy(&bytes);
+    let text = decoded(&bytes);
     Ok((name, text.trim_start_matches('\u{feff}').to_owned()))
 }
 

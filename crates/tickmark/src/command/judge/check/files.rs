@@ -44,11 +44,11 @@ impl Part {
 pub(super) fn run(options: &Check) -> Result<Code, Error> {
     let folder = tempfile::tempdir().map_err(Error::file("make", "a temporary folder"))?;
     let store = Store::at(Some(folder.path().to_owned()), |_| {})?;
-    let mut new = Vec::new();
-    for path in &options.new {
+    let (mut new, mut known) = (Vec::new(), BTreeSet::new());
+    for path in options.new.iter().filter(|path| known.insert(own_path(path))) {
         new.extend(from_file(&store, path, true)?);
     }
-    let mut earlier = history(&store, &options.history)?;
+    let mut earlier = history(&store, &options.history, &mut known)?;
     earlier.sort_by_key(|result| std::cmp::Reverse(result.recording.meta.created));
     if new.is_empty() {
         let newest = earlier.first().map(|result| result.recording.meta.created);
@@ -128,15 +128,28 @@ fn worst(codes: Vec<Code>) -> Code {
     codes.into_iter().max_by_key(rank).unwrap_or(Code::Done)
 }
 
-/// Earlier results: files, those of folders, and imported recordings of stores. A file that is no result is named and left out.
-fn history(store: &Store, paths: &[PathBuf]) -> Result<Vec<FileResult>, Error> {
+/// A path by which a file is known, however it was named.
+fn own_path(path: &Path) -> PathBuf {
+    std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
+}
+
+/// Earlier results: files, those of folders, and imported recordings of stores. A file that is no result is named and left out; one that is
+/// `known` counts once, and a new one not among the earlier.
+fn history(
+    store: &Store,
+    paths: &[PathBuf],
+    known: &mut BTreeSet<PathBuf>,
+) -> Result<Vec<FileResult>, Error> {
     let mut all = Vec::new();
     for path in paths {
+        if !known.insert(own_path(path)) {
+            continue;
+        }
         match path.is_dir() {
             true if path.join("recordings").is_dir() => all.extend(from_store(path)?),
             true => {
-                for file in files_in(path)? {
-                    match from_file(store, &file, false) {
+                for file in files_in(path)?.iter().filter(|file| known.insert(own_path(file))) {
+                    match from_file(store, file, false) {
                         Ok(found) => all.extend(found),
                         Err(error) => anstream::eprintln!("tickmark: warning: left out: {error}"),
                     }
