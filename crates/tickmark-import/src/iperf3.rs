@@ -43,7 +43,9 @@ fn from_text(name: &str, text: &str) -> Result<Vec<Imported>, String> {
         else {
             continue;
         };
-        let value = quantity(&format!("{} {}", words[at - 1], words[at].replace("Bytes", "iB")));
+        let before = at.checked_sub(1).map(|before| words[before]);
+        let value =
+            before.and_then(|number| quantity(&format!("{number} {}", words[at].replace("Bytes", "iB"))));
         let Some((value, unit)) = value else { continue };
         // Of both directions ("[  5][TX-C]", "[SUM][RX-C]") each has its figures.
         let way = if line.contains("[RX-C]") || line.contains("[RX-S]") { ".reverse" } else { "" };

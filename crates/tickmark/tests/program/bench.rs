@@ -12,6 +12,11 @@ pub(crate) fn program() -> &'static str {
     env!("CARGO_BIN_EXE_tickmark")
 }
 
+/// A text with single blanks between its words, however it was wrapped.
+pub(crate) fn words(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 impl Bench {
     pub(crate) fn new() -> Self {
         Self { folder: tempfile::tempdir().unwrap() }
@@ -24,7 +29,7 @@ impl Bench {
     /// `tickmark ARGUMENTS` with the store of this bench.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(program());
-        command.args(arguments).env("TICKMARK_STORE", self.store());
+        command.args(arguments).env("TICKMARK_STORE", self.store()).env_remove("COLUMNS");
         command
     }
 
