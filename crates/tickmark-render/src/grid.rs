@@ -69,6 +69,25 @@ pub(crate) fn lines(
     table.lines().map(|line| line.trim_end().to_owned()).collect()
 }
 
+/// The same, without those of the columns in `droppable` that have no room beside an indent of 2, the first one first.
+pub(crate) fn fitting(rows: Vec<Vec<String>>, right: &[usize], droppable: &[usize]) -> Vec<String> {
+    let mut kept: Vec<usize> = (0..rows.first().map_or(0, Vec::len)).collect();
+    let made = |kept: &[usize]| {
+        let cells = |row: &Vec<String>| kept.iter().map(|at| row[*at].clone()).collect();
+        let right = kept.iter().enumerate().filter(|(_, at)| right.contains(at)).map(|(number, _)| number);
+        lines(rows.iter().map(cells), right)
+    };
+    let mut table = made(&kept);
+    for column in droppable {
+        if table.iter().all(|line| line.chars().count() + 2 <= width()) {
+            break;
+        }
+        kept.retain(|at| at != column);
+        table = made(&kept);
+    }
+    table
+}
+
 /// The same as a table: its first row is a heading, and bold.
 pub(crate) fn table(
     out: &mut String,

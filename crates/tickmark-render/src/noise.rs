@@ -1,6 +1,6 @@
 //! Interruptions of a spinning loop, as text and as JSON.
 
-use crate::grid::{lines, wrapped};
+use crate::grid::{fitting, lines, width, wrapped};
 use crate::number::{count, percent, time};
 use crate::reason;
 use anstyle::Style;
@@ -35,8 +35,8 @@ pub fn text(noise: &Noise) -> String {
         percent(named),
         percent(unseen)
     );
-    let _ = writeln!(out, "{}", tick(noise));
-    let _ = writeln!(out, "{}", accounts(&noise.accounts));
+    let _ = writeln!(out, "{}", wrapped(&tick(noise), 0).join("\n"));
+    let _ = writeln!(out, "{}", wrapped(&accounts(&noise.accounts), 0).join("\n"));
     match &noise.osnoise {
         None => {}
         Some(Ok(Osnoise { lost, interrupts })) => {
@@ -51,20 +51,20 @@ pub fn text(noise: &Noise) -> String {
         }
     }
     out.push('\n');
-    let heading = ["cause", "times/s", "median", "p99", "longest", "share of the CPU"].map(str::to_owned);
+    let heading = ["cause", "of the CPU", "times/s", "median", "p99", "longest"].map(str::to_owned);
     let row = |kind: &Kind| {
         let at = |q| kind.lengths.quantile(q).map_or_else(String::new, time);
         vec![
             what(&kind.what),
+            share(kind.total / noise.span),
             format!("{:.1}", kind.count as f64 / seconds),
             at(0.5),
             at(0.99),
             at(1.0),
-            share(kind.total / noise.span),
         ]
     };
     let rows = std::iter::once(heading.to_vec()).chain(noise.kinds.iter().map(row));
-    for (number, line) in lines(rows, 1..6).into_iter().enumerate() {
+    for (number, line) in fitting(rows.collect(), &[1, 2, 3, 4, 5], &[4, 3]).into_iter().enumerate() {
         let _ = if number == 0 {
             writeln!(out, "  {HEADING}{line}{HEADING:#}")
         } else {
@@ -157,6 +157,14 @@ fn heat(seconds: f64, rows: Vec<(String, Vec<f64>)>) -> String {
     if most <= 0.0 {
         return String::new();
     }
+    // Beside the names; neighbours are one column where there is no room for both.
+    let longest = rows.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
+    let room = width().saturating_sub(longest + 4).max(8);
+    let together = rows.first().map_or(1, |(_, shares)| shares.len().div_ceil(room).max(1));
+    let mean = |shares: &[f64]| shares.iter().sum::<f64>() / shares.len() as f64;
+    let rows: Vec<(String, Vec<f64>)> =
+        rows.into_iter().map(|(name, shares)| (name, shares.chunks(together).map(mean).collect())).collect();
+    let most = rows.iter().flat_map(|(_, shares)| shares).copied().fold(0.0, f64::max);
     let level = |share: &f64| if *share > 0.0 { LEVELS[((share / most * 8.0) as usize).min(7)] } else { ' ' };
     let columns = rows.first().map_or(1, |(_, shares)| shares.len().max(1));
     let mut out = format!(

@@ -19,6 +19,9 @@ pub fn text(wakes: &Wakes) -> String {
     let observed: Vec<(&WaitMethodRow, &WakeUpSummary)> =
         wakes.ways.iter().filter_map(|way| Some((way, way.summary.as_ref().ok()?))).collect();
     let mut out = String::new();
+    if let Some(answer) = answer(&observed, wakes) {
+        let _ = writeln!(out, "{}\n", wrapped(&answer, 0).join("\n"));
+    }
     // Those that some way has enough wake-ups for.
     let known = |(_, q): &(&str, f64)| observed.iter().any(|(_, observed)| observed.quantile(*q).is_some());
     let shown: Vec<(&str, f64)> = SHOWN.into_iter().filter(known).collect();
@@ -77,8 +80,27 @@ pub fn text(wakes: &Wakes) -> String {
         }
         let _ = writeln!(out);
     }
+    // Those of which nothing can be said, by the reason.
+    let mut unsaid: Vec<(&str, Vec<&str>)> = Vec::new();
     for (way, observed) in &observed {
-        let _ = writeln!(out, "{}", wrapped(&beyond(way, observed, wakes), 0).join("\n"));
+        match beyond(way, observed, wakes) {
+            Ok(text) => {
+                let _ = writeln!(out, "{}", wrapped(&text, 0).join("\n"));
+            }
+            Err(why) => match unsaid.iter_mut().find(|(known, _)| *known == why) {
+                Some((_, titles)) => titles.push(&way.title),
+                None => unsaid.push((why, vec![&way.title])),
+            },
+        }
+    }
+    for (why, titles) in unsaid {
+        let titles = if titles.len() == observed.len() && titles.len() > 1 {
+            "all".to_owned()
+        } else {
+            titles.join(", ")
+        };
+        let text = format!("{titles}: nothing is said beyond the latest: {why}.");
+        let _ = writeln!(out, "{}", wrapped(&text, 0).join("\n"));
     }
     for way in &wakes.ways {
         if let Err(why) = &way.summary {
@@ -137,18 +159,59 @@ fn how_long(limit: &Limit, interval: Option<f64>) -> String {
     }
 }
 
+/// What a person who waits wants to know first: of the sleep that most programs use, and which way is the least and the most late.
+fn answer(observed: &[(&WaitMethodRow, &WakeUpSummary)], wakes: &Wakes) -> Option<String> {
+    let usual = observed.iter().find(|(way, _)| way.title == "clock_nanosleep").or(observed.first())?;
+    let (way, of_usual) = usual;
+    let at = |quantile| of_usual.quantile(quantile).map_or_else(|| "-".to_owned(), signed);
+    let mut text = format!(
+        "{}: {} late in the median, {} at p99, {} at worst of {}",
+        way.title,
+        at(0.5),
+        at(0.99),
+        signed(of_usual.worst()),
+        of_usual.late.as_slice().len()
+    );
+    // The limit of the largest length that is not its own longest.
+    let limit = of_usual.limits.iter().filter(|limit| limit.length != of_usual.worst());
+    if let Some(limit) = limit.max_by(|a, b| a.length.total_cmp(&b.length)) {
+        text += &format!(
+            ". Of 10,000 more such wake-ups expect at most {:.0} later than {} ({} confidence)",
+            (limit.share * 10_000.0).ceil(),
+            time(limit.length),
+            percent(wakes.confidence)
+        );
+    }
+    let median = |one: &&(&WaitMethodRow, &WakeUpSummary)| one.1.quantile(0.5).unwrap_or(f64::MAX);
+    let least = observed.iter().min_by(|a, b| median(a).total_cmp(&median(b)))?;
+    let most = observed.iter().max_by(|a, b| a.1.worst().total_cmp(&b.1.worst()))?;
+    if observed.len() > 1 {
+        text += &format!(
+            ". Least late in the median: {} ({}); latest of all: {} ({})",
+            least.0.title,
+            signed(median(&least)),
+            most.0.title,
+            signed(most.1.worst())
+        );
+    }
+    Some(text + ".")
+}
+
 /// Estimate beyond the latest wake-up.
-fn beyond(way: &WaitMethodRow, observed: &WakeUpSummary, wakes: &Wakes) -> String {
+///
+/// # Errors
+/// Why there is none.
+fn beyond(way: &WaitMethodRow, observed: &WakeUpSummary, wakes: &Wakes) -> Result<String, &'static str> {
     let title = &way.title;
     match &observed.beyond {
         Ok(extreme) => {
             let (value, limit) = (time(extreme.value), time(extreme.limit));
             let confidence = percent(wakes.confidence);
-            format!(
+            Ok(format!(
                 "{title}: of ten times as many wake-ups one is expected later than {value} (at most {limit}, {confidence} conf.)."
-            )
+            ))
         }
-        Err(why) => format!("{title}: nothing is said beyond the latest: {}.", refused(*why)),
+        Err(why) => Err(refused(*why)),
     }
 }
 

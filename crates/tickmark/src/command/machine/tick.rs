@@ -143,9 +143,12 @@ fn show(recording: &Recording, noise: &Noise, options: &Tick) -> Result<(), Erro
     }
     let header = report::build(recording, &|_| false, false).header;
     crate::command::print(&format!("{}\n\n", tickmark_render::report::header(&header)))?;
-    crate::command::print(&tickmark_render::noise::text(noise))?;
-    let predicted = predicted(recording, noise, options);
-    predicted.map_or(Ok(()), |predicted| crate::command::print(&tickmark_render::what_if::text(&predicted)))
+    // What was asked is answered first.
+    if let Some(predicted) = predicted(recording, noise, options) {
+        let answer = tickmark_render::what_if::text(&predicted);
+        crate::command::print(&format!("{}\n\n", answer.trim()))?;
+    }
+    crate::command::print(&tickmark_render::noise::text(noise))
 }
 
 /// The same for programs.
