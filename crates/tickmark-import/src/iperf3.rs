@@ -13,13 +13,13 @@ pub(super) fn is(text: &str) -> bool {
     text.lines().any(is_head) && text.contains("/sec")
 }
 
-/// True of the heads of its text: "[ ID] Interval           Transfer     Bitrate         Retr".
+/// True of the heads of its text: `[ ID] Interval           Transfer     Bitrate         Retr`.
 fn is_head(line: &str) -> bool {
     line.trim_start().starts_with("[ ID]") && line.contains("Interval") && line.contains("Transfer")
 }
 
-/// Its sums, which it prints last: "[  5]   0.00-2.00   sec  3.22 GBytes  13.8 Gbits/sec   11   sender". Of several streams, those of all
-/// ("[SUM]"). Its bytes are counted in powers of 1,024, its bits in powers of 1,000.
+/// Its sums, which it prints last: `[  5]   0.00-2.00   sec  3.22 GBytes  13.8 Gbits/sec   11   sender`. Of several streams, those of all
+/// (`[SUM]`). Its bytes are counted in powers of 1,024, its bits in powers of 1,000.
 fn from_text(name: &str, text: &str) -> Result<Vec<Imported>, String> {
     if let Some((_, why)) = text.split_once("iperf3: error - ") {
         return Err(format!("iperf3 failed: {}", why.lines().next().unwrap_or_default()));

@@ -19,7 +19,8 @@ pub fn width() -> usize {
 }
 
 /// The width that somebody reads with: none where standard output is a pipe or a file, and COLUMNS says nothing.
-fn reader_width() -> Option<usize> {
+#[must_use]
+pub fn reader_width() -> Option<usize> {
     let said = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok());
     let terminal = || {
         let size = std::io::stdout().is_terminal().then(terminal_size::terminal_size)?;
@@ -70,7 +71,7 @@ pub(crate) fn lines(
 }
 
 /// The same, without those of the columns in `droppable` that have no room beside an indent of 2, the first one first.
-pub(crate) fn fitting(rows: Vec<Vec<String>>, right: &[usize], droppable: &[usize]) -> Vec<String> {
+pub(crate) fn fitting(rows: &[Vec<String>], right: &[usize], droppable: &[usize]) -> Vec<String> {
     let mut kept: Vec<usize> = (0..rows.first().map_or(0, Vec::len)).collect();
     let made = |kept: &[usize]| {
         let cells = |row: &Vec<String>| kept.iter().map(|at| row[*at].clone()).collect();

@@ -43,6 +43,6 @@ pub mod scenario;
 pub mod wakes;
 pub mod what_if;
 
-pub use grid::{folded, width};
+pub use grid::{folded, reader_width, width};
 pub use number::{count, figure};
 pub use reason::{elsewhere, incomparable, no_figure};

@@ -64,7 +64,9 @@ pub fn text(noise: &Noise) -> String {
         ]
     };
     let rows = std::iter::once(heading.to_vec()).chain(noise.kinds.iter().map(row));
-    for (number, line) in fitting(rows.collect(), &[1, 2, 3, 4, 5], &[4, 3]).into_iter().enumerate() {
+    for (number, line) in
+        fitting(&rows.collect::<Vec<_>>(), &[1, 2, 3, 4, 5], &[4, 3]).into_iter().enumerate()
+    {
         let _ = if number == 0 {
             writeln!(out, "  {HEADING}{line}{HEADING:#}")
         } else {

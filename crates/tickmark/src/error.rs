@@ -144,6 +144,10 @@ fn hint(what: &str, error: &std::io::Error) -> &'static str {
         ErrorKind::ReadOnlyFilesystem | ErrorKind::PermissionDenied => {
             "; take another place with --store DIR"
         }
+        // A folder that nobody can make, as below /proc.
+        ErrorKind::NotFound | ErrorKind::NotADirectory if what == "make" => {
+            "; take another place with --store DIR"
+        }
         _ => "",
     }
 }

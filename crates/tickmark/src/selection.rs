@@ -110,6 +110,11 @@ fn nearest(name: &str, catalogue: &Catalogue) -> Option<String> {
     let metrics = catalogue.offers.iter().flat_map(|offer| &offer.metrics);
     let suites = suites().map(|suite| -> &str { suite });
     let names = metrics.map(|metric| metric.name.as_str()).chain(suites);
+    nearest_of(name, names)
+}
+
+/// The name that is most like another one, if it is much like it.
+pub(crate) fn nearest_of<'n>(name: &str, names: impl Iterator<Item = &'n str>) -> Option<String> {
     let close = names.map(|known| (strsim::normalized_damerau_levenshtein(name, known), known));
     let (likeness, best) = close.max_by(|a, b| a.0.total_cmp(&b.0))?;
     (likeness > 0.5).then(|| best.to_owned())

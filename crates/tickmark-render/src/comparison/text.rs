@@ -6,7 +6,7 @@ use crate::grid::{hanging, lines, width, wrapped};
 use anstyle::{AnsiColor, Style};
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use tickmark_analysis::comparison::{Against, Line, Model, Word};
+use tickmark_analysis::comparison::{Against, Basis, Line, Model, Word};
 use tickmark_wire::Better;
 
 /// Facts that are listed.
@@ -37,9 +37,20 @@ pub fn render(model: &Model) -> String {
 
 fn write_comparison(out: &mut String, model: &Model, against: &Against) {
     let _ = writeln!(out, "{}", wrapped(&answer(against, model.margin), 0).join("\n"));
-    if let Some(deciding) = &against.experiment {
-        let _ = writeln!(out, "to decide, run: {}", words::command(deciding));
-    }
+    let is_open = against.lines.iter().any(|line| Kind::of_line(line) == Kind::Open);
+    let next = match (&against.experiment, &against.basis) {
+        (Some(deciding), _) => Some(format!("to decide, run: {}", words::command(deciding))),
+        (None, Basis::Few { imported: true, .. }) if is_open => {
+            Some("to decide: three or more files a side".to_owned())
+        }
+        (None, Basis::Few { .. }) if is_open => {
+            Some("to decide: three or more recordings a side, made alternately".to_owned())
+        }
+        _ => None,
+    };
+    next.iter().for_each(|next| {
+        let _ = writeln!(out, "{}", hanging(next));
+    });
     out.push('\n');
     for line in words::parties(model, against) {
         let _ = writeln!(out, "{}", hanging(&line));

@@ -12,7 +12,8 @@ A server of our own with workers on one socket, and a client with many connectio
 for latencies. Without --rate the next request is sent when an answer has come (closed loop): a slow server is asked less. With it requests are due at times of their own (open loop).
 
 Examples:
-  tickmark http                                   as netrate: a connection each, on one CPU and on two, 10 runs of 30 s each
+  tickmark http                                   a connection each, on one CPU and on two, 10 runs of 2.5 s each
+  tickmark http --duration 30s                    the same as long as netrate did
   tickmark http --quick                           3 runs of 2 s
   tickmark http --quick --connection keep-alive --connections 1,32
   tickmark http --rate 5000 --arrivals poisson --connection keep-alive
@@ -83,7 +84,7 @@ pub(crate) struct Http {
     /// How often it reads a clock for each request
     #[arg(long, value_name = "N", default_value = "0", requires = "serve", value_parser = clap::value_parser!(u32).range(0..=1_000_000))]
     pub(crate) reads: u32,
-    /// How long each run measures [default: 30s; with --quick 2s, with --find-capacity too 6s]
+    /// How long each run measures [default: 2.5s; with --quick 2s, with --find-capacity too 6s]
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(crate) duration: Option<Nanos>,
     /// Runs of each, in random order [default: 10; with --quick 3]

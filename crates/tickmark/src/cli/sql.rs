@@ -12,7 +12,8 @@ SQLite is part of tickmark. A server of our own (--start) is started for each ru
 the tables http_auth and http_log, which --create makes.
 
 Examples:
-  tickmark sql                                    SQLite, select_index: 10 runs of 30 s
+  tickmark sql                                    SQLite, select_index: 10 runs of 4 s
+  tickmark sql --duration 30s                     as the document: 10 runs of 30 s
   tickmark sql --quick --start mariadb,postgres   servers of our own: 3 runs of 2 s each
   tickmark sql --start mariadb --queries 20000 --runs 5
   tickmark sql --start postgres --load point-select,read-write --connections 1,8 --quick
@@ -54,7 +55,7 @@ pub(crate) struct Sql {
     /// The CPU of our own server: the client's, or another one [default: another one, where there are two]
     #[arg(long, value_name = "PLACE", value_delimiter = ',', value_parser = ["same", "across"])]
     pub(crate) place: Vec<String>,
-    /// How long each run measures [default: 30s; with --quick 2s]
+    /// How long each run measures [default: 4s; with --quick 2s]
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(crate) duration: Option<Nanos>,
     /// Runs of each, in random order [default: 10; with --quick 3]

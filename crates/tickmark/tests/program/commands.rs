@@ -137,6 +137,72 @@ fn a_probe_with_an_argument_gives_two_metrics() {
     assert_eq!(back["rows"].as_array().unwrap().len(), 2);
 }
 
+/// The widest line, in characters, of what a command prints at a width.
+fn widest(bench: &Bench, arguments: &[&str], columns: usize) -> usize {
+    let done = bench.command(arguments).env("COLUMNS", columns.to_string()).output().unwrap();
+    let text = out(&done);
+    assert!(!text.is_empty(), "{arguments:?}: {}", err(&done));
+    // A word that is longer than the line, such as a path, cannot be folded, and clap folds no line of usage.
+    let can_be_folded = |line: &&str| line.split_whitespace().count() > 1 && !line.starts_with("Usage: ");
+    text.lines().filter(can_be_folded).map(|line| line.trim_end().chars().count()).max().unwrap_or(0)
+}
+
+#[test]
+#[ignore = "second tier: measures for 20 s"]
+fn the_answer_comes_first_and_fits_the_terminal() {
+    let bench = Bench::new();
+    let probes = ["clock", "syscall.null", "timer", "tick", "process.fork", "switch.2p.0k"];
+    for name in ["one", "two"] {
+        let done =
+            bench.run(&[&["run"], &probes[..], &["--runs", "2", "--budget", "4s", "--name", name]].concat());
+        let text = out(&done);
+        let screen: String = text.lines().take(24).collect::<Vec<_>>().join("\n");
+        for part in ["CLOCK_MONOTONIC is read in", "late in the median", "lost time", "trust", "Notes"] {
+            assert!(screen.contains(part), "{part} is not on the first screen: {text}");
+        }
+        // Headlines alone; the rest is a command away.
+        assert!(!text.contains("clock_gettime(TAI)") && text.contains("tickmark show"), "{text}");
+        assert!(out(&bench.run(&["show", name])).contains("clock_gettime(TAI)"));
+    }
+    let compared = out(&bench.run(&["compare", "one", "two"]));
+    assert!(compared.lines().next().unwrap().contains("cannot be told yet"), "{compared}");
+    assert!(compared.lines().nth(1).unwrap().starts_with("to decide: three or more"), "{compared}");
+    let plain = std::env::temp_dir().join(format!("tickmark-widths-{}", std::process::id()));
+    std::fs::write(&plain, "12.1\n12.3\n12.2\n").unwrap();
+    let file = plain.to_str().unwrap();
+    let commands: &[&[&str]] = &[
+        &["show", "one"],
+        &["show", "one", "--environment"],
+        &["show", "one", "timer.clock_nanosleep.late"],
+        &["compare", "one", "two"],
+        &["recordings"],
+        &["list"],
+        &["list", "--syscalls"],
+        &["doctor"],
+        &["lab", "doctor"],
+        &["tick", "--duration", "1s", "--hz-what-if", "1000"],
+        &["timers", "--duration", "2s", "--methods", "nanosleep"],
+        &["bill", "--", "true"],
+        &["clock-reads", "--", "true"],
+        &["stat", file],
+        &["help"],
+        &["run", "--help"],
+        &["import", "--help"],
+        &["experiment", "--help"],
+    ];
+    let mut wide = Vec::new();
+    for columns in [60, 80, 120, 200] {
+        for arguments in commands {
+            let widest = widest(&bench, arguments, columns);
+            if widest > columns {
+                wide.push(format!("{arguments:?} has {widest} columns at {columns}"));
+            }
+        }
+    }
+    std::fs::remove_file(&plain).unwrap();
+    assert!(wide.is_empty(), "{}", wide.join("\n"));
+}
+
 #[test]
 #[ignore = "second tier: 9 s"]
 fn settings_reach_the_measured_process() {

@@ -2,7 +2,7 @@
 
 use crate::cli::{Format, Show};
 use crate::error::{Code, Error};
-use crate::selection::of_row;
+use crate::selection::{nearest_of, of_row};
 use tickmark_analysis::report;
 use tickmark_render::report::Shown;
 use tickmark_store::Store;
@@ -23,7 +23,11 @@ pub(in crate::command) fn run(store: &Store, show: &Show) -> Result<Code, Error>
     let metrics = || recording.meta.plan.metrics.iter();
     let mut givers = Vec::new();
     for name in show.metrics.iter().filter(|name| !metrics().any(|metric| fits(name, metric))) {
-        let unknown = || Error::Usage(format!("recording {} has no metric {name}", recording.meta.id));
+        let unknown = || {
+            let near = nearest_of(name, metrics().map(|metric| metric.name.as_str()));
+            let near = near.map_or_else(String::new, |near| format!(" (did you mean {near}?)"));
+            Error::Usage(format!("recording {} has no metric {name}{near}", recording.meta.id))
+        };
         givers.push(of_row(name, metrics()).ok_or_else(unknown)?);
     }
     let is_wanted = |metric: &Metric| show.metrics.iter().any(|name| fits(name, metric));

@@ -5,7 +5,7 @@ use crate::error::{Code, Error};
 use crate::stat::column::{Column, ColumnError, Distances, MOST, Numbers};
 use crate::stat::forms::{Forms, factor};
 use crate::stat::{self, Manner};
-use std::io::{BufRead, IsTerminal, Read};
+use std::io::{BufRead, Read};
 use tickmark_stats::verdict::{Rule, Verdict};
 
 /// As wide as the older tool's plot.
@@ -44,8 +44,7 @@ pub(in crate::command) fn run(options: &Stat) -> Result<Code, Error> {
             crate::command::print_json(&page)?;
         }
         Format::Text => {
-            let wide = std::io::stdout().is_terminal().then(terminal_size::terminal_size).flatten();
-            let terminal = wide.map(|(width, _)| usize::from(width.0).saturating_sub(2));
+            let terminal = tickmark_render::reader_width().map(|width| width.saturating_sub(2));
             let width = options.width.map_or(terminal.unwrap_or(WIDTH), usize::from).clamp(10, 500);
             let plot =
                 (!options.no_plot && !options.no_test).then(|| stat::plot(&sets, &exact, &model, width));

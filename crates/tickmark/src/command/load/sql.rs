@@ -11,7 +11,7 @@ use tickmark_store::{Recording, Store};
 use tickmark_wire::{Arguments, Nanos, Offer, names};
 
 /// How long a run measures and how many there are.
-const USUAL: (i64, u32) = (30_000_000_000, 10);
+const USUAL: (i64, u32) = (4_000_000_000, 10);
 
 pub(in crate::command) fn run(store: &Store, options: &Sql) -> Result<Code, Error> {
     let format = options.output.format;
