@@ -6,6 +6,9 @@ use super::{begin, first_number, named};
 use crate::Imported;
 use tickmark_wire::{Better, Unit};
 
+/// Requests that the end of the time cut off: no error of the server.
+const AT_THE_END: &str = "aborted due to deadline";
+
 pub(super) fn is(text: &str) -> bool {
     let json = text.trim_start().starts_with('{') && text.contains("\"latencyPercentiles\"");
     json || (text.contains("Requests/sec:") && text.contains("Slowest:") && text.contains("Fastest:"))
@@ -44,6 +47,7 @@ fn from_json(name: &str, text: &str) -> Result<Vec<Imported>, String> {
         .as_object()
         .into_iter()
         .flatten()
+        .filter(|(what, _)| what.as_str() != AT_THE_END)
         .filter_map(|(_, count)| number(count))
         .sum();
     found.repeat("oha.errors", Unit::Count, Better::Lower, errors);
@@ -77,7 +81,7 @@ fn from_text(name: &str, text: &str) -> Vec<Imported> {
                     if code.zip(count).is_some_and(|(code, _)| code.value >= 400.0) {
                         failed += count.map_or(0.0, |count| count.value);
                     }
-                } else {
+                } else if what.trim() != AT_THE_END {
                     failed += code.map_or(0.0, |code| code.value);
                 }
                 return true;

@@ -10,6 +10,9 @@ use tickmark_process::{End, Until};
 /// Longest time for a query.
 const ASKED: Duration = Duration::from_secs(20);
 
+/// What helps where there is no Slurm.
+const WITHOUT: &str = "; without Slurm give --launcher COMMAND";
+
 /// Asks Slurm.
 pub(super) fn ask(program: &str, words: &[&str]) -> Result<String, Error> {
     let mut command = Command::new(program);
@@ -17,13 +20,18 @@ pub(super) fn ask(program: &str, words: &[&str]) -> Result<String, Error> {
     let until = Until { limit: Some(ASKED), stop: &|| false };
     let done = tickmark_process::output(command, Vec::new(), true, &until).map_err(|error| {
         let missing = error.kind() == std::io::ErrorKind::NotFound;
-        let hint = if missing { "; without Slurm give --launcher COMMAND" } else { "" };
-        Error::Refused(format!("{program}: {error}{hint}"))
+        Error::Refused(format!("{program}: {error}{}", if missing { WITHOUT } else { "" }))
     })?;
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
     match done.end {
         End::Exited(status, _) if status.success() => Ok(text(&done.stdout)),
-        _ => Err(Error::Refused(format!("{program}: {}", text(&done.stderr)))),
+        // The last of its lines says why.
+        _ => {
+            let why = text(&done.stderr);
+            let why = why.lines().last().unwrap_or("it failed");
+            let why = why.trim_start_matches(&format!("{program}: "));
+            Err(Error::Refused(format!("Slurm does not answer ({program}: {why}){WITHOUT}")))
+        }
     }
 }
 

@@ -90,10 +90,14 @@ pub struct Turned {
     pub settings: Vec<String>,
 }
 
+/// Knobs by their names alone.
+pub const NAMES: [&str; 8] =
+    ["clocksource", "hugepages", "slack", "policy", "cpu", "send", "quota", "kernel"];
+
 /// A knob with its name and its settings, from KNOB=A,B.
 ///
 /// # Errors
-/// No such knob, fewer than two settings, or one that cannot be meant.
+/// No such knob (its message begins "no knob is called"), fewer than two settings, or one that cannot be meant.
 pub fn parse(text: &str) -> Result<Turned, Error> {
     let form = "give KNOB=A,B such as clocksource=tsc,kvm-clock, slack=50us,1ns, policy=other,fifo:50, cpu=0,1, send=write,zerocopy (streams), \
                 sysctl:kernel.sched_autogroup_enabled=0,1, /sys/...=a,b, hugepages=always,never, quota=none,50% or kernel=x86_64:hz=100,x86_64:hz=1000 (guests)";

@@ -90,7 +90,10 @@ pub(in crate::command) fn measure_these(
         offers.iter().flat_map(|offer| &offer.metrics).any(|metric| metric.name.as_str() == **name)
     };
     if let Some(unknown) = metrics.iter().find(|name| !known(name)) {
-        return Err(Error::UnknownProbe { name: (*unknown).to_owned(), suggestion: None });
+        let all = selection::select(&["all".to_owned()])?;
+        let names = all.iter().flat_map(|offer| &offer.metrics).map(|metric| metric.name.as_str());
+        let suggestion = selection::nearest_of(unknown, names);
+        return Err(Error::UnknownProbe { name: (*unknown).to_owned(), suggestion });
     }
     let (runs, budget) = if quick { (1, ONE) } else { (RUNS, ALL) };
     let settings = Settings { cpu, small: true, ..Settings::default() };
