@@ -147,7 +147,11 @@ pub fn text(all: &[Diagnosis]) -> String {
             let _ = writeln!(out, "{}", wrapped(&self::evidence(evidence), 5).join("\n"));
         }
         let _ = writeln!(out, "{}", wrapped(&format!("do: {advice}"), 3).join("\n"));
-        let _ = writeln!(out, "   check: tickmark doctor --only {}{}", one.name, proof(one));
+        let check = format!("check: tickmark doctor --only {}{}", one.name, proof(one));
+        let _ = writeln!(out, "{}", wrapped(&check, 3).join("\n"));
+        if ["slow-clock", "clock-through-kernel"].contains(&one.name) {
+            let _ = writeln!(out, "   what it costs your service: tickmark dose --url URL -- SERVER");
+        }
     }
     section(&mut out, all, "Not visible here (this is not the same as fine)", |one| match &one.outcome {
         Outcome::NotVisible(why) => Some(why.clone()),

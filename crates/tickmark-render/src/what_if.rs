@@ -11,7 +11,7 @@ use tickmark_analysis::what_if::{Clocked, WhatIf};
 pub fn text(what_if: &WhatIf) -> String {
     let mut out = String::from("\nWhat another HZ would cost: cost of a tick x HZ\n");
     let Some([low, cost, high]) = what_if.cost else {
-        out.push_str("  not known: too few ticks were seen alone, or none; see above\n");
+        out.push_str("  not known: too few ticks were seen alone, or none\n");
         return out;
     };
     let _ = writeln!(out, "  a tick takes {} on average ({} to {})", time(cost), time(low), time(high));
@@ -38,6 +38,7 @@ pub fn text(what_if: &WhatIf) -> String {
     for note in assumptions(what_if) {
         let _ = writeln!(out, "{}", wrapped(&note, 2).join("\n"));
     }
+    out.push_str("  What it costs a program of yours: tickmark hz -- COMMAND\n");
     out
 }
 
