@@ -79,6 +79,8 @@ pub(crate) fn fitting(rows: &[Vec<String>], right: &[usize], droppable: &[usize]
         lines(rows.iter().map(cells), right)
     };
     let mut table = made(&kept);
+    // Into a pipe or a file goes all.
+    let droppable = if reader_width().is_some() { droppable } else { &[] };
     for column in droppable {
         if table.iter().all(|line| line.chars().count() + 2 <= width()) {
             break;

@@ -65,7 +65,7 @@ pub fn text(noise: &Noise) -> String {
     };
     let rows = std::iter::once(heading.to_vec()).chain(noise.kinds.iter().map(row));
     for (number, line) in
-        fitting(&rows.collect::<Vec<_>>(), &[1, 2, 3, 4, 5], &[4, 3]).into_iter().enumerate()
+        fitting(&rows.collect::<Vec<_>>(), &[1, 2, 3, 4, 5], &[4, 3, 2, 5]).into_iter().enumerate()
     {
         let _ = if number == 0 {
             writeln!(out, "  {HEADING}{line}{HEADING:#}")
@@ -162,16 +162,16 @@ fn heat(seconds: f64, rows: Vec<(String, Vec<f64>)>) -> String {
     // Beside the names; neighbours are one column where there is no room for both.
     let longest = rows.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
     let room = width().saturating_sub(longest + 4).max(8);
+    let stretches = rows.first().map_or(1, |(_, shares)| shares.len().max(1));
     let together = rows.first().map_or(1, |(_, shares)| shares.len().div_ceil(room).max(1));
     let mean = |shares: &[f64]| shares.iter().sum::<f64>() / shares.len() as f64;
     let rows: Vec<(String, Vec<f64>)> =
         rows.into_iter().map(|(name, shares)| (name, shares.chunks(together).map(mean).collect())).collect();
     let most = rows.iter().flat_map(|(_, shares)| shares).copied().fold(0.0, f64::max);
     let level = |share: &f64| if *share > 0.0 { LEVELS[((share / most * 8.0) as usize).min(7)] } else { ' ' };
-    let columns = rows.first().map_or(1, |(_, shares)| shares.len().max(1));
     let mut out = format!(
         "\n{HEADING}Over time{HEADING:#}  (a column: {}; █ = {} of it lost)\n",
-        time(seconds * 1e9 / columns as f64),
+        time(seconds * 1e9 * together as f64 / stretches as f64),
         share(most)
     );
     let bar = |(name, shares): (String, Vec<f64>)| vec![shares.iter().map(level).collect(), name];

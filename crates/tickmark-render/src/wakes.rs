@@ -163,35 +163,36 @@ fn how_long(limit: &Limit, interval: Option<f64>) -> String {
 fn answer(observed: &[(&WaitMethodRow, &WakeUpSummary)], wakes: &Wakes) -> Option<String> {
     let usual = observed.iter().find(|(way, _)| way.title == "clock_nanosleep").or(observed.first())?;
     let (way, of_usual) = usual;
-    let at = |quantile| of_usual.quantile(quantile).map_or_else(|| "-".to_owned(), signed);
-    let mut text = format!(
-        "{}: {} late in the median, {} at p99, {} at worst of {}",
-        way.title,
-        at(0.5),
-        at(0.99),
-        signed(of_usual.worst()),
-        of_usual.late.as_slice().len()
-    );
+    let known = [(0.5, "in the median"), (0.99, "at p99")]
+        .into_iter()
+        .filter_map(|(q, words)| Some(format!("{} {words}", signed(of_usual.quantile(q)?))));
+    let worst = format!("{} at worst", signed(of_usual.worst()));
+    let all = of_usual.late.as_slice().len();
+    let late: Vec<String> = known.chain([worst]).collect();
+    let mut text = format!("{} wakes late: {}, of {all} wake-ups", way.title, late.join(", "));
     // The limit of the largest length that is not its own longest.
     let limit = of_usual.limits.iter().filter(|limit| limit.length != of_usual.worst());
     if let Some(limit) = limit.max_by(|a, b| a.length.total_cmp(&b.length)) {
+        let seen = if limit.count == 0 { "None".to_owned() } else { limit.count.to_string() };
         text += &format!(
-            ". Of 10,000 more such wake-ups expect at most {:.0} later than {} ({} confidence)",
-            (limit.share * 10_000.0).ceil(),
+            ". {seen} came later than {}; of 10,000 more at most {:.0} can ({} confidence)",
             time(limit.length),
+            (limit.share * 10_000.0).ceil(),
             percent(wakes.confidence)
         );
     }
-    let median = |one: &&(&WaitMethodRow, &WakeUpSummary)| one.1.quantile(0.5).unwrap_or(f64::MAX);
-    let least = observed.iter().min_by(|a, b| median(a).total_cmp(&median(b)))?;
-    let most = observed.iter().max_by(|a, b| a.1.worst().total_cmp(&b.1.worst()))?;
-    if observed.len() > 1 {
+    let medians =
+        observed.iter().filter_map(|(way, observed)| Some((way, observed, observed.quantile(0.5)?)));
+    let least = medians.min_by(|a, b| a.2.total_cmp(&b.2));
+    let most = observed.iter().max_by(|a, b| a.1.worst().total_cmp(&b.1.worst()));
+    if let (Some((first, own, median)), Some((last, worst)), true) = (least, most, observed.len() > 1) {
         text += &format!(
-            ". Least late in the median: {} ({}); latest of all: {} ({})",
-            least.0.title,
-            signed(median(&least)),
-            most.0.title,
-            signed(most.1.worst())
+            ". Least late in the median: {} ({}{}); latest of all: {} ({})",
+            first.title,
+            signed(median),
+            own.cpu.map_or_else(String::new, |cpu| format!(", for {} of CPU time each", time(cpu))),
+            last.title,
+            signed(worst.worst())
         );
     }
     Some(text + ".")

@@ -55,7 +55,7 @@ fn write_comparison(out: &mut String, model: &Model, against: &Against) {
     for line in words::parties(model, against) {
         let _ = writeln!(out, "{}", hanging(&line));
     }
-    for kind in [Kind::Worse, Kind::Better, Kind::Changed, Kind::Open, Kind::Same] {
+    for kind in [Kind::Worse, Kind::Better, Kind::Changed, Kind::Open, Kind::Same, Kind::Apart] {
         let mut of_kind: Vec<&Line> =
             against.lines.iter().filter(|line| Kind::of_line(line) == kind).collect();
         if matches!(kind, Kind::Worse | Kind::Better | Kind::Changed) {
@@ -86,6 +86,8 @@ enum Kind {
     Changed,
     /// Cannot be told.
     Open,
+    /// Not compared: other units, other sizes, no figure.
+    Apart,
     /// Equivalent, or changed by less than the margin.
     Same,
 }
@@ -94,7 +96,8 @@ impl Kind {
     fn of_line(line: &Line) -> Self {
         match line.word {
             Word::Equivalent | Word::BelowMargin if !line.same_centre => Self::Same,
-            Word::Undecided | Word::NotCompared if !line.same_centre => Self::Open,
+            Word::Undecided if !line.same_centre => Self::Open,
+            Word::NotCompared if !line.same_centre => Self::Apart,
             _ => match (line.better, line.is_up()) {
                 (Better::Neither | Better::Other(_), _) => Self::Changed,
                 (Better::Lower, true) | (Better::Higher, false) => Self::Worse,
@@ -114,6 +117,7 @@ fn answer(against: &Against, margin: f64) -> String {
         (count(Kind::Changed), "changed".to_owned()),
         (count(Kind::Same), format!("the same within {within}")),
         (count(Kind::Open), "cannot be told yet".to_owned()),
+        (count(Kind::Apart), "not compared".to_owned()),
     ];
     let known: Vec<String> =
         parts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
@@ -135,6 +139,7 @@ fn table(out: &mut String, model: &Model, against: &Against, kind: Kind, of_kind
         Kind::Better => "got better",
         Kind::Changed => "changed",
         Kind::Open => "cannot be told yet",
+        Kind::Apart => "not compared",
         Kind::Same => "the same",
     };
     let style = match kind {
@@ -156,7 +161,9 @@ fn table(out: &mut String, model: &Model, against: &Against, kind: Kind, of_kind
     let columns_width = |grid: &[Vec<String>]| {
         lines(grid.to_vec(), 1..5).iter().map(|line| line.chars().count()).max().unwrap_or(0)
     };
-    for dropped in [5, 2] {
+    // Where it is not known, the interval is not, either.
+    let has_change = of_kind.iter().all(|line| line.ratio.is_some_and(f64::is_finite));
+    for dropped in [5, if has_change { 2 } else { 4 }] {
         if columns_width(&grid) + NARROWEST + 4 > width() {
             grid.iter_mut().for_each(|row| {
                 row.remove(dropped);

@@ -65,13 +65,13 @@ pub(super) fn text(model: &Model) -> String {
             "switches",
             joined(&[
                 ("to another process", value("switch.2p.0k")),
-                ("to another CPU", value("switch.2p.0k.across")),
+                ("to one on another CPU", value("switch.2p.0k.across")),
             ]),
         ),
         (
             "messages",
             joined(&[
-                ("and its answer through a pipe", value("ipc.pipe.round_trip")),
+                ("there and back through a pipe", value("ipc.pipe.round_trip")),
                 ("over TCP", value("ipc.tcp.round_trip")),
             ]),
         ),
@@ -123,7 +123,7 @@ fn wake_ups(row: Option<&Row>) -> Option<String> {
     let middle = number::value(row.value.as_ref()?.point, row.deviation, row.unit);
     let tail = row.notes.iter().find_map(|note| match note {
         Note::Percentiles { p99, max, count } => {
-            Some(format!(", p99 {}, worst {} of {count}", number::time(*p99), number::time(*max)))
+            Some(format!(", p99 {}, worst {} ({count} sleeps)", number::time(*p99), number::time(*max)))
         }
         _ => None,
     });
@@ -134,7 +134,7 @@ fn lost(row: Option<&Row>, value: impl Fn(&str) -> Option<String>) -> Option<Str
     let share = number::percent(row?.value.as_ref()?.point);
     let tick = value("tick.share").zip(value("tick.cost")).map(|(share, cost)| {
         let rate = value("tick.rate").map_or_else(String::new, |rate| format!(" at {rate}"));
-        format!(", of it the tick {share}: {cost}{rate}")
+        format!(", {share} by the tick ({cost}{rate})")
     });
     Some(format!("{share} of the CPU{}", tick.unwrap_or_default()))
 }
@@ -146,24 +146,32 @@ fn trust(model: &Model) -> Option<String> {
     let close = spread.iter().filter(|cv| **cv <= CLOSE).count();
     let states = measured.iter().filter(|row| row.states().is_some()).count();
     let contended: Vec<f64> = measured.iter().filter_map(|row| row.contended).collect();
-    let mut parts = vec![format!(
-        "{}; {close} of {} figures vary by at most {:.0} % between runs",
-        number::count(model.header.rounds, "run"),
-        measured.len(),
-        CLOSE * 100.0
-    )];
+    if measured.is_empty() {
+        return None;
+    }
+    let rounds = number::count(model.header.rounds, "run");
+    let mut parts = vec![match model.header.rounds {
+        0 | 1 => format!("{rounds}: how far runs differ is not known"),
+        _ => format!(
+            "{rounds}; {close} of {} figures vary by at most {:.0} % between them",
+            spread.len(),
+            CLOSE * 100.0
+        ),
+    }];
     if states > 0 {
-        parts.push(format!("{states} are in two states"));
+        parts.push(format!("{states} more are in two states"));
     }
     parts.push(match contended.iter().copied().reduce(f64::max) {
-        Some(most) => format!(
-            "{} contended: other tasks had up to {} of the CPU",
-            contended.len(),
-            number::percent(most)
-        ),
+        Some(most) => {
+            format!(
+                "{} contended: other tasks had up to {} of the CPU",
+                contended.len(),
+                number::percent(most)
+            )
+        }
         None => "none contended".to_owned(),
     });
-    (model.header.rounds > 1).then(|| parts.join(", "))
+    Some(parts.join(", "))
 }
 
 /// Runs that differ by so much of their figure, as a standard deviation, are close.

@@ -84,7 +84,7 @@ pub(crate) struct Http {
     /// How often it reads a clock for each request
     #[arg(long, value_name = "N", default_value = "0", requires = "serve", value_parser = clap::value_parser!(u32).range(0..=1_000_000))]
     pub(crate) reads: u32,
-    /// How long each run measures [default: 2.5s; with --quick 2s, with --find-capacity too 6s]
+    /// How long each run measures [default: 2.5s, with --quick 2s; with --find-capacity 30s, with both 6s]
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(crate) duration: Option<Nanos>,
     /// Runs of each, in random order [default: 10; with --quick 3]

@@ -48,7 +48,7 @@ const FILES: [(&str, &str); 4] = [
 
 pub(super) fn completions(options: &Completions) -> Result<Code, Error> {
     let text = complete::script(options.shell).map_err(Error::Output)?;
-    super::print(&String::from_utf8_lossy(&text))?;
+    super::write(&String::from_utf8_lossy(&text))?;
     Ok(Code::Done)
 }
 

@@ -122,8 +122,8 @@ fn verdict(
     match options.format {
         CheckFormat::Text => crate::command::print(&page.text()),
         CheckFormat::Json => crate::command::print_json(&page.json()),
-        CheckFormat::Markdown => crate::command::print(&page.markdown()),
-        CheckFormat::Junit => crate::command::print(&page.junit()),
+        CheckFormat::Markdown => crate::command::write(&page.markdown()),
+        CheckFormat::Junit => crate::command::write(&page.junit()),
         CheckFormat::Github => github(&page.annotations(), &page.markdown()),
     }?;
     remember(store, of, gate, found, &checked, code)?;
@@ -215,5 +215,5 @@ fn github(annotations: &str, summary: &str) -> Result<(), Error> {
         let written = file.and_then(|mut file| file.write_all(summary.as_bytes()));
         written.map_err(|source| Error::File { path: path.into(), source })?;
     }
-    crate::command::print(annotations)
+    crate::command::write(annotations)
 }

@@ -245,7 +245,9 @@ fn remarks(name: &str, numbers: &Numbers) -> Vec<String> {
             tickmark_render::count(numbers.missing as u32, "line")
         )
     });
-    [converted, missing].into_iter().flatten().collect()
+    let rounded = (!numbers.large.is_empty() && numbers.distances().is_none())
+        .then(|| format!("{name}: integers above 2^53 lose their last digits: subtract a constant first"));
+    [converted, missing, rounded].into_iter().flatten().collect()
 }
 
 /// Converts all sets to the unit of the first one.

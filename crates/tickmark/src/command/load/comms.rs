@@ -276,7 +276,7 @@ fn show(recording: &Recording, options: &Shown<'_>) -> Result<Code, Error> {
     }
     match (options.format, options.output) {
         (Format::Json, _) => with_header(recording, tickmark_render::comms::json(&all))?,
-        (_, ScenarioOutput::Values) => crate::command::print(&tickmark_render::comms::values(&all))?,
+        (_, ScenarioOutput::Values) => crate::command::write(&tickmark_render::comms::values(&all))?,
         (_, ScenarioOutput::Plot) => {
             header(recording)?;
             let texts: Vec<String> = plots.iter().map(|plot| plot.text(SIZE.0, SIZE.1)).collect();

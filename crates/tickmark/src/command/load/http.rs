@@ -19,6 +19,8 @@ use tickmark_wire::{Arguments, Nanos, Offer, names};
 const USUAL: (i64, u32) = (2_500_000_000, 10);
 pub(in crate::command) const QUICK: (i64, u32) = (2_000_000_000, 3);
 /// And of a search, whose slices are 30 of each run.
+/// A search asks for many rates in each run.
+const USUAL_SEARCH: (i64, u32) = (30_000_000_000, 10);
 const QUICK_SEARCH: (i64, u32) = (6_000_000_000, 3);
 
 pub(in crate::command) fn run(store: &Store, options: &Http) -> Result<Code, Error> {
@@ -36,11 +38,11 @@ pub(in crate::command) fn run(store: &Store, options: &Http) -> Result<Code, Err
     let find = |host: &String| Elsewhere::find(host, &options.ssh, options.token_file.as_deref());
     let elsewhere = options.peer.as_ref().map(find).transpose()?;
     let whose = whose(options, elsewhere.as_ref())?;
-    let (offers, quick) = match &options.find_capacity {
-        Some(goal) => (searches(options, goal, &whose)?, QUICK_SEARCH),
-        None => (offers(options, &whose)?, QUICK),
+    let (offers, defaults) = match &options.find_capacity {
+        Some(goal) => (searches(options, goal, &whose)?, [QUICK_SEARCH, USUAL_SEARCH]),
+        None => (offers(options, &whose)?, [QUICK, USUAL]),
     };
-    let (each, runs) = if options.quick { quick } else { USUAL };
+    let (each, runs) = defaults[usize::from(!options.quick)];
     let (each, runs) = (options.duration.map_or(each, Nanos::get), options.runs.unwrap_or(runs));
     let all = Nanos::new(each.saturating_mul(i64::from(runs) * offers.len() as i64));
     let plan = plan::make(&offers, runs, Some(all), (&options.settings).into(), false, &mut rand::rng());
@@ -160,7 +162,7 @@ fn serve(options: &Http) -> Result<Code, Error> {
     };
     let how = (options.workers, options.bytes, connection == "keep-alive", options.reads);
     let tell = |at| {
-        let _ = crate::command::print(&format!("serves at {at}\n"));
+        let _ = crate::command::write(&format!("serves at {at}\n"));
     };
     let ended = tickmark_load::serve_http(*listen.ip(), listen.port(), how, tell);
     ended.map(|()| Code::Done).map_err(|error| Error::Refused(format!("--listen {listen}: {error}")))

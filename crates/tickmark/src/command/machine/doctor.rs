@@ -133,7 +133,7 @@ fn show(recording: &Recording, all: &[Diagnosis], format: DoctorFormat) -> Resul
             let findings = tickmark_render::doctor::json(all);
             crate::command::print_json(&serde_json::json!({ "recording": header(), "checks": findings }))
         }
-        DoctorFormat::Prometheus => crate::command::print(&tickmark_render::doctor::open_metrics(all)),
+        DoctorFormat::Prometheus => crate::command::write(&tickmark_render::doctor::open_metrics(all)),
     }
 }
 

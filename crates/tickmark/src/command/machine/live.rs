@@ -97,7 +97,7 @@ impl View {
         let at = jiff::Timestamp::now();
         if format == Format::Json {
             let line = tickmark_render::live::json(&at.to_string(), &self.all, self.own.share());
-            return crate::command::print(&format!("{line}\n"));
+            return crate::command::write(&format!("{line}\n"));
         }
         let at = at.strftime("%Y-%m-%d %H:%M:%S UTC");
         let heads = tickmark_render::live::HEADS;

@@ -278,6 +278,8 @@ fn show(recording: &Recording, model: &Model, page: Page, stopped: bool) -> Resu
     let Page::Text(shown) = page else {
         return crate::command::print_json(&tickmark_render::report::json(model));
     };
+    // What was asked for by name is all shown.
+    let shown = if recording.meta.select.is_empty() { shown } else { Shown::Rows };
     crate::command::print(&tickmark_render::report::text(model, shown))?;
     saved(recording, stopped, "show")
 }

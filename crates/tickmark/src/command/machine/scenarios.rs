@@ -116,7 +116,7 @@ pub(in crate::command) fn show(
     }
     match (options.output.format, options.scenario_output) {
         (Format::Json, _) => with_header(recording, tickmark_render::scenario::json(scenarios))?,
-        (_, ScenarioOutput::Values) => crate::command::print(&tickmark_render::scenario::values(scenarios))?,
+        (_, ScenarioOutput::Values) => crate::command::write(&tickmark_render::scenario::values(scenarios))?,
         (_, output) => {
             header(recording)?;
             if output == ScenarioOutput::Plot {

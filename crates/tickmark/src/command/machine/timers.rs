@@ -157,7 +157,7 @@ fn show(recordings: &[Recording], options: &Timers) -> Result<bool, Error> {
     let wakes = Wakes::together(recordings.iter().map(of).collect::<Result<Vec<_>, Error>>()?);
     let wakes = wakes.ok_or_else(|| Error::Refused("nothing was measured".to_owned()))?;
     if options.cyclictest {
-        crate::command::print(&tickmark_render::cyclictest::text(&wakes, priority(recording)))?;
+        crate::command::write(&tickmark_render::cyclictest::text(&wakes, priority(recording)))?;
     } else if options.output.format == Format::Json {
         let mut page = tickmark_render::wakes::json(&wakes);
         if recordings.len() > 1 {

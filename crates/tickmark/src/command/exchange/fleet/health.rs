@@ -3,7 +3,7 @@
 use crate::cli::{FleetHealth, Format};
 use crate::command::check::limits::in_unit;
 use crate::command::doctor::{chosen, measure_these};
-use crate::command::{open, print, print_json};
+use crate::command::{open, print_json, write};
 use crate::error::{Code, Error};
 use tickmark_analysis::doctor::{self, Outcome};
 use tickmark_analysis::report;
@@ -55,8 +55,8 @@ pub(super) fn run(options: &FleetHealth) -> Result<Code, Error> {
         Format::Json => print_json(
             &serde_json::json!({ "fit": found.is_empty(), "found": found, "not_visible": unseen }),
         )?,
-        Format::Text if found.is_empty() => print(&format!("tickmark: fit{but}\n"))?,
-        Format::Text => print(&format!("tickmark: {}\n", found.join("; ")))?,
+        Format::Text if found.is_empty() => write(&format!("tickmark: fit{but}\n"))?,
+        Format::Text => write(&format!("tickmark: {}\n", found.join("; ")))?,
     }
     Ok(if found.is_empty() { Code::Done } else { Code::Differs })
 }

@@ -26,7 +26,7 @@ pub(super) fn run(options: &FleetRun) -> Result<Code, Error> {
         None => begin(options)?,
     };
     if let Some(image) = &options.manifest {
-        crate::command::print(&manifest(&survey, image)?)?;
+        crate::command::write(&manifest(&survey, image)?)?;
         return Ok(Code::Done);
     }
     let _ours = survey.lock()?;

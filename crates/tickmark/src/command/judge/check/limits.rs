@@ -45,8 +45,8 @@ pub(super) fn run(recording: &Recording, options: &Check, is_one_of_several: boo
     match options.format {
         CheckFormat::Text => crate::command::print(&page.text())?,
         CheckFormat::Json => crate::command::print_json(&page.json())?,
-        CheckFormat::Markdown => crate::command::print(&page.markdown())?,
-        CheckFormat::Junit => crate::command::print(&page.junit())?,
+        CheckFormat::Markdown => crate::command::write(&page.markdown())?,
+        CheckFormat::Junit => crate::command::write(&page.junit())?,
         CheckFormat::Github => github(&page.annotations(), &page.markdown())?,
     }
     Ok(code)
