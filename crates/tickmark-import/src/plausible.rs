@@ -1,7 +1,8 @@
 //! Remarks on figures that contradict each other. They stay as they are.
 
-use crate::Imported;
+use crate::{Imported, Series};
 use std::collections::BTreeMap;
+use tickmark_wire::Unit;
 
 /// Order of the figures of one distribution, by the last part of their names.
 fn rank(what: &str) -> Option<f64> {
@@ -23,6 +24,9 @@ type Part<'a> = (&'a str, f64, f64);
 
 /// A system call that takes so many times the median of the simple ones is remarkable.
 const FAR: f64 = 100.0;
+
+/// From it on, not every integer is a number of a recording: 2^53.
+const EXACT: f64 = 9_007_199_254_740_992.0;
 
 /// Adds a remark for each contradiction: a percentile below the minimum or above a higher one, a mean outside of minimum and maximum, one
 /// simple call far above its neighbours.
@@ -75,6 +79,13 @@ pub(super) fn remark(found: &mut Imported) {
         for (name, cost) in costs.iter().filter(|(_, cost)| cost / middle > FAR) {
             remarks.push(format!("{name} takes {:.0} times the median of its neighbours", cost / middle));
         }
+    }
+    let is_rounded = |(metric, series): (&String, &Series)| {
+        found.kinds.get(metric).is_some_and(|kind| kind.unit == Unit::Count)
+            && series.values.iter().any(|value| value.value.abs() >= EXACT)
+    };
+    if found.series.iter().any(is_rounded) {
+        remarks.push("integers above 2^53 are rounded; tickmark stat keeps all of their digits".to_owned());
     }
     found.remarks.extend(remarks);
 }

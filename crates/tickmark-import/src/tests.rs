@@ -384,6 +384,8 @@ fn plain_columns_are_one_replicate() {
         (found.host.as_str(), found.series["column.2"].values[1].value, found.is_one_replicate),
         ("plain", 16.0, true)
     );
+    let large = read_alone("large", "9007199254740993\n9007199254740995\n").unwrap().remove(0);
+    assert!(large.remarks[0].contains("above 2^53 are rounded"), "{:?}", large.remarks);
     let one = read_alone("one", "5\n").unwrap().remove(0);
     assert_eq!((one.rounds, one.series["column.1"].values[0].value), (1, 5.0));
     let headed = read_alone("t.csv", "\"time_ms\"\n12.1\n12.4 # slow\n").unwrap().remove(0);
