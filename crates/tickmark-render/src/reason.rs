@@ -123,10 +123,23 @@ fn excluded(apart: SeparateModes) -> String {
     texts.collect::<Vec<_>>().join("; ")
 }
 
-/// Marks and notes of a row, in this order; preempted batches where they are wanted.
-pub(crate) fn all(row: &Row, with_preempted: bool) -> Vec<String> {
+/// Caveats that half of the rows have: they are explained once, and are a word in each row, or none.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct UsualCaveats {
+    pub(crate) preempted: bool,
+    pub(crate) contended: bool,
+    pub(crate) median: bool,
+}
+
+/// Marks and notes of a row, in this order.
+pub(crate) fn all(row: &Row, usual: UsualCaveats) -> Vec<String> {
+    let mark = |one: &Mark| match one {
+        Mark::Contended { share, .. } if usual.contended => format!("contended {}", percent(*share)),
+        Mark::Median if usual.median => "median".to_owned(),
+        one => mark(one),
+    };
     let own = |one: &Note| match one {
-        Note::Excluded(apart) if !with_preempted => excluded(SeparateModes { slices: 0, ..*apart }),
+        Note::Excluded(apart) if usual.preempted => excluded(SeparateModes { slices: 0, ..*apart }),
         one => note(one),
     };
     let marks = row.marks.iter().chain(&row.floor_marks).map(mark);

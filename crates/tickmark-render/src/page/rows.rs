@@ -91,7 +91,7 @@ fn line(row: &Row, offers: &[Offer]) -> Markup {
     };
     let mean = row.mean.map_or_else(String::new, |mean| number::value(mean, row.mean_deviation, row.unit));
     let marked = row.contended.is_some() || row.status != RowStatus::Ok;
-    let notes = reason::all(row, true).join("; ");
+    let notes = reason::all(row, reason::UsualCaveats::default()).join("; ");
     let sorts = |value: Option<f64>| value.map_or_else(String::new, |value| value.to_string());
     html! {
         "\n"

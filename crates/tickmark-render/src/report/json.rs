@@ -69,7 +69,7 @@ fn row(group: &str, row: &Row) -> Value {
             "reclaimed_pages": row.apart.reclaimed,
         },
         "marks": row.marks.iter().chain(&row.floor_marks).map(mark).collect::<Vec<_>>(),
-        "notes": reason::all(row, true),
+        "notes": reason::all(row, reason::UsualCaveats::default()),
     });
     if let Some(instructions) = row.instructions {
         out["instructions"] = json!(instructions);

@@ -2,10 +2,11 @@
 
 use super::answer;
 use crate::grid::{self, wrapped};
+use crate::reason::UsualCaveats;
 use crate::{finding, number, reason};
 use anstyle::{AnsiColor, Style};
 use std::fmt::Write;
-use tickmark_analysis::report::{Detail, FactLine, Guest, Header, Model, Row, RowStatus};
+use tickmark_analysis::report::{Detail, FactLine, Guest, Header, Mark, Model, Row, RowStatus};
 
 const HEADING: Style = Style::new().bold();
 /// The widest title beside figures, where these leave room for it.
@@ -37,7 +38,7 @@ pub fn render(model: &Model, shown: Shown) -> String {
         out += &instrument;
     }
     let wanted = |row: &Row| !has_answer || shown != Shown::Headlines || answer::is_headline(row);
-    rows(&mut out, model, &wanted);
+    rows(&mut out, model, has_answer, &wanted);
     let hidden = model.groups.iter().flat_map(|(_, rows)| rows).filter(|row| !wanted(row)).count();
     if hidden > 0 {
         let _ = writeln!(
@@ -176,7 +177,7 @@ fn emulated(guest: &Guest) -> String {
     format!("guest on {}, {memory} ({model})", guest.machine)
 }
 
-fn rows(out: &mut String, model: &Model, wanted: &dyn Fn(&Row) -> bool) {
+fn rows(out: &mut String, model: &Model, is_many: bool, wanted: &dyn Fn(&Row) -> bool) {
     let groups: Vec<(&str, Vec<&Row>)> = model
         .groups
         .iter()
@@ -205,7 +206,17 @@ fn rows(out: &mut String, model: &Model, wanted: &dyn Fn(&Row) -> bool) {
     let columns = lines.next().unwrap_or_default().replace('\u{a0}', " ");
     // What half of the rows have is said once.
     let preempted: Vec<u64> = all().map(|row| row.apart.slices as u64).filter(|count| *count > 0).collect();
-    let is_usual = preempted.len() > 1 && preempted.len() * 2 >= all().count();
+    let marked =
+        |is: fn(&Mark) -> bool| all().filter(|row| row.marks.iter().chain(&row.floor_marks).any(is)).count();
+    let contended = marked(|mark| matches!(mark, Mark::Contended { .. }));
+    let median = marked(|mark| matches!(mark, Mark::Median));
+    let shown = all().count();
+    let is_half = |count: usize| count > 1 && count * 2 >= shown;
+    let usual = UsualCaveats {
+        preempted: is_half(preempted.len()),
+        contended: is_many && is_half(contended),
+        median: is_many && is_half(median),
+    };
     for (title, rows) in &groups {
         // The group's name lies over the empty first cell of the line that names the columns.
         let rest = columns.get(title.len()..).unwrap_or_default();
@@ -213,7 +224,7 @@ fn rows(out: &mut String, model: &Model, wanted: &dyn Fn(&Row) -> bool) {
         for (row, line) in rows.iter().zip(&mut lines) {
             let marked = row.contended.is_some() || !matches!(row.status, RowStatus::Ok);
             let style = if marked { MARK } else { Style::new() };
-            let notes = reason::all(row, !is_usual).join("; ");
+            let notes = reason::all(row, usual).join("; ");
             if is_long(row) {
                 let _ = writeln!(out, "{style}  {}{style:#}", row.title.trim());
             }
@@ -226,14 +237,30 @@ fn rows(out: &mut String, model: &Model, wanted: &dyn Fn(&Row) -> bool) {
             let _ = writeln!(out, "{style}{shown}{style:#}");
         }
     }
-    if is_usual {
-        let text = format!(
-            "Batches during which another task had the CPU are excluded, and counted: up to {} of a row, in {} of {} rows",
-            preempted.iter().max().unwrap_or(&0),
-            preempted.len(),
-            all().count()
-        );
-        let _ = writeln!(out, "\n{}", wrapped(&text, 0).join("\n"));
+    let most = preempted.iter().max().unwrap_or(&0);
+    let count = preempted.len();
+    let said = [
+        (
+            usual.contended,
+            format!(
+                "contended: other tasks had up to so much of the CPU in some of its runs; {contended} of {shown} rows are"
+            ),
+        ),
+        (
+            usual.median,
+            format!(
+                "median: it stands instead of the floor, as batches are too few; in {median} of {shown} rows"
+            ),
+        ),
+        (
+            usual.preempted,
+            format!(
+                "Batches during which another task had the CPU are excluded, and counted: up to {most} of a row, in {count} of {shown} rows"
+            ),
+        ),
+    ];
+    for (_, text) in said.iter().filter(|(is_usual, _)| *is_usual) {
+        let _ = writeln!(out, "\n{}", wrapped(text, 0).join("\n"));
     }
     match &model.header.imported {
         _ if model.groups.is_empty() => {}
