@@ -38,7 +38,7 @@ pub(super) fn read(name: &str, text: &str) -> Result<Vec<Imported>, String> {
 fn from_page(name: &str, page: &Value) -> Result<Imported, String> {
     let mut found = begin(&text_of(&page["fio version"]), name);
     found.is_one_replicate = true;
-    let settings = ["bs", "rw", "iodepth", "ioengine", "numjobs", "size", "direct", "filename"];
+    let settings = ["bs", "rw", "iodepth", "ioengine", "numjobs", "size", "direct"];
     let mut know = |options: &Value| {
         for key in settings {
             found.know(&format!("fio.{key}"), &text_of(&options[key]), name);

@@ -22,6 +22,14 @@ fn line(text: &str) -> Option<(&str, Vec<(Printed, &str)>)> {
         .map(|numbers| (name, numbers.into_iter().zip(units).collect()))
 }
 
+/// Key and value of a line of benchfmt: the key begins with a small letter, and has neither capitals nor blanks (golang.org/design/14313).
+fn setting(text: &str) -> Option<(&str, &str)> {
+    let (key, value) = text.split_once(": ")?;
+    let is_key = key.starts_with(char::is_lowercase)
+        && !key.contains(|c: char| c.is_uppercase() || c.is_whitespace() || c == ':');
+    is_key.then_some((key, value))
+}
+
 pub(super) fn is(text: &str) -> bool {
     text.lines().any(|text| line(text).is_some())
 }
@@ -34,10 +42,7 @@ pub(super) fn read(name: &str, text: &str) -> Result<Vec<Imported>, String> {
         if line(text).is_some() {
             has_figures.set(true);
         }
-        let Some((key, value)) = text.split_once(": ").filter(|(key, _)| !key.contains(' ') && *key != "pkg")
-        else {
-            return false;
-        };
+        let Some((key, value)) = setting(text).filter(|(key, _)| *key != "pkg") else { return false };
         let before = known.borrow_mut().insert(key.to_owned(), value.trim().to_owned());
         let is_first = known.borrow().len() == 1 && before.is_none();
         let changes = before.is_some_and(|before| before != value.trim());
@@ -52,7 +57,7 @@ fn run(name: &str, text: &str) -> Result<Imported, String> {
     let packages: BTreeSet<&str> = text.lines().filter_map(|text| text.strip_prefix("pkg: ")).collect();
     let (mut package, mut higher) = ("", BTreeSet::new());
     found.take_lines(text, |found, text| {
-        if let Some((key, value)) = text.split_once(": ").filter(|(key, _)| !key.contains(' ')) {
+        if let Some((key, value)) = setting(text) {
             match key {
                 "pkg" => package = value.trim(),
                 "cpu" => found.know("cpu.model", value.trim(), name),

@@ -323,6 +323,9 @@ fn results_of_several_settings_are_not_runs_of_one() {
         "commit: a\nBenchmarkX 10 100 ns/op\nBenchmarkX 10 110 ns/op\ncommit: b\nBenchmarkX 10 900 ns/op\n";
     let found = read_alone("log", go).unwrap();
     assert_eq!((found.len(), found[0].series["go.X.time"].values.len()), (2, 2));
+    // What a test logs is no key of benchfmt.
+    let logged = "commit: a\nBenchmarkX 10 100 ns/op\nx_test.go:12: one\nBenchmarkX 10 110 ns/op\nx_test.go:12: two\nBenchmarkX 10 120 ns/op\n";
+    assert_eq!(read_alone("log", logged).unwrap()[0].series["go.X.time"].values.len(), 3);
     let fio = |size: &str| {
         format!(
             "{{\"fio version\":\"fio-3.33\",\"jobs\":[{{\"jobname\":\"j\",\"job options\":{{\"bs\":\"{size}\"}},\

@@ -3,6 +3,7 @@
 mod c_format;
 pub(crate) mod column;
 pub(crate) mod compat;
+pub(crate) mod distances;
 mod figures;
 pub(crate) mod forms;
 mod frame;
@@ -13,7 +14,7 @@ pub(crate) mod text;
 
 pub(crate) use model::{Manner, Model, build};
 
-use column::Distances;
+use distances::Distances;
 use tickmark_stats::summary::Summary;
 
 /// Draws sets of values; one of large integers by its `exact` distances from one of them.

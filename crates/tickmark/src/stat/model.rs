@@ -1,6 +1,6 @@
 //! Analysis of columns of numbers: each by itself, and each against the first.
 
-use super::column::Distances;
+use super::distances::Distances;
 use rand::SeedableRng;
 use rand::rngs::StdRng;
 use tickmark_stats::bootstrap::bca;

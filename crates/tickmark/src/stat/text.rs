@@ -1,7 +1,7 @@
 //! The page that `tickmark stat` prints.
 
 use super::c_format::g;
-use super::column::Distances;
+use super::distances::Distances;
 use super::figures::SYMBOLS;
 use super::model::{Against, Model, Set};
 use std::fmt::Write;

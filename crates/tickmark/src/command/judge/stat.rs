@@ -2,7 +2,8 @@
 
 use crate::cli::{ColumnName, Format, Stat};
 use crate::error::{Code, Error};
-use crate::stat::column::{Column, ColumnError, Distances, MOST, Numbers};
+use crate::stat::column::{Column, ColumnError, MOST, Numbers};
+use crate::stat::distances::Distances;
 use crate::stat::forms::{Forms, factor};
 use crate::stat::{self, Manner};
 use std::io::{BufRead, Read};

@@ -15,11 +15,10 @@ use tickmark_probe::sys::usage::CpuClock;
 use tickmark_store::{Recording, Store};
 use tickmark_wire::{Arguments, Nanos, Offer, names};
 
-/// How long a run measures and how many there are: as the document, and in short.
+/// How long a run measures, in ns, and how many there are: by default, and in short.
 const USUAL: (i64, u32) = (2_500_000_000, 10);
 pub(in crate::command) const QUICK: (i64, u32) = (2_000_000_000, 3);
 /// And of a search, whose slices are 30 of each run.
-/// A search asks for many rates in each run.
 const USUAL_SEARCH: (i64, u32) = (30_000_000_000, 10);
 const QUICK_SEARCH: (i64, u32) = (6_000_000_000, 3);
 

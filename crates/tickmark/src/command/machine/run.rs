@@ -32,7 +32,7 @@ pub(in crate::command) fn run(store: &Store, options: &Run) -> Result<Code, Erro
         &plan,
         writer,
         options.resume.is_none(),
-        page(options.output.format, options.all),
+        shown(options.output.format, options.all),
     )
 }
 
@@ -50,7 +50,7 @@ pub(in crate::command) fn guest(
     let writer = store.create(&meta)?;
     let transcripts = writer.transcripts().join("1");
     let mut guest = guest.boot(&transcripts, control, false);
-    keep(store, &mut guest, control, plan, writer, true, page(options.output.format, false))
+    keep(store, &mut guest, control, plan, writer, true, shown(options.output.format, false))
 }
 
 /// Measures, keeps and shows.
@@ -61,12 +61,12 @@ fn keep(
     plan: &Plan,
     writer: Writer,
     is_new: bool,
-    page: Page,
+    text: Option<Shown>,
 ) -> Result<Code, Error> {
     let recording = measure_and_keep(store, target, plan, writer, is_new, Progress::new(plan))?;
     let model = report::build(&recording, &|_| true, false);
     let stopped = control.stopped();
-    show(&recording, &model, page, stopped)?;
+    show(&recording, &model, text, stopped)?;
     Ok(exit_code(&recording, &model, stopped))
 }
 
@@ -274,8 +274,9 @@ fn discard_empty(folder: &Path) {
     }
 }
 
-fn show(recording: &Recording, model: &Model, page: Page, stopped: bool) -> Result<(), Error> {
-    let Page::Text(shown) = page else {
+/// Shows a recording as JSON, or so much of it as text.
+fn show(recording: &Recording, model: &Model, text: Option<Shown>, stopped: bool) -> Result<(), Error> {
+    let Some(shown) = text else {
         return crate::command::print_json(&tickmark_render::report::json(model));
     };
     // What was asked for by name is all shown.
@@ -284,18 +285,9 @@ fn show(recording: &Recording, model: &Model, page: Page, stopped: bool) -> Resu
     saved(recording, stopped, "show")
 }
 
-/// How a recording is shown at its end.
-#[derive(Debug, Clone, Copy)]
-enum Page {
-    Json,
-    Text(Shown),
-}
-
-fn page(format: Format, all: bool) -> Page {
-    match format {
-        Format::Json => Page::Json,
-        Format::Text => Page::Text(if all { Shown::Rows } else { Shown::Headlines }),
-    }
+/// What is shown as text; none for JSON.
+fn shown(format: Format, all: bool) -> Option<Shown> {
+    (format == Format::Text).then_some(if all { Shown::Rows } else { Shown::Headlines })
 }
 
 /// Says where a recording is, and by which command it is seen again.
