@@ -52,7 +52,8 @@ pub(super) fn text(model: &Model) -> String {
     let row = |metric: &str| rows(model).find(|row| row.metric == metric);
     let value = |metric: &str| {
         let row = row(metric)?;
-        Some(number::value(row.value.as_ref()?.point, row.deviation, row.unit))
+        let shown = number::value(row.value.as_ref()?.point, row.deviation, row.unit);
+        Some(if row.contended.is_some() { format!("{shown} (contended)") } else { shown })
     };
     let lines: [(&str, Option<String>); 9] = [
         ("clocks", clocks(&model.header, row("clock.monotonic.read"), value("clock.monotonic.read"))),
