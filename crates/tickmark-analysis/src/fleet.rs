@@ -7,6 +7,7 @@ mod nodes;
 pub use groups::{Difference, Set};
 pub use nodes::{DistinguishingFact, DoctorFinding, OutlierNode, OutlyingMetric};
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use tickmark_stats::Sorted;
@@ -31,7 +32,7 @@ pub struct Survey {
 }
 
 /// A machine.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Node {
     /// Its name.
     pub name: String,
@@ -88,7 +89,7 @@ pub struct Rule {
 }
 
 /// The answer of a survey.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Model {
     /// How many machines came to which end.
     pub outcomes: BTreeMap<String, usize>,
@@ -115,7 +116,7 @@ pub struct Model {
 }
 
 /// A metric over machines.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Distribution {
     /// Its name.
     pub metric: String,

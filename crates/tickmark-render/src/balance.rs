@@ -2,7 +2,6 @@
 
 use crate::grid::lines;
 use crate::number::{count, value};
-use serde_json::{Value, json};
 use std::fmt::Write;
 use tickmark_analysis::balance::{Balanced, Judged, Level, Prefers};
 use tickmark_analysis::report::Unit;
@@ -65,7 +64,7 @@ fn mean(of: &Balanced, level: &Level) -> String {
 }
 
 /// Which rate is best, in a sentence.
-fn sentence(of: &Balanced, margin: f64) -> String {
+pub(crate) fn sentence(of: &Balanced, margin: f64) -> String {
     let Some(Judged { range, p, prefers, .. }) = of.judged else {
         return match of.missing() {
             0 => "Which HZ is best cannot be told: a value is not above zero.".to_owned(),
@@ -104,34 +103,4 @@ fn sentence(of: &Balanced, margin: f64) -> String {
             )
         }
     }
-}
-
-/// For programs: times in ns, rates in Hz, shares as such; costs are the inverses of a number that is better higher.
-#[must_use]
-pub fn json(of: &Balanced, name: &str, margin: f64) -> Value {
-    let level = |level: &Level| json!({ "hz": level.hz, "cost": level.cost, "boots": level.values, "planned": level.planned });
-    let (prefers, best, interval) = match of.judged.map(|judged| judged.prefers) {
-        Some(Prefers::Neither) => ("neither", None, None),
-        Some(Prefers::Rate(hz, interval)) => ("rate", Some(hz), interval),
-        Some(Prefers::Unknown) | None => ("unknown", None, None),
-    };
-    let curve = of.judged.and_then(|judged| judged.curve);
-    json!({
-        "command": name,
-        "is_number": of.is_number,
-        "is_inverse": of.is_inverse,
-        "counts_instructions": of.counted,
-        "levels": of.levels.iter().map(level).collect::<Vec<_>>(),
-        "constant": curve.map(|curve| curve.constant),
-        "per_hz": curve.map(|curve| curve.per_hz),
-        "by_period": curve.map(|curve| curve.by_period),
-        "misfit": of.judged.map(|judged| judged.misfit),
-        "range": of.judged.map(|judged| judged.range),
-        "p": of.judged.map(|judged| judged.p),
-        "margin": margin,
-        "prefers": prefers,
-        "best_hz": best,
-        "best_hz_interval": interval.map(|i| [i.low, i.high]),
-        "text": sentence(of, margin),
-    })
 }

@@ -3,13 +3,12 @@
 use crate::grid::{lines, wrapped};
 use crate::number::{percent, time};
 use anstyle::Style;
-use serde_json::{Value, json};
 use std::fmt::Write;
 use tickmark_analysis::bill::{Bill, BillItem};
 
 const HEADING: Style = Style::new().bold();
 
-fn name(what: BillItem) -> (&'static str, &'static str) {
+pub(crate) fn name(what: BillItem) -> (&'static str, &'static str) {
     match what {
         BillItem::Billed => ("billed to it", "billed"),
         BillItem::Interrupts => ("interrupts charged to others", "interrupts"),
@@ -93,18 +92,4 @@ fn notes(bill: &Bill) -> String {
         text += " The interrupts are negative here: overbilling is larger than they are.";
     }
     text
-}
-
-/// The same for programs, in ns.
-#[must_use]
-pub fn json(bill: &Bill) -> Value {
-    let parts = bill
-        .parts
-        .iter()
-        .map(|(what, value, each)| (name(*what).1, json!({ "median": value, "runs": each })));
-    json!({
-        "command": bill.command, "runs": bill.runs, "count": bill.count.0, "ran_already": bill.ran_already, "time": bill.time.0, "total": bill.total,
-        "unwatched": { "time": bill.time.1, "billed": bill.unwatched, "count": bill.count.1 },
-        "parts": parts.collect::<std::collections::BTreeMap<_, _>>(),
-    })
 }

@@ -2,7 +2,6 @@
 
 use crate::grid::table;
 use crate::number::{count, percent, value};
-use serde_json::{Value, json};
 use std::fmt::Write;
 use tickmark_analysis::capacity::Capacity;
 use tickmark_analysis::http::Load;
@@ -55,21 +54,4 @@ fn notes(all: &[Load<Capacity>]) -> String {
     runs + "Each run asks in slices of a 30th of its time, faster after one that kept the limit and slower after another, and ends around the rate at which half of the slices keep it. Requests are due at times of their own, \
             and response latency begins when one is due; what failed, or had no answer when the slice ended and the limit had passed, broke it. Where the lowest rate that broke it is below the highest that kept it, \
             chance decides in between. A longer slice (--duration) has more of the rare long delays in it, and finds less."
-}
-
-/// The same for programs: requests a second.
-#[must_use]
-pub fn json(all: &[Load<Capacity>]) -> Value {
-    let observed = |observed: &Capacity| {
-        let rate = &observed.rate;
-        json!({
-            "runs": observed.runs, "rate": { "median": rate.point, "low": rate.interval.low, "high": rate.interval.high, "confidence": rate.confidence },
-            "kept": observed.kept, "broke": observed.broke, "closed_loop": observed.closed, "late_share": observed.late,
-        })
-    };
-    let load = |load: &Load<Capacity>| {
-        let error = load.summary.as_ref().err();
-        json!({ "metric": load.metric, "title": load.title, "told": load.arguments, "seen": load.summary.as_ref().ok().map(observed), "error": error })
-    };
-    json!({ "capacities": all.iter().map(load).collect::<Vec<_>>() })
 }

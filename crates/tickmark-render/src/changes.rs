@@ -3,7 +3,6 @@
 use crate::comparison::{chance, difference};
 use crate::number::{self, count, time, value};
 use crate::plot::{Axis, Plot, Series as Points, Shape};
-use serde_json::{Value, json};
 use std::fmt::Write;
 use tickmark_analysis::changes::{Level, Series};
 use tickmark_wire::text::printable;
@@ -116,42 +115,4 @@ fn of_level(series: &Series, level: &Level) -> String {
         );
     }
     text
-}
-
-/// The same for programs.
-#[must_use]
-pub fn json(all: &[Series]) -> Value {
-    let point = |series: &Series, at: usize| {
-        series
-            .points
-            .get(at)
-            .map(|point| json!({ "id": point.id, "name": point.name, "created": point.created }))
-    };
-    let level = |series: &Series, level: &Level| {
-        let facts = level.differences.iter();
-        json!({
-            "from": point(series, level.change.at),
-            "before": level.change.before,
-            "after": level.change.after,
-            "ratio": level.change.after / level.change.before,
-            "p": level.change.p,
-            "environment": facts.map(|d| json!({ "fact": d.name, "before": d.base, "after": d.other })).collect::<Vec<_>>(),
-        })
-    };
-    let one = |series: &Series| {
-        json!({
-            "host": series.host,
-            "metric": series.metric,
-            "figure": series.figure,
-            "unit": series.unit,
-            "better": series.better,
-            "runs": series.length.0,
-            "budget_ns": series.length.1,
-            "values": series.points.iter().map(|point| point.value).collect::<Vec<_>>(),
-            "first": point(series, 0),
-            "enough": series.enough(),
-            "changes": series.levels.iter().map(|own| level(series, own)).collect::<Vec<_>>(),
-        })
-    };
-    Value::Array(all.iter().map(one).collect())
 }

@@ -3,7 +3,6 @@
 use crate::grid::{table, wrapped};
 use crate::number::{percent, time};
 use anstyle::Style;
-use serde_json::{Value, json};
 use std::fmt::Write;
 use tickmark_analysis::clock_reads::Reads;
 
@@ -110,17 +109,4 @@ fn notes(reads: &Reads) -> String {
         text += " `addr2line -f -e FILE OFFSET` names the line where the program has debug information.";
     }
     text
-}
-
-/// The same for programs.
-#[must_use]
-pub fn json(reads: &Reads) -> Value {
-    let each = |all: &[(String, f64)]| -> Vec<Value> {
-        all.iter().map(|(name, count)| json!({ "name": name, "reads": count })).collect()
-    };
-    json!({
-        "command": reads.command, "runs": reads.runs, "time": reads.time, "count": reads.count, "not_seen": reads.blind,
-        "by": if reads.by_kernel { "uprobes" } else { "preload" }, "kernel": reads.kernel, "system_calls": reads.system_calls.as_deref().map(each), "calls": each(&reads.calls),
-        "clocks": each(&reads.clocks), "sites": each(&reads.sites),
-    })
 }

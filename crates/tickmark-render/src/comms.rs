@@ -1,20 +1,16 @@
 //! Messages by their sizes, and what they cost the processor, as text, JSON, columns and plots.
 
 mod document;
-mod settings;
+pub(crate) mod settings;
 mod words;
 
 use crate::grid::{lines, wrapped};
 use crate::number::{bytes, percent, time, value};
 use crate::plot::{Axis, Plot, Series};
 use anstyle::Style;
-use serde_json::{Value, json};
 use std::fmt::Write;
-use tickmark_analysis::comms::{
-    Comms, CommsSummary, Contrast, Document, Latency, Law, Load, Packet, Row, contrasts, laws,
-};
+use tickmark_analysis::comms::{Comms, CommsSummary, Document, Latency, Load, Row, contrasts, laws};
 use tickmark_stats::Interval;
-use tickmark_stats::linear::LineSegment;
 use tickmark_wire::Unit;
 
 const HEADING: Style = Style::new().bold();
@@ -195,91 +191,5 @@ fn figure(all: &[Comms], document: &Document) -> Option<Plot> {
         x: Axis::octaves("size of a message", bytes),
         y: Axis::log("rate", rate),
         series,
-    })
-}
-
-/// The same for programs: times in ns, rates in bytes a second, loads as shares of a CPU.
-#[must_use]
-pub fn json(all: &[Comms]) -> Value {
-    let interval = |interval: Option<Interval>| interval.map(|i| [i.low, i.high]);
-    let load = |load: &Load| {
-        json!({
-            "gaps": load.gaps, "gaps_p10_p90": load.ends.map(|ends| [ends.0, ends.1]), "counter": load.counter, "tasks": load.tasks, "stat": load.stat, "others": load.others,
-            "unexplained": load.unexplained, "windows": load.windows.0, "refused": load.windows.1,
-            "per_message": {
-                "switches": load.per_message.switches,
-                "interrupts": load.per_message.interrupts,
-                "softirqs": load.per_message.softirqs,
-            },
-        })
-    };
-    let row = |row: &Row| {
-        let quantiles = row.whole.quantiles.map(|(q, value)| json!({ "q": q, "ns": value }));
-        json!({
-            "bytes": row.size, "time": row.time, "launches": interval(row.launches), "rate": row.rate(),
-            "whole": { "median": row.whole.median, "mean": row.whole.mean, "quantiles": quantiles },
-            "loads": row.loads.iter().map(load).collect::<Vec<_>>(),
-        })
-    };
-    let one = |comms: &Comms| {
-        let mut value = json!({ "metric": comms.metric, "title": comms.title, "divisor": comms.divisor });
-        match &comms.summary {
-            Err(why) => value["none"] = json!(why),
-            Ok(observed) => {
-                let size = |at: usize| observed.rows.get(at).map(|row| row.size);
-                let piece = |(number, piece): (usize, &LineSegment)| {
-                    json!({
-                        "bytes": [size(piece.sizes.0), size(piece.sizes.1)],
-                        "t0": (number == 0).then_some(piece.start),
-                        "t0_interval": interval(piece.start_interval.filter(|_| number == 0)),
-                        "r_inf": piece.rate().map(|_| 1e9 / piece.per_byte),
-                        "r_inf_interval": interval(piece.rate()),
-                        "n_half": piece.half_length().filter(|_| number == 0),
-                        "residual_median": piece.residuals.0,
-                        "residual_most": piece.residuals.1,
-                    })
-                };
-                let pieces = observed
-                    .pieces
-                    .as_ref()
-                    .map(|pieces| pieces.iter().enumerate().map(piece).collect::<Vec<_>>());
-                let cpus = observed.cpus.iter().map(|cpu| {
-                    json!({
-                        "cpu": cpu.cpu, "host": cpu.host, "windows": cpu.windows.0, "refused": cpu.windows.1,
-                        "apart_median": cpu.apart.map(|apart| apart.0), "apart_p95": cpu.apart.map(|apart| apart.1),
-                    })
-                });
-                value["runs"] = json!(observed.runs);
-                value["model"] = json!(pieces);
-                value["dips"] = json!(observed.dips());
-                value["cpus"] = json!(cpus.collect::<Vec<_>>());
-                value["rows"] = json!(observed.rows.iter().map(row).collect::<Vec<_>>());
-            }
-        }
-        value
-    };
-    let law = |law: &Law| {
-        let packet = |packet: &Packet| json!({ "mtu": packet.mtu, "payload": packet.payload, "rate": packet.rate, "load": packet.load });
-        json!({
-            "title": law.title, "bytes": law.size,
-            "ns_per_byte": law.per_byte.0, "ns_per_byte_interval": interval(law.per_byte.1),
-            "ns_per_packet": law.per_packet.0, "ns_per_packet_interval": interval(law.per_packet.1),
-            "residual_most": law.residual, "load_x_packet_is_constant": law.is_constant,
-            "packets": law.packets.iter().map(packet).collect::<Vec<_>>(),
-        })
-    };
-    let contrast = |contrast: &Contrast| {
-        let (ratio, range) = contrast.comparison.change();
-        json!({
-            "title": contrast.title, "setting": contrast.setting, "values": contrast.values,
-            "bytes": contrast.size, "figure": contrast.figure, "launches": contrast.launches,
-            "ratio": ratio, "interval": interval(range), "verdict": settings::verdict(contrast),
-        })
-    };
-    json!({
-        "comms": all.iter().map(one).collect::<Vec<_>>(),
-        "packet_laws": laws(all).iter().map(law).collect::<Vec<_>>(),
-        "document": tickmark_analysis::comms::document(all).as_ref().map(document::json),
-        "settings": contrasts(all).iter().map(contrast).collect::<Vec<_>>(),
     })
 }

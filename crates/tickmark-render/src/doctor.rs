@@ -3,7 +3,6 @@
 use crate::grid::wrapped;
 use crate::number::{self, percent, time};
 use anstyle::{AnsiColor, Style};
-use serde_json::{Value, json};
 use std::fmt::Write;
 use tickmark_analysis::doctor::{Before, Cost, Diagnosis, Evidence, ObservedValue, Outcome};
 
@@ -11,13 +10,13 @@ const HEADING: Style = Style::new().bold();
 const FOUND: Style = AnsiColor::Yellow.on_default();
 
 /// Words for a check: its subject, and the advice.
-struct Words {
-    title: &'static str,
-    advice: &'static str,
+pub(crate) struct Words {
+    pub(crate) title: &'static str,
+    pub(crate) advice: &'static str,
 }
 
 /// The words of a check.
-fn words(name: &str) -> Words {
+pub(crate) fn words(name: &str) -> Words {
     let (title, advice) = match name {
         "slow-clock" => (
             "slow clock source",
@@ -240,19 +239,6 @@ fn value(observed: &ObservedValue) -> String {
         ObservedValue::Share(share) => percent(*share),
         ObservedValue::Rate(rate) => format!("{rate:.1} a second"),
     }
-}
-
-/// The same for programs.
-#[must_use]
-pub fn json(all: &[Diagnosis]) -> Value {
-    let one = |one: &Diagnosis| {
-        let mut value = serde_json::to_value(one).unwrap_or_default();
-        let Words { title, advice } = words(one.name);
-        value["title"] = json!(title);
-        value["advice"] = json!(advice);
-        value
-    };
-    json!(all.iter().map(one).collect::<Vec<_>>())
 }
 
 /// For scrapers: 1 where something was found, 0 where it was not; what cannot be seen has no sample.

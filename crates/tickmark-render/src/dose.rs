@@ -3,11 +3,9 @@
 use crate::grid::{table, wrapped};
 use crate::number::{count as count_of, percent, time};
 use anstyle::Style;
-use serde_json::{Value, json};
 use std::fmt::Write;
 use tickmark_analysis::dose::{CONFIDENCE, Dosed, KNOWN, Verdict};
 use tickmark_stats::Interval;
-use tickmark_stats::dose::Slope;
 
 const HEADING: Style = Style::new().bold();
 /// Additional time of a query with the slower clock in timecounter-cost.txt, ns: 1/13710.22 s less 1/15160.35 s.
@@ -135,7 +133,7 @@ fn verdict(dosed: &Dosed) -> String {
 }
 
 /// Predictions for other clocks: a label, and the additional time of a read, ns.
-fn clocks(dosed: &Dosed) -> Vec<(String, f64)> {
+pub(crate) fn clocks(dosed: &Dosed) -> Vec<(String, f64)> {
     if let Some((_, each)) = &dosed.operation {
         let more = |count: f64| (format!("{} more", count_of(count as u32, "operation")), count * each);
         return [1.0, 10.0, 100.0, 1000.0].map(more).to_vec();
@@ -216,30 +214,4 @@ fn notes(dosed: &Dosed) -> String {
         let _ = write!(text, " Failed: {count} {name}.");
     }
     text
-}
-
-/// The same for programs, in ns.
-#[must_use]
-pub fn json(dosed: &Dosed) -> Value {
-    let both = |interval: Option<Interval>| interval.map(|interval| json!([interval.low, interval.high]));
-    let row = |row: &tickmark_analysis::dose::Row| json!({ "asked": row.nominal, "delivered": row.delivered, "reads": row.reads, "more": row.more, "interval": both(row.interval), "predicted": row.predicted });
-    let line = |slope: Option<Slope>| {
-        slope.map(|slope| json!({ "point": slope.point, "interval": both(Some(slope.interval(CONFIDENCE))), "confidence": CONFIDENCE }))
-    };
-    let verdict = dosed.verdict().map(|verdict| match verdict {
-        Verdict::Agree => "agree",
-        Verdict::Undecided => "undecided",
-        Verdict::More => "more",
-        Verdict::Less => "less",
-        Verdict::Scheduling => "scheduling",
-    });
-    let lost = |(name, longer): &(String, f64)| json!({ "clock": name, "longer": longer, "by_count": dosed.lost_by_count(*longer), "by_slope": both(dosed.lost(*longer)) });
-    let faults: std::collections::BTreeMap<_, _> = dosed.faults.iter().cloned().collect();
-    json!({
-        "server": dosed.server, "told": dosed.arguments, "by": if dosed.in_kernel { "kernel" } else { "preload" }, "measure": if dosed.is_number { "number" } else { "cpu" }, "blocks": dosed.blocks, "cost": dosed.cost, "delivered_without": dosed.none,
-        "deviation": dosed.deviation, "rate": dosed.rate, "reads": dosed.reads, "op": dosed.operation.as_ref().map(|(name, _)| name), "op_cost": dosed.operation.as_ref().map(|(_, each)| each),
-        "read_cost": { "plain": dosed.read[0], "syscall": dosed.read[1] },
-        "doses": dosed.rows.iter().map(row).collect::<Vec<_>>(), "slope": line(dosed.slope), "each": line(dosed.each), "switches": line(dosed.switches), "verdict": verdict,
-        "lost": clocks(dosed).iter().map(lost).collect::<Vec<_>>(), "faults": faults, "not_seen": dosed.blind,
-    })
 }

@@ -8,7 +8,6 @@ use crate::comparison::difference;
 use crate::grid::{table, wrapped};
 use crate::number::{change, count, value};
 use anstyle::{AnsiColor, Style};
-use serde_json::{Value, json};
 use std::fmt::Write;
 use tickmark_analysis::gate::{Checked, Lack, Line};
 
@@ -46,7 +45,7 @@ impl Page<'_> {
     }
 
     /// In a line.
-    fn verdict(&self) -> String {
+    pub(crate) fn verdict(&self) -> String {
         let [earlier, new] = self.checked.counts;
         let all = self.checked.lines.len();
         let failing = self.failing().len();
@@ -196,27 +195,6 @@ impl Page<'_> {
             let _ = writeln!(out, "{line}");
         }
         out
-    }
-
-    /// For programs.
-    #[must_use]
-    pub fn json(&self) -> Value {
-        let line = |line: &Line| {
-            json!({
-                "metric": line.metric, "figure": line.figure, "unit": line.unit, "better": line.better, "earlier": line.earlier, "new": line.new,
-                "contended": line.contended, "partly": line.partly, "ratio": line.judged.ratio, "deviations": line.judged.far, "as_far": line.beyond, "p": line.p(), "p_worse": line.has_direction().then_some(line.judged.p),
-                "states": line.states.map(|states| [states.low, states.high].map(|state| json!({ "centre": state.centre, "count": state.count }))), "changed": line.changed(), "worse": line.worse(),
-                "fails": (self.fails)(line) && !line.contended,
-            })
-        };
-        let lack =
-            |lack: &Lack| json!({ "metric": lack.name.0, "figure": lack.name.1, "by_new": lack.by_new });
-        json!({
-            "recording": self.id, "name": self.name, "verdict": self.verdict(), "exit_code": self.code, "earlier": self.checked.counts[0], "new": self.checked.counts[1],
-            "needed": self.checked.needed(), "baseline": self.is_baseline, "figures": self.checked.lines.iter().map(line).collect::<Vec<_>>(),
-            "without": self.checked.without.iter().map(lack).collect::<Vec<_>>(), "calibration": self.calibration.as_ref().map(Calibration::json),
-            "environment": self.checked.differences.iter().map(|one| json!({ "name": one.name, "earlier": one.base, "new": one.other })).collect::<Vec<_>>(),
-        })
     }
 
     /// For a page of a project.

@@ -3,7 +3,6 @@
 use crate::grid::{table, wrapped};
 use crate::number::{count, percent, time, value};
 use anstyle::Style;
-use serde_json::{Value, json};
 use std::fmt::Write;
 use tickmark_analysis::http::{FULL, HttpSummary, LATE, Limit, Load};
 use tickmark_analysis::report::Unit;
@@ -12,10 +11,10 @@ use tickmark_stats::Estimate;
 
 const HEADING: Style = Style::new().bold();
 /// Quantiles of latencies, by the name of each.
-const QUANTILES: [(&str, f64); 4] = [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999)];
-const TIMES: [(&str, &str); 3] =
+pub(crate) const QUANTILES: [(&str, f64); 4] = [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999)];
+pub(crate) const TIMES: [(&str, &str); 3] =
     [("service latency", "service"), (RESPONSE, "response"), ("lateness of the client", "late")];
-const RESPONSE: &str = "response latency";
+pub(crate) const RESPONSE: &str = "response latency";
 
 fn rate(rate: f64) -> String {
     value(rate, None, Unit::Rate)
@@ -145,49 +144,4 @@ fn notes(all: &[Load]) -> String {
                  failed has no latency.";
     }
     text
-}
-
-/// The same for programs, in ns.
-#[must_use]
-pub fn json(all: &[Load]) -> Value {
-    let estimate = |all: &Option<Estimate>| {
-        all.as_ref().map(|all| json!({ "median": all.point, "low": all.interval.low, "high": all.interval.high, "confidence": all.confidence }))
-    };
-    let times = |times: &Option<Spread>| {
-        let times = times.as_ref()?;
-        let quantiles: std::collections::BTreeMap<_, _> =
-            QUANTILES.iter().map(|(name, q)| (*name, times.quantile(*q))).collect();
-        Some(json!({ "count": times.count, "mean": times.mean, "max": times.most, "quantiles": quantiles }))
-    };
-    let observed = |observed: &HttpSummary| {
-        let [server, client] = &observed.cpu;
-        let both = |values: [Option<f64>; 2]| json!({ "server": values[0], "client": values[1] });
-        let latency: std::collections::BTreeMap<_, _> = observed
-            .times
-            .iter()
-            .zip(TIMES)
-            .map(|(all, (title, name))| {
-                let refused = title == RESPONSE && observed.limit.refuses_response();
-                (name, times(all).filter(|_| !refused))
-            })
-            .collect();
-        let faults: std::collections::BTreeMap<_, _> = observed.faults.iter().cloned().collect();
-        let limit = match observed.limit {
-            Limit::Client => "client",
-            Limit::Server => "server",
-            Limit::Shared => "shared_cpu",
-            Limit::Late => "late",
-            Limit::None => "none",
-        };
-        json!({
-            "runs": observed.runs, "rate": estimate(&Some(observed.rate).filter(|_| !observed.limit.refuses_rate())), "reached": estimate(&Some(observed.rate)), "limit": limit,
-            "cpu": { "server": estimate(server), "client": estimate(client) }, "system_share": both(observed.system), "waited": both(observed.waited), "busy": both(observed.busy),
-            "switches": observed.counts[0], "interrupts": observed.counts[1], "clock_reads": observed.counts[2], "failed": observed.failed, "faults": faults, "missed": observed.missed, "latency": latency,
-        })
-    };
-    let load = |load: &Load| {
-        let error = load.summary.as_ref().err();
-        json!({ "metric": load.metric, "title": load.title, "told": load.arguments, "seen": load.summary.as_ref().ok().map(observed), "error": error })
-    };
-    json!({ "loads": all.iter().map(load).collect::<Vec<_>>() })
 }

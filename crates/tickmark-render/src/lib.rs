@@ -29,6 +29,7 @@ pub mod gate;
 mod grid;
 pub mod http;
 pub mod hz;
+pub mod json;
 pub mod kernel_reads;
 pub mod live;
 pub mod lmbench;

@@ -1,8 +1,7 @@
 //! Live view of each CPU, for a terminal and as JSON.
 
 use crate::number::{percent, time};
-use serde_json::{Value, json};
-use tickmark_analysis::live::{History, LiveQuantity, Point};
+use tickmark_analysis::live::{History, LiveQuantity};
 
 /// Heights of a bar, from nothing on.
 const LEVELS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
@@ -84,20 +83,6 @@ pub fn bars(history: &History, what: LiveQuantity, minutes: bool, width: usize) 
     format!("{}{bars}", " ".repeat(width - all.len()))
 }
 
-/// A line of every CPU, for programs: times in ns.
-#[must_use]
-pub fn json(at: &str, all: &[History], own: f64) -> Value {
-    let cpu = |history: &History| {
-        let Point { late, gaps, clock, timer_interrupts, busy, interrupts, steal } = history.last();
-        json!({
-            "cpu": history.cpu, "busy": busy, "interrupts": interrupts, "steal": steal, "timer_interrupts": timer_interrupts,
-            "wake_up": late.map(|(median, max)| json!({ "median": median, "max": max })),
-            "lost_share": gaps.map(|(share, _)| share), "longest_gap": gaps.map(|(_, longest)| longest), "clock_read": clock,
-        })
-    };
-    json!({ "at": at, "own_share_of_a_cpu": own, "cpus": all.iter().map(cpu).collect::<Vec<_>>() })
-}
-
 /// Its own cost, in a line.
 #[must_use]
 pub fn cost(own: f64) -> String {
@@ -107,6 +92,7 @@ pub fn cost(own: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tickmark_analysis::live::Point;
 
     #[test]
     fn a_cpu_is_a_row_and_its_latencies_are_bars() {
@@ -127,10 +113,11 @@ mod tests {
         assert_eq!(bars(&history, LiveQuantity::WakeUp, true, 4), "    ");
         assert_eq!(bars(&history, LiveQuantity::Busy, false, 4), " ▃▃▃");
         assert!(LiveQuantity::ALL.iter().all(|what| bars(&history, *what, false, 3).chars().count() == 3));
-        let line = json("now", &[history], 0.012);
+        let line =
+            crate::json::value(&crate::json::LiveLine::new(jiff::Timestamp::UNIX_EPOCH, &[history], 0.012));
         assert_eq!(
             (&line["cpus"][0]["wake_up"]["max"], &line["own_share_of_a_cpu"]),
-            (&json!(2e7), &json!(0.012))
+            (&2e7.into(), &0.012.into())
         );
         assert!(cost(0.012).contains("1.2 %"));
     }

@@ -1,9 +1,8 @@
 //! lmbench's tables.
 
 use crate::number::bytes;
-use crate::{reason, report};
+use crate::reason;
 use anstyle::Style;
-use serde_json::{Value, json};
 use std::fmt::Write;
 use tickmark_analysis::lmbench::{Filled, Lack, Missing, Page, System};
 use tickmark_analysis::report::Mark;
@@ -128,13 +127,13 @@ fn lines(out: &mut String, table: &Filled, beside: &str) {
     }
 }
 
-fn os(system: &System) -> String {
+pub(crate) fn os(system: &System) -> String {
     let words: Vec<&str> = system.system.iter().chain(&system.kernel).map(String::as_str).collect();
     words.join(" ")
 }
 
 /// Why a figure is missing.
-fn lack(why: &Lack) -> String {
+pub(crate) fn lack(why: &Lack) -> String {
     let texts = |marks: &[Mark]| marks.iter().map(reason::mark).collect::<Vec<_>>().join("; ");
     match why {
         Lack::NotInFile => "not in the file".to_owned(),
@@ -147,39 +146,4 @@ fn lack(why: &Lack) -> String {
             format!("over {} and not {}: no percentage", bytes(*over as f64), bytes(*base as f64))
         }
     }
-}
-
-/// The page for programs.
-#[must_use]
-pub fn json(page: &Page, beside: &str) -> Value {
-    let system = |system: &System| {
-        let marks: Vec<Vec<Value>> =
-            system.marks.iter().map(|marks| marks.iter().map(report::mark).collect()).collect();
-        json!({
-            "name": system.name, "os": os(system), "rows": system.rows, "steps": system.steps, "marks": marks,
-            "average": system.average, "percent": system.percent, "real": system.real,
-        })
-    };
-    let table = |table: &Filled| {
-        let columns = table.columns.iter();
-        let heads = columns
-            .map(|c| json!({ "head": c.head, "metric": c.metric, "unit": c.unit, "better": c.better }));
-        let mut out = json!({
-            "title": table.title,
-            "columns": heads.collect::<Vec<_>>(),
-            "systems": table.systems.iter().map(system).collect::<Vec<_>>(),
-        });
-        if let Some(percents) = &table.beside {
-            out["beside"] = json!([beside, percents]);
-        }
-        out
-    };
-    let missing = |m: &Missing| json!({ "system": m.system, "metric": m.metric, "why": lack(&m.why) });
-    json!({
-        "figures": page.figures,
-        "tables": page.tables.iter().map(table).collect::<Vec<_>>(),
-        "without": page.without,
-        "missing": page.missing.iter().map(missing).collect::<Vec<_>>(),
-        "exact": page.exact,
-    })
 }

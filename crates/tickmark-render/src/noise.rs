@@ -4,7 +4,6 @@ use crate::grid::{fitting, lines, width, wrapped};
 use crate::number::{count, percent, time};
 use crate::reason;
 use anstyle::Style;
-use serde_json::{Value, json};
 use std::fmt::Write;
 use tickmark_analysis::noise::{Accounts, Evidence, GapCause, Kind, Noise, Osnoise};
 
@@ -299,82 +298,6 @@ fn interrupt(line: &str) -> String {
     format!("{line} ({meaning})")
 }
 
-/// A name for programs.
-fn code(what: &GapCause) -> Value {
-    match what {
-        GapCause::Tick => json!({ "what": "tick" }),
-        GapCause::Timer => json!({ "what": "timer" }),
-        GapCause::Interrupt(line) => json!({ "what": "interrupt", "line": line }),
-        GapCause::SoftInterrupt(line) => json!({ "what": "soft_interrupt", "line": line }),
-        GapCause::Fault => json!({ "what": "page_fault" }),
-        GapCause::Task => json!({ "what": "task" }),
-        GapCause::Quota => json!({ "what": "quota" }),
-        GapCause::RealTimeReserve => json!({ "what": "real_time_reserve" }),
-        GapCause::Outside(Evidence::Train(rate)) => {
-            json!({ "what": "outside", "by": "train", "frequency_hz": *rate as f64 / 1e3 })
-        }
-        GapCause::Outside(Evidence::Steal) => json!({ "what": "outside", "by": "steal" }),
-        GapCause::Unseen => json!({ "what": "unseen" }),
-        GapCause::Unknown => json!({ "what": "unknown" }),
-    }
-}
-
-/// The same for programs: times in ns, shares of 1.
-#[must_use]
-pub fn json(noise: &Noise) -> Value {
-    let kind = |kind: &Kind| {
-        let at = |q| kind.lengths.quantile(q);
-        let mut value = code(&kind.what);
-        value["count"] = json!(kind.count);
-        value["total"] = json!(kind.total);
-        value["share"] = json!(kind.total / noise.span);
-        value["over_time"] = json!(kind.over_time);
-        value["quantiles"] =
-            json!({ "p50": at(0.5), "p90": at(0.9), "p99": at(0.99), "p99.9": at(0.999), "max": at(1.0) });
-        value
-    };
-    let gap = |gap: &tickmark_analysis::noise::Gap| {
-        let mut value = code(&gap.what);
-        value["start"] = json!(gap.start);
-        value["length"] = json!(gap.length);
-        value
-    };
-    let tick = match &noise.tick {
-        Ok(tick) => json!({
-            "frequency_hz": tick.frequency, "filled": tick.filled, "confirmed": tick.confirmed,
-            "cost": tick.cost.map(|cost| json!({
-                "p10": cost.length[0], "p50": cost.length[1], "p90": cost.length[2], "share": cost.share
-            })),
-            "mean": noise.cost.map(|[_, mean, _]| mean),
-            "mean_interval": noise.cost.map(|[low, _, high]| [low, high]),
-        }),
-        Err(why) => json!({ "none": reason::no_figure(why) }),
-    };
-    let osnoise = noise.osnoise.as_ref().map(|osnoise| match osnoise {
-        Ok(Osnoise { lost, interrupts }) => json!({ "lost": lost, "interrupts_hz": interrupts }),
-        Err(why) => json!({ "none": why }),
-    });
-    json!({
-        "cpu": noise.cpu,
-        "accounts": {
-            "waited": noise.accounts.waited, "steal": noise.accounts.steal,
-            "timer_interrupts_hz": noise.accounts.timer_interrupts,
-        },
-        "osnoise": osnoise,
-        "changed": noise.changed,
-        "span": noise.span,
-        "threshold": noise.threshold,
-        "lost": noise.lost() / noise.span,
-        "named": noise.named()[0],
-        "unseen": noise.named()[1],
-        "looked": noise.looked,
-        "tick": tick,
-        "kinds": noise.kinds.iter().map(kind).collect::<Vec<_>>(),
-        "longest": noise.longest().into_iter().map(gap).collect::<Vec<_>>(),
-        "over_time": noise.over_time,
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -387,7 +310,11 @@ mod tests {
         let recording = tickmark_store::load(std::path::Path::new(&folder)).unwrap();
         let noise = noise::summarize_noise(&recording).unwrap();
         insta::assert_snapshot!(text(&noise));
-        let value = json(&noise);
+        let header = tickmark_analysis::report::build(&recording, &|_| false, false).header;
+        let rates = tickmark_analysis::what_if::predict_rates(&noise, &recording, &[100.0, 1000.0], &[]);
+        let page = crate::json::CpuNoise::new(header, &noise, Some(&rates));
+        let value = serde_json::to_value(page).unwrap();
+        assert_eq!(value["hz_what_if"]["at"][1]["hz"], 1000.0);
         assert_eq!(value["kinds"].as_array().unwrap().len(), noise.kinds.len());
         assert!(value["tick"]["mean_interval"][0].as_f64() < value["tick"]["mean"].as_f64());
     }

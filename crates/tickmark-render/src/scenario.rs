@@ -4,7 +4,6 @@ use crate::grid::{lines, wrapped};
 use crate::number::{percent, time};
 use crate::plot::{Axis, Plot, Series};
 use anstyle::Style;
-use serde_json::{Value, json};
 use std::fmt::Write;
 use tickmark_analysis::scenario::{Errors, Scenario, Timer};
 
@@ -115,34 +114,4 @@ pub fn values(scenarios: &[Scenario]) -> String {
         out += "\n\n";
     }
     out
-}
-
-/// The same for programs: times in ns, early is negative.
-#[must_use]
-pub fn json(scenarios: &[Scenario]) -> Value {
-    let timer = |timer: &Timer| {
-        let at = |q| timer.errors.quantile(q);
-        json!({ "number": timer.number, "p50": at(0.5), "p10": at(0.1), "p90": at(0.9), "p99": at(0.99), "max": at(1.0) })
-    };
-    let one = |scenario: &Scenario| {
-        let mut value = json!({ "metric": scenario.metric, "title": scenario.title });
-        match &scenario.errors {
-            Err(why) => value["none"] = json!(why),
-            Ok(errors) => {
-                let of = |q| errors.absolute.quantile(q);
-                value["repeats"] = json!(errors.repeats);
-                value["absolute"] =
-                    json!({ "p50": of(0.5), "p99": of(0.99), "p99.9": of(0.999), "max": of(1.0) });
-                value["min"] = json!(errors.ends.0);
-                value["mean"] = json!(errors.mean);
-                value["mean_absolute_after_first"] = json!(errors.rest);
-                value["max"] = json!(errors.ends.1);
-                value["early"] = json!(errors.early);
-                value["cpu"] = json!(errors.cpu);
-                value["timers"] = json!(errors.timers.iter().map(timer).collect::<Vec<_>>());
-            }
-        }
-        value
-    };
-    json!({ "scenarios": scenarios.iter().map(one).collect::<Vec<_>>() })
 }

@@ -3,12 +3,11 @@
 use crate::grid::{lines, wrapped};
 use crate::number::{percent, time};
 use anstyle::Style;
-use serde_json::{Value, json};
 use std::fmt::Write;
 use tickmark_analysis::wakes::{Limit, Met, Refused, WaitMethodRow, WakeUpSummary, Wakes};
 
 const HEADING: Style = Style::new().bold();
-const QUANTILES: [(&str, f64); 5] =
+pub(crate) const QUANTILES: [(&str, f64); 5] =
     [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999), ("p99.99", 0.9999)];
 /// Those of the text, which has to fit a terminal.
 const SHOWN: [(&str, f64); 4] = [QUANTILES[0], QUANTILES[2], QUANTILES[3], QUANTILES[4]];
@@ -216,7 +215,7 @@ fn beyond(way: &WaitMethodRow, observed: &WakeUpSummary, wakes: &Wakes) -> Resul
     }
 }
 
-fn refused(why: Refused) -> &'static str {
+pub(crate) fn refused(why: Refused) -> &'static str {
     match why {
         Refused::TooFew => "too few late wake-ups",
         Refused::NotStationary => "late ones came more often or became later in some part of the time",
@@ -232,43 +231,6 @@ fn signed(nanos: f64) -> String {
 /// A share that may be very small.
 fn rarely(share: f64) -> String {
     if share >= 0.001 { percent(share) } else { format!("{share:.1e}") }
-}
-
-/// The same for programs: times in ns, shares of 1.
-#[must_use]
-pub fn json(wakes: &Wakes) -> Value {
-    let limit = |limit: &Limit| {
-        let mut value =
-            json!({ "later_than": limit.length, "seen": limit.count, "share_at_most": limit.share });
-        if wakes.bound.is_some() {
-            value["wakes_needed"] = json!(limit.needs);
-        }
-        value
-    };
-    let way = |way: &WaitMethodRow| {
-        let mut value = json!({ "metric": way.metric, "title": way.title });
-        match &way.summary {
-            Err(why) => value["none"] = json!(why),
-            Ok(observed) => {
-                let quantiles = QUANTILES.map(|(name, q)| (name.to_owned(), json!(observed.quantile(q))));
-                value["wakes"] = json!(observed.late.as_slice().len());
-                value["runs"] = json!(observed.runs);
-                value["quantiles"] = quantiles.into_iter().collect::<serde_json::Map<_, _>>().into();
-                value["max"] = json!(observed.worst());
-                value["early"] = json!(observed.early);
-                value["cpu"] = json!(observed.cpu);
-                value["once_in_ten_times_as_many"] = match &observed.beyond {
-                    Ok(beyond) => {
-                        json!({ "later_than": beyond.value, "at_most": beyond.limit, "shape": beyond.shape })
-                    }
-                    Err(why) => json!({ "none": refused(*why) }),
-                };
-                value["limits"] = json!(observed.limits.iter().map(limit).collect::<Vec<_>>());
-            }
-        }
-        value
-    };
-    json!({ "confidence": wakes.confidence, "bound": wakes.bound, "interval": wakes.interval, "ways": wakes.ways.iter().map(way).collect::<Vec<_>>() })
 }
 
 #[cfg(test)]

@@ -2,7 +2,6 @@
 
 use crate::grid::{lines, wrapped};
 use crate::number::time;
-use serde_json::{Value, json};
 use std::fmt::Write;
 use tickmark_analysis::what_if::{Clocked, WhatIf};
 
@@ -78,24 +77,6 @@ fn assumptions(what_if: &WhatIf) -> Vec<String> {
     notes
 }
 
-/// The same for programs: times in ns, shares of 1.
-#[must_use]
-pub fn json(what_if: &WhatIf) -> Value {
-    let at = |(hz, [low, share, high]): &(f64, [f64; 3])| json!({ "hz": hz, "share": share, "interval": [low, high] });
-    let clocked = |clocked: &Clocked| {
-        let at = |(hz, share): &(f64, f64)| json!({ "hz": hz, "share": share });
-        json!({ "mhz": clocked.megahertz, "cost": clocked.scaled, "at": clocked.at.iter().map(at).collect::<Vec<_>>() })
-    };
-    json!({
-        "cost": what_if.cost.map(|[_, cost, _]| cost),
-        "cost_interval": what_if.cost.map(|[low, _, high]| [low, high]),
-        "at": what_if.at.iter().map(at).collect::<Vec<_>>(),
-        "clocks": what_if.clocks.iter().map(clocked).collect::<Vec<_>>(),
-        "mhz": what_if.megahertz,
-        "idle_stops": what_if.idle_stops,
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -131,6 +112,5 @@ mod tests {
                 "{part} is not in\n{text}"
             );
         }
-        assert_eq!(json(&what_if)["at"][1]["share"], 0.05);
     }
 }

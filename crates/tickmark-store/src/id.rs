@@ -1,5 +1,6 @@
 //! Ids of recordings.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -8,8 +9,9 @@ const SHOWN: usize = 8;
 
 /// A recording's id: 128 random bits as 32 hexadecimal digits. Earlier programs wrote 8 digits; whatever is a plain word of
 /// up to 64 characters is read.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String")]
+#[schemars(with = "String")]
 pub struct Id(String);
 
 impl Id {

@@ -1,6 +1,7 @@
 //! A recording as it is read: what was planned, what came of each run.
 
 use crate::Id;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::os::unix::fs::FileExt;
@@ -34,7 +35,7 @@ pub struct Meta {
 }
 
 /// A recording's place in an interleaved experiment: one setting, whose rounds are the blocks.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema, Deserialize)]
 pub struct Arm {
     /// The experiment that its recordings share.
     pub experiment: String,

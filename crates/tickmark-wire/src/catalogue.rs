@@ -43,6 +43,7 @@ pub struct Offer {
 
 /// A parameter of a probe.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Parameter {
     /// Its name.
     pub name: String,

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 /// One fact, or why it is not known.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Fact {
     /// The value as text; none where it could not be read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -19,6 +20,7 @@ pub struct Fact {
 /// Facts by dotted name. Those under `state.` change by themselves (load, steal, pressure); the rest
 /// is configuration.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct Environment(BTreeMap<String, Fact>);
 

@@ -40,6 +40,7 @@ pub enum Event {
 
 /// Identity of the agent and its environment.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Hello {
     /// Version of the stream.
     pub format: Format,
@@ -79,6 +80,7 @@ impl ImportedFrom {
 
 /// The settings in force.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Settled {
     /// The CPU that is measured.
     pub cpu: u32,
@@ -233,6 +235,7 @@ pub struct Outcome {
 
 /// The instrument, measured by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Instrument {
     /// The clock of the batches' timestamps.
     pub clock: StampClock,
@@ -260,6 +263,7 @@ vocabulary! {
 
 /// Why a run gave no figure.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Reason {
     /// One line.
     pub message: String,

@@ -55,6 +55,7 @@ pub const FORMAT: Format = Format { major: 1, minor: 6 };
 
 /// Version of a recording: a reader accepts its own major version and every minor version of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Format {
     /// Raised when an older reader would misunderstand.
     pub major: u32,

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// The dotted name of a metric, such as `clock.monotonic.read`. It holds no unit.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct Name(String);
 

@@ -102,6 +102,7 @@ pub struct Loads {
 
 /// Another host.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Host {
     /// Its name.
     pub name: String,

@@ -71,6 +71,7 @@ impl RunPlan {
 
 /// Settings of the measured processes.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Settings {
     /// The CPU to measure on; none means the quietest that is allowed.
     pub cpu: Option<u32>,
@@ -120,6 +121,7 @@ vocabulary! {
 
 /// A place in the tick.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Phase {
     /// Counted from 0.
     pub number: u32,
@@ -131,6 +133,7 @@ pub struct Phase {
 
 /// A system call that is refused.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Deny {
     /// Its name.
     pub call: String,
@@ -140,6 +143,7 @@ pub struct Deny {
 
 /// Scheduling priority of a measured process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Priority {
     /// SCHED_OTHER, nice 0.

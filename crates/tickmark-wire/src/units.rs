@@ -5,6 +5,7 @@ use std::time::Duration;
 
 /// A span or a point of time in nanoseconds. Negative where something was early or went backwards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct Nanos(i64);
 
@@ -69,6 +70,7 @@ impl From<Duration> for Nanos {
 
 /// A cost in picoseconds: for what takes less than a nanosecond, and for physical limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct Picos(u64);
 

@@ -43,6 +43,31 @@ impl serde::Serialize for Word {
     }
 }
 
+/// A string to a reader of JSON: a later version may have more words.
+#[cfg(feature = "schema")]
+macro_rules! schema_of_words {
+    ($name:ty, $word:expr, $known:expr) => {
+        impl schemars::JsonSchema for $name {
+            fn inline_schema() -> bool {
+                true
+            }
+
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                $word.into()
+            }
+
+            fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                schemars::json_schema!({ "type": "string", "examples": $known })
+            }
+        }
+    };
+}
+#[cfg(feature = "schema")]
+pub(crate) use schema_of_words;
+
+#[cfg(feature = "schema")]
+schema_of_words!(Word, "Word", [""; 0]);
+
 impl<'de> serde::Deserialize<'de> for Word {
     fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         String::deserialize(from).map(|text| Self::new(&text))
@@ -79,6 +104,9 @@ macro_rules! vocabulary {
                 }
             }
         }
+
+        #[cfg(feature = "schema")]
+        $crate::word::schema_of_words!($name, stringify!($name), [$($word),*]);
 
         impl serde::Serialize for $name {
             fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {

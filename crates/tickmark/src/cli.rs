@@ -150,6 +150,11 @@ pub(crate) enum Command {
     /// Write a recording for other programs
     #[command(after_help = EXPORT_EXAMPLES)]
     Export(Export),
+    /// Write the JSON Schema of a command's JSON
+    #[command(
+        after_help = "Examples:\n  tickmark schema\n  tickmark schema compare\n  tickmark schema lab run"
+    )]
+    Schema(Schema),
     /// Write completions for a shell to standard output
     Completions(Completions),
     /// Write man pages into a folder
@@ -413,6 +418,12 @@ pub(crate) enum ExportFormat {
     Benchfmt,
     /// The times of each run as Google Benchmark's JSON
     GoogleBenchmark,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Schema {
+    /// Which command, or the name at the top of its JSON [default: list all]
+    pub(crate) command: Vec<String>,
 }
 
 #[derive(Debug, Args)]

@@ -11,6 +11,7 @@ pub(crate) use clocks::stops_while_idle;
 
 use crate::noise::{self, Noise};
 use crate::report::{self, Model, Row};
+use schemars::JsonSchema;
 use serde::Serialize;
 use tickmark_store::Recording;
 use tickmark_wire::{Environment, Metric};
@@ -30,7 +31,7 @@ pub fn checks() -> impl Iterator<Item = &'static Check> {
 }
 
 /// How a check ended.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
     /// It is so here; with what it costs where that was measured.
@@ -44,7 +45,7 @@ pub enum Outcome {
 }
 
 /// The cost of a finding.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Cost {
     /// The share of a CPU.
@@ -68,7 +69,7 @@ impl Cost {
 }
 
 /// Something that was seen.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Evidence {
     /// A fact of the environment, a metric, or what a CPU was lost to.
     pub name: String,
@@ -82,7 +83,7 @@ pub struct Evidence {
 }
 
 /// Value of a figure in earlier recordings of the same machine, in its unit.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct Before {
     /// The least.
     pub low: f64,
@@ -96,7 +97,7 @@ pub struct Before {
 const USUAL: usize = 3;
 
 /// A value that was seen.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ObservedValue {
     /// As the system says it.
@@ -110,7 +111,7 @@ pub enum ObservedValue {
 }
 
 /// Result of one check.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Diagnosis {
     /// Which check.
     pub name: &'static str,
@@ -123,7 +124,7 @@ pub struct Diagnosis {
 }
 
 /// An experiment: what is changed from what to what, and what shows it.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Proof {
     /// As `tickmark experiment` takes it: KNOB=NOW,OTHER.
     pub knob: String,

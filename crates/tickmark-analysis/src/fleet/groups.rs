@@ -1,6 +1,7 @@
 //! Groups of machines that differ from all others: by kernel, firmware, clock source, whatever a fact tells apart.
 
 use super::{Rule, Survey};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use tickmark_stats::median;
@@ -15,7 +16,7 @@ const FEWEST: usize = 3;
 const MOST: usize = 40;
 
 /// The machines that share the value of a fact.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Set {
     /// The facts that have this value on these machines alone: name and value.
     pub facts: Vec<(String, String)>,
@@ -24,7 +25,7 @@ pub struct Set {
 }
 
 /// A group whose figures differ from those of all other machines.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Difference {
     /// The group.
     pub set: Set,

@@ -4,6 +4,7 @@
 //! pairs is the machine's, and is judged by their median among all machines'. How far is too far says the rule of the machines' figures.
 
 use super::{Bounds, Rule};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use tickmark_stats::{Sorted, median, outlying};
@@ -33,7 +34,7 @@ pub struct Link {
 }
 
 /// A metric of a link.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum LinkMetric {
     /// A byte, there and back: ns.
@@ -43,7 +44,7 @@ pub enum LinkMetric {
 }
 
 /// A machine's role on a link.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum LinkRole {
     /// Either end of trips.
@@ -55,7 +56,7 @@ pub enum LinkRole {
 }
 
 /// A pair that is slower than the others of its machines.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Slow {
     /// One machine; of a stream the one that sends.
     pub from: String,
@@ -76,7 +77,7 @@ pub struct Slow {
 }
 
 /// A machine whose pairs are slow, whoever is the other.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct SlowMachine {
     /// Which.
     pub node: String,
@@ -93,7 +94,7 @@ pub struct SlowMachine {
 }
 
 /// A pair, or a machine alone, of which there is nothing.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Missing {
     /// The machine, or the one that asked.
     pub node: String,
@@ -104,7 +105,7 @@ pub struct Missing {
 }
 
 /// A figure over all pairs.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Spread {
     /// Of what.
     pub way: LinkMetric,
@@ -115,7 +116,7 @@ pub struct Spread {
 }
 
 /// How links were measured.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct How {
     /// When that began (RFC 3339).
     pub begun: String,
@@ -137,7 +138,7 @@ pub struct Series {
 }
 
 /// The links of a survey, judged.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Links {
     /// How they were measured.
     pub how: How,

@@ -1,6 +1,7 @@
 //! The machines that lie apart, with what is known of each that is not so of the others.
 
 use super::{Bounds, Survey};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use tickmark_wire::Better;
@@ -11,7 +12,7 @@ use crate::report::Unit;
 const RARE: f64 = 0.1;
 
 /// A machine that lies apart.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct OutlierNode {
     /// Its name.
     pub node: String,
@@ -26,7 +27,7 @@ pub struct OutlierNode {
 }
 
 /// A value that lies apart.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct OutlyingMetric {
     /// Of what.
     pub metric: String,
@@ -53,7 +54,7 @@ impl OutlyingMetric {
 }
 
 /// A finding of the doctor.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct DoctorFinding {
     /// Which check.
     pub check: String,
@@ -64,7 +65,7 @@ pub struct DoctorFinding {
 }
 
 /// A fact that is another on this machine.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct DistinguishingFact {
     /// Its name.
     pub fact: String,

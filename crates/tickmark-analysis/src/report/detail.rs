@@ -2,12 +2,13 @@
 
 use super::row::Unit;
 use crate::sample::{self, Sample};
+use schemars::JsonSchema;
 use serde::Serialize;
 use tickmark_stats::Sorted;
 use tickmark_wire::Headline;
 
 /// A metric in detail.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Detail {
     /// Its name.
     pub metric: String,
@@ -24,7 +25,7 @@ pub struct Detail {
 }
 
 /// One bin of a histogram.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct Bin {
     /// Lower end, ns.
     pub from: f64,

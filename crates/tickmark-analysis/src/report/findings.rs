@@ -6,6 +6,7 @@ use super::row::{Row, RowStatus};
 use super::rows::KERNEL_PATH;
 use crate::noise::GapCause;
 use crate::sample::{NoFigure, Sample};
+use schemars::JsonSchema;
 use serde::Serialize;
 use tickmark_store::{Elsewhere, Id, Recording};
 use tickmark_wire::{Group, Nanos, names};
@@ -18,7 +19,7 @@ const BUSY: f64 = 0.1;
 const NAMED: usize = 3;
 
 /// One notable thing: shares are of one, times in ns.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case", tag = "finding")]
 #[expect(missing_docs, reason = "a variant says what its fields are")]
 pub enum Finding {
@@ -32,6 +33,7 @@ pub enum Finding {
     Noise {
         share: f64,
         #[serde(serialize_with = "codes")]
+        #[schemars(with = "std::collections::BTreeMap<String, f64>")]
         others: Vec<(GapCause, f64)>,
         id: Id,
     },

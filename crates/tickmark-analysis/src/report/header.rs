@@ -1,13 +1,14 @@
 //! Which machine, which kernel, which settings, how much was measured.
 
 use crate::sample::{Detail, Figures, Sample, configured_hz, figures};
+use schemars::JsonSchema;
 use serde::Serialize;
 use tickmark_stats::median;
 use tickmark_store::{Id, Recording, Run, Status};
 use tickmark_wire::{Better, Environment, Group, Headline, Instrument, Metric, Settled, Unit, names};
 
 /// The header above the rows.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Header {
     /// Of the recording.
     pub id: Id,
@@ -63,7 +64,7 @@ pub struct Header {
 }
 
 /// An emulated machine.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Guest {
     /// QEMU's name of it.
     pub machine: String,

@@ -2,6 +2,7 @@
 
 use super::marks::{Mark, NoFloor, Note};
 use crate::sample::SeparateModes;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tickmark_stats::Estimate;
 use tickmark_stats::states::TwoStates;
@@ -11,7 +12,7 @@ use tickmark_wire::Better;
 pub const TAIL: &str = "p99";
 
 /// How a metric ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RowStatus {
     /// All of its runs gave a figure.
@@ -99,7 +100,7 @@ pub struct Each {
 }
 
 /// The unit of a row's value, as it is kept.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema, Deserialize)]
 pub enum Unit {
     /// Time.
     #[serde(rename = "ns")]

@@ -14,6 +14,7 @@ pub use launch::{LINE, LaunchMethod, Launcher, launch};
 pub use slurm::{down, members};
 
 use crate::Error;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -49,7 +50,7 @@ pub struct SurveyRequest {
 }
 
 /// Result of a machine: a line of `nodes.jsonl`, of which the last one counts.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema, Deserialize)]
 pub struct Answer {
     /// Which.
     pub node: String,
@@ -72,7 +73,7 @@ impl Answer {
 }
 
 /// Result of a machine.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
     /// Everything.

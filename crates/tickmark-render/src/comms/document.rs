@@ -3,7 +3,6 @@
 use super::{HEADING, rate, share};
 use crate::grid::{lines, wrapped};
 use crate::number::time;
-use serde_json::{Value, json};
 use std::fmt::Write;
 use tickmark_analysis::comms::{Comms, Document, LongLoad};
 use tickmark_stats::Interval;
@@ -115,20 +114,4 @@ pub(super) fn words(computes: &str) -> String {
 
 fn range(interval: Interval) -> String {
     format!("{} to {}", time(interval.low.max(0.0)), time(interval.high))
-}
-
-/// The same for programs.
-pub(super) fn json(document: &Document) -> Value {
-    let latency = |row: &tickmark_analysis::comms::Latency| {
-        let interval = row.start.and_then(|(_, interval)| interval).map(|i| [i.low, i.high]);
-        json!({ "computes": row.computes, "t0": row.start.map(|(start, _)| start), "t0_interval": interval })
-    };
-    let load = |cell: &LongLoad| json!({ "benchmark": cell.benchmark, "mtu": cell.mtu, "limit_mbit": cell.rate, "rate": cell.fastest, "loads": cell.loads });
-    json!({
-        "table_2": document.latencies.iter().map(latency).collect::<Vec<_>>(),
-        "table_3": document.loads.iter().map(load).collect::<Vec<_>>(),
-        "load_x_packet": document.products,
-        "least_packet": document.least.map(|(mtu, _)| mtu),
-        "least_packet_holds": document.least.and_then(|(_, holds)| holds),
-    })
 }

@@ -8,7 +8,7 @@ use tickmark_analysis::comms::Contrast;
 use tickmark_stats::verdict::Verdict;
 
 /// In words; for times less is better.
-pub(super) fn verdict(contrast: &Contrast) -> String {
+pub(crate) fn verdict(contrast: &Contrast) -> String {
     let up = contrast.comparison.change().0.is_some_and(|ratio| ratio > 1.0);
     let way = if up { "slower" } else { "faster" };
     match contrast.comparison.verdict {

@@ -1,14 +1,12 @@
 //! Recordings side by side.
 
 mod html;
-mod json;
 mod markdown;
 pub(crate) mod strip;
 mod text;
 pub(crate) mod words;
 
 pub use html::render as html;
-pub use json::{order as order_json, render as json};
 pub use markdown::render as markdown;
 pub use text::render as text;
 pub(crate) use words::{chance, difference};

@@ -4,8 +4,7 @@ mod notes;
 mod together;
 
 pub(crate) use notes::notes;
-pub(super) use together::group;
-pub(crate) use together::{doses, groups};
+pub(crate) use together::{doses, group, groups};
 
 use crate::number::{bytes, change, count, value};
 use crate::reason;
@@ -93,7 +92,7 @@ fn percent(ratio: f64) -> String {
     change(ratio, 2)
 }
 
-pub(super) fn marked(of: &Marked) -> String {
+pub(crate) fn marked(of: &Marked) -> String {
     let whose = match of.sides {
         [true, true] => "both",
         [true, false] => "baseline",
@@ -263,7 +262,7 @@ pub(crate) fn label(party: &Party) -> String {
 }
 
 /// When the first recording of a side was begun.
-pub(super) fn created(party: &Party) -> String {
+pub(crate) fn created(party: &Party) -> String {
     party.created.map_or_else(String::new, |at| at.strftime("%Y-%m-%d %H:%M").to_string())
 }
 

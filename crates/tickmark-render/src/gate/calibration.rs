@@ -1,7 +1,6 @@
 //! How well a gate sees, in words and as JSON.
 
 use crate::number::{count, percent};
-use serde_json::{Value, json};
 use tickmark_analysis::gate::{CONFIDENCE, Calibrated, DetectionCounts, Name, PLANTED};
 use tickmark_stats::Interval;
 
@@ -93,26 +92,5 @@ impl Calibration {
                 |why| format!("The gate is not armed: {why}")
             ),
         )
-    }
-
-    pub(super) fn json(&self) -> Value {
-        let observed = &self.calibrated;
-        let rate = |count: usize| {
-            let (rate, interval) = observed.rate(count);
-            json!({ "rate": rate, "interval": [interval.low, interval.high] })
-        };
-        let found = |found: &DetectionCounts| {
-            let each: Vec<Value> = PLANTED
-                .iter()
-                .zip(found.counts)
-                .map(|(by, count)| json!({ "slowdown": by, "found": rate(count) }))
-                .collect();
-            json!({ "metric": found.name.0, "figure": found.name.1, "detection": each })
-        };
-        json!({
-            "at": self.at, "kernel": self.kernel, "armed": self.is_armed(), "trials": observed.trials, "earlier": observed.earlier,
-            "false_alarms": rate(observed.alarms), "confidence_of_each_end": CONFIDENCE, "figures": observed.found.iter().map(found).collect::<Vec<_>>(),
-            "asked": { "false_alarm": self.false_alarm, "slowdown": self.detect.0, "detection": self.detect.1 },
-        })
     }
 }

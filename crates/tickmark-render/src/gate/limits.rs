@@ -3,7 +3,6 @@
 use super::xml::{self, Case, Outcome};
 use crate::grid::table;
 use crate::number::{percent, value};
-use serde_json::{Value, json};
 use std::fmt::Write;
 use tickmark_analysis::report::{Row, RowStatus};
 
@@ -101,13 +100,6 @@ impl Limits<'_> {
             std::iter::once(HEADS.map(str::to_owned).to_vec()).chain(self.limits.iter().map(Limit::cells));
         table(&mut out, rows, 1..4);
         out
-    }
-
-    /// For programs.
-    #[must_use]
-    pub fn json(&self) -> Value {
-        let one = |of: &Limit| json!({ "metric": of.row.metric, "unit": of.row.unit, "limit": of.limit, "is": if of.is_most { "most" } else { "least" }, "value": of.row.value.map(|value| value.point), "holds": of.holds() });
-        json!({ "recording": self.id, "name": self.name, "exit_code": self.code, "limits": self.limits.iter().map(one).collect::<Vec<_>>() })
     }
 
     /// For a page of a project.

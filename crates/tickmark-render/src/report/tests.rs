@@ -1,6 +1,7 @@
 //! The report of a fixed recording, as text and as JSON.
 
-use super::{Shown, json, text};
+use super::{Shown, text};
+use crate::json::{Report, value as json};
 use std::fs;
 use std::path::Path;
 use tickmark_analysis::report;
@@ -71,7 +72,7 @@ fn text_of_one_metric_in_detail() {
 #[test]
 fn json_rows_carry_what_they_promise() {
     let model = report::build(&fixture(), &|_| true, false);
-    let value = json(&model);
+    let value = json(&Report::new(&model));
     let rows = value["rows"].as_array().unwrap();
     for row in rows {
         let keys = ["metric", "unit", "better", "value", "interval", "runs", "disturbed_share", "status"];
@@ -88,7 +89,7 @@ fn text_and_json_agree() {
     // Wrapped or not, the words are the same.
     let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let shown = words(&text(&model, Shown::Rows));
-    let value = json(&model);
+    let value = json(&Report::new(&model));
     for finding in value["findings"].as_array().unwrap() {
         assert!(shown.contains(&words(finding["text"].as_str().unwrap())));
     }
@@ -150,7 +151,7 @@ fn words_of_a_later_minor_version_are_kept_and_named() {
     let priority = recording.meta.plan.settings.priority.to_string();
     assert_eq!(priority, "deadline", "a policy of later is named");
     let model = report::build(&recording, &|_| true, false);
-    let value = json(&model);
+    let value = json(&Report::new(&model));
     let row = |name: &str| {
         let rows = value["rows"].as_array().unwrap();
         rows.iter().find(|row| row["metric"] == name).unwrap_or_else(|| panic!("{name} has a row")).clone()
@@ -180,7 +181,7 @@ fn one_damaged_byte_fails_its_run() {
     let status = |damage: &dyn Fn(&str) -> String| {
         fs::write(folder.path().join("events.jsonl"), damage(&text)).unwrap();
         let recording = tickmark_store::load(folder.path()).unwrap();
-        let value = json(&report::build(&recording, &|_| true, false));
+        let value = json(&Report::new(&report::build(&recording, &|_| true, false)));
         let row = value["rows"]
             .as_array()
             .unwrap()

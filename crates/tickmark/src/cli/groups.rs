@@ -8,7 +8,7 @@ const GROUPS: [(&str, &[&str]); 6] = [
     ("Measure messages, transactions and commands", &["comms", "http", "sql", "bill", "clock-reads", "dose"]),
     ("Change a setting and compare", &["experiment", "hz", "lab"]),
     ("Show and judge recordings", &["show", "compare", "check", "report", "recordings", "stat"]),
-    ("Exchange with other programs and machines", &["import", "export", "fleet"]),
+    ("Exchange with other programs and machines", &["import", "export", "schema", "fleet"]),
     ("Set up the shell", &["completions", "man"]),
 ];
 /// Columns of the help at most.

@@ -5,6 +5,7 @@ mod judge;
 mod load;
 mod machine;
 mod manual;
+mod pages;
 mod program;
 mod setting;
 
@@ -18,6 +19,7 @@ use setting::{answers, arms, boots, experiment, hz, lab, matrix, more, pilot, pu
 use std::io::Write;
 use tickmark_analysis::lmbench;
 use tickmark_analysis::report as rows;
+use tickmark_render::json::{Page, Recorded, Tables, Versioned};
 use tickmark_store::{Recording, Store};
 
 /// Carries out a command line; on the copy of a shared store, where that is asked for.
@@ -56,6 +58,7 @@ fn dispatch_here(cli: Cli) -> Result<Code, Error> {
         Command::Stat(options) => stat::run(&options),
         Command::Import(import) => import::run(&store()?, &import),
         Command::Export(export) => export::run(&store()?, &export),
+        Command::Schema(options) => pages::run(&options),
         Command::Completions(completions) => manual::completions(&completions),
         Command::Man(man) => manual::man(&man),
     }
@@ -92,7 +95,7 @@ fn lmbench_tables(
         return Err(Error::Usage(format!("no metric of lmbench's tables is in {}", ids.join(" or "))));
     }
     match format {
-        Format::Json => print_json(&tickmark_render::lmbench::json(&page, ""))?,
+        Format::Json => print_page(&Tables::new(&page, ""))?,
         Format::Text => print(tickmark_render::lmbench::text(&page, "").trim_start())?,
     }
     Ok(Code::Done)
@@ -111,6 +114,17 @@ fn write(text: &str) -> Result<(), Error> {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(Error::Output(error)),
         _ => Ok(()),
     }
+}
+
+/// Writes the JSON of a command.
+fn print_page<T: Page>(page: &T) -> Result<(), Error> {
+    print_json(&Versioned::new(page))
+}
+
+/// The same, about a recording.
+fn print_recorded<T: Page>(recording: &Recording, page: T) -> Result<(), Error> {
+    let header = rows::build(recording, &|_| false, false).header;
+    print_page(&Recorded::new(header, page))
 }
 
 /// Writes a value as indented JSON.

@@ -1,6 +1,6 @@
 //! Bad input: one clear line, a documented exit code, nothing lost.
 
-use crate::bench::{Bench, err, out, program, refused, row, sandboxed};
+use crate::bench::{Bench, err, out, page_of, program, refused, row, sandboxed};
 use std::fs;
 
 #[test]
@@ -79,7 +79,7 @@ fn a_priority_that_is_refused() {
     }
     let output = run(&["--priority-optional", "--format", "json"]);
     assert_eq!(output.status.code(), Some(0), "{}", err(&output));
-    let model: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let model = page_of(&output.stdout);
     assert_eq!(model["recording"]["settled"]["priority"], "other");
     let findings = model["findings"].as_array().unwrap();
     assert!(findings.iter().any(|one| one["finding"] == "priority_refused"), "{findings:?}");
@@ -162,8 +162,7 @@ fn without_proc_and_sys() {
             "json",
         ];
         let output = sandboxed(&bench.store(), &["--tmpfs", missing], &arguments).output().unwrap();
-        let model: serde_json::Value = serde_json::from_slice(&output.stdout)
-            .unwrap_or_else(|e| panic!("{missing}: {e} {}", err(&output)));
+        let model = page_of(&output.stdout);
         assert_eq!(row(&model, "syscall.null")["status"], "ok", "{missing}");
         let fork = &row(&model, "process.fork")["status"];
         if missing == "/proc" {
@@ -212,8 +211,7 @@ fn a_system_call_that_a_filter_denies() {
         .env("TICKMARK_STORE", bench.store())
         .output()
         .unwrap();
-    let model: serde_json::Value =
-        serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e} {}", err(&output)));
+    let model = page_of(&output.stdout);
     let denied = row(&model, "syscall.null");
     assert_eq!(denied["status"], "unsupported");
     let why = denied["notes"][0].as_str().unwrap();
@@ -236,8 +234,7 @@ fn without_a_vdso() {
         .env("TICKMARK_STORE", bench.store())
         .output()
         .unwrap();
-    let model: serde_json::Value =
-        serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e} {}", err(&output)));
+    let model = page_of(&output.stdout);
     assert_eq!(model["environment"]["kernel.vdso"]["value"], "no");
     let findings = model["findings"].to_string();
     assert!(findings.contains("no vDSO"), "{findings}");

@@ -1,8 +1,10 @@
 //! Runs the real program in a store of its own.
 
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 pub(crate) struct Bench {
     folder: tempfile::TempDir,
@@ -15,6 +17,28 @@ pub(crate) fn program() -> &'static str {
 /// A text with single blanks between its words, however it was wrapped.
 pub(crate) fn words(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// JSON of the program, which keeps to its schema.
+#[track_caller]
+pub(crate) fn page_of(text: impl AsRef<[u8]>) -> Value {
+    static KNOWN: Mutex<BTreeMap<String, Arc<jsonschema::Validator>>> = Mutex::new(BTreeMap::new());
+    let text = text.as_ref();
+    let page: Value =
+        serde_json::from_slice(text).unwrap_or_else(|e| panic!("{e}: {}", String::from_utf8_lossy(text)));
+    let name = page["schema"]["name"].as_str().unwrap_or_else(|| panic!("no schema in {page}")).to_owned();
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    let made = || {
+        let schema = Command::new(program()).args(["schema", &name]).output().unwrap();
+        let schema = serde_json::from_slice(&schema.stdout).unwrap_or_else(|_| panic!("{}", err(&schema)));
+        Arc::new(jsonschema::validator_for(&schema).unwrap())
+    };
+    let own = known.entry(name.clone()).or_insert_with(made).clone();
+    drop(known);
+    let wrong: Vec<String> =
+        own.iter_errors(&page).map(|e| format!("{}: {e}", e.instance_path())).take(5).collect();
+    assert!(wrong.is_empty(), "{name}: {wrong:?}");
+    page
 }
 
 impl Bench {
@@ -39,7 +63,17 @@ impl Bench {
 
     pub(crate) fn json(&self, arguments: &[&str]) -> Value {
         let output = self.run(&[arguments, &["--format", "json"]].concat());
-        serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e}: {}", err(&output)))
+        page_of(&output.stdout)
+    }
+
+    /// `tickmark tick` of one CPU.
+    pub(crate) fn tick(&self, arguments: &[&str]) -> Value {
+        self.json(&[&["tick"], arguments].concat())["cpus"][0].take()
+    }
+
+    /// The recordings of the store.
+    pub(crate) fn recordings(&self) -> Value {
+        self.json(&["recordings"])["recordings"].take()
     }
 
     /// The recording's folder, of the only recording.
@@ -50,9 +84,9 @@ impl Bench {
 }
 
 /// Held by tests that change the machine, and by those that need it to stay as it is.
-pub(crate) fn machine() -> std::sync::MutexGuard<'static, ()> {
-    static MACHINE: std::sync::Mutex<()> = std::sync::Mutex::new(());
-    MACHINE.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+pub(crate) fn machine() -> MutexGuard<'static, ()> {
+    static MACHINE: Mutex<()> = Mutex::new(());
+    MACHINE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The CPUs that these tests may use: a container may have some, and not the first.

@@ -1,6 +1,6 @@
 //! Whose CPU time a command was.
 
-use crate::bench::{Bench, err, out, refused};
+use crate::bench::{Bench, err, out, page_of, refused};
 use std::os::unix::process::CommandExt;
 use std::process::Stdio;
 
@@ -15,7 +15,7 @@ fn a_bill_has_what_the_command_took_and_adds_up() {
     // Behind the dashes everything is the command's.
     let arguments =
         ["bill", "--runs", "3", "--name", "half", "--format", "json", "--", "python3", "-c", HALF];
-    let page: serde_json::Value = serde_json::from_str(&out(&bench.run(&arguments))).unwrap();
+    let page = page_of(&out(&bench.run(&arguments)));
     let part =
         |name: &str| page["parts"][name]["median"].as_f64().unwrap_or_else(|| panic!("no {name}: {page}"));
     // The interpreter takes some more to start.
@@ -41,7 +41,7 @@ fn a_command_that_fails_has_no_bill() {
     let bench = Bench::new();
     refused(&bench.run(&["bill", "--runs", "1", "--", "/nowhere"]), 2, &["no program /nowhere"]);
     refused(&bench.run(&["bill", "--runs", "1", "--", "nosuchcmd"]), 2, &["no program nosuchcmd"]);
-    assert_eq!(bench.json(&["recordings"]).as_array().map(Vec::len), Some(0), "nothing was begun");
+    assert_eq!(bench.recordings().as_array().map(Vec::len), Some(0), "nothing was begun");
     refused(&bench.run(&["bill", "--runs", "1", "--", "sh", "-c", "exit 3"]), 1, &["exit status: 3"]);
     // What failed says so, and is no last recording.
     let listed = out(&bench.run(&["recordings"]));

@@ -1,6 +1,6 @@
 //! A machine that changes during a measurement, or prevents it, is reported.
 
-use crate::bench::{Bench, err, machine, out, program, refused, row, sandboxed};
+use crate::bench::{Bench, err, machine, out, page_of, program, refused, row, sandboxed};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -48,7 +48,7 @@ fn processes_that_were_moved_are_marked_and_a_ring_that_came_together_has_failed
     let marks = row(&shown, "syscall.null")["marks"].to_string();
     assert!(marks.contains("CPUs 0 became 1 during 1 of 1 runs"), "{marks}");
     moved(&bench, "tick");
-    let noise = bench.json(&["tick", "--of", "tick"]);
+    let noise = bench.tick(&["--of", "tick"]);
     assert_eq!(noise["changed"][0], "CPUs 0 became 1", "{}", noise["changed"]);
     let page = out(&bench.run(&["tick", "--of", "tick"]));
     assert!(page.contains("changed while it was measured: CPUs 0 became 1 (in "), "{page}");
@@ -127,8 +127,7 @@ fn without_dev_null_it_measures() {
     let additions = ["--bind", empty.path().to_str().unwrap(), "/dev"];
     let arguments = ["run", "syscall.null", "--once", "--format", "json"];
     let output = sandboxed(&bench.store(), &additions, &arguments).output().unwrap();
-    let model: serde_json::Value =
-        serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e}: {}", err(&output)));
+    let model = page_of(&output.stdout);
     assert!(row(&model, "syscall.null")["value"].is_f64(), "{model:#}");
 }
 

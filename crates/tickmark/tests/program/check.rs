@@ -1,6 +1,6 @@
 //! The gate: a change, none, limits, what it cannot tell, and what it says of itself. Its history is one real recording, copied with known factors.
 
-use crate::bench::{Bench, err, out, refused};
+use crate::bench::{Bench, err, out, page_of, refused};
 use serde_json::{Value, json};
 use std::fs;
 use std::path::PathBuf;
@@ -130,7 +130,7 @@ fn a_gate_tells_a_change_from_none_and_from_what_it_cannot_judge() {
     let (code, said) = history.check(&["--format", "junit", "--only", "op.int64.mul"]);
     assert!(code == 3 && said.contains("<failure message=") && !said.contains("op.int64.add"), "{said}");
     let (code, said) = history.check(&["--format", "json"]);
-    let page: Value = serde_json::from_str(&said).unwrap();
+    let page = page_of(&said);
     assert!(code == 3 && page["exit_code"] == 3 && page["earlier"] == 20, "{said}");
     // As GitHub reads it, with a summary in its file.
     let summary = history.bench.store().join("summary.md");
@@ -182,7 +182,7 @@ fn a_baseline_stays_and_a_change_that_is_meant_is_accepted() {
         history.add(1.0 + 0.01 * f64::from(number), None);
     }
     let (code, said) = history.check(&["--format", "json"]);
-    let page: Value = serde_json::from_str(&said).unwrap();
+    let page = page_of(&said);
     assert!(code == 3 && page["baseline"] == true && page["earlier"] == 21, "{said}");
     let accepted = history.check(&["--accept"]);
     assert!(accepted.0 == 0 && accepted.1.contains("19 such are needed"), "{}", accepted.1);
@@ -215,7 +215,7 @@ fn a_gate_is_measured_before_it_passes() {
     let file = file("A processor");
     let mut gate: Value = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
     let (_, said) = history.check(&["--format", "json"]);
-    let page: Value = serde_json::from_str(&said).unwrap();
+    let page = page_of(&said);
     let trial = |number: u32| {
         // Within what the earlier ones are.
         let part = 1.0 + f64::from(number * 5 % 11) * 0.9e-3;

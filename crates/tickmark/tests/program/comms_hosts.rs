@@ -119,7 +119,7 @@ fn transactions_with_a_server_on_another_host() {
     let all = made["loads"].as_array().unwrap();
     assert_eq!(all.len(), 2, "{made}");
     for load in all {
-        let observed = &load["seen"];
+        let observed = &load["summary"];
         let of = |value: &serde_json::Value| value.as_f64().unwrap_or_else(|| panic!("{load}"));
         // What the server used comes from there: microseconds for each, and not the client's own.
         assert!(of(&observed["cpu"]["server"]["median"]) > 500.0, "{load}");

@@ -1,6 +1,6 @@
 //! `tickmark compare`: what counts as a replicate, and four formats that say the same.
 
-use crate::bench::{Bench, err, machine, out, refused, row};
+use crate::bench::{Bench, err, machine, out, page_of, refused, row};
 use serde_json::Value;
 
 const PROBE: &str = "selftest.work.1000";
@@ -93,7 +93,7 @@ fn all_formats_say_the_same() {
     assert_eq!(made.status.code(), Some(0), "{}", err(&made));
     let compared =
         |format: &str| out(&bench.run(&["compare", "e:50us", "e:1ns", "--margin", "2%", "--format", format]));
-    let model: Value = serde_json::from_str(&compared("json")).unwrap();
+    let model = page_of(&compared("json"));
     let (text, markdown, html) = (compared("text"), compared("markdown"), compared("html"));
     assert!(out(&made).starts_with(text.trim_end()), "the experiment prints what compare says");
     // Floor and mean of two, the median of the third, and its 99th percentile where the machine let every run wake a hundred times.
@@ -190,7 +190,7 @@ fn a_level_begins_where_figures_became_others() {
         }
     }
     let all = bench.json(&["recordings", "--changes", PROBE]);
-    let mean = all.as_array().unwrap().iter().find(|series| series["figure"] == "mean").unwrap();
+    let mean = all["series"].as_array().unwrap().iter().find(|series| series["figure"] == "mean").unwrap();
     let of = |change: &Value| (change["from"]["name"].clone(), change["ratio"].as_f64().unwrap());
     let changes: Vec<(Value, f64)> = mean["changes"].as_array().unwrap().iter().map(of).collect();
     assert_eq!((mean["values"].as_array().unwrap().len(), mean["runs"].as_u64()), (12, Some(2)));

@@ -1,6 +1,6 @@
 //! `tickmark doctor`, on this machine and with faults that are really made.
 
-use crate::bench::{Bench, err, machine, out, program, refused};
+use crate::bench::{Bench, err, machine, out, page_of, program, refused};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::process::{Command, Stdio};
@@ -19,8 +19,7 @@ fn a_machine_is_looked_at_and_every_check_ends_in_one_of_four_ways() {
     let _machine = machine();
     let bench = Bench::new();
     let output = bench.run(&["doctor", "--format", "json"]);
-    let page: Value =
-        serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e}: {}", err(&output)));
+    let page = page_of(&output.stdout);
     let all = page["checks"].as_array().unwrap();
     let names: BTreeSet<&str> = all.iter().map(|check| check["name"].as_str().unwrap()).collect();
     assert_eq!(names.len(), all.len(), "each once: {page:#}");
@@ -55,7 +54,7 @@ fn a_machine_is_looked_at_and_every_check_ends_in_one_of_four_ways() {
             "{metrics}"
         );
     }
-    let recordings = bench.json(&["recordings"]);
+    let recordings = bench.recordings();
     let count = recordings.as_array().or_else(|| recordings["recordings"].as_array()).unwrap().len();
     assert_eq!(count, 1);
 }
@@ -68,7 +67,7 @@ fn what_delays_wake_ups_is_found_and_its_removal_proved() {
     let output = bench.run(&["doctor", "--only", "timer-slack", "--format", "json"]);
     // What every Linux has is no fault: a node that is as it comes is in order.
     assert_eq!(output.status.code(), Some(0), "{}", err(&output));
-    let page: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let page = page_of(&output.stdout);
     assert_eq!(page["checks"].as_array().unwrap().len(), 1);
     // The usual slack of 50 us is a tenth of the wake-up latency and more, but where the machine is so busy that it is no matter.
     let of = check(&page, "timer-slack");
@@ -137,7 +136,7 @@ fn over(tree: &str, checks: &str) -> Value {
         .env("TICKMARK_STORE", bench.store())
         .output()
         .unwrap();
-    serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{tree}: {e}: {}", err(&output)))
+    page_of(&output.stdout)
 }
 
 /// From the files to the finding, by the real program: nothing is planted but what a machine's kernel would say.

@@ -1,6 +1,6 @@
 //! `tickmark experiment`: settings by turns, and everything put back, however it ends.
 
-use crate::bench::{Bench, err, machine, out, refused, row};
+use crate::bench::{Bench, err, machine, out, page_of, refused, row};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -33,7 +33,7 @@ fn held(path: &Path) -> String {
 }
 
 fn recordings(bench: &Bench) -> Vec<Value> {
-    bench.json(&["recordings"]).as_array().unwrap().clone()
+    bench.recordings().as_array().unwrap().clone()
 }
 
 #[test]
@@ -55,7 +55,7 @@ fn settings_come_by_turns_and_go_back() {
     assert_eq!(output.status.code(), Some(0), "{}", err(&output));
     assert_eq!(held(path), "7");
     assert!(err(&output).contains("smallest change that 4 blocks detect"), "{}", err(&output));
-    let model: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let model = page_of(&output.stdout);
     let other = &model["candidates"][0];
     assert_eq!(other["unit"], "block");
     assert_eq!(row(other, "selftest.work.1000")["replicates"], serde_json::json!([4, 4]));
@@ -288,7 +288,7 @@ fn knobs_of_the_machine() {
     let run = |what: &str, probe: &str| {
         let output = bench.run(&[&["experiment", what, probe, "--format", "json"][..], &few].concat());
         assert_eq!(output.status.code(), Some(0), "{what}: {}", err(&output));
-        serde_json::from_slice::<Value>(&output.stdout).unwrap()["candidates"][0].clone()
+        page_of(&output.stdout)["candidates"][0].clone()
     };
     let facts = |other: &Value| -> Vec<String> {
         other["environment"]

@@ -1,6 +1,6 @@
 //! Removes the needs of probes, piece by piece: nothing hangs, every metric says how it ended, and the rest is kept.
 
-use crate::bench::{Bench, err, program, row};
+use crate::bench::{Bench, err, page_of, program, row};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
@@ -25,15 +25,15 @@ fn through_the_vdso(call: &str, outcome: &Value) -> bool {
 fn is_needed_at_times(bench: &Bench, deny: &str, probe: &str) -> bool {
     (0..8).any(|_| {
         let output = bench.run(&["verify", "--deny", deny, "--format", "json", probe]);
-        let outcomes: Value = serde_json::from_slice(&output.stdout).unwrap();
-        outcomes[0]["status"] != "ok"
+        let outcomes = page_of(&output.stdout);
+        outcomes["probes"][0]["status"] != "ok"
     })
 }
 
 /// The probes that name each call.
 fn needs(bench: &Bench) -> BTreeMap<String, Vec<String>> {
     let mut calls: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for probe in bench.json(&["list"]).as_array().unwrap() {
+    for probe in bench.json(&["list"])["metrics"].as_array().unwrap() {
         for call in probe["needs"].as_array().unwrap() {
             let name = probe["name"].as_str().unwrap().to_owned();
             calls.entry(call.as_str().unwrap().to_owned()).or_default().push(name);
@@ -56,9 +56,8 @@ fn each_system_call_that_a_probe_names_is_denied_in_turn() {
             let started = Instant::now();
             let output = bench.run(&arguments);
             assert!(started.elapsed() < Duration::from_secs(60), "{deny} hangs");
-            let outcomes: Value =
-                serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{deny}: {e}"));
-            let outcomes = outcomes.as_array().unwrap();
+            let outcomes = page_of(&output.stdout);
+            let outcomes = outcomes["probes"].as_array().unwrap();
             assert_eq!(outcomes.len(), probes.len(), "{deny}: each says how it ended");
             for outcome in outcomes {
                 let status = outcome["status"].as_str().unwrap();
@@ -98,7 +97,7 @@ fn no_probe_needs_more_than_it_names() {
             let text = |key: &str| o[key].as_str().unwrap().to_owned();
             (text("probe"), (text("status"), o["reason"].clone()))
         };
-        outcomes.as_array().unwrap().iter().map(one).collect()
+        outcomes["probes"].as_array().unwrap().iter().map(one).collect()
     };
     let free = status(&bench.json(&["verify"]));
     let held = status(&bench.json(&["verify", "--only-needed"]));
@@ -178,7 +177,7 @@ fn a_server_that_is_killed_ends_its_run_at_once_and_is_named() {
         // The run had 20 s.
         assert!(took < Duration::from_secs(8), "{probe} ended {took:?} later");
         assert_eq!(output.status.code(), Some(1), "{probe}: {}", err(&output));
-        let model: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let model = page_of(&output.stdout);
         let row = row(&model, probe);
         assert_eq!(row["status"], "failed", "{probe}");
         let why = row["notes"][0].as_str().unwrap();
@@ -190,8 +189,7 @@ fn a_server_that_is_killed_ends_its_run_at_once_and_is_named() {
 
 /// Every row has a value or says why not; these metrics have one.
 fn complete(output: &Output, with_values: &[&str]) -> Value {
-    let model: Value =
-        serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e}: {}", err(output)));
+    let model = page_of(&output.stdout);
     for row in model["rows"].as_array().unwrap() {
         let explained = row["notes"][0].as_str().is_some_and(|note| !note.is_empty());
         assert!(row["value"].is_number() || explained, "{row}");

@@ -1,6 +1,6 @@
 //! Many machines: a real cluster of Slurm whose nodes are this machine, any launcher, the tables, and what goes wrong.
 
-use crate::bench::{Bench, err, out, refused};
+use crate::bench::{Bench, err, out, page_of, refused};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -51,9 +51,9 @@ fn any_launcher_surveys_and_what_does_not_answer_is_named_and_asked_again() {
     );
     // A recording each, and no more.
     let names = bench.run(&["--store", survey, "recordings", "--format", "json"]);
-    let names: Value = serde_json::from_slice(&names.stdout).unwrap();
+    let names = page_of(&names.stdout);
     let mut names: Vec<&str> =
-        names.as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap()).collect();
+        names["recordings"].as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap()).collect();
     names.sort_unstable();
     assert_eq!(names, ["a", "b", "c", "d"]);
     let page = bench.json(&["fleet", "report", survey]);

@@ -1,13 +1,13 @@
 //! Transactions over HTTP: our own pair, other servers, and bad ones.
 
-use crate::bench::{Bench, err, out, refused};
+use crate::bench::{Bench, err, out, page_of, refused};
 use serde_json::Value;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::time::Duration;
 
 fn summary(page: &Value, load: usize) -> &Value {
-    &page["loads"][load]["seen"]
+    &page["loads"][load]["summary"]
 }
 
 fn median(value: &Value) -> f64 {
@@ -170,7 +170,7 @@ fn the_capacity_of_a_server_that_is_known_is_found_and_what_cannot_be_found_is_s
     assert_eq!(output.status.code(), Some(0), "{}", err(&output));
     assert!(out(&output).contains("HTTP, highest rate with p50 up to 40000 us"), "{}", out(&output));
     let model = bench.json(&["http", "--of", "last"]);
-    let observed = &model["capacities"][0]["seen"];
+    let observed = &model["capacities"][0]["summary"];
     let of = |value: &Value| value.as_f64().unwrap();
     // In a slice of 200 ms a queue that grows by 40 ms of work still keeps the limit, and by no more.
     let found = of(&observed["rate"]["median"]);
@@ -181,10 +181,10 @@ fn the_capacity_of_a_server_that_is_known_is_found_and_what_cannot_be_found_is_s
     let never = bench
         .run(&[&search[..5], &["--runs", "1", "--duration", "3s", "--find-capacity", "p50=1ms"]].concat());
     refused(&never, 1, &["requests a second broke the limit"]);
-    let recorded = bench.json(&["recordings"]).as_array().map_or(0, Vec::len);
+    let recorded = bench.recordings().as_array().map_or(0, Vec::len);
     let gone = bench.run(&["http", "--url", "http://127.0.0.1:1/", "--quick", "--find-capacity", "p99=5ms"]);
     refused(&gone, 1, &["nobody answers at 127.0.0.1:1", "refused"]);
-    assert_eq!(bench.json(&["recordings"]).as_array().map(Vec::len), Some(recorded), "nothing was begun");
+    assert_eq!(bench.recordings().as_array().map(Vec::len), Some(recorded), "nothing was begun");
     refused(&bench.run(&["http", "--find-capacity", "p98=5ms"]), 2, &["p50, p90, p95, p99 and p99.9"]);
     refused(&bench.run(&["http", "--find-capacity", "p99=5"]), 2, &["a time with its unit"]);
 }
@@ -346,6 +346,6 @@ fn a_stall_is_in_the_response_latency_and_not_in_the_service_latency() {
         "json",
     ]);
     assert_eq!(known.status.code(), Some(0), "{}", err(&known));
-    let known: Value = serde_json::from_str(&out(&known)).unwrap();
+    let known = page_of(&out(&known));
     assert!(median(&summary(&known, 0)["cpu"]["server"]) > 1e3, "{known}");
 }

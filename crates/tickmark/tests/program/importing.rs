@@ -1,6 +1,6 @@
 //! Results of other programs, from file to verdict.
 
-use crate::bench::{Bench, err, out, refused, row};
+use crate::bench::{Bench, err, out, page_of, refused, row};
 use serde_json::Value;
 
 /// The lines of a mail of 2005 that compares two time counters (MySQL, super-smack), as they stand in it.
@@ -109,7 +109,7 @@ fn what_cannot_be_imported_leaves_nothing() {
     );
     refused(&bench.run(&["import", &good, &torn]), 2, &["torn.json", "nothing was imported"]);
     refused(&bench.run(&["import", "missing"]), 1, &["missing"]);
-    assert_eq!(bench.json(&["recordings"]).as_array().unwrap().len(), 0);
+    assert_eq!(bench.recordings().as_array().unwrap().len(), 0);
     let table = write("table.csv", "size,latency\n1,2\n2,3\n3,4\n");
     refused(
         &bench.run(&["import", &table]),
@@ -119,7 +119,7 @@ fn what_cannot_be_imported_leaves_nothing() {
     let output =
         bench.run(&["import", &table, "--value", "latency:us", "--group", "size", "--format", "json"]);
     assert_eq!(output.status.code(), Some(0), "{}", err(&output));
-    let page: Value = serde_json::from_str(&out(&output)).unwrap();
+    let page = page_of(&out(&output));
     assert_eq!(
         (&page["recordings"][0]["metrics"], &page["recordings"][0]["one_replicate"]),
         (&Value::from(3), &Value::from(true))
@@ -214,7 +214,7 @@ fn the_gate_takes_result_files() {
     refused(&check(&slow, &[]), 5, &["--max"]);
     let limit = bench.run(&["check", "--new", &slow, "--min", "wrk.requests=4500"]);
     assert_eq!(limit.status.code(), Some(3), "{}", out(&limit));
-    assert_eq!(bench.json(&["recordings"]).as_array().unwrap().len(), 0, "the store is not touched");
+    assert_eq!(bench.recordings().as_array().unwrap().len(), 0, "the store is not touched");
     // And as recordings, one after the other.
     for file in history.iter().chain([&slow]) {
         assert!(bench.run(&["import", file, "--name", "bench"]).status.success());
@@ -222,7 +222,7 @@ fn the_gate_takes_result_files() {
     let output = bench.run(&["check", "--only", "wrk.requests"]);
     assert_eq!(output.status.code(), Some(3), "{}{}", out(&output), err(&output));
     let all = bench.json(&["recordings", "--changes", "wrk.requests"]);
-    assert_eq!(all[0]["values"].as_array().unwrap().len(), 21, "{all}");
+    assert_eq!(all["series"][0]["values"].as_array().unwrap().len(), 21, "{all}");
 }
 
 /// The lines of docs/IMPORT.md for a CI, run as they stand there, job after job: a shell's, GitHub's and GitLab's.
@@ -335,8 +335,12 @@ fn the_gate_judges_each_command_and_each_new_file() {
         assert!(bench.run(&["import", file.to_str().unwrap()]).status.success());
     }
     let all = bench.json(&["recordings", "--changes", "hyperfine.time"]);
-    let counts: Vec<usize> =
-        all.as_array().unwrap().iter().map(|series| series["values"].as_array().unwrap().len()).collect();
+    let counts: Vec<usize> = all["series"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|series| series["values"].as_array().unwrap().len())
+        .collect();
     assert_eq!(counts, [8, 8], "{all}");
     let store = bench.store().to_str().unwrap().to_owned();
     let few = bench.run(&["check", "--new", &same, "--history", &store]);

@@ -1,6 +1,6 @@
 //! Comparisons of experiments whose figures are known: commands print them.
 
-use crate::bench::{Bench, err, out, refused};
+use crate::bench::{Bench, err, out, page_of, refused};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
@@ -41,7 +41,7 @@ impl KnownExperiment {
 
     fn page(&self, more: &[&str]) -> Value {
         let output = self.run(more);
-        serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e}: {}", err(&output)))
+        page_of(&output.stdout)
     }
 
     /// The comparison of the first two settings, with more arguments.
@@ -115,8 +115,7 @@ fn runs_that_are_missing_on_one_side_are_said_and_nothing_is_claimed() {
     let text = out(&known.compared(&[]));
     assert!(text.contains("10 of 20"), "{text}");
     assert_eq!(known.compared(&["--fail-on", "changed"]).status.code(), Some(5));
-    let accepted: Value =
-        serde_json::from_slice(&known.compared(&["--accept-missing", "--format", "json"]).stdout).unwrap();
+    let accepted = page_of(&known.compared(&["--accept-missing", "--format", "json"]).stdout);
     assert_eq!(row(&accepted, "cost")["verdict"], "beyond_margin", "{accepted:#}");
 }
 
@@ -129,7 +128,7 @@ fn runs_that_never_ended_are_missing() {
             bench.run(&["run", "selftest.work.1000", "--runs", "5", "--budget", "300ms", "--name", name]);
         assert_eq!(output.status.code(), Some(0), "{}", err(&output));
     }
-    let listed = bench.json(&["recordings"]);
+    let listed = bench.recordings();
     let id =
         |name: &str| listed.as_array().unwrap().iter().find(|one| one["name"] == name).unwrap()["id"].clone();
     let events = bench.store().join("recordings").join(id("cut").as_str().unwrap()).join("events.jsonl");
@@ -168,7 +167,7 @@ fn noise_with_the_same_centre_and_a_longer_tail_is_told() {
         let output = bench.run(&["run", "tick", "--runs", "5", "--budget", "5s", "--name", name]);
         assert!(matches!(output.status.code(), Some(0 | 4)), "{}", err(&output));
     }
-    let listed = bench.json(&["recordings"]);
+    let listed = bench.recordings();
     let events = |name: &str| {
         let one = listed.as_array().unwrap().iter().find(|one| one["name"] == name).unwrap();
         bench.store().join("recordings").join(one["id"].as_str().unwrap()).join("events.jsonl")
@@ -245,7 +244,7 @@ fn blocks_can_be_added_and_the_level_is_shared() {
     let notes = second["candidates"][0]["notes"].to_string();
     assert!(notes.contains("after 8 blocks too"), "{notes}");
     // By the names of its settings it is the same page.
-    let again: Value = serde_json::from_slice(&known.compared(&["--format", "json"]).stdout).unwrap();
+    let again = page_of(&known.compared(&["--format", "json"]).stdout);
     assert_eq!(again["candidates"][0]["rows"], second["candidates"][0]["rows"]);
     // Another command is another experiment.
     let text = std::fs::read_to_string(&known.file).unwrap();
@@ -266,9 +265,8 @@ fn primary_metrics_carry_the_claims() {
         (&json!(3), &json!(3), &json!(true)),
         "{group:#}"
     );
-    let compared = |more: &[&str]| -> Value {
-        serde_json::from_slice(&known.compared(&[&["--format", "json"], more].concat()).stdout).unwrap()
-    };
+    let compared =
+        |more: &[&str]| -> Value { page_of(&known.compared(&[&["--format", "json"], more].concat()).stdout) };
     let page = compared(&["--primary", "first"]);
     assert_eq!(page["claims_corrected"], 1);
     assert_eq!(row(&page, "first")["verdict"], "beyond_margin");

@@ -134,7 +134,7 @@ fn of_twenty_writers_in_a_store_of_which_some_are_killed_nothing_is_lost_and_not
     }
     assert!(whole.len() >= 30, "{} writers ended well", whole.len());
     let names = || {
-        let all = bench.json(&["recordings"]);
+        let all = bench.recordings();
         let mut names: Vec<String> =
             all.as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap().to_owned()).collect();
         names.sort_unstable();

@@ -7,7 +7,7 @@ mod module;
 mod tcp;
 mod tick;
 
-use crate::bench::{Bench, err, out, program, refused, row};
+use crate::bench::{Bench, err, out, page_of, program, refused, row};
 use crate::machine::within;
 use serde_json::Value;
 use std::fs;
@@ -19,7 +19,7 @@ const TICK: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../experiments/tick-
 /// The image of a kernel of the lab.
 fn image(kernel: &str) -> PathBuf {
     let model = Bench::new().json(&["lab", "kernels", kernel]);
-    PathBuf::from(model[0]["image"].as_str().unwrap())
+    PathBuf::from(model["kernels"][0]["image"].as_str().unwrap())
 }
 
 /// QEMUs whose files lie in the store of this bench.
@@ -32,7 +32,7 @@ fn guests(bench: &Bench) -> usize {
 }
 
 fn line<'a>(model: &'a Value, metric: &str, figure: &str) -> &'a Value {
-    let rows = model[0]["candidates"][0]["rows"].as_array().unwrap();
+    let rows = model["machines"][0]["candidates"][0]["rows"].as_array().unwrap();
     let found = rows.iter().find(|row| row["metric"] == metric && row["figure"] == figure);
     found.unwrap_or_else(|| panic!("no {metric} {figure} in {rows:?}"))
 }
@@ -59,7 +59,7 @@ fn the_document_again_exact_to_the_instruction() {
     assert_eq!((floor["ratio"].as_f64(), &floor["verdict"]), (Some(1.0), &Value::from("equivalent")));
     let mean = line(&model, "syscall.null", "mean");
     assert_eq!(mean["verdict"], "beyond_margin");
-    assert_eq!(model[0]["candidates"][0]["unit"], "phase");
+    assert_eq!(model["machines"][0]["candidates"][0]["unit"], "phase");
     assert!(mean["p"].is_null() && mean["ratio_interval"].is_null(), "{mean}");
     assert_eq!(mean["range_over_phases"].as_array().unwrap().len(), 2);
     // reference: .455 and 4.516 % of the processor, 3.5 to 4.6 points between them.
@@ -103,7 +103,7 @@ fn a_store_with_a_comma_boots_and_a_guest_is_not_resumed_here() {
         &[&["lab", "boot"], &kernel[..], &["syscall.null", "--name", "comma", "--format", "json"]].concat(),
     );
     assert_eq!(boot.status.code(), Some(0), "{}", err(&boot));
-    let model: Value = serde_json::from_slice(&boot.stdout).unwrap();
+    let model = page_of(&boot.stdout);
     assert!(row(&model, "syscall.null")["value"].is_f64(), "{model:#}");
     let id = model["recording"]["id"].as_str().unwrap();
     // As a kill before its first word leaves it.
@@ -458,7 +458,7 @@ fn an_interrupted_matrix_leaves_no_guest_and_goes_on() {
         "last",
     ]);
     assert_eq!(line(&model, "syscall.null", "mean")["replicates"], serde_json::json!([9, 9]), "{model}");
-    assert_eq!(bench.json(&["recordings"]).as_array().unwrap().len(), 2);
+    assert_eq!(bench.recordings().as_array().unwrap().len(), 2);
 }
 
 #[test]
@@ -488,7 +488,10 @@ fn kernels_are_a_knob_of_experiment() {
     fs::write(&file, format!("name = \"own\"\n{}{}{machine}", setting(100), setting(1000))).unwrap();
     let file = file.to_str().unwrap();
     let model = bench.json(&["experiment", file, "syscall.null", "--blocks", "2", "--margin", "2%"]);
-    assert_eq!((&model[0]["margin"], &model[0]["candidates"][0]["unit"]), (&0.02.into(), &"phase".into()));
+    assert_eq!(
+        (&model["machines"][0]["margin"], &model["machines"][0]["candidates"][0]["unit"]),
+        (&0.02.into(), &"phase".into())
+    );
     assert_eq!(line(&model, "syscall.null", "mean")["verdict"], "beyond_margin");
     refused(&bench.run(&["experiment", "kernel=powerpc"]), 2, &["one setting"]);
 }

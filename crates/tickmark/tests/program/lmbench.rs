@@ -25,7 +25,7 @@ fn a_page_becomes_a_recording_a_host_and_comes_back_with_its_percentages() {
     let output = bench.run(&["import", &fixture("tqm860l-summary.txt")]);
     assert_eq!(output.status.code(), Some(0), "{}", err(&output));
     assert_eq!(out(&output).matches("63 metrics, 5 runs, each a replicate").count(), 2, "{}", out(&output));
-    let listed = bench.json(&["recordings"]);
+    let listed = bench.recordings();
     let names: Vec<&str> = listed.as_array().unwrap().iter().map(|r| r["name"].as_str().unwrap()).collect();
     assert_eq!(names.len(), 2);
     assert!(names.contains(&"tqm860l") && names.contains(&"tqm860l1k"));
@@ -96,7 +96,7 @@ fn raw_files_become_runs_and_every_column_is_there() {
         2,
         &["measured by lmbench 3.0", "cannot be resumed here"],
     );
-    let listed = bench.json(&["recordings"]);
+    let listed = bench.recordings();
     assert_eq!(listed[0]["kernel"], "6.8.0-31-generic");
 
     // Beside another version, and beside what lacks: each dash has its reason, each size its figure.

@@ -1,6 +1,6 @@
 //! Result files that the real programs made are read as they mean them, and what is exported they read back.
 
-use crate::bench::{Bench, err, out};
+use crate::bench::{Bench, err, out, page_of};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -22,8 +22,7 @@ fn median(mut values: Vec<f64>) -> f64 {
 
 /// The values of each metric of the newest recording, by its name.
 fn values(bench: &Bench, metric: &str) -> Vec<f64> {
-    let page: Value =
-        serde_json::from_str(&out(&bench.run(&["export", "last", "--format", "json"]))).unwrap();
+    let page = page_of(&out(&bench.run(&["export", "last", "--format", "json"])));
     let rows = page["rows"].as_array().unwrap().iter().filter(|row| row["metric"] == metric);
     rows.map(|row| row["value"].as_f64().unwrap()).collect()
 }
@@ -180,7 +179,7 @@ fn a_parquet_file_is_a_table_with_named_columns() {
     assert_eq!(values(&bench, "latency.commit=a_1"), [1500.0]);
     assert_eq!(values(&bench, "latency.commit=b"), [2250.0]);
     let done = bench.run(&["import", path, "--value", "n", "--time", "moment", "--format", "json"]);
-    let page: Value = serde_json::from_str(&out(&done)).unwrap();
+    let page = page_of(&out(&done));
     assert_eq!(page["recordings"][2]["measured_at"], "2026-11-29T10:00:00Z", "{page}");
     let packed = bench.run(&["import", write("z.parquet", ", COMPRESSION zstd").to_str().unwrap()]);
     assert!(

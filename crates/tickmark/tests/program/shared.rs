@@ -1,8 +1,7 @@
 //! A team's store in a real PostgreSQL: many writers, some of them killed; a server that goes and comes back; passwords.
 
-use crate::bench::{err, out, program, refused};
+use crate::bench::{err, out, page_of, program, refused};
 use crate::machine::within;
-use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -126,8 +125,13 @@ impl User<'_> {
     }
 
     fn names(&self) -> Vec<String> {
-        let page: Value = serde_json::from_str(&self.done(&["recordings", "--format", "json"])).unwrap();
-        page.as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap().to_owned()).collect()
+        let page = page_of(&self.done(&["recordings", "--format", "json"]));
+        page["recordings"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|one| one["name"].as_str().unwrap().to_owned())
+            .collect()
     }
 
     /// Every recording of the copy: its id, and its events.
@@ -147,8 +151,8 @@ impl User<'_> {
 
 /// The events of a recording in somebody's copy.
 fn events(user: &User<'_>, name: &str) -> PathBuf {
-    let page: Value = serde_json::from_str(&user.done(&["recordings", "--format", "json"])).unwrap();
-    let id = page.as_array().unwrap().iter().find(|one| one["name"] == name).unwrap()["id"]
+    let page = page_of(&user.done(&["recordings", "--format", "json"]));
+    let id = page["recordings"].as_array().unwrap().iter().find(|one| one["name"] == name).unwrap()["id"]
         .as_str()
         .unwrap()
         .to_owned();

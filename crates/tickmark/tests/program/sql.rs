@@ -1,6 +1,6 @@
 //! Transactions of databases: SQLite, servers of our own, one that runs already, and what goes wrong with it.
 
-use crate::bench::{Bench, err, out, refused};
+use crate::bench::{Bench, err, out, page_of, refused};
 use crate::machine::within;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -29,7 +29,7 @@ fn sqlite_says_what_a_transaction_costs() {
     let loads = page["loads"].as_array().unwrap();
     assert_eq!(loads.len(), 4, "{page}");
     for load in loads {
-        let observed = &load["seen"];
+        let observed = &load["summary"];
         assert!(median(&observed["reached"]) > 20.0 && median(&observed["cpu"]["client"]) > 500.0, "{load}");
         assert!(observed["cpu"]["server"].is_null() && observed["failed"].as_f64() == Some(0.0), "{load}");
         let latency = &observed["latency"]["service"];
@@ -41,7 +41,7 @@ fn sqlite_says_what_a_transaction_costs() {
     // As many as are asked for, and then it ends.
     let page =
         bench.json(&["sql", "--rows", "2000", "--queries", "3000", "--runs", "2", "--connections", "2"]);
-    let observed = &page["loads"][0]["seen"];
+    let observed = &page["loads"][0]["summary"];
     assert!(observed["latency"]["service"]["count"].as_u64() >= Some(6000), "{page}");
 }
 
@@ -65,7 +65,7 @@ fn servers_of_our_own_come_and_go_with_the_run() {
     let loads = page["loads"].as_array().unwrap();
     assert_eq!(loads.len(), 2, "{page}");
     for load in loads {
-        let observed = &load["seen"];
+        let observed = &load["summary"];
         assert!(
             median(&observed["cpu"]["server"]) > 5e3 && median(&observed["cpu"]["client"]) > 1e3,
             "{load}"
@@ -209,8 +209,8 @@ fn a_server_that_runs_already_is_asked_and_what_is_wrong_is_said() {
     let pid = server.pid().unwrap();
     let done = run(Some("secret"), &["--create", "--pid", &pid, "--format", "json"]);
     assert_eq!(done.status.code(), Some(0), "{}", err(&done));
-    let page: Value = serde_json::from_str(&out(&done)).unwrap();
-    assert!(median(&page["loads"][0]["seen"]["cpu"]["server"]) > 1e3, "{page}");
+    let page = page_of(&out(&done));
+    assert!(median(&page["loads"][0]["summary"]["cpu"]["server"]) > 1e3, "{page}");
     // The tables are there now, and the password is nowhere.
     let file = bench.store().join("password");
     std::fs::write(&file, "secret\n").unwrap();
@@ -251,8 +251,8 @@ fn a_server_that_runs_already_is_asked_and_what_is_wrong_is_said() {
     server.kill();
     let done = killed.wait_with_output().unwrap();
     assert_eq!(done.status.code(), Some(0), "{}", err(&done));
-    let page: Value = serde_json::from_str(&out(&done)).unwrap();
-    assert!(page["loads"][0]["seen"]["failed"].as_f64() > Some(0.0), "{page}");
+    let page = page_of(&out(&done));
+    assert!(page["loads"][0]["summary"]["failed"].as_f64() > Some(0.0), "{page}");
     refused(&run(Some("secret"), &[]), 1, &["refused"]);
 }
 

@@ -1,6 +1,6 @@
 //! `tickmark stat`: beside the real ministat byte for byte, and right where that is wrong.
 
-use crate::bench::{Bench, err, out, refused};
+use crate::bench::{Bench, err, out, page_of, refused};
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
@@ -193,8 +193,7 @@ fn compat_takes_the_environment_and_bytes_as_the_real_one_does() {
 fn compared(bench: &Bench, folder: &Path, arguments: &[&str]) -> serde_json::Value {
     let mut command = bench.command(&[&["stat"], arguments, &["--format", "json"]].concat());
     let output = command.current_dir(folder).output().unwrap();
-    let model: serde_json::Value =
-        serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", err(&output)));
+    let model = page_of(&output.stdout);
     model["comparisons"][0].clone()
 }
 

@@ -1,6 +1,6 @@
 //! `tickmark tick`: what interrupts a CPU, with names, against disturbers of a known kind.
 
-use crate::bench::{Bench, err, machine, out, refused};
+use crate::bench::{Bench, err, machine, out, page_of, refused};
 use serde_json::Value;
 use std::process::{Child, Command, Stdio};
 
@@ -37,8 +37,7 @@ fn share(page: &Value, what: &str) -> f64 {
 fn what_interrupts_a_cpu_is_named() {
     let bench = Bench::new();
     let cpu = crate::bench::cpu();
-    let page =
-        bench.json(&["tick", "--cpu", &cpu, "--duration", "2s", "--hz-what-if", "100,1000", "--mhz", "50"]);
+    let page = bench.tick(&["--cpu", &cpu, "--duration", "2s", "--hz-what-if", "100,1000", "--mhz", "50"]);
     let run = &page;
     assert_eq!(run["cpu"].to_string(), cpu);
     let all: f64 = kinds(&page).iter().map(|kind| kind["share"].as_f64().unwrap()).sum();
@@ -78,7 +77,7 @@ fn what_interrupts_a_cpu_is_named() {
 #[ignore = "second tier: root"]
 fn another_task_and_what_the_network_leaves_are_told_apart() {
     let bench = Bench::new();
-    let watch = || bench.json(&["tick", "--cpu", "0", "--duration", "2s"]);
+    let watch = || bench.tick(&["--cpu", "0", "--duration", "2s"]);
     {
         let _competitor = on("0", &[], "while :; do :; done");
         let page = watch();
@@ -171,7 +170,7 @@ fn with_half_a_cpu() -> (Value, u64) {
     let stops = half.stops();
     let _ = std::fs::remove_dir(&own);
     drop(half);
-    let page = serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e}: {}", err(&output)));
+    let page = page_of(&output.stdout)["cpus"][0].take();
     (page, stops)
 }
 
@@ -194,8 +193,8 @@ fn several_cpus_are_watched_at_the_same_time() {
     };
     let apart = (began(&both[0]) - began(&both[1])).abs();
     assert!(apart < 3_000_000_000, "one after the other: {apart} ns apart");
-    let list = bench.json(&["recordings"]);
-    let list = list.as_array().or_else(|| list["recordings"].as_array()).unwrap();
+    let list = bench.recordings();
+    let list = list.as_array().unwrap();
     let names: Vec<&str> = list.iter().map(|one| one["name"].as_str().unwrap()).collect();
     assert!(
         names.iter().any(|name| name.ends_with("-cpu0")) && names.iter().any(|name| name.ends_with("-cpu1"))
@@ -232,9 +231,8 @@ fn what_cannot_be_watched_is_one_line() {
     refused(&bench.run(&["tick", "--of", "once"]), 2, &["no whole trace of the tick's probe"]);
     // A trace that was cut short is no trace.
     bench.run(&["tick", "--duration", "400ms", "--name", "cut"]);
-    let folder = out(&bench.run(&["recordings", "--format", "json"]));
-    let id = serde_json::from_str::<Value>(&folder).unwrap();
-    let list = id.as_array().or_else(|| id["recordings"].as_array()).unwrap();
+    let list = bench.recordings();
+    let list = list.as_array().unwrap();
     let cut = list.iter().find(|one| one["name"] == "cut").unwrap()["id"].as_str().unwrap();
     let events = bench.store().join("recordings").join(cut).join("events.jsonl");
     let text = std::fs::read_to_string(&events).unwrap();
@@ -246,7 +244,7 @@ fn what_cannot_be_watched_is_one_line() {
 #[test]
 fn gaps_are_exported_for_viewers_of_traces_and_of_latencies() {
     let bench = Bench::new();
-    let page = bench.json(&["tick", "--duration", "1500ms"]);
+    let page = bench.tick(&["--duration", "1500ms"]);
     let counts = kinds(&page).iter().map(|kind| kind["count"].as_u64().unwrap());
     let gaps: u64 = counts.sum();
     let trace: Value =
@@ -303,7 +301,7 @@ fn the_first_long_gap_ends_the_loop_and_runs_a_command() {
     let mut words = text.split_whitespace();
     let (length, id) = (words.next().unwrap().parse::<f64>().unwrap(), words.next().unwrap());
     assert!(length > 400.0, "{text}");
-    let page = bench.json(&["tick", "--of", id]);
+    let page = bench.tick(&["--of", id]);
     assert!(page["span"].as_f64().unwrap() < 1e9, "it ended there: {page:#}");
     let gaps: u64 = kinds(&page).iter().map(|kind| kind["count"].as_u64().unwrap()).sum();
     let longest = page["longest"][0]["length"].as_f64().unwrap();
@@ -328,7 +326,7 @@ fn a_long_watch_that_is_interrupted_keeps_what_it_saw() {
     let output = output.unwrap();
     assert_eq!(output.status.code(), Some(4));
     assert!(out(&output).contains("interrupted; saved as"), "{}", out(&output));
-    let page = bench.json(&["tick", "--of", "last"]);
+    let page = bench.tick(&["--of", "last"]);
     let span = page["span"].as_f64().unwrap();
     assert!((1e9..29e9).contains(&span), "{span}");
 }

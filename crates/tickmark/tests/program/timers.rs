@@ -83,7 +83,7 @@ fn all_cpus_are_measured_at_the_same_time() {
         page["ways"].as_array().unwrap().iter().map(|way| way["title"].as_str().unwrap()).collect();
     assert_eq!(titles.len(), cpus, "{page}");
     assert!(cpus == 1 || titles.iter().all(|title| title.starts_with("CPU ")), "{titles:?}");
-    assert_eq!(bench.json(&["recordings"]).as_array().unwrap().len(), cpus);
+    assert_eq!(bench.recordings().as_array().unwrap().len(), cpus);
     let text = out(&bench.run(&[&arguments[..], &["--cyclictest"]].concat()));
     assert_eq!(text.lines().filter(|line| line.starts_with("T: ")).count(), cpus, "{text}");
     refused(
@@ -188,7 +188,7 @@ fn a_way_whose_call_is_denied_is_unsupported() {
     ];
     for (method, call) in denied {
         let probe = format!("timer.wake:ahead=100,method={method}");
-        let outcome = &bench.json(&["verify", &probe, "--deny", call])[0];
+        let outcome = &bench.json(&["verify", &probe, "--deny", call])["probes"][0];
         assert_eq!(outcome["status"], "unsupported", "{method} without {call}: {outcome}");
         assert!(
             outcome["reason"]["message"].to_string().contains(call),

@@ -125,7 +125,7 @@ fn ours(tickmark: &Tickmark, keep: bool, more: &[&str]) -> Result<[f64; 2]> {
     ];
     let (text, _) = shell::output(tickmark.command(&arguments).args(more))?;
     let page: serde_json::Value = serde_json::from_str(&text).map_err(|e| e.to_string())?;
-    let observed = &page["loads"][0]["seen"];
+    let observed = &page["loads"][0]["summary"];
     let both = observed["reached"]["median"].as_f64().zip(observed["cpu"]["client"]["median"].as_f64());
     both.map(|(rate, cpu)| [rate, cpu / 1e3]).ok_or_else(|| format!("no figure of ours: {text}"))
 }

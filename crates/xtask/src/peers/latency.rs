@@ -71,7 +71,7 @@ fn ours(tickmark: &Tickmark) -> Result<[f64; QUANTILES.len()]> {
     let more = ["--cpu", &tickmark.cpu, "--runs", "1", "--duration", SECONDS, "--format", "json"];
     let (text, _) = shell::output(&mut tickmark.command(&[&arguments[..], &more].concat()))?;
     let page: Value = serde_json::from_str(&text).map_err(|e| e.to_string())?;
-    let observed = &page["loads"][0]["seen"]["latency"]["response"]["quantiles"];
+    let observed = &page["loads"][0]["summary"]["latency"]["response"]["quantiles"];
     quantiles(observed, 1e-9).ok_or_else(|| format!("no figure of ours: {text}"))
 }
 

@@ -91,8 +91,9 @@ pub(super) fn watch(tickmark: &Tickmark, starters: &[&str], length: &str, more: 
         }
     };
     let output = command.output().map_err(|error| error.to_string())?;
-    serde_json::from_slice(&output.stdout)
-        .map_err(|error| format!("{error}: {}", String::from_utf8_lossy(&output.stderr)))
+    let mut page: Value = serde_json::from_slice(&output.stdout)
+        .map_err(|error| format!("{error}: {}", String::from_utf8_lossy(&output.stderr)))?;
+    Ok(page["cpus"][0].take())
 }
 
 fn line(name: &str, pages: &[Value]) {

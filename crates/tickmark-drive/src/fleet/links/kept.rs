@@ -2,6 +2,7 @@
 
 use super::super::{Survey, append};
 use crate::Error;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tickmark_store::files::read_regular;
 use tickmark_wire::Nanos;
@@ -13,7 +14,7 @@ pub(in super::super) const FILE: &str = "links.jsonl";
 const LONGEST: u64 = 1 << 30;
 
 /// Pairs that were measured by one command: with others they are not compared.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema, Deserialize)]
 pub struct Series {
     /// When it began.
     pub begun: jiff::Timestamp,
@@ -26,7 +27,7 @@ pub struct Series {
 }
 
 /// A pair that was measured, or a machine that could not take part.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema, Deserialize)]
 pub struct Measured {
     /// The machine that asked.
     pub asks: String,
@@ -50,7 +51,7 @@ pub struct Measured {
 }
 
 /// Observations of both sides.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema, Deserialize)]
 pub struct LinkObservation {
     /// Ns that a byte took there and back: some of them, evenly taken.
     pub trips: Vec<u32>,

@@ -19,7 +19,7 @@ pub(crate) fn groups(against: &Against) -> Vec<String> {
 }
 
 /// A group of figures, in a line.
-pub(in crate::comparison) fn group(line: &GroupLine) -> String {
+pub(crate) fn group(line: &GroupLine) -> String {
     let [lower, higher] = line.moved;
     let (way, direction) = if line.rises { (higher, "higher") } else { (lower, "lower") };
     let said = match (line.changed, line.worse(), line.better) {

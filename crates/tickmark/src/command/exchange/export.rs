@@ -2,6 +2,7 @@
 
 use super::export_benchmarks;
 use crate::cli::{Export, ExportFormat};
+use crate::command::pages::ExportPage;
 use crate::error::{Code, Error};
 use serde_json::{Value, json};
 use tickmark_analysis::report::Unit as RowUnit;
@@ -76,23 +77,11 @@ pub(in crate::command) fn run(store: &Store, export: &Export) -> Result<Code, Er
     match export.format {
         ExportFormat::Csv => csv(columns, &rows)?,
         _ => {
-            let object = |row: &Vec<Value>| -> Value {
-                columns
-                    .iter()
-                    .map(|name| (*name).to_owned())
-                    .zip(row.iter().cloned())
-                    .collect::<serde_json::Map<_, _>>()
-                    .into()
+            let object = |row: &Vec<Value>| {
+                columns.iter().map(|name| (*name).to_owned()).zip(row.iter().cloned()).collect()
             };
-            let meta = &recording.meta;
-            crate::command::print_json(&json!({
-                "format": meta.format,
-                "id": meta.id,
-                "name": meta.name,
-                "created": meta.created,
-                "sessions": recording.sessions,
-                "rows": rows.iter().map(object).collect::<Vec<_>>(),
-            }))?;
+            let rows = rows.iter().map(object).collect();
+            crate::command::print_page(&ExportPage::new(&recording.meta, &recording.sessions, rows))?;
         }
     }
     Ok(Code::Done)

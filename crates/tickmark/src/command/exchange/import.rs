@@ -2,8 +2,8 @@
 
 use crate::cli::{self, Format, Import};
 use crate::command::import_events;
+use crate::command::pages::{ImportPage, ImportedPage};
 use crate::error::{Code, Error};
-use serde_json::json;
 use std::borrow::Cow;
 use std::fmt::Write;
 use std::io::Read;
@@ -53,20 +53,9 @@ pub(in crate::command) fn run(store: &Store, import: &Import) -> Result<Code, Er
     }
     if import.output.format == Format::Json {
         let row = |(id, name, host): &(Id, &String, &Imported)| {
-            json!({
-                "id": id,
-                "name": name,
-                "tool": host.tool,
-                "runs": host.rounds,
-                "metrics": host.series.len(),
-                "one_replicate": host.is_one_replicate,
-                "measured_at": host.at.map(|at| at.to_string()),
-                "left_out": host.left_out,
-                "remarks": host.remarks,
-            })
+            ImportedPage::new(id, name, &host.tool, u64::from(host.rounds), host.series.len(), Some(host))
         };
-        let rows: Vec<_> = kept.iter().map(row).collect();
-        crate::command::print_json(&json!({ "recordings": rows, "warnings": warnings }))?;
+        crate::command::print_page(&ImportPage::new(kept.iter().map(row).collect(), &warnings))?;
     } else {
         let mut text = String::new();
         for (id, name, host) in &kept {
@@ -95,8 +84,8 @@ fn own_events(store: &Store, import: &Import, file: &str, events: &str) -> Resul
     }
     let import_events::ImportedStream { id, name, runs, metrics, warnings } = &kept;
     if import.output.format == Format::Json {
-        let row = json!({ "id": id, "name": name, "tool": "agent", "runs": runs, "metrics": metrics });
-        crate::command::print_json(&json!({ "recordings": [row], "warnings": warnings }))?;
+        let row = ImportedPage::new(id, name, "agent", *runs as u64, *metrics, None);
+        crate::command::print_page(&ImportPage::new(vec![row], warnings))?;
     } else {
         let (runs, name) = (tickmark_render::count(*runs as u32, "run"), printable(name, false));
         crate::command::print(&format!(

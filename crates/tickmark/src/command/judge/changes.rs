@@ -43,7 +43,7 @@ pub(in crate::command) fn run(
     };
     let series = built.map_err(too_many)?;
     match output.format {
-        Format::Json => crate::command::print_json(&tickmark_render::changes::json(&series))?,
+        Format::Json => crate::command::print_page(&tickmark_render::json::Changes::new(&series))?,
         Format::Text => crate::command::print(&tickmark_render::changes::text(&series))?,
     }
     Ok(Code::Done)

@@ -121,7 +121,7 @@ fn verdict(
     };
     match options.format {
         CheckFormat::Text => crate::command::print(&page.text()),
-        CheckFormat::Json => crate::command::print_json(&page.json()),
+        CheckFormat::Json => crate::command::print_page(&tickmark_render::json::CheckPage::new(&page)),
         CheckFormat::Markdown => crate::command::write(&page.markdown()),
         CheckFormat::Junit => crate::command::write(&page.junit()),
         CheckFormat::Github => github(&page.annotations(), &page.markdown()),

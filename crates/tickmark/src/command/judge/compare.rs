@@ -81,7 +81,9 @@ pub(in crate::command) fn compared(
 pub(in crate::command) fn show(model: &Model, format: CompareFormat) -> Result<(), Error> {
     match format {
         CompareFormat::Text => crate::command::print(&render::text(model)),
-        CompareFormat::Json => crate::command::print_json(&render::json(model)),
+        CompareFormat::Json => {
+            crate::command::print_page(&tickmark_render::json::ComparisonPage::new(model, None))
+        }
         CompareFormat::Markdown => crate::command::write(&render::markdown(model)),
         CompareFormat::Html => crate::command::write(&render::html(model)),
     }

@@ -1,6 +1,7 @@
 //! The recordings of the store.
 
 use crate::cli::{Change, Format, Recordings};
+use crate::command::pages::RecordingsPage;
 use crate::error::{Code, Error};
 use jiff::Timestamp;
 use std::fmt::Write;
@@ -23,7 +24,7 @@ pub(in crate::command) fn run(store: &Store, options: &Recordings) -> Result<Cod
         return crate::command::changes::run(store, &entries, &options.changes, &options.output);
     }
     if options.output.format == Format::Json {
-        crate::command::print_json(&entries)?;
+        crate::command::print_page(&RecordingsPage::new(entries))?;
         return Ok(Code::Done);
     }
     if entries.is_empty() {

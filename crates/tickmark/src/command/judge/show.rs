@@ -34,7 +34,7 @@ pub(in crate::command) fn run(store: &Store, show: &Show) -> Result<Code, Error>
     let chosen = |metric: &Metric| show.metrics.is_empty() || givers.contains(&metric) || is_wanted(metric);
     let model = report::build(&recording, &chosen, !show.metrics.is_empty());
     match show.output.format {
-        Format::Json => crate::command::print_json(&tickmark_render::report::json(&model))?,
+        Format::Json => crate::command::print_page(&tickmark_render::json::Report::new(&model))?,
         Format::Text => {
             let shown = if show.environment { Shown::Environment } else { Shown::Rows };
             crate::command::print(&tickmark_render::report::text(&model, shown))?;

@@ -39,10 +39,7 @@ pub(in crate::command) fn run(options: &Stat) -> Result<Code, Error> {
     let model = stat::build(&mut sets, &exact, manner);
     match options.output.format {
         Format::Json => {
-            let mut page = stat::json::render(&model);
-            page["unit"] = unit.into();
-            page["remarks"] = remarks.into();
-            crate::command::print_json(&page)?;
+            crate::command::print_page(&stat::json::StatPage::new(&model, unit, remarks))?;
         }
         Format::Text => {
             let terminal = tickmark_render::reader_width().map(|width| width.saturating_sub(2));

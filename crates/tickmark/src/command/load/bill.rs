@@ -2,7 +2,7 @@
 
 use crate::cli::{Bill, Format};
 use crate::command::run::{measured_one, saved};
-use crate::command::timers::{header, with_header};
+use crate::command::timers::header;
 use crate::error::{Code, Error};
 use tickmark_analysis::bill;
 use tickmark_drive::plan;
@@ -70,7 +70,7 @@ fn show(recording: &Recording, options: &Bill) -> Result<(), Error> {
         .ok_or_else(|| Error::Usage(format!("recording {id} has no bill of `tickmark bill`")))?
         .map_err(|why| Error::Refused(format!("no bill was obtained: {why}; saved as {id}")))?;
     if options.output.format == Format::Json {
-        return with_header(recording, tickmark_render::bill::json(&bill));
+        return crate::command::print_recorded(recording, tickmark_render::json::BillPage::new(&bill));
     }
     header(recording)?;
     crate::command::print(&tickmark_render::bill::text(&bill))

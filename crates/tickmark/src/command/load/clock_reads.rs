@@ -2,7 +2,7 @@
 
 use crate::cli::{ClockReads, Format};
 use crate::command::run::{measured_one, saved};
-use crate::command::timers::{header, with_header};
+use crate::command::timers::header;
 use crate::error::{Code, Error};
 use tickmark_analysis::clock_reads;
 use tickmark_drive::plan;
@@ -56,7 +56,7 @@ fn show(recording: &Recording, options: &ClockReads) -> Result<(), Error> {
         .ok_or_else(|| Error::Usage(format!("recording {id} has no counts of `tickmark clock-reads`")))?
         .map_err(|why| Error::Refused(format!("nothing was counted: {why}; saved as {id}")))?;
     if options.output.format == Format::Json {
-        return with_header(recording, tickmark_render::clock_reads::json(&reads));
+        return crate::command::print_recorded(recording, tickmark_render::json::ClockReads::new(&reads));
     }
     header(recording)?;
     crate::command::print(&tickmark_render::clock_reads::text(&reads))

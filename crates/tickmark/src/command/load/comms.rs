@@ -4,7 +4,7 @@ use crate::cli::{Comms, CompareFormat, Experiment, Format, ScenarioOutput};
 use crate::command::hosts::{self, is_host};
 use crate::command::run::{measured_one, saved};
 use crate::command::scenarios::{SIZE, unwritable, write};
-use crate::command::timers::{header, with_header};
+use crate::command::timers::header;
 use crate::error::{Code, Error};
 use crate::selection;
 use std::path::Path;
@@ -275,7 +275,9 @@ fn show(recording: &Recording, options: &Shown<'_>) -> Result<Code, Error> {
         }
     }
     match (options.format, options.output) {
-        (Format::Json, _) => with_header(recording, tickmark_render::comms::json(&all))?,
+        (Format::Json, _) => {
+            crate::command::print_recorded(recording, tickmark_render::json::CommsPage::new(&all))?
+        }
         (_, ScenarioOutput::Values) => crate::command::write(&tickmark_render::comms::values(&all))?,
         (_, ScenarioOutput::Plot) => {
             header(recording)?;

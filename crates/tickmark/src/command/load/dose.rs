@@ -3,7 +3,7 @@
 use crate::cli::{Dose, Format};
 use crate::command::http::of_url;
 use crate::command::run::{measured_one, saved};
-use crate::command::timers::{header, with_header};
+use crate::command::timers::header;
 use crate::error::{Code, Error};
 use tickmark_analysis::dose::{self, Dosed};
 use tickmark_drive::knob::with_each_clock_source;
@@ -251,7 +251,7 @@ fn reach(
 fn show(recording: &Recording, options: &Dose) -> Result<(), Error> {
     let dosed = figures(recording)?;
     if options.output.format == Format::Json {
-        return with_header(recording, tickmark_render::dose::json(&dosed));
+        return crate::command::print_recorded(recording, tickmark_render::json::DosePage::new(&dosed));
     }
     header(recording)?;
     crate::command::print(&tickmark_render::dose::text(&dosed))

@@ -3,7 +3,7 @@
 use crate::cli::{Format, Goal, Http};
 use crate::command::hosts::Elsewhere;
 use crate::command::run::{measured_one, saved};
-use crate::command::timers::{header, with_header};
+use crate::command::timers::header;
 use crate::error::{Code, Error};
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::time::Duration;
@@ -12,6 +12,7 @@ use tickmark_analysis::http::{self, Load};
 use tickmark_drive::plan;
 use tickmark_probe::sys::limits::allowed_cpus;
 use tickmark_probe::sys::usage::CpuClock;
+use tickmark_render::json::Page;
 use tickmark_store::{Recording, Store};
 use tickmark_wire::{Arguments, Nanos, Offer, names};
 
@@ -59,7 +60,7 @@ fn page(recording: &Recording, format: Format) -> Result<Code, Error> {
     if all.is_empty() {
         return show(recording, names::HTTP, format);
     }
-    shown(recording, &all, format, tickmark_render::capacity::json, tickmark_render::capacity::text)
+    shown(recording, &all, format, tickmark_render::json::Capacities::new, tickmark_render::capacity::text)
 }
 
 /// Our own server, here or on another host, or another one.
@@ -215,19 +216,19 @@ pub(in crate::command) fn show(recording: &Recording, probe: &str, format: Forma
         let id = &recording.meta.id;
         return Err(Error::Usage(format!("recording {id} has no transactions of `tickmark {probe}`")));
     }
-    shown(recording, &all, format, tickmark_render::http::json, tickmark_render::http::text)
+    shown(recording, &all, format, tickmark_render::json::Loads::new, tickmark_render::http::text)
 }
 
-fn shown<T>(
+fn shown<T, P: Page>(
     recording: &Recording,
     all: &[Load<T>],
     format: Format,
-    json: fn(&[Load<T>]) -> serde_json::Value,
+    json: fn(&[Load<T>]) -> P,
     text: fn(&[Load<T>]) -> String,
 ) -> Result<Code, Error> {
     let id = &recording.meta.id;
     if format == Format::Json {
-        with_header(recording, json(all))?;
+        crate::command::print_recorded(recording, json(all))?;
     } else {
         header(recording)?;
         crate::command::print(&text(all))?;

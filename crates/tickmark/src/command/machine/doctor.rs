@@ -130,8 +130,7 @@ fn show(recording: &Recording, all: &[Diagnosis], format: DoctorFormat) -> Resul
             ))
         }
         DoctorFormat::Json => {
-            let findings = tickmark_render::doctor::json(all);
-            crate::command::print_json(&serde_json::json!({ "recording": header(), "checks": findings }))
+            crate::command::print_recorded(recording, tickmark_render::json::DoctorPage::new(all))
         }
         DoctorFormat::Prometheus => crate::command::write(&tickmark_render::doctor::open_metrics(all)),
     }

@@ -1,6 +1,7 @@
 //! Lists the probes.
 
 use crate::cli::{Format, List};
+use crate::command::pages::ListPage;
 use crate::error::{Code, Error};
 use crate::selection;
 use std::fmt::Write;
@@ -12,24 +13,7 @@ pub(in crate::command) fn run(list: &List) -> Result<Code, Error> {
     let rows: Vec<(&Offer, &Metric)> =
         selected.iter().flat_map(|offer| offer.metrics.iter().map(move |metric| (offer, metric))).collect();
     if list.output.format == Format::Json {
-        let one = |(offer, metric): &(&Offer, &Metric)| {
-            serde_json::json!({
-                "name": metric.name,
-                "title": metric.title.trim(),
-                "probe": offer.probe,
-                "arguments": offer.arguments,
-                "parameters": offer.parameters,
-                "suite": metric.group.suite(),
-                "unit": metric.unit,
-                "better": metric.better,
-                "headline": metric.headline,
-                "timed": offer.timed,
-                "needs": offer.needs,
-                "source": offer.source,
-                "physical_floor_ps": metric.physical_floor.get(),
-            })
-        };
-        crate::command::print_json(&rows.iter().map(one).collect::<Vec<_>>())?;
+        crate::command::print_page(&ListPage::new(&rows))?;
         return Ok(Code::Done);
     }
     let mut text = String::new();

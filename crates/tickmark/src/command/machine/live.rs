@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use tickmark_analysis::live::{History, Point};
 use tickmark_probe::live::{Live, Second};
 use tickmark_probe::sys::usage::CpuClock;
+use tickmark_render::json::{LiveLine, Versioned};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -96,8 +97,9 @@ impl View {
     fn print(&self, format: Format) -> Result<(), Error> {
         let at = jiff::Timestamp::now();
         if format == Format::Json {
-            let line = tickmark_render::live::json(&at.to_string(), &self.all, self.own.share());
-            return crate::command::write(&format!("{line}\n"));
+            let line = LiveLine::new(at, &self.all, self.own.share());
+            let line = serde_json::to_string(&Versioned::new(&line)).map_err(|e| Error::Output(e.into()))?;
+            return crate::command::write(&(line + "\n"));
         }
         let at = at.strftime("%Y-%m-%d %H:%M:%S UTC");
         let heads = tickmark_render::live::HEADS;

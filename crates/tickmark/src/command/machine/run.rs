@@ -277,7 +277,7 @@ fn discard_empty(folder: &Path) {
 /// Shows a recording as JSON, or so much of it as text.
 fn show(recording: &Recording, model: &Model, text: Option<Shown>, stopped: bool) -> Result<(), Error> {
     let Some(shown) = text else {
-        return crate::command::print_json(&tickmark_render::report::json(model));
+        return crate::command::print_page(&tickmark_render::json::Report::new(model));
     };
     // What was asked for by name is all shown.
     let shown = if recording.meta.select.is_empty() { shown } else { Shown::Rows };

@@ -1,7 +1,7 @@
 //! Rows of timers: which are asked for, and how far off they were.
 
 use crate::cli::{Format, ScenarioOutput, Timers};
-use crate::command::timers::{header, with_header};
+use crate::command::timers::header;
 use crate::error::Error;
 use serde::Deserialize;
 use std::path::Path;
@@ -115,7 +115,9 @@ pub(in crate::command) fn show(
         }
     }
     match (options.output.format, options.scenario_output) {
-        (Format::Json, _) => with_header(recording, tickmark_render::scenario::json(scenarios))?,
+        (Format::Json, _) => {
+            crate::command::print_recorded(recording, tickmark_render::json::Scenarios::new(scenarios))?
+        }
         (_, ScenarioOutput::Values) => crate::command::write(&tickmark_render::scenario::values(scenarios))?,
         (_, output) => {
             header(recording)?;

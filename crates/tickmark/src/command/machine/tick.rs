@@ -11,6 +11,7 @@ use tickmark_analysis::noise::{Gap, Noise};
 use tickmark_analysis::report;
 use tickmark_analysis::what_if::{self, WhatIf};
 use tickmark_drive::plan;
+use tickmark_render::json::{CpuNoise, TickPage};
 use tickmark_store::{Recording, Store};
 use tickmark_wire::{Nanos, Settings, names};
 
@@ -116,9 +117,7 @@ fn measure(
 /// Shows several CPUs that were watched at the same time.
 fn show_all(summary: &[(&Recording, Noise)], options: &Tick, stopped: bool) -> Result<(), Error> {
     if options.output.format == Format::Json {
-        let pages =
-            summary.iter().map(|(recording, noise)| page(recording, noise, options)).collect::<Vec<_>>();
-        return crate::command::print_json(&serde_json::json!({ "cpus": pages }));
+        return print_pages(summary, options);
     }
     if let Some((first, _)) = summary.first() {
         let header = report::build(first, &|_| false, false).header;
@@ -139,7 +138,7 @@ fn show_all(summary: &[(&Recording, Noise)], options: &Tick, stopped: bool) -> R
 
 fn show(recording: &Recording, noise: &Noise, options: &Tick) -> Result<(), Error> {
     if options.output.format == Format::Json {
-        return crate::command::print_json(&page(recording, noise, options));
+        return print_pages(&[(recording, noise)], options);
     }
     let header = report::build(recording, &|_| false, false).header;
     crate::command::print(&format!("{}\n\n", tickmark_render::report::header(&header)))?;
@@ -152,14 +151,15 @@ fn show(recording: &Recording, noise: &Noise, options: &Tick) -> Result<(), Erro
 }
 
 /// The same for programs.
-fn page(recording: &Recording, noise: &Noise, options: &Tick) -> serde_json::Value {
-    let header = report::build(recording, &|_| false, false).header;
-    let mut value = tickmark_render::noise::json(noise);
-    value["recording"] = serde_json::json!(header);
-    if let Some(predicted) = predicted(recording, noise, options) {
-        value["hz_what_if"] = tickmark_render::what_if::json(&predicted);
-    }
-    value
+fn print_pages<N: std::borrow::Borrow<Noise>>(
+    summary: &[(&Recording, N)],
+    options: &Tick,
+) -> Result<(), Error> {
+    let one = |(recording, noise): &(&Recording, N)| {
+        let header = report::build(recording, &|_| false, false).header;
+        CpuNoise::new(header, noise.borrow(), predicted(recording, noise.borrow(), options).as_ref())
+    };
+    crate::command::print_page(&TickPage::new(summary.iter().map(one).collect()))
 }
 
 /// Predicted cost of other rates, where it was requested.

@@ -159,15 +159,8 @@ fn show(recordings: &[Recording], options: &Timers) -> Result<bool, Error> {
     if options.cyclictest {
         crate::command::write(&tickmark_render::cyclictest::text(&wakes, priority(recording)))?;
     } else if options.output.format == Format::Json {
-        let mut page = tickmark_render::wakes::json(&wakes);
-        if recordings.len() > 1 {
-            let changed = |header: &Header| {
-                let cpu = header.settled.as_ref().map(|settled| settled.cpu);
-                serde_json::json!({ "cpu": cpu, "changed": header.changed })
-            };
-            page["changed"] = recordings.iter().map(|own| changed(&built(own))).collect();
-        }
-        with_header(recording, page)?;
+        let headers: Vec<Header> = recordings.iter().map(|own| built(own)).collect();
+        crate::command::print_recorded(recording, tickmark_render::json::WakesPage::new(&wakes, &headers))?;
     } else {
         header(recording)?;
         let others: Vec<Header> = recordings[1..].iter().map(built).collect();
@@ -200,12 +193,4 @@ fn cpu(header: &Header) -> String {
 
 pub(in crate::command) fn header(recording: &Recording) -> Result<(), Error> {
     crate::command::print(&format!("{}\n\n", tickmark_render::report::header(&built(recording))))
-}
-
-pub(in crate::command) fn with_header(
-    recording: &Recording,
-    mut value: serde_json::Value,
-) -> Result<(), Error> {
-    value["recording"] = serde_json::json!(built(recording));
-    crate::command::print_json(&value)
 }

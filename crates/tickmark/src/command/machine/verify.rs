@@ -1,9 +1,9 @@
 //! Proves that every probe runs here, before anything is timed for keeps.
 
 use crate::cli::{Format, Verify};
+use crate::command::pages::VerifyPage;
 use crate::error::{Code, Error};
 use crate::{progress, selection};
-use serde_json::{Value, json};
 use std::fmt::Write;
 use tickmark_drive::{Target, ThisMachine, plan};
 use tickmark_wire::{Event, Nanos, Reason, Settings};
@@ -55,13 +55,9 @@ pub(in crate::command) fn run(verify: &Verify) -> Result<Code, Error> {
     })
 }
 
-fn report(outcomes: &[(String, &str, Option<Reason>)], format: Format) -> Result<(), Error> {
+fn report(outcomes: &[(String, &'static str, Option<Reason>)], format: Format) -> Result<(), Error> {
     if format == Format::Json {
-        let rows: Vec<Value> = outcomes
-            .iter()
-            .map(|(probe, status, reason)| json!({ "probe": probe, "status": status, "reason": reason }))
-            .collect();
-        return crate::command::print_json(&rows);
+        return crate::command::print_page(&VerifyPage::new(outcomes));
     }
     let mut text = String::new();
     for (probe, status, reason) in outcomes {

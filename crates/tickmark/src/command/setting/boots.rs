@@ -2,6 +2,7 @@
 
 use crate::cli::{CompareFormat, Experiment, LabRun};
 use crate::command::matrix::{self, Shown};
+use crate::command::pages::LabRunPage;
 use crate::error::{Code, Error};
 use crate::selection;
 use std::path::Path;
@@ -113,7 +114,9 @@ fn carry_out(store: &Store, mut from: MatrixRequest, options: &LabRun) -> Result
         Shown { limit, file: Some(&options.file), format: options.format, fail_on: options.fail_on },
     )?;
     if options.format == CompareFormat::Json {
-        crate::command::print_json(&made.iter().map(matrix::MachineOutcome::json).collect::<Vec<_>>())?;
+        crate::command::print_page(&LabRunPage::new(
+            made.iter().map(matrix::MachineOutcome::page).collect(),
+        ))?;
     }
     Ok(code)
 }
@@ -167,7 +170,7 @@ pub(in crate::command) fn kernels(store: &Store, options: &Experiment, kernels: 
         Shown { limit: None, file: None, format: options.format, fail_on: options.fail_on },
     )?;
     if options.format == CompareFormat::Json {
-        made.iter().try_for_each(|made| crate::command::print_json(&made.json()))?;
+        made.iter().try_for_each(|made| crate::command::print_page(&made.page()))?;
     }
     Ok(code)
 }

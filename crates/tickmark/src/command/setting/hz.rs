@@ -21,7 +21,7 @@ pub(in crate::command) fn run(store: &Store, options: &Hz) -> Result<Code, Error
     if format == CompareFormat::Json {
         made.iter()
             .filter_map(matrix::MachineOutcome::balance)
-            .try_for_each(|balance| crate::command::print_json(&balance))?;
+            .try_for_each(|balance| crate::command::print_page(&balance))?;
     }
     Ok(code)
 }

@@ -1,6 +1,7 @@
 //! Kernels in QEMU: building, booting one, a matrix of them.
 
 use crate::cli::{Format, Lab, LabBoot, LabKernels, Speed};
+use crate::command::pages::{LabDoctorPage, LabKernelsPage};
 use crate::command::{boots, run};
 use crate::error::{Code, Error};
 use crate::progress::control;
@@ -10,7 +11,7 @@ use rand::rngs::StdRng;
 use std::fmt::Write;
 use tickmark_drive::lab::{Bench, Wanted, build};
 use tickmark_drive::plan;
-use tickmark_lab::{Accel, Built, Cache, Component, Kernel, Module, Need};
+use tickmark_lab::{Accel, Cache, Component, Kernel, Module, Need};
 use tickmark_store::Store;
 use tickmark_wire::Nanos;
 
@@ -33,17 +34,7 @@ pub(in crate::command) fn run(
 fn doctor(format: Format) -> Result<Code, Error> {
     let all = tickmark_lab::inventory();
     if format == Format::Json {
-        let row = |component: &Component| {
-            let (found, missing) = (component.found.as_ref().ok(), component.found.as_ref().err());
-            serde_json::json!({
-                "name": component.name,
-                "needed_for": component.needed_for,
-                "found": found,
-                "missing": missing.map(|missing| &missing.reason),
-                "packages": missing.map(|missing| &missing.packages),
-            })
-        };
-        crate::command::print_json(&all.iter().map(row).collect::<Vec<_>>())?;
+        crate::command::print_page(&LabDoctorPage::new(&all))?;
         return Ok(Code::Done);
     }
     crate::command::print(&doctor_text(&all))?;
@@ -88,16 +79,7 @@ fn kernels(options: &LabKernels) -> Result<Code, Error> {
     });
     let built = build(&cache, &wanted, need, &control)?;
     if options.output.format == Format::Json {
-        let row = |built: &Built| {
-            serde_json::json!({
-                "kernel": built.kernel.to_string(),
-                "image": built.image,
-                "config": built.config,
-                "sha256": built.sha256,
-                "seconds": built.seconds,
-            })
-        };
-        crate::command::print_json(&built.iter().map(row).collect::<Vec<_>>())?;
+        crate::command::print_page(&LabKernelsPage::new(&built))?;
         return Ok(Code::Done);
     }
     for built in &built {

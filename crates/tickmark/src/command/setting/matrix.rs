@@ -17,6 +17,7 @@ use tickmark_drive::knob::Boot;
 use tickmark_drive::lab::{self, Bench, Machine, MatrixRequest, Report, Wanted, kernel_of};
 use tickmark_drive::{Control, plan};
 use tickmark_lab::{Module, Need};
+use tickmark_render::json::{Balance, ComparisonPage};
 use tickmark_store::{Id, Recording, Store};
 use tickmark_wire::text::quoted;
 use tickmark_wire::{Nanos, Offer, names};
@@ -221,18 +222,14 @@ fn run_machine(
 
 impl MachineOutcome {
     /// For programs: the comparison, and what HZ is to the command where that was asked for.
-    pub(in crate::command) fn json(&self) -> serde_json::Value {
-        let mut value = tickmark_render::comparison::json(&self.model);
-        if let Some(balance) = self.balance() {
-            value["break_even"] = balance;
-        }
-        value
+    pub(in crate::command) fn page(&self) -> ComparisonPage {
+        ComparisonPage::new(&self.model, self.balance())
     }
 
     /// Effect of HZ on the command.
-    pub(in crate::command) fn balance(&self) -> Option<serde_json::Value> {
+    pub(in crate::command) fn balance(&self) -> Option<Balance> {
         let balance = self.balance.as_ref()?;
-        Some(tickmark_render::balance::json(balance, &self.command, self.margin))
+        Some(Balance::new(balance, &self.command, self.margin))
     }
 
     fn show(

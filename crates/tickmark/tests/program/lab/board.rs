@@ -70,12 +70,12 @@ fn a_real_machine_is_booted_once_a_setting_and_block_and_goes_on_after_an_interr
     assert!(before < 7);
     let model = bench.json(&["lab", "run", file, "--resume", "last"]);
     // Boots are blocks, judged with chance in mind: nothing was changed.
-    assert_eq!(model[0]["candidates"][0]["unit"], "block");
+    assert_eq!(model["machines"][0]["candidates"][0]["unit"], "block");
     let mean = line(&model, "syscall.null", "mean");
     assert_eq!(mean["replicates"], serde_json::json!([3, 3]), "{mean}");
     assert!(boots() > before && boots() <= before + 6, "{before} {}", boots());
     assert!(PathBuf::from(board.0.at("home/.cache/tickmark/agent")).exists());
-    assert_eq!(bench.json(&["recordings"]).as_array().unwrap().len(), 2);
+    assert_eq!(bench.recordings().as_array().unwrap().len(), 2);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Effect of HZ on a command: three loads whose answer is known.
 
-use crate::bench::{Bench, err, out, refused};
+use crate::bench::{Bench, err, out, page_of, refused};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -74,7 +74,7 @@ fn hz(bench: &Bench, more: &[&str], program: &Path) -> Value {
     let program = program.display().to_string();
     let begin = ["hz", "--format", "json", "--hz", "100,1000", "--blocks", "4", "--speed", "62.5"];
     let output = bench.run(&[&begin, more, &["--", &program]].concat());
-    serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e}: {}", err(&output)))
+    page_of(&output.stdout)
 }
 
 #[test]

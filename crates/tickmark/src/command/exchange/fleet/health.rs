@@ -3,7 +3,8 @@
 use crate::cli::{FleetHealth, Format};
 use crate::command::check::limits::in_unit;
 use crate::command::doctor::{chosen, measure_these};
-use crate::command::{open, print_json, write};
+use crate::command::pages::FleetHealthPage;
+use crate::command::{open, print_page, write};
 use crate::error::{Code, Error};
 use tickmark_analysis::doctor::{self, Outcome};
 use tickmark_analysis::report;
@@ -52,9 +53,7 @@ pub(super) fn run(options: &FleetHealth) -> Result<Code, Error> {
     let but =
         if unseen.is_empty() { String::new() } else { format!(" (not visible here: {})", unseen.join(", ")) };
     match options.output.format {
-        Format::Json => print_json(
-            &serde_json::json!({ "fit": found.is_empty(), "found": found, "not_visible": unseen }),
-        )?,
+        Format::Json => print_page(&FleetHealthPage::new(&found, &unseen))?,
         Format::Text if found.is_empty() => write(&format!("tickmark: fit{but}\n"))?,
         Format::Text => write(&format!("tickmark: {}\n", found.join("; ")))?,
     }

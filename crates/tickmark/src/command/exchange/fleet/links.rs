@@ -3,7 +3,8 @@
 use super::run::{bar, launcher};
 use super::tables::{self, OF};
 use crate::cli::{FleetLinks, Format};
-use crate::command::{print, print_json};
+use crate::command::pages::FleetLinksPage;
+use crate::command::{print, print_page};
 use crate::error::{Code, Error};
 use crate::progress;
 use serde_json::{Value, json};
@@ -78,7 +79,7 @@ pub(super) fn run(options: &FleetLinks) -> Result<Code, Error> {
     let folder = survey.folder().display().to_string();
     match options.output.format {
         Format::Json => {
-            print_json(&json!({ "survey": survey.request.id, "folder": folder, "links": measured }))?;
+            print_page(&FleetLinksPage::new(&survey.request.id, survey.folder(), measured.clone()))?;
         }
         Format::Text => {
             let own = series(&survey.request.nodes, &measured);

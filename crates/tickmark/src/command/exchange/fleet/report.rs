@@ -2,8 +2,9 @@
 
 use super::tables;
 use crate::cli::{FleetReport, Format};
+use crate::command::pages::FleetReportPage;
 use crate::command::report::write;
-use crate::command::{print, print_json};
+use crate::command::{print, print_page};
 use crate::error::{Code, Error};
 use tickmark_analysis::fleet::{self, Rule};
 use tickmark_drive::fleet::Survey;
@@ -18,9 +19,9 @@ pub(super) fn run(options: &FleetReport) -> Result<Code, Error> {
         return Ok(Code::Done);
     }
     match options.output.format {
-        Format::Json => print_json(
-            &serde_json::json!({ "survey": survey.request.id, "created": survey.request.created, "report": model }),
-        )?,
+        Format::Json => {
+            print_page(&FleetReportPage::new(&survey.request.id, survey.request.created, model))?;
+        }
         Format::Text => {
             let hidden = model.worst.len().saturating_sub(options.worst);
             model.worst.truncate(options.worst);

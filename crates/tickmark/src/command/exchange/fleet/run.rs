@@ -2,6 +2,7 @@
 
 use super::tables;
 use crate::cli::{FleetGather, FleetRun, Format, Launching};
+use crate::command::pages::SurveyPage;
 use crate::error::{Code, Error};
 use crate::{progress, selection};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -189,11 +190,9 @@ fn finish(survey: &Survey, format: Format) -> Result<Code, Error> {
     tables::of_survey(survey)?;
     let folder = survey.folder();
     match format {
-        Format::Json => crate::command::print_json(&serde_json::json!({
-            "survey": survey.request.id,
-            "folder": folder,
-            "nodes": answers,
-        }))?,
+        Format::Json => {
+            crate::command::print_page(&SurveyPage::new(&survey.request.id, folder, answers.clone()))?
+        }
         Format::Text => crate::command::print(&tickmark_render::fleet::ended(
             &nodes_of_answers(&answers),
             &folder.display().to_string(),

@@ -44,7 +44,7 @@ pub(super) fn run(recording: &Recording, options: &Check, is_one_of_several: boo
     let page = render::Limits { id, name, limits: &all, code: code.number() };
     match options.format {
         CheckFormat::Text => crate::command::print(&page.text())?,
-        CheckFormat::Json => crate::command::print_json(&page.json())?,
+        CheckFormat::Json => crate::command::print_page(&tickmark_render::json::LimitsPage::new(&page))?,
         CheckFormat::Markdown => crate::command::write(&page.markdown())?,
         CheckFormat::Junit => crate::command::write(&page.junit())?,
         CheckFormat::Github => github(&page.annotations(), &page.markdown())?,

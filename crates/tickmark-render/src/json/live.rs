@@ -1,0 +1,36 @@
+//! A line of every CPU, as they are watched.
+
+use super::Page;
+use crate::json_object;
+use jiff::Timestamp;
+use tickmark_analysis::live::History;
+
+json_object! {
+    /// Every CPU over the last second: times in ns.
+    pub struct LiveLine(at: Timestamp, all: &[History], own: f64) {
+        at: Timestamp = at,
+        own_share_of_a_cpu: f64 = own,
+        cpus: Vec<CpuPage> = all.iter().map(CpuPage::new).collect(),
+    }
+
+    struct CpuPage(of: &History) {
+        cpu: u32 = of.cpu,
+        busy: Option<f64> = of.last().busy,
+        interrupts: Option<f64> = of.last().interrupts,
+        steal: Option<f64> = of.last().steal,
+        timer_interrupts: Option<f64> = of.last().timer_interrupts,
+        wake_up: Option<WakeUp> = of.last().late.map(|(median, max)| WakeUp::new(median, max)),
+        lost_share: Option<f64> = of.last().gaps.map(|(share, _)| share),
+        longest_gap: Option<f64> = of.last().gaps.map(|(_, longest)| longest),
+        clock_read: Option<f64> = of.last().clock,
+    }
+
+    struct WakeUp(median: f64, max: f64) {
+        median: f64 = median,
+        max: f64 = max,
+    }
+}
+
+impl Page for LiveLine {
+    const NAME: &'static str = "live";
+}

@@ -1,0 +1,155 @@
+//! What each command prints for programs: named, versioned types, of which the schemas are made.
+//!
+//! Times are in ns, shares of 1, rates per second, unless a field says otherwise; an interval is `[low, high]`. A field that
+//! goes or changes its meaning raises the version of its page; a new one does not.
+
+mod balance;
+mod bill;
+mod changes;
+mod check;
+mod clock_reads;
+mod comms;
+mod comparison;
+mod doctor;
+mod dose;
+mod http;
+mod live;
+mod lmbench;
+mod report;
+mod scenario;
+mod tick;
+mod wakes;
+
+pub use balance::Balance;
+pub use bill::BillPage;
+pub use changes::Changes;
+pub use check::{CheckPage, LimitsPage};
+pub use clock_reads::ClockReads;
+pub use comms::CommsPage;
+pub use comparison::{ComparisonPage, OrderTests};
+pub use doctor::DoctorPage;
+pub use dose::DosePage;
+pub use http::{Capacities, Loads};
+pub use live::LiveLine;
+pub use lmbench::Tables;
+pub use report::Report;
+pub use scenario::Scenarios;
+pub use tick::{CpuNoise, TickPage};
+pub use wakes::WakesPage;
+
+use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, Schema, json_schema};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use tickmark_analysis::report::Header;
+use tickmark_stats::Interval;
+
+/// The JSON of a command.
+pub trait Page: Serialize + JsonSchema {
+    /// Its name, as `tickmark schema` takes it.
+    const NAME: &'static str;
+    /// Raised when a reader of an older one would misunderstand.
+    const VERSION: u32 = 1;
+}
+
+/// Name and version of what follows.
+#[derive(Debug, Serialize, JsonSchema)]
+struct SchemaName {
+    name: &'static str,
+    version: u32,
+}
+
+/// A page with its schema's name and version before everything else.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Versioned<'a, T> {
+    schema: SchemaName,
+    #[serde(flatten)]
+    page: &'a T,
+}
+
+impl<'a, T: Page> Versioned<'a, T> {
+    /// The page as it is printed.
+    pub const fn new(page: &'a T) -> Self {
+        Self { schema: SchemaName { name: T::NAME, version: T::VERSION }, page }
+    }
+}
+
+/// JSON Schema (draft 2020-12) of a page.
+#[must_use]
+pub fn schema<T: Page>() -> Schema {
+    let mut all = SchemaSettings::draft2020_12()
+        .for_serialize()
+        .into_generator()
+        .into_root_schema_for::<Versioned<'_, T>>();
+    all.insert("title".to_owned(), format!("tickmark {}, version {}", T::NAME, T::VERSION).into());
+    let own = json_schema!({
+        "type": "object",
+        "properties": { "name": { "const": T::NAME }, "version": { "const": T::VERSION } },
+        "required": ["name", "version"],
+    });
+    if let Some(place) = all.pointer_mut("/properties/schema") {
+        *place = own.to_value();
+    }
+    all
+}
+
+/// A page about one recording.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Recorded<T> {
+    /// Which recording, where and how it was measured.
+    recording: Header,
+    #[serde(flatten)]
+    page: T,
+}
+
+impl<T> Recorded<T> {
+    /// The page with the header of its recording.
+    pub const fn new(recording: Header, page: T) -> Self {
+        Self { recording, page }
+    }
+}
+
+impl<T: Page> Page for Recorded<T> {
+    const NAME: &'static str = T::NAME;
+    const VERSION: u32 = T::VERSION;
+}
+
+/// Defines a type of JSON together with what each of its fields is made from.
+#[macro_export]
+macro_rules! json_object {
+    ($($(#[$about:meta])* $vis:vis struct $name:ident($($from:ident: $type:ty),*) {
+        $($(#[$doc:meta])* $field:ident: $of:ty = $value:expr,)*
+    })*) => {$(
+        $(#[$about])*
+        #[derive(Debug, serde::Serialize, schemars::JsonSchema)]
+        $vis struct $name { $($(#[$doc])* $field: $of,)* }
+
+        impl $name {
+            /// Takes it from what was found.
+            #[must_use]
+            $vis fn new($($from: $type),*) -> Self {
+                Self { $($field: $value,)* }
+            }
+        }
+    )*};
+}
+
+fn ends(interval: Interval) -> [f64; 2] {
+    [interval.low, interval.high]
+}
+
+/// A page as a reader gets it.
+#[cfg(test)]
+pub(crate) fn value(page: &impl Page) -> serde_json::Value {
+    serde_json::to_value(Versioned::new(page)).unwrap()
+}
+
+/// JSON has no infinity.
+fn finite(value: f64) -> Option<f64> {
+    value.is_finite().then_some(value)
+}
+
+/// Counts by name.
+fn counts(all: &[(String, u64)]) -> BTreeMap<String, u64> {
+    all.iter().cloned().collect()
+}

@@ -1,0 +1,180 @@
+//! What CPUs were lost to. Times in ns, shares of 1.
+
+use super::Page;
+use crate::json_object;
+use crate::reason;
+use tickmark_analysis::noise::{Accounts, Evidence, Gap, GapCause, Kind, Noise, Osnoise};
+use tickmark_analysis::report::Header;
+use tickmark_analysis::what_if::{Clocked, WhatIf};
+use tickmark_stats::tick::Train;
+
+json_object! {
+    /// CPUs that were watched, each with its recording.
+    pub struct TickPage(all: Vec<CpuNoise>) {
+        cpus: Vec<CpuNoise> = all,
+    }
+
+    /// A CPU that was watched.
+    pub struct CpuNoise(header: Header, noise: &Noise, what_if: Option<&WhatIf>) {
+        recording: Header = header,
+        cpu: u32 = noise.cpu,
+        accounts: AccountsPage = AccountsPage::new(&noise.accounts),
+        /// By the kernel's own tracer, where it was asked.
+        osnoise: Option<Found<OsnoisePage>> = noise.osnoise.as_ref().map(|osnoise| match osnoise {
+            Ok(osnoise) => Found::Some(OsnoisePage::new(osnoise)),
+            Err(why) => Found::None(NonePage::new(why.clone())),
+        }),
+        /// Settings that changed meanwhile.
+        changed: Vec<String> = noise.changed.clone(),
+        /// How long it was watched.
+        span: f64 = noise.span,
+        /// Gaps above this were seen.
+        threshold: f64 = noise.threshold,
+        /// Share of the time.
+        lost: f64 = noise.lost() / noise.span,
+        /// Share of the lost time that has a name.
+        named: f64 = noise.named()[0],
+        unseen: f64 = noise.named()[1],
+        looked: Option<f64> = noise.looked,
+        tick: Found<TrainPage> = match &noise.tick {
+            Ok(tick) => Found::Some(TrainPage::new(noise, tick)),
+            Err(why) => Found::None(NonePage::new(reason::no_figure(why))),
+        },
+        kinds: Vec<KindPage> = noise.kinds.iter().map(|kind| KindPage::new(kind, noise.span)).collect(),
+        longest: Vec<GapPage> = noise.longest().into_iter().map(GapPage::new).collect(),
+        /// Lost in equal parts of the time.
+        over_time: Vec<f64> = noise.over_time.clone(),
+        /// What other rates would cost, where that was asked.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        hz_what_if: Option<WhatIfPage> = what_if.map(WhatIfPage::new),
+    }
+
+    struct AccountsPage(of: &Accounts) {
+        waited: Option<f64> = of.waited,
+        steal: Option<f64> = of.steal,
+        timer_interrupts_hz: Option<f64> = of.timer_interrupts,
+    }
+
+    struct OsnoisePage(of: &Osnoise) {
+        lost: f64 = of.lost,
+        interrupts_hz: f64 = of.interrupts,
+    }
+
+    struct NonePage(why: String) {
+        none: String = why,
+    }
+
+    struct TrainPage(noise: &Noise, tick: &Train) {
+        frequency_hz: f64 = tick.frequency,
+        /// Share of its times at which a gap was.
+        filled: f64 = tick.filled,
+        confirmed: bool = tick.confirmed,
+        cost: Option<TickCost> = tick.cost.map(|cost| TickCost::new(cost.length, cost.share)),
+        mean: Option<f64> = noise.cost.map(|[_, mean, _]| mean),
+        mean_interval: Option<[f64; 2]> = noise.cost.map(|[low, _, high]| [low, high]),
+    }
+
+    struct TickCost(length: [f64; 3], share: f64) {
+        p10: f64 = length[0],
+        p50: f64 = length[1],
+        p90: f64 = length[2],
+        share: f64 = share,
+    }
+
+    /// What had the CPU.
+    struct Cause(what: &GapCause) {
+        what: &'static str = match what {
+            GapCause::Tick => "tick",
+            GapCause::Timer => "timer",
+            GapCause::Interrupt(_) => "interrupt",
+            GapCause::SoftInterrupt(_) => "soft_interrupt",
+            GapCause::Fault => "page_fault",
+            GapCause::Task => "task",
+            GapCause::Quota => "quota",
+            GapCause::RealTimeReserve => "real_time_reserve",
+            GapCause::Outside(_) => "outside",
+            GapCause::Unseen => "unseen",
+            GapCause::Unknown => "unknown",
+        },
+        /// The kernel's name of an interrupt.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        line: Option<String> = match what {
+            GapCause::Interrupt(line) | GapCause::SoftInterrupt(line) => Some(line.clone()),
+            _ => None,
+        },
+        /// How what is outside of this kernel is known: `train` or `steal`.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        by: Option<&'static str> = match what {
+            GapCause::Outside(Evidence::Train(_)) => Some("train"),
+            GapCause::Outside(Evidence::Steal) => Some("steal"),
+            _ => None,
+        },
+        #[serde(skip_serializing_if = "Option::is_none")]
+        frequency_hz: Option<f64> = match what {
+            GapCause::Outside(Evidence::Train(rate)) => Some(*rate as f64 / 1e3),
+            _ => None,
+        },
+    }
+
+    struct KindPage(kind: &Kind, span: f64) {
+        #[serde(flatten)]
+        cause: Cause = Cause::new(&kind.what),
+        count: usize = kind.count,
+        total: f64 = kind.total,
+        share: f64 = kind.total / span,
+        over_time: Vec<f64> = kind.over_time.clone(),
+        quantiles: Lengths = Lengths::new(kind),
+    }
+
+    struct Lengths(kind: &Kind) {
+        p50: Option<f64> = kind.lengths.quantile(0.5),
+        p90: Option<f64> = kind.lengths.quantile(0.9),
+        p99: Option<f64> = kind.lengths.quantile(0.99),
+        #[serde(rename = "p99.9")]
+        p999: Option<f64> = kind.lengths.quantile(0.999),
+        max: Option<f64> = kind.lengths.quantile(1.0),
+    }
+
+    struct GapPage(gap: &Gap) {
+        #[serde(flatten)]
+        cause: Cause = Cause::new(&gap.what),
+        start: f64 = gap.start,
+        length: f64 = gap.length,
+    }
+
+    struct WhatIfPage(of: &WhatIf) {
+        /// Of a tick.
+        cost: Option<f64> = of.cost.map(|[_, cost, _]| cost),
+        cost_interval: Option<[f64; 2]> = of.cost.map(|[low, _, high]| [low, high]),
+        at: Vec<RatePage> = of.at.iter().map(|(hz, [low, share, high])| RatePage::new(*hz, *share, Some([*low, *high]))).collect(),
+        /// At other clocks of the processor.
+        clocks: Vec<ClockedPage> = of.clocks.iter().map(ClockedPage::new).collect(),
+        mhz: Option<f64> = of.megahertz,
+        idle_stops: Option<bool> = of.idle_stops,
+    }
+
+    struct RatePage(hz: f64, share: f64, interval: Option<[f64; 2]>) {
+        hz: f64 = hz,
+        share: f64 = share,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        interval: Option<[f64; 2]> = interval,
+    }
+
+    struct ClockedPage(of: &Clocked) {
+        mhz: f64 = of.megahertz,
+        cost: f64 = of.scaled,
+        at: Vec<RatePage> = of.at.iter().map(|(hz, share)| RatePage::new(*hz, *share, None)).collect(),
+    }
+}
+
+/// A figure, or `none` with why.
+#[derive(Debug, serde::Serialize, schemars::JsonSchema)]
+#[serde(untagged)]
+enum Found<T> {
+    Some(T),
+    None(NonePage),
+}
+
+impl Page for TickPage {
+    const NAME: &'static str = "tick";
+}

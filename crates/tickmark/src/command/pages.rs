@@ -1,0 +1,250 @@
+//! JSON of the commands that no recording is behind, and the schemas of all.
+
+use crate::cli;
+use crate::error::{Code, Error};
+use crate::stat::json::StatPage;
+use schemars::Schema;
+use serde_json::{Map, Value};
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use tickmark_drive::fleet::Answer;
+use tickmark_drive::fleet::links::Measured;
+use tickmark_import::Imported;
+use tickmark_lab::{Built, Component};
+use tickmark_render::json::{self, Page, schema};
+use tickmark_render::json_object;
+use tickmark_store::{Entry, Id, Meta};
+use tickmark_wire::{Better, Format, Headline, Hello, Metric, Name, Offer, Parameter, Picos, Reason, Unit};
+
+json_object! {
+    /// What can be measured.
+    pub(super) struct ListPage(all: &[(&Offer, &Metric)]) {
+        metrics: Vec<MetricPage> = all.iter().map(|(offer, metric)| MetricPage::new(offer, metric)).collect(),
+    }
+
+    struct MetricPage(offer: &Offer, metric: &Metric) {
+        name: Name = metric.name.clone(),
+        title: String = metric.title.trim().to_owned(),
+        probe: Name = offer.probe.clone(),
+        arguments: tickmark_wire::Arguments = offer.arguments.clone(),
+        /// Parameters that the probe takes.
+        parameters: Vec<Parameter> = offer.parameters.clone(),
+        suite: &'static str = metric.group.suite(),
+        unit: Unit = metric.unit,
+        better: Better = metric.better,
+        /// Which figure stands for a run.
+        headline: Headline = metric.headline,
+        /// What is timed.
+        timed: String = offer.timed.clone(),
+        /// System calls.
+        needs: Vec<String> = offer.needs.clone(),
+        /// Where the definition comes from.
+        source: String = offer.source.clone(),
+        physical_floor_ps: Picos = metric.physical_floor,
+    }
+
+    /// Every probe, run once.
+    pub(super) struct VerifyPage(all: &[(String, &'static str, Option<Reason>)]) {
+        probes: Vec<VerifiedPage> = all.iter().map(|(probe, status, reason)| VerifiedPage::new(probe, status, reason)).collect(),
+    }
+
+    struct VerifiedPage(probe: &str, status: &'static str, reason: &Option<Reason>) {
+        probe: String = probe.to_owned(),
+        /// `ok`, `unsupported`, `failed` or `timeout`.
+        status: &'static str = status,
+        reason: Option<Reason> = reason.clone(),
+    }
+
+    /// The recordings of a store.
+    pub(super) struct RecordingsPage(all: Vec<Entry>) {
+        recordings: Vec<Entry> = all,
+    }
+
+    /// Recordings that were made of files.
+    pub(super) struct ImportPage(recordings: Vec<ImportedPage>, warnings: &[String]) {
+        recordings: Vec<ImportedPage> = recordings,
+        warnings: Vec<String> = warnings.to_vec(),
+    }
+
+    pub(super) struct ImportedPage(id: &Id, name: &str, tool: &str, runs: u64, metrics: usize, host: Option<&Imported>) {
+        id: Id = id.clone(),
+        name: String = name.to_owned(),
+        /// The program that measured.
+        tool: String = tool.to_owned(),
+        runs: u64 = runs,
+        metrics: usize = metrics,
+        /// True if all of it came of one execution.
+        one_replicate: Option<bool> = host.map(|host| host.is_one_replicate),
+        measured_at: Option<String> = host.and_then(|host| host.at).map(|at| at.to_string()),
+        /// What was not taken, and why.
+        left_out: Vec<String> = host.map(|host| host.left_out.clone()).unwrap_or_default(),
+        remarks: Vec<String> = host.map(|host| host.remarks.clone()).unwrap_or_default(),
+    }
+
+    /// Figures or observations of a recording, a row each.
+    pub(super) struct ExportPage(meta: &Meta, sessions: &[Hello], rows: Vec<Map<String, Value>>) {
+        format: Format = meta.format,
+        id: Id = meta.id.clone(),
+        name: String = meta.name.clone(),
+        created: jiff::Timestamp = meta.created,
+        sessions: Vec<Hello> = sessions.to_vec(),
+        /// By the names of the columns that CSV has.
+        rows: Vec<Map<String, Value>> = rows,
+    }
+
+    /// What of the lab is there.
+    pub(super) struct LabDoctorPage(all: &[Component]) {
+        components: Vec<ComponentPage> = all.iter().map(ComponentPage::new).collect(),
+    }
+
+    struct ComponentPage(of: &Component) {
+        name: String = of.name.clone(),
+        needed_for: &'static str = of.needed_for,
+        found: Option<String> = of.found.as_ref().ok().cloned(),
+        /// Why it is not there.
+        missing: Option<String> = of.found.as_ref().err().map(|missing| missing.reason.clone()),
+        /// Debian's, that have it.
+        packages: Option<Vec<String>> = of.found.as_ref().err().map(|missing| missing.packages.clone()),
+    }
+
+    /// Kernels of the lab.
+    pub(super) struct LabKernelsPage(all: &[Built]) {
+        kernels: Vec<KernelPage> = all.iter().map(KernelPage::new).collect(),
+    }
+
+    struct KernelPage(of: &Built) {
+        kernel: String = of.kernel.to_string(),
+        image: PathBuf = of.image.clone(),
+        config: PathBuf = of.config.clone(),
+        sha256: String = of.sha256.clone(),
+        /// How long it was built just now; none where it was there.
+        seconds: Option<f64> = of.seconds,
+    }
+
+    /// A matrix of the lab: each machine's settings compared.
+    pub(super) struct LabRunPage(machines: Vec<json::ComparisonPage>) {
+        machines: Vec<json::ComparisonPage> = machines,
+    }
+
+    /// A survey that has ended.
+    pub(super) struct SurveyPage(survey: &Id, folder: &Path, nodes: Vec<Answer>) {
+        survey: Id = survey.clone(),
+        folder: PathBuf = folder.to_owned(),
+        nodes: Vec<Answer> = nodes,
+    }
+
+    /// A survey, examined.
+    pub(super) struct FleetReportPage(survey: &Id, created: jiff::Timestamp, report: tickmark_analysis::fleet::Model) {
+        survey: Id = survey.clone(),
+        created: jiff::Timestamp = created,
+        report: tickmark_analysis::fleet::Model = report,
+    }
+
+    /// Links between the machines of a survey.
+    pub(super) struct FleetLinksPage(survey: &Id, folder: &Path, links: Vec<Measured>) {
+        survey: Id = survey.clone(),
+        folder: PathBuf = folder.to_owned(),
+        links: Vec<Measured> = links,
+    }
+
+    /// Whether a machine is fit for work.
+    pub(super) struct FleetHealthPage(found: &[String], unseen: &[&'static str]) {
+        fit: bool = found.is_empty(),
+        /// Why it is not.
+        found: Vec<String> = found.to_vec(),
+        /// Checks that cannot be made here.
+        not_visible: Vec<&'static str> = unseen.to_vec(),
+    }
+}
+
+macro_rules! named {
+    ($($page:ty = $name:literal,)*) => {$(
+        impl Page for $page {
+            const NAME: &'static str = $name;
+        }
+    )*};
+}
+
+named! {
+    ListPage = "list",
+    VerifyPage = "verify",
+    RecordingsPage = "recordings",
+    ImportPage = "import",
+    ExportPage = "export",
+    LabDoctorPage = "lab-doctor",
+    LabKernelsPage = "lab-kernels",
+    LabRunPage = "lab-run",
+    SurveyPage = "fleet-run",
+    FleetReportPage = "fleet-report",
+    FleetLinksPage = "fleet-links",
+    FleetHealthPage = "fleet-health",
+}
+
+/// A page, the commands that print it, and how its schema is made.
+struct Known {
+    name: &'static str,
+    commands: &'static [&'static str],
+    schema: fn() -> Schema,
+}
+
+const fn known<T: Page>(commands: &'static [&'static str]) -> Known {
+    Known { name: T::NAME, commands, schema: schema::<T> }
+}
+
+const ALL: [Known; 31] = [
+    known::<json::Report>(&["run", "show", "lab boot"]),
+    known::<json::Tables>(&["show --lmbench", "compare --lmbench"]),
+    known::<ListPage>(&["list"]),
+    known::<VerifyPage>(&["verify"]),
+    known::<RecordingsPage>(&["recordings"]),
+    known::<json::Changes>(&["recordings --changes"]),
+    known::<json::ComparisonPage>(&["compare", "experiment"]),
+    known::<json::CheckPage>(&["check"]),
+    known::<json::LimitsPage>(&["check --max", "check --min"]),
+    known::<json::LiveLine>(&["live"]),
+    known::<json::Recorded<json::DoctorPage>>(&["doctor"]),
+    known::<json::TickPage>(&["tick"]),
+    known::<json::Recorded<json::WakesPage>>(&["timers"]),
+    known::<json::Recorded<json::Scenarios>>(&["timers --scenario"]),
+    known::<json::Recorded<json::CommsPage>>(&["comms"]),
+    known::<json::Recorded<json::BillPage>>(&["bill"]),
+    known::<json::Recorded<json::Loads>>(&["http", "sql"]),
+    known::<json::Recorded<json::Capacities>>(&["http --search", "sql --search"]),
+    known::<json::Recorded<json::ClockReads>>(&["clock-reads"]),
+    known::<json::Recorded<json::DosePage>>(&["dose"]),
+    known::<json::Balance>(&["hz"]),
+    known::<StatPage>(&["stat"]),
+    known::<ImportPage>(&["import"]),
+    known::<ExportPage>(&["export"]),
+    known::<LabDoctorPage>(&["lab doctor"]),
+    known::<LabKernelsPage>(&["lab kernels"]),
+    known::<LabRunPage>(&["lab run", "experiment FILE.toml"]),
+    known::<SurveyPage>(&["fleet run", "fleet gather"]),
+    known::<FleetReportPage>(&["fleet report"]),
+    known::<FleetLinksPage>(&["fleet links"]),
+    known::<FleetHealthPage>(&["fleet health"]),
+];
+
+/// `tickmark schema`.
+pub(super) fn run(options: &cli::Schema) -> Result<Code, Error> {
+    if options.command.is_empty() {
+        let mut text = String::new();
+        for one in &ALL {
+            let commands: Vec<String> =
+                one.commands.iter().map(|command| format!("tickmark {command}")).collect();
+            let _ = writeln!(text, "{:14} {}", one.name, commands.join(", "));
+        }
+        super::print(&text)?;
+        return Ok(Code::Done);
+    }
+    let name = options.command.join(" ");
+    let is_it = |one: &&Known| one.name == name || one.commands.contains(&name.as_str());
+    let Some(one) = ALL.iter().find(is_it) else {
+        let names = ALL.iter().flat_map(|one| one.commands.iter().copied().chain([one.name]));
+        let meant = crate::selection::nearest_of(&name, names);
+        let meant = meant.map_or_else(String::new, |meant| format!("; did you mean {meant}?"));
+        return Err(Error::Usage(format!("no JSON is called {name}{meant}")));
+    };
+    super::print_json(&(one.schema)())?;
+    Ok(Code::Done)
+}
