@@ -63,7 +63,7 @@ pub(crate) const STORE: &str = "TICKMARK_STORE";
 #[command(name = "tickmark", version, arg_required_else_help = true, after_help = START)]
 pub(crate) struct Cli {
     /// Where recordings are kept, or a team's store as postgres://USER@HOST/DATABASE [default: tickmark in the user's data folder]
-    #[arg(long, global = true, value_name = "DIR", env = STORE)]
+    #[arg(long, global = true, value_name = "DIR", env = STORE, hide_env_values = true)]
     pub(crate) store: Option<PathBuf>,
     #[command(subcommand)]
     pub(crate) command: Command,

@@ -55,10 +55,11 @@ fn report_panics() {
 
 /// The command line. A variable that is set to nothing is as one that is not set.
 fn parse() -> Result<cli::Cli, clap::Error> {
-    let mut command = cli::grouped(cli::Cli::command());
+    let mut command = cli::Cli::command();
     if std::env::var_os(cli::STORE).is_some_and(|place| place.is_empty()) {
         command = command.mut_arg("store", |store| store.env(None::<&str>));
     }
+    let mut command = cli::grouped(command);
     let mut found = command.try_get_matches_from_mut(std::env::args_os())?;
     cli::Cli::from_arg_matches_mut(&mut found).map_err(|error| error.format(&mut command))
 }

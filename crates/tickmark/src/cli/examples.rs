@@ -58,8 +58,7 @@ Examples:
   tickmark compare 'before*' 'after*' --format markdown
   tickmark compare clocksource:tsc clocksource:kvm-clock --format html > clocks.html
   tickmark compare tqm860l tqm860l1k --lmbench   lmbench's ten tables with averages and percentages
-  tickmark compare 'before*' 'after*' --fail-on worse   three or more a side, made alternately: exit code 3 if something
-                                                        got worse, 5 if that cannot be judged";
+  tickmark compare 'before*' 'after*' --fail-on worse   three or more a side, made alternately: exit code 3 if something got worse, 5 if that cannot be judged";
 
 pub(super) const EXPERIMENT_EXAMPLES: &str = "\
 Knobs: clocksource, slack, policy, cpu, send (of net.tcp.streams: write, zerocopy, io_uring), sysctl:NAME, a file of /sys or /proc by its path, hugepages, quota (of a

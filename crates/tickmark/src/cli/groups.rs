@@ -1,4 +1,4 @@
-//! The commands of the help in groups. The folders of `command/` are the same ones.
+//! Help: commands and options in groups, texts as wide as the terminal. The folders of `command/` are the groups of the commands.
 
 use std::fmt::Write;
 
@@ -11,12 +11,72 @@ const GROUPS: [(&str, &[&str]); 6] = [
     ("Exchange with other programs and machines", &["import", "export", "schema", "fleet"]),
     ("Set up the shell", &["completions", "man"]),
 ];
+/// Options by what they are about, where a command has more than `FEW`; its own stand before them.
+const OPTIONS: [(&str, &[&str]); 4] = [
+    (
+        "How long",
+        &[
+            "once", "runs", "budget", "duration", "quick", "blocks", "more", "width", "slice", "no_pilot",
+            "repeats", "trials", "time", "rounds", "limit",
+        ],
+    ),
+    (
+        "Servers and hosts",
+        &[
+            "url",
+            "pid",
+            "cgroup",
+            "start",
+            "socket",
+            "password_file",
+            "create",
+            "peer",
+            "ssh",
+            "token_file",
+            "serve",
+            "listen",
+            "workers",
+            "bytes",
+            "reads",
+            "by",
+            "host",
+            "boot",
+            "launcher",
+            "nodes",
+            "network",
+        ],
+    ),
+    (
+        "CPU and scheduling",
+        &["cpu", "cpus", "priority", "priority_optional", "slack", "small", "place", "class", "idle"],
+    ),
+    (
+        "Recording and output",
+        &[
+            "of",
+            "name",
+            "resume",
+            "all",
+            "format",
+            "output",
+            "scenario_output",
+            "shown",
+            "plots",
+            "cyclictest",
+            "live",
+        ],
+    ),
+];
+/// Options that need no groups.
+const FEW: usize = 12;
 /// Columns of the help at most.
 const WIDTH: usize = 100;
 /// Columns before what a command does.
 const INDENT: usize = 15;
+/// An example that is longer has nothing beside it.
+const BESIDE: usize = 44;
 
-/// The command line with the commands of its help in groups.
+/// The command line with its help in groups.
 pub(crate) fn grouped(command: clap::Command) -> clap::Command {
     let width = tickmark_render::width().clamp(2 * INDENT, WIDTH);
     let header = *command.get_styles().get_header();
@@ -33,9 +93,94 @@ pub(crate) fn grouped(command: clap::Command) -> clap::Command {
         }
         text.push('\n');
     }
-    command.term_width(width).help_template(format!(
+    let mut command = command.term_width(width).help_template(format!(
         "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{text}{header}Options:{header:#}\n{{options}}{{after-help}}"
-    ))
+    ));
+    command.build();
+    let command = command.mut_subcommands(|one| arranged(one, width));
+    let after = fitted_after_help(&command, width);
+    command.after_help(after)
+}
+
+/// A command below the first, and those below it.
+fn arranged(command: clap::Command, width: usize) -> clap::Command {
+    let many = command.get_opts().count() > FEW;
+    let after = fitted_after_help(&command, width);
+    let command = command.after_help(after).mut_args(|option| {
+        if option.get_id() == "store" {
+            return option.hide(true);
+        }
+        let own = OPTIONS.iter().find(|(_, names)| names.contains(&option.get_id().as_str()));
+        match own.filter(|_| many && !option.is_positional() && option.get_help_heading().is_none()) {
+            Some((heading, _)) => option.help_heading(*heading),
+            None => option,
+        }
+    });
+    command.mut_subcommands(|one| arranged(one, width))
+}
+
+fn fitted_after_help(command: &clap::Command, width: usize) -> String {
+    command.get_after_help().map_or_else(String::new, |text| fitted(&text.to_string(), width))
+}
+
+/// Paragraphs filled, and an example a line: with what it does behind it where there is room, and above it elsewhere.
+fn fitted(text: &str, width: usize) -> String {
+    let mut out = String::new();
+    let mut paragraph = String::new();
+    let fits = |(command, about): &(&str, &str)| {
+        !about.is_empty() && command.len() <= BESIDE && command.len() + about.chars().count() + 6 <= width
+    };
+    let longest = text.lines().filter_map(example).filter(fits).map(|(command, _)| command.len()).max();
+    let beside = longest.unwrap_or(0) + 4;
+    for line in text.lines().chain([""]) {
+        if !line.is_empty() && !line.starts_with(' ') && !line.ends_with(':') {
+            paragraph += if paragraph.is_empty() { "" } else { " " };
+            paragraph += line;
+            continue;
+        }
+        if !paragraph.is_empty() {
+            let _ = writeln!(out, "{}", textwrap::fill(&std::mem::take(&mut paragraph), width));
+        }
+        match example(line) {
+            Some((command, "")) => {
+                let _ = writeln!(out, "{}", copyable(command, width));
+            }
+            Some((command, about))
+                if command.len() + 4 <= beside && beside + about.chars().count() + 2 <= width =>
+            {
+                let _ = writeln!(out, "  {command:behind$}# {about}", behind = beside - 2);
+            }
+            Some((command, about)) => {
+                let options = textwrap::Options::new(width).initial_indent("  # ").subsequent_indent("  # ");
+                let _ = writeln!(out, "{}\n{}", textwrap::fill(about, options), copyable(command, width));
+            }
+            None => {
+                let _ = writeln!(out, "{line}");
+            }
+        }
+    }
+    out.trim_end().to_owned()
+}
+
+/// A command, continued on more lines as a shell reads them where it is longer than the terminal is wide.
+fn copyable(command: &str, width: usize) -> String {
+    let lines =
+        textwrap::Options::new(width - 2).initial_indent("  ").subsequent_indent("    ").break_words(false);
+    let lines = lines.word_separator(textwrap::WordSeparator::AsciiSpace);
+    // What stands in quotes stays on one line: every other part does.
+    let parts = command.split('\'').enumerate();
+    let parts =
+        parts.map(|(at, part)| if at % 2 == 0 { part.to_owned() } else { part.replace(' ', "\u{a0}") });
+    let whole = parts.collect::<Vec<_>>().join("'");
+    let lines = lines.word_splitter(textwrap::WordSplitter::NoHyphenation);
+    textwrap::wrap(&whole, lines).join(" \\\n").replace('\u{a0}', " ")
+}
+
+/// A command that can be copied, and what it does.
+fn example(line: &str) -> Option<(&str, &str)> {
+    let line = line.strip_prefix("  ").filter(|line| !line.starts_with(' '))?;
+    let (command, about) = line.split_once("  ").unwrap_or((line, ""));
+    Some((command, about.trim_start()))
 }
 
 #[cfg(test)]
@@ -55,5 +200,16 @@ mod tests {
         assert!(help.contains("Measure this machine:\n  run          Measure"), "{help}");
         assert!(help.contains("Options:") && help.contains("Start with:"), "{help}");
         assert!(help.lines().all(|line| line.chars().count() <= WIDTH), "{help}");
+    }
+
+    #[test]
+    fn texts_are_filled_and_examples_can_be_copied() {
+        let text = "A paragraph whose breaks\nare not kept.\n\nExamples:\n  tickmark run     everything\n  \
+            tickmark compare last~1 last --primary 'syscall.*'   only these claim\n  tickmark a b c d e f g h i j k l";
+        assert_eq!(
+            fitted(text, 40),
+            "A paragraph whose breaks are not kept.\n\nExamples:\n  tickmark run  # everything\n  # only these claim\n  \
+             tickmark compare last~1 last \\\n    --primary 'syscall.*'\n  tickmark a b c d e f g h i j k l"
+        );
     }
 }
