@@ -15,6 +15,7 @@ mod http;
 mod hz;
 mod lab;
 mod live;
+pub(crate) mod questions;
 mod recordings;
 mod report;
 mod sql;
@@ -150,6 +151,9 @@ pub(crate) enum Command {
     /// Write a recording for other programs
     #[command(after_help = EXPORT_EXAMPLES)]
     Export(Export),
+    /// Say which command answers a question
+    #[command(help_template = "{after-help}", after_help = questions::text())]
+    Questions,
     /// Write the JSON Schema of a command's JSON
     #[command(
         after_help = "Examples:\n  tickmark schema\n  tickmark schema compare\n  tickmark schema lab run"

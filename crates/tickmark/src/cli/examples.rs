@@ -3,6 +3,7 @@
 pub(super) const START: &str = "Start with:
   tickmark run          measure this machine (about two minutes), save the recording and show it
   tickmark list         what can be measured
+  tickmark help questions   which command answers a question
   tickmark help run     options and examples; the same for every command
 
 Exit codes: 0 done, 1 failed, 2 usage, 3 a difference that --fail-on names, 4 partly done,\n5 --fail-on cannot be judged.";

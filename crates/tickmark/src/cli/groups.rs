@@ -9,7 +9,7 @@ const GROUPS: [(&str, &[&str]); 6] = [
     ("Change a setting and compare", &["experiment", "hz", "lab"]),
     ("Show and judge recordings", &["show", "compare", "check", "report", "recordings", "stat"]),
     ("Exchange with other programs and machines", &["import", "export", "schema", "fleet"]),
-    ("Set up the shell", &["completions", "man"]),
+    ("Find help, set up the shell", &["questions", "completions", "man"]),
 ];
 /// Options by what they are about, where a command has more than `FEW`; its own stand before them.
 const OPTIONS: [(&str, &[&str]); 4] = [

@@ -58,6 +58,7 @@ fn dispatch_here(cli: Cli) -> Result<Code, Error> {
         Command::Stat(options) => stat::run(&options),
         Command::Import(import) => import::run(&store()?, &import),
         Command::Export(export) => export::run(&store()?, &export),
+        Command::Questions => print(&crate::cli::questions::text()).map(|()| Code::Done),
         Command::Schema(options) => pages::run(&options),
         Command::Completions(completions) => manual::completions(&completions),
         Command::Man(man) => manual::man(&man),
