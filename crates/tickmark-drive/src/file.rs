@@ -138,6 +138,11 @@ fn shipped(name: &str) -> Option<&'static str> {
     SHIPPED.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
 }
 
+/// Names of the experiments that come with tickmark.
+pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+    SHIPPED.iter().map(|(name, _)| *name)
+}
+
 /// Reads a file, or an experiment that comes with tickmark by its name.
 ///
 /// # Errors
@@ -147,10 +152,11 @@ pub fn read(path: &Path) -> Result<ExperimentFile, Error> {
     let text = match named {
         Some(text) => text.to_owned(),
         None if !path.exists() && path.components().count() == 1 && path.extension().is_none() => {
-            let names: Vec<&str> = SHIPPED.iter().map(|(name, _)| *name).collect();
+            let names: Vec<&str> = names().collect();
+            let near = tickmark_store::did_you_mean(&path.to_string_lossy(), names.iter().copied());
             let (place, names) = (path.display(), names.join(", "));
             return Err(Error::Usage(format!(
-                "{place} is no file, and no experiment that comes with tickmark: {names}"
+                "{place} is no file, and no experiment that comes with tickmark{near}: {names}"
             )));
         }
         None => tickmark_process::text(path).map_err(Error::file("read", path))?,

@@ -7,10 +7,12 @@ use tickmark_wire::Format;
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// No recording has this name.
-    #[error("no recording {name} in {}", store.display())]
+    #[error("no recording {name}{near} in {}", store.display())]
     Unknown {
         /// The requested name.
         name: String,
+        /// The name that may have been meant, in words.
+        near: String,
         /// Where it was looked for.
         store: PathBuf,
     },

@@ -13,6 +13,7 @@ mod error;
 pub mod files;
 mod id;
 mod index;
+mod near;
 mod read;
 mod recording;
 mod signature;
@@ -21,6 +22,7 @@ mod write;
 pub use error::Error;
 pub use id::Id;
 pub use index::Entry;
+pub use near::did_you_mean;
 pub use read::load;
 pub use recording::{Arm, Elsewhere, Meta, Recording, Run, Span, Status};
 pub use write::Writer;
@@ -334,7 +336,7 @@ impl Store {
         }
         let (name, store) = (name.to_owned(), self.root.clone());
         Err(if entries.is_empty() {
-            Error::Unknown { name, store }
+            Error::Unknown { name, near: String::new(), store }
         } else {
             Error::NoneUsable { name, store }
         })
@@ -343,7 +345,11 @@ impl Store {
     /// The recording of this store that a name means.
     fn named(&self, name: &str) -> Result<Entry, Error> {
         let mut entries = self.list()?;
-        let unknown = || Error::Unknown { name: name.to_owned(), store: self.root.clone() };
+        let names = entries.iter().map(|entry| entry.name.clone()).collect::<Vec<_>>();
+        let unknown = || {
+            let near = did_you_mean(name, names.iter().map(String::as_str).chain(["last"]));
+            Error::Unknown { name: name.to_owned(), near, store: self.root.clone() }
+        };
         if let Some(back) = last(name) {
             return entries.into_iter().rev().filter(Entry::may_be_last).nth(back).ok_or_else(unknown);
         }

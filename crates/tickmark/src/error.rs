@@ -43,8 +43,8 @@ impl Code {
 /// An error that ends a command.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Error {
-    #[error("no probe or suite is called {name}{}; `tickmark list` names them", nearest(suggestion))]
-    UnknownProbe { name: String, suggestion: Option<String> },
+    #[error("no probe or suite is called {name}{near}; `tickmark list` names them")]
+    UnknownProbe { name: String, near: String },
     #[error("{0}")]
     Usage(String),
     #[error("{0}")]
@@ -115,10 +115,6 @@ impl From<tickmark_lab::Error> for Error {
     fn from(error: tickmark_lab::Error) -> Self {
         Drive::from(error).into()
     }
-}
-
-fn nearest(suggestion: &Option<String>) -> String {
-    suggestion.as_ref().map_or(String::new(), |name| format!(" (did you mean {name}?)"))
 }
 
 /// The command to try after an error of a store.

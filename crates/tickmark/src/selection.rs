@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 use tickmark_analysis::report::row_names;
 use tickmark_drive::ThisMachine;
 use tickmark_import::lmbench;
+use tickmark_store::did_you_mean;
 use tickmark_wire::{Catalogue, Group, Metric, Offer};
 
 /// The suite of everything that stands in lmbench's tables, with the other rows of its rings.
@@ -55,7 +56,7 @@ fn choose(catalogue: &Catalogue, names: &[String]) -> Result<Vec<Offer>, Error> 
     let metrics = || catalogue.offers.iter().flat_map(|offer| &offer.metrics);
     let mut givers = Vec::new();
     for name in names.iter().filter(|name| !catalogue.offers.iter().any(|offer| fits(name, offer))) {
-        let unknown = || Error::UnknownProbe { name: name.clone(), suggestion: nearest(name, catalogue) };
+        let unknown = || Error::UnknownProbe { name: name.clone(), near: near(name, catalogue) };
         givers.push(of_row(name, metrics()).ok_or_else(unknown)?);
     }
     let chosen = |offer: &&Offer| {
@@ -106,18 +107,11 @@ fn columns(catalogue: &Catalogue) -> BTreeSet<&str> {
     catalogue.offers.iter().filter(give).map(|offer| offer.probe.as_str()).collect()
 }
 
-fn nearest(name: &str, catalogue: &Catalogue) -> Option<String> {
+fn near(name: &str, catalogue: &Catalogue) -> String {
     let metrics = catalogue.offers.iter().flat_map(|offer| &offer.metrics);
     let suites = suites().map(|suite| -> &str { suite });
     let names = metrics.map(|metric| metric.name.as_str()).chain(suites);
-    nearest_of(name, names)
-}
-
-/// The name that is most like another one, if it is much like it.
-pub(crate) fn nearest_of<'n>(name: &str, names: impl Iterator<Item = &'n str>) -> Option<String> {
-    let close = names.map(|known| (strsim::normalized_damerau_levenshtein(name, known), known));
-    let (likeness, best) = close.max_by(|a, b| a.0.total_cmp(&b.0))?;
-    (likeness > 0.5).then(|| best.to_owned())
+    did_you_mean(name, names)
 }
 
 #[cfg(test)]

@@ -91,18 +91,20 @@ pub struct Turned {
 }
 
 /// Knobs by their names alone.
-pub const NAMES: [&str; 8] =
-    ["clocksource", "hugepages", "slack", "policy", "cpu", "send", "quota", "kernel"];
+const NAMES: [&str; 8] = ["clocksource", "hugepages", "slack", "policy", "cpu", "send", "quota", "kernel"];
 
 /// A knob with its name and its settings, from KNOB=A,B.
 ///
 /// # Errors
-/// No such knob (its message begins "no knob is called"), fewer than two settings, or one that cannot be meant.
+/// No such knob, fewer than two settings, or one that cannot be meant.
 pub fn parse(text: &str) -> Result<Turned, Error> {
     let form = "give KNOB=A,B such as clocksource=tsc,kvm-clock, slack=50us,1ns, policy=other,fifo:50, cpu=0,1, send=write,zerocopy (streams), \
                 sysctl:kernel.sched_autogroup_enabled=0,1, /sys/...=a,b, hugepages=always,never, quota=none,50% or kernel=x86_64:hz=100,x86_64:hz=1000 (guests)";
     let wrong = |why: String| Error::Usage(format!("{why}; {form}"));
-    let (name, settings) = text.split_once('=').ok_or_else(|| wrong(format!("{text} has no settings")))?;
+    let (name, settings) = text.split_once('=').ok_or_else(|| {
+        let near = tickmark_store::did_you_mean(text, crate::file::names().chain(NAMES));
+        wrong(format!("{text} is no experiment{near}, and no knob with settings"))
+    })?;
     let settings: Vec<String> = settings.split(',').map(|setting| setting.trim().to_owned()).collect();
     let knob: Box<dyn Knob> = match name {
         "clocksource" => Box::new(Kernel::clock_source()?),
@@ -120,7 +122,10 @@ pub fn parse(text: &str) -> Result<Turned, Error> {
                 let why = format!("no knob is called {name}; a sysctl is given as sysctl:{name}=A,B");
                 return Err(Error::Usage(why));
             }
-            None => return Err(wrong(format!("no knob is called {name}"))),
+            None => {
+                let near = tickmark_store::did_you_mean(name, NAMES);
+                return Err(wrong(format!("no knob is called {name}{near}")));
+            }
         },
     };
     distinct(name, &settings)?;

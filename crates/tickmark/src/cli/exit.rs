@@ -1,5 +1,6 @@
 //! How a command line that is not one ends.
 
+use clap::CommandFactory;
 use std::process::ExitCode;
 
 /// Prints what clap has to say (one line for an error, all of it for help) and gives the exit code.
@@ -13,9 +14,21 @@ pub(crate) fn exit(error: &clap::Error) -> ExitCode {
         let tip =
             text.lines().find_map(|line| line.trim().strip_prefix("tip: ")).map(|tip| format!("; {tip}"));
         let line = line.strip_prefix("error: ").unwrap_or(&line);
-        anstream::eprintln!("tickmark: {line}{}; see tickmark --help", tip.unwrap_or_default());
+        anstream::eprintln!("tickmark: {line}{}; see {} --help", tip.unwrap_or_default(), meant());
         return ExitCode::from(2);
     }
     let _ = error.print();
     ExitCode::from(if error.use_stderr() { 2 } else { 0 })
+}
+
+/// `tickmark COMMAND`, as far as the command line names one.
+fn meant() -> String {
+    let mut own = super::Cli::command();
+    let mut words = "tickmark".to_owned();
+    for word in std::env::args().skip(1) {
+        let Some(next) = own.find_subcommand(&word).cloned() else { break };
+        words = words + " " + &word;
+        own = next;
+    }
+    words
 }

@@ -2,8 +2,11 @@
 
 use std::fmt::Write;
 
+/// A question, and the commands that answer it.
+type Question = (&'static str, &'static [&'static str]);
+
 /// Questions in groups, each with the commands that answer it.
-const QUESTIONS: [(&str, &[(&str, &[&str])]); 6] = [
+const QUESTIONS: [(&str, &[Question]); 6] = [
     (
         "This machine",
         &[
@@ -102,9 +105,7 @@ mod tests {
 
     #[test]
     fn the_page_has_the_same_questions() {
-        let row = |(question, commands): &(&str, &[&str])| {
-            format!("| {question} | `{}` |\n", commands.join("`, `"))
-        };
+        let row = |(question, commands): &Question| format!("| {question} | `{}` |\n", commands.join("`, `"));
         let rows: String = QUESTIONS.iter().flat_map(|(_, questions)| questions.iter()).map(row).collect();
         let table = format!("| Question | Command |\n|---|---|\n{rows}");
         let page = include_str!("../../../../docs/COMMANDS.md");

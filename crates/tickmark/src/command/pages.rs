@@ -241,9 +241,8 @@ pub(super) fn run(options: &cli::Schema) -> Result<Code, Error> {
     let is_it = |one: &&Known| one.name == name || one.commands.contains(&name.as_str());
     let Some(one) = ALL.iter().find(is_it) else {
         let names = ALL.iter().flat_map(|one| one.commands.iter().copied().chain([one.name]));
-        let meant = crate::selection::nearest_of(&name, names);
-        let meant = meant.map_or_else(String::new, |meant| format!("; did you mean {meant}?"));
-        return Err(Error::Usage(format!("no JSON is called {name}{meant}")));
+        let near = tickmark_store::did_you_mean(&name, names);
+        return Err(Error::Usage(format!("no JSON is called {name}{near}; `tickmark schema` lists them")));
     };
     super::print_json(&(one.schema)())?;
     Ok(Code::Done)

@@ -45,7 +45,10 @@ impl<'a> Named<'a> {
         let observed = self.matched.borrow();
         match self.names.iter().find(|(name, _)| !observed.contains(name)) {
             Some((name, _)) => {
-                Err(Error::Usage(format!("no metric of these recordings fits {} {name}", self.option)))
+                let suites = super::suites().map(|suite| -> &str { suite });
+                let names = self.metrics.iter().map(|metric| metric.name.as_str()).chain(suites);
+                let near = tickmark_store::did_you_mean(name, names);
+                Err(Error::Usage(format!("no metric of these recordings fits {} {name}{near}", self.option)))
             }
             None => Ok(()),
         }

@@ -65,9 +65,9 @@ json_object! {
         means: [f64; 2] = of.comparison.means,
         difference: f64 = of.comparison.means[1] - of.comparison.means[0],
         difference_interval: Option<[f64; 2]> = of.difference.as_ref().map(|d| ends(d.interval(1.0 - model.manner.rule.level))),
-        t: Option<f64> = of.difference.as_ref().map(|d| d.t()),
+        t: Option<f64> = of.difference.as_ref().map(tickmark_stats::two::Difference::t),
         df: Option<f64> = of.difference.as_ref().map(|d| d.df),
-        p_t: Option<f64> = of.difference.as_ref().map(|d| d.p()),
+        p_t: Option<f64> = of.difference.as_ref().map(tickmark_stats::two::Difference::p),
         p: Option<f64> = of.comparison.p,
         p_corrected: Option<f64> = of.comparison.adjusted,
         /// `sign_flips`, `permutations` or `t`.

@@ -15,7 +15,7 @@ fn a_bill_has_what_the_command_took_and_adds_up() {
     // Behind the dashes everything is the command's.
     let arguments =
         ["bill", "--runs", "3", "--name", "half", "--format", "json", "--", "python3", "-c", HALF];
-    let page = page_of(&out(&bench.run(&arguments)));
+    let page = page_of(out(&bench.run(&arguments)));
     let part =
         |name: &str| page["parts"][name]["median"].as_f64().unwrap_or_else(|| panic!("no {name}: {page}"));
     // The interpreter takes some more to start.

@@ -40,7 +40,7 @@ fn reads_are_counted_by_clock_and_by_call_site() {
     ];
     let done = bench.run(&arguments);
     assert_eq!(done.status.code(), Some(0), "{}", err(&done));
-    let page = page_of(&out(&done));
+    let page = page_of(out(&done));
     let of = |name: &str| {
         let all = page["clocks"].as_array().unwrap();
         all.iter().find(|clock| clock["name"] == name).unwrap_or_else(|| panic!("no {name}: {page}"))["reads"]
@@ -69,7 +69,7 @@ fn reads_are_counted_by_clock_and_by_call_site() {
     let arguments = ["clock-reads", "--duration", "3s", "--format", "json", "--", "sh", "-c", &shell];
     let done = bench.run(&arguments);
     assert_eq!(done.status.code(), Some(0), "{}", err(&done));
-    let page = page_of(&out(&done));
+    let page = page_of(out(&done));
     assert!(
         page["clocks"].to_string().contains("CLOCK_BOOTTIME") && begun.elapsed().as_secs() < 50,
         "{page}"
@@ -105,7 +105,7 @@ fn a_process_that_runs_already_is_watched() {
         running.kill().unwrap();
         running.wait().unwrap();
         assert_eq!(done.status.code(), Some(0), "{}", err(&done));
-        let page = page_of(&out(&done));
+        let page = page_of(out(&done));
         let of = |list: &str, name: &str| {
             let all = page[list].as_array().unwrap().iter();
             all.filter(|one| one["name"].as_str().unwrap().contains(name))
@@ -158,7 +158,7 @@ fn no_read_of_children_that_read_at_the_same_time_is_lost() {
     running.kill().unwrap();
     running.wait().unwrap();
     assert_eq!(done.status.code(), Some(0), "{}", err(&done));
-    let page = page_of(&out(&done));
+    let page = page_of(out(&done));
     let of = |list: &str| {
         let all = page[list].as_array().unwrap_or_else(|| panic!("no {list}: {page}"));
         let one = all.iter().find(|one| {
@@ -184,7 +184,7 @@ fn a_program_in_go_is_watched() {
     let arguments = ["clock-reads", "--duration", "1s", "--calls", "main.turn", "--format", "json", "--"];
     let begun = bench.run(&[&arguments[..], &[program.to_str().unwrap()]].concat());
     assert_eq!(begun.status.code(), Some(0), "{}", err(&begun));
-    ten_readings_a_turn(&page_of(&out(&begun)));
+    ten_readings_a_turn(&page_of(out(&begun)));
     let mut running = std::process::Command::new(&program).spawn().unwrap();
     let pid = running.id().to_string();
     let arguments = ["clock-reads", "--pid", &pid, "--duration", "1s", "--calls", "main.turn"];
@@ -192,7 +192,7 @@ fn a_program_in_go_is_watched() {
     running.kill().unwrap();
     running.wait().unwrap();
     assert_eq!(done.status.code(), Some(0), "{}", err(&done));
-    ten_readings_a_turn(&page_of(&out(&done)));
+    ten_readings_a_turn(&page_of(out(&done)));
 }
 
 fn ten_readings_a_turn(page: &Value) {
@@ -250,7 +250,7 @@ fn what_cannot_be_counted_is_said() {
     let source = "#include <time.h>\nint main(void) { struct timespec t; for (int i = 0; i < 10; i++) clock_gettime(CLOCK_MONOTONIC, &t); return 0; }\n";
     let path = compiled(&bench, source, &["-static"]);
     let arguments = ["clock-reads", "--format", "json", "--", &path];
-    let page = page_of(&out(&bench.run(&arguments)));
+    let page = page_of(out(&bench.run(&arguments)));
     assert_eq!(page["clocks"][0]["reads"].as_f64(), Some(10.0), "{page}");
     let mut bound = crate::bench::sandboxed(&bench.store(), &["--cap-drop", "ALL"], &arguments);
     refused(&bound.output().unwrap(), 1, &["statically"]);
@@ -260,7 +260,7 @@ fn what_cannot_be_counted_is_said() {
     // The same program otherwise is counted to the last read.
     let path = compiled(&bench, source, &["-O1"]);
     let done = bench.run(&["clock-reads", "--format", "json", "--", &path]);
-    let page = page_of(&out(&done));
+    let page = page_of(out(&done));
     assert_eq!(page["clocks"], serde_json::json!([{ "name": "CLOCK_MONOTONIC", "reads": 10.0 }]), "{page}");
     assert_eq!(page["not_seen"], serde_json::json!([]), "{page}");
 }

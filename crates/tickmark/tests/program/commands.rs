@@ -35,7 +35,7 @@ fn from_run_to_export() {
     let raw = out(&bench.run(&["export", "first", "--raw"]));
     assert!(raw.lines().filter(|line| line.contains(",batch,")).count() > 100);
     assert!(raw.lines().filter(|line| line.contains(",latency,")).count() > 100);
-    let json = page_of(&out(&bench.run(&["export", "first", "--format", "json"])));
+    let json = page_of(out(&bench.run(&["export", "first", "--format", "json"])));
     assert_eq!(json["rows"].as_array().unwrap().len(), 15);
 
     let listed = bench.recordings();

@@ -93,7 +93,7 @@ fn all_formats_say_the_same() {
     assert_eq!(made.status.code(), Some(0), "{}", err(&made));
     let compared =
         |format: &str| out(&bench.run(&["compare", "e:50us", "e:1ns", "--margin", "2%", "--format", format]));
-    let model = page_of(&compared("json"));
+    let model = page_of(compared("json"));
     let (text, markdown, html) = (compared("text"), compared("markdown"), compared("html"));
     assert!(out(&made).starts_with(text.trim_end()), "the experiment prints what compare says");
     // Floor and mean of two, the median of the third, and its 99th percentile where the machine let every run wake a hundred times.

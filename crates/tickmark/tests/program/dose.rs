@@ -26,7 +26,7 @@ fn the_slope_is_the_number_of_reads() {
     assert_eq!(done.status.code(), Some(0), "{}", err(&done));
     // The pilot says what can be told apart before it begins.
     assert!(err(&done).contains("power") && err(&done).contains("times"), "{}", err(&done));
-    let page = page_of(&out(&done));
+    let page = page_of(out(&done));
     let (point, low, high) = slope(&page);
     let reads = page["reads"].as_f64().unwrap();
     assert!((19.5..20.5).contains(&reads), "{page}");
@@ -43,7 +43,7 @@ fn the_slope_is_the_number_of_reads() {
     assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
 
     let none = ["dose", "--no-pilot", "--reads", "0", "--doses", "0,4000", "--format", "json"];
-    let page = page_of(&out(&bench.run(&[&none[..], &SHORT].concat())));
+    let page = page_of(out(&bench.run(&[&none[..], &SHORT].concat())));
     let (_, low, high) = slope(&page);
     assert!(page["reads"].as_f64() == Some(0.0) && low < 2.0 && high > -2.0, "{page}");
 }
@@ -56,7 +56,7 @@ fn operations_on_time_stamps_are_dosed() {
     let arguments = ["dose", "--reads", "20", "--op", "normalise", "--doses", "0,1000,4000", "--name", "ops"];
     let done = bench.run(&[&arguments[..], &["--format", "json"], &SHORT].concat());
     assert_eq!(done.status.code(), Some(0), "{}", err(&done));
-    let page = page_of(&out(&done));
+    let page = page_of(out(&done));
     let (_, low, high) = slope(&page);
     let doses = page["doses"].as_array().unwrap();
     let delivered = |at: usize| doses[at]["delivered"].as_f64().unwrap();
@@ -91,7 +91,7 @@ fn other_clock_sources_are_measured_and_put_back() {
     let done = bench.run(&[&arguments[..], &SHORT].concat());
     assert_eq!(done.status.code(), Some(0), "{}", err(&done));
     assert_eq!(read("current_clocksource"), was);
-    let page = page_of(&out(&done));
+    let page = page_of(out(&done));
     let lost = page["lost"].as_array().unwrap();
     let plain = page["read_cost"]["plain"].as_f64().unwrap();
     for other in &others {
@@ -165,7 +165,7 @@ fn a_number_of_the_users_is_measured_too() {
     ];
     let done = bench.run(&arguments);
     assert_eq!(done.status.code(), Some(0), "{}", err(&done));
-    let page = page_of(&out(&done));
+    let page = page_of(out(&done));
     let (point, ..) = slope(&page);
     assert!((999.0..1001.0).contains(&page["reads"].as_f64().unwrap()) && point > 500.0, "{page}");
     assert_eq!(page["measure"], "number");
@@ -209,7 +209,7 @@ fn transactions_that_a_command_counts_are_dosed() {
     ];
     let done = bench.run(&arguments);
     assert_eq!(done.status.code(), Some(0), "{}", err(&done));
-    let page = page_of(&out(&done));
+    let page = page_of(out(&done));
     let (_, low, high) = slope(&page);
     // What is counted is looked at a little before the reads are.
     assert!((40.0..60.0).contains(&page["reads"].as_f64().unwrap()), "{page}");

@@ -346,6 +346,6 @@ fn a_stall_is_in_the_response_latency_and_not_in_the_service_latency() {
         "json",
     ]);
     assert_eq!(known.status.code(), Some(0), "{}", err(&known));
-    let known = page_of(&out(&known));
+    let known = page_of(out(&known));
     assert!(median(&summary(&known, 0)["cpu"]["server"]) > 1e3, "{known}");
 }

@@ -119,7 +119,7 @@ fn what_cannot_be_imported_leaves_nothing() {
     let output =
         bench.run(&["import", &table, "--value", "latency:us", "--group", "size", "--format", "json"]);
     assert_eq!(output.status.code(), Some(0), "{}", err(&output));
-    let page = page_of(&out(&output));
+    let page = page_of(out(&output));
     assert_eq!(
         (&page["recordings"][0]["metrics"], &page["recordings"][0]["one_replicate"]),
         (&Value::from(3), &Value::from(true))

@@ -22,7 +22,7 @@ fn median(mut values: Vec<f64>) -> f64 {
 
 /// The values of each metric of the newest recording, by its name.
 fn values(bench: &Bench, metric: &str) -> Vec<f64> {
-    let page = page_of(&out(&bench.run(&["export", "last", "--format", "json"])));
+    let page = page_of(out(&bench.run(&["export", "last", "--format", "json"])));
     let rows = page["rows"].as_array().unwrap().iter().filter(|row| row["metric"] == metric);
     rows.map(|row| row["value"].as_f64().unwrap()).collect()
 }
@@ -179,7 +179,7 @@ fn a_parquet_file_is_a_table_with_named_columns() {
     assert_eq!(values(&bench, "latency.commit=a_1"), [1500.0]);
     assert_eq!(values(&bench, "latency.commit=b"), [2250.0]);
     let done = bench.run(&["import", path, "--value", "n", "--time", "moment", "--format", "json"]);
-    let page = page_of(&out(&done));
+    let page = page_of(out(&done));
     assert_eq!(page["recordings"][2]["measured_at"], "2026-11-29T10:00:00Z", "{page}");
     let packed = bench.run(&["import", write("z.parquet", ", COMPRESSION zstd").to_str().unwrap()]);
     assert!(

@@ -125,7 +125,7 @@ impl User<'_> {
     }
 
     fn names(&self) -> Vec<String> {
-        let page = page_of(&self.done(&["recordings", "--format", "json"]));
+        let page = page_of(self.done(&["recordings", "--format", "json"]));
         page["recordings"]
             .as_array()
             .unwrap()
@@ -151,7 +151,7 @@ impl User<'_> {
 
 /// The events of a recording in somebody's copy.
 fn events(user: &User<'_>, name: &str) -> PathBuf {
-    let page = page_of(&user.done(&["recordings", "--format", "json"]));
+    let page = page_of(user.done(&["recordings", "--format", "json"]));
     let id = page["recordings"].as_array().unwrap().iter().find(|one| one["name"] == name).unwrap()["id"]
         .as_str()
         .unwrap()

@@ -209,7 +209,7 @@ fn a_server_that_runs_already_is_asked_and_what_is_wrong_is_said() {
     let pid = server.pid().unwrap();
     let done = run(Some("secret"), &["--create", "--pid", &pid, "--format", "json"]);
     assert_eq!(done.status.code(), Some(0), "{}", err(&done));
-    let page = page_of(&out(&done));
+    let page = page_of(out(&done));
     assert!(median(&page["loads"][0]["summary"]["cpu"]["server"]) > 1e3, "{page}");
     // The tables are there now, and the password is nowhere.
     let file = bench.store().join("password");
@@ -251,7 +251,7 @@ fn a_server_that_runs_already_is_asked_and_what_is_wrong_is_said() {
     server.kill();
     let done = killed.wait_with_output().unwrap();
     assert_eq!(done.status.code(), Some(0), "{}", err(&done));
-    let page = page_of(&out(&done));
+    let page = page_of(out(&done));
     assert!(page["loads"][0]["summary"]["failed"].as_f64() > Some(0.0), "{page}");
     refused(&run(Some("secret"), &[]), 1, &["refused"]);
 }

@@ -173,6 +173,7 @@ fn side(store: &Store, text: &str) -> Result<Side, Error> {
         if found.is_empty() {
             return Err(tickmark_store::Error::Unknown {
                 name: part.to_owned(),
+                near: String::new(),
                 store: store.root().to_owned(),
             }
             .into());

@@ -2,10 +2,11 @@
 
 use crate::cli::{Format, Show};
 use crate::error::{Code, Error};
-use crate::selection::{nearest_of, of_row};
+use crate::selection::of_row;
 use tickmark_analysis::report;
 use tickmark_render::report::Shown;
 use tickmark_store::Store;
+use tickmark_store::did_you_mean;
 use tickmark_wire::Metric;
 
 pub(in crate::command) fn run(store: &Store, show: &Show) -> Result<Code, Error> {
@@ -24,8 +25,7 @@ pub(in crate::command) fn run(store: &Store, show: &Show) -> Result<Code, Error>
     let mut givers = Vec::new();
     for name in show.metrics.iter().filter(|name| !metrics().any(|metric| fits(name, metric))) {
         let unknown = || {
-            let near = nearest_of(name, metrics().map(|metric| metric.name.as_str()));
-            let near = near.map_or_else(String::new, |near| format!(" (did you mean {near}?)"));
+            let near = did_you_mean(name, metrics().map(|metric| metric.name.as_str()));
             Error::Usage(format!("recording {} has no metric {name}{near}", recording.meta.id))
         };
         givers.push(of_row(name, metrics()).ok_or_else(unknown)?);

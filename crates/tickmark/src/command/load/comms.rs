@@ -276,7 +276,7 @@ fn show(recording: &Recording, options: &Shown<'_>) -> Result<Code, Error> {
     }
     match (options.format, options.output) {
         (Format::Json, _) => {
-            crate::command::print_recorded(recording, tickmark_render::json::CommsPage::new(&all))?
+            crate::command::print_recorded(recording, tickmark_render::json::CommsPage::new(&all))?;
         }
         (_, ScenarioOutput::Values) => crate::command::write(&tickmark_render::comms::values(&all))?,
         (_, ScenarioOutput::Plot) => {

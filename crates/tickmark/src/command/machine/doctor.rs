@@ -8,6 +8,7 @@ use clap::Parser;
 use tickmark_analysis::doctor::{self, Check, Diagnosis, Outcome};
 use tickmark_analysis::report;
 use tickmark_drive::plan;
+use tickmark_store::did_you_mean;
 use tickmark_store::{Entry, Recording, Store};
 use tickmark_wire::{Nanos, Offer, Settings};
 
@@ -59,7 +60,8 @@ pub(in crate::command) fn chosen(only: &[String]) -> Result<Vec<&'static Check>,
     let one = |name: &String| {
         let unknown = || {
             let all: Vec<&str> = doctor::checks().map(|check| check.name).collect();
-            Error::Usage(format!("no check is called {name}; there are {}", all.join(", ")))
+            let near = did_you_mean(name, all.iter().copied());
+            Error::Usage(format!("no check is called {name}{near}; there are {}", all.join(", ")))
         };
         doctor::checks().find(|check| check.name == name).ok_or_else(unknown)
     };
@@ -92,8 +94,8 @@ pub(in crate::command) fn measure_these(
     if let Some(unknown) = metrics.iter().find(|name| !known(name)) {
         let all = selection::select(&["all".to_owned()])?;
         let names = all.iter().flat_map(|offer| &offer.metrics).map(|metric| metric.name.as_str());
-        let suggestion = selection::nearest_of(unknown, names);
-        return Err(Error::UnknownProbe { name: (*unknown).to_owned(), suggestion });
+        let near = did_you_mean(unknown, names);
+        return Err(Error::UnknownProbe { name: (*unknown).to_owned(), near });
     }
     let (runs, budget) = if quick { (1, ONE) } else { (RUNS, ALL) };
     let settings = Settings { cpu, small: true, ..Settings::default() };

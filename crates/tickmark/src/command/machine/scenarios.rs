@@ -116,7 +116,7 @@ pub(in crate::command) fn show(
     }
     match (options.output.format, options.scenario_output) {
         (Format::Json, _) => {
-            crate::command::print_recorded(recording, tickmark_render::json::Scenarios::new(scenarios))?
+            crate::command::print_recorded(recording, tickmark_render::json::Scenarios::new(scenarios))?;
         }
         (_, ScenarioOutput::Values) => crate::command::write(&tickmark_render::scenario::values(scenarios))?,
         (_, output) => {

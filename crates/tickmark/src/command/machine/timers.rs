@@ -159,7 +159,7 @@ fn show(recordings: &[Recording], options: &Timers) -> Result<bool, Error> {
     if options.cyclictest {
         crate::command::write(&tickmark_render::cyclictest::text(&wakes, priority(recording)))?;
     } else if options.output.format == Format::Json {
-        let headers: Vec<Header> = recordings.iter().map(|own| built(own)).collect();
+        let headers: Vec<Header> = recordings.iter().map(built).collect();
         crate::command::print_recorded(recording, tickmark_render::json::WakesPage::new(&wakes, &headers))?;
     } else {
         header(recording)?;

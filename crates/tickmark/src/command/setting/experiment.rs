@@ -41,9 +41,7 @@ pub(in crate::command) fn run(store: &Store, options: &Asked) -> Result<Code, Er
         }
         Some(file::ExperimentFile::Launched(from)) => return comms::experiment(store, options, &from),
         Some(file::ExperimentFile::Here(from)) => *from,
-        None => {
-            experiment::ExperimentRequest::with_knob(knob::parse(what).map_err(|error| near(what, error))?)
-        }
+        None => experiment::ExperimentRequest::with_knob(knob::parse(what)?),
     };
     let (answers, documents) = (from.answers.clone(), from.documents.clone());
     let (mut experiment, width, margin) = plan(options, from)?;
@@ -102,18 +100,6 @@ pub(in crate::command) fn run(store: &Store, options: &Asked) -> Result<Code, Er
     let code = compare::code(&model, options.fail_on);
     let partly = left.is_some() || halt == Halt::Stopped || failed(store, &ids, made);
     Ok(if partly { code.worse(Code::Partly) } else { code })
-}
-
-/// The error with the name of the knob that may have been meant.
-fn near(what: &str, error: tickmark_drive::Error) -> Error {
-    let name = what.split('=').next().unwrap_or(what);
-    match (error, selection::nearest_of(name, knob::NAMES.into_iter())) {
-        (tickmark_drive::Error::Usage(why), Some(meant)) => {
-            let unknown = format!("no knob is called {name}");
-            Error::Usage(why.replacen(&unknown, &format!("{unknown} (did you mean {meant}?)"), 1))
-        }
-        (error, _) => error.into(),
-    }
 }
 
 /// Puts back what killed experiments left, and says what that was.

@@ -80,7 +80,7 @@ fn a_clock_source_takes_as_long_as_it_is_told_and_goes_as_it_came() {
     std::fs::write(&file, text).unwrap();
     let done = bench.run(&["lab", "run", file.to_str().unwrap(), "--format", "json"]);
     assert_eq!(done.status.code(), Some(0), "{}{}", err(&done), out(&done));
-    let model = page_of(&out(&done));
+    let model = page_of(out(&done));
     let counted = super::line(&model, "command.number", "value")["mean"][0].as_f64().unwrap();
     // Each read is one, and the ticks meanwhile add some.
     assert!((0.999..1.1).contains(&counted), "{counted}");
@@ -167,7 +167,7 @@ fn a_program_in_go_waits_for_as_many_reads_as_are_counted() {
     std::fs::write(&file, text).unwrap();
     let done = bench.run(&["lab", "run", file.to_str().unwrap(), "--format", "json"]);
     assert_eq!(done.status.code(), Some(0), "{}{}", err(&done), out(&done));
-    let model = page_of(&out(&done));
+    let model = page_of(out(&done));
     let slope = super::line(&model, "command.number", "value")["mean"][0].as_f64().unwrap();
     // Two reads each, what Go's runtime reads beside, and ticks; the program fails where its count is another.
     println!("{slope} reads a turn by the slope");
@@ -252,7 +252,7 @@ fn a_database_loses_what_its_reads_take_longer() {
     std::fs::write(&file, text).unwrap();
     let done = bench.run(&["lab", "run", file.to_str().unwrap(), "--format", "json"]);
     assert_eq!(done.status.code(), Some(0), "{}{}", err(&done), out(&done));
-    let model = page_of(&out(&done));
+    let model = page_of(out(&done));
     let ratio = |machine: usize| {
         let rows = model["machines"][machine]["candidates"][0]["rows"].as_array().unwrap();
         let row = rows.iter().find(|row| row["metric"] == "command.number").unwrap();

@@ -191,7 +191,7 @@ fn finish(survey: &Survey, format: Format) -> Result<Code, Error> {
     let folder = survey.folder();
     match format {
         Format::Json => {
-            crate::command::print_page(&SurveyPage::new(&survey.request.id, folder, answers.clone()))?
+            crate::command::print_page(&SurveyPage::new(&survey.request.id, folder, answers.clone()))?;
         }
         Format::Text => crate::command::print(&tickmark_render::fleet::ended(
             &nodes_of_answers(&answers),
