@@ -1,6 +1,7 @@
 //! Recordings side by side.
 
 mod html;
+pub(crate) mod kinds;
 mod markdown;
 pub(crate) mod strip;
 mod text;

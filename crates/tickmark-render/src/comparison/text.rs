@@ -1,13 +1,13 @@
 //! For a terminal: the answer, then what changed, then the rest and what it rests on.
 
+use super::kinds::{Kind, answer, by_kind, next};
 use super::strip;
 use super::words::{self, Printed};
 use crate::grid::{hanging, lines, width, wrapped};
 use anstyle::{AnsiColor, Style};
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use tickmark_analysis::comparison::{Against, Basis, Line, Model, Word};
-use tickmark_wire::Better;
+use tickmark_analysis::comparison::{Against, Line, Model};
 
 /// Facts that are listed.
 const LISTED: usize = 12;
@@ -37,17 +37,7 @@ pub fn render(model: &Model) -> String {
 
 fn write_comparison(out: &mut String, model: &Model, against: &Against) {
     let _ = writeln!(out, "{}", wrapped(&answer(against, model.margin), 0).join("\n"));
-    let is_open = against.lines.iter().any(|line| Kind::of_line(line) == Kind::Open);
-    let next = match (&against.experiment, &against.basis) {
-        (Some(deciding), _) => Some(format!("to decide, run: {}", words::command(deciding))),
-        (None, Basis::Few { imported: true, .. }) if is_open => {
-            Some("to decide: three or more files a side".to_owned())
-        }
-        (None, Basis::Few { .. }) if is_open => {
-            Some("to decide: three or more recordings a side, made alternately".to_owned())
-        }
-        _ => None,
-    };
+    let next = next(against);
     next.iter().for_each(|next| {
         let _ = writeln!(out, "{}", hanging(next));
     });
@@ -55,16 +45,8 @@ fn write_comparison(out: &mut String, model: &Model, against: &Against) {
     for line in words::parties(model, against) {
         let _ = writeln!(out, "{}", hanging(&line));
     }
-    for kind in [Kind::Worse, Kind::Better, Kind::Changed, Kind::Open, Kind::Same, Kind::Apart] {
-        let mut of_kind: Vec<&Line> =
-            against.lines.iter().filter(|line| Kind::of_line(line) == kind).collect();
-        if matches!(kind, Kind::Worse | Kind::Better | Kind::Changed) {
-            let size = |line: &Line| line.ratio.map_or(0.0, |ratio| ratio.ln().abs());
-            of_kind.sort_by(|a, b| size(b).total_cmp(&size(a)));
-        }
-        if !of_kind.is_empty() {
-            table(out, model, against, kind, &of_kind);
-        }
+    for (kind, of_kind) in by_kind(against) {
+        table(out, model, against, kind, &of_kind);
     }
     out.push('\n');
     let mut rest = words::environment(model, against, LISTED);
@@ -77,53 +59,6 @@ fn write_comparison(out: &mut String, model: &Model, against: &Against) {
     }
 }
 
-/// What is known of a figure.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Worse,
-    Better,
-    /// Changed, and neither direction is better.
-    Changed,
-    /// Cannot be told.
-    Open,
-    /// Not compared: other units, other sizes, no figure.
-    Apart,
-    /// Equivalent, or changed by less than the margin.
-    Same,
-}
-
-impl Kind {
-    fn of_line(line: &Line) -> Self {
-        match line.word {
-            Word::Equivalent | Word::BelowMargin if !line.same_centre => Self::Same,
-            Word::Undecided if !line.same_centre => Self::Open,
-            Word::NotCompared if !line.same_centre => Self::Apart,
-            _ => match (line.better, line.is_up()) {
-                (Better::Neither | Better::Other(_), _) => Self::Changed,
-                (Better::Lower, true) | (Better::Higher, false) => Self::Worse,
-                (Better::Lower, false) | (Better::Higher, true) => Self::Better,
-            },
-        }
-    }
-}
-
-/// How many figures got worse or better, are the same, or cannot be told.
-fn answer(against: &Against, margin: f64) -> String {
-    let count = |kind| against.lines.iter().filter(|line| Kind::of_line(line) == kind).count();
-    let within = words::per_cent(margin);
-    let parts = [
-        (count(Kind::Worse), "got worse".to_owned()),
-        (count(Kind::Better), "got better".to_owned()),
-        (count(Kind::Changed), "changed".to_owned()),
-        (count(Kind::Same), format!("the same within {within}")),
-        (count(Kind::Open), "cannot be told yet".to_owned()),
-        (count(Kind::Apart), "not compared".to_owned()),
-    ];
-    let known: Vec<String> =
-        parts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
-    known.join(", ")
-}
-
 /// The figures of a kind; the verdict that most of them have stands above.
 fn table(out: &mut String, model: &Model, against: &Against, kind: Kind, of_kind: &[&Line]) {
     let printed: Vec<Printed> =
@@ -133,15 +68,7 @@ fn table(out: &mut String, model: &Model, against: &Against, kind: Kind, of_kind
     let usual =
         counts.into_iter().max_by_key(|(_, count)| *count).filter(|(_, count)| *count * 2 > printed.len());
     let usual = usual.map(|(verdict, _)| verdict);
-    let heading = match kind {
-        _ if usual.is_some() => usual.unwrap_or_default(),
-        Kind::Worse => "got worse",
-        Kind::Better => "got better",
-        Kind::Changed => "changed",
-        Kind::Open => "cannot be told yet",
-        Kind::Apart => "not compared",
-        Kind::Same => "the same",
-    };
+    let heading = usual.unwrap_or(kind.heading());
     let style = match kind {
         Kind::Worse => WORSE,
         Kind::Better => BETTER,

@@ -2,6 +2,7 @@
 
 use super::frame::Section;
 use super::plain;
+use crate::comparison::kinds::{self, Kind};
 use crate::comparison::{strip, words};
 use crate::number;
 use crate::plot::{Axis, Bar, Drawing, Forest};
@@ -36,14 +37,15 @@ pub(crate) fn sections(model: &Model) -> Vec<Section> {
     all
 }
 
-/// Summary of the comparison.
+/// The answer: how many got worse or better, what changed most, what would decide the rest.
 pub(crate) fn summary(model: &Model) -> Markup {
     let base = words::label(&model.base);
     html! {
         div class="lead" {
             @for against in &model.against {
-                p { strong { (words::label(&against.party)) " against " (base) ": " } (words::summary(against)) }
-                @for group in words::groups(against) { p { (group) } }
+                p { strong { (kinds::answer(against, model.margin)) } }
+                p { (words::label(&against.party)) " against " (base) }
+                @if let Some(next) = kinds::next(against) { p class="note" { (next) } }
             }
             @if let Some(doses) = &model.doses { ul { @for line in words::doses(doses) { li { (line) } } } }
         }
@@ -53,20 +55,24 @@ pub(crate) fn summary(model: &Model) -> Markup {
 /// The intervals of every figure, on their own.
 pub(super) fn drawings(model: &Model) -> Vec<Drawing> {
     let one = |against: &Against| {
-        let bar = |line: &Line| {
+        let bar = |(kind, line): (Kind, &Line)| {
+            let figure = if line.figure == "value" { String::new() } else { format!(" {}", line.figure) };
             Some(Bar {
-                name: format!("{} {}", line.metric, line.figure),
+                name: format!("{}{figure}", line.metric),
                 point: line.ratio? - 1.0,
                 ends: ends(line).map(|(low, high)| (low - 1.0, high - 1.0)),
-                words: words::word(line.word).to_owned(),
+                words: kind.word().to_owned(),
                 stands_out: line.changed(),
             })
         };
+        let lines = kinds::by_kind(against)
+            .into_iter()
+            .flat_map(|(kind, lines)| lines.into_iter().map(move |line| (kind, line)));
         Drawing::Forest(Forest {
             title: format!("{} against {}", words::label(&against.party), words::label(&model.base)),
             axis: Axis::linear("change", percent),
             reference: (0.0, model.margin),
-            bars: against.lines.iter().filter_map(bar).collect(),
+            bars: lines.filter_map(bar).collect(),
         })
     };
     model.against.iter().map(one).collect()
@@ -94,29 +100,35 @@ fn scale(model: &Model, against: &Against) -> f64 {
 
 fn body(model: &Model, base: &str, against: &Against) -> Markup {
     let other = words::label(&against.party);
-    let lines = [
-        words::parties(model, against).to_vec(),
-        words::environment(model, against, LISTED),
-        words::notes(against),
-    ];
+    let notes = [words::environment(model, against, LISTED), words::notes(against)];
     let scale = scale(model, against);
     html! {
-        p { (words::summary(against)) }
-        ul { @for line in lines.iter().flatten() { li { (line) } } }
         div class="wide" {
-            table class="sort filtered" data-name=(format!("{other} against {base}")) {
+            table class="compared sort filtered" data-name=(format!("{other} against {base}")) {
                 thead {
                     tr {
-                        th { "metric" } th { "figure" } th { (base) } th { (other) } th { "change" }
-                        th { (words::range(&against.basis)) } th { "from " (percent(-scale)) " to " (percent(scale)) } th { "values" } th { "verdict" }
+                        th { "verdict" } th { "figure" } th { "change" } th { (words::range(&against.basis)) }
+                        th { (percent(-scale)) " to " (percent(scale)) } th { "baseline" } th { "candidate" }
                     }
                 }
-                tbody { @for line in &against.lines { (row(model, against, line, scale)) } }
+                tbody {
+                    @for (kind, lines) in kinds::by_kind(against) {
+                        @for line in lines { (row(model, against, kind, line, scale)) }
+                    }
+                }
             }
         }
-        @for line in words::without(model, against) { p { (line) } }
-        @if let Some(deciding) = &against.experiment { p { "To decide, run: " code { (words::command(deciding)) } } }
-        p class="note" { (words::legend(model)) }
+        p class="note" { "In the drawing the band is ±" (percent(model.margin).trim_start_matches('+')) ", the scale beyond it is logarithmic. " (words::legend(model)) }
+        details {
+            summary { "What this rests on" }
+            ul {
+                @for line in words::parties(model, against) { li { (line) } }
+                @for line in notes.iter().flatten() { li { (line) } }
+                @for line in words::groups(against) { li { (line) } }
+                @for line in words::without(model, against) { li { (line) } }
+                li { (words::summary(against)) }
+            }
+        }
     }
 }
 
@@ -124,11 +136,13 @@ fn percent(change: f64) -> String {
     number::change(1.0 + change, 1)
 }
 
-fn row(model: &Model, against: &Against, line: &Line, scale: f64) -> Markup {
-    let class = match line {
-        line if line.worse() => Some("worse"),
-        line if line.changed() => Some("changed"),
-        _ => None,
+/// A figure in a line, which opens.
+fn row(model: &Model, against: &Against, kind: Kind, line: &Line, scale: f64) -> Markup {
+    let class = match kind {
+        Kind::Worse => Some("worse"),
+        Kind::Better => Some("better"),
+        Kind::Changed => Some("changed"),
+        Kind::Open | Kind::Same | Kind::Apart => None,
     };
     let printed = words::printed(line, &against.basis, model.margin);
     let [base, other] = &printed.means;
@@ -136,22 +150,30 @@ fn row(model: &Model, against: &Against, line: &Line, scale: f64) -> Markup {
     html! {
         "\n"
         tr class=[class] {
-            td { (line.metric) }
-            td { (line.figure) }
-            td class="n" data-v=(number(line.means[0])) { (base) }
-            td class="n" data-v=(number(line.means[1])) { (other) }
+            td { (kind.word()) }
+            td {
+                details {
+                    summary { (line.metric) @if line.figure != "value" { " " span class="note" { (line.figure) } } }
+                    p { (printed.verdict) }
+                    p { (base) " before, " (other) " after; " (printed.change) " (" (printed.interval) ")" }
+                    (dots(&strip::places(&line.values)))
+                }
+            }
             td class="n" data-v=(line.ratio.map_or_else(String::new, number)) { (printed.change) }
             td class="n" { (printed.interval) }
             td { (bar(model, line, scale)) }
-            td { (dots(&strip::places(&line.values))) }
-            td { (printed.verdict) }
+            td class="n" data-v=(number(line.means[0])) { (base) }
+            td class="n" data-v=(number(line.means[1])) { (other) }
         }
     }
 }
 
 /// Where the change lies: no change in the middle, the margin around it.
 fn bar(model: &Model, line: &Line, scale: f64) -> Markup {
-    let x = |ratio: f64| ((ratio - 1.0) / scale).clamp(-1.0, 1.0).mul_add(0.5, 0.5) * WIDTH;
+    // Even around no change and logarithmic beyond the margin: 3 % and 300 % are both seen.
+    let far = |change: f64| (change / model.margin.max(1e-4)).asinh();
+    let x =
+        |ratio: f64| (far(ratio - 1.0) / far(scale)).clamp(-1.0, 1.0).mul_add(WIDTH / 2.0 - 5.0, WIDTH / 2.0);
     let at = |ratio: f64| format!("{:.1}", x(ratio));
     let (middle, out) = (HEIGHT / 2.0, if line.changed() { "bar out" } else { "bar" });
     let zone = (x(1.0 - model.margin), x(1.0 + model.margin));

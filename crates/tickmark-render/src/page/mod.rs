@@ -11,7 +11,7 @@ mod spread;
 use crate::comparison::words;
 use crate::plot::Drawing;
 use crate::report::text::{fact, header};
-use crate::{bill, capacity, clock_reads, comms, dose, finding, http, noise, scenario, wakes};
+use crate::{bill, capacity, clock_reads, comms, dose, finding, http, noise, report, scenario, wakes};
 use frame::Section;
 use maud::{Markup, PreEscaped, html};
 use tickmark_analysis::comparison::Model;
@@ -20,6 +20,8 @@ use tickmark_wire::Offer;
 
 /// A recording of more groups is of a machine, and not of one command's.
 const MANY: usize = 4;
+/// Findings that are shown at once.
+const FIRST: usize = 5;
 
 /// Content of a page.
 pub struct Report<'a> {
@@ -87,26 +89,50 @@ pub fn html(report: &Report<'_>) -> String {
     frame::page(&title, &top(report), &sections, dense > 0)
 }
 
-/// The beginning of the page.
+/// The beginning of the page: the answer, and in folds what it rests on.
 fn top(report: &Report<'_>) -> Markup {
-    let created =
-        |page: &Page| page.model.header.created.split('.').next().unwrap_or_default().replace('T', " ");
     html! {
-        @for page in report.pages.iter().take(if report.comparison.is_some() { 1 } else { 8 }) {
-            p class="note" { (header(&page.model.header).replace('\n', " · ")) " · " (created(page)) " · " code { (page.model.header.id) } }
-        }
         @if let Some((title, answer)) = report.answers.first() { h2 { (title) } (text(answer)) }
         @if let Some(model) = report.comparison { (compared::summary(model)) }
-        @else if let [page] = report.pages { (notable(page)) }
+        @for page in report.pages.iter().take(if report.comparison.is_some() { 1 } else { 8 }) { (facts(page)) }
+        @if let (None, [page]) = (report.comparison, report.pages) { (answer(page)) (notable(page)) }
     }
 }
 
-/// Notable findings.
+/// The machine in a line, which opens.
+fn facts(page: &Page) -> Markup {
+    let h = &page.model.header;
+    let created = h.created.split('.').next().unwrap_or_default().replace('T', " ");
+    let whole = header(h);
+    let mut lines = whole.lines();
+    html! {
+        details class="facts" {
+            summary { (lines.next().unwrap_or_default()) }
+            @for line in lines { p { (line) } }
+            p { "recording " code { (h.id) } " of " (created) " UTC" }
+        }
+    }
+}
+
+/// What the rows of a whole machine say, in a few lines.
+fn answer(page: &Page) -> Markup {
+    html! {
+        @if report::answer::is_given(&page.model) {
+            dl class="answer" { @for (name, line) in report::answer::lines(&page.model) { dt { (name) } dd { (line) } } }
+        }
+    }
+}
+
+/// Notable findings: the first of them, and the others in a fold.
 fn notable(page: &Page) -> Markup {
+    let (first, rest) = page.model.findings.split_at(page.model.findings.len().min(FIRST));
     html! {
         div class="lead" {
-            @if page.model.findings.is_empty() { p { "Nothing notable was found." } }
-            @else { ul { @for one in &page.model.findings { li { (finding::text(one)) } } } }
+            @if first.is_empty() { p { "Nothing notable was found." } }
+            @else { ul { @for one in first { li { (finding::text(one)) } } } }
+            @if !rest.is_empty() {
+                details { summary { (rest.len()) " more" } ul { @for one in rest { li { (finding::text(one)) } } } }
+            }
         }
     }
 }
@@ -117,7 +143,7 @@ fn folded(page: &Page, own: Vec<Section>, prefix: &str) -> Section {
     let body = html! {
         details {
             summary { "Everything of this recording" }
-            p class="note" { (header(&page.model.header).replace('\n', " · ")) }
+            (facts(page))
             (notable(page))
             @for section in own { section id=(section.id) { h3 { (section.title) } (section.body) } }
         }

@@ -9,6 +9,9 @@ use maud::{Markup, html};
 use tickmark_analysis::report::{Each, Model, Row, RowStatus, Unit};
 use tickmark_wire::{Group, Offer};
 
+/// Notes of so many characters have room beside the figures.
+const SHORT: usize = 48;
+
 /// Each group with rows.
 pub(super) fn sections(model: &Model, offers: &[Offer], prefix: &str) -> Vec<Section> {
     let one = |(group, rows): &(Group, Vec<Row>)| Section {
@@ -37,14 +40,20 @@ fn label(unit: Unit) -> fn(f64) -> String {
 
 /// Every run of every row, those of one unit in one drawing.
 pub(super) fn drawings(title: &str, rows: &[Row]) -> Vec<Drawing> {
-    let mut units: Vec<Unit> = Vec::new();
+    // A logarithm has no place for 0: rows with one have a drawing of their own.
+    let is_linear = |row: &Row| {
+        matches!(row.unit, Unit::Share | Unit::Ratio)
+            || row.each.iter().any(|each| each.value <= 0.0 || each.mean <= 0.0)
+    };
+    let mut axes: Vec<(Unit, bool)> = Vec::new();
     for row in rows.iter().filter(|row| !row.each.is_empty()) {
-        if !units.contains(&row.unit) {
-            units.push(row.unit);
+        if !axes.contains(&(row.unit, is_linear(row))) {
+            axes.push((row.unit, is_linear(row)));
         }
     }
-    let one = |unit: Unit| {
-        let own: Vec<&Row> = rows.iter().filter(|row| row.unit == unit && !row.each.is_empty()).collect();
+    let one = |(unit, linear): (Unit, bool)| {
+        let of_axis = |row: &&Row| row.unit == unit && is_linear(row) == linear && !row.each.is_empty();
+        let own: Vec<&Row> = rows.iter().filter(of_axis).collect();
         let is_cost = own.iter().any(|row| row.mean.is_some());
         let column = |row: &Row, of: fn(&Each) -> f64| row.each.iter().map(of).collect::<Vec<f64>>();
         let dots = |row: &&Row| DotRow {
@@ -55,13 +64,7 @@ pub(super) fn drawings(title: &str, rows: &[Row]) -> Vec<Drawing> {
             },
         };
         let kinds: &[&str] = if is_cost { &["floor of each run", "mean of each run"] } else { &["each run"] };
-        // A logarithm has no place for 0.
-        let has_zero = own.iter().flat_map(|row| &row.each).any(|each| each.value <= 0.0 || each.mean <= 0.0);
-        let axis = if has_zero || matches!(unit, Unit::Share | Unit::Ratio) {
-            Axis::linear("", label(unit))
-        } else {
-            Axis::log("", label(unit))
-        };
+        let axis = if linear { Axis::linear("", label(unit)) } else { Axis::log("", label(unit)) };
         Drawing::Dots(Dots {
             title: format!("{title}: every run"),
             axis,
@@ -69,7 +72,7 @@ pub(super) fn drawings(title: &str, rows: &[Row]) -> Vec<Drawing> {
             rows: own.iter().map(dots).collect(),
         })
     };
-    units.into_iter().map(one).collect()
+    axes.into_iter().map(one).collect()
 }
 
 fn table(name: &str, rows: &[Row], offers: &[Offer]) -> Markup {
@@ -91,7 +94,7 @@ fn line(row: &Row, offers: &[Offer]) -> Markup {
     };
     let mean = row.mean.map_or_else(String::new, |mean| number::value(mean, row.mean_deviation, row.unit));
     let marked = row.contended.is_some() || row.status != RowStatus::Ok;
-    let notes = reason::all(row, reason::UsualCaveats::default()).join("; ");
+    let notes = reason::all(row, reason::UsualCaveats::default());
     let sorts = |value: Option<f64>| value.map_or_else(String::new, |value| value.to_string());
     html! {
         "\n"
@@ -101,9 +104,15 @@ fn line(row: &Row, offers: &[Offer]) -> Markup {
             td class="n" data-v=(sorts(row.mean)) { (mean) }
             td class="n" data-v=(sorts(row.cv())) { (row.cv().map_or_else(String::new, percent)) }
             td class="n" data-v=(sorts(row.disturbed)) { (row.disturbed.map_or_else(String::new, percent)) }
-            td class="note" { (notes) }
+            td class="note" { (one_line(&notes)) }
         }
     }
+}
+
+/// Notes in a line, which opens where it is cut.
+fn one_line(notes: &[String]) -> Markup {
+    let all = notes.join("; ");
+    html! { @if all.chars().count() > SHORT { details { summary { (all) } } } @else { (all) } }
 }
 
 /// How the figure was obtained, and what each run says.

@@ -6,7 +6,7 @@ use crate::number::{bytes, percent, time};
 use crate::plot::{Axis, Drawing, Plot, Series, Shape};
 use maud::html;
 use tickmark_analysis::page::{Distribution, Page, shifts};
-use tickmark_analysis::report::Detail;
+use tickmark_analysis::report::{Detail, Unit};
 
 /// Of one recording.
 pub(super) fn sections(page: &Page, prefix: &str) -> Vec<Section> {
@@ -46,13 +46,22 @@ fn by_share(of: &Distribution) -> Drawing {
     })
 }
 
+fn plain(value: f64) -> String {
+    format!("{value:.0}")
+}
+
 fn curve(of: &Detail) -> Option<Drawing> {
     let points: Vec<(f64, f64)> = of.curve.iter().map(|(at, floor)| (*at as f64, *floor)).collect();
+    let (over, x, y) = match of.unit {
+        Unit::Count => ("pages", Axis::octaves("pages", plain), Axis::linear("floor", time)),
+        Unit::Ratio => ("chains", Axis::octaves("chains at the same time", plain), Axis::log("floor", time)),
+        _ => ("size", Axis::octaves("size", bytes), Axis::log("floor", time)),
+    };
     (points.len() > 1).then(|| {
         Drawing::Plot(Plot {
-            title: format!("{}, by size", of.metric),
-            x: Axis::octaves("size", bytes),
-            y: Axis::log("floor", time),
+            title: format!("{}, by {over}", of.metric),
+            x,
+            y,
             series: vec![Series::line("", points)],
         })
     })

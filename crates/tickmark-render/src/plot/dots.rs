@@ -2,7 +2,7 @@
 
 use super::axis::{Axis, Range};
 use super::svg::{Svg, WIDTH};
-use super::{short, style};
+use super::{NAME, left_of, short, style};
 use std::fmt::Write;
 
 /// One thing.
@@ -27,12 +27,10 @@ pub struct Dots {
     pub rows: Vec<Row>,
 }
 
-const LEFT: f64 = 260.0;
-const RIGHT: f64 = 20.0;
+const RIGHT: f64 = 30.0;
 const TOP: f64 = 44.0;
 const EACH: f64 = 20.0;
-/// Characters of a name at most, in a drawing and in a terminal.
-const NAME: usize = 38;
+/// Characters of a name at most, in a terminal.
 const SHORT: usize = 30;
 
 impl Dots {
@@ -42,10 +40,11 @@ impl Dots {
 
     pub(super) fn svg(&self) -> String {
         let Some(range) = self.range() else { return String::new() };
+        let left = left_of(self.rows.iter().map(|row| row.name.as_str()));
         let bottom = TOP + EACH * self.rows.len() as f64;
         let kinds: &[String] = if self.kinds.len() > 1 { &self.kinds } else { &[] };
         let mut svg = Svg::new(&self.title, bottom + 44.0 + 18.0 * kinds.len() as f64);
-        let x = |at: f64| LEFT + at * (WIDTH - LEFT - RIGHT);
+        let x = |at: f64| left + at * (WIDTH - left - RIGHT);
         for (at, label) in range.marks() {
             svg.line((x(at), TOP - 8.0), (x(at), bottom), 0.15);
             svg.words(x(at), bottom + 16.0, "middle", &label);
@@ -53,8 +52,8 @@ impl Dots {
         svg.words(x(0.5), bottom + 34.0, "middle", &self.axis.title);
         for (number, row) in self.rows.iter().enumerate() {
             let y = TOP + EACH * number as f64 + 4.0;
-            svg.words(LEFT - 10.0, y + 4.0, "end", &short(&row.name, NAME));
-            svg.line((LEFT, y), (WIDTH - RIGHT, y), 0.08);
+            svg.words(left - 10.0, y + 4.0, "end", &short(&row.name, NAME));
+            svg.line((left, y), (WIDTH - RIGHT, y), 0.08);
             for (number, values) in row.values.iter().enumerate() {
                 let (colour, lower) = (style(number).colour, [-2.0, 3.0][number % 2]);
                 for value in values {
@@ -71,8 +70,8 @@ impl Dots {
         }
         for (number, kind) in kinds.iter().enumerate() {
             let y = bottom + 50.0 + 18.0 * number as f64;
-            svg.dot((LEFT + 5.0, y - 4.0), 4.0, style(number).colour, "");
-            svg.words(LEFT + 16.0, y, "start", kind);
+            svg.dot((left + 5.0, y - 4.0), 4.0, style(number).colour, "");
+            svg.words(left + 16.0, y, "start", kind);
         }
         svg.end()
     }

@@ -2,7 +2,7 @@
 
 use super::axis::{Axis, Range};
 use super::svg::{Svg, WIDTH};
-use super::{short, style};
+use super::{NAME, left_of, short, style};
 use std::fmt::Write;
 
 /// One of them.
@@ -33,11 +33,9 @@ pub struct Forest {
     pub bars: Vec<Bar>,
 }
 
-const LEFT: f64 = 250.0;
 const RIGHT: f64 = 130.0;
 const TOP: f64 = 44.0;
 const EACH: f64 = 20.0;
-const NAME: usize = 36;
 const SHORT: usize = 28;
 
 impl Forest {
@@ -60,9 +58,10 @@ impl Forest {
 
     pub(super) fn svg(&self) -> String {
         let Some((range, [least, most])) = self.range() else { return String::new() };
+        let left = left_of(self.bars.iter().map(|bar| bar.name.as_str()));
         let bottom = TOP + EACH * self.bars.len() as f64;
         let mut svg = Svg::new(&self.title, bottom + 44.0);
-        let x = |at: f64| LEFT + at * (WIDTH - LEFT - RIGHT);
+        let x = |at: f64| left + at * (WIDTH - left - RIGHT);
         let (middle, margin) = self.reference;
         if let (Some(low), Some(high)) = (range.at(middle - margin), range.at(middle + margin)) {
             svg.rect((x(low), TOP - 8.0), (x(high) - x(low), bottom - TOP + 8.0), "currentColor", 0.08, "");
@@ -78,7 +77,7 @@ impl Forest {
         for (number, bar) in self.bars.iter().enumerate() {
             let y = TOP + EACH * number as f64 + 4.0;
             let style = style(usize::from(bar.stands_out));
-            svg.words(LEFT - 10.0, y + 4.0, "end", &short(&bar.name, NAME));
+            svg.words(left - 10.0, y + 4.0, "end", &short(&bar.name, NAME));
             svg.words(WIDTH - RIGHT + 8.0, y + 4.0, "start", &short(&bar.words, 20));
             if let Some((Some(low), Some(high))) = bar.ends.map(|(low, high)| (range.at(low), range.at(high)))
             {

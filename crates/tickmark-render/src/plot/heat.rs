@@ -1,6 +1,7 @@
 //! How much of something there was, by row and time: darker is more.
 
 use super::svg::{Svg, WIDTH};
+use super::{NAME, left_of, short};
 use std::fmt::Write;
 
 /// Cells in rows.
@@ -16,7 +17,6 @@ pub struct Heat {
     pub most: String,
 }
 
-const LEFT: f64 = 230.0;
 const RIGHT: f64 = 16.0;
 const TOP: f64 = 34.0;
 const EACH: f64 = 18.0;
@@ -36,17 +36,18 @@ impl Heat {
         if columns == 0 {
             return String::new();
         }
+        let left = left_of(self.rows.iter().map(|(name, _)| name.as_str()));
         let bottom = TOP + EACH * self.rows.len() as f64;
         let mut svg = Svg::new(&self.title, bottom + 40.0);
-        let width = (WIDTH - LEFT - RIGHT) / columns as f64;
+        let width = (WIDTH - left - RIGHT) / columns as f64;
         let mut shades: [Vec<(f64, f64)>; DEGREES] = std::array::from_fn(|_| Vec::new());
         for (number, (name, cells)) in self.rows.iter().enumerate() {
             let y = TOP + EACH * number as f64;
-            svg.words(LEFT - 6.0, y + 13.0, "end", &super::short(name, 36));
-            svg.rect((LEFT, y), (width * columns as f64, EACH - 2.0), "currentColor", 0.04, "");
+            svg.words(left - 6.0, y + 13.0, "end", &short(name, NAME));
+            svg.rect((left, y), (width * columns as f64, EACH - 2.0), "currentColor", 0.04, "");
             for (column, cell) in cells.iter().enumerate().filter(|(_, cell)| **cell > 0.0) {
                 let degree = (cell.clamp(0.0, 1.0) * DEGREES as f64).ceil() as usize - 1;
-                shades[degree.min(DEGREES - 1)].push((LEFT + width * column as f64, y));
+                shades[degree.min(DEGREES - 1)].push((left + width * column as f64, y));
             }
         }
         for (degree, places) in shades.iter().enumerate().filter(|(_, places)| !places.is_empty()) {
@@ -54,11 +55,11 @@ impl Heat {
             svg.cells(places, (width, EACH - 2.0), "#d55e00", opacity);
         }
         let (first, last, counts) = &self.x;
-        svg.words(LEFT, bottom + 14.0, "start", first);
+        svg.words(left, bottom + 14.0, "start", first);
         svg.words(WIDTH - RIGHT, bottom + 14.0, "end", last);
-        svg.words(f64::midpoint(LEFT, WIDTH - RIGHT), bottom + 14.0, "middle", counts);
+        svg.words(f64::midpoint(left, WIDTH - RIGHT), bottom + 14.0, "middle", counts);
         svg.words(
-            f64::midpoint(LEFT, WIDTH - RIGHT),
+            f64::midpoint(left, WIDTH - RIGHT),
             bottom + 32.0,
             "middle",
             &format!("darkest: {}", self.most),
@@ -91,7 +92,7 @@ impl Heat {
             let _ = writeln!(
                 out,
                 "{:>names$} |{}|",
-                super::short(name, NAMES),
+                short(name, NAMES),
                 (0..shown).map(cell).collect::<String>()
             );
         }

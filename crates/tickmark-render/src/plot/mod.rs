@@ -44,6 +44,17 @@ fn short(name: &str, most: usize) -> String {
     name.chars().take(most - 3).collect::<String>() + "..."
 }
 
+/// The margin at the left of a drawing that has the longest of the names; up to half of it.
+fn left_of<'n>(names: impl Iterator<Item = &'n str>) -> f64 {
+    let longest = names.map(|name| name.chars().count()).max().unwrap_or(0).min(NAME);
+    CHARACTER.mul_add(longest as f64, 16.0).max(80.0)
+}
+
+/// The width of a character of the drawings' font, at most.
+const CHARACTER: f64 = 7.2;
+/// Characters of a name that have room.
+const NAME: usize = 48;
+
 /// One of the kinds of drawing.
 #[derive(Debug, Clone)]
 pub enum Drawing {

@@ -52,7 +52,7 @@ pub struct Plot {
 
 const HEIGHT: f64 = 360.0;
 const LEFT: f64 = 84.0;
-const RIGHT: f64 = 16.0;
+const RIGHT: f64 = 28.0;
 const TOP: f64 = 34.0;
 const BOTTOM: f64 = 48.0;
 /// A line of the legend.

@@ -7,7 +7,7 @@ use std::fmt::Write;
 use tickmark_analysis::report::{Header, Model, Note, Row};
 
 /// So many rows are an answer by themselves.
-pub(super) const SHORT: usize = 30;
+const SHORT: usize = 30;
 
 /// Rows that stand for their groups where there are many.
 const HEADLINES: &[&str] = &[
@@ -47,15 +47,20 @@ fn rows(model: &Model) -> impl Iterator<Item = &Row> {
     model.groups.iter().flat_map(|(_, rows)| rows)
 }
 
+/// True if there are so many rows that lines before them say more.
+pub(crate) fn is_given(model: &Model) -> bool {
+    rows(model).count() > SHORT && model.header.imported.is_none()
+}
+
 /// A line for each thing that was measured: clocks, system calls, wake-ups, switches, memory, lost time; and how far to trust it.
-pub(super) fn text(model: &Model) -> String {
+pub(crate) fn lines(model: &Model) -> Vec<(&'static str, String)> {
     let row = |metric: &str| rows(model).find(|row| row.metric == metric);
     let value = |metric: &str| {
         let row = row(metric)?;
         let shown = number::value(row.value.as_ref()?.point, row.deviation, row.unit);
         Some(if row.contended.is_some() { format!("{shown} (contended)") } else { shown })
     };
-    let lines: [(&str, Option<String>); 9] = [
+    let lines = [
         ("clocks", clocks(&model.header, row("clock.monotonic.read"), value("clock.monotonic.read"))),
         (
             "system calls",
@@ -88,10 +93,14 @@ pub(super) fn text(model: &Model) -> String {
         ("lost time", lost(row("tick.lost"), value)),
         ("trust", trust(model)),
     ];
+    lines.into_iter().filter_map(|(name, line)| Some((name, line?))).collect()
+}
+
+/// The lines for a terminal.
+pub(super) fn text(model: &Model) -> String {
     let bold = Style::new().bold();
     let mut out = String::new();
-    for (name, line) in lines {
-        let Some(line) = line else { continue };
+    for (name, line) in lines(model) {
         let text = wrapped(&line, INDENT).join("\n");
         let _ =
             writeln!(out, "  {bold}{name}{bold:#}{:1$}{2}", "", INDENT - 2 - name.len(), text.trim_start());

@@ -1,6 +1,6 @@
 //! One recording.
 
-mod answer;
+pub(crate) mod answer;
 pub(crate) mod text;
 
 pub use text::{Shown, changed, header, render as text};

@@ -28,7 +28,7 @@ pub enum Shown {
 #[must_use]
 pub fn render(model: &Model, shown: Shown) -> String {
     let all = model.groups.iter().map(|(_, rows)| rows.len()).sum::<usize>();
-    let has_answer = all > answer::SHORT && model.header.imported.is_none();
+    let has_answer = answer::is_given(model);
     let mut out = format!("{}\n", machine(&model.header));
     let instrument = instrument(&model.header);
     if has_answer {

@@ -1,0 +1,107 @@
+//! What is known of a figure that was compared, and what that is together.
+
+use super::words;
+use tickmark_analysis::comparison::{Against, Basis, Line, Word};
+use tickmark_wire::Better;
+
+/// What is known of a figure.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Worse,
+    Better,
+    /// Changed, and neither direction is better.
+    Changed,
+    /// Cannot be told.
+    Open,
+    /// Equivalent, or changed by less than the margin.
+    Same,
+    /// Not compared: other units, other sizes, no figure.
+    Apart,
+}
+
+impl Kind {
+    /// What changed before the rest.
+    const ALL: [Self; 6] = [Self::Worse, Self::Better, Self::Changed, Self::Open, Self::Same, Self::Apart];
+
+    pub(crate) fn of_line(line: &Line) -> Self {
+        match line.word {
+            Word::Equivalent | Word::BelowMargin if !line.same_centre => Self::Same,
+            Word::Undecided if !line.same_centre => Self::Open,
+            Word::NotCompared if !line.same_centre => Self::Apart,
+            _ => match (line.better, line.is_up()) {
+                (Better::Neither | Better::Other(_), _) => Self::Changed,
+                (Better::Lower, true) | (Better::Higher, false) => Self::Worse,
+                (Better::Lower, false) | (Better::Higher, true) => Self::Better,
+            },
+        }
+    }
+
+    /// Above those of this kind.
+    pub(crate) const fn heading(self) -> &'static str {
+        match self {
+            Self::Worse => "got worse",
+            Self::Better => "got better",
+            Self::Changed => "changed",
+            Self::Open => "cannot be told yet",
+            Self::Apart => "not compared",
+            Self::Same => "the same",
+        }
+    }
+
+    /// Beside one.
+    pub(crate) const fn word(self) -> &'static str {
+        match self {
+            Self::Worse => "worse",
+            Self::Better => "better",
+            Self::Changed => "changed",
+            Self::Open => "undecided",
+            Self::Apart => "not compared",
+            Self::Same => "same",
+        }
+    }
+}
+
+/// The figures of each kind that has some; of what changed the largest change first.
+pub(crate) fn by_kind(against: &Against) -> Vec<(Kind, Vec<&Line>)> {
+    let one = |kind: Kind| {
+        let mut lines: Vec<&Line> = against.lines.iter().filter(|line| Kind::of_line(line) == kind).collect();
+        if matches!(kind, Kind::Worse | Kind::Better | Kind::Changed) {
+            let size = |line: &Line| line.ratio.map_or(0.0, |ratio| ratio.ln().abs());
+            lines.sort_by(|a, b| size(b).total_cmp(&size(a)));
+        }
+        (kind, lines)
+    };
+    Kind::ALL.into_iter().map(one).filter(|(_, lines)| !lines.is_empty()).collect()
+}
+
+/// What would decide figures that cannot be told.
+pub(crate) fn next(against: &Against) -> Option<String> {
+    let is_open = against.lines.iter().any(|line| Kind::of_line(line) == Kind::Open);
+    match (&against.experiment, &against.basis) {
+        (Some(deciding), _) => Some(format!("to decide, run: {}", words::command(deciding))),
+        (None, Basis::Few { imported: true, .. }) if is_open => {
+            Some("to decide: three or more files a side".to_owned())
+        }
+        (None, Basis::Few { .. }) if is_open => {
+            Some("to decide: three or more recordings a side, made alternately".to_owned())
+        }
+        _ => None,
+    }
+}
+
+/// How many figures got worse or better, are the same, or cannot be told.
+pub(crate) fn answer(against: &Against, margin: f64) -> String {
+    let count = |kind| against.lines.iter().filter(|line| Kind::of_line(line) == kind).count();
+    let within = words::per_cent(margin);
+    let parts = [
+        (count(Kind::Worse), "got worse".to_owned()),
+        (count(Kind::Better), "got better".to_owned()),
+        (count(Kind::Changed), "changed".to_owned()),
+        (count(Kind::Same), format!("the same within {within}")),
+        (count(Kind::Open), "cannot be told yet".to_owned()),
+        (count(Kind::Apart), "not compared".to_owned()),
+    ];
+    let known: Vec<String> =
+        parts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
+    known.join(", ")
+}
