@@ -230,7 +230,23 @@ fn a_page_works_in_a_browser_without_network() {
     assert!((width() / whole - 1.0).abs() < 0.05);
 
     let tab = observed.open(&both);
-    sorts(&tab, "table.sort", 4);
+    sorts(&tab, "table.sort", 2);
+    // What it is stands first, a line a row, all of it on a screen and on a phone.
+    let verdicts = evaluate(
+        &tab,
+        "[...document.querySelectorAll('table.compared tbody tr')].map(r => r.cells[0].textContent)",
+    );
+    let known = ["worse", "better", "changed", "undecided", "same", "not compared"];
+    let verdicts = verdicts.as_array().unwrap();
+    assert!(verdicts.iter().all(|word| known.contains(&word.as_str().unwrap())), "{verdicts:?}");
+    for (width, height) in [(1280, 900), (390, 800)] {
+        let size =
+            Emulation::SetDeviceMetricsOverride { width, height, device_scale_factor: 1.0, ..device() };
+        tab.call_method(size).unwrap();
+        let table = "(t => [t.scrollWidth, Math.max(...[...t.tBodies[0].rows].map(r => r.offsetHeight))])(document.querySelector('table.compared'))";
+        let table = evaluate(&tab, table);
+        assert!(table[0].as_u64() <= Some(width.into()) && table[1].as_u64() <= Some(36), "{width}: {table}");
+    }
     let bars = evaluate(&tab, "document.querySelectorAll('table.sort svg circle').length").as_u64().unwrap();
     assert!(bars > 10, "{bars}");
     let said = observed.said.lock().unwrap();
