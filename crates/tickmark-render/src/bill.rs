@@ -37,6 +37,10 @@ fn signed(nanos: f64, text: fn(f64) -> String) -> String {
 #[must_use]
 pub fn text(bill: &Bill) -> String {
     let mut out = format!("{HEADING}{}{HEADING:#}\n", bill.command);
+    for line in wrapped(&answer(bill), 2) {
+        let _ = writeln!(out, "{line}");
+    }
+    out.push('\n');
     let took = bill.time.0;
     let row = |(part, value, each): (&str, f64, &[f64])| {
         let ends = each.iter().copied().reduce(f64::min).zip(each.iter().copied().reduce(f64::max));
@@ -62,6 +66,30 @@ pub fn text(bill: &Bill) -> String {
         let _ = writeln!(out, "{line}");
     }
     out
+}
+
+/// The answer in a sentence: the whole, the part that is billed, and who has the most of the rest.
+fn answer(bill: &Bill) -> String {
+    let value = |item: BillItem| {
+        bill.parts.iter().find(|(what, ..)| *what == item).map_or(0.0, |(_, value, _)| *value)
+    };
+    let billed = value(BillItem::Billed);
+    let rest = bill.parts.iter().filter(|(what, ..)| *what != BillItem::Billed);
+    let most = rest.max_by(|a, b| a.1.total_cmp(&b.1)).filter(|(_, value, _)| *value > 0.0);
+    let share = if bill.total > 0.0 {
+        format!(" ({})", percent((billed / bill.total).max(0.0)))
+    } else {
+        String::new()
+    };
+    let most = most.map_or_else(String::new, |(what, value, _)| {
+        format!("; most of the rest is {}: {}", title(*what), time(*value))
+    });
+    format!(
+        "{} of CPU time in {}, of which {} is billed to it{share}{most}",
+        signed(bill.total, time),
+        time(bill.time.0),
+        signed(billed, time)
+    )
 }
 
 fn notes(bill: &Bill) -> String {

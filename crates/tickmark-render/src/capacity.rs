@@ -1,6 +1,6 @@
 //! The highest rate of transactions that keeps a limit, as text and JSON.
 
-use crate::grid::table;
+use crate::grid::{table, wrapped};
 use crate::number::{count, percent, value};
 use std::fmt::Write;
 use tickmark_analysis::capacity::Capacity;
@@ -18,6 +18,10 @@ pub fn text(all: &[Load<Capacity>]) -> String {
 }
 
 fn block(out: &mut String, observed: &Capacity) {
+    let answer = format!("the limit is kept up to {}", rate(observed.rate.point));
+    for line in wrapped(&answer, 2) {
+        let _ = writeln!(out, "{line}");
+    }
     let interval = &observed.rate.interval;
     let (confidence, ends) = match observed.runs {
         1 => (String::new(), String::new()),

@@ -23,6 +23,10 @@ pub fn text(reads: &Reads) -> String {
     };
     // A sum of nothing is -0.
     let all = reads.clocks.iter().map(|(_, count)| count).sum::<f64>() + 0.0;
+    for line in wrapped(&answer(reads, all), 2) {
+        let _ = writeln!(out, "{line}");
+    }
+    out.push('\n');
     let heading = |name: &str, what: &str| -> Vec<String> {
         let each = each.map(|_| "per transaction");
         [name, what, "a second"].into_iter().chain(each).map(str::to_owned).collect()
@@ -50,6 +54,23 @@ pub fn text(reads: &Reads) -> String {
         let _ = writeln!(out, "{line}");
     }
     out
+}
+
+/// The answer in a sentence: how often, which clock most, and from where.
+fn answer(reads: &Reads, all: f64) -> String {
+    let times = |count: f64| if count == 1.0 { "once".to_owned() } else { format!("{count:.0} times") };
+    let mut text = match reads.count.filter(|count| *count > 0.0) {
+        Some(count) => format!("it reads clocks {:.3} times for each transaction", all / count),
+        None => format!("it reads clocks {} in {}", times(all), time(reads.time)),
+    };
+    let most = reads.clocks.iter().max_by(|a, b| a.1.total_cmp(&b.1));
+    if let Some((clock, count)) = most.filter(|(_, count)| *count > 0.0) {
+        let _ = write!(text, ", {clock} {}", times(*count));
+    }
+    if let Some((site, count)) = reads.sites.first() {
+        let _ = write!(text, "; {} come from {site}", percent(count / all));
+    }
+    text
 }
 
 fn notes(reads: &Reads) -> String {

@@ -4,7 +4,7 @@ mod document;
 pub(crate) mod settings;
 mod words;
 
-use crate::grid::{lines, wrapped};
+use crate::grid::{fitting_table, wrapped};
 use crate::number::{bytes, percent, time, value};
 use crate::plot::{Axis, Plot, Series};
 use anstyle::Style;
@@ -41,8 +41,13 @@ pub fn text(all: &[Comms]) -> String {
     for comms in all {
         let _ = writeln!(
             out,
-            "{HEADING}{}{HEADING:#}: time of a message = round trip / {}",
-            comms.title, comms.divisor
+            "{HEADING}{}{HEADING:#}{}",
+            comms.title,
+            if comms.divisor == 1.0 {
+                String::new()
+            } else {
+                format!(" (a message: round trip / {})", comms.divisor)
+            }
         );
         match &comms.summary {
             Err(why) => {
@@ -69,7 +74,30 @@ pub fn text(all: &[Comms]) -> String {
     out
 }
 
+/// The answer in a sentence: the smallest and the largest message, and what they cost.
+fn answer(observed: &CommsSummary) -> Option<String> {
+    let (first, last) = (observed.rows.first()?, observed.rows.last()?);
+    let mut text = format!("{} take {}", bytes(first.size as f64), time(first.time));
+    if last.size != first.size {
+        let _ =
+            write!(text, ", {} take {} ({})", bytes(last.size as f64), time(last.time), rate(last.rate()));
+    }
+    let loads = || observed.rows.iter().filter_map(|row| row.loads.first()?.gaps);
+    if let (Some(least), Some(most)) = (loads().reduce(f64::min), loads().reduce(f64::max)) {
+        let _ = write!(
+            text,
+            "; they take {} to {} of the CPU that computes",
+            share(Some(least)),
+            share(Some(most))
+        );
+    }
+    Some(text)
+}
+
 fn write_summary(out: &mut String, observed: &CommsSummary) {
+    for line in answer(observed).iter().flat_map(|text| wrapped(text, 2)) {
+        let _ = writeln!(out, "{line}");
+    }
     let computes =
         observed.rows.iter().flat_map(|row| &row.loads).any(|load| load.gaps.is_some() || load.windows.1 > 0);
     let mut heading = vec!["bytes", "time", "launches", "rate", "round trip", "p99"];
@@ -110,14 +138,14 @@ fn write_summary(out: &mut String, observed: &CommsSummary) {
         cells
     };
     let shown = observed.rows.iter().filter(|row| observed.rows.len() <= MOST || row.size.is_power_of_two());
-    let columns = heading.len();
+    let right: Vec<usize> = (0..heading.len()).collect();
+    // What is left out first: the account that is known to be wrong, then what stands beside others.
+    let rank = ["stat", "p10-p90", "counter", "launches", "p99", "round trip", "tasks"];
+    let droppable: Vec<usize> =
+        rank.iter().filter_map(|name| heading.iter().position(|head| head == name)).collect();
     let heading = heading.into_iter().map(str::to_owned).collect();
-    for (number, line) in
-        lines(std::iter::once(heading).chain(shown.map(row)), 0..columns).into_iter().enumerate()
-    {
-        let _ =
-            if number == 0 { writeln!(out, "{HEADING}{line}{HEADING:#}") } else { writeln!(out, "{line}") };
-    }
+    let rows: Vec<Vec<String>> = std::iter::once(heading).chain(shown.map(row)).collect();
+    fitting_table(out, &rows, &right, &droppable);
     let _ = writeln!(out, "{}", wrapped(&words::model(observed), 0).join("\n"));
     for sentence in words::meters(observed) {
         let _ = writeln!(out, "{}", wrapped(&sentence, 0).join("\n"));

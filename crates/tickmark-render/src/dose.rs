@@ -1,6 +1,6 @@
 //! Cost of a slower clock for a server, as text and JSON.
 
-use crate::grid::{table, wrapped};
+use crate::grid::{fitting_table, table, wrapped};
 use crate::number::{count as count_of, percent, time};
 use anstyle::Style;
 use std::fmt::Write;
@@ -37,11 +37,13 @@ pub fn text(dosed: &Dosed) -> String {
             if dosed.in_kernel { String::new() } else { signed(row.predicted) },
         ]
     });
-    table(&mut out, [heading.map(str::to_owned).to_vec(), first].into_iter().chain(rows), 1..7);
-    out.push('\n');
-    for line in wrapped(&verdict(dosed), 0) {
+    let rows: Vec<Vec<String>> =
+        [heading.map(str::to_owned).to_vec(), first].into_iter().chain(rows).collect();
+    for line in wrapped(&verdict(dosed), 2) {
         let _ = writeln!(out, "{line}");
     }
+    out.push('\n');
+    fitting_table(&mut out, &rows, &[1, 2, 3, 4, 5, 6], &[1, 2]);
     out.push('\n');
     predictions(&mut out, dosed);
     for line in wrapped(&notes(dosed), 0) {
@@ -164,7 +166,7 @@ fn predictions(out: &mut String, dosed: &Dosed) {
             .map_or_else(String::new, |lost| format!("{} to {}", share(lost.low), share(lost.high)));
         vec![name.clone(), dosed.lost_by_count(*longer).map_or_else(String::new, share), by_slope]
     };
-    let heading = ["each clock read", "transactions/s by count", "by slope (95 %)"];
+    let heading = ["transactions/s, each clock read", "by count", "by slope (95 %)"];
     let clocks = clocks(dosed);
     table(out, std::iter::once(heading.map(str::to_owned).to_vec()).chain(clocks.iter().map(row)), 1..3);
 }

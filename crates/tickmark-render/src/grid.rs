@@ -103,6 +103,14 @@ pub(crate) fn table(
     }
 }
 
+/// The same as a table, without the columns in `droppable` that have no room, the first one first.
+pub(crate) fn fitting_table(out: &mut String, rows: &[Vec<String>], right: &[usize], droppable: &[usize]) {
+    let bold = Style::new().bold();
+    for (number, line) in fitting(rows, right, droppable).into_iter().enumerate() {
+        let _ = if number == 0 { writeln!(out, "{bold}{line}{bold:#}") } else { writeln!(out, "{line}") };
+    }
+}
+
 /// A text in lines of at most [`width`], each behind `indent` blanks.
 pub(crate) fn wrapped(text: &str, indent: usize) -> Vec<String> {
     let blanks = " ".repeat(indent);

@@ -43,35 +43,75 @@ pub(crate) fn blocks<T>(all: &[Load<T>], block: fn(&mut String, &T), notes: &str
     out
 }
 
+/// The answer in a sentence: how many, what each costs and takes, and what was the limit.
+fn answer(observed: &HttpSummary) -> String {
+    let mut parts = Vec::new();
+    if !observed.limit.refuses_rate() {
+        parts.push(rate(observed.rate.point));
+    }
+    parts.extend(Some(limit(observed)).filter(|limit| !limit.is_empty()));
+    let [server, client] = observed.cpu.each_ref().map(Option::as_ref);
+    parts.push(match (server, client) {
+        (Some(server), Some(client)) => {
+            format!(
+                "each transaction costs the server {} of CPU time and the client {}",
+                time(server.point),
+                time(client.point)
+            )
+        }
+        (Some(one), None) | (None, Some(one)) => {
+            format!("each transaction costs {} of CPU time", time(one.point))
+        }
+        (None, None) => return parts.join(", "),
+    });
+    let refused = observed.limit.refuses_response();
+    let latency = observed.times[1].as_ref().filter(|_| !refused).or(observed.times[0].as_ref());
+    parts.extend(latency.map(|times| format!("99 of 100 take at most {}", time(times.quantile(0.99)))));
+    parts.join("; ")
+}
+
 fn block(out: &mut String, observed: &HttpSummary) {
+    for line in wrapped(&answer(observed), 2) {
+        let _ = writeln!(out, "{line}");
+    }
     let ends = |all: &Estimate, text: fn(f64) -> String| {
         let (low, high) = (text(all.interval.low), text(all.interval.high));
         if observed.runs > 1 { format!("{low} to {high}") } else { String::new() }
     };
-    let of = |at: usize| {
-        let system = observed.system[at].map(|share| format!("{} in the kernel", percent(share)));
-        let waited = observed.waited[at].map(|waited| format!("and {} runnable without a CPU", time(waited)));
-        system.into_iter().chain(waited).collect::<Vec<_>>().join(", ")
-    };
+    let none = String::new;
     let interval = observed.rate.confidence;
-    let heading =
-        ["for each transaction", "median", &format!("{} interval", percent(interval)), ""].map(str::to_owned);
+    let heading = [
+        "for each transaction",
+        "median",
+        &format!("{} interval", percent(interval)),
+        "in the kernel",
+        "waited",
+    ]
+    .map(str::to_owned);
     let mut rows = vec![heading.to_vec()];
     for (at, name) in ["CPU time, server", "CPU time, client"].into_iter().enumerate() {
         if let Some(cpu) = &observed.cpu[at] {
-            rows.push(vec![name.to_owned(), time(cpu.point), ends(cpu, time), of(at)]);
+            let system = observed.system[at].map_or_else(none, percent);
+            let waited = observed.waited[at].map_or_else(none, time);
+            rows.push(vec![name.to_owned(), time(cpu.point), ends(cpu, time), system, waited]);
         }
     }
     for (name, count) in
         ["context switches", "interrupts", "clock reads, client"].into_iter().zip(observed.counts)
     {
         if let Some(count) = count {
-            rows.push(vec![name.to_owned(), format!("{count:.2}"), String::new(), String::new()]);
+            rows.push(vec![name.to_owned(), format!("{count:.2}"), none(), none(), none()]);
         }
     }
     let shown = if observed.limit.refuses_rate() { "refused".to_owned() } else { rate(observed.rate.point) };
-    rows.push(vec!["transactions".to_owned(), shown, ends(&observed.rate, rate), limit(observed)]);
-    table(out, rows, [1, 2]);
+    rows.push(vec!["transactions".to_owned(), shown, ends(&observed.rate, rate), none(), none()]);
+    // Columns without a figure are none.
+    for column in [4, 3] {
+        if rows[1..].iter().all(|row| row[column].is_empty()) {
+            rows.iter_mut().for_each(|row| drop(row.remove(column)));
+        }
+    }
+    table(out, rows, 1..5);
     latencies(out, observed);
     if observed.failed > 0.0 {
         let kinds: Vec<String> =
@@ -124,7 +164,7 @@ fn notes(all: &[Load]) -> String {
         );
     }
     text += "CPU time is that of all processes of each side, soft interrupts that came while they ran included; it holds on a machine where others run, too. Transactions a second hold only for a \
-             machine as idle as this one.";
+             machine as idle as this one. Waited: runnable without a CPU.";
     if observed().any(|observed| observed.limit == Limit::Client) {
         let _ = write!(
             text,

@@ -38,6 +38,7 @@ mod number;
 pub mod page;
 pub mod plot;
 mod reason;
+pub mod recordings;
 pub mod report;
 pub mod running_wakes;
 pub mod scenario;

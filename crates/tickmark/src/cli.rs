@@ -445,9 +445,4 @@ pub(crate) struct Man {
 }
 
 #[cfg(test)]
-mod tests {
-    #[test]
-    fn the_definition_is_sound() {
-        <super::Cli as clap::CommandFactory>::command().debug_assert();
-    }
-}
+mod tests;

@@ -10,6 +10,7 @@ const CHROMIUM: &str = "/usr/bin/chromium";
 /// A program that the tests run, and Debian's package that has it.
 const NEEDED: &[(&str, &str)] = &[
     ("bwrap", "bubblewrap"),
+    ("jq", "jq"),
     ("ministat", "ministat"),
     ("valgrind", "valgrind"),
     ("go", "golang-go"),

@@ -92,7 +92,8 @@ pub fn header(h: &Header) -> String {
 }
 
 /// The machine and how it was measured, and what changed meanwhile.
-fn machine(h: &Header) -> String {
+#[must_use]
+pub fn machine(h: &Header) -> String {
     let mut parts = vec![h.host.clone().unwrap_or_else(|| h.name.clone())];
     if let Some(tool) = &h.imported {
         parts.push(h.system_release());
@@ -124,7 +125,8 @@ fn machine(h: &Header) -> String {
 }
 
 /// What the agent's own clock costs, in lines.
-fn instrument(h: &Header) -> String {
+#[must_use]
+pub fn instrument(h: &Header) -> String {
     let mut text = String::new();
     if let Some(i) = h.instrument {
         let clock = match i.clock {

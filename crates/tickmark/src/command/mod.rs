@@ -117,6 +117,14 @@ fn write(text: &str) -> Result<(), Error> {
     }
 }
 
+/// What was found in a recording: behind the machine's line, and before those of the instrument.
+fn print_framed(recording: &Recording, text: &str) -> Result<(), Error> {
+    let header = rows::build(recording, &|_| false, false).header;
+    let machine = tickmark_render::report::machine(&header);
+    let instrument = tickmark_render::report::instrument(&header);
+    print(&format!("{}\n\n{}\n\n{instrument}", machine.trim_end(), text.trim_end()))
+}
+
 /// Writes the JSON of a command.
 fn print_page<T: Page>(page: &T) -> Result<(), Error> {
     print_json(&Versioned::new(page))

@@ -13,6 +13,7 @@ mod comms;
 mod comms_hosts;
 mod comparing;
 mod doctor;
+mod documents;
 mod doors;
 mod dose;
 mod experiment;

@@ -4,7 +4,6 @@ use crate::cli::{Change, Format, Recordings};
 use crate::command::pages::RecordingsPage;
 use crate::error::{Code, Error};
 use jiff::Timestamp;
-use std::fmt::Write;
 use tickmark_store::{Entry, Id, Store};
 
 pub(in crate::command) fn run(store: &Store, options: &Recordings) -> Result<Code, Error> {
@@ -34,31 +33,7 @@ pub(in crate::command) fn run(store: &Store, options: &Recordings) -> Result<Cod
         crate::command::print(&format!("{none} in {place}{next}\n"))?;
         return Ok(Code::Done);
     }
-    let mut text = String::new();
-    for e in &entries {
-        let unknown = || "unknown".to_owned();
-        let kernel: Vec<&str> = e.system.iter().chain(&e.kernel).map(String::as_str).collect();
-        let when = e.created.strftime("%Y-%m-%d %H:%M");
-        let state = match e.complete {
-            _ if e.failed() => "failed",
-            true if e.runs_done == e.runs_planned => "complete",
-            // An experiment that needed no more blocks.
-            true => "ended",
-            false => "open",
-        };
-        let _ = writeln!(
-            text,
-            "{}  {when} UTC  {:20} {:4} metrics  {:>5} of {} runs  {state:8}  {}  clock source {}",
-            e.id,
-            e.name,
-            e.metrics,
-            e.runs_done,
-            e.runs_planned,
-            if kernel.is_empty() { "system unknown".to_owned() } else { kernel.join(" ") },
-            e.clock_source.clone().unwrap_or_else(unknown),
-        );
-    }
-    crate::command::print(&text)?;
+    crate::command::print(&tickmark_render::recordings::text(&entries))?;
     Ok(Code::Done)
 }
 

@@ -2,7 +2,6 @@
 
 use crate::cli::{Bill, Format};
 use crate::command::run::{measured_one, saved};
-use crate::command::timers::header;
 use crate::error::{Code, Error};
 use tickmark_analysis::bill;
 use tickmark_drive::plan;
@@ -72,6 +71,5 @@ fn show(recording: &Recording, options: &Bill) -> Result<(), Error> {
     if options.output.format == Format::Json {
         return crate::command::print_recorded(recording, tickmark_render::json::BillPage::new(&bill));
     }
-    header(recording)?;
-    crate::command::print(&tickmark_render::bill::text(&bill))
+    crate::command::print_framed(recording, &tickmark_render::bill::text(&bill))
 }

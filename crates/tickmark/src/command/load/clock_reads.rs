@@ -2,7 +2,6 @@
 
 use crate::cli::{ClockReads, Format};
 use crate::command::run::{measured_one, saved};
-use crate::command::timers::header;
 use crate::error::{Code, Error};
 use tickmark_analysis::clock_reads;
 use tickmark_drive::plan;
@@ -58,6 +57,5 @@ fn show(recording: &Recording, options: &ClockReads) -> Result<(), Error> {
     if options.output.format == Format::Json {
         return crate::command::print_recorded(recording, tickmark_render::json::ClockReads::new(&reads));
     }
-    header(recording)?;
-    crate::command::print(&tickmark_render::clock_reads::text(&reads))
+    crate::command::print_framed(recording, &tickmark_render::clock_reads::text(&reads))
 }

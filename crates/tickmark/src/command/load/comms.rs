@@ -4,7 +4,6 @@ use crate::cli::{Comms, CompareFormat, Experiment, Format, ScenarioOutput};
 use crate::command::hosts::{self, is_host};
 use crate::command::run::{measured_one, saved};
 use crate::command::scenarios::{SIZE, unwritable, write};
-use crate::command::timers::header;
 use crate::error::{Code, Error};
 use crate::selection;
 use std::path::Path;
@@ -280,13 +279,11 @@ fn show(recording: &Recording, options: &Shown<'_>) -> Result<Code, Error> {
         }
         (_, ScenarioOutput::Values) => crate::command::write(&tickmark_render::comms::values(&all))?,
         (_, ScenarioOutput::Plot) => {
-            header(recording)?;
             let texts: Vec<String> = plots.iter().map(|plot| plot.text(SIZE.0, SIZE.1)).collect();
-            crate::command::print(&texts.join("\n"))?;
+            crate::command::print_framed(recording, &texts.join("\n"))?;
         }
         (_, ScenarioOutput::Summary) => {
-            header(recording)?;
-            crate::command::print(&tickmark_render::comms::text(&all))?;
+            crate::command::print_framed(recording, &tickmark_render::comms::text(&all))?;
         }
     }
     Ok(match all.iter().filter(|comms| comms.summary.is_ok()).count() {

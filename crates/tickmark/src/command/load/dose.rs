@@ -3,7 +3,6 @@
 use crate::cli::{Dose, Format};
 use crate::command::http::of_url;
 use crate::command::run::{measured_one, saved};
-use crate::command::timers::header;
 use crate::error::{Code, Error};
 use tickmark_analysis::dose::{self, Dosed};
 use tickmark_drive::knob::with_each_clock_source;
@@ -253,6 +252,5 @@ fn show(recording: &Recording, options: &Dose) -> Result<(), Error> {
     if options.output.format == Format::Json {
         return crate::command::print_recorded(recording, tickmark_render::json::DosePage::new(&dosed));
     }
-    header(recording)?;
-    crate::command::print(&tickmark_render::dose::text(&dosed))
+    crate::command::print_framed(recording, &tickmark_render::dose::text(&dosed))
 }

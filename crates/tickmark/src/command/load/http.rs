@@ -3,7 +3,6 @@
 use crate::cli::{Format, Goal, Http};
 use crate::command::hosts::Elsewhere;
 use crate::command::run::{measured_one, saved};
-use crate::command::timers::header;
 use crate::error::{Code, Error};
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::time::Duration;
@@ -230,8 +229,7 @@ fn shown<T, P: Page>(
     if format == Format::Json {
         crate::command::print_recorded(recording, json(all))?;
     } else {
-        header(recording)?;
-        crate::command::print(&text(all))?;
+        crate::command::print_framed(recording, &text(all))?;
     }
     match all.iter().filter_map(|load| load.summary.as_ref().err()).next() {
         Some(why) if all.iter().all(|load| load.summary.is_err()) => {

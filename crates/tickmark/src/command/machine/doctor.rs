@@ -6,7 +6,6 @@ use crate::error::{Code, Error};
 use crate::selection;
 use clap::Parser;
 use tickmark_analysis::doctor::{self, Check, Diagnosis, Outcome};
-use tickmark_analysis::report;
 use tickmark_drive::plan;
 use tickmark_store::did_you_mean;
 use tickmark_store::{Entry, Recording, Store};
@@ -121,15 +120,11 @@ fn earlier(store: &Store, recording: &Recording) -> Vec<Recording> {
 }
 
 fn show(recording: &Recording, all: &[Diagnosis], format: DoctorFormat) -> Result<(), Error> {
-    let header = || report::build(recording, &|_| false, false).header;
     match format {
         DoctorFormat::Text => {
-            let header = tickmark_render::report::header(&header());
             let id = &recording.meta.id;
-            let text = tickmark_render::doctor::text(all);
-            crate::command::print(&format!(
-                "{header}\n\n{text}\nsaved as {id}        tickmark doctor --of {id}\n"
-            ))
+            crate::command::print_framed(recording, &tickmark_render::doctor::text(all))?;
+            crate::command::print(&format!("\nsaved as {id}        tickmark doctor --of {id}\n"))
         }
         DoctorFormat::Json => {
             crate::command::print_recorded(recording, tickmark_render::json::DoctorPage::new(all))

@@ -1,7 +1,6 @@
 //! Rows of timers: which are asked for, and how far off they were.
 
 use crate::cli::{Format, ScenarioOutput, Timers};
-use crate::command::timers::header;
 use crate::error::Error;
 use serde::Deserialize;
 use std::path::Path;
@@ -120,13 +119,13 @@ pub(in crate::command) fn show(
         }
         (_, ScenarioOutput::Values) => crate::command::write(&tickmark_render::scenario::values(scenarios))?,
         (_, output) => {
-            header(recording)?;
-            if output == ScenarioOutput::Plot {
+            let text = if output == ScenarioOutput::Plot {
                 let texts: Vec<String> = plots.iter().map(|plot| plot.text(SIZE.0, SIZE.1)).collect();
-                crate::command::print(&texts.join("\n"))?;
+                texts.join("\n")
             } else {
-                crate::command::print(&tickmark_render::scenario::text(scenarios))?;
-            }
+                tickmark_render::scenario::text(scenarios)
+            };
+            crate::command::print_framed(recording, &text)?;
         }
     }
     Ok(scenarios.iter().all(|scenario| scenario.errors.is_ok()))

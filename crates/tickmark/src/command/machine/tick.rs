@@ -140,14 +140,11 @@ fn show(recording: &Recording, noise: &Noise, options: &Tick) -> Result<(), Erro
     if options.output.format == Format::Json {
         return print_pages(&[(recording, noise)], options);
     }
-    let header = report::build(recording, &|_| false, false).header;
-    crate::command::print(&format!("{}\n\n", tickmark_render::report::header(&header)))?;
     // What was asked is answered first.
-    if let Some(predicted) = predicted(recording, noise, options) {
-        let answer = tickmark_render::what_if::text(&predicted);
-        crate::command::print(&format!("{}\n\n", answer.trim()))?;
-    }
-    crate::command::print(&tickmark_render::noise::text(noise))
+    let answer = predicted(recording, noise, options).map_or_else(String::new, |predicted| {
+        format!("{}\n\n", tickmark_render::what_if::text(&predicted).trim())
+    });
+    crate::command::print_framed(recording, &(answer + &tickmark_render::noise::text(noise)))
 }
 
 /// The same for programs.

@@ -162,14 +162,13 @@ fn show(recordings: &[Recording], options: &Timers) -> Result<bool, Error> {
         let headers: Vec<Header> = recordings.iter().map(built).collect();
         crate::command::print_recorded(recording, tickmark_render::json::WakesPage::new(&wakes, &headers))?;
     } else {
-        header(recording)?;
         let others: Vec<Header> = recordings[1..].iter().map(built).collect();
         let lines = others.iter().flat_map(|other| {
             tickmark_render::report::changed(other).map(|line| format!("CPU {}: {line}\n", cpu(other)))
         });
         let lines: String = lines.collect();
-        crate::command::print(&if lines.is_empty() { lines } else { lines + "\n" })?;
-        crate::command::print(&tickmark_render::wakes::text(&wakes))?;
+        let lines = if lines.is_empty() { lines } else { lines + "\n" };
+        crate::command::print_framed(recording, &(lines + &tickmark_render::wakes::text(&wakes)))?;
     }
     Ok(wakes.ways.iter().all(|way| way.summary.is_ok()))
 }
@@ -189,8 +188,4 @@ fn built(recording: &Recording) -> Header {
 /// Where a recording was measured, in words.
 fn cpu(header: &Header) -> String {
     header.settled.as_ref().map_or_else(|| "?".to_owned(), |settled| settled.cpu.to_string())
-}
-
-pub(in crate::command) fn header(recording: &Recording) -> Result<(), Error> {
-    crate::command::print(&format!("{}\n\n", tickmark_render::report::header(&built(recording))))
 }
