@@ -3,12 +3,14 @@
 
 mod agent;
 mod agent_c;
+mod audit;
 mod book;
 mod cross;
 mod docs;
 mod licences;
 mod package;
 mod peers;
+mod pictures;
 mod shell;
 mod test;
 mod trials;
@@ -25,6 +27,8 @@ cargo xtask weighs            fork and exec from the agent and from the whole pr
 cargo xtask cross             run every probe of the agents for arm64 and riscv64 in an emulator (2 min)
 cargo xtask docs [--check]    write docs/PROBES.md from the specs, or only check it
 cargo xtask book              docs/ as a book, in target/book (installs mdbook there: 1 min)
+cargo xtask audit             each command as a newcomer meets it: first screen, widths, errors, help, JSON (5 min)
+cargo xtask pictures          docs/pictures from real output (5 min; installs Chromium and pngquant)
 cargo xtask package [--check] a Debian package, an archive and the list of components, in target/package
 cargo xtask licences          check the licences of all dependencies against deny.toml
 cargo xtask peers             side by side with perf bench, cyclictest and a plain C loop (3 min)
@@ -57,6 +61,8 @@ fn main() -> ExitCode {
         ["docs"] => docs::write(),
         ["docs", "--check"] => docs::check(),
         ["book"] => book::build(),
+        ["audit"] => audit::run(),
+        ["pictures"] => pictures::make(),
         ["package"] => package::build(),
         ["package", "--check"] => package::check(),
         ["licences"] => licences::check(),

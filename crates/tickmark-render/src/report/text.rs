@@ -11,6 +11,8 @@ use tickmark_analysis::report::{Detail, FactLine, Guest, Header, Mark, Model, Ro
 const HEADING: Style = Style::new().bold();
 /// The widest title beside figures, where these leave room for it.
 const TITLE: usize = 34;
+/// Findings that are shown before headlines.
+const FIRST: usize = 3;
 const MARK: Style = AnsiColor::Yellow.on_default();
 
 /// What is shown of a recording.
@@ -27,31 +29,25 @@ pub enum Shown {
 /// The whole model, with colours that the output stream strips where they are not wanted: of many rows the answer and the notes first.
 #[must_use]
 pub fn render(model: &Model, shown: Shown) -> String {
-    let all = model.groups.iter().map(|(_, rows)| rows.len()).sum::<usize>();
     let has_answer = answer::is_given(model);
+    let is_short = has_answer && shown == Shown::Headlines;
     let mut out = format!("{}\n", machine(&model.header));
     let instrument = instrument(&model.header);
     if has_answer {
         let _ = write!(out, "\n{}", answer::text(model));
-        notes(&mut out, model);
+        notes(&mut out, model, if is_short { FIRST } else { usize::MAX });
     } else {
         out += &instrument;
     }
-    let wanted = |row: &Row| !has_answer || shown != Shown::Headlines || answer::is_headline(row);
-    rows(&mut out, model, has_answer, &wanted);
-    let hidden = model.groups.iter().flat_map(|(_, rows)| rows).filter(|row| !wanted(row)).count();
-    if hidden > 0 {
-        let _ = writeln!(
-            out,
-            "\nThese are {} of {all} figures; tickmark show {} has all",
-            all - hidden,
-            model.header.id
-        );
+    if is_short {
+        headlines(&mut out, model);
+    } else {
+        rows(&mut out, model, has_answer);
     }
     for detail in &model.details {
         in_detail(&mut out, detail);
     }
-    if has_answer {
+    if has_answer && !is_short {
         out.push('\n');
         out += &instrument;
     }
@@ -63,17 +59,49 @@ pub fn render(model: &Model, shown: Shown) -> String {
         }
     }
     if !has_answer {
-        notes(&mut out, model);
+        notes(&mut out, model, usize::MAX);
     }
     out
 }
 
-fn notes(out: &mut String, model: &Model) {
+/// Rows that stand for their groups, each in a line; those beside which other tasks had the CPU are marked.
+fn headlines(out: &mut String, model: &Model) {
+    let all = || model.groups.iter().flat_map(|(_, rows)| rows);
+    let shown: Vec<&Row> = all().filter(|row| answer::is_headline(row)).collect();
+    let heads = ["", "floor", "mean", "CV", "disturbed"].map(str::to_owned).to_vec();
+    let cells = std::iter::once(heads).chain(shown.iter().map(|row| cells(row)));
+    let contended = |at: usize| at.checked_sub(1).is_some_and(|at| shown[at].contended.is_some());
+    out.push('\n');
+    for (at, line) in grid::lines(cells, 1..=4).into_iter().enumerate() {
+        let style = match at {
+            0 => HEADING,
+            at if contended(at) => MARK,
+            _ => Style::new(),
+        };
+        let mark = if contended(at) { " *" } else { "" };
+        let _ = writeln!(out, "{style}{line}{mark}{style:#}");
+    }
+    let any = shown.iter().any(|row| row.contended.is_some());
+    let rest = format!(
+        "{}floor: 10th percentile of short batches, without ticks; mean: of all. tickmark show {} has all {} figures, and what each column is",
+        if any { "* contended; " } else { "" },
+        model.header.id,
+        all().count()
+    );
+    let _ = writeln!(out, "\n{}", wrapped(&rest, 0).join("\n"));
+}
+
+/// The first of the findings.
+fn notes(out: &mut String, model: &Model, most: usize) {
     if !model.findings.is_empty() {
         let _ = writeln!(out, "\n{HEADING}Notes{HEADING:#}");
-        for one in &model.findings {
+        for one in model.findings.iter().take(most) {
             let text = wrapped(&finding::text(one), 4).join("\n");
             let _ = writeln!(out, "  {MARK}-{MARK:#} {}", text.trim_start());
+        }
+        let more = model.findings.len().saturating_sub(most);
+        if more > 0 {
+            let _ = writeln!(out, "    and {more} more: tickmark show {}", model.header.id);
         }
     }
 }
@@ -179,11 +207,11 @@ fn emulated(guest: &Guest) -> String {
     format!("guest on {}, {memory} ({model})", guest.machine)
 }
 
-fn rows(out: &mut String, model: &Model, is_many: bool, wanted: &dyn Fn(&Row) -> bool) {
+fn rows(out: &mut String, model: &Model, is_many: bool) {
     let groups: Vec<(&str, Vec<&Row>)> = model
         .groups
         .iter()
-        .map(|(group, rows)| (group.title(), rows.iter().filter(|row| wanted(row)).collect::<Vec<_>>()))
+        .map(|(group, rows)| (group.title(), rows.iter().collect::<Vec<_>>()))
         .filter(|(_, rows)| !rows.is_empty())
         .collect();
     let all = || groups.iter().flat_map(|(_, rows)| rows.iter().copied());

@@ -5,7 +5,7 @@ use crate::cli::{Check, CheckFormat, LimitValue};
 use crate::error::{Code, Error};
 use tickmark_analysis::report::{self, Row, Unit};
 use tickmark_render::gate as render;
-use tickmark_store::Recording;
+use tickmark_store::{Recording, did_you_mean};
 use tickmark_wire::Better;
 
 /// Judges a recording by the limits; `is_one_of_several` leaves out limits of metrics that others have.
@@ -18,7 +18,10 @@ pub(super) fn run(recording: &Recording, options: &Check, is_one_of_several: boo
         if row.is_none() && is_one_of_several {
             return Ok(None);
         }
-        let row = row.ok_or_else(|| wrong(format!("recording {} has no such metric", recording.meta.id)))?;
+        let row = row.ok_or_else(|| {
+            let near = did_you_mean(name, rows.iter().map(|row| row.metric.as_str()));
+            wrong(format!("recording {} has no such metric{near}", recording.meta.id))
+        })?;
         let limit = in_unit(*limit, row.unit).map_err(wrong)?;
         match (row.better, is_most) {
             (Better::Higher, true) => Err(wrong("more of it is better: give --min".to_owned())),

@@ -1,0 +1,325 @@
+//! What a newcomer meets: each command's first screen, its width, its errors, its help, its JSON, as a table.
+
+use crate::peers::Tickmark;
+use crate::{Result, shell};
+use std::process::{Command, Output};
+
+/// Lines and columns of a usual terminal.
+const SCREEN: (usize, usize) = (24, 80);
+/// A port that nothing else uses here.
+const SERVER: &str = "-- python3 -m http.server 8997 --bind 127.0.0.1";
+
+/// A command as it is tried.
+struct Tried {
+    /// As a shell has it.
+    words: &'static str,
+    /// What the answer has, within the first screen.
+    answer: &'static str,
+    /// The same with a name that is wrong, and what the error then says; none where it takes no name.
+    wrong: Option<(&'static str, &'static str)>,
+    /// The same with a file, recording or program that is not there; none where it takes none.
+    missing: Option<&'static str>,
+}
+
+const fn tried(
+    words: &'static str,
+    answer: &'static str,
+    wrong: Option<(&'static str, &'static str)>,
+    missing: Option<&'static str>,
+) -> Tried {
+    Tried { words, answer, wrong, missing }
+}
+
+const ALL: &[Tried] = &[
+    tried(
+        "run --budget 10s --name a",
+        "trust",
+        Some(("run syscall.nul", "did you mean")),
+        Some("run --resume nosuch"),
+    ),
+    tried("list clock", "clock.", Some(("list clok", "did you mean")), None),
+    tried("verify syscall.null", "1 ok", Some(("verify syscall.nul", "did you mean")), None),
+    tried("doctor", "found", Some(("doctor --only slowclock", "did you mean")), Some("doctor --of nosuch")),
+    tried(
+        "tick --duration 1s",
+        "lost",
+        Some(("tick --on-threshold 1ms stp", "give stop")),
+        Some("tick --of nosuch"),
+    ),
+    tried(
+        "timers --methods nanosleep --duration 1s",
+        "at most",
+        Some(("timers --methods nanoslep", "similar")),
+        Some("timers --of nosuch"),
+    ),
+    tried(
+        "comms comms1 --runs 1 --duration 1s --sizes 64,4096",
+        "take",
+        Some(("comms coms1", "similar")),
+        Some("comms --of nosuch"),
+    ),
+    tried(
+        "http --quick --duration 300ms",
+        "each transaction costs",
+        Some(("http --connection keepalive", "similar")),
+        Some("http --of nosuch"),
+    ),
+    tried(
+        "sql --quick --duration 300ms",
+        "each transaction costs",
+        Some(("sql --load selectindex", "similar")),
+        Some("sql --of nosuch"),
+    ),
+    tried("bill --runs 1 -- sleep 0.2", "billed to it", None, Some("bill -- ./nosuch")),
+    tried("clock-reads -- date", "reads clocks", None, Some("clock-reads -- ./nosuch")),
+    tried(
+        "dose --quick --slice 500ms --url http://127.0.0.1:8997/ SERVER",
+        "for each transaction",
+        Some(("dose --start postgre", "similar")),
+        Some("dose --of nosuch"),
+    ),
+    tried(
+        "experiment slack=50us,1ns timer.clock_nanosleep.late --blocks 4 --no-pilot",
+        "got better",
+        Some(("experiment slak=1ns,2ns", "did you mean")),
+        Some("experiment nosuch.toml"),
+    ),
+    tried(
+        "hz --hz 100,1000 --blocks 2 -- FOLDER/true",
+        "HZ",
+        Some(("hz --hz 100,x -- true", "invalid")),
+        Some("hz -- ./nosuch"),
+    ),
+    tried("lab doctor", "ok", Some(("lab docter", "similar")), None),
+    tried(
+        "lab kernels x86_64:hz=100",
+        "x86_64",
+        Some(("lab kernels x86_64:hz=123", "there are hz=100")),
+        None,
+    ),
+    tried(
+        "lab boot --kernel x86_64:hz=1000 syscall.null",
+        "null",
+        Some(("lab boot syscall.nul", "did you mean")),
+        Some("lab boot --kernel ./nosuch syscall.null"),
+    ),
+    tried(
+        "lab run tick-100-vs-1000 --machine x86 syscall.null",
+        "got worse",
+        Some(("lab run tick-100-vs-100", "did you mean")),
+        Some("lab run nosuch.toml"),
+    ),
+    tried("show a", "trust", Some(("show a syscall.nul", "did you mean")), Some("show nosuch")),
+    tried(
+        "compare slack:50us slack:1ns",
+        "got better",
+        Some(("compare a slack:50u", "did you mean")),
+        Some("compare a nosuch"),
+    ),
+    tried(
+        "check a --max syscall.null=10us",
+        "limit",
+        Some(("check a --max syscall.nul=1us", "did you mean")),
+        Some("check nosuch"),
+    ),
+    tried(
+        "report a -o FOLDER/a.html",
+        "a.html",
+        Some(("report a --frmat x", "similar")),
+        Some("report nosuch -o FOLDER/b.html"),
+    ),
+    tried(
+        "recordings",
+        "created",
+        Some(("recordings --changes syscal", "did you mean")),
+        Some("recordings delete nosuch"),
+    ),
+    tried("recordings --changes syscall.null", "recordings", Some(("recordings delet a", "similar")), None),
+    tried(
+        "stat FOLDER/x.txt FOLDER/y.txt",
+        "x.txt",
+        Some(("stat FOLDER/x.txt -C nosuch", "nosuch")),
+        Some("stat nosuch.txt"),
+    ),
+    tried(
+        "import FOLDER/h.json",
+        "hyperfine",
+        Some(("import FOLDER/x.txt --decmal ,", "similar")),
+        Some("import nosuch.json"),
+    ),
+    tried(
+        "export a --format json",
+        "schema",
+        Some(("export a --format cvs", "possible values")),
+        Some("export nosuch"),
+    ),
+    tried(
+        "fleet run FOLDER/survey --nodes a --launcher {command} clock.monotonic.read --budget 1s",
+        "1 machine",
+        Some(("fleet ru", "similar")),
+        Some("fleet run --resume FOLDER/nosuch"),
+    ),
+    tried("fleet report FOLDER/survey", "survey", None, Some("fleet report FOLDER/nosuch")),
+    tried("schema", "comparison", Some(("schema tikc", "did you mean")), None),
+    tried("questions", "tickmark run", None, None),
+];
+
+/// Those whose output is for programs, or that print no figures.
+const WITHOUT_JSON: [&str; 4] = ["report", "schema", "questions", "lab run"];
+
+/// Prints the table; fails where a cell says no.
+pub(crate) fn run() -> Result<()> {
+    let tickmark = Tickmark::build()?;
+    let folder = tempfile::tempdir().map_err(|e| e.to_string())?;
+    let place = folder.path().display().to_string();
+    for (name, text) in [
+        ("x.txt", "1.0\n1.1\n1.2\n1.05\n"),
+        ("y.txt", "1.5\n1.6\n1.4\n1.55\n"),
+        ("h.json", "{\"results\":[{\"command\":\"sleep 1\",\"mean\":1.0,\"times\":[1.0,1.1,0.9]}]}"),
+    ] {
+        std::fs::write(folder.path().join(name), text).map_err(|e| e.to_string())?;
+    }
+    let source = folder.path().join("true.c");
+    std::fs::write(&source, "int main(void) { for (volatile int i = 0; i < 1000000; i++); }")
+        .map_err(|e| e.to_string())?;
+    shell::output(Command::new("gcc").arg("-static").arg(&source).arg("-o").arg(folder.path().join("true")))?;
+    let schemas = said(&started(&tickmark, &["schema"], 80)?);
+    println!("{:12} answer  60  80  120  wrong name  missing  no store  help  JSON", "");
+    let mut bad = Vec::new();
+    for one in ALL {
+        let words = |text: &str| -> Vec<String> {
+            text.replace("SERVER", SERVER).replace("FOLDER", &place).split(' ').map(str::to_owned).collect()
+        };
+        let name: Vec<&str> = one.words.split(' ').take_while(|word| !word.starts_with('-')).collect();
+        let name = match name[..] {
+            [first @ ("lab" | "fleet"), second, ..] => format!("{first} {second}"),
+            [first, ..] => first.to_owned(),
+            [] => String::new(),
+        };
+        let own = |text: &str, width: usize| started(&tickmark, &words(text), width);
+        let first = own(one.words, SCREEN.1)?;
+        let text = said(&first);
+        let screen: Vec<&str> = text.lines().take(SCREEN.0).collect();
+        let answers = screen.join(" ").contains(one.answer);
+        // Shown again where that takes no second measurement.
+        let again = match name.as_str() {
+            "tick" | "timers" | "comms" | "http" | "sql" | "bill" | "clock-reads" | "dose" | "doctor" => {
+                format!("{name} --of last")
+            }
+            "run" => "show a".to_owned(),
+            "experiment" | "lab run" => "compare slack:50us slack:1ns".to_owned(),
+            "hz" | "lab boot" | "fleet run" => "recordings".to_owned(),
+            _ => one.words.to_owned(),
+        };
+        let fits = |width: usize| -> Result<bool> {
+            let text = if width == SCREEN.1 { text.clone() } else { said(&own(&again, width)?) };
+            Ok(name == "export" || text.lines().all(|line| line.chars().count() <= width))
+        };
+        let widths = [fits(60)?, fits(80)?, fits(120)?];
+        let one_line = |output: &Output, says: &str| {
+            let error = String::from_utf8_lossy(&output.stderr);
+            !output.status.success() && error.trim_end().lines().count() == 1 && error.contains(says)
+        };
+        let wrong =
+            one.wrong.map(|(text, says)| Ok::<_, String>(one_line(&own(text, 80)?, says))).transpose()?;
+        let missing =
+            one.missing.map(|text| Ok::<_, String>(one_line(&own(text, 80)?, "nosuch"))).transpose()?;
+        // A store that cannot be made.
+        let records = matches!(
+            name.as_str(),
+            "run"
+                | "doctor"
+                | "tick"
+                | "timers"
+                | "comms"
+                | "http"
+                | "sql"
+                | "bill"
+                | "clock-reads"
+                | "dose"
+                | "experiment"
+                | "import"
+        );
+        let store = records
+            .then(|| {
+                let mut command = tickmark.command(&[]);
+                let output = command.args(words(one.words)).env("TICKMARK_STORE", "/proc/nosuch").output();
+                output.map(|output| one_line(&output, "--store DIR")).map_err(|e| e.to_string())
+            })
+            .transpose()?;
+        let help = said(&own(&format!("{name} --help"), 80)?);
+        let copyable = help.contains("Usage") || name == "questions";
+        let copyable = copyable && help.lines().all(|line| line.chars().count() <= 80);
+        let json = if WITHOUT_JSON.contains(&name.as_str()) {
+            None
+        } else {
+            let text = if name == "export" {
+                again.clone()
+            } else {
+                format!("{} --format json", json_of(&name, &again))
+            };
+            let page: std::result::Result<serde_json::Value, _> =
+                serde_json::from_slice(&own(&text, 80)?.stdout);
+            let known = page.ok().and_then(|page| page["schema"]["name"].as_str().map(str::to_owned));
+            Some(
+                known.is_some_and(|known| schemas.lines().any(|line| line.split(' ').next() == Some(&known))),
+            )
+        };
+        let cell = |holds: Option<bool>| match holds {
+            Some(true) => "yes",
+            Some(false) => "NO",
+            None => "-",
+        };
+        let cells = [
+            Some(answers),
+            Some(widths[0]),
+            Some(widths[1]),
+            Some(widths[2]),
+            wrong,
+            missing,
+            store,
+            Some(copyable),
+            json,
+        ];
+        println!(
+            "{name:12} {:6}  {:2}  {:2}  {:3}  {:10}  {:7}  {:8}  {:4}  {}",
+            cell(cells[0]),
+            cell(cells[1]),
+            cell(cells[2]),
+            cell(cells[3]),
+            cell(cells[4]),
+            cell(cells[5]),
+            cell(cells[6]),
+            cell(cells[7]),
+            cell(cells[8])
+        );
+        if cells.contains(&Some(false)) {
+            bad.push(name.clone());
+        }
+        if name == "run" {
+            println!("{:12} {} lines", "", text.lines().count());
+        }
+    }
+    if bad.is_empty() { Ok(()) } else { Err(format!("not all is yes: {}", bad.join(", "))) }
+}
+
+/// The form that prints JSON of what was measured already.
+fn json_of(name: &str, again: &str) -> String {
+    match name {
+        "hz" | "lab boot" | "fleet run" => "recordings".to_owned(),
+        _ => again.to_owned(),
+    }
+}
+
+fn started<W: AsRef<str>>(tickmark: &Tickmark, words: &[W], width: usize) -> Result<Output> {
+    let words: Vec<&str> = words.iter().map(AsRef::as_ref).collect();
+    let mut command: Command = tickmark.command(&words);
+    command.env("COLUMNS", width.to_string()).current_dir(shell::root());
+    command.output().map_err(|e| e.to_string())
+}
+
+/// What it says; what it wrote into a file is told on the error stream.
+fn said(output: &Output) -> String {
+    let text = if output.stdout.is_empty() { &output.stderr } else { &output.stdout };
+    String::from_utf8_lossy(text).into_owned()
+}
