@@ -1,4 +1,4 @@
-//! Whose CPU time a command was, as text and JSON.
+//! Whose CPU time a command was, as text.
 
 use crate::grid::{lines, wrapped};
 use crate::number::{percent, time};

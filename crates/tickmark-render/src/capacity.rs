@@ -1,4 +1,4 @@
-//! The highest rate of transactions that keeps a limit, as text and JSON.
+//! The highest rate of transactions that keeps a limit, as text.
 
 use crate::grid::{table, wrapped};
 use crate::number::{count, percent, value};

@@ -1,4 +1,4 @@
-//! How often a command reads clocks, as text and JSON.
+//! How often a command reads clocks, as text.
 
 use crate::grid::{table, wrapped};
 use crate::number::{percent, time};

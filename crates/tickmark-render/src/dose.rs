@@ -1,4 +1,4 @@
-//! Cost of a slower clock for a server, as text and JSON.
+//! Cost of a slower clock for a server, as text.
 
 use crate::grid::{fitting_table, table, wrapped};
 use crate::number::{count as count_of, percent, time};

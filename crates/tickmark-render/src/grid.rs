@@ -48,6 +48,33 @@ pub fn folded(text: &str) -> Cow<'_, str> {
     Cow::Owned(folded.collect())
 }
 
+/// True where the locale names ASCII: C or POSIX, in the first of its variables that is set.
+#[must_use]
+pub fn is_ascii_locale() -> bool {
+    let first =
+        ["LC_ALL", "LC_CTYPE", "LANG"].iter().filter_map(std::env::var_os).find(|value| !value.is_empty());
+    first.is_some_and(|value| value == "C" || value == "POSIX")
+}
+
+/// The text as a terminal of that locale shows it.
+#[must_use]
+pub fn in_ascii(text: &str) -> String {
+    const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '·' => out.push('-'),
+            '±' => out.push_str("+-"),
+            c => match BARS.iter().position(|bar| *bar == c) {
+                Some(level) => out.push(char::from(b".:-=+*#@"[level])),
+                // Names of others stay as they are.
+                None => out.push(c),
+            },
+        }
+    }
+    out
+}
+
 /// The rows as lines, every column as wide as its widest cell with two blanks between them; columns in `right` end with each
 /// other. A line has no blanks at its end.
 pub(crate) fn lines(
@@ -127,6 +154,11 @@ pub(crate) fn hanging(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_drawn_has_a_form_in_ascii() {
+        assert_eq!(in_ascii("a · ±3 % ▁▄█ Zürich"), "a - +-3 % .=@ Zürich");
+    }
 
     #[test]
     fn columns_stand_under_each_other() {

@@ -1,4 +1,4 @@
-//! Transactions over HTTP, as text and JSON.
+//! Transactions over HTTP, as text.
 
 use crate::grid::{table, wrapped};
 use crate::number::{count, percent, time, value};

@@ -10,6 +10,8 @@
 //! - **The page**: `analysis/src/page.rs` has everything of a recording, `render/src/page/` the page (`frame.rs` what may run in it, `kinds.rs`
 //!   a part for each command, `dense.rs` and `dense.js` series of many points by uPlot, which `vendor/` holds). What a matrix answers:
 //!   `tickmark/src/command/setting/answers.rs`.
+//! - **JSON**: `render/src/json/`, a file a page: a type of which the schema is made, with what each field is taken from (`json_object!`); those of
+//!   commands without a recording, and the list of all: `tickmark/src/command/pages.rs`.
 //! - **A sentence about a figure**: `tickmark-render/src/reason.rs` (marks, notes, missing figures), `comparison/words.rs` (verdicts).
 #![forbid(unsafe_code)]
 
@@ -45,6 +47,6 @@ pub mod scenario;
 pub mod wakes;
 pub mod what_if;
 
-pub use grid::{folded, reader_width, width};
+pub use grid::{folded, in_ascii, is_ascii_locale, reader_width, width};
 pub use number::{count, figure};
 pub use reason::{elsewhere, incomparable, no_figure};

@@ -125,7 +125,7 @@ const ALL: &[Tried] = &[
     tried(
         "report a -o FOLDER/a.html",
         "a.html",
-        Some(("report a --frmat x", "similar")),
+        Some(("report a --frmat x", "unexpected argument")),
         Some("report nosuch -o FOLDER/b.html"),
     ),
     tried(

@@ -1,13 +1,26 @@
-//! docs/PROBES.md, from the specs.
+//! docs/PROBES.md, from the specs, and docs/REFERENCE.md, from the help.
 
 use crate::{Result, shell};
 use std::fmt::Write;
+use std::process::Command;
 use tickmark_wire::{Better, Group, Headline, Metric, Offer, Unit};
 
 const PATH: &str = "docs/PROBES.md";
 
-/// Writes the page.
+/// Writes the pages.
 pub(crate) fn write() -> Result<()> {
+    // The test that compares the reference writes it when told to.
+    let mut cargo = Command::new("cargo");
+    cargo.args([
+        "test",
+        "--quiet",
+        "--package",
+        "tickmark",
+        "--bin",
+        "tickmark",
+        "the_reference_is_the_help",
+    ]);
+    shell::output(cargo.env("TICKMARK_WRITE_REFERENCE", "1").current_dir(shell::root()))?;
     std::fs::write(shell::root().join(PATH), page()).map_err(|e| format!("{PATH}: {e}"))
 }
 

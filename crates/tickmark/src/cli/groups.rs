@@ -78,7 +78,11 @@ const BESIDE: usize = 44;
 
 /// The command line with its help in groups.
 pub(crate) fn grouped(command: clap::Command) -> clap::Command {
-    let width = tickmark_render::width().clamp(2 * INDENT, WIDTH);
+    grouped_at(command, tickmark_render::width().clamp(2 * INDENT, WIDTH))
+}
+
+/// The same for so many columns.
+pub(super) fn grouped_at(command: clap::Command, width: usize) -> clap::Command {
     let header = *command.get_styles().get_header();
     let mut text = String::new();
     for (heading, names) in GROUPS {

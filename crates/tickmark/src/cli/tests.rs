@@ -88,3 +88,28 @@ fn documented_commands_are_commands() {
     assert!(found.len() > 300, "{}", found.len());
     assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), found.len(), wrong.join("\n"));
 }
+
+/// Help of a command and of those below it, as a chapter.
+fn reference(command: &clap::Command, name: &str, page: &mut String) {
+    let mut own = command.clone();
+    let help = own.render_help().to_string();
+    let lines: Vec<&str> = help.lines().map(str::trim_end).collect();
+    *page += &format!("\n## {name}\n\n```text\n{}\n```\n", lines.join("\n").trim());
+    for below in command.get_subcommands().filter(|below| below.get_name() != "help") {
+        reference(below, &format!("{name} {}", below.get_name()), page);
+    }
+}
+
+/// docs/REFERENCE.md is what the help says; `cargo xtask docs` writes it.
+#[test]
+fn the_reference_is_the_help() {
+    let mut page = "# Every command and option\n\n\
+        Made from the command line's definition by `cargo xtask docs`; each chapter is what `--help` prints.\n"
+        .to_owned();
+    reference(&groups::grouped_at(Cli::command(), 80), "tickmark", &mut page);
+    let place = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/REFERENCE.md");
+    if std::env::var_os("TICKMARK_WRITE_REFERENCE").is_some() {
+        std::fs::write(place, &page).unwrap();
+    }
+    assert!(std::fs::read_to_string(place).unwrap_or_default() == page, "stale: cargo xtask docs writes it");
+}

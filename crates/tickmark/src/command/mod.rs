@@ -105,7 +105,8 @@ fn lmbench_tables(
 /// Writes text to standard output; colours go where they are wanted. A reader that has gone (`| head`)
 /// is no error.
 fn print(text: &str) -> Result<(), Error> {
-    write(&tickmark_render::folded(text))
+    let text = tickmark_render::folded(text);
+    if tickmark_render::is_ascii_locale() { write(&tickmark_render::in_ascii(&text)) } else { write(&text) }
 }
 
 /// Writes a text as it is.

@@ -68,3 +68,26 @@ fn recipes_for_the_json_do_what_the_page_says() {
     }
     assert_eq!(ran, [7, 3], "blocks of the page");
 }
+
+/// The pages for each kind of user; what needs root, hosts or minutes stands in blocks that are only parsed.
+#[test]
+#[ignore = "second tier: a minute"]
+fn pages_for_users_do_what_they_say() {
+    let pages = [
+        include_str!("../../../../docs/howto/kernel.md"),
+        include_str!("../../../../docs/howto/server.md"),
+        include_str!("../../../../docs/howto/realtime.md"),
+        include_str!("../../../../docs/howto/hpc.md"),
+        include_str!("../../../../docs/howto/library.md"),
+    ];
+    for page in pages {
+        let (bench, folder) = (Bench::new(), tempfile::tempdir().unwrap());
+        let scripts: Vec<&str> =
+            blocks(page).into_iter().filter(|(is, _)| *is == "sh").map(|(_, text)| text).collect();
+        assert!(!scripts.is_empty(), "{page}");
+        for script in scripts {
+            let done = shell(&bench, folder.path(), script);
+            assert!(done.status.success() && !out(&done).is_empty(), "{script}\n{}", err(&done));
+        }
+    }
+}

@@ -66,3 +66,25 @@ fn without_a_terminal_each_cpu_is_a_line_and_the_end_says_the_cost() {
     assert!(text.lines().last().is_some_and(|line| line.starts_with("this view takes ")), "{text}");
     refused(&bench.run(&["live", "--cpu", "4095"]), 2, &["--cpu", "may run on"]);
 }
+
+/// A terminal that obeys no sequences gets rows, and one of a C locale ASCII.
+#[test]
+fn a_plain_terminal_gets_plain_text() {
+    let bench = Bench::new();
+    let cpu = crate::bench::cpu();
+    let shown = |name: &str, value: &str| {
+        let words = format!("{} live --cpu {cpu} --duration 2s", crate::bench::program());
+        let mut script = Command::new("script");
+        script.args(["-qec", &words, "/dev/null"]).env("TICKMARK_STORE", bench.store());
+        script.env("TERM", "xterm").env("LC_ALL", "C.UTF-8").env(name, value).stdin(Stdio::null());
+        out(&script.output().unwrap())
+    };
+    for (name, value) in [("TERM", "dumb"), ("LC_ALL", "C")] {
+        let text = shown(name, value);
+        assert!(!text.contains("\u{1b}[?") && text.contains("CPU "), "{name}={value}: {text:?}");
+    }
+    assert!(shown("TERM", "xterm").contains("\u{1b}[?1049h"), "the view");
+    assert!(bench.run(&["run", "syscall.null", "--once"]).status.success());
+    let shown = bench.command(&["show"]).env("LC_ALL", "C").output().unwrap();
+    assert!(out(&shown).is_ascii() && out(&shown).contains(" - Linux "), "{}", out(&shown));
+}

@@ -26,7 +26,10 @@ pub(in crate::command) fn run(options: &Asked) -> Result<Code, Error> {
         own: OwnCost::begin(),
     };
     let until = options.duration.map(|time| view.begun + time.to_duration());
-    let shows = options.output.format == Format::Text && std::io::stdout().is_terminal();
+    // A terminal that obeys nothing, or shows ASCII alone, gets rows.
+    let is_plain =
+        tickmark_render::is_ascii_locale() || std::env::var_os("TERM").is_none_or(|term| term == "dumb");
+    let shows = options.output.format == Format::Text && std::io::stdout().is_terminal() && !is_plain;
     let mut screen = shows.then(Screen::open).transpose().map_err(Error::Output)?;
     let control = control();
     let mut next = view.begun + SECOND;
