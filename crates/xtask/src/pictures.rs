@@ -71,7 +71,15 @@ fn shot(tickmark: &Tickmark, recordings: &[&str], name: &str, folder: &Path) -> 
     let page = tempfile::tempdir().map_err(|e| e.to_string())?;
     let file = page.path().join("page.html");
     let file = file.display().to_string();
-    shell::output(&mut tickmark.command(&[&["report"], recordings, &["-o", &file]].concat()))?;
+    match recordings {
+        [one] => drop(shell::output(&mut tickmark.command(&["report", one, "-o", &file]))?),
+        several => {
+            let (html, _) = shell::output(
+                &mut tickmark.command(&[&["compare"], several, &["--format", "html"]].concat()),
+            )?;
+            std::fs::write(&file, html).map_err(|e| e.to_string())?;
+        }
+    }
     for width in WIDTHS {
         for scheme in ["light", "dark"] {
             let picture = folder.join(format!("{name}-{width}-{scheme}.png"));

@@ -86,16 +86,14 @@ fn ends(line: &Line) -> Option<(f64, f64)> {
     Some((interval.low, interval.high))
 }
 
-/// One scale for all rows: what most intervals need, and at least three margins.
+/// One scale for all rows: as far as the farthest interval, and at least three margins.
 fn scale(model: &Model, against: &Against) -> f64 {
     let far = |line: &Line| {
         let (low, high) = ends(line).or_else(|| line.ratio.map(|ratio| (ratio, ratio)))?;
         Some((low - 1.0).abs().max((high - 1.0).abs()))
     };
-    let mut all: Vec<f64> = against.lines.iter().filter_map(far).filter(|far| far.is_finite()).collect();
-    all.sort_by(f64::total_cmp);
-    let most = all.get(all.len().saturating_sub(1) * 9 / 10).copied().unwrap_or(0.0);
-    most.max(3.0 * model.margin).max(1e-4)
+    let all = against.lines.iter().filter_map(far).filter(|far| far.is_finite());
+    all.fold((3.0 * model.margin).max(1e-4), f64::max)
 }
 
 fn body(model: &Model, base: &str, against: &Against) -> Markup {
@@ -182,8 +180,6 @@ fn bar(model: &Model, line: &Line, scale: f64) -> Markup {
             rect class="zone" x=(format!("{:.1}", zone.0)) y="0" width=(format!("{:.1}", zone.1 - zone.0)) height=(HEIGHT) {}
             line class="axis" x1=(at(1.0)) x2=(at(1.0)) y1="0" y2=(HEIGHT) {}
             @if let Some((low, high)) = ends(line) { line class=(out) x1=(at(low)) x2=(at(high)) y1=(middle) y2=(middle) {} }
-            @if ends(line).is_some_and(|(low, _)| low - 1.0 < -scale) { text x="0" y=(middle + 4.0) { "\u{25c2}" } }
-            @if ends(line).is_some_and(|(_, high)| high - 1.0 > scale) { text x=(WIDTH) y=(middle + 4.0) text-anchor="end" { "\u{25b8}" } }
             @if let Some(ratio) = line.ratio { circle class=(if line.changed() { "o" } else { "b" }) cx=(at(ratio)) cy=(middle) r="4" {} }
         }
     }

@@ -92,7 +92,10 @@ pub fn html(report: &Report<'_>) -> String {
 /// The beginning of the page: the answer, and in folds what it rests on.
 fn top(report: &Report<'_>) -> Markup {
     html! {
-        @if let Some((title, answer)) = report.answers.first() { h2 { (title) } (text(answer)) }
+        @if let Some((title, answer)) = report.answers.first() {
+            h2 { (title) }
+            pre class="wrapped" { (anstream::adapter::strip_str(answer).to_string().trim()) }
+        }
         @if let Some(model) = report.comparison { (compared::summary(model)) }
         @for page in report.pages.iter().take(if report.comparison.is_some() { 1 } else { 8 }) { (facts(page)) }
         @if let (None, [page]) = (report.comparison, report.pages) { (answer(page)) (notable(page)) }
@@ -129,7 +132,7 @@ fn notable(page: &Page) -> Markup {
     html! {
         div class="lead" {
             @if first.is_empty() { p { "Nothing notable was found." } }
-            @else { ul { @for one in first { li { (finding::text(one)) } } } }
+            @else { p { strong { "Notes" } } ul { @for one in first { li { (finding::text(one)) } } } }
             @if !rest.is_empty() {
                 details { summary { (rest.len()) " more" } ul { @for one in rest { li { (finding::text(one)) } } } }
             }
