@@ -68,28 +68,23 @@ pub fn text(bill: &Bill) -> String {
     out
 }
 
-/// The answer in a sentence: the whole, the part that is billed, and who has the most of the rest.
+/// The answer in a sentence: what is billed, the whole, and who had the most of the rest.
 fn answer(bill: &Bill) -> String {
     let value = |item: BillItem| {
         bill.parts.iter().find(|(what, ..)| *what == item).map_or(0.0, |(_, value, _)| *value)
     };
-    let billed = value(BillItem::Billed);
+    let billed = format!("{} of CPU time is billed to it", signed(value(BillItem::Billed), time));
+    let largest = bill.parts.iter().map(|(_, value, _)| *value).fold(0.0, f64::max);
+    if bill.total <= 0.0 || largest > bill.total {
+        let left = signed(value(BillItem::Unattributed), time);
+        return format!("{billed}; the accounts of all that ran do not add up ({left} unattributed)");
+    }
     let rest = bill.parts.iter().filter(|(what, ..)| *what != BillItem::Billed);
     let most = rest.max_by(|a, b| a.1.total_cmp(&b.1)).filter(|(_, value, _)| *value > 0.0);
-    let share = if bill.total > 0.0 {
-        format!(" ({})", percent((billed / bill.total).max(0.0)))
-    } else {
-        String::new()
-    };
     let most = most.map_or_else(String::new, |(what, value, _)| {
-        format!("; most of the rest is {}: {}", title(*what), time(*value))
+        format!(", most of the rest {}: {}", title(*what), time(*value))
     });
-    format!(
-        "{} of CPU time in {}, of which {} is billed to it{share}{most}",
-        signed(bill.total, time),
-        time(bill.time.0),
-        signed(billed, time)
-    )
+    format!("{billed}; in its {} all that ran took {}{most}", time(bill.time.0), time(bill.total))
 }
 
 fn notes(bill: &Bill) -> String {

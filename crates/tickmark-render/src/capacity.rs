@@ -18,7 +18,7 @@ pub fn text(all: &[Load<Capacity>]) -> String {
 }
 
 fn block(out: &mut String, observed: &Capacity) {
-    let answer = format!("the limit is kept up to {}", rate(observed.rate.point));
+    let answer = format!("half of the slices keep the limit at {}", rate(observed.rate.point));
     for line in wrapped(&answer, 2) {
         let _ = writeln!(out, "{line}");
     }

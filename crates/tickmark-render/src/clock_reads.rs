@@ -58,17 +58,23 @@ pub fn text(reads: &Reads) -> String {
 
 /// The answer in a sentence: how often, which clock most, and from where.
 fn answer(reads: &Reads, all: f64) -> String {
-    let times = |count: f64| if count == 1.0 { "once".to_owned() } else { format!("{count:.0} times") };
-    let mut text = match reads.count.filter(|count| *count > 0.0) {
-        Some(count) => format!("it reads clocks {:.3} times for each transaction", all / count),
-        None => format!("it reads clocks {} in {}", times(all), time(reads.time)),
+    let each = reads.count.filter(|count| *count > 0.0);
+    let times = |count: f64| match each {
+        Some(each) => format!("{:.3} times", count / each),
+        None if count == 1.0 => "once".to_owned(),
+        None => format!("{count:.0} times"),
     };
+    let over = each.map_or_else(|| format!("in {}", time(reads.time)), |_| "for each transaction".to_owned());
+    if all == 0.0 {
+        return format!("no read of a clock through the C library was counted {over}");
+    }
+    let mut text = format!("it reads clocks {} {over}", times(all));
     let most = reads.clocks.iter().max_by(|a, b| a.1.total_cmp(&b.1));
-    if let Some((clock, count)) = most.filter(|(_, count)| *count > 0.0) {
+    if let Some((clock, count)) = most.filter(|_| reads.clocks.len() > 1) {
         let _ = write!(text, ", {clock} {}", times(*count));
     }
     if let Some((site, count)) = reads.sites.first() {
-        let _ = write!(text, "; {} come from {site}", percent(count / all));
+        let _ = write!(text, "; {} of them from {site}", percent(count / all));
     }
     text
 }

@@ -164,6 +164,10 @@ impl Page<'_> {
         for one in &self.checked.differences {
             let _ = writeln!(out, "  {}", difference(one));
         }
+        // Without a history there is nothing to show, and what to do stands above.
+        if self.checked.lines.is_empty() {
+            return out;
+        }
         out.push('\n');
         let heads = Self::HEADS.map(str::to_owned).to_vec();
         table(

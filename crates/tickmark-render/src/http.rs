@@ -59,14 +59,22 @@ fn answer(observed: &HttpSummary) -> String {
                 time(client.point)
             )
         }
-        (Some(one), None) | (None, Some(one)) => {
-            format!("each transaction costs {} of CPU time", time(one.point))
+        (Some(server), None) => {
+            format!("each transaction costs the server {} of CPU time", time(server.point))
+        }
+        (None, Some(client)) => {
+            format!("each transaction costs the client {} of CPU time", time(client.point))
         }
         (None, None) => return parts.join(", "),
     });
     let refused = observed.limit.refuses_response();
     let latency = observed.times[1].as_ref().filter(|_| !refused).or(observed.times[0].as_ref());
-    parts.extend(latency.map(|times| format!("99 of 100 take at most {}", time(times.quantile(0.99)))));
+    parts.extend(
+        latency.map(|times| format!("99 of 100 answers take at most {}", time(times.quantile(0.99)))),
+    );
+    let missed = observed.missed.unwrap_or(0.0);
+    parts.extend((observed.failed > 0.0).then(|| format!("{} failed", percent(observed.failed))));
+    parts.extend((missed > 0.0).then(|| format!("{} were due and not sent", percent(missed))));
     parts.join("; ")
 }
 
@@ -148,7 +156,7 @@ fn limit(observed: &HttpSummary) -> String {
         Limit::Client => "the client was the limit".to_owned(),
         Limit::Late => "the client was late".to_owned(),
         Limit::Server => "the server was the limit".to_owned(),
-        Limit::Shared => "their one CPU was the limit".to_owned(),
+        Limit::Shared => "client and server share one CPU, which was the limit".to_owned(),
         Limit::None => String::new(),
     }
 }

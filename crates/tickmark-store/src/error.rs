@@ -6,6 +6,12 @@ use tickmark_wire::Format;
 /// Why something could not be read or kept. What to try is for the caller to say.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
+    /// There are no recordings.
+    #[error("no recordings in {}", store.display())]
+    Empty {
+        /// Where they were looked for.
+        store: PathBuf,
+    },
     /// No recording has this name.
     #[error("no recording {name}{near} in {}", store.display())]
     Unknown {

@@ -335,11 +335,7 @@ impl Store {
             }
         }
         let (name, store) = (name.to_owned(), self.root.clone());
-        Err(if entries.is_empty() {
-            Error::Unknown { name, near: String::new(), store }
-        } else {
-            Error::NoneUsable { name, store }
-        })
+        Err(if entries.is_empty() { Error::Empty { store } } else { Error::NoneUsable { name, store } })
     }
 
     /// The recording of this store that a name means.

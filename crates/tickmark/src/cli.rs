@@ -75,7 +75,7 @@ pub(crate) enum Command {
     /// Measure this machine, save the recording and show it
     #[command(after_help = RUN_EXAMPLES)]
     Run(Run),
-    /// List every probe: what it times and where the definition comes from
+    /// List every probe, and what it times
     #[command(
         after_help = "Examples:\n  tickmark list\n  tickmark list --syscalls lmbench\n  tickmark list clock 'op.*' --format json"
     )]
@@ -427,6 +427,7 @@ pub(crate) enum ExportFormat {
 #[derive(Debug, Args)]
 pub(crate) struct Schema {
     /// Which command, or the name at the top of its JSON [default: list all]
+    #[arg(value_name = "COMMAND", allow_hyphen_values = true)]
     pub(crate) command: Vec<String>,
 }
 

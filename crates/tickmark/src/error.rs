@@ -75,7 +75,8 @@ impl Error {
         match self {
             Self::UnknownProbe { .. } | Self::Usage(_) => Code::Usage,
             Self::Store { source } => match source {
-                Store::Unknown { .. }
+                Store::Empty { .. }
+                | Store::Unknown { .. }
                 | Store::NoneUsable { .. }
                 | Store::Ambiguous { .. }
                 | Store::Unkept(_) => Code::Usage,
@@ -120,6 +121,7 @@ impl From<tickmark_lab::Error> for Error {
 /// The command to try after an error of a store.
 fn next(error: &Store) -> &'static str {
     match error {
+        Store::Empty { .. } => "; `tickmark run` makes one",
         Store::Unknown { .. } | Store::NoneUsable { .. } => "; `tickmark recordings` lists them",
         Store::Ambiguous { .. } => "; give more of the id",
         Store::NoHome => "; use --store DIR",

@@ -105,3 +105,18 @@ pub(crate) fn answer(against: &Against, margin: f64) -> String {
         parts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
     known.join(", ")
 }
+
+/// The figures that changed most: the first of those that got worse, and of those that got better.
+pub(crate) fn largest(against: &Against, margin: f64) -> Option<String> {
+    let changed = by_kind(against)
+        .into_iter()
+        .filter(|(kind, _)| !matches!(kind, Kind::Open | Kind::Same | Kind::Apart));
+    let one = |(_, lines): (Kind, Vec<&Line>)| {
+        let line = lines.first()?;
+        let printed = words::printed(line, &against.basis, margin);
+        let figure = if line.figure == "value" { String::new() } else { format!(" {}", line.figure) };
+        Some(format!("{}{figure} {} ({})", line.metric, printed.change, printed.interval))
+    };
+    let most: Vec<String> = changed.filter_map(one).collect();
+    (!most.is_empty()).then(|| format!("largest: {}", most.join(", ")))
+}

@@ -1,6 +1,6 @@
 //! For a terminal: the answer, then what changed, then the rest and what it rests on.
 
-use super::kinds::{Kind, answer, by_kind, next};
+use super::kinds::{Kind, answer, by_kind, largest, next};
 use super::strip;
 use super::words::{self, Printed};
 use crate::grid::{hanging, lines, width, wrapped};
@@ -37,6 +37,9 @@ pub fn render(model: &Model) -> String {
 
 fn write_comparison(out: &mut String, model: &Model, against: &Against) {
     let _ = writeln!(out, "{}", wrapped(&answer(against, model.margin), 0).join("\n"));
+    if let Some(line) = largest(against, model.margin) {
+        let _ = writeln!(out, "{}", hanging(&line));
+    }
     let next = next(against);
     next.iter().for_each(|next| {
         let _ = writeln!(out, "{}", hanging(next));

@@ -18,9 +18,11 @@ json_object! {
         constant: Option<f64> = of.judged.and_then(|judged| judged.curve).map(|curve| curve.constant),
         /// What a tick more a second costs.
         per_hz: Option<f64> = of.judged.and_then(|judged| judged.curve).map(|curve| curve.per_hz),
-        /// What a longer period costs.
+        /// What each second more between two ticks costs.
         by_period: Option<f64> = of.judged.and_then(|judged| judged.curve).map(|curve| curve.by_period),
+        /// Share by which the levels differ from the curve.
         misfit: Option<f64> = of.judged.map(|judged| judged.misfit),
+        /// Share by which the worst level is above the best.
         range: Option<f64> = of.judged.map(|judged| judged.range),
         p: Option<f64> = of.judged.map(|judged| judged.p),
         margin: f64 = margin,
@@ -38,8 +40,9 @@ json_object! {
 
     struct LevelPage(of: &Level) {
         hz: f64 = of.hz,
-        cost: f64 = of.cost,
-        /// Of each boot.
+        /// Mean of the boots; none where there is none.
+        cost: Option<f64> = super::finite(of.cost),
+        /// Value of each boot: where the number is better higher, its inverse is the cost.
         boots: Vec<f64> = of.values.clone(),
         planned: usize = of.planned,
     }

@@ -7,15 +7,15 @@ use std::collections::BTreeMap;
 use tickmark_analysis::bill::Bill;
 
 json_object! {
-    /// CPU time of a command by who had it.
+    /// CPU time of a command by who had it, ns.
     pub struct BillPage(bill: &Bill) {
         command: String = bill.command.clone(),
         runs: usize = bill.runs,
-        /// The number that it counted, where it prints one.
+        /// How often what --count names was done in a run.
         count: Option<f64> = bill.count.0,
         ran_already: bool = bill.ran_already,
         time: f64 = bill.time.0,
-        /// Of all CPUs.
+        /// What the tasks that computed on every CPU did not get.
         total: f64 = bill.total,
         unwatched: Unwatched = Unwatched::new(bill),
         parts: BTreeMap<&'static str, PartPage> = bill.parts.iter().map(|(what, value, runs)| (name(*what).1, PartPage::new(*value, runs))).collect(),

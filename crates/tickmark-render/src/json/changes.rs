@@ -40,7 +40,8 @@ json_object! {
         from: Option<PointPage> = PointPage::at(series, level.change.at),
         before: f64 = level.change.before,
         after: f64 = level.change.after,
-        ratio: f64 = level.change.after / level.change.before,
+        /// None from 0.
+        ratio: Option<f64> = super::finite(level.change.after / level.change.before),
         p: f64 = level.change.p,
         /// Facts that changed with it.
         environment: Vec<FactChange> = level.differences.iter().map(FactChange::new).collect(),

@@ -11,13 +11,13 @@ json_object! {
         runs: usize = reads.runs,
         /// Of a run, ns.
         time: f64 = reads.time,
-        /// The number that it counted, where it prints one.
+        /// How often what --count names was done in a run.
         count: Option<f64> = reads.count,
         /// Why reads were not seen.
         not_seen: Vec<String> = reads.blind.clone(),
         /// `uprobes` or `preload`.
         by: &'static str = if reads.by_kernel { "uprobes" } else { "preload" },
-        /// The kernel's own.
+        /// Calls of the C library's clock_gettime that the kernel counted (uprobes).
         kernel: Option<f64> = reads.kernel,
         system_calls: Option<Vec<CountPage>> = reads.system_calls.as_deref().map(each),
         calls: Vec<CountPage> = each(&reads.calls),

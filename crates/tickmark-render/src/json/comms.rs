@@ -11,7 +11,7 @@ use tickmark_stats::linear::LineSegment;
 use tickmark_wire::Host;
 
 json_object! {
-    /// Ways to send messages, by size.
+    /// Ways to send messages, by size: times in ns, rates in bytes a second, loads as shares of a CPU.
     pub struct CommsPage(all: &[Comms]) {
         comms: Vec<WayPage> = all.iter().map(WayPage::new).collect(),
         /// Cost of a byte and of a packet, over the packets' sizes.
@@ -25,7 +25,7 @@ json_object! {
     struct WayPage(of: &Comms) {
         metric: String = of.metric.clone(),
         title: String = of.title.clone(),
-        /// A time is that of so many messages.
+        /// The time of a message is a round trip (`whole`) by this.
         divisor: f64 = of.divisor,
         /// Why there are no figures.
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -104,6 +104,7 @@ json_object! {
         unexplained: Option<f64> = of.unexplained,
         windows: usize = of.windows.0,
         refused: usize = of.windows.1,
+        /// Counts for each round trip.
         per_message: PerMessagePage = PerMessagePage::new(&of.per_message),
     }
 

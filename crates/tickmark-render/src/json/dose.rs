@@ -9,7 +9,7 @@ use tickmark_stats::dose::Slope;
 use tickmark_wire::Arguments;
 
 json_object! {
-    /// A server whose clock reads were made slower.
+    /// A server whose clock reads were made slower: times in ns.
     pub struct DosePage(dosed: &Dosed) {
         server: String = dosed.server.clone(),
         arguments: Arguments = dosed.arguments.clone(),
@@ -29,9 +29,11 @@ json_object! {
         op_cost: Option<f64> = dosed.operation.as_ref().map(|(_, each)| *each),
         read_cost: ReadCost = ReadCost::new(dosed.read),
         doses: Vec<DoseRow> = dosed.rows.iter().map(DoseRow::new).collect(),
-        /// More cost for each ns that the reads of a transaction take longer.
+        /// More cost of a transaction for each ns that one read takes longer: its number of reads.
         slope: Option<SlopePage> = dosed.slope.map(|slope| SlopePage::new(&slope)),
+        /// The same for each ns that all counted reads of a transaction take longer together.
         each: Option<SlopePage> = dosed.each.map(|slope| SlopePage::new(&slope)),
+        /// Context switches more for each ns that one read takes longer.
         switches: Option<SlopePage> = dosed.switches.map(|slope| SlopePage::new(&slope)),
         /// Whether the cost is what the count of reads predicts.
         verdict: Option<&'static str> = dosed.verdict().map(|verdict| match verdict {

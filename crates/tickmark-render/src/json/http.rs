@@ -11,7 +11,7 @@ use tickmark_stats::Estimate;
 use tickmark_wire::Arguments;
 
 json_object! {
-    /// Transactions: rate, CPU time, latency.
+    /// Transactions: rate a second, CPU time and latency in ns.
     pub struct Loads(all: &[Load]) {
         loads: Vec<LoadPage> = all.iter().map(LoadPage::new).collect(),
     }
@@ -43,9 +43,9 @@ json_object! {
         cpu: CpuPage = CpuPage::new(&of.cpu),
         /// Of it in the kernel.
         system_share: BothSides = BothSides::new(of.system),
-        /// Share of the time runnable without a CPU.
+        /// Time runnable without a CPU, ns for each transaction.
         waited: BothSides = BothSides::new(of.waited),
-        /// Share of the time on a CPU.
+        /// CPUs in use: of the client those that it waited for, too; may be above 1.
         busy: BothSides = BothSides::new(of.busy),
         /// Context switches of a transaction.
         switches: Option<f64> = of.counts[0],
@@ -53,7 +53,7 @@ json_object! {
         clock_reads: Option<f64> = of.counts[2],
         failed: f64 = of.failed,
         faults: BTreeMap<String, u64> = counts(&of.faults),
-        /// Share that was not sent in time.
+        /// Share that was due and not sent until the end.
         missed: Option<f64> = of.missed,
         /// By what is timed.
         latency: BTreeMap<&'static str, Option<SpreadPage>> = latency(of),
@@ -84,7 +84,7 @@ json_object! {
         quantiles: BTreeMap<&'static str, f64> = QUANTILES.iter().map(|(name, q)| (*name, of.quantile(*q))).collect(),
     }
 
-    /// The highest rate at which a server keeps a limit, requests a second.
+    /// The rate at which half of the slices keep a limit, requests a second.
     pub struct Capacities(all: &[Load<Capacity>]) {
         capacities: Vec<CapacityLoad> = all.iter().map(CapacityLoad::new).collect(),
     }
@@ -107,7 +107,7 @@ json_object! {
         broke: f64 = of.broke,
         /// Rate of a closed loop.
         closed_loop: f64 = of.closed,
-        /// Share of the requests that the client sent late.
+        /// Share of the slices that did not count, as the client itself was late.
         late_share: f64 = of.late,
     }
 }

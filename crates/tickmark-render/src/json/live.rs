@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use tickmark_analysis::live::History;
 
 json_object! {
-    /// Every CPU over the last second: times in ns.
+    /// Every CPU, now: times in ns; what was not observed in the last second is the latest, up to 30 s old.
     pub struct LiveLine(at: Timestamp, all: &[History], own: f64) {
         at: Timestamp = at,
         own_share_of_a_cpu: f64 = own,
@@ -16,8 +16,10 @@ json_object! {
     struct CpuPage(of: &History) {
         cpu: u32 = of.cpu,
         busy: Option<f64> = of.last().busy,
+        /// Share of the CPU.
         interrupts: Option<f64> = of.last().interrupts,
         steal: Option<f64> = of.last().steal,
+        /// Each second.
         timer_interrupts: Option<f64> = of.last().timer_interrupts,
         wake_up: Option<WakeUp> = of.last().late.map(|(median, max)| WakeUp::new(median, max)),
         lost_share: Option<f64> = of.last().gaps.map(|(share, _)| share),

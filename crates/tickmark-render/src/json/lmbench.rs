@@ -9,7 +9,7 @@ use tickmark_analysis::lmbench::{Filled, Head, Missing, Page as Filling, System}
 json_object! {
     /// lmbench's tables of one system or more.
     pub struct Tables(page: &Filling, beside: &str) {
-        /// `mean` or `floor`, of each system.
+        /// `mean`, `floor` or `imported`, of each system.
         figures: Vec<&'static str> = page.figures.clone(),
         tables: Vec<TablePage> = page.tables.iter().map(|table| TablePage::new(table, beside)).collect(),
         /// Titles of tables for which nothing was measured.

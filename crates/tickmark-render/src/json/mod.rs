@@ -50,6 +50,12 @@ pub trait Page: Serialize + JsonSchema {
     const NAME: &'static str;
     /// Raised when a reader of an older one would misunderstand.
     const VERSION: u32 = 1;
+
+    /// Its description, where that of its type is not meant.
+    #[must_use]
+    fn about() -> Option<serde_json::Value> {
+        None
+    }
 }
 
 /// Name and version of what follows.
@@ -81,6 +87,14 @@ pub fn schema<T: Page>() -> Schema {
         .for_serialize()
         .into_generator()
         .into_root_schema_for::<Versioned<'_, T>>();
+    // Its own words, and not those of what it stands in.
+    let about = T::about().or_else(|| {
+        let own = SchemaSettings::draft2020_12().for_serialize().into_generator().into_root_schema_for::<T>();
+        own.get("description").cloned()
+    });
+    if let Some(about) = about {
+        all.insert("description".to_owned(), about);
+    }
     all.insert("title".to_owned(), format!("tickmark {}, version {}", T::NAME, T::VERSION).into());
     let own = json_schema!({
         "type": "object",
@@ -112,6 +126,11 @@ impl<T> Recorded<T> {
 impl<T: Page> Page for Recorded<T> {
     const NAME: &'static str = T::NAME;
     const VERSION: u32 = T::VERSION;
+
+    fn about() -> Option<serde_json::Value> {
+        let own = SchemaSettings::draft2020_12().for_serialize().into_generator().into_root_schema_for::<T>();
+        own.get("description").cloned()
+    }
 }
 
 /// Defines a type of JSON together with what each of its fields is made from.

@@ -69,16 +69,16 @@ json_object! {
         /// Holds the median of such runs, with the confidence beside.
         interval: Option<[f64; 2]> = row.value.map(|value| ends(value.interval)),
         confidence: Option<f64> = row.value.map(|value| value.confidence),
-        /// Standard deviation of the runs by their mean.
+        /// Standard deviation of the runs by the figure; none of two states.
         cv: Option<f64> = row.cv(),
         /// Mean cost of an operation, where the figure is a floor.
         mean: Option<f64> = row.mean,
-        /// CPU time of an operation by its time.
+        /// CPU time of an operation, ns.
         cpu: Option<f64> = row.cpu,
         runs: usize = row.runs,
         /// Share of the batches that something interrupted.
         disturbed_share: Option<f64> = row.disturbed,
-        /// Share of the CPU that other tasks had meanwhile.
+        /// The largest share of the CPU that other tasks had in a run; none where fewer than half of the runs were contended.
         contended_share: Option<f64> = row.contended,
         contended_runs: usize = row.contended_runs,
         excluded: Excluded = Excluded::new(row),

@@ -6,7 +6,7 @@ use tickmark_analysis::scenario::{Errors, Scenario, Timer};
 use tickmark_stats::Sorted;
 
 json_object! {
-    /// How far from their time the timers of a program went off.
+    /// How far from their time the timers of a program went off: ns, early is negative.
     pub struct Scenarios(all: &[Scenario]) {
         scenarios: Vec<ScenarioPage> = all.iter().map(ScenarioPage::new).collect(),
     }

@@ -9,7 +9,7 @@ use tickmark_analysis::what_if::{Clocked, WhatIf};
 use tickmark_stats::tick::Train;
 
 json_object! {
-    /// CPUs that were watched, each with its recording.
+    /// CPUs that were watched, each with its recording: times in ns, shares of 1.
     pub struct TickPage(all: Vec<CpuNoise>) {
         cpus: Vec<CpuNoise> = all,
     }

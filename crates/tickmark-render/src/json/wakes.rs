@@ -8,7 +8,7 @@ use tickmark_analysis::report::Header;
 use tickmark_analysis::wakes::{Extreme, Limit, WaitMethodRow, WakeUpSummary, Wakes};
 
 json_object! {
-    /// Ways to wait, and how late each wakes.
+    /// Ways to wait, and how late each wakes: times in ns, shares of 1.
     pub struct WakesPage(wakes: &Wakes, headers: &[Header]) {
         confidence: f64 = wakes.confidence,
         /// The share of later wake-ups that was to be excluded.
@@ -43,7 +43,7 @@ json_object! {
         max: f64 = of.worst(),
         /// Share that was early.
         early: f64 = of.early,
-        /// CPU time by time.
+        /// CPU time of a wake-up, ns.
         cpu: Option<f64> = of.cpu,
         once_in_ten_times_as_many: BeyondPage = match &of.beyond {
             Ok(beyond) => BeyondPage::Fitted(FittedPage::new(beyond)),
@@ -67,7 +67,7 @@ json_object! {
         count: usize = of.count,
         /// With the confidence of the page.
         share_at_most: f64 = of.share,
-        /// Wake-ups that would show the bound; null where it is shown.
+        /// Wake-ups after which the bound is shown if as many go on to be later; null where more are later than the bound allows.
         #[serde(skip_serializing_if = "Option::is_none")]
         wakes_needed: Option<Option<f64>> = bounded.then_some(of.needs),
     }

@@ -44,6 +44,7 @@ pub(crate) fn summary(model: &Model) -> Markup {
         div class="lead" {
             @for against in &model.against {
                 p { strong { (kinds::answer(against, model.margin)) } }
+                @if let Some(largest) = kinds::largest(against, model.margin) { p { (largest) } }
                 p { (words::label(&against.party)) " against " (base) }
                 @if let Some(next) = kinds::next(against) { p class="note" { (next) } }
             }
@@ -153,7 +154,7 @@ fn row(model: &Model, against: &Against, kind: Kind, line: &Line, scale: f64) ->
                 details {
                     summary { (line.metric) @if line.figure != "value" { " " span class="note" { (line.figure) } } }
                     p { (printed.verdict) }
-                    p { (base) " before, " (other) " after; " (printed.change) " (" (printed.interval) ")" }
+                    p { "baseline " (base) ", candidate " (other) ": " (printed.change) @if printed.interval != "-" { ", " (printed.interval.trim_matches(['(', ')'])) } }
                     (dots(&strip::places(&line.values)))
                 }
             }

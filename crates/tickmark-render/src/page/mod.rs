@@ -10,7 +10,7 @@ mod spread;
 
 use crate::comparison::words;
 use crate::plot::Drawing;
-use crate::report::text::{fact, header};
+use crate::report::text::fact;
 use crate::{bill, capacity, clock_reads, comms, dose, finding, http, noise, report, scenario, wakes};
 use frame::Section;
 use maud::{Markup, PreEscaped, html};
@@ -106,14 +106,15 @@ fn top(report: &Report<'_>) -> Markup {
 fn facts(page: &Page) -> Markup {
     let h = &page.model.header;
     let created = h.created.split('.').next().unwrap_or_default().replace('T', " ");
-    let whole = header(h);
-    let mut lines = whole.lines();
+    let machine = report::machine(h);
+    let machine: Vec<&str> = machine.lines().filter(|line| !line.starts_with("changed while")).collect();
     html! {
         details class="facts" {
-            summary { (lines.next().unwrap_or_default()) }
-            @for line in lines { p { (line) } }
+            summary { (machine.join(" \u{b7} ")) }
+            @for line in report::instrument(h).lines() { p { (line) } }
             p { "recording " code { (h.id) } " of " (created) " UTC" }
         }
+        @for line in report::changed(h) { p class="note" { (line) } }
     }
 }
 

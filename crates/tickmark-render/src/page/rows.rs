@@ -99,7 +99,7 @@ fn line(row: &Row, offers: &[Offer]) -> Markup {
     html! {
         "\n"
         tr class=[marked.then_some("marked")] {
-            td { details { summary { (row.title.trim()) } (how(row, offers)) } }
+            td { details { summary { (row.title.trim()) } (how(row, offers, &notes)) } }
             td class="n" data-v=(sorts(row.value.map(|value| value.point))) { (shown) }
             td class="n" data-v=(sorts(row.mean)) { (mean) }
             td class="n" data-v=(sorts(row.cv())) { (row.cv().map_or_else(String::new, percent)) }
@@ -116,7 +116,7 @@ fn one_line(notes: &[String]) -> Markup {
 }
 
 /// How the figure was obtained, and what each run says.
-fn how(row: &Row, offers: &[Offer]) -> Markup {
+fn how(row: &Row, offers: &[Offer], notes: &[String]) -> Markup {
     let gives = |offer: &&Offer| {
         let of = |metric: &tickmark_wire::Metric| {
             let name = metric.name.as_str();
@@ -142,6 +142,7 @@ fn how(row: &Row, offers: &[Offer]) -> Markup {
                 dt { "interval" }
                 dd { (value(estimate.interval.low)) " to " (value(estimate.interval.high)) ", " (percent(estimate.confidence)) ", of " (count(row.runs as u32, "run")) " of " (row.made) }
             }
+            @if !notes.is_empty() { dt { "notes" } dd { (notes.join("; ")) } }
             @if !runs.is_empty() {
                 dt { @if row.mean.is_some() { "runs: floor (mean)" } @else { "runs" } }
                 dd { (runs.join(", ")) }

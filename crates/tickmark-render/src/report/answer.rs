@@ -46,7 +46,10 @@ pub(crate) fn lines(model: &Model) -> Vec<(&'static str, String)> {
     let usual = rows(model).filter(|row| row.contended.is_some()).count() * 2 > rows(model).count();
     let value = |metric: &str| {
         let row = row(metric)?;
-        let shown = number::value(row.value.as_ref()?.point, row.deviation, row.unit);
+        let mut shown = number::value(row.value.as_ref()?.point, row.deviation, row.unit);
+        if row.runs < row.made {
+            shown += &format!(" in {} of {} runs", row.runs, row.made);
+        }
         Some(if row.contended.is_some() && !usual { format!("{shown} (contended)") } else { shown })
     };
     let lines = [
@@ -55,7 +58,7 @@ pub(crate) fn lines(model: &Model) -> Vec<(&'static str, String)> {
             "system calls",
             joined(&[("the shortest takes", value("syscall.null")), ("a read", value("syscall.read"))]),
         ),
-        ("wake-ups", wake_ups(row("timer.clock_nanosleep.late"))),
+        ("wake-ups", wake_ups(row("timer.clock_nanosleep.late"), value("timer.clock_nanosleep.late"))),
         (
             "switches",
             joined(&[
@@ -117,16 +120,14 @@ fn clocks(header: &Header, row: Option<&Row>, value: Option<String>) -> Option<S
     Some(format!("CLOCK_MONOTONIC is read in {}{} ({source})", value?, how.unwrap_or_default()))
 }
 
-fn wake_ups(row: Option<&Row>) -> Option<String> {
-    let row = row?;
-    let middle = number::value(row.value.as_ref()?.point, row.deviation, row.unit);
-    let tail = row.notes.iter().find_map(|note| match note {
+fn wake_ups(row: Option<&Row>, middle: Option<String>) -> Option<String> {
+    let tail = row?.notes.iter().find_map(|note| match note {
         Note::Percentiles { p99, max, count } => {
             Some(format!(", p99 {}, worst {} ({count} sleeps)", number::time(*p99), number::time(*max)))
         }
         _ => None,
     });
-    Some(format!("{middle} late in the median{}", tail.unwrap_or_default()))
+    Some(format!("{} late in the median{}", middle?, tail.unwrap_or_default()))
 }
 
 fn lost(row: Option<&Row>, value: impl Fn(&str) -> Option<String>) -> Option<String> {
@@ -135,7 +136,9 @@ fn lost(row: Option<&Row>, value: impl Fn(&str) -> Option<String>) -> Option<Str
         let rate = value("tick.rate").map_or_else(String::new, |rate| format!(" at {rate}"));
         format!(", {share} by the tick ({cost}{rate})")
     });
-    Some(format!("{share} of the CPU{}", tick.unwrap_or_default()))
+    let tick = tick.unwrap_or_default();
+    let runs = if row?.runs > 1 { " in the median run" } else { "" };
+    Some(format!("{share} of the CPU{runs}{tick}"))
 }
 
 /// How far runs differ, and by how much others had the CPU.

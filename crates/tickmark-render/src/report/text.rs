@@ -69,7 +69,16 @@ fn headlines(out: &mut String, model: &Model) {
     let all = || model.groups.iter().flat_map(|(_, rows)| rows);
     let shown: Vec<&Row> = all().filter(|row| answer::is_headline(row)).collect();
     let heads = ["", "floor", "mean", "CV", "disturbed"].map(str::to_owned).to_vec();
-    let cells = std::iter::once(heads).chain(shown.iter().map(|row| cells(row)));
+    let is_median =
+        |row: &&Row| row.marks.iter().chain(&row.floor_marks).any(|mark| matches!(mark, Mark::Median));
+    let marked = |row: &&Row| {
+        let mut cells = cells(row);
+        if is_median(row) {
+            cells[1].insert(0, '~');
+        }
+        cells
+    };
+    let cells = std::iter::once(heads).chain(shown.iter().map(marked));
     let contended = |at: usize| at.checked_sub(1).is_some_and(|at| shown[at].contended.is_some());
     out.push('\n');
     for (at, line) in grid::lines(cells, 1..=4).into_iter().enumerate() {
@@ -83,8 +92,9 @@ fn headlines(out: &mut String, model: &Model) {
     }
     let any = shown.iter().any(|row| row.contended.is_some());
     let rest = format!(
-        "{}floor: 10th percentile of short batches, without ticks; mean: of all. tickmark show {} has all {} figures, and what each column is",
+        "{}{}floor: 10th percentile of short batches, without ticks, or the median of latencies; mean: of all. tickmark show {} has all {} figures, with notes",
         if any { "* contended; " } else { "" },
+        if shown.iter().any(is_median) { "~ median: too few batches for a floor; " } else { "" },
         model.header.id,
         all().count()
     );

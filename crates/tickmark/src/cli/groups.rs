@@ -182,7 +182,7 @@ fn copyable(command: &str, width: usize) -> String {
 
 /// A command that can be copied, and what it does.
 fn example(line: &str) -> Option<(&str, &str)> {
-    let line = line.strip_prefix("  ").filter(|line| !line.starts_with(' '))?;
+    let line = line.strip_prefix("  ").filter(|line| line.starts_with("tickmark "))?;
     let (command, about) = line.split_once("  ").unwrap_or((line, ""));
     Some((command, about.trim_start()))
 }

@@ -7,7 +7,7 @@ use crate::progress::{Progress, View};
 use crate::{progress, selection};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use tickmark_analysis::report::{self, Model, RowStatus};
+use tickmark_analysis::report::{self, Model, Row, RowStatus};
 use tickmark_drive::target::Guest;
 use tickmark_drive::{Control, Target, ThisMachine, plan};
 use tickmark_render::report::Shown;
@@ -67,7 +67,30 @@ fn keep(
     let model = report::build(&recording, &|_| true, false);
     let stopped = control.stopped();
     show(&recording, &model, text, stopped)?;
-    Ok(exit_code(&recording, &model, stopped))
+    let code = exit_code(&recording, &model, stopped);
+    if code == Code::Partly && !stopped {
+        let rows = model.groups.iter().flat_map(|(_, rows)| rows).filter(|row| lacks(&recording, row));
+        let names: Vec<&str> = rows.map(|row| row.metric.as_str()).collect();
+        let (first, more) = (
+            names.iter().take(NAMED).copied().collect::<Vec<_>>().join(", "),
+            names.len().saturating_sub(NAMED),
+        );
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        anstream::eprintln!("partly done (exit code 4): without a figure in some or all runs: {first}{more}");
+    }
+    Ok(code)
+}
+
+/// Metrics that a line names.
+const NAMED: usize = 3;
+
+/// True if a figure is missing that this system could have given, or that was asked for by its name.
+fn lacks(recording: &Recording, row: &Row) -> bool {
+    match row.status {
+        RowStatus::Ok | RowStatus::Unknown => false,
+        RowStatus::Unsupported => by_name(recording, &row.metric),
+        RowStatus::Partly | RowStatus::Failed | RowStatus::Timeout | RowStatus::Missing => true,
+    }
 }
 
 /// Carries out plans on this machine, all at the same time, and keeps what comes of each, under its name; and whether the user
@@ -296,7 +319,7 @@ pub(in crate::command) fn saved(recording: &Recording, stopped: bool, again: &st
     let when = meta.created.to_zoned(jiff::tz::TimeZone::system()).strftime("%Y-%m-%d %H:%M").to_string();
     let how = if stopped { "interrupted; " } else { "" };
     crate::command::print(&format!(
-        "\n{how}saved as {} ({}, {when})        tickmark {again} {}\n",
+        "\n{how}saved as {} ({}, {when})\ntickmark {again} {}\n",
         meta.id, meta.name, meta.id
     ))
 }
@@ -322,11 +345,7 @@ fn exit_code(recording: &Recording, model: &Model, stopped: bool) -> Code {
         let lacks = rows().count() > 0 && rows().all(|row| row.status == RowStatus::Unsupported);
         return if lacks { Code::Partly } else { Code::Failed };
     }
-    let partly = rows().any(|row| match row.status {
-        RowStatus::Ok | RowStatus::Unknown => false,
-        RowStatus::Unsupported => by_name(recording, &row.metric),
-        RowStatus::Partly | RowStatus::Failed | RowStatus::Timeout | RowStatus::Missing => true,
-    });
+    let partly = rows().any(|row| lacks(recording, row));
     let failed = |run: &RecordedRun| matches!(run.status, Status::Failed(_) | Status::TimedOut(_));
     if partly || stopped || !recording.complete() || recording.runs.iter().any(failed) {
         Code::Partly
