@@ -13,8 +13,8 @@ fn typing_errors() {
     refused(&bench.run(&["run", "--runs", "0"]), 2, &["--runs"]);
     refused(&bench.run(&["run", "--priority", "fifo:99"]), 2, &["fifo:1 to fifo:98"]);
     refused(&bench.run(&["show", "nothing"]), 2, &["nothing", "tickmark recordings"]);
-    refused(&bench.run(&["show", "last", "syscall.null"]), 2, &["last"]);
-    refused(&bench.run(&["run", "--resume", "last"]), 2, &["last"]);
+    refused(&bench.run(&["show", "last", "syscall.null"]), 2, &["no recordings", "tickmark run"]);
+    refused(&bench.run(&["run", "--resume", "last"]), 2, &["no recordings"]);
     refused(&bench.run(&["run", "--cpu", "0-1", "syscall.null"]), 2, &["the number of one CPU"]);
     refused(&bench.run(&["run", "switch.2p.0k.acros"]), 2, &["did you mean switch.2p.0k.across"]);
     refused(
@@ -239,4 +239,16 @@ fn without_a_vdso() {
     let findings = model["findings"].to_string();
     assert!(findings.contains("no vDSO"), "{findings}");
     assert!(row(&model, "clock.monotonic.read")["value"].as_f64().unwrap() > 0.0);
+}
+
+/// What is no UTF-8 is a wrong argument, and no reason to panic.
+#[test]
+fn arguments_of_any_bytes_are_refused() {
+    use std::os::unix::ffi::OsStrExt;
+    for before in [&["stat"][..], &["compare"]] {
+        let mut command = Bench::new().command(before);
+        command.arg(std::ffi::OsStr::from_bytes(b"a\xff"));
+        let output = command.output().unwrap();
+        refused(&output, 2, &["UTF-8"]);
+    }
 }

@@ -67,7 +67,7 @@ fn what_interrupts_a_cpu_is_named() {
     let again = bench.run(&["tick", "--of", "last", "--hz-what-if", "300"]);
     let text = out(&again);
     assert!(again.status.success(), "{}", err(&again));
-    let watched = format!("CPU {cpu} · watched for 2.0");
+    let watched = format!("CPU {cpu} · watched for 2.");
     for part in ["a name for", "Longest", &watched, "What another HZ would cost"] {
         assert!(text.contains(part), "{part} is not in\n{text}");
     }
