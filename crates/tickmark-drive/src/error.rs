@@ -26,7 +26,7 @@ pub enum Error {
         source: std::io::Error,
     },
     /// A file of the kernel that does not take a value.
-    #[error("cannot write {value:?} to {}: {source}", path.display())]
+    #[error("cannot write {value:?} to {}: {source}{}", path.display(), as_root(source))]
     Setting {
         /// The file.
         path: PathBuf,
@@ -77,4 +77,9 @@ impl From<tickmark_lab::Error> for Error {
             other => Self::Refused(other.to_string()),
         }
     }
+}
+
+/// What to try where the kernel refuses a setting.
+fn as_root(error: &std::io::Error) -> &'static str {
+    if error.kind() == std::io::ErrorKind::PermissionDenied { "; run as root" } else { "" }
 }

@@ -58,7 +58,7 @@ pub(crate) enum Error {
     },
     #[error("cannot write {}: {source}", path.display())]
     File { path: PathBuf, source: std::io::Error },
-    #[error("cannot {what} {}: {source}{}", path.display(), hint(what, source))]
+    #[error("cannot {what} {}: {source}{}", path.display(), hint_of(path, what, source))]
     Path { what: &'static str, path: PathBuf, source: std::io::Error },
     #[error(transparent)]
     Drive(Drive),
@@ -128,6 +128,16 @@ fn next(error: &Store) -> &'static str {
         Store::Index { .. } => "; `tickmark recordings --rebuild` makes it again",
         Store::File { what, source, .. } => hint(what, source),
         _ => "",
+    }
+}
+
+/// What to try where a file of the system or of the user refuses.
+fn hint_of(path: &std::path::Path, what: &str, error: &std::io::Error) -> &'static str {
+    let is_system = ["/sys", "/proc", "/dev"].iter().any(|root| path.starts_with(root));
+    match error.kind() {
+        std::io::ErrorKind::PermissionDenied if is_system => "; run as root",
+        _ if is_system => "",
+        _ => hint(what, error),
     }
 }
 

@@ -85,10 +85,14 @@ pub(crate) struct Progress {
     total: Duration,
     lines: Lines,
     silent: bool,
+    announced: bool,
 }
 
 /// How often work without a terminal says where it stands.
 const MINUTE: Duration = Duration::from_secs(60);
+
+/// Work that takes longer says how long before it begins, where no bar does.
+const LONG: Duration = Duration::from_secs(10);
 
 /// Lines where there is no terminal for a bar.
 struct Lines(Instant);
@@ -171,6 +175,7 @@ impl Progress {
             total,
             lines: Lines::new(),
             silent: false,
+            announced: false,
         }
     }
 
@@ -186,6 +191,10 @@ impl Progress {
         }
         match event {
             Event::Started(started) => {
+                if self.bar.is_hidden() && self.done.is_zero() && self.total >= LONG && !self.announced {
+                    anstream::eprintln!("this takes about {:.0} s", self.total.as_secs_f64());
+                    self.announced = true;
+                }
                 let share = self.done.as_secs_f64() / self.total.as_secs_f64().max(1e-9);
                 self.bar.set_position((share * 1000.0) as u64);
                 self.bar.set_prefix(format!("round {} of {}", started.round, self.rounds));

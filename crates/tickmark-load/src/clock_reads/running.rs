@@ -66,7 +66,7 @@ impl Program {
         if mapped.is_empty() {
             return Err(match Path::new(&format!("/proc/{pid}")).exists() {
                 true => format!(
-                    "process {pid}: what it runs cannot be read (another user's, or a thread of the kernel)"
+                    "process {pid}: what it runs cannot be read (of another user: run as root; or a thread of the kernel)"
                 ),
                 false => format!("there is no process {pid}"),
             });
