@@ -94,11 +94,11 @@ pub fn text(wakes: &Wakes) -> String {
     }
     for (why, titles) in unsaid {
         let titles = if titles.len() == observed.len() && titles.len() > 1 {
-            "all".to_owned()
+            "any of them".to_owned()
         } else {
             titles.join(", ")
         };
-        let text = format!("{titles}: nothing is said beyond the latest: {why}.");
+        let text = format!("No estimate beyond the longest latency observed, for {titles}: {why}.");
         let _ = writeln!(out, "{}", wrapped(&text, 0).join("\n"));
     }
     for way in &wakes.ways {
@@ -113,14 +113,14 @@ pub fn text(wakes: &Wakes) -> String {
     let counts = || observed.iter().map(|(_, observed)| observed.late.as_slice().len());
     let counts = match (counts().min(), counts().max()) {
         (Some(least), Some(most)) if least < most => format!("{least} to {most} wake-ups each. "),
-        (Some(count), _) => format!("{count} wake-ups each. "),
+        (Some(count), _) => format!("{} each. ", crate::number::count(count as u32, "wake-up")),
         _ => String::new(),
     };
     let ahead = wakes.interval.map(time);
     let ahead = ahead.map_or_else(String::new, |ahead| format!("Times {ahead} ahead on average. "));
     let note = "CPU: CPU time of the process for each wake-up. Timer slack (50 us unless --slack or a real-time priority says otherwise) is in the sleeps \
-        of clock_nanosleep, std, ppoll, epoll_pwait2 and futex; the Sleeper asks for 1 ns. Upper limits by Clopper and Pearson, of as many wake-ups as are independent by how they \
-        come in clusters, as far as that was seen; they hold for conditions such as these alone.";
+        of clock_nanosleep, std, ppoll, epoll_pwait2 and futex; the Sleeper asks for 1 ns. Upper limits by Clopper and Pearson; late wake-ups come in clusters, so fewer independent \
+        ones are counted. The limits hold for conditions such as these alone.";
     let _ = writeln!(out, "\n{}", wrapped(&format!("{ahead}{counts}{note}"), 0).join("\n"));
     out
 }
@@ -130,7 +130,7 @@ pub fn text(wakes: &Wakes) -> String {
 pub fn met(met: &Met) -> String {
     let place = met.cpu.map_or_else(String::new, |cpu| format!(" on CPU {cpu}"));
     let listed = |all: Vec<String>| {
-        if all.is_empty() { "nothing that the kernel tells".to_owned() } else { all.join(", ") }
+        if all.is_empty() { "nothing that the kernel reports".to_owned() } else { all.join(", ") }
     };
     let counted = met.counted.iter().map(|(name, more)| format!("{name} {more}")).collect();
     format!(
@@ -168,17 +168,26 @@ fn answer(observed: &[(&WaitMethodRow, &WakeUpSummary)], wakes: &Wakes) -> Optio
     let worst = format!("{} at worst", signed(of_usual.worst()));
     let all = of_usual.late.as_slice().len();
     let late: Vec<String> = known.chain([worst]).collect();
-    let mut text = format!("{} wakes late: {}, of {all} wake-ups", way.title, late.join(", "));
+    let mut text = format!("{}: wake-up latency {}, of {all} wake-ups", way.title, late.join(", "));
     // The limit of the largest length that is not its own longest.
     let limit = of_usual.limits.iter().filter(|limit| limit.length != of_usual.worst());
     if let Some(limit) = limit.max_by(|a, b| a.length.total_cmp(&b.length)) {
         let seen = if limit.count == 0 { "None".to_owned() } else { limit.count.to_string() };
-        text += &format!(
-            ". {seen} came later than {}; of 10,000 more at most {:.0} can ({} confidence)",
-            time(limit.length),
-            (limit.share * 10_000.0).ceil(),
-            percent(wakes.confidence)
-        );
+        let (length, sure) = (time(limit.length), percent(wakes.confidence));
+        let at_most = |wakes: f64| (limit.share * wakes).ceil();
+        text += &match wakes.interval {
+            Some(interval) => format!(
+                ". {seen} came later than {length}; in the next hour, with a wait each {}, expect at most {:.0} ({sure} confidence)",
+                time(interval),
+                at_most(3.6e12 / interval)
+            ),
+            None => {
+                format!(
+                    ". {seen} came later than {length}; of 10,000 more expect at most {:.0} ({sure} confidence)",
+                    at_most(1e4)
+                )
+            }
+        };
     }
     let medians =
         observed.iter().filter_map(|(way, observed)| Some((way, observed, observed.quantile(0.5)?)));

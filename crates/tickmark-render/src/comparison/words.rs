@@ -52,7 +52,9 @@ pub(crate) fn printed(line: &Line, basis: &Basis, margin: f64) -> Printed {
         let shown = value(line.means[side], Some(line.deviation.map_or(fine, |d| d.min(fine))), line.unit);
         if unlike { format!("{shown} over {}", bytes(line.over[side] as f64)) } else { shown }
     });
-    let ends = |c: Comparison| c.change().1.map(|i| format!("{} to {}", percent(i.low), percent(i.high)));
+    // What cannot be below zero has no change beyond -100 %.
+    let ends =
+        |c: Comparison| c.change().1.map(|i| format!("{} to {}", percent(i.low.max(0.0)), percent(i.high)));
     let none = || "-".to_owned();
     let interval = match (line.exact, line.claim, line.alone) {
         (Some(exact), ..) => format!("{} to {}", percent(1.0 + exact.least), percent(1.0 + exact.most)),

@@ -154,6 +154,9 @@ fn trust(model: &Model) -> Option<String> {
     let rounds = number::count(model.header.rounds, "run");
     let mut parts = vec![match model.header.rounds {
         0 | 1 => format!("{rounds}: how far runs differ is not known"),
+        _ if spread.is_empty() => {
+            format!("{rounds}: no figure has enough of them to say how far they differ")
+        }
         _ => format!(
             "{rounds}; {close} of {} figures vary by at most {:.0} % between them",
             spread.len(),
