@@ -62,8 +62,12 @@ pub fn text(wakes: &Wakes) -> String {
         };
         table(&mut out, heading, observed.iter().map(row), width);
         if let Some(bound) = wakes.bound {
-            let _ = writeln!(out);
-            let heading = format!("{} is certain after, all together", rarely(bound));
+            let about = format!(
+                "How long to measure, all ways together, to show that at most {} are later; never where more are:",
+                rarely(bound)
+            );
+            let _ = writeln!(out, "\n{}", wrapped(&about, 0).join("\n"));
+            let heading = "later than".to_owned();
             // --duration is for all of them.
             let all = wakes.interval.map(|interval| interval * wakes.ways.len() as f64);
             let heading =
@@ -152,7 +156,7 @@ fn table(out: &mut String, heading: Vec<String>, rows: impl Iterator<Item = Vec<
 /// How long to measure, or how many wake-ups where their distance is not known.
 fn how_long(limit: &Limit, interval: Option<f64>) -> String {
     match (limit.needs, interval) {
-        (None, _) => "never: more are later".to_owned(),
+        (None, _) => "never".to_owned(),
         (Some(needs), Some(interval)) => time(needs * interval),
         (Some(needs), None) => format!("{needs:.0} wake-ups"),
     }
@@ -237,9 +241,13 @@ fn signed(nanos: f64) -> String {
     if nanos < 0.0 { format!("-{}", time(-nanos)) } else { time(nanos) }
 }
 
-/// A share that may be very small.
+/// A share that may be very small, with all of its digits.
 fn rarely(share: f64) -> String {
-    if share >= 0.001 { percent(share) } else { format!("{share:.1e}") }
+    if share >= 0.001 {
+        return percent(share);
+    }
+    let exact = format!("{:.12}", share * 100.0);
+    format!("{} %", exact.trim_end_matches('0'))
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Figures against limits that were given.
 
 use super::xml::{self, Case, Outcome};
-use crate::grid::table;
+use crate::grid::fitting_table;
 use crate::number::{percent, value};
 use std::fmt::Write;
 use tickmark_analysis::report::{Row, RowStatus};
@@ -96,9 +96,10 @@ impl Limits<'_> {
     #[must_use]
     pub fn text(&self) -> String {
         let mut out = String::new();
-        let rows =
-            std::iter::once(HEADS.map(str::to_owned).to_vec()).chain(self.limits.iter().map(Limit::cells));
-        table(&mut out, rows, 1..4);
+        let rows: Vec<Vec<String>> = std::iter::once(HEADS.map(str::to_owned).to_vec())
+            .chain(self.limits.iter().map(Limit::cells))
+            .collect();
+        fitting_table(&mut out, &rows, &[1, 2, 3], &[3]);
         out
     }
 
