@@ -35,6 +35,8 @@ fn documented_commands_are_commands() {
     let root = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
     let pattern = root.join("docs/**/*.md");
     let pages = glob::glob(pattern.to_str().unwrap()).unwrap().map(Result::unwrap);
+    // The reference is the help, whose examples are taken as they are below.
+    let pages = pages.filter(|page| !page.ends_with("REFERENCE.md"));
     let pages = pages.chain(["README.md", "CONTRIBUTING.md"].map(|name| root.join(name)));
     let mut found: Vec<(String, String)> = Vec::new();
     for page in pages {

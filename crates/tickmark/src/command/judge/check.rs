@@ -25,7 +25,7 @@ pub(in crate::command) fn run(store: &Store, options: &Check) -> Result<Code, Er
     };
     let newest = store.find_usable(&options.recording, &has_figures).map_err(|error| match error {
         // Nothing was measured yet: no fault of who asks.
-        StoreError::Unknown { .. } | StoreError::NoneUsable { .. }
+        StoreError::Empty { .. } | StoreError::Unknown { .. } | StoreError::NoneUsable { .. }
             if options.recording.starts_with("last") =>
         {
             Error::Unjudged(format!("{error}: nothing to judge; `tickmark run` makes one"))
