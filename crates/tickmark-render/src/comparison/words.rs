@@ -11,6 +11,7 @@ use crate::reason;
 use tickmark_analysis::comparison::{
     Against, Basis, Deciding, Difference, Line, Marked, Model, NoClaimReason, Party, Word,
 };
+use tickmark_stats::Interval;
 use tickmark_stats::verdict::{Comparison, Correction, Order, Verdict, Withheld};
 use tickmark_store::Id;
 use tickmark_wire::Better;
@@ -44,6 +45,14 @@ pub(super) const fn replicates(basis: &Basis) -> &'static str {
     }
 }
 
+/// Where the change of a figure lies: of one that is above zero on both sides at -100 % or above.
+pub(crate) fn interval_of(comparison: Comparison) -> Option<Interval> {
+    let (ratio, interval) = comparison.change();
+    let interval = interval?;
+    let low = if ratio.is_some_and(|ratio| ratio > 0.0) { interval.low.max(0.0) } else { interval.low };
+    Some(Interval { low, ..interval })
+}
+
 pub(crate) fn printed(line: &Line, basis: &Basis, margin: f64) -> Printed {
     let unlike = line.over[0] != line.over[1] && matches!(line.why, Some(NoClaimReason::OtherSizes));
     let means = [0, 1].map(|side| {
@@ -52,9 +61,7 @@ pub(crate) fn printed(line: &Line, basis: &Basis, margin: f64) -> Printed {
         let shown = value(line.means[side], Some(line.deviation.map_or(fine, |d| d.min(fine))), line.unit);
         if unlike { format!("{shown} over {}", bytes(line.over[side] as f64)) } else { shown }
     });
-    // What cannot be below zero has no change beyond -100 %.
-    let ends =
-        |c: Comparison| c.change().1.map(|i| format!("{} to {}", percent(i.low.max(0.0)), percent(i.high)));
+    let ends = |c: Comparison| interval_of(c).map(|i| format!("{} to {}", percent(i.low), percent(i.high)));
     let none = || "-".to_owned();
     let interval = match (line.exact, line.claim, line.alone) {
         (Some(exact), ..) => format!("{} to {}", percent(1.0 + exact.least), percent(1.0 + exact.most)),

@@ -89,7 +89,8 @@ json_object! {
         /// Runs with a figure on each side.
         runs: [usize; 2] = line.made.map(|[with, _]| with),
         runs_made: [usize; 2] = line.made.map(|[_, made]| made),
-        ratio_interval: Option<[f64; 2]> = line.claim.and_then(|c| c.change().1).map(ends),
+        /// Not below 0 where the ratio is above it.
+        ratio_interval: Option<[f64; 2]> = line.claim.and_then(words::interval_of).map(ends),
         ratio_of_means: Option<f64> = line.claim.and_then(|c| c.ratio),
         ratio_of_means_interval: Option<[f64; 2]> = line.claim.and_then(|c| c.interval).map(ends),
         ratio_of_middles: Option<f64> = line.claim.and_then(|c| c.middle).map(|(ratio, _)| ratio),
