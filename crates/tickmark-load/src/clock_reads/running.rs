@@ -136,8 +136,12 @@ impl Program {
         time: Duration,
         params: &Params,
     ) -> Result<(ClockReadCounts, Option<f64>), ProbeError> {
-        let (pid, begun) = (self.pid, Instant::now());
-        let is_over = || begun.elapsed() >= time || !Path::new(&format!("/proc/{pid}")).exists();
+        let (pid, mut begun) = (self.pid, None);
+        // From when it is watched: on a busy machine the setting up alone may take longer than what is asked for.
+        let is_over = move || {
+            begun.get_or_insert_with(Instant::now).elapsed() >= time
+                || !Path::new(&format!("/proc/{pid}")).exists()
+        };
         self.watch_until(params, &|| {}, &mut { is_over })
     }
 
