@@ -46,18 +46,8 @@ impl Distances {
 
 #[cfg(test)]
 mod tests {
-    use super::super::column::Column;
-    use super::super::forms::Forms;
+    use super::super::column::tests::FIRST;
     use super::Distances;
-
-    const FIRST: Column<'_> = Column {
-        number: 1,
-        delimiters: b" \t",
-        longest: usize::MAX,
-        any: false,
-        strict: false,
-        forms: Some(Forms { heading: None, decimal_comma: false, missing: &[] }),
-    };
 
     #[test]
     fn integers_are_counted_from_the_first_large_one() {
