@@ -165,7 +165,7 @@ const ALL: &[Tried] = &[
 ];
 
 /// Those whose output is for programs, or that print no figures.
-const WITHOUT_JSON: [&str; 4] = ["report", "schema", "questions", "lab run"];
+const WITHOUT_JSON: [&str; 3] = ["report", "schema", "questions"];
 
 /// Prints the table; fails where a cell says no.
 pub(crate) fn run() -> Result<()> {
@@ -201,19 +201,25 @@ pub(crate) fn run() -> Result<()> {
         let text = said(&first);
         let screen: Vec<&str> = text.lines().take(SCREEN.0).collect();
         let answers = screen.join(" ").contains(one.answer);
-        // Shown again where that takes no second measurement.
+        // Shown again, or measured again where that is quick.
         let again = match name.as_str() {
             "tick" | "timers" | "comms" | "http" | "sql" | "bill" | "clock-reads" | "dose" | "doctor" => {
-                format!("{name} --of last")
+                Some(format!("{name} --of last"))
             }
-            "run" => "show a".to_owned(),
-            "experiment" | "lab run" => "compare slack:50us slack:1ns".to_owned(),
-            "hz" | "lab boot" | "fleet run" => "recordings".to_owned(),
-            _ => one.words.to_owned(),
+            "run" => Some("show a".to_owned()),
+            // Minutes, or a folder that may be made once: not tried a second time.
+            "hz" | "lab boot" | "lab run" | "fleet run" => None,
+            _ => Some(one.words.to_owned()),
         };
-        let fits = |width: usize| -> Result<bool> {
-            let text = if width == SCREEN.1 { text.clone() } else { said(&own(&again, width)?) };
-            Ok(name == "export" || text.lines().all(|line| line.chars().count() <= width))
+        let lines_fit = |text: &str, width: usize| text.lines().all(|line| line.chars().count() <= width);
+        let fits = |width: usize| -> Result<Option<bool>> {
+            match &again {
+                // For machines.
+                _ if name == "export" => Ok(None),
+                _ if width == SCREEN.1 => Ok(Some(lines_fit(&text, width))),
+                Some(again) => Ok(Some(lines_fit(&said(&own(again, width)?), width))),
+                None => Ok(None),
+            }
         };
         let widths = [fits(60)?, fits(80)?, fits(120)?];
         let one_line = |output: &Output, says: &str| {
@@ -248,39 +254,27 @@ pub(crate) fn run() -> Result<()> {
             })
             .transpose()?;
         let help = said(&own(&format!("{name} --help"), 80)?);
-        let copyable = help.contains("Usage") || name == "questions";
-        let copyable = copyable && help.lines().all(|line| line.chars().count() <= 80);
-        let json = if WITHOUT_JSON.contains(&name.as_str()) {
-            None
-        } else {
-            let text = if name == "export" {
-                again.clone()
-            } else {
-                format!("{} --format json", json_of(&name, &again))
-            };
-            let page: std::result::Result<serde_json::Value, _> =
-                serde_json::from_slice(&own(&text, 80)?.stdout);
-            let known = page.ok().and_then(|page| page["schema"]["name"].as_str().map(str::to_owned));
-            Some(
-                known.is_some_and(|known| schemas.lines().any(|line| line.split(' ').next() == Some(&known))),
-            )
+        let has_examples = help.lines().any(|line| line.starts_with("  tickmark ")) || name == "questions";
+        let copyable = has_examples && lines_fit(&help, 80);
+        let json = match &again {
+            Some(again) if !WITHOUT_JSON.contains(&name.as_str()) => {
+                let text = if name == "export" { again.clone() } else { format!("{again} --format json") };
+                let page: std::result::Result<serde_json::Value, _> =
+                    serde_json::from_slice(&own(&text, 80)?.stdout);
+                let known = page.ok().and_then(|page| page["schema"]["name"].as_str().map(str::to_owned));
+                let is_listed =
+                    |known: String| schemas.lines().any(|line| line.split(' ').next() == Some(&known));
+                Some(known.is_some_and(is_listed))
+            }
+            _ => None,
         };
         let cell = |holds: Option<bool>| match holds {
             Some(true) => "yes",
             Some(false) => "NO",
             None => "-",
         };
-        let cells = [
-            Some(answers),
-            Some(widths[0]),
-            Some(widths[1]),
-            Some(widths[2]),
-            wrong,
-            missing,
-            store,
-            Some(copyable),
-            json,
-        ];
+        let cells =
+            [Some(answers), widths[0], widths[1], widths[2], wrong, missing, store, Some(copyable), json];
         println!(
             "{name:12} {:6}  {:2}  {:2}  {:3}  {:10}  {:7}  {:8}  {:4}  {}",
             cell(cells[0]),
@@ -301,14 +295,6 @@ pub(crate) fn run() -> Result<()> {
         }
     }
     if bad.is_empty() { Ok(()) } else { Err(format!("not all is yes: {}", bad.join(", "))) }
-}
-
-/// The form that prints JSON of what was measured already.
-fn json_of(name: &str, again: &str) -> String {
-    match name {
-        "hz" | "lab boot" | "fleet run" => "recordings".to_owned(),
-        _ => again.to_owned(),
-    }
 }
 
 fn started<W: AsRef<str>>(tickmark: &Tickmark, words: &[W], width: usize) -> Result<Output> {

@@ -2,6 +2,7 @@
 
 use super::words;
 use tickmark_analysis::comparison::{Against, Basis, Line, Word};
+use tickmark_analysis::report::Mark;
 use tickmark_wire::Better;
 
 /// What is known of a figure.
@@ -115,7 +116,9 @@ pub(crate) fn largest(against: &Against, margin: f64) -> Option<String> {
         let line = lines.first()?;
         let printed = words::printed(line, &against.basis, margin);
         let figure = if line.figure == "value" { String::new() } else { format!(" {}", line.figure) };
-        Some(format!("{}{figure} {} ({})", line.metric, printed.change, printed.interval))
+        let contended = line.marks.iter().any(|marked| matches!(marked.mark, Mark::Contended { .. }));
+        let beside = if contended { ", contended" } else { "" };
+        Some(format!("{}{figure} {} ({}{beside})", line.metric, printed.change, printed.interval))
     };
     let most: Vec<String> = changed.filter_map(one).collect();
     (!most.is_empty()).then(|| format!("largest: {}", most.join(", ")))

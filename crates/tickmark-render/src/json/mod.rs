@@ -45,16 +45,16 @@ use tickmark_analysis::report::Header;
 use tickmark_stats::Interval;
 
 /// The JSON of a command.
-pub trait Page: Serialize + JsonSchema {
+pub trait Page: Serialize + JsonSchema + Sized {
     /// Its name, as `tickmark schema` takes it.
     const NAME: &'static str;
     /// Raised when a reader of an older one would misunderstand.
     const VERSION: u32 = 1;
 
-    /// Its description, where that of its type is not meant.
+    /// Its description: that of its type.
     #[must_use]
     fn about() -> Option<serde_json::Value> {
-        None
+        root::<Self>().get("description").cloned()
     }
 }
 
@@ -83,16 +83,9 @@ impl<'a, T: Page> Versioned<'a, T> {
 /// JSON Schema (draft 2020-12) of a page.
 #[must_use]
 pub fn schema<T: Page>() -> Schema {
-    let mut all = SchemaSettings::draft2020_12()
-        .for_serialize()
-        .into_generator()
-        .into_root_schema_for::<Versioned<'_, T>>();
+    let mut all = root::<Versioned<'_, T>>();
     // Its own words, and not those of what it stands in.
-    let about = T::about().or_else(|| {
-        let own = SchemaSettings::draft2020_12().for_serialize().into_generator().into_root_schema_for::<T>();
-        own.get("description").cloned()
-    });
-    if let Some(about) = about {
+    if let Some(about) = T::about() {
         all.insert("description".to_owned(), about);
     }
     all.insert("title".to_owned(), format!("tickmark {}, version {}", T::NAME, T::VERSION).into());
@@ -105,6 +98,10 @@ pub fn schema<T: Page>() -> Schema {
         *place = own.to_value();
     }
     all
+}
+
+fn root<T: JsonSchema>() -> Schema {
+    SchemaSettings::draft2020_12().for_serialize().into_generator().into_root_schema_for::<T>()
 }
 
 /// A page about one recording.
@@ -128,8 +125,7 @@ impl<T: Page> Page for Recorded<T> {
     const VERSION: u32 = T::VERSION;
 
     fn about() -> Option<serde_json::Value> {
-        let own = SchemaSettings::draft2020_12().for_serialize().into_generator().into_root_schema_for::<T>();
-        own.get("description").cloned()
+        T::about()
     }
 }
 

@@ -20,9 +20,9 @@ json_object! {
         cpu: u32 = noise.cpu,
         accounts: AccountsPage = AccountsPage::new(&noise.accounts),
         /// By the kernel's own tracer, where it was asked.
-        osnoise: Option<Found<OsnoisePage>> = noise.osnoise.as_ref().map(|osnoise| match osnoise {
-            Ok(osnoise) => Found::Some(OsnoisePage::new(osnoise)),
-            Err(why) => Found::None(NonePage::new(why.clone())),
+        osnoise: Option<FigureOrReason<OsnoisePage>> = noise.osnoise.as_ref().map(|osnoise| match osnoise {
+            Ok(osnoise) => FigureOrReason::Figure(OsnoisePage::new(osnoise)),
+            Err(why) => FigureOrReason::Reason(NonePage::new(why.clone())),
         }),
         /// Settings that changed meanwhile.
         changed: Vec<String> = noise.changed.clone(),
@@ -36,9 +36,9 @@ json_object! {
         named: f64 = noise.named()[0],
         unseen: f64 = noise.named()[1],
         looked: Option<f64> = noise.looked,
-        tick: Found<TrainPage> = match &noise.tick {
-            Ok(tick) => Found::Some(TrainPage::new(noise, tick)),
-            Err(why) => Found::None(NonePage::new(reason::no_figure(why))),
+        tick: FigureOrReason<TrainPage> = match &noise.tick {
+            Ok(tick) => FigureOrReason::Figure(TrainPage::new(noise, tick)),
+            Err(why) => FigureOrReason::Reason(NonePage::new(reason::no_figure(why))),
         },
         kinds: Vec<KindPage> = noise.kinds.iter().map(|kind| KindPage::new(kind, noise.span)).collect(),
         longest: Vec<GapPage> = noise.longest().into_iter().map(GapPage::new).collect(),
@@ -170,9 +170,9 @@ json_object! {
 /// A figure, or `none` with why.
 #[derive(Debug, serde::Serialize, schemars::JsonSchema)]
 #[serde(untagged)]
-enum Found<T> {
-    Some(T),
-    None(NonePage),
+enum FigureOrReason<T> {
+    Figure(T),
+    Reason(NonePage),
 }
 
 impl Page for TickPage {

@@ -247,3 +247,33 @@ pub(super) fn run(options: &cli::Schema) -> Result<Code, Error> {
     super::print_json(&(one.schema)())?;
     Ok(Code::Done)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_listed_form_names_one_schema() {
+        let mut names = std::collections::BTreeSet::new();
+        for one in &ALL {
+            assert!(names.insert(one.name), "{} stands twice", one.name);
+            for form in one.commands.iter().copied().chain([one.name]) {
+                let words: Vec<String> = form.split(' ').map(str::to_owned).collect();
+                let line = ["tickmark", "schema"].into_iter().chain(words.iter().map(String::as_str));
+                let parsed = <cli::Cli as clap::Parser>::try_parse_from(line);
+                let Ok(cli::Cli { command: cli::Command::Schema(schema), .. }) = parsed else {
+                    panic!("tickmark schema {form} is none");
+                };
+                assert_eq!(schema.command, words);
+                let found = ALL.iter().filter(|known| known.name == form || known.commands.contains(&form));
+                assert_eq!(found.map(|known| known.name).collect::<Vec<_>>(), [one.name], "{form}");
+            }
+            let about = (one.schema)();
+            assert!(
+                about.get("description").is_some_and(|about| !about.as_str().unwrap().contains("A page")),
+                "{}",
+                one.name
+            );
+        }
+    }
+}

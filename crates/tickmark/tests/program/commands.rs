@@ -264,6 +264,14 @@ fn completions_and_man_pages() {
 
 #[test]
 fn help_has_examples() {
+    // A variable of the environment is no argument: a bare call is a newcomer's.
+    let bare = Bench::new().run(&[]);
+    assert_eq!(bare.status.code(), Some(2));
+    assert!(
+        err(&bare).contains("Measure this machine:") && err(&bare).contains("Start with:"),
+        "{}",
+        err(&bare)
+    );
     let bench = Bench::new();
     for command in ["run", "show", "export", "list", "verify", "recordings"] {
         let help = out(&bench.run(&[command, "--help"]));
