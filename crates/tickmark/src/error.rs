@@ -136,7 +136,6 @@ fn hint_of(path: &std::path::Path, what: &str, error: &std::io::Error) -> &'stat
     let is_system = ["/sys", "/proc", "/dev"].iter().any(|root| path.starts_with(root));
     match error.kind() {
         std::io::ErrorKind::PermissionDenied if is_system => "; run as root",
-        _ if is_system => "",
         _ => hint(what, error),
     }
 }

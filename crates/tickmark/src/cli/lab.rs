@@ -52,6 +52,7 @@ impl From<Agent> for AgentKind {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Lab {
     /// Check what the lab needs: QEMU, compilers, kernel sources, agents
+    #[command(after_help = "Examples:\n  tickmark lab doctor\n  tickmark lab doctor --format json")]
     Doctor(LabDoctor),
     /// Build kernels that differ in named settings
     #[command(after_help = LAB_EXAMPLES)]

@@ -121,6 +121,13 @@ fn what_goes_wrong_is_one_line_and_everything_is_put_back() {
     refused(&run(&[&padded, "syscall.null"]), 1, &["does not stay 007"]);
     assert_eq!(held(&knob.path), "7");
     refused(&run(&["colour=red,blue"]), 2, &["no knob is called colour"]);
+    let mut elsewhere =
+        bench.command(&["experiment", "slack=1ns,2ns", "syscall.null", "--blocks", "2", "--no-pilot"]);
+    refused(
+        &elsewhere.env("TICKMARK_STORE", "/proc/nosuch").output().unwrap(),
+        1,
+        &["/proc/nosuch", "--store DIR"],
+    );
     refused(&run(&["slack=1ns"]), 2, &["one setting"]);
     refused(&run(&["slack=1ns,2parsecs"]), 2, &["unit"]);
     refused(&run(&["slack=1ns,50us", "syscall.nul"]), 2, &["syscall.null"]);
